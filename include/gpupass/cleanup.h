@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Ownership that can be seen: _cleanup_(), TAKE_PTR() and destructors for them.
+ *
+ * A destructor takes NULL and returns NULL, so that `p = plan_free(p)` both frees and clears.
+ * DEFINE_CLEANUP(Plan, plan_free) gives plan_freep() for _cleanup_(plan_freep).
+ */
+#pragma once
+
+#include <dirent.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define _cleanup_(fn) __attribute__((cleanup(fn)))
+#define _cleanup_free_ _cleanup_(freep)
+#define _cleanup_close_ _cleanup_(closep)
+#define _cleanup_fclose_ _cleanup_(fclosep)
+#define _cleanup_closedir_ _cleanup_(closedirp)
+#define _printf_(fmt, first) __attribute__((format(printf, fmt, first)))
+#define _unused_ __attribute__((unused))
+
+#define TAKE_PTR(p)                                                                                \
+	({                                                                                         \
+		__typeof__(p) *take_ptr_from_ = &(p);                                              \
+		__typeof__(p) take_ptr_value_ = *take_ptr_from_;                                   \
+		*take_ptr_from_ = NULL;                                                            \
+		take_ptr_value_;                                                                   \
+	})
+
+#define TAKE_FD(fd)                                                                                \
+	({                                                                                         \
+		int *take_fd_from_ = &(fd);                                                        \
+		int take_fd_value_ = *take_fd_from_;                                               \
+		*take_fd_from_ = -1;                                                               \
+		take_fd_value_;                                                                    \
+	})
+
+#define ELEMENTS(array) (sizeof(array) / sizeof((array)[0]))
+
+#define DEFINE_CLEANUP(Type, destructor)                                                           \
+	static inline _unused_ void destructor##p(Type **p)                                        \
+	{                                                                                          \
+		*p = destructor(*p);                                                               \
+	}
+
+static inline _unused_ void freep(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline _unused_ int close_fd(int fd)
+{
+	if (fd >= 0) {
+		int saved = errno;
+
+		close(fd);
+		errno = saved;
+	}
+	return -1;
+}
+
+static inline _unused_ void closep(int *fd)
+{
+	*fd = close_fd(*fd);
+}
+
+static inline _unused_ void fclosep(FILE **f)
+{
+	if (*f)
+		fclose(*f);
+}
+
+static inline _unused_ void closedirp(DIR **d)
+{
+	if (*d)
+		closedir(*d);
+}

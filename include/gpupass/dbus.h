@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Well-known names of the D-Bus API org.gpupass1, and what travels in it.
+ * The interfaces themselves are in the *.xml beside this file; a test compares those with the
+ * running daemon's introspection.
+ */
+#pragma once
+
+#define GPUPASS_BUS_NAME "org.gpupass1"
+
+#define GPUPASS_PATH_ROOT "/org/gpupass1"
+#define GPUPASS_PATH_GROUPS GPUPASS_PATH_ROOT "/groups"
+#define GPUPASS_PATH_GPUS GPUPASS_PATH_ROOT "/gpus"
+#define GPUPASS_PATH_ASSIGNMENTS GPUPASS_PATH_ROOT "/assignments"
+#define GPUPASS_PATH_JOBS GPUPASS_PATH_ROOT "/jobs"
+/* A property of type 'o' with nothing to point at. */
+#define GPUPASS_PATH_NONE "/"
+
+#define GPUPASS_IFACE_MANAGER "org.gpupass1.Manager"
+#define GPUPASS_IFACE_GROUP "org.gpupass1.Group"
+#define GPUPASS_IFACE_GPU "org.gpupass1.Gpu"
+#define GPUPASS_IFACE_ASSIGNMENT "org.gpupass1.Assignment"
+#define GPUPASS_IFACE_JOB "org.gpupass1.Job"
+
+/* Option keys of the a{sv} arguments. An unknown key is refused with InvalidArgument. */
+#define GPUPASS_OPTION_LIVE "live"		     /* b: the running domain */
+#define GPUPASS_OPTION_CONFIG "config"		     /* b: the definition */
+#define GPUPASS_OPTION_MODEL "model"		     /* s: only groups of this board */
+#define GPUPASS_OPTION_TIMEOUT "timeout"	     /* t: microseconds a device step may take */
+#define GPUPASS_OPTION_OPERATION "operation"	     /* s: Plan: "assign" or "release" */
+#define GPUPASS_OPTION_KEEP_VFIO "keep-vfio"	     /* b: Release: leave the functions on vfio-pci */
+#define GPUPASS_OPTION_ALLOW_BOOT_VGA "allow-boot-vga" /* b: take the host's boot display */
+
+/* Schema ids: first member "schema" of every JSON document. */
+#define GPUPASS_SCHEMA_PLAN "org.gpupass1.plan/1"
+#define GPUPASS_SCHEMA_SNAPSHOT "org.gpupass1.snapshot/1"
+#define GPUPASS_SCHEMA_INSPECTION "org.gpupass1.inspection/1"
+#define GPUPASS_SCHEMA_ASSIGNMENT "org.gpupass1.assignment/1"
+#define GPUPASS_SCHEMA_WORKER "org.gpupass1.worker/1"
+#define GPUPASS_SCHEMA_LIST "org.gpupass1.list/1"
+#define GPUPASS_SCHEMA_STATUS "org.gpupass1.status/1"
+#define GPUPASS_SCHEMA_SHOW "org.gpupass1.show/1"
+#define GPUPASS_SCHEMA_TOPOLOGY "org.gpupass1.topology/1"
+#define GPUPASS_SCHEMA_JOB "org.gpupass1.job/1"
+#define GPUPASS_SCHEMA_JOBS "org.gpupass1.jobs/1"
+#define GPUPASS_SCHEMA_ERROR "org.gpupass1.error/1"

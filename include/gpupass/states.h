@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * States that cross the bus, with their names. Daemon and client each build their string tables
+ * from these lists, so that neither can know a state that the other does not.
+ */
+#pragma once
+
+/* State of a group. Stable states are observed (drivers, domain XML); moving ones come from the
+ * open job. X(enumerator, name) */
+#define GPUPASS_GROUP_STATES(X)                                                                    \
+	X(GROUP_UNKNOWN, "unknown")	    /* candidates without evidence; never assigned */      \
+	X(GROUP_INFERRED, "inferred")	    /* one pairing possible; needs a declaration */        \
+	X(GROUP_FREE, "free")		    /* no domain has it */                                 \
+	X(GROUP_BINDING, "binding")	    /* a job moves its functions to vfio-pci */            \
+	X(GROUP_BOUND, "bound")		    /* on vfio-pci, in no domain */                        \
+	X(GROUP_ATTACHING, "attaching")	    /* a job puts it into a domain */                      \
+	X(GROUP_ASSIGNED, "assigned")	    /* all of it is in one domain, by gpupass */           \
+	X(GROUP_DETACHING, "detaching")	    /* a job takes it out of its domain */                 \
+	X(GROUP_RELEASING, "releasing")	    /* a job gives it back to the host's drivers */        \
+	X(GROUP_ROLLING_BACK, "rolling-back") /* a job failed and is being undone */               \
+	X(GROUP_DEGRADED, "degraded")	    /* a member, a link or a binding is missing */         \
+	X(GROUP_QUARANTINED, "quarantined") /* neither before nor after could be reached */        \
+	X(GROUP_FOREIGN, "foreign")	    /* somebody else's binding or hostdev */
+
+typedef enum GroupState {
+#define X(enumerator, name) enumerator,
+	GPUPASS_GROUP_STATES(X)
+#undef X
+		GROUP_STATE_MAX_,
+} GroupState;
+
+/* How a link between GPUs is known, weakest first. */
+#define GPUPASS_PROVENANCES(X)                                                                     \
+	X(PROVENANCE_NONE, "none")	   /* candidates only */                                   \
+	X(PROVENANCE_INFERRED, "inferred") /* sysfs leaves one pairing */                          \
+	X(PROVENANCE_CACHED, "cached")	   /* an earlier probe of the same boards */               \
+	X(PROVENANCE_MMIO, "mmio")	   /* link registers */                                    \
+	X(PROVENANCE_PROBED, "probed")	   /* NVML */                                              \
+	X(PROVENANCE_GUEST, "guest")	   /* nvidia-smi inside the guest */                       \
+	X(PROVENANCE_DECLARED, "declared") /* the operator's word */
+
+typedef enum Provenance {
+#define X(enumerator, name) enumerator,
+	GPUPASS_PROVENANCES(X)
+#undef X
+		PROVENANCE_MAX_,
+} Provenance;
+
+#define GPUPASS_JOB_STATES(X)                                                                      \
+	X(JOB_PLANNING, "planning")                                                                \
+	X(JOB_RUNNING, "running")                                                                  \
+	X(JOB_ROLLING_BACK, "rolling-back")                                                        \
+	X(JOB_DONE, "done")                                                                        \
+	X(JOB_FAILED, "failed")		/* everything was put back, or nothing was touched */      \
+	X(JOB_INCOMPLETE, "incomplete") /* rollback failed; the group is quarantined */
+
+typedef enum JobState {
+#define X(enumerator, name) enumerator,
+	GPUPASS_JOB_STATES(X)
+#undef X
+		JOB_STATE_MAX_,
+} JobState;
+
+#define GPUPASS_STEP_STATES(X)                                                                     \
+	X(STEP_PENDING, "pending")                                                                 \
+	X(STEP_RUNNING, "running")                                                                 \
+	X(STEP_DONE, "done")                                                                       \
+	X(STEP_UNCHANGED, "unchanged") /* held already */                                          \
+	X(STEP_FAILED, "failed")                                                                   \
+	X(STEP_UNDONE, "undone")                                                                   \
+	X(STEP_UNDO_FAILED, "undo-failed")
+
+typedef enum StepState {
+#define X(enumerator, name) enumerator,
+	GPUPASS_STEP_STATES(X)
+#undef X
+		STEP_STATE_MAX_,
+} StepState;
+
+#define GPUPASS_OPERATIONS(X)                                                                      \
+	X(OPERATION_ASSIGN, "assign")                                                              \
+	X(OPERATION_RELEASE, "release")                                                            \
+	X(OPERATION_BIND, "bind")                                                                  \
+	X(OPERATION_UNBIND, "unbind")
+
+typedef enum Operation {
+#define X(enumerator, name) enumerator,
+	GPUPASS_OPERATIONS(X)
+#undef X
+		OPERATION_MAX_,
+} Operation;
