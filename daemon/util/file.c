@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "util/file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "util/text.h"
+
+/* A sysfs attribute is at most a page. */
+#define LINE_MAX_BYTES 4096
+
+static int grow(char **buffer, size_t *capacity, size_t limit)
+{
+	size_t bigger = *capacity ? *capacity * 2 : 4096;
+	char *p;
+
+	if (bigger > limit)
+		bigger = limit;
+	p = realloc(*buffer, bigger);
+	if (!p)
+		return -ENOMEM;
+	*buffer = p;
+	*capacity = bigger;
+	return 0;
+}
+
+static int read_all(int fd, size_t max, char **ret, size_t *ret_size)
+{
+	_cleanup_free_ char *buffer = NULL;
+	size_t size = 0, capacity = 0;
+
+	for (;;) {
+		ssize_t n;
+
+		/* One byte more than max tells "full" from "too big", one more holds the NUL. */
+		if (size + 1 >= capacity) {
+			int r = grow(&buffer, &capacity, max + 2);
+
+			if (r < 0)
+				return r;
+		}
+		n = read(fd, buffer + size, capacity - size - 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		size += (size_t)n;
+		if (size > max)
+			return -EFBIG;
+	}
+	buffer[size] = '\0';
+	*ret = TAKE_PTR(buffer);
+	if (ret_size)
+		*ret_size = size;
+	return 0;
+}
+
+int file_read_at(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_size)
+{
+	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return -errno;
+	return read_all(fd, max, ret, ret_size);
+}
+
+int file_read_line_at(int dir_fd, const char *path, char **ret)
+{
+	_cleanup_free_ char *content = NULL;
+	char *line;
+	int r;
+
+	r = file_read_at(dir_fd, path, LINE_MAX_BYTES, &content, NULL);
+	if (r < 0)
+		return r;
+	line = strdup(str_strip(content));
+	if (!line)
+		return -ENOMEM;
+	*ret = line;
+	return 0;
+}
+
+int file_link_name_at(int dir_fd, const char *path, char **ret)
+{
+	char target[PATH_MAX];
+	const char *slash;
+	char *name;
+	ssize_t n;
+
+	n = readlinkat(dir_fd, path, target, sizeof(target) - 1);
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	slash = strrchr(target, '/');
+	name = strdup(slash ? slash + 1 : target);
+	if (!name)
+		return -ENOMEM;
+	*ret = name;
+	return 0;
+}
+
+int file_write_exact_at(int dir_fd, const char *path, const char *value)
+{
+	_cleanup_close_ int fd = openat(dir_fd, path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	size_t size = strlen(value);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	/* Not retried on EINTR: a sysfs store runs to its end or has not begun, and repeating
+	 * an unbind is not harmless. */
+	n = write(fd, value, size);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == size ? 0 : -EIO;
+}
+
+static int write_all(int fd, const char *content, size_t size)
+{
+	while (size > 0) {
+		ssize_t n = write(fd, content, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		content += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+int file_replace_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode)
+{
+	/* A leading dot keeps a leftover of a crash out of dir_list(). */
+	_cleanup_free_ char *temporary = strf(".%s.new", name);
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (!temporary)
+		return -ENOMEM;
+	fd = openat(dir_fd, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
+	if (fd < 0)
+		return -errno;
+	r = write_all(fd, content, size);
+	if (r >= 0 && (fchmod(fd, mode) < 0 || fsync(fd) < 0))
+		r = -errno;
+	if (r >= 0 && renameat(dir_fd, temporary, dir_fd, name) < 0)
+		r = -errno;
+	if (r < 0) {
+		unlinkat(dir_fd, temporary, 0);
+		return r;
+	}
+	return fsync(dir_fd) < 0 ? -errno : 0;
+}
+
+int file_remove_at(int dir_fd, const char *name)
+{
+	if (unlinkat(dir_fd, name, 0) < 0)
+		return -errno;
+	return fsync(dir_fd) < 0 ? -errno : 0;
+}
+
+static int make_directories(int dir_fd, const char *path)
+{
+	_cleanup_free_ char *copy = strdup(path);
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *slash = strchr(copy + 1, '/');; slash = strchr(slash + 1, '/')) {
+		if (slash)
+			*slash = '\0';
+		if (mkdirat(dir_fd, copy, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		if (!slash)
+			return 0;
+		*slash = '/';
+	}
+}
+
+int dir_open_at(int dir_fd, const char *path, bool create, int *ret_fd)
+{
+	int fd;
+
+	if (create) {
+		int r = make_directories(dir_fd, path);
+
+		if (r < 0)
+			return r;
+	}
+	fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	*ret_fd = fd;
+	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), s = strlen(suffix);
+
+	return n > s && strcmp(name + n - s, suffix) == 0;
+}
+
+int dir_list(int dir_fd, const char *suffix, char ***ret)
+{
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_closedir_ DIR *dir = NULL;
+	_cleanup_close_ int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	dir = fdopendir(fd);
+	if (!dir)
+		return -errno;
+	fd = -1; /* now the stream's */
+	for (;;) {
+		struct dirent *entry;
+		int r;
+
+		errno = 0;
+		entry = readdir(dir);
+		if (!entry && errno != 0)
+			return -errno;
+		if (!entry)
+			break;
+		if (entry->d_name[0] == '.' || !has_suffix(entry->d_name, suffix))
+			continue;
+		r = strv_append(&names, entry->d_name);
+		if (r < 0)
+			return r;
+	}
+	if (names)
+		qsort(names, strv_length(names), sizeof(char *), compare_names);
+	*ret = TAKE_PTR(names);
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Files below an open directory: bounded reads, exact writes, atomic and durable replacement. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "gpupass/cleanup.h"
+
+/*
+ * Reads a whole file of at most `max` bytes, NUL-terminated. sysfs and procfs files have no
+ * useful size, so it reads until the end. -EFBIG when there is more.
+ */
+int file_read_at(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_size);
+
+/* One line without its newline and outer blanks. -EFBIG over 4096 bytes (a sysfs page). */
+int file_read_line_at(int dir_fd, const char *path, char **ret);
+
+/* The last component of a symbolic link's target: how sysfs names drivers and IOMMU groups. */
+int file_link_name_at(int dir_fd, const char *path, char **ret);
+
+/*
+ * Writes exactly these bytes with one write(2) to an existing file: a sysfs attribute takes the
+ * whole value in one call, and a trailing NUL would become part of it. -EIO on a short write.
+ */
+int file_write_exact_at(int dir_fd, const char *path, const char *value);
+
+/*
+ * Replaces a file so that after a power cut there is the old content or the new, nothing else:
+ * temporary file, fsync, rename, fsync of the directory. Mode as given.
+ */
+int file_replace_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode);
+
+/* unlink + fsync of the directory. -ENOENT is passed on. */
+int file_remove_at(int dir_fd, const char *name);
+
+/* Opens a directory below dir_fd, creating its components (0755) when `create`. */
+int dir_open_at(int dir_fd, const char *path, bool create, int *ret_fd);
+
+/* Names of regular entries with this suffix, sorted by byte value; dotfiles left out. */
+int dir_list(int dir_fd, const char *suffix, char ***ret);

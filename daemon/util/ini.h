@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * INI text, line by line, through libinih. libinih alone tells neither line numbers nor sections
+ * without keys, joins indented lines to the value before, and cuts long lines in two: here every
+ * line is itself, is counted, and is refused when too long.
+ */
+#pragma once
+
+typedef struct IniHandler {
+	/* A [section] begins; may be NULL. */
+	int (*section)(const char *name, int line, void *userdata);
+	int (*entry)(const char *section, const char *key, const char *value, int line,
+		     void *userdata);
+	/* A line that is neither; `why` ends the sentence "this line …". */
+	int (*malformed)(int line, const char *why, void *userdata);
+} IniHandler;
+
+/* The first result of a handler that is not 0 ends the text and is returned. -ENOMEM. */
+int ini_text_parse(const char *text, const IniHandler *handler, void *userdata);

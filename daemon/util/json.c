@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "util/json.h"
+
+#include <string.h>
+
+#include "util/text.h"
+
+int json_parse_document(const char *text, size_t size, const char *schema, json_t **ret,
+			char **ret_message)
+{
+	_cleanup_json_ json_t *root = NULL;
+	const char *found = NULL;
+	json_error_t error;
+
+	root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+	if (!root) {
+		if (ret_message)
+			*ret_message = strf("line %d: %s", error.line, error.text);
+		return -EBADMSG;
+	}
+	if (json_get_string(root, "schema", &found) < 0 || strcmp(found, schema) != 0) {
+		if (ret_message)
+			*ret_message =
+				strf("its schema is %s, not %s", found ? found : "missing", schema);
+		return -EPROTO;
+	}
+	*ret = TAKE_PTR(root);
+	return 0;
+}
+
+int json_get_string(const json_t *object, const char *key, const char **ret)
+{
+	const json_t *member = json_object_get(object, key);
+
+	if (!member)
+		return -ENOENT;
+	if (!json_is_string(member))
+		return -EBADMSG;
+	*ret = json_string_value(member);
+	return 0;
+}
+
+int json_get_unsigned(const json_t *object, const char *key, unsigned long long max,
+		      unsigned long long *ret)
+{
+	const json_t *member = json_object_get(object, key);
+
+	if (!member)
+		return -ENOENT;
+	if (!json_is_integer(member) || json_integer_value(member) < 0 ||
+	    (unsigned long long)json_integer_value(member) > max)
+		return -EBADMSG;
+	*ret = (unsigned long long)json_integer_value(member);
+	return 0;
+}
+
+int json_get_int(const json_t *object, const char *key, long long min, long long max,
+		 long long *ret)
+{
+	const json_t *member = json_object_get(object, key);
+
+	if (!member)
+		return -ENOENT;
+	if (!json_is_integer(member) || json_integer_value(member) < min ||
+	    json_integer_value(member) > max)
+		return -EBADMSG;
+	*ret = json_integer_value(member);
+	return 0;
+}
+
+int json_get_bool(const json_t *object, const char *key, bool *ret)
+{
+	const json_t *member = json_object_get(object, key);
+
+	if (!member)
+		return -ENOENT;
+	if (!json_is_boolean(member))
+		return -EBADMSG;
+	*ret = json_is_true(member);
+	return 0;
+}
+
+int json_get_strv(const json_t *object, const char *key, char ***ret)
+{
+	const json_t *member = json_object_get(object, key);
+	_cleanup_strv_ char **l = NULL;
+	json_t *item;
+	size_t i;
+
+	if (!member)
+		return -ENOENT;
+	if (!json_is_array(member))
+		return -EBADMSG;
+	json_array_foreach (member, i, item) {
+		int r;
+
+		if (!json_is_string(item))
+			return -EBADMSG;
+		r = strv_append(&l, json_string_value(item));
+		if (r < 0)
+			return r;
+	}
+	*ret = TAKE_PTR(l);
+	return 0;
+}
+
+json_t *json_strv(char *const *l)
+{
+	_cleanup_json_ json_t *array = json_array();
+
+	for (; array && l && *l; l++)
+		if (json_array_append_new(array, json_string(*l)) < 0)
+			return NULL;
+	return TAKE_PTR(array);
+}
+
+json_t *json_string_or_null(const char *s)
+{
+	return s ? json_string(s) : json_null();
+}

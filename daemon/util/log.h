@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The daemon's log: the journal where it listens, standard error otherwise, decided once in
+ * log_open(). A function logs or returns its error, never both.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <syslog.h>
+
+#include "gpupass/cleanup.h"
+
+/* MESSAGE_IDs, so that monitoring can match without reading English. */
+#define LOG_ID_JOB_DONE "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f01"
+#define LOG_ID_JOB_FAILED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f02"
+#define LOG_ID_QUARANTINED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f03"
+#define LOG_ID_CONFIG_ERROR "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f04"
+
+/* What a line is about; all may be left out. */
+typedef struct LogFields {
+	const char *message_id;
+	const char *group;
+	const char *domain;
+	const char *domain_uuid;
+	const char *functions; /* BDFs, separated by commas */
+	uint32_t job;	       /* 0: none */
+	uint32_t uid;	       /* of the caller; meaningful with a job */
+} LogFields;
+
+/* to_journal: standard error is connected to the journal. Lines above max_level are dropped. */
+void log_open(bool to_journal, int max_level);
+
+void log_line(int level, const LogFields *fields, const char *format, ...) _printf_(3, 4);
+
+#define log_error(...) log_line(LOG_ERR, NULL, __VA_ARGS__)
+#define log_warning(...) log_line(LOG_WARNING, NULL, __VA_ARGS__)
+#define log_info(...) log_line(LOG_INFO, NULL, __VA_ARGS__)
+#define log_debug(...) log_line(LOG_DEBUG, NULL, __VA_ARGS__)

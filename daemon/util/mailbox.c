@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "util/mailbox.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+
+typedef struct Letter Letter;
+struct Letter {
+	Letter *next;
+	MailboxCallback deliver;
+	void *data;
+};
+
+struct Mailbox {
+	pthread_mutex_t lock;
+	Letter *first, *last;
+	int event_fd;
+};
+
+/* One run of mailbox_run(); its letter is made beforehand, so that the result cannot get lost to
+ * a shortage of memory. */
+typedef struct Run {
+	Mailbox *mailbox;
+	MailboxCallback work;
+	Letter *letter;
+} Run;
+
+int mailbox_new(Mailbox **ret)
+{
+	Mailbox *mailbox = calloc(1, sizeof(Mailbox));
+
+	if (!mailbox)
+		return -ENOMEM;
+	mailbox->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (mailbox->event_fd < 0) {
+		int r = -errno;
+
+		free(mailbox);
+		return r;
+	}
+	pthread_mutex_init(&mailbox->lock, NULL);
+	*ret = mailbox;
+	return 0;
+}
+
+int mailbox_fd(const Mailbox *mailbox)
+{
+	return mailbox->event_fd;
+}
+
+static Letter *letter_new(MailboxCallback deliver, void *data)
+{
+	Letter *letter = calloc(1, sizeof(Letter));
+
+	if (letter) {
+		letter->deliver = deliver;
+		letter->data = data;
+	}
+	return letter;
+}
+
+static void post(Mailbox *mailbox, Letter *letter)
+{
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&mailbox->lock);
+	if (mailbox->last)
+		mailbox->last->next = letter;
+	else
+		mailbox->first = letter;
+	mailbox->last = letter;
+	pthread_mutex_unlock(&mailbox->lock);
+	/* The counter is far from full: a write can only fail with EAGAIN, when it is readable
+	 * anyway. */
+	if (write(mailbox->event_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+int mailbox_post(Mailbox *mailbox, MailboxCallback deliver, void *data)
+{
+	Letter *letter = letter_new(deliver, data);
+
+	if (!letter)
+		return -ENOMEM;
+	post(mailbox, letter);
+	return 0;
+}
+
+void mailbox_dispatch(Mailbox *mailbox)
+{
+	Letter *letter;
+	uint64_t count;
+
+	if (read(mailbox->event_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		return;
+	pthread_mutex_lock(&mailbox->lock);
+	letter = mailbox->first;
+	mailbox->first = mailbox->last = NULL;
+	pthread_mutex_unlock(&mailbox->lock);
+	while (letter) {
+		Letter *next = letter->next;
+
+		letter->deliver(letter->data);
+		free(letter);
+		letter = next;
+	}
+}
+
+static void *run_thread(void *userdata)
+{
+	Run *run = userdata;
+
+	run->work(run->letter->data);
+	post(run->mailbox, run->letter);
+	free(run);
+	return NULL;
+}
+
+int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data)
+{
+	_cleanup_free_ Letter *letter = letter_new(done, data);
+	_cleanup_free_ Run *run = calloc(1, sizeof(Run));
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int r;
+
+	if (!letter || !run)
+		return -ENOMEM;
+	*run = (Run){ .mailbox = mailbox, .work = work, .letter = letter };
+	r = pthread_attr_init(&attributes);
+	if (r != 0)
+		return -r;
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	/* Signals are the loop's, through signalfd: a thread that could take one would lose it. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&thread, &attributes, run_thread, run);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	if (r != 0)
+		return -r;
+	TAKE_PTR(letter);
+	TAKE_PTR(run);
+	return 0;
+}
+
+Mailbox *mailbox_free(Mailbox *mailbox)
+{
+	if (!mailbox)
+		return NULL;
+	while (mailbox->first) {
+		Letter *next = mailbox->first->next;
+
+		free(mailbox->first);
+		mailbox->first = next;
+	}
+	close_fd(mailbox->event_fd);
+	pthread_mutex_destroy(&mailbox->lock);
+	free(mailbox);
+	return NULL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How threads hand results to the event loop, and how the loop starts work that may block.
+ *
+ * The loop never waits for a thread: at exit those still running are left behind (the process
+ * ends under them), because what they wait for may never come.
+ */
+#pragma once
+
+#include "gpupass/cleanup.h"
+
+typedef struct Mailbox Mailbox;
+typedef void (*MailboxCallback)(void *data);
+
+int mailbox_new(Mailbox **ret);
+/* Readable when letters wait; for the event loop. Owned by the mailbox. */
+int mailbox_fd(const Mailbox *mailbox);
+
+/* From any thread: `deliver(data)` will run on the loop, in order of posting. -ENOMEM. */
+int mailbox_post(Mailbox *mailbox, MailboxCallback deliver, void *data);
+
+/* On the loop: runs what was posted so far. */
+void mailbox_dispatch(Mailbox *mailbox);
+
+/* Runs work(data) on a thread of its own, then done(data) on the loop. */
+int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data);
+
+/*
+ * Only when no thread can post any more (tests). The daemon leaves its mailbox to the end of the
+ * process.
+ */
+Mailbox *mailbox_free(Mailbox *mailbox);
+DEFINE_CLEANUP(Mailbox, mailbox_free)

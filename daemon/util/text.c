@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "util/text.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+char *strf(const char *format, ...)
+{
+	char *s = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vasprintf(&s, format, ap);
+	va_end(ap);
+	return n < 0 ? NULL : s;
+}
+
+bool str_equal(const char *a, const char *b)
+{
+	if (!a || !b)
+		return a == b;
+	return strcmp(a, b) == 0;
+}
+
+const char *str_or_empty(const char *s)
+{
+	return s ? s : "";
+}
+
+bool str_is_empty(const char *s)
+{
+	return !s || !*s;
+}
+
+bool str_starts_with(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+char *str_strip(char *s)
+{
+	size_t n;
+
+	while (isspace((unsigned char)*s))
+		s++;
+	n = strlen(s);
+	while (n > 0 && isspace((unsigned char)s[n - 1]))
+		s[--n] = '\0';
+	return s;
+}
+
+int str_to_unsigned(const char *s, int base, unsigned long long max, unsigned long long *ret)
+{
+	unsigned long long value;
+	char *end = NULL;
+
+	/* strtoull() takes blanks and signs; a number here starts with a digit. */
+	if (!s || !isxdigit((unsigned char)*s))
+		return -EINVAL;
+	errno = 0;
+	value = strtoull(s, &end, base);
+	if (errno != 0)
+		return -errno;
+	if (end == s || *end != '\0')
+		return -EINVAL;
+	if (value > max)
+		return -ERANGE;
+	*ret = value;
+	return 0;
+}
+
+size_t strv_length(char *const *l)
+{
+	size_t n = 0;
+
+	while (l && l[n])
+		n++;
+	return n;
+}
+
+static int strv_append_take(char ***l, char *s)
+{
+	size_t n = strv_length(*l);
+	char **bigger;
+
+	if (!s)
+		return -ENOMEM;
+	bigger = reallocarray(*l, n + 2, sizeof(char *));
+	if (!bigger) {
+		free(s);
+		return -ENOMEM;
+	}
+	bigger[n] = s;
+	bigger[n + 1] = NULL;
+	*l = bigger;
+	return 0;
+}
+
+int strv_append(char ***l, const char *s)
+{
+	return strv_append_take(l, strdup(s));
+}
+
+int strv_appendf(char ***l, const char *format, ...)
+{
+	char *s = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vasprintf(&s, format, ap);
+	va_end(ap);
+	return strv_append_take(l, n < 0 ? NULL : s);
+}
+
+bool strv_contains(char *const *l, const char *s)
+{
+	for (; l && *l; l++)
+		if (strcmp(*l, s) == 0)
+			return true;
+	return false;
+}
+
+int strv_split(const char *s, const char *separators, char ***ret)
+{
+	_cleanup_strv_ char **l = NULL;
+	_cleanup_free_ char *copy = strdup(s);
+	char *save = NULL;
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *part = strtok_r(copy, separators, &save); part;
+	     part = strtok_r(NULL, separators, &save)) {
+		int r = strv_append(&l, part);
+
+		if (r < 0)
+			return r;
+	}
+	*ret = TAKE_PTR(l);
+	return 0;
+}
+
+char *strv_join(char *const *l, const char *separator)
+{
+	size_t need = 1;
+	char *joined, *end;
+
+	for (char *const *i = l; i && *i; i++)
+		need += strlen(*i) + strlen(separator);
+	joined = malloc(need);
+	if (!joined)
+		return NULL;
+	end = joined;
+	*end = '\0';
+	for (char *const *i = l; i && *i; i++) {
+		if (i != l)
+			end = stpcpy(end, separator);
+		end = stpcpy(end, *i);
+	}
+	return joined;
+}
+
+int strv_copy(char *const *l, char ***ret)
+{
+	_cleanup_strv_ char **copy = NULL;
+
+	for (; l && *l; l++) {
+		int r = strv_append(&copy, *l);
+
+		if (r < 0)
+			return r;
+	}
+	*ret = TAKE_PTR(copy);
+	return 0;
+}
+
+char **strv_free(char **l)
+{
+	for (char **i = l; i && *i; i++)
+		free(*i);
+	free(l);
+	return NULL;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Strings and NULL-terminated lists of strings (strv). All results are owned by the caller. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "gpupass/cleanup.h"
+
+/* A new formatted string, or NULL when memory is out. */
+char *strf(const char *format, ...) _printf_(1, 2);
+
+/* NULL counts as a string of its own, equal only to NULL. */
+bool str_equal(const char *a, const char *b);
+/* NULL becomes "". */
+const char *str_or_empty(const char *s);
+bool str_is_empty(const char *s);
+bool str_starts_with(const char *s, const char *prefix);
+/* Cuts blanks and newlines off both ends, in place; returns the new start. */
+char *str_strip(char *s);
+
+/* Whole-string unsigned number in the given base; -EINVAL on anything else, -ERANGE over max. */
+int str_to_unsigned(const char *s, int base, unsigned long long max, unsigned long long *ret);
+
+size_t strv_length(char *const *l);
+/* Appends a copy; the list may be NULL at first. -ENOMEM leaves it as it was. */
+int strv_append(char ***l, const char *s);
+int strv_appendf(char ***l, const char *format, ...) _printf_(2, 3);
+bool strv_contains(char *const *l, const char *s);
+/* Splits at any of the separators, drops empty parts. */
+int strv_split(const char *s, const char *separators, char ***ret);
+/* "" for an empty list; NULL when memory is out. */
+char *strv_join(char *const *l, const char *separator);
+int strv_copy(char *const *l, char ***ret);
+char **strv_free(char **l);
+
+#define _cleanup_strv_ _cleanup_(strv_freep)
+static inline _unused_ void strv_freep(char ***l)
+{
+	*l = strv_free(*l);
+}
