@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bus/bus.h"
+
+#include <string.h>
+
+#include "bus/face-private.h"
+#include "gpupass/dbus.h"
+#include "util/log.h"
+
+/* ---- from the manager's picture to what is shown ---- */
+
+static int collect_groups(const Face *f, ShownObjects *set)
+{
+	const GroupSet *groups = manager_inventory(f->manager)->groups;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < groups->n_items; i++) {
+		void *view = collection_append(&f->groups, set, group_path(groups->items[i].name));
+
+		r = view ? group_view_fill(f->manager, &groups->items[i], view) : -ENOMEM;
+	}
+	return r;
+}
+
+static int collect_gpus(const Face *f, ShownObjects *set)
+{
+	const GpuSet *gpus = manager_inventory(f->manager)->gpus;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < gpus->n_gpus; i++) {
+		const Gpu *gpu = &gpus->gpus[i];
+		void *view = collection_append(&f->gpus, set, gpu_path(&gpu->lead->bdf));
+
+		r = view ? gpu_view_fill(f->manager, f->names, gpu, view) : -ENOMEM;
+	}
+	return r;
+}
+
+static int collect_assignments(const Face *f, ShownObjects *set)
+{
+	const Assignments *all = manager_assignments(f->manager);
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < all->n_items; i++) {
+		void *view = collection_append(&f->assignments, set,
+					       assignment_path(all->items[i]->domain_uuid));
+
+		r = view ? assignment_view_fill(f->manager, all->items[i], view) : -ENOMEM;
+	}
+	return r;
+}
+
+static int collect_jobs(const Face *f, ShownObjects *set)
+{
+	size_t n = 0;
+	const JobRecord *const *jobs = manager_jobs(f->manager, &n);
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		void *view = collection_append(&f->jobs, set, job_path(jobs[i]->id));
+
+		r = view ? job_view_fill(jobs[i], view) : -ENOMEM;
+	}
+	return r;
+}
+
+static void show(Face *f, Collection *c, int (*collect)(const Face *, ShownObjects *))
+{
+	ShownObjects set = { 0 };
+	int r = collect(f, &set);
+
+	if (r >= 0)
+		collection_replace(c, &set);
+	else
+		log_error("out of memory: %s shows an old picture", c->prefix);
+	collection_free_set(c, &set);
+}
+
+static void show_manager(Face *f)
+{
+	ManagerView before = f->shown, now = { 0 };
+	char *names[8] = { NULL };
+	size_t n = 0;
+
+	if (manager_view_fill(f->manager, &now) < 0) {
+		fields_clear(manager_fields, n_manager_fields, &now);
+		return;
+	}
+	for (size_t i = 0; i < n_manager_fields && n < ELEMENTS(names) - 1; i++)
+		if (manager_fields[i].changes && !field_equal(&manager_fields[i], &before, &now))
+			names[n++] = (char *)manager_fields[i].name;
+	f->shown = now;
+	if (n > 0)
+		sd_bus_emit_properties_changed_strv(f->bus, GPUPASS_PATH_ROOT,
+						    GPUPASS_IFACE_MANAGER, names);
+	fields_clear(manager_fields, n_manager_fields, &before);
+}
+
+/* ---- the manager's listener ---- */
+
+static void on_objects_changed(void *userdata)
+{
+	Face *f = userdata;
+
+	if (manager_inventory(f->manager)) {
+		show(f, &f->groups, collect_groups);
+		show(f, &f->gpus, collect_gpus);
+	}
+	if (manager_assignments(f->manager))
+		show(f, &f->assignments, collect_assignments);
+	show_manager(f);
+}
+
+static void on_job_changed(const JobRecord *job, void *userdata)
+{
+	Face *f = userdata;
+
+	show(f, &f->jobs, collect_jobs);
+}
+
+static void on_job_new(const JobRecord *job, void *userdata)
+{
+	Face *f = userdata;
+	_cleanup_free_ char *path = job_path(job->id);
+
+	show(f, &f->jobs, collect_jobs);
+	if (path)
+		sd_bus_emit_signal(f->bus, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER, "JobNew", "uo",
+				   job->id, path);
+}
+
+static void on_job_ended(const JobRecord *job, void *userdata)
+{
+	Face *f = userdata;
+	_cleanup_free_ char *path = job_path(job->id);
+
+	show(f, &f->jobs, collect_jobs);
+	if (path)
+		sd_bus_emit_signal(f->bus, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER, "JobRemoved",
+				   "uosss", job->id, path, job_state_to_string(job->state),
+				   job->error_name, job->message);
+}
+
+/* It leaves the list just after this; the next change takes it off the bus. */
+static void on_job_forgotten(const JobRecord *job, void *userdata)
+{
+}
+
+/* ---- life ---- */
+
+static Collection collection(sd_bus *bus, const char *prefix, const char *interface,
+			     const Field *fields, size_t n_fields, size_t view_size)
+{
+	return (Collection){
+		.bus = bus,
+		.prefix = prefix,
+		.interface = interface,
+		.fields = fields,
+		.n_fields = n_fields,
+		.view_size = view_size,
+	};
+}
+
+/* Methods want the face, and find the view by their path. */
+static int find_face(sd_bus *bus, const char *path, const char *interface, void *userdata,
+		     void **ret_found, sd_bus_error *error)
+{
+	Face *f = userdata;
+
+	*ret_found = f;
+	return collection_find(&f->gpus, path) != NULL;
+}
+
+static int register_all(Face *f)
+{
+	int r;
+
+	f->groups = collection(f->bus, GPUPASS_PATH_GROUPS, GPUPASS_IFACE_GROUP, group_fields,
+			       n_group_fields, sizeof(GroupView));
+	f->gpus = collection(f->bus, GPUPASS_PATH_GPUS, GPUPASS_IFACE_GPU, gpu_fields, n_gpu_fields,
+			     sizeof(GpuView));
+	f->assignments = collection(f->bus, GPUPASS_PATH_ASSIGNMENTS, GPUPASS_IFACE_ASSIGNMENT,
+				    assignment_fields, n_assignment_fields, sizeof(AssignmentView));
+	f->jobs = collection(f->bus, GPUPASS_PATH_JOBS, GPUPASS_IFACE_JOB, job_fields, n_job_fields,
+			     sizeof(JobView));
+	r = sd_bus_add_object_manager(f->bus, NULL, GPUPASS_PATH_ROOT);
+	if (r >= 0)
+		r = sd_bus_add_object_vtable(f->bus, NULL, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER,
+					     manager_methods, f);
+	if (r >= 0)
+		r = sd_bus_add_object_vtable(f->bus, NULL, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER,
+					     manager_properties, &f->shown);
+	if (r >= 0)
+		r = collection_register(&f->groups, group_properties);
+	if (r >= 0)
+		r = collection_register(&f->gpus, gpu_properties);
+	if (r >= 0)
+		r = sd_bus_add_fallback_vtable(f->bus, NULL, GPUPASS_PATH_GPUS, GPUPASS_IFACE_GPU,
+					       gpu_methods, find_face, f);
+	if (r >= 0)
+		r = collection_register(&f->assignments, assignment_properties);
+	if (r >= 0)
+		r = collection_register(&f->jobs, job_properties);
+	return r;
+}
+
+int face_new(sd_bus *bus, Manager *manager, Face **ret)
+{
+	_cleanup_(face_freep) Face *f = calloc(1, sizeof(Face));
+	int r;
+
+	if (!f)
+		return -ENOMEM;
+	f->bus = bus;
+	f->manager = manager;
+	r = manager_view_fill(manager, &f->shown);
+	if (r >= 0)
+		r = pci_names_new(&f->names);
+	if (r >= 0)
+		r = register_all(f);
+	if (r < 0)
+		return r;
+	manager_set_listener(manager, &(ManagerListener){
+					      .objects_changed = on_objects_changed,
+					      .job_new = on_job_new,
+					      .job_changed = on_job_changed,
+					      .job_ended = on_job_ended,
+					      .job_forgotten = on_job_forgotten,
+					      .userdata = f,
+				      });
+	on_objects_changed(f);
+	*ret = TAKE_PTR(f);
+	return 0;
+}
+
+int face_publish(Face *f)
+{
+	/* Neither queued nor taken over: a second instance must end (fault 42). */
+	return sd_bus_request_name(f->bus, GPUPASS_BUS_NAME, 0);
+}
+
+Face *face_free(Face *f)
+{
+	if (!f)
+		return NULL;
+	collection_free_set(&f->groups, &f->groups.shown);
+	collection_free_set(&f->gpus, &f->gpus.shown);
+	collection_free_set(&f->assignments, &f->assignments.shown);
+	collection_free_set(&f->jobs, &f->jobs.shown);
+	fields_clear(manager_fields, n_manager_fields, &f->shown);
+	pci_names_free(f->names);
+	free(f);
+	return NULL;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* org.gpupass1 on a bus: the manager's face. Reads, validates, hands on, replies. */
+#pragma once
+
+#include <systemd/sd-bus.h>
+
+#include "manager.h"
+
+typedef struct Face Face;
+
+/* Registers all objects; the name is requested by face_publish(). bus and manager are borrowed. */
+int face_new(sd_bus *bus, Manager *manager, Face **ret);
+/* Takes the well-known name: from now on callers come. -EEXIST: another instance has it. */
+int face_publish(Face *face);
+Face *face_free(Face *face);
+DEFINE_CLEANUP(Face, face_free)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "bus/bus.h"
+#include "bus/collection.h"
+#include "bus/views.h"
+
+struct Face {
+	sd_bus *bus;
+	Manager *manager;
+	PciNames *names;
+	Collection groups, gpus, assignments, jobs;
+	ManagerView shown;	/* the manager object's own properties */
+	unsigned pending_reads; /* dry runs and inspections under way */
+};
+
+/* Their userdata is the Face. */
+extern const sd_bus_vtable manager_methods[], gpu_methods[];

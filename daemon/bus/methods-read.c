@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Methods that only look: dry runs, scans, topology, and a close look at one GPU. */
+#include <string.h>
+
+#include "bus/request.h"
+#include "core/topology.h"
+#include "gpupass/dbus.h"
+#include "util/text.h"
+
+static const OptionSpec plan_options[] = {
+	OPTION(GPUPASS_OPTION_OPERATION, 's', operation),
+	OPTION(GPUPASS_OPTION_LIVE, 'b', live),
+	OPTION(GPUPASS_OPTION_CONFIG, 'b', config),
+	OPTION(GPUPASS_OPTION_MODEL, 's', model),
+	OPTION(GPUPASS_OPTION_KEEP_VFIO, 'b', keep_vfio),
+	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
+	OPTION(GPUPASS_OPTION_ALLOW_BOOT_VGA, 'b', allow_boot_vga),
+};
+
+static void plan_ready(PlanResult *result, void *userdata)
+{
+	_cleanup_(pending_freep) Pending *pending = userdata;
+
+	if (result->json)
+		sd_bus_reply_method_return(pending->call, "s", result->json);
+	else
+		pending_reply_error(pending, result->error_name, result->message);
+}
+
+static int plan_operation(const RequestOptions *options, Operation *ret, sd_bus_error *error)
+{
+	if (!options->operation)
+		*ret = OPERATION_ASSIGN;
+	else if (operation_from_string(options->operation, ret) < 0)
+		return invalid_argument(error, "there is no such operation to plan",
+					"give assign, release, bind or unbind");
+	return 0;
+}
+
+int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	_cleanup_(request_options_clear) RequestOptions options = { 0 };
+	_cleanup_(pending_freep) Pending *pending = NULL;
+	const char *domain, *group;
+	JobRequest request;
+	Operation operation = OPERATION_ASSIGN;
+	Face *f = userdata;
+	int r;
+
+	r = sd_bus_message_read(m, "ss", &domain, &group);
+	if (r >= 0)
+		r = options_read(m, plan_options, ELEMENTS(plan_options), &options, error);
+	if (r >= 0)
+		r = plan_operation(&options, &operation, error);
+	if (r >= 0)
+		r = check_timeout(&options, error);
+	if (r >= 0)
+		r = check_name(operation == OPERATION_BIND || operation == OPERATION_UNBIND
+				       ? group
+				       : domain,
+			       "domain or group", false, error);
+	if (r >= 0)
+		r = check_name(group, "group", true, error);
+	if (r >= 0)
+		r = pending_new(f, m, true, &pending, error);
+	if (r < 0)
+		return r;
+	request = request_from(m, operation, &options);
+	request.group = *group ? (char *)group : NULL;
+	if (operation == OPERATION_RELEASE)
+		request.target = (char *)domain;
+	else
+		request.domain = *domain ? (char *)domain : NULL;
+	r = manager_plan(f->manager, &request, plan_ready, pending);
+	if (r < 0)
+		return r;
+	TAKE_PTR(pending);
+	return 1;
+}
+
+static void rescanned(void *userdata)
+{
+	_cleanup_(pending_freep) Pending *pending = userdata;
+
+	sd_bus_reply_method_return(pending->call, NULL);
+}
+
+int method_rescan(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	_cleanup_(pending_freep) Pending *pending = NULL;
+	Face *f = userdata;
+	int r;
+
+	r = options_read(m, NULL, 0, NULL, error);
+	if (r >= 0)
+		r = pending_new(f, m, true, &pending, error);
+	if (r >= 0)
+		r = manager_rescan(f->manager, rescanned, pending);
+	if (r < 0)
+		return r;
+	TAKE_PTR(pending);
+	return 1;
+}
+
+/* ---- topology ---- */
+
+static int append_distances(sd_bus_message *reply, const GpuSet *gpus)
+{
+	int r = sd_bus_message_open_container(reply, 'a', "(sss)");
+
+	for (size_t i = 0; gpus && i < gpus->n_gpus; i++)
+		for (size_t k = i + 1; r >= 0 && k < gpus->n_gpus; k++)
+			r = sd_bus_message_append(reply, "(sss)",
+						  BDF_TEXT(&gpus->gpus[i].lead->bdf),
+						  BDF_TEXT(&gpus->gpus[k].lead->bdf),
+						  pcie_distance_to_string(pcie_distance(
+							  &gpus->gpus[i], &gpus->gpus[k])));
+	return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+int method_get_topology(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	_cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+	Face *f = userdata;
+	const Inventory *inventory = manager_inventory(f->manager);
+	int r;
+
+	r = options_read(m, NULL, 0, NULL, error);
+	if (r >= 0)
+		r = sd_bus_message_new_method_return(m, &reply);
+	if (r >= 0)
+		r = append_distances(reply, inventory ? inventory->gpus : NULL);
+	return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+/* ---- Gpu.Inspect ---- */
+
+static int append_string(sd_bus_message *reply, const char *key, const char *value)
+{
+	return str_is_empty(value) ? 0 : sd_bus_message_append(reply, "{sv}", key, "s", value);
+}
+
+static int append_holders(sd_bus_message *reply, const Inspection *inspection)
+{
+	_cleanup_strv_ char **lines = NULL;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < inspection->n_holders; i++) {
+		_cleanup_free_ char *line = holder_text(&inspection->holders[i]);
+
+		r = line ? strv_append(&lines, line) : -ENOMEM;
+	}
+	if (r >= 0)
+		r = sd_bus_message_open_container(reply, 'e', "sv");
+	if (r >= 0)
+		r = sd_bus_message_append(reply, "s", "holders");
+	if (r >= 0)
+		r = sd_bus_message_open_container(reply, 'v', "as");
+	if (r >= 0)
+		r = sd_bus_message_append_strv(reply, lines);
+	if (r >= 0)
+		r = sd_bus_message_close_container(reply);
+	return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int append_facts(sd_bus_message *reply, const Inspection *inspection,
+			const FunctionFacts *facts)
+{
+	int r = sd_bus_message_open_container(reply, 'a', "{sv}");
+
+	if (r >= 0)
+		r = append_string(reply, "link-speed", facts->link_speed);
+	if (r >= 0)
+		r = append_string(reply, "link-speed-max", facts->link_speed_max);
+	if (r >= 0 && facts->link_width > 0)
+		r = sd_bus_message_append(reply, "{sv}", "link-width", "u", facts->link_width);
+	if (r >= 0 && facts->link_width_max > 0)
+		r = sd_bus_message_append(reply, "{sv}", "link-width-max", "u",
+					  facts->link_width_max);
+	if (r >= 0)
+		r = append_string(reply, "serial-number", facts->serial_number);
+	if (r >= 0)
+		r = append_string(reply, "uuid", facts->uuid);
+	if (r >= 0)
+		r = append_string(reply, "driver-override", facts->driver_override);
+	if (r >= 0)
+		r = sd_bus_message_append(reply, "{sv}", "virtual-functions", "u", facts->num_vfs);
+	if (r >= 0)
+		r = append_holders(reply, inspection);
+	return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static void inspected(const Inspection *inspection, int error, void *userdata)
+{
+	_cleanup_(pending_freep) Pending *pending = userdata;
+	_cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+	int r;
+
+	if (!inspection || inspection->n_functions == 0) {
+		sd_bus_reply_method_errorf(
+			pending->call, problem_dbus_name(GPUPASS_ERROR_INTERNAL),
+			"cannot look at this GPU: %s\nState:  nothing was changed\n"
+			"Remedy: see journalctl -u gpupassd",
+			strerror(-error));
+		return;
+	}
+	r = sd_bus_message_new_method_return(pending->call, &reply);
+	if (r >= 0)
+		r = append_facts(reply, inspection, &inspection->functions[0]);
+	if (r >= 0)
+		sd_bus_send(NULL, reply, NULL);
+}
+
+static int method_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	_cleanup_(pending_freep) Pending *pending = NULL;
+	_cleanup_free_ Bdf *functions = NULL;
+	Face *f = userdata;
+	const GpuView *view = collection_find(&f->gpus, sd_bus_message_get_path(m));
+	size_t n = 0;
+	int r;
+
+	r = options_read(m, NULL, 0, NULL, error);
+	if (r < 0)
+		return r;
+	if (!view)
+		return sd_bus_error_set(error, problem_dbus_name(GPUPASS_ERROR_NO_SUCH_GPU),
+					"this GPU is gone");
+	/* The leading function first, then those that share its slot. */
+	functions = calloc(view->functions.n + 1, sizeof(Bdf));
+	if (!functions)
+		return -ENOMEM;
+	bdf_parse(view->address, &functions[n++]);
+	for (size_t i = 0; i < view->functions.n; i++)
+		if (strcmp(view->functions.items[i].address, view->address) != 0)
+			bdf_parse(view->functions.items[i].address, &functions[n++]);
+	r = pending_new(f, m, true, &pending, error);
+	if (r >= 0)
+		r = manager_inspect(f->manager, functions, n, inspected, pending);
+	if (r < 0)
+		return r;
+	TAKE_PTR(pending);
+	return 1;
+}
+
+const sd_bus_vtable gpu_methods[] = {
+	SD_BUS_VTABLE_START(0),
+	METHOD_READS("Inspect", "a{sv}", SD_BUS_PARAM(options), "a{sv}", SD_BUS_PARAM(facts),
+		     method_inspect),
+	SD_BUS_VTABLE_END,
+};

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The manager's methods. Every handler reads, validates, hands on and replies; what takes time
+ * replies later, from a job or a callback.
+ *
+ * Methods that act lack SD_BUS_VTABLE_UNPRIVILEGED: sd-bus itself refuses them to callers that are
+ * neither root nor the daemon's own user. Reading is open to all.
+ */
+#include <string.h>
+
+#include "bus/request.h"
+#include "gpupass/dbus.h"
+#include "util/text.h"
+
+static const OptionSpec assign_options[] = {
+	OPTION(GPUPASS_OPTION_LIVE, 'b', live),
+	OPTION(GPUPASS_OPTION_CONFIG, 'b', config),
+	OPTION(GPUPASS_OPTION_MODEL, 's', model),
+	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
+	OPTION(GPUPASS_OPTION_ALLOW_BOOT_VGA, 'b', allow_boot_vga),
+};
+
+static const OptionSpec release_options[] = {
+	OPTION(GPUPASS_OPTION_KEEP_VFIO, 'b', keep_vfio),
+	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
+};
+
+static const OptionSpec bind_options[] = {
+	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
+	OPTION(GPUPASS_OPTION_ALLOW_BOOT_VGA, 'b', allow_boot_vga),
+};
+
+static int set_problem(sd_bus_error *error, const Problem *problem, const char *prefix)
+{
+	_cleanup_free_ char *message = problem_message(problem, prefix);
+
+	return sd_bus_error_set(error, problem_dbus_name(problem->error), message);
+}
+
+/* ---- jobs ---- */
+
+static int start_job(Face *f, sd_bus_message *m, const JobRequest *request, sd_bus_error *error)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *path = NULL;
+	uint32_t id = 0;
+	int r;
+
+	r = manager_start_job(f->manager, request, &id, &problem);
+	if (r == PROBLEM)
+		return set_problem(error, problem, NULL);
+	if (r < 0)
+		return r;
+	path = job_path(id);
+	return path ? sd_bus_reply_method_return(m, "o", path) : -ENOMEM;
+}
+
+static int method_assign(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	_cleanup_(request_options_clear) RequestOptions options = { 0 };
+	const char *domain, *group;
+	JobRequest request;
+	int r;
+
+	r = sd_bus_message_read(m, "ss", &domain, &group);
+	if (r >= 0)
+		r = options_read(m, assign_options, ELEMENTS(assign_options), &options, error);
+	if (r >= 0)
+		r = check_name(domain, "domain", false, error);
+	if (r >= 0)
+		r = check_name(group, "group", true, error);
+	if (r >= 0)
+		r = check_timeout(&options, error);
+	if (r < 0)
+		return r;
+	request = request_from(m, OPERATION_ASSIGN, &options);
+	request.domain = (char *)domain;
+	request.group = *group ? (char *)group : NULL;
+	return start_job(userdata, m, &request, error);
+}
+
+static int method_release(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	_cleanup_(request_options_clear) RequestOptions options = { 0 };
+	const char *target;
+	JobRequest request;
+	int r;
+
+	r = sd_bus_message_read(m, "s", &target);
+	if (r >= 0)
+		r = options_read(m, release_options, ELEMENTS(release_options), &options, error);
+	if (r >= 0)
+		r = check_name(target, "domain or group", false, error);
+	if (r >= 0)
+		r = check_timeout(&options, error);
+	if (r < 0)
+		return r;
+	request = request_from(m, OPERATION_RELEASE, &options);
+	request.target = (char *)target;
+	return start_job(userdata, m, &request, error);
+}
+
+static int bind_or_unbind(sd_bus_message *m, Face *f, Operation operation, sd_bus_error *error)
+{
+	_cleanup_(request_options_clear) RequestOptions options = { 0 };
+	const char *group;
+	JobRequest request;
+	int r;
+
+	r = sd_bus_message_read(m, "s", &group);
+	if (r >= 0)
+		r = options_read(m, bind_options, ELEMENTS(bind_options), &options, error);
+	if (r >= 0)
+		r = check_name(group, "group", false, error);
+	if (r >= 0)
+		r = check_timeout(&options, error);
+	if (r < 0)
+		return r;
+	request = request_from(m, operation, &options);
+	request.group = (char *)group;
+	return start_job(f, m, &request, error);
+}
+
+static int method_bind(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	return bind_or_unbind(m, userdata, OPERATION_BIND, error);
+}
+
+static int method_unbind(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	return bind_or_unbind(m, userdata, OPERATION_UNBIND, error);
+}
+
+static void declared(const char *error_name, const char *message, void *userdata)
+{
+	_cleanup_(pending_freep) Pending *pending = userdata;
+
+	if (error_name)
+		pending_reply_error(pending, error_name, message);
+	else if (pending->path)
+		sd_bus_reply_method_return(pending->call, "o", pending->path);
+	else
+		sd_bus_reply_method_return(pending->call, NULL);
+}
+
+static int method_declare(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	_cleanup_(pending_freep) Pending *pending = NULL;
+	_cleanup_strv_ char **gpus = NULL;
+	const char *name;
+	Face *f = userdata;
+	int r;
+
+	r = sd_bus_message_read(m, "s", &name);
+	if (r >= 0)
+		r = sd_bus_message_read_strv(m, &gpus);
+	if (r >= 0)
+		r = options_read(m, NULL, 0, NULL, error);
+	if (r >= 0)
+		r = check_name(name, "name", false, error);
+	if (r >= 0 && strv_length(gpus) < 2)
+		r = invalid_argument(error, "a group has at least two GPUs",
+				     "name each of the GPUs that the bridge ties together");
+	if (r >= 0)
+		r = pending_new(f, m, false, &pending, error);
+	if (r < 0)
+		return r;
+	pending->path = group_path(name);
+	if (!pending->path)
+		return -ENOMEM;
+	r = manager_declare(f->manager, name, gpus, declared, pending);
+	if (r < 0)
+		return r;
+	TAKE_PTR(pending);
+	return 1;
+}
+
+static int method_forget(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	_cleanup_(pending_freep) Pending *pending = NULL;
+	const char *name;
+	Face *f = userdata;
+	int r;
+
+	r = sd_bus_message_read(m, "s", &name);
+	if (r >= 0)
+		r = options_read(m, NULL, 0, NULL, error);
+	if (r >= 0)
+		r = check_name(name, "name", false, error);
+	if (r >= 0)
+		r = pending_new(f, m, false, &pending, error);
+	if (r >= 0)
+		r = manager_forget(f->manager, name, declared, pending);
+	if (r < 0)
+		return r;
+	TAKE_PTR(pending);
+	return 1;
+}
+
+const sd_bus_vtable manager_methods[] = {
+	SD_BUS_VTABLE_START(0),
+	METHOD_ACTS("Declare", "sasa{sv}",
+		    SD_BUS_PARAM(name) SD_BUS_PARAM(gpus) SD_BUS_PARAM(options), "o",
+		    SD_BUS_PARAM(group), method_declare),
+	METHOD_ACTS("Forget", "sa{sv}", SD_BUS_PARAM(name) SD_BUS_PARAM(options), "", ,
+		    method_forget),
+	METHOD_READS("Plan", "ssa{sv}",
+		     SD_BUS_PARAM(domain) SD_BUS_PARAM(group) SD_BUS_PARAM(options), "s",
+		     SD_BUS_PARAM(plan), method_plan),
+	METHOD_ACTS("Assign", "ssa{sv}",
+		    SD_BUS_PARAM(domain) SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
+		    SD_BUS_PARAM(job), method_assign),
+	METHOD_ACTS("Release", "sa{sv}", SD_BUS_PARAM(target) SD_BUS_PARAM(options), "o",
+		    SD_BUS_PARAM(job), method_release),
+	METHOD_ACTS("Bind", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
+		    SD_BUS_PARAM(job), method_bind),
+	METHOD_ACTS("Unbind", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
+		    SD_BUS_PARAM(job), method_unbind),
+	METHOD_READS("Rescan", "a{sv}", SD_BUS_PARAM(options), "", , method_rescan),
+	METHOD_READS("GetTopology", "a{sv}", SD_BUS_PARAM(options), "a(sss)",
+		     SD_BUS_PARAM(distances), method_get_topology),
+	SD_BUS_SIGNAL_WITH_NAMES("JobNew", "uo", SD_BUS_PARAM(id) SD_BUS_PARAM(job), 0),
+	SD_BUS_SIGNAL_WITH_NAMES("JobRemoved", "uosss",
+				 SD_BUS_PARAM(id) SD_BUS_PARAM(job) SD_BUS_PARAM(result)
+					 SD_BUS_PARAM(error) SD_BUS_PARAM(message),
+				 0),
+	SD_BUS_VTABLE_END,
+};

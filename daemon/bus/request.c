@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bus/request.h"
+
+#include <string.h>
+
+#include "util/text.h"
+
+/* Dry runs and inspections at a time: each starts a worker. */
+#define PENDING_READS_MAX 16
+#define NAME_ARGUMENT_MAX 255
+#define TIMEOUT_USEC_MAX (3600 * 1000000ULL)
+
+void request_options_clear(RequestOptions *options)
+{
+	free(options->model);
+	free(options->operation);
+}
+
+int invalid_argument(sd_bus_error *error, const char *what, const char *remedy)
+{
+	return sd_bus_error_setf(error, problem_dbus_name(GPUPASS_ERROR_INVALID_ARGUMENT),
+				 "%s\nState:  nothing was changed\nRemedy: %s", what, remedy);
+}
+
+int check_name(const char *name, const char *what, bool may_be_empty, sd_bus_error *error)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (*name == '\0' && may_be_empty)
+		return 0;
+	if (*name == '\0')
+		text = strf("the %s is empty", what);
+	else if (strlen(name) > NAME_ARGUMENT_MAX)
+		text = strf("the %s is longer than %d bytes", what, NAME_ARGUMENT_MAX);
+	else
+		return 0;
+	return text ? invalid_argument(error, text,
+				       "give the name as gpupass list or virsh list shows it")
+		    : -ENOMEM;
+}
+
+int check_timeout(const RequestOptions *options, sd_bus_error *error)
+{
+	if (options->timeout_usec <= TIMEOUT_USEC_MAX)
+		return 0;
+	return invalid_argument(error, "the timeout is longer than an hour",
+				"give at most 3600 seconds");
+}
+
+static uint32_t caller_uid(sd_bus_message *m)
+{
+	_cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
+	uid_t uid = (uid_t)-1;
+
+	/* For the record only: whether the caller may is decided by sd-bus. */
+	if (sd_bus_query_sender_creds(m, SD_BUS_CREDS_EUID, &creds) >= 0)
+		sd_bus_creds_get_euid(creds, &uid);
+	return uid;
+}
+
+JobRequest request_from(sd_bus_message *m, Operation operation, const RequestOptions *options)
+{
+	return (JobRequest){
+		.operation = operation,
+		.model = options->model,
+		.live = options->live,
+		.config = options->config,
+		.keep_vfio = options->keep_vfio,
+		.allow_boot_vga = options->allow_boot_vga,
+		.timeout_usec = options->timeout_usec,
+		.caller_uid = caller_uid(m),
+	};
+}
+
+Pending *pending_free(Pending *pending)
+{
+	if (!pending)
+		return NULL;
+	if (pending->counted)
+		pending->face->pending_reads--;
+	sd_bus_message_unref(pending->call);
+	free(pending->path);
+	free(pending);
+	return NULL;
+}
+int pending_new(Face *f, sd_bus_message *m, bool counted, Pending **ret, sd_bus_error *error)
+{
+	Pending *pending;
+
+	if (counted && f->pending_reads >= PENDING_READS_MAX)
+		return sd_bus_error_setf(error, problem_dbus_name(GPUPASS_ERROR_LIMITS_EXCEEDED),
+					 "%d such calls are under way already\n"
+					 "State:  nothing was changed\nRemedy: try again later",
+					 PENDING_READS_MAX);
+	pending = calloc(1, sizeof(Pending));
+	if (!pending)
+		return -ENOMEM;
+	*pending = (Pending){ .face = f, .call = sd_bus_message_ref(m), .counted = counted };
+	f->pending_reads += counted;
+	*ret = pending;
+	return 0;
+}
+
+void pending_reply_error(Pending *pending, const char *name, const char *message)
+{
+	sd_bus_reply_method_errorf(pending->call, name, "%s", str_or_empty(message));
+}

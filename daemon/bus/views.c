@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bus/views.h"
+
+#include <string.h>
+
+#include "gpupass/dbus.h"
+#include "util/text.h"
+
+#define VIEW_TABLES(view, View, LIST)                                                              \
+	const Field view##_fields[] = { LIST(view##_FIELD_) };                                     \
+	const size_t n_##view##_fields = ELEMENTS(view##_fields);
+
+#define manager_FIELD_(N, t, m, K, M) VIEW_FIELD(ManagerView, N, m, K, M),
+#define group_FIELD_(N, t, m, K, M) VIEW_FIELD(GroupView, N, m, K, M),
+#define gpu_FIELD_(N, t, m, K, M) VIEW_FIELD(GpuView, N, m, K, M),
+#define assignment_FIELD_(N, t, m, K, M) VIEW_FIELD(AssignmentView, N, m, K, M),
+#define job_FIELD_(N, t, m, K, M) VIEW_FIELD(JobView, N, m, K, M),
+
+VIEW_TABLES(manager, ManagerView, MANAGER_VIEW)
+VIEW_TABLES(group, GroupView, GROUP_VIEW)
+VIEW_TABLES(gpu, GpuView, GPU_VIEW)
+VIEW_TABLES(assignment, AssignmentView, ASSIGNMENT_VIEW)
+VIEW_TABLES(job, JobView, JOB_VIEW)
+
+#define MANAGER_PROPERTY(N, t, m, K, M) VIEW_PROPERTY(ManagerView, N, m, K, M),
+#define GPU_PROPERTY(N, t, m, K, M) VIEW_PROPERTY(GpuView, N, m, K, M),
+#define GROUP_PROPERTY(N, t, m, K, M) VIEW_PROPERTY(GroupView, N, m, K, M),
+#define ASSIGNMENT_PROPERTY(N, t, m, K, M) VIEW_PROPERTY(AssignmentView, N, m, K, M),
+#define JOB_PROPERTY(N, t, m, K, M) VIEW_PROPERTY(JobView, N, m, K, M),
+
+const sd_bus_vtable manager_properties[] = {
+	SD_BUS_VTABLE_START(0),
+	MANAGER_VIEW(MANAGER_PROPERTY) SD_BUS_VTABLE_END,
+};
+
+const sd_bus_vtable gpu_properties[] = {
+	SD_BUS_VTABLE_START(0),
+	GPU_VIEW(GPU_PROPERTY) SD_BUS_VTABLE_END,
+};
+
+const sd_bus_vtable group_properties[] = {
+	SD_BUS_VTABLE_START(0),
+	GROUP_VIEW(GROUP_PROPERTY) SD_BUS_VTABLE_END,
+};
+
+const sd_bus_vtable assignment_properties[] = {
+	SD_BUS_VTABLE_START(0),
+	ASSIGNMENT_VIEW(ASSIGNMENT_PROPERTY) SD_BUS_VTABLE_END,
+};
+
+const sd_bus_vtable job_properties[] = {
+	SD_BUS_VTABLE_START(0),
+	JOB_VIEW(JOB_PROPERTY) SD_BUS_VTABLE_END,
+};
+
+/* ---- paths ---- */
+
+static char *encode(const char *prefix, const char *name)
+{
+	char *path = NULL;
+
+	return sd_bus_path_encode(prefix, name, &path) < 0 ? NULL : path;
+}
+
+char *group_path(const char *name)
+{
+	return encode(GPUPASS_PATH_GROUPS, name);
+}
+
+/* By hand: an encoded colon would be unreadable, and an address needs no escape. */
+char *gpu_path(const Bdf *bdf)
+{
+	return strf(GPUPASS_PATH_GPUS "/%04x_%02x_%02x_%x", bdf->segment, bdf->bus, bdf->device,
+		    bdf->function);
+}
+
+char *assignment_path(const char *domain_uuid)
+{
+	char *path = strf(GPUPASS_PATH_ASSIGNMENTS "/%s", domain_uuid);
+
+	for (char *c = path; c && *c; c++)
+		if (*c == '-')
+			*c = '_';
+	return path;
+}
+
+char *job_path(uint32_t id)
+{
+	return strf(GPUPASS_PATH_JOBS "/%u", id);
+}
+
+/* ---- filling: each helper keeps the first failure in *r and does nothing after it ---- */
+
+static void put(int *r, char **to, char *value)
+{
+	*to = value;
+	if (!value && *r >= 0)
+		*r = -ENOMEM;
+}
+
+static void put_copy(int *r, char **to, const char *value)
+{
+	put(r, to, strdup(str_or_empty(value)));
+}
+
+static void put_path(int *r, char **to, char *path)
+{
+	put(r, to, path ? path : strdup(GPUPASS_PATH_NONE));
+}
+
+static void put_list(int *r, char ***to, char *const *list)
+{
+	if (*r >= 0)
+		*r = strv_copy(list, to);
+}
+
+static void add(int *r, char ***to, const char *value)
+{
+	if (*r >= 0)
+		*r = value ? strv_append(to, value) : -ENOMEM;
+}
+
+static void add_taken(int *r, char ***to, char *value)
+{
+	add(r, to, value);
+	free(value);
+}
+
+static void add_int(int *r, Int32s *to, int32_t value)
+{
+	int32_t *bigger;
+
+	for (size_t i = 0; i < to->n; i++)
+		if (to->items[i] == value)
+			return;
+	bigger = reallocarray(to->items, to->n + 1, sizeof(int32_t));
+	if (!bigger) {
+		*r = -ENOMEM;
+		return;
+	}
+	to->items = bigger;
+	to->items[to->n++] = value;
+}
+
+int manager_view_fill(const Manager *m, ManagerView *view)
+{
+	const Inventory *inventory = manager_inventory(m);
+	int r = 0;
+
+	put_copy(&r, &view->version, GPUPASS_VERSION);
+	view->libvirt_connected = manager_libvirt_connected(m);
+	view->iommu_enabled = inventory && inventory->snapshot->iommu;
+	view->scanned_at = inventory ? inventory->snapshot->taken_usec : 0;
+	put_list(&r, &view->notes, manager_notes(m));
+	return r;
+}
+
+static void fill_group_functions(const Group *group, GroupView *view, int *r)
+{
+	_cleanup_free_ const PciFunction **functions = NULL;
+	size_t n = 0;
+
+	if (*r >= 0)
+		*r = group_functions(group, &functions, &n);
+	for (size_t i = 0; *r >= 0 && i < n; i++) {
+		add(r, &view->functions, BDF_TEXT(&functions[i]->bdf));
+		add_int(r, &view->iommu_groups, functions[i]->iommu_group);
+	}
+	for (size_t i = 0; *r >= 0 && i < group->n_gpus; i++) {
+		const PciFunction *lead = group->gpus[i]->lead;
+
+		add_taken(r, &view->gpus, gpu_path(&lead->bdf));
+		add(r, &view->gpu_addresses, BDF_TEXT(&lead->bdf));
+		add_int(r, &view->numa_nodes, lead->numa_node);
+	}
+}
+
+int group_view_fill(const Manager *m, const Group *group, GroupView *view)
+{
+	uint32_t job = manager_group_job(m, group);
+	int r = 0;
+
+	put_copy(&r, &view->name, group->name);
+	put_copy(&r, &view->state, group_state_to_string(group->state));
+	put_copy(&r, &view->reason, group->reason);
+	put_copy(&r, &view->provenance, provenance_to_string(group->provenance));
+	put_copy(&r, &view->source, group->source);
+	put_copy(&r, &view->reasoning, group->reasoning);
+	put(&r, &view->model, group->n_gpus > 0 ? gpu_model(group->gpus[0]) : strdup(""));
+	put(&r, &view->link, group_link_text(group));
+	view->links = group->links;
+	view->links_expected = group->links_expected;
+	put_copy(&r, &view->driver, group_driver(group));
+	put_copy(&r, &view->domain_name, group->domain_name);
+	put_copy(&r, &view->domain_uuid, group->domain_uuid);
+	view->assignable = group->assignable;
+	put_path(&r, &view->job, job > 0 ? job_path(job) : NULL);
+	fill_group_functions(group, view, &r);
+	return r;
+}
+
+static void fill_board(const Gpu *gpu, GpuView *view, int *r)
+{
+	const Board *board = gpu->board;
+	const char *exclusion = board_exclusion(board);
+
+	put_copy(r, &view->nvlink, nvlink_kind_to_string(board ? board->kind : NVLINK_UNKNOWN));
+	put_copy(r, &view->nvlink_note, exclusion ? exclusion : board ? board->note : NULL);
+	view->nvlink_generation = board ? board->generation : 0;
+	view->nvlink_links = board ? board->links : 0;
+	view->nvlink_group_size = board ? board->group_size : 0;
+}
+
+static void fill_gpu_functions(const Gpu *gpu, GpuView *view, int *r)
+{
+	view->functions.items = calloc(gpu->n_functions + 1, sizeof(FunctionView));
+	if (!view->functions.items) {
+		*r = -ENOMEM;
+		return;
+	}
+	for (size_t i = 0; i < gpu->n_functions; i++) {
+		FunctionView *f = &view->functions.items[view->functions.n++];
+
+		put_copy(r, &f->address, BDF_TEXT(&gpu->functions[i]->bdf));
+		put_copy(r, &f->driver, gpu->functions[i]->driver);
+		f->iommu_group = gpu->functions[i]->iommu_group;
+		f->class_code = gpu->functions[i]->class_code;
+	}
+}
+
+static void fill_location(const PciFunction *lead, GpuView *view, int *r)
+{
+	view->iommu_group = lead->iommu_group;
+	view->numa_node = lead->numa_node;
+	put_copy(r, &view->physical_slot, lead->physical_slot);
+	for (size_t i = 0; i < lead->n_upstream; i++)
+		add(r, &view->upstream_path, BDF_TEXT(&lead->upstream[i]));
+	view->bar_sizes.items = calloc(PCI_BARS, sizeof(uint64_t));
+	if (!view->bar_sizes.items) {
+		*r = -ENOMEM;
+		return;
+	}
+	memcpy(view->bar_sizes.items, lead->bar_size, sizeof(lead->bar_size));
+	view->bar_sizes.n = PCI_BARS;
+}
+
+int gpu_view_fill(const Manager *m, PciNames *names, const Gpu *gpu, GpuView *view)
+{
+	const PciFunction *lead = gpu->lead;
+	const Group *group = group_set_find_gpu(manager_inventory(m)->groups, &lead->bdf);
+	int r = 0;
+
+	put_copy(&r, &view->address, BDF_TEXT(&lead->bdf));
+	put(&r, &view->name, pci_names_device(names, lead->vendor, lead->device));
+	put(&r, &view->model, gpu_model(gpu));
+	view->vendor = lead->vendor;
+	view->device = lead->device;
+	view->subsystem_vendor = lead->subsystem_vendor;
+	view->subsystem_device = lead->subsystem_device;
+	fill_board(gpu, view, &r);
+	fill_gpu_functions(gpu, view, &r);
+	fill_location(lead, view, &r);
+	put_copy(&r, &view->driver, lead->driver ? lead->driver : "none");
+	if (r >= 0 && lead->reset_methods)
+		r = strv_split(lead->reset_methods, " ", &view->reset_methods);
+	view->boot_vga = lead->boot_vga;
+	view->virtual_functions = lead->has_vfs;
+	put_copy(&r, &view->power_state, lead->power_state);
+	put_copy(&r, &view->uuid, gpu->uuid);
+	put_copy(&r, &view->serial_number, gpu->serial_number);
+	put_path(&r, &view->group, group ? group_path(group->name) : NULL);
+	return r;
+}
+
+int assignment_view_fill(const Manager *m, const Assignment *assignment, AssignmentView *view)
+{
+	const Inventory *inventory = manager_inventory(m);
+	bool known = inventory && group_set_find(inventory->groups, assignment->group_name);
+	int r = 0;
+
+	put_copy(&r, &view->domain_name, assignment->domain_name);
+	put_copy(&r, &view->domain_uuid, assignment->domain_uuid);
+	put_copy(&r, &view->group_name, assignment->group_name);
+	put_path(&r, &view->group, known ? group_path(assignment->group_name) : NULL);
+	for (size_t i = 0; i < assignment->n_functions; i++)
+		add(&r, &view->functions, BDF_TEXT(&assignment->functions[i].bdf));
+	view->created_at = assignment->created_usec;
+	view->created_by = assignment->created_by;
+	return r;
+}
+
+static void fill_steps(const JobRecord *job, JobView *view, int *r)
+{
+	view->steps.items = calloc(job->n_steps + 1, sizeof(StepView));
+	if (!view->steps.items) {
+		*r = -ENOMEM;
+		return;
+	}
+	for (size_t i = 0; i < job->n_steps; i++) {
+		StepView *step = &view->steps.items[view->steps.n++];
+
+		put_copy(r, &step->name, step_kind_to_string(job->steps[i].kind));
+		put_copy(r, &step->state, step_state_to_string(job->steps[i].state));
+		put_copy(r, &step->detail, job->steps[i].detail);
+		step->duration_usec = job->steps[i].duration_usec;
+	}
+}
+
+int job_view_fill(const JobRecord *job, JobView *view)
+{
+	int r = 0;
+
+	view->id = job->id;
+	put_copy(&r, &view->operation, operation_to_string(job->operation));
+	put_copy(&r, &view->group_name, job->group);
+	put_copy(&r, &view->domain_name, job->domain_name);
+	put_copy(&r, &view->state, job_state_to_string(job->state));
+	fill_steps(job, view, &r);
+	view->changed = job->changed;
+	put_copy(&r, &view->error_name, job->error_name);
+	put_copy(&r, &view->error_message, job->message);
+	put_list(&r, &view->warnings, job->warnings);
+	view->created_at = job->created_usec;
+	view->duration_usec = job->duration_usec;
+	view->caller_uid = job->caller_uid;
+	return r;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Assignments on disk: assignments.d/<domain-uuid>.json, replaced atomically and durably. Used
+ * from the loop and from job threads; every call stands for itself.
+ */
+#pragma once
+
+#include "core/assignment.h"
+
+typedef struct AssignmentStore {
+	int dir_fd; /* owned */
+} AssignmentStore;
+
+/* Opens the directory, creating it if need be. */
+int assignment_store_open(const char *directory, AssignmentStore *ret);
+void assignment_store_close(AssignmentStore *store);
+
+/*
+ * Reads all. A file that cannot be understood is set aside as NAME.damaged (one of a newer version
+ * is left in place), never deleted; *ret_notes has a line for each.
+ */
+int assignment_store_load(const AssignmentStore *store, Assignments **ret, char ***ret_notes);
+
+int assignment_store_save(const AssignmentStore *store, const Assignment *assignment);
+/* Success also when there is none. */
+int assignment_store_remove(const AssignmentStore *store, const char *domain_uuid);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which job has which functions and which domain in hand, so that two jobs never meet. Shared by
+ * all job threads. A quarantine is a claim that no job holds any more.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "core/bdf.h"
+#include "core/problem.h"
+
+typedef struct Claims Claims;
+
+int claims_new(Claims **ret);
+Claims *claims_free(Claims *claims);
+DEFINE_CLEANUP(Claims, claims_free)
+
+/*
+ * Goes up whenever a job lets go. Read it before looking at the machine and hand it to
+ * claims_take(): what was seen is then known to be no other job's work in between.
+ */
+uint64_t claims_generation(Claims *claims);
+
+/*
+ * Takes the functions and the domain (NULL: none) for this job. -ESTALE when a job let go since
+ * `generation`: look again. PROBLEM (GroupBusy, Quarantined) when somebody has one of them.
+ */
+int claims_take(Claims *claims, uint64_t generation, uint32_t job, const char *group,
+		const Bdf *functions, size_t n_functions, const char *domain_uuid,
+		Problem **ret_problem);
+
+/* Ends what the job holds. */
+void claims_release(Claims *claims, uint32_t job);
+
+/* Turns what the job holds into a quarantine; the domain is let go. */
+void claims_quarantine(Claims *claims, uint32_t job, const char *reason);
+
+/* Why this function is quarantined; NULL: it is not. Caller frees. */
+char *claims_quarantine_reason(Claims *claims, const Bdf *function);

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/inventory.h"
+
+#include <string.h>
+
+#include "util/text.h"
+
+Identities *identities_free(Identities *identities)
+{
+	for (size_t i = 0; identities && i < identities->n_items; i++) {
+		free(identities->items[i].uuid);
+		free(identities->items[i].serial_number);
+	}
+	if (identities)
+		free(identities->items);
+	free(identities);
+	return NULL;
+}
+
+static bool identity_of(const Identity *identity, const PciFunction *function)
+{
+	return bdf_equal(&identity->bdf, &function->bdf) && identity->device == function->device &&
+	       identity->subsystem_vendor == function->subsystem_vendor &&
+	       identity->subsystem_device == function->subsystem_device;
+}
+
+static const Identity *identities_find(const Identities *identities, const PciFunction *function)
+{
+	for (size_t i = 0; identities && i < identities->n_items; i++)
+		if (identity_of(&identities->items[i], function))
+			return &identities->items[i];
+	return NULL;
+}
+
+static int copy_string(char **to, const char *from)
+{
+	char *copy;
+
+	if (*to || str_is_empty(from))
+		return 0;
+	copy = strdup(from);
+	if (!copy)
+		return -ENOMEM;
+	*to = copy;
+	return 0;
+}
+
+static int identities_add(Identities *into, const Identity *from)
+{
+	Identity *bigger = reallocarray(into->items, into->n_items + 1, sizeof(Identity));
+	Identity *item;
+	int r;
+
+	if (!bigger)
+		return -ENOMEM;
+	into->items = bigger;
+	item = &into->items[into->n_items++];
+	*item = *from;
+	item->uuid = item->serial_number = NULL;
+	r = copy_string(&item->uuid, from->uuid);
+	if (r >= 0)
+		r = copy_string(&item->serial_number, from->serial_number);
+	return r;
+}
+
+int identities_copy(const Identities *from, Identities **ret)
+{
+	_cleanup_(identities_freep) Identities *copy = calloc(1, sizeof(Identities));
+
+	if (!copy)
+		return -ENOMEM;
+	for (size_t i = 0; from && i < from->n_items; i++) {
+		int r = identities_add(copy, &from->items[i]);
+
+		if (r < 0)
+			return r;
+	}
+	*ret = TAKE_PTR(copy);
+	return 0;
+}
+
+/* What an assignment remembers of the board, if it still is that board. */
+static int apply_record(Gpu *gpu, const Assignments *assignments)
+{
+	const Assignment *assignment = assignments_find_function(assignments, &gpu->lead->bdf);
+	const AssignedFunction *record;
+	int r;
+
+	if (!assignment)
+		return 0;
+	record = assignment_function(assignment, &gpu->lead->bdf);
+	if (!record || record->device != gpu->lead->device ||
+	    record->subsystem_vendor != gpu->lead->subsystem_vendor ||
+	    record->subsystem_device != gpu->lead->subsystem_device)
+		return 0;
+	r = copy_string(&gpu->uuid, record->uuid);
+	if (r >= 0)
+		r = copy_string(&gpu->serial_number, record->serial_number);
+	return r;
+}
+
+static int apply_known(GpuSet *gpus, const Identities *known, const Assignments *assignments)
+{
+	for (size_t i = 0; i < gpus->n_gpus; i++) {
+		Gpu *gpu = &gpus->gpus[i];
+		const Identity *identity = identities_find(known, gpu->lead);
+		int r = 0;
+
+		if (identity) {
+			r = copy_string(&gpu->uuid, identity->uuid);
+			if (r >= 0)
+				r = copy_string(&gpu->serial_number, identity->serial_number);
+		}
+		if (r >= 0)
+			r = apply_record(gpu, assignments);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static bool serial_numbers_asked(const Declarations *declarations)
+{
+	for (size_t i = 0; declarations && i < declarations->n_items; i++)
+		for (size_t k = 0; k < declarations->items[i].n_members; k++)
+			if (declarations->items[i].members[k].kind == SELECTOR_SERIAL)
+				return true;
+	return false;
+}
+
+/* A GPU is worth a worker when something is missing that it could tell. */
+static bool worth_asking(const Gpu *gpu, bool serial_numbers)
+{
+	if (!gpu->uuid && str_equal(gpu->lead->driver, "nvidia"))
+		return true;
+	return serial_numbers && !gpu->serial_number;
+}
+
+static int learn(Host *host, GpuSet *gpus, bool serial_numbers)
+{
+	_cleanup_(inspection_freep) Inspection *inspection = NULL;
+	_cleanup_free_ Bdf *ask = calloc(gpus->n_gpus + 1, sizeof(Bdf));
+	size_t n = 0;
+	int r;
+
+	if (!ask)
+		return -ENOMEM;
+	for (size_t i = 0; i < gpus->n_gpus; i++)
+		if (worth_asking(&gpus->gpus[i], serial_numbers))
+			ask[n++] = gpus->gpus[i].lead->bdf;
+	if (n == 0)
+		return 0;
+	r = host->ops->inspect(host, ask, n, serial_numbers, &inspection);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return 0; /* An identity not learnt is a note on the group, not a failed scan. */
+	for (size_t i = 0; i < inspection->n_functions; i++) {
+		const FunctionFacts *facts = &inspection->functions[i];
+		Gpu *gpu = gpu_set_find(gpus, &facts->bdf);
+
+		if (!gpu)
+			continue;
+		r = copy_string(&gpu->uuid, facts->uuid);
+		if (r >= 0)
+			r = copy_string(&gpu->serial_number, facts->serial_number);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int remember(const GpuSet *gpus, Identities **ret)
+{
+	_cleanup_(identities_freep) Identities *identities = calloc(1, sizeof(Identities));
+
+	if (!identities)
+		return -ENOMEM;
+	for (size_t i = 0; i < gpus->n_gpus; i++) {
+		const Gpu *gpu = &gpus->gpus[i];
+		int r;
+
+		if (!gpu->uuid && !gpu->serial_number)
+			continue;
+		r = identities_add(identities,
+				   &(Identity){
+					   .bdf = gpu->lead->bdf,
+					   .device = gpu->lead->device,
+					   .subsystem_vendor = gpu->lead->subsystem_vendor,
+					   .subsystem_device = gpu->lead->subsystem_device,
+					   .uuid = gpu->uuid,
+					   .serial_number = gpu->serial_number,
+				   });
+		if (r < 0)
+			return r;
+	}
+	*ret = TAKE_PTR(identities);
+	return 0;
+}
+
+static int resolve(Inventory *inventory, const Rules *rules)
+{
+	_cleanup_(links_freep) Links *links = calloc(1, sizeof(Links));
+	_cleanup_strv_ char **notes = NULL;
+	int r;
+
+	if (!links)
+		return -ENOMEM;
+	r = links_from_declarations(links, rules->declarations, inventory->gpus, &notes);
+	if (r >= 0)
+		r = links_infer(links, inventory->gpus);
+	if (r >= 0)
+		r = groups_resolve(inventory->snapshot, inventory->gpus, rules->declarations, links,
+				   &inventory->groups);
+	for (char **note = notes; r >= 0 && note && *note; note++)
+		if (!strv_contains(inventory->groups->notes, *note))
+			r = strv_append(&inventory->groups->notes, *note);
+	return r;
+}
+
+int inventory_take(Host *host, const Rules *rules, const Assignments *assignments,
+		   const Identities *known, Inventory **ret)
+{
+	_cleanup_(inventory_freep) Inventory *inventory = calloc(1, sizeof(Inventory));
+	int r;
+
+	if (!inventory)
+		return -ENOMEM;
+	r = host->ops->scan(host, &inventory->snapshot);
+	if (r >= 0)
+		r = gpu_set_new(inventory->snapshot, &inventory->gpus);
+	if (r >= 0)
+		r = apply_known(inventory->gpus, known, assignments);
+	if (r >= 0)
+		r = learn(host, inventory->gpus, serial_numbers_asked(rules->declarations));
+	if (r >= 0)
+		r = remember(inventory->gpus, &inventory->identities);
+	if (r >= 0)
+		r = resolve(inventory, rules);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(inventory);
+	return 0;
+}
+
+Inventory *inventory_free(Inventory *inventory)
+{
+	if (!inventory)
+		return NULL;
+	/* Groups point into the GPUs, GPUs into the snapshot. */
+	group_set_free(inventory->groups);
+	gpu_set_free(inventory->gpus);
+	pci_snapshot_free(inventory->snapshot);
+	identities_free(inventory->identities);
+	free(inventory);
+	return NULL;
+}

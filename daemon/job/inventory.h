@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One look at the machine with everything derived from it: snapshot, GPUs, groups. Taken by jobs
+ * for their plan and by the manager for its picture, in the same way.
+ */
+#pragma once
+
+#include "core/group.h"
+#include "core/rules.h"
+#include "host/host.h"
+
+/* What was learnt of a board outside sysfs; kept while address and ids stay the same. */
+typedef struct Identity {
+	Bdf bdf;
+	uint16_t device, subsystem_vendor, subsystem_device;
+	char *uuid;
+	char *serial_number;
+} Identity;
+
+typedef struct Identities {
+	Identity *items;
+	size_t n_items;
+} Identities;
+
+typedef struct Inventory {
+	PciSnapshot *snapshot;
+	GpuSet *gpus;
+	GroupSet *groups; /* resolved, not observed */
+	Identities *identities;
+} Inventory;
+
+/*
+ * Scans, learns identities that are asked for and can be had (UUIDs while the nvidia driver is
+ * bound; serial numbers when a declaration names one), and resolves groups. Blocks.
+ */
+int inventory_take(Host *host, const Rules *rules, const Assignments *assignments,
+		   const Identities *known, Inventory **ret);
+Inventory *inventory_free(Inventory *inventory);
+DEFINE_CLEANUP(Inventory, inventory_free)
+
+int identities_copy(const Identities *from, Identities **ret);
+Identities *identities_free(Identities *identities);
+DEFINE_CLEANUP(Identities, identities_free)

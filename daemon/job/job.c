@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/job.h"
+
+#include <string.h>
+
+#include "util/text.h"
+
+/* What both kinds of run own: copies, so that the loop may replace its own meanwhile. */
+typedef struct Task {
+	uint32_t id; /* 0: a dry run */
+	Mailbox *mailbox;
+	JobPlace place;
+	Identities *known;
+	JobRequest request;
+	JobListener on_event;
+	PlanListener on_plan;
+	void *userdata;
+	JobEvent ended;	   /* written by the thread, delivered when it is over */
+	PlanResult result; /* likewise */
+} Task;
+
+static void event_clear(JobEvent *event)
+{
+	free(event->group);
+	free(event->domain_name);
+	free(event->domain_uuid);
+	free(event->functions);
+	free(event->steps);
+	strv_free(event->warnings);
+	free(event->detail);
+	free(event->error_name);
+	free(event->message);
+	free(event->quarantine);
+}
+
+static Task *task_free(Task *task)
+{
+	if (!task)
+		return NULL;
+	rules_unref(task->place.rules);
+	identities_free(task->known);
+	job_request_clear(&task->request);
+	event_clear(&task->ended);
+	free(task->result.json);
+	free(task->result.error_name);
+	free(task->result.message);
+	free(task);
+	return NULL;
+}
+DEFINE_CLEANUP(Task, task_free)
+
+static int task_new(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
+		    void *userdata, Task **ret)
+{
+	_cleanup_(task_freep) Task *task = calloc(1, sizeof(Task));
+	int r;
+
+	if (!task)
+		return -ENOMEM;
+	task->id = id;
+	task->mailbox = mailbox;
+	task->userdata = userdata;
+	task->place = *place;
+	task->place.rules = rules_ref(place->rules);
+	r = identities_copy(place->known, &task->known);
+	if (r >= 0)
+		r = job_request_copy(request, &task->request);
+	if (r < 0)
+		return r;
+	task->place.known = task->known;
+	*ret = TAKE_PTR(task);
+	return 0;
+}
+
+/* An event on its way to the loop. */
+typedef struct Envelope {
+	Task *task;
+	JobEvent event;
+} Envelope;
+
+static void deliver(void *data)
+{
+	Envelope *envelope = data;
+
+	envelope->task->on_event(envelope->task->id, &envelope->event, envelope->task->userdata);
+	event_clear(&envelope->event);
+	free(envelope);
+}
+
+/* Progress that finds no memory is dropped: the job itself goes on, and its end is told. */
+static void send(Task *task, JobEvent *event)
+{
+	Envelope *envelope = calloc(1, sizeof(Envelope));
+
+	if (envelope) {
+		*envelope = (Envelope){ .task = task, .event = *event };
+		if (mailbox_post(task->mailbox, deliver, envelope) >= 0)
+			return;
+		free(envelope);
+	}
+	event_clear(event);
+}
+
+static void send_step(size_t step, StepState state, const char *detail, uint64_t duration_usec,
+		      void *userdata)
+{
+	JobEvent event = {
+		.kind = JOB_EVENT_STEP,
+		.step = step,
+		.step_state = state,
+		.detail = detail ? strdup(detail) : NULL,
+		.duration_usec = duration_usec,
+	};
+
+	send(userdata, &event);
+}
+
+static void send_rolling_back(void *userdata)
+{
+	JobEvent event = { .kind = JOB_EVENT_ROLLING_BACK };
+
+	send(userdata, &event);
+}
+
+static int planned_event(const Plan *plan, JobEvent *ret)
+{
+	JobEvent event = { .kind = JOB_EVENT_PLANNED, .changed = plan->changed };
+
+	event.group = strdup(plan->group);
+	event.domain_name = strdup(str_or_empty(plan->domain_name));
+	event.domain_uuid = strdup(str_or_empty(plan->domain_uuid));
+	event.steps = calloc(plan->n_steps + 1, sizeof(StepKind));
+	event.functions = calloc(plan->n_functions + 1, sizeof(Bdf));
+	if (!event.group || !event.domain_name || !event.domain_uuid || !event.steps ||
+	    !event.functions || strv_copy(plan->warnings, &event.warnings) < 0) {
+		event_clear(&event);
+		return -ENOMEM;
+	}
+	for (; event.n_steps < plan->n_steps; event.n_steps++)
+		event.steps[event.n_steps] = plan->steps[event.n_steps];
+	for (; event.n_functions < plan->n_functions; event.n_functions++)
+		event.functions[event.n_functions] = plan->functions[event.n_functions].bdf;
+	*ret = event;
+	return 0;
+}
+
+static void describe(int r, const Problem *problem, const char *prefix, char **ret_name,
+		     char **ret_message)
+{
+	if (r == PROBLEM && problem) {
+		*ret_name = strdup(problem_dbus_name(problem->error));
+		*ret_message = problem_message(problem, prefix);
+		return;
+	}
+	*ret_name = strdup(problem_dbus_name(GPUPASS_ERROR_INTERNAL));
+	*ret_message = strf("%s%s%s", str_or_empty(prefix), prefix ? ": " : "", strerror(-r));
+}
+
+static void end_with(Task *task, JobState state, int r, const Problem *problem, const char *prefix)
+{
+	task->ended.kind = JOB_EVENT_ENDED;
+	task->ended.state = state;
+	if (r != 0)
+		describe(r, problem, prefix, &task->ended.error_name, &task->ended.message);
+}
+
+static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
+{
+	const ExecutorListener listener = {
+		.step = send_step,
+		.rolling_back = send_rolling_back,
+		.userdata = task,
+	};
+	_cleanup_(executor_result_clear) ExecutorResult result = { 0 };
+	uint64_t timeout = task->request.timeout_usec;
+	int r;
+
+	if (timeout == 0)
+		timeout = task->place.rules->policy.device_timeout_usec;
+	r = execute(&task->place, prepared, timeout, &listener, &result);
+	if (r < 0) {
+		/* It could not even be undone: nobody may touch these functions now. */
+		claims_quarantine(task->place.claims, task->id, "a job ran out of memory");
+		task->ended.quarantine = strdup("a job ran out of memory");
+		end_with(task, JOB_INCOMPLETE, r, NULL, prefix);
+		return;
+	}
+	if (result.state == JOB_INCOMPLETE) {
+		claims_quarantine(task->place.claims, task->id, str_or_empty(result.quarantine));
+		task->ended.quarantine = TAKE_PTR(result.quarantine);
+	}
+	end_with(task, result.state, result.state == JOB_DONE ? 0 : PROBLEM, result.problem,
+		 prefix);
+}
+
+static void job_work(void *data)
+{
+	Task *task = data;
+	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *prefix = NULL;
+	JobEvent planned;
+	int r;
+
+	r = prepare(&task->place, &task->request, task->id, &prepared, &problem, &prefix);
+	if (r == 0)
+		r = planned_event(prepared->plan, &planned);
+	if (r == 0) {
+		send(task, &planned);
+		run_plan(task, prepared, prefix);
+	} else {
+		end_with(task, JOB_FAILED, r, problem, prefix);
+	}
+	claims_release(task->place.claims, task->id);
+}
+
+static void job_done(void *data)
+{
+	Task *task = data;
+
+	task->on_event(task->id, &task->ended, task->userdata);
+	task_free(task);
+}
+
+int job_start(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
+	      JobListener listener, void *userdata)
+{
+	_cleanup_(task_freep) Task *task = NULL;
+	int r;
+
+	r = task_new(id, mailbox, place, request, userdata, &task);
+	if (r < 0)
+		return r;
+	task->on_event = listener;
+	r = mailbox_run(mailbox, job_work, job_done, task);
+	if (r < 0)
+		return r;
+	TAKE_PTR(task);
+	return 0;
+}
+
+static void plan_work(void *data)
+{
+	Task *task = data;
+	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *prefix = NULL;
+	int r;
+
+	r = prepare(&task->place, &task->request, 0, &prepared, &problem, &prefix);
+	if (r == 0) {
+		task->result.json = plan_to_json(prepared->plan);
+		r = task->result.json ? 0 : -ENOMEM;
+	}
+	if (r != 0)
+		describe(r, problem, prefix, &task->result.error_name, &task->result.message);
+}
+
+static void plan_done(void *data)
+{
+	Task *task = data;
+
+	task->on_plan(&task->result, task->userdata);
+	task_free(task);
+}
+
+int plan_start(Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
+	       PlanListener listener, void *userdata)
+{
+	_cleanup_(task_freep) Task *task = NULL;
+	int r;
+
+	r = task_new(0, mailbox, place, request, userdata, &task);
+	if (r < 0)
+		return r;
+	task->on_plan = listener;
+	r = mailbox_run(mailbox, plan_work, plan_done, task);
+	if (r < 0)
+		return r;
+	TAKE_PTR(task);
+	return 0;
+}

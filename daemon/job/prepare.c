@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/prepare.h"
+
+#include <string.h>
+
+#include "util/clock.h"
+#include "util/text.h"
+
+/* Another job may finish while this one looks at the machine; then the look is repeated. More
+ * often than this in a row means that the host is busier than it can be managed. */
+#define LOOKS_MAX 16
+
+static int copy(char **ret, const char *from)
+{
+	*ret = from ? strdup(from) : NULL;
+	return from && !*ret ? -ENOMEM : 0;
+}
+
+int job_request_copy(const JobRequest *from, JobRequest *ret)
+{
+	JobRequest request = *from;
+	int r;
+
+	request.domain = request.group = request.target = request.model = NULL;
+	r = copy(&request.domain, from->domain);
+	if (r >= 0)
+		r = copy(&request.group, from->group);
+	if (r >= 0)
+		r = copy(&request.target, from->target);
+	if (r >= 0)
+		r = copy(&request.model, from->model);
+	if (r < 0) {
+		job_request_clear(&request);
+		return r;
+	}
+	*ret = request;
+	return 0;
+}
+
+void job_request_clear(JobRequest *request)
+{
+	free(request->domain);
+	free(request->group);
+	free(request->target);
+	free(request->model);
+	*request = (JobRequest){ 0 };
+}
+
+Prepared *prepared_free(Prepared *prepared)
+{
+	if (!prepared)
+		return NULL;
+	plan_free(prepared->plan);
+	inspection_free(prepared->inspection);
+	virt_domain_free(prepared->domain);
+	domain_uses_free(prepared->uses);
+	inventory_free(prepared->inventory);
+	assignments_free(prepared->assignments);
+	free(prepared);
+	return NULL;
+}
+
+/* Domains, assignments and groups, observed together. */
+static int look(const JobPlace *place, Prepared *p, Problem **ret_problem)
+{
+	int r;
+
+	r = assignment_store_load(place->store, &p->assignments, NULL);
+	if (r < 0)
+		return r;
+	r = place->host->ops->domain_uses(place->host, &p->uses, ret_problem);
+	if (r != 0)
+		return r;
+	r = inventory_take(place->host, place->rules, p->assignments, place->known, &p->inventory);
+	if (r < 0)
+		return r;
+	return groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
+}
+
+static int no_such_group(const Prepared *p, const char *name, Problem **ret_problem)
+{
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_free_ char *joined = NULL;
+	int r;
+
+	for (size_t i = 0; i < p->inventory->groups->n_items; i++) {
+		r = strv_append(&names, p->inventory->groups->items[i].name);
+		if (r < 0)
+			return r;
+	}
+	joined = strv_join(names, ", ");
+	if (!joined)
+		return -ENOMEM;
+	r = problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP, "there is no group \"%s\"", name);
+	if (r != PROBLEM)
+		return r;
+	if (names)
+		problem_cause(*ret_problem, "the groups of this host are %s", joined);
+	else
+		problem_cause(*ret_problem, "this host has no NVLink groups");
+	return problem_remedy(*ret_problem, "see: gpupass list");
+}
+
+static int get_domain(const JobPlace *place, Prepared *p, const char *name, Problem **ret_problem)
+{
+	return place->host->ops->domain_get(place->host, name, &p->domain, ret_problem);
+}
+
+static int select_for_assign(const JobPlace *place, const JobRequest *request, Prepared *p,
+			     Problem **ret_problem)
+{
+	int r;
+
+	r = get_domain(place, p, request->domain, ret_problem);
+	if (r != 0)
+		return r;
+	if (request->group) {
+		p->group = group_set_find(p->inventory->groups, request->group);
+		return p->group ? 0 : no_such_group(p, request->group, ret_problem);
+	}
+	return plan_choose_group(p->inventory->groups, p->domain->uuid, request->model, &p->group,
+				 ret_problem);
+}
+
+/* The group a domain has: by its own metadata or by our record. */
+static const Group *group_of_domain(const Prepared *p, const VirtDomain *domain)
+{
+	const Assignment *assignment = assignments_find_domain(p->assignments, domain->uuid);
+	const DomainUse *use = domain_uses_find(p->uses, domain->uuid);
+	const Group *group = NULL;
+
+	if (assignment)
+		group = group_set_find(p->inventory->groups, assignment->group_name);
+	if (!group && use && use->gpupass_group)
+		group = group_set_find(p->inventory->groups, use->gpupass_group);
+	return group;
+}
+
+static int select_for_release(const JobPlace *place, const JobRequest *request, Prepared *p,
+			      Problem **ret_problem)
+{
+	int r;
+
+	p->group = group_set_find(p->inventory->groups, request->target);
+	if (p->group) {
+		if (p->group->domain_uuid)
+			return get_domain(place, p, p->group->domain_uuid, ret_problem);
+		r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
+				"it is assigned to no domain");
+		if (r != PROBLEM)
+			return r;
+		return problem_remedy(*ret_problem,
+				      "nothing to do; to give a bound group back to the host's "
+				      "drivers: gpupass unbind %s",
+				      p->group->name);
+	}
+	r = get_domain(place, p, request->target, ret_problem);
+	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_NO_SUCH_DOMAIN) {
+		*ret_problem = problem_free(*ret_problem);
+		r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
+				"there is neither a group nor a domain of that name");
+		if (r == PROBLEM)
+			problem_remedy(*ret_problem, "see: gpupass list; virsh list --all");
+	}
+	if (r != 0)
+		return r;
+	p->group = group_of_domain(p, p->domain);
+	if (p->group)
+		return 0;
+	r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED, "%s has no group",
+			p->domain->name);
+	if (r != PROBLEM)
+		return r;
+	return problem_remedy(*ret_problem, "see which domain has which group: gpupass list");
+}
+
+static int select_group(const JobPlace *place, const JobRequest *request, Prepared *p,
+			Problem **ret_problem)
+{
+	switch (request->operation) {
+	case OPERATION_ASSIGN:
+		return select_for_assign(place, request, p, ret_problem);
+	case OPERATION_RELEASE:
+		return select_for_release(place, request, p, ret_problem);
+	case OPERATION_BIND:
+	case OPERATION_UNBIND:
+	case OPERATION_MAX_:
+		break;
+	}
+	p->group = group_set_find(p->inventory->groups, request->group);
+	return p->group ? 0 : no_such_group(p, request->group, ret_problem);
+}
+
+/* Addresses of all functions of the group; at least one element is allocated. */
+static int function_addresses(const Group *group, Bdf **ret, size_t *ret_n)
+{
+	_cleanup_free_ const PciFunction **functions = NULL;
+	_cleanup_free_ Bdf *addresses = NULL;
+	size_t n = 0;
+	int r;
+
+	r = group_functions(group, &functions, &n);
+	if (r < 0)
+		return r;
+	addresses = calloc(n + 1, sizeof(Bdf));
+	if (!addresses)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		addresses[i] = functions[i]->bdf;
+	*ret = TAKE_PTR(addresses);
+	*ret_n = n;
+	return 0;
+}
+
+static int make_plan(const JobPlace *place, Prepared *p, Problem **ret_problem)
+{
+	const VirtDomain *d = p->domain;
+	PlanDomain domain = { 0 };
+	PlanFacts facts = {
+		.snapshot = p->inventory->snapshot,
+		.gpus = p->inventory->gpus,
+		.groups = p->inventory->groups,
+		.group = p->group,
+		.inspection = p->inspection,
+		.uses = p->uses,
+		.assignments = p->assignments,
+		.policy = &place->rules->policy,
+	};
+
+	if (d) {
+		domain = (PlanDomain){
+			.uuid = d->uuid,
+			.name = d->name,
+			.active = d->active,
+			.persistent = d->persistent,
+			.config_xml = d->config_xml,
+			.live_xml = d->live_xml,
+		};
+		facts.domain = &domain;
+	}
+	return plan_make(&p->request, &facts, &p->plan, ret_problem);
+}
+
+static int prepare_once(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared *p,
+			Problem **ret_problem)
+{
+	uint64_t generation = claims_generation(place->claims);
+	_cleanup_free_ Bdf *functions = NULL;
+	size_t n = 0;
+	int r;
+
+	r = look(place, p, ret_problem);
+	if (r == 0)
+		r = select_group(place, request, p, ret_problem);
+	if (r == 0)
+		r = function_addresses(p->group, &functions, &n);
+	if (r == 0 && job > 0)
+		r = claims_take(place->claims, generation, job, p->group->name, functions, n,
+				p->domain ? p->domain->uuid : NULL, ret_problem);
+	if (r == 0)
+		r = place->host->ops->inspect(place->host, functions, n, false, &p->inspection);
+	if (r == 0)
+		r = make_plan(place, p, ret_problem);
+	return r;
+}
+
+static char *make_prefix(const JobRequest *request, const Prepared *p)
+{
+	const char *group = p->group ? p->group->name : request->group;
+	const char *domain = p->domain ? p->domain->name : request->domain;
+
+	if (request->operation == OPERATION_RELEASE && !p->group && !p->domain)
+		group = request->target;
+	return plan_prefix(request->operation, group, domain);
+}
+
+int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared **ret,
+	    Problem **ret_problem, char **ret_prefix)
+{
+	for (unsigned looks = 0; looks < LOOKS_MAX; looks++) {
+		_cleanup_(prepared_freep) Prepared *p = calloc(1, sizeof(Prepared));
+		int r;
+
+		if (!p)
+			return -ENOMEM;
+		p->request = (PlanRequest){
+			.operation = request->operation,
+			.live = request->live,
+			.config = request->config,
+			.keep_vfio = request->keep_vfio,
+			.allow_boot_vga = request->allow_boot_vga,
+			.caller_uid = request->caller_uid,
+			.now_usec = now_realtime(),
+		};
+		r = prepare_once(place, request, job, p, ret_problem);
+		if (r == -ESTALE)
+			continue;
+		if (r == 0 || r == PROBLEM)
+			*ret_prefix = make_prefix(request, p);
+		if (r == 0)
+			*ret = TAKE_PTR(p);
+		return r;
+	}
+	return -EBUSY;
+}

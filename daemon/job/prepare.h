@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From a request to a plan: looks at the machine once, lets core/ decide, and keeps the facts the
+ * decision was made from for the preflight step. Used by jobs and by the Plan method alike.
+ */
+#pragma once
+
+#include "core/plan.h"
+#include "job/assignment-store.h"
+#include "job/claims.h"
+#include "job/inventory.h"
+
+typedef struct JobRequest {
+	Operation operation;
+	char *domain; /* assign: name, UUID or id; NULL otherwise */
+	char *group;  /* assign, bind, unbind: its name; NULL: policy chooses (assign only) */
+	char *target; /* release: a group's name, or a domain */
+	char *model;  /* assign without a group: only of this board; NULL: any */
+	bool live, config, keep_vfio, allow_boot_vga;
+	uint64_t timeout_usec; /* for device steps; 0: the policy's */
+	uint32_t caller_uid;
+} JobRequest;
+
+int job_request_copy(const JobRequest *from, JobRequest *ret);
+void job_request_clear(JobRequest *request);
+
+/* Where a job works; all borrowed and safe to share among threads. */
+typedef struct JobPlace {
+	Host *host;
+	const AssignmentStore *store;
+	Claims *claims;
+	Rules *rules;
+	const Identities *known;
+} JobPlace;
+
+typedef struct Prepared {
+	PlanRequest request;
+	Assignments *assignments;
+	Inventory *inventory;
+	DomainUses *uses;
+	VirtDomain *domain; /* NULL: the operation has none */
+	const Group *group;
+	Inspection *inspection;
+	Plan *plan;
+} Prepared;
+
+/*
+ * job: takes the claims under this id, released by the caller with claims_release(); 0 for a dry
+ * run that claims nothing. PROBLEM: the reason without its prefix; *ret_prefix then has the
+ * sentence's begin ("cannot assign pair0 to vm42") as far as it was known.
+ */
+int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared **ret,
+	    Problem **ret_problem, char **ret_prefix);
+Prepared *prepared_free(Prepared *prepared);
+DEFINE_CLEANUP(Prepared, prepared_free)

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Moving a group's functions between drivers, all side by side, through disposable workers. */
+#include <string.h>
+
+#include "job/steps.h"
+#include "util/text.h"
+
+typedef struct Moves {
+	DriverTarget *targets;
+	MoveOutcome *outcomes;
+	size_t n;
+} Moves;
+
+static void moves_clear(Moves *moves)
+{
+	for (size_t i = 0; i < moves->n; i++)
+		move_outcome_clear(&moves->outcomes[i]);
+	free(moves->targets);
+	free(moves->outcomes);
+}
+
+/* Every function of the plan but those whose worker never came back. */
+static int moves_make(const StepContext *c, bool forward, Moves *ret)
+{
+	size_t n = c->plan->n_functions;
+	Moves moves = {
+		.targets = calloc(n + 1, sizeof(DriverTarget)),
+		.outcomes = calloc(n + 1, sizeof(MoveOutcome)),
+	};
+
+	if (!moves.targets || !moves.outcomes) {
+		moves_clear(&moves);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const PlanFunction *f = &c->plan->functions[i];
+
+		if (bdf_in(&f->bdf, c->stuck_functions, c->n_stuck))
+			continue;
+		moves.targets[moves.n++] = (DriverTarget){
+			.bdf = f->bdf,
+			.driver = forward ? f->to_driver : f->from_driver,
+			.driver_override = forward ? f->to_override : f->from_override,
+		};
+	}
+	*ret = moves;
+	return 0;
+}
+
+static int remember_stuck(StepContext *c, const DriverTarget *target, const MoveOutcome *outcome)
+{
+	Bdf *bigger = reallocarray(c->stuck_functions, c->n_stuck + 1, sizeof(Bdf));
+
+	if (!bigger)
+		return -ENOMEM;
+	c->stuck_functions = bigger;
+	c->stuck_functions[c->n_stuck++] = target->bdf;
+	if (c->stuck)
+		return 0;
+	c->stuck = strf("worker %d still waits in the kernel to move %s to %s", (int)outcome->pid,
+			BDF_TEXT(&target->bdf), target->driver ? target->driver : "no driver");
+	return c->stuck ? 0 : -ENOMEM;
+}
+
+static int timed_out(const StepContext *c, const DriverTarget *target, const MoveOutcome *outcome,
+		     Problem **ret_problem)
+{
+	int r = problem_set(ret_problem, GPUPASS_ERROR_UNBIND_TIMEOUT,
+			    "moving %s to %s did not end within %llu s", BDF_TEXT(&target->bdf),
+			    target->driver ? target->driver : "no driver",
+			    (unsigned long long)(c->timeout_usec / 1000000));
+
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem,
+		      "worker %d waits in the kernel; the driver's remove() does not return while "
+		      "something holds the device",
+		      (int)outcome->pid);
+	return problem_remedy(*ret_problem,
+			      "look for holders (gpupass show %s); a reboot ends it for certain",
+			      BDF_TEXT(&target->bdf));
+}
+
+static int move_failed(const DriverTarget *target, const MoveOutcome *outcome,
+		       Problem **ret_problem)
+{
+	const DriverResult *result = &outcome->result;
+	int r = problem_set(ret_problem, GPUPASS_ERROR_BIND_FAILED, "%s could not be moved to %s",
+			    BDF_TEXT(&target->bdf), target->driver ? target->driver : "no driver");
+
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "%s: step \"%s\" failed: %s; it is on %s now",
+		      BDF_TEXT(&target->bdf), str_or_empty(driver_phase_to_string(result->phase)),
+		      strerror(-result->error), result->driver ? result->driver : "no driver");
+	return problem_remedy(*ret_problem, "see the kernel's log: dmesg | grep %s",
+			      BDF_TEXT(&target->bdf));
+}
+
+static int judge(StepContext *c, const Moves *moves, int error, Problem **ret_problem)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < moves->n; i++) {
+		const MoveOutcome *outcome = &moves->outcomes[i];
+		int r = 0;
+
+		if (outcome->result.error == 0)
+			continue;
+		if (outcome->still_running) {
+			r = remember_stuck(c, &moves->targets[i], outcome);
+			if (r < 0)
+				return r;
+		}
+		if (result != 0)
+			continue;
+		result = outcome->still_running
+				 ? timed_out(c, &moves->targets[i], outcome, ret_problem)
+				 : move_failed(&moves->targets[i], outcome, ret_problem);
+	}
+	return result != 0 ? result : error;
+}
+
+int step_move(StepContext *c, bool forward, Problem **ret_problem)
+{
+	_cleanup_(moves_clear) Moves moves = { 0 };
+	int r;
+
+	r = moves_make(c, forward, &moves);
+	if (r < 0)
+		return r;
+	r = c->place->host->ops->move(c->place->host, moves.targets, moves.n, c->timeout_usec,
+				      moves.outcomes);
+	return judge(c, &moves, r, ret_problem);
+}
+
+int step_drivers_hold(StepContext *c, Problem **ret_problem)
+{
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	_cleanup_free_ Bdf *functions = calloc(c->plan->n_functions + 1, sizeof(Bdf));
+	int r;
+
+	if (!functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->plan->n_functions; i++)
+		functions[i] = c->plan->functions[i].bdf;
+	r = c->place->host->ops->inspect(c->place->host, functions, c->plan->n_functions, false,
+					 &now);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < c->plan->n_functions; i++) {
+		const PlanFunction *want = &c->plan->functions[i];
+		const FunctionFacts *is = inspection_find(now, &want->bdf);
+
+		if (is && str_equal(is->driver, want->to_driver) &&
+		    str_equal(is->driver_override, want->to_override))
+			continue;
+		r = problem_set(ret_problem, GPUPASS_ERROR_BIND_FAILED, "%s is not on %s",
+				BDF_TEXT(&want->bdf),
+				want->to_driver ? want->to_driver : "no driver");
+		if (r != PROBLEM)
+			return r;
+		return problem_cause(*ret_problem, "re-read: driver %s, driver_override %s",
+				     is && is->driver ? is->driver : "none",
+				     is && is->driver_override ? is->driver_override : "none");
+	}
+	return 0;
+}
+
+static int forward(StepContext *c, Problem **ret_problem)
+{
+	return step_move(c, true, ret_problem);
+}
+
+static int backward(StepContext *c, Problem **ret_problem)
+{
+	return step_move(c, false, ret_problem);
+}
+
+/* Binding and giving back differ in the plan, not in the doing. */
+const StepOps step_bind = { .act = forward, .undo = backward, .holds = step_drivers_hold };
+const StepOps step_restore = { .act = forward, .undo = backward, .holds = step_drivers_hold };

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* gpupassd: reads settings, wires the rooms together, runs the loop. */
+#include <getopt.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+
+#include "bus/bus.h"
+#include "uevents.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/text.h"
+
+/* How long a start waits for libvirt before it answers callers without knowing the domains. */
+#define LIBVIRT_GRACE_USEC (3 * USEC_PER_SEC)
+
+typedef struct Options {
+	const char *config_directory;
+	const char *libvirt_uri; /* NULL: as configured */
+	WorkerConfig worker;
+	bool session, check;
+} Options;
+
+typedef struct Daemon {
+	sd_event *event;
+	sd_bus *bus;
+	Mailbox *mailbox;
+	Config *config;
+	AssignmentStore store;
+	RealHost host;
+	Virt *virt;
+	Manager *manager;
+	Face *face;
+	Uevents *uevents;
+	bool published;
+	bool grace_over;
+} Daemon;
+
+/* ---- command line ---- */
+
+static void print_help(void)
+{
+	puts("gpupassd [OPTION...]\n"
+	     "\n"
+	     "Gives NVLink-bridged GPUs to libvirt domains, whole groups at a time.\n"
+	     "\n"
+	     "  -h --help             Show this text\n"
+	     "     --version          Show the version\n"
+	     "     --check            Check the settings and declared groups, and exit\n"
+	     "     --config-dir=DIR   Settings, groups and assignments (" GPUPASS_CONFIG_DIR ")\n"
+	     "\n"
+	     "For development:\n"
+	     "     --session          On the session bus\n"
+	     "     --libvirt-uri=URI  Instead of the configured one\n"
+	     "     --worker=PROGRAM   Instead of the installed gpupass-worker\n"
+	     "     --sysfs=DIR        Instead of /sys\n"
+	     "     --proc=DIR         Instead of /proc\n"
+	     "\n"
+	     "See gpupassd(8).");
+}
+
+enum {
+	ARG_VERSION = 0x100,
+	ARG_CHECK,
+	ARG_CONFIG_DIR,
+	ARG_SESSION,
+	ARG_LIBVIRT_URI,
+	ARG_WORKER,
+	ARG_SYSFS,
+	ARG_PROC,
+};
+
+static const struct option long_options[] = {
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, ARG_VERSION },
+	{ "check", no_argument, NULL, ARG_CHECK },
+	{ "config-dir", required_argument, NULL, ARG_CONFIG_DIR },
+	{ "session", no_argument, NULL, ARG_SESSION },
+	{ "libvirt-uri", required_argument, NULL, ARG_LIBVIRT_URI },
+	{ "worker", required_argument, NULL, ARG_WORKER },
+	{ "sysfs", required_argument, NULL, ARG_SYSFS },
+	{ "proc", required_argument, NULL, ARG_PROC },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int take_option(int c, Options *options)
+{
+	switch (c) {
+	case ARG_CHECK:
+		options->check = true;
+		return 0;
+	case ARG_CONFIG_DIR:
+		options->config_directory = optarg;
+		return 0;
+	case ARG_SESSION:
+		options->session = true;
+		return 0;
+	case ARG_LIBVIRT_URI:
+		options->libvirt_uri = optarg;
+		return 0;
+	case ARG_WORKER:
+		options->worker.program = optarg;
+		return 0;
+	case ARG_SYSFS:
+		options->worker.sysfs_dir = optarg;
+		return 0;
+	case ARG_PROC:
+		options->worker.proc_dir = optarg;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* 1: go on; otherwise *ret_exit is the exit code. */
+static int parse_options(int argc, char *argv[], Options *options, int *ret_exit)
+{
+	int c;
+
+	*ret_exit = GPUPASS_EXIT_DONE;
+	while ((c = getopt_long(argc, argv, "h", long_options, NULL)) >= 0) {
+		if (c == 'h') {
+			print_help();
+			return 0;
+		}
+		if (c == ARG_VERSION) {
+			puts("gpupassd " GPUPASS_VERSION);
+			return 0;
+		}
+		if (take_option(c, options) < 0) {
+			*ret_exit = GPUPASS_EXIT_USAGE;
+			return 0;
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "gpupassd: unexpected argument \"%s\"; see gpupassd --help\n",
+			argv[optind]);
+		*ret_exit = GPUPASS_EXIT_USAGE;
+		return 0;
+	}
+	return 1;
+}
+
+/* ---- settings ---- */
+
+static int load_config(const Options *options, Config **ret)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *message = NULL;
+	int r;
+
+	r = config_load(options->config_directory, ret, &problem);
+	if (r == 0)
+		return 0;
+	message = problem ? problem_message(problem, NULL) : NULL;
+	log_line(LOG_ERR, &(LogFields){ .message_id = LOG_ID_CONFIG_ERROR }, "%s",
+		 message ? message : strerror(-r));
+	return -EINVAL;
+}
+
+/* --check: both kinds of files, all errors that can be told. */
+static int check_config(const Options *options)
+{
+	_cleanup_(config_freep) Config *config = NULL;
+	_cleanup_(rules_unrefp) Rules *rules = NULL;
+	_cleanup_strv_ char **notes = NULL;
+	int r;
+
+	r = load_config(options, &config);
+	if (r < 0)
+		return GPUPASS_EXIT_UNCONFIGURED;
+	r = config_load_rules(options->config_directory, &config->policy, &rules, &notes);
+	if (r < 0) {
+		log_error("cannot read groups.d: %s", strerror(-r));
+		return GPUPASS_EXIT_FAILED;
+	}
+	for (char **note = notes; note && *note; note++)
+		log_error("%s", *note);
+	return notes ? GPUPASS_EXIT_UNCONFIGURED : GPUPASS_EXIT_DONE;
+}
+
+/* ---- what the loop hears ---- */
+
+static int on_mail(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+	mailbox_dispatch(userdata);
+	return 0;
+}
+
+static void rescan(void *userdata)
+{
+	Daemon *d = userdata;
+
+	if (manager_rescan(d->manager, NULL, NULL) < 0)
+		log_error("out of memory: a change of PCI devices was not followed");
+}
+
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+	Daemon *d = userdata;
+
+	log_info("reading groups.d again");
+	if (manager_reload(d->manager) < 0)
+		log_error("out of memory: groups.d was not read again");
+	return 0;
+}
+
+static int on_stop(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+	Daemon *d = userdata;
+
+	return sd_event_exit(d->event, GPUPASS_EXIT_DONE);
+}
+
+/* Callers find the whole picture, or none: the name is taken when there is one. */
+static void publish(void *userdata)
+{
+	Daemon *d = userdata;
+	int r;
+
+	if (d->published || !manager_inventory(d->manager))
+		return;
+	d->published = true;
+	r = face_publish(d->face);
+	if (r < 0) {
+		if (r == -EEXIST)
+			log_error("another gpupassd runs on this bus");
+		else
+			log_error("cannot take the bus name: %s", strerror(-r));
+		sd_event_exit(d->event, GPUPASS_EXIT_FAILED);
+		return;
+	}
+	sd_notify(0, "READY=1");
+	log_info("ready: %zu groups", manager_inventory(d->manager)->groups->n_items);
+}
+
+static int on_grace_over(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	Daemon *d = userdata;
+
+	d->grace_over = true;
+	publish(d);
+	return 0;
+}
+
+static void first_scan_done(void *userdata)
+{
+	Daemon *d = userdata;
+
+	if (!manager_inventory(d->manager)) {
+		log_error("cannot scan this host; giving up");
+		sd_event_exit(d->event, GPUPASS_EXIT_FAILED);
+	} else if (d->grace_over) {
+		publish(d);
+	}
+}
+
+static void libvirt_connected(void *userdata)
+{
+	Daemon *d = userdata;
+
+	manager_libvirt_changed(d->manager, true);
+	if (manager_refresh(d->manager, publish, d) < 0)
+		publish(d);
+}
+
+static void libvirt_disconnected(void *userdata)
+{
+	Daemon *d = userdata;
+
+	manager_libvirt_changed(d->manager, false);
+}
+
+static void libvirt_domain_changed(void *userdata)
+{
+	Daemon *d = userdata;
+
+	manager_libvirt_changed(d->manager, true);
+}
+
+/* On libvirt's event thread: only hands on. */
+static void on_virt_event(VirtEventKind kind, const char *uuid, void *userdata)
+{
+	static const MailboxCallback callbacks[] = {
+		[VIRT_EVENT_CONNECTED] = libvirt_connected,
+		[VIRT_EVENT_DISCONNECTED] = libvirt_disconnected,
+		[VIRT_EVENT_DOMAIN] = libvirt_domain_changed,
+	};
+	Daemon *d = userdata;
+
+	mailbox_post(d->mailbox, callbacks[kind], d);
+}
+
+/* ---- life ---- */
+
+static int open_bus(Daemon *d, bool session)
+{
+	int r = session ? sd_bus_open_user_with_description(&d->bus, "gpupassd")
+			: sd_bus_open_system_with_description(&d->bus, "gpupassd");
+
+	if (r >= 0)
+		r = sd_bus_set_exit_on_disconnect(d->bus, true);
+	if (r >= 0)
+		r = sd_bus_attach_event(d->bus, d->event, SD_EVENT_PRIORITY_NORMAL);
+	if (r < 0)
+		log_error("cannot reach the %s bus: %s", session ? "session" : "system",
+			  strerror(-r));
+	return r;
+}
+
+static int set_up_loop(Daemon *d)
+{
+	int r;
+
+	/* A closed stderr or socket must not end the daemon. */
+	signal(SIGPIPE, SIG_IGN);
+	r = sd_event_default(&d->event);
+	if (r >= 0)
+		r = mailbox_new(&d->mailbox);
+	if (r >= 0)
+		r = sd_event_add_io(d->event, NULL, mailbox_fd(d->mailbox), EPOLLIN, on_mail,
+				    d->mailbox);
+	if (r >= 0)
+		r = sd_event_add_signal(d->event, NULL, SIGTERM, on_stop, d);
+	if (r >= 0)
+		r = sd_event_add_signal(d->event, NULL, SIGINT, on_stop, d);
+	if (r >= 0)
+		r = sd_event_add_signal(d->event, NULL, SIGHUP, on_reload, d);
+	if (r >= 0)
+		r = sd_event_set_watchdog(d->event, true);
+	if (r < 0)
+		log_error("cannot set up the event loop: %s", strerror(-r));
+	return r;
+}
+
+static int open_store(Daemon *d, const Options *options)
+{
+	_cleanup_free_ char *directory = strf("%s/assignments.d", options->config_directory);
+	int r = directory ? assignment_store_open(directory, &d->store) : -ENOMEM;
+
+	if (r < 0)
+		log_error("cannot open %s: %s", str_or_empty(directory), strerror(-r));
+	return r;
+}
+
+static int set_up_host(Daemon *d, const Options *options)
+{
+	const char *uri = options->libvirt_uri ? options->libvirt_uri : d->config->libvirt_uri;
+	int r;
+
+	r = real_host_init(&d->host, &options->worker);
+	if (r < 0) {
+		log_error("cannot open %s: %s", options->worker.sysfs_dir, strerror(-r));
+		return r;
+	}
+	r = virt_new(uri, on_virt_event, d, &d->virt);
+	if (r < 0) {
+		log_error("cannot start the libvirt thread: %s", strerror(-r));
+		return r;
+	}
+	d->host.virt = d->virt;
+	return 0;
+}
+
+static int set_up_manager(Daemon *d, const Options *options)
+{
+	const ManagerPlace place = {
+		.mailbox = d->mailbox,
+		.host = &d->host.host,
+		.store = &d->store,
+		.config_directory = options->config_directory,
+		.policy = d->config->policy,
+	};
+	int r;
+
+	r = manager_new(&place, &d->manager);
+	if (r >= 0)
+		r = face_new(d->bus, d->manager, &d->face);
+	if (r >= 0)
+		r = manager_rescan(d->manager, first_scan_done, d);
+	if (r >= 0)
+		r = sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC, LIBVIRT_GRACE_USEC,
+					       0, on_grace_over, d);
+	if (r < 0) {
+		log_error("cannot set up: %s", strerror(-r));
+		return r;
+	}
+	/* A tree that stands in for sysfs has no events. */
+	if (!str_equal(options->worker.sysfs_dir, "/sys"))
+		return 0;
+	r = uevents_new(d->event, rescan, d, &d->uevents);
+	if (r < 0)
+		log_warning("cannot follow PCI devices (%s); use: gpupass rescan", strerror(-r));
+	return 0;
+}
+
+static int run(const Options *options, Config *config)
+{
+	/* Threads may outlive this function, so what they use is never freed. */
+	static Daemon daemon_state;
+	Daemon *d = &daemon_state;
+	int r;
+
+	d->config = config;
+	r = set_up_loop(d);
+	if (r >= 0)
+		r = open_bus(d, options->session);
+	if (r >= 0)
+		r = open_store(d, options);
+	if (r >= 0)
+		r = set_up_host(d, options);
+	if (r >= 0)
+		r = set_up_manager(d, options);
+	if (r >= 0)
+		r = sd_event_loop(d->event);
+	sd_notify(0, "STOPPING=1");
+	if (d->bus)
+		sd_bus_flush(d->bus);
+	return r < 0 ? GPUPASS_EXIT_FAILED : r;
+}
+
+/* systemd tells by JOURNAL_STREAM that stderr is the journal's. The device and inode in it are
+ * compared, because a child may have got another stderr: systemd.exec(5). */
+static bool stderr_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long device, inode;
+	struct stat st;
+
+	return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
+	       fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+int main(int argc, char *argv[])
+{
+	Options options = {
+		.config_directory = GPUPASS_CONFIG_DIR,
+		.worker = {
+			.program = GPUPASS_LIBEXEC_DIR "/gpupass-worker",
+			.sysfs_dir = "/sys",
+			.proc_dir = "/proc",
+		},
+	};
+	Config *config = NULL;
+	int exit_code;
+
+	if (parse_options(argc, argv, &options, &exit_code) <= 0)
+		return exit_code;
+	log_open(stderr_is_journal(), LOG_INFO);
+	if (options.check)
+		return check_config(&options);
+	if (load_config(&options, &config) < 0)
+		return GPUPASS_EXIT_UNCONFIGURED;
+	log_open(stderr_is_journal(), config->log_level);
+	exit_code = run(&options, config);
+	/* Not exit(): threads may still wait for libvirt or a device, and must not keep it. */
+	fflush(NULL);
+	_exit(exit_code);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Jobs as the loop sees them: started, told about, kept for a while. */
+#include <string.h>
+
+#include "manager-private.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/text.h"
+
+void job_record_free(JobRecord *job)
+{
+	if (!job)
+		return;
+	for (size_t i = 0; i < job->n_steps; i++)
+		free(job->steps[i].detail);
+	free(job->steps);
+	free(job->group);
+	free(job->domain_name);
+	strv_free(job->warnings);
+	free(job->functions);
+	free(job->error_name);
+	free(job->message);
+	free(job);
+}
+
+static JobRecord *find(const Manager *m, uint32_t id)
+{
+	for (size_t i = 0; i < m->n_jobs; i++)
+		if (m->jobs[i]->id == id)
+			return m->jobs[i];
+	return NULL;
+}
+
+const JobRecord *manager_job(const Manager *m, uint32_t id)
+{
+	return find(m, id);
+}
+
+const JobRecord *const *manager_jobs(const Manager *m, size_t *ret_n)
+{
+	*ret_n = m->n_jobs;
+	return (const JobRecord *const *)m->jobs;
+}
+
+uint32_t manager_group_job(const Manager *m, const Group *group)
+{
+	for (size_t i = 0; i < m->n_jobs; i++) {
+		const JobRecord *job = m->jobs[i];
+
+		/* By function: a group may be declared anew, under another name, meanwhile. */
+		if (!job->ended && group->n_gpus > 0 &&
+		    bdf_in(&group->gpus[0]->lead->bdf, job->functions, job->n_functions))
+			return job->id;
+	}
+	return 0;
+}
+
+static size_t count_running(const Manager *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_jobs; i++)
+		n += !m->jobs[i]->ended;
+	return n;
+}
+
+/* Forgets the oldest ended jobs beyond the history. */
+static void trim_history(Manager *m)
+{
+	size_t ended = m->n_jobs - count_running(m);
+
+	for (size_t i = 0; i < m->n_jobs && ended > JOBS_HISTORY_MAX;) {
+		JobRecord *job = m->jobs[i];
+
+		if (!job->ended) {
+			i++;
+			continue;
+		}
+		m->listener.job_forgotten(job, m->listener.userdata);
+		memmove(&m->jobs[i], &m->jobs[i + 1], (m->n_jobs - i - 1) * sizeof(JobRecord *));
+		m->n_jobs--;
+		ended--;
+		job_record_free(job);
+	}
+}
+
+static void replace(char **to, char **from)
+{
+	if (!*from)
+		return;
+	free(*to);
+	*to = TAKE_PTR(*from);
+}
+
+static void on_planned(JobRecord *job, JobEvent *event)
+{
+	JobStep *steps = calloc(event->n_steps + 1, sizeof(JobStep));
+
+	replace(&job->group, &event->group);
+	replace(&job->domain_name, &event->domain_name);
+	job->warnings = TAKE_PTR(event->warnings);
+	job->functions = TAKE_PTR(event->functions);
+	job->n_functions = event->n_functions;
+	job->changed = event->changed;
+	job->state = JOB_RUNNING;
+	if (!steps)
+		return; /* the job goes on, its steps are not shown */
+	for (size_t i = 0; i < event->n_steps; i++)
+		steps[i] = (JobStep){ .kind = event->steps[i], .state = STEP_PENDING };
+	job->steps = steps;
+	job->n_steps = event->n_steps;
+}
+
+static void on_step(JobRecord *job, JobEvent *event)
+{
+	JobStep *step;
+
+	if (event->step >= job->n_steps)
+		return;
+	step = &job->steps[event->step];
+	step->state = event->step_state;
+	if (event->duration_usec > 0)
+		step->duration_usec = event->duration_usec;
+	replace(&step->detail, &event->detail);
+}
+
+static void log_end(const JobRecord *job)
+{
+	const LogFields fields = {
+		.message_id = job->state == JOB_DONE	     ? LOG_ID_JOB_DONE
+			      : job->state == JOB_INCOMPLETE ? LOG_ID_QUARANTINED
+							     : LOG_ID_JOB_FAILED,
+		.group = job->group,
+		.domain = job->domain_name,
+		.job = job->id,
+		.uid = job->caller_uid,
+	};
+	bool done = job->state == JOB_DONE;
+
+	log_line(done ? LOG_INFO : LOG_ERR, &fields, "job %u (%s %s %s) %s after %llu ms%s%s",
+		 job->id, operation_to_string(job->operation), job->group, job->domain_name,
+		 job_state_to_string(job->state), (unsigned long long)(job->duration_usec / 1000),
+		 done ? "" : ": ", done ? "" : job->message);
+}
+
+typedef struct Ended {
+	Manager *manager;
+	uint32_t id;
+} Ended;
+
+/* The end is told once the picture shows it: who asks after JobRemoved sees the new state. */
+static void tell_end(void *userdata)
+{
+	Ended *ended = userdata;
+	Manager *m = ended->manager;
+	JobRecord *job = find(m, ended->id);
+
+	free(ended);
+	if (!job)
+		return;
+	job->ended = true;
+	manager_observe(m);
+	m->listener.job_ended(job, m->listener.userdata);
+	trim_history(m);
+}
+
+static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
+{
+	Ended *ended = calloc(1, sizeof(Ended));
+
+	job->state = event->state;
+	job->duration_usec = now_monotonic() - job->started_usec;
+	if (job->state != JOB_DONE)
+		job->changed = false;
+	replace(&job->error_name, &event->error_name);
+	replace(&job->message, &event->message);
+	log_end(job);
+	if (ended) {
+		*ended = (Ended){ .manager = m, .id = job->id };
+		if (manager_refresh(m, tell_end, ended) >= 0)
+			return;
+		free(ended);
+	}
+	job->ended = true;
+	m->listener.job_ended(job, m->listener.userdata);
+}
+
+static void on_event(uint32_t id, JobEvent *event, void *userdata)
+{
+	Manager *m = userdata;
+	JobRecord *job = find(m, id);
+
+	if (!job)
+		return;
+	switch (event->kind) {
+	case JOB_EVENT_PLANNED:
+		on_planned(job, event);
+		break;
+	case JOB_EVENT_STEP:
+		on_step(job, event);
+		break;
+	case JOB_EVENT_ROLLING_BACK:
+		job->state = JOB_ROLLING_BACK;
+		job->rolling_back = true;
+		break;
+	case JOB_EVENT_ENDED:
+		on_ended(m, job, event);
+		return;
+	}
+	manager_observe(m);
+	m->listener.job_changed(job, m->listener.userdata);
+}
+
+static int record_new(Manager *m, const JobRequest *request, JobRecord **ret)
+{
+	JobRecord *job = calloc(1, sizeof(JobRecord));
+	const char *domain = request->domain ? request->domain : request->target;
+
+	if (!job)
+		return -ENOMEM;
+	*job = (JobRecord){
+		.id = m->last_job + 1,
+		.operation = request->operation,
+		.group = strdup(str_or_empty(request->group)),
+		.domain_name = strdup(str_or_empty(domain)),
+		.state = JOB_PLANNING,
+		.error_name = strdup(""),
+		.message = strdup(""),
+		.created_usec = now_realtime(),
+		.started_usec = now_monotonic(),
+		.caller_uid = request->caller_uid,
+	};
+	if (!job->group || !job->domain_name || !job->error_name || !job->message) {
+		job_record_free(job);
+		return -ENOMEM;
+	}
+	*ret = job;
+	return 0;
+}
+
+int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
+		      Problem **ret_problem)
+{
+	JobPlace place = manager_job_place(m);
+	JobRecord **bigger, *job = NULL;
+	int r;
+
+	if (count_running(m) >= JOBS_RUNNING_MAX) {
+		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
+				"%d jobs are running already", JOBS_RUNNING_MAX);
+		if (r == PROBLEM)
+			problem_remedy(*ret_problem, "wait for some to end: gpupass jobs");
+		return r;
+	}
+	bigger = reallocarray(m->jobs, m->n_jobs + 1, sizeof(JobRecord *));
+	if (!bigger)
+		return -ENOMEM;
+	m->jobs = bigger;
+	r = record_new(m, request, &job);
+	if (r < 0)
+		return r;
+	r = job_start(job->id, m->place.mailbox, &place, request, on_event, m);
+	if (r < 0) {
+		job_record_free(job);
+		return r;
+	}
+	m->last_job = job->id;
+	m->jobs[m->n_jobs++] = job;
+	*ret_id = job->id;
+	m->listener.job_new(job, m->listener.userdata);
+	return 0;
+}
+
+int manager_plan(Manager *m, const JobRequest *request, PlanListener listener, void *userdata)
+{
+	JobPlace place = manager_job_place(m);
+
+	return plan_start(m->place.mailbox, &place, request, listener, userdata);
+}
+
+typedef struct Inspect {
+	Host *host;
+	Bdf *functions;
+	size_t n;
+	Inspection *inspection;
+	int result;
+	ManagerInspected done;
+	void *userdata;
+} Inspect;
+
+static void inspect_work(void *data)
+{
+	Inspect *task = data;
+
+	task->result = task->host->ops->inspect(task->host, task->functions, task->n, true,
+						&task->inspection);
+}
+
+static void inspect_done(void *data)
+{
+	Inspect *task = data;
+
+	task->done(task->inspection, task->result, task->userdata);
+	inspection_free(task->inspection);
+	free(task->functions);
+	free(task);
+}
+
+int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
+		    void *userdata)
+{
+	_cleanup_free_ Inspect *task = calloc(1, sizeof(Inspect));
+	_cleanup_free_ Bdf *copy = calloc(n + 1, sizeof(Bdf));
+	int r;
+
+	if (!task || !copy)
+		return -ENOMEM;
+	memcpy(copy, functions, n * sizeof(Bdf));
+	*task = (Inspect){
+		.host = m->place.host, .functions = copy, .n = n, .done = done, .userdata = userdata
+	};
+	r = mailbox_run(m->place.mailbox, inspect_work, inspect_done, task);
+	if (r < 0)
+		return r;
+	TAKE_PTR(copy);
+	TAKE_PTR(task);
+	return 0;
+}
