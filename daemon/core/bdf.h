@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * PCI addresses. The kernel writes ssss:bb:dd.f; behind Intel VMD the segment has more than four
+ * hex digits (10000:e1:00.0), so a segment is 32 bits wide here.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Longest text form with its NUL: "ffffffff:ff:1f.7". */
+#define BDF_TEXT_MAX 17
+
+typedef struct Bdf {
+	uint32_t segment;
+	uint8_t bus;
+	uint8_t device;	  /* 0 … 31 */
+	uint8_t function; /* 0 … 7 */
+} Bdf;
+
+/*
+ * Takes 41:00.0, 0000:41:00.0, 00000000:41:00.0 (NVML's form) and pci_0000_41_00_0 (libvirt's
+ * nodedev form), hex digits of either case; nothing else. -EINVAL leaves *ret alone.
+ */
+int bdf_parse(const char *text, Bdf *ret);
+
+/* The kernel's own form. Returns `buffer`. */
+const char *bdf_format(const Bdf *bdf, char buffer[BDF_TEXT_MAX]);
+/* For use inside one expression: BDF_TEXT(&f->bdf). */
+#define BDF_TEXT(bdf) bdf_format((bdf), (char[BDF_TEXT_MAX]){ 0 })
+
+int bdf_compare(const Bdf *a, const Bdf *b);
+bool bdf_equal(const Bdf *a, const Bdf *b);
+/* Same board slot: all but the function equal. */
+bool bdf_same_slot(const Bdf *a, const Bdf *b);
+/* A list holds this address. */
+bool bdf_in(const Bdf *bdf, const Bdf *list, size_t n);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The NVLink catalogue: what each NVIDIA board can be, by PCI device id. A bridge is passive and
+ * has no PCI presence, so this table is the only thing sysfs alone can offer: candidates and
+ * exclusions, never a pairing. Sources: pci.ids, NVIDIA open-gpu-kernel-modules 595.45.04,
+ * NVIDIA gpu-admin-tools; rows known from pci.ids only are marked.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "gpupass/string-table.h"
+
+#define NVLINK_KINDS(X)                                                                            \
+	X(NVLINK_UNKNOWN, "unknown") /* not in the catalogue */                                    \
+	X(NVLINK_NONE, "none")	     /* the board has no NVLink */                                 \
+	X(NVLINK_BRIDGE, "bridge")   /* a PCIe board with a bridge connector */                    \
+	X(NVLINK_SXM, "sxm")	     /* SXM, superchip: Fabric Manager's territory */
+
+typedef enum NvlinkKind {
+#define X(enumerator, name) enumerator,
+	NVLINK_KINDS(X)
+#undef X
+		NVLINK_KIND_MAX_,
+} NvlinkKind;
+DECLARE_STRING_TABLE(nvlink_kind, NvlinkKind);
+
+typedef struct Board {
+	const char *name; /* short: "RTX A6000" */
+	const char *note; /* why there is no NVLink, or what to know; may be NULL */
+	NvlinkKind kind;
+	uint32_t link_mbps; /* MB/s a link, both directions together; 0: not known */
+	uint16_t device;
+	uint8_t generation; /* NVLink generation; 0 unless a bridge board */
+	uint8_t links;	    /* links between the GPUs of a fully bridged pair; 0: not known */
+	uint8_t group_size; /* most GPUs one bridge ties together: 2 or 4 */
+} Board;
+
+/* NULL when the id is not in the catalogue. */
+const Board *board_find(uint16_t vendor, uint16_t device);
+
+/* One sentence on why this board cannot be grouped; NULL when it can. `board` may be NULL. */
+const char *board_exclusion(const Board *board);
+
+/* For tests: the catalogue itself. */
+const Board *board_table(size_t *ret_n);

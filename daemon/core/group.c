@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Groups from evidence: groups_resolve() and what it builds on. */
+#include "core/group.h"
+
+#include <string.h>
+
+#include "core/group-check.h"
+#include "util/text.h"
+
+#define NO_OWNER SIZE_MAX
+
+typedef struct Resolver {
+	const GpuSet *set;
+	const Declarations *declarations;
+	const Links *links;
+	GroupSet *out;
+	size_t *owner; /* by index of GPU: index of its group, or NO_OWNER */
+} Resolver;
+
+static size_t gpu_index(const Resolver *r, const Gpu *gpu)
+{
+	return (size_t)(gpu - r->set->gpus);
+}
+
+static bool is_owned(const Resolver *r, const Gpu *gpu)
+{
+	return r->owner[gpu_index(r, gpu)] != NO_OWNER;
+}
+
+static bool name_taken(const Resolver *r, const char *name)
+{
+	for (size_t i = 0; i < r->declarations->n_items; i++)
+		if (str_equal(r->declarations->items[i].name, name))
+			return true;
+	return group_set_find(r->out, name) != NULL;
+}
+
+/* pair0, pair1 …: the first number that no declaration and no other group has. */
+static char *free_name(const Resolver *r, const char *base)
+{
+	for (unsigned n = 0;; n++) {
+		char *name = strf("%s%u", base, n);
+
+		if (!name || !name_taken(r, name))
+			return name;
+		free(name);
+	}
+}
+
+static const char *base_name(size_t n_gpus)
+{
+	return n_gpus == 2 ? "pair" : n_gpus == 4 ? "quad" : "group";
+}
+
+/*
+ * Appends a group. Takes the strings, also on failure; one that is NULL means that memory was out
+ * when the caller made it.
+ */
+static int add_group(Resolver *r, Gpu *const *gpus, size_t n_gpus, Group *group)
+{
+	Group *bigger;
+
+	group->gpus = calloc(n_gpus + 1, sizeof(Gpu *));
+	bigger = reallocarray(r->out->items, r->out->n_items + 1, sizeof(Group));
+	if (bigger)
+		r->out->items = bigger;
+	if (!group->gpus || !bigger || !group->name || !group->source || !group->reasoning) {
+		group_clear(group);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n_gpus; i++) {
+		group->gpus[i] = gpus[i];
+		r->owner[gpu_index(r, gpus[i])] = r->out->n_items;
+	}
+	group->n_gpus = n_gpus;
+	r->out->items[r->out->n_items++] = *group;
+	*group = (Group){ 0 };
+	return 0;
+}
+
+/* Leaves only members that no earlier declaration has. */
+static int drop_owned(const Resolver *r, ResolvedMembers *members)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < members->n_gpus; i++) {
+		Gpu *gpu = members->gpus[i];
+		char *missing;
+
+		if (!is_owned(r, gpu)) {
+			members->gpus[kept++] = gpu;
+			continue;
+		}
+		missing =
+			strf("%s%s%s is in another declared group", str_or_empty(members->missing),
+			     members->missing ? "; " : "", BDF_TEXT(&gpu->lead->bdf));
+		if (!missing)
+			return -ENOMEM;
+		free(members->missing);
+		members->missing = missing;
+	}
+	members->n_gpus = kept;
+	return 0;
+}
+
+static int add_declared(Resolver *r, const Declaration *declaration)
+{
+	ResolvedMembers members;
+	Group group = { .provenance = PROVENANCE_DECLARED };
+	int result;
+
+	result = declaration_resolve(declaration, r->set, &members);
+	if (result < 0)
+		return result;
+	result = drop_owned(r, &members);
+	if (result >= 0 && members.missing)
+		result = strv_appendf(&r->out->notes, "group %s (%s): %s", declaration->name,
+				      declaration->source, members.missing);
+	if (result >= 0) {
+		group.name = strdup(declaration->name);
+		group.source = strdup(declaration->source);
+		group.reasoning = strf("declared in %s", declaration->source);
+		group.fault = TAKE_PTR(members.missing);
+		result = add_group(r, members.gpus, members.n_gpus, &group);
+	}
+	resolved_members_clear(&members);
+	return result;
+}
+
+/*
+ * A declaration that is not wholly found may mean boards that sit elsewhere now. Until that is
+ * settled nothing is inferred about boards of its model, nor, where none of it was found, at all.
+ */
+static const Group *unsettled_declaration(const Resolver *r, const Gpu *gpu)
+{
+	for (size_t i = 0; i < r->out->n_items; i++) {
+		const Group *group = &r->out->items[i];
+
+		if (group->provenance != PROVENANCE_DECLARED || !group->fault)
+			continue;
+		if (group->n_gpus == 0 || gpu_same_model(group->gpus[0], gpu))
+			return group;
+	}
+	return NULL;
+}
+
+static bool is_observed(const Link *link)
+{
+	return link->provenance > PROVENANCE_INFERRED && link->provenance < PROVENANCE_DECLARED;
+}
+
+/* Both ends of a link as GPUs that are in no group yet; false when not. */
+static bool link_ends(const Resolver *r, const Link *link, Gpu **ret_a, Gpu **ret_b)
+{
+	Gpu *a = gpu_set_find(r->set, &link->a), *b = gpu_set_find(r->set, &link->b);
+
+	if (!a || !b || a == b || is_owned(r, a) || is_owned(r, b))
+		return false;
+	*ret_a = a;
+	*ret_b = b;
+	return true;
+}
+
+/* A link observed out of a declared group: the declaration is wrong, or the host has changed. */
+static int note_contradictions(Resolver *r)
+{
+	for (size_t i = 0; i < r->links->n_items; i++) {
+		const Link *link = &r->links->items[i];
+		const Gpu *ends[2] = { gpu_set_find(r->set, &link->a),
+				       gpu_set_find(r->set, &link->b) };
+
+		if (!is_observed(link) || !ends[0] || !ends[1] ||
+		    r->owner[gpu_index(r, ends[0])] == r->owner[gpu_index(r, ends[1])])
+			continue;
+		for (size_t k = 0; k < 2; k++) {
+			size_t owner = r->owner[gpu_index(r, ends[k])];
+			Group *group = owner == NO_OWNER ? NULL : &r->out->items[owner];
+
+			if (!group || group->fault)
+				continue;
+			group->fault = strf(
+				"%s is linked to %s, which is not a member (%s, %s)",
+				BDF_TEXT(&ends[k]->lead->bdf), BDF_TEXT(&ends[1 - k]->lead->bdf),
+				provenance_to_string(link->provenance), str_or_empty(link->source));
+			if (!group->fault)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Connected components of the observed links. Links are joined strongest first, so that the last
+ * one that joins a component is the weakest that it needs.
+ */
+typedef struct Component {
+	size_t label;	     /* index of its first GPU */
+	const Link *weakest; /* valid at the label's own index */
+} Component;
+
+static void join_components(Component *components, size_t n, size_t a, size_t b, const Link *link)
+{
+	size_t keep = components[a].label, drop = components[b].label;
+
+	if (keep == drop)
+		return;
+	if (keep > drop) {
+		size_t swap = keep;
+
+		keep = drop;
+		drop = swap;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (components[i].label == drop)
+			components[i].label = keep;
+	components[keep].weakest = link;
+}
+
+static int add_observed(Resolver *r, Gpu *const *gpus, size_t n, const Link *weakest)
+{
+	Group group = {
+		.name = free_name(r, base_name(n)),
+		.provenance = weakest->provenance,
+		.source = strdup(str_or_empty(weakest->source)),
+		.reasoning = weakest->reasoning
+				     ? strdup(weakest->reasoning)
+				     : strf("NVLinks between %s and %s were seen",
+					    BDF_TEXT(&weakest->a), BDF_TEXT(&weakest->b)),
+	};
+
+	return add_group(r, gpus, n, &group);
+}
+
+static int add_components(Resolver *r, Component *components)
+{
+	size_t n = r->set->n_gpus;
+	_cleanup_free_ Gpu **members = calloc(n + 1, sizeof(Gpu *));
+
+	if (!members)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		size_t n_members = 0;
+		int result;
+
+		if (components[i].label != i || !components[i].weakest)
+			continue;
+		for (size_t k = i; k < n; k++)
+			if (components[k].label == i)
+				members[n_members++] = &r->set->gpus[k];
+		result = add_observed(r, members, n_members, components[i].weakest);
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+static int resolve_observed(Resolver *r)
+{
+	_cleanup_free_ Component *components = calloc(r->set->n_gpus + 1, sizeof(Component));
+
+	if (!components)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->set->n_gpus; i++)
+		components[i].label = i;
+	for (int p = PROVENANCE_DECLARED - 1; p > PROVENANCE_INFERRED; p--)
+		for (size_t i = 0; i < r->links->n_items; i++) {
+			const Link *link = &r->links->items[i];
+			Gpu *a, *b;
+
+			if ((int)link->provenance == p && link_ends(r, link, &a, &b))
+				join_components(components, r->set->n_gpus, gpu_index(r, a),
+						gpu_index(r, b), link);
+		}
+	return add_components(r, components);
+}
+
+static int resolve_inferred(Resolver *r)
+{
+	for (size_t i = 0; i < r->links->n_items; i++) {
+		const Link *link = &r->links->items[i];
+		Gpu *ends[2];
+		int result;
+
+		if (link->provenance != PROVENANCE_INFERRED ||
+		    !link_ends(r, link, &ends[0], &ends[1]) || unsettled_declaration(r, ends[0]))
+			continue;
+		result = add_observed(r, ends, 2, link);
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+static int resolve_candidates(Resolver *r)
+{
+	size_t n = r->set->n_gpus;
+	_cleanup_free_ Gpu **alike = calloc(n + 1, sizeof(Gpu *));
+
+	if (!alike)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		Gpu *gpu = &r->set->gpus[i];
+		Group group = { .provenance = PROVENANCE_NONE };
+		const Group *unsettled;
+		size_t n_alike = 0;
+		int result;
+
+		if (is_owned(r, gpu) || !gpu->board || gpu->board->kind != NVLINK_BRIDGE)
+			continue;
+		for (size_t k = i; k < n; k++)
+			if (!is_owned(r, &r->set->gpus[k]) && gpu_same_model(gpu, &r->set->gpus[k]))
+				alike[n_alike++] = &r->set->gpus[k];
+		unsettled = unsettled_declaration(r, gpu);
+		group.name = free_name(r, "unknown");
+		group.source = strdup("sysfs");
+		group.reasoning = candidates_reasoning(r->set, alike, n_alike,
+						       unsettled ? unsettled->name : NULL);
+		result = add_group(r, alike, n_alike, &group);
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+static int resolve_all(Resolver *r)
+{
+	int result;
+
+	for (size_t i = 0; i < r->set->n_gpus; i++)
+		r->owner[i] = NO_OWNER;
+	for (size_t i = 0; i < r->declarations->n_items; i++) {
+		result = add_declared(r, &r->declarations->items[i]);
+		if (result < 0)
+			return result;
+	}
+	result = note_contradictions(r);
+	if (result < 0)
+		return result;
+	result = resolve_observed(r);
+	if (result < 0)
+		return result;
+	result = resolve_inferred(r);
+	if (result < 0)
+		return result;
+	return resolve_candidates(r);
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+	const Group *x = a, *y = b;
+
+	return natural_compare(x->name, y->name);
+}
+
+int groups_resolve(const PciSnapshot *snapshot, const GpuSet *set, const Declarations *declarations,
+		   const Links *links, GroupSet **ret)
+{
+	_cleanup_(group_set_freep) GroupSet *out = calloc(1, sizeof(*out));
+	_cleanup_free_ size_t *owner = calloc(set->n_gpus + 1, sizeof(size_t));
+	Resolver resolver = {
+		.set = set, .declarations = declarations, .links = links, .out = out, .owner = owner
+	};
+	int r;
+
+	(void)snapshot; /* everything needed of it is in the set */
+	if (!out || !owner)
+		return -ENOMEM;
+	r = resolve_all(&resolver);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < out->n_items; i++) {
+		r = group_check(&out->items[i], links);
+		if (r < 0)
+			return r;
+	}
+	r = note_ungrouped(set, &out->notes);
+	if (r < 0)
+		return r;
+	if (out->n_items > 1)
+		qsort(out->items, out->n_items, sizeof(Group), compare_groups);
+	*ret = TAKE_PTR(out);
+	return 0;
+}

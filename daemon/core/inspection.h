@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A close look at a few functions, just before a decision about them: what a scan leaves out
+ * because the kernel may make the reader wait (driver_override, sriov_numvfs, config space), who
+ * holds the devices, and what the host offers. Made by a disposable worker, carried as JSON.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#include "core/bdf.h"
+#include "gpupass/cleanup.h"
+
+typedef struct FunctionFacts {
+	Bdf bdf;
+	char *driver;	       /* NULL: none */
+	char *driver_override; /* NULL: none ("(null)" in sysfs) */
+	unsigned num_vfs;
+	/* The nvidia driver's own word, where it is bound: */
+	char *uuid;		/* NULL: not known */
+	int device_minor;	/* N of /dev/nvidiaN; -1: not known */
+	/* Only when capabilities were asked for, of GPUs: */
+	char *serial_number;	/* NULL: no such capability, or not asked */
+	char *link_speed;	/* "16 GT/s"; NULL: not asked or not PCIe */
+	char *link_speed_max;
+	unsigned link_width, link_width_max; /* lanes; 0: not known */
+	bool config_all_ones; /* config space answers nothing but ones: gone, or in D3cold */
+} FunctionFacts;
+
+typedef struct Holder {
+	Bdf bdf;	 /* the function it holds */
+	pid_t pid;
+	char *command;	 /* comm */
+	char *unit;	 /* systemd unit from its cgroup; NULL: none */
+	char *container; /* container id from its cgroup; NULL: none */
+	char *path;	 /* /dev/nvidia0, /dev/vfio/33, /dev/dri/card1 … */
+	bool vfio;	 /* an open vfio group: a guest runs on it */
+} Holder;
+
+typedef struct Inspection {
+	FunctionFacts *functions;
+	size_t n_functions;
+	Holder *holders;
+	size_t n_holders;
+	bool vfio_pci;	     /* the vfio-pci driver is registered */
+	bool vfio_loadable;  /* not registered, but its module exists for this kernel */
+	bool noiommu;	     /* vfio's enable_unsafe_noiommu_mode is on */
+	bool unsafe_interrupts; /* vfio_iommu_type1.allow_unsafe_interrupts is on */
+} Inspection;
+
+const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bdf);
+
+/* "0000:41:00.0: /dev/nvidia0 by python3 (pid 812, unit a.service)"; NULL when memory is out. */
+char *holder_text(const Holder *holder);
+
+json_t *inspection_to_json(const Inspection *inspection);
+int inspection_from_json(const json_t *json, Inspection **ret, char **ret_message);
+
+Inspection *inspection_free(Inspection *inspection);
+DEFINE_CLEANUP(Inspection, inspection_free)

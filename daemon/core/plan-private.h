@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of plan_make() share. */
+#pragma once
+
+#include "core/plan.h"
+#include "util/text.h"
+
+#define VFIO_PCI "vfio-pci"
+
+typedef struct Planner {
+	const PlanRequest *request;
+	const PlanFacts *facts;
+	Problem **ret_problem;
+	const PciFunction **functions; /* of the group */
+	size_t n_functions;
+	DomainUse use;		  /* of facts->domain, by its own XML; empty without one */
+	const Assignment *record; /* that names the group or a function of it; NULL: none */
+	bool live, config;	  /* what is asked, once it is known whether the domain runs */
+	Plan *plan;
+} Planner;
+
+/* Each makes its operation's plan: 0, PROBLEM or -errno. */
+int plan_assign(Planner *p);
+int plan_release(Planner *p);
+int plan_bind(Planner *p);
+int plan_unbind(Planner *p);
+
+/* plan-check-group.c: no job is at work on the group, and it is not quarantined. */
+int plan_check_state(const Planner *p);
+/* plan-check-group.c: what is known of its links and boards suffices to give it away. */
+int plan_check_evidence(const Planner *p);
+/* plan-fence.c: no function of the group is anybody else's, and no part of it is left out. */
+int plan_check_fence(const Planner *p);
+/* plan-fence.c: no domain at all has a function of the group. */
+int plan_check_unused(const Planner *p);
+/* plan-fence.c: no other domain runs with a function of the group. */
+int plan_check_not_running_elsewhere(const Planner *p);
+
+/* Sets live and config from the request and what the domain is. */
+int plan_resolve_mode(Planner *p);
+/* The domain is gpupass's holder of this group: by its metadata or the record. */
+bool plan_domain_is_ours(const Planner *p);
+/* Functions of the group in the domain's definition or running XML. */
+size_t plan_count_hostdevs(const Planner *p, bool live);
+
+/* Fills plan->functions: `from` as inspected, `to` equal to it. */
+int plan_fill_functions(Planner *p);
+/* Sets `to`; either may be NULL. */
+int plan_set_target(PlanFunction *function, const char *driver, const char *override);
+/* `to` of every function: vfio-pci, or the vfio driver it is on already. */
+int plan_target_vfio(Planner *p);
+bool plan_function_moves(const PlanFunction *function);
+size_t plan_count_moves(const Plan *plan);
+
+int plan_add_step(Plan *plan, StepKind kind);
+#define plan_warn(plan, ...) strv_appendf(&(plan)->warnings, __VA_ARGS__)
+
+/* vfio-pci or a vendor's variant of it. */
+bool driver_is_vfio(const char *driver);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The operator's settings as far as decisions in core/ need them. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct Policy {
+	bool accept_inferred;	       /* AcceptInferred=: inferred groups may be assigned as they are */
+	uint64_t device_timeout_usec;  /* DeviceTimeoutSec=: for bind and unbind of one function */
+	uint64_t detach_timeout_usec;  /* DetachTimeoutSec=: for a guest to let go of one function */
+} Policy;
+
+#define POLICY_DEFAULT                                                                             \
+	((Policy){                                                                                 \
+		.accept_inferred = false,                                                          \
+		.device_timeout_usec = 30 * 1000000ULL,                                            \
+		.detach_timeout_usec = 20 * 1000000ULL,                                            \
+	})

@@ -1,0 +1,643 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Every reason for which plan_make() refuses, by name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "plan-model.h"
+
+typedef struct Refusal {
+	const char *name;
+	void (*spoil)(PlanModel *m); /* what is wrong with the host or the request */
+	GpupassError error;
+	const char *reason, *cause, *remedy; /* parts of them; NULL: not looked at */
+} Refusal;
+
+static void check_refusals(const Refusal *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const Refusal *row = &rows[i];
+		PlanModel m;
+		int r;
+
+		model_init(&m);
+		row->spoil(&m);
+		r = model_plan(&m);
+		if (r != PROBLEM)
+			fail_msg("%s: gives %d, not a refusal", row->name, r);
+		if (m.problem->error != row->error)
+			fail_msg("%s: %s", row->name, problem_dbus_name(m.problem->error));
+		if (!strstr(m.problem->reason, row->reason))
+			fail_msg("%s: the reason is: %s", row->name, m.problem->reason);
+		if (row->cause && !strstr(str_or_empty(m.problem->cause), row->cause))
+			fail_msg("%s: the cause is: %s", row->name, m.problem->cause);
+		if (!m.problem->remedy || !strstr(m.problem->remedy, row->remedy))
+			fail_msg("%s: the remedy is: %s", row->name, m.problem->remedy);
+		assert_null(m.plan);
+		model_done(&m);
+	}
+}
+
+static void two_candidates_of_four(PlanModel *m)
+{
+	host_declare(&m->host, "[Group]\nName=other\nGpu=a1:00.0\nGpu=c1:00.0\n");
+	model_function(m, "0000:61:00.0")->subsystem_device = 1;
+	m->group = "unknown0";
+}
+
+static void four_candidates(PlanModel *m)
+{
+	host_link(&m->host, "0000:02:00.0", "0000:03:00.0", PROVENANCE_PROBED, 4);
+	m->group = "unknown0";
+}
+
+static void inferred(PlanModel *m)
+{
+	host_declare(&m->host, "[Group]\nName=pair1\nGpu=a1:00.0\nGpu=c1:00.0\n");
+}
+
+static void too_few_links(PlanModel *m)
+{
+	host_link(&m->host, "0000:41:00.0", "0000:61:00.0", PROVENANCE_PROBED, 3);
+}
+
+static void declared_member_is_missing(PlanModel *m)
+{
+	host_declare(&m->host, "[Group]\nName=pair0\nGpu=41:00.0\nGpu=e1:00.0\n");
+}
+
+static void declared_board_has_no_nvlink(PlanModel *m)
+{
+	model_function(m, "0000:41:00.0")->device = 0x2684;
+	model_function(m, "0000:61:00.0")->device = 0x2684;
+	gpu_set_free(m->host.set);
+	m->host.set = NULL;
+}
+
+static void declared_board_is_sxm(PlanModel *m)
+{
+	model_function(m, "0000:61:00.0")->device = 0x2330;
+	gpu_set_free(m->host.set);
+	m->host.set = NULL;
+}
+
+static void quarantined(PlanModel *m)
+{
+	model_domain(m, "q35", NULL);
+	model_observe(m);
+	host_group(&m->host, "pair0")->state = GROUP_QUARANTINED;
+	model_set(&host_group(&m->host, "pair0")->reason, "an unbind never returned");
+}
+
+static void job_at_work(PlanModel *m)
+{
+	model_domain(m, "q35", NULL);
+	model_observe(m);
+	host_group(&m->host, "pair0")->state = GROUP_BINDING;
+}
+
+static void libvirt_is_away(PlanModel *m)
+{
+	m->without_libvirt = true;
+}
+
+static void a_group_must_be_known_and_whole(_unused_ void **state)
+{
+	static const Refusal rows[] = {
+		{ "single candidate", two_candidates_of_four, GPUPASS_ERROR_LINKS_UNKNOWN,
+		  "which of its GPUs are bridged is not known", "0000:41:00.0",
+		  "gpupass declare NAME BDF BDF" },
+		{ "four candidates", four_candidates, GPUPASS_ERROR_LINKS_UNKNOWN,
+		  "which of its GPUs are bridged is not known", "0000:c1:00.0",
+		  "gpupass declare NAME BDF BDF" },
+		{ "inferred", inferred, GPUPASS_ERROR_LINKS_UNKNOWN,
+		  "its NVLink bridge is inferred, not proven", "0000:41:00.0",
+		  "gpupass declare pair0 0000:41:00.0 0000:61:00.0\nor accept all inferred "
+		  "groups: AcceptInferred=yes" },
+		{ "too few links", too_few_links, GPUPASS_ERROR_NOT_BRIDGED,
+		  "cannot be used as it is", "3 of 4 NVLinks", "the bridge is seated" },
+		{ "missing member", declared_member_is_missing, GPUPASS_ERROR_NO_SUCH_GPU,
+		  "cannot be used as it is", "e1:00.0", "correct the declaration" },
+		{ "no NVLink", declared_board_has_no_nvlink, GPUPASS_ERROR_NOT_BRIDGED,
+		  "cannot be used as it is", "RTX 4090", "forget pair0" },
+		{ "SXM", declared_board_is_sxm, GPUPASS_ERROR_UNSUPPORTED_BOARD,
+		  "cannot be used as it is", "H100 SXM5", "forget pair0" },
+		{ "quarantined", quarantined, GPUPASS_ERROR_QUARANTINED, "quarantined",
+		  "an unbind never returned", "gpupass clear pair0" },
+		{ "job at work", job_at_work, GPUPASS_ERROR_GROUP_BUSY, "a job is at work on it",
+		  NULL, "gpupass jobs" },
+		{ "libvirt away", libvirt_is_away, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
+		  "libvirt does not answer", NULL, "start libvirtd" },
+	};
+
+	check_refusals(rows, ELEMENTS(rows));
+}
+
+static void transient(PlanModel *m)
+{
+	model_domain(m, NULL, "q35-eight-ports-live");
+}
+
+static void live_while_shut_off(PlanModel *m)
+{
+	m->request.live = true;
+}
+
+static void marked_with_another_group(PlanModel *m)
+{
+	m->group = "pair1";
+	model_domain(m, "q35-assigned", NULL);
+}
+
+static void recorded_with_another_group(PlanModel *m)
+{
+	m->group = "pair1";
+	model_record(m, "nvidia", NULL);
+}
+
+static void malformed_hostdev(PlanModel *m)
+{
+	char *at;
+
+	model_domain(m, "q35-other-tools", NULL);
+	model_observe(m);
+	at = strstr(m->config_xml, "bus='0xa1' slot='0x00'");
+	assert_non_null(at);
+	at[strlen("bus='0x")] = 'z';
+}
+
+static void no_ports(PlanModel *m)
+{
+	char *at;
+
+	model_domain(m, "q35-eight-ports", "q35-eight-ports-live");
+	at = strstr(m->live_xml, "index='8' model='pcie-root-port'");
+	memcpy(strstr(at, "pcie-root-port'"), "pcie-root-porx'", strlen("pcie-root-porx'"));
+}
+
+static void no_acpi(PlanModel *m)
+{
+	model_domain(m, "q35-eight-ports", "q35-eight-ports-live");
+	memcpy(strstr(m->live_xml, "<acpi/>"), "<apci/>", strlen("<apci/>"));
+}
+
+static void unsupported_machine(PlanModel *m)
+{
+	model_domain(m, "i440fx", NULL);
+	memcpy(strstr(m->config_xml, "pc-i440fx"), "xx-i440fx", strlen("xx-i440fx"));
+}
+
+static void a_domain_must_be_able_to_take_it(_unused_ void **state)
+{
+	static const Refusal rows[] = {
+		{ "transient", transient, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "vm42 is transient",
+		  NULL, "define it first" },
+		{ "live while shut off", live_while_shut_off, GPUPASS_ERROR_INVALID_ARGUMENT,
+		  "vm42 is shut off", NULL, "--live" },
+		{ "marked", marked_with_another_group, GPUPASS_ERROR_GROUP_BUSY,
+		  "vm42 has group pair0 already", NULL, "gpupass release vm42" },
+		{ "recorded", recorded_with_another_group, GPUPASS_ERROR_GROUP_BUSY,
+		  "vm42 has group pair0 already", NULL, "gpupass release vm42" },
+		{ "malformed hostdev", malformed_hostdev, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		  "domain vm42 has a PCI hostdev whose address is none", "bus='0xz1'",
+		  "virsh edit vm42" },
+		{ "ports", no_ports, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		  "running vm42 has 3 free pcie-root-ports, and 4 are needed", NULL,
+		  "shut it down and assign, or define 1 more pcie-root-ports" },
+		{ "ACPI", no_acpi, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "running vm42 has no ACPI",
+		  NULL, "shut it down and assign" },
+		{ "machine", unsupported_machine, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		  "its machine type is not supported", "xx-i440fx-7.2", "q35" },
+	};
+
+	check_refusals(rows, ELEMENTS(rows));
+}
+
+static const char *const one_function[] = { "0000:61:00.1", NULL };
+
+static void other_has_it(PlanModel *m)
+{
+	model_other_domain(m, "vm1", true, pair0_functions, "pair0");
+}
+
+static void other_has_one_function_by_hand(PlanModel *m)
+{
+	model_other_domain(m, "vm9", false, one_function, NULL);
+}
+
+static void other_runs_with_one_function_by_hand(PlanModel *m)
+{
+	model_other_domain(m, "vm9", true, one_function, NULL)->hostdevs[0].config = false;
+}
+
+static void other_has_a_record(PlanModel *m)
+{
+	model_other_domain(m, "vm1", false, one_function + 1, NULL);
+	host_assignment(&m->host, "pair0", "vm1", 1, pair0_functions);
+}
+
+static void gone_domain_has_a_record(PlanModel *m)
+{
+	host_assignment(&m->host, "pair0", "vm1", 1, pair0_functions);
+}
+
+static void other_is_marked(PlanModel *m)
+{
+	model_other_domain(m, "vm1", false, one_function + 1, "pair0");
+}
+
+/* The text with more devices. */
+static void add_devices(char **text, const char *devices)
+{
+	char *end = strstr(*text, "</devices>");
+	char *more;
+
+	assert_non_null(end);
+	*end = '\0';
+	more = strf("%s%s</devices></domain>", *text, devices);
+	assert_non_null(more);
+	free(*text);
+	*text = more;
+}
+
+static void put_by_hand(PlanModel *m, size_t n)
+{
+	model_domain(m, "q35", NULL);
+	for (size_t i = 0; i < n; i++) {
+		Bdf bdf = bdf_of(pair0_functions[i]);
+		_cleanup_free_ char *hostdev =
+			strf("<hostdev mode='subsystem' type='pci' managed='yes'><source><address "
+			     "domain='0' bus='%u' slot='0' function='%u'/></source></hostdev>",
+			     bdf.bus, bdf.function);
+
+		add_devices(&m->config_xml, hostdev);
+	}
+}
+
+static void part_of_it_by_hand(PlanModel *m)
+{
+	put_by_hand(m, 2);
+}
+
+static void all_of_it_by_hand(PlanModel *m)
+{
+	put_by_hand(m, 4);
+}
+
+static void other_boards_than_recorded(PlanModel *m)
+{
+	model_record(m, "nvidia", NULL)->functions[2].device = 0x2231;
+}
+
+static void part_of_it_runs(PlanModel *m)
+{
+	model_record(m, "nvidia", NULL);
+	model_bind_pair0(m);
+	model_domain(m, "q35-eight-ports-assigned", "q35-eight-ports-live");
+	add_devices(&m->live_xml, "<hostdev mode='subsystem' type='pci'><source><address "
+				  "bus='0x41' slot='0'/></source></hostdev>");
+}
+
+static void a_group_goes_to_one_domain_or_none(_unused_ void **state)
+{
+	static const Refusal rows[] = {
+		{ "other domain", other_has_it, GPUPASS_ERROR_GROUP_BUSY, "vm1 has it",
+		  "domain vm1 (00000000-0000-0000-0000-000000000001, running) is running with it "
+		  "and defined with it: 0000:41:00.0",
+		  "gpupass release vm1" },
+		{ "foreign, shut off", other_has_one_function_by_hand, GPUPASS_ERROR_FOREIGN_OWNER,
+		  "vm9 has 0000:61:00.1, without gpupass", "shut off) is defined with it",
+		  "virsh edit vm9" },
+		{ "foreign, running", other_runs_with_one_function_by_hand,
+		  GPUPASS_ERROR_FOREIGN_OWNER, "vm9 has 0000:61:00.1, without gpupass",
+		  "running) is running with it: 0000:61:00.1", "virsh edit vm9" },
+		{ "record", other_has_a_record, GPUPASS_ERROR_GROUP_BUSY, "it is assigned to vm1",
+		  "the record of domain 0000", "gpupass release vm1" },
+		{ "orphaned record", gone_domain_has_a_record, GPUPASS_ERROR_GROUP_BUSY,
+		  "it is assigned to vm1", "which libvirt no longer has", "gpupass release pair0" },
+		{ "mark", other_is_marked, GPUPASS_ERROR_GROUP_BUSY, "vm1 is marked as having it",
+		  NULL, "gpupass release vm1" },
+		{ "part by hand", part_of_it_by_hand, GPUPASS_ERROR_SPLIT_GROUP,
+		  "vm42 has only a part of it", "vm42 has 0000:41:00.0 and lacks 0000:61:00.0",
+		  "virsh edit vm42" },
+		{ "all by hand", all_of_it_by_hand, GPUPASS_ERROR_FOREIGN_OWNER,
+		  "vm42 has it already, put there without gpupass", "0000:41:00.0",
+		  "virsh edit vm42" },
+		{ "other boards", other_boards_than_recorded, GPUPASS_ERROR_GROUP_BUSY,
+		  "its boards are not those that were assigned",
+		  "0000:61:00.0 was 10de:2231 (subsystem 10de:1459), now it is another board",
+		  "gpupass release vm42" },
+		{ "part runs", part_of_it_runs, GPUPASS_ERROR_SPLIT_GROUP,
+		  "running vm42 has only 1 of its 4 functions", NULL, "gpupass release vm42" },
+	};
+
+	check_refusals(rows, ELEMENTS(rows));
+}
+
+static void iommu_off(PlanModel *m)
+{
+	m->host.snapshot->iommu = false;
+}
+
+static void iommu_group_of_none(PlanModel *m)
+{
+	model_function(m, "0000:61:00.1")->iommu_group = IOMMU_GROUP_NONE;
+}
+
+static void noiommu(PlanModel *m)
+{
+	m->inspection.noiommu = true;
+}
+
+static void vfio_not_loaded(PlanModel *m)
+{
+	m->inspection.vfio_pci = false;
+	m->inspection.vfio_loadable = true;
+}
+
+static void vfio_not_there(PlanModel *m)
+{
+	m->inspection.vfio_pci = false;
+}
+
+static void neighbour_on_the_host(PlanModel *m)
+{
+	model_function(m, NIC)->iommu_group = 41;
+}
+
+static void neighbour_of_another_tenant(PlanModel *m)
+{
+	static const char *const functions[] = { NIC, NULL };
+
+	model_drive(m, NIC, "vfio-pci", "vfio-pci");
+	model_function(m, NIC)->iommu_group = 41;
+	host_assignment(&m->host, "nics", "vm7", 7, functions);
+}
+
+static void no_answer(PlanModel *m)
+{
+	model_facts(m, "0000:61:00.0")->config_all_ones = true;
+}
+
+static void not_inspected(PlanModel *m)
+{
+	model_facts(m, "0000:61:00.0")->bdf.bus = 0xee;
+}
+
+static void virtual_functions(PlanModel *m)
+{
+	model_facts(m, "0000:41:00.0")->num_vfs = 4;
+}
+
+static void boot_display(PlanModel *m)
+{
+	model_function(m, "0000:41:00.0")->boot_vga = true;
+}
+
+static void foreign_override(PlanModel *m)
+{
+	model_drive(m, "0000:41:00.1", "snd_hda_intel", "pci-stub");
+}
+
+static void unexpected_driver(PlanModel *m)
+{
+	model_drive(m, "0000:41:00.1", "xen-pciback", NULL);
+}
+
+static void held_by_processes(PlanModel *m)
+{
+	Holder *holder = model_holder(m, "0000:41:00.0", "/dev/nvidia0", false);
+
+	holder->unit = strdup("train.service");
+	holder->container = strdup("1f2e3d");
+	model_holder(m, "0000:61:00.1", "/dev/snd/controlC1", false);
+	model_holder(m, "0000:a1:00.0", "/dev/nvidia2", false); /* of another group */
+}
+
+static void held_by_a_foreign_guest(PlanModel *m)
+{
+	model_holder(m, "0000:61:00.0", "/dev/vfio/41", true);
+}
+
+static void held_by_a_known_guest(PlanModel *m)
+{
+	model_record(m, "nvidia", NULL);
+	model_holder(m, "0000:61:00.0", "/dev/vfio/41", true);
+}
+
+static void functions_must_be_free_to_move(_unused_ void **state)
+{
+	static const Refusal rows[] = {
+		{ "no IOMMU", iommu_off, GPUPASS_ERROR_IOMMU_DISABLED, "the IOMMU is off", NULL,
+		  "intel_iommu=on" },
+		{ "no IOMMU group", iommu_group_of_none, GPUPASS_ERROR_IOMMU_DISABLED,
+		  "0000:61:00.1 is in no IOMMU group", NULL, "dmesg" },
+		{ "noiommu mode", noiommu, GPUPASS_ERROR_IOMMU_DISABLED, "without protection", NULL,
+		  "enable_unsafe_noiommu_mode=0" },
+		{ "vfio-pci not loaded", vfio_not_loaded, GPUPASS_ERROR_VFIO_MISSING,
+		  "vfio-pci is not loaded", NULL, "modprobe vfio-pci" },
+		{ "no vfio-pci", vfio_not_there, GPUPASS_ERROR_VFIO_MISSING,
+		  "this kernel has no vfio-pci", NULL, "install" },
+		{ "neighbour", neighbour_on_the_host, GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE,
+		  "IOMMU group 41 is not viable", NIC " (igb) shares IOMMU group 41", "ACS" },
+		{ "second tenant", neighbour_of_another_tenant,
+		  GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE, "IOMMU group 41 is not viable",
+		  NIC " in IOMMU group 41 is assigned to vm7", "ACS" },
+		{ "no answer", no_answer, GPUPASS_ERROR_BIND_FAILED, "0000:61:00.0 does not answer",
+		  NULL, "power-cycle" },
+		{ "not inspected", not_inspected, GPUPASS_ERROR_NO_SUCH_GPU,
+		  "0000:61:00.0 is no longer there", NULL, "gpupass rescan" },
+		{ "VFs", virtual_functions, GPUPASS_ERROR_HOST_IN_USE,
+		  "0000:41:00.0 has virtual functions enabled", NULL,
+		  "echo 0 > /sys/bus/pci/devices/0000:41:00.0/sriov_numvfs" },
+		{ "boot display", boot_display, GPUPASS_ERROR_HOST_IN_USE,
+		  "0000:41:00.0 is the host's boot display", NULL, "--allow-boot-vga" },
+		{ "foreign override", foreign_override, GPUPASS_ERROR_DRIVER_CONFLICT,
+		  "0000:41:00.1 has somebody else's driver_override pci-stub", NULL,
+		  "driverctl list-overrides" },
+		{ "unexpected driver", unexpected_driver, GPUPASS_ERROR_DRIVER_CONFLICT,
+		  "0000:41:00.1 is on a driver nobody expected there: xen-pciback", NULL,
+		  "unbind it" },
+		{ "holders", held_by_processes, GPUPASS_ERROR_HOST_IN_USE,
+		  "processes of the host use it",
+		  "0000:41:00.0: /dev/nvidia0 by python3 (pid 4242, unit train.service, container "
+		  "1f2e3d)\n0000:61:00.1: /dev/snd/controlC1 by python3 (pid 4242)",
+		  "stop them" },
+		{ "foreign guest", held_by_a_foreign_guest, GPUPASS_ERROR_FOREIGN_OWNER,
+		  "a guest that gpupass knows nothing of runs on it",
+		  "0000:61:00.0: /dev/vfio/41 by python3 (pid 4242)", "shut that guest down" },
+		{ "known guest", held_by_a_known_guest, GPUPASS_ERROR_HOST_IN_USE,
+		  "a guest runs on it", "/dev/vfio/41", "shut that guest down" },
+	};
+
+	check_refusals(rows, ELEMENTS(rows));
+}
+
+static void release_of_nothing(PlanModel *m)
+{
+	m->request.operation = OPERATION_RELEASE;
+}
+
+static void release_by_nobody(PlanModel *m)
+{
+	m->request.operation = OPERATION_RELEASE;
+	m->without_domain = true;
+}
+
+static void release_of_foreign_hostdevs(PlanModel *m)
+{
+	m->request.operation = OPERATION_RELEASE;
+	all_of_it_by_hand(m);
+}
+
+static void assigned(PlanModel *m)
+{
+	m->request.operation = OPERATION_RELEASE;
+	model_bind_pair0(m);
+	model_record(m, "nvidia", NULL);
+	model_domain(m, "q35-eight-ports-assigned", NULL);
+}
+
+static void running(PlanModel *m)
+{
+	assigned(m);
+	m->live_xml = domain_fixture("q35-eight-ports-assigned");
+}
+
+static void release_without_acpi(PlanModel *m)
+{
+	running(m);
+	memcpy(strstr(m->live_xml, "<acpi/>"), "<apci/>", strlen("<apci/>"));
+}
+
+static void release_while_a_half_runs_elsewhere(PlanModel *m)
+{
+	running(m);
+	other_runs_with_one_function_by_hand(m);
+}
+
+static void release_while_another_guest_holds(PlanModel *m)
+{
+	running(m);
+	model_holder(m, "0000:41:00.0", "/dev/vfio/33", true);
+	model_holder(m, "0000:61:00.0", "/dev/vfio/41", true)->pid = 7;
+}
+
+static void release_live_while_shut_off(PlanModel *m)
+{
+	assigned(m);
+	m->request.live = true;
+}
+
+static void release_under_a_strange_guest(PlanModel *m)
+{
+	assigned(m);
+	model_holder(m, "0000:61:00.0", "/dev/vfio/41", true);
+}
+
+static void release_of_a_dead_gpu(PlanModel *m)
+{
+	assigned(m);
+	no_answer(m);
+}
+
+static void release_while_quarantined(PlanModel *m)
+{
+	assigned(m);
+	model_observe(m);
+	host_group(&m->host, "pair0")->state = GROUP_QUARANTINED;
+}
+
+static void unbind_while_assigned(PlanModel *m)
+{
+	assigned(m);
+	m->request.operation = OPERATION_UNBIND;
+	model_observe(m);
+	m->without_domain = true;
+}
+
+static void unbind_while_a_guest_runs(PlanModel *m)
+{
+	m->request.operation = OPERATION_UNBIND;
+	m->without_domain = true;
+	model_bind_pair0(m);
+	model_holder(m, "0000:61:00.0", "/dev/vfio/41", true);
+}
+
+static void unbind_of_foreign_hostdevs(PlanModel *m)
+{
+	m->request.operation = OPERATION_UNBIND;
+	m->without_domain = true;
+	model_bind_pair0(m);
+	other_has_one_function_by_hand(m);
+}
+
+static void bind_of_foreign_hostdevs(PlanModel *m)
+{
+	m->request.operation = OPERATION_BIND;
+	m->without_domain = true;
+	other_has_one_function_by_hand(m);
+}
+
+static void bind_of_held_functions(PlanModel *m)
+{
+	m->request.operation = OPERATION_BIND;
+	m->without_domain = true;
+	held_by_processes(m);
+}
+
+static void other_operations_refuse_too(_unused_ void **state)
+{
+	static const Refusal rows[] = {
+		{ "release of nothing", release_of_nothing, GPUPASS_ERROR_NOT_ASSIGNED,
+		  "vm42 does not have it", NULL, "gpupass list" },
+		{ "release by nobody", release_by_nobody, GPUPASS_ERROR_NOT_ASSIGNED,
+		  "no domain has it", NULL, "gpupass list" },
+		{ "release of foreign hostdevs", release_of_foreign_hostdevs,
+		  GPUPASS_ERROR_FOREIGN_OWNER, "not from gpupass", NULL, "virsh edit vm42" },
+		{ "release without ACPI", release_without_acpi, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		  "running vm42 has no ACPI", NULL, "shut it down, then: gpupass release vm42" },
+		{ "half runs elsewhere", release_while_a_half_runs_elsewhere,
+		  GPUPASS_ERROR_FOREIGN_OWNER, "vm9 has 0000:61:00.1, without gpupass",
+		  "is running with it", "virsh edit vm9" },
+		{ "another guest holds", release_while_another_guest_holds,
+		  GPUPASS_ERROR_HOST_IN_USE, "a guest runs on it", "(pid 7)", "shut" },
+		{ "release live while shut off", release_live_while_shut_off,
+		  GPUPASS_ERROR_INVALID_ARGUMENT, "vm42 is shut off", NULL, "--live" },
+		{ "release under a strange guest", release_under_a_strange_guest,
+		  GPUPASS_ERROR_HOST_IN_USE, "a guest runs on it", "/dev/vfio/41", "shut" },
+		{ "release of a dead GPU", release_of_a_dead_gpu, GPUPASS_ERROR_BIND_FAILED,
+		  "does not answer", NULL, "--keep-vfio" },
+		{ "release while quarantined", release_while_quarantined, GPUPASS_ERROR_QUARANTINED,
+		  "quarantined", NULL, "gpupass clear pair0" },
+		{ "unbind while assigned", unbind_while_assigned, GPUPASS_ERROR_GROUP_BUSY,
+		  "vm42 has it", NULL, "gpupass release vm42" },
+		{ "unbind while a guest runs", unbind_while_a_guest_runs,
+		  GPUPASS_ERROR_FOREIGN_OWNER, "a guest that gpupass knows nothing of", NULL,
+		  "shut" },
+		{ "unbind of foreign hostdevs", unbind_of_foreign_hostdevs,
+		  GPUPASS_ERROR_FOREIGN_OWNER, "vm9 has 0000:61:00.1", NULL, "virsh edit vm9" },
+		{ "bind of foreign hostdevs", bind_of_foreign_hostdevs, GPUPASS_ERROR_FOREIGN_OWNER,
+		  "vm9 has 0000:61:00.1", NULL, "virsh edit vm9" },
+		{ "bind of held functions", bind_of_held_functions, GPUPASS_ERROR_HOST_IN_USE,
+		  "processes of the host use it", NULL, "stop them" },
+	};
+
+	check_refusals(rows, ELEMENTS(rows));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_group_must_be_known_and_whole),
+		cmocka_unit_test(a_domain_must_be_able_to_take_it),
+		cmocka_unit_test(a_group_goes_to_one_domain_or_none),
+		cmocka_unit_test(functions_must_be_free_to_move),
+		cmocka_unit_test(other_operations_refuse_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
