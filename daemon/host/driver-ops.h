@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The writes of driver_move(), as a seam. Tests put a simulated kernel there: it answers a write
+ * the way sysfs would on a tree of plain files, and can fail in ways that files cannot (EAGAIN, a
+ * driver that comes back).
+ */
+#pragma once
+
+#include "host/driver.h"
+
+typedef struct DriverOps {
+	/* Writes `value` exactly to the attribute `path` below sysfs_fd. 0 or -errno. */
+	int (*write)(void *userdata, int sysfs_fd, const char *path, const char *value);
+	void (*wait)(void *userdata, unsigned milliseconds);
+	void *userdata;
+} DriverOps;
+
+void driver_move_with(const DriverOps *ops, int sysfs_fd, const DriverTarget *target,
+		      DriverResult *ret);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The machine as jobs see it: one table of operations. host_real is this machine; tests put a
+ * model with injected faults in its place. All operations block and run on job threads.
+ */
+#pragma once
+
+#include "host/libvirt.h"
+#include "host/scan.h"
+#include "host/worker.h"
+
+typedef struct Host Host;
+
+typedef struct HostOps {
+	int (*scan)(Host *host, PciSnapshot **ret);
+	int (*inspect)(Host *host, const Bdf *functions, size_t n, bool capabilities,
+		       Inspection **ret);
+	int (*move)(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
+		    MoveOutcome *ret_outcomes);
+	int (*domain_get)(Host *host, const char *name_uuid_or_id, VirtDomain **ret,
+			  Problem **ret_problem);
+	int (*domain_uses)(Host *host, DomainUses **ret, Problem **ret_problem);
+	int (*domain_define)(Host *host, const char *uuid, const char *expected, const char *xml,
+			     Problem **ret_problem);
+	int (*domain_attach)(Host *host, const char *uuid, const char *hostdev_xml,
+			     Problem **ret_problem);
+	int (*domain_detach)(Host *host, const char *uuid, const Bdf *function,
+			     uint64_t timeout_usec, Problem **ret_problem);
+} HostOps;
+
+struct Host {
+	const HostOps *ops;
+};
+
+typedef struct RealHost {
+	Host host;
+	int sysfs_fd;	     /* owned */
+	WorkerConfig worker; /* strings borrowed */
+	Virt *virt;	     /* borrowed; may be NULL before it is set */
+} RealHost;
+
+/* -errno when sysfs cannot be opened. */
+int real_host_init(RealHost *host, const WorkerConfig *worker);
+void real_host_done(RealHost *host);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * libvirt, as far as gpupass needs it. Every call here blocks and is thread-safe; none may run on
+ * the bus loop. A Virt owns an event thread (virEvent), one connection with keepalive that is
+ * opened again when it broke, and tells a listener what changed.
+ *
+ * Problems: LibvirtUnavailable (no connection), NoSuchDomain, DefineFailed, AttachFailed,
+ * DetachTimeout (also when the guest or libvirt refuses), StalePlan (the definition is no longer
+ * the expected one), UnsupportedDomain (its XML is not understood), InvalidArgument, Internal
+ * (libvirt failed at reading).
+ */
+#pragma once
+
+#include "core/domain-use.h"
+#include "core/problem.h"
+
+typedef struct Virt Virt;
+
+typedef enum VirtEventKind {
+	VIRT_EVENT_CONNECTED,
+	VIRT_EVENT_DISCONNECTED,
+	VIRT_EVENT_DOMAIN, /* this domain was defined, undefined, started, stopped, or its devices changed */
+} VirtEventKind;
+
+/*
+ * Called on the event thread: must only hand the event on (and not call back into Virt).
+ * `uuid` is NULL except for VIRT_EVENT_DOMAIN.
+ */
+typedef void (*VirtListener)(VirtEventKind kind, const char *uuid, void *userdata);
+
+typedef struct VirtDomain {
+	char *uuid;
+	char *name;
+	bool active;
+	bool persistent;
+	char *config_xml; /* INACTIVE|SECURE; NULL for a transient domain */
+	char *live_xml;	  /* SECURE; NULL unless active */
+} VirtDomain;
+
+/*
+ * Starts the event thread and begins to connect; does not wait for libvirt. One Virt a process
+ * (virEventRegisterDefaultImpl is process-wide).
+ */
+int virt_new(const char *uri, VirtListener listener, void *userdata, Virt **ret);
+/* Closes and joins; bounded: an event thread stuck in libvirt is left behind, not waited for. */
+Virt *virt_free(Virt *virt);
+DEFINE_CLEANUP(Virt, virt_free)
+
+bool virt_connected(Virt *virt);
+
+/*
+ * By name, UUID or id, in this order. (virsh tries the id first, and so cannot name a domain that
+ * is called "7" while another one runs with id 7.)
+ */
+int virt_domain_get(Virt *virt, const char *name_uuid_or_id, VirtDomain **ret,
+		    Problem **ret_problem);
+VirtDomain *virt_domain_free(VirtDomain *domain);
+DEFINE_CLEANUP(VirtDomain, virt_domain_free)
+
+/*
+ * Every domain, running or not, with its PCI hostdevs. One whose XML is not understood is a
+ * PROBLEM (UnsupportedDomain) of the whole call: it may hold any function.
+ */
+int virt_domain_uses(Virt *virt, DomainUses **ret, Problem **ret_problem);
+
+/*
+ * Defines `xml` if the definition is still `expected` (domain_xml_equivalent). Validates against
+ * libvirt's schema.
+ */
+int virt_domain_define(Virt *virt, const char *uuid, const char *expected, const char *xml,
+		       Problem **ret_problem);
+
+/*
+ * Live only; the definition is virt_domain_define()'s. Success also when it is there already.
+ * Waits for as long as libvirt does: QEMU pins the guest's whole memory for its first vfio device.
+ */
+int virt_domain_attach(Virt *virt, const char *uuid, const char *hostdev_xml,
+		       Problem **ret_problem);
+
+/*
+ * Asks the guest to let go of the live hostdev with this host address, and waits until libvirt
+ * says DEVICE_REMOVED (or DEVICE_REMOVAL_FAILED, or the timeout, CLOCK_MONOTONIC) and the live
+ * XML no longer has it. Success also when it was not there.
+ */
+int virt_domain_detach(Virt *virt, const char *uuid, const Bdf *function, uint64_t timeout_usec,
+		       Problem **ret_problem);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One pass over /sys/bus/pci/devices. Reads no config space and no attribute that the kernel
+ * serves under the device's lock (driver_override, uevent, sriov_numvfs): on 6.1 those block while
+ * a remove() of that device hangs. Functions that vanish during the pass are left out.
+ */
+#pragma once
+
+#include "core/pci-snapshot.h"
+
+/* sysfs_fd: an open directory, the root of sysfs. */
+int scan_pci(int sysfs_fd, PciSnapshot **ret);

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/worker-command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "gpupass/errors.h"
+#include "host/inspect.h"
+#include "host/worker-document.h"
+#include "util/file.h"
+#include "util/text.h"
+
+/* A group has at most 8 GPUs of 8 functions; more than this is no question about a group. */
+#define FUNCTIONS_MAX 512
+
+static const char usage[] =
+	"Usage: gpupass-worker [OPTION]... move BDF DRIVER|- OVERRIDE|-\n"
+	"       gpupass-worker [OPTION]... inspect [--capabilities] [BDF]...\n"
+	"\n"
+	"Moves one PCI function to a driver, or looks closely at some, for gpupassd(8).\n"
+	"Writes one JSON document to standard output.\n"
+	"\n"
+	"      --sysfs=DIR     sysfs (default /sys)\n"
+	"      --proc=DIR      procfs (default /proc)\n"
+	"      --capabilities  inspect: read config space, too\n"
+	"  -h, --help          show this help\n"
+	"      --version       show the version\n";
+
+static int complain(const char *what, const char *argument)
+{
+	fprintf(stderr, "gpupass-worker: %s%s%s\nTry 'gpupass-worker --help'.\n", what,
+		argument ? ": " : "", str_or_empty(argument));
+	return GPUPASS_EXIT_USAGE;
+}
+
+/* 0: go on; otherwise stop with *status. */
+static int parse_options(int argc, char **argv, WorkerCommand *command, int *status)
+{
+	enum { SYSFS = 256, PROC, CAPABILITIES, VERSION };
+	static const struct option options[] = {
+		{ "sysfs", required_argument, NULL, SYSFS },
+		{ "proc", required_argument, NULL, PROC },
+		{ "capabilities", no_argument, NULL, CAPABILITIES },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, VERSION },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
+		switch (c) {
+		case SYSFS:
+			command->sysfs_dir = optarg;
+			break;
+		case PROC:
+			command->proc_dir = optarg;
+			break;
+		case CAPABILITIES:
+			command->capabilities = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			*status = GPUPASS_EXIT_DONE;
+			return -1;
+		case VERSION:
+			puts("gpupass-worker " GPUPASS_VERSION);
+			*status = GPUPASS_EXIT_DONE;
+			return -1;
+		default: /* getopt has said what is wrong */
+			*status = GPUPASS_EXIT_USAGE;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static const char *none_if_dash(const char *argument)
+{
+	return strcmp(argument, "-") == 0 ? NULL : argument;
+}
+
+static int parse_move(char **arguments, size_t n, WorkerCommand *command)
+{
+	DriverTarget *target = &command->target;
+
+	if (command->capabilities)
+		return complain("--capabilities is for inspect", NULL);
+	if (n != 3)
+		return complain("move takes a function, a driver and an override", NULL);
+	if (bdf_parse(arguments[0], &target->bdf) < 0)
+		return complain("not a PCI address", arguments[0]);
+	target->driver = none_if_dash(arguments[1]);
+	if (target->driver && !driver_name_valid(target->driver))
+		return complain("not the name of a driver", arguments[1]);
+	target->driver_override = none_if_dash(arguments[2]);
+	if (target->driver_override && !driver_override_valid(target->driver_override))
+		return complain("not a driver_override", arguments[2]);
+	command->move = true;
+	return GPUPASS_EXIT_DONE;
+}
+
+static int parse_inspect(char **arguments, size_t n, WorkerCommand *command)
+{
+	if (n > FUNCTIONS_MAX)
+		return complain("too many functions", NULL);
+	command->functions = calloc(n + 1, sizeof(Bdf));
+	if (!command->functions)
+		return GPUPASS_EXIT_FAILED;
+	for (size_t i = 0; i < n; i++) {
+		if (bdf_parse(arguments[i], &command->functions[i]) < 0)
+			return complain("not a PCI address", arguments[i]);
+		if (bdf_in(&command->functions[i], command->functions, i))
+			return complain("named twice", arguments[i]);
+	}
+	command->n_functions = n;
+	return GPUPASS_EXIT_DONE;
+}
+
+static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
+{
+	if (n == 0)
+		return complain("nothing to do", NULL);
+	if (strcmp(arguments[0], "move") == 0)
+		return parse_move(arguments + 1, n - 1, command);
+	if (strcmp(arguments[0], "inspect") == 0)
+		return parse_inspect(arguments + 1, n - 1, command);
+	return complain("neither move nor inspect", arguments[0]);
+}
+
+bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status)
+{
+	_cleanup_(worker_command_clear) WorkerCommand command = {
+		.sysfs_dir = "/sys",
+		.proc_dir = "/proc",
+	};
+	int status = GPUPASS_EXIT_DONE;
+
+	if (parse_options(argc, argv, &command, &status) < 0) {
+		*ret_status = status;
+		return false;
+	}
+	status = parse_verb(argv + optind, (size_t)(argc - optind), &command);
+	if (status != GPUPASS_EXIT_DONE) {
+		*ret_status = status;
+		return false;
+	}
+	*ret = command;
+	command.functions = NULL;
+	return true;
+}
+
+static void move(const WorkerCommand *command, const DriverOps *ops, DriverResult *ret)
+{
+	_cleanup_close_ int sysfs_fd = -1;
+	int r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
+
+	if (r < 0)
+		*ret = (DriverResult){ .error = r, .phase = DRIVER_PHASE_READ };
+	else if (ops)
+		driver_move_with(ops, sysfs_fd, &command->target, ret);
+	else
+		driver_move(sysfs_fd, &command->target, ret);
+}
+
+/* The running kernel's modules; -1 when there are none to read. */
+static int open_modules(void)
+{
+	_cleanup_free_ char *path = NULL;
+	struct utsname name;
+	int fd = -1;
+
+	if (uname(&name) < 0)
+		return -1;
+	path = strf("/lib/modules/%s", name.release);
+	return path && dir_open_at(AT_FDCWD, path, false, &fd) >= 0 ? fd : -1;
+}
+
+static int inspect(const WorkerCommand *command, Inspection **ret)
+{
+	_cleanup_close_ int sysfs_fd = -1, proc_fd = -1, modules_fd = open_modules();
+	InspectRoots roots;
+	int r;
+
+	r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
+	if (r >= 0)
+		r = dir_open_at(AT_FDCWD, command->proc_dir, false, &proc_fd);
+	if (r < 0)
+		return r;
+	roots = (InspectRoots){
+		.sysfs_fd = sysfs_fd,
+		.proc_fd = proc_fd,
+		.modules_fd = modules_fd,
+	};
+	r = inspect_functions(&roots, command->functions, command->n_functions,
+			      command->capabilities, ret);
+	if (r > 0)
+		fprintf(stderr,
+			"gpupass-worker: %d processes could not be looked into for holders "
+			"(needs CAP_SYS_PTRACE)\n",
+			r);
+	return r;
+}
+
+static char *answer(const WorkerCommand *command, const DriverOps *ops)
+{
+	_cleanup_(inspection_freep) Inspection *inspection = NULL;
+	_cleanup_(driver_result_clear) DriverResult result = { 0 };
+	int r;
+
+	if (command->move) {
+		move(command, ops, &result);
+		return worker_move_document(&command->target.bdf, &result);
+	}
+	r = inspect(command, &inspection);
+	return worker_inspect_document(r, inspection);
+}
+
+int worker_command_run(const WorkerCommand *command, const DriverOps *ops)
+{
+	_cleanup_free_ char *text = answer(command, ops);
+
+	if (!text) {
+		fputs("gpupass-worker: memory is out\n", stderr);
+		return GPUPASS_EXIT_FAILED;
+	}
+	/* A reader that has given up waiting has closed its end: nobody to tell. */
+	if (puts(text) == EOF || fflush(stdout) == EOF)
+		return GPUPASS_EXIT_FAILED;
+	return GPUPASS_EXIT_DONE;
+}
+
+void worker_command_clear(WorkerCommand *command)
+{
+	free(command->functions);
+	command->functions = NULL;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The worker's side of worker.h: its command line, and what it does. */
+#pragma once
+
+#include "core/bdf.h"
+#include "host/driver-ops.h"
+
+typedef struct WorkerCommand {
+	const char *sysfs_dir;
+	const char *proc_dir;
+	bool move; /* otherwise inspect */
+	DriverTarget target;
+	Bdf *functions; /* to inspect */
+	size_t n_functions;
+	bool capabilities;
+} WorkerCommand;
+
+/*
+ * true with *ret to run; strings are argv's. false with *ret_status, the exit status, when there
+ * is nothing to do: --help, --version, or wrong usage, which it has said on stderr.
+ */
+bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status);
+
+/* Does it and writes the answer to stdout; returns the exit status. `ops` NULL: the real ones. */
+int worker_command_run(const WorkerCommand *command, const DriverOps *ops);
+
+void worker_command_clear(WorkerCommand *command);

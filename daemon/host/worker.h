@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Disposable workers: child processes (gpupass-worker) that do what may never return, each with a
+ * deadline. A worker that outlives its deadline is never killed and never waited for: a write to
+ * sysfs in uninterruptible sleep cannot be killed, and must not be repeated. Its outcome then says
+ * still_running, and the group concerned is quarantined.
+ *
+ * Protocol: arguments in, one JSON document (schema org.gpupass1.worker/1) on its stdout out.
+ *   gpupass-worker [--sysfs=DIR] [--proc=DIR] move BDF DRIVER|- OVERRIDE|-
+ *   gpupass-worker [--sysfs=DIR] [--proc=DIR] inspect [--capabilities] BDF…
+ * The worker exits with 0 when it has written its document, also when that tells of an error; what
+ * is in it: worker-document.h. Its stderr is the caller's. It gets an empty environment, default
+ * signals, /dev/null as stdin, and no other file.
+ *
+ * A worker left behind is reaped by a detached thread of this module when it does end: the caller
+ * has nothing to do, and no child is left a zombie. worker_running() tells whether it has ended;
+ * what it did then must be read from sysfs, since nobody reads its answer any more.
+ *
+ * All calls are thread-safe, and keep nothing between calls.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/inspection.h"
+#include "host/driver.h"
+
+typedef struct WorkerConfig {
+	const char *program;   /* path of gpupass-worker */
+	const char *sysfs_dir; /* "/sys" */
+	const char *proc_dir;  /* "/proc" */
+} WorkerConfig;
+
+/*
+ * Beyond driver_move()'s own, result.error is -ETIMEDOUT (still running), -EPROTO (the worker died
+ * before it answered), -EBADMSG (its answer makes no sense), -ECANCELED (not started, because
+ * another one could not be), or why it could not be started. With the first three nobody knows
+ * how far it got: `changed` is then true, and `phase` the one that can take for ever, unbind.
+ */
+typedef struct MoveOutcome {
+	DriverResult result;
+	bool still_running; /* deadline passed; result.error is -ETIMEDOUT */
+	pid_t pid;	    /* of the worker that still runs, or that died (-EPROTO) */
+	int signal;	    /* that ended it, with -EPROTO; 0: it exited by itself */
+} MoveOutcome;
+
+/*
+ * Moves n functions side by side, one worker each, and returns when all have ended or the
+ * deadline (CLOCK_MONOTONIC, from now) has passed. 0: all moved; otherwise the first error, in
+ * the order of targets. Outcomes are filled for every target either way.
+ */
+int worker_move(const WorkerConfig *config, const DriverTarget *targets, size_t n,
+		uint64_t timeout_usec, MoveOutcome *ret_outcomes);
+
+/*
+ * -ETIMEDOUT when the worker did not answer in time; -EPROTO and -EBADMSG as above. n may be 0:
+ * then there are only the host's facts.
+ */
+int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n, bool capabilities,
+		   uint64_t timeout_usec, Inspection **ret);
+
+/* Whether a worker that this process left behind still runs. Another process's is not seen. */
+bool worker_running(pid_t pid);
+
+void move_outcome_clear(MoveOutcome *outcome);

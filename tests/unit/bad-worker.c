@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A worker that misbehaves, for test-worker. The way it does is the value of --sysfs, its first
+ * argument; the function to move is the one behind "--".
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HUGE_BYTES (4U << 20)
+
+static void answer(const char *bdf)
+{
+	printf("{\"schema\":\"org.gpupass1.worker/1\",\"verb\":\"move\",\"bdf\":\"%s\","
+	       "\"error\":0,\"phase\":\"read\",\"changed\":true,\"driver\":\"vfio-pci\"}\n",
+	       bdf);
+	fflush(stdout);
+}
+
+static void wait_milliseconds(long milliseconds)
+{
+	struct timespec left = {
+		.tv_sec = milliseconds / 1000,
+		.tv_nsec = milliseconds % 1000 * 1000000,
+	};
+
+	while (nanosleep(&left, &left) < 0 && errno == EINTR)
+		;
+}
+
+/* What a worker shall start with; otherwise the number of what is wrong. */
+static int untidy(void)
+{
+	struct stat in, null;
+	struct sigaction action;
+	sigset_t blocked;
+
+	if (environ && environ[0])
+		return 11;
+	if (fstat(STDIN_FILENO, &in) < 0 || stat("/dev/null", &null) < 0 ||
+	    in.st_rdev != null.st_rdev)
+		return 12;
+	for (int fd = 3; fd < 256; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			return 13;
+	sigprocmask(SIG_BLOCK, NULL, &blocked);
+	if (sigismember(&blocked, SIGUSR1))
+		return 14;
+	if (sigaction(SIGUSR2, NULL, &action) < 0 || action.sa_handler != SIG_DFL)
+		return 15;
+	if (getpgrp() != getpid())
+		return 16;
+	return 0;
+}
+
+static int write_much(void)
+{
+	for (unsigned i = 0; i < HUGE_BYTES / 16; i++)
+		if (fputs("[[[[[[[[[[[[[[[[", stdout) == EOF)
+			return 1;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 && strncmp(argv[1], "--sysfs=", 8) == 0 ? argv[1] + 8 : "";
+	const char *bdf = argc > 3 ? argv[argc - 3] : "";
+
+	if (strncmp(mode, "slow-", 5) == 0) {
+		wait_milliseconds(atol(mode + 5));
+		answer(bdf);
+	} else if (strncmp(mode, "silent-", 7) == 0) { /* stdout closed, and still there */
+		answer(bdf);
+		close(STDOUT_FILENO);
+		wait_milliseconds(atol(mode + 7));
+		_exit(0);
+	} else if (strcmp(mode, "crash") == 0) {
+		raise(SIGKILL);
+	} else if (strcmp(mode, "crash-late") == 0) {
+		answer(bdf);
+		raise(SIGKILL);
+	} else if (strcmp(mode, "status") == 0) {
+		return 7;
+	} else if (strcmp(mode, "garbage") == 0) {
+		puts("panic: \001\377 not JSON");
+	} else if (strcmp(mode, "trailing") == 0) {
+		answer(bdf);
+		answer(bdf);
+	} else if (strcmp(mode, "other-function") == 0) {
+		answer("0000:99:00.0");
+	} else if (strcmp(mode, "other-schema") == 0) {
+		puts("{\"schema\":\"org.gpupass1.worker/2\"}");
+	} else if (strcmp(mode, "huge") == 0) {
+		return write_much();
+	} else if (strcmp(mode, "tidy") == 0) {
+		int wrong = untidy();
+
+		if (wrong)
+			return wrong;
+		answer(bdf);
+	}
+	return 0; /* any other mode: no answer at all */
+}
