@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* PCI addresses as operators write them. */
+#pragma once
+
+/*
+ * The kernel's form (0000:41:00.0) of 41:00.0, 0000:41:00.0, 00000000:41:00.0 (NVML) and
+ * pci_0000_41_00_0 (libvirt), of either case. -EINVAL for anything else.
+ */
+int address_normalise(const char *text, char **ret);
+
+/* The short form for commands to be typed: without the segment 0000. Borrowed from `address`. */
+const char *address_short(const char *address);
+
+/* For sorting: by segment, bus, device and function, then as text. */
+int address_compare(const char *a, const char *b);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "json.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "gpupass/dbus.h"
+#include "text.h"
+
+json_t *json_unsigned(uint64_t value)
+{
+	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+json_t *json_strings(char *const *l)
+{
+	_cleanup_(json_decrefp) json_t *array = json_array();
+
+	for (size_t i = 0; l && l[i]; i++)
+		if (json_array_append_new(array, json_string(l[i])) < 0)
+			return NULL;
+	return TAKE_PTR(array);
+}
+
+/* NULL for "", which is how the bus says that there is nothing. */
+static const char *or_null(const char *s)
+{
+	return *s ? s : NULL;
+}
+
+/* A number of a NUMA node or an IOMMU group: -1 is "none". */
+static json_t *json_number(int32_t value)
+{
+	return value < 0 ? json_null() : json_integer(value);
+}
+
+static json_t *json_numbers(const IntList *l)
+{
+	_cleanup_(json_decrefp) json_t *array = json_array();
+
+	for (size_t i = 0; i < l->n_items; i++)
+		if (json_array_append_new(array, json_number(l->items[i])) < 0)
+			return NULL;
+	return TAKE_PTR(array);
+}
+
+static json_t *json_sizes(const SizeList *l)
+{
+	_cleanup_(json_decrefp) json_t *array = json_array();
+
+	for (size_t i = 0; i < l->n_items; i++)
+		if (json_array_append_new(array, json_unsigned(l->items[i])) < 0)
+			return NULL;
+	return TAKE_PTR(array);
+}
+
+static json_t *json_domain(const char *name, const char *uuid)
+{
+	if (!*name && !*uuid)
+		return json_null();
+	return json_pack("{s:s?, s:s?}", "name", or_null(name), "uuid", or_null(uuid));
+}
+
+/* The id of the job that a path leads to. */
+static json_t *json_job_id(const char *path)
+{
+	uint32_t id = job_id_from_path(path);
+
+	return id == 0 ? json_null() : json_integer(id);
+}
+
+json_t *json_manager(const Manager *m)
+{
+	return json_pack("{s:s?, s:b, s:b, s:o, s:o}", "version", or_null(m->version),
+			 "libvirt_connected", m->libvirt_connected, "iommu_enabled",
+			 m->iommu_enabled, "scanned_at", json_unsigned(m->scanned_at), "notes",
+			 json_strings(m->notes));
+}
+
+json_t *json_group(const Group *g)
+{
+	return json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:I, s:I,"
+			 " s:o, s:o, s:o, s:o, s:s?, s:o, s:b, s:o}",
+			 "name", g->name, "state", g->state, "reason", or_null(g->reason),
+			 "provenance", or_null(g->provenance), "source", or_null(g->source),
+			 "reasoning", or_null(g->reasoning), "model", or_null(g->model), "link",
+			 or_null(g->link), "links", (json_int_t)g->links, "links_expected",
+			 (json_int_t)g->links_expected, "gpus", json_strings(g->gpu_addresses),
+			 "functions", json_strings(g->functions), "iommu_groups",
+			 json_numbers(&g->iommu_groups), "numa_nodes", json_numbers(&g->numa_nodes),
+			 "driver", or_null(g->driver), "domain",
+			 json_domain(g->domain_name, g->domain_uuid), "assignable", g->assignable,
+			 "job", json_job_id(g->job));
+}
+
+static json_t *json_functions(const FunctionList *l)
+{
+	_cleanup_(json_decrefp) json_t *array = json_array();
+
+	for (size_t i = 0; i < l->n_items; i++) {
+		const Function *f = &l->items[i];
+		json_t *item =
+			json_pack("{s:s, s:s?, s:o, s:I}", "address", f->address, "driver",
+				  or_null(f->driver), "iommu_group", json_number(f->iommu_group),
+				  "class", (json_int_t)f->class_code);
+
+		if (json_array_append_new(array, item) < 0)
+			return NULL;
+	}
+	return TAKE_PTR(array);
+}
+
+static json_t *json_nvlink(const Gpu *g)
+{
+	return json_pack("{s:s?, s:s?, s:I, s:I, s:I}", "kind", or_null(g->nvlink), "note",
+			 or_null(g->nvlink_note), "generation", (json_int_t)g->nvlink_generation,
+			 "links", (json_int_t)g->nvlink_links, "group_size",
+			 (json_int_t)g->nvlink_group_size);
+}
+
+json_t *json_gpu(const World *w, const Gpu *g)
+{
+	return json_pack(
+		"{s:s, s:s?, s:s?, s:i, s:i, s:i, s:i, s:o, s:o, s:s?, s:o, s:o,"
+		" s:s?, s:o, s:o, s:o, s:b, s:b, s:s?, s:s?, s:s?, s:s?}",
+		"address", g->address, "name", or_null(g->name), "model", or_null(g->model),
+		"vendor_id", (int)g->vendor_id, "device_id", (int)g->device_id,
+		"subsystem_vendor_id", (int)g->subsystem_vendor_id, "subsystem_device_id",
+		(int)g->subsystem_device_id, "nvlink", json_nvlink(g), "functions",
+		json_functions(&g->functions), "driver", or_null(g->driver), "iommu_group",
+		json_number(g->iommu_group), "numa_node", json_number(g->numa_node),
+		"physical_slot", or_null(g->physical_slot), "upstream_path",
+		json_strings(g->upstream_path), "bar_sizes", json_sizes(&g->bar_sizes),
+		"reset_methods", json_strings(g->reset_methods), "boot_vga", g->boot_vga,
+		"virtual_functions", g->virtual_functions, "power_state", or_null(g->power_state),
+		"uuid", or_null(g->uuid), "serial_number", or_null(g->serial_number), "group",
+		or_null(world_group_name(w, g->group)));
+}
+
+json_t *json_assignment(const Assignment *a)
+{
+	return json_pack(
+		"{s:o, s:s, s:o, s:o, s:I}", "domain", json_domain(a->domain_name, a->domain_uuid),
+		"group", a->group_name, "functions", json_strings(a->functions), "created_at",
+		json_unsigned(a->created_at), "created_by_uid", (json_int_t)a->created_by_uid);
+}
+
+static json_t *json_steps(const StepList *l)
+{
+	_cleanup_(json_decrefp) json_t *array = json_array();
+
+	for (size_t i = 0; i < l->n_items; i++) {
+		const Step *s = &l->items[i];
+		json_t *item = json_pack("{s:s, s:s, s:s?, s:o}", "name", s->name, "state",
+					 s->state, "detail", or_null(s->detail), "duration_usec",
+					 json_unsigned(s->duration_usec));
+
+		if (json_array_append_new(array, item) < 0)
+			return NULL;
+	}
+	return TAKE_PTR(array);
+}
+
+static json_t *json_job_error(const Job *j)
+{
+	if (!*j->error_name)
+		return json_null();
+	return json_pack("{s:s, s:s}", "name", j->error_name, "message", j->error_message);
+}
+
+json_t *json_job(const Job *j)
+{
+	return json_pack("{s:I, s:s?, s:s?, s:s?, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:I}", "id",
+			 (json_int_t)j->id, "operation", or_null(j->operation), "group",
+			 or_null(j->group_name), "domain", or_null(j->domain_name), "state",
+			 j->state, "changed", j->changed, "steps", json_steps(&j->steps), "error",
+			 json_job_error(j), "warnings", json_strings(j->warnings), "created_at",
+			 json_unsigned(j->created_at), "duration_usec",
+			 json_unsigned(j->duration_usec), "caller_uid", (json_int_t)j->caller_uid);
+}
+
+json_t *json_groups(const World *w)
+{
+	_cleanup_(json_decrefp) json_t *array = json_array();
+
+	for (size_t i = 0; i < w->n_groups; i++)
+		if (json_array_append_new(array, json_group(&w->groups[i])) < 0)
+			return NULL;
+	return TAKE_PTR(array);
+}
+
+json_t *json_gpus(const World *w)
+{
+	_cleanup_(json_decrefp) json_t *array = json_array();
+
+	for (size_t i = 0; i < w->n_gpus; i++)
+		if (json_array_append_new(array, json_gpu(w, &w->gpus[i])) < 0)
+			return NULL;
+	return TAKE_PTR(array);
+}
+
+json_t *json_jobs(const World *w)
+{
+	_cleanup_(json_decrefp) json_t *array = json_array();
+
+	for (size_t i = 0; i < w->n_jobs; i++)
+		if (json_array_append_new(array, json_job(&w->jobs[i])) < 0)
+			return NULL;
+	return TAKE_PTR(array);
+}
+
+int json_print(Client *c, json_t *document)
+{
+	/* ASCII, so that no text from elsewhere can command the terminal it is shown on. */
+	size_t flags = JSON_ENSURE_ASCII;
+	int r;
+
+	if (!document)
+		return -ENOMEM;
+	flags |= c->options->json == JSON_PRETTY ? JSON_INDENT(2) : JSON_COMPACT;
+	r = json_dumpf(document, c->out.stream, flags);
+	json_decref(document);
+	if (r < 0 || fputc('\n', c->out.stream) == EOF)
+		return -EIO;
+	return 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <locale.h>
+#include <string.h>
+
+#include "json.h"
+#include "verbs.h"
+
+static int run(Client *c, int argc, char *argv[], Options *options)
+{
+	_cleanup_free_ char *why = NULL;
+	int r;
+
+	r = options_parse(argc, argv, options, &why);
+	c->out = terminal_open(stdout, options->colour);
+	c->err = terminal_open(stderr, options->colour);
+	if (r == -EINVAL)
+		return client_usage(c, "%s", why);
+	if (r < 0)
+		return r;
+	return verbs_dispatch(c);
+}
+
+/* Errors go to people on stderr; with JSON, to programs on stdout as well. */
+static int report(Client *c, int error)
+{
+	if (!c->failure)
+		c->failure = failure_from_errno(-error, "cannot go on");
+	if (!c->failure) {
+		fputs("gpupass: out of memory\n", stderr);
+		return GPUPASS_EXIT_FAILED;
+	}
+	failure_print(c->failure, &c->err);
+	if (c->options->json != JSON_OFF)
+		json_print(c, failure_json(c->failure, TAKE_PTR(c->failed_job)));
+	return (int)c->failure->code;
+}
+
+int main(int argc, char *argv[])
+{
+	Options options = { .legend = true, .ask_password = true };
+	Client c = { .options = &options };
+	int r;
+
+	if (argc < 1) /* execve() allows it; getopt_long() does not expect it */
+		return GPUPASS_EXIT_USAGE;
+
+	/* The characters of the terminal only: numbers and times are printed in one form. */
+	setlocale(LC_CTYPE, "");
+	r = run(&c, argc, argv, &options);
+	if (r < 0)
+		r = report(&c, r);
+	/* What was not written was not said: a full disk must not look like success. */
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fprintf(stderr, "gpupass: cannot write the output: %s\n", strerror(errno));
+		if (r == GPUPASS_EXIT_DONE)
+			r = GPUPASS_EXIT_FAILED;
+	}
+	failure_free(c.failure);
+	json_decref(c.failed_job);
+	sd_bus_flush_close_unref(c.bus);
+	return r;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+#include <strings.h>
+
+#include "blocks.h"
+#include "bus.h"
+#include "describe.h"
+#include "json.h"
+#include "text.h"
+#include "verbs.h"
+
+static bool is_domain(const char *name, const char *uuid, const char *wanted)
+{
+	return (*name && strcmp(name, wanted) == 0) || (*uuid && strcasecmp(uuid, wanted) == 0);
+}
+
+/* A group by its own name or by that of its domain; all of them where nothing was named. */
+static bool group_wanted(const Group *g, const char *wanted)
+{
+	return !wanted || strcmp(g->name, wanted) == 0 ||
+	       is_domain(g->domain_name, g->domain_uuid, wanted);
+}
+
+static bool assignment_wanted(const Assignment *a, const char *wanted)
+{
+	return !wanted || strcmp(a->group_name, wanted) == 0 ||
+	       is_domain(a->domain_name, a->domain_uuid, wanted);
+}
+
+static bool job_wanted(const Job *j, const char *wanted)
+{
+	return !job_is_over(j) && (!wanted || strcmp(j->group_name, wanted) == 0 ||
+				   strcmp(j->domain_name, wanted) == 0);
+}
+
+static int status_json(Client *c, const World *w, const char *wanted)
+{
+	_cleanup_(json_decrefp) json_t *groups = json_array();
+	_cleanup_(json_decrefp) json_t *assignments = json_array();
+	_cleanup_(json_decrefp) json_t *jobs = json_array();
+
+	for (size_t i = 0; i < w->n_groups; i++)
+		if (group_wanted(&w->groups[i], wanted) &&
+		    json_array_append_new(groups, json_group(&w->groups[i])) < 0)
+			return -ENOMEM;
+	for (size_t i = 0; i < w->n_assignments; i++)
+		if (assignment_wanted(&w->assignments[i], wanted) &&
+		    json_array_append_new(assignments, json_assignment(&w->assignments[i])) < 0)
+			return -ENOMEM;
+	for (size_t i = 0; i < w->n_jobs; i++)
+		if (job_wanted(&w->jobs[i], wanted) &&
+		    json_array_append_new(jobs, json_job(&w->jobs[i])) < 0)
+			return -ENOMEM;
+	return json_print(c, json_pack("{s:s, s:o, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_STATUS,
+				       "manager", json_manager(&w->manager), "groups",
+				       TAKE_PTR(groups), "assignments", TAKE_PTR(assignments),
+				       "jobs", TAKE_PTR(jobs)));
+}
+
+static size_t count_state(const World *w, const char *state)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n_groups; i++)
+		n += strcmp(w->groups[i].state, state) == 0;
+	return n;
+}
+
+/* "3 (2 assigned, 1 free)" */
+static int groups_count(const World *w, char **ret)
+{
+	_cleanup_strv_ char **parts = NULL;
+	_cleanup_free_ char *joined = NULL;
+	char *text;
+
+	for (size_t i = 0; i < GROUP_STATE_MAX_; i++) {
+		const char *state = group_state_to_string((GroupState)i);
+		_cleanup_free_ char *part = NULL;
+		size_t n = count_state(w, state);
+
+		if (n == 0)
+			continue;
+		part = strf("%zu %s", n, state);
+		if (!part || strv_append(&parts, part) < 0)
+			return -ENOMEM;
+	}
+	joined = strv_join(parts, ", ");
+	if (!joined)
+		return -ENOMEM;
+	text = strf("%zu%s%s%s", w->n_groups, *joined ? " (" : "", joined, *joined ? ")" : "");
+	if (!text)
+		return -ENOMEM;
+	*ret = text;
+	return 0;
+}
+
+static int print_manager(Client *c, const World *w)
+{
+	const Terminal *t = &c->out;
+	_cleanup_free_ char *scanned = time_format(w->manager.scanned_at);
+	_cleanup_free_ char *groups = NULL;
+	size_t single = 0, running = 0;
+	int r;
+
+	r = groups_count(w, &groups);
+	if (r < 0 || !scanned)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->n_gpus; i++)
+		single += !world_find_group_path(w, w->gpus[i].group);
+	for (size_t i = 0; i < w->n_jobs; i++)
+		running += !job_is_over(&w->jobs[i]);
+	fprintf(t->stream, "gpupassd %s\n", or_dash(w->manager.version));
+	terminal_field(t, "libvirt", "%s",
+		       w->manager.libvirt_connected ? "connected" : "not connected");
+	terminal_field(t, "IOMMU", "%s", w->manager.iommu_enabled ? "enabled" : "not enabled");
+	terminal_field(t, "Scanned", "%s", scanned);
+	terminal_field(t, "Groups", "%s", groups);
+	if (single > 0)
+		terminal_field(t, "GPUs", "%zu, %zu of them in no group", w->n_gpus, single);
+	else
+		terminal_field(t, "GPUs", "%zu", w->n_gpus);
+	terminal_field(t, "Jobs", "%zu running", running);
+	return 0;
+}
+
+static int print_everything(Client *c, const World *w)
+{
+	int r;
+
+	r = print_manager(c, w);
+	for (size_t i = 0; r >= 0 && i < w->n_groups; i++) {
+		fputc('\n', c->out.stream);
+		r = block_group(c, w, &w->groups[i]);
+	}
+	print_notes(c, w);
+	return r;
+}
+
+static int print_wanted(Client *c, const World *w, const char *wanted)
+{
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < w->n_groups; i++) {
+		if (!group_wanted(&w->groups[i], wanted))
+			continue;
+		if (n++ > 0)
+			fputc('\n', c->out.stream);
+		r = block_group(c, w, &w->groups[i]);
+	}
+	for (size_t i = 0; r >= 0 && i < w->n_assignments; i++) {
+		if (!assignment_wanted(&w->assignments[i], wanted))
+			continue;
+		if (n++ > 0)
+			fputc('\n', c->out.stream);
+		r = block_assignment(c, w, &w->assignments[i]);
+	}
+	return r;
+}
+
+static bool is_known(const World *w, const char *wanted)
+{
+	for (size_t i = 0; i < w->n_groups; i++)
+		if (group_wanted(&w->groups[i], wanted))
+			return true;
+	for (size_t i = 0; i < w->n_assignments; i++)
+		if (assignment_wanted(&w->assignments[i], wanted))
+			return true;
+	return false;
+}
+
+int verb_status(Client *c, char *const *arguments, size_t n_arguments)
+{
+	const char *wanted = n_arguments > 0 ? arguments[0] : NULL;
+	_cleanup_(world_clear) World w = { 0 };
+	int r;
+
+	r = world_load(c, &w);
+	if (r < 0)
+		return r;
+	if (wanted && !is_known(&w, wanted))
+		return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
+				    "there is no group '%s', and no domain of that name has one\n"
+				    "Remedy: see the groups with: gpupass list",
+				    wanted);
+	if (c->options->json != JSON_OFF)
+		r = status_json(c, &w, wanted);
+	else if (wanted)
+		r = print_wanted(c, &w, wanted);
+	else
+		r = print_everything(c, &w);
+	return r < 0 ? r : GPUPASS_EXIT_DONE;
+}

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Objects of org.gpupass1 for fake-daemon, as the daemon would publish them."""
+
+ROOT = "/org/gpupass1"
+MANAGER = "org.gpupass1.Manager"
+GROUP = "org.gpupass1.Group"
+GPU = "org.gpupass1.Gpu"
+ASSIGNMENT = "org.gpupass1.Assignment"
+JOB = "org.gpupass1.Job"
+ERROR = "org.gpupass1.Error."
+
+UUID = "4dea22b3-1d52-d8f3-2516-782e98ab3fa0"
+CREATED = 1767323045 * 1000000
+
+
+def gpu_path(address):
+    return ROOT + "/gpus/" + address.replace(":", "_").replace(".", "_")
+
+
+def group_path(name):
+    return ROOT + "/groups/" + "".join(
+        c if c.isalnum() else "_%02x" % ord(c) for c in name)
+
+
+def manager(**properties):
+    base = {
+        "Version": ["s", "0.1.0"],
+        "LibvirtConnected": ["b", True],
+        "IommuEnabled": ["b", True],
+        "ScannedAt": ["t", CREATED],
+        "Notes": ["as", []],
+    }
+    base.update(properties)
+    return {ROOT: {MANAGER: base}}
+
+
+def gpu(address, iommu, numa, group="", driver="nvidia", **properties):
+    segment, bus, _ = address.split(":")
+    base = {
+        "Address": ["s", address],
+        "Name": ["s", "GA102GL [RTX A6000]"],
+        "Model": ["s", "RTX A6000"],
+        "VendorId": ["q", 0x10de],
+        "DeviceId": ["q", 0x2230],
+        "SubsystemVendorId": ["q", 0x10de],
+        "SubsystemDeviceId": ["q", 0x1459],
+        "Nvlink": ["s", "bridge"],
+        "NvlinkNote": ["s", ""],
+        "NvlinkGeneration": ["u", 3],
+        "NvlinkLinks": ["u", 4],
+        "NvlinkGroupSize": ["u", 2],
+        "Functions": ["a(ssiu)", [
+            [address, driver, iommu, 0x030000],
+            [address[:-1] + "1", "vfio-pci" if driver == "vfio-pci" else "snd_hda_intel", iommu,
+             0x040300]]],
+        "Driver": ["s", driver],
+        "IommuGroup": ["i", iommu],
+        "NumaNode": ["i", numa],
+        "PhysicalSlot": ["s", ""],
+        "UpstreamPath": ["as", ["%s:%02x:01.0" % (segment, int(bus, 16) - 1)]],
+        "BarSizes": ["at", [16 << 20, 64 << 30, 0, 32 << 20, 0, 0, 512 << 10]],
+        "ResetMethods": ["as", ["flr", "bus"]],
+        "BootVga": ["b", False],
+        "VirtualFunctions": ["b", False],
+        "PowerState": ["s", "D0"],
+        "Uuid": ["s", ""],
+        "SerialNumber": ["s", ""],
+        "Group": ["o", group_path(group) if group else "/"],
+    }
+    base.update(properties)
+    return {gpu_path(address): {GPU: base}}
+
+
+def group(name, addresses, iommu, numa, **properties):
+    base = {
+        "Name": ["s", name],
+        "State": ["s", "free"],
+        "Reason": ["s", ""],
+        "Provenance": ["s", "declared"],
+        "Source": ["s", "groups.d/%s.conf:1" % name],
+        "Reasoning": ["s", "declared by the operator"],
+        "Model": ["s", "RTX A6000"],
+        "Link": ["s", "NV4"],
+        "Links": ["u", 4],
+        "LinksExpected": ["u", 4],
+        "Gpus": ["ao", [gpu_path(a) for a in addresses]],
+        "GpuAddresses": ["as", addresses],
+        "Functions": ["as", [a[:-1] + f for a in addresses for f in "01"]],
+        "IommuGroups": ["ai", iommu],
+        "NumaNodes": ["ai", numa],
+        "Driver": ["s", "nvidia"],
+        "DomainName": ["s", ""],
+        "DomainUuid": ["s", ""],
+        "Assignable": ["b", True],
+        "Job": ["o", "/"],
+    }
+    base.update(properties)
+    return {group_path(name): {GROUP: base}}
+
+
+def assignment(name, uuid, group_name, functions):
+    return {ROOT + "/assignments/" + uuid.replace("-", "_"): {ASSIGNMENT: {
+        "DomainName": ["s", name],
+        "DomainUuid": ["s", uuid],
+        "GroupName": ["s", group_name],
+        "Group": ["o", group_path(group_name)],
+        "Functions": ["as", functions],
+        "CreatedAt": ["t", CREATED],
+        "CreatedByUid": ["u", 0],
+    }}}
+
+
+def steps(*rows):
+    return ["a(ssst)", [list(row) for row in rows]]
+
+
+def job(number, **properties):
+    base = {
+        "Id": ["u", number],
+        "Operation": ["s", "assign"],
+        "GroupName": ["s", "pair1"],
+        "DomainName": ["s", "vm42"],
+        "State": ["s", "running"],
+        "Steps": steps(),
+        "Changed": ["b", True],
+        "ErrorName": ["s", ""],
+        "ErrorMessage": ["s", ""],
+        "Warnings": ["as", []],
+        "CreatedAt": ["t", CREATED],
+        "DurationUsec": ["t", 0],
+        "CallerUid": ["u", 0],
+    }
+    base.update(properties)
+    return {job_path(number): {JOB: base}}
+
+
+def job_path(number):
+    return ROOT + "/jobs/%d" % number
+
+
+def host():
+    """Two pairs, one of them in a domain, and a GPU without NVLink."""
+    objects = manager()
+    for address, iommu, numa, name, driver in (
+            ("0000:41:00.0", 33, 0, "pair0", "vfio-pci"),
+            ("0000:61:00.0", 41, 0, "pair0", "vfio-pci"),
+            ("0000:a1:00.0", 57, 1, "pair1", "nvidia"),
+            ("0000:c1:00.0", 60, 1, "pair1", "nvidia")):
+        objects.update(gpu(address, iommu, numa, name, driver))
+    objects.update(gpu("0000:e1:00.0", 70, -1, Model=["s", "RTX 4090"],
+                       Name=["s", "AD102 [GeForce RTX 4090]"], DeviceId=["q", 0x2684],
+                       Nvlink=["s", "none"],
+                       NvlinkNote=["s", "Ada boards have no NVLink connector"],
+                       NvlinkGeneration=["u", 0], NvlinkLinks=["u", 0],
+                       NvlinkGroupSize=["u", 0], BootVga=["b", True]))
+    objects.update(group("pair0", ["0000:41:00.0", "0000:61:00.0"], [33, 41], [0, 0],
+                         State=["s", "assigned"], Driver=["s", "vfio-pci"],
+                         DomainName=["s", "vm41"], DomainUuid=["s", UUID],
+                         Assignable=["b", False]))
+    objects.update(group("pair1", ["0000:a1:00.0", "0000:c1:00.0"], [57, 60], [1, 1]))
+    objects.update(assignment("vm41", UUID, "pair0", ["0000:41:00.0", "0000:41:00.1",
+                                                      "0000:61:00.0", "0000:61:00.1"]))
+    return objects
+
+
+# The four steps of an assignment, as far as they are done.
+def assign_steps(done, last="done"):
+    rows = [["preflight", "IOMMU groups 57,60 viable; no holders", 12000],
+            ["bind vfio-pci", "4 functions", 935000],
+            ["define", "4 hostdevs", 61000],
+            ["verify", "drivers and XML re-read", 20000]]
+    return steps(*[[name, "done" if i + 1 < done else last if i + 1 == done else "pending",
+                    detail if i < done else "", took if i < done else 0]
+                   for i, (name, detail, took) in enumerate(rows)])
+
+
+def removed(number, result="done", error="", message=""):
+    return {"signal": [ROOT, MANAGER, "JobRemoved", "uosss", number, job_path(number), result,
+                       error, message]}
+
+
+def assignment_that_works(number=17):
+    """Methods of a daemon that assigns pair1 to vm42 step by step."""
+    path = job_path(number)
+    then = [{"after": 10, "set": [path, JOB, {"State": ["s", "running"],
+                                              "GroupName": ["s", "pair1"],
+                                              "Steps": assign_steps(1, "running")}]}]
+    for done in (1, 2, 3, 4):
+        then.append({"after": 5, "set": [path, JOB, {"Steps": assign_steps(done)}]})
+    then.append({"hush": [path, JOB, {"State": ["s", "done"], "DurationUsec": ["t", 1031000]}]})
+    then.append(removed(number))
+    return {"Assign": {
+        "before": [{"add": [path, job(number, GroupName=["s", ""],
+                                      State=["s", "planning"])[path]]}],
+        "reply": ["o", path], "then": then}}
+
+
+def assignment_that_fails(name, message, state="failed"):
+    path = job_path(18)
+    failed = job(18, State=["s", state], Steps=assign_steps(2, "failed"),
+                 ErrorName=["s", ERROR + name], ErrorMessage=["s", message],
+                 DurationUsec=["t", 5000])
+    return {"Assign": {"before": [{"add": [path, job(18)[path]]}], "reply": ["o", path],
+                       "then": [{"after": 5, "add": [path, failed[path]]},
+                                removed(18, state, ERROR + name, message)]}}
+
+
+REFUSAL = ("cannot assign pair1 to vm42: IOMMU group 57 is not viable\n"
+           "Cause:  0000:a0:01.0 (igb, eth2) shares IOMMU group 57 with 0000:a1:00.0\n"
+           "        0000:a0:02.0 (e1000e) too\n"
+           "State:  nothing was changed\n"
+           "Remedy: use another slot or enable ACS; see gpupassd(8), IOMMU GROUPS")
+
+PLAN = {
+    "schema": "org.gpupass1.plan/1",
+    "operation": "assign",
+    "group": "pair1",
+    "domain": {"name": "vm42", "uuid": UUID},
+    "live": False,
+    "config": True,
+    "changed": True,
+    "steps": [{"name": "preflight", "detail": "the facts are still those of the plan"},
+              {"name": "bind vfio-pci", "detail": "2 functions"},
+              {"name": "define", "detail": "2 hostdevs"}, {"name": "verify", "detail": ""}],
+    "functions": [{"address": a, "iommu_group": n,
+                   "from": {"driver": d, "override": None},
+                   "to": {"driver": "vfio-pci", "override": "vfio-pci"}}
+                  for a, n, d in (("0000:a1:00.0", 57, "nvidia"), ("0000:c1:00.0", 60, None))],
+    "writes": [
+        {"path": "/sys/bus/pci/devices/0000:a1:00.0/driver_override", "value": "vfio-pci"},
+        {"path": "/sys/bus/pci/drivers/nvidia/unbind", "value": "0000:a1:00.0"},
+        {"path": "/sys/bus/pci/drivers_probe", "value": "0000:a1:00.0"},
+        {"path": "/sys/bus/pci/devices/0000:c1:00.0/driver_override", "value": "\n"}],
+    "xml_diff": "@@ -10,2 +10,3 @@\n   <devices>\n+    <hostdev/>\n-    <old/>\n",
+    "warnings": ["the GPUs are on NUMA node 1, the domain's memory on node 0"],
+}
