@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# host: pair-3090
+# timeout: 400
+#
+# The main job on a shut-off domain: from inference to a guest that sees both GPUs, and back.
+. "$(dirname "$0")/../lib/case.sh"
+
+up
+"$here/define-vm" vm42
+functions=(0000:01:00.0 0000:01:00.1 0000:02:00.0 0000:02:00.1)
+
+gpupass list >"$work/list" 2>&1
+promise "two RTX 3090 without a declaration are an inferred group" \
+	grep -Eq 'pair0 .*0000:01:00.0,0000:02:00.0 .*inferred' "$work/list"
+promise "the list names the command that declares it" \
+	grep -q 'gpupass declare pair0' "$work/list"
+promise "the RTX 4090 is listed as a board without NVLink" \
+	grep -Eq '0000:03:00.0.*RTX 4090' "$work/list"
+refused "an inferred group is not assigned unasked" 6 LinksUnknown \
+	"gpupass declare pair0" gpupass assign vm42 pair0
+
+promise "one command declares it" gpupass declare pair0 01:00.0 pci_0000_02_00_0
+promise "it is free then" sh -c 'gpupass list | grep -Eq "pair0 .* free"'
+
+before=$(world)
+gpupass plan vm42 pair0 >"$work/plan" 2>&1
+equal "a plan changes nothing" "$before" "$(world)"
+promise "the plan shows the override of each function" \
+	test "$(grep -c 'driver_override' "$work/plan")" -ge 4
+promise "the plan shows the XML difference" grep -q '^ *+.*<hostdev ' "$work/plan"
+gpupass plan --detailed-exitcode vm42 >/dev/null 2>&1
+equal "plan --detailed-exitcode says 10 when changes are pending" 10 $?
+
+promise "assign succeeds" gpupass assign vm42
+equal "all four functions are on vfio-pci" \
+	"$(for f in "${functions[@]}"; do echo "$f vfio-pci"; done)" "$(drivers "${functions[@]}")"
+equal "the domain has exactly those hostdevs" \
+	"$(printf '%s\n' "${functions[@]}")" "$(hostdevs --inactive vm42)"
+equal "the RTX 4090 keeps its driver" "0000:03:00.0 nvidia" "$(drivers 0000:03:00.0)"
+promise "each GPU's functions share one multifunction slot behind a root port of its own" \
+	sh -c "virsh -q dumpxml --inactive vm42 |
+		xmllint --xpath 'count(//hostdev/address[@multifunction=\"on\" and @slot=\"0x00\"])' - |
+		grep -qx 2"
+promise "status names the domain" sh -c 'gpupass status vm42 | grep -q pair0'
+gpupass assign vm42 --json=short >"$work/again" 2>/dev/null
+equal "assigning again is success without a change" "0 false" "$? $(jq .changed "$work/again")"
+refused "the group is not given to a second domain" 8 NoSuchDomain "vm43" gpupass assign vm43 pair0
+
+promise "the domain starts with both GPUs" virsh -q start vm42
+promise "its own kernel lists all four functions" "$here/define-vm" --wait vm42 4 150
+tr -d '\r' </run/lab/vm42.log | grep '^gpu +' | awk '{print $4}' | sort >"$work/seen"
+equal "as two RTX 3090 with their audio" "$(printf '10de:1aef\n10de:1aef\n10de:2204\n10de:2204')" \
+	"$(cat "$work/seen")"
+virsh -q destroy vm42
+
+promise "release succeeds" gpupass release vm42
+equal "sysfs and the domain's XML are as they were before" "$before" "$(world)"
+refused "releasing again says that there is nothing" 8 NotAssigned "" gpupass release vm42
+stop_gpupassd
+finish

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+#
+# What the cases share; sourced inside the lab. A case prints "ok NAME" or "FAIL NAME: why" for
+# each promise, and goes on after a failure.
+
+here=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+repo=$(realpath "$here/../..")
+staged=$repo/build/root # what `meson install` gave, made outside the lab
+work=/run/lab/case
+mkdir -p "$work"
+
+failures=0
+ok() { echo "ok   $1"; }
+bad() {
+	failures=$((failures + 1))
+	echo "FAIL $1: $2"
+}
+
+# promise NAME COMMAND…: holds when the command succeeds; its output is shown when not.
+promise() {
+	local name=$1
+	shift
+	if "$@" >"$work/out" 2>&1; then
+		ok "$name"
+	else
+		bad "$name" "exit status $? of: $*"
+		tail -n 30 "$work/out" | sed 's/^/     | /'
+	fi
+}
+
+# equal NAME EXPECTED ACTUAL
+equal() {
+	if [ "$2" = "$3" ]; then
+		ok "$1"
+	else
+		bad "$1" "differs"
+		diff <(printf '%s\n' "$2") <(printf '%s\n' "$3") | sed 's/^/     | /'
+	fi
+}
+
+# refused NAME EXIT-CODE ERROR TEXT COMMAND…: fails with this code and D-Bus error, its message has
+# TEXT, and the world is as it was.
+refused() {
+	local name=$1 code=$2 error=$3 text=$4 before after status=0
+	shift 4
+	before=$(world)
+	"$@" >"$work/out" 2>"$work/err" || status=$?
+	after=$(world)
+	if [ "$status" != "$code" ]; then
+		bad "$name" "exit status $status instead of $code"
+	elif [ -n "$error" ] && ! grep -q "Error: *org.gpupass1.Error.$error\$" "$work/err"; then
+		bad "$name" "the error is not $error"
+	elif ! grep -qF -- "$text" "$work/err"; then
+		bad "$name" "the message lacks \"$text\""
+	elif [ "$before" != "$after" ]; then
+		bad "$name" "the world changed"
+		diff <(echo "$before") <(echo "$after") | sed 's/^/     | /'
+		return
+	else
+		ok "$name"
+		return
+	fi
+	sed 's/^/     | /' "$work/err"
+}
+
+# until_true SECONDS COMMAND…
+until_true() {
+	local deadline=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -lt "$deadline" ] || return 1
+		sleep 0.2
+	done
+}
+
+# ---- the world: all that gpupass may change ----
+
+driver_of() {
+	local link
+	link=$(readlink "/sys/bus/pci/devices/$1/driver") || { echo none && return; }
+	echo "${link##*/}"
+}
+
+drivers() {
+	local f
+	for f in "$@"; do echo "$f $(driver_of "$f")"; done
+}
+
+world() {
+	local f name
+	for f in /sys/bus/pci/devices/*; do
+		case $(cat "$f/vendor") in 0x10de) ;; *) continue ;; esac
+		echo "${f##*/} $(driver_of "${f##*/}") $(cat "$f/driver_override")"
+	done
+	for f in /etc/libvirt/qemu/*.xml; do
+		[ -e "$f" ] || continue
+		name=${f##*/}
+		echo "== ${name%.xml}"
+		virsh -q dumpxml --inactive "${name%.xml}"
+	done
+	find /etc/gpupass/assignments.d -type f -print -exec cat {} \; 2>/dev/null | sort
+}
+
+# ---- gpupass in the lab ----
+
+install_gpupass() {
+	[ -d "$staged" ] || {
+		echo "no $staged: run tests/lab/run-cases" >&2
+		exit 2
+	}
+	# By tar: /lib may be a link, which cp would not follow.
+	tar -C "$staged" -c . | tar -C / -x --keep-directory-symlink
+	mkdir -p /etc/gpupass/groups.d
+}
+
+start_gpupassd() {
+	gpupassd "$@" 2>>"$work/gpupassd.log" &
+	gpupassd_pid=$!
+	until_true 20 busctl status org.gpupass1 || {
+		echo "gpupassd did not come up:" >&2
+		cat "$work/gpupassd.log" >&2
+		exit 1
+	}
+}
+
+stop_gpupassd() {
+	kill "$gpupassd_pid"
+	wait "$gpupassd_pid" || true
+}
+
+# The host with bus, libvirt and daemon, and one shut-off domain vm42.
+up() {
+	install_gpupass
+	"$here/libvirt-up"
+	start_gpupassd
+}
+
+declare_pair0() {
+	gpupass declare pair0 01:00.0 02:00.0 >/dev/null
+}
+
+hostdevs() {
+	virsh -q dumpxml "$@" |
+		sed -n "/<hostdev /,/<\/hostdev>/s/.*<address domain='0x\(....\)' bus='0x\(..\)' slot='0x\(..\)' function='0x\(.\)'\/>.*/\1:\2:\3.\4/p" |
+		sort
+}
+
+finish() {
+	if [ "$failures" -gt 0 ] && [ -s "$work/gpupassd.log" ]; then
+		sed 's/^/     gpupassd: /' "$work/gpupassd.log" | tail -n 40
+	fi
+	[ "$failures" = 0 ]
+	exit
+}
