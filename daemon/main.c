@@ -311,10 +311,18 @@ static int open_bus(Daemon *d, bool session)
 
 static int set_up_loop(Daemon *d)
 {
+	sigset_t mask;
 	int r;
 
 	/* A closed stderr or socket must not end the daemon. */
 	signal(SIGPIPE, SIG_IGN);
+	/* sd-event takes signals through signalfd, for which they must be blocked, also in every
+	 * thread that comes later. */
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGHUP);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
 	r = sd_event_default(&d->event);
 	if (r >= 0)
 		r = mailbox_new(&d->mailbox);

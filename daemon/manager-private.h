@@ -40,6 +40,7 @@ struct Manager {
 	Assignments *assignments;
 	char **store_notes;
 	char *scan_note;  /* why the last scan failed; NULL: it did not */
+	char *uses_note;  /* why the domains could not be read; NULL: they were */
 	DomainUses *uses; /* NULL: not known */
 	bool connected;
 	char **notes; /* all of them */

@@ -163,6 +163,15 @@ static void uses_work(void *data)
 	task->result = task->host->ops->domain_uses(task->host, &task->uses, &task->problem);
 }
 
+static char *uses_note(const Problem *problem, int error)
+{
+	return strf("libvirt's domains cannot be read, so nothing can be assigned or released: "
+		    "%s%s%s",
+		    problem ? problem->reason : strerror(-error),
+		    problem && problem->cause ? ": " : "",
+		    problem ? str_or_empty(problem->cause) : "");
+}
+
 static void uses_done(void *data)
 {
 	UsesTask *task = data;
@@ -171,6 +180,8 @@ static void uses_done(void *data)
 	/* When they cannot be had, what is known no longer is: better "not known" than old. */
 	domain_uses_free(m->uses);
 	m->uses = task->result == 0 ? TAKE_PTR(task->uses) : NULL;
+	free(m->uses_note);
+	m->uses_note = task->result == 0 ? NULL : uses_note(task->problem, task->result);
 	problem_free(task->problem);
 	free(task);
 	manager_observe(m);
@@ -302,6 +313,8 @@ static int collect_notes(Manager *m, char ***ret)
 
 	if (m->scan_note)
 		r = strv_append(&notes, m->scan_note);
+	if (r >= 0 && m->connected && m->uses_note)
+		r = strv_append(&notes, m->uses_note);
 	if (r >= 0 && !m->connected)
 		r = strv_append(&notes, "libvirt does not answer: domains are not known, and "
 					"nothing can be assigned or released");
@@ -432,6 +445,7 @@ Manager *manager_free(Manager *m)
 	strv_free(m->store_notes);
 	strv_free(m->notes);
 	free(m->scan_note);
+	free(m->uses_note);
 	free(m);
 	return NULL;
 }

@@ -95,7 +95,7 @@ int method_rescan(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	if (r >= 0)
 		r = pending_new(f, m, true, &pending, error);
 	if (r >= 0)
-		r = manager_rescan(f->manager, rescanned, pending);
+		r = manager_refresh(f->manager, rescanned, pending);
 	if (r < 0)
 		return r;
 	TAKE_PTR(pending);

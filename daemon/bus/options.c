@@ -18,32 +18,31 @@ static const OptionSpec *find(const OptionSpec *specs, size_t n, const char *key
 	return NULL;
 }
 
-static int refuse(sd_bus_error *error, const char *format, const char *a, const char *b)
+/* "what", then state and remedy as every message has them. */
+static int refuse(sd_bus_error *error, const char *key, const char *what, const char *remedy)
 {
-	return sd_bus_error_setf(error, problem_dbus_name(GPUPASS_ERROR_INVALID_ARGUMENT), format,
-				 a, b);
+	_cleanup_free_ char *message = strf("option \"%s\" %s\nState:  nothing was changed\n"
+					    "Remedy: %s",
+					    key, what, remedy);
+
+	if (!message)
+		return -ENOMEM;
+	return sd_bus_error_set(error, problem_dbus_name(GPUPASS_ERROR_INVALID_ARGUMENT), message);
 }
 
 static int refuse_unknown(const OptionSpec *specs, size_t n, const char *key, sd_bus_error *error)
 {
 	_cleanup_strv_ char **keys = NULL;
-	_cleanup_free_ char *joined = NULL;
+	_cleanup_free_ char *joined = NULL, *remedy = NULL;
 
 	for (size_t i = 0; i < n; i++)
 		if (strv_append(&keys, specs[i].key) < 0)
 			return -ENOMEM;
-	joined = strv_join(keys, ", ");
-	if (!joined)
-		return -ENOMEM;
 	if (!keys)
-		return refuse(error,
-			      "there is no option \"%s\"\nState:  nothing was changed\n"
-			      "Remedy: this call has no options%s",
-			      key, "");
-	return refuse(error,
-		      "there is no option \"%s\"\nState:  nothing was changed\n"
-		      "Remedy: the options of this call are %s",
-		      key, joined);
+		return refuse(error, key, "is unknown", "this call has no options");
+	joined = strv_join(keys, ", ");
+	remedy = joined ? strf("the options of this call are %s", joined) : NULL;
+	return remedy ? refuse(error, key, "is unknown", remedy) : -ENOMEM;
 }
 
 static int read_value(sd_bus_message *m, const OptionSpec *spec, void *at)
@@ -87,19 +86,13 @@ static int read_entry(sd_bus_message *m, const OptionSpec *specs, size_t n, void
 	if (!spec)
 		return refuse_unknown(specs, n, key, error);
 	if (*seen & (1U << (spec - specs)))
-		return refuse(error,
-			      "option \"%s\" is there twice\nState:  nothing was changed\n"
-			      "Remedy: give it once%s",
-			      key, "");
+		return refuse(error, key, "is there twice", "give it once");
 	*seen |= 1U << (spec - specs);
 	r = read_value(m, spec, (char *)target + spec->offset);
 	if (r == -ENXIO || r == -EBADMSG)
-		return refuse(error,
-			      "option \"%s\" has the wrong type\nState:  nothing was changed\n"
-			      "Remedy: %s",
-			      key,
+		return refuse(error, key, "has the wrong type",
 			      spec->type == 'b'	  ? "give a boolean (b)"
-			      : spec->type == 't' ? "give a number of microseconds (t)"
+			      : spec->type == 't' ? "give a number (t)"
 						  : "give a string (s)");
 	return r;
 }

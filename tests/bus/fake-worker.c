@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Stands in for gpupass-worker where the host is a tree of plain files (make-host): same command
+ * line, same answers, but it plays the kernel, too. Faults are asked for by a file
+ * TREE/../faults/BDF, TREE being --sysfs, which holds one line:
+ *   fail [DRIVER]           probing gives an I/O error
+ *   no-driver [DRIVER]      probing reports success and binds nothing
+ *   hang SECONDS [DRIVER]   the unbind returns so much later; the driver link is gone meanwhile
+ *   crash [DRIVER]          the worker dies in the unbind
+ * With DRIVER only moves to that driver are concerned: "fail nvidia" spoils giving back.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gpupass/errors.h"
+#include "host/worker-command.h"
+#include "sysfs-kernel.h"
+#include "util/file.h"
+#include "util/text.h"
+
+#define SECONDS_MAX 3600
+
+typedef struct Fault {
+	bool probe_fails;
+	bool crashes;
+	unsigned seconds;
+	SysfsKernel kernel;
+} Fault;
+
+static int wrong_fault(const char *path)
+{
+	fprintf(stderr, "fake-worker: %s: no fault that I know\n", path);
+	return -EINVAL;
+}
+
+static void in_unbind(void *userdata)
+{
+	const Fault *fault = userdata;
+
+	if (fault->crashes)
+		raise(SIGKILL);
+	sleep(fault->seconds);
+}
+
+/* words: the fault's name, its number where it has one, and perhaps a driver. */
+static int apply_fault(char *const *words, const char *driver, Fault *fault, const char *path)
+{
+	size_t n = strv_length(words), used = 1;
+	unsigned long long seconds = 0;
+	const char *name = n > 0 ? words[0] : "";
+
+	if (strcmp(name, "hang") == 0) {
+		if (n < 2 || str_to_unsigned(words[1], 10, SECONDS_MAX, &seconds) < 0)
+			return wrong_fault(path);
+		used = 2;
+	}
+	if (n > used + 1)
+		return wrong_fault(path);
+	if (n > used && !str_equal(words[used], driver))
+		return 0; /* another driver's */
+	if (strcmp(name, "fail") == 0)
+		fault->probe_fails = true;
+	else if (strcmp(name, "no-driver") == 0)
+		fault->kernel.deaf_probes = UINT32_MAX;
+	else if (strcmp(name, "hang") == 0)
+		fault->seconds = (unsigned)seconds;
+	else if (strcmp(name, "crash") == 0)
+		fault->crashes = true;
+	else
+		return wrong_fault(path);
+	fault->kernel.while_unbinding = in_unbind;
+	fault->kernel.userdata = fault;
+	return 0;
+}
+
+static int read_fault(const WorkerCommand *command, Fault *fault)
+{
+	_cleanup_free_ char *path =
+		strf("%s/../faults/%s", command->sysfs_dir, BDF_TEXT(&command->target.bdf));
+	_cleanup_free_ char *line = NULL;
+	_cleanup_strv_ char **words = NULL;
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	r = file_read_line_at(AT_FDCWD, path, &line);
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	r = strv_split(line, " ", &words);
+	return r < 0 ? r : apply_fault(words, command->target.driver, fault, path);
+}
+
+static int fake_write(void *userdata, int sysfs_fd, const char *path, const char *value)
+{
+	Fault *fault = userdata;
+	DriverOps kernel = sysfs_kernel_ops(&fault->kernel);
+	const char *name = strrchr(path, '/');
+
+	if (fault->probe_fails && name &&
+	    (strcmp(name, "/drivers_probe") == 0 || strcmp(name, "/bind") == 0))
+		return -EIO;
+	return kernel.write(kernel.userdata, sysfs_fd, path, value);
+}
+
+static void fake_wait(void *userdata _unused_, unsigned milliseconds)
+{
+	usleep(milliseconds * 1000);
+}
+
+int main(int argc, char **argv)
+{
+	_cleanup_(worker_command_clear) WorkerCommand command = { 0 };
+	Fault fault = { 0 };
+	DriverOps ops = { .write = fake_write, .wait = fake_wait, .userdata = &fault };
+	int status;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (!worker_command_parse(argc, argv, &command, &status))
+		return status;
+	if (command.move && read_fault(&command, &fault) < 0)
+		return GPUPASS_EXIT_FAILED;
+	status = worker_command_run(&command, &ops);
+	sysfs_kernel_clear(&fault.kernel);
+	return status;
+}

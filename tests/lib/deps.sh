@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+#
+# Which packages each part of the project needs, and how to get those that are missing.
+# Sourced by tests/run, tests/demo and tests/lab/boot. Package names are those that Debian 12,
+# Debian 13 and Ubuntu 24.04 share; nothing here names a version.
+
+deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-dev libjansson-dev
+	libxml2-dev libinih-dev libsmartcols-dev scdoc"
+deps_test="libcmocka-dev clang clang-format clang-tidy dbus dbus-daemon libxml2-utils python3 pciutils jq
+	libvirt-daemon libglib2.0-bin shellcheck"
+deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
+	libvirt-daemon busybox-static cpio kmod make pciutils xz-utils zstd udev"
+
+# The headers that match the kernel the lab boots: Debian and Ubuntu name the meta package apart.
+deps_kernel_headers() {
+	if apt-cache show linux-headers-amd64 >/dev/null 2>&1; then
+		echo linux-headers-amd64
+	else
+		echo linux-headers-generic
+	fi
+}
+
+deps_missing() {
+	local p
+	for p in "$@"; do
+		dpkg-query -W -f='${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed || echo "$p"
+	done
+}
+
+# as_root CMD…: run as root, through sudo where the caller is not root.
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		echo "gpupass: this needs root; run it as root or install sudo" >&2
+		return 1
+	fi
+}
+
+# deps_install PACKAGE…: install those that are missing, saying which and why.
+deps_install() {
+	local missing
+	mapfile -t missing < <(deps_missing "$@" | sort -u)
+	[ "${#missing[@]}" -gt 0 ] || return 0
+	command -v apt-get >/dev/null || {
+		echo "gpupass: missing packages: ${missing[*]}" >&2
+		echo "gpupass: this machine has no apt-get; install them by hand" >&2
+		return 1
+	}
+	echo "Installing ${#missing[@]} packages: ${missing[*]}" >&2
+	local log
+	log=$(mktemp)
+	if ! { as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update &&
+		as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends \
+			-o Dpkg::Use-Pty=0 install "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+		tail -n 20 "$log" >&2
+		rm -f "$log"
+		echo "gpupass: apt-get could not install: ${missing[*]}" >&2
+		return 1
+	fi
+	rm -f "$log"
+}
