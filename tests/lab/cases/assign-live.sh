@@ -12,7 +12,7 @@ functions=(0000:01:00.0 0000:01:00.1 0000:02:00.0 0000:02:00.1)
 all=$(printf '%s\n' "${functions[@]}")
 
 "$here/define-vm" few --free-ports 2 --no-guest --start
-refused "a running domain with too few free root ports is refused" 3 UnsupportedDomain "root port" \
+refused "a running domain with too few free root ports is refused" 3 UnsupportedDomain "pcie-root-ports" \
 	gpupass assign few pair0
 virsh -q destroy few
 

@@ -9,24 +9,24 @@
 up
 declare_pair0
 "$here/define-vm" vm42
-"$here/knob" 0000:02:00.0 fail-vfio 1
+knob 0000:02:00.0 fail_bind vfio-pci
 refused "the second GPU's bind fails: both GPUs and the domain are as before" 1 BindFailed \
 	0000:02:00.0 gpupass assign vm42 pair0
-"$here/knob" 0000:02:00.0 fail-vfio 0
-"$here/knob" 0000:02:00.1 fail-vfio 1
+knob 0000:02:00.0 fail_bind ''
+knob 0000:02:00.1 fail_bind vfio-pci
 refused "the same when only its audio function fails" 1 BindFailed 0000:02:00.1 \
 	gpupass assign vm42 pair0
-"$here/knob" 0000:02:00.1 fail-vfio 0
+knob 0000:02:00.1 fail_bind ''
 promise "and without the fault it succeeds" gpupass assign vm42 pair0
 
 # A slow driver is waited for, a hung one is not.
 promise "release" gpupass release vm42
-"$here/knob" 0000:01:00.0 unbind-delay 1500
+knob 0000:01:00.0 unbind_delay_ms 1500
 promise "an unbind that takes its time is waited for" gpupass assign vm42 pair0
 promise "release again" gpupass release vm42
-"$here/knob" 0000:01:00.0 unbind-delay 0
+knob 0000:01:00.0 unbind_delay_ms 0
 
-"$here/knob" 0000:02:00.0 hold 1
+knob 0000:02:00.0 hold 1
 status=0
 gpupass assign vm42 pair0 --timeout=2 >/dev/null 2>"$work/err" || status=$?
 equal "an unbind that never returns ends with exit code 11" 11 "$status"
@@ -38,6 +38,6 @@ SECONDS=0
 gpupass assign vm42 pair0 2>"$work/err"
 promise "it is refused from then on" grep -q 'Error: *org.gpupass1.Error.Quarantined$' "$work/err"
 promise "and at once" test "$SECONDS" -lt 5
-"$here/knob" 0000:02:00.0 hold 0
+knob 0000:02:00.0 hold 0
 stop_gpupassd
 finish

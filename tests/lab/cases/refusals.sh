@@ -56,9 +56,9 @@ gpupass bind pair0 >/dev/null
 group=$(basename "$(readlink "$gpu/iommu_group")")
 sleep 600 <"/dev/vfio/$group" &
 holder=$!
-refused "an open vfio group is refused with its holder: a guest runs on it" 9 HostInUse "$holder" \
+refused "an open vfio group is refused with its holder: a guest runs on it" 9 ForeignOwner "$holder" \
 	gpupass assign vm42 pair0
-refused "and its functions are not taken from vfio-pci either" 9 HostInUse "$holder" \
+refused "and its functions are not taken from vfio-pci either" 9 ForeignOwner "$holder" \
 	gpupass unbind pair0
 kill "$holder"
 wait "$holder" 2>/dev/null
@@ -70,8 +70,10 @@ refused "an unknown domain" 8 NoSuchDomain "vm43" gpupass assign vm43
 refused "an unknown group" 8 NoSuchGroup "pair7" gpupass assign vm42 pair7
 refused "a malformed address" 2 InvalidArgument "41:00" gpupass declare pairx 41:00 02:00.0
 refused "an address that no GPU has" 3 NotBridged "" gpupass declare pairx 41:00.0 61:00.0
-refused "a GPU without NVLink" 9 InvalidConfig "" gpupass declare pairx 02:00.0 03:00.0 ||
-	true
+refused "a GPU that another group has" 6 InvalidConfig "pair0" gpupass declare pairx 02:00.0 03:00.0
+promise "a declaration is forgotten" gpupass forget pair0
+refused "a GPU without NVLink" 3 NotBridged "0000:03:00.0" gpupass declare pairx 02:00.0 03:00.0
+declare_pair0
 refused "a name that is none" 2 InvalidArgument "../x" gpupass declare ../x 01:00.0 02:00.0
 refused "an unknown option of the command line" 2 "" "--fast" gpupass assign vm42 --fast
 status=0

@@ -129,6 +129,9 @@ stop_gpupassd() {
 	wait "$gpupassd_pid" || true
 }
 
+# knob BDF NAME VALUE: see tests/lab/README.md.
+knob() { echo "$3" >"/sys/kernel/gpupass-lab/$1/$2"; }
+
 # The host with bus, libvirt and daemon, and one shut-off domain vm42.
 up() {
 	install_gpupass
