@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <syslog.h>
 
 #include "util/clock.h"
@@ -24,9 +25,12 @@ typedef struct Parse {
 
 static int bad(const Parse *parse, int line, const char *what, const char *remedy)
 {
-	int r = problem_set(parse->ret_problem, GPUPASS_ERROR_INVALID_CONFIG, "%s:%d: %s",
-			    parse->file, line, what);
+	int r;
 
+	/* A malformed line replaces a mistake further down. */
+	*parse->ret_problem = problem_free(*parse->ret_problem);
+	r = problem_set(parse->ret_problem, GPUPASS_ERROR_INVALID_CONFIG, "%s:%d: %s", parse->file,
+			line, what);
 	return r == PROBLEM ? problem_remedy(*parse->ret_problem, "%s", remedy) : r;
 }
 
@@ -135,13 +139,17 @@ static int on_entry(const char *section, const char *key, const char *value, int
 	return bad(userdata, line, "there is no such key in this section", "see gpupassd.conf(5)");
 }
 
-static int on_malformed(int line, const char *why, void *userdata)
+static int on_malformed(int line, void *userdata)
 {
-	_cleanup_free_ char *what = strf("this line %s", why);
+	return bad(userdata, line, "this line is neither a section nor KEY=VALUE",
+		   "write KEY=VALUE, [Section], or begin a comment with #");
+}
 
-	if (!what)
-		return -ENOMEM;
-	return bad(userdata, line, what, "write KEY=VALUE, [Section], or begin a comment with #");
+static int on_too_long(int line, int max, void *userdata)
+{
+	_cleanup_free_ char *what = strf("the line is longer than %d characters", max);
+
+	return what ? bad(userdata, line, what, "shorten the line") : -ENOMEM;
 }
 
 static int unreadable(const char *file, int error, Problem **ret_problem)
@@ -153,24 +161,64 @@ static int unreadable(const char *file, int error, Problem **ret_problem)
 			    : r;
 }
 
+static int refuse_nul(const char *file, const char *text, Problem **ret_problem)
+{
+	int line = 1, r;
+
+	for (const char *c = text; *c; c++)
+		line += *c == '\n';
+	r = problem_set(ret_problem, GPUPASS_ERROR_INVALID_CONFIG,
+			"%s:%d: there is a NUL byte in this line", file, line);
+	return r == PROBLEM ? problem_remedy(*ret_problem, "write it anew as plain text") : r;
+}
+
+/*
+ * -ENOENT when there is no such file; a link that leads nowhere is one that cannot be read, since
+ * somebody means something by it. What stands behind a NUL would be left out without a word.
+ */
+static int read_text(int dir_fd, const char *path, const char *file, char **ret,
+		     Problem **ret_problem)
+{
+	_cleanup_free_ char *text = NULL;
+	struct stat st;
+	size_t size = 0;
+	int r;
+
+	r = file_read_at(dir_fd, path, CONFIG_FILE_MAX, &text, &size);
+	if (r == -ENOMEM)
+		return r;
+	if (r == -ENOENT && fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return r;
+	if (r < 0)
+		return unreadable(file, r, ret_problem);
+	if (strlen(text) != size)
+		return refuse_nul(file, text, ret_problem);
+	*ret = TAKE_PTR(text);
+	return 0;
+}
+
 static int parse_settings(int dir_fd, const char *path, const char *file, Config *config,
 			  Problem **ret_problem)
 {
-	static const IniHandler handler = { on_section, on_entry, on_malformed };
+	static const IniHandler handler = {
+		.section = on_section,
+		.entry = on_entry,
+		.malformed = on_malformed,
+		.too_long = on_too_long,
+	};
 	Parse parse = { .file = file, .config = config, .ret_problem = ret_problem };
 	_cleanup_free_ char *text = NULL;
 	int r;
 
-	r = file_read_at(dir_fd, path, CONFIG_FILE_MAX, &text, NULL);
-	if (r == -ENOMEM)
-		return r;
-	if (r < 0)
-		return unreadable(file, r, ret_problem);
-	return ini_text_parse(text, &handler, &parse);
+	r = read_text(dir_fd, path, file, &text, ret_problem);
+	if (r == -ENOENT)
+		return 0;
+	return r == 0 ? ini_text_parse(text, &handler, &parse) : r;
 }
 
 /* Names of NAME.conf in a subdirectory; an absent directory has none. */
-static int list_files(int dir_fd, const char *subdirectory, int *ret_fd, char ***ret)
+static int list_files(int dir_fd, const char *subdirectory, int *ret_fd, char ***ret,
+		      Problem **ret_problem)
 {
 	_cleanup_close_ int fd = -1;
 	int r;
@@ -180,9 +228,12 @@ static int list_files(int dir_fd, const char *subdirectory, int *ret_fd, char **
 		return 0;
 	if (r >= 0)
 		r = dir_list(fd, ".conf", ret);
-	if (r >= 0)
-		*ret_fd = TAKE_FD(fd);
-	return r;
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return unreadable(subdirectory, r, ret_problem);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
 }
 
 static int load_drop_ins(int dir_fd, Config *config, Problem **ret_problem)
@@ -191,7 +242,7 @@ static int load_drop_ins(int dir_fd, Config *config, Problem **ret_problem)
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	r = list_files(dir_fd, "gpupassd.conf.d", &fd, &names);
+	r = list_files(dir_fd, "gpupassd.conf.d", &fd, &names, ret_problem);
 	for (char **name = names; r == 0 && name && *name; name++) {
 		_cleanup_free_ char *file = strf("gpupassd.conf.d/%s", *name);
 
@@ -218,7 +269,7 @@ int config_load(const char *directory, Config **ret, Problem **ret_problem)
 		r = 0; /* no settings: the defaults */
 	else if (r < 0)
 		return unreadable(directory, r, ret_problem);
-	else if (faccessat(dir_fd, "gpupassd.conf", F_OK, 0) == 0)
+	else
 		r = parse_settings(dir_fd, "gpupassd.conf", "gpupassd.conf", config, ret_problem);
 	if (r == 0 && dir_fd >= 0)
 		r = load_drop_ins(dir_fd, config, ret_problem);
@@ -253,13 +304,11 @@ static int load_groups(int fd, char *const *names, Declarations *into, char ***n
 
 		if (!file)
 			return -ENOMEM;
-		r = file_read_at(fd, *names, CONFIG_FILE_MAX, &text, NULL);
+		r = read_text(fd, *names, file, &text, &problem);
 		if (r == -ENOENT)
 			continue; /* forgotten meanwhile */
-		if (r == -ENOMEM)
-			return r;
-		r = r < 0 ? unreadable(file, r, &problem)
-			  : declarations_parse(into, file, text, &problem);
+		if (r == 0)
+			r = declarations_parse(into, file, text, &problem);
 		if (r == PROBLEM)
 			r = note_problem(notes, problem);
 		if (r < 0)
@@ -272,6 +321,7 @@ int config_load_rules(const char *directory, const Policy *policy, Rules **ret, 
 {
 	_cleanup_(declarations_freep) Declarations *declarations = calloc(1, sizeof(Declarations));
 	_cleanup_strv_ char **names = NULL, **notes = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_close_ int dir_fd = -1, fd = -1;
 	Policy effective = *policy;
 	int r;
@@ -280,10 +330,12 @@ int config_load_rules(const char *directory, const Policy *policy, Rules **ret, 
 		return -ENOMEM;
 	r = dir_open_at(AT_FDCWD, directory, false, &dir_fd);
 	if (r >= 0)
-		r = list_files(dir_fd, "groups.d", &fd, &names);
+		r = list_files(dir_fd, "groups.d", &fd, &names, &problem);
 	if (r == -ENOENT)
 		r = 0;
-	if (r >= 0)
+	if (r == PROBLEM)
+		r = note_problem(&notes, problem);
+	else if (r >= 0)
 		r = load_groups(fd, names, declarations, &notes);
 	if (r < 0)
 		return r;

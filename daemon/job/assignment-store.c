@@ -9,6 +9,7 @@
 
 /* An assignment of 64 functions is about 16 KiB. */
 #define ASSIGNMENT_FILE_MAX (256 * 1024)
+#define DAMAGED_SUFFIX ".damaged"
 
 int assignment_store_open(const char *directory, AssignmentStore *ret)
 {
@@ -34,7 +35,7 @@ static char *file_name(const char *domain_uuid)
 /* Keeps the bytes for a person to look at, out of the way of the next load. */
 static int set_aside(int dir_fd, const char *name)
 {
-	_cleanup_free_ char *aside = strf("%s.damaged", name);
+	_cleanup_free_ char *aside = strf("%s" DAMAGED_SUFFIX, name);
 
 	if (!aside)
 		return -ENOMEM;
@@ -60,7 +61,21 @@ static int note_damage(int dir_fd, const char *name, int error, const char *why,
 	return strv_appendf(notes, "assignments.d/%s cannot be understood (%s); it was %s%s", name,
 			    why ? why : strerror(-error),
 			    r < 0 ? "left in place: " : "set aside as ",
-			    r < 0 ? strerror(-r) : "a .damaged file");
+			    r < 0 ? strerror(-r) : "a " DAMAGED_SUFFIX " file");
+}
+
+/* Told for as long as they are there, not only by the load that set them aside. */
+static int note_set_aside(int dir_fd, char ***notes)
+{
+	_cleanup_strv_ char **names = NULL;
+	int r = dir_list(dir_fd, DAMAGED_SUFFIX, &names);
+
+	for (char **name = names; r >= 0 && name && *name; name++)
+		r = strv_appendf(notes,
+				 "assignments.d/%s could not be understood and was set aside; see "
+				 "what it says, then remove it",
+				 *name);
+	return r;
 }
 
 static int append(Assignments *all, Assignment **assignment)
@@ -110,7 +125,9 @@ int assignment_store_load(const AssignmentStore *store, Assignments **ret, char 
 
 	if (!all)
 		return -ENOMEM;
-	r = dir_list(store->dir_fd, ".json", &names);
+	r = note_set_aside(store->dir_fd, &notes);
+	if (r >= 0)
+		r = dir_list(store->dir_fd, ".json", &names);
 	if (r < 0)
 		return r;
 	for (char **name = names; name && *name; name++) {
@@ -124,14 +141,46 @@ int assignment_store_load(const AssignmentStore *store, Assignments **ret, char 
 	return 0;
 }
 
+/* What another version wrote may hold what this one does not know of. */
+static int check_version(int dir_fd, const char *name)
+{
+	_cleanup_(assignment_freep) Assignment *assignment = NULL;
+	_cleanup_free_ char *text = NULL, *why = NULL;
+	size_t size = 0;
+	int r;
+
+	r = file_read_at(dir_fd, name, ASSIGNMENT_FILE_MAX, &text, &size);
+	if (r >= 0)
+		r = assignment_from_json(text, size, &assignment, &why);
+	return r == -EPROTO || r == -ENOMEM ? r : 0;
+}
+
+int assignment_store_check(const AssignmentStore *store, const Assignment *assignment)
+{
+	/* dir_list() leaves out what begins with a dot. */
+	_cleanup_free_ char *probe = strf(".%s.check", assignment->domain_uuid);
+	_cleanup_free_ char *name = file_name(assignment->domain_uuid);
+	_cleanup_free_ char *text = assignment_to_json(assignment);
+	int r;
+
+	if (!probe || !name || !text)
+		return -ENOMEM;
+	r = check_version(store->dir_fd, name);
+	if (r >= 0)
+		r = file_replace_at(store->dir_fd, probe, text, strlen(text), 0644);
+	return r < 0 ? r : file_remove_at(store->dir_fd, probe);
+}
+
 int assignment_store_save(const AssignmentStore *store, const Assignment *assignment)
 {
 	_cleanup_free_ char *name = file_name(assignment->domain_uuid);
 	_cleanup_free_ char *text = assignment_to_json(assignment);
+	int r;
 
 	if (!name || !text)
 		return -ENOMEM;
-	return file_replace_at(store->dir_fd, name, text, strlen(text), 0644);
+	r = check_version(store->dir_fd, name);
+	return r < 0 ? r : file_replace_at(store->dir_fd, name, text, strlen(text), 0644);
 }
 
 int assignment_store_remove(const AssignmentStore *store, const char *domain_uuid)
@@ -141,6 +190,8 @@ int assignment_store_remove(const AssignmentStore *store, const char *domain_uui
 
 	if (!name)
 		return -ENOMEM;
-	r = file_remove_at(store->dir_fd, name);
+	r = check_version(store->dir_fd, name);
+	if (r >= 0)
+		r = file_remove_at(store->dir_fd, name);
 	return r == -ENOENT ? 0 : r;
 }

@@ -17,10 +17,17 @@ void assignment_store_close(AssignmentStore *store);
 
 /*
  * Reads all. A file that cannot be understood is set aside as NAME.damaged (one of a newer version
- * is left in place), never deleted; *ret_notes has a line for each.
+ * is left in place), never deleted; *ret_notes has a line for each, and for those set aside earlier.
  */
 int assignment_store_load(const AssignmentStore *store, Assignments **ret, char ***ret_notes);
 
+/*
+ * Whether it could be saved, or removed, now: -EPROTO where the domain's file is another version's,
+ * otherwise what a write gives (-ENOSPC, -EROFS …). Leaves nothing behind.
+ */
+int assignment_store_check(const AssignmentStore *store, const Assignment *assignment);
+
+/* Both refuse another version's file: -EPROTO. */
 int assignment_store_save(const AssignmentStore *store, const Assignment *assignment);
 /* Success also when there is none. */
 int assignment_store_remove(const AssignmentStore *store, const char *domain_uuid);

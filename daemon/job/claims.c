@@ -123,14 +123,24 @@ static int claim_new(uint32_t job, const char *group, const Bdf *functions, size
 	return 0;
 }
 
+static int check_locked(const Claims *claims, const Claim *wanted, Problem **ret_problem)
+{
+	for (const Claim *held = claims->first; held; held = held->next)
+		if (shares_function(held, wanted) ||
+		    (held->domain_uuid && str_equal(held->domain_uuid, wanted->domain_uuid)))
+			return conflict(held, ret_problem);
+	return 0;
+}
+
 static int take_locked(Claims *claims, uint64_t generation, Claim **claim, Problem **ret_problem)
 {
+	int r;
+
 	if (claims->generation != generation)
 		return -ESTALE;
-	for (const Claim *held = claims->first; held; held = held->next)
-		if (shares_function(held, *claim) ||
-		    (held->domain_uuid && str_equal(held->domain_uuid, (*claim)->domain_uuid)))
-			return conflict(held, ret_problem);
+	r = check_locked(claims, *claim, ret_problem);
+	if (r != 0)
+		return r;
 	(*claim)->next = claims->first;
 	claims->first = TAKE_PTR(*claim);
 	return 0;
@@ -148,6 +158,22 @@ int claims_take(Claims *claims, uint64_t generation, uint32_t job, const char *g
 		return r;
 	pthread_mutex_lock(&claims->lock);
 	r = take_locked(claims, generation, &claim, ret_problem);
+	pthread_mutex_unlock(&claims->lock);
+	return r;
+}
+
+int claims_check(Claims *claims, const Bdf *functions, size_t n_functions, const char *domain_uuid,
+		 Problem **ret_problem)
+{
+	const Claim wanted = {
+		.domain_uuid = (char *)domain_uuid,
+		.functions = (Bdf *)functions,
+		.n_functions = n_functions,
+	};
+	int r;
+
+	pthread_mutex_lock(&claims->lock);
+	r = check_locked(claims, &wanted, ret_problem);
 	pthread_mutex_unlock(&claims->lock);
 	return r;
 }

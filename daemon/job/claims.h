@@ -30,6 +30,10 @@ int claims_take(Claims *claims, uint64_t generation, uint32_t job, const char *g
 		const Bdf *functions, size_t n_functions, const char *domain_uuid,
 		Problem **ret_problem);
 
+/* The same refusals for a dry run, which takes nothing. */
+int claims_check(Claims *claims, const Bdf *functions, size_t n_functions, const char *domain_uuid,
+		 Problem **ret_problem);
+
 /* Ends what the job holds. */
 void claims_release(Claims *claims, uint32_t job);
 

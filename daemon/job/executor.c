@@ -51,12 +51,15 @@ static int undo(Run *run, size_t i, Problem **ret_problem)
 
 	if (!step_ops(kind)->undo)
 		return 0;
+	free(run->context.detail);
+	run->context.detail = plan_step_detail(run->context.plan, kind);
 	r = as_problem(step_ops(kind)->undo(&run->context, ret_problem), kind, ret_problem);
 	tell(run, i, r == 0 ? STEP_UNDONE : STEP_UNDO_FAILED, since);
 	return r;
 }
 
-/* All that can be undone is, also after one undo failed: less is left for a person to do. */
+/* All that can be undone is, also after one undo failed: less is left for a person to do. Except
+ * behind a barrier, where an undo would make it worse. */
 static int roll_back(Run *run, Problem **ret_problem)
 {
 	int result = 0;
@@ -66,10 +69,13 @@ static int roll_back(Run *run, Problem **ret_problem)
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		int r = undo(run, i, &problem);
 
-		if (r == 0 || result != 0)
-			continue;
-		*ret_problem = TAKE_PTR(problem);
-		result = r;
+		if (r != 0 && result == 0) {
+			*ret_problem = TAKE_PTR(problem);
+			result = r;
+		}
+		if ((r != 0 || run->context.stuck) &&
+		    step_ops(run->context.plan->steps[i])->barrier)
+			break;
 	}
 	return result;
 }
@@ -84,9 +90,11 @@ static bool wrote_something(const Run *run)
 
 /* The failure that began it stays the problem; the undo's failure is what the operator must act
  * on, and goes into state and remedy. */
-static int incomplete(Run *run, Problem *failure, const Problem *undo_problem, ExecutorResult *ret)
+static int incomplete(Run *run, Problem **failure_owner, const Problem *undo_problem,
+		      ExecutorResult *ret)
 {
 	const char *why = undo_problem ? undo_problem->reason : run->context.stuck;
+	Problem *failure = *failure_owner;
 
 	ret->quarantine = strdup(str_or_empty(why));
 	if (!ret->quarantine)
@@ -99,7 +107,7 @@ static int incomplete(Run *run, Problem *failure, const Problem *undo_problem, E
 			       ? undo_problem->remedy
 			       : "see gpupass(1), QUARANTINE; other groups are not affected");
 	ret->state = JOB_INCOMPLETE;
-	ret->problem = failure;
+	ret->problem = TAKE_PTR(*failure_owner);
 	return 0;
 }
 
@@ -112,7 +120,7 @@ static int failed(Run *run, Problem **failure, ExecutorResult *ret)
 	if (r != 0 && !undo_problem)
 		return r < 0 ? r : -ENOMEM;
 	if (r != 0 || run->context.stuck)
-		return incomplete(run, TAKE_PTR(*failure), undo_problem, ret);
+		return incomplete(run, failure, undo_problem, ret);
 	if (wrote_something(run))
 		problem_state(*failure, "everything was put back as it was");
 	ret->state = JOB_FAILED;

@@ -36,7 +36,7 @@ static int copy_string(char **to, const char *from)
 {
 	char *copy;
 
-	if (*to || str_is_empty(from))
+	if (*to || !from || !*from)
 		return 0;
 	copy = strdup(from);
 	if (!copy)

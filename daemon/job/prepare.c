@@ -136,6 +136,17 @@ static const Group *group_of_domain(const Prepared *p, const VirtDomain *domain)
 	return group;
 }
 
+/* A domain that libvirt no longer has leaves a record, which is released without it. */
+static int get_recorded_domain(const JobPlace *place, Prepared *p, Problem **ret_problem)
+{
+	int r = get_domain(place, p, p->group->domain_uuid, ret_problem);
+
+	if (r != PROBLEM || (*ret_problem)->error != GPUPASS_ERROR_NO_SUCH_DOMAIN)
+		return r;
+	*ret_problem = problem_free(*ret_problem);
+	return 0;
+}
+
 static int select_for_release(const JobPlace *place, const JobRequest *request, Prepared *p,
 			      Problem **ret_problem)
 {
@@ -144,7 +155,7 @@ static int select_for_release(const JobPlace *place, const JobRequest *request, 
 	p->group = group_set_find(p->inventory->groups, request->target);
 	if (p->group) {
 		if (p->group->domain_uuid)
-			return get_domain(place, p, p->group->domain_uuid, ret_problem);
+			return get_recorded_domain(place, p, ret_problem);
 		r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
 				"it is assigned to no domain");
 		if (r != PROBLEM)
@@ -241,6 +252,17 @@ static int make_plan(const JobPlace *place, Prepared *p, Problem **ret_problem)
 	return plan_make(&p->request, &facts, &p->plan, ret_problem);
 }
 
+static int claim(const JobPlace *place, const Prepared *p, uint32_t job, uint64_t generation,
+		 const Bdf *functions, size_t n, Problem **ret_problem)
+{
+	const char *domain_uuid = p->domain ? p->domain->uuid : NULL;
+
+	if (job == 0)
+		return claims_check(place->claims, functions, n, domain_uuid, ret_problem);
+	return claims_take(place->claims, generation, job, p->group->name, functions, n,
+			   domain_uuid, ret_problem);
+}
+
 static int prepare_once(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared *p,
 			Problem **ret_problem)
 {
@@ -254,9 +276,8 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 		r = select_group(place, request, p, ret_problem);
 	if (r == 0)
 		r = function_addresses(p->group, &functions, &n);
-	if (r == 0 && job > 0)
-		r = claims_take(place->claims, generation, job, p->group->name, functions, n,
-				p->domain ? p->domain->uuid : NULL, ret_problem);
+	if (r == 0)
+		r = claim(place, p, job, generation, functions, n, ret_problem);
 	if (r == 0)
 		r = place->host->ops->inspect(place->host, functions, n, false, &p->inspection);
 	if (r == 0)
@@ -272,6 +293,18 @@ static char *make_prefix(const JobRequest *request, const Prepared *p)
 	if (request->operation == OPERATION_RELEASE && !p->group && !p->domain)
 		group = request->target;
 	return plan_prefix(request->operation, group, domain);
+}
+
+static int too_busy(const JobRequest *request, Problem **ret_problem, char **ret_prefix)
+{
+	const Prepared nothing = { 0 };
+	int r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+			    "other jobs ended each time that the host was looked at");
+
+	if (r != PROBLEM)
+		return r;
+	*ret_prefix = make_prefix(request, &nothing);
+	return problem_remedy(*ret_problem, "try again when they are done: gpupass jobs");
 }
 
 int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared **ret,
@@ -301,5 +334,5 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 			*ret = TAKE_PTR(p);
 		return r;
 	}
-	return -EBUSY;
+	return too_busy(request, ret_problem, ret_prefix);
 }

@@ -25,11 +25,18 @@ static int read_definition(StepContext *c, char **ret, Problem **ret_problem)
 	return 0;
 }
 
+static int redefine(StepContext *c, const char *from, const char *to, Problem **ret_problem)
+{
+	return host_ops(c)->domain_define(c->place->host, c->plan->domain_uuid, from, to,
+					  ret_problem);
+}
+
 static int define(StepContext *c, Problem **ret_problem)
 {
-	int r = host_ops(c)->domain_define(c->place->host, c->plan->domain_uuid,
-					   c->plan->xml_before, c->plan->xml_after, ret_problem);
+	int r = redefine(c, c->plan->xml_before, c->plan->xml_after, ret_problem);
 
+	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_STALE_PLAN)
+		c->not_defined = true;
 	if (r != 0)
 		return r;
 	/* libvirt fills in addresses and defaults: what it made of ours is what an undo must
@@ -37,19 +44,93 @@ static int define(StepContext *c, Problem **ret_problem)
 	return read_definition(c, &c->defined_xml, ret_problem);
 }
 
+static int without_group(const StepContext *c, const char *xml, char **ret, Problem **ret_problem)
+{
+	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
+	_cleanup_free_ Bdf *functions = calloc(c->plan->n_functions + 1, sizeof(Bdf));
+	bool changed;
+	int r;
+
+	if (!functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->plan->n_functions; i++)
+		functions[i] = c->plan->functions[i].bdf;
+	r = domain_xml_parse(xml, &parsed, ret_problem);
+	if (r == 0)
+		r = domain_xml_remove_group(parsed, c->plan->group, functions, c->plan->n_functions,
+					    &changed);
+	if (r != 0)
+		return r;
+	*ret = domain_xml_to_text(parsed);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* The plan lists functions GPU by GPU. */
+static int with_group(const StepContext *c, const char *xml, char **ret, Problem **ret_problem)
+{
+	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
+	DomainXmlGpu gpus[GROUP_MEMBERS_MAX] = { 0 };
+	size_t n = 0;
+	int r;
+
+	for (size_t i = 0; i < c->plan->n_functions; i++) {
+		const Bdf *bdf = &c->plan->functions[i].bdf;
+
+		if (n == 0 || !bdf_same_slot(bdf, &gpus[n - 1].functions[0]))
+			n++;
+		if (n > ELEMENTS(gpus))
+			return -E2BIG;
+		gpus[n - 1].functions[gpus[n - 1].n_functions++] = *bdf;
+	}
+	r = domain_xml_parse(xml, &parsed, ret_problem);
+	if (r == 0)
+		r = domain_xml_add_group(parsed, c->plan->group, gpus, n, ret_problem);
+	if (r != 0)
+		return r;
+	*ret = domain_xml_to_text(parsed);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/*
+ * The definition is neither what it was nor what this job made of it. Where only our part differs
+ * from before, all of before comes back (libvirt did not tell what it made of it, or failed half
+ * way); otherwise somebody else edits the domain, and only our part is put back into theirs.
+ */
+static int undefine_ours(StepContext *c, const char *now, Problem **ret_problem)
+{
+	_cleanup_free_ char *bare = NULL, *bare_before = NULL, *with = NULL;
+	int r;
+
+	r = without_group(c, now, &bare, ret_problem);
+	if (r == 0)
+		r = without_group(c, c->plan->xml_before, &bare_before, ret_problem);
+	if (r != 0)
+		return r;
+	if (domain_xml_equivalent(bare, bare_before))
+		return redefine(c, now, c->plan->xml_before, ret_problem);
+	if (c->plan->operation == OPERATION_ASSIGN)
+		return domain_xml_equivalent(bare, now) ? 0 : redefine(c, now, bare, ret_problem);
+	if (!domain_xml_equivalent(bare, now))
+		return 0; /* the group is still in it */
+	r = with_group(c, now, &with, ret_problem);
+	return r != 0 ? r : redefine(c, now, with, ret_problem);
+}
+
 static int undefine(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_free_ char *now = NULL;
 	int r;
 
+	if (c->not_defined)
+		return 0;
 	r = read_definition(c, &now, ret_problem);
 	if (r != 0)
 		return r;
 	if (domain_xml_equivalent(now, c->plan->xml_before))
 		return 0;
-	return host_ops(c)->domain_define(c->place->host, c->plan->domain_uuid,
-					  c->defined_xml ? c->defined_xml : now,
-					  c->plan->xml_before, ret_problem);
+	if (c->defined_xml && domain_xml_equivalent(now, c->defined_xml))
+		return redefine(c, now, c->plan->xml_before, ret_problem);
+	return undefine_ours(c, now, ret_problem);
 }
 
 /* Each function is, or is not, a hostdev of the domain there. */
@@ -93,22 +174,8 @@ static int defined(StepContext *c, Problem **ret_problem)
 
 const StepOps step_define = { .act = define, .undo = undefine, .holds = defined };
 
-/* Attaches plan functions [from, n), counting in *done how far it came. */
-static int attach_range(StepContext *c, size_t from, size_t n, size_t *done, Problem **ret_problem)
-{
-	for (size_t i = from; i < n; i++) {
-		int r = host_ops(c)->domain_attach(c->place->host, c->plan->domain_uuid,
-						   c->plan->hostdevs[i], ret_problem);
-
-		if (r != 0)
-			return r;
-		(*done)++;
-	}
-	return 0;
-}
-
 /* In reverse: the display function, attached first, goes last. */
-static int detach_range(StepContext *c, size_t n, Problem **ret_problem)
+static int detach_range(StepContext *c, size_t n, size_t *done, Problem **ret_problem)
 {
 	uint64_t timeout = c->place->rules->policy.detach_timeout_usec;
 
@@ -119,14 +186,21 @@ static int detach_range(StepContext *c, size_t n, Problem **ret_problem)
 
 		if (r != 0)
 			return r;
-		c->n_detached++;
+		(*done)++;
 	}
 	return 0;
 }
 
 static int attach(StepContext *c, Problem **ret_problem)
 {
-	return attach_range(c, 0, c->plan->n_functions, &c->n_attached, ret_problem);
+	for (; c->n_attached < c->plan->n_functions; c->n_attached++) {
+		int r = host_ops(c)->domain_attach(c->place->host, c->plan->domain_uuid,
+						   c->plan->hostdevs[c->n_attached], ret_problem);
+
+		if (r != 0)
+			return r;
+	}
+	return 0;
 }
 
 /* Also the one that failed: libvirt may have got as far as QEMU before it did, and detaching
@@ -134,8 +208,9 @@ static int attach(StepContext *c, Problem **ret_problem)
 static int unattach(StepContext *c, Problem **ret_problem)
 {
 	size_t n = c->n_attached < c->plan->n_functions ? c->n_attached + 1 : c->n_attached;
+	size_t detached = 0;
 
-	return detach_range(c, n, ret_problem);
+	return detach_range(c, n, &detached, ret_problem);
 }
 
 static int attached(StepContext *c, Problem **ret_problem)
@@ -143,20 +218,47 @@ static int attached(StepContext *c, Problem **ret_problem)
 	return hostdevs_hold(c, true, true, ret_problem);
 }
 
-const StepOps step_attach = { .act = attach, .undo = unattach, .holds = attached };
+const StepOps step_attach = {
+	.act = attach,
+	.undo = unattach,
+	.holds = attached,
+	/* What the guest may still have is not taken from vfio-pci. */
+	.barrier = true,
+};
 
 static int detach(StepContext *c, Problem **ret_problem)
 {
-	return detach_range(c, c->plan->n_functions, ret_problem);
+	return detach_range(c, c->plan->n_functions, &c->n_detached, ret_problem);
 }
 
-/* The last n_detached functions were taken out; they go back in their order. */
+static int attach_again(StepContext *c, size_t i, Problem **ret_problem)
+{
+	_cleanup_free_ char *hostdev =
+		domain_xml_hostdev(c->plan->group, i, &c->plan->functions[i].bdf);
+
+	if (!hostdev)
+		return -ENOMEM;
+	return host_ops(c)->domain_attach(c->place->host, c->plan->domain_uuid, hostdev,
+					  ret_problem);
+}
+
+/*
+ * What was taken out goes back in its order, and so does the one that failed: the guest may have
+ * let go of it after all, and attaching what is there is harmless. What the guest did not have
+ * before it does not get.
+ */
 static int undetach(StepContext *c, Problem **ret_problem)
 {
-	size_t back = 0;
+	size_t n = c->plan->n_functions;
+	size_t first = c->n_detached < n ? n - c->n_detached - 1 : 0;
+	_cleanup_(domain_use_clear) DomainUse before = { 0 };
+	int r;
 
-	return attach_range(c, c->plan->n_functions - c->n_detached, c->plan->n_functions, &back,
-			    ret_problem);
+	r = domain_use_from_xml(c->prepared->domain->live_xml, NULL, &before, ret_problem);
+	for (size_t i = first; r == 0 && i < n; i++)
+		if (domain_use_hostdev(&before, &c->plan->functions[i].bdf))
+			r = attach_again(c, i, ret_problem);
+	return r;
 }
 
 static int detached(StepContext *c, Problem **ret_problem)

@@ -137,15 +137,8 @@ int step_move(StepContext *c, bool forward, Problem **ret_problem)
 int step_drivers_hold(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	_cleanup_free_ Bdf *functions = calloc(c->plan->n_functions + 1, sizeof(Bdf));
-	int r;
+	int r = step_inspect(c, &now);
 
-	if (!functions)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->plan->n_functions; i++)
-		functions[i] = c->plan->functions[i].bdf;
-	r = c->place->host->ops->inspect(c->place->host, functions, c->plan->n_functions, false,
-					 &now);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < c->plan->n_functions; i++) {
@@ -167,6 +160,36 @@ int step_drivers_hold(StepContext *c, Problem **ret_problem)
 	return 0;
 }
 
+/*
+ * The last check before functions leave vfio-pci: unbinding what a guest has open kills the guest,
+ * or waits for it without end. It may have been started since the preflight step.
+ */
+static int refuse_while_in_guest(StepContext *c, Problem **ret_problem)
+{
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	int r = step_inspect(c, &now);
+
+	if (r == -ENOENT)
+		return 0; /* one has vanished; that is no reason to leave its peers */
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < now->n_holders; i++) {
+		const Holder *holder = &now->holders[i];
+
+		if (!holder->vfio)
+			continue;
+		r = problem_set(ret_problem, GPUPASS_ERROR_HOST_IN_USE, "a guest runs on %s",
+				BDF_TEXT(&holder->bdf));
+		if (r != PROBLEM)
+			return r;
+		problem_cause(*ret_problem, "%s: %s by %s (pid %ld)", BDF_TEXT(&holder->bdf),
+			      str_or_empty(holder->path), str_or_empty(holder->command),
+			      (long)holder->pid);
+		return problem_remedy(*ret_problem, "shut that guest down, then try again");
+	}
+	return 0;
+}
+
 static int forward(StepContext *c, Problem **ret_problem)
 {
 	return step_move(c, true, ret_problem);
@@ -177,6 +200,25 @@ static int backward(StepContext *c, Problem **ret_problem)
 	return step_move(c, false, ret_problem);
 }
 
-/* Binding and giving back differ in the plan, not in the doing. */
-const StepOps step_bind = { .act = forward, .undo = backward, .holds = step_drivers_hold };
-const StepOps step_restore = { .act = forward, .undo = backward, .holds = step_drivers_hold };
+static int unbind(StepContext *c, Problem **ret_problem)
+{
+	int r = refuse_while_in_guest(c, ret_problem);
+
+	return r != 0 ? r : backward(c, ret_problem);
+}
+
+static int restore(StepContext *c, Problem **ret_problem)
+{
+	int r = refuse_while_in_guest(c, ret_problem);
+
+	return r != 0 ? r : forward(c, ret_problem);
+}
+
+const StepOps step_bind = { .act = forward, .undo = unbind, .holds = step_drivers_hold };
+const StepOps step_restore = {
+	.act = restore,
+	.undo = backward,
+	.holds = step_drivers_hold,
+	/* A domain gets nothing back that is not on vfio-pci as a whole. */
+	.barrier = true,
+};

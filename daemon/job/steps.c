@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "util/text.h"
+
 static const StepOps *const steps[] = {
 	[STEP_PREFLIGHT] = &step_preflight, [STEP_BIND] = &step_bind,
 	[STEP_DEFINE] = &step_define,	    [STEP_ATTACH] = &step_attach,
@@ -27,27 +29,79 @@ void step_context_clear(StepContext *c)
 	c->stuck_functions = NULL;
 }
 
-/* The last look before the first write: what was true for the plan must still be. */
-static int preflight(StepContext *c, Problem **ret_problem)
+int step_inspect(StepContext *c, Inspection **ret)
 {
-	_cleanup_(inspection_freep) Inspection *now = NULL;
 	_cleanup_free_ Bdf *functions = calloc(c->plan->n_functions + 1, sizeof(Bdf));
-	const Prepared *p = c->prepared;
-	int r;
+	size_t n = 0;
 
 	if (!functions)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->plan->n_functions; i++)
-		functions[i] = c->plan->functions[i].bdf;
-	r = c->place->host->ops->inspect(c->place->host, functions, c->plan->n_functions, false,
-					 &now);
+		if (!bdf_in(&c->plan->functions[i].bdf, c->stuck_functions, c->n_stuck))
+			functions[n++] = c->plan->functions[i].bdf;
+	return c->place->host->ops->inspect(c->place->host, functions, n, false, ret);
+}
+
+static bool has_step(const Plan *plan, StepKind kind)
+{
+	for (size_t i = 0; i < plan->n_steps; i++)
+		if (plan->steps[i] == kind)
+			return true;
+	return false;
+}
+
+static int check_functions(const StepContext *c, const Inspection *now, Problem **ret_problem)
+{
+	const Prepared *p = c->prepared;
+	PlanRequest request = p->request;
+
+	/* A release may leave the functions where they are, with the guest that has them. */
+	if (c->plan->operation == OPERATION_RELEASE && !has_step(c->plan, STEP_RESTORE))
+		return 0;
+	/* A live release takes them out of the guest first. */
+	request.live = c->plan->live;
+	return plan_check_functions(p->group, p->inventory->snapshot, now, p->assignments, &request,
+				    ret_problem);
+}
+
+static int cannot_store(const Assignment *assignment, int error, Problem **ret_problem)
+{
+	bool foreign = error == -EPROTO;
+	int r = problem_set(
+		ret_problem, GPUPASS_ERROR_INTERNAL, "the assignment could not be stored: %s",
+		foreign ? "there is one of another version of gpupass" : strerror(-error));
+
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "assignments.d/%s.json", assignment->domain_uuid);
+	return problem_remedy(*ret_problem, "%s",
+			      foreign ? "use the version that wrote it, or move the file away"
+				      : "see that the file system is writable and has space left");
+}
+
+/* Before anything is changed, rather than when all of it would have to be undone. */
+static int check_store(const StepContext *c, Problem **ret_problem)
+{
+	int r;
+
+	if (!has_step(c->plan, STEP_RECORD) && !has_step(c->plan, STEP_FORGET))
+		return 0;
+	r = assignment_store_check(c->place->store, c->plan->assignment);
+	return r < 0 ? cannot_store(c->plan->assignment, r, ret_problem) : 0;
+}
+
+/* The last look before the first write: what was true for the plan must still be. */
+static int preflight(StepContext *c, Problem **ret_problem)
+{
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	int r;
+
+	r = step_inspect(c, &now);
 	if (r == 0)
 		r = plan_check_fresh(c->plan, now, ret_problem);
-	/* A release finds the functions in the hands of the domain that it takes them from. */
-	if (r == 0 && c->plan->operation != OPERATION_RELEASE)
-		r = plan_check_functions(p->group, p->inventory->snapshot, now, p->assignments,
-					 &p->request, ret_problem);
-	return r;
+	if (r == 0)
+		r = check_functions(c, now, ret_problem);
+	return r == 0 ? check_store(c, ret_problem) : r;
 }
 
 const StepOps step_preflight = { .act = preflight };
@@ -67,18 +121,6 @@ static int verify(StepContext *c, Problem **ret_problem)
 
 const StepOps step_verify = { .act = verify };
 
-static int cannot_store(const Assignment *assignment, int error, Problem **ret_problem)
-{
-	int r = problem_set(ret_problem, GPUPASS_ERROR_INTERNAL,
-			    "the assignment could not be stored: %s", strerror(-error));
-
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "assignments.d/%s.json", assignment->domain_uuid);
-	return problem_remedy(*ret_problem,
-			      "see that the file system is writable and has space left");
-}
-
 static int record(StepContext *c, Problem **ret_problem)
 {
 	int r = assignment_store_save(c->place->store, c->plan->assignment);
@@ -93,14 +135,58 @@ static int forget(StepContext *c, Problem **ret_problem)
 	return r < 0 ? cannot_store(c->plan->assignment, r, ret_problem) : 0;
 }
 
-static int is_recorded(StepContext *c, bool wanted, Problem **ret_problem)
+/* The assignment as it is stored, as text; NULL: there is none. */
+static int stored_text(const StepContext *c, char **ret)
 {
 	_cleanup_(assignments_freep) Assignments *all = NULL;
-	int r = assignment_store_load(c->place->store, &all, NULL);
+	const Assignment *assignment;
+	char *text;
+	int r;
+
+	r = assignment_store_load(c->place->store, &all, NULL);
+	if (r < 0)
+		return r;
+	assignment = assignments_find_domain(all, c->plan->assignment->domain_uuid);
+	if (!assignment)
+		return 0;
+	text = assignment_to_json(assignment);
+	if (!text)
+		return -ENOMEM;
+	*ret = text;
+	return 0;
+}
+
+/* Back to the record there was, which need not be none. Nothing is written where it stands. */
+static int put_back_record(StepContext *c, Problem **ret_problem)
+{
+	const Assignment *before =
+		assignments_find_domain(c->prepared->assignments, c->plan->assignment->domain_uuid);
+	_cleanup_free_ char *now = NULL, *then = NULL;
+	int r;
+
+	r = stored_text(c, &now);
+	if (r < 0)
+		return r;
+	if (before) {
+		then = assignment_to_json(before);
+		if (!then)
+			return -ENOMEM;
+	}
+	if (str_equal(now, then))
+		return 0;
+	r = before ? assignment_store_save(c->place->store, before)
+		   : assignment_store_remove(c->place->store, c->plan->assignment->domain_uuid);
+	return r < 0 ? cannot_store(c->plan->assignment, r, ret_problem) : 0;
+}
+
+static int is_recorded(StepContext *c, bool wanted, Problem **ret_problem)
+{
+	_cleanup_free_ char *now = NULL;
+	int r = stored_text(c, &now);
 
 	if (r < 0)
 		return r;
-	if (!assignments_find_domain(all, c->plan->assignment->domain_uuid) == !wanted)
+	if (!now == !wanted)
 		return 0;
 	return cannot_store(c->plan->assignment, wanted ? -ENOENT : -EEXIST, ret_problem);
 }
@@ -115,5 +201,5 @@ static int forgotten(StepContext *c, Problem **ret_problem)
 	return is_recorded(c, false, ret_problem);
 }
 
-const StepOps step_record = { .act = record, .undo = forget, .holds = recorded };
-const StepOps step_forget = { .act = forget, .undo = record, .holds = forgotten };
+const StepOps step_record = { .act = record, .undo = put_back_record, .holds = recorded };
+const StepOps step_forget = { .act = forget, .undo = put_back_record, .holds = forgotten };

@@ -13,10 +13,11 @@ typedef struct StepContext {
 	const Prepared *prepared;
 	const Plan *plan;
 	uint64_t timeout_usec;
-	char *detail;	   /* of the step that just ran; owned */
-	char *defined_xml; /* the definition as libvirt normalised ours; owned */
-	size_t n_attached; /* of plan->functions, in order */
-	size_t n_detached;
+	char *detail;	      /* of the step that just ran; owned */
+	char *defined_xml;    /* the definition as libvirt normalised ours; owned */
+	bool not_defined;     /* ours was refused before it was written */
+	size_t n_attached;    /* of plan->functions, in order; the next one was tried */
+	size_t n_detached;    /* of them, from the end; the one before was tried */
 	char *stuck;	      /* a worker that never came back: why the group is stuck; owned */
 	Bdf *stuck_functions; /* never touched again; owned */
 	size_t n_stuck;
@@ -27,12 +28,16 @@ typedef struct StepOps {
 	int (*undo)(StepContext *c, Problem **ret_problem); /* NULL: nothing to undo */
 	/* PROBLEM when the post-condition does not hold. NULL: the step has none. */
 	int (*holds)(StepContext *c, Problem **ret_problem);
+	/* Where its undo fails, or a worker is stuck, steps before it are not undone: what they
+	 * did is safe to keep, and safer than a guest and a host driver on one group. */
+	bool barrier;
 } StepOps;
 
 const StepOps *step_ops(StepKind kind);
 void step_context_clear(StepContext *c);
 
-/* Shared by the step sources. */
+/* Shared by the step sources. Inspects the plan's functions, but none that is stuck. */
+int step_inspect(StepContext *c, Inspection **ret);
 int step_move(StepContext *c, bool forward, Problem **ret_problem);
 int step_drivers_hold(StepContext *c, Problem **ret_problem);
 extern const StepOps step_preflight, step_bind, step_restore, step_define, step_attach, step_detach,

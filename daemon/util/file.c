@@ -171,6 +171,8 @@ static int make_directories(int dir_fd, const char *path)
 
 	if (!copy)
 		return -ENOMEM;
+	if (!*copy)
+		return -ENOENT; /* as open() has it */
 	for (char *slash = strchr(copy + 1, '/');; slash = strchr(slash + 1, '/')) {
 		if (slash)
 			*slash = '\0';
@@ -222,7 +224,7 @@ int dir_list(int dir_fd, const char *suffix, char ***ret)
 	dir = fdopendir(fd);
 	if (!dir)
 		return -errno;
-	fd = -1; /* now the stream's */
+	(void)TAKE_FD(fd); /* now the stream's */
 	for (;;) {
 		struct dirent *entry;
 		int r;

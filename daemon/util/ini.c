@@ -6,8 +6,6 @@
 
 #include "util/text.h"
 
-#define SECTION_MAX 64
-
 typedef struct Reader {
 	const char *cursor;
 	int line;
@@ -19,14 +17,13 @@ typedef struct Reader {
 static int see_section(Reader *r, const char *line, size_t n)
 {
 	const char *end = memchr(line, ']', n);
-	char name[SECTION_MAX + 1];
+	_cleanup_free_ char *name = NULL;
 
 	if (!end || !r->handler->section)
 		return 0; /* libinih reports a bracket that is not closed */
-	if ((size_t)(end - line - 1) > SECTION_MAX)
-		return r->handler->malformed(r->line, "has too long a section name", r->userdata);
-	memcpy(name, line + 1, (size_t)(end - line - 1));
-	name[end - line - 1] = '\0';
+	name = strndup(line + 1, (size_t)(end - line - 1));
+	if (!name)
+		return -ENOMEM;
 	return r->handler->section(name, r->line, r->userdata);
 }
 
@@ -42,7 +39,7 @@ static char *read_line(char *buffer, int size, void *stream)
 	r->cursor += strspn(r->cursor, " \t");
 	n = strcspn(r->cursor, "\n");
 	if (n + 2 > (size_t)size) {
-		r->result = r->handler->malformed(r->line, "is too long", r->userdata);
+		r->result = r->handler->too_long(r->line, size - 2, r->userdata);
 		return NULL;
 	}
 	if (*r->cursor == '[') {
@@ -80,7 +77,7 @@ int ini_text_parse(const char *text, const IniHandler *handler, void *userdata)
 		return -ENOMEM;
 	/* libinih goes on after a line that it cannot read, and tells the first one at the end:
 	 * it may stand before the one that a handler refused. */
-	if (bad_line > 0 && (r.result == 0 || bad_line < r.line))
-		return handler->malformed(bad_line, "is neither a section nor KEY=VALUE", userdata);
+	if (bad_line > 0 && (r.result == 0 || (r.result > 0 && bad_line < r.line)))
+		return handler->malformed(bad_line, userdata);
 	return r.result;
 }

@@ -11,8 +11,11 @@ typedef struct IniHandler {
 	int (*section)(const char *name, int line, void *userdata);
 	int (*entry)(const char *section, const char *key, const char *value, int line,
 		     void *userdata);
-	/* A line that is neither; `why` ends the sentence "this line …". */
-	int (*malformed)(int line, const char *why, void *userdata);
+	/* A line that is neither. Also called after a result that is not 0, when such a line
+	 * stands before the one that gave it. */
+	int (*malformed)(int line, void *userdata);
+	/* A line of more than `max` characters. */
+	int (*too_long)(int line, int max, void *userdata);
 } IniHandler;
 
 /* The first result of a handler that is not 0 ends the text and is returned. -ENOMEM. */

@@ -310,7 +310,7 @@ static Virt *start(void)
 
 static void wait_for(const unsigned *counter, unsigned n)
 {
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 3000; i++) {
 		unsigned now;
 
 		pthread_mutex_lock(&script.lock);

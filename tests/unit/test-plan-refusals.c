@@ -126,7 +126,7 @@ static void a_group_must_be_known_and_whole(_unused_ void **state)
 		{ "SXM", declared_board_is_sxm, GPUPASS_ERROR_UNSUPPORTED_BOARD,
 		  "cannot be used as it is", "H100 SXM5", "forget pair0" },
 		{ "quarantined", quarantined, GPUPASS_ERROR_QUARANTINED, "quarantined",
-		  "an unbind never returned", "gpupass clear pair0" },
+		  "an unbind never returned", "gpupassd(8), QUARANTINE" },
 		{ "job at work", job_at_work, GPUPASS_ERROR_GROUP_BUSY, "a job is at work on it",
 		  NULL, "gpupass jobs" },
 		{ "libvirt away", libvirt_is_away, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
@@ -504,13 +504,19 @@ static void assigned(PlanModel *m)
 static void running(PlanModel *m)
 {
 	assigned(m);
-	m->live_xml = domain_fixture("q35-eight-ports-assigned");
+	m->live_xml = domain_fixture("q35-eight-ports-attached");
 }
 
 static void release_without_acpi(PlanModel *m)
 {
 	running(m);
 	memcpy(strstr(m->live_xml, "<acpi/>"), "<apci/>", strlen("<apci/>"));
+}
+
+static void release_of_multifunction_slots(PlanModel *m)
+{
+	assigned(m);
+	m->live_xml = domain_fixture("q35-eight-ports-assigned");
 }
 
 static void release_while_a_half_runs_elsewhere(PlanModel *m)
@@ -600,6 +606,9 @@ static void other_operations_refuse_too(_unused_ void **state)
 		  GPUPASS_ERROR_FOREIGN_OWNER, "not from gpupass", NULL, "virsh edit vm42" },
 		{ "release without ACPI", release_without_acpi, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		  "running vm42 has no ACPI", NULL, "shut it down, then: gpupass release vm42" },
+		{ "release of multifunction slots", release_of_multifunction_slots,
+		  GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "cannot be unplugged live",
+		  "0000:41:00.0 shares its slot", "shut it down, then: gpupass release vm42" },
 		{ "half runs elsewhere", release_while_a_half_runs_elsewhere,
 		  GPUPASS_ERROR_FOREIGN_OWNER, "vm9 has 0000:61:00.1, without gpupass",
 		  "is running with it", "virsh edit vm9" },
@@ -612,7 +621,7 @@ static void other_operations_refuse_too(_unused_ void **state)
 		{ "release of a dead GPU", release_of_a_dead_gpu, GPUPASS_ERROR_BIND_FAILED,
 		  "does not answer", NULL, "--keep-vfio" },
 		{ "release while quarantined", release_while_quarantined, GPUPASS_ERROR_QUARANTINED,
-		  "quarantined", NULL, "gpupass clear pair0" },
+		  "quarantined", NULL, "gpupassd(8), QUARANTINE" },
 		{ "unbind while assigned", unbind_while_assigned, GPUPASS_ERROR_GROUP_BUSY,
 		  "vm42 has it", NULL, "gpupass release vm42" },
 		{ "unbind while a guest runs", unbind_while_a_guest_runs,

@@ -91,7 +91,7 @@ static void assigned_up(PlanModel *m)
 {
 	model_record(m, "nvidia", NULL);
 	model_bind_pair0(m);
-	model_domain(m, "q35-eight-ports-assigned", "q35-eight-ports-assigned");
+	model_domain(m, "q35-eight-ports-assigned", "q35-eight-ports-attached");
 	model_holder(m, "0000:41:00.0", "/dev/vfio/33", true);
 }
 
@@ -116,7 +116,7 @@ static void record_lost(PlanModel *m)
 static void record_lost_up(PlanModel *m)
 {
 	model_bind_pair0(m);
-	model_domain(m, "q35-eight-ports-assigned", "q35-eight-ports-assigned");
+	model_domain(m, "q35-eight-ports-assigned", "q35-eight-ports-attached");
 	model_holder(m, "0000:41:00.0", "/dev/vfio/33", true);
 }
 
@@ -352,14 +352,14 @@ static void up_live_assignment(PlanModel *m)
 {
 	model_record(m, "nvidia", NULL);
 	model_bind_pair0(m);
-	model_domain(m, "q35-eight-ports", "q35-eight-ports-assigned");
+	model_domain(m, "q35-eight-ports", "q35-eight-ports-attached");
 }
 
 static void up_transient(PlanModel *m)
 {
 	model_record(m, "nvidia", NULL);
 	model_bind_pair0(m);
-	model_domain(m, NULL, "q35-eight-ports-assigned");
+	model_domain(m, NULL, "q35-eight-ports-attached");
 }
 
 static void recorded_only(PlanModel *m)

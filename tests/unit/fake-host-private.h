@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the sources of the fake host share. */
+#pragma once
+
+#include "fake-host.h"
+#include "util/text.h"
+
+extern const HostOps fake_ops;
+
+Bdf fake_parse_bdf(const char *text);
+/* SIZE_MAX when there is no such function. */
+size_t fake_find_function(const FakeHost *fake, const Bdf *bdf);
+/* Replace a string, by a copy or by the string itself. */
+void fake_set_text(char **to, const char *from);
+void fake_take_text(char **to, char *text);

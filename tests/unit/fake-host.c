@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The operations. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "core/domain-xml.h"
+#include "core/snapshot-json.h"
+#include "fake-host-private.h"
+
+DEFINE_STRING_TABLE(fake_op, FakeOp, FAKE_OPS)
+
+#define WORKER_PID 4711
+
+/* Every Host with these operations is the first member of a FakeHost. */
+static FakeHost *fake_of(Host *host)
+{
+	return (FakeHost *)host;
+}
+
+static const FakeDomain *domain_running_with(const FakeHost *fake, const Bdf *bdf)
+{
+	for (size_t i = 0; i < fake->n_domains; i++)
+		if (fake_xml_has(fake->domains[i].live_xml, bdf))
+			return &fake->domains[i];
+	return NULL;
+}
+
+/* ---- faults ---- */
+
+static const FakeFault broken_driver = { .error = -EIO };
+static const FakeFault broken_libvirt = { .problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE };
+
+static bool is_write(FakeOp op)
+{
+	return op == FAKE_MOVE || op == FAKE_DEFINE || op == FAKE_ATTACH || op == FAKE_DETACH;
+}
+
+static const FakeFault *enter(FakeHost *fake, FakeOp op)
+{
+	unsigned nth;
+
+	pthread_mutex_lock(&fake->lock);
+	nth = ++fake->calls[op];
+	if (fake->hook)
+		fake->hook(fake, op, nth);
+	if (fake->broken_from > 0 && is_write(op) && fake_write_calls(fake) >= fake->broken_from)
+		return op == FAKE_MOVE ? &broken_driver : &broken_libvirt;
+	for (size_t i = 0; i < fake->n_faults; i++) {
+		const FakeFault *fault = &fake->faults[i];
+
+		if (fault->op == op &&
+		    (fault->nth == nth || (fault->from_then_on && nth > fault->nth)))
+			return fault;
+	}
+	return NULL;
+}
+
+static int leave(FakeHost *fake, int r)
+{
+	pthread_mutex_unlock(&fake->lock);
+	return r;
+}
+
+static int fault_result(const FakeFault *fault, Problem **ret_problem)
+{
+	if (fault->error < 0)
+		return fault->error;
+	return problem_set(ret_problem, fault->problem, "it fails as it was told to");
+}
+
+/* ---- operations ---- */
+
+static int fake_scan(Host *host, PciSnapshot **ret)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = enter(fake, FAKE_SCAN);
+	_cleanup_free_ char *json = NULL, *message = NULL;
+
+	if (fault)
+		return leave(fake, fault->error);
+	json = pci_snapshot_to_json(fake->snapshot);
+	assert_non_null(json);
+	return leave(fake, pci_snapshot_from_json(json, strlen(json), ret, &message));
+}
+
+static void add_holder(Inspection *into, const Bdf *bdf, const char *command, bool vfio)
+{
+	Holder *holders = reallocarray(into->holders, into->n_holders + 1, sizeof(Holder));
+
+	assert_non_null(holders);
+	into->holders = holders;
+	holders[into->n_holders++] = (Holder){
+		.bdf = *bdf,
+		.pid = 4242,
+		.command = strdup(command),
+		.path = strdup(vfio ? "/dev/vfio/65" : "/dev/nvidia0"),
+		.vfio = vfio,
+	};
+}
+
+static void inspect_one(const FakeHost *fake, size_t i, Inspection *into)
+{
+	const PciFunction *function = &fake->snapshot->functions[i];
+	FunctionFacts *facts = &into->functions[into->n_functions++];
+
+	*facts = (FunctionFacts){ .bdf = function->bdf, .device_minor = -1 };
+	fake_set_text(&facts->driver, function->driver);
+	fake_set_text(&facts->driver_override, fake->overrides[i]);
+	if (domain_running_with(fake, &function->bdf))
+		add_holder(into, &function->bdf, "qemu-system-x86", true);
+	for (size_t k = 0; k < fake->n_holders; k++)
+		if (bdf_equal(&fake->holders[k].bdf, &function->bdf))
+			add_holder(into, &function->bdf, fake->holders[k].command, false);
+}
+
+static int fake_inspect(Host *host, const Bdf *functions, size_t n, bool capabilities,
+			Inspection **ret)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = enter(fake, FAKE_INSPECT);
+	_cleanup_(inspection_freep) Inspection *inspection = calloc(1, sizeof(Inspection));
+
+	if (fault)
+		return leave(fake, fault->error);
+	assert_non_null(inspection);
+	inspection->functions = calloc(n + 1, sizeof(FunctionFacts));
+	assert_non_null(inspection->functions);
+	inspection->vfio_pci = true;
+	for (size_t i = 0; i < n; i++) {
+		size_t index = fake_find_function(fake, &functions[i]);
+
+		if (index == SIZE_MAX || fake->gone[index])
+			return leave(fake, -ENOENT);
+		/* driver_override cannot be read while the device's lock is held. */
+		if (fake->stuck[index])
+			return leave(fake, -ETIMEDOUT);
+		inspect_one(fake, index, inspection);
+	}
+	*ret = TAKE_PTR(inspection);
+	return leave(fake, 0);
+}
+
+static const FakeMoveFault *find_move_fault(const FakeHost *fake, const DriverTarget *target)
+{
+	for (size_t i = 0; i < fake->n_move_faults; i++) {
+		const FakeMoveFault *fault = &fake->move_faults[i];
+		Bdf bdf = fake_parse_bdf(fault->bdf);
+
+		if (bdf_equal(&bdf, &target->bdf) &&
+		    (!fault->driver || str_equal(fault->driver, target->driver)))
+			return fault;
+	}
+	return NULL;
+}
+
+static void note_violation(FakeHost *fake, const Bdf *bdf, const char *what, const char *who)
+{
+	assert_int_equal(strv_appendf(&fake->violations, "%s %s%s", BDF_TEXT(bdf), what, who), 0);
+}
+
+/* Writes as driver_move() does, up to the phase that fails. */
+static void write_drivers(FakeHost *fake, size_t i, const DriverTarget *target,
+			  const FakeMoveFault *fault, MoveOutcome *outcome)
+{
+	PciFunction *function = &fake->snapshot->functions[i];
+	const FakeDomain *guest = domain_running_with(fake, &function->bdf);
+
+	if (guest && !str_equal(function->driver, target->driver))
+		note_violation(fake, &function->bdf, "was moved under running ", guest->name);
+	outcome->result.changed = true;
+	if (!fault || fault->phase > DRIVER_PHASE_OVERRIDE)
+		fake_set_text(&fake->overrides[i], target->driver_override);
+	if (!fault || fault->phase > DRIVER_PHASE_UNBIND || fault->never_returns)
+		fake_set_text(&function->driver, NULL);
+	if (!fault)
+		fake_set_text(&function->driver, target->driver);
+}
+
+static void move_one(FakeHost *fake, const DriverTarget *target, MoveOutcome *outcome)
+{
+	const FakeMoveFault *fault = find_move_fault(fake, target);
+	size_t i = fake_find_function(fake, &target->bdf);
+	PciFunction *function;
+
+	assert_true(i != SIZE_MAX);
+	function = &fake->snapshot->functions[i];
+	if (fake->stuck[i])
+		note_violation(fake, &target->bdf, "was touched again", "");
+	if (fake->gone[i]) {
+		outcome->result.error = -ENOENT;
+		outcome->result.phase = DRIVER_PHASE_READ;
+		return;
+	}
+	if (str_equal(function->driver, target->driver) &&
+	    str_equal(fake->overrides[i], target->driver_override))
+		return;
+	assert_int_equal(strv_appendf(&fake->log, "move %s to %s, override %s",
+				      BDF_TEXT(&target->bdf),
+				      target->driver ? target->driver : "none",
+				      target->driver_override ? target->driver_override : "none"),
+			 0);
+	if (!fault || fault->phase > DRIVER_PHASE_READ)
+		write_drivers(fake, i, target, fault, outcome);
+	if (!fault)
+		return;
+	outcome->result.phase = fault->phase;
+	outcome->result.error = fault->never_returns ? -ETIMEDOUT : fault->error;
+	outcome->still_running = fake->stuck[i] = fault->never_returns;
+	outcome->pid = fault->never_returns ? WORKER_PID : 0;
+}
+
+static int fake_move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
+		     MoveOutcome *ret_outcomes)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = enter(fake, FAKE_MOVE);
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		MoveOutcome outcome = { 0 };
+
+		if (!fault || fault->late)
+			move_one(fake, &targets[i], &outcome);
+		if (fault) {
+			outcome.result.error = fault->error;
+			outcome.result.phase = DRIVER_PHASE_UNBIND;
+		}
+		if (r == 0)
+			r = outcome.result.error;
+		ret_outcomes[i] = outcome;
+	}
+	return leave(fake, r);
+}
+
+static int no_such_domain(const char *name, Problem **ret_problem)
+{
+	return problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN, "there is no domain '%s'",
+			   name);
+}
+
+static int fake_get(Host *host, const char *name, VirtDomain **ret, Problem **ret_problem)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = enter(fake, FAKE_GET);
+	const FakeDomain *found = fake_domain(fake, name);
+	VirtDomain *domain;
+
+	if (fault)
+		return leave(fake, fault_result(fault, ret_problem));
+	if (!found)
+		return leave(fake, no_such_domain(name, ret_problem));
+	domain = calloc(1, sizeof(*domain));
+	assert_non_null(domain);
+	fake_set_text(&domain->uuid, found->uuid);
+	fake_set_text(&domain->name, found->name);
+	fake_set_text(&domain->config_xml, found->config_xml);
+	fake_set_text(&domain->live_xml, found->live_xml);
+	domain->active = found->live_xml;
+	domain->persistent = found->config_xml;
+	*ret = domain;
+	return leave(fake, 0);
+}
+
+static int fake_uses(Host *host, DomainUses **ret, Problem **ret_problem)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = enter(fake, FAKE_USES);
+	_cleanup_(domain_uses_freep) DomainUses *uses = calloc(1, sizeof(DomainUses));
+
+	if (fault)
+		return leave(fake, fault_result(fault, ret_problem));
+	assert_non_null(uses);
+	uses->items = calloc(fake->n_domains + 1, sizeof(DomainUse));
+	assert_non_null(uses->items);
+	for (size_t i = 0; i < fake->n_domains; i++) {
+		const FakeDomain *domain = &fake->domains[i];
+
+		assert_int_equal(domain_use_from_xml(domain->live_xml, domain->config_xml,
+						     &uses->items[i], ret_problem),
+				 0);
+		uses->n_items = i + 1;
+	}
+	*ret = TAKE_PTR(uses);
+	return leave(fake, 0);
+}
+
+static int fake_define(Host *host, const char *uuid, const char *expected, const char *xml,
+		       Problem **ret_problem)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = enter(fake, FAKE_DEFINE);
+	FakeDomain *domain = fake_domain(fake, uuid);
+
+	if (fault && !fault->late)
+		return leave(fake, fault_result(fault, ret_problem));
+	if (!domain)
+		return leave(fake, no_such_domain(uuid, ret_problem));
+	if (!domain->config_xml || !domain_xml_equivalent(domain->config_xml, expected))
+		return leave(fake, problem_set(ret_problem, GPUPASS_ERROR_STALE_PLAN,
+					       "the definition has changed"));
+	fake_take_text(&domain->config_xml,
+		       fake_xml_define(xml, fake->adds_ports && fake->calls[FAKE_DEFINE] == 1));
+	assert_int_equal(strv_appendf(&fake->log, "define %s", domain->name), 0);
+	return leave(fake, fault ? fault_result(fault, ret_problem) : 0);
+}
+
+static int attach(FakeHost *fake, const char *uuid, const char *hostdev_xml, Problem **ret_problem)
+{
+	FakeDomain *domain = fake_domain(fake, uuid);
+	Bdf bdf = fake_xml_function(hostdev_xml);
+	size_t i = fake_find_function(fake, &bdf);
+
+	if (!domain)
+		return no_such_domain(uuid, ret_problem);
+	assert_true(i != SIZE_MAX);
+	if (fake->stuck[i])
+		note_violation(fake, &bdf, "was touched again", "");
+	if (fake_xml_has(domain->live_xml, &bdf))
+		return 0;
+	if (!domain->live_xml || !str_equal(fake->snapshot->functions[i].driver, "vfio-pci"))
+		return problem_set(ret_problem, GPUPASS_ERROR_ATTACH_FAILED, "libvirt refuses %s",
+				   BDF_TEXT(&bdf));
+	fake_take_text(&domain->live_xml, fake_xml_attach(domain->live_xml, hostdev_xml));
+	assert_int_equal(strv_appendf(&fake->log, "attach %s", BDF_TEXT(&bdf)), 0);
+	return 0;
+}
+
+static int fake_attach(Host *host, const char *uuid, const char *hostdev_xml, Problem **ret_problem)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = enter(fake, FAKE_ATTACH);
+	int r = fault && !fault->late ? 0 : attach(fake, uuid, hostdev_xml, ret_problem);
+
+	return leave(fake, fault && r == 0 ? fault_result(fault, ret_problem) : r);
+}
+
+static int fake_detach(Host *host, const char *uuid, const Bdf *function, uint64_t timeout_usec,
+		       Problem **ret_problem)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = enter(fake, FAKE_DETACH);
+	FakeDomain *domain = fake_domain(fake, uuid);
+
+	if (fault && !fault->late)
+		return leave(fake, fault_result(fault, ret_problem));
+	if (!domain)
+		return leave(fake, no_such_domain(uuid, ret_problem));
+	if (fake_xml_has(domain->live_xml, function)) {
+		fake_take_text(&domain->live_xml, fake_xml_detach(domain->live_xml, function));
+		assert_int_equal(strv_appendf(&fake->log, "detach %s", BDF_TEXT(function)), 0);
+	}
+	return leave(fake, fault ? fault_result(fault, ret_problem) : 0);
+}
+
+const HostOps fake_ops = {
+	.scan = fake_scan,
+	.inspect = fake_inspect,
+	.move = fake_move,
+	.domain_get = fake_get,
+	.domain_uses = fake_uses,
+	.domain_define = fake_define,
+	.domain_attach = fake_attach,
+	.domain_detach = fake_detach,
+};

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job-rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/text-diff.h"
+#include "job/executor.h"
+#include "util/file.h"
+#include "util/text.h"
+
+#define NOBODY 65534
+#define TIMEOUT_USEC (30 * 1000000ULL)
+
+static const char groups[] = "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n"
+			     "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n";
+
+Rig *rig_new(void)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	Rig *rig = calloc(1, sizeof(*rig));
+	Declarations *declarations = calloc(1, sizeof(*declarations));
+
+	assert_non_null(rig);
+	assert_non_null(declarations);
+	assert_int_equal(declarations_parse(declarations, "groups.d/test.conf", groups, &problem),
+			 0);
+	assert_int_equal(rules_new(&POLICY_DEFAULT, declarations, &rig->rules), 0);
+	fake_init(&rig->fake, "four-a6000");
+	strcpy(rig->directory, "/tmp/gpupass-test-XXXXXX");
+	assert_non_null(mkdtemp(rig->directory));
+	assert_int_equal(assignment_store_open(rig->directory, &rig->store), 0);
+	assert_int_equal(claims_new(&rig->claims), 0);
+	rig->place = (JobPlace){
+		.host = &rig->fake.host,
+		.store = &rig->store,
+		.claims = rig->claims,
+		.rules = rig->rules,
+	};
+	return rig;
+}
+
+static void remove_directory(Rig *rig)
+{
+	_cleanup_closedir_ DIR *dir = opendir(rig->directory);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		unlinkat(rig->store.dir_fd, entry->d_name, 0);
+	rmdir(rig->directory);
+}
+
+void rig_free(Rig *rig)
+{
+	remove_directory(rig);
+	assignment_store_close(&rig->store);
+	claims_free(rig->claims);
+	rules_unref(rig->rules);
+	fake_done(&rig->fake);
+	free(rig);
+}
+
+int rig_setup(void **state)
+{
+	*state = rig_new();
+	return 0;
+}
+
+int rig_teardown(void **state)
+{
+	rig_free(*state);
+	return 0;
+}
+
+/* ---- runs ---- */
+
+void outcome_clear(Outcome *outcome)
+{
+	free(outcome->message);
+	free(outcome->remedy);
+	strv_free(outcome->steps);
+	*outcome = (Outcome){ 0 };
+}
+
+static void take_problem(Outcome *outcome, int r, const Problem *problem, const char *prefix)
+{
+	outcome->error = r == PROBLEM ? problem->error : GPUPASS_ERROR_MAX_;
+	outcome->message = r == PROBLEM ? problem_message(problem, prefix) : strdup(strerror(-r));
+	if (r == PROBLEM && problem->remedy)
+		outcome->remedy = strdup(problem->remedy);
+}
+
+Outcome rig_prepare(Rig *rig, const JobRequest *request, Prepared **ret, char **ret_prefix)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	Outcome outcome = { .state = JOB_RUNNING };
+	int r;
+
+	r = prepare(&rig->place, request, ++rig->last_job, ret, &problem, ret_prefix);
+	if (r == 0) {
+		outcome.changed = (*ret)->plan->changed;
+		return outcome;
+	}
+	outcome.state = JOB_FAILED;
+	take_problem(&outcome, r, problem, *ret_prefix);
+	claims_release(rig->claims, rig->last_job);
+	return outcome;
+}
+
+typedef struct Listening {
+	const Plan *plan;
+	Outcome *outcome;
+} Listening;
+
+static void on_step(size_t step, StepState step_state, const char *detail, uint64_t duration_usec,
+		    void *userdata)
+{
+	Listening *listening = userdata;
+	_cleanup_free_ char *expected = NULL;
+
+	/* Also while it is undone, it is that step's detail. */
+	expected = plan_step_detail(listening->plan, listening->plan->steps[step]);
+	assert_string_equal(str_or_empty(detail), str_or_empty(expected));
+	if (step_state == STEP_RUNNING)
+		return;
+	assert_int_equal(strv_appendf(&listening->outcome->steps, "%s: %s",
+				      step_kind_to_string(listening->plan->steps[step]),
+				      step_state_to_string(step_state)),
+			 0);
+}
+
+static void on_rolling_back(void *userdata)
+{
+	Listening *listening = userdata;
+
+	listening->outcome->rolled_back = true;
+}
+
+Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix)
+{
+	_cleanup_(executor_result_clear) ExecutorResult result = { 0 };
+	Outcome outcome = { .changed = prepared->plan->changed };
+	Listening listening = { .plan = prepared->plan, .outcome = &outcome };
+	const ExecutorListener listener = {
+		.step = on_step,
+		.rolling_back = on_rolling_back,
+		.userdata = &listening,
+	};
+
+	assert_int_equal(execute(&rig->place, prepared, TIMEOUT_USEC, &listener, &result), 0);
+	outcome.state = result.state;
+	if (result.state != JOB_DONE)
+		take_problem(&outcome, PROBLEM, result.problem, prefix);
+	if (result.state == JOB_INCOMPLETE)
+		claims_quarantine(rig->claims, rig->last_job, result.quarantine);
+	claims_release(rig->claims, rig->last_job);
+	return outcome;
+}
+
+Outcome rig_run(Rig *rig, const JobRequest *request)
+{
+	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	_cleanup_free_ char *prefix = NULL;
+	Outcome outcome = rig_prepare(rig, request, &prepared, &prefix);
+
+	return outcome.state == JOB_RUNNING ? rig_execute(rig, prepared, prefix) : outcome;
+}
+
+void rig_must(Rig *rig, const JobRequest *request)
+{
+	Outcome outcome = rig_run(rig, request);
+
+	if (outcome.state != JOB_DONE)
+		fail_msg("%s: %s", operation_to_string(request->operation), outcome.message);
+	outcome_clear(&outcome);
+}
+
+void rig_expect_failure(Outcome *outcome, GpupassError error, const char *words)
+{
+	if (outcome->state != JOB_FAILED || outcome->error != error ||
+	    !strstr(outcome->message, words))
+		fail_msg("state %s: %s", job_state_to_string(outcome->state),
+			 str_or_empty(outcome->message));
+	outcome_clear(outcome);
+}
+
+void rig_store_read_only(Rig *rig, bool read_only)
+{
+	rig->read_only = read_only;
+	/* root may write in spite of the mode. */
+	if (!read_only && getuid() == 0)
+		assert_int_equal(seteuid(0), 0);
+	assert_int_equal(fchmod(rig->store.dir_fd, read_only ? 0555 : 0755), 0);
+	if (read_only && getuid() == 0)
+		assert_int_equal(seteuid(NOBODY), 0);
+}
+
+/* ---- the world ---- */
+
+char *rig_world(const Rig *rig)
+{
+	return fake_world(&rig->fake, rig->store.dir_fd);
+}
+
+void rig_check_world(const Rig *rig, const char *before, const char *what)
+{
+	_cleanup_free_ char *now = rig_world(rig), *diff = text_diff(before, now);
+
+	if (!str_equal(before, now))
+		fail_msg("%s: the world is not as before:\n%s", what, diff);
+	if (rig->fake.violations)
+		fail_msg("%s: %s", what, rig->fake.violations[0]);
+}
+
+void rig_check_guests(const Rig *rig, const char *what)
+{
+	const PciSnapshot *snapshot = rig->fake.snapshot;
+
+	if (rig->fake.violations)
+		fail_msg("%s: %s", what, rig->fake.violations[0]);
+	for (size_t i = 0; i < snapshot->n_functions; i++)
+		for (size_t k = 0; k < rig->fake.n_domains; k++)
+			if (fake_xml_has(rig->fake.domains[k].live_xml,
+					 &snapshot->functions[i].bdf) &&
+			    !str_equal(snapshot->functions[i].driver, "vfio-pci"))
+				fail_msg("%s: a guest has %s, which is on %s", what,
+					 BDF_TEXT(&snapshot->functions[i].bdf),
+					 str_or_empty(snapshot->functions[i].driver));
+}
+
+bool rig_is_on(const Rig *rig, const char *bdf, const char *driver, const char *override)
+{
+	_cleanup_free_ char *world = rig_world(rig);
+	_cleanup_free_ char *line =
+		strf("function %s driver %s override %s\n", bdf, driver, override);
+
+	return strstr(world, line);
+}
+
+/* ---- requests ---- */
+
+JobRequest assign_request(const char *domain, const char *group)
+{
+	return (JobRequest){
+		.operation = OPERATION_ASSIGN,
+		.domain = (char *)domain,
+		.group = (char *)group,
+	};
+}
+
+JobRequest release_request(const char *target)
+{
+	return (JobRequest){ .operation = OPERATION_RELEASE, .target = (char *)target };
+}
+
+JobRequest bind_request(const char *group)
+{
+	return (JobRequest){ .operation = OPERATION_BIND, .group = (char *)group };
+}
+
+JobRequest unbind_request(const char *group)
+{
+	return (JobRequest){ .operation = OPERATION_UNBIND, .group = (char *)group };
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A place for jobs to work in: a fake host with four bridged GPUs (pair0 at 41:00 and 61:00, pair1
+ * at a1:00 and c1:00, both declared), an assignment store in a directory of its own, and claims.
+ */
+#pragma once
+
+#include "fake-host.h"
+#include "job/job.h"
+
+typedef struct Rig {
+	FakeHost fake; /* first, so that its hook finds the rig */
+	char directory[64];
+	AssignmentStore store;
+	bool read_only; /* the store */
+	Claims *claims;
+	Rules *rules;
+	JobPlace place;
+	uint32_t last_job;
+} Rig;
+
+/* What became of a run. */
+typedef struct Outcome {
+	JobState state;
+	GpupassError error; /* unless done */
+	char *message;	    /* whole; NULL when done */
+	char *remedy;
+	bool changed;
+	bool rolled_back;
+	char **steps; /* "bind vfio-pci: done", in the order they were told */
+} Outcome;
+
+/* For cmocka: *state is the rig. Ends the test when the machine was mistreated. */
+int rig_setup(void **state);
+int rig_teardown(void **state);
+Rig *rig_new(void);
+void rig_free(Rig *rig);
+
+/* Prepares, executes and claims as job.c does, on this thread. */
+Outcome rig_run(Rig *rig, const JobRequest *request);
+/* The two halves, for what happens between them. */
+Outcome rig_prepare(Rig *rig, const JobRequest *request, Prepared **ret, char **ret_prefix);
+Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix);
+/* Runs what must succeed. */
+void rig_must(Rig *rig, const JobRequest *request);
+/* It failed with everything in place, for this reason; clears it. */
+void rig_expect_failure(Outcome *outcome, GpupassError error, const char *words);
+void outcome_clear(Outcome *outcome);
+
+/* Nothing can be written to or removed from the store; it can be read. */
+void rig_store_read_only(Rig *rig, bool read_only);
+
+char *rig_world(const Rig *rig);
+/* Fails with a diff when the world is not `before`. */
+void rig_check_world(const Rig *rig, const char *before, const char *what);
+
+/* Fails when a guest has a function that is not on vfio-pci, or the machine was mistreated. */
+void rig_check_guests(const Rig *rig, const char *what);
+/* One line of the world: where the function is now. */
+bool rig_is_on(const Rig *rig, const char *bdf, const char *driver, const char *override);
+
+/* Requests; strings borrowed. */
+JobRequest assign_request(const char *domain, const char *group);
+JobRequest release_request(const char *target);
+JobRequest bind_request(const char *group);
+JobRequest unbind_request(const char *group);
+
+#define PAIR0_FUNCTIONS "0000:41:00.0", "0000:41:00.1", "0000:61:00.0", "0000:61:00.1"

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Views and sets of them: a server and a client at the two ends of one socket, no bus between. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "bus/collection.h"
+#include "util/text.h"
+
+#define PREFIX "/org/test/things"
+#define INTERFACE "org.test.Thing"
+#define PROPERTIES "org.freedesktop.DBus.Properties"
+#define OBJECT_MANAGER "org.freedesktop.DBus.ObjectManager"
+
+/* One member of every kind. */
+#define THING(X)                                                                                   \
+	X("Name", char *, name, STRING, CONST)                                                     \
+	X("Tags", char **, tags, STRINGS, CHANGES)                                                 \
+	X("Peer", char *, peer, PATH, CHANGES)                                                     \
+	X("Peers", char **, peers, PATHS, CHANGES)                                                 \
+	X("On", int, on, BOOL, CHANGES)                                                            \
+	X("Id", uint16_t, id, UINT16, CHANGES)                                                     \
+	X("Count", uint32_t, count, UINT32, CHANGES)                                               \
+	X("Node", int32_t, node, INT32, CHANGES)                                                   \
+	X("Size", uint64_t, size, UINT64, CHANGES)                                                 \
+	X("Nodes", Int32s, nodes, INT32S, CHANGES)                                                 \
+	X("Sizes", Uint64s, sizes, UINT64S, CHANGES)                                               \
+	X("Functions", FunctionViews, functions, FUNCTIONS, CHANGES)                               \
+	X("Steps", StepViews, steps, STEPS, CHANGES)
+
+typedef struct Thing {
+	THING(VIEW_MEMBER)
+} Thing;
+
+static const Field fields[] = {
+#define VIEW_FIELD_(Name, type, member, KIND, MODE) VIEW_FIELD(Thing, Name, member, KIND, MODE),
+	THING(VIEW_FIELD_)
+};
+
+static const sd_bus_vtable vtable[] = {
+	SD_BUS_VTABLE_START(0),
+#define VIEW_PROPERTY_(Name, type, member, KIND, MODE)                                             \
+	VIEW_PROPERTY(Thing, Name, member, KIND, MODE),
+	THING(VIEW_PROPERTY_) SD_BUS_VTABLE_END,
+};
+
+/* ---- comparing ---- */
+
+static void fill_lists(Thing *thing)
+{
+	thing->nodes.items = calloc(2, sizeof(int32_t));
+	thing->nodes.n = 2;
+	thing->nodes.items[1] = 1;
+	thing->sizes.items = calloc(1, sizeof(uint64_t));
+	thing->sizes.n = 1;
+	thing->functions.items = calloc(1, sizeof(FunctionView));
+	thing->functions.n = 1;
+	thing->functions.items[0] =
+		(FunctionView){ strdup("0000:41:00.0"), strdup("nvidia"), 65, 0x030000 };
+	thing->steps.items = calloc(1, sizeof(StepView));
+	thing->steps.n = 1;
+	thing->steps.items[0] = (StepView){ strdup("bind"), strdup("done"), strdup("4"), 7 };
+}
+
+static void fill(Thing *thing, const char *name)
+{
+	*thing = (Thing){
+		.name = strdup(name),
+		.peer = strdup("/a"),
+		.id = 1,
+		.count = 2,
+		.node = -1,
+		.size = 4,
+	};
+	assert_int_equal(strv_append(&thing->tags, "t"), 0);
+	assert_int_equal(strv_append(&thing->peers, "/p"), 0);
+	fill_lists(thing);
+}
+
+static void change_name(Thing *t)
+{
+	*t->name = 'X';
+}
+
+static void change_tag(Thing *t)
+{
+	*t->tags[0] = 'X';
+}
+
+static void add_tag(Thing *t)
+{
+	assert_int_equal(strv_append(&t->tags, "u"), 0);
+}
+
+static void drop_tags(Thing *t)
+{
+	t->tags = strv_free(t->tags);
+}
+
+static void change_peer(Thing *t)
+{
+	t->peer[1] = 'b';
+}
+
+static void change_peers(Thing *t)
+{
+	t->peers[0][1] = 'q';
+}
+
+static void turn_on(Thing *t)
+{
+	t->on = 1;
+}
+
+static void change_id(Thing *t)
+{
+	t->id = 0x101;
+}
+
+static void change_count(Thing *t)
+{
+	t->count = 3;
+}
+
+static void change_node(Thing *t)
+{
+	t->node = 0;
+}
+
+static void change_size(Thing *t)
+{
+	t->size |= 1ULL << 40;
+}
+
+static void change_nodes(Thing *t)
+{
+	t->nodes.items[1] = 2;
+}
+
+static void shorten_nodes(Thing *t)
+{
+	t->nodes.n = 1;
+}
+
+static void change_sizes(Thing *t)
+{
+	t->sizes.items[0] = 1ULL << 40;
+}
+
+static void change_function(Thing *t)
+{
+	*t->functions.items[0].driver = 'X';
+}
+
+static void change_class(Thing *t)
+{
+	t->functions.items[0].class_code++;
+}
+
+static void change_detail(Thing *t)
+{
+	*t->steps.items[0].detail = '3';
+}
+
+static void change_duration(Thing *t)
+{
+	t->steps.items[0].duration_usec++;
+}
+
+static const struct {
+	const char *property;
+	void (*change)(Thing *t);
+} changes[] = {
+	{ "Name", change_name },
+	{ "Tags", change_tag },
+	{ "Tags", add_tag },
+	{ "Tags", drop_tags },
+	{ "Peer", change_peer },
+	{ "Peers", change_peers },
+	{ "On", turn_on },
+	{ "Id", change_id },
+	{ "Count", change_count },
+	{ "Node", change_node },
+	{ "Size", change_size },
+	{ "Nodes", change_nodes },
+	{ "Nodes", shorten_nodes },
+	{ "Sizes", change_sizes },
+	{ "Functions", change_function },
+	{ "Functions", change_class },
+	{ "Steps", change_detail },
+	{ "Steps", change_duration },
+};
+
+static void a_field_differs_when_its_value_does_and_no_other_field(_unused_ void **state)
+{
+	for (size_t i = 0; i < ELEMENTS(changes); i++) {
+		Thing a, b;
+
+		fill(&a, "a");
+		fill(&b, "a");
+		for (size_t k = 0; k < ELEMENTS(fields); k++)
+			assert_true(field_equal(&fields[k], &a, &b));
+		changes[i].change(&b);
+		for (size_t k = 0; k < ELEMENTS(fields); k++)
+			if (field_equal(&fields[k], &a, &b) ==
+			    str_equal(fields[k].name, changes[i].property))
+				fail_msg("row %zu, property %s", i, fields[k].name);
+		fields_clear(fields, ELEMENTS(fields), &a);
+		fields_clear(fields, ELEMENTS(fields), &b);
+	}
+}
+
+static void empty_views_are_equal_and_can_be_cleared(_unused_ void **state)
+{
+	Thing a = { 0 }, b = { 0 };
+
+	for (size_t k = 0; k < ELEMENTS(fields); k++)
+		assert_true(field_equal(&fields[k], &a, &b));
+	fields_clear(fields, ELEMENTS(fields), &a);
+}
+
+/* ---- showing ---- */
+
+typedef struct Pair {
+	sd_bus *server, *client;
+	Collection things;
+	char **signals; /* "PropertiesChanged /org/test/things/a On" */
+} Pair;
+
+/* Both ends act until neither has anything to do. */
+static void pump(Pair *pair)
+{
+	int busy;
+
+	do {
+		busy = 0;
+		for (int i = 0; i < 2; i++) {
+			int r = sd_bus_process(i ? pair->server : pair->client, NULL);
+
+			assert_true(r >= 0);
+			busy |= r;
+		}
+	} while (busy);
+}
+
+static int append_changed(sd_bus_message *m, char **line)
+{
+	const char *name, *interface;
+	int r;
+
+	assert_true(sd_bus_message_read(m, "s", &interface) > 0);
+	assert_string_equal(interface, INTERFACE);
+	r = sd_bus_message_enter_container(m, 'a', "{sv}");
+	while (r >= 0 && (r = sd_bus_message_enter_container(m, 'e', "sv")) > 0) {
+		char *longer;
+
+		assert_true(sd_bus_message_read(m, "s", &name) > 0);
+		longer = strf("%s %s", *line, name);
+		free(*line);
+		*line = longer;
+		assert_true(sd_bus_message_skip(m, "v") >= 0);
+		r = sd_bus_message_exit_container(m);
+	}
+	return r;
+}
+
+static int on_signal(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	Pair *pair = userdata;
+	const char *path = sd_bus_message_get_path(m);
+	_cleanup_free_ char *line = NULL;
+
+	if (sd_bus_message_is_signal(m, OBJECT_MANAGER, NULL))
+		assert_true(sd_bus_message_read(m, "o", &path) > 0);
+	line = strf("%s %s", sd_bus_message_get_member(m), path);
+	if (sd_bus_message_is_signal(m, PROPERTIES, "PropertiesChanged"))
+		assert_true(append_changed(m, &line) >= 0);
+	assert_int_equal(strv_append(&pair->signals, line), 0);
+	return 0;
+}
+
+static sd_bus *bus_new(int fd, bool server)
+{
+	sd_bus *bus = NULL;
+	sd_id128_t id = { .bytes = { 1 } };
+
+	assert_true(sd_bus_new(&bus) >= 0);
+	assert_true(sd_bus_set_fd(bus, fd, fd) >= 0);
+	if (server)
+		assert_true(sd_bus_set_server(bus, true, id) >= 0);
+	assert_true(sd_bus_set_anonymous(bus, true) >= 0);
+	assert_true(sd_bus_start(bus) >= 0);
+	return bus;
+}
+
+static int setup(void **state)
+{
+	Pair *pair = calloc(1, sizeof(*pair));
+	int ends[2];
+
+	assert_non_null(pair);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends),
+			 0);
+	pair->server = bus_new(ends[0], true);
+	pair->client = bus_new(ends[1], false);
+	pair->things = (Collection){
+		.bus = pair->server,
+		.prefix = PREFIX,
+		.interface = INTERFACE,
+		.fields = fields,
+		.n_fields = ELEMENTS(fields),
+		.view_size = sizeof(Thing),
+	};
+	assert_true(sd_bus_add_object_manager(pair->server, NULL, "/org/test") >= 0);
+	assert_true(collection_register(&pair->things, vtable) >= 0);
+	assert_true(sd_bus_add_match(pair->client, NULL, "type='signal'", on_signal, pair) >= 0);
+	pump(pair);
+	*state = pair;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	Pair *pair = *state;
+
+	collection_free_set(&pair->things, &pair->things.shown);
+	sd_bus_flush_close_unref(pair->client);
+	sd_bus_flush_close_unref(pair->server);
+	strv_free(pair->signals);
+	free(pair);
+	return 0;
+}
+
+static Thing *append(Pair *pair, ShownObjects *set, const char *name)
+{
+	Thing *thing = collection_append(&pair->things, set, strf(PREFIX "/%s", name));
+
+	assert_non_null(thing);
+	fill(thing, name);
+	return thing;
+}
+
+static void expect_signals(Pair *pair, const char *expected)
+{
+	_cleanup_free_ char *is = NULL;
+
+	pump(pair);
+	is = strv_join(pair->signals, "; ");
+	assert_string_equal(is, expected);
+	pair->signals = strv_free(pair->signals);
+}
+
+static void what_comes_and_goes_is_told(void **state)
+{
+	Pair *pair = *state;
+	ShownObjects set = { 0 };
+
+	append(pair, &set, "a");
+	append(pair, &set, "b");
+	collection_replace(&pair->things, &set);
+	assert_int_equal(set.n, 0);
+	expect_signals(pair, "InterfacesAdded " PREFIX "/a; InterfacesAdded " PREFIX "/b");
+	append(pair, &set, "b");
+	append(pair, &set, "c");
+	collection_replace(&pair->things, &set);
+	expect_signals(pair, "InterfacesRemoved " PREFIX "/a; InterfacesAdded " PREFIX "/c");
+	assert_null(collection_find(&pair->things, PREFIX "/a"));
+	assert_non_null(collection_find(&pair->things, PREFIX "/b"));
+	collection_replace(&pair->things, &set);
+	expect_signals(pair, "InterfacesRemoved " PREFIX "/b; InterfacesRemoved " PREFIX "/c");
+}
+
+static void of_what_stays_exactly_the_changes_are_told(void **state)
+{
+	Pair *pair = *state;
+
+	for (size_t i = 0; i < ELEMENTS(changes); i++) {
+		_cleanup_free_ char *expected =
+			strf("PropertiesChanged " PREFIX "/a %s", changes[i].property);
+		ShownObjects set = { 0 };
+
+		append(pair, &set, "a");
+		append(pair, &set, "b");
+		collection_replace(&pair->things, &set);
+		pump(pair);
+		pair->signals = strv_free(pair->signals);
+		changes[i].change(append(pair, &set, "a"));
+		append(pair, &set, "b");
+		collection_replace(&pair->things, &set);
+		/* A constant property does not change in the life of its object. */
+		expect_signals(pair, str_equal(changes[i].property, "Name") ? "" : expected);
+	}
+}
+
+static void all_changes_of_an_object_come_in_one_signal(void **state)
+{
+	Pair *pair = *state;
+	ShownObjects set = { 0 };
+	Thing *thing;
+
+	append(pair, &set, "a");
+	collection_replace(&pair->things, &set);
+	pump(pair);
+	pair->signals = strv_free(pair->signals);
+	thing = append(pair, &set, "a");
+	turn_on(thing);
+	change_name(thing); /* constant: not told */
+	change_count(thing);
+	change_duration(thing);
+	collection_replace(&pair->things, &set);
+	expect_signals(pair, "PropertiesChanged " PREFIX "/a On Count Steps");
+}
+
+typedef struct Reply {
+	bool given;
+	sd_bus_message *message;
+} Reply;
+
+static int on_reply(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	Reply *reply = userdata;
+
+	reply->given = true;
+	reply->message = sd_bus_message_ref(m);
+	return 0;
+}
+
+static void every_property_can_be_read(void **state)
+{
+	static const struct {
+		const char *name, *signature;
+	} rows[] = {
+		{ "Name", "s" },	{ "Tags", "as" },  { "Peer", "o" },
+		{ "Peers", "ao" },	{ "On", "b" },	   { "Id", "q" },
+		{ "Count", "u" },	{ "Node", "i" },   { "Size", "t" },
+		{ "Nodes", "ai" },	{ "Sizes", "at" }, { "Functions", "a(ssiu)" },
+		{ "Steps", "a(ssst)" },
+	};
+	Pair *pair = *state;
+	ShownObjects set = { 0 };
+
+	append(pair, &set, "a");
+	collection_replace(&pair->things, &set);
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Reply reply = { 0 };
+
+		assert_true(sd_bus_call_method_async(pair->client, NULL, NULL, PREFIX "/a",
+						     PROPERTIES, "Get", on_reply, &reply, "ss",
+						     INTERFACE, rows[i].name) >= 0);
+		pump(pair);
+		assert_true(reply.given);
+		if (sd_bus_message_is_method_error(reply.message, NULL) ||
+		    sd_bus_message_enter_container(reply.message, 'v', rows[i].signature) <= 0)
+			fail_msg("%s cannot be read", rows[i].name);
+		sd_bus_message_unref(reply.message);
+	}
+}
+
+static void objects_without_a_path_are_not_appended(void **state)
+{
+	Pair *pair = *state;
+	ShownObjects set = { 0 };
+
+	assert_null(collection_append(&pair->things, &set, NULL));
+	assert_int_equal(set.n, 0);
+}
+
+int main(void)
+{
+#define ON_A_BUS(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_field_differs_when_its_value_does_and_no_other_field),
+		cmocka_unit_test(empty_views_are_equal_and_can_be_cleared),
+		ON_A_BUS(what_comes_and_goes_is_told),
+		ON_A_BUS(of_what_stays_exactly_the_changes_are_told),
+		ON_A_BUS(all_changes_of_an_object_come_in_one_signal),
+		ON_A_BUS(every_property_can_be_read),
+		ON_A_BUS(objects_without_a_path_are_not_appended),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

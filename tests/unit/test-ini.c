@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "util/ini.h"
+#include "util/text.h"
+
+#define TEN "0123456789"
+#define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+
+/* What was called, and what a key called "stop" returns. */
+typedef struct Seen {
+	char **calls;
+	int stop;
+} Seen;
+
+static int on_section(const char *name, int line, void *userdata)
+{
+	Seen *seen = userdata;
+
+	assert_int_equal(strv_appendf(&seen->calls, "%d:[%s]", line, name), 0);
+	return str_equal(name, "stop") ? seen->stop : 0;
+}
+
+static int on_entry(const char *section, const char *key, const char *value, int line,
+		    void *userdata)
+{
+	Seen *seen = userdata;
+
+	assert_int_equal(strv_appendf(&seen->calls, "%d:%s.%s=%s", line, section, key, value), 0);
+	return str_equal(key, "stop") ? seen->stop : 0;
+}
+
+static int on_malformed(int line, void *userdata)
+{
+	Seen *seen = userdata;
+
+	assert_int_equal(strv_appendf(&seen->calls, "%d:malformed", line), 0);
+	return 2;
+}
+
+static int on_too_long(int line, int max, void *userdata)
+{
+	Seen *seen = userdata;
+
+	assert_int_equal(strv_appendf(&seen->calls, "%d:longer than %d", line, max), 0);
+	return 3;
+}
+
+static const IniHandler handler = { on_section, on_entry, on_malformed, on_too_long };
+
+static void check(const char *text, const IniHandler *with, int stop, int result, const char *calls)
+{
+	Seen seen = { .stop = stop };
+	int r = ini_text_parse(text, with, &seen);
+	_cleanup_free_ char *joined = strv_join(seen.calls, " ");
+
+	if (r != result || !str_equal(joined, calls))
+		fail_msg("'%.40s': %d, %s", text, r, joined);
+	strv_free(seen.calls);
+}
+
+static void every_line_is_seen_with_its_number(_unused_ void **state)
+{
+	check("", &handler, 0, 0, "");
+	check("\n\n# a\n; b\n", &handler, 0, 0, "");
+	check("[A]\nk=v\n", &handler, 0, 0, "1:[A] 2:A.k=v");
+	check("[A]\nk=v", &handler, 0, 0, "1:[A] 2:A.k=v");
+	check("k=v\n", &handler, 0, 0, "1:.k=v");
+	check("[A]\r\nk = v w \r\n\r\n[B]\r\nk:v\r\n", &handler, 0, 0,
+	      "1:[A] 2:A.k=v w 4:[B] 5:B.k=v");
+	/* without a key, twice, with a comment behind */
+	check("[A]\n[B] # x\n[A]\nk=v ; x\n", &handler, 0, 0, "1:[A] 2:[B] 3:[A] 4:A.k=v");
+	check("[A]\nk=\n", &handler, 0, 0, "1:[A] 2:A.k=");
+}
+
+static void an_indented_line_is_a_line_of_its_own(_unused_ void **state)
+{
+	check("[A]\nk=v\n  l=w\n\tm=x\n", &handler, 0, 0, "1:[A] 2:A.k=v 3:A.l=w 4:A.m=x");
+	check("[A]\nk=v\n  more\n", &handler, 0, 2, "1:[A] 2:A.k=v 3:malformed");
+}
+
+static void a_byte_order_mark_is_no_part_of_the_text(_unused_ void **state)
+{
+	check("\xef\xbb\xbf[A]\nk=v\n", &handler, 0, 0, "1:[A] 2:A.k=v");
+	check("\xef\xbb\xbf", &handler, 0, 0, "");
+}
+
+static void a_line_is_refused_when_too_long_and_not_cut_in_two(_unused_ void **state)
+{
+	static const struct {
+		int length; /* of the value of "k" */
+		bool newline;
+		int result;
+	} rows[] = {
+		{ 100, true, 0 }, { 196, true, 0 },  { 196, false, 0 },
+		{ 197, true, 3 }, { 197, false, 3 }, { 500, true, 3 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *text =
+			strf("[A]\nk=%.*s%sl=w\n", rows[i].length,
+			     HUNDRED HUNDRED HUNDRED HUNDRED HUNDRED, rows[i].newline ? "\n" : "");
+		Seen seen = { 0 };
+		int r;
+
+		if (!rows[i].newline)
+			text[strlen(text) - strlen("l=w\n")] = '\0';
+		r = ini_text_parse(text, &handler, &seen);
+		if (r != rows[i].result ||
+		    (r == 3 && !strv_contains(seen.calls, "2:longer than 198")))
+			fail_msg("row %zu: %d", i, r);
+		strv_free(seen.calls);
+	}
+	/* also a comment, and a section's name */
+	check("#" HUNDRED HUNDRED "\n", &handler, 0, 3, "1:longer than 198");
+	check("[" HUNDRED HUNDRED "]\n", &handler, 0, 3, "1:longer than 198");
+	check("[" HUNDRED "]\n", &handler, 0, 0, "1:[" HUNDRED "]");
+}
+
+static void what_is_neither_section_nor_entry_is_malformed(_unused_ void **state)
+{
+	check("nonsense\n", &handler, 0, 2, "1:malformed");
+	check("[A\nk=v\n", &handler, 0, 2, "2:.k=v 1:malformed");
+	check("[A]\nx\nk=v\ny\n", &handler, 0, 2, "1:[A] 3:A.k=v 2:malformed");
+}
+
+static void the_first_refusal_ends_the_text(_unused_ void **state)
+{
+	check("[A]\nstop=1\nk=v\n", &handler, 7, 7, "1:[A] 2:A.stop=1");
+	check("[A]\n[stop]\nk=v\n", &handler, 7, 7, "1:[A] 2:[stop]");
+	check("[A]\nstop=1\nk=v\n", &handler, -ENOMEM, -ENOMEM, "1:[A] 2:A.stop=1");
+	/* of two mistakes the one further up */
+	check("[A]\nx\nstop=1\n", &handler, 7, 2, "1:[A] 3:A.stop=1 2:malformed");
+	check("[A]\nstop=1\nx\n", &handler, 7, 7, "1:[A] 2:A.stop=1");
+	/* but that memory is out is not the text's */
+	check("[A]\nx\nstop=1\n", &handler, -ENOMEM, -ENOMEM, "1:[A] 3:A.stop=1");
+}
+
+static void sections_may_go_unheard(_unused_ void **state)
+{
+	static const IniHandler deaf = { NULL, on_entry, on_malformed, on_too_long };
+
+	check("[A]\nk=v\n[B]\nk=v\n", &deaf, 0, 0, "2:A.k=v 4:B.k=v");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_line_is_seen_with_its_number),
+		cmocka_unit_test(an_indented_line_is_a_line_of_its_own),
+		cmocka_unit_test(a_byte_order_mark_is_no_part_of_the_text),
+		cmocka_unit_test(a_line_is_refused_when_too_long_and_not_cut_in_two),
+		cmocka_unit_test(what_is_neither_section_nor_entry_is_malformed),
+		cmocka_unit_test(the_first_refusal_ends_the_text),
+		cmocka_unit_test(sections_may_go_unheard),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

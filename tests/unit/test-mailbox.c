@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+
+#include "util/mailbox.h"
+
+#define PATIENCE_MSEC 30000
+
+static int setup(void **state)
+{
+	return mailbox_new((Mailbox **)state);
+}
+
+static int teardown(void **state)
+{
+	mailbox_free(*state);
+	return 0;
+}
+
+static bool readable(const Mailbox *mailbox, int timeout_msec)
+{
+	struct pollfd pollfd = { .fd = mailbox_fd(mailbox), .events = POLLIN };
+
+	return poll(&pollfd, 1, timeout_msec) == 1;
+}
+
+static unsigned delivered[8], n_delivered;
+
+static void deliver(void *data)
+{
+	assert_true(n_delivered < ELEMENTS(delivered));
+	delivered[n_delivered++] = *(unsigned *)data;
+}
+
+static void letters_are_delivered_once_and_in_order(void **state)
+{
+	unsigned numbers[] = { 1, 2, 3 };
+
+	n_delivered = 0;
+	assert_false(readable(*state, 0));
+	for (size_t i = 0; i < ELEMENTS(numbers); i++)
+		assert_int_equal(mailbox_post(*state, deliver, &numbers[i]), 0);
+	assert_int_equal(n_delivered, 0);
+	assert_true(readable(*state, 0));
+	mailbox_dispatch(*state);
+	assert_int_equal(n_delivered, 3);
+	for (size_t i = 0; i < ELEMENTS(numbers); i++)
+		assert_int_equal(delivered[i], numbers[i]);
+	assert_false(readable(*state, 0));
+	mailbox_dispatch(*state);
+	assert_int_equal(n_delivered, 3);
+}
+
+static Mailbox *reposting;
+
+static void deliver_and_post(void *data)
+{
+	static unsigned last = 9;
+
+	deliver(data);
+	assert_int_equal(mailbox_post(reposting, deliver, &last), 0);
+}
+
+static void what_a_letter_posts_comes_with_the_next_turn(void **state)
+{
+	unsigned one = 1;
+
+	n_delivered = 0;
+	reposting = *state;
+	mailbox_post(*state, deliver_and_post, &one);
+	mailbox_dispatch(*state);
+	assert_int_equal(n_delivered, 1);
+	assert_true(readable(*state, 0));
+	mailbox_dispatch(*state);
+	assert_int_equal(n_delivered, 2);
+	assert_int_equal(delivered[1], 9);
+}
+
+/* ---- runs ---- */
+
+typedef struct Work {
+	pthread_t loop, worker;
+	bool worked, done;
+	sigset_t blocked;
+} Work;
+
+static void work(void *data)
+{
+	Work *w = data;
+
+	w->worker = pthread_self();
+	pthread_sigmask(SIG_SETMASK, NULL, &w->blocked);
+	w->worked = true;
+}
+
+static void done(void *data)
+{
+	Work *w = data;
+
+	assert_true(w->worked);
+	assert_true(pthread_equal(pthread_self(), w->loop));
+	w->done = true;
+}
+
+static void work_runs_on_a_thread_and_done_on_the_loop(void **state)
+{
+	Work w = { .loop = pthread_self() };
+
+	assert_int_equal(mailbox_run(*state, work, done, &w), 0);
+	assert_true(readable(*state, PATIENCE_MSEC));
+	mailbox_dispatch(*state);
+	assert_true(w.done);
+	assert_false(pthread_equal(w.worker, w.loop));
+}
+
+static void a_worker_takes_no_signal_from_the_loop(void **state)
+{
+	Work w = { .loop = pthread_self() };
+	sigset_t now;
+
+	assert_int_equal(mailbox_run(*state, work, done, &w), 0);
+	assert_true(readable(*state, PATIENCE_MSEC));
+	mailbox_dispatch(*state);
+	assert_true(sigismember(&w.blocked, SIGTERM));
+	assert_true(sigismember(&w.blocked, SIGCHLD));
+	pthread_sigmask(SIG_SETMASK, NULL, &now);
+	assert_false(sigismember(&now, SIGTERM));
+}
+
+/* ---- many threads ---- */
+
+#define N_THREADS 8
+#define N_LETTERS 5000
+
+typedef struct Poster {
+	Mailbox *mailbox;
+	unsigned next;	    /* to be delivered; the loop's */
+	unsigned *received; /* by all */
+} Poster;
+
+typedef struct Numbered {
+	Poster *poster;
+	unsigned number;
+} Numbered;
+
+static void receive(void *data)
+{
+	Numbered *numbered = data;
+
+	/* One poster's letters come in the order in which it posted them. */
+	assert_int_equal(numbered->number, numbered->poster->next);
+	numbered->poster->next++;
+	(*numbered->poster->received)++;
+	free(numbered);
+}
+
+static void *post_many(void *data)
+{
+	for (unsigned i = 0; i < N_LETTERS; i++) {
+		Numbered *numbered = malloc(sizeof(*numbered));
+
+		*numbered = (Numbered){ data, i };
+		if (mailbox_post(((Poster *)data)->mailbox, receive, numbered) < 0)
+			abort();
+	}
+	return NULL;
+}
+
+static void no_letter_of_any_thread_is_lost(void **state)
+{
+	pthread_t threads[N_THREADS];
+	Poster posters[N_THREADS];
+	unsigned received = 0;
+
+	for (size_t i = 0; i < N_THREADS; i++) {
+		posters[i] = (Poster){ .mailbox = *state, .received = &received };
+		assert_int_equal(pthread_create(&threads[i], NULL, post_many, &posters[i]), 0);
+	}
+	while (received < N_THREADS * N_LETTERS) {
+		assert_true(readable(*state, PATIENCE_MSEC));
+		mailbox_dispatch(*state);
+	}
+	for (size_t i = 0; i < N_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(received, N_THREADS * N_LETTERS);
+}
+
+static void letters_left_over_are_freed_with_the_mailbox(_unused_ void **state)
+{
+	Mailbox *mailbox = NULL;
+	unsigned one = 1;
+
+	n_delivered = 0;
+	assert_int_equal(mailbox_new(&mailbox), 0);
+	mailbox_post(mailbox, deliver, &one);
+	assert_null(mailbox_free(mailbox));
+	assert_int_equal(n_delivered, 0);
+	assert_null(mailbox_free(NULL));
+}
+
+int main(void)
+{
+#define WITH_MAILBOX(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		WITH_MAILBOX(letters_are_delivered_once_and_in_order),
+		WITH_MAILBOX(what_a_letter_posts_comes_with_the_next_turn),
+		WITH_MAILBOX(work_runs_on_a_thread_and_done_on_the_loop),
+		WITH_MAILBOX(a_worker_takes_no_signal_from_the_loop),
+		WITH_MAILBOX(no_letter_of_any_thread_is_lost),
+		cmocka_unit_test(letters_left_over_are_freed_with_the_mailbox),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

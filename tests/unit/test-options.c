@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Option dictionaries, read from messages that never travel: the bus that makes them has no one
+ * at its other end, and sealing turns them into received ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "bus/options.h"
+#include "gpupass/cleanup.h"
+#include "util/text.h"
+
+typedef struct Target {
+	bool live, config;
+	uint64_t timeout;
+	char *model;
+} Target;
+
+static const OptionSpec specs[] = {
+	{ "live", 'b', offsetof(Target, live) },
+	{ "config", 'b', offsetof(Target, config) },
+	{ "timeout", 't', offsetof(Target, timeout) },
+	{ "model", 's', offsetof(Target, model) },
+};
+
+static sd_bus_message *message_new(void)
+{
+	_cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
+	sd_bus_message *m = NULL;
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	assert_true(sd_bus_new(&bus) >= 0);
+	assert_true(sd_bus_set_fd(bus, ends[0], ends[0]) >= 0);
+	assert_true(sd_bus_start(bus) >= 0);
+	close(ends[1]);
+	assert_true(sd_bus_message_new_method_call(bus, &m, "org.test", "/", "org.test", "Call") >=
+		    0);
+	return m;
+}
+
+static void seal(sd_bus_message *m)
+{
+	assert_true(sd_bus_message_seal(m, 1, 0) >= 0);
+	assert_true(sd_bus_message_rewind(m, true) >= 0);
+}
+
+/* Reads the message's dictionary, then that there is nothing else in it. */
+static int read_options(sd_bus_message *m, const OptionSpec *with, size_t n, Target *target,
+			sd_bus_error *error)
+{
+	int r;
+
+	seal(m);
+	r = options_read(m, with, n, target, error);
+	if (r >= 0)
+		assert_int_equal(sd_bus_message_at_end(m, true), 1);
+	return r;
+}
+
+static void every_option_arrives_where_it_belongs(_unused_ void **state)
+{
+	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
+	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+	Target target = { .config = true };
+
+	assert_true(sd_bus_message_append(m, "a{sv}", 4, "model", "s", "RTX A6000", "live", "b", 1,
+					  "config", "b", 0, "timeout", "t", UINT64_MAX) >= 0);
+	assert_true(read_options(m, specs, ELEMENTS(specs), &target, &error) >= 0);
+	assert_true(target.live);
+	assert_false(target.config);
+	assert_int_equal(target.timeout, UINT64_MAX);
+	assert_string_equal(target.model, "RTX A6000");
+	free(target.model);
+}
+
+static void what_is_not_given_stays_as_it_is(_unused_ void **state)
+{
+	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
+	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+	Target target = { .live = true, .timeout = 7 };
+
+	assert_true(sd_bus_message_append(m, "a{sv}", 0) >= 0);
+	assert_true(read_options(m, specs, ELEMENTS(specs), &target, &error) >= 0);
+	assert_true(target.live);
+	assert_int_equal(target.timeout, 7);
+	assert_null(target.model);
+}
+
+static void expect_refusal(sd_bus_message *m, const OptionSpec *with, size_t n, const char *message)
+{
+	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+	Target target = { 0 };
+
+	assert_true(read_options(m, with, n, &target, &error) < 0);
+	assert_string_equal(error.name, "org.gpupass1.Error.InvalidArgument");
+	if (!str_equal(error.message, message))
+		fail_msg("%s", error.message);
+	free(target.model);
+}
+
+static void an_unknown_key_is_refused_with_those_there_are(_unused_ void **state)
+{
+	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new(), *other = message_new();
+
+	assert_true(sd_bus_message_append(m, "a{sv}", 2, "live", "b", 1, "colour", "s", "red") >=
+		    0);
+	expect_refusal(m, specs, ELEMENTS(specs),
+		       "option \"colour\" is unknown\nState:  nothing was changed\n"
+		       "Remedy: the options of this call are live, config, timeout, model");
+	assert_true(sd_bus_message_append(other, "a{sv}", 1, "Live", "b", 1) >= 0);
+	expect_refusal(other, specs, 0,
+		       "option \"Live\" is unknown\nState:  nothing was changed\n"
+		       "Remedy: this call has no options");
+}
+
+static void a_wrong_type_is_refused_with_the_right_one(_unused_ void **state)
+{
+	static const struct {
+		const char *key, *type, *remedy;
+	} rows[] = {
+		{ "live", "s", "give a boolean (b)" },	 { "live", "t", "give a boolean (b)" },
+		{ "timeout", "b", "give a number (t)" }, { "timeout", "s", "give a number (t)" },
+		{ "model", "t", "give a string (s)" },	 { "model", "b", "give a string (s)" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
+		_cleanup_free_ char *message = strf("option \"%s\" has the wrong type\n"
+						    "State:  nothing was changed\nRemedy: %s",
+						    rows[i].key, rows[i].remedy);
+		int r;
+
+		if (*rows[i].type == 's')
+			r = sd_bus_message_append(m, "a{sv}", 1, rows[i].key, "s", "x");
+		else if (*rows[i].type == 't')
+			r = sd_bus_message_append(m, "a{sv}", 1, rows[i].key, "t", (uint64_t)1);
+		else
+			r = sd_bus_message_append(m, "a{sv}", 1, rows[i].key, "b", 1);
+		assert_true(r >= 0);
+		expect_refusal(m, specs, ELEMENTS(specs), message);
+	}
+}
+
+static void an_option_given_twice_is_refused(_unused_ void **state)
+{
+	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
+
+	assert_true(sd_bus_message_append(m, "a{sv}", 2, "model", "s", "a", "model", "s", "b") >=
+		    0);
+	expect_refusal(m, specs, ELEMENTS(specs),
+		       "option \"model\" is there twice\nState:  nothing was changed\n"
+		       "Remedy: give it once");
+}
+
+static void what_is_no_dictionary_is_an_error(_unused_ void **state)
+{
+	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
+	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+	Target target = { 0 };
+
+	assert_true(sd_bus_message_append(m, "s", "live") >= 0);
+	assert_true(read_options(m, specs, ELEMENTS(specs), &target, &error) < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_option_arrives_where_it_belongs),
+		cmocka_unit_test(what_is_not_given_stays_as_it_is),
+		cmocka_unit_test(an_unknown_key_is_refused_with_those_there_are),
+		cmocka_unit_test(a_wrong_type_is_refused_with_the_right_one),
+		cmocka_unit_test(an_option_given_twice_is_refused),
+		cmocka_unit_test(what_is_no_dictionary_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

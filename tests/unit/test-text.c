@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <limits.h>
+#include <string.h>
+
+#include "util/text.h"
+
+static void strings_are_equal_by_content_and_null_only_to_null(_unused_ void **state)
+{
+	char a[] = "x", b[] = "x";
+
+	assert_true(str_equal(a, b));
+	assert_false(str_equal(a, "xx"));
+	assert_false(str_equal(a, NULL));
+	assert_false(str_equal(NULL, ""));
+	assert_true(str_equal(NULL, NULL));
+	assert_string_equal(str_or_empty(NULL), "");
+	assert_string_equal(str_or_empty("x"), "x");
+	assert_true(str_is_empty(NULL));
+	assert_true(str_is_empty(""));
+	assert_false(str_is_empty(" "));
+}
+
+static void a_prefix_is_compared_to_its_end(_unused_ void **state)
+{
+	assert_true(str_starts_with("serial:1", "serial:"));
+	assert_true(str_starts_with("x", ""));
+	assert_true(str_starts_with("x", "x"));
+	assert_false(str_starts_with("ser", "serial:"));
+	assert_false(str_starts_with("", "x"));
+}
+
+static void blanks_are_cut_off_both_ends_only(_unused_ void **state)
+{
+	static const struct {
+		const char *text, *stripped;
+	} rows[] = {
+		{ "", "" },   { " ", "" },	    { "\n\t \r", "" },
+		{ "a", "a" }, { " a b \n", "a b" }, { "a\n\n", "a" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *copy = strdup(rows[i].text);
+
+		if (!str_equal(str_strip(copy), rows[i].stripped))
+			fail_msg("row %zu", i);
+	}
+}
+
+static void numbers_are_whole_strings_within_bounds(_unused_ void **state)
+{
+	static const struct {
+		const char *text;
+		int base;
+		unsigned long long max;
+		int result;
+		unsigned long long number;
+	} rows[] = {
+		{ "0", 10, 0, 0, 0 },
+		{ "42", 10, 42, 0, 42 },
+		{ "42", 10, 41, -ERANGE, 0 },
+		{ "0042", 10, 42, 0, 42 },
+		{ "ff", 16, 255, 0, 255 },
+		{ "FF", 16, 255, 0, 255 },
+		{ "0x10", 16, 255, 0, 16 }, /* as sysfs writes ids */
+		{ "0x10", 0, 255, 0, 16 },
+		{ "010", 0, 255, 0, 8 },
+		{ "0x10", 10, 255, -EINVAL, 0 },
+		{ "18446744073709551615", 10, ULLONG_MAX, 0, ULLONG_MAX },
+		{ "18446744073709551616", 10, ULLONG_MAX, -ERANGE, 0 },
+		{ NULL, 10, 9, -EINVAL, 0 },
+		{ "", 10, 9, -EINVAL, 0 },
+		{ " 1", 10, 9, -EINVAL, 0 },
+		{ "1 ", 10, 9, -EINVAL, 0 },
+		{ "+1", 10, 9, -EINVAL, 0 },
+		{ "-1", 10, ULLONG_MAX, -EINVAL, 0 },
+		{ "1x", 10, 9, -EINVAL, 0 },
+		{ "a", 10, 9, -EINVAL, 0 },
+		{ "1.5", 10, 9, -EINVAL, 0 },
+		{ "0x", 16, 9, -EINVAL, 0 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		unsigned long long number = 4711;
+		int r = str_to_unsigned(rows[i].text, rows[i].base, rows[i].max, &number);
+
+		if (r != rows[i].result || number != (r == 0 ? rows[i].number : 4711))
+			fail_msg("row %zu, '%s': %d, %llu", i, str_or_empty(rows[i].text), r,
+				 number);
+	}
+}
+
+static void lists_grow_and_keep_their_order(_unused_ void **state)
+{
+	_cleanup_strv_ char **l = NULL, **copy = NULL, **none = NULL;
+
+	assert_int_equal(strv_length(NULL), 0);
+	assert_false(strv_contains(NULL, "x"));
+	assert_int_equal(strv_append(&l, "a"), 0);
+	assert_int_equal(strv_appendf(&l, "%s%d", "b", 1), 0);
+	assert_int_equal(strv_length(l), 2);
+	assert_string_equal(l[0], "a");
+	assert_string_equal(l[1], "b1");
+	assert_null(l[2]);
+	assert_true(strv_contains(l, "b1"));
+	assert_false(strv_contains(l, "b"));
+	assert_int_equal(strv_copy(l, &copy), 0);
+	assert_int_equal(strv_length(copy), 2);
+	assert_ptr_not_equal(copy[1], l[1]);
+	assert_int_equal(strv_copy(NULL, &none), 0);
+	assert_null(none);
+	assert_null(strv_free(NULL));
+}
+
+static void splitting_drops_empty_parts_and_joining_puts_separators_between(_unused_ void **state)
+{
+	static const struct {
+		const char *text, *separators, *joined;
+	} rows[] = {
+		{ "", ",", "" },       { ",,", ",", "" },	 { "a", ",", "a" },
+		{ "a,b", ",", "a+b" }, { ",a,,b,", ",", "a+b" }, { "a b\tc", " \t", "a+b+c" },
+		{ "a b", "", "a b" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_strv_ char **l = NULL;
+		_cleanup_free_ char *joined = NULL;
+
+		assert_int_equal(strv_split(rows[i].text, rows[i].separators, &l), 0);
+		joined = strv_join(l, "+");
+		if (!str_equal(joined, rows[i].joined))
+			fail_msg("row %zu: %s", i, joined);
+	}
+}
+
+static void formatted_strings_are_new_ones(_unused_ void **state)
+{
+	_cleanup_free_ char *s = strf("%s-%d", "x", 7), *empty = strf("%s", "");
+
+	assert_string_equal(s, "x-7");
+	assert_string_equal(empty, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(strings_are_equal_by_content_and_null_only_to_null),
+		cmocka_unit_test(a_prefix_is_compared_to_its_end),
+		cmocka_unit_test(blanks_are_cut_off_both_ends_only),
+		cmocka_unit_test(numbers_are_whole_strings_within_bounds),
+		cmocka_unit_test(lists_grow_and_keep_their_order),
+		cmocka_unit_test(splitting_drops_empty_parts_and_joining_puts_separators_between),
+		cmocka_unit_test(formatted_strings_are_new_ones),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
