@@ -136,7 +136,7 @@ int group_remedy(const Group *group, char **ret)
 		command = declare_command(group);
 		remedy = command ? strf("declare it with: %s", command) : NULL;
 	} else if (state == GROUP_UNKNOWN) {
-		remedy = strdup("declare GPUs that are bridged with: "
+		remedy = strdup("look at the bridges and declare each group with: "
 				"gpupass declare NAME GPU GPU");
 	} else {
 		return 0;

@@ -74,22 +74,26 @@ static json_int_t fact_number(const json_t *facts, const char *key)
 	return json_integer_value(json_object_get(facts, key));
 }
 
-static int print_facts(Client *c, const json_t *facts)
+/* known_serial: what the GPU's block has shown already; "" when it had none. */
+static int print_facts(Client *c, const json_t *facts, const char *known_serial)
 {
 	_cleanup_free_ char *speed = text_printable(fact_string(facts, "link-speed"));
 	_cleanup_free_ char *speed_max = text_printable(fact_string(facts, "link-speed-max"));
 	_cleanup_free_ char *override = text_printable(fact_string(facts, "driver-override"));
+	_cleanup_free_ char *serial = text_printable(fact_string(facts, "serial-number"));
 	const Terminal *t = &c->out;
 	const json_t *holder;
 	size_t i;
 
-	if (!speed || !speed_max || !override)
+	if (!speed || !speed_max || !override || !serial)
 		return -ENOMEM;
 	if (*speed)
 		terminal_field(t, "PCIe link", "%s x%lld, of %s x%lld", speed,
 			       (long long)fact_number(facts, "link-width"), or_dash(speed_max),
 			       (long long)fact_number(facts, "link-width-max"));
 	terminal_field(t, "Override", "%s", override);
+	if (!*known_serial)
+		terminal_field(t, "Serial", "%s", serial);
 	json_array_foreach (json_object_get(facts, "holders"), i, holder) {
 		_cleanup_free_ char *text = NULL;
 
@@ -120,7 +124,7 @@ static int print_gpu(Client *c, const World *w, const Gpu *gpu)
 		client_forgive(c);
 		return 0;
 	}
-	return r < 0 ? r : print_facts(c, facts);
+	return r < 0 ? r : print_facts(c, facts, gpu->serial_number);
 }
 
 /* The GPU with its facts; null where the device could not be read. */

@@ -46,7 +46,7 @@ DEFINE_CLEANUP(DeclareTask, declare_task_free)
 
 static const Declaration *find_declaration(const Rules *rules, const char *name)
 {
-	for (size_t i = 0; i < rules->declarations->n_items; i++)
+	for (size_t i = 0; rules && i < rules->declarations->n_items; i++)
 		if (strcmp(rules->declarations->items[i].name, name) == 0)
 			return &rules->declarations->items[i];
 	return NULL;
@@ -172,7 +172,7 @@ static int declare(DeclareTask *task)
 		return r;
 	file = strf("groups.d/%s.conf", task->name);
 	text = declaration_to_text(task->name, members);
-	if (!file || !text)
+	if (!file || !text || !task->rules)
 		return -ENOMEM;
 	/* Ours alone until it is handed over: may still be added to. */
 	r = declarations_parse(task->rules->declarations, file, text, &task->problem);

@@ -62,8 +62,8 @@ typedef enum FieldKind {
 
 typedef struct Field {
 	const char *name;
-	FieldKind kind;
 	size_t offset;
+	FieldKind kind;
 	bool changes;
 } Field;
 

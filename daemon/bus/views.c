@@ -155,6 +155,13 @@ int manager_view_fill(const Manager *m, ManagerView *view)
 	return r;
 }
 
+static int compare_ints(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
 static void fill_group_functions(const Group *group, GroupView *view, int *r)
 {
 	_cleanup_free_ const PciFunction **functions = NULL;
@@ -173,6 +180,9 @@ static void fill_group_functions(const Group *group, GroupView *view, int *r)
 		add(r, &view->gpu_addresses, BDF_TEXT(&lead->bdf));
 		add_int(r, &view->numa_nodes, lead->numa_node);
 	}
+	if (view->iommu_groups.n > 0)
+		qsort(view->iommu_groups.items, view->iommu_groups.n, sizeof(int32_t),
+		      compare_ints);
 }
 
 int group_view_fill(const Manager *m, const Group *group, GroupView *view)

@@ -16,8 +16,8 @@ typedef struct AssignedFunction {
 	uint16_t vendor, device, subsystem_vendor, subsystem_device;
 	char *original_driver;	 /* NULL: none was bound */
 	char *original_override; /* NULL: none was set */
-	char *uuid;	     /* of the GPU, where it was known; NULL otherwise */
-	char *serial_number; /* likewise */
+	char *uuid;		 /* of the GPU, where it was known; NULL otherwise */
+	char *serial_number;	 /* likewise */
 } AssignedFunction;
 
 typedef struct Assignment {

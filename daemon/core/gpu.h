@@ -6,7 +6,7 @@
 #include "core/pci-snapshot.h"
 
 typedef struct Gpu {
-	const PciFunction *lead; /* borrowed from the snapshot */
+	const PciFunction *lead;       /* borrowed from the snapshot */
 	const PciFunction **functions; /* by function number; members borrowed */
 	size_t n_functions;
 	const Board *board; /* NULL: not in the catalogue */

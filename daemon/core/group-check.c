@@ -171,9 +171,8 @@ char *candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n, const 
 			    unsettled, list);
 	if (n == 1)
 		return reasoning_for_one(gpus[0]);
-	return strf("which of %s (%zu %s) are bridged cannot be read from sysfs; look at the "
-		    "bridges and declare each group: gpupass declare NAME BDF BDF",
-		    list, n, gpus[0]->board->name);
+	return strf("which of %s (%zu %s) are bridged cannot be read from sysfs", list, n,
+		    gpus[0]->board->name);
 }
 
 static int note_nvswitches(const GpuSet *set, char ***notes)

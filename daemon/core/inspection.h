@@ -18,18 +18,18 @@ typedef struct FunctionFacts {
 	char *driver_override; /* NULL: none ("(null)" in sysfs) */
 	unsigned num_vfs;
 	/* The nvidia driver's own word, where it is bound: */
-	char *uuid;		/* NULL: not known */
-	int device_minor;	/* N of /dev/nvidiaN; -1: not known */
+	char *uuid;	  /* NULL: not known */
+	int device_minor; /* N of /dev/nvidiaN; -1: not known */
 	/* Only when capabilities were asked for, of GPUs: */
-	char *serial_number;	/* NULL: no such capability, or not asked */
-	char *link_speed;	/* "16 GT/s"; NULL: not asked or not PCIe */
+	char *serial_number; /* NULL: no such capability, or not asked */
+	char *link_speed;    /* "16 GT/s"; NULL: not asked or not PCIe */
 	char *link_speed_max;
 	unsigned link_width, link_width_max; /* lanes; 0: not known */
 	bool config_all_ones; /* config space answers nothing but ones: gone, or in D3cold */
 } FunctionFacts;
 
 typedef struct Holder {
-	Bdf bdf;	 /* the function it holds */
+	Bdf bdf; /* the function it holds */
 	pid_t pid;
 	char *command;	 /* comm */
 	char *unit;	 /* systemd unit from its cgroup; NULL: none */
@@ -43,9 +43,9 @@ typedef struct Inspection {
 	size_t n_functions;
 	Holder *holders;
 	size_t n_holders;
-	bool vfio_pci;	     /* the vfio-pci driver is registered */
-	bool vfio_loadable;  /* not registered, but its module exists for this kernel */
-	bool noiommu;	     /* vfio's enable_unsafe_noiommu_mode is on */
+	bool vfio_pci;		/* the vfio-pci driver is registered */
+	bool vfio_loadable;	/* not registered, but its module exists for this kernel */
+	bool noiommu;		/* vfio's enable_unsafe_noiommu_mode is on */
 	bool unsafe_interrupts; /* vfio_iommu_type1.allow_unsafe_interrupts is on */
 } Inspection;
 

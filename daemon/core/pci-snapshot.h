@@ -34,18 +34,18 @@ typedef struct PciFunction {
 	bool has_vfs;	       /* a PF with VFs enabled */
 	/* The following are read for display and 3D controllers of NVIDIA and their slot only;
 	 * empty elsewhere. */
-	char *physical_slot;  /* name under /sys/bus/pci/slots; NULL: none */
-	char *reset_methods;  /* as in reset_method, "flr bus"; NULL: none or unreadable */
-	char *power_state;    /* "D0", "D3hot" …; NULL: unreadable */
+	char *physical_slot;	     /* name under /sys/bus/pci/slots; NULL: none */
+	char *reset_methods;	     /* as in reset_method, "flr bus"; NULL: none or unreadable */
+	char *power_state;	     /* "D0", "D3hot" …; NULL: unreadable */
 	uint64_t bar_size[PCI_BARS]; /* bytes; 0: absent */
-	Bdf *upstream; /* bridges above, root port first; not the function itself */
+	Bdf *upstream;		     /* bridges above, root port first; not the function itself */
 	size_t n_upstream;
 } PciFunction;
 
 typedef struct PciSnapshot {
 	PciFunction *functions; /* sorted by address */
 	size_t n_functions;
-	bool iommu; /* /sys/kernel/iommu_groups is not empty */
+	bool iommu;	     /* /sys/kernel/iommu_groups is not empty */
 	uint64_t taken_usec; /* CLOCK_REALTIME; 0 in fixtures */
 } PciSnapshot;
 

@@ -63,8 +63,8 @@ typedef struct Plan {
 /* What the caller asks; strings borrowed. */
 typedef struct PlanRequest {
 	Operation operation;
-	bool live, config;	     /* both false: what fits the domain's state */
-	bool keep_vfio;		     /* release: leave the functions on vfio-pci */
+	bool live, config; /* both false: what fits the domain's state */
+	bool keep_vfio;	   /* release: leave the functions on vfio-pci */
 	bool allow_boot_vga;
 	uint32_t caller_uid;
 	uint64_t now_usec; /* CLOCK_REALTIME, for the record */

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 typedef struct Policy {
-	bool accept_inferred;	       /* AcceptInferred=: inferred groups may be assigned as they are */
-	uint64_t device_timeout_usec;  /* DeviceTimeoutSec=: for bind and unbind of one function */
-	uint64_t detach_timeout_usec;  /* DetachTimeoutSec=: for a guest to let go of one function */
+	bool accept_inferred; /* AcceptInferred=: inferred groups may be assigned as they are */
+	uint64_t device_timeout_usec; /* DeviceTimeoutSec=: for bind and unbind of one function */
+	uint64_t detach_timeout_usec; /* DetachTimeoutSec=: for a guest to let go of one function */
 } Policy;
 
 #define POLICY_DEFAULT                                                                             \

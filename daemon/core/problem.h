@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "gpupass/errors.h"
 #include "gpupass/cleanup.h"
+#include "gpupass/errors.h"
 
 #define PROBLEM 1
 
@@ -25,8 +25,7 @@ typedef struct Problem {
  * Sets *ret_problem to a new problem and returns PROBLEM, or -ENOMEM. `reason` is formatted;
  * cause and remedy are added with the calls below. Use as: return problem_set(ret_problem, …).
  */
-int problem_set(Problem **ret_problem, GpupassError error, const char *reason, ...)
-	_printf_(3, 4);
+int problem_set(Problem **ret_problem, GpupassError error, const char *reason, ...) _printf_(3, 4);
 /* Replace the part; on memory shortage the part stays empty, the problem stands. Return PROBLEM. */
 int problem_cause(Problem *problem, const char *format, ...) _printf_(2, 3);
 int problem_state(Problem *problem, const char *format, ...) _printf_(2, 3);

@@ -16,7 +16,8 @@ char *alias_stem(const char *group)
 			*end++ = '_';
 		*end++ = *group == '.' ? 'd' : *group;
 	}
-	strcpy(end, "-");
+	*end++ = '-';
+	*end = '\0';
 	return stem;
 }
 

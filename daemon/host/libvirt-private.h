@@ -112,9 +112,9 @@ void virt_wait_dismiss(Virt *virt, DeviceWait *wait);
 
 /* --- libvirt-error.c --- */
 
-/* Why this thread's last libvirt call failed: LibvirtUnavailable or `error`, with its words. */
-int virt_problem(const VirtCall *call, Problem **ret_problem, GpupassError error,
-		 const char *reason, ...) _printf_(4, 5);
+/* Why this thread's last libvirt call failed: LibvirtUnavailable or `code`, with its words. */
+int virt_problem(const VirtCall *call, Problem **ret_problem, GpupassError code, const char *reason,
+		 ...) _printf_(4, 5);
 int virt_unavailable(const char *uri, const char *why, Problem **ret_problem);
 int virt_no_such_domain(const char *text, const char *similar, Problem **ret_problem);
 

@@ -23,12 +23,12 @@
 #define GPUPASS_IFACE_JOB "org.gpupass1.Job"
 
 /* Option keys of the a{sv} arguments. An unknown key is refused with InvalidArgument. */
-#define GPUPASS_OPTION_LIVE "live"		     /* b: the running domain */
-#define GPUPASS_OPTION_CONFIG "config"		     /* b: the definition */
-#define GPUPASS_OPTION_MODEL "model"		     /* s: only groups of this board */
-#define GPUPASS_OPTION_TIMEOUT "timeout"	     /* t: microseconds a device step may take */
-#define GPUPASS_OPTION_OPERATION "operation"	     /* s: Plan: "assign" or "release" */
-#define GPUPASS_OPTION_KEEP_VFIO "keep-vfio"	     /* b: Release: leave the functions on vfio-pci */
+#define GPUPASS_OPTION_LIVE "live"	     /* b: the running domain */
+#define GPUPASS_OPTION_CONFIG "config"	     /* b: the definition */
+#define GPUPASS_OPTION_MODEL "model"	     /* s: only groups of this board */
+#define GPUPASS_OPTION_TIMEOUT "timeout"     /* t: microseconds a device step may take */
+#define GPUPASS_OPTION_OPERATION "operation" /* s: Plan: "assign" or "release" */
+#define GPUPASS_OPTION_KEEP_VFIO "keep-vfio" /* b: Release: leave the functions on vfio-pci */
 #define GPUPASS_OPTION_ALLOW_BOOT_VGA "allow-boot-vga" /* b: take the host's boot display */
 
 /* Schema ids: first member "schema" of every JSON document. */

@@ -16,7 +16,7 @@ typedef enum GpupassExit {
 	GPUPASS_EXIT_USAGE = 2,
 	GPUPASS_EXIT_UNSUPPORTED = 3, /* this board or host cannot do it */
 	GPUPASS_EXIT_NOT_PERMITTED = 4,
-	GPUPASS_EXIT_DEPENDENCY = 5,  /* a dependency is missing or does not answer */
+	GPUPASS_EXIT_DEPENDENCY = 5,   /* a dependency is missing or does not answer */
 	GPUPASS_EXIT_UNCONFIGURED = 6, /* the host is not configured for it */
 	GPUPASS_EXIT_NO_DAEMON = 7,
 	GPUPASS_EXIT_NOT_FOUND = 8,

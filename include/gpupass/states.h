@@ -8,19 +8,19 @@
 /* State of a group. Stable states are observed (drivers, domain XML); moving ones come from the
  * open job. X(enumerator, name) */
 #define GPUPASS_GROUP_STATES(X)                                                                    \
-	X(GROUP_UNKNOWN, "unknown")	    /* candidates without evidence; never assigned */      \
-	X(GROUP_INFERRED, "inferred")	    /* one pairing possible; needs a declaration */        \
-	X(GROUP_FREE, "free")		    /* no domain has it */                                 \
-	X(GROUP_BINDING, "binding")	    /* a job moves its functions to vfio-pci */            \
-	X(GROUP_BOUND, "bound")		    /* on vfio-pci, in no domain */                        \
-	X(GROUP_ATTACHING, "attaching")	    /* a job puts it into a domain */                      \
-	X(GROUP_ASSIGNED, "assigned")	    /* all of it is in one domain, by gpupass */           \
-	X(GROUP_DETACHING, "detaching")	    /* a job takes it out of its domain */                 \
-	X(GROUP_RELEASING, "releasing")	    /* a job gives it back to the host's drivers */        \
+	X(GROUP_UNKNOWN, "unknown")	      /* candidates without evidence; never assigned */    \
+	X(GROUP_INFERRED, "inferred")	      /* one pairing possible; needs a declaration */      \
+	X(GROUP_FREE, "free")		      /* no domain has it */                               \
+	X(GROUP_BINDING, "binding")	      /* a job moves its functions to vfio-pci */          \
+	X(GROUP_BOUND, "bound")		      /* on vfio-pci, in no domain */                      \
+	X(GROUP_ATTACHING, "attaching")	      /* a job puts it into a domain */                    \
+	X(GROUP_ASSIGNED, "assigned")	      /* all of it is in one domain, by gpupass */         \
+	X(GROUP_DETACHING, "detaching")	      /* a job takes it out of its domain */               \
+	X(GROUP_RELEASING, "releasing")	      /* a job gives it back to the host's drivers */      \
 	X(GROUP_ROLLING_BACK, "rolling-back") /* a job failed and is being undone */               \
-	X(GROUP_DEGRADED, "degraded")	    /* a member, a link or a binding is missing */         \
-	X(GROUP_QUARANTINED, "quarantined") /* neither before nor after could be reached */        \
-	X(GROUP_FOREIGN, "foreign")	    /* somebody else's binding or hostdev */
+	X(GROUP_DEGRADED, "degraded")	      /* a member, a link or a binding is missing */       \
+	X(GROUP_QUARANTINED, "quarantined")   /* neither before nor after could be reached */      \
+	X(GROUP_FOREIGN, "foreign")	      /* somebody else's binding or hostdev */
 
 typedef enum GroupState {
 #define X(enumerator, name) enumerator,
