@@ -5,10 +5,13 @@
 # Sourced by tests/run, tests/demo and tests/lab/boot. Package names are those that Debian 12,
 # Debian 13 and Ubuntu 24.04 share; nothing here names a version.
 
+# shellcheck disable=SC2034 # for those who source this
 deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-dev libjansson-dev
 	libxml2-dev libinih-dev libsmartcols-dev scdoc"
+# shellcheck disable=SC2034
 deps_test="libcmocka-dev clang clang-format clang-tidy dbus dbus-daemon libxml2-utils python3 pciutils jq
 	libvirt-daemon libglib2.0-bin shellcheck"
+# shellcheck disable=SC2034
 deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
 	libvirt-daemon busybox-static cpio kmod make pciutils xz-utils zstd udev"
 

@@ -4,6 +4,7 @@
 # timeout: 400
 #
 # The main job on a shut-off domain: from inference to a guest that sees both GPUs, and back.
+# shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
 up

@@ -4,6 +4,7 @@
 # timeout: 500
 #
 # A running domain: attached function by function, live and in its definition, and taken out again.
+# shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
 up

@@ -4,6 +4,7 @@
 # timeout: 300
 #
 # When the second GPU cannot be bound, nothing at all is changed.
+# shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
 up

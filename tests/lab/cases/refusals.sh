@@ -4,6 +4,7 @@
 # timeout: 400
 #
 # Every preflight refuses by name, before the first write, and bad input changes nothing.
+# shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
 up
@@ -13,7 +14,7 @@ gpu=/sys/bus/pci/devices/0000:02:00.0
 audio=/sys/bus/pci/devices/0000:02:00.1
 
 # ---- who holds it ----
-sleep 600 </dev/nvidia1 &
+sleep 600 3</dev/nvidia1 &
 holder=$!
 refused "an open /dev/nvidiaN is refused with the pid and name of its holder" 9 HostInUse \
 	"$holder" gpupass assign vm42 pair0
@@ -54,7 +55,7 @@ virsh -q undefine half
 # ---- vfio in use by a guest that libvirt does not know ----
 gpupass bind pair0 >/dev/null
 group=$(basename "$(readlink "$gpu/iommu_group")")
-sleep 600 <"/dev/vfio/$group" &
+sleep 600 3<"/dev/vfio/$group" &
 holder=$!
 refused "an open vfio group is refused with its holder: a guest runs on it" 9 ForeignOwner "$holder" \
 	gpupass assign vm42 pair0

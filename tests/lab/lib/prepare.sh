@@ -6,6 +6,7 @@
 # a lock while it looks and makes. Sets: lab_kernel lab_version lab_initrd lab_tree lab_guest_initrd
 
 # A folder that is complete once it has its final name. Usage: dir=$(made DIR FUNCTION ARG…)
+# A failure ends the shell (set -e, inherit_errexit): none of this may run under "if" or "||".
 made() {
 	local dir=$1
 	shift
@@ -33,9 +34,8 @@ header_versions() {
 kernel_packages() {
 	local p
 	for p in "linux-image-$1" "linux-modules-$1" "linux-modules-extra-$1"; do
-		apt-cache show "$p" 2>/dev/null | grep -q '^Filename:' && echo "$p"
+		[ -z "$(apt-cache show "$p" 2>/dev/null | sed -n '/^Filename:/p')" ] || echo "$p"
 	done
-	return 0
 }
 
 # The newest kernel version with headers here and an image in the archive or already unpacked.
@@ -179,8 +179,8 @@ make_guest_initrd() {
 # Folders that no boot has used for a day.
 prune() {
 	find "$1" -mindepth 1 -maxdepth 1 -type d \
-		\( -name 'modules-*' -o -name 'tree-*' -o -name 'initrd-*' -o -name 'guest-*' \) \
-		-mtime +0 -exec rm -rf {} +
+		\( -name 'modules-*' -o -name 'tree-*' -o -name 'initrd-*' -o -name 'guest-*' -o -name 'boot-*' \) \
+		-mtime +0 -exec rm -rf {} + 2>/dev/null || true
 }
 
 # Looks for missing packages only when dpkg's records are newer than the last look.

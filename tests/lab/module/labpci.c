@@ -179,6 +179,8 @@ static void overlay_express(struct lab_function *f, struct pci_dev *p)
 {
 	int pos = pci_find_capability(p, PCI_CAP_ID_EXP), next;
 
+	if (p->bus->self && pci_pcie_type(p->bus->self) == PCI_EXP_TYPE_PCI_BRIDGE)
+		return;
 	if (pos && (peek(p, pos + PCI_EXP_FLAGS, 2) & PCI_EXP_FLAGS_VERS) >= 2) {
 		overlay_link(f, pos);
 		return;

@@ -1,0 +1,12 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# host: no-iommu
+# shellcheck source=tests/lab/lib/case.sh
+. "$(dirname "$0")/../lib/case.sh"
+
+up
+declare_pair0
+"$here/define-vm" vm42
+refused "without an IOMMU nothing is assigned, and the message says what to switch on" \
+	6 IommuDisabled "iommu" gpupass assign vm42 pair0
+finish

@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# host: vf
+# shellcheck source=tests/lab/lib/case.sh
+. "$(dirname "$0")/../lib/case.sh"
+
+up
+declare_pair0
+"$here/define-vm" vm42
+echo 2 >/sys/bus/pci/devices/0000:02:00.0/sriov_numvfs
+gpupass rescan
+refused "a GPU with virtual functions is refused, and named" 9 HostInUse "0000:02:00.0" \
+	gpupass assign vm42 pair0
+promise "the virtual functions are no GPUs of their own" \
+	sh -c '! gpupass list | grep -q "0000:02:00.1"'
+finish
