@@ -105,7 +105,7 @@ typedef struct Field {
 #define VIEW_MEMBER(Name, type, member, KIND, MODE) type member;
 #define VIEW_FIELD(View, Name, member, KIND, MODE)                                                 \
 	{                                                                                          \
-		Name, FIELD_##KIND, offsetof(View, member), FIELD_CHANGES_##MODE                   \
+		Name, offsetof(View, member), FIELD_##KIND, FIELD_CHANGES_##MODE                   \
 	}
 #define VIEW_PROPERTY(View, Name, member, KIND, MODE)                                              \
 	SD_BUS_PROPERTY(Name, FIELD_SIGNATURE_##KIND, FIELD_GETTER_##KIND, offsetof(View, member), \

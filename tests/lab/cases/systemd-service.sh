@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# host: pair-3090
+# systemd
+# timeout: 300
+#
+# gpupassd as a service of a real systemd: started by the first call, confined, watched, and told by
+# udev what changes.
+# shellcheck source=tests/lab/lib/case.sh
+. "$(dirname "$0")/../lib/case.sh"
+
+install_gpupass
+systemctl daemon-reload
+busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus ReloadConfig
+"$here/libvirt-up"
+"$here/define-vm" vm42 --no-guest
+
+promise "the first call starts the daemon" gpupass list
+equal "as a unit that has notified" "active running notify" \
+	"$(systemctl show -P ActiveState -P SubState -P Type gpupassd | tr '\n' ' ' | sed 's/ $//')"
+promise "it logs to the journal with its fields" sh -c \
+	'journalctl -u gpupassd -o json | grep -q "ready: 1 groups"'
+declare_pair0
+before=$(world)
+promise "assign succeeds under the unit's confinement" gpupass assign vm42
+equal "the functions are on vfio-pci" "0000:01:00.0 vfio-pci
+0000:02:00.1 vfio-pci" "$(drivers 0000:01:00.0 0000:02:00.1)"
+promise "the job is in the journal under its message id and group" until_true 10 sh -c \
+	'journalctl GPUPASS_GROUP=pair0 MESSAGE_ID=3f0d5b1c6a0e4f0ba3d05b8f5c1c6f01 | grep -q "job 2\|job 1"'
+promise "release succeeds too" gpupass release vm42
+equal "and all is as before" "$before" "$(world)"
+sleep 3 </dev/null 3</dev/nvidia0 &
+promise "holders of other users are seen" sh -c 'gpupass show 01:00.0 | grep -q sleep'
+wait
+
+runuser -u nobody -- gpupass list >"$work/list" 2>&1
+promise "anybody may look" grep -q pair0 "$work/list"
+runuser -u nobody -- gpupass assign vm42 >"$work/out" 2>"$work/err"
+equal "acting without privilege is refused with exit code 4" 4 $?
+
+echo 1 >/sys/bus/pci/devices/0000:03:00.1/remove
+promise "a function that goes is seen without asking" until_true 10 sh -c \
+	'! gpupass show 03:00.0 | grep -q 0000:03:00.1'
+echo 1 >/sys/bus/pci/rescan
+promise "and so is its return" until_true 15 sh -c 'gpupass show 03:00.0 | grep -q 0000:03:00.1'
+
+main=$(systemctl show -P MainPID gpupassd)
+kill -9 "$main"
+promise "killed, it is started again" until_true 20 sh -c \
+	"[ \"\$(systemctl show -P MainPID gpupassd)\" != $main ] && gpupass list"
+begin=$(date +%s%N)
+systemctl stop gpupassd
+took=$((($(date +%s%N) - begin) / 1000000))
+promise "it stops within a second or two of emulated time ($took ms)" test "$took" -lt 2000
+finish
