@@ -124,23 +124,39 @@ static void on_step(JobRecord *job, JobEvent *event)
 	replace(&step->detail, &event->detail);
 }
 
+/* "0000:41:00.0,0000:41:00.1"; NULL when memory is out, which costs the log a field. */
+static char *join_functions(const JobRecord *job)
+{
+	_cleanup_strv_ char **addresses = NULL;
+
+	for (size_t i = 0; i < job->n_functions; i++)
+		if (strv_append(&addresses, BDF_TEXT(&job->functions[i])) < 0)
+			return NULL;
+	return strv_join(addresses, ",");
+}
+
 static void log_end(const JobRecord *job)
 {
+	_cleanup_free_ char *functions = join_functions(job);
 	const LogFields fields = {
 		.message_id = job->state == JOB_DONE	     ? LOG_ID_JOB_DONE
 			      : job->state == JOB_INCOMPLETE ? LOG_ID_QUARANTINED
 							     : LOG_ID_JOB_FAILED,
 		.group = job->group,
 		.domain = job->domain_name,
+		.functions = functions,
 		.job = job->id,
 		.uid = job->caller_uid,
 	};
-	bool done = job->state == JOB_DONE;
 
-	log_line(done ? LOG_INFO : LOG_ERR, &fields, "job %u (%s %s %s) %s after %llu ms%s%s",
-		 job->id, operation_to_string(job->operation), job->group, job->domain_name,
-		 job_state_to_string(job->state), (unsigned long long)(job->duration_usec / 1000),
-		 done ? "" : ": ", done ? "" : job->message);
+	if (job->state == JOB_DONE)
+		log_line(LOG_INFO, &fields, "job %u: %s %s %s: %s after %llu ms", job->id,
+			 operation_to_string(job->operation), job->group, job->domain_name,
+			 job->changed ? "done" : "nothing to do",
+			 (unsigned long long)(job->duration_usec / 1000));
+	else
+		/* The message begins with what was to be done. */
+		log_line(LOG_ERR, &fields, "job %u: %s", job->id, job->message);
 }
 
 typedef struct Ended {

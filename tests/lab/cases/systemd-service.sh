@@ -29,7 +29,7 @@ promise "the job is in the journal under its message id and group" until_true 10
 	'journalctl GPUPASS_GROUP=pair0 MESSAGE_ID=3f0d5b1c6a0e4f0ba3d05b8f5c1c6f01 | grep -q "job 2\|job 1"'
 promise "release succeeds too" gpupass release vm42
 equal "and all is as before" "$before" "$(world)"
-sleep 3 </dev/null 3</dev/nvidia0 &
+sleep 3 3</dev/nvidia0 &
 promise "holders of other users are seen" sh -c 'gpupass show 01:00.0 | grep -q sleep'
 wait
 
