@@ -9,7 +9,7 @@
 deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-dev libjansson-dev
 	libxml2-dev libinih-dev libsmartcols-dev scdoc"
 # shellcheck disable=SC2034
-deps_test="libcmocka-dev clang clang-format clang-tidy dbus dbus-daemon libxml2-utils python3 pciutils jq
+deps_test="git libcmocka-dev clang clang-format clang-tidy dbus dbus-daemon libxml2-utils python3 pciutils jq
 	libvirt-daemon libglib2.0-bin shellcheck"
 # shellcheck disable=SC2034
 deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
