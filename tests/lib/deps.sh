@@ -24,6 +24,11 @@ deps_kernel_headers() {
 	fi
 }
 
+# clang's sanitizers are a package of their own, named by clang's version; so clang comes first.
+deps_sanitizers() {
+	echo "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
+}
+
 deps_missing() {
 	local p
 	for p in "$@"; do

@@ -136,7 +136,7 @@ static int reap(pid_t child, int *status)
 {
 	int s, found = 0;
 
-	for (pid_t p; (p = waitpid(-1, &s, WNOHANG)) > 0; ) {
+	for (pid_t p; (p = waitpid(-1, &s, WNOHANG)) > 0;) {
 		if (p == child) {
 			*status = WIFEXITED(s) ? WEXITSTATUS(s) : 128 + WTERMSIG(s);
 			found = 1;
@@ -148,7 +148,9 @@ static int reap(pid_t child, int *status)
 static int supervise(pid_t child, int signals, const int from[2], const int to[2])
 {
 	struct pollfd p[3] = {
-		{ from[0], POLLIN, 0 }, { from[1], POLLIN, 0 }, { signals, POLLIN, 0 },
+		{ from[0], POLLIN, 0 },
+		{ from[1], POLLIN, 0 },
+		{ signals, POLLIN, 0 },
 	};
 	struct signalfd_siginfo info;
 	int status = 0;
@@ -197,7 +199,8 @@ int main(void)
 	sigprocmask(SIG_BLOCK, &chld, NULL);
 	int signals = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
 
-	if (signals < 0 || to[0] < 0 || to[1] < 0 || pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)
+	if (signals < 0 || to[0] < 0 || to[1] < 0 || pipe2(out, O_CLOEXEC) < 0 ||
+	    pipe2(err, O_CLOEXEC) < 0)
 		abort();
 	fcntl(out[0], F_SETFL, O_NONBLOCK);
 	fcntl(err[0], F_SETFL, O_NONBLOCK);
