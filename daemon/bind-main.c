@@ -155,6 +155,19 @@ static int tell_all(const Command *command, const BootReport *report)
 							    : GPUPASS_EXIT_DONE;
 }
 
+/*
+ * udev keeps a program's errors to itself unless it is debugged. The kernel's log is there in an
+ * initramfs, too, and reaches the journal.
+ */
+static void log_to_kernel(const BootFunction *f)
+{
+	_cleanup_free_ char *text = boot_function_text(f);
+	_cleanup_free_ char *line = text ? strf("<4>gpupass-bind: %s\n", text) : NULL;
+
+	if (line)
+		file_write_exact_at(AT_FDCWD, "/dev/kmsg", line);
+}
+
 /* udev imports these as properties: its rule goes on with what is ours. */
 static int tell_device(const BootReport *report)
 {
@@ -164,10 +177,10 @@ static int tell_device(const BootReport *report)
 		printf("GPUPASS_BIND=%s\n", boot_outcome_to_string(outcome));
 		if (outcome != BOOT_BOUND && outcome != BOOT_RESERVED) {
 			complain(report);
-			return GPUPASS_EXIT_DONE; /* or udev would not import */
+			log_to_kernel(&report->functions[i]);
 		}
 	}
-	return GPUPASS_EXIT_DONE;
+	return GPUPASS_EXIT_DONE; /* or udev would not import */
 }
 
 static int probe(const Command *command, const RealMachine *real)

@@ -50,9 +50,19 @@ find_again() {
 	echo 1 >/sys/bus/pci/rescan
 	udevadm settle
 }
-modprobe -r nvidia
-modprobe -r snd_hda_intel
+# Not its dependencies: the lab's own module is in use.
+rmmod nvidia snd_hda_intel
 find_again
 promise "removed and found again, they are on vfio-pci: the rule is ahead of the drivers" \
 	until_true 20 all_on_vfio
+
+# With nvidia loaded the kernel binds a new device before any program hears of it.
+modprobe -a nvidia snd_hda_intel
+find_again
+promise "with nvidia loaded, a group found again is degraded" until_true 20 sh -c \
+	'gpupass list | grep -q "^pair0.*degraded"'
+promise "the journal names the driver that was first" until_true 20 sh -c \
+	'journalctl -b | grep -q "0000:01:00.0 (pair0, vm42): taken: nvidia had it first"'
+promise "and bind puts it right" gpupass bind pair0
+promise "all on vfio-pci again" all_on_vfio
 finish
