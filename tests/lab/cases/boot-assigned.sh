@@ -60,7 +60,7 @@ promise "removed and found again, they are on vfio-pci: the rule is ahead of the
 modprobe -a nvidia snd_hda_intel
 find_again
 promise "with nvidia loaded, a group found again is degraded" until_true 20 sh -c \
-	'gpupass list | grep -q "^pair0.*degraded"'
+	'gpupass list | grep -q "pair0 .*degraded"'
 promise "the journal names the driver that was first" until_true 20 sh -c \
 	'journalctl -b | grep -q "0000:01:00.0 (pair0, vm42): taken: nvidia had it first"'
 promise "and bind puts it right" gpupass bind pair0
