@@ -12,7 +12,6 @@
 #include "bind/boot.h"
 #include "bind/machine.h"
 #include "gpupass/errors.h"
-#include "host/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
 
