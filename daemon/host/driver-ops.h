@@ -15,5 +15,14 @@ typedef struct DriverOps {
 	void *userdata;
 } DriverOps;
 
+/* This machine's. */
+DriverOps driver_real_ops(void);
+
+/*
+ * The override alone, whatever driver is bound or registered: it decides who may bind next. Writes
+ * nothing when it reads so already; -EBUSY when it reads otherwise than written.
+ */
+int driver_set_override(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, const char *override);
+
 void driver_move_with(const DriverOps *ops, int sysfs_fd, const DriverTarget *target,
 		      DriverResult *ret);

@@ -175,6 +175,8 @@ static int try_once(Move *move)
 	if (r == 0)
 		return 0;
 	if (r == -EBUSY) { /* some other driver has it */
+		if (move->target->never_unbind)
+			return r;
 		r = unbind(move);
 		if (r < 0)
 			return r;
@@ -191,10 +193,14 @@ static int try_once(Move *move)
 	return r;
 }
 
-static bool worth_retrying(const DriverResult *result, int error)
+static bool worth_retrying(const Move *move, int error)
 {
+	const DriverResult *result = move->result;
+
 	if (result->phase == DRIVER_PHASE_PROBE)
 		return error == -EAGAIN;
+	if (error == -EBUSY && move->target->never_unbind)
+		return false;
 	/* drivers_probe swallows a deferred probe: it, too, looks like "no driver". */
 	return result->phase == DRIVER_PHASE_VERIFY && (error == -ENXIO || error == -EBUSY);
 }
@@ -204,7 +210,7 @@ static int change_driver(Move *move)
 	for (size_t i = 0;; i++) {
 		int r = try_once(move);
 
-		if (r == 0 || i == ELEMENTS(retry_pauses) || !worth_retrying(move->result, r))
+		if (r == 0 || i == ELEMENTS(retry_pauses) || !worth_retrying(move, r))
 			return r;
 		move->ops->wait(move->ops->userdata, retry_pauses[i]);
 	}
@@ -224,6 +230,15 @@ static int run(Move *move)
 	if (r < 0)
 		return r;
 	return set_override(move, move->target->driver_override);
+}
+
+int driver_set_override(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, const char *override)
+{
+	DriverTarget target = { .bdf = *bdf };
+	DriverResult result = { 0 };
+	Move move = { .ops = ops, .sysfs_fd = sysfs_fd, .target = &target, .result = &result };
+
+	return set_override(&move, override);
 }
 
 void driver_move_with(const DriverOps *ops, int sysfs_fd, const DriverTarget *target,
@@ -266,9 +281,14 @@ static void wait_monotonic(void *userdata _unused_, unsigned milliseconds)
 		;
 }
 
+DriverOps driver_real_ops(void)
+{
+	return (DriverOps){ .write = write_sysfs, .wait = wait_monotonic };
+}
+
 void driver_move(int sysfs_fd, const DriverTarget *target, DriverResult *ret)
 {
-	static const DriverOps ops = { .write = write_sysfs, .wait = wait_monotonic };
+	const DriverOps ops = driver_real_ops();
 
 	driver_move_with(&ops, sysfs_fd, target, ret);
 }

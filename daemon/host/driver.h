@@ -17,6 +17,9 @@ typedef struct DriverTarget {
 	Bdf bdf;
 	const char *driver;	     /* NULL: no driver */
 	const char *driver_override; /* NULL: none */
+	/* Another driver keeps the function, and that is -EBUSY in the phase verify: for those who
+	 * have not looked for holders. */
+	bool never_unbind;
 } DriverTarget;
 
 /* How far driver_move() got: names the failing write. */

@@ -59,7 +59,7 @@ static int read_separate_ids(int device_fd, PciFunction *f)
 	return read_hex_at(device_fd, "class", 0xffffff, &f->class_code);
 }
 
-static int read_ids(int device_fd, PciFunction *f)
+int scan_ids(int device_fd, PciFunction *f)
 {
 	_cleanup_free_ char *modalias = NULL;
 	int r;
@@ -138,7 +138,7 @@ static int read_function(int device_fd, PciFunction *f)
 	f->bridge = has_entry(device_fd, "pci_bus");
 	f->virtual_function = has_entry(device_fd, "physfn");
 	f->has_vfs = has_entry(device_fd, "virtfn0");
-	r = read_ids(device_fd, f);
+	r = scan_ids(device_fd, f);
 	if (r < 0)
 		return r;
 	if (f->class_code >> 16 == BASE_CLASS_DISPLAY)

@@ -10,3 +10,6 @@
 
 /* sysfs_fd: an open directory, the root of sysfs. */
 int scan_pci(int sysfs_fd, PciSnapshot **ret);
+
+/* Vendor, device, subsystem and class of one function, by its open directory. */
+int scan_ids(int device_fd, PciFunction *into);

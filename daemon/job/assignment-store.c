@@ -4,11 +4,10 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "host/assignment-files.h"
 #include "util/file.h"
 #include "util/text.h"
 
-/* An assignment of 64 functions is about 16 KiB. */
-#define ASSIGNMENT_FILE_MAX (256 * 1024)
 #define DAMAGED_SUFFIX ".damaged"
 
 int assignment_store_open(const char *directory, AssignmentStore *ret)
@@ -25,11 +24,6 @@ int assignment_store_open(const char *directory, AssignmentStore *ret)
 void assignment_store_close(AssignmentStore *store)
 {
 	store->dir_fd = close_fd(store->dir_fd);
-}
-
-static char *file_name(const char *domain_uuid)
-{
-	return strf("%s.json", domain_uuid);
 }
 
 /* Keeps the bytes for a person to look at, out of the way of the next load. */
@@ -78,60 +72,22 @@ static int note_set_aside(int dir_fd, char ***notes)
 	return r;
 }
 
-static int append(Assignments *all, Assignment **assignment)
-{
-	Assignment **bigger;
-
-	bigger = reallocarray(all->items, all->n_items + 1, sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
-	all->items = bigger;
-	all->items[all->n_items++] = TAKE_PTR(*assignment);
-	return 0;
-}
-
-static int load_one(int dir_fd, const char *name, Assignments *all, char ***notes)
-{
-	_cleanup_(assignment_freep) Assignment *assignment = NULL;
-	_cleanup_free_ char *text = NULL, *why = NULL, *expected = NULL;
-	size_t size = 0;
-	int r;
-
-	r = file_read_at(dir_fd, name, ASSIGNMENT_FILE_MAX, &text, &size);
-	if (r == -ENOENT)
-		return 0; /* released meanwhile */
-	if (r >= 0)
-		r = assignment_from_json(text, size, &assignment, &why);
-	if (r == -ENOMEM)
-		return r;
-	if (r < 0)
-		return note_damage(dir_fd, name, r, why, notes);
-	expected = file_name(assignment->domain_uuid);
-	if (!expected)
-		return -ENOMEM;
-	/* A copy under another name would give one group to two domains. */
-	if (strcmp(expected, name) != 0)
-		return note_damage(dir_fd, name, -EBADMSG, "its name is not its domain's UUID",
-				   notes);
-	return append(all, &assignment);
-}
-
 int assignment_store_load(const AssignmentStore *store, Assignments **ret, char ***ret_notes)
 {
-	_cleanup_(assignments_freep) Assignments *all = calloc(1, sizeof(Assignments));
-	_cleanup_strv_ char **names = NULL;
+	_cleanup_(assignment_faults_freep) AssignmentFaults *faults = NULL;
+	_cleanup_(assignments_freep) Assignments *all = NULL;
 	_cleanup_strv_ char **notes = NULL;
 	int r;
 
-	if (!all)
-		return -ENOMEM;
 	r = note_set_aside(store->dir_fd, &notes);
 	if (r >= 0)
-		r = dir_list(store->dir_fd, ".json", &names);
+		r = assignment_files_read(store->dir_fd, &all, &faults);
 	if (r < 0)
 		return r;
-	for (char **name = names; name && *name; name++) {
-		r = load_one(store->dir_fd, *name, all, &notes);
+	for (size_t i = 0; i < faults->n_items; i++) {
+		const AssignmentFault *fault = &faults->items[i];
+
+		r = note_damage(store->dir_fd, fault->name, fault->error, fault->why, &notes);
 		if (r < 0)
 			return r;
 	}
@@ -145,13 +101,9 @@ int assignment_store_load(const AssignmentStore *store, Assignments **ret, char 
 static int check_version(int dir_fd, const char *name)
 {
 	_cleanup_(assignment_freep) Assignment *assignment = NULL;
-	_cleanup_free_ char *text = NULL, *why = NULL;
-	size_t size = 0;
-	int r;
+	_cleanup_free_ char *why = NULL;
+	int r = assignment_file_read(dir_fd, name, &assignment, &why);
 
-	r = file_read_at(dir_fd, name, ASSIGNMENT_FILE_MAX, &text, &size);
-	if (r >= 0)
-		r = assignment_from_json(text, size, &assignment, &why);
 	return r == -EPROTO || r == -ENOMEM ? r : 0;
 }
 
@@ -159,7 +111,7 @@ int assignment_store_check(const AssignmentStore *store, const Assignment *assig
 {
 	/* dir_list() leaves out what begins with a dot. */
 	_cleanup_free_ char *probe = strf(".%s.check", assignment->domain_uuid);
-	_cleanup_free_ char *name = file_name(assignment->domain_uuid);
+	_cleanup_free_ char *name = assignment_file_name(assignment->domain_uuid);
 	_cleanup_free_ char *text = assignment_to_json(assignment);
 	int r;
 
@@ -173,7 +125,7 @@ int assignment_store_check(const AssignmentStore *store, const Assignment *assig
 
 int assignment_store_save(const AssignmentStore *store, const Assignment *assignment)
 {
-	_cleanup_free_ char *name = file_name(assignment->domain_uuid);
+	_cleanup_free_ char *name = assignment_file_name(assignment->domain_uuid);
 	_cleanup_free_ char *text = assignment_to_json(assignment);
 	int r;
 
@@ -185,7 +137,7 @@ int assignment_store_save(const AssignmentStore *store, const Assignment *assign
 
 int assignment_store_remove(const AssignmentStore *store, const char *domain_uuid)
 {
-	_cleanup_free_ char *name = file_name(domain_uuid);
+	_cleanup_free_ char *name = assignment_file_name(domain_uuid);
 	int r;
 
 	if (!name)

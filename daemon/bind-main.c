@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gpupass-bind: at boot, and when a device appears, assigned functions go to vfio-pci before another
+ * driver has them. Runs before there is a bus: needs the root file system and sysfs, nothing else.
+ */
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bind/boot.h"
+#include "bind/machine.h"
+#include "gpupass/errors.h"
+#include "util/file.h"
+#include "util/text.h"
+
+typedef struct Command {
+	enum { NOTHING, ALL, DEVICE, PROBE } what;
+	Bdf bdf;
+	const char *config_dir, *runtime_dir, *sysfs_dir;
+} Command;
+
+static const char usage[] =
+	"Usage: gpupass-bind [OPTION]... --all\n"
+	"       gpupass-bind [OPTION]... --device=BDF\n"
+	"\n"
+	"Binds GPUs that are assigned to domains to vfio-pci, before another driver has them.\n"
+	"\n"
+	"      --all              all assigned functions (gpupass-bind.service)\n"
+	"      --device=BDF       this one, if it is assigned (a udev rule)\n"
+	"      --probe=BDF        bind one whose driver_override is set (by --all and the rule)\n"
+	"      --config-dir=DIR   has assignments.d (default " GPUPASS_CONFIG_DIR ")\n"
+	"      --runtime-dir=DIR  where --all leaves boot.json (default /run/gpupass)\n"
+	"      --sysfs=DIR        sysfs (default /sys)\n"
+	"  -h, --help             show this help\n"
+	"      --version          show the version\n";
+
+static int fail(const char *what, const char *object, int error)
+{
+	fprintf(stderr, "gpupass-bind: %s %s: %s\n", what, object, strerror(-error));
+	return GPUPASS_EXIT_FAILED;
+}
+
+static int wrong_usage(const char *what, const char *argument)
+{
+	fprintf(stderr, "gpupass-bind: %s%s%s\nTry 'gpupass-bind --help'.\n", what,
+		argument ? ": " : "", str_or_empty(argument));
+	return -1;
+}
+
+static int set_mode(Command *command, int what, const char *bdf)
+{
+	if (command->what != NOTHING)
+		return wrong_usage("only one of --all, --device and --probe", NULL);
+	if (bdf && bdf_parse(bdf, &command->bdf) < 0)
+		return wrong_usage("not a PCI address", bdf);
+	command->what = what;
+	return 0;
+}
+
+/* 0: go on; otherwise stop with *status. */
+static int parse(int argc, char **argv, Command *command, int *status)
+{
+	enum { CONFIG = 256, RUNTIME, SYSFS, VERSION, MODE };
+	static const struct option options[] = {
+		{ "all", no_argument, NULL, MODE + ALL },
+		{ "device", required_argument, NULL, MODE + DEVICE },
+		{ "probe", required_argument, NULL, MODE + PROBE },
+		{ "config-dir", required_argument, NULL, CONFIG },
+		{ "runtime-dir", required_argument, NULL, RUNTIME },
+		{ "sysfs", required_argument, NULL, SYSFS },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, VERSION },
+		{ NULL, 0, NULL, 0 },
+	};
+	int c;
+
+	*status = GPUPASS_EXIT_USAGE;
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
+		switch (c) {
+		case CONFIG:
+			command->config_dir = optarg;
+			break;
+		case RUNTIME:
+			command->runtime_dir = optarg;
+			break;
+		case SYSFS:
+			command->sysfs_dir = optarg;
+			break;
+		case 'h':
+		case VERSION:
+			fputs(c == 'h' ? usage : "gpupass-bind " GPUPASS_VERSION "\n", stdout);
+			*status = GPUPASS_EXIT_DONE;
+			return -1;
+		case MODE + ALL:
+		case MODE + DEVICE:
+		case MODE + PROBE:
+			if (set_mode(command, c - MODE, optarg) < 0)
+				return -1;
+			break;
+		default: /* getopt has said what is wrong */
+			return -1;
+		}
+	}
+	if (optind < argc)
+		return wrong_usage("too many arguments", argv[optind]);
+	if (command->what == NOTHING)
+		return wrong_usage("one of --all, --device and --probe is needed", NULL);
+	return 0;
+}
+
+/* For the daemon, and for whoever looks later: the journal of an early boot may be gone. */
+static int leave_report(const Command *command, const BootReport *report)
+{
+	_cleanup_free_ char *text = boot_report_to_json(report);
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (!text)
+		return -ENOMEM;
+	r = dir_open_at(AT_FDCWD, command->runtime_dir, true, &fd);
+	return r < 0 ? r : file_replace_at(fd, "boot.json", text, strlen(text), 0644);
+}
+
+/* Everything that is not as it was assigned, a line each. */
+static void complain(const BootReport *report)
+{
+	for (char **note = report->notes; note && *note; note++)
+		fprintf(stderr, "gpupass-bind: %s\n", *note);
+	for (size_t i = 0; i < report->n_functions; i++) {
+		const BootFunction *f = &report->functions[i];
+		_cleanup_free_ char *text = NULL;
+
+		if (f->outcome == BOOT_BOUND)
+			continue;
+		text = boot_function_text(f);
+		fprintf(stderr, "gpupass-bind: %s\n", text ? text : BDF_TEXT(&f->record->bdf));
+	}
+}
+
+static int tell_all(const Command *command, const BootReport *report)
+{
+	size_t bound = boot_report_count(report, BOOT_BOUND);
+	int r;
+
+	complain(report);
+	printf("%zu of %zu assigned functions are on " BOOT_DRIVER "\n", bound,
+	       report->n_functions);
+	r = leave_report(command, report);
+	if (r < 0)
+		fail("cannot leave a report in", command->runtime_dir, r);
+	return bound < report->n_functions || report->notes ? GPUPASS_EXIT_FAILED
+							    : GPUPASS_EXIT_DONE;
+}
+
+/*
+ * udev keeps a program's errors to itself unless it is debugged. The kernel's log is there in an
+ * initramfs, too, and reaches the journal.
+ */
+static void log_to_kernel(const BootFunction *f)
+{
+	_cleanup_free_ char *text = boot_function_text(f);
+	_cleanup_free_ char *line = text ? strf("<4>gpupass-bind: %s\n", text) : NULL;
+
+	if (line)
+		file_write_exact_at(AT_FDCWD, "/dev/kmsg", line);
+}
+
+/* udev imports these as properties: its rule goes on with what is ours. */
+static int tell_device(const BootReport *report)
+{
+	for (size_t i = 0; i < report->n_functions; i++) {
+		BootOutcome outcome = report->functions[i].outcome;
+
+		printf("GPUPASS_BIND=%s\n", boot_outcome_to_string(outcome));
+		if (outcome != BOOT_BOUND && outcome != BOOT_RESERVED) {
+			complain(report);
+			log_to_kernel(&report->functions[i]);
+		}
+	}
+	return GPUPASS_EXIT_DONE; /* or udev would not import */
+}
+
+static int probe(const Command *command, const RealMachine *real)
+{
+	_cleanup_free_ char *error = NULL;
+	int r;
+
+	r = boot_probe(real->machine.sysfs_fd, &real->machine.ops, &command->bdf, &error);
+	if (r < 0)
+		return fail("cannot bind", BDF_TEXT(&command->bdf), r);
+	if (!error)
+		return GPUPASS_EXIT_DONE;
+	puts(error);
+	return GPUPASS_EXIT_FAILED;
+}
+
+static int run(const Command *command, const RealMachine *real)
+{
+	_cleanup_free_ char *directory = strf("%s/assignments.d", command->config_dir);
+	_cleanup_(boot_report_freep) BootReport *report = NULL;
+	_cleanup_close_ int dir_fd = -1;
+	int r;
+
+	if (command->what == PROBE)
+		return probe(command, real);
+	if (!directory)
+		return fail("cannot read", command->config_dir, -ENOMEM);
+	r = dir_open_at(AT_FDCWD, directory, false, &dir_fd);
+	if (r == -ENOENT)
+		return GPUPASS_EXIT_DONE; /* nothing was ever assigned */
+	if (r >= 0)
+		r = boot_bind(&real->machine, dir_fd,
+			      command->what == DEVICE ? &command->bdf : NULL, &report);
+	if (r < 0)
+		return fail("cannot read", directory, r);
+	return command->what == ALL ? tell_all(command, report) : tell_device(report);
+}
+
+int main(int argc, char **argv)
+{
+	Command command = {
+		.config_dir = GPUPASS_CONFIG_DIR,
+		.runtime_dir = "/run/gpupass",
+		.sysfs_dir = "/sys",
+	};
+	RealMachine real;
+	int status, r;
+
+	if (parse(argc, argv, &command, &status) < 0)
+		return status;
+	r = real_machine_init(command.sysfs_dir, &real);
+	if (r < 0)
+		return fail("cannot open", command.sysfs_dir, r);
+	status = run(&command, &real);
+	real_machine_clear(&real);
+	return status;
+}

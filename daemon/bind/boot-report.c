@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bind/boot.h"
+
+#include "core/json-fields.h"
+#include "gpupass/dbus.h"
+#include "util/json.h"
+#include "util/text.h"
+
+size_t boot_report_count(const BootReport *report, BootOutcome outcome)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < report->n_functions; i++)
+		n += report->functions[i].outcome == outcome;
+	return n;
+}
+
+char *boot_function_text(const BootFunction *f)
+{
+	return strf("%s (%s, %s): %s%s%s", BDF_TEXT(&f->record->bdf), f->assignment->group_name,
+		    f->assignment->domain_name, boot_outcome_to_string(f->outcome),
+		    f->detail ? ": " : "", str_or_empty(f->detail));
+}
+
+static json_t *function_to_json(const BootFunction *f)
+{
+	_cleanup_json_ json_t *o = json_object();
+	int r = 0;
+
+	r |= json_set_bdf(o, "bdf", &f->record->bdf);
+	r |= json_object_set_new(o, "group", json_string(f->assignment->group_name));
+	r |= json_object_set_new(o, "domain_uuid", json_string(f->assignment->domain_uuid));
+	r |= json_object_set_new(o, "outcome", json_string(boot_outcome_to_string(f->outcome)));
+	r |= json_set_text_if_any(o, "detail", f->detail);
+	return r < 0 ? NULL : TAKE_PTR(o);
+}
+
+char *boot_report_to_json(const BootReport *report)
+{
+	_cleanup_json_ json_t *root = json_object();
+	json_t *functions = json_array(); /* given to root below, also on failure */
+	_cleanup_free_ char *text = NULL;
+	int r = 0;
+
+	for (size_t i = 0; i < report->n_functions; i++)
+		r |= json_array_append_new(functions, function_to_json(&report->functions[i]));
+	r |= json_object_set_new(root, "schema", json_string(GPUPASS_SCHEMA_BOOT));
+	r |= json_object_set_new(root, "functions", functions);
+	r |= json_object_set_new(root, "notes", json_strv(report->notes));
+	if (r < 0)
+		return NULL;
+	text = json_dumps(root, JSON_INDENT(2));
+	return text ? strf("%s\n", text) : NULL;
+}
+
+BootReport *boot_report_free(BootReport *report)
+{
+	if (!report)
+		return NULL;
+	for (size_t i = 0; i < report->n_functions; i++)
+		free(report->functions[i].detail);
+	free(report->functions);
+	assignments_free(report->assignments);
+	strv_free(report->notes);
+	free(report);
+	return NULL;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bind/boot.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "core/pci-snapshot.h"
+#include "host/assignment-files.h"
+#include "host/scan.h"
+#include "host/sysfs.h"
+#include "util/file.h"
+#include "util/text.h"
+
+DEFINE_STRING_TABLE(boot_outcome, BootOutcome, BOOT_OUTCOMES)
+
+/* Takes over `detail`, which is out of memory when NULL. */
+static int settle(BootFunction *f, BootOutcome outcome, char *detail)
+{
+	if (!detail)
+		return -ENOMEM;
+	free(f->detail);
+	f->outcome = outcome;
+	f->detail = detail;
+	return 0;
+}
+
+static int settle_error(BootFunction *f, const char *what, int error)
+{
+	if (error == -ENOMEM)
+		return error;
+	if (error == -ENOENT || error == -ENODEV)
+		return settle(f, BOOT_MISSING, strdup("there is no device at this address"));
+	return settle(f, BOOT_FAILED, strf("%s: %s", what, strerror(-error)));
+}
+
+static int settle_taken(BootFunction *f, const char *driver)
+{
+	return settle(
+		f, BOOT_TAKEN,
+		strf("%s had it first and is not made to let go here; 'gpupass bind %s' takes it "
+		     "once nothing uses it (gpupass-bind(8), WHEN ANOTHER DRIVER IS FIRST)",
+		     driver, f->assignment->group_name));
+}
+
+static int read_ids(int sysfs_fd, const Bdf *bdf, PciFunction *ret)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, NULL);
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	r = dir_open_at(sysfs_fd, path, false, &fd);
+	return r < 0 ? r : scan_ids(fd, ret);
+}
+
+/* 1: another board. What is not there is no other one. */
+static int ids_differ(const BootMachine *machine, const AssignedFunction *record, char **ret_why)
+{
+	PciFunction now = { 0 };
+	int r;
+
+	r = read_ids(machine->sysfs_fd, &record->bdf, &now);
+	if (r == -ENOENT || r == -ENODEV)
+		return 0;
+	if (r < 0)
+		return r;
+	if (now.vendor == record->vendor && now.device == record->device &&
+	    now.subsystem_vendor == record->subsystem_vendor &&
+	    now.subsystem_device == record->subsystem_device)
+		return 0;
+	*ret_why = strf("%s is %04x:%04x (subsystem %04x:%04x) now and was %04x:%04x (subsystem "
+			"%04x:%04x) when it was assigned; it is left alone",
+			BDF_TEXT(&record->bdf), now.vendor, now.device, now.subsystem_vendor,
+			now.subsystem_device, record->vendor, record->device,
+			record->subsystem_vendor, record->subsystem_device);
+	return *ret_why ? 1 : -ENOMEM;
+}
+
+/* Boards of one model have the same ids; only this tells that they have changed places. */
+static int serial_differs(const BootMachine *machine, const AssignedFunction *record,
+			  char **ret_why)
+{
+	_cleanup_free_ char *now = NULL;
+	int r;
+
+	if (!record->serial_number)
+		return 0;
+	r = machine->serial_number(machine, &record->bdf, &now);
+	if (r == -ENOENT || r == -ENODEV)
+		return 0;
+	if (r < 0)
+		return r;
+	if (!now || strcmp(now, record->serial_number) == 0)
+		return 0;
+	*ret_why = strf("%s has serial number %s now and had %s when it was assigned; it is left "
+			"alone",
+			BDF_TEXT(&record->bdf), now, record->serial_number);
+	return *ret_why ? 1 : -ENOMEM;
+}
+
+/*
+ * The whole board: a function whose own ids have not changed (the audio of two models, say) is
+ * another one all the same when its neighbour's have.
+ */
+static int board_differs(const BootMachine *machine, const BootFunction *f, bool config_space,
+			 char **ret_why)
+{
+	for (size_t i = 0; i < f->assignment->n_functions; i++) {
+		const AssignedFunction *record = &f->assignment->functions[i];
+		int r;
+
+		if (!bdf_same_slot(&record->bdf, &f->record->bdf))
+			continue;
+		r = ids_differ(machine, record, ret_why);
+		if (r == 0 && config_space)
+			r = serial_differs(machine, record, ret_why);
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}
+
+/* What the driver link says decides. RESERVED: no driver has it. */
+static int observe(const BootMachine *machine, BootFunction *f)
+{
+	_cleanup_free_ char *driver = NULL;
+	int r;
+
+	r = sysfs_read_driver(machine->sysfs_fd, &f->record->bdf, &driver);
+	if (r < 0)
+		return settle_error(f, "cannot read its driver", r);
+	if (!driver) {
+		f->outcome = BOOT_RESERVED;
+		return 0;
+	}
+	if (strcmp(driver, BOOT_DRIVER) != 0)
+		return settle_taken(f, driver);
+	f->outcome = BOOT_BOUND;
+	return 0;
+}
+
+/* Looks at one function, and sets its override when it is free and the recorded one. */
+static int reserve(const BootMachine *machine, BootFunction *f)
+{
+	_cleanup_free_ char *why = NULL;
+	int r;
+
+	r = observe(machine, f);
+	if (r < 0 || f->outcome == BOOT_MISSING || f->outcome == BOOT_FAILED)
+		return r;
+	/* Config space of a free function only: reading it wakes the device up. */
+	r = board_differs(machine, f, f->outcome == BOOT_RESERVED, &why);
+	if (r < 0)
+		return settle_error(f, "cannot tell which board it is", r);
+	if (r > 0)
+		return settle(f, BOOT_CHANGED, TAKE_PTR(why));
+	if (f->outcome != BOOT_RESERVED)
+		return 0;
+	r = driver_set_override(&machine->ops, machine->sysfs_fd, &f->record->bdf, BOOT_DRIVER);
+	return r < 0 ? settle_error(f, "cannot set driver_override", r) : observe(machine, f);
+}
+
+static bool driver_loaded(const BootMachine *machine)
+{
+	return faccessat(machine->sysfs_fd, SYSFS_PCI_DRIVERS "/" BOOT_DRIVER, F_OK, 0) == 0;
+}
+
+static int settle_probed(const BootMachine *machine, BootFunction *f, const char *error)
+{
+	int r = observe(machine, f);
+
+	if (r < 0 || f->outcome != BOOT_RESERVED)
+		return r;
+	return settle(f, BOOT_FAILED, strdup(error ? error : "no driver is bound"));
+}
+
+/* All reserved functions at once. */
+static int probe(const BootMachine *machine, BootReport *report)
+{
+	size_t n = boot_report_count(report, BOOT_RESERVED);
+	_cleanup_free_ BootFunction **functions = calloc(n + 1, sizeof(BootFunction *));
+	_cleanup_free_ Bdf *bdfs = calloc(n + 1, sizeof(Bdf));
+	_cleanup_strv_ char **errors = NULL;
+	int r = 0;
+
+	errors = calloc(n + 1, sizeof(char *));
+	if (!functions || !bdfs || !errors)
+		return -ENOMEM;
+	n = 0;
+	for (size_t i = 0; i < report->n_functions; i++) {
+		BootFunction *f = &report->functions[i];
+
+		if (f->outcome != BOOT_RESERVED)
+			continue;
+		functions[n] = f;
+		bdfs[n++] = f->record->bdf;
+	}
+	r = machine->probe(machine, bdfs, n, errors);
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = settle_probed(machine, functions[i], errors[i]);
+	/* The list ends at its first NULL. */
+	for (size_t i = 0; i < n; i++) {
+		free(errors[i]);
+		errors[i] = NULL;
+	}
+	return r;
+}
+
+static int note_faults(const AssignmentFaults *faults, char ***notes)
+{
+	for (size_t i = 0; i < faults->n_items; i++) {
+		const AssignmentFault *fault = &faults->items[i];
+		int r;
+
+		r = strv_appendf(notes, "assignments.d/%s %s (%s); what it assigns is not bound",
+				 fault->name,
+				 fault->error == -EPROTO ? "was written by another version"
+							 : "cannot be understood",
+				 fault->why ? fault->why : strerror(-fault->error));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* One entry for each function that is to be acted on. */
+static int list_functions(BootReport *report, const Bdf *only)
+{
+	const Assignments *all = report->assignments;
+	size_t n = 0;
+
+	for (size_t i = 0; i < all->n_items; i++)
+		n += all->items[i]->n_functions;
+	report->functions = calloc(n + 1, sizeof(BootFunction));
+	if (!report->functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < all->n_items; i++) {
+		const Assignment *assignment = all->items[i];
+
+		for (size_t j = 0; j < assignment->n_functions; j++) {
+			const AssignedFunction *record = &assignment->functions[j];
+
+			if (only && !bdf_equal(only, &record->bdf))
+				continue;
+			report->functions[report->n_functions++] = (BootFunction){
+				.assignment = assignment,
+				.record = record,
+				.outcome = BOOT_FAILED,
+			};
+		}
+	}
+	return 0;
+}
+
+int boot_bind(const BootMachine *machine, int dir_fd, const Bdf *only, BootReport **ret)
+{
+	_cleanup_(boot_report_freep) BootReport *report = calloc(1, sizeof(BootReport));
+	_cleanup_(assignment_faults_freep) AssignmentFaults *faults = NULL;
+	int r;
+
+	if (!report)
+		return -ENOMEM;
+	r = assignment_files_read(dir_fd, &report->assignments, &faults);
+	if (r >= 0)
+		r = note_faults(faults, &report->notes);
+	if (r >= 0)
+		r = list_functions(report, only);
+	/* First all overrides, which no driver can delay; then the probes. */
+	for (size_t i = 0; r >= 0 && i < report->n_functions; i++)
+		r = reserve(machine, &report->functions[i]);
+	if (r >= 0 && driver_loaded(machine) && boot_report_count(report, BOOT_RESERVED) > 0)
+		r = probe(machine, report);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(report);
+	return 0;
+}
+
+int boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf, char **ret_error)
+{
+	const DriverTarget target = {
+		.bdf = *bdf,
+		.driver = BOOT_DRIVER,
+		.driver_override = BOOT_DRIVER,
+		.never_unbind = true,
+	};
+	DriverResult result;
+	int r = 0;
+
+	driver_move_with(ops, sysfs_fd, &target, &result);
+	if (result.error < 0) {
+		*ret_error = strf("%s: %s (dmesg may tell why)",
+				  driver_phase_to_string(result.phase), strerror(-result.error));
+		r = *ret_error ? 0 : -ENOMEM;
+	}
+	driver_result_clear(&result);
+	return r;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bind/machine.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "host/capabilities.h"
+#include "host/child.h"
+#include "util/file.h"
+#include "util/text.h"
+
+/*
+ * A probe resets some devices, and the kernel waits up to a minute for one that does not come back.
+ * The boot does not wait that long: what comes later is seen by the daemon.
+ */
+#define PROBE_TIMEOUT_USEC (20 * 1000000ULL)
+#define ERROR_MAX 4096
+
+static int start_probe(const RealMachine *real, Children *children, size_t i, const Bdf *bdf)
+{
+	_cleanup_free_ char *sysfs = strf("--sysfs=%s", real->sysfs_dir);
+	_cleanup_free_ char *device = strdup(BDF_TEXT(bdf));
+	char *argv[] = { (char[]){ "/proc/self/exe" }, sysfs, (char[]){ "--probe" }, device, NULL };
+
+	return sysfs && device ? children_start(children, i, argv) : -ENOMEM;
+}
+
+static int read_error(const Child *child, char **ret)
+{
+	if (child->running)
+		*ret = strf("binding it to " BOOT_DRIVER " still waits in the kernel (process %d)",
+			    (int)child->pid);
+	else if (child->signal != 0)
+		*ret = strf("binding it ended by signal %d", child->signal);
+	else if (child->size > 0)
+		*ret = strdup(str_strip(child->output));
+	else
+		return 0;
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int probe_all(const BootMachine *machine, const Bdf *functions, size_t n, char **ret_errors)
+{
+	const RealMachine *real = machine->userdata;
+	_cleanup_(children_freep) Children *children = NULL;
+	int r;
+
+	r = children_new(n, ERROR_MAX, &children);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		r = start_probe(real, children, i, &functions[i]);
+		if (r == -ENOMEM)
+			return r;
+		if (r >= 0)
+			continue;
+		ret_errors[i] = strf("cannot start a process to bind it: %s", strerror(-r));
+		if (!ret_errors[i])
+			return -ENOMEM;
+	}
+	children_wait(children, PROBE_TIMEOUT_USEC);
+	for (size_t i = 0; i < n; i++) {
+		r = ret_errors[i] ? 0 : read_error(&children->items[i], &ret_errors[i]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int read_serial_number(const BootMachine *machine, const Bdf *bdf, char **ret)
+{
+	FunctionFacts facts = { .bdf = *bdf };
+	int r = capabilities_read(machine->sysfs_fd, &facts);
+
+	free(facts.link_speed);
+	free(facts.link_speed_max);
+	if (r < 0) {
+		free(facts.serial_number);
+		return r;
+	}
+	*ret = facts.serial_number;
+	return 0;
+}
+
+int real_machine_init(const char *sysfs_dir, RealMachine *ret)
+{
+	int fd = -1, r;
+
+	r = dir_open_at(AT_FDCWD, sysfs_dir, false, &fd);
+	if (r < 0)
+		return r;
+	*ret = (RealMachine){
+		.machine = {
+			.sysfs_fd = fd,
+			.ops = driver_real_ops(),
+			.probe = probe_all,
+			.serial_number = read_serial_number,
+			.userdata = ret,
+		},
+		.sysfs_dir = sysfs_dir,
+	};
+	return 0;
+}
+
+void real_machine_clear(RealMachine *real)
+{
+	real->machine.sysfs_fd = close_fd(real->machine.sysfs_fd);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* boot.h's machine as it is: probes in processes of their own, under one deadline. */
+#pragma once
+
+#include "bind/boot.h"
+
+typedef struct RealMachine {
+	BootMachine machine;
+	const char *sysfs_dir; /* for the processes */
+} RealMachine;
+
+int real_machine_init(const char *sysfs_dir, RealMachine *ret);
+void real_machine_clear(RealMachine *real);

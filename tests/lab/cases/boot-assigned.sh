@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# host: pair-3090
+# before: tests/lab/before/assigned.sh
+# systemd
+# timeout: 300
+#
+# A boot with an assignment: its functions are on vfio-pci before udev loads nvidia for the others,
+# and before libvirt starts the domain that has them.
+# shellcheck source=tests/lab/lib/case.sh
+. "$(dirname "$0")/../lib/case.sh"
+
+pair=(0000:01:00.0 0000:01:00.1 0000:02:00.0 0000:02:00.1)
+on_vfio="0000:01:00.0 vfio-pci
+0000:01:00.1 vfio-pci
+0000:02:00.0 vfio-pci
+0000:02:00.1 vfio-pci"
+# Of a unit: when it became active, in microseconds since the boot.
+active_at() { systemctl show -P ActiveEnterTimestampMonotonic "$1"; }
+
+udevadm settle
+promise "coldplug loads nvidia for the GPU that nobody has" until_true 30 \
+	test -e /proc/driver/nvidia/gpus/0000:03:00.0
+equal "the assigned functions are on vfio-pci" "$on_vfio" "$(drivers "${pair[@]}")"
+equal "nvidia has the other GPU only" "0000:03:00.0" "$(ls /proc/driver/nvidia/gpus)"
+equal "and never saw an assigned one" "" "$(dmesg | grep -i -e nvidia -e snd_hda | grep -e 0000:01 -e 0000:02)"
+promise "gpupass-bind.service has bound them" sh -c \
+	'journalctl -b -u gpupass-bind.service | grep -q "4 of 4 assigned functions are on vfio-pci"'
+promise "before coldplug" test "$(active_at gpupass-bind.service)" -lt \
+	"$(systemctl show -P ExecMainStartTimestampMonotonic systemd-udev-trigger.service)"
+promise "and it was verified" systemctl is-active gpupass-bind-verify.service
+equal "the report says so" 4 "$(grep -c '"outcome": "bound"' /run/gpupass/boot.json)"
+journalctl -b -u gpupass-bind.service -o short-monotonic --no-hostname | sed 's/^/     | /'
+
+"$here/libvirt-up"
+promise "libvirt's autostart finds them" until_true 30 sh -c 'virsh domstate vm42 | grep -q running'
+equal "all four in the guest" 4 "$(hostdevs vm42 | wc -l)"
+promise "and the daemon shows the group with its domain" until_true 20 sh -c \
+	'gpupass status pair0 | grep -q vm42'
+
+promise "a second run writes nothing while the guest runs" /usr/libexec/gpupass/gpupass-bind --all
+equal "and the guest still runs" running "$(virsh domstate vm42 | head -n 1)"
+virsh -q destroy vm42
+
+# all_on_vfio: for until_true.
+all_on_vfio() { [ "$(drivers "${pair[@]}")" = "$on_vfio" ]; }
+find_again() {
+	local f
+	for f in "${pair[@]}"; do echo 1 >"/sys/bus/pci/devices/$f/remove"; done
+	echo 1 >/sys/bus/pci/rescan
+	udevadm settle
+}
+# Not its dependencies: the lab's own module is in use.
+rmmod nvidia snd_hda_intel
+find_again
+promise "removed and found again, they are on vfio-pci: the rule is ahead of the drivers" \
+	until_true 20 all_on_vfio
+
+# With nvidia loaded the kernel binds a new device before any program hears of it.
+modprobe -a nvidia snd_hda_intel
+find_again
+promise "with nvidia loaded, a group found again is degraded" until_true 20 sh -c \
+	'gpupass list | grep -q "pair0 .*degraded"'
+promise "the journal names the driver that was first" until_true 20 sh -c \
+	'journalctl -b | grep -q "0000:01:00.0 (pair0, vm42): taken: nvidia had it first"'
+promise "and bind puts it right" gpupass bind pair0
+promise "all on vfio-pci again" all_on_vfio
+finish

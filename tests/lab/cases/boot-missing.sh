@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# host: one-missing
+# before: tests/lab/before/assigned.sh
+# systemd
+# timeout: 300
+#
+# A boot with one assigned GPU gone: the other is bound all the same, and the boot goes on.
+# shellcheck source=tests/lab/lib/case.sh
+. "$(dirname "$0")/../lib/case.sh"
+
+udevadm settle
+equal "the one that is there is on vfio-pci" "0000:01:00.0 vfio-pci
+0000:01:00.1 vfio-pci" "$(drivers 0000:01:00.0 0000:01:00.1)"
+promise "the journal names the one that is not" sh -c \
+	'journalctl -b -u gpupass-bind.service |
+	 grep -q "0000:02:00.0 (pair0, vm42): missing: there is no device at this address"'
+equal "the report has both functions" 2 "$(grep -c '"outcome": "missing"' /run/gpupass/boot.json)"
+equal "the unit has failed, for all to see" failed "$(systemctl is-failed gpupass-bind.service)"
+promise "the daemon serves, and shows it" until_true 20 sh -c 'gpupass list | grep -q "pair0 .*degraded"'
+finish

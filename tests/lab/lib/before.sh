@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+#
+# What --before scripts share: a host where gpupass is installed and enabled, pair0 is assigned to
+# vm42, which is defined with the functions and started by libvirt itself. Sourced in the lab's root
+# before its PID 1 runs, from the repository.
+set -euo pipefail
+
+uuid=3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242
+record=/etc/gpupass/assignments.d/$uuid.json
+functions=(0000:01:00.0 0000:01:00.1 0000:02:00.0 0000:02:00.1)
+
+install_enabled() {
+	# By tar: /lib may be a link, which cp would not follow.
+	tar -C build/root -c . | tar -C / -x --keep-directory-symlink
+	mkdir -p /etc/gpupass/groups.d /etc/gpupass/assignments.d
+	printf '[Group]\nName=pair0\nGpu=01:00.0\nGpu=02:00.0\n' >/etc/gpupass/groups.d/pair0.conf
+	SYSTEMD_OFFLINE=1 systemctl --quiet enable gpupassd.service
+	# The lab does not get to sysinit's and multi-user's other units, nor need it.
+	mkdir -p /etc/systemd/system/lab-command.service.d
+	printf '[Unit]\nWants=gpupass-bind-verify.service\nAfter=gpupass-bind-verify.service\n' \
+		>/etc/systemd/system/lab-command.service.d/gpupass.conf
+}
+
+# record_function BDF DEVICE DRIVER [SUBSYSTEM-DEVICE]
+record_function() {
+	cat <<-JSON
+		{"bdf": "$1", "vendor": "10de", "device": "$2", "subsystem_vendor": "10de",
+		 "subsystem_device": "${4:-1467}", "original_driver": "$3"}
+	JSON
+}
+
+assign_pair0() {
+	cat >"$record" <<-JSON
+		{"schema": "org.gpupass1.assignment/1", "domain_uuid": "$uuid", "domain_name": "vm42",
+		 "group": "pair0", "created_usec": 1700000000000000, "created_by": 0,
+		 "functions": [
+		 $(record_function 0000:01:00.0 2204 nvidia),
+		 $(record_function 0000:01:00.1 1aef snd_hda_intel),
+		 $(record_function 0000:02:00.0 2204 nvidia "${1-}"),
+		 $(record_function 0000:02:00.1 1aef snd_hda_intel "${1-}")]}
+	JSON
+}
+
+define_vm42() {
+	local f options=()
+	tests/lab/libvirt-up --configure
+	touch /run/lab/libvirt-configured
+	for f in "${functions[@]}"; do options+=(--hostdev "$f"); done
+	mkdir -p /etc/libvirt/qemu/autostart
+	tests/lab/define-vm vm42 --uuid "$uuid" --no-guest --free-ports 1 "${options[@]}" --print \
+		>/etc/libvirt/qemu/vm42.xml
+	ln -s /etc/libvirt/qemu/vm42.xml /etc/libvirt/qemu/autostart/vm42.xml
+}
