@@ -15,5 +15,8 @@ typedef struct DriverOps {
 	void *userdata;
 } DriverOps;
 
+/* This machine's: a write to sysfs, a sleep. */
+const DriverOps *driver_real_ops(void);
+
 void driver_move_with(const DriverOps *ops, int sysfs_fd, const DriverTarget *target,
 		      DriverResult *ret);

@@ -266,11 +266,16 @@ static void wait_monotonic(void *userdata _unused_, unsigned milliseconds)
 		;
 }
 
-void driver_move(int sysfs_fd, const DriverTarget *target, DriverResult *ret)
+const DriverOps *driver_real_ops(void)
 {
 	static const DriverOps ops = { .write = write_sysfs, .wait = wait_monotonic };
 
-	driver_move_with(&ops, sysfs_fd, target, ret);
+	return &ops;
+}
+
+void driver_move(int sysfs_fd, const DriverTarget *target, DriverResult *ret)
+{
+	driver_move_with(driver_real_ops(), sysfs_fd, target, ret);
 }
 
 void driver_result_clear(DriverResult *result)
