@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Receipts on disk: receipts/<time>-<group>.json, one a turnover, the oldest removed beyond a bound. */
+/* Receipts on disk: receipts/<time>-<group>.json, one a turnover, the oldest making room. */
 #pragma once
 
 #include "core/receipt.h"

@@ -79,8 +79,7 @@ static int remember_stuck(const Turnover *t)
 		if (!t->outcomes[i].still_running)
 			continue;
 		r = step_remember_stuck(t->context, &t->functions[i],
-					"worker %d still waits in "
-					"the kernel to reset %s",
+					"worker %d still waits in the kernel to reset %s",
 					(int)t->outcomes[i].pid, BDF_TEXT(&t->functions[i]));
 		if (r < 0)
 			return r;
