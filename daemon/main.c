@@ -17,6 +17,7 @@
 
 typedef struct Options {
 	const char *config_directory;
+	const char *state_directory;
 	const char *libvirt_uri; /* NULL: as configured */
 	WorkerConfig worker;
 	bool session, check;
@@ -28,6 +29,7 @@ typedef struct Daemon {
 	Mailbox *mailbox;
 	Config *config;
 	AssignmentStore store;
+	ReceiptStore receipts;
 	RealHost host;
 	Virt *virt;
 	Manager *manager;
@@ -49,6 +51,7 @@ static void print_help(void)
 	     "     --version          Show the version\n"
 	     "     --check            Check the settings and declared groups, and exit\n"
 	     "     --config-dir=DIR   Settings, groups and assignments (" GPUPASS_CONFIG_DIR ")\n"
+	     "     --state-dir=DIR    Receipts (" GPUPASS_STATE_DIR ")\n"
 	     "\n"
 	     "For development:\n"
 	     "     --session          On the session bus\n"
@@ -64,6 +67,7 @@ enum {
 	ARG_VERSION = 0x100,
 	ARG_CHECK,
 	ARG_CONFIG_DIR,
+	ARG_STATE_DIR,
 	ARG_SESSION,
 	ARG_LIBVIRT_URI,
 	ARG_WORKER,
@@ -76,6 +80,7 @@ static const struct option long_options[] = {
 	{ "version", no_argument, NULL, ARG_VERSION },
 	{ "check", no_argument, NULL, ARG_CHECK },
 	{ "config-dir", required_argument, NULL, ARG_CONFIG_DIR },
+	{ "state-dir", required_argument, NULL, ARG_STATE_DIR },
 	{ "session", no_argument, NULL, ARG_SESSION },
 	{ "libvirt-uri", required_argument, NULL, ARG_LIBVIRT_URI },
 	{ "worker", required_argument, NULL, ARG_WORKER },
@@ -92,6 +97,9 @@ static int take_option(int c, Options *options)
 		return 0;
 	case ARG_CONFIG_DIR:
 		options->config_directory = optarg;
+		return 0;
+	case ARG_STATE_DIR:
+		options->state_directory = optarg;
 		return 0;
 	case ARG_SESSION:
 		options->session = true;
@@ -347,8 +355,13 @@ static int open_store(Daemon *d, const Options *options)
 	_cleanup_free_ char *directory = strf("%s/assignments.d", options->config_directory);
 	int r = directory ? assignment_store_open(directory, &d->store) : -ENOMEM;
 
-	if (r < 0)
+	if (r < 0) {
 		log_error("cannot open %s: %s", str_or_empty(directory), strerror(-r));
+		return r;
+	}
+	r = receipt_store_open(options->state_directory, &d->receipts);
+	if (r < 0)
+		log_error("cannot open %s/receipts: %s", options->state_directory, strerror(-r));
 	return r;
 }
 
@@ -377,6 +390,7 @@ static int set_up_manager(Daemon *d, const Options *options)
 		.mailbox = d->mailbox,
 		.host = &d->host.host,
 		.store = &d->store,
+		.receipts = &d->receipts,
 		.config_directory = options->config_directory,
 		.policy = d->config->policy,
 	};
@@ -444,6 +458,7 @@ int main(int argc, char *argv[])
 {
 	Options options = {
 		.config_directory = GPUPASS_CONFIG_DIR,
+		.state_directory = GPUPASS_STATE_DIR,
 		.worker = {
 			.program = GPUPASS_LIBEXEC_DIR "/gpupass-worker",
 			.sysfs_dir = "/sys",

@@ -375,6 +375,7 @@ JobPlace manager_job_place(Manager *m)
 	return (JobPlace){
 		.host = m->place.host,
 		.store = m->place.store,
+		.receipts = m->place.receipts,
 		.claims = m->claims,
 		.rules = m->rules,
 		.known = m->inventory ? m->inventory->identities : NULL,

@@ -56,6 +56,7 @@ typedef struct ManagerPlace {
 	Mailbox *mailbox;
 	Host *host;
 	const AssignmentStore *store;
+	const ReceiptStore *receipts;
 	const char *config_directory;
 	Policy policy;
 } ManagerPlace;

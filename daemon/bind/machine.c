@@ -92,7 +92,7 @@ int real_machine_init(const char *sysfs_dir, RealMachine *ret)
 	*ret = (RealMachine){
 		.machine = {
 			.sysfs_fd = fd,
-			.ops = driver_real_ops(),
+			.ops = *driver_real_ops(),
 			.probe = probe_all,
 			.serial_number = read_serial_number,
 			.userdata = ret,

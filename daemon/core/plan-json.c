@@ -107,10 +107,20 @@ static int add_writes(json_t *writes, const PlanFunction *function)
 	return r;
 }
 
+static int add_reset(json_t *writes, const PlanFunction *function)
+{
+	if (function->reset != PLAN_RESET_OWN || !function->reset_method)
+		return 0;
+	return add_write(writes, "1", SYSFS_PCI "/devices/%s/reset", BDF_TEXT(&function->bdf));
+}
+
 static json_t *writes_to_json(const Plan *plan)
 {
 	_cleanup_json_ json_t *a = json_array();
 
+	for (size_t i = 0; a && i < plan->n_functions; i++)
+		if (add_reset(a, &plan->functions[i]) < 0)
+			return NULL;
 	for (size_t i = 0; a && i < plan->n_functions; i++)
 		if (add_writes(a, &plan->functions[i]) < 0)
 			return NULL;

@@ -36,6 +36,10 @@ int plan_check_unused(const Planner *p);
 /* plan-fence.c: no other domain runs with a function of the group. */
 int plan_check_not_running_elsewhere(const Planner *p);
 
+/* plan-reset.c: how each function is reset when it has left the domain. */
+int plan_reset(Planner *p);
+bool plan_resets(const Plan *plan);
+
 /* Sets live and config from the request and what the domain is. */
 int plan_resolve_mode(Planner *p);
 /* The domain is gpupass's holder of this group: by its metadata or the record. */

@@ -158,11 +158,9 @@ static int add_steps(Planner *p, bool whole)
 		bool wanted;
 		StepKind kind;
 	} steps[] = {
-		{ true, STEP_PREFLIGHT },
-		{ p->plan->live, STEP_DETACH },
-		{ p->plan->config, STEP_DEFINE },
-		{ restore, STEP_RESTORE },
-		{ true, STEP_VERIFY },
+		{ true, STEP_PREFLIGHT },	  { p->plan->live, STEP_DETACH },
+		{ p->plan->config, STEP_DEFINE }, { plan_resets(p->plan), STEP_RESET },
+		{ restore, STEP_RESTORE },	  { true, STEP_VERIFY },
 		{ forget, STEP_FORGET },
 	};
 	int r = 0;
@@ -189,13 +187,13 @@ static int plan_domain(Planner *p)
 	return r == 0 && p->config ? plan_definition(p) : r;
 }
 
-/* Not of a function that its guest or its definition keeps, nor where it stays on vfio-pci. */
+/* Not of a function that its guest or its definition keeps. */
 static int check_functions(const Planner *p)
 {
 	PlanRequest request = *p->request;
 	int r;
 
-	if (plan_count_moves(p->plan) == 0)
+	if (plan_count_moves(p->plan) == 0 && !plan_resets(p->plan))
 		return 0;
 	/* Somebody may have given a half of the group to another guest since. */
 	r = plan_check_not_running_elsewhere(p);
@@ -233,7 +231,9 @@ int plan_release(Planner *p)
 		return r;
 	if (remains(p))
 		r = warn_remains(p);
-	else if (!p->request->keep_vfio)
+	else
+		r = plan_reset(p);
+	if (r == 0 && !remains(p) && !p->request->keep_vfio)
 		r = plan_restore(p);
 	if (r == 0)
 		r = check_functions(p);

@@ -51,6 +51,15 @@ static char *define_detail(const Plan *plan)
 	return count(plan->n_functions, "hostdev");
 }
 
+static char *reset_detail(const Plan *plan)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->n_functions; i++)
+		n += plan->functions[i].reset == PLAN_RESET_OWN;
+	return count(n, "function");
+}
+
 static char *verify_detail(const Plan *plan)
 {
 	return strdup(plan->live || plan->config ? "drivers and XML re-read" : "drivers re-read");
@@ -67,6 +76,8 @@ char *plan_step_detail(const Plan *plan, StepKind step)
 	case STEP_ATTACH:
 	case STEP_DETACH:
 		return count(plan->n_functions, "function");
+	case STEP_RESET:
+		return reset_detail(plan);
 	case STEP_DEFINE:
 		return define_detail(plan);
 	case STEP_VERIFY:

@@ -303,6 +303,7 @@ Plan *plan_free(Plan *plan)
 		free(plan->functions[i].from_override);
 		free(plan->functions[i].to_driver);
 		free(plan->functions[i].to_override);
+		free(plan->functions[i].reset_method);
 	}
 	free(plan->functions);
 	free(plan->group);

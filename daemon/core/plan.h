@@ -18,6 +18,7 @@ DECLARE_STRING_TABLE(operation, Operation);
 	X(STEP_DEFINE, "define")       /* one definition with all hostdevs, or without them */     \
 	X(STEP_ATTACH, "attach")       /* function by function to the running domain */            \
 	X(STEP_DETACH, "detach")       /* function by function from the running domain */          \
+	X(STEP_RESET, "reset")	       /* every function that leaves a domain, and it answers */   \
 	X(STEP_RESTORE, "give back")   /* every function to the driver it came from */             \
 	X(STEP_VERIFY, "verify")       /* drivers and XML re-read */                               \
 	X(STEP_RECORD, "record")       /* write the assignment */                                  \
@@ -31,6 +32,13 @@ typedef enum StepKind {
 } StepKind;
 DECLARE_STRING_TABLE(step_kind, StepKind);
 
+/* A function's part in the reset step. */
+typedef enum PlanReset {
+	PLAN_RESET_NOT,	      /* it stays, or no guest can have had it */
+	PLAN_RESET_OWN,	      /* with its own method, or only looked at where it has none */
+	PLAN_RESET_WITH_LEAD, /* the leading function's reset is the whole slot's */
+} PlanReset;
+
 /* What one function is and shall be. The undo of a bind is `from`, whole. */
 typedef struct PlanFunction {
 	Bdf bdf;
@@ -39,6 +47,8 @@ typedef struct PlanFunction {
 	char *from_override;
 	char *to_driver;
 	char *to_override;
+	PlanReset reset;
+	char *reset_method; /* with PLAN_RESET_OWN: the first one; NULL: none */
 } PlanFunction;
 
 typedef struct Plan {

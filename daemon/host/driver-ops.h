@@ -15,8 +15,8 @@ typedef struct DriverOps {
 	void *userdata;
 } DriverOps;
 
-/* This machine's. */
-DriverOps driver_real_ops(void);
+/* This machine's: a write to sysfs, a sleep. */
+const DriverOps *driver_real_ops(void);
 
 /*
  * The override alone, whatever driver is bound or registered: it decides who may bind next. Writes

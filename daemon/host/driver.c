@@ -281,16 +281,16 @@ static void wait_monotonic(void *userdata _unused_, unsigned milliseconds)
 		;
 }
 
-DriverOps driver_real_ops(void)
+const DriverOps *driver_real_ops(void)
 {
-	return (DriverOps){ .write = write_sysfs, .wait = wait_monotonic };
+	static const DriverOps ops = { .write = write_sysfs, .wait = wait_monotonic };
+
+	return &ops;
 }
 
 void driver_move(int sysfs_fd, const DriverTarget *target, DriverResult *ret)
 {
-	const DriverOps ops = driver_real_ops();
-
-	driver_move_with(&ops, sysfs_fd, target, ret);
+	driver_move_with(driver_real_ops(), sysfs_fd, target, ret);
 }
 
 void driver_result_clear(DriverResult *result)

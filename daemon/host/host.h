@@ -17,6 +17,7 @@ typedef struct HostOps {
 		       Inspection **ret);
 	int (*move)(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
 		    MoveOutcome *ret_outcomes);
+	int (*reset)(Host *host, const Bdf *functions, size_t n, ResetOutcome *ret_outcomes);
 	int (*domain_get)(Host *host, const char *name_uuid_or_id, VirtDomain **ret,
 			  Problem **ret_problem);
 	int (*domain_uses)(Host *host, DomainUses **ret, Problem **ret_problem);

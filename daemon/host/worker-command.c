@@ -10,6 +10,7 @@
 
 #include "gpupass/errors.h"
 #include "host/inspect.h"
+#include "host/reset.h"
 #include "host/worker-document.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -19,9 +20,11 @@
 
 static const char usage[] =
 	"Usage: gpupass-worker [OPTION]... move BDF DRIVER|- OVERRIDE|-\n"
+	"       gpupass-worker [OPTION]... reset BDF\n"
 	"       gpupass-worker [OPTION]... inspect [--capabilities] [BDF]...\n"
 	"\n"
-	"Moves one PCI function to a driver, or looks closely at some, for gpupassd(8).\n"
+	"Moves one PCI function to a driver, resets one, or looks closely at some, for\n"
+	"gpupassd(8).\n"
 	"Writes one JSON document to standard output.\n"
 	"\n"
 	"      --sysfs=DIR     sysfs (default /sys)\n"
@@ -99,7 +102,19 @@ static int parse_move(char **arguments, size_t n, WorkerCommand *command)
 	target->driver_override = none_if_dash(arguments[2]);
 	if (target->driver_override && !driver_override_valid(target->driver_override))
 		return complain("not a driver_override", arguments[2]);
-	command->move = true;
+	command->verb = WORKER_MOVE;
+	return GPUPASS_EXIT_DONE;
+}
+
+static int parse_reset(char **arguments, size_t n, WorkerCommand *command)
+{
+	if (command->capabilities)
+		return complain("--capabilities is for inspect", NULL);
+	if (n != 1)
+		return complain("reset takes a function", NULL);
+	if (bdf_parse(arguments[0], &command->target.bdf) < 0)
+		return complain("not a PCI address", arguments[0]);
+	command->verb = WORKER_RESET;
 	return GPUPASS_EXIT_DONE;
 }
 
@@ -128,7 +143,9 @@ static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 		return parse_move(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "inspect") == 0)
 		return parse_inspect(arguments + 1, n - 1, command);
-	return complain("neither move nor inspect", arguments[0]);
+	if (strcmp(arguments[0], "reset") == 0)
+		return parse_reset(arguments + 1, n - 1, command);
+	return complain("neither move nor reset nor inspect", arguments[0]);
 }
 
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status)
@@ -164,6 +181,23 @@ static void move(const WorkerCommand *command, const DriverOps *ops, DriverResul
 		driver_move_with(ops, sysfs_fd, &command->target, ret);
 	else
 		driver_move(sysfs_fd, &command->target, ret);
+}
+
+static int reset(const WorkerCommand *command, const DriverOps *ops, ResetReport *ret)
+{
+	_cleanup_close_ int sysfs_fd = -1;
+	int r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
+
+	if (r < 0) {
+		*ret = (ResetReport){
+			.bdf = command->target.bdf,
+			.result = RESET_FAILED,
+			.error = r,
+		};
+		return 0;
+	}
+	return ops ? function_reset_with(ops, sysfs_fd, &command->target.bdf, ret)
+		   : function_reset(sysfs_fd, &command->target.bdf, ret);
 }
 
 /* The running kernel's modules; -1 when there are none to read. */
@@ -209,14 +243,21 @@ static char *answer(const WorkerCommand *command, const DriverOps *ops)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = NULL;
 	_cleanup_(driver_result_clear) DriverResult result = { 0 };
+	_cleanup_(reset_report_clear) ResetReport report = { 0 };
 	int r;
 
-	if (command->move) {
+	switch (command->verb) {
+	case WORKER_MOVE:
 		move(command, ops, &result);
 		return worker_move_document(&command->target.bdf, &result);
+	case WORKER_RESET:
+		r = reset(command, ops, &report);
+		return r < 0 ? NULL : worker_reset_document(&report);
+	case WORKER_INSPECT:
+		r = inspect(command, &inspection);
+		return worker_inspect_document(r, inspection);
 	}
-	r = inspect(command, &inspection);
-	return worker_inspect_document(r, inspection);
+	return NULL;
 }
 
 int worker_command_run(const WorkerCommand *command, const DriverOps *ops)

@@ -5,12 +5,18 @@
 #include "core/bdf.h"
 #include "host/driver-ops.h"
 
+typedef enum WorkerVerb {
+	WORKER_INSPECT,
+	WORKER_MOVE,
+	WORKER_RESET,
+} WorkerVerb;
+
 typedef struct WorkerCommand {
 	const char *sysfs_dir;
 	const char *proc_dir;
-	bool move; /* otherwise inspect */
-	DriverTarget target;
-	Bdf *functions; /* to inspect */
+	WorkerVerb verb;
+	DriverTarget target; /* to move; to reset: its bdf only */
+	Bdf *functions;	     /* to inspect */
 	size_t n_functions;
 	bool capabilities;
 } WorkerCommand;

@@ -53,6 +53,15 @@ char *worker_inspect_document(int outcome, const Inspection *inspection)
 	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
 }
 
+char *worker_reset_document(const ResetReport *report)
+{
+	_cleanup_json_ json_t *root = document_new("reset", 0);
+
+	if (json_object_set_new(root, "report", reset_report_to_json(report)) < 0)
+		return NULL;
+	return json_dumps(root, JSON_COMPACT);
+}
+
 /* The document, if it is a worker's about this verb. Text behind it makes it none. */
 static int parse_document(const char *text, size_t size, const char *verb, json_t **ret)
 {
@@ -103,6 +112,24 @@ int worker_move_document_parse(const char *text, size_t size, const Bdf *bdf, Dr
 		.driver = TAKE_PTR(result.driver),
 		.driver_override = TAKE_PTR(result.driver_override),
 	};
+	return 0;
+}
+
+int worker_reset_document_parse(const char *text, size_t size, const Bdf *bdf, ResetReport *ret)
+{
+	_cleanup_(reset_report_clear) ResetReport report = { 0 };
+	_cleanup_json_ json_t *root = NULL;
+	int r;
+
+	r = parse_document(text, size, "reset", &root);
+	if (r >= 0)
+		r = reset_report_from_json(json_object_get(root, "report"), &report);
+	if (r < 0)
+		return r;
+	if (!bdf_equal(&report.bdf, bdf))
+		return -EBADMSG;
+	*ret = report;
+	report = (ResetReport){ 0 };
 	return 0;
 }
 

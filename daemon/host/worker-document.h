@@ -3,22 +3,26 @@
  * What a worker answers, schema org.gpupass1.worker/1:
  *   { "schema", "verb": "move", "bdf", "error", "phase", "changed", "driver", "driver_override" }
  *   { "schema", "verb": "inspect", "error", "unreadable", "inspection" }
- * "error" is an errno, 0 for success; driver and driver_override are absent when there is none;
+ *   { "schema", "verb": "reset", "error": 0, "report" }
+ * "report" is that of core/reset-report.h. "error" is an errno, 0 for success; driver and driver_override are absent when there is none;
  * "inspection" is a document of schema org.gpupass1.inspection/1, absent on error; "unreadable"
  * counts the processes that could not be looked into.
  */
 #pragma once
 
 #include "core/inspection.h"
+#include "core/reset-report.h"
 #include "host/driver.h"
 
 /* One line without a newline; NULL when memory is out. */
 char *worker_move_document(const Bdf *bdf, const DriverResult *result);
 /* `outcome`: -errno, or inspect_functions()'s count. `inspection`: NULL on error. */
 char *worker_inspect_document(int outcome, const Inspection *inspection);
+char *worker_reset_document(const ResetReport *report);
 
 /* -EBADMSG when this is no answer about this function; *ret is then untouched. */
 int worker_move_document_parse(const char *text, size_t size, const Bdf *bdf, DriverResult *ret);
+int worker_reset_document_parse(const char *text, size_t size, const Bdf *bdf, ResetReport *ret);
 /* The worker's own error, or -EBADMSG when this is no answer about all these functions. */
 int worker_inspect_document_parse(const char *text, size_t size, const Bdf *functions, size_t n,
 				  Inspection **ret);

@@ -144,6 +144,72 @@ int worker_move(const WorkerConfig *config, const DriverTarget *targets, size_t 
 	return 0;
 }
 
+static int reset_arguments(const WorkerConfig *config, const Bdf *function, char ***ret)
+{
+	_cleanup_strv_ char **argv = NULL;
+	int r;
+
+	r = arguments_begin(config, "reset", &argv);
+	if (r >= 0)
+		r = strv_append(&argv, BDF_TEXT(function));
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(argv);
+	return 0;
+}
+
+static void fill_reset_outcome(const Child *child, ResetOutcome *outcome)
+{
+	Bdf bdf = outcome->report.bdf;
+	int r = child_error(child);
+
+	if (r == 0)
+		r = worker_reset_document_parse(child->output, child->size, &bdf, &outcome->report);
+	outcome->report.error = r == 0 ? outcome->report.error : r;
+	if (r == 0)
+		return;
+	outcome->still_running = child->running;
+	outcome->pid = child->pid;
+}
+
+static int start_reset(const WorkerConfig *config, Children *children, size_t i,
+		       ResetOutcome *outcome)
+{
+	_cleanup_strv_ char **argv = NULL;
+	int r = reset_arguments(config, &outcome->report.bdf, &argv);
+
+	return r < 0 ? r : children_start(children, i, argv);
+}
+
+int worker_reset(const WorkerConfig *config, const Bdf *functions, size_t n, uint64_t timeout_usec,
+		 ResetOutcome *ret_outcomes)
+{
+	_cleanup_(children_freep) Children *children = NULL;
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		ret_outcomes[i] = (ResetOutcome){
+			.report = {
+				.bdf = functions[i],
+				.result = RESET_UNKNOWN,
+				.error = -ENOMEM,
+			},
+		};
+	r = children_new(n, MOVE_OUTPUT_MAX, &children);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++)
+		ret_outcomes[i].report.error = start_reset(config, children, i, &ret_outcomes[i]);
+	children_wait(children, timeout_usec);
+	for (size_t i = 0; i < n; i++)
+		if (children->items[i].pid != 0)
+			fill_reset_outcome(&children->items[i], &ret_outcomes[i]);
+	for (size_t i = 0; i < n; i++)
+		if (ret_outcomes[i].report.result == RESET_UNKNOWN)
+			return ret_outcomes[i].report.error;
+	return 0;
+}
+
 int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n, bool capabilities,
 		   uint64_t timeout_usec, Inspection **ret)
 {
@@ -177,4 +243,10 @@ void move_outcome_clear(MoveOutcome *outcome)
 {
 	driver_result_clear(&outcome->result);
 	*outcome = (MoveOutcome){ 0 };
+}
+
+void reset_outcome_clear(ResetOutcome *outcome)
+{
+	reset_report_clear(&outcome->report);
+	*outcome = (ResetOutcome){ 0 };
 }

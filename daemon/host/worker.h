@@ -7,6 +7,7 @@
  *
  * Protocol: arguments in, one JSON document (schema org.gpupass1.worker/1) on its stdout out.
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] move BDF DRIVER|- OVERRIDE|-
+ *   gpupass-worker [--sysfs=DIR] [--proc=DIR] reset BDF
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] inspect [--capabilities] BDF…
  * The worker exits with 0 when it has written its document, also when that tells of an error; what
  * is in it: worker-document.h. Its stderr is the caller's. It gets an empty environment, default
@@ -25,6 +26,7 @@
 #include <sys/types.h>
 
 #include "core/inspection.h"
+#include "core/reset-report.h"
 #include "host/driver.h"
 
 typedef struct WorkerConfig {
@@ -54,6 +56,18 @@ typedef struct MoveOutcome {
 int worker_move(const WorkerConfig *config, const DriverTarget *targets, size_t n,
 		uint64_t timeout_usec, MoveOutcome *ret_outcomes);
 
+/* report.result is RESET_UNKNOWN, with an error as of MoveOutcome, where there is no answer. */
+typedef struct ResetOutcome {
+	ResetReport report;
+	bool still_running; /* deadline passed; report.error is -ETIMEDOUT */
+	pid_t pid;	    /* of the worker that still runs, or that died */
+} ResetOutcome;
+
+/* As worker_move(): side by side, outcomes filled for every function. 0: every one has answered,
+ * whatever it says; otherwise the first error of those that have not. */
+int worker_reset(const WorkerConfig *config, const Bdf *functions, size_t n, uint64_t timeout_usec,
+		 ResetOutcome *ret_outcomes);
+
 /*
  * -ETIMEDOUT when the worker did not answer in time; -EPROTO and -EBADMSG as above. n may be 0:
  * then there are only the host's facts.
@@ -65,3 +79,4 @@ int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n, b
 bool worker_running(pid_t pid);
 
 void move_outcome_clear(MoveOutcome *outcome);
+void reset_outcome_clear(ResetOutcome *outcome);

@@ -9,6 +9,7 @@
 #include "job/assignment-store.h"
 #include "job/claims.h"
 #include "job/inventory.h"
+#include "job/receipt-store.h"
 
 typedef struct JobRequest {
 	Operation operation;
@@ -28,6 +29,7 @@ void job_request_clear(JobRequest *request);
 typedef struct JobPlace {
 	Host *host;
 	const AssignmentStore *store;
+	const ReceiptStore *receipts;
 	Claims *claims;
 	Rules *rules;
 	const Identities *known;

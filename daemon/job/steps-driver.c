@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Moving a group's functions between drivers, all side by side, through disposable workers. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "job/steps.h"
@@ -47,19 +49,32 @@ static int moves_make(const StepContext *c, bool forward, Moves *ret)
 	return 0;
 }
 
-static int remember_stuck(StepContext *c, const DriverTarget *target, const MoveOutcome *outcome)
+int step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ...)
 {
+	va_list ap;
+	int n;
 	Bdf *bigger = reallocarray(c->stuck_functions, c->n_stuck + 1, sizeof(Bdf));
 
 	if (!bigger)
 		return -ENOMEM;
 	c->stuck_functions = bigger;
-	c->stuck_functions[c->n_stuck++] = target->bdf;
+	c->stuck_functions[c->n_stuck++] = *function;
 	if (c->stuck)
 		return 0;
-	c->stuck = strf("worker %d still waits in the kernel to move %s to %s", (int)outcome->pid,
-			BDF_TEXT(&target->bdf), target->driver ? target->driver : "no driver");
+	va_start(ap, why);
+	n = vasprintf(&c->stuck, why, ap);
+	va_end(ap);
+	if (n < 0)
+		c->stuck = NULL;
 	return c->stuck ? 0 : -ENOMEM;
+}
+
+static int remember_stuck(StepContext *c, const DriverTarget *target, const MoveOutcome *outcome)
+{
+	return step_remember_stuck(c, &target->bdf,
+				   "worker %d still waits in the kernel to move %s to %s",
+				   (int)outcome->pid, BDF_TEXT(&target->bdf),
+				   target->driver ? target->driver : "no driver");
 }
 
 static int timed_out(const StepContext *c, const DriverTarget *target, const MoveOutcome *outcome,
@@ -164,7 +179,7 @@ int step_drivers_hold(StepContext *c, Problem **ret_problem)
  * The last check before functions leave vfio-pci: unbinding what a guest has open kills the guest,
  * or waits for it without end. It may have been started since the preflight step.
  */
-static int refuse_while_in_guest(StepContext *c, Problem **ret_problem)
+int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
 	int r = step_inspect(c, &now);
@@ -202,14 +217,14 @@ static int backward(StepContext *c, Problem **ret_problem)
 
 static int unbind(StepContext *c, Problem **ret_problem)
 {
-	int r = refuse_while_in_guest(c, ret_problem);
+	int r = step_refuse_while_in_guest(c, ret_problem);
 
 	return r != 0 ? r : backward(c, ret_problem);
 }
 
 static int restore(StepContext *c, Problem **ret_problem)
 {
-	int r = refuse_while_in_guest(c, ret_problem);
+	int r = step_refuse_while_in_guest(c, ret_problem);
 
 	return r != 0 ? r : forward(c, ret_problem);
 }

@@ -8,9 +8,9 @@
 static const StepOps *const steps[] = {
 	[STEP_PREFLIGHT] = &step_preflight, [STEP_BIND] = &step_bind,
 	[STEP_DEFINE] = &step_define,	    [STEP_ATTACH] = &step_attach,
-	[STEP_DETACH] = &step_detach,	    [STEP_RESTORE] = &step_restore,
-	[STEP_VERIFY] = &step_verify,	    [STEP_RECORD] = &step_record,
-	[STEP_FORGET] = &step_forget,
+	[STEP_DETACH] = &step_detach,	    [STEP_RESET] = &step_reset,
+	[STEP_RESTORE] = &step_restore,	    [STEP_VERIFY] = &step_verify,
+	[STEP_RECORD] = &step_record,	    [STEP_FORGET] = &step_forget,
 };
 _Static_assert(ELEMENTS(steps) == STEP_KIND_MAX_, "every step kind has its operations");
 
@@ -56,7 +56,8 @@ static int check_functions(const StepContext *c, const Inspection *now, Problem 
 	PlanRequest request = p->request;
 
 	/* A release may leave the functions where they are, with the guest that has them. */
-	if (c->plan->operation == OPERATION_RELEASE && !has_step(c->plan, STEP_RESTORE))
+	if (c->plan->operation == OPERATION_RELEASE && !has_step(c->plan, STEP_RESTORE) &&
+	    !has_step(c->plan, STEP_RESET))
 		return 0;
 	/* A live release takes them out of the guest first. */
 	request.live = c->plan->live;

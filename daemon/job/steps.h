@@ -40,5 +40,9 @@ void step_context_clear(StepContext *c);
 int step_inspect(StepContext *c, Inspection **ret);
 int step_move(StepContext *c, bool forward, Problem **ret_problem);
 int step_drivers_hold(StepContext *c, Problem **ret_problem);
+/* PROBLEM while somebody has a function open through vfio. */
+int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem);
+/* A worker never came back: `why` is kept of the first one. */
+int step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ...) _printf_(3, 4);
 extern const StepOps step_preflight, step_bind, step_restore, step_define, step_attach, step_detach,
-	step_verify, step_record, step_forget;
+	step_reset, step_verify, step_record, step_forget;

@@ -15,6 +15,8 @@
 #define LOG_ID_JOB_DONE "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f01"
 #define LOG_ID_JOB_FAILED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f02"
 #define LOG_ID_QUARANTINED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f03"
+#define LOG_ID_RESET "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f11"
+#define LOG_ID_RESET_FAILED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f12"
 #define LOG_ID_CONFIG_ERROR "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f04"
 
 /* What a line is about; all may be left out. */

@@ -47,6 +47,7 @@ typedef enum GpupassExit {
 	X(GPUPASS_ERROR_DEFINE_FAILED, "DefineFailed", GPUPASS_EXIT_FAILED)                        \
 	X(GPUPASS_ERROR_ATTACH_FAILED, "AttachFailed", GPUPASS_EXIT_FAILED)                        \
 	X(GPUPASS_ERROR_DETACH_TIMEOUT, "DetachTimeout", GPUPASS_EXIT_FAILED)                      \
+	X(GPUPASS_ERROR_RESET_FAILED, "ResetFailed", GPUPASS_EXIT_FAILED)                          \
 	X(GPUPASS_ERROR_ROLLBACK_FAILED, "RollbackFailed", GPUPASS_EXIT_ROLLBACK_INCOMPLETE)       \
 	X(GPUPASS_ERROR_QUARANTINED, "Quarantined", GPUPASS_EXIT_BUSY)                             \
 	X(GPUPASS_ERROR_STALE_PLAN, "StalePlan", GPUPASS_EXIT_BUSY)                                \

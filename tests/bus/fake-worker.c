@@ -7,6 +7,7 @@
  *   no-driver [DRIVER]      probing reports success and binds nothing
  *   hang SECONDS [DRIVER]   the unbind returns so much later; the driver link is gone meanwhile
  *   crash [DRIVER]          the worker dies in the unbind
+ *   reset-fail              the reset gives an I/O error
  * With DRIVER only moves to that driver are concerned: "fail nvidia" spoils giving back.
  */
 #include <fcntl.h>
@@ -26,6 +27,7 @@
 typedef struct Fault {
 	bool probe_fails;
 	bool crashes;
+	bool reset_fails;
 	unsigned seconds;
 	SysfsKernel kernel;
 } Fault;
@@ -63,6 +65,8 @@ static int apply_fault(char *const *words, const char *driver, Fault *fault, con
 		return 0; /* another driver's */
 	if (strcmp(name, "fail") == 0)
 		fault->probe_fails = true;
+	else if (strcmp(name, "reset-fail") == 0)
+		fault->reset_fails = true;
 	else if (strcmp(name, "no-driver") == 0)
 		fault->kernel.deaf_probes = UINT32_MAX;
 	else if (strcmp(name, "hang") == 0)
@@ -104,6 +108,8 @@ static int fake_write(void *userdata, int sysfs_fd, const char *path, const char
 	if (fault->probe_fails && name &&
 	    (strcmp(name, "/drivers_probe") == 0 || strcmp(name, "/bind") == 0))
 		return -EIO;
+	if (fault->reset_fails && name && strcmp(name, "/reset") == 0)
+		return -EIO;
 	return kernel.write(kernel.userdata, sysfs_fd, path, value);
 }
 
@@ -122,7 +128,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (!worker_command_parse(argc, argv, &command, &status))
 		return status;
-	if (command.move && read_fault(&command, &fault) < 0)
+	if (command.verb != WORKER_INSPECT && read_fault(&command, &fault) < 0)
 		return GPUPASS_EXIT_FAILED;
 	status = worker_command_run(&command, &ops);
 	sysfs_kernel_clear(&fault.kernel);

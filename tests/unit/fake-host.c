@@ -37,7 +37,8 @@ static const FakeFault broken_libvirt = { .problem = GPUPASS_ERROR_LIBVIRT_UNAVA
 
 static bool is_write(FakeOp op)
 {
-	return op == FAKE_MOVE || op == FAKE_DEFINE || op == FAKE_ATTACH || op == FAKE_DETACH;
+	return op == FAKE_MOVE || op == FAKE_RESET || op == FAKE_DEFINE || op == FAKE_ATTACH ||
+	       op == FAKE_DETACH;
 }
 
 static const FakeFault *enter(FakeHost *fake, FakeOp op)
@@ -49,7 +50,7 @@ static const FakeFault *enter(FakeHost *fake, FakeOp op)
 	if (fake->hook)
 		fake->hook(fake, op, nth);
 	if (fake->broken_from > 0 && is_write(op) && fake_write_calls(fake) >= fake->broken_from)
-		return op == FAKE_MOVE ? &broken_driver : &broken_libvirt;
+		return op == FAKE_MOVE || op == FAKE_RESET ? &broken_driver : &broken_libvirt;
 	for (size_t i = 0; i < fake->n_faults; i++) {
 		const FakeFault *fault = &fake->faults[i];
 
@@ -115,7 +116,8 @@ static void inspect_one(const FakeHost *fake, size_t i, Inspection *into)
 		add_holder(into, &function->bdf, "qemu-system-x86", true);
 	for (size_t k = 0; k < fake->n_holders; k++)
 		if (bdf_equal(&fake->holders[k].bdf, &function->bdf))
-			add_holder(into, &function->bdf, fake->holders[k].command, false);
+			add_holder(into, &function->bdf, fake->holders[k].command,
+				   fake->holders[k].vfio);
 }
 
 static int fake_inspect(Host *host, const Bdf *functions, size_t n, bool capabilities,
@@ -232,6 +234,52 @@ static int fake_move(Host *host, const DriverTarget *targets, size_t n, uint64_t
 		}
 		if (r == 0)
 			r = outcome.result.error;
+		ret_outcomes[i] = outcome;
+	}
+	return leave(fake, r);
+}
+
+static void reset_one(FakeHost *fake, const Bdf *bdf, ResetOutcome *outcome)
+{
+	const FakeResetFault *fault = &fake->reset_fault;
+	size_t i = fake_find_function(fake, bdf);
+	const FakeDomain *guest = domain_running_with(fake, bdf);
+
+	assert_true(i != SIZE_MAX);
+	if (guest)
+		note_violation(fake, bdf, "was reset under running ", guest->name);
+	if (!str_equal(fake->snapshot->functions[i].driver, "vfio-pci"))
+		note_violation(fake, bdf, "was reset under a host driver", "");
+	if (fake->stuck[i])
+		note_violation(fake, bdf, "was touched again", "");
+	assert_int_equal(strv_appendf(&fake->log, "reset %s", BDF_TEXT(bdf)), 0);
+	fake_set_text(&outcome->report.method, "flr");
+	outcome->report.result = fake->gone[i] ? RESET_SILENT : RESET_DONE;
+	if (!fault->bdf || !str_equal(fault->bdf, BDF_TEXT(bdf)))
+		return;
+	outcome->report.result = fault->never_returns ? RESET_UNKNOWN : fault->result;
+	outcome->report.error = fault->never_returns ? -ETIMEDOUT : fault->error;
+	outcome->still_running = fake->stuck[i] = fault->never_returns;
+	outcome->pid = fault->never_returns ? WORKER_PID : 0;
+}
+
+static int fake_reset(Host *host, const Bdf *functions, size_t n, ResetOutcome *ret_outcomes)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = enter(fake, FAKE_RESET);
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		ResetOutcome outcome = { .report = { .bdf = functions[i] } };
+
+		if (!fault || fault->late)
+			reset_one(fake, &functions[i], &outcome);
+		if (fault) {
+			outcome.report.result = RESET_FAILED;
+			outcome.report.error = fault->error;
+		}
+		if (r == 0 && outcome.report.result == RESET_UNKNOWN)
+			r = outcome.report.error;
 		ret_outcomes[i] = outcome;
 	}
 	return leave(fake, r);
@@ -361,6 +409,7 @@ const HostOps fake_ops = {
 	.scan = fake_scan,
 	.inspect = fake_inspect,
 	.move = fake_move,
+	.reset = fake_reset,
 	.domain_get = fake_get,
 	.domain_uses = fake_uses,
 	.domain_define = fake_define,

@@ -18,6 +18,7 @@
 	X(FAKE_SCAN, "scan")                                                                       \
 	X(FAKE_INSPECT, "inspect")                                                                 \
 	X(FAKE_MOVE, "move")                                                                       \
+	X(FAKE_RESET, "reset")                                                                     \
 	X(FAKE_GET, "domain_get")                                                                  \
 	X(FAKE_USES, "domain_uses")                                                                \
 	X(FAKE_DEFINE, "domain_define")                                                            \
@@ -53,6 +54,14 @@ typedef struct FakeMoveFault {
 	bool never_returns; /* its worker hangs in remove(): the driver link is gone */
 } FakeMoveFault;
 
+/* What becomes of one function when it is to be reset. */
+typedef struct FakeResetFault {
+	const char *bdf;
+	ResetResult result;
+	int error;
+	bool never_returns; /* its worker hangs */
+} FakeResetFault;
+
 typedef struct FakeDomain {
 	char *uuid, *name;
 	char *config_xml; /* NULL: transient, or undefined */
@@ -74,6 +83,7 @@ struct FakeHost {
 	size_t n_faults;
 	FakeMoveFault move_faults[4];
 	size_t n_move_faults;
+	FakeResetFault reset_fault; /* bdf NULL: none */
 	bool adds_ports;      /* the first definition gets a root port more than it asked for */
 	unsigned broken_from; /* every write from this one on fails; 0: none */
 	/* Called at the begin of every operation, which sees what it changes. */

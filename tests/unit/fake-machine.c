@@ -139,6 +139,7 @@ void fake_watch(FakeHost *fake)
 	memset(fake->calls, 0, sizeof(fake->calls));
 	fake->log = strv_free(fake->log);
 	fake->n_faults = fake->n_move_faults = 0;
+	fake->reset_fault = (FakeResetFault){ 0 };
 	fake->broken_from = 0;
 	fake->hook = NULL;
 }
@@ -157,8 +158,8 @@ void fake_fail_move(FakeHost *fake, const FakeMoveFault *fault)
 
 unsigned fake_write_calls(const FakeHost *fake)
 {
-	return fake->calls[FAKE_MOVE] + fake->calls[FAKE_DEFINE] + fake->calls[FAKE_ATTACH] +
-	       fake->calls[FAKE_DETACH];
+	return fake->calls[FAKE_MOVE] + fake->calls[FAKE_RESET] + fake->calls[FAKE_DEFINE] +
+	       fake->calls[FAKE_ATTACH] + fake->calls[FAKE_DETACH];
 }
 
 void fake_hold(FakeHost *fake, const char *bdf, const char *command)

@@ -93,7 +93,7 @@ static inline _unused_ void host_gpu(HostModel *h, const char *slot, uint16_t de
 
 	assert_non_null(display);
 	assert_non_null(audio);
-	host_function(h, display, 0x030000, device, driver);
+	host_function(h, display, 0x030000, device, driver)->reset_methods = strdup("flr bus");
 	host_function(h, audio, 0x040300, 0x1aef,
 		      str_equal(driver, "vfio-pci") ? driver : "snd_hda_intel");
 }

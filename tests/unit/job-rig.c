@@ -36,10 +36,16 @@ Rig *rig_new(void)
 	strcpy(rig->directory, "/tmp/gpupass-test-XXXXXX");
 	assert_non_null(mkdtemp(rig->directory));
 	assert_int_equal(assignment_store_open(rig->directory, &rig->store), 0);
+	strcpy(rig->state_directory, "/tmp/gpupass-test-XXXXXX");
+	assert_non_null(mkdtemp(rig->state_directory));
+	assert_int_equal(receipt_store_open(rig->state_directory, &rig->receipts), 0);
+	/* Also while rig_store_read_only() is somebody else. */
+	assert_int_equal(fchmod(rig->receipts.dir_fd, 0777), 0);
 	assert_int_equal(claims_new(&rig->claims), 0);
 	rig->place = (JobPlace){
 		.host = &rig->fake.host,
 		.store = &rig->store,
+		.receipts = &rig->receipts,
 		.claims = rig->claims,
 		.rules = rig->rules,
 	};
@@ -56,9 +62,23 @@ static void remove_directory(Rig *rig)
 	rmdir(rig->directory);
 }
 
+static void remove_receipts(Rig *rig)
+{
+	_cleanup_free_ char *directory = strf("%s/receipts", rig->state_directory);
+	_cleanup_strv_ char **names = NULL;
+
+	assert_int_equal(dir_list(rig->receipts.dir_fd, ".json", &names), 0);
+	for (char **name = names; name && *name; name++)
+		unlinkat(rig->receipts.dir_fd, *name, 0);
+	rmdir(directory);
+	rmdir(rig->state_directory);
+}
+
 void rig_free(Rig *rig)
 {
 	remove_directory(rig);
+	remove_receipts(rig);
+	receipt_store_close(&rig->receipts);
 	assignment_store_close(&rig->store);
 	claims_free(rig->claims);
 	rules_unref(rig->rules);
@@ -202,6 +222,20 @@ void rig_store_read_only(Rig *rig, bool read_only)
 }
 
 /* ---- the world ---- */
+
+char *rig_receipt(const Rig *rig, size_t *ret_n)
+{
+	_cleanup_strv_ char **names = NULL;
+	char *text = NULL;
+
+	assert_int_equal(dir_list(rig->receipts.dir_fd, ".json", &names), 0);
+	*ret_n = strv_length(names);
+	if (*ret_n > 0)
+		assert_int_equal(
+			file_read_at(rig->receipts.dir_fd, names[*ret_n - 1], 65536, &text, NULL),
+			0);
+	return text;
+}
 
 char *rig_world(const Rig *rig)
 {

@@ -12,6 +12,8 @@ typedef struct Rig {
 	FakeHost fake; /* first, so that its hook finds the rig */
 	char directory[64];
 	AssignmentStore store;
+	char state_directory[64];
+	ReceiptStore receipts;
 	bool read_only; /* the store */
 	Claims *claims;
 	Rules *rules;
@@ -49,6 +51,9 @@ void outcome_clear(Outcome *outcome);
 
 /* Nothing can be written to or removed from the store; it can be read. */
 void rig_store_read_only(Rig *rig, bool read_only);
+
+/* The text of its newest receipt; NULL: there is none. *ret_n: how many there are. */
+char *rig_receipt(const Rig *rig, size_t *ret_n);
 
 char *rig_world(const Rig *rig);
 /* Fails with a diff when the world is not `before`. */

@@ -208,6 +208,8 @@ static int write_device(SysfsKernel *kernel, int sysfs_fd, const char *rest, con
 		return -ENOENT;
 	if (strcmp(slash + 1, "driver_override") == 0)
 		return write_override(sysfs_fd, &bdf, value);
+	if (strcmp(slash + 1, "reset") == 0)
+		return kernel->while_resetting ? kernel->while_resetting(kernel->userdata) : 0;
 	if (strcmp(slash + 1, "driver/unbind") != 0)
 		return -ENOENT;
 	if (sysfs_parse_bdf(value, &named) < 0 || !bdf_equal(&bdf, &named))
@@ -265,6 +267,8 @@ static void kernel_wait(void *userdata, unsigned milliseconds)
 	SysfsKernel *kernel = userdata;
 
 	kernel->waited += milliseconds;
+	if (kernel->while_waiting)
+		kernel->while_waiting(kernel->userdata);
 }
 
 DriverOps sysfs_kernel_ops(SysfsKernel *kernel)

@@ -21,6 +21,9 @@ typedef struct SysfsKernel {
 	int failing_error;
 	/* Called when an unbind has taken the driver link away and before it returns. NULL: not */
 	void (*while_unbinding)(void *userdata);
+	/* Called when `reset` is written, and when somebody waits. NULL: not */
+	int (*while_resetting)(void *userdata);
+	void (*while_waiting)(void *userdata);
 	void *userdata;
 	/* What was asked of it. */
 	char **writes;	 /* "driver_override vfio-pci" */

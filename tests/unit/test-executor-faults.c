@@ -102,13 +102,13 @@ static const Scenario scenarios[] = {
 	{ "assign what is bound", bound, ASSIGN, 1 },  /* define */
 	{ "assign what drifted", drifted, ASSIGN, 1 }, /* move */
 	{ "assign anew", definition_lost, ASSIGN, 1 }, /* define */
-	{ "release cold", assigned, RELEASE, 2 },      /* define, move */
-	{ "release live", assigned_live, RELEASE, 6 }, /* four detaches, define, move */
+	{ "release cold", assigned, RELEASE, 3 },      /* define, reset, move */
+	{ "release live", assigned_live, RELEASE, 7 }, /* four detaches, define, reset, move */
 	{ "bind", shut_off, BIND, 1 },
 	{ "unbind", bound, UNBIND, 1 },
 };
 
-static const FakeOp writing[] = { FAKE_MOVE, FAKE_DEFINE, FAKE_ATTACH, FAKE_DETACH };
+static const FakeOp writing[] = { FAKE_MOVE, FAKE_RESET, FAKE_DEFINE, FAKE_ATTACH, FAKE_DETACH };
 
 /* How often the scenario calls each operation when nothing fails. */
 static void count_calls(const Scenario *scenario, unsigned counts[FAKE_OP_MAX_])
@@ -138,7 +138,7 @@ static FakeFault fault_of(FakeOp op, unsigned nth, bool late)
 		.op = op,
 		.nth = nth,
 		.late = late,
-		.error = op == FAKE_MOVE || op == FAKE_INSPECT ? -EIO : 0,
+		.error = op == FAKE_MOVE || op == FAKE_RESET || op == FAKE_INSPECT ? -EIO : 0,
 		.problem = problems[op],
 	};
 }
@@ -147,6 +147,8 @@ static GpupassError expected_error(FakeOp op)
 {
 	if (op == FAKE_MOVE)
 		return GPUPASS_ERROR_BIND_FAILED;
+	if (op == FAKE_RESET)
+		return GPUPASS_ERROR_RESET_FAILED;
 	return op == FAKE_INSPECT ? GPUPASS_ERROR_INTERNAL : fault_of(op, 1, false).problem;
 }
 

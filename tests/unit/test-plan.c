@@ -397,32 +397,33 @@ static void release_plans_the_way_back(_unused_ void **state)
 		const char *warning;
 		size_t moves;
 	} rows[] = {
-		{ "cold", assigned_cold, "preflight, define, give back, verify, forget", false,
-		  true, NULL, 4 },
-		{ "running", assigned_up, "preflight, detach, define, give back, verify, forget",
-		  true, true, NULL, 4 },
+		{ "cold", assigned_cold, "preflight, define, reset, give back, verify, forget",
+		  false, true, NULL, 4 },
+		{ "running", assigned_up,
+		  "preflight, detach, define, reset, give back, verify, forget", true, true, NULL,
+		  4 },
 		{ "running, --config", up_config, "preflight, define, verify", false, true,
 		  "running vm42 keeps the group until it is shut off", 0 },
 		{ "running, --live", up_live, "preflight, detach, verify", true, false,
 		  "it is back at the next start", 0 },
-		{ "live only", up_live_assignment, "preflight, detach, give back, verify, forget",
+		{ "live only", up_live_assignment,
+		  "preflight, detach, reset, give back, verify, forget", true, false, NULL, 4 },
+		{ "transient", up_transient, "preflight, detach, reset, give back, verify, forget",
 		  true, false, NULL, 4 },
-		{ "transient", up_transient, "preflight, detach, give back, verify, forget", true,
-		  false, NULL, 4 },
-		{ "keep vfio", keep_vfio, "preflight, define, verify, forget", false, true, NULL,
-		  0 },
-		{ "record only", recorded_only, "preflight, give back, verify, forget", false,
-		  false, NULL, 4 },
-		{ "domain gone", domain_gone, "preflight, give back, verify, forget", false, false,
-		  NULL, 4 },
-		{ "record lost", record_lost, "preflight, define, verify", false, true,
-		  "no record says what 0000:41:00.0 was on before: it stays on vfio-pci", 0 },
-		{ "was on vfio-pci", was_on_vfio, "preflight, define, verify, forget", false, true,
+		{ "keep vfio", keep_vfio, "preflight, define, reset, verify, forget", false, true,
 		  NULL, 0 },
-		{ "other board", other_board, "preflight, define, give back, verify, forget", false,
-		  true, "no record says what 0000:41:00.0 was on", 3 },
-		{ "driver drifted", driver_drifted, "preflight, define, give back, verify, forget",
-		  false, true, NULL, 3 },
+		{ "record only", recorded_only, "preflight, reset, give back, verify, forget",
+		  false, false, NULL, 4 },
+		{ "domain gone", domain_gone, "preflight, reset, give back, verify, forget", false,
+		  false, NULL, 4 },
+		{ "record lost", record_lost, "preflight, define, reset, verify", false, true,
+		  "no record says what 0000:41:00.0 was on before: it stays on vfio-pci", 0 },
+		{ "was on vfio-pci", was_on_vfio, "preflight, define, reset, verify, forget", false,
+		  true, NULL, 0 },
+		{ "other board", other_board, "preflight, define, reset, give back, verify, forget",
+		  false, true, "no record says what 0000:41:00.0 was on", 3 },
+		{ "driver drifted", driver_drifted,
+		  "preflight, define, reset, give back, verify, forget", false, true, NULL, 3 },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -448,6 +449,67 @@ static void release_plans_the_way_back(_unused_ void **state)
 			fail_msg("%s: the record to forget", rows[i].name);
 		assert_string_equal(m.plan->domain_uuid, VM42);
 		assert_string_equal(m.plan->domain_name, "vm42");
+		model_done(&m);
+	}
+}
+
+static void release_writes_a_reset_to_each_function_that_has_one(_unused_ void **state)
+{
+	_cleanup_free_ char *json = NULL;
+	const char *reset, *given_back;
+	PlanModel m;
+
+	model_init(&m);
+	m.request.operation = OPERATION_RELEASE;
+	assigned_cold(&m);
+	check_planned(&m, "release");
+	json = plan_to_json(m.plan);
+	assert_non_null(json);
+	reset = strstr(json, "/sys/bus/pci/devices/0000:61:00.0/reset\"");
+	given_back = strstr(json, "/driver_override\"");
+	assert_non_null(reset);
+	assert_non_null(given_back);
+	assert_true(reset < given_back);
+	assert_null(strstr(json, "0000:41:00.1/reset\""));
+	assert_int_equal(m.plan->functions[1].reset, PLAN_RESET_OWN);
+	assert_null(m.plan->functions[1].reset_method);
+	model_done(&m);
+}
+
+static void release_warns_of_a_gpu_that_the_kernel_cannot_reset(_unused_ void **state)
+{
+	PlanModel m;
+
+	model_init(&m);
+	m.request.operation = OPERATION_RELEASE;
+	model_set(&model_function(&m, "0000:61:00.0")->reset_methods, NULL);
+	assigned_cold(&m);
+	check_planned(&m, "release");
+	check_warning(&m, "release", "the kernel knows no way to reset 0000:61:00.0");
+	model_done(&m);
+}
+
+static void a_bus_reset_is_the_leaders_and_hits_no_other_board(_unused_ void **state)
+{
+	for (int shared = 0; shared <= 1; shared++) {
+		PlanModel m;
+
+		model_init(&m);
+		m.request.operation = OPERATION_RELEASE;
+		model_set(&model_function(&m, "0000:41:00.0")->reset_methods, "bus");
+		if (shared)
+			model_function(&m, NIC)->bdf = bdf_of("0000:41:01.0");
+		assigned_cold(&m);
+		if (shared) {
+			assert_int_equal(model_plan(&m), PROBLEM);
+			assert_int_equal(m.problem->error, GPUPASS_ERROR_RESET_FAILED);
+			assert_non_null(strstr(m.problem->cause, "0000:41:01.0"));
+		} else {
+			check_planned(&m, "release");
+			assert_string_equal(m.plan->functions[0].reset_method, "bus");
+			assert_int_equal(m.plan->functions[1].reset, PLAN_RESET_WITH_LEAD);
+			assert_int_equal(m.plan->functions[2].reset, PLAN_RESET_OWN);
+		}
 		model_done(&m);
 	}
 }
@@ -606,6 +668,9 @@ int main(void)
 		cmocka_unit_test(assign_moves_every_function_to_vfio_and_records_where_it_was),
 		cmocka_unit_test(assign_again_keeps_the_first_record_s_originals),
 		cmocka_unit_test(release_plans_the_way_back),
+		cmocka_unit_test(release_writes_a_reset_to_each_function_that_has_one),
+		cmocka_unit_test(release_warns_of_a_gpu_that_the_kernel_cannot_reset),
+		cmocka_unit_test(a_bus_reset_is_the_leaders_and_hits_no_other_board),
 		cmocka_unit_test(release_restores_driver_override_and_definition),
 		cmocka_unit_test(bind_moves_what_is_not_on_vfio),
 		cmocka_unit_test(unbind_guesses_only_drivers_that_are_there),

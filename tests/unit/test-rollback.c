@@ -117,8 +117,8 @@ static void what_cannot_be_put_back_is_quarantined(_unused_ void **state)
 		{ shut_off, assign_request("vm42", "pair0"), 2 },
 		/* When the definition fails last, the live part cannot be undone, either. */
 		{ running, assign_request("vm42", "pair0"), 6 },
-		{ assigned, release_request("vm42"), 1 },
-		{ assigned_live, release_request("vm42"), 6 },
+		{ assigned, release_request("vm42"), 2 },
+		{ assigned_live, release_request("vm42"), 7 },
 		{ shut_off, bind_request("pair0"), 1 },
 	};
 

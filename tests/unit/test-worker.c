@@ -94,6 +94,48 @@ static void the_real_worker_says_that_nothing_was_to_be_done(void **state _unuse
 	move_outcome_clear(&outcome);
 }
 
+static void the_real_worker_resets(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	const WorkerConfig config = real(tree);
+	const Bdf bdf = tree_bdf(DISPLAY);
+	ResetOutcome outcome;
+
+	tree_add_gpu(tree, DISPLAY, 0x2230, "vfio-pci", 33, NULL);
+	tree_write_attribute(tree, DISPLAY, "reset", "");
+	assert_int_equal(worker_reset(&config, &bdf, 1, LONG, &outcome), 0);
+	assert_int_equal(outcome.report.result, RESET_DONE);
+	assert_string_equal(outcome.report.method, "flr");
+	reset_outcome_clear(&outcome);
+}
+
+/* Where there is no answer nobody knows whether it was reset, and none counts as good. */
+static void a_reset_without_an_answer_is_not_known(void **state _unused_)
+{
+	static const struct {
+		const char *mode;
+		int error;
+		bool running;
+	} rows[] = {
+		{ "garbage", -EBADMSG, false },
+		{ "crash", -EPROTO, false },
+		{ "slow-1000", -ETIMEDOUT, true },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		const WorkerConfig config = bad(rows[i].mode);
+		const Bdf bdf = tree_bdf(DISPLAY);
+		ResetOutcome o;
+
+		if (worker_reset(&config, &bdf, 1, SECOND / 2, &o) != rows[i].error ||
+		    o.report.result != RESET_UNKNOWN || o.report.error != rows[i].error ||
+		    o.still_running != rows[i].running || !bdf_equal(&o.report.bdf, &bdf))
+			fail_msg("%s: error %d", rows[i].mode, o.report.error);
+		assert_false(reset_result_is_good(o.report.result));
+		reset_outcome_clear(&o);
+	}
+}
+
 static void the_real_worker_reports_an_error_with_its_phase(void **state _unused_)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
@@ -413,6 +455,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_real_worker_says_that_nothing_was_to_be_done),
 		cmocka_unit_test(the_real_worker_reports_an_error_with_its_phase),
+		cmocka_unit_test(the_real_worker_resets),
+		cmocka_unit_test(a_reset_without_an_answer_is_not_known),
 		cmocka_unit_test(the_real_worker_inspects),
 		cmocka_unit_test(the_real_worker_reports_a_function_that_is_not_there),
 		cmocka_unit_test(a_worker_that_cannot_be_started_is_an_error),

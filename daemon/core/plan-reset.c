@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which functions a release resets, and how: what was in a guest's hands must not be the next's. */
+#include <string.h>
+
+#include "core/plan-private.h"
+
+/* The kernel's methods that reach every function of the bus. */
+static bool hits_bus(const char *method)
+{
+	return str_equal(method, "bus") || str_equal(method, "cxl_bus");
+}
+
+static bool same_slot(const Bdf *a, const Bdf *b)
+{
+	return a->segment == b->segment && a->bus == b->bus && a->device == b->device;
+}
+
+/* The first of its methods is the one that the kernel tries first. */
+static int first_method(const PciFunction *function, char **ret)
+{
+	const char *methods = function->reset_methods;
+
+	if (str_is_empty(methods))
+		return 0;
+	*ret = strndup(methods, strcspn(methods, " "));
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* A function of the group's, of another slot on the same bus, or of nobody's knowledge. */
+static int check_bus(const Planner *p, const Bdf *bdf)
+{
+	const PciSnapshot *snapshot = p->facts->snapshot;
+
+	for (size_t i = 0; i < snapshot->n_functions; i++) {
+		const Bdf *other = &snapshot->functions[i].bdf;
+		int r;
+
+		if (other->segment != bdf->segment || other->bus != bdf->bus ||
+		    same_slot(other, bdf))
+			continue;
+		r = problem_set(p->ret_problem, GPUPASS_ERROR_RESET_FAILED,
+				"%s can be reset with its whole bus only", BDF_TEXT(bdf));
+		if (r != PROBLEM)
+			return r;
+		problem_cause(*p->ret_problem, "%s is on the same bus and would be reset, too",
+			      BDF_TEXT(other));
+		return problem_remedy(*p->ret_problem,
+				      "give each board a port of its own, or choose another way: "
+				      "/sys/bus/pci/devices/%s/reset_method",
+				      BDF_TEXT(bdf));
+	}
+	return 0;
+}
+
+/* The slot's leading function stands before the others: functions are sorted. */
+static bool goes_with_lead(const Plan *plan, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (plan->functions[k].reset == PLAN_RESET_OWN &&
+		    same_slot(&plan->functions[k].bdf, &plan->functions[i].bdf) &&
+		    hits_bus(plan->functions[k].reset_method))
+			return true;
+	return false;
+}
+
+/* Some function of the slot has a method. */
+static bool slot_resets(const Plan *plan, size_t i)
+{
+	for (size_t k = 0; k < plan->n_functions; k++)
+		if (plan->functions[k].reset_method &&
+		    same_slot(&plan->functions[k].bdf, &plan->functions[i].bdf))
+			return true;
+	return false;
+}
+
+static int warn_without_method(Planner *p)
+{
+	for (size_t i = 0; i < p->plan->n_functions; i++) {
+		const PlanFunction *f = &p->plan->functions[i];
+		int r;
+
+		if (f->reset != PLAN_RESET_OWN || slot_resets(p->plan, i) ||
+		    (i > 0 && same_slot(&p->plan->functions[i - 1].bdf, &f->bdf)))
+			continue;
+		r = plan_warn(p->plan,
+			      "the kernel knows no way to reset %s: only what vfio-pci does when a "
+			      "guest ends has reset it",
+			      BDF_TEXT(&f->bdf));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int plan_reset(Planner *p)
+{
+	for (size_t i = 0; i < p->plan->n_functions; i++) {
+		PlanFunction *f = &p->plan->functions[i];
+		int r;
+
+		/* On another driver the host has it, and a reset would pull it from under it. */
+		if (!driver_is_vfio(f->from_driver))
+			continue;
+		f->reset = goes_with_lead(p->plan, i) ? PLAN_RESET_WITH_LEAD : PLAN_RESET_OWN;
+		if (f->reset != PLAN_RESET_OWN)
+			continue;
+		r = first_method(p->functions[i], &f->reset_method);
+		if (r == 0 && hits_bus(f->reset_method))
+			r = check_bus(p, &f->bdf);
+		if (r != 0)
+			return r;
+	}
+	return warn_without_method(p);
+}
+
+bool plan_resets(const Plan *plan)
+{
+	for (size_t i = 0; i < plan->n_functions; i++)
+		if (plan->functions[i].reset != PLAN_RESET_NOT)
+			return true;
+	return false;
+}

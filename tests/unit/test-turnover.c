@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Between two tenants: every function is reset, a receipt says so, and otherwise nobody gets it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "job-rig.h"
+#include "util/file.h"
+#include "util/json.h"
+#include "util/text.h"
+
+static void assigned(Rig *rig)
+{
+	JobRequest request = assign_request("vm42", "pair0");
+
+	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	fake_add_domain(&rig->fake, "vm43", "q35", NULL);
+	rig_must(rig, &request);
+	fake_watch(&rig->fake);
+}
+
+static json_t *newest_receipt(const Rig *rig, size_t expected)
+{
+	size_t n = 0;
+	_cleanup_free_ char *text = rig_receipt(rig, &n);
+	json_t *receipt = NULL;
+
+	assert_int_equal(n, expected);
+	assert_int_equal(
+		json_parse_document(text, strlen(text), "org.gpupass1.receipt/1", &receipt, NULL),
+		0);
+	return receipt;
+}
+
+static const char *result_of(const json_t *receipt, const char *bdf)
+{
+	const json_t *functions = json_object_get(receipt, "functions"), *function;
+	size_t i;
+
+	json_array_foreach (functions, i, function)
+		if (str_equal(json_string_value(json_object_get(function, "address")), bdf))
+			return json_string_value(json_object_get(function, "result"));
+	return NULL;
+}
+
+static void a_release_leaves_a_receipt_of_every_function(void **state)
+{
+	static const char *const functions[] = { PAIR0_FUNCTIONS };
+	JobRequest request = release_request("vm42");
+	_cleanup_json_ json_t *receipt = NULL;
+	Rig *rig = *state;
+
+	assigned(rig);
+	request.caller_uid = 1234;
+	rig_must(rig, &request);
+	receipt = newest_receipt(rig, 1);
+	assert_true(json_is_true(json_object_get(receipt, "good")));
+	assert_string_equal(json_string_value(json_object_get(receipt, "group")), "pair0");
+	assert_int_equal(json_integer_value(json_object_get(receipt, "uid")), 1234);
+	assert_string_equal(
+		json_string_value(json_object_get(json_object_get(receipt, "domain"), "name")),
+		"vm42");
+	for (size_t i = 0; i < ELEMENTS(functions); i++)
+		assert_string_equal(result_of(receipt, functions[i]), "reset");
+}
+
+static void keeping_vfio_resets_too(void **state)
+{
+	JobRequest request = release_request("vm42");
+	Rig *rig = *state;
+
+	assigned(rig);
+	request.keep_vfio = true;
+	rig_must(rig, &request);
+	assert_int_equal(rig->fake.calls[FAKE_RESET], 1);
+	assert_int_equal(rig->fake.calls[FAKE_MOVE], 0);
+	assert_true(rig_is_on(rig, "0000:41:00.0", "vfio-pci", "vfio-pci"));
+}
+
+static void what_was_merely_bound_is_not_reset(void **state)
+{
+	JobRequest bind = bind_request("pair0"), unbind = unbind_request("pair0");
+	Rig *rig = *state;
+
+	rig_must(rig, &bind);
+	rig_must(rig, &unbind);
+	assert_int_equal(rig->fake.calls[FAKE_RESET], 0);
+}
+
+/* Whatever is wrong with one function, its domain keeps the group, and a next one is refused. */
+static void a_function_that_is_not_fit_keeps_the_group_from_the_next_tenant(_unused_ void **state)
+{
+	static const FakeResetFault rows[] = {
+		{ .bdf = "0000:41:00.0", .result = RESET_FAILED, .error = -EIO },
+		{ .bdf = "0000:61:00.1", .result = RESET_FAILED, .error = -ENOTTY },
+		{ .bdf = "0000:61:00.0", .result = RESET_SILENT },
+		{ .bdf = "0000:61:00.0", .result = RESET_LINK_WORSE },
+		{ .bdf = "0000:41:00.1", .result = RESET_REFUSED, .error = -EBUSY },
+		{ .bdf = "0000:41:00.0", .result = RESET_UNKNOWN, .error = -EPROTO },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		JobRequest release = release_request("vm42"),
+			   next = assign_request("vm43", "pair0");
+		_cleanup_free_ char *before = NULL, *what = strf("row %zu", i);
+		_cleanup_json_ json_t *receipt = NULL;
+		Rig *rig = rig_new();
+		Outcome outcome;
+
+		assigned(rig);
+		before = rig_world(rig);
+		rig->fake.reset_fault = rows[i];
+		outcome = rig_run(rig, &release);
+		rig_expect_failure(&outcome, GPUPASS_ERROR_RESET_FAILED, rows[i].bdf);
+		rig_check_world(rig, before, what);
+		receipt = newest_receipt(rig, 1);
+		assert_true(json_is_false(json_object_get(receipt, "good")));
+		assert_string_equal(result_of(receipt, rows[i].bdf),
+				    reset_result_to_string(rows[i].result));
+		outcome = rig_run(rig, &next);
+		rig_expect_failure(&outcome, GPUPASS_ERROR_GROUP_BUSY, "vm42");
+		rig_check_world(rig, before, what);
+		fake_watch(&rig->fake);
+		rig_must(rig, &release);
+		rig_must(rig, &next);
+		rig_free(rig);
+	}
+}
+
+static void a_function_without_a_method_is_recorded_and_no_obstacle(void **state)
+{
+	JobRequest request = release_request("vm42");
+	_cleanup_json_ json_t *receipt = NULL;
+	Rig *rig = *state;
+
+	assigned(rig);
+	rig->fake.reset_fault =
+		(FakeResetFault){ .bdf = "0000:41:00.1", .result = RESET_NO_METHOD };
+	rig_must(rig, &request);
+	receipt = newest_receipt(rig, 1);
+	assert_string_equal(result_of(receipt, "0000:41:00.1"), "no method");
+}
+
+/* Nothing is given back, to nobody: neither to the host nor to the domain. The record stands. */
+static void a_reset_that_never_returns_quarantines_the_group(void **state)
+{
+	JobRequest release = release_request("vm42"), next = assign_request("vm43", "pair0");
+	Rig *rig = *state;
+	Outcome outcome;
+
+	assigned(rig);
+	rig->fake.reset_fault = (FakeResetFault){ .bdf = "0000:41:00.0", .never_returns = true };
+	outcome = rig_run(rig, &release);
+	assert_int_equal(outcome.state, JOB_INCOMPLETE);
+	assert_int_equal(outcome.error, GPUPASS_ERROR_ROLLBACK_FAILED);
+	assert_non_null(strstr(outcome.message, "waits in the kernel to reset 0000:41:00.0"));
+	outcome_clear(&outcome);
+	assert_int_equal(rig->fake.calls[FAKE_MOVE], 0);
+	rig_check_guests(rig, "stuck in its reset");
+	outcome = rig_run(rig, &next);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_QUARANTINED, "");
+	/* The daemon was restarted: the quarantine is forgotten, and the device has come back. */
+	claims_free(rig->claims);
+	assert_int_equal(claims_new(&rig->claims), 0);
+	rig->place.claims = rig->claims;
+	memset(rig->fake.stuck, 0, rig->fake.snapshot->n_functions * sizeof(bool));
+	outcome = rig_run(rig, &next);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_GROUP_BUSY, "vm42");
+	fake_watch(&rig->fake);
+	rig_must(rig, &release);
+}
+
+/* Somebody's own guest, after the first write. */
+static void open_before_the_reset(FakeHost *fake, FakeOp op, unsigned nth)
+{
+	if (op != FAKE_INSPECT || fake->calls[FAKE_DEFINE] == 0 || fake->n_holders > 0)
+		return;
+	fake_hold(fake, "0000:41:00.0", "qemu-system-x86");
+	fake->holders[fake->n_holders - 1].vfio = true;
+}
+
+static void what_a_guest_has_open_is_not_reset(void **state)
+{
+	JobRequest request = release_request("vm42");
+	_cleanup_free_ char *before = NULL;
+	Rig *rig = *state;
+	Outcome outcome;
+
+	assigned(rig);
+	before = rig_world(rig);
+	rig->fake.hook = open_before_the_reset;
+	outcome = rig_run(rig, &request);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_HOST_IN_USE, "a guest runs on 0000:41:00.0");
+	assert_int_equal(rig->fake.calls[FAKE_RESET], 0);
+	rig_check_world(rig, before, "held by a guest");
+}
+
+static void a_receipt_that_cannot_be_stored_fails_the_release(void **state)
+{
+	JobRequest request = release_request("vm42");
+	_cleanup_free_ char *before = NULL;
+	Rig *rig = *state;
+	const ReceiptStore nowhere = { .dir_fd = -1 };
+	Outcome outcome;
+
+	assigned(rig);
+	before = rig_world(rig);
+	rig->place.receipts = &nowhere;
+	outcome = rig_run(rig, &request);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_INTERNAL, "receipt");
+	rig_check_world(rig, before, "no receipt");
+}
+
+static void the_oldest_receipts_make_room(void **state)
+{
+	Rig *rig = *state;
+	_cleanup_strv_ char **names = NULL;
+	Receipt receipt = { .group = "pair0", .domain_uuid = "u", .domain_name = "vm42" };
+
+	for (unsigned i = 0; i < RECEIPTS_KEPT + 3; i++) {
+		_cleanup_free_ char *name = NULL;
+
+		receipt.ended_usec = 1000000ULL * i;
+		name = receipt_file_name(&receipt);
+		if (i < RECEIPTS_KEPT + 2)
+			assert_int_equal(file_replace_at(rig->receipts.dir_fd, name, "", 0, 0644),
+					 0);
+		else
+			assert_int_equal(receipt_store_add(&rig->receipts, &receipt), 0);
+	}
+	assert_int_equal(dir_list(rig->receipts.dir_fd, ".json", &names), 0);
+	assert_int_equal(strv_length(names), RECEIPTS_KEPT);
+	assert_string_equal(names[0], "19700101T000003.000000Z-pair0.json");
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_release_leaves_a_receipt_of_every_function),
+		TEST(keeping_vfio_resets_too),
+		TEST(what_was_merely_bound_is_not_reset),
+		cmocka_unit_test(a_function_that_is_not_fit_keeps_the_group_from_the_next_tenant),
+		TEST(a_function_without_a_method_is_recorded_and_no_obstacle),
+		TEST(a_reset_that_never_returns_quarantines_the_group),
+		TEST(what_a_guest_has_open_is_not_reset),
+		TEST(a_receipt_that_cannot_be_stored_fails_the_release),
+		TEST(the_oldest_receipts_make_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
