@@ -17,6 +17,7 @@
 
 typedef struct Options {
 	const char *config_directory;
+	const char *state_directory;
 	const char *libvirt_uri; /* NULL: as configured */
 	WorkerConfig worker;
 	bool session, check;
@@ -28,6 +29,8 @@ typedef struct Daemon {
 	Mailbox *mailbox;
 	Config *config;
 	AssignmentStore store;
+	Journal journal;
+	QuarantineStore quarantine;
 	RealHost host;
 	Virt *virt;
 	Manager *manager;
@@ -35,6 +38,7 @@ typedef struct Daemon {
 	Uevents *uevents;
 	bool published;
 	bool grace_over;
+	bool recover_again;
 } Daemon;
 
 /* ---- command line ---- */
@@ -49,6 +53,7 @@ static void print_help(void)
 	     "     --version          Show the version\n"
 	     "     --check            Check the settings and declared groups, and exit\n"
 	     "     --config-dir=DIR   Settings, groups and assignments (" GPUPASS_CONFIG_DIR ")\n"
+	     "     --state-dir=DIR    Journal and quarantines (" GPUPASS_STATE_DIR ")\n"
 	     "\n"
 	     "For development:\n"
 	     "     --session          On the session bus\n"
@@ -64,6 +69,7 @@ enum {
 	ARG_VERSION = 0x100,
 	ARG_CHECK,
 	ARG_CONFIG_DIR,
+	ARG_STATE_DIR,
 	ARG_SESSION,
 	ARG_LIBVIRT_URI,
 	ARG_WORKER,
@@ -76,6 +82,7 @@ static const struct option long_options[] = {
 	{ "version", no_argument, NULL, ARG_VERSION },
 	{ "check", no_argument, NULL, ARG_CHECK },
 	{ "config-dir", required_argument, NULL, ARG_CONFIG_DIR },
+	{ "state-dir", required_argument, NULL, ARG_STATE_DIR },
 	{ "session", no_argument, NULL, ARG_SESSION },
 	{ "libvirt-uri", required_argument, NULL, ARG_LIBVIRT_URI },
 	{ "worker", required_argument, NULL, ARG_WORKER },
@@ -92,6 +99,9 @@ static int take_option(int c, Options *options)
 		return 0;
 	case ARG_CONFIG_DIR:
 		options->config_directory = optarg;
+		return 0;
+	case ARG_STATE_DIR:
+		options->state_directory = optarg;
 		return 0;
 	case ARG_SESSION:
 		options->session = true;
@@ -256,13 +266,32 @@ static void first_scan_done(void *userdata)
 	}
 }
 
+/* The picture is taken after what was left open is settled. While libvirt is slow, or a worker of
+ * the daemon before holds recovery up, the name is taken without: those groups are kept apart. */
+static void recovered(void *userdata)
+{
+	Daemon *d = userdata;
+
+	if (manager_refresh(d->manager, publish, d) < 0)
+		publish(d);
+}
+
+/* libvirt may have come meanwhile, and with it what waited for it. */
+static void recovered_without_libvirt(void *userdata)
+{
+	Daemon *d = userdata;
+
+	if (d->recover_again && manager_recover(d->manager, recovered, d) < 0)
+		recovered(d);
+	d->recover_again = false;
+}
+
 static void libvirt_connected(void *userdata)
 {
 	Daemon *d = userdata;
 
 	manager_libvirt_changed(d->manager, true);
-	if (manager_refresh(d->manager, publish, d) < 0)
-		publish(d);
+	d->recover_again = manager_recover(d->manager, recovered, d) == -EBUSY;
 }
 
 static void libvirt_disconnected(void *userdata)
@@ -352,6 +381,19 @@ static int open_store(Daemon *d, const Options *options)
 	return r;
 }
 
+static int open_state(Daemon *d, const Options *options)
+{
+	_cleanup_free_ char *journal = strf("%s/journal", options->state_directory);
+	_cleanup_free_ char *quarantine = strf("%s/quarantine", options->state_directory);
+	int r = journal && quarantine ? journal_open(journal, &d->journal) : -ENOMEM;
+
+	if (r >= 0)
+		r = quarantine_store_open(quarantine, &d->quarantine);
+	if (r < 0)
+		log_error("cannot open %s: %s", options->state_directory, strerror(-r));
+	return r;
+}
+
 static int set_up_host(Daemon *d, const Options *options)
 {
 	const char *uri = options->libvirt_uri ? options->libvirt_uri : d->config->libvirt_uri;
@@ -377,6 +419,8 @@ static int set_up_manager(Daemon *d, const Options *options)
 		.mailbox = d->mailbox,
 		.host = &d->host.host,
 		.store = &d->store,
+		.journal = &d->journal,
+		.quarantine = &d->quarantine,
 		.config_directory = options->config_directory,
 		.policy = d->config->policy,
 	};
@@ -384,7 +428,12 @@ static int set_up_manager(Daemon *d, const Options *options)
 
 	r = manager_new(&place, &d->manager);
 	if (r >= 0)
+		r = manager_load_state(d->manager);
+	if (r >= 0)
 		r = face_new(d->bus, d->manager, &d->face);
+	/* What touches no domain does not wait for libvirt. */
+	if (r >= 0)
+		r = manager_recover(d->manager, recovered_without_libvirt, d);
 	if (r >= 0)
 		r = manager_rescan(d->manager, first_scan_done, d);
 	if (r >= 0)
@@ -417,6 +466,8 @@ static int run(const Options *options, Config *config)
 	if (r >= 0)
 		r = open_store(d, options);
 	if (r >= 0)
+		r = open_state(d, options);
+	if (r >= 0)
 		r = set_up_host(d, options);
 	if (r >= 0)
 		r = set_up_manager(d, options);
@@ -444,6 +495,7 @@ int main(int argc, char *argv[])
 {
 	Options options = {
 		.config_directory = GPUPASS_CONFIG_DIR,
+		.state_directory = GPUPASS_STATE_DIR,
 		.worker = {
 			.program = GPUPASS_LIBEXEC_DIR "/gpupass-worker",
 			.sysfs_dir = "/sys",

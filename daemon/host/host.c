@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include "host/worker-find.h"
 #include "util/clock.h"
 
 /* A holder scan takes seconds on a host with very many processes; a wedged GPU takes for ever. */
@@ -30,6 +31,11 @@ static int real_move(Host *host, const DriverTarget *targets, size_t n, uint64_t
 		     MoveOutcome *ret_outcomes)
 {
 	return worker_move(&real(host)->worker, targets, n, timeout_usec, ret_outcomes);
+}
+
+static pid_t real_worker_on(Host *host, const Bdf *function)
+{
+	return worker_find(&real(host)->worker, function);
 }
 
 static int no_libvirt(Problem **ret_problem)
@@ -81,6 +87,7 @@ static const HostOps real_ops = {
 	.scan = real_scan,
 	.inspect = real_inspect,
 	.move = real_move,
+	.worker_on = real_worker_on,
 	.domain_get = real_domain_get,
 	.domain_uses = real_domain_uses,
 	.domain_define = real_domain_define,

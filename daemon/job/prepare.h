@@ -9,6 +9,8 @@
 #include "job/assignment-store.h"
 #include "job/claims.h"
 #include "job/inventory.h"
+#include "job/journal.h"
+#include "job/quarantine.h"
 
 typedef struct JobRequest {
 	Operation operation;
@@ -28,6 +30,8 @@ void job_request_clear(JobRequest *request);
 typedef struct JobPlace {
 	Host *host;
 	const AssignmentStore *store;
+	const Journal *journal;		   /* NULL: none is kept (dry runs) */
+	const QuarantineStore *quarantine; /* NULL: in memory only, with `journal` */
 	Claims *claims;
 	Rules *rules;
 	const Identities *known;

@@ -10,8 +10,10 @@
 
 typedef struct Rig {
 	FakeHost fake; /* first, so that its hook finds the rig */
-	char directory[64];
+	char directory[64], state_directory[64]; /* the latter: journal, quarantine */
 	AssignmentStore store;
+	Journal journal;
+	QuarantineStore quarantine;
 	bool read_only; /* the store */
 	Claims *claims;
 	Rules *rules;
