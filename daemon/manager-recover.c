@@ -185,9 +185,9 @@ static void clear_reply(void *data)
 		log_info("the quarantine of %s was lifted", task->group);
 		task->done(NULL, NULL, task->userdata);
 	} else {
-		message = task->problem ? problem_message(task->problem, prefix)
-					: strf("%s: %s", str_or_empty(prefix),
-					       strerror(-task->result));
+		message = task->problem
+				  ? problem_message(task->problem, prefix)
+				  : strf("%s: %s", str_or_empty(prefix), strerror(-task->result));
 		task->done(problem_dbus_name(error), str_or_empty(message), task->userdata);
 	}
 	rules_unref(task->place.rules);

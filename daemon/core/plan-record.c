@@ -76,8 +76,9 @@ json_t *plan_to_record(const Plan *plan)
 
 static int function_from_record(const json_t *json, size_t i, PlanFunction *f, char **ret_message)
 {
-	static const char *const keys[] = { "bdf",	     "iommu_group", "from_driver",
-					    "from_override", "to_driver",   "to_override",
+	static const char *const keys[] = { "bdf",	   "iommu_group",
+					    "from_driver", "from_override",
+					    "to_driver",   "to_override",
 					    NULL };
 	_cleanup_free_ char *where = strf("functions[%zu]", i);
 	JsonReader reader;
@@ -209,8 +210,8 @@ static int check_whole(const Plan *plan, char **ret_message)
 
 static int fill(const json_t *record, Plan *plan, char **ret_message)
 {
-	static const char *const keys[] = { "operation", "group",      "domain_uuid", "domain_name",
-					    "live",	 "config",     "functions",   "steps",
+	static const char *const keys[] = { "operation",  "group",     "domain_uuid", "domain_name",
+					    "live",	  "config",    "functions",   "steps",
 					    "xml_before", "xml_after", "hostdevs",    "assignment",
 					    NULL };
 	_cleanup_free_ char *operation = NULL;

@@ -30,6 +30,8 @@ static bool moves(const char *line, size_t size, const WorkerConfig *config, con
 		if (strcmp(at, "move") != 0)
 			continue;
 		at = next_argument(at, end);
+		if (at && strcmp(at, "--") == 0)
+			at = next_argument(at, end);
 		return sysfs && at && strcmp(at, function) == 0;
 	}
 	return false;

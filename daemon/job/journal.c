@@ -72,8 +72,8 @@ static int job_open(const Journal *journal, const char *name, int flags, Journal
 	job->name = strdup(name);
 	if (!job->name)
 		return -ENOMEM;
-	job->fd = openat(journal->dir_fd, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | flags,
-			 0600);
+	job->fd = openat(journal->dir_fd, name,
+			 O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
 	if (job->fd < 0)
 		return -errno;
 	*ret = TAKE_PTR(job);
@@ -147,8 +147,8 @@ int journal_begin(const Journal *journal, uint32_t id, const Plan *plan, const A
 
 static int append_step(JournalJob *job, const char *record, size_t step)
 {
-	return append_record(job, json_pack("{s:s, s:I}", "record", record, "step",
-					    (json_int_t)step));
+	return append_record(job,
+			     json_pack("{s:s, s:I}", "record", record, "step", (json_int_t)step));
 }
 
 static int append_result(JournalJob *job, const char *record, size_t step, bool ok)
@@ -309,9 +309,10 @@ static int note(int r, JournalJob *log, const char *why, char ***notes)
 				    "version",
 				    log->name, str_or_empty(why));
 	r = journal_set_aside(log);
-	return strv_appendf(notes, "journal/%s cannot be understood (%s); it was %s%s; look at the "
-			    "group that it names before that is used", log->name,
-			    why ? why : "it cannot be read",
+	return strv_appendf(notes,
+			    "journal/%s cannot be understood (%s); it was %s%s; look at the "
+			    "group that it names before that is used",
+			    log->name, why ? why : "it cannot be read",
 			    r < 0 ? "left in place: " : "set aside as a .damaged file",
 			    r < 0 ? strerror(-r) : "");
 }

@@ -383,12 +383,13 @@ static int check_answers(const JobPlace *place, const Bdf *functions, size_t n,
 
 	if (r == 0 || r == -ENOMEM)
 		return r;
-	r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED, "not all of its functions answer: %s",
-			strerror(-r));
+	r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED,
+			"not all of its functions answer: %s", strerror(-r));
 	if (r != PROBLEM)
 		return r;
-	return problem_remedy(*ret_problem, "see the kernel's log (dmesg | grep %s); a reboot may "
-					    "be needed",
+	return problem_remedy(*ret_problem,
+			      "see the kernel's log (dmesg | grep %s); a reboot may "
+			      "be needed",
 			      BDF_TEXT(&functions[0]));
 }
 

@@ -184,7 +184,8 @@ Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix)
 		.userdata = &listening,
 	};
 
-	assert_int_equal(execute(&rig->place, rig->last_job, prepared, TIMEOUT_USEC, &listener, &result), 0);
+	assert_int_equal(
+		execute(&rig->place, rig->last_job, prepared, TIMEOUT_USEC, &listener, &result), 0);
 	outcome.state = result.state;
 	if (result.state != JOB_DONE)
 		take_problem(&outcome, PROBLEM, result.problem, prefix);

@@ -9,7 +9,7 @@
 #include "job/job.h"
 
 typedef struct Rig {
-	FakeHost fake; /* first, so that its hook finds the rig */
+	FakeHost fake;				 /* first, so that its hook finds the rig */
 	char directory[64], state_directory[64]; /* the latter: journal, quarantine */
 	AssignmentStore store;
 	Journal journal;

@@ -180,10 +180,9 @@ static void bound(Rig *rig)
 
 static void break_late(Rig *rig)
 {
-	FakeFault fault = { .op = FAKE_DEFINE,
-			    .nth = 1,
-			    .late = true,
-			    .problem = GPUPASS_ERROR_DEFINE_FAILED };
+	FakeFault fault = {
+		.op = FAKE_DEFINE, .nth = 1, .late = true, .problem = GPUPASS_ERROR_DEFINE_FAILED
+	};
 
 	fake_fail(&rig->fake, &fault);
 }
@@ -269,26 +268,38 @@ static unsigned run_all(const Operating *o)
 }
 
 static const Operating operations[] = {
-	{ "assign, shut off", shut_off_domain, { .operation = OPERATION_ASSIGN,
-						 .domain = (char *)"vm42",
-						 .group = (char *)"pair0" }, false },
-	{ "assign, running", running_domain, { .operation = OPERATION_ASSIGN,
-					       .domain = (char *)"vm42",
-					       .group = (char *)"pair0" }, false },
-	{ "assign that fails", shut_off_domain, { .operation = OPERATION_ASSIGN,
-						  .domain = (char *)"vm42",
-						  .group = (char *)"pair0" }, true },
-	{ "assign, running, that fails", running_domain, { .operation = OPERATION_ASSIGN,
-							   .domain = (char *)"vm42",
-							   .group = (char *)"pair0" }, true },
-	{ "release, shut off", assigned_cold, { .operation = OPERATION_RELEASE,
-						.target = (char *)"vm42" }, false },
-	{ "release, running", assigned_live, { .operation = OPERATION_RELEASE,
-					       .target = (char *)"vm42" }, false },
-	{ "release that fails", assigned_cold, { .operation = OPERATION_RELEASE,
-						 .target = (char *)"vm42" }, true },
-	{ "release, running, that fails", assigned_live, { .operation = OPERATION_RELEASE,
-							   .target = (char *)"vm42" }, true },
+	{ "assign, shut off",
+	  shut_off_domain,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  false },
+	{ "assign, running",
+	  running_domain,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  false },
+	{ "assign that fails",
+	  shut_off_domain,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  true },
+	{ "assign, running, that fails",
+	  running_domain,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  true },
+	{ "release, shut off",
+	  assigned_cold,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
+	  false },
+	{ "release, running",
+	  assigned_live,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
+	  false },
+	{ "release that fails",
+	  assigned_cold,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
+	  true },
+	{ "release, running, that fails",
+	  assigned_live,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
+	  true },
 	{ "bind", nothing, { .operation = OPERATION_BIND, .group = (char *)"pair0" }, false },
 	{ "unbind", bound, { .operation = OPERATION_UNBIND, .group = (char *)"pair0" }, false },
 };
