@@ -163,6 +163,24 @@ int verb_forget(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }
 
+int verb_clear(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+{
+	_cleanup_(world_clear) World w = { 0 };
+	int r;
+
+	r = call_plain(c, "Clear", arguments[0]);
+	if (r < 0)
+		return r;
+	if (!c->options->quiet)
+		fprintf(c->err.stream, "Lifted the quarantine of %s\n", arguments[0]);
+	if (c->options->json == JSON_OFF)
+		return GPUPASS_EXIT_DONE;
+	r = world_load(c, &w);
+	if (r >= 0)
+		r = list_print_json(c, &w);
+	return r < 0 ? r : GPUPASS_EXIT_DONE;
+}
+
 int verb_rescan(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
 {
 	_cleanup_(world_clear) World w = { 0 };

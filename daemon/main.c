@@ -30,6 +30,8 @@ typedef struct Daemon {
 	Config *config;
 	AssignmentStore store;
 	ReceiptStore receipts;
+	Journal journal;
+	QuarantineStore quarantine;
 	RealHost host;
 	Virt *virt;
 	Manager *manager;
@@ -37,6 +39,7 @@ typedef struct Daemon {
 	Uevents *uevents;
 	bool published;
 	bool grace_over;
+	bool recover_again;
 } Daemon;
 
 /* ---- command line ---- */
@@ -51,7 +54,7 @@ static void print_help(void)
 	     "     --version          Show the version\n"
 	     "     --check            Check the settings and declared groups, and exit\n"
 	     "     --config-dir=DIR   Settings, groups and assignments (" GPUPASS_CONFIG_DIR ")\n"
-	     "     --state-dir=DIR    Receipts (" GPUPASS_STATE_DIR ")\n"
+	     "     --state-dir=DIR    Journal, quarantines, receipts (" GPUPASS_STATE_DIR ")\n"
 	     "\n"
 	     "For development:\n"
 	     "     --session          On the session bus\n"
@@ -264,13 +267,32 @@ static void first_scan_done(void *userdata)
 	}
 }
 
+/* The picture is taken after what was left open is settled. While libvirt is slow, or a worker of
+ * the daemon before holds recovery up, the name is taken without: those groups are kept apart. */
+static void recovered(void *userdata)
+{
+	Daemon *d = userdata;
+
+	if (manager_refresh(d->manager, publish, d) < 0)
+		publish(d);
+}
+
+/* libvirt may have come meanwhile, and with it what waited for it. */
+static void recovered_without_libvirt(void *userdata)
+{
+	Daemon *d = userdata;
+
+	if (d->recover_again && manager_recover(d->manager, recovered, d) < 0)
+		recovered(d);
+	d->recover_again = false;
+}
+
 static void libvirt_connected(void *userdata)
 {
 	Daemon *d = userdata;
 
 	manager_libvirt_changed(d->manager, true);
-	if (manager_refresh(d->manager, publish, d) < 0)
-		publish(d);
+	d->recover_again = manager_recover(d->manager, recovered, d) == -EBUSY;
 }
 
 static void libvirt_disconnected(void *userdata)
@@ -365,6 +387,19 @@ static int open_store(Daemon *d, const Options *options)
 	return r;
 }
 
+static int open_state(Daemon *d, const Options *options)
+{
+	_cleanup_free_ char *journal = strf("%s/journal", options->state_directory);
+	_cleanup_free_ char *quarantine = strf("%s/quarantine", options->state_directory);
+	int r = journal && quarantine ? journal_open(journal, &d->journal) : -ENOMEM;
+
+	if (r >= 0)
+		r = quarantine_store_open(quarantine, &d->quarantine);
+	if (r < 0)
+		log_error("cannot open %s: %s", options->state_directory, strerror(-r));
+	return r;
+}
+
 static int set_up_host(Daemon *d, const Options *options)
 {
 	const char *uri = options->libvirt_uri ? options->libvirt_uri : d->config->libvirt_uri;
@@ -391,6 +426,8 @@ static int set_up_manager(Daemon *d, const Options *options)
 		.host = &d->host.host,
 		.store = &d->store,
 		.receipts = &d->receipts,
+		.journal = &d->journal,
+		.quarantine = &d->quarantine,
 		.config_directory = options->config_directory,
 		.policy = d->config->policy,
 	};
@@ -398,7 +435,12 @@ static int set_up_manager(Daemon *d, const Options *options)
 
 	r = manager_new(&place, &d->manager);
 	if (r >= 0)
+		r = manager_load_state(d->manager);
+	if (r >= 0)
 		r = face_new(d->bus, d->manager, &d->face);
+	/* What touches no domain does not wait for libvirt. */
+	if (r >= 0)
+		r = manager_recover(d->manager, recovered_without_libvirt, d);
 	if (r >= 0)
 		r = manager_rescan(d->manager, first_scan_done, d);
 	if (r >= 0)
@@ -430,6 +472,8 @@ static int run(const Options *options, Config *config)
 		r = open_bus(d, options->session);
 	if (r >= 0)
 		r = open_store(d, options);
+	if (r >= 0)
+		r = open_state(d, options);
 	if (r >= 0)
 		r = set_up_host(d, options);
 	if (r >= 0)

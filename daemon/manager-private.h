@@ -48,6 +48,11 @@ struct Manager {
 	JobRecord **jobs; /* oldest first */
 	size_t n_jobs;
 	uint32_t last_job;
+
+	OpenJob **open_jobs; /* left by the daemon before, not recovered yet */
+	size_t n_open_jobs;
+	bool recovering; /* a thread has them */
+	char **state_notes;
 };
 
 /* Derives states from the facts at hand and tells the listener. */

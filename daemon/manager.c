@@ -307,7 +307,7 @@ static void overlay(Manager *m, Group *group)
 static int collect_notes(Manager *m, char ***ret)
 {
 	_cleanup_strv_ char **notes = NULL;
-	char *const *sources[] = { m->config_notes, m->store_notes,
+	char *const *sources[] = { m->config_notes, m->store_notes, m->state_notes,
 				   m->inventory ? m->inventory->groups->notes : NULL };
 	int r = 0;
 
@@ -376,6 +376,8 @@ JobPlace manager_job_place(Manager *m)
 		.host = m->place.host,
 		.store = m->place.store,
 		.receipts = m->place.receipts,
+		.journal = m->place.journal,
+		.quarantine = m->place.quarantine,
 		.claims = m->claims,
 		.rules = m->rules,
 		.known = m->inventory ? m->inventory->identities : NULL,
@@ -444,6 +446,8 @@ Manager *manager_free(Manager *m)
 	claims_free(m->claims);
 	strv_free(m->config_notes);
 	strv_free(m->store_notes);
+	strv_free(m->state_notes);
+	open_jobs_free(m->open_jobs, m->n_open_jobs);
 	strv_free(m->notes);
 	free(m->scan_note);
 	free(m->uses_note);

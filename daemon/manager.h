@@ -57,6 +57,8 @@ typedef struct ManagerPlace {
 	Host *host;
 	const AssignmentStore *store;
 	const ReceiptStore *receipts;
+	const Journal *journal;
+	const QuarantineStore *quarantine;
 	const char *config_directory;
 	Policy policy;
 } ManagerPlace;
@@ -72,6 +74,11 @@ int manager_refresh(Manager *m, ManagerDone done, void *userdata);
 /* libvirt came, went, or changed a domain. */
 void manager_libvirt_changed(Manager *m, bool connected);
 
+/* Reads what a daemon before this one left open or quarantined; before anything else. */
+int manager_load_state(Manager *m);
+/* Finishes or undoes what was left open, as far as libvirt answers. -EBUSY: it is at it. */
+int manager_recover(Manager *m, ManagerDone done, void *userdata);
+
 /* Starts a job; its id in *ret_id. PROBLEM (LimitsExceeded) when too many run. */
 int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 		      Problem **ret_problem);
@@ -83,6 +90,10 @@ typedef void (*ManagerDeclared)(const char *error_name, const char *message, voi
 int manager_declare(Manager *m, const char *name, char *const *members, ManagerDeclared done,
 		    void *userdata);
 int manager_forget(Manager *m, const char *name, ManagerDeclared done, void *userdata);
+
+/* Lifts a quarantine whose cause is gone; `done` as above. PROBLEM: refused at once. */
+int manager_clear(Manager *m, const char *group, ManagerDeclared done, void *userdata,
+		  Problem **ret_problem);
 
 /* Reads groups.d again, as after a person edited it. */
 int manager_reload(Manager *m);

@@ -197,6 +197,31 @@ static int method_forget(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	return 1;
 }
 
+static int method_clear(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(pending_freep) Pending *pending = NULL;
+	const char *group;
+	Face *f = userdata;
+	int r;
+
+	r = sd_bus_message_read(m, "s", &group);
+	if (r >= 0)
+		r = options_read(m, NULL, 0, NULL, error);
+	if (r >= 0)
+		r = check_name(group, "group", false, error);
+	if (r >= 0)
+		r = pending_new(f, m, false, &pending, error);
+	if (r >= 0)
+		r = manager_clear(f->manager, group, declared, pending, &problem);
+	if (r == PROBLEM)
+		return set_problem(error, problem, "cannot clear it");
+	if (r < 0)
+		return r;
+	TAKE_PTR(pending);
+	return 1;
+}
+
 const sd_bus_vtable manager_methods[] = {
 	SD_BUS_VTABLE_START(0),
 	METHOD_ACTS("Declare", "sasa{sv}",
@@ -216,6 +241,8 @@ const sd_bus_vtable manager_methods[] = {
 		    SD_BUS_PARAM(job), method_bind),
 	METHOD_ACTS("Unbind", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
 		    SD_BUS_PARAM(job), method_unbind),
+	METHOD_ACTS("Clear", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "", ,
+		    method_clear),
 	METHOD_READS("Rescan", "a{sv}", SD_BUS_PARAM(options), "", , method_rescan),
 	METHOD_READS("GetTopology", "a{sv}", SD_BUS_PARAM(options), "a(sss)",
 		     SD_BUS_PARAM(distances), method_get_topology),

@@ -99,7 +99,8 @@ static int refuse_quarantined(const Group *group, Problem **ret_problem)
 		return r;
 	if (group->reason)
 		problem_cause(*ret_problem, "%s", group->reason);
-	return problem_remedy(*ret_problem, "see gpupassd(8), QUARANTINE");
+	return problem_remedy(*ret_problem, "when its cause is gone: gpupass clear %s",
+			      group->name);
 }
 
 static int refuse_moving(const Group *group, Problem **ret_problem)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "host/reset.h"
+#include "host/worker-find.h"
 #include "util/clock.h"
 
 /* A holder scan takes seconds on a host with very many processes; a wedged GPU takes for ever. */
@@ -36,6 +37,11 @@ static int real_move(Host *host, const DriverTarget *targets, size_t n, uint64_t
 static int real_reset(Host *host, const Bdf *functions, size_t n, ResetOutcome *ret_outcomes)
 {
 	return worker_reset(&real(host)->worker, functions, n, RESET_TIMEOUT_USEC, ret_outcomes);
+}
+
+static pid_t real_worker_on(Host *host, const Bdf *function)
+{
+	return worker_find(&real(host)->worker, function);
 }
 
 static int no_libvirt(Problem **ret_problem)
@@ -88,6 +94,7 @@ static const HostOps real_ops = {
 	.inspect = real_inspect,
 	.move = real_move,
 	.reset = real_reset,
+	.worker_on = real_worker_on,
 	.domain_get = real_domain_get,
 	.domain_uses = real_domain_uses,
 	.domain_define = real_domain_define,

@@ -90,7 +90,8 @@ static int conflict(const Claim *held, Problem **ret_problem)
 		if (r != PROBLEM)
 			return r;
 		problem_cause(*ret_problem, "%s", str_or_empty(held->reason));
-		return problem_remedy(*ret_problem, "see gpupass(1), QUARANTINE");
+		return problem_remedy(*ret_problem, "when its cause is gone: gpupass clear %s",
+				      held->group);
 	}
 	r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY, "job %u has %s in hand", held->job,
 			held->group);
@@ -209,6 +210,77 @@ void claims_quarantine(Claims *claims, uint32_t job, const char *reason)
 	}
 	claims->generation++;
 	pthread_mutex_unlock(&claims->lock);
+}
+
+static bool is_quarantine_of(const Claim *claim, const char *group)
+{
+	return claim->job == 0 && str_equal(claim->group, group);
+}
+
+static void lift_locked(Claims *claims, const char *group)
+{
+	for (Claim **at = &claims->first; *at;) {
+		Claim *claim = *at;
+
+		if (!is_quarantine_of(claim, group)) {
+			at = &claim->next;
+			continue;
+		}
+		*at = claim->next;
+		claim_free(claim);
+	}
+	claims->generation++;
+}
+
+int claims_add_quarantine(Claims *claims, const char *group, const Bdf *functions,
+			  size_t n_functions, const char *domain_uuid, const char *reason)
+{
+	_cleanup_(claim_freep) Claim *claim = NULL;
+	int r;
+
+	r = claim_new(0, group, functions, n_functions, domain_uuid, &claim);
+	if (r < 0)
+		return r;
+	claim->reason = strdup(reason);
+	if (!claim->reason)
+		return -ENOMEM;
+	pthread_mutex_lock(&claims->lock);
+	lift_locked(claims, group);
+	claim->next = claims->first;
+	claims->first = TAKE_PTR(claim);
+	pthread_mutex_unlock(&claims->lock);
+	return 0;
+}
+
+void claims_lift(Claims *claims, const char *group)
+{
+	pthread_mutex_lock(&claims->lock);
+	lift_locked(claims, group);
+	pthread_mutex_unlock(&claims->lock);
+}
+
+static int copy_functions(const Claim *claim, Bdf **ret, size_t *ret_n)
+{
+	Bdf *copy = calloc(claim->n_functions + 1, sizeof(Bdf));
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, claim->functions, claim->n_functions * sizeof(Bdf));
+	*ret = copy;
+	*ret_n = claim->n_functions;
+	return 0;
+}
+
+int claims_quarantined(Claims *claims, const char *group, Bdf **ret, size_t *ret_n)
+{
+	int r = -ENOENT;
+
+	pthread_mutex_lock(&claims->lock);
+	for (const Claim *claim = claims->first; claim && r == -ENOENT; claim = claim->next)
+		if (is_quarantine_of(claim, group))
+			r = copy_functions(claim, ret, ret_n);
+	pthread_mutex_unlock(&claims->lock);
+	return r;
 }
 
 char *claims_quarantine_reason(Claims *claims, const Bdf *function)

@@ -40,5 +40,18 @@ void claims_release(Claims *claims, uint32_t job);
 /* Turns what the job holds into a quarantine; the domain is let go. */
 void claims_quarantine(Claims *claims, uint32_t job, const char *reason);
 
+/*
+ * A quarantine that no job of this process made: one from disk, or of a job that waits to be
+ * recovered (its domain, or NULL, is kept as well). Takes the place of one of the same group.
+ */
+int claims_add_quarantine(Claims *claims, const char *group, const Bdf *functions,
+			  size_t n_functions, const char *domain_uuid, const char *reason);
+
+/* Lets the group's quarantine go; harmless where there is none. */
+void claims_lift(Claims *claims, const char *group);
+
+/* The functions of the group's quarantine. -ENOENT: it has none. */
+int claims_quarantined(Claims *claims, const char *group, Bdf **ret, size_t *ret_n);
+
 /* Why this function is quarantined; NULL: it is not. Caller frees. */
 char *claims_quarantine_reason(Claims *claims, const Bdf *function);

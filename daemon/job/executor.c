@@ -3,15 +3,8 @@
 
 #include <string.h>
 
-#include "job/steps.h"
 #include "util/clock.h"
 #include "util/text.h"
-
-typedef struct Run {
-	StepContext context;
-	const ExecutorListener *listener;
-	size_t done; /* steps [0, done) have been acted on, the last perhaps in part */
-} Run;
 
 static void tell(Run *run, size_t step, StepState state, uint64_t since)
 {
@@ -28,19 +21,50 @@ static int as_problem(int r, StepKind kind, Problem **ret_problem)
 			   step_kind_to_string(kind), strerror(-r));
 }
 
+static int no_journal(int error, Problem **ret_problem)
+{
+	int r = problem_set(ret_problem, GPUPASS_ERROR_INTERNAL,
+			    "the journal could not be written: %s", strerror(-error));
+
+	return r != PROBLEM ? r
+			    : problem_remedy(*ret_problem,
+					     "see that the file system of the state directory is "
+					     "writable and has space left");
+}
+
+/* What is not in the journal is not begun. */
+static int announce(const Run *run, size_t i, Problem **ret_problem)
+{
+	int r = run->log ? journal_intent(run->log, i) : 0;
+
+	return r < 0 ? no_journal(r, ret_problem) : 0;
+}
+
 static int act(Run *run, size_t i, Problem **ret_problem)
 {
 	StepKind kind = run->context.plan->steps[i];
 	uint64_t since = now_monotonic();
 	int r;
 
+	r = announce(run, i, ret_problem);
+	if (r != 0)
+		return r;
 	free(run->context.detail);
 	run->context.detail = plan_step_detail(run->context.plan, kind);
 	tell(run, i, STEP_RUNNING, 0);
 	run->done = i + 1;
 	r = as_problem(step_ops(kind)->act(&run->context, ret_problem), kind, ret_problem);
+	/* For a person's eyes: recovery looks at the machine. The next intent is what counts. */
+	if (run->log)
+		(void)journal_outcome(run->log, i, r == 0);
 	tell(run, i, r == 0 ? STEP_DONE : STEP_FAILED, since);
 	return r;
+}
+
+static bool nothing_left(const StepContext *c, StepKind kind)
+{
+	return (c->no_domain && kind == STEP_DEFINE) ||
+	       (c->no_guest && (kind == STEP_ATTACH || kind == STEP_DETACH));
 }
 
 static int undo(Run *run, size_t i, Problem **ret_problem)
@@ -49,18 +73,21 @@ static int undo(Run *run, size_t i, Problem **ret_problem)
 	uint64_t since = now_monotonic();
 	int r;
 
-	if (!step_ops(kind)->undo)
+	if (!step_ops(kind)->undo || nothing_left(&run->context, kind))
 		return 0;
+	/* Undone even where the journal fails: it says already that the step was begun. */
+	if (run->log)
+		(void)journal_undo(run->log, i);
 	free(run->context.detail);
 	run->context.detail = plan_step_detail(run->context.plan, kind);
 	r = as_problem(step_ops(kind)->undo(&run->context, ret_problem), kind, ret_problem);
+	if (run->log)
+		(void)journal_undone(run->log, i, r == 0);
 	tell(run, i, r == 0 ? STEP_UNDONE : STEP_UNDO_FAILED, since);
 	return r;
 }
 
-/* All that can be undone is, also after one undo failed: less is left for a person to do. Except
- * behind a barrier, where an undo would make it worse. */
-static int roll_back(Run *run, Problem **ret_problem)
+int run_roll_back(Run *run, Problem **ret_problem)
 {
 	int result = 0;
 
@@ -102,10 +129,14 @@ static int incomplete(Run *run, Problem **failure_owner, const Problem *undo_pro
 	if (undo_problem)
 		failure->error = GPUPASS_ERROR_ROLLBACK_FAILED;
 	problem_state(failure, "%s is quarantined: %s", run->context.plan->group, ret->quarantine);
-	problem_remedy(failure, "%s",
-		       undo_problem && undo_problem->remedy
-			       ? undo_problem->remedy
-			       : "see gpupass(1), QUARANTINE; other groups are not affected");
+	if (undo_problem && undo_problem->remedy)
+		problem_remedy(failure, "%s; then: gpupass clear %s", undo_problem->remedy,
+			       run->context.plan->group);
+	else
+		problem_remedy(failure,
+			       "when its cause is gone: gpupass clear %s; other groups are not "
+			       "affected",
+			       run->context.plan->group);
 	ret->state = JOB_INCOMPLETE;
 	ret->problem = TAKE_PTR(*failure_owner);
 	return 0;
@@ -116,7 +147,7 @@ static int failed(Run *run, Problem **failure, ExecutorResult *ret)
 	_cleanup_(problem_freep) Problem *undo_problem = NULL;
 	int r;
 
-	r = wrote_something(run) ? roll_back(run, &undo_problem) : 0;
+	r = wrote_something(run) ? run_roll_back(run, &undo_problem) : 0;
 	if (r != 0 && !undo_problem)
 		return r < 0 ? r : -ENOMEM;
 	if (r != 0 || run->context.stuck)
@@ -128,10 +159,103 @@ static int failed(Run *run, Problem **failure, ExecutorResult *ret)
 	return 0;
 }
 
-int execute(const JobPlace *place, const Prepared *prepared, uint64_t timeout_usec,
+/* ---- the journal around it ---- */
+
+static int begin(Run *run, uint32_t job, Problem **ret_problem)
+{
+	const Prepared *p = run->context.prepared;
+	const Plan *plan = run->context.plan;
+	const Assignment *previous = NULL;
+	int r;
+
+	if (!run->context.place->journal || plan->n_steps == 0)
+		return 0;
+	if (plan->assignment)
+		previous = assignments_find_domain(p->assignments, plan->assignment->domain_uuid);
+	r = journal_begin(run->context.place->journal, job, plan, previous,
+			  p->domain ? p->domain->live_xml : NULL, &run->log);
+	return r < 0 ? no_journal(r, ret_problem) : 0;
+}
+
+/* On disk before the journal ends, so that the one or the other is found. */
+static int save_quarantine(const Run *run, uint32_t job, const char *reason)
+{
+	const Plan *plan = run->context.plan;
+
+	if (!run->context.place->quarantine)
+		return 0;
+	return quarantine_plan(run->context.place->quarantine, plan, job, reason);
+}
+
+/* The job is over on the machine; a journal that stays open would undo it later, when others may
+ * have these functions. So they are kept away until the next start has read it. */
+static int not_ended(int error, ExecutorResult *result)
+{
+	int r = 0;
+
+	if (!result->problem) {
+		r = no_journal(error, &result->problem);
+		if (r != PROBLEM)
+			return r;
+		problem_state(result->problem, "the job itself was done");
+		problem_remedy(result->problem, "see that the state directory is writable, then: "
+						"systemctl restart gpupassd");
+	}
+	result->quarantine = strf("its journal could not be closed: %s", strerror(-error));
+	result->state = JOB_INCOMPLETE;
+	return result->quarantine ? 0 : -ENOMEM;
+}
+
+static int end(Run *run, uint32_t job, ExecutorResult *result)
+{
+	int r = 0;
+
+	if (result->state == JOB_INCOMPLETE) {
+		/* Without a file for it, the open journal is what the next start finds. */
+		if (save_quarantine(run, job, result->quarantine) >= 0 && run->log)
+			(void)journal_end(run->log);
+		return 0;
+	}
+	if (run->log)
+		r = journal_end(run->log);
+	return r < 0 ? not_ended(r, result) : 0;
+}
+
+static int run_steps(Run *run, Problem *spare, ExecutorResult *result)
+{
+	_cleanup_(problem_freep) Problem *failure = NULL, *owned_spare = spare;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < run->context.plan->n_steps; i++)
+		r = act(run, i, &failure);
+	if (r == 0)
+		return 0;
+	if (!failure)
+		failure = TAKE_PTR(owned_spare);
+	return failed(run, &failure, result);
+}
+
+static int run_in_journal(Run *run, uint32_t job, ExecutorResult *result)
+{
+	_cleanup_(problem_freep) Problem *spare = NULL;
+	int r;
+
+	/* Made beforehand: a run that finds no memory for its problem is still rolled back. */
+	r = problem_set(&spare, GPUPASS_ERROR_INTERNAL, "out of memory");
+	if (r < 0)
+		return r;
+	r = begin(run, job, &result->problem);
+	if (r != 0) {
+		result->state = JOB_FAILED;
+		return r == PROBLEM ? 0 : r;
+	}
+	r = run_steps(run, TAKE_PTR(spare), result);
+	return r < 0 ? r : end(run, job, result);
+}
+
+int execute(const JobPlace *place, uint32_t job, const Prepared *prepared, uint64_t timeout_usec,
 	    const ExecutorListener *listener, ExecutorResult *ret)
 {
-	_cleanup_(problem_freep) Problem *failure = NULL, *spare = NULL;
 	Run run = {
 		.context = {
 			.place = place,
@@ -144,20 +268,12 @@ int execute(const JobPlace *place, const Prepared *prepared, uint64_t timeout_us
 	ExecutorResult result = { .state = JOB_DONE };
 	int r;
 
-	/* Made beforehand: a run that finds no memory for its problem is still rolled back. */
-	r = problem_set(&spare, GPUPASS_ERROR_INTERNAL, "out of memory");
-	if (r < 0)
-		return r;
-	r = 0;
-	for (size_t i = 0; r == 0 && i < prepared->plan->n_steps; i++)
-		r = act(&run, i, &failure);
-	if (r != 0) {
-		if (!failure)
-			failure = TAKE_PTR(spare);
-		r = failed(&run, &failure, &result);
-	}
+	r = run_in_journal(&run, job, &result);
 	if (r >= 0)
 		*ret = result;
+	else
+		executor_result_clear(&result);
+	journal_job_free(run.log);
 	step_context_clear(&run.context);
 	return r;
 }

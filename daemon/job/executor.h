@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/states.h"
-#include "job/prepare.h"
+#include "job/steps.h"
 
 /* Called on the job's thread, for each change of a step. `detail` may be NULL. */
 typedef struct ExecutorListener {
@@ -17,13 +17,31 @@ typedef struct ExecutorListener {
 	void *userdata;
 } ExecutorListener;
 
+/* A run of a plan; recovery makes one from the journal. */
+typedef struct Run {
+	StepContext context;
+	const ExecutorListener *listener;
+	JournalJob *log; /* NULL: none is kept */
+	size_t done;	 /* steps [0, done) have been acted on, the last perhaps in part */
+} Run;
+
+/*
+ * Undoes what was acted on, last first. All that can be undone is, also after one undo failed;
+ * except behind a barrier. PROBLEM or -errno: of the first undo that failed.
+ */
+int run_roll_back(Run *run, Problem **ret_problem);
+
 typedef struct ExecutorResult {
 	JobState state;	  /* JOB_DONE, JOB_FAILED or JOB_INCOMPLETE */
 	Problem *problem; /* of a failure; its state part says what became of the machine */
 	char *quarantine; /* JOB_INCOMPLETE: why the group is quarantined */
 } ExecutorResult;
 
-/* timeout_usec: for each device step. -errno only when not even a result could be made. */
-int execute(const JobPlace *place, const Prepared *prepared, uint64_t timeout_usec,
+/*
+ * Each act and undo is in the journal before it begins. JOB_INCOMPLETE: the quarantine is on disk,
+ * or else the journal stays open, so that the next start finds one of them.
+ * timeout_usec: for each device step. -errno only when not even a result could be made.
+ */
+int execute(const JobPlace *place, uint32_t job, const Prepared *prepared, uint64_t timeout_usec,
 	    const ExecutorListener *listener, ExecutorResult *ret);
 void executor_result_clear(ExecutorResult *result);

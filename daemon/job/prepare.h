@@ -10,6 +10,8 @@
 #include "job/claims.h"
 #include "job/inventory.h"
 #include "job/receipt-store.h"
+#include "job/journal.h"
+#include "job/quarantine.h"
 
 typedef struct JobRequest {
 	Operation operation;
@@ -30,6 +32,8 @@ typedef struct JobPlace {
 	Host *host;
 	const AssignmentStore *store;
 	const ReceiptStore *receipts;
+	const Journal *journal;		   /* NULL: none is kept (dry runs) */
+	const QuarantineStore *quarantine; /* NULL: in memory only, with `journal` */
 	Claims *claims;
 	Rules *rules;
 	const Identities *known;

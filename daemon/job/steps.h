@@ -21,6 +21,8 @@ typedef struct StepContext {
 	char *stuck;	      /* a worker that never came back: why the group is stuck; owned */
 	Bdf *stuck_functions; /* never touched again; owned */
 	size_t n_stuck;
+	bool no_domain; /* libvirt no longer has it: there is nothing of it to undo */
+	bool no_guest;	/* it does not run any more: likewise */
 } StepContext;
 
 typedef struct StepOps {

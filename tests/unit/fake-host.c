@@ -41,10 +41,17 @@ static bool is_write(FakeOp op)
 	       op == FAKE_DETACH;
 }
 
+static void pass_point(FakeHost *fake)
+{
+	if (fake->point)
+		fake->point(fake);
+}
+
 static const FakeFault *enter(FakeHost *fake, FakeOp op)
 {
 	unsigned nth;
 
+	pass_point(fake);
 	pthread_mutex_lock(&fake->lock);
 	nth = ++fake->calls[op];
 	if (fake->hook)
@@ -64,6 +71,7 @@ static const FakeFault *enter(FakeHost *fake, FakeOp op)
 static int leave(FakeHost *fake, int r)
 {
 	pthread_mutex_unlock(&fake->lock);
+	pass_point(fake);
 	return r;
 }
 
@@ -235,6 +243,9 @@ static int fake_move(Host *host, const DriverTarget *targets, size_t n, uint64_t
 		if (r == 0)
 			r = outcome.result.error;
 		ret_outcomes[i] = outcome;
+		pthread_mutex_unlock(&fake->lock);
+		pass_point(fake);
+		pthread_mutex_lock(&fake->lock);
 	}
 	return leave(fake, r);
 }
@@ -283,6 +294,14 @@ static int fake_reset(Host *host, const Bdf *functions, size_t n, ResetOutcome *
 		ret_outcomes[i] = outcome;
 	}
 	return leave(fake, r);
+}
+
+static pid_t fake_worker_on(Host *host, const Bdf *function)
+{
+	FakeHost *fake = fake_of(host);
+	size_t i = fake_find_function(fake, function);
+
+	return i != SIZE_MAX && fake->stuck[i] ? WORKER_PID : 0;
 }
 
 static int no_such_domain(const char *name, Problem **ret_problem)
@@ -410,6 +429,7 @@ const HostOps fake_ops = {
 	.inspect = fake_inspect,
 	.move = fake_move,
 	.reset = fake_reset,
+	.worker_on = fake_worker_on,
 	.domain_get = fake_get,
 	.domain_uses = fake_uses,
 	.domain_define = fake_define,

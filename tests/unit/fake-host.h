@@ -88,6 +88,8 @@ struct FakeHost {
 	unsigned broken_from; /* every write from this one on fails; 0: none */
 	/* Called at the begin of every operation, which sees what it changes. */
 	void (*hook)(FakeHost *fake, FakeOp op, unsigned nth);
+	/* Called wherever the process could end: before and after each operation, and within. */
+	void (*point)(FakeHost *fake);
 	unsigned calls[FAKE_OP_MAX_];
 	char **log;
 	char **violations;

@@ -21,6 +21,49 @@
 static const char groups[] = "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n"
 			     "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n";
 
+/* Also who is nobody, as rig_store_read_only() makes root, may keep a journal. */
+static void open_state(Rig *rig)
+{
+	_cleanup_free_ char *journal = NULL, *quarantine = NULL;
+
+	strcpy(rig->state_directory, "/tmp/gpupass-state-XXXXXX");
+	assert_non_null(mkdtemp(rig->state_directory));
+	journal = strf("%s/journal", rig->state_directory);
+	quarantine = strf("%s/quarantine", rig->state_directory);
+	assert_int_equal(journal_open(journal, &rig->journal), 0);
+	assert_int_equal(quarantine_store_open(quarantine, &rig->quarantine), 0);
+	assert_int_equal(fchmod(rig->journal.dir_fd, 0777), 0);
+	assert_int_equal(fchmod(rig->quarantine.dir_fd, 0777), 0);
+	assert_int_equal(receipt_store_open(rig->state_directory, &rig->receipts), 0);
+	/* Also while rig_store_read_only() is somebody else. */
+	assert_int_equal(fchmod(rig->receipts.dir_fd, 0777), 0);
+}
+
+static void empty(int dir_fd, const char *directory)
+{
+	_cleanup_closedir_ DIR *dir = opendir(directory);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		unlinkat(dir_fd, entry->d_name, 0);
+	rmdir(directory);
+}
+
+static void remove_state(Rig *rig)
+{
+	_cleanup_free_ char *journal = strf("%s/journal", rig->state_directory);
+	_cleanup_free_ char *quarantine = strf("%s/quarantine", rig->state_directory);
+	_cleanup_free_ char *receipts = strf("%s/receipts", rig->state_directory);
+
+	empty(rig->receipts.dir_fd, receipts);
+	receipt_store_close(&rig->receipts);
+	empty(rig->journal.dir_fd, journal);
+	empty(rig->quarantine.dir_fd, quarantine);
+	rmdir(rig->state_directory);
+	journal_close(&rig->journal);
+	quarantine_store_close(&rig->quarantine);
+}
+
 Rig *rig_new(void)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -36,49 +79,24 @@ Rig *rig_new(void)
 	strcpy(rig->directory, "/tmp/gpupass-test-XXXXXX");
 	assert_non_null(mkdtemp(rig->directory));
 	assert_int_equal(assignment_store_open(rig->directory, &rig->store), 0);
-	strcpy(rig->state_directory, "/tmp/gpupass-test-XXXXXX");
-	assert_non_null(mkdtemp(rig->state_directory));
-	assert_int_equal(receipt_store_open(rig->state_directory, &rig->receipts), 0);
-	/* Also while rig_store_read_only() is somebody else. */
-	assert_int_equal(fchmod(rig->receipts.dir_fd, 0777), 0);
+	open_state(rig);
 	assert_int_equal(claims_new(&rig->claims), 0);
 	rig->place = (JobPlace){
 		.host = &rig->fake.host,
 		.store = &rig->store,
 		.receipts = &rig->receipts,
+		.journal = &rig->journal,
+		.quarantine = &rig->quarantine,
 		.claims = rig->claims,
 		.rules = rig->rules,
 	};
 	return rig;
 }
 
-static void remove_directory(Rig *rig)
-{
-	_cleanup_closedir_ DIR *dir = opendir(rig->directory);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		unlinkat(rig->store.dir_fd, entry->d_name, 0);
-	rmdir(rig->directory);
-}
-
-static void remove_receipts(Rig *rig)
-{
-	_cleanup_free_ char *directory = strf("%s/receipts", rig->state_directory);
-	_cleanup_strv_ char **names = NULL;
-
-	assert_int_equal(dir_list(rig->receipts.dir_fd, ".json", &names), 0);
-	for (char **name = names; name && *name; name++)
-		unlinkat(rig->receipts.dir_fd, *name, 0);
-	rmdir(directory);
-	rmdir(rig->state_directory);
-}
-
 void rig_free(Rig *rig)
 {
-	remove_directory(rig);
-	remove_receipts(rig);
-	receipt_store_close(&rig->receipts);
+	empty(rig->store.dir_fd, rig->directory);
+	remove_state(rig);
 	assignment_store_close(&rig->store);
 	claims_free(rig->claims);
 	rules_unref(rig->rules);
@@ -173,7 +191,8 @@ Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix)
 		.userdata = &listening,
 	};
 
-	assert_int_equal(execute(&rig->place, prepared, TIMEOUT_USEC, &listener, &result), 0);
+	assert_int_equal(
+		execute(&rig->place, rig->last_job, prepared, TIMEOUT_USEC, &listener, &result), 0);
 	outcome.state = result.state;
 	if (result.state != JOB_DONE)
 		take_problem(&outcome, PROBLEM, result.problem, prefix);

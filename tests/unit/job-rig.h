@@ -9,11 +9,12 @@
 #include "job/job.h"
 
 typedef struct Rig {
-	FakeHost fake; /* first, so that its hook finds the rig */
-	char directory[64];
+	FakeHost fake;				 /* first, so that its hook finds the rig */
+	char directory[64], state_directory[64]; /* the latter: journal, quarantine */
 	AssignmentStore store;
-	char state_directory[64];
 	ReceiptStore receipts;
+	Journal journal;
+	QuarantineStore quarantine;
 	bool read_only; /* the store */
 	Claims *claims;
 	Rules *rules;

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One line of the journal: version, checksum, JSON. */
+#pragma once
+
+#include <jansson.h>
+
+/* Three texts of a domain (DOMAIN_XML_MAX), escaped, and the rest. */
+#define JOURNAL_FILE_MAX (32U * 1024 * 1024)
+
+/* With its newline; NULL when memory is out. */
+char *journal_line(const json_t *record);
+/* `line` without its newline. -EBADMSG: not understood; -EPROTO: another version's. */
+int journal_line_parse(const char *line, json_t **ret, char **ret_message);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Quarantines on disk: quarantine/<group>.json (schema org.gpupass1.quarantine/1), so that neither
+ * a restart nor a reboot gives a group away of which nobody knows what it is doing.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "core/bdf.h"
+#include "core/plan.h"
+#include "gpupass/cleanup.h"
+#include "job/claims.h"
+
+typedef struct QuarantineStore {
+	int dir_fd; /* owned */
+} QuarantineStore;
+
+typedef struct Quarantine {
+	const char *group;
+	const Bdf *functions;
+	size_t n_functions;
+	const char *reason;
+	uint32_t job;
+	uint64_t since_usec; /* CLOCK_REALTIME */
+} Quarantine;
+
+/* Opens the directory, creating it if need be. */
+int quarantine_store_open(const char *directory, QuarantineStore *ret);
+void quarantine_store_close(QuarantineStore *store);
+
+int quarantine_store_save(const QuarantineStore *store, const Quarantine *quarantine);
+/* The same for all functions of a plan, from now. */
+int quarantine_plan(const QuarantineStore *store, const Plan *plan, uint32_t job,
+		    const char *reason);
+/* Success also when there is none. */
+int quarantine_store_remove(const QuarantineStore *store, const char *group);
+
+/*
+ * Puts all of them into the claims. A file that cannot be understood stays where it is and yields a
+ * line in *ret_notes.
+ */
+int quarantine_store_load(const QuarantineStore *store, Claims *claims, char ***ret_notes);

@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/recover.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "job/executor.h"
+#include "util/clock.h"
+#include "util/text.h"
+
+#define POLL_USEC (100 * USEC_PER_MSEC)
+
+static void ignore_step(_unused_ size_t step, _unused_ StepState state, _unused_ const char *detail,
+			_unused_ uint64_t duration_usec, _unused_ void *userdata)
+{
+}
+
+static void ignore_rolling_back(_unused_ void *userdata)
+{
+}
+
+static const ExecutorListener nobody = { .step = ignore_step, .rolling_back = ignore_rolling_back };
+
+void recovery_clear(Recovery *recovery)
+{
+	free(recovery->reason);
+	recovery->reason = NULL;
+}
+
+static int functions_of(const Plan *plan, Bdf **ret)
+{
+	Bdf *functions = calloc(plan->n_functions + 1, sizeof(Bdf));
+
+	if (!functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->n_functions; i++)
+		functions[i] = plan->functions[i].bdf;
+	*ret = functions;
+	return 0;
+}
+
+static int add_claim(const JobPlace *place, const Plan *plan, const char *domain_uuid,
+		     const char *reason)
+{
+	_cleanup_free_ Bdf *functions = NULL;
+	int r = functions_of(plan, &functions);
+
+	return r < 0 ? r
+		     : claims_add_quarantine(place->claims, plan->group, functions,
+					     plan->n_functions, domain_uuid, reason);
+}
+
+int recover_claim(const JobPlace *place, const OpenJob *job, const char *reason)
+{
+	return add_claim(place, job->plan, job->plan->domain_uuid, reason);
+}
+
+/* ---- looking ---- */
+
+static bool needs_libvirt(const Plan *plan)
+{
+	for (size_t i = 0; i < plan->n_steps; i++)
+		if (plan->steps[i] == STEP_DEFINE || plan->steps[i] == STEP_ATTACH ||
+		    plan->steps[i] == STEP_DETACH)
+			return true;
+	return false;
+}
+
+static bool wrote_something(const OpenJob *job)
+{
+	for (size_t i = 0; i < job->begun; i++)
+		if (step_ops(job->plan->steps[i])->undo)
+			return true;
+	return false;
+}
+
+static pid_t find_worker(const JobPlace *place, const Bdf *functions, size_t n, const Bdf **ret)
+{
+	for (size_t i = 0; i < n; i++) {
+		pid_t pid = place->host->ops->worker_on(place->host, &functions[i]);
+
+		*ret = &functions[i];
+		if (pid > 0)
+			return pid;
+	}
+	return 0;
+}
+
+static char *worker_text(pid_t pid, const Bdf *function)
+{
+	return strf("worker %d still waits in the kernel to move %s", (int)pid, BDF_TEXT(function));
+}
+
+/* NULL with 0: none is at work, or all have ended in time. */
+static int wait_for_workers(const JobPlace *place, const Plan *plan, uint64_t wait_usec,
+			    char **ret_reason)
+{
+	uint64_t deadline = now_monotonic() + wait_usec;
+	_cleanup_free_ Bdf *functions = NULL;
+	int r = functions_of(plan, &functions);
+
+	while (r >= 0) {
+		const Bdf *function = NULL;
+		pid_t pid = find_worker(place, functions, plan->n_functions, &function);
+
+		if (pid == 0)
+			return 0;
+		if (now_monotonic() >= deadline) {
+			*ret_reason = worker_text(pid, function);
+			return *ret_reason ? 0 : -ENOMEM;
+		}
+		usleep(POLL_USEC);
+	}
+	return r;
+}
+
+/*
+ * A guest that runs with the functions is left alone, unless it is the one that the job itself
+ * was changing while it ran.
+ */
+static int find_guest(const Plan *plan, const DomainUses *uses, char **ret_reason)
+{
+	for (size_t i = 0; i < plan->n_functions; i++) {
+		const Bdf *bdf = &plan->functions[i].bdf;
+		const DomainUse *use;
+
+		for (size_t at = 0; (use = domain_uses_holding(uses, bdf, &at));) {
+			if (!domain_use_hostdev(use, bdf)->live ||
+			    (plan->live && str_equal(use->uuid, plan->domain_uuid)))
+				continue;
+			*ret_reason = strf("%s runs with %s, and the job was not finished",
+					   use->name, BDF_TEXT(bdf));
+			return *ret_reason ? 0 : -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* ---- a run made from the journal ---- */
+
+static int prepared_from(const OpenJob *job, Prepared **ret)
+{
+	_cleanup_(prepared_freep) Prepared *p = calloc(1, sizeof(Prepared));
+
+	if (!p)
+		return -ENOMEM;
+	p->assignments = calloc(1, sizeof(Assignments));
+	p->domain = calloc(1, sizeof(VirtDomain));
+	if (!p->assignments || !p->domain)
+		return -ENOMEM;
+	if (job->live_xml) {
+		p->domain->live_xml = strdup(job->live_xml);
+		if (!p->domain->live_xml)
+			return -ENOMEM;
+	}
+	if (job->previous) {
+		p->assignments->items = calloc(1, sizeof(Assignment *));
+		if (!p->assignments->items)
+			return -ENOMEM;
+		if (assignment_copy(job->previous, &p->assignments->items[0]) < 0)
+			return -ENOMEM;
+		p->assignments->n_items = 1;
+	}
+	*ret = TAKE_PTR(p);
+	return 0;
+}
+
+static bool only_keeps_books(StepKind kind)
+{
+	return kind == STEP_RECORD || kind == STEP_FORGET;
+}
+
+/* Everything that the job was to do to the machine and the domain is so. */
+static bool machine_holds(Run *run)
+{
+	const Plan *plan = run->context.plan;
+
+	for (size_t i = 0; i < plan->n_steps; i++) {
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		const StepOps *ops = step_ops(plan->steps[i]);
+
+		if (ops->holds && !only_keeps_books(plan->steps[i]) &&
+		    ops->holds(&run->context, &problem) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* The assignment, which comes last. */
+static int finish(Run *run)
+{
+	const Plan *plan = run->context.plan;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < plan->n_steps; i++) {
+		_cleanup_(problem_freep) Problem *problem = NULL;
+
+		if (!only_keeps_books(plan->steps[i]))
+			continue;
+		run->done = i + 1;
+		r = journal_intent(run->log, i);
+		if (r >= 0)
+			r = step_ops(plan->steps[i])->act(&run->context, &problem);
+	}
+	return r;
+}
+
+/* A domain that is gone, or a guest that no longer runs, has nothing that could be undone. */
+static void look_at_domain(Run *run, const DomainUses *uses)
+{
+	const DomainUse *use = domain_uses_find(uses, run->context.plan->domain_uuid);
+
+	run->context.no_domain = !use;
+	run->context.no_guest = !use || !use->active;
+}
+
+static int undo_all(Run *run, char **ret_reason)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	int r = run_roll_back(run, &problem);
+
+	if (r == 0 && !run->context.stuck)
+		return 0;
+	*ret_reason = r != 0 ? strf("an interrupted job could not be undone: %s%s%s",
+				    problem ? problem->reason : strerror(-r),
+				    problem && problem->cause ? ": " : "",
+				    problem ? str_or_empty(problem->cause) : "")
+			     : strdup(run->context.stuck);
+	return *ret_reason ? 0 : -ENOMEM;
+}
+
+/* NULL in *ret_reason: it is whole, as *ret_outcome says. */
+static int settle(Run *run, const OpenJob *job, const DomainUses *uses,
+		  RecoveryOutcome *ret_outcome, char **ret_reason)
+{
+	int r;
+
+	if (!job->rolling_back && machine_holds(run) && finish(run) == 0) {
+		*ret_outcome = RECOVERED_DONE;
+		return 0;
+	}
+	if (uses) {
+		r = find_guest(job->plan, uses, ret_reason);
+		if (r < 0 || *ret_reason)
+			return r;
+		look_at_domain(run, uses);
+	}
+	*ret_outcome = RECOVERED_UNDONE;
+	return undo_all(run, ret_reason);
+}
+
+/* ---- one job ---- */
+
+static int quarantine(const JobPlace *place, OpenJob *job, char *reason, Recovery *ret)
+{
+	int r;
+
+	ret->outcome = RECOVERED_QUARANTINED;
+	ret->reason = reason;
+	r = add_claim(place, job->plan, NULL, reason);
+	if (r < 0)
+		return r;
+	/* Without a file for it the journal stays, and the next start comes here again. */
+	if (quarantine_plan(place->quarantine, job->plan, job->id, reason) < 0)
+		return 0;
+	if (job->damage)
+		(void)journal_set_aside(job->log);
+	else
+		(void)journal_end(job->log);
+	return 0;
+}
+
+static int waiting(Recovery *ret)
+{
+	ret->outcome = RECOVERED_WAITING;
+	ret->reason = strdup("an interrupted job is recovered as soon as libvirt answers");
+	return ret->reason ? 0 : -ENOMEM;
+}
+
+static int settle_job(const JobPlace *place, OpenJob *job, const DomainUses *uses,
+		      RecoveryOutcome *ret_outcome, char **ret_reason)
+{
+	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	Run run = { .listener = &nobody, .log = job->log, .done = job->begun };
+	int r = prepared_from(job, &prepared);
+
+	if (r < 0)
+		return r;
+	run.context = (StepContext){
+		.place = place,
+		.prepared = prepared,
+		.plan = job->plan,
+		.timeout_usec = place->rules->policy.device_timeout_usec,
+		/* Nobody counted: all of them, or the first that was tried, for both harmless. */
+		.n_attached = job->plan->n_functions,
+		.n_detached = job->plan->n_functions,
+	};
+	r = settle(&run, job, uses, ret_outcome, ret_reason);
+	step_context_clear(&run.context);
+	return r;
+}
+
+/* *ret_reason: why it cannot be recovered. 1: libvirt does not answer. */
+static int read_uses(const JobPlace *place, const Plan *plan, DomainUses **ret, char **ret_reason)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	int r;
+
+	if (!needs_libvirt(plan))
+		return 0;
+	r = place->host->ops->domain_uses(place->host, ret, &problem);
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	if (problem && problem->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE)
+		return 1;
+	*ret_reason = strf("an interrupted job cannot be recovered: %s",
+			   problem ? problem->reason : strerror(-r));
+	return *ret_reason ? 0 : -ENOMEM;
+}
+
+static int close_job(const JobPlace *place, OpenJob *job)
+{
+	int r = journal_end(job->log);
+
+	/* Recovered again, it would undo what others do meanwhile: the claim stays. */
+	if (r >= 0)
+		claims_lift(place->claims, job->plan->group);
+	return r;
+}
+
+int recover_job(const JobPlace *place, OpenJob *job, uint64_t wait_usec, Recovery *ret)
+{
+	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+	_cleanup_free_ char *reason = NULL;
+	int r;
+
+	*ret = (Recovery){ .outcome = RECOVERED_UNDONE };
+	if (job->damage) {
+		reason = strdup(job->damage);
+		return reason ? quarantine(place, job, TAKE_PTR(reason), ret) : -ENOMEM;
+	}
+	if (!wrote_something(job))
+		return close_job(place, job);
+	r = wait_for_workers(place, job->plan, wait_usec, &reason);
+	if (r >= 0 && !reason)
+		r = read_uses(place, job->plan, &uses, &reason);
+	if (r == 1)
+		return waiting(ret);
+	if (r >= 0 && !reason)
+		r = settle_job(place, job, uses, &ret->outcome, &reason);
+	if (r < 0)
+		return r;
+	return reason ? quarantine(place, job, TAKE_PTR(reason), ret) : close_job(place, job);
+}
+
+/* ---- lifting ---- */
+
+static int still_moving(const JobPlace *place, const Bdf *functions, size_t n,
+			Problem **ret_problem)
+{
+	const Bdf *function = NULL;
+	pid_t pid = find_worker(place, functions, n, &function);
+	int r;
+
+	if (pid == 0)
+		return 0;
+	r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED,
+			"worker %d still waits in the kernel to move %s", (int)pid,
+			BDF_TEXT(function));
+	if (r != PROBLEM)
+		return r;
+	return problem_remedy(*ret_problem,
+			      "look for what holds it (gpupass show %s); a reboot ends it for "
+			      "certain",
+			      BDF_TEXT(function));
+}
+
+static int check_answers(const JobPlace *place, const Bdf *functions, size_t n,
+			 Problem **ret_problem)
+{
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	int r = place->host->ops->inspect(place->host, functions, n, false, &now);
+
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED,
+			"not all of its functions answer: %s", strerror(-r));
+	if (r != PROBLEM)
+		return r;
+	return problem_remedy(*ret_problem,
+			      "see the kernel's log (dmesg | grep %s); a reboot may "
+			      "be needed",
+			      BDF_TEXT(&functions[0]));
+}
+
+static int check_domains(const JobPlace *place, const Bdf *functions, size_t n,
+			 Problem **ret_problem)
+{
+	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+	int r = place->host->ops->domain_uses(place->host, &uses, ret_problem);
+
+	if (r != 0)
+		return r;
+	for (size_t i = 0; i < uses->n_items; i++) {
+		const DomainUse *use = &uses->items[i];
+		size_t live = 0, config = 0;
+
+		for (size_t k = 0; k < n; k++) {
+			const DomainHostdev *hostdev = domain_use_hostdev(use, &functions[k]);
+
+			live += hostdev && hostdev->live;
+			config += hostdev && hostdev->config;
+		}
+		if ((live == 0 || live == n) && (config == 0 || config == n))
+			continue;
+		r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED, "%s has a part of it",
+				use->name);
+		if (r != PROBLEM)
+			return r;
+		return problem_remedy(*ret_problem,
+				      "take these hostdevs out (virsh edit %s), or shut it down",
+				      use->name);
+	}
+	return 0;
+}
+
+int quarantine_lift(const JobPlace *place, const char *group, Problem **ret_problem)
+{
+	_cleanup_free_ Bdf *functions = NULL;
+	size_t n = 0;
+	int r;
+
+	r = claims_quarantined(place->claims, group, &functions, &n);
+	if (r == -ENOENT) {
+		r = problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP,
+				"no group of this name is quarantined");
+		return r == PROBLEM ? problem_remedy(*ret_problem, "see: gpupass list") : r;
+	}
+	if (r == 0)
+		r = still_moving(place, functions, n, ret_problem);
+	if (r == 0)
+		r = check_answers(place, functions, n, ret_problem);
+	if (r == 0)
+		r = check_domains(place, functions, n, ret_problem);
+	/* A journal that could not be closed must not undo later what others do from now on. */
+	if (r == 0)
+		r = journal_forget_group(place->journal, group);
+	if (r == 0)
+		r = quarantine_store_remove(place->quarantine, group);
+	if (r == 0)
+		claims_lift(place->claims, group);
+	return r;
+}
