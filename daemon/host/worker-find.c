@@ -17,7 +17,8 @@ static const char *next_argument(const char *at, const char *end)
 }
 
 /* `line` is the arguments, each ended by NUL. */
-static bool moves(const char *line, size_t size, const WorkerConfig *config, const char *function)
+static bool works_on(const char *line, size_t size, const WorkerConfig *config,
+		     const char *function)
 {
 	const char *end = line + size, *at = line;
 	bool sysfs = str_equal(config->sysfs_dir, "/sys");
@@ -27,7 +28,7 @@ static bool moves(const char *line, size_t size, const WorkerConfig *config, con
 	while ((at = next_argument(at, end))) {
 		if (str_starts_with(at, "--sysfs="))
 			sysfs = strcmp(at + strlen("--sysfs="), config->sysfs_dir) == 0;
-		if (strcmp(at, "move") != 0)
+		if (strcmp(at, "move") != 0 && strcmp(at, "reset") != 0)
 			continue;
 		at = next_argument(at, end);
 		if (at && strcmp(at, "--") == 0)
@@ -50,7 +51,7 @@ pid_t worker_find(const WorkerConfig *config, const Bdf *function)
 		if (!path || str_to_unsigned(entry->d_name, 10, INT32_MAX, &pid) < 0)
 			continue;
 		if (file_read_at(dirfd(proc), path, COMMAND_LINE_MAX, &line, &size) >= 0 &&
-		    moves(line, size, config, BDF_TEXT(function)))
+		    works_on(line, size, config, BDF_TEXT(function)))
 			return (pid_t)pid;
 	}
 	return 0;

@@ -9,9 +9,9 @@
 #include "job/assignment-store.h"
 #include "job/claims.h"
 #include "job/inventory.h"
-#include "job/receipt-store.h"
 #include "job/journal.h"
 #include "job/quarantine.h"
+#include "job/receipt-store.h"
 
 typedef struct JobRequest {
 	Operation operation;

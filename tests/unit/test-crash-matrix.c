@@ -68,6 +68,14 @@ static void must_recover(Crash *c, const JobPlace *place, OpenJob *job)
 		die(c, "it was not recovered", recovery.reason);
 }
 
+static bool was_reset(const Crash *c)
+{
+	for (char *const *line = c->rig->fake.log; line && *line; line++)
+		if (str_starts_with(*line, "reset "))
+			return true;
+	return false;
+}
+
 static void become_the_next_daemon(Crash *c)
 {
 	_cleanup_strv_ char **notes = NULL, **left = NULL;
@@ -91,6 +99,8 @@ static void become_the_next_daemon(Crash *c)
 		diff = text_diff(c->before, world);
 		die(c, "the world is neither as before nor as after", diff);
 	}
+	if (str_starts_with(c->name, "release") && str_equal(world, c->after) && !was_reset(c))
+		die(c, "a group was released that nobody had reset", NULL);
 	reason = claims_quarantine_reason(place.claims, &c->rig->fake.snapshot->functions[0].bdf);
 	if (reason)
 		die(c, "something is quarantined", reason);
@@ -291,6 +301,10 @@ static const Operating operations[] = {
 	{ "release, running",
 	  assigned_live,
 	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
+	  false },
+	{ "release, kept on vfio-pci",
+	  assigned_cold,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42", .keep_vfio = true },
 	  false },
 	{ "release that fails",
 	  assigned_cold,
