@@ -39,7 +39,7 @@ static int settle_taken(BootFunction *f, const char *driver)
 		f, BOOT_TAKEN,
 		strf("%s had it first and is not made to let go here; 'gpupass bind %s' takes it "
 		     "once nothing uses it (gpupass-bind(8), WHEN ANOTHER DRIVER IS FIRST)",
-		     driver, f->assignment->group_name));
+		     driver, f->assignment ? f->assignment->group_name : "GROUP"));
 }
 
 static int read_ids(int sysfs_fd, const Bdf *bdf, PciFunction *ret)
@@ -106,7 +106,7 @@ static int serial_differs(const BootMachine *machine, const AssignedFunction *re
 static int board_differs(const BootMachine *machine, const BootFunction *f, bool config_space,
 			 char **ret_why)
 {
-	for (size_t i = 0; i < f->assignment->n_functions; i++) {
+	for (size_t i = 0; f->assignment && i < f->assignment->n_functions; i++) {
 		const AssignedFunction *record = &f->assignment->functions[i];
 		int r;
 

@@ -92,6 +92,14 @@ static int look_from_json(const json_t *json, const char *where, ResetLook *into
 	return json_reader_end(&reader, NULL);
 }
 
+static ResetReport take(ResetReport *report)
+{
+	ResetReport taken = *report;
+
+	*report = (ResetReport){ 0 };
+	return taken;
+}
+
 int reset_report_from_json(const json_t *json, ResetReport *ret)
 {
 	static const char *const keys[] = { "address", "result", "error", "method",
@@ -115,8 +123,7 @@ int reset_report_from_json(const json_t *json, ResetReport *ret)
 		r = -EBADMSG;
 	if (r < 0)
 		return r;
-	*ret = report;
-	report = (ResetReport){ 0 };
+	*ret = take(&report);
 	return 0;
 }
 

@@ -12,4 +12,4 @@
 int scan_pci(int sysfs_fd, PciSnapshot **ret);
 
 /* Vendor, device, subsystem and class of one function, by its open directory. */
-int scan_ids(int device_fd, PciFunction *into);
+int scan_ids(int device_fd, PciFunction *f);

@@ -132,6 +132,8 @@ int journal_begin(const Journal *journal, uint32_t id, const Plan *plan, const A
 	if (!name)
 		return -ENOMEM;
 	r = job_open(journal, name, O_CREAT | O_EXCL, &job);
+	if (r >= 0 && !job)
+		r = -EIO;
 	if (r < 0)
 		return r;
 	r = append_record(job, begin_record(id, plan, previous, live_xml));
@@ -341,6 +343,8 @@ static int load_one(const Journal *journal, const char *name, OpenJob ***jobs, s
 	r = job_open(journal, name, 0, &job->log);
 	if (r < 0)
 		return r;
+	if (!job->log)
+		return -EIO;
 	r = file_read_at(journal->dir_fd, name, JOURNAL_FILE_MAX, &text, &size);
 	if (r >= 0)
 		r = read_lines(text, job, &message);
