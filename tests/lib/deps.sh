@@ -13,7 +13,7 @@ deps_test="git libcmocka-dev clang clang-format clang-tidy dbus dbus-daemon libx
 	libvirt-daemon libglib2.0-bin shellcheck"
 # shellcheck disable=SC2034
 deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
-	libvirt-daemon busybox-static cpio kmod make pciutils xz-utils zstd udev"
+	libvirt-daemon busybox-static cpio kmod make procps pciutils xz-utils zstd udev"
 
 # The headers that match the kernel the lab boots: Debian and Ubuntu name the meta package apart.
 deps_kernel_headers() {
