@@ -20,7 +20,7 @@
 
 static const char usage[] =
 	"Usage: gpupass-worker [OPTION]... move BDF DRIVER|- OVERRIDE|-\n"
-	"       gpupass-worker [OPTION]... reset BDF\n"
+	"       gpupass-worker [OPTION]... reset [--slot] BDF\n"
 	"       gpupass-worker [OPTION]... inspect [--capabilities] [BDF]...\n"
 	"\n"
 	"Moves one PCI function to a driver, resets one, or looks closely at some, for\n"
@@ -30,6 +30,7 @@ static const char usage[] =
 	"      --sysfs=DIR     sysfs (default /sys)\n"
 	"      --proc=DIR      procfs (default /proc)\n"
 	"      --capabilities  inspect: read config space, too\n"
+	"      --slot          reset: all functions of its slot, through vfio\n"
 	"  -h, --help          show this help\n"
 	"      --version       show the version\n";
 
@@ -43,11 +44,12 @@ static int complain(const char *what, const char *argument)
 /* 0: go on; otherwise stop with *status. */
 static int parse_options(int argc, char **argv, WorkerCommand *command, int *status)
 {
-	enum { SYSFS = 256, PROC, CAPABILITIES, VERSION };
+	enum { SYSFS = 256, PROC, CAPABILITIES, SLOT, VERSION };
 	static const struct option options[] = {
 		{ "sysfs", required_argument, NULL, SYSFS },
 		{ "proc", required_argument, NULL, PROC },
 		{ "capabilities", no_argument, NULL, CAPABILITIES },
+		{ "slot", no_argument, NULL, SLOT },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, VERSION },
 		{ NULL, 0, NULL, 0 },
@@ -64,6 +66,9 @@ static int parse_options(int argc, char **argv, WorkerCommand *command, int *sta
 			break;
 		case CAPABILITIES:
 			command->capabilities = true;
+			break;
+		case SLOT:
+			command->slot = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -139,6 +144,8 @@ static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 {
 	if (n == 0)
 		return complain("nothing to do", NULL);
+	if (command->slot && strcmp(arguments[0], "reset") != 0)
+		return complain("--slot is for reset", NULL);
 	if (strcmp(arguments[0], "move") == 0)
 		return parse_move(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "inspect") == 0)
@@ -186,6 +193,7 @@ static void move(const WorkerCommand *command, const DriverOps *ops, DriverResul
 static int reset(const WorkerCommand *command, const DriverOps *ops, ResetReport *ret)
 {
 	_cleanup_close_ int sysfs_fd = -1;
+	DriverOps real = *driver_real_ops();
 	int r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
 
 	if (r < 0) {
@@ -196,8 +204,13 @@ static int reset(const WorkerCommand *command, const DriverOps *ops, ResetReport
 		};
 		return 0;
 	}
-	return ops ? function_reset_with(ops, sysfs_fd, &command->target.bdf, ret)
-		   : function_reset(sysfs_fd, &command->target.bdf, ret);
+	/* The files of /dev/vfio are those of /sys and of no other tree. */
+	if (strcmp(command->sysfs_dir, "/sys") != 0)
+		real.hot_reset = NULL;
+	if (!ops)
+		ops = &real;
+	return command->slot ? slot_reset_with(ops, sysfs_fd, &command->target.bdf, ret)
+			     : function_reset_with(ops, sysfs_fd, &command->target.bdf, ret);
 }
 
 /* The running kernel's modules; -1 when there are none to read. */

@@ -18,7 +18,8 @@ typedef struct WorkerCommand {
 	DriverTarget target; /* to move; to reset: its bdf only */
 	Bdf *functions;	     /* to inspect */
 	size_t n_functions;
-	bool capabilities;
+	bool capabilities; /* inspect */
+	bool slot;	   /* reset */
 } WorkerCommand;
 
 /*
