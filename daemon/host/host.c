@@ -21,6 +21,11 @@ static int real_scan(Host *host, PciSnapshot **ret)
 	return scan_pci(real(host)->sysfs_fd, ret);
 }
 
+static int real_facts(Host *host, HostFacts **ret)
+{
+	return fit_facts_read(real(host)->sysfs_fd, real(host)->proc_fd, ret);
+}
+
 static int real_inspect(Host *host, const Bdf *functions, size_t n, bool capabilities,
 			Inspection **ret)
 {
@@ -91,6 +96,7 @@ static int real_domain_detach(Host *host, const char *uuid, const Bdf *function,
 
 static const HostOps real_ops = {
 	.scan = real_scan,
+	.facts = real_facts,
 	.inspect = real_inspect,
 	.move = real_move,
 	.reset = real_reset,
@@ -104,14 +110,19 @@ static const HostOps real_ops = {
 
 int real_host_init(RealHost *host, const WorkerConfig *worker)
 {
-	int fd;
+	_cleanup_close_ int sysfs_fd = -1;
+	int proc_fd;
 
-	fd = open(worker->sysfs_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
+	sysfs_fd = open(worker->sysfs_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (sysfs_fd < 0)
+		return -errno;
+	proc_fd = open(worker->proc_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (proc_fd < 0)
 		return -errno;
 	*host = (RealHost){
 		.host = { .ops = &real_ops },
-		.sysfs_fd = fd,
+		.sysfs_fd = TAKE_FD(sysfs_fd),
+		.proc_fd = proc_fd,
 		.worker = *worker,
 	};
 	return 0;
@@ -120,5 +131,6 @@ int real_host_init(RealHost *host, const WorkerConfig *worker)
 void real_host_done(RealHost *host)
 {
 	host->sysfs_fd = close_fd(host->sysfs_fd);
+	host->proc_fd = close_fd(host->proc_fd);
 	host->virt = NULL;
 }

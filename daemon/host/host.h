@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "host/fit-facts.h"
 #include "host/libvirt.h"
 #include "host/scan.h"
 #include "host/worker.h"
@@ -13,6 +14,8 @@ typedef struct Host Host;
 
 typedef struct HostOps {
 	int (*scan)(Host *host, PciSnapshot **ret);
+	/* What could not be read is not known; -ENOMEM only. */
+	int (*facts)(Host *host, HostFacts **ret);
 	int (*inspect)(Host *host, const Bdf *functions, size_t n, bool capabilities,
 		       Inspection **ret);
 	int (*move)(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
@@ -38,6 +41,7 @@ struct Host {
 typedef struct RealHost {
 	Host host;
 	int sysfs_fd;	     /* owned */
+	int proc_fd;	     /* owned */
 	WorkerConfig worker; /* strings borrowed */
 	Virt *virt;	     /* borrowed; may be NULL before it is set */
 } RealHost;

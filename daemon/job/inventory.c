@@ -228,6 +228,8 @@ int inventory_take(Host *host, const Rules *rules, const Assignments *assignment
 		return -ENOMEM;
 	r = host->ops->scan(host, &inventory->snapshot);
 	if (r >= 0)
+		r = host->ops->facts(host, &inventory->facts);
+	if (r >= 0)
 		r = gpu_set_new(inventory->snapshot, &inventory->gpus);
 	if (r >= 0)
 		r = apply_known(inventory->gpus, known, assignments);
@@ -252,6 +254,7 @@ Inventory *inventory_free(Inventory *inventory)
 	gpu_set_free(inventory->gpus);
 	pci_snapshot_free(inventory->snapshot);
 	identities_free(inventory->identities);
+	host_facts_free(inventory->facts);
 	free(inventory);
 	return NULL;
 }

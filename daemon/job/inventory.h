@@ -27,6 +27,7 @@ typedef struct Inventory {
 	GpuSet *gpus;
 	GroupSet *groups; /* resolved, not observed */
 	Identities *identities;
+	HostFacts *facts;
 } Inventory;
 
 /*

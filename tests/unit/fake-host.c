@@ -84,6 +84,13 @@ static int fault_result(const FakeFault *fault, Problem **ret_problem)
 
 /* ---- operations ---- */
 
+/* Nothing is known of it but what it has in PCI functions. */
+static int fake_facts(_unused_ Host *host, HostFacts **ret)
+{
+	*ret = calloc(1, sizeof(HostFacts));
+	return *ret ? 0 : -ENOMEM;
+}
+
 static int fake_scan(Host *host, PciSnapshot **ret)
 {
 	FakeHost *fake = fake_of(host);
@@ -429,6 +436,7 @@ static int fake_detach(Host *host, const char *uuid, const Bdf *function, uint64
 
 const HostOps fake_ops = {
 	.scan = fake_scan,
+	.facts = fake_facts,
 	.inspect = fake_inspect,
 	.move = fake_move,
 	.reset = fake_reset,
