@@ -114,7 +114,7 @@ static int append_distances(sd_bus_message *reply, const GpuSet *gpus)
 						  BDF_TEXT(&gpus->gpus[i].lead->bdf),
 						  BDF_TEXT(&gpus->gpus[k].lead->bdf),
 						  pcie_distance_to_string(pcie_distance(
-							  &gpus->gpus[i], &gpus->gpus[k])));
+							  &gpus->gpus[i], &gpus->gpus[k], 0)));
 	return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 

@@ -20,7 +20,15 @@ static uint8_t root_bus(const PciFunction *function)
 	return function->n_upstream > 0 ? function->upstream[0].bus : function->bdf.bus;
 }
 
-PcieDistance pcie_distance(const Gpu *a, const Gpu *b)
+/* A host of one node, or of none, has no connection between nodes to cross. */
+static bool same_node(const PciFunction *a, const PciFunction *b, size_t n_nodes)
+{
+	if (a->numa_node != NUMA_NODE_NONE && b->numa_node != NUMA_NODE_NONE)
+		return a->numa_node == b->numa_node;
+	return n_nodes == 1 || (n_nodes == 0 && a->numa_node == b->numa_node);
+}
+
+PcieDistance pcie_distance(const Gpu *a, const Gpu *b, size_t n_nodes)
 {
 	const PciFunction *x = a->lead, *y = b->lead;
 	size_t shared;
@@ -38,6 +46,5 @@ PcieDistance pcie_distance(const Gpu *a, const Gpu *b)
 	}
 	if (x->bdf.segment == y->bdf.segment && root_bus(x) == root_bus(y))
 		return PCIE_PHB;
-	/* A kernel without NUMA, or a board with one node, tells no node for either. */
-	return x->numa_node == y->numa_node ? PCIE_NODE : PCIE_SYS;
+	return same_node(x, y, n_nodes) ? PCIE_NODE : PCIE_SYS;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How two GPUs reach each other over PCIe, in the words of `nvidia-smi topo -m`:
- * PIX one switch, PXB several switches, PHB one host bridge, NODE one NUMA node, SYS across.
+ * How two GPUs reach each other over PCIe, in the words of `nvidia-smi topo -m` (nvml.h,
+ * nvmlGpuTopologyLevel_t): PIX one switch, PXB several switches and no host bridge, PHB one host
+ * bridge, NODE several host bridges of one NUMA node, SYS across nodes.
  */
 #pragma once
 
@@ -23,4 +24,9 @@ typedef enum PcieDistance {
 } PcieDistance;
 DECLARE_STRING_TABLE(pcie_distance, PcieDistance);
 
-PcieDistance pcie_distance(const Gpu *a, const Gpu *b);
+/*
+ * `n_nodes`: NUMA nodes of the host; 0: not known, or a kernel without NUMA. Firmware often tells
+ * no node for a device. With several nodes in the host that is SYS, the more distant, because
+ * nothing says that it is not.
+ */
+PcieDistance pcie_distance(const Gpu *a, const Gpu *b, size_t n_nodes);
