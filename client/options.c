@@ -62,7 +62,7 @@ static const OptionRow rows[] = {
 	{ "release", NULL, "Plan a release instead", ID_RELEASE, OPTION_RELEASE },
 	{ "detailed-exitcode", NULL, "Exit with 10 when there is something to do",
 	  ID_DETAILED_EXITCODE, OPTION_DETAILED_EXITCODE },
-	{ "format", "FORMAT", "matrix or tree", ID_FORMAT, OPTION_FORMAT },
+	{ "format", "FORMAT", "matrix, tree, svg, or dot", ID_FORMAT, OPTION_FORMAT },
 };
 
 const char *option_name(unsigned option)
@@ -130,8 +130,13 @@ static int parse_format(const char *format, Options *o, char **ret_why)
 		o->format = TOPOLOGY_MATRIX;
 	else if (strcmp(format, "tree") == 0)
 		o->format = TOPOLOGY_TREE;
+	else if (strcmp(format, "svg") == 0)
+		o->format = TOPOLOGY_SVG;
+	else if (strcmp(format, "dot") == 0)
+		o->format = TOPOLOGY_DOT;
 	else
-		return refuse(ret_why, strf("--format=%s: there are matrix and tree", format));
+		return refuse(ret_why,
+			      strf("--format=%s: not one of matrix, tree, svg, dot", format));
 	return 0;
 }
 

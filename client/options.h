@@ -8,7 +8,12 @@
 #include "terminal.h"
 
 typedef enum JsonMode { JSON_OFF, JSON_PRETTY, JSON_SHORT } JsonMode;
-typedef enum TopologyFormat { TOPOLOGY_MATRIX, TOPOLOGY_TREE } TopologyFormat;
+typedef enum TopologyFormat {
+	TOPOLOGY_MATRIX,
+	TOPOLOGY_TREE,
+	TOPOLOGY_SVG,
+	TOPOLOGY_DOT,
+} TopologyFormat;
 
 /* Options that only some verbs take. */
 typedef enum VerbOption {

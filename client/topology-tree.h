@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `topology --format=tree`: NUMA nodes, the bridges on the way, and the GPUs behind them. */
+/* NUMA nodes, the bridges below them, the GPUs below those, and which of them are linked. */
 #pragma once
 
-#include "model.h"
+#include "terminal.h"
+#include "topology-model.h"
 
-int topology_print_tree(Client *c, const World *w);
+int topology_print_tree(const Terminal *t, const Topology *topology, bool headings);

@@ -2,248 +2,96 @@
 #include <string.h>
 
 #include "bus.h"
-#include "describe.h"
 #include "json.h"
-#include "table.h"
 #include "text.h"
+#include "topology-dot.h"
+#include "topology-matrix.h"
+#include "topology-svg.h"
 #include "topology-tree.h"
 #include "verbs.h"
 
-/* PCIe distances by index of GPU; NULL where the daemon told none. */
-typedef struct Matrix {
-	size_t n;
-	char **cells; /* n × n */
-} Matrix;
+/* A pair of GPUs takes 150 bytes; the largest hosts have a few dozen GPUs. */
+#define DOCUMENT_MAX (16U * 1024 * 1024)
 
-static void matrix_clear(Matrix *m)
+static int parse(Client *c, const char *text, json_t **ret_document)
 {
-	for (size_t i = 0; m->cells && i < m->n * m->n; i++)
-		free(m->cells[i]);
-	free(m->cells);
-	*m = (Matrix){ 0 };
-}
+	json_error_t error;
+	json_t *document;
+	const char *schema;
 
-static int matrix_set(Matrix *m, size_t row, size_t column, const char *distance)
-{
-	char *copy = text_printable(distance);
+	if (strlen(text) > DOCUMENT_MAX)
+		return bus_bad_reply(c, "its topology is larger than 16 MiB");
+	document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	if (!document) {
+		_cleanup_free_ char *what = NULL, *clean = text_printable(error.text);
 
-	if (!copy)
-		return -ENOMEM;
-	free(m->cells[row * m->n + column]);
-	m->cells[row * m->n + column] = copy;
+		what = clean ? strf("its topology is no JSON: line %d: %s", error.line, clean)
+			     : NULL;
+		return what ? bus_bad_reply(c, what) : -ENOMEM;
+	}
+	schema = json_string_value(json_object_get(document, "schema"));
+	if (!schema || strcmp(schema, GPUPASS_SCHEMA_TOPOLOGY) != 0) {
+		json_decref(document);
+		return bus_bad_reply(c,
+				     "its topology is not of the schema " GPUPASS_SCHEMA_TOPOLOGY);
+	}
+	*ret_document = document;
 	return 0;
 }
 
-static const char *matrix_get(const Matrix *m, size_t row, size_t column)
-{
-	const char *s = m->cells[row * m->n + column];
-
-	return s ? s : "-";
-}
-
-static int read_distances(sd_bus_message *reply, const World *w, Matrix *m)
-{
-	const char *a, *b, *distance;
-	int r;
-
-	r = sd_bus_message_enter_container(reply, SD_BUS_TYPE_ARRAY, "(sss)");
-	if (r < 0)
-		return r;
-	while ((r = sd_bus_message_read(reply, "(sss)", &a, &b, &distance)) > 0) {
-		const Gpu *x = world_find_gpu(w, a), *y = world_find_gpu(w, b);
-
-		if (!x || !y) /* it came or went since the objects were read */
-			continue;
-		r = matrix_set(m, (size_t)(x - w->gpus), (size_t)(y - w->gpus), distance);
-		if (r >= 0)
-			r = matrix_set(m, (size_t)(y - w->gpus), (size_t)(x - w->gpus), distance);
-		if (r < 0)
-			return r;
-	}
-	return r;
-}
-
-static int load_distances(Client *c, const World *w, Matrix *ret)
+static int load(Client *c, json_t **ret_document)
 {
 	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
-	_cleanup_(matrix_clear) Matrix m = { .n = w->n_gpus };
+	const char *text;
 	int r;
 
-	m.cells = calloc(m.n * m.n + 1, sizeof(*m.cells));
-	if (!m.cells)
-		return -ENOMEM;
 	r = bus_new_manager_call(c, "GetTopology", &call);
 	if (r < 0)
 		return r;
 	r = sd_bus_message_append(call, "a{sv}", 0);
 	if (r < 0)
 		return bus_build_failed(c, r);
-	r = bus_call(c, call, BUS_TIMEOUT_READ_USEC, "a(sss)", &reply);
+	r = bus_call(c, call, BUS_TIMEOUT_READ_USEC, "s", &reply);
 	if (r < 0)
 		return r;
-	r = read_distances(reply, w, &m);
-	if (r < 0)
-		return r == -ENOMEM ? r : bus_bad_reply(c, strerror(-r));
-	*ret = m;
-	m = (Matrix){ 0 };
-	return 0;
+	r = sd_bus_message_read(reply, "s", &text);
+	return r < 0 ? bus_bad_reply(c, strerror(-r)) : parse(c, text, ret_document);
 }
 
-/* The group whose links join the two; NULL where none is known to. */
-static const Group *linking_group(const World *w, const Gpu *a, const Gpu *b)
+static int draw(Client *c, const Topology *t)
 {
-	const Group *group = world_find_group_path(w, a->group);
-
-	if (a == b || !group || strcmp(a->group, b->group) != 0)
-		return NULL;
-	return *group->provenance && strcmp(group->provenance, "none") != 0 ? group : NULL;
-}
-
-static const char *cell_text(const World *w, const Matrix *m, size_t row, size_t column)
-{
-	const Group *group;
-
-	if (row == column)
-		return "X";
-	group = linking_group(w, &w->gpus[row], &w->gpus[column]);
-	if (group && *group->link)
-		return group->link;
-	return matrix_get(m, row, column);
-}
-
-/* Columns beside the n of the matrix: label and address before, NUMA, IOMMU and GROUP behind. */
-#define COLUMNS_BEFORE 2
-#define COLUMNS_BEHIND 3
-
-static int add_gpu_row(Table *table, const World *w, const Matrix *m, char *const *labels,
-		       size_t row)
-{
-	const Gpu *gpu = &w->gpus[row];
-	const Group *group = world_find_group_path(w, gpu->group);
-	_cleanup_free_ char *numa = number_text(gpu->numa_node);
-	_cleanup_free_ char *iommu = number_text(gpu->iommu_group);
-	_cleanup_free_ const char **cells = NULL;
-	size_t n = 0;
-
-	cells = calloc(m->n + COLUMNS_BEFORE + COLUMNS_BEHIND, sizeof(*cells));
-	if (!numa || !iommu || !cells)
-		return -ENOMEM;
-	cells[n++] = labels[row];
-	cells[n++] = gpu->address;
-	for (size_t column = 0; column < m->n; column++)
-		cells[n++] = cell_text(w, m, row, column);
-	cells[n++] = numa;
-	cells[n++] = iommu;
-	cells[n++] = group ? group->name : "-";
-	return table_row(table, cells, group ? group_colour(group) : COLOUR_NONE, NULL, NULL);
-}
-
-static int make_labels(size_t n, char ***ret)
-{
-	_cleanup_strv_ char **labels = NULL;
-
-	for (size_t i = 0; i < n; i++) {
-		_cleanup_free_ char *label = strf("GPU%zu", i);
-
-		if (!label || strv_append(&labels, label) < 0)
-			return -ENOMEM;
+	switch (c->options->format) {
+	case TOPOLOGY_MATRIX:
+		break;
+	case TOPOLOGY_TREE:
+		return topology_print_tree(&c->out, t, c->options->legend);
+	case TOPOLOGY_SVG:
+		return topology_print_svg(c->out.stream, t);
+	case TOPOLOGY_DOT:
+		topology_print_dot(c->out.stream, t);
+		return 0;
 	}
-	*ret = TAKE_PTR(labels);
-	return 0;
-}
-
-static void print_legend(const Terminal *t)
-{
-	fputs("\nLegend:\n"
-	      "  X     the GPU itself\n"
-	      "  NV#   # NVLinks; NV#? is what the board has, where nothing was observed\n"
-	      "  PIX   one PCIe switch between the two\n"
-	      "  PXB   several PCIe switches, no host bridge\n"
-	      "  PHB   one PCIe host bridge\n"
-	      "  NODE  several host bridges of one NUMA node\n"
-	      "  SYS   across NUMA nodes\n",
-	      t->stream);
-}
-
-static int print_matrix(Client *c, const World *w, const Matrix *m)
-{
-	/* The matrix is not cut: half of it would mislead. */
-	Terminal whole = c->out;
-	_cleanup_(table_freep) Table *table = NULL;
-	_cleanup_strv_ char **labels = NULL;
-	_cleanup_free_ Column *columns = NULL;
-	size_t n = 0;
-	int r;
-
-	whole.width = 0;
-	r = make_labels(m->n, &labels);
-	if (r < 0)
-		return r;
-	columns = calloc(m->n + COLUMNS_BEFORE + COLUMNS_BEHIND, sizeof(*columns));
-	if (!columns)
-		return -ENOMEM;
-	columns[n++] = (Column){ "", 0 };
-	columns[n++] = (Column){ "ADDRESS", 0 };
-	for (size_t i = 0; i < m->n; i++)
-		columns[n++] = (Column){ labels[i], 0 };
-	columns[n++] = (Column){ "NUMA", 0 };
-	columns[n++] = (Column){ "IOMMU", 0 };
-	columns[n++] = (Column){ "GROUP", COLUMN_COLOUR };
-	/* The headings are the second axis, not a legend. */
-	r = table_new(&whole, columns, n, true, &table);
-	for (size_t i = 0; r >= 0 && i < m->n; i++)
-		r = add_gpu_row(table, w, m, labels, i);
-	if (r >= 0)
-		r = table_print(table);
-	if (r >= 0 && c->options->legend)
-		print_legend(&c->out);
-	return r;
-}
-
-static json_t *pairs_json(const World *w, const Matrix *m)
-{
-	_cleanup_(json_decrefp) json_t *pairs = json_array();
-
-	for (size_t i = 0; i < m->n; i++)
-		for (size_t j = i + 1; j < m->n; j++) {
-			const Group *group = linking_group(w, &w->gpus[i], &w->gpus[j]);
-			json_t *pair =
-				json_pack("{s:[ss], s:s?, s:s?}", "gpus", w->gpus[i].address,
-					  w->gpus[j].address, "pcie", m->cells[i * m->n + j],
-					  "nvlink", group && *group->link ? group->link : NULL);
-
-			if (json_array_append_new(pairs, pair) < 0)
-				return NULL;
-		}
-	return TAKE_PTR(pairs);
-}
-
-static int print_json(Client *c, const World *w, const Matrix *m)
-{
-	return json_print(c, json_pack("{s:s, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_TOPOLOGY,
-				       "gpus", json_gpus(w), "groups", json_groups(w), "pairs",
-				       pairs_json(w, m)));
+	return topology_print_matrix(&c->out, t, c->options->legend);
 }
 
 int verb_topology(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
 {
-	_cleanup_(world_clear) World w = { 0 };
-	_cleanup_(matrix_clear) Matrix m = { 0 };
+	_cleanup_(json_decrefp) json_t *document = NULL;
+	_cleanup_(topology_freep) Topology *t = NULL;
+	_cleanup_free_ char *why = NULL;
 	int r;
 
-	r = world_load(c, &w);
+	r = load(c, &document);
 	if (r < 0)
 		return r;
-	if (c->options->json == JSON_OFF && c->options->format == TOPOLOGY_TREE) {
-		r = topology_print_tree(c, &w);
+	if (c->options->json != JSON_OFF) {
+		r = json_print(c, json_incref(document));
 		return r < 0 ? r : GPUPASS_EXIT_DONE;
 	}
-	r = load_distances(c, &w, &m);
-	if (r < 0)
-		return r;
-	if (c->options->json != JSON_OFF)
-		r = print_json(c, &w, &m);
-	else
-		r = print_matrix(c, &w, &m);
+	r = topology_parse(document, &t, &why);
+	if (r == -EBADMSG)
+		return bus_bad_reply(c, why);
+	if (r >= 0)
+		r = draw(c, t);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }

@@ -358,6 +358,11 @@ const Assignments *manager_assignments(const Manager *m)
 	return m->assignments;
 }
 
+const DomainUses *manager_uses(const Manager *m)
+{
+	return m->uses;
+}
+
 char *const *manager_notes(const Manager *m)
 {
 	return m->notes;

@@ -106,6 +106,7 @@ int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected
 /* The picture, for the faces. Borrowed until the next turn of the loop. NULL before the first. */
 const Inventory *manager_inventory(const Manager *m);
 const Assignments *manager_assignments(const Manager *m);
+const DomainUses *manager_uses(const Manager *m); /* NULL: not known */
 char *const *manager_notes(const Manager *m);
 bool manager_libvirt_connected(const Manager *m);
 uint32_t manager_group_job(const Manager *m, const Group *group); /* 0: none */

@@ -54,7 +54,7 @@ _gpupass_values() {
 	case $1 in
 	--json) printf '%s\n' pretty short off ;;
 	--color) printf '%s\n' auto always never ;;
-	--format) printf '%s\n' matrix tree ;;
+	--format) printf '%s\n' matrix tree svg dot ;;
 	--host) compgen -A hostname ;;
 	esac
 }

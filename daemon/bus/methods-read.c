@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bus/request.h"
-#include "core/topology.h"
+#include "core/topology-json.h"
 #include "gpupass/dbus.h"
 #include "util/text.h"
 
@@ -104,33 +104,29 @@ int method_rescan(sd_bus_message *m, void *userdata, sd_bus_error *error)
 
 /* ---- topology ---- */
 
-static int append_distances(sd_bus_message *reply, const GpuSet *gpus)
-{
-	int r = sd_bus_message_open_container(reply, 'a', "(sss)");
-
-	for (size_t i = 0; gpus && i < gpus->n_gpus; i++)
-		for (size_t k = i + 1; r >= 0 && k < gpus->n_gpus; k++)
-			r = sd_bus_message_append(reply, "(sss)",
-						  BDF_TEXT(&gpus->gpus[i].lead->bdf),
-						  BDF_TEXT(&gpus->gpus[k].lead->bdf),
-						  pcie_distance_to_string(pcie_distance(
-							  &gpus->gpus[i], &gpus->gpus[k], 0)));
-	return r < 0 ? r : sd_bus_message_close_container(reply);
-}
-
 int method_get_topology(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
-	_cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
 	Face *f = userdata;
 	const Inventory *inventory = manager_inventory(f->manager);
+	_cleanup_free_ char *json = NULL;
 	int r;
 
 	r = options_read(m, NULL, 0, NULL, error);
-	if (r >= 0)
-		r = sd_bus_message_new_method_return(m, &reply);
-	if (r >= 0)
-		r = append_distances(reply, inventory ? inventory->gpus : NULL);
-	return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+	if (r < 0)
+		return r;
+	if (!inventory)
+		return sd_bus_error_set(
+			error, problem_dbus_name(GPUPASS_ERROR_INTERNAL),
+			"this host was not scanned yet\nState:  nothing was changed\n"
+			"Remedy: see journalctl -u gpupassd");
+	json = topology_to_json(&(TopologyFacts){
+		.snapshot = inventory->snapshot,
+		.gpus = inventory->gpus,
+		.groups = inventory->groups,
+		.uses = manager_uses(f->manager),
+		.host = inventory->facts,
+	});
+	return json ? sd_bus_reply_method_return(m, "s", json) : -ENOMEM;
 }
 
 /* ---- Gpu.Inspect ---- */

@@ -244,8 +244,8 @@ const sd_bus_vtable manager_methods[] = {
 	METHOD_ACTS("Clear", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "", ,
 		    method_clear),
 	METHOD_READS("Rescan", "a{sv}", SD_BUS_PARAM(options), "", , method_rescan),
-	METHOD_READS("GetTopology", "a{sv}", SD_BUS_PARAM(options), "a(sss)",
-		     SD_BUS_PARAM(distances), method_get_topology),
+	METHOD_READS("GetTopology", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(topology),
+		     method_get_topology),
 	SD_BUS_SIGNAL_WITH_NAMES("JobNew", "uo", SD_BUS_PARAM(id) SD_BUS_PARAM(job), 0),
 	SD_BUS_SIGNAL_WITH_NAMES("JobRemoved", "uosss",
 				 SD_BUS_PARAM(id) SD_BUS_PARAM(job) SD_BUS_PARAM(result)

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What GetTopology tells (org.gpupass1.topology/1), as plain structs for drawing. Every string is
+ * non-NULL ("" where there is nothing) and cleaned of control characters.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gpupass/cleanup.h"
+
+/* What a picture shows of a state. */
+typedef enum TopologyLook {
+	LOOK_NONE,   /* a GPU in no group and in no domain */
+	LOOK_FREE,   /* nobody has it */
+	LOOK_BOUND,  /* on vfio-pci, in no domain */
+	LOOK_HELD,   /* a domain has it */
+	LOOK_MOVING, /* a job is at work on it */
+	LOOK_UNSURE, /* whether and how it is bridged is not certain */
+	LOOK_BAD,    /* degraded, foreign */
+	LOOK_CLOSED, /* quarantined */
+	LOOK_MAX_,
+} TopologyLook;
+
+typedef struct TopologyNode {
+	int node;
+	char *cpus;
+	uint64_t memory_bytes; /* 0: not known */
+} TopologyNode;
+
+typedef struct TopologyBridge {
+	char *address, *kind, *vendor, *device, *driver;
+	int iommu_group; /* -1: none */
+} TopologyBridge;
+
+typedef struct TopologyGroup {
+	char *name, *state, *reason, *reasoning, *provenance, *link, *domain;
+	unsigned links, links_expected;
+	TopologyLook look;
+	size_t *gpus; /* indexes */
+	size_t n_gpus;
+} TopologyGroup;
+
+typedef struct TopologyGpu {
+	char *address, *model, *driver, *slot, *nvlink;
+	char *domain; /* that has it, by gpupass or not; "": none */
+	char *state;  /* what to call its state: the group's, or why it is in none */
+	int iommu_group, numa_node;
+	char **functions; /* "0000:41:00.1 snd_hda_intel" */
+	char **path;	  /* addresses of the bridges above, root port first */
+	ssize_t group;	  /* index; -1: none */
+	TopologyLook look;
+} TopologyGpu;
+
+typedef struct Topology {
+	char *host; /* its name */
+	bool iommu;
+	unsigned n_nvswitches;
+	TopologyNode *nodes; /* none: a kernel without NUMA, or not known */
+	size_t n_nodes;
+	TopologyBridge *bridges;
+	size_t n_bridges;
+	TopologyGroup *groups;
+	size_t n_groups;
+	TopologyGpu *gpus; /* by address */
+	size_t n_gpus;
+	char **domains;	  /* that have a GPU, each once, in order of first GPU */
+	char **distances; /* n_gpus × n_gpus; NULL: not told */
+} Topology;
+
+/* -EBADMSG with what is wrong in *ret_why, or -ENOMEM. */
+int topology_parse(const json_t *document, Topology **ret, char **ret_why);
+Topology *topology_free(Topology *topology);
+DEFINE_CLEANUP(Topology, topology_free)
+
+const TopologyNode *topology_node(const Topology *t, int node);
+const TopologyBridge *topology_bridge(const Topology *t, const char *address);
+/* NULL: in none. */
+const TopologyGroup *topology_group(const Topology *t, const TopologyGpu *gpu);
+/* The group whose links join the two; NULL: none is known to. */
+const TopologyGroup *topology_link(const Topology *t, size_t a, size_t b);
+/* Links of this group are known, or at least likely. */
+bool topology_group_linked(const TopologyGroup *group);
+/* "X", "NV4?", "NODE"; "-" when not told. */
+const char *topology_cell(const Topology *t, size_t a, size_t b);
+/* Place in t->domains; -1: not there. */
+ssize_t topology_domain(const Topology *t, const char *domain);
+/* "NV2 of 4": what is up where the board has more. Caller frees. */
+char *topology_link_text(const TopologyGroup *group);
+/* "0-31,64-95" and "256 GiB" of a node, for headings; NULL when memory is out. */
+char *topology_node_text(const Topology *t, int node, const char *separator);
+
+/* The GPUs in the order of the tree: by NUMA node, then by the bridges above. Caller frees. */
+size_t *topology_tree_order(const Topology *t);
