@@ -275,7 +275,7 @@ static GroupState moving_state(const JobRecord *job)
 								   : GROUP_BINDING;
 		return GROUP_RELEASING;
 	}
-	if (job->operation == OPERATION_ASSIGN)
+	if (job->operation == OPERATION_ASSIGN || job->operation == OPERATION_RECONCILE)
 		return GROUP_ATTACHING;
 	return job->operation == OPERATION_BIND ? GROUP_BINDING : GROUP_RELEASING;
 }

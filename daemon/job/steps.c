@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "job/guest-exit.h"
 #include "util/text.h"
 
 static const StepOps *const steps[] = {
@@ -39,7 +40,7 @@ int step_inspect(StepContext *c, Inspection **ret)
 	for (size_t i = 0; i < c->plan->n_functions; i++)
 		if (!bdf_in(&c->plan->functions[i].bdf, c->stuck_functions, c->n_stuck))
 			functions[n++] = c->plan->functions[i].bdf;
-	return c->place->host->ops->inspect(c->place->host, functions, n, false, ret);
+	return inspect_past_exit(c->place->host, c->plan->domain_uuid, functions, n, ret);
 }
 
 static bool has_step(const Plan *plan, StepKind kind)
