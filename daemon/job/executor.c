@@ -181,15 +181,17 @@ static int incomplete(Run *run, Problem **failure_owner, const Problem *undo_pro
 }
 
 /* Not a quarantine for a person to lift: recovery finishes it when libvirt is back. */
-static int left_open(Run *run, Problem **failure_owner, ExecutorResult *ret)
+static int left_open(Run *run, Problem **failure_owner, const Problem *undo_problem,
+		     ExecutorResult *ret)
 {
 	Problem *failure = *failure_owner;
 
-	ret->quarantine = strdup("an interrupted job is recovered as soon as libvirt answers");
+	ret->quarantine = strf("%s; the job is recovered as soon as libvirt answers",
+			       undo_problem->reason);
 	if (!ret->quarantine)
 		return -ENOMEM;
 	failure->error = GPUPASS_ERROR_ROLLBACK_FAILED;
-	problem_state(failure, "%s is kept apart: %s", run->context.plan->group, ret->quarantine);
+	problem_state(failure, "%s is quarantined: %s", run->context.plan->group, ret->quarantine);
 	problem_remedy(failure, "start libvirtd or virtqemud; gpupassd then undoes the job by "
 				"itself");
 	ret->state = JOB_INCOMPLETE;
@@ -213,7 +215,7 @@ static int failed(Run *run, Problem **failure, ExecutorResult *ret)
 	if (r != 0 && !undo_problem)
 		return r < 0 ? r : -ENOMEM;
 	if (r != 0 && waits_for_libvirt(run, undo_problem))
-		return left_open(run, failure, ret);
+		return left_open(run, failure, undo_problem, ret);
 	if (r != 0 || run->context.stuck)
 		return incomplete(run, failure, undo_problem, ret);
 	if (wrote_something(run))

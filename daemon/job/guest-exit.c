@@ -16,19 +16,32 @@ static bool open_in_guest(const Inspection *inspection)
 	return false;
 }
 
-static bool is_shut_off(Host *host, const char *domain_uuid)
+static bool runs_with_one(const DomainUse *use, const Bdf *functions, size_t n)
 {
-	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
-	_cleanup_(problem_freep) Problem *problem = NULL;
-	int r = host->ops->domain_get(host, domain_uuid, &domain, &problem);
+	for (size_t i = 0; i < n; i++) {
+		const DomainHostdev *hostdev = domain_use_hostdev(use, &functions[i]);
 
-	if (r == PROBLEM)
-		return problem->error == GPUPASS_ERROR_NO_SUCH_DOMAIN;
-	return r == 0 && !domain->active;
+		if (hostdev && hostdev->live)
+			return true;
+	}
+	return false;
 }
 
-int inspect_past_exit(Host *host, const char *domain_uuid, const Bdf *functions, size_t n,
-		      Inspection **ret)
+/* libvirt says so; without libvirt it is not known. */
+static bool no_domain_runs_with_them(Host *host, const Bdf *functions, size_t n)
+{
+	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	if (host->ops->domain_uses(host, &uses, &problem) != 0)
+		return false;
+	for (size_t i = 0; i < uses->n_items; i++)
+		if (runs_with_one(&uses->items[i], functions, n))
+			return false;
+	return true;
+}
+
+int inspect_past_exit(Host *host, const Bdf *functions, size_t n, Inspection **ret)
 {
 	uint64_t deadline = now_monotonic() + EXIT_USEC;
 
@@ -38,8 +51,8 @@ int inspect_past_exit(Host *host, const char *domain_uuid, const Bdf *functions,
 
 		if (r < 0)
 			return r;
-		if (!domain_uuid || !open_in_guest(now) || now_monotonic() >= deadline ||
-		    !is_shut_off(host, domain_uuid)) {
+		if (!open_in_guest(now) || now_monotonic() >= deadline ||
+		    !no_domain_runs_with_them(host, functions, n)) {
 			*ret = TAKE_PTR(now);
 			return 0;
 		}

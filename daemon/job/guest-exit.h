@@ -8,8 +8,7 @@
 #include "host/host.h"
 
 /*
- * HostOps.inspect of the functions. While one is open through vfio and the domain (NULL: none) does
- * not run, it is done again, for at most ten seconds: what is then still open is somebody else's.
+ * HostOps.inspect of the functions. While one is open through vfio and no domain runs with it, it is
+ * done again, for at most ten seconds: what is then still open is not libvirt's.
  */
-int inspect_past_exit(Host *host, const char *domain_uuid, const Bdf *functions, size_t n,
-		      Inspection **ret);
+int inspect_past_exit(Host *host, const Bdf *functions, size_t n, Inspection **ret);

@@ -285,8 +285,7 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	if (r == 0)
 		r = claim(place, p, job, generation, functions, n, ret_problem);
 	if (r == 0)
-		r = inspect_past_exit(place->host, p->domain ? p->domain->uuid : NULL, functions, n,
-				      &p->inspection);
+		r = inspect_past_exit(place->host, functions, n, &p->inspection);
 	if (r == 0)
 		r = make_plan(place, p, ret_problem);
 	return r;

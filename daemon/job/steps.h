@@ -41,6 +41,8 @@ void step_context_clear(StepContext *c);
 
 /* Shared by the step sources. Inspects the plan's functions, but none that is stuck. */
 int step_inspect(StepContext *c, Inspection **ret);
+/* The same once a guest that was killed has let go (job/guest-exit.h). */
+int step_inspect_past_exit(StepContext *c, Inspection **ret);
 int step_move(StepContext *c, bool forward, Problem **ret_problem);
 int step_drivers_hold(StepContext *c, Problem **ret_problem);
 /* PROBLEM while somebody has a function open through vfio. */
