@@ -43,7 +43,7 @@ static const Verb verbs[] = {
 	  "Give a group back to the host's drivers" },
 	{ "clear", "GROUP", 1, 1, 0, verb_clear, "Lift a quarantine whose cause is gone" },
 	{ "reconcile", "[GROUP]", 0, 1, JOB_OPTIONS | OPTION_DRY_RUN | OPTION_DETAILED_EXITCODE,
-	  verb_reconcile, "Find what has drifted from the assignments, and mend it" },
+	  verb_reconcile, "Find what drifted from the assignments, and mend it" },
 	{ "jobs", "[ID]", 0, 1, 0, verb_jobs, "List jobs, or show one" },
 	{ "rescan", "", 0, 0, 0, verb_rescan, "Read devices, drivers and domains afresh" },
 	{ "monitor", "", 0, 0, 0, verb_monitor, "Print jobs and changes as they come" },
