@@ -42,6 +42,8 @@ static const Verb verbs[] = {
 	{ "unbind", "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA, verb_unbind,
 	  "Give a group back to the host's drivers" },
 	{ "clear", "GROUP", 1, 1, 0, verb_clear, "Lift a quarantine whose cause is gone" },
+	{ "reconcile", "[GROUP]", 0, 1, JOB_OPTIONS | OPTION_DRY_RUN | OPTION_DETAILED_EXITCODE,
+	  verb_reconcile, "Find what drifted from the assignments, and mend it" },
 	{ "jobs", "[ID]", 0, 1, 0, verb_jobs, "List jobs, or show one" },
 	{ "rescan", "", 0, 0, 0, verb_rescan, "Read devices, drivers and domains afresh" },
 	{ "monitor", "", 0, 0, 0, verb_monitor, "Print jobs and changes as they come" },
@@ -126,7 +128,7 @@ static int print_help(Client *c)
 	fprintf(c->out.stream, "gpupass [OPTION...] [VERB] [ARGUMENT...]\n\n"
 			       "Give NVLink-bridged GPUs to virtual machines.\n\nVerbs:\n");
 	for (size_t i = 0; i < ELEMENTS(verbs); i++)
-		fprintf(c->out.stream, "  %-8s %-16s %s\n", verbs[i].name, verbs[i].usage,
+		fprintf(c->out.stream, "  %-9s %-16s %s\n", verbs[i].name, verbs[i].usage,
 			verbs[i].help);
 	fprintf(c->out.stream, "\nOptions:\n");
 	options_print_help(&c->out, 0);

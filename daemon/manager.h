@@ -76,6 +76,8 @@ void manager_libvirt_changed(Manager *m, bool connected);
 
 /* Reads what a daemon before this one left open or quarantined; before anything else. */
 int manager_load_state(Manager *m);
+/* Reads gpupass-bind's report of this boot, boot.json in the directory. */
+int manager_load_boot(Manager *m, const char *runtime_directory);
 /* Finishes or undoes what was left open, as far as libvirt answers. -EBUSY: it is at it. */
 int manager_recover(Manager *m, ManagerDone done, void *userdata);
 
@@ -102,6 +104,10 @@ int manager_reload(Manager *m);
 typedef void (*ManagerInspected)(const Inspection *inspection, int error, void *userdata);
 int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
 		    void *userdata);
+
+/* Everything that has drifted, by a fresh look: schema org.gpupass1.drift/1. NULL: `error`. */
+typedef void (*ManagerDrift)(const char *json, int error, void *userdata);
+int manager_get_drift(Manager *m, ManagerDrift done, void *userdata);
 
 /* The picture, for the faces. Borrowed until the next turn of the loop. NULL before the first. */
 const Inventory *manager_inventory(const Manager *m);

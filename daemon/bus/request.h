@@ -47,5 +47,6 @@ DEFINE_CLEANUP(Pending, pending_free)
 
 /* methods-read.c; userdata is the Face. */
 int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error);
+int method_get_drift(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int method_rescan(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int method_get_topology(sd_bus_message *m, void *userdata, sd_bus_error *error);

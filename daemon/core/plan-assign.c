@@ -150,7 +150,7 @@ static int list_functions(const Planner *p, Bdf **ret)
  * Whatever is left of an earlier assignment to this domain goes first: the group is in the new
  * definition once and whole.
  */
-static int plan_definition(Planner *p)
+int plan_define_group(Planner *p)
 {
 	const Group *group = p->facts->group;
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
@@ -216,7 +216,7 @@ static int fill_assigned(const Planner *p, size_t i, AssignedFunction *into)
 	return 0;
 }
 
-static int plan_record(Planner *p)
+int plan_fill_record(Planner *p)
 {
 	Assignment *assignment = calloc(1, sizeof(*assignment));
 
@@ -327,13 +327,13 @@ static int fill_steps(Planner *p)
 	if (r == 0 && plan->live)
 		r = plan_hostdevs(p);
 	if (r == 0 && plan->config)
-		r = plan_definition(p);
+		r = plan_define_group(p);
 	if (r == 0)
 		r = warn_of_facts(p);
 	if (r == 0)
 		r = warn_of_mode(p);
 	if (r == 0)
-		r = plan_record(p);
+		r = plan_fill_record(p);
 	return r == 0 ? add_steps(p, bind) : r;
 }
 
@@ -346,7 +346,7 @@ static bool is_done(const Planner *p)
 }
 
 /* Who has it, and what is left of an earlier assignment. */
-static int check_owners(const Planner *p)
+int plan_check_owners(const Planner *p)
 {
 	int r;
 
@@ -372,6 +372,6 @@ int plan_assign(Planner *p)
 		return r;
 	r = plan_check_evidence(p);
 	if (r == 0)
-		r = check_owners(p);
+		r = plan_check_owners(p);
 	return r == 0 ? fill_steps(p) : r;
 }

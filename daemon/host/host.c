@@ -94,6 +94,11 @@ static int real_domain_detach(Host *host, const char *uuid, const Bdf *function,
 	return virt_domain_detach(real(host)->virt, uuid, function, timeout_usec, ret_problem);
 }
 
+static int real_libvirt_wait(Host *host, uint64_t timeout_usec)
+{
+	return real(host)->virt ? virt_wait_connected(real(host)->virt, timeout_usec) : -ETIMEDOUT;
+}
+
 static const HostOps real_ops = {
 	.scan = real_scan,
 	.facts = real_facts,
@@ -106,6 +111,7 @@ static const HostOps real_ops = {
 	.domain_define = real_domain_define,
 	.domain_attach = real_domain_attach,
 	.domain_detach = real_domain_detach,
+	.libvirt_wait = real_libvirt_wait,
 };
 
 int real_host_init(RealHost *host, const WorkerConfig *worker)

@@ -32,6 +32,8 @@ typedef struct HostOps {
 			     Problem **ret_problem);
 	int (*domain_detach)(Host *host, const char *uuid, const Bdf *function,
 			     uint64_t timeout_usec, Problem **ret_problem);
+	/* After a call that lost libvirt: 0 once it can be asked again, -ETIMEDOUT. */
+	int (*libvirt_wait)(Host *host, uint64_t timeout_usec);
 } HostOps;
 
 struct Host {
