@@ -29,6 +29,9 @@ typedef struct HostOps {
 			     Problem **ret_problem);
 	int (*domain_detach)(Host *host, const char *uuid, const Bdf *function,
 			     uint64_t timeout_usec, Problem **ret_problem);
+	/* The host's setup, and the health of GPUs by their leading functions: see worker.h. */
+	int (*examine_host)(Host *host, Examination **ret);
+	int (*examine_gpus)(Host *host, const PciFunction *const *leads, size_t n, GpuHealth *ret);
 } HostOps;
 
 struct Host {
