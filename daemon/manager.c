@@ -125,6 +125,7 @@ static void scan_done(void *data)
 		m->store_notes = TAKE_PTR(task->notes);
 	}
 	manager_observe(m);
+	manager_look_at_health(m);
 	look_finished(m, &m->scan);
 }
 
@@ -449,6 +450,7 @@ Manager *manager_free(Manager *m)
 	strv_free(m->state_notes);
 	open_jobs_free(m->open_jobs, m->n_open_jobs);
 	strv_free(m->notes);
+	gpu_healths_free(m->health, m->n_health);
 	free(m->scan_note);
 	free(m->uses_note);
 	free(m);

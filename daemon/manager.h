@@ -7,6 +7,7 @@
 #pragma once
 
 #include "config.h"
+#include "core/doctor.h"
 #include "job/job.h"
 
 typedef struct JobStep {
@@ -102,6 +103,20 @@ int manager_reload(Manager *m);
 typedef void (*ManagerInspected)(const Inspection *inspection, int error, void *userdata);
 int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
 		    void *userdata);
+
+/*
+ * A report of what is wrong with this host, or with a domain (NULL: the host) and its group; JSON,
+ * or the error's name and message.
+ */
+typedef void (*ManagerReported)(const char *report, const char *error_name, const char *message,
+				void *userdata);
+int manager_doctor(Manager *m, const char *domain, DoctorSymptom symptom, ManagerReported done,
+		   void *userdata);
+
+/* Reads the health of GPUs again, unless that was done a moment ago; for a slow timer. */
+void manager_look_at_health(Manager *m);
+/* As it was last read; NULL: not yet. */
+const GpuHealth *manager_gpu_health(const Manager *m, const Bdf *lead);
 
 /* The picture, for the faces. Borrowed until the next turn of the loop. NULL before the first. */
 const Inventory *manager_inventory(const Manager *m);

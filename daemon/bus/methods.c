@@ -243,6 +243,8 @@ const sd_bus_vtable manager_methods[] = {
 		    SD_BUS_PARAM(job), method_unbind),
 	METHOD_ACTS("Clear", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "", ,
 		    method_clear),
+	METHOD_READS("Doctor", "sa{sv}", SD_BUS_PARAM(domain) SD_BUS_PARAM(options), "s",
+		     SD_BUS_PARAM(json), method_doctor),
 	METHOD_READS("Rescan", "a{sv}", SD_BUS_PARAM(options), "", , method_rescan),
 	METHOD_READS("GetTopology", "a{sv}", SD_BUS_PARAM(options), "a(sss)",
 		     SD_BUS_PARAM(distances), method_get_topology),

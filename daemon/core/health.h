@@ -6,6 +6,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <sys/types.h>
 
 #include "core/bdf.h"
 #include "core/pcie-config.h"
@@ -23,6 +24,7 @@ typedef struct HealthPort {
 typedef struct GpuHealth {
 	Bdf bdf;	   /* the leading function */
 	int error;	   /* why there is nothing below: -ETIMEDOUT, -EPROTO …; 0: there is */
+	pid_t stuck;	   /* the worker that still waits for it, with -ETIMEDOUT; 0: none */
 	char *power_state; /* NULL: the kernel does not tell */
 	PcieConfig config; /* not read unless the power state is D0 */
 	bool aer;	   /* the kernel counts errors of this function */

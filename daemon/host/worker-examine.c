@@ -55,8 +55,10 @@ static void fill(const Child *child, GpuHealth *health)
 
 	if (r >= 0)
 		r = worker_examine_gpu_parse(child->output, child->size, &bdf, health);
-	if (r < 0)
+	if (r < 0) {
 		health->error = r;
+		health->stuck = child->running ? child->pid : 0;
+	}
 }
 
 int worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *leads, size_t n,
