@@ -90,7 +90,7 @@ void check_interrupt_remapping(const Doctor *d, Finding *f)
  */
 void check_acs(const Doctor *d, Finding *f)
 {
-	size_t seen = 0, unread = 0;
+	size_t seen = 0;
 
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const GpuHealth *health = doctor_health(d, d->gpus[i]);
@@ -99,27 +99,24 @@ void check_acs(const Doctor *d, Finding *f)
 			const HealthPort *port = &health->ports[k];
 
 			if (!port->config.read || port->config.all_ones)
-				unread++;
-			else if (pcie_acs_is_off(&port->config))
-				finding_fail(
-					f, BDF_TEXT(&port->bdf),
-					"%s, above %s, has ACS turned off (0x%x of 0x%x): what "
-					"is behind it can reach its neighbours past the IOMMU",
-					BDF_TEXT(&port->bdf), BDF_TEXT(&health->bdf),
-					port->config.acs_control & PCIE_ACS_NEEDED,
-					port->config.acs_capability & PCIE_ACS_NEEDED);
-			else
-				seen++;
+				continue;
+			seen++;
+			if (!pcie_acs_is_off(&port->config))
+				continue;
+			finding_fail(f, BDF_TEXT(&port->bdf),
+				     "%s, above %s, has ACS turned off (0x%x of 0x%x): what is "
+				     "behind it can reach its neighbours past the IOMMU",
+				     BDF_TEXT(&port->bdf), BDF_TEXT(&health->bdf),
+				     port->config.acs_control & PCIE_ACS_NEEDED,
+				     port->config.acs_capability & PCIE_ACS_NEEDED);
 		}
 	}
 	finding_remedy(f, "find what turned it off after boot (a script with setpci), take it out, "
 			  "and reboot");
-	if (seen > 0)
-		finding_pass(f, "on, or accounted for in the IOMMU groups, at %zu ports", seen);
+	if (seen == 0)
+		finding_skip(f, "the ports above the GPUs sleep, or could not be read");
 	else if (f->status == FINDING_SKIPPED)
-		finding_skip(f, "%s",
-			     unread > 0 ? "the ports sleep, or could not be read"
-					: "there is no port above the GPUs");
+		finding_pass(f, "on, or accounted for in the IOMMU groups, at %zu ports", seen);
 }
 
 void check_acs_override(const Doctor *d, Finding *f)

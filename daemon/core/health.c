@@ -58,8 +58,11 @@ static Health judge_known(const GpuHealth *health, char **ret)
 	}
 	if (!c->read) {
 		/* Reading config space may wake it (pci_config_pm_runtime_get() in the kernel). */
-		*ret = strf("it sleeps (%s), and is not woken to be looked at",
-			    health->power_state ? health->power_state : "power state not told");
+		*ret = str_equal(health->power_state, "D0")
+			       ? strdup("its config space could not be read")
+			       : strf("it sleeps (%s), and is not woken to be looked at",
+				      health->power_state ? health->power_state
+							  : "power state not told");
 		return HEALTH_UNKNOWN;
 	}
 	*ret = strdup("");

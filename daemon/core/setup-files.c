@@ -185,6 +185,7 @@ bool setup_interrupt_is_remapped(const char *line)
 bool setup_read_aer(const char *text, uint64_t *ret)
 {
 	const char *line = strstr(text, "TOTAL_ERR_");
+	unsigned long long n;
 	char *end;
 
 	if (!line || (line != text && line[-1] != '\n'))
@@ -193,8 +194,11 @@ bool setup_read_aer(const char *text, uint64_t *ret)
 	if (*line != ' ' || !isdigit((unsigned char)line[1]))
 		return false;
 	errno = 0;
-	*ret = strtoull(line + 1, &end, 10);
-	return errno == 0 && (*end == '\n' || *end == '\0');
+	n = strtoull(line + 1, &end, 10);
+	if (errno != 0 || (*end != '\n' && *end != '\0'))
+		return false;
+	*ret = n;
+	return true;
 }
 
 /* "Max locked memory         8388608              8388608              bytes": soft, then hard. */
@@ -202,6 +206,7 @@ bool setup_read_memlock(const char *text, uint64_t *ret)
 {
 	static const char name[] = "Max locked memory";
 	const char *line = strstr(text, name);
+	unsigned long long n;
 	char *end;
 
 	if (!line || (line != text && line[-1] != '\n'))
@@ -217,8 +222,11 @@ bool setup_read_memlock(const char *text, uint64_t *ret)
 	if (!isdigit((unsigned char)*line))
 		return false;
 	errno = 0;
-	*ret = strtoull(line, &end, 10);
-	return errno == 0 && *end == ' ';
+	n = strtoull(line, &end, 10);
+	if (errno != 0 || *end != ' ')
+		return false;
+	*ret = n;
+	return true;
 }
 
 bool setup_may_raise_limits(const char *text)
