@@ -55,6 +55,50 @@ static int group_gpus(const Terminal *t, const World *w, const Group *g)
 	return 0;
 }
 
+static int health_rank(const char *health)
+{
+	static const char *const ranks[] = { "ok", "unknown", "degraded", "lost" };
+
+	for (size_t i = 0; i < ELEMENTS(ranks); i++)
+		if (strcmp(health, ranks[i]) == 0)
+			return (int)i;
+	return -1;
+}
+
+static Colour health_colour(const char *health)
+{
+	int rank = health_rank(health);
+
+	return rank >= 2 ? COLOUR_BAD : rank == 0 ? COLOUR_GOOD : COLOUR_NONE;
+}
+
+static void print_health(const Terminal *t, const Gpu *gpu, bool with_address)
+{
+	const char *reason = gpu->health_reason;
+
+	terminal_field(t, "Health", "%s%s%s%s%s%s%s",
+		       terminal_colour(t, health_colour(gpu->health)), gpu->health,
+		       terminal_plain(t), *reason ? ": " : "",
+		       with_address && *reason ? gpu->address : "",
+		       with_address && *reason ? ": " : "", reason);
+}
+
+/* A group is as well as the worst of its GPUs. */
+static void group_health(const Terminal *t, const World *w, const Group *g)
+{
+	const Gpu *worst = NULL;
+
+	for (size_t i = 0; g->gpu_addresses && g->gpu_addresses[i]; i++) {
+		const Gpu *gpu = world_find_gpu(w, g->gpu_addresses[i]);
+
+		if (gpu && *gpu->health &&
+		    (!worst || health_rank(gpu->health) > health_rank(worst->health)))
+			worst = gpu;
+	}
+	if (worst)
+		print_health(t, worst, true);
+}
+
 static void group_job(const Terminal *t, const World *w, const Group *g)
 {
 	const Job *job = world_find_job_path(w, g->job);
@@ -87,6 +131,7 @@ int block_group(Client *c, const World *w, const Group *g)
 	if (r < 0)
 		return r;
 	terminal_field(t, "Driver", "%s", g->driver);
+	group_health(t, w, g);
 	group_job(t, w, g);
 	/* A reason ends in its own remedy. */
 	terminal_field(t, "Remedy", "%s", remedy && !*g->reason ? remedy : "");
@@ -194,6 +239,13 @@ int block_gpu(Client *c, const World *w, const Gpu *g)
 	terminal_field(t, "Boot VGA", "%s", g->boot_vga ? "yes" : "no");
 	terminal_field(t, "Virtual fns", "%s", g->virtual_functions ? "enabled" : "");
 	terminal_field(t, "Power", "%s", g->power_state);
+	if (*g->health)
+		print_health(t, g, false);
+	if (g->aer_correctable + g->aer_nonfatal + g->aer_fatal > 0)
+		terminal_field(t, "PCIe errors",
+			       "%" PRIu64 " corrected, %" PRIu64 " non-fatal, %" PRIu64
+			       " fatal since boot",
+			       g->aer_correctable, g->aer_nonfatal, g->aer_fatal);
 	terminal_field(t, "UUID", "%s", g->uuid);
 	terminal_field(t, "Serial", "%s", g->serial_number);
 	return 0;

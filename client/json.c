@@ -118,11 +118,22 @@ static json_t *json_nvlink(const Gpu *g)
 			 (json_int_t)g->nvlink_group_size);
 }
 
+static json_t *json_health(const Gpu *g)
+{
+	return json_pack("{s:s?, s:s?, s:s?, s:s?, s:o, s:o, s:o, s:o, s:o}", "state",
+			 or_null(g->health), "reason", or_null(g->health_reason), "link_speed",
+			 or_null(g->link_speed), "max_link_speed", or_null(g->max_link_speed),
+			 "link_width", json_unsigned(g->link_width), "max_link_width",
+			 json_unsigned(g->max_link_width), "aer_correctable",
+			 json_unsigned(g->aer_correctable), "aer_nonfatal",
+			 json_unsigned(g->aer_nonfatal), "aer_fatal", json_unsigned(g->aer_fatal));
+}
+
 json_t *json_gpu(const World *w, const Gpu *g)
 {
 	return json_pack(
 		"{s:s, s:s?, s:s?, s:i, s:i, s:i, s:i, s:o, s:o, s:s?, s:o, s:o,"
-		" s:s?, s:o, s:o, s:o, s:b, s:b, s:s?, s:s?, s:s?, s:s?}",
+		" s:s?, s:o, s:o, s:o, s:b, s:b, s:s?, s:o, s:s?, s:s?, s:s?}",
 		"address", g->address, "name", or_null(g->name), "model", or_null(g->model),
 		"vendor_id", (int)g->vendor_id, "device_id", (int)g->device_id,
 		"subsystem_vendor_id", (int)g->subsystem_vendor_id, "subsystem_device_id",
@@ -133,8 +144,8 @@ json_t *json_gpu(const World *w, const Gpu *g)
 		json_strings(g->upstream_path), "bar_sizes", json_sizes(&g->bar_sizes),
 		"reset_methods", json_strings(g->reset_methods), "boot_vga", g->boot_vga,
 		"virtual_functions", g->virtual_functions, "power_state", or_null(g->power_state),
-		"uuid", or_null(g->uuid), "serial_number", or_null(g->serial_number), "group",
-		or_null(world_group_name(w, g->group)));
+		"health", json_health(g), "uuid", or_null(g->uuid), "serial_number",
+		or_null(g->serial_number), "group", or_null(world_group_name(w, g->group)));
 }
 
 json_t *json_assignment(const Assignment *a)

@@ -22,7 +22,7 @@ typedef struct Property {
 	unsigned flags;
 } Property;
 
-#define PROPERTIES_MAX 32 /* bits of the mask of those seen */
+#define PROPERTIES_MAX 64 /* bits of the mask of those seen */
 
 #define P(Type, name, signature, member, flags)                                                    \
 	{                                                                                          \
@@ -84,6 +84,15 @@ static const Property gpu_properties[] = {
 	P(Gpu, "BootVga", "b", boot_vga, 0),
 	P(Gpu, "VirtualFunctions", "b", virtual_functions, 0),
 	P(Gpu, "PowerState", "s", power_state, 0),
+	P(Gpu, "Health", "s", health, 0),
+	P(Gpu, "HealthReason", "s", health_reason, 0),
+	P(Gpu, "LinkWidth", "u", link_width, 0),
+	P(Gpu, "LinkSpeed", "s", link_speed, 0),
+	P(Gpu, "MaxLinkWidth", "u", max_link_width, 0),
+	P(Gpu, "MaxLinkSpeed", "s", max_link_speed, 0),
+	P(Gpu, "AerCorrectable", "t", aer_correctable, 0),
+	P(Gpu, "AerNonFatal", "t", aer_nonfatal, 0),
+	P(Gpu, "AerFatal", "t", aer_fatal, 0),
 	P(Gpu, "Uuid", "s", uuid, 0),
 	P(Gpu, "SerialNumber", "s", serial_number, 0),
 	P(Gpu, "Group", "o", group, 0),
@@ -356,7 +365,7 @@ static int read_value(Client *c, sd_bus_message *m, const Property *p, void *to)
 }
 
 static int read_property(Client *c, ObjectKind kind, sd_bus_message *m, void *object,
-			 uint32_t *seen)
+			 uint64_t *seen)
 {
 	const char *name, *contents;
 	const Property *p = NULL;
@@ -368,7 +377,7 @@ static int read_property(Client *c, ObjectKind kind, sd_bus_message *m, void *ob
 	for (size_t i = 0; i < kinds[kind].n_properties; i++)
 		if (strcmp(kinds[kind].properties[i].name, name) == 0) {
 			p = &kinds[kind].properties[i];
-			*seen |= UINT32_C(1) << i;
+			*seen |= UINT64_C(1) << i;
 		}
 	if (!p)
 		return sd_bus_message_skip(m, "v");
@@ -390,13 +399,13 @@ static int read_property(Client *c, ObjectKind kind, sd_bus_message *m, void *ob
 }
 
 /* What was not sent gets the value that means "not known". */
-static int fill_missing(Client *c, ObjectKind kind, uint32_t seen, void *object)
+static int fill_missing(Client *c, ObjectKind kind, uint64_t seen, void *object)
 {
 	for (size_t i = 0; i < kinds[kind].n_properties; i++) {
 		const Property *p = &kinds[kind].properties[i];
 		void *to = (char *)object + p->offset;
 
-		if (seen & UINT32_C(1) << i)
+		if (seen & UINT64_C(1) << i)
 			continue;
 		if (p->flags & PROPERTY_REQUIRED) {
 			_cleanup_free_ char *what = strf("an object lacks the property %s.%s",
@@ -417,7 +426,7 @@ static int fill_missing(Client *c, ObjectKind kind, uint32_t seen, void *object)
 
 int object_read(Client *c, ObjectKind kind, sd_bus_message *m, bool whole, void *object)
 {
-	uint32_t seen = 0;
+	uint64_t seen = 0;
 	int r;
 
 	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");

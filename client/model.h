@@ -90,6 +90,9 @@ typedef struct Gpu {
 	char **reset_methods;
 	bool boot_vga, virtual_functions;
 	char *power_state, *uuid, *serial_number, *group;
+	char *health, *health_reason, *link_speed, *max_link_speed;
+	uint32_t link_width, max_link_width;
+	uint64_t aer_correctable, aer_nonfatal, aer_fatal;
 } Gpu;
 
 typedef struct Assignment {

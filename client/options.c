@@ -26,6 +26,8 @@ typedef enum OptionId {
 	ID_RELEASE,
 	ID_DETAILED_EXITCODE,
 	ID_FORMAT,
+	ID_SYMPTOM,
+	ID_VERBOSE,
 } OptionId;
 
 typedef struct OptionRow {
@@ -63,6 +65,9 @@ static const OptionRow rows[] = {
 	{ "detailed-exitcode", NULL, "Exit with 10 when there is something to do",
 	  ID_DETAILED_EXITCODE, OPTION_DETAILED_EXITCODE },
 	{ "format", "FORMAT", "matrix, tree, svg, or dot", ID_FORMAT, OPTION_FORMAT },
+	{ "symptom", "SYMPTOM", "no-nvlink, one-gpu, no-p2p, or slow", ID_SYMPTOM, OPTION_SYMPTOM },
+	{ "verbose", NULL, "Print checks that passed or were skipped, too", ID_VERBOSE,
+	  OPTION_VERBOSE },
 };
 
 const char *option_name(unsigned option)
@@ -153,6 +158,19 @@ static int parse_timeout(const char *time, Options *o, char **ret_why)
 					    "Remedy: write it as 30, 30s, 500ms, 2min or 1h",
 					    time));
 	}
+}
+
+static int parse_symptom(const char *symptom, Options *o, char **ret_why)
+{
+	static const char *const symptoms[] = { "no-nvlink", "one-gpu", "no-p2p", "slow" };
+
+	for (size_t i = 0; i < ELEMENTS(symptoms); i++)
+		if (strcmp(symptom, symptoms[i]) == 0) {
+			o->symptom = symptom;
+			return 0;
+		}
+	return refuse(ret_why,
+		      strf("--symptom=%s: there are no-nvlink, one-gpu, no-p2p, slow", symptom));
 }
 
 static const char *nearest_option(const char *name, size_t length)
@@ -261,6 +279,8 @@ static int take_option(int id, const char *argument, Options *o, char **ret_why)
 		return parse_timeout(argument, o, ret_why);
 	case ID_FORMAT:
 		return parse_format(argument, o, ret_why);
+	case ID_SYMPTOM:
+		return parse_symptom(argument, o, ret_why);
 	default: /* flags, kept in o->given; --no-pager, which changes nothing */
 		break;
 	}

@@ -44,6 +44,8 @@ static const Verb verbs[] = {
 	{ "clear", "GROUP", 1, 1, 0, verb_clear, "Lift a quarantine whose cause is gone" },
 	{ "reconcile", "[GROUP]", 0, 1, JOB_OPTIONS | OPTION_DRY_RUN | OPTION_DETAILED_EXITCODE,
 	  verb_reconcile, "Find what drifted from the assignments, and mend it" },
+	{ "doctor", "[DOMAIN]", 0, 1, OPTION_SYMPTOM | OPTION_VERBOSE, verb_doctor,
+	  "Find out what is wrong, and what to do" },
 	{ "jobs", "[ID]", 0, 1, 0, verb_jobs, "List jobs, or show one" },
 	{ "rescan", "", 0, 0, 0, verb_rescan, "Read devices, drivers and domains afresh" },
 	{ "monitor", "", 0, 0, 0, verb_monitor, "Print jobs and changes as they come" },

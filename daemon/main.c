@@ -14,6 +14,8 @@
 
 /* How long a start waits for libvirt before it answers callers without knowing the domains. */
 #define LIBVIRT_GRACE_USEC (3 * USEC_PER_SEC)
+/* Errors and lost lanes give no event: they are looked for now and then. */
+#define HEALTH_PERIOD_USEC (60 * USEC_PER_SEC)
 
 typedef struct Options {
 	const char *config_directory;
@@ -38,6 +40,7 @@ typedef struct Daemon {
 	Manager *manager;
 	Face *face;
 	Uevents *uevents;
+	sd_event_source *health_timer;
 	bool published;
 	bool grace_over;
 	bool recover_again;
@@ -64,6 +67,7 @@ static void print_help(void)
 	     "     --worker=PROGRAM   Instead of the installed gpupass-worker\n"
 	     "     --sysfs=DIR        Instead of /sys\n"
 	     "     --proc=DIR         Instead of /proc\n"
+	     "     --root=DIR         Instead of /, for what doctor looks at\n"
 	     "\n"
 	     "See gpupassd(8).");
 }
@@ -79,6 +83,7 @@ enum {
 	ARG_WORKER,
 	ARG_SYSFS,
 	ARG_PROC,
+	ARG_ROOT,
 };
 
 static const struct option long_options[] = {
@@ -93,6 +98,7 @@ static const struct option long_options[] = {
 	{ "worker", required_argument, NULL, ARG_WORKER },
 	{ "sysfs", required_argument, NULL, ARG_SYSFS },
 	{ "proc", required_argument, NULL, ARG_PROC },
+	{ "root", required_argument, NULL, ARG_ROOT },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -125,6 +131,9 @@ static int take_option(int c, Options *options)
 		return 0;
 	case ARG_PROC:
 		options->worker.proc_dir = optarg;
+		return 0;
+	case ARG_ROOT:
+		options->worker.root_dir = optarg;
 		return 0;
 	default:
 		return -EINVAL;
@@ -260,6 +269,23 @@ static int on_grace_over(sd_event_source *source, uint64_t usec, void *userdata)
 	d->grace_over = true;
 	publish(d);
 	return 0;
+}
+
+static int on_health_due(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	Daemon *d = userdata;
+
+	manager_look_at_health(d->manager);
+	return sd_event_source_set_time_relative(source, HEALTH_PERIOD_USEC);
+}
+
+/* sd-event arms a timer once; a second's slack lets the kernel join it with others. */
+static int start_health_timer(Daemon *d)
+{
+	int r = sd_event_add_time_relative(d->event, &d->health_timer, CLOCK_MONOTONIC,
+					   HEALTH_PERIOD_USEC, USEC_PER_SEC, on_health_due, d);
+
+	return r < 0 ? r : sd_event_source_set_enabled(d->health_timer, SD_EVENT_ON);
 }
 
 static void first_scan_done(void *userdata)
@@ -475,6 +501,8 @@ static int set_up_manager(Daemon *d, const Options *options)
 		r = sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC,
 					       d->config->look_interval_usec, USEC_PER_SEC, on_look,
 					       d);
+	if (r >= 0)
+		r = start_health_timer(d);
 	if (r < 0) {
 		log_error("cannot set up: %s", strerror(-r));
 		return r;
@@ -537,6 +565,7 @@ int main(int argc, char *argv[])
 			.program = GPUPASS_LIBEXEC_DIR "/gpupass-worker",
 			.sysfs_dir = "/sys",
 			.proc_dir = "/proc",
+			.root_dir = "/",
 		},
 	};
 	Config *config = NULL;

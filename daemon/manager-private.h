@@ -53,6 +53,12 @@ struct Manager {
 	OpenJob **open_jobs; /* left by the daemon before, not recovered yet */
 	size_t n_open_jobs;
 	bool recovering; /* a thread has them */
+
+	GpuHealth *health; /* of GPUs, as last read */
+	size_t n_health;
+	uint64_t health_usec; /* CLOCK_MONOTONIC; 0: never */
+	bool health_running;
+
 	char **state_notes;
 
 	BootFaults *boot; /* NULL: nothing failed at boot, as far as is known */

@@ -125,6 +125,7 @@ static void scan_done(void *data)
 		m->store_notes = TAKE_PTR(task->notes);
 	}
 	manager_observe(m);
+	manager_look_at_health(m);
 	look_finished(m, &m->scan);
 }
 
@@ -474,6 +475,7 @@ Manager *manager_free(Manager *m)
 	strv_free(m->notes);
 	boot_faults_free(m->boot);
 	drift_free(m->drift);
+	gpu_healths_free(m->health, m->n_health);
 	free(m->scan_note);
 	free(m->uses_note);
 	free(m);

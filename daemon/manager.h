@@ -7,6 +7,7 @@
 #pragma once
 
 #include "config.h"
+#include "core/doctor.h"
 #include "job/job.h"
 
 typedef struct JobStep {
@@ -108,6 +109,19 @@ int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected
 /* Everything that has drifted, by a fresh look: schema org.gpupass1.drift/1. NULL: `error`. */
 typedef void (*ManagerDrift)(const char *json, int error, void *userdata);
 int manager_get_drift(Manager *m, ManagerDrift done, void *userdata);
+/*
+ * A report of what is wrong with this host, or with a domain (NULL: the host) and its group; JSON,
+ * or the error's name and message.
+ */
+typedef void (*ManagerReported)(const char *report, const char *error_name, const char *message,
+				void *userdata);
+int manager_doctor(Manager *m, const char *domain, DoctorSymptom symptom, ManagerReported done,
+		   void *userdata);
+
+/* Reads the health of GPUs again, unless that was done a moment ago; for a slow timer. */
+void manager_look_at_health(Manager *m);
+/* As it was last read; NULL: not yet. */
+const GpuHealth *manager_gpu_health(const Manager *m, const Bdf *lead);
 
 /* The picture, for the faces. Borrowed until the next turn of the loop. NULL before the first. */
 const Inventory *manager_inventory(const Manager *m);

@@ -273,6 +273,8 @@ const sd_bus_vtable manager_methods[] = {
 		    SD_BUS_PARAM(job), method_reconcile),
 	METHOD_READS("GetDrift", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(drift),
 		     method_get_drift),
+	METHOD_READS("Doctor", "sa{sv}", SD_BUS_PARAM(domain) SD_BUS_PARAM(options), "s",
+		     SD_BUS_PARAM(json), method_doctor),
 	METHOD_READS("Rescan", "a{sv}", SD_BUS_PARAM(options), "", , method_rescan),
 	METHOD_READS("GetTopology", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(topology),
 		     method_get_topology),

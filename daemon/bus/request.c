@@ -14,6 +14,7 @@ void request_options_clear(RequestOptions *options)
 {
 	free(options->model);
 	free(options->operation);
+	free(options->symptom);
 }
 
 int invalid_argument(sd_bus_error *error, const char *what, const char *remedy)

@@ -7,7 +7,7 @@
 
 typedef struct RequestOptions {
 	bool live, config, keep_vfio, allow_boot_vga;
-	char *model, *operation;
+	char *model, *operation, *symptom;
 	uint64_t timeout_usec;
 } RequestOptions;
 void request_options_clear(RequestOptions *options);
@@ -48,5 +48,7 @@ DEFINE_CLEANUP(Pending, pending_free)
 /* methods-read.c; userdata is the Face. */
 int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int method_get_drift(sd_bus_message *m, void *userdata, sd_bus_error *error);
+/* methods-doctor.c */
+int method_doctor(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int method_rescan(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int method_get_topology(sd_bus_message *m, void *userdata, sd_bus_error *error);

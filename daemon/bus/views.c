@@ -254,6 +254,31 @@ static void fill_location(const PciFunction *lead, GpuView *view, int *r)
 	view->bar_sizes.n = PCI_BARS;
 }
 
+static const char *speed_or_none(unsigned code)
+{
+	return code > 0 ? pcie_speed_text(code) : NULL;
+}
+
+static void fill_health(const GpuHealth *health, GpuView *view, int *r)
+{
+	static const GpuHealth nothing = { 0 };
+	const GpuHealth *h = health ? health : &nothing;
+	Health verdict = HEALTH_UNKNOWN;
+	char *reason = NULL;
+
+	if (*r >= 0)
+		*r = gpu_health_judge(health, &verdict, &reason);
+	put(r, &view->health_reason, reason);
+	put_copy(r, &view->health, health_to_string(verdict));
+	put_copy(r, &view->link_speed, speed_or_none(h->config.speed));
+	put_copy(r, &view->max_link_speed, speed_or_none(h->config.speed_max));
+	view->link_width = h->config.width;
+	view->max_link_width = h->config.width_max;
+	view->aer_correctable = h->correctable;
+	view->aer_nonfatal = h->nonfatal;
+	view->aer_fatal = h->fatal;
+}
+
 int gpu_view_fill(const Manager *m, PciNames *names, const Gpu *gpu, GpuView *view)
 {
 	const PciFunction *lead = gpu->lead;
@@ -276,6 +301,7 @@ int gpu_view_fill(const Manager *m, PciNames *names, const Gpu *gpu, GpuView *vi
 	view->boot_vga = lead->boot_vga;
 	view->virtual_functions = lead->has_vfs;
 	put_copy(&r, &view->power_state, lead->power_state);
+	fill_health(manager_gpu_health(m, &lead->bdf), view, &r);
 	put_copy(&r, &view->uuid, gpu->uuid);
 	put_copy(&r, &view->serial_number, gpu->serial_number);
 	put_path(&r, &view->group, group ? group_path(group->name) : NULL);

@@ -59,6 +59,15 @@
 	X("BootVga", int, boot_vga, BOOL, CHANGES)                                                 \
 	X("VirtualFunctions", int, virtual_functions, BOOL, CHANGES)                               \
 	X("PowerState", char *, power_state, STRING, CHANGES)                                      \
+	X("Health", char *, health, STRING, CHANGES)                                               \
+	X("HealthReason", char *, health_reason, STRING, CHANGES)                                  \
+	X("LinkWidth", uint32_t, link_width, UINT32, CHANGES)                                      \
+	X("LinkSpeed", char *, link_speed, STRING, CHANGES)                                        \
+	X("MaxLinkWidth", uint32_t, max_link_width, UINT32, CHANGES)                               \
+	X("MaxLinkSpeed", char *, max_link_speed, STRING, CHANGES)                                 \
+	X("AerCorrectable", uint64_t, aer_correctable, UINT64, CHANGES)                            \
+	X("AerNonFatal", uint64_t, aer_nonfatal, UINT64, CHANGES)                                  \
+	X("AerFatal", uint64_t, aer_fatal, UINT64, CHANGES)                                        \
 	X("Uuid", char *, uuid, STRING, CHANGES)                                                   \
 	X("SerialNumber", char *, serial_number, STRING, CHANGES)                                  \
 	X("Group", char *, group, PATH, CHANGES)

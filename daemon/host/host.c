@@ -9,6 +9,8 @@
 
 /* A holder scan takes seconds on a host with very many processes; a wedged GPU takes for ever. */
 #define INSPECT_TIMEOUT_USEC (20 * USEC_PER_SEC)
+/* A few attributes and config space of one board: milliseconds, unless it does not answer. */
+#define EXAMINE_TIMEOUT_USEC (10 * USEC_PER_SEC)
 
 /* Every Host with these operations is the first member of a RealHost. */
 static RealHost *real(Host *host)
@@ -42,6 +44,16 @@ static int real_move(Host *host, const DriverTarget *targets, size_t n, uint64_t
 static int real_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes)
 {
 	return worker_reset(&real(host)->worker, targets, n, RESET_TIMEOUT_USEC, ret_outcomes);
+}
+
+static int real_examine_host(Host *host, Examination **ret)
+{
+	return worker_examine_host(&real(host)->worker, INSPECT_TIMEOUT_USEC, ret);
+}
+
+static int real_examine_gpus(Host *host, const PciFunction *const *leads, size_t n, GpuHealth *ret)
+{
+	return worker_examine_gpus(&real(host)->worker, leads, n, EXAMINE_TIMEOUT_USEC, ret);
 }
 
 static pid_t real_worker_on(Host *host, const Bdf *function)
@@ -112,6 +124,8 @@ static const HostOps real_ops = {
 	.domain_attach = real_domain_attach,
 	.domain_detach = real_domain_detach,
 	.libvirt_wait = real_libvirt_wait,
+	.examine_host = real_examine_host,
+	.examine_gpus = real_examine_gpus,
 };
 
 int real_host_init(RealHost *host, const WorkerConfig *worker)

@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 
 #include "gpupass/errors.h"
+#include "host/examine.h"
 #include "host/inspect.h"
 #include "host/reset.h"
 #include "host/worker-document.h"
@@ -22,13 +23,15 @@ static const char usage[] =
 	"Usage: gpupass-worker [OPTION]... move BDF DRIVER|- OVERRIDE|-\n"
 	"       gpupass-worker [OPTION]... reset [--slot] BDF\n"
 	"       gpupass-worker [OPTION]... inspect [--capabilities] [BDF]...\n"
+	"       gpupass-worker [OPTION]... examine [BDF [PORT]...]\n"
 	"\n"
-	"Moves one PCI function to a driver, resets one, or looks closely at some, for\n"
-	"gpupassd(8).\n"
+	"Moves one PCI function to a driver, resets one, looks closely at some, or examines\n"
+	"the host's setup or one GPU's health, for gpupassd(8).\n"
 	"Writes one JSON document to standard output.\n"
 	"\n"
 	"      --sysfs=DIR     sysfs (default /sys)\n"
 	"      --proc=DIR      procfs (default /proc)\n"
+	"      --root=DIR      examine: where etc, run and usr are (default /)\n"
 	"      --capabilities  inspect: read config space, too\n"
 	"      --slot          reset: all functions of its slot, through vfio\n"
 	"  -h, --help          show this help\n"
@@ -44,10 +47,11 @@ static int complain(const char *what, const char *argument)
 /* 0: go on; otherwise stop with *status. */
 static int parse_options(int argc, char **argv, WorkerCommand *command, int *status)
 {
-	enum { SYSFS = 256, PROC, CAPABILITIES, SLOT, VERSION };
+	enum { SYSFS = 256, PROC, ROOT, CAPABILITIES, SLOT, VERSION };
 	static const struct option options[] = {
 		{ "sysfs", required_argument, NULL, SYSFS },
 		{ "proc", required_argument, NULL, PROC },
+		{ "root", required_argument, NULL, ROOT },
 		{ "capabilities", no_argument, NULL, CAPABILITIES },
 		{ "slot", no_argument, NULL, SLOT },
 		{ "help", no_argument, NULL, 'h' },
@@ -63,6 +67,9 @@ static int parse_options(int argc, char **argv, WorkerCommand *command, int *sta
 			break;
 		case PROC:
 			command->proc_dir = optarg;
+			break;
+		case ROOT:
+			command->root_dir = optarg;
 			break;
 		case CAPABILITIES:
 			command->capabilities = true;
@@ -123,7 +130,7 @@ static int parse_reset(char **arguments, size_t n, WorkerCommand *command)
 	return GPUPASS_EXIT_DONE;
 }
 
-static int parse_inspect(char **arguments, size_t n, WorkerCommand *command)
+static int parse_functions(char **arguments, size_t n, WorkerVerb verb, WorkerCommand *command)
 {
 	if (n > FUNCTIONS_MAX)
 		return complain("too many functions", NULL);
@@ -137,7 +144,15 @@ static int parse_inspect(char **arguments, size_t n, WorkerCommand *command)
 			return complain("named twice", arguments[i]);
 	}
 	command->n_functions = n;
+	command->verb = verb;
 	return GPUPASS_EXIT_DONE;
+}
+
+static int parse_examine(char **arguments, size_t n, WorkerCommand *command)
+{
+	if (command->capabilities)
+		return complain("--capabilities is for inspect", NULL);
+	return parse_functions(arguments, n, WORKER_EXAMINE, command);
 }
 
 static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
@@ -149,10 +164,12 @@ static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 	if (strcmp(arguments[0], "move") == 0)
 		return parse_move(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "inspect") == 0)
-		return parse_inspect(arguments + 1, n - 1, command);
+		return parse_functions(arguments + 1, n - 1, WORKER_INSPECT, command);
+	if (strcmp(arguments[0], "examine") == 0)
+		return parse_examine(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "reset") == 0)
 		return parse_reset(arguments + 1, n - 1, command);
-	return complain("neither move nor reset nor inspect", arguments[0]);
+	return complain("neither move nor reset nor inspect nor examine", arguments[0]);
 }
 
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status)
@@ -160,6 +177,7 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 	_cleanup_(worker_command_clear) WorkerCommand command = {
 		.sysfs_dir = "/sys",
 		.proc_dir = "/proc",
+		.root_dir = "/",
 	};
 	int status = GPUPASS_EXIT_DONE;
 
@@ -252,6 +270,35 @@ static int inspect(const WorkerCommand *command, Inspection **ret)
 	return r;
 }
 
+static int examine(const WorkerCommand *command, Examination **ret_host, GpuHealth *ret_gpu)
+{
+	_cleanup_close_ int sysfs_fd = -1, proc_fd = -1, root_fd = -1;
+	ExamineRoots roots;
+	int r;
+
+	r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
+	if (r >= 0)
+		r = dir_open_at(AT_FDCWD, command->proc_dir, false, &proc_fd);
+	if (r >= 0)
+		r = dir_open_at(AT_FDCWD, command->root_dir, false, &root_fd);
+	if (r < 0)
+		return r;
+	roots = (ExamineRoots){ .sysfs_fd = sysfs_fd, .proc_fd = proc_fd, .root_fd = root_fd };
+	if (command->n_functions == 0)
+		return examine_host(&roots, ret_host);
+	return examine_gpu(&roots, &command->functions[0], command->functions + 1,
+			   command->n_functions - 1, ret_gpu);
+}
+
+static char *examine_answer(const WorkerCommand *command)
+{
+	_cleanup_(examination_freep) Examination *host = NULL;
+	_cleanup_(gpu_health_clear) GpuHealth gpu = { 0 };
+	int r = examine(command, &host, &gpu);
+
+	return worker_examine_document(r, host, r == 0 && !host ? &gpu : NULL);
+}
+
 static char *answer(const WorkerCommand *command, const DriverOps *ops)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = NULL;
@@ -269,6 +316,8 @@ static char *answer(const WorkerCommand *command, const DriverOps *ops)
 	case WORKER_INSPECT:
 		r = inspect(command, &inspection);
 		return worker_inspect_document(r, inspection);
+	case WORKER_EXAMINE:
+		return examine_answer(command);
 	}
 	return NULL;
 }

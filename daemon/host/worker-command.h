@@ -9,14 +9,16 @@ typedef enum WorkerVerb {
 	WORKER_INSPECT,
 	WORKER_MOVE,
 	WORKER_RESET,
+	WORKER_EXAMINE,
 } WorkerVerb;
 
 typedef struct WorkerCommand {
 	const char *sysfs_dir;
 	const char *proc_dir;
+	const char *root_dir; /* to examine: where etc, run and usr are */
 	WorkerVerb verb;
 	DriverTarget target; /* to move; to reset: its bdf only */
-	Bdf *functions;	     /* to inspect */
+	Bdf *functions;	     /* to inspect; to examine: none, or a GPU and the ports above it */
 	size_t n_functions;
 	bool capabilities; /* inspect */
 	bool slot;	   /* reset */

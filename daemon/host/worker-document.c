@@ -158,3 +158,57 @@ int worker_inspect_document_parse(const char *text, size_t size, const Bdf *func
 	*ret = TAKE_PTR(inspection);
 	return 0;
 }
+
+char *worker_examine_document(int error, const Examination *host, const GpuHealth *gpu)
+{
+	_cleanup_json_ json_t *root = document_new("examine", error);
+	int r = 0;
+
+	if (host)
+		r |= json_object_set_new(root, "host", examination_to_json(host));
+	if (gpu)
+		r |= json_object_set_new(root, "gpu", gpu_health_to_json(gpu));
+	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
+}
+
+static int parse_examine(const char *text, size_t size, json_t **ret)
+{
+	_cleanup_json_ json_t *root = NULL;
+	unsigned long long error;
+	int r = parse_document(text, size, "examine", &root);
+
+	if (r < 0)
+		return r;
+	if (json_get_unsigned(root, "error", ERRNO_MAX, &error) < 0)
+		return -EBADMSG;
+	if (error != 0)
+		return -(int)error;
+	*ret = TAKE_PTR(root);
+	return 0;
+}
+
+int worker_examine_host_parse(const char *text, size_t size, Examination **ret)
+{
+	_cleanup_json_ json_t *root = NULL;
+	int r = parse_examine(text, size, &root);
+
+	return r < 0 ? r : examination_from_json(json_object_get(root, "host"), ret, NULL);
+}
+
+int worker_examine_gpu_parse(const char *text, size_t size, const Bdf *gpu, GpuHealth *ret)
+{
+	_cleanup_json_ json_t *root = NULL;
+	GpuHealth health = { 0 };
+	int r = parse_examine(text, size, &root);
+
+	if (r >= 0)
+		r = gpu_health_from_json(json_object_get(root, "gpu"), &health, NULL);
+	if (r < 0)
+		return r;
+	if (!bdf_equal(&health.bdf, gpu)) {
+		gpu_health_clear(&health);
+		return -EBADMSG;
+	}
+	*ret = health;
+	return 0;
+}

@@ -4,12 +4,15 @@
  *   { "schema", "verb": "move", "bdf", "error", "phase", "changed", "driver", "driver_override" }
  *   { "schema", "verb": "inspect", "error", "unreadable", "inspection" }
  *   { "schema", "verb": "reset", "error": 0, "report" }
+ *   { "schema", "verb": "examine", "error", "host" or "gpu" }
  * "report" is that of core/reset-report.h. "error" is an errno, 0 for success; driver and driver_override are absent when there is none;
  * "inspection" is a document of schema org.gpupass1.inspection/1, absent on error; "unreadable"
  * counts the processes that could not be looked into.
  */
 #pragma once
 
+#include "core/examination.h"
+#include "core/health.h"
 #include "core/inspection.h"
 #include "core/reset-report.h"
 #include "host/driver.h"
@@ -19,6 +22,8 @@ char *worker_move_document(const Bdf *bdf, const DriverResult *result);
 /* `outcome`: -errno, or inspect_functions()'s count. `inspection`: NULL on error. */
 char *worker_inspect_document(int outcome, const Inspection *inspection);
 char *worker_reset_document(const ResetReport *report);
+/* One of the two, or neither on error. */
+char *worker_examine_document(int error, const Examination *host, const GpuHealth *gpu);
 
 /* -EBADMSG when this is no answer about this function; *ret is then untouched. */
 int worker_move_document_parse(const char *text, size_t size, const Bdf *bdf, DriverResult *ret);
@@ -26,3 +31,6 @@ int worker_reset_document_parse(const char *text, size_t size, const Bdf *bdf, R
 /* The worker's own error, or -EBADMSG when this is no answer about all these functions. */
 int worker_inspect_document_parse(const char *text, size_t size, const Bdf *functions, size_t n,
 				  Inspection **ret);
+/* The worker's own error, or -EBADMSG when this is no answer about the host, about this GPU. */
+int worker_examine_host_parse(const char *text, size_t size, Examination **ret);
+int worker_examine_gpu_parse(const char *text, size_t size, const Bdf *gpu, GpuHealth *ret);

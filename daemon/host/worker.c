@@ -6,13 +6,14 @@
 
 #include "host/child.h"
 #include "host/worker-document.h"
+#include "host/worker-private.h"
 #include "util/text.h"
 
 #define MOVE_OUTPUT_MAX 65536U
 #define INSPECT_OUTPUT_MAX 1048576U
 
 /* "--" ends the options: an override that another tool set may begin with a dash. */
-static int arguments_begin(const WorkerConfig *config, const char *verb, char ***ret)
+int worker_arguments_begin(const WorkerConfig *config, const char *verb, char ***ret)
 {
 	_cleanup_strv_ char **argv = NULL;
 	int r;
@@ -35,7 +36,7 @@ static int move_arguments(const WorkerConfig *config, const DriverTarget *target
 	_cleanup_strv_ char **argv = NULL;
 	int r;
 
-	r = arguments_begin(config, "move", &argv);
+	r = worker_arguments_begin(config, "move", &argv);
 	if (r >= 0)
 		r = strv_append(&argv, "--");
 	if (r >= 0)
@@ -56,7 +57,7 @@ static int inspect_arguments(const WorkerConfig *config, const Bdf *functions, s
 	_cleanup_strv_ char **argv = NULL;
 	int r;
 
-	r = arguments_begin(config, "inspect", &argv);
+	r = worker_arguments_begin(config, "inspect", &argv);
 	if (r >= 0 && capabilities)
 		r = strv_append(&argv, "--capabilities");
 	for (size_t i = 0; r >= 0 && i < n; i++)
@@ -68,7 +69,7 @@ static int inspect_arguments(const WorkerConfig *config, const Bdf *functions, s
 }
 
 /* Why there is no answer to parse; 0 when there is one. */
-static int child_error(const Child *child)
+int worker_child_error(const Child *child)
 {
 	if (child->running)
 		return -ETIMEDOUT;
@@ -84,7 +85,7 @@ static int child_error(const Child *child)
 
 static void fill_outcome(const Child *child, const DriverTarget *target, MoveOutcome *outcome)
 {
-	int r = child_error(child);
+	int r = worker_child_error(child);
 
 	if (r == 0)
 		r = worker_move_document_parse(child->output, child->size, &target->bdf,
@@ -149,7 +150,7 @@ static int reset_arguments(const WorkerConfig *config, const ResetTarget *target
 	_cleanup_strv_ char **argv = NULL;
 	int r;
 
-	r = arguments_begin(config, "reset", &argv);
+	r = worker_arguments_begin(config, "reset", &argv);
 	if (r >= 0 && target->slot)
 		r = strv_append(&argv, "--slot");
 	if (r >= 0)
@@ -163,7 +164,7 @@ static int reset_arguments(const WorkerConfig *config, const ResetTarget *target
 static void fill_reset_outcome(const Child *child, ResetOutcome *outcome)
 {
 	Bdf bdf = outcome->report.bdf;
-	int r = child_error(child);
+	int r = worker_child_error(child);
 
 	if (r == 0)
 		r = worker_reset_document_parse(child->output, child->size, &bdf, &outcome->report);
@@ -229,7 +230,7 @@ int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n, b
 	if (r < 0)
 		return r;
 	children_wait(children, timeout_usec);
-	r = child_error(&children->items[0]);
+	r = worker_child_error(&children->items[0]);
 	if (r < 0)
 		return r;
 	return worker_inspect_document_parse(children->items[0].output, children->items[0].size,

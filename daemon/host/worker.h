@@ -9,6 +9,7 @@
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] move BDF DRIVER|- OVERRIDE|-
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] reset [--slot] BDF
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] inspect [--capabilities] BDF…
+ *   gpupass-worker [--sysfs=DIR] [--proc=DIR] [--root=DIR] examine [BDF [PORT…]]
  * The worker exits with 0 when it has written its document, also when that tells of an error; what
  * is in it: worker-document.h. Its stderr is the caller's. It gets an empty environment, default
  * signals, /dev/null as stdin, and no other file.
@@ -25,7 +26,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/examination.h"
+#include "core/health.h"
 #include "core/inspection.h"
+#include "core/pci-snapshot.h"
 #include "core/reset-report.h"
 #include "host/driver.h"
 
@@ -33,6 +37,7 @@ typedef struct WorkerConfig {
 	const char *program;   /* path of gpupass-worker */
 	const char *sysfs_dir; /* "/sys" */
 	const char *proc_dir;  /* "/proc" */
+	const char *root_dir;  /* "/"; NULL: likewise */
 } WorkerConfig;
 
 /*
@@ -79,6 +84,16 @@ int worker_reset(const WorkerConfig *config, const ResetTarget *targets, size_t 
  */
 int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n, bool capabilities,
 		   uint64_t timeout_usec, Inspection **ret);
+
+/* worker-examine.c: the host's setup. Errors as of worker_inspect(). */
+int worker_examine_host(const WorkerConfig *config, uint64_t timeout_usec, Examination **ret);
+
+/*
+ * The health of n GPUs, by their leading functions, side by side, one worker each: one that does
+ * not answer hides no other. ret[i].error tells of each. -ENOMEM: nothing was filled.
+ */
+int worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *leads, size_t n,
+			uint64_t timeout_usec, GpuHealth *ret);
 
 /* Whether a worker that this process left behind still runs. Another process's is not seen. */
 bool worker_running(pid_t pid);

@@ -30,6 +30,7 @@
 #define GPUPASS_OPTION_OPERATION "operation" /* s: Plan: "assign" or "release" */
 #define GPUPASS_OPTION_KEEP_VFIO "keep-vfio" /* b: Release: leave the functions on vfio-pci */
 #define GPUPASS_OPTION_ALLOW_BOOT_VGA "allow-boot-vga" /* b: take the host's boot display */
+#define GPUPASS_OPTION_SYMPTOM "symptom"	       /* s: Doctor: what is seen in the guest */
 
 /* Schema ids: first member "schema" of every JSON document. */
 #define GPUPASS_SCHEMA_PLAN "org.gpupass1.plan/1"
@@ -41,6 +42,7 @@
 #define GPUPASS_SCHEMA_QUARANTINE "org.gpupass1.quarantine/1"
 #define GPUPASS_SCHEMA_WORKER "org.gpupass1.worker/1"
 #define GPUPASS_SCHEMA_RECEIPT "org.gpupass1.receipt/1"
+#define GPUPASS_SCHEMA_DOCTOR "org.gpupass1.doctor/1"
 #define GPUPASS_SCHEMA_LIST "org.gpupass1.list/1"
 #define GPUPASS_SCHEMA_STATUS "org.gpupass1.status/1"
 #define GPUPASS_SCHEMA_SHOW "org.gpupass1.show/1"

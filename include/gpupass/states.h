@@ -90,3 +90,17 @@ typedef enum Operation {
 #undef X
 		OPERATION_MAX_,
 } Operation;
+
+/* What can be told of a GPU without its driver. */
+#define GPUPASS_HEALTHS(X)                                                                         \
+	X(HEALTH_UNKNOWN, "unknown")   /* it sleeps, or could not be looked at */                  \
+	X(HEALTH_OK, "ok")	       /* it answers, with all its lanes, without errors */        \
+	X(HEALTH_DEGRADED, "degraded") /* lanes are missing, or errors were counted */             \
+	X(HEALTH_LOST, "lost")	       /* its config space reads all ones */
+
+typedef enum Health {
+#define X(enumerator, name) enumerator,
+	GPUPASS_HEALTHS(X)
+#undef X
+		HEALTH_MAX_,
+} Health;

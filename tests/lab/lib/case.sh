@@ -149,6 +149,25 @@ hostdevs() {
 		sort
 }
 
+# doctor_finds NAME [ID…]: `gpupass doctor` finds exactly these checks not in order, no other.
+doctor_finds() {
+	local name=$1
+	shift
+	gpupass doctor --verbose >"$work/doctor" 2>&1
+	equal "$name" "$(printf '%s\n' "$@" | sort)" \
+		"$(gpupass doctor --json=short |
+			jq -r '.checks[] | select(.status == "warn" or .status == "fail") | .id' | sort)"
+}
+
+# What the host file of this case says is wrong with it, once its groups are declared.
+doctor_finds_the_hosts_faults() {
+	local host faults
+	host=$(sed -n 's/^# host: *//p' "$0" | head -n 1)
+	faults=$(sed -n 's/^# doctor: *//p' "$here/hosts/$host.conf")
+	# shellcheck disable=SC2086
+	doctor_finds "doctor finds exactly what is wrong with this host: ${faults:-nothing}" $faults
+}
+
 finish() {
 	if [ "$failures" -gt 0 ] && [ -s "$work/gpupassd.log" ]; then
 		sed 's/^/     gpupassd: /' "$work/gpupassd.log" | tail -n 40

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Doctor: answered late, from a thread, with the report as JSON. */
+#include "bus/request.h"
+#include "gpupass/dbus.h"
+
+static const OptionSpec doctor_options[] = {
+	OPTION(GPUPASS_OPTION_SYMPTOM, 's', symptom),
+};
+
+static void reported(const char *report, const char *error_name, const char *message,
+		     void *userdata)
+{
+	_cleanup_(pending_freep) Pending *pending = userdata;
+
+	if (report)
+		sd_bus_reply_method_return(pending->call, "s", report);
+	else
+		pending_reply_error(pending, error_name, message);
+}
+
+static int check_symptom(const RequestOptions *options, const char *domain, DoctorSymptom *ret,
+			 sd_bus_error *error)
+{
+	*ret = DOCTOR_SYMPTOM_MAX_;
+	if (!options->symptom)
+		return 0;
+	if (doctor_symptom_from_string(options->symptom, ret) < 0)
+		return invalid_argument(error, "there is no such symptom",
+					"give no-nvlink, one-gpu, no-p2p or slow");
+	if (*domain == '\0')
+		return invalid_argument(error, "a symptom is of a domain", "name the domain, too");
+	return 0;
+}
+
+int method_doctor(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	_cleanup_(request_options_clear) RequestOptions options = { 0 };
+	_cleanup_(pending_freep) Pending *pending = NULL;
+	DoctorSymptom symptom;
+	const char *domain;
+	Face *f = userdata;
+	int r;
+
+	r = sd_bus_message_read(m, "s", &domain);
+	if (r >= 0)
+		r = options_read(m, doctor_options, 1, &options, error);
+	if (r >= 0)
+		r = check_name(domain, "domain", true, error);
+	if (r >= 0)
+		r = check_symptom(&options, domain, &symptom, error);
+	if (r >= 0)
+		r = pending_new(f, m, true, &pending, error);
+	if (r >= 0)
+		r = manager_doctor(f->manager, *domain ? domain : NULL, symptom, reported, pending);
+	if (r < 0)
+		return r;
+	TAKE_PTR(pending);
+	return 1;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/doctor-look.h"
+
+#include <string.h>
+
+#include "util/text.h"
+
+typedef struct Look {
+	const JobPlace *place;
+	const DoctorRequest *request;
+	Assignments *assignments;
+	DomainUses *uses;
+	char *uses_note;
+	VirtDomain *domain;
+	Inventory *inventory;
+	Inspection *inspection;
+	Examination *host;
+	GpuHealth *health;
+	size_t n_health;
+	char **busy, **quarantined;
+	int inspection_error, host_error;
+} Look;
+
+static void look_clear(Look *l)
+{
+	assignments_free(l->assignments);
+	domain_uses_free(l->uses);
+	free(l->uses_note);
+	virt_domain_free(l->domain);
+	inventory_free(l->inventory);
+	inspection_free(l->inspection);
+	examination_free(l->host);
+	gpu_healths_free(l->health, l->n_health);
+	strv_free(l->busy);
+	strv_free(l->quarantined);
+}
+
+static bool is_stuck(const GpuHealth *health)
+{
+	return health && health->stuck != 0 && worker_running(health->stuck);
+}
+
+int health_look(Host *host, const PciFunction *const *leads, size_t n, const GpuHealth *known,
+		size_t n_known, GpuHealth **ret)
+{
+	GpuHealth *all = calloc(n + 1, sizeof(GpuHealth)), *read = calloc(n + 1, sizeof(GpuHealth));
+	const PciFunction **ask = calloc(n + 1, sizeof(*ask));
+	size_t n_ask = 0, next = 0;
+	int r = all && read && ask ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		if (!is_stuck(gpu_healths_find(known, n_known, &leads[i]->bdf)))
+			ask[n_ask++] = leads[i];
+	if (r >= 0)
+		r = host->ops->examine_gpus(host, ask, n_ask, read);
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		const GpuHealth *old = gpu_healths_find(known, n_known, &leads[i]->bdf);
+
+		/* What is stuck has no facts to copy. */
+		all[i] = next < n_ask && ask[next] == leads[i] ? read[next++]
+							       : (GpuHealth){ .bdf = old->bdf,
+									      .error = old->error,
+									      .stuck = old->stuck };
+	}
+	free(read); /* its elements have moved */
+	free(ask);
+	if (r < 0)
+		free(all);
+	else
+		*ret = all;
+	return r;
+}
+
+static int look_at_uses(Look *l)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	Host *host = l->place->host;
+	int r = host->ops->domain_uses(host, &l->uses, &problem);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r == 0)
+		return 0;
+	l->uses_note = strdup(problem ? problem->reason : strerror(-r));
+	return l->uses_note ? 0 : -ENOMEM;
+}
+
+static int look_at_domain(Look *l, Problem **ret_problem)
+{
+	Host *host = l->place->host;
+
+	if (!l->request->domain)
+		return 0;
+	return host->ops->domain_get(host, l->request->domain, &l->domain, ret_problem);
+}
+
+static int look_at_groups(Look *l)
+{
+	const JobPlace *place = l->place;
+	int r = assignment_store_load(place->store, &l->assignments, NULL);
+
+	if (r >= 0)
+		r = inventory_take(place->host, place->rules, l->assignments, place->known,
+				   &l->inventory);
+	return r < 0 ? r
+		     : groups_observe(l->inventory->groups, l->uses, l->assignments,
+				      &place->rules->policy);
+}
+
+/* Whether a job or a quarantine has the group: a dry run's question. */
+static int look_at_claims(Look *l, const Group *group)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *reason = NULL;
+	const Bdf *lead;
+	int r;
+
+	if (group->n_gpus == 0)
+		return 0;
+	lead = &group->gpus[0]->lead->bdf;
+	reason = claims_quarantine_reason(l->place->claims, lead);
+	if (reason)
+		return strv_appendf(&l->quarantined, "%s: %s", group->name, reason);
+	r = claims_check(l->place->claims, lead, 1, NULL, &problem);
+	return r == PROBLEM ? strv_append(&l->busy, group->name) : r;
+}
+
+static int look_at_all_claims(Look *l)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < l->inventory->groups->n_items; i++)
+		r = look_at_claims(l, &l->inventory->groups->items[i]);
+	return r;
+}
+
+static int look_at_health(Look *l)
+{
+	const GpuSet *gpus = l->inventory->gpus;
+	_cleanup_free_ const PciFunction **leads = calloc(gpus->n_gpus + 1, sizeof(*leads));
+	size_t n = 0;
+	int r;
+
+	if (!leads)
+		return -ENOMEM;
+	for (size_t i = 0; i < gpus->n_gpus; i++)
+		leads[n++] = gpus->gpus[i].lead;
+	r = health_look(l->place->host, leads, n, l->request->stuck, l->request->n_stuck,
+			&l->health);
+	if (r >= 0)
+		l->n_health = n;
+	return r;
+}
+
+static bool is_quarantined(const Look *l, const Group *group)
+{
+	size_t n = strlen(group->name);
+
+	for (char **line = l->quarantined; line && *line; line++)
+		if (strncmp(*line, group->name, n) == 0 && (*line)[n] == ':')
+			return true;
+	return false;
+}
+
+/* An inspection waits for the device's lock: what a worker moves, or may be stuck with, is left
+ * out, so that the others' facts do not wait with it. */
+static bool may_inspect(const Look *l, const Gpu *gpu)
+{
+	const Group *group = group_set_find_gpu(l->inventory->groups, &gpu->lead->bdf);
+	const GpuHealth *health = gpu_healths_find(l->health, l->n_health, &gpu->lead->bdf);
+
+	return group && !strv_contains(l->busy, group->name) && !is_quarantined(l, group) &&
+	       health && health->error == 0;
+}
+
+static int look_closely(Look *l)
+{
+	const PciSnapshot *snapshot = l->inventory->snapshot;
+	const GpuSet *gpus = l->inventory->gpus;
+	_cleanup_free_ Bdf *functions = calloc(snapshot->n_functions + 1, sizeof(Bdf));
+	Host *host = l->place->host;
+	size_t n = 0;
+	int r;
+
+	if (!functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < gpus->n_gpus; i++)
+		for (size_t k = 0; may_inspect(l, &gpus->gpus[i]) && k < gpus->gpus[i].n_functions;
+		     k++)
+			functions[n++] = gpus->gpus[i].functions[k]->bdf;
+	l->inspection_error = host->ops->inspect(host, functions, n, false, &l->inspection);
+	l->host_error = host->ops->examine_host(host, &l->host);
+	r = l->inspection_error == -ENOMEM || l->host_error == -ENOMEM ? -ENOMEM : 0;
+	return r;
+}
+
+static char *make_report(const Look *l)
+{
+	const VirtDomain *v = l->domain;
+	DoctorDomain domain = { 0 };
+	DoctorFacts facts = {
+		.snapshot = l->inventory->snapshot,
+		.gpus = l->inventory->gpus,
+		.groups = l->inventory->groups,
+		.uses = l->uses,
+		.uses_note = l->uses_note,
+		.assignments = l->assignments,
+		.policy = &l->place->rules->policy,
+		.inspection = l->inspection,
+		.inspection_error = l->inspection_error,
+		.host = l->host,
+		.host_error = l->host_error,
+		.health = l->health,
+		.n_health = l->n_health,
+		.busy = l->busy,
+		.quarantined = l->quarantined,
+		.open_jobs = l->request->open_jobs,
+		.symptom = l->request->symptom,
+	};
+
+	if (v) {
+		domain = (DoctorDomain){
+			.uuid = v->uuid,
+			.name = v->name,
+			.active = v->active,
+			.config_xml = v->config_xml,
+			.live_xml = v->live_xml,
+		};
+		facts.domain = &domain;
+	}
+	return doctor_report(&facts);
+}
+
+int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_report,
+		GpuHealth **ret_health, size_t *ret_n, Problem **ret_problem)
+{
+	_cleanup_(look_clear) Look l = { .place = place, .request = request };
+	int r;
+
+	r = look_at_domain(&l, ret_problem);
+	if (r == 0)
+		r = look_at_uses(&l);
+	if (r == 0)
+		r = look_at_groups(&l);
+	if (r == 0)
+		r = look_at_all_claims(&l);
+	if (r == 0)
+		r = look_at_health(&l);
+	if (r == 0)
+		r = look_closely(&l);
+	if (r == 0) {
+		*ret_report = make_report(&l);
+		r = *ret_report ? 0 : -ENOMEM;
+	}
+	if (l.health) {
+		*ret_health = TAKE_PTR(l.health);
+		*ret_n = l.n_health;
+		l.n_health = 0;
+	}
+	return r;
+}
