@@ -138,8 +138,12 @@ static void adopt(void *data)
 				       .domain = finding->domain_name,
 				       .domain_uuid = finding->domain_uuid,
 				       .job = id },
-			 "adopting %s for %s: %s", finding->group,
-			 str_or_empty(finding->domain_name), finding->what);
+			 "adopting %s for %s: %s%s", finding->group,
+			 str_or_empty(finding->domain_name), finding->what,
+			 finding->repair == DRIFT_REPAIR_RECORD
+				 ? "; what its functions were on before is not known, so a release "
+				   "will leave them on vfio-pci"
+				 : "");
 	}
 }
 
@@ -212,11 +216,18 @@ static void drift_task_free(DriftTask *task)
 	free(task);
 }
 
+static void shown(_unused_ void *userdata)
+{
+}
+
+/* What a fresh look has found the picture shall show, too: libvirt sends no event for every edit. */
 static void drift_done(void *data)
 {
 	DriftTask *task = data;
 
 	task->done(task->json, task->result, task->userdata);
+	if (manager_refresh(task->manager, shown, NULL) < 0)
+		log_error("out of memory: the picture of this host may be old");
 	drift_task_free(task);
 }
 

@@ -175,6 +175,7 @@ static void a_running_guest_keeps_its_functions_untouched(void **state)
 
 	assigned_live(rig);
 	fake_edit_hostdevs(&rig->fake, "vm42");
+	fake_set_driver(&rig->fake, functions[0], "vfio-pci", NULL);
 	live = strdup(fake_domain(&rig->fake, "vm42")->live_xml);
 	mend(rig);
 	assert_string_equal(live, fake_domain(&rig->fake, "vm42")->live_xml);
