@@ -149,5 +149,24 @@ equal "reconcile leaves it to a person" 9 "$status"
 promise "and says what to do" grep -q "Remedy: gpupass release pair0" "$work/err"
 promise "release by the group's name" gpupass release pair0
 equal "the host has all of them" "$on_host" "$(drivers "${functions[@]}")"
+
+# ---- libvirt goes in the middle of a job, and stays away for longer than the job waits ----
+knob 0000:02:00.0 bind_delay_ms 3000
+gpupass assign vm77 pair0 >"$work/assign" 2>&1 &
+job=$!
+promise "an assign binds" until_true 30 sh -c \
+	'[ -e /sys/bus/pci/drivers/vfio-pci/0000:01:00.0 ]'
+pkill -9 -x libvirtd
+rm -f /run/libvirt/libvirt-sock /run/libvirtd.pid
+status=0
+wait "$job" || status=$?
+equal "it ends as incomplete" 11 "$status"
+promise "and says what it waits for" grep -q "recovered as soon as libvirt answers" "$work/assign"
+promise "its group is kept apart" is quarantined
+"$here/libvirt-up"
+promise "when libvirt is back, the job is undone by itself" until_true 60 is free
+equal "the host has all of them" "$on_host" "$(drivers "${functions[@]}")"
+equal "nothing is left of it" "" "$(ls /var/lib/gpupass/journal /var/lib/gpupass/quarantine |
+	grep -v :)"
 stop_gpupassd
 finish
