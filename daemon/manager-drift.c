@@ -44,8 +44,7 @@ int manager_load_boot(Manager *m, const char *runtime_directory)
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0) {
-		log_warning("%s cannot be understood: %s", path,
-			    message ? message : strerror(-r));
+		log_warning("%s cannot be understood: %s", path, message ? message : strerror(-r));
 		return strv_appendf(&m->state_notes,
 				    "%s cannot be understood (%s), so what happened at boot is "
 				    "not known; see: journalctl -u gpupass-bind",
@@ -66,8 +65,8 @@ char *manager_boot_reason(const Manager *m, const Group *group)
 			if (!fault || str_equal(function->driver, "vfio-pci"))
 				continue;
 			text = boot_fault_text(fault);
-			return text ? strf("at boot %s was not bound: %s",
-					   BDF_TEXT(&function->bdf), text)
+			return text ? strf("at boot %s was not bound: %s", BDF_TEXT(&function->bdf),
+					   text)
 				    : NULL;
 		}
 	return NULL;

@@ -42,12 +42,9 @@ static int copy_text(const char *from, char **ret)
 static int fill(const Subject *s, DriftFinding *finding)
 {
 	const char *uuid = s->record ? s->record->domain_uuid : s->domain ? s->domain->uuid : NULL;
-	const char *name = s->domain   ? s->domain->name
-			   : s->record ? s->record->domain_name
-				       : NULL;
+	const char *name = s->domain ? s->domain->name : s->record ? s->record->domain_name : NULL;
 
-	if (copy_text(s->name, &finding->group) < 0 ||
-	    copy_text(uuid, &finding->domain_uuid) < 0 ||
+	if (copy_text(s->name, &finding->group) < 0 || copy_text(uuid, &finding->domain_uuid) < 0 ||
 	    copy_text(name, &finding->domain_name) < 0)
 		return -ENOMEM;
 	if (s->n_about == 0)
@@ -79,9 +76,7 @@ static int add(Subject *s, DriftKind kind, DriftRepair repair, char *what, char 
 		return -ENOMEM;
 	}
 	finding = &bigger[s->drift->n_items++];
-	*finding = (DriftFinding){
-		.kind = kind, .repair = repair, .what = what, .remedy = remedy
-	};
+	*finding = (DriftFinding){ .kind = kind, .repair = repair, .what = what, .remedy = remedy };
 	s->blocked |= repair == DRIFT_REPAIR_NONE;
 	r = fill(s, finding);
 	forget_about(s);
@@ -97,9 +92,9 @@ static int settle(Subject *s)
 		if (finding->repair == DRIFT_REPAIR_NONE)
 			continue;
 		free(finding->remedy);
-		finding->remedy = s->blocked ? strf("see to the other findings of %s first",
-						    s->name)
-					     : strf("gpupass reconcile %s", s->name);
+		finding->remedy = s->blocked
+					  ? strf("see to the other findings of %s first", s->name)
+					  : strf("gpupass reconcile %s", s->name);
 		if (s->blocked)
 			finding->repair = DRIFT_REPAIR_NONE;
 		if (!finding->remedy)
@@ -248,17 +243,18 @@ static int check_gone(Subject *s)
 	const DomainUse *other = find_by_name(s->facts->uses, s->record->domain_name);
 
 	if (other)
-		return add(s, DRIFT_OTHER_DOMAIN, DRIFT_REPAIR_NONE,
-			   strf("it is assigned to %s (%s), which libvirt no longer has; the domain "
-				"of that name now is another one (%s), and does not get it",
-				s->record->domain_name, s->record->domain_uuid, other->uuid),
-			   strf("gpupass release %s", s->name));
-	return add(s, DRIFT_NO_DOMAIN, DRIFT_REPAIR_NONE,
-		   strf("it is assigned to %s (%s), which libvirt no longer has; it is not given to "
-			"anybody else",
-			s->record->domain_name, s->record->domain_uuid),
-		   strf("define %s again, or: gpupass release %s", s->record->domain_name,
-			s->name));
+		return add(
+			s, DRIFT_OTHER_DOMAIN, DRIFT_REPAIR_NONE,
+			strf("it is assigned to %s (%s), which libvirt no longer has; the domain "
+			     "of that name now is another one (%s), and does not get it",
+			     s->record->domain_name, s->record->domain_uuid, other->uuid),
+			strf("gpupass release %s", s->name));
+	return add(
+		s, DRIFT_NO_DOMAIN, DRIFT_REPAIR_NONE,
+		strf("it is assigned to %s (%s), which libvirt no longer has; it is not given to "
+		     "anybody else",
+		     s->record->domain_name, s->record->domain_uuid),
+		strf("define %s again, or: gpupass release %s", s->record->domain_name, s->name));
 }
 
 static int check_others(Subject *s)
@@ -294,8 +290,7 @@ static Held count_held(const Subject *s)
 	Held held = { 0 };
 
 	for (size_t i = 0; i < s->n_functions; i++) {
-		const DomainHostdev *hostdev =
-			domain_use_hostdev(s->domain, &s->functions[i]->bdf);
+		const DomainHostdev *hostdev = domain_use_hostdev(s->domain, &s->functions[i]->bdf);
 
 		held.live += hostdev && hostdev->live;
 		held.config += hostdev && hostdev->config;
@@ -335,13 +330,14 @@ static int check_edited(Subject *s)
 static int check_definition(Subject *s, Held held)
 {
 	if (!s->domain->persistent && held.live > 0)
-		return add(s, DRIFT_NO_DEFINITION, DRIFT_REPAIR_NONE,
-			   strf("%s runs with it, but is no longer defined: the assignment outlives "
-				"its domain",
-				s->domain->name),
-			   strf("define it again (virsh dumpxml, virsh define), or shut it down "
-				"and: gpupass release %s",
-				s->name));
+		return add(
+			s, DRIFT_NO_DEFINITION, DRIFT_REPAIR_NONE,
+			strf("%s runs with it, but is no longer defined: the assignment outlives "
+			     "its domain",
+			     s->domain->name),
+			strf("define it again (virsh dumpxml, virsh define), or shut it down "
+			     "and: gpupass release %s",
+			     s->name));
 	if (held.config == s->n_functions)
 		return check_edited(s);
 	if (held.config == 0 && held.live == s->n_functions)
@@ -362,10 +358,10 @@ static int check_guest(Subject *s, Held held)
 	if (held.live == 0 || held.live == s->n_functions)
 		return 0;
 	about_lacking(s, true);
-	return add(s, DRIFT_GUEST, DRIFT_REPAIR_NONE,
-		   strf("running %s lacks %s and has others", s->domain->name,
-			BDF_TEXT(&s->about[0])),
-		   strf("shut %s down, then: gpupass reconcile %s", s->domain->name, s->name));
+	return add(
+		s, DRIFT_GUEST, DRIFT_REPAIR_NONE,
+		strf("running %s lacks %s and has others", s->domain->name, BDF_TEXT(&s->about[0])),
+		strf("shut %s down, then: gpupass reconcile %s", s->domain->name, s->name));
 }
 
 static int check_domain(Subject *s)
@@ -382,8 +378,7 @@ static int check_domain(Subject *s)
 	held = count_held(s);
 	if (!str_equal(s->domain->name, s->record->domain_name))
 		r = add(s, DRIFT_RENAMED, DRIFT_REPAIR_RENAME,
-			strf("domain %s is called %s now", s->record->domain_name,
-			     s->domain->name),
+			strf("domain %s is called %s now", s->record->domain_name, s->domain->name),
 			NULL);
 	if (r == 0 && s->domain->migrated)
 		r = add(s, DRIFT_MIGRATED, DRIFT_REPAIR_NONE,

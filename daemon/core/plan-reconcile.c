@@ -93,7 +93,7 @@ static int add_steps(Planner *p, bool bind, bool record)
 		bool wanted;
 		StepKind kind;
 	} steps[] = {
-		{ preflight, STEP_PREFLIGHT },	  { bind, STEP_BIND },	   { config, STEP_DEFINE },
+		{ preflight, STEP_PREFLIGHT },	 { bind, STEP_BIND },	  { config, STEP_DEFINE },
 		{ bind || config, STEP_VERIFY }, { record, STEP_RECORD },
 	};
 	int r = 0;

@@ -77,9 +77,8 @@ static void what_drifted_is_brought_back_to_what_was_assigned(_unused_ void **st
 {
 	for (unsigned i = 0; i < 6; i++) {
 		static const char *const drifts[] = {
-			"driver/bind",	  "override/bind",
-			"lacks-all/define", "lacks-some/define",
-			"edited/define",  "lacks-all/define driver/bind",
+			"driver/bind",	     "override/bind", "lacks-all/define",
+			"lacks-some/define", "edited/define", "lacks-all/define driver/bind",
 		};
 		_cleanup_free_ char *before = NULL, *what = strf("row %u", i);
 		Rig *rig = rig_new();

@@ -25,6 +25,7 @@ restart_libvirtd() {
 state() { gpupass list | awk '/pair0/ { print $(NF-1) }'; }
 is() { [ "$(state)" = "$1" ]; }
 drift() { gpupass reconcile --dry-run -j | jq -r '.findings[] | .kind + "/" + .repair' | sort -u; }
+has_hostdevs() { [ -n "$(hostdevs "$1")" ]; }
 uuid_of() { virsh -q domuuid "$1" | tr -d '\n'; }
 
 up
@@ -34,8 +35,7 @@ declare_pair0
 # ---- 27: libvirt is killed in the middle of an attach, and comes back ----
 gpupass assign vm42 pair0 >"$work/assign" 2>&1 &
 job=$!
-promise "an assign to a running domain is under way" until_true 30 \
-	sh -c '[ "$(virsh -q dumpxml vm42 | grep -c "<hostdev ")" -ge 1 ]'
+promise "an assign to a running domain is under way" until_true 30 has_hostdevs vm42
 restart_libvirtd
 status=0
 wait "$job" || status=$?
@@ -87,7 +87,7 @@ equal "the host has all of them" "$on_host" "$(drivers "${functions[@]}")"
 virsh -q start vm42
 gpupass assign vm42 pair0 >"$work/assign" 2>&1 &
 job=$!
-until_true 30 sh -c '[ "$(virsh -q dumpxml vm42 | grep -c "<hostdev ")" -ge 1 ]'
+until_true 30 has_hostdevs vm42
 virsh -q destroy vm42
 status=0
 wait "$job" || status=$?
@@ -166,7 +166,7 @@ promise "its group is kept apart" is quarantined
 "$here/libvirt-up"
 promise "when libvirt is back, the job is undone by itself" until_true 60 is free
 equal "the host has all of them" "$on_host" "$(drivers "${functions[@]}")"
-equal "nothing is left of it" "" "$(ls /var/lib/gpupass/journal /var/lib/gpupass/quarantine |
-	grep -v :)"
+equal "nothing is left of it" "" \
+	"$(find /var/lib/gpupass/journal /var/lib/gpupass/quarantine -type f)"
 stop_gpupassd
 finish
