@@ -100,13 +100,14 @@ static int check_group(Client *c, const char *name)
 static int print_finding(const Terminal *t, const json_t *finding)
 {
 	_cleanup_free_ char *group = member(finding, "group"), *what = member(finding, "what");
-	_cleanup_free_ char *repair = member(finding, "repair"), *remedy = member(finding, "remedy");
+	_cleanup_free_ char *repair = member(finding, "repair"),
+			    *remedy = member(finding, "remedy");
 	_cleanup_free_ char *domain = member(json_object_get(finding, "domain"), "name");
 
 	if (!group || !what || !repair || !remedy || !domain)
 		return -ENOMEM;
-	fprintf(t->stream, "%s%s%s%s: %s\n", group, *domain ? " (" : "", domain,
-		*domain ? ")" : "", what);
+	fprintf(t->stream, "%s%s%s%s: %s\n", group, *domain ? " (" : "", domain, *domain ? ")" : "",
+		what);
 	if (is_mended(finding))
 		fprintf(t->stream, "  Would:  %s\n", repair);
 	fprintf(t->stream, "  Remedy: %s\n", remedy);

@@ -11,7 +11,7 @@
 typedef struct Config {
 	char *libvirt_uri;
 	Policy policy;
-	int log_level; /* of syslog.h */
+	int log_level;		     /* of syslog.h */
 	uint64_t look_interval_usec; /* LookIntervalSec=: between looks that no event asked for */
 } Config;
 

@@ -44,8 +44,7 @@ int manager_load_boot(Manager *m, const char *runtime_directory)
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0) {
-		log_warning("%s cannot be understood: %s", path,
-			    message ? message : strerror(-r));
+		log_warning("%s cannot be understood: %s", path, message ? message : strerror(-r));
 		return strv_appendf(&m->state_notes,
 				    "%s cannot be understood (%s), so what happened at boot is "
 				    "not known; see: journalctl -u gpupass-bind",
@@ -66,8 +65,8 @@ char *manager_boot_reason(const Manager *m, const Group *group)
 			if (!fault || str_equal(function->driver, "vfio-pci"))
 				continue;
 			text = boot_fault_text(fault);
-			return text ? strf("at boot %s was not bound: %s",
-					   BDF_TEXT(&function->bdf), text)
+			return text ? strf("at boot %s was not bound: %s", BDF_TEXT(&function->bdf),
+					   text)
 				    : NULL;
 		}
 	return NULL;
@@ -138,8 +137,12 @@ static void adopt(void *data)
 				       .domain = finding->domain_name,
 				       .domain_uuid = finding->domain_uuid,
 				       .job = id },
-			 "adopting %s for %s: %s", finding->group,
-			 str_or_empty(finding->domain_name), finding->what);
+			 "adopting %s for %s: %s%s", finding->group,
+			 str_or_empty(finding->domain_name), finding->what,
+			 finding->repair == DRIFT_REPAIR_RECORD
+				 ? "; what its functions were on before is not known, so a release "
+				   "will leave them on vfio-pci"
+				 : "");
 	}
 }
 
@@ -212,11 +215,18 @@ static void drift_task_free(DriftTask *task)
 	free(task);
 }
 
+static void shown(_unused_ void *userdata)
+{
+}
+
+/* What a fresh look has found the picture shall show, too: libvirt sends no event for every edit. */
 static void drift_done(void *data)
 {
 	DriftTask *task = data;
 
 	task->done(task->json, task->result, task->userdata);
+	if (manager_refresh(task->manager, shown, NULL) < 0)
+		log_error("out of memory: the picture of this host may be old");
 	drift_task_free(task);
 }
 

@@ -16,16 +16,17 @@ static int add(BootFaults *faults, const Bdf *bdf, char **outcome, char **detail
 	if (!bigger)
 		return -ENOMEM;
 	faults->items = bigger;
-	bigger[faults->n_items++] = (BootFault){
-		.bdf = *bdf, .outcome = TAKE_PTR(*outcome), .detail = TAKE_PTR(*detail)
-	};
+	bigger[faults->n_items++] = (BootFault){ .bdf = *bdf,
+						 .outcome = TAKE_PTR(*outcome),
+						 .detail = TAKE_PTR(*detail) };
 	return 0;
 }
 
 static int read_function(const json_t *json, size_t i, BootFaults *faults, char **ret_message)
 {
-	static const char *const keys[] = { "bdf",     "group",	 "domain_uuid",
-					    "outcome", "detail", NULL };
+	static const char *const keys[] = {
+		"bdf", "group", "domain_uuid", "outcome", "detail", NULL
+	};
 	_cleanup_free_ char *where = strf("functions[%zu]", i), *outcome = NULL, *detail = NULL;
 	JsonReader reader;
 	Bdf bdf = { 0 };

@@ -26,9 +26,9 @@
 	X(DRIFT_GUEST, "guest")			/* the running guest has only a part of it */      \
 	X(DRIFT_LACKS_ALL, "lacks-all")		/* the definition has no function of it */         \
 	X(DRIFT_LACKS_SOME, "lacks-some")	/* the definition has only a part of it */         \
-	X(DRIFT_EDITED, "edited")		/* hostdevs or mark are not as gpupass made them */ \
-	X(DRIFT_NO_RECORD, "no-record")		/* whole in a domain with our mark, no record */   \
-	X(DRIFT_MARK, "mark")			/* our mark, on a domain that does not have it */
+	X(DRIFT_EDITED, "edited")	/* hostdevs or mark are not as gpupass made them */        \
+	X(DRIFT_NO_RECORD, "no-record") /* whole in a domain with our mark, no record */           \
+	X(DRIFT_MARK, "mark")		/* our mark, on a domain that does not have it */
 
 typedef enum DriftKind {
 #define X(enumerator, name) enumerator,
@@ -73,8 +73,8 @@ typedef struct Drift {
 /* Nothing of it is kept. */
 typedef struct DriftFacts {
 	const PciSnapshot *snapshot;
-	const GroupSet *groups;	      /* observed; those a job has, and quarantined ones, are left out */
-	const DomainUses *uses;	      /* NULL: libvirt does not answer, nothing is said of domains */
+	const GroupSet *groups; /* observed; those a job has, and quarantined ones, are left out */
+	const DomainUses *uses; /* NULL: libvirt does not answer, nothing is said of domains */
 	const Assignments *assignments;
 	const Inspection *inspection; /* of some functions; NULL: overrides are not known */
 	const BootFaults *boot;	      /* NULL: none */

@@ -240,6 +240,14 @@ int plan_fill_record(Planner *p)
 	return 0;
 }
 
+int plan_warn_of_lost_record(Planner *p)
+{
+	return plan_warn(p->plan,
+			 "the record of %s was lost: what its functions were on before it was "
+			 "assigned is not known, and a release will leave them as they are now",
+			 p->facts->group->name);
+}
+
 static int warn_of_facts(Planner *p)
 {
 	const Group *group = p->facts->group;
@@ -249,11 +257,7 @@ static int warn_of_facts(Planner *p)
 		r = plan_warn(p->plan, "the bridge of %s is inferred, not proven: %s", group->name,
 			      str_or_empty(group->reasoning));
 	if (r == 0 && !p->record && plan_domain_is_ours(p))
-		r = plan_warn(
-			p->plan,
-			"the record of %s was lost: what its functions were on before it was "
-			"assigned is not known, and a release will leave them as they are now",
-			group->name);
+		r = plan_warn_of_lost_record(p);
 	if (r == 0 && p->facts->inspection->unsafe_interrupts)
 		r = plan_warn(
 			p->plan,

@@ -32,6 +32,7 @@ int plan_check_owners(const Planner *p);
 int plan_define_group(Planner *p);
 /* plan-assign.c: the record to be written. */
 int plan_fill_record(Planner *p);
+int plan_warn_of_lost_record(Planner *p);
 
 /* plan-check-group.c: no job is at work on the group, and it is not quarantined. */
 int plan_check_state(const Planner *p);

@@ -93,7 +93,7 @@ static int add_steps(Planner *p, bool bind, bool record)
 		bool wanted;
 		StepKind kind;
 	} steps[] = {
-		{ preflight, STEP_PREFLIGHT },	  { bind, STEP_BIND },	   { config, STEP_DEFINE },
+		{ preflight, STEP_PREFLIGHT },	 { bind, STEP_BIND },	  { config, STEP_DEFINE },
 		{ bind || config, STEP_VERIFY }, { record, STEP_RECORD },
 	};
 	int r = 0;
@@ -125,12 +125,15 @@ static int plan_machine(Planner *p, bool *ret_bind)
 
 static int plan_books(Planner *p, bool *ret_record)
 {
+	int r;
+
 	*ret_record = !p->record || !str_equal(p->record->domain_name, p->use.name);
 	if (!*ret_record)
 		return 0;
 	if (p->record)
 		return copy_record(p);
-	return plan_fill_record(p);
+	r = plan_warn_of_lost_record(p);
+	return r == 0 ? plan_fill_record(p) : r;
 }
 
 int plan_reconcile(Planner *p)

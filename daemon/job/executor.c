@@ -186,8 +186,8 @@ static int left_open(Run *run, Problem **failure_owner, const Problem *undo_prob
 {
 	Problem *failure = *failure_owner;
 
-	ret->quarantine = strf("%s; the job is recovered as soon as libvirt answers",
-			       undo_problem->reason);
+	ret->quarantine =
+		strf("%s; the job is recovered as soon as libvirt answers", undo_problem->reason);
 	if (!ret->quarantine)
 		return -ENOMEM;
 	failure->error = GPUPASS_ERROR_ROLLBACK_FAILED;

@@ -248,8 +248,8 @@ static int undo_all(Run *run, char **ret_reason)
 }
 
 /* NULL in *ret_reason: it is whole, as *ret_outcome says. 1: libvirt went away meanwhile. */
-static int settle(Run *run, OpenJob *job, const DomainUses *uses,
-		  RecoveryOutcome *ret_outcome, char **ret_reason)
+static int settle(Run *run, OpenJob *job, const DomainUses *uses, RecoveryOutcome *ret_outcome,
+		  char **ret_reason)
 {
 	int r;
 

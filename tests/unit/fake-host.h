@@ -120,7 +120,8 @@ void fake_undefine(FakeHost *fake, const char *name);
 void fake_set_config(FakeHost *fake, const char *name, const char *xml); /* NULL: undefines it */
 void fake_redefine(FakeHost *fake, const char *name, const char *config);
 void fake_rename(FakeHost *fake, const char *name, const char *new_name);
-/* Takes the function out of the definition. */
+/* By hand, without gpupass: into the definition, and out of it. */
+void fake_attach_to_definition(FakeHost *fake, const char *name, const char *bdf);
 void fake_unplug(FakeHost *fake, const char *name, const char *bdf);
 /* The definition's hostdevs lose their aliases, and libvirt manages them. */
 void fake_edit_hostdevs(FakeHost *fake, const char *name);

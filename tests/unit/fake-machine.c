@@ -232,6 +232,15 @@ void fake_rename(FakeHost *fake, const char *name, const char *new_name)
 	fake_set_text(&domain->name, new_name);
 }
 
+void fake_attach_to_definition(FakeHost *fake, const char *name, const char *bdf)
+{
+	FakeDomain *domain = fake_domain(fake, name);
+	Bdf function = fake_parse_bdf(bdf);
+	_cleanup_free_ char *hostdev = domain_xml_hostdev("other", 0, &function);
+
+	fake_take_text(&domain->config_xml, fake_xml_attach(domain->config_xml, hostdev));
+}
+
 void fake_unplug(FakeHost *fake, const char *name, const char *bdf)
 {
 	FakeDomain *domain = fake_domain(fake, name);

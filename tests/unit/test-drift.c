@@ -362,8 +362,8 @@ static void json_has_each_finding_whole(_unused_ void **state)
 	_cleanup_(drift_freep) Drift *drift = NULL;
 	_cleanup_free_ char *text = NULL;
 	static const char *const words[] = { "\"org.gpupass1.drift/1\"", "\"kind\": \"driver\"",
-					     "\"repair\": \"bind\"", "\"group\": \"pair0\"",
-					     "\"name\": \"vm1\"",    "\"" B0 "\"",
+					     "\"repair\": \"bind\"",	 "\"group\": \"pair0\"",
+					     "\"name\": \"vm1\"",	 "\"" B0 "\"",
 					     "gpupass reconcile pair0" };
 	HostModel h;
 

@@ -62,9 +62,7 @@ static const Scenario scenarios[] = {
 	{ "assign live",
 	  running,
 	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" } },
-	{ "release cold",
-	  assigned,
-	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" } },
+	{ "release cold", assigned, { .operation = OPERATION_RELEASE, .target = (char *)"vm42" } },
 	{ "release live",
 	  assigned_live,
 	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" } },
@@ -307,7 +305,8 @@ static bool all_are_on_their_own_drivers(const Rig *rig)
 	       rig_is_on(rig, "0000:61:00.1", "snd_hda_intel", "");
 }
 
-static void a_domain_that_ends_during_an_attach_leaves_both_gpus_with_the_host(_unused_ void **state)
+static void
+a_domain_that_ends_during_an_attach_leaves_both_gpus_with_the_host(_unused_ void **state)
 {
 	static const struct {
 		const char *what;
@@ -376,9 +375,8 @@ static void a_release_that_fails_after_its_guest_ended_is_undone_without_it(_unu
 
 	assigned_live(rig);
 	fake_watch(&rig->fake);
-	rig->fake.reset_fault = (FakeResetFault){
-		.bdf = "0000:61:00.0", .result = RESET_FAILED, .error = -EIO
-	};
+	rig->fake.reset_fault =
+		(FakeResetFault){ .bdf = "0000:61:00.0", .result = RESET_FAILED, .error = -EIO };
 	event = destroy;
 	event_op = FAKE_DETACH;
 	event_nth = 2;
@@ -427,8 +425,7 @@ int main(void)
 		cmocka_unit_test(
 			a_domain_that_ends_during_an_attach_leaves_both_gpus_with_the_host),
 		cmocka_unit_test(a_domain_that_ends_during_its_release_is_released),
-		cmocka_unit_test(
-			a_release_that_fails_after_its_guest_ended_is_undone_without_it),
+		cmocka_unit_test(a_release_that_fails_after_its_guest_ended_is_undone_without_it),
 		cmocka_unit_test(a_name_that_another_domain_has_now_gets_nothing),
 	};
 

@@ -25,6 +25,7 @@ restart_libvirtd() {
 state() { gpupass list | awk '/pair0/ { print $(NF-1) }'; }
 is() { [ "$(state)" = "$1" ]; }
 drift() { gpupass reconcile --dry-run -j | jq -r '.findings[] | .kind + "/" + .repair' | sort -u; }
+has_hostdevs() { [ -n "$(hostdevs "$1")" ]; }
 uuid_of() { virsh -q domuuid "$1" | tr -d '\n'; }
 
 up
@@ -34,8 +35,7 @@ declare_pair0
 # ---- 27: libvirt is killed in the middle of an attach, and comes back ----
 gpupass assign vm42 pair0 >"$work/assign" 2>&1 &
 job=$!
-promise "an assign to a running domain is under way" until_true 30 \
-	sh -c '[ "$(virsh -q dumpxml vm42 | grep -c "<hostdev ")" -ge 1 ]'
+promise "an assign to a running domain is under way" until_true 30 has_hostdevs vm42
 restart_libvirtd
 status=0
 wait "$job" || status=$?
@@ -63,12 +63,15 @@ equal "nothing has drifted" "" "$(drift)"
 # ---- 33: a daemon that starts while the guest runs, and finds no record ----
 stop_gpupassd
 uuid=$(uuid_of vm42)
-rm "$records/$uuid.json"
+mv "$records/$uuid.json" "$work/record.json"
 start_gpupassd
 promise "its record is written again" until_true 20 test -s "$records/$uuid.json"
 equal "with all functions" "$all" "$(jq -r '.functions[].bdf' "$records/$uuid.json")"
 equal "the guest was not touched" "$all" "$(hostdevs vm42)"
 promise "the log says so" grep -q "adopting pair0 for vm42" "$work/gpupassd.log"
+# What it cannot know is what the functions were on before: the rest of this case can.
+cp "$work/record.json" "$records/$uuid.json"
+gpupass rescan -q
 
 # ---- 35: QEMU is killed ----
 pid=$(pgrep -f 'qemu.*guest=vm42')
@@ -84,7 +87,7 @@ equal "the host has all of them" "$on_host" "$(drivers "${functions[@]}")"
 virsh -q start vm42
 gpupass assign vm42 pair0 >"$work/assign" 2>&1 &
 job=$!
-until_true 30 sh -c '[ "$(virsh -q dumpxml vm42 | grep -c "<hostdev ")" -ge 1 ]'
+until_true 30 has_hostdevs vm42
 virsh -q destroy vm42
 status=0
 wait "$job" || status=$?
@@ -97,6 +100,7 @@ else
 fi
 equal "the host has both GPUs whole" "$on_host" "$(drivers "${functions[@]}")"
 promise "nothing is quarantined" is free
+equal "and there is no record of it" "" "$(ls "$records")"
 
 # ---- renamed, redefined ----
 promise "assign to a shut-off domain" gpupass assign vm42 pair0
@@ -118,7 +122,7 @@ equal "changes are pending" 10 "$status"
 promise "reconcile defines it again" gpupass reconcile
 equal "with all of them" "$all" "$(hostdevs --inactive vm77)"
 equal "nothing has drifted" "" "$(drift)"
-promise "and it was logged when it came and when it went" sh -c \
+promise "and it was logged when it came and when it went" until_true 20 sh -c \
 	"grep -q 'drift of pair0: the definition of vm77 has none' '$work/gpupassd.log' &&
 	grep -q 'drift of pair0 is gone: the definition' '$work/gpupassd.log'"
 
@@ -145,5 +149,24 @@ equal "reconcile leaves it to a person" 9 "$status"
 promise "and says what to do" grep -q "Remedy: gpupass release pair0" "$work/err"
 promise "release by the group's name" gpupass release pair0
 equal "the host has all of them" "$on_host" "$(drivers "${functions[@]}")"
+
+# ---- libvirt goes in the middle of a job, and stays away for longer than the job waits ----
+knob 0000:02:00.0 bind_delay_ms 3000
+gpupass assign vm77 pair0 >"$work/assign" 2>&1 &
+job=$!
+promise "an assign binds" until_true 30 sh -c \
+	'[ -e /sys/bus/pci/drivers/vfio-pci/0000:01:00.0 ]'
+pkill -9 -x libvirtd
+rm -f /run/libvirt/libvirt-sock /run/libvirtd.pid
+status=0
+wait "$job" || status=$?
+equal "it ends as incomplete" 11 "$status"
+promise "and says what it waits for" grep -q "recovered as soon as libvirt answers" "$work/assign"
+promise "its group is kept apart" is quarantined
+"$here/libvirt-up"
+promise "when libvirt is back, the job is undone by itself" until_true 60 is free
+equal "the host has all of them" "$on_host" "$(drivers "${functions[@]}")"
+equal "nothing is left of it" "" \
+	"$(find /var/lib/gpupass/journal /var/lib/gpupass/quarantine -type f)"
 stop_gpupassd
 finish
