@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpupassd: reads settings, wires the rooms together, runs the loop. */
 #include <getopt.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,9 @@
 
 /* How long a start waits for libvirt before it answers callers without knowing the domains. */
 #define LIBVIRT_GRACE_USEC (3 * USEC_PER_SEC)
+/* For the last lines of the log, and for everything else that an end has to say. */
+#define LAST_LINES_USEC (200 * USEC_PER_MSEC)
+#define END_USEC (700 * USEC_PER_MSEC)
 
 typedef struct Options {
 	const char *config_directory;
@@ -37,6 +41,7 @@ typedef struct Daemon {
 	Manager *manager;
 	Face *face;
 	Uevents *uevents;
+	int exit_code;
 	bool published;
 	bool grace_over;
 	bool recover_again;
@@ -459,6 +464,33 @@ static int set_up_manager(Daemon *d, const Options *options)
 	return 0;
 }
 
+static int start_log(void)
+{
+	int r = log_start();
+
+	if (r < 0)
+		log_error("cannot start the thread of the log: %s", strerror(-r));
+	return r;
+}
+
+static void *wait_and_end(void *userdata)
+{
+	const Daemon *d = userdata;
+
+	usleep(END_USEC);
+	_exit(d->exit_code);
+}
+
+/* A bus or a journal that hangs must not keep us: what follows takes no longer than END_USEC. */
+static void end_anyway(Daemon *d, int exit_code)
+{
+	pthread_t thread;
+
+	d->exit_code = exit_code;
+	if (pthread_create(&thread, NULL, wait_and_end, d) == 0)
+		pthread_detach(thread);
+}
+
 static int run(const Options *options, Config *config)
 {
 	/* Threads may outlive this function, so what they use is never freed. */
@@ -468,6 +500,8 @@ static int run(const Options *options, Config *config)
 
 	d->config = config;
 	r = set_up_loop(d);
+	if (r >= 0)
+		r = start_log();
 	if (r >= 0)
 		r = open_bus(d, options->session);
 	if (r >= 0)
@@ -480,6 +514,7 @@ static int run(const Options *options, Config *config)
 		r = set_up_manager(d, options);
 	if (r >= 0)
 		r = sd_event_loop(d->event);
+	end_anyway(d, r < 0 ? GPUPASS_EXIT_FAILED : r);
 	sd_notify(0, "STOPPING=1");
 	if (d->bus)
 		sd_bus_flush(d->bus);
@@ -521,6 +556,7 @@ int main(int argc, char *argv[])
 		return GPUPASS_EXIT_UNCONFIGURED;
 	log_open(stderr_is_journal(), config->log_level);
 	exit_code = run(&options, config);
+	log_flush(LAST_LINES_USEC);
 	/* Not exit(): threads may still wait for libvirt or a device, and must not keep it. */
 	fflush(NULL);
 	_exit(exit_code);
