@@ -3,11 +3,13 @@
 #include <getopt.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
 #include "bus/bus.h"
+#include "host/unit.h"
 #include "uevents.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -41,6 +43,7 @@ typedef struct Daemon {
 	Manager *manager;
 	Face *face;
 	Uevents *uevents;
+	atomic_flag no_units_told;
 	int exit_code;
 	bool published;
 	bool grace_over;
@@ -405,12 +408,32 @@ static int open_state(Daemon *d, const Options *options)
 	return r;
 }
 
+/* On a job's thread. Once is enough: it is so for every worker, as a rule. */
+static void no_units(const char *why, void *userdata)
+{
+	Daemon *d = userdata;
+
+	if (!atomic_flag_test_and_set(&d->no_units_told))
+		log_warning(
+			"workers are children of gpupassd, not units of systemd's: %s. One that "
+			"hangs stays in this service's control group, and may delay a shutdown",
+			why);
+}
+
 static int set_up_host(Daemon *d, const Options *options)
 {
 	const char *uri = options->libvirt_uri ? options->libvirt_uri : d->config->libvirt_uri;
+	WorkerConfig worker = options->worker;
 	int r;
 
-	r = real_host_init(&d->host, &options->worker);
+	if (options->session) {
+		no_units("it is on the session bus", d);
+	} else {
+		worker.units = &systemd_units;
+		worker.fell_back = no_units;
+		worker.userdata = d;
+	}
+	r = real_host_init(&d->host, &worker);
 	if (r < 0) {
 		log_error("cannot open %s: %s", options->worker.sysfs_dir, strerror(-r));
 		return r;
