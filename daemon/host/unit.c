@@ -136,11 +136,14 @@ static int append_life(sd_bus_message *m, const UnitSpec *spec)
 				     "TimeoutStopUSec", "t", (uint64_t)STOP_TIMEOUT_USEC);
 }
 
-/* What costs nothing. SYS_ADMIN: read config space beyond 64 bytes. */
+/* What costs nothing. SYS_ADMIN: read config space beyond 64 bytes. DAC_OVERRIDE: a udev rule may have
+ * given /dev/vfio/N to somebody else. */
 static int append_confinement(sd_bus_message *m)
 {
+	const uint64_t kept = (uint64_t)1 << CAP_SYS_ADMIN | (uint64_t)1 << CAP_DAC_OVERRIDE;
+
 	return sd_bus_message_append(m, "(sv)(sv)", "NoNewPrivileges", "b", 1,
-				     "CapabilityBoundingSet", "t", (uint64_t)1 << CAP_SYS_ADMIN);
+				     "CapabilityBoundingSet", "t", kept);
 }
 
 static int make_request(UnitManager *manager, const UnitSpec *spec, sd_bus_message **ret)
