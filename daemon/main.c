@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpupassd: reads settings, wires the rooms together, runs the loop. */
 #include <getopt.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
 #include "bus/bus.h"
+#include "host/unit.h"
 #include "uevents.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -16,6 +19,9 @@
 #define LIBVIRT_GRACE_USEC (3 * USEC_PER_SEC)
 /* Errors and lost lanes give no event: they are looked for now and then. */
 #define HEALTH_PERIOD_USEC (60 * USEC_PER_SEC)
+/* For the last lines of the log, and for everything else that an end has to say. */
+#define LAST_LINES_USEC (200 * USEC_PER_MSEC)
+#define END_USEC (700 * USEC_PER_MSEC)
 
 typedef struct Options {
 	const char *config_directory;
@@ -41,6 +47,8 @@ typedef struct Daemon {
 	Face *face;
 	Uevents *uevents;
 	sd_event_source *health_timer;
+	atomic_flag no_units_told;
+	int exit_code;
 	bool published;
 	bool grace_over;
 	bool recover_again;
@@ -449,12 +457,32 @@ static int open_state(Daemon *d, const Options *options)
 	return r;
 }
 
+/* On a job's thread. Once is enough: it is so for every worker, as a rule. */
+static void no_units(const char *why, void *userdata)
+{
+	Daemon *d = userdata;
+
+	if (!atomic_flag_test_and_set(&d->no_units_told))
+		log_warning(
+			"workers are children of gpupassd, not units of systemd's: %s. One that "
+			"hangs stays in this service's control group, and may delay a shutdown",
+			why);
+}
+
 static int set_up_host(Daemon *d, const Options *options)
 {
 	const char *uri = options->libvirt_uri ? options->libvirt_uri : d->config->libvirt_uri;
+	WorkerConfig worker = options->worker;
 	int r;
 
-	r = real_host_init(&d->host, &options->worker);
+	if (options->session) {
+		no_units("it is on the session bus", d);
+	} else {
+		worker.units = &systemd_units;
+		worker.fell_back = no_units;
+		worker.userdata = d;
+	}
+	r = real_host_init(&d->host, &worker);
 	if (r < 0) {
 		log_error("cannot open %s: %s", options->worker.sysfs_dir, strerror(-r));
 		return r;
@@ -516,6 +544,33 @@ static int set_up_manager(Daemon *d, const Options *options)
 	return 0;
 }
 
+static int start_log(void)
+{
+	int r = log_start();
+
+	if (r < 0)
+		log_error("cannot start the thread of the log: %s", strerror(-r));
+	return r;
+}
+
+static void *wait_and_end(void *userdata)
+{
+	const Daemon *d = userdata;
+
+	usleep(END_USEC);
+	_exit(d->exit_code);
+}
+
+/* A bus or a journal that hangs must not keep us: what follows takes no longer than END_USEC. */
+static void end_anyway(Daemon *d, int exit_code)
+{
+	pthread_t thread;
+
+	d->exit_code = exit_code;
+	if (pthread_create(&thread, NULL, wait_and_end, d) == 0)
+		pthread_detach(thread);
+}
+
 static int run(const Options *options, Config *config)
 {
 	/* Threads may outlive this function, so what they use is never freed. */
@@ -525,6 +580,8 @@ static int run(const Options *options, Config *config)
 
 	d->config = config;
 	r = set_up_loop(d);
+	if (r >= 0)
+		r = start_log();
 	if (r >= 0)
 		r = open_bus(d, options->session);
 	if (r >= 0)
@@ -537,6 +594,7 @@ static int run(const Options *options, Config *config)
 		r = set_up_manager(d, options);
 	if (r >= 0)
 		r = sd_event_loop(d->event);
+	end_anyway(d, r < 0 ? GPUPASS_EXIT_FAILED : r);
 	sd_notify(0, "STOPPING=1");
 	if (d->bus)
 		sd_bus_flush(d->bus);
@@ -580,6 +638,7 @@ int main(int argc, char *argv[])
 		return GPUPASS_EXIT_UNCONFIGURED;
 	log_open(stderr_is_journal(), config->log_level);
 	exit_code = run(&options, config);
+	log_flush(LAST_LINES_USEC);
 	/* Not exit(): threads may still wait for libvirt or a device, and must not keep it. */
 	fflush(NULL);
 	_exit(exit_code);

@@ -90,11 +90,10 @@ static int spawn(char *const *argv, int output_fd, pid_t *ret)
 	return r;
 }
 
-int children_start(Children *children, size_t index, char *const *argv)
+int children_pipe(int *ret_read_fd, int *ret_write_fd)
 {
-	Child *child = &children->items[index];
 	_cleanup_close_ int read_fd = -1, write_fd = -1;
-	int fds[2], r;
+	int fds[2];
 
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return -errno;
@@ -103,6 +102,19 @@ int children_start(Children *children, size_t index, char *const *argv)
 	/* Our end only: the flag belongs to the open file, and the two ends are two. */
 	if (fcntl(read_fd, F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
+	*ret_read_fd = TAKE_FD(read_fd);
+	*ret_write_fd = TAKE_FD(write_fd);
+	return 0;
+}
+
+int children_start(Children *children, size_t index, char *const *argv)
+{
+	Child *child = &children->items[index];
+	_cleanup_close_ int read_fd = -1, write_fd = -1;
+	int r = children_pipe(&read_fd, &write_fd);
+
+	if (r < 0)
+		return r;
 	r = spawn(argv, write_fd, &child->pid);
 	if (r < 0) {
 		child->pid = 0;
@@ -112,6 +124,16 @@ int children_start(Children *children, size_t index, char *const *argv)
 	child->running = true;
 	child->status = -1;
 	return 0;
+}
+
+void children_adopt(Children *children, size_t index, int read_fd)
+{
+	Child *child = &children->items[index];
+
+	child->fd = read_fd;
+	child->adopted = true;
+	child->running = true;
+	child->status = -1;
 }
 
 static uint64_t now_monotonic_usec(void)
@@ -174,6 +196,10 @@ static void reap(Child *child)
 {
 	siginfo_t info = { 0 };
 
+	if (child->adopted) {
+		child->running = false;
+		return;
+	}
 	if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG) < 0) {
 		/* Reaped by somebody else (SIGCHLD ignored): its answer must speak for itself. */
 		if (errno == ECHILD)
@@ -286,7 +312,7 @@ Children *children_free(Children *children)
 
 		close_fd(child->fd);
 		free(child->output);
-		if (child->running)
+		if (child->running && !child->adopted)
 			leave_behind(child->pid);
 	}
 	free(children->items);

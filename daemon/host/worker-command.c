@@ -330,9 +330,12 @@ int worker_command_run(const WorkerCommand *command, const DriverOps *ops)
 		fputs("gpupass-worker: memory is out\n", stderr);
 		return GPUPASS_EXIT_FAILED;
 	}
-	/* A reader that has given up waiting has closed its end: nobody to tell. */
-	if (puts(text) == EOF || fflush(stdout) == EOF)
+	if (puts(text) != EOF && fflush(stdout) != EOF)
+		return GPUPASS_EXIT_DONE;
+	/* A reader that has given up waiting has closed its end. The log may want to know. */
+	if (errno != EPIPE || command->verb == WORKER_INSPECT)
 		return GPUPASS_EXIT_FAILED;
+	fprintf(stderr, "gpupass-worker: nobody waits any more for this answer: %s\n", text);
 	return GPUPASS_EXIT_DONE;
 }
 

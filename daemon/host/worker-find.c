@@ -22,8 +22,9 @@ static bool works_on(const char *line, size_t size, const WorkerConfig *config,
 {
 	const char *end = line + size, *at = line;
 	bool sysfs = str_equal(config->sysfs_dir, "/sys");
+	const char *program = line + (size > 0 && *line == '@'); /* as launch.c marks units */
 
-	if (size == 0 || strcmp(line, config->program) != 0)
+	if (size == 0 || strcmp(program, config->program) != 0)
 		return false;
 	while ((at = next_argument(at, end))) {
 		if (str_starts_with(at, "--sysfs="))

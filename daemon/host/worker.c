@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "host/child.h"
+#include "host/launch.h"
 #include "host/worker-document.h"
+#include "host/worker-find.h"
 #include "host/worker-private.h"
 #include "util/text.h"
 
@@ -68,10 +69,16 @@ static int inspect_arguments(const WorkerConfig *config, const Bdf *functions, s
 	return 0;
 }
 
+/* systemd, too, has the pipe of a unit open, until it has seen its end; it may be slow at that. */
+static bool has_answered(const Child *child)
+{
+	return child->adopted && child->size > 0 && child->output[child->size - 1] == '\n';
+}
+
 /* Why there is no answer to parse; 0 when there is one. */
 int worker_child_error(const Child *child)
 {
-	if (child->running)
+	if (child->running && !has_answered(child))
 		return -ETIMEDOUT;
 	if (child->error == -ENOMEM)
 		return child->error;
@@ -80,10 +87,13 @@ int worker_child_error(const Child *child)
 	/* A status that nobody could tell is not held against it. */
 	if (child->signal != 0 || child->status > 0)
 		return -EPROTO;
+	if (child->adopted && child->size == 0)
+		return -EPROTO;
 	return child->output ? 0 : -EBADMSG;
 }
 
-static void fill_outcome(const Child *child, const DriverTarget *target, MoveOutcome *outcome)
+static void fill_outcome(Launch *launch, const Child *child, const DriverTarget *target,
+			 MoveOutcome *outcome)
 {
 	int r = worker_child_error(child);
 
@@ -96,28 +106,40 @@ static void fill_outcome(const Child *child, const DriverTarget *target, MoveOut
 	outcome->result.phase = DRIVER_PHASE_UNBIND;
 	outcome->result.changed = true;
 	outcome->still_running = child->running;
-	outcome->pid = child->pid;
+	outcome->pid = child->running ? launch_pid(launch, child, &target->bdf) : child->pid;
 	outcome->signal = r == -EPROTO ? child->signal : 0;
 }
 
+static int start_move(Launch *launch, Children *children, size_t i, const DriverTarget *target)
+{
+	_cleanup_free_ char *description = NULL;
+	_cleanup_strv_ char **argv = NULL;
+	int r;
+
+	if ((target->driver && !driver_name_valid(target->driver)) ||
+	    (target->driver_override && !driver_override_valid(target->driver_override)))
+		return -EINVAL;
+	description = strf("Move %s to %s (gpupass)", BDF_TEXT(&target->bdf),
+			   target->driver ? target->driver : "no driver");
+	if (!description)
+		return -ENOMEM;
+	r = move_arguments(launch->config, target, &argv);
+	return r < 0 ? r : launch_start(launch, children, i, &target->bdf, description, argv);
+}
+
 /* None is started after one that could not be: a half-moved group only has to be moved back. */
-static void start_moves(const WorkerConfig *config, const DriverTarget *targets, Children *children,
+static void start_moves(Launch *launch, const DriverTarget *targets, Children *children,
 			MoveOutcome *outcomes)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < children->n_items; i++) {
-		_cleanup_strv_ char **argv = NULL;
-
-		if (r == 0 && ((targets[i].driver && !driver_name_valid(targets[i].driver)) ||
-			       (targets[i].driver_override &&
-				!driver_override_valid(targets[i].driver_override))))
-			r = -EINVAL;
 		if (r == 0)
-			r = move_arguments(config, &targets[i], &argv);
-		if (r == 0)
-			r = children_start(children, i, argv);
+			r = start_move(launch, children, i, &targets[i]);
 		outcomes[i].result.error = r;
+		outcomes[i].still_running = r == -EBUSY;
+		if (r == -EBUSY)
+			outcomes[i].pid = worker_find(launch->config, &targets[i].bdf);
 		if (r < 0)
 			r = -ECANCELED;
 	}
@@ -127,18 +149,20 @@ int worker_move(const WorkerConfig *config, const DriverTarget *targets, size_t 
 		uint64_t timeout_usec, MoveOutcome *ret_outcomes)
 {
 	_cleanup_(children_freep) Children *children = NULL;
+	_cleanup_(launch_end) Launch launch = { .config = config };
 	int r;
 
 	for (size_t i = 0; i < n; i++)
 		ret_outcomes[i] = (MoveOutcome){ .result.error = -ENOMEM };
 	r = children_new(n, MOVE_OUTPUT_MAX, &children);
-	if (r < 0)
+	if (r < 0 || n == 0)
 		return r;
-	start_moves(config, targets, children, ret_outcomes);
+	launch_begin(config, &launch);
+	start_moves(&launch, targets, children, ret_outcomes);
 	children_wait(children, timeout_usec);
 	for (size_t i = 0; i < n; i++)
-		if (children->items[i].pid != 0)
-			fill_outcome(&children->items[i], &targets[i], &ret_outcomes[i]);
+		if (child_started(&children->items[i]))
+			fill_outcome(&launch, &children->items[i], &targets[i], &ret_outcomes[i]);
 	for (size_t i = 0; i < n; i++)
 		if (ret_outcomes[i].result.error < 0)
 			return ret_outcomes[i].result.error;
@@ -161,7 +185,7 @@ static int reset_arguments(const WorkerConfig *config, const ResetTarget *target
 	return 0;
 }
 
-static void fill_reset_outcome(const Child *child, ResetOutcome *outcome)
+static void fill_reset_outcome(Launch *launch, const Child *child, ResetOutcome *outcome)
 {
 	Bdf bdf = outcome->report.bdf;
 	int r = worker_child_error(child);
@@ -172,22 +196,31 @@ static void fill_reset_outcome(const Child *child, ResetOutcome *outcome)
 	if (r == 0)
 		return;
 	outcome->still_running = child->running;
-	outcome->pid = child->pid;
+	outcome->pid = child->running ? launch_pid(launch, child, &bdf) : child->pid;
 }
 
-static int start_reset(const WorkerConfig *config, const ResetTarget *target, Children *children,
-		       size_t i)
+static void start_reset(Launch *launch, Children *children, size_t i, const ResetTarget *target,
+			ResetOutcome *outcome)
 {
+	const Bdf *bdf = &target->bdf;
+	_cleanup_free_ char *description =
+		strf("Reset %s%s (gpupass)", target->slot ? "the slot of " : "", BDF_TEXT(bdf));
 	_cleanup_strv_ char **argv = NULL;
-	int r = reset_arguments(config, target, &argv);
+	int r = description ? reset_arguments(launch->config, target, &argv) : -ENOMEM;
 
-	return r < 0 ? r : children_start(children, i, argv);
+	if (r >= 0)
+		r = launch_start(launch, children, i, bdf, description, argv);
+	outcome->report.error = r;
+	outcome->still_running = r == -EBUSY;
+	if (r == -EBUSY)
+		outcome->pid = worker_find(launch->config, bdf);
 }
 
 int worker_reset(const WorkerConfig *config, const ResetTarget *targets, size_t n,
 		 uint64_t timeout_usec, ResetOutcome *ret_outcomes)
 {
 	_cleanup_(children_freep) Children *children = NULL;
+	_cleanup_(launch_end) Launch launch = { .config = config };
 	int r;
 
 	for (size_t i = 0; i < n; i++)
@@ -199,14 +232,15 @@ int worker_reset(const WorkerConfig *config, const ResetTarget *targets, size_t 
 			},
 		};
 	r = children_new(n, MOVE_OUTPUT_MAX, &children);
-	if (r < 0)
+	if (r < 0 || n == 0)
 		return r;
+	launch_begin(config, &launch);
 	for (size_t i = 0; i < n; i++)
-		ret_outcomes[i].report.error = start_reset(config, &targets[i], children, i);
+		start_reset(&launch, children, i, &targets[i], &ret_outcomes[i]);
 	children_wait(children, timeout_usec);
 	for (size_t i = 0; i < n; i++)
-		if (children->items[i].pid != 0)
-			fill_reset_outcome(&children->items[i], &ret_outcomes[i]);
+		if (child_started(&children->items[i]))
+			fill_reset_outcome(&launch, &children->items[i], &ret_outcomes[i]);
 	for (size_t i = 0; i < n; i++)
 		if (ret_outcomes[i].report.result == RESET_UNKNOWN)
 			return ret_outcomes[i].report.error;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Disposable workers: child processes (gpupass-worker) that do what may never return, each with a
- * deadline. A worker that outlives its deadline is never killed and never waited for: a write to
+ * Disposable workers: processes (gpupass-worker) that do what may never return, each with a
+ * deadline. Those that change a function are units of systemd's (launch.h) or children of this process;
+ * those that only look are children. A worker that outlives its deadline is never killed and never waited for: a write to
  * sysfs in uninterruptible sleep cannot be killed, and must not be repeated. Its outcome then says
  * still_running, and the group concerned is quarantined.
  *
@@ -11,10 +12,11 @@
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] inspect [--capabilities] BDF…
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] [--root=DIR] examine [BDF [PORT…]]
  * The worker exits with 0 when it has written its document, also when that tells of an error; what
- * is in it: worker-document.h. Its stderr is the caller's. It gets an empty environment, default
- * signals, /dev/null as stdin, and no other file.
+ * is in it: worker-document.h. As a child its stderr is the caller's, and it gets an empty environment,
+ * default signals, /dev/null as stdin, and no other file. As a unit it is systemd's as any service is,
+ * and its stderr is the journal. There its end is the end of its output: nobody tells us how it ended.
  *
- * A worker left behind is reaped by a detached thread of this module when it does end: the caller
+ * A child left behind is reaped by a detached thread of this module when it does end: the caller
  * has nothing to do, and no child is left a zombie. worker_running() tells whether it has ended;
  * what it did then must be read from sysfs, since nobody reads its answer any more.
  *
@@ -33,29 +35,36 @@
 #include "core/reset-report.h"
 #include "host/driver.h"
 
+typedef struct UnitOps UnitOps; /* unit.h */
+
 typedef struct WorkerConfig {
-	const char *program;   /* path of gpupass-worker */
+	const char *program;   /* path of gpupass-worker; for units it has to be absolute */
 	const char *sysfs_dir; /* "/sys" */
 	const char *proc_dir;  /* "/proc" */
 	const char *root_dir;  /* "/"; NULL: likewise */
+	const UnitOps *units;  /* &systemd_units; NULL: all workers are children */
+	/* There is no unit to be had, so that a child was started; on the caller's thread. */
+	void (*fell_back)(const char *why, void *userdata);
+	void *userdata;
 } WorkerConfig;
 
 /*
  * Beyond driver_move()'s own, result.error is -ETIMEDOUT (still running), -EPROTO (the worker died
  * before it answered), -EBADMSG (its answer makes no sense), -ECANCELED (not started, because
- * another one could not be), or why it could not be started. With the first three nobody knows
+ * another one could not be), -EBUSY with still_running (not started, because an older worker is
+ * at work on the function), or why it could not be started. With the first three nobody knows
  * how far it got: `changed` is then true, and `phase` the one that can take for ever, unbind.
  */
 typedef struct MoveOutcome {
 	DriverResult result;
-	bool still_running; /* deadline passed; result.error is -ETIMEDOUT */
-	pid_t pid;	    /* of the worker that still runs, or that died (-EPROTO) */
-	int signal;	    /* that ended it, with -EPROTO; 0: it exited by itself */
+	bool still_running; /* -ETIMEDOUT: deadline passed; -EBUSY: an older one */
+	pid_t pid;	    /* of the worker that still runs, or that died; 0: not known */
+	int signal;	    /* that ended it, with -EPROTO; 0: it exited, or not known */
 } MoveOutcome;
 
 /*
  * Moves n functions side by side, one worker each, and returns when all have ended or the
- * deadline (CLOCK_MONOTONIC, from now) has passed. 0: all moved; otherwise the first error, in
+ * deadline (CLOCK_MONOTONIC, from when they are started) has passed. 0: all moved; otherwise the first error, in
  * the order of targets. Outcomes are filled for every target either way.
  */
 int worker_move(const WorkerConfig *config, const DriverTarget *targets, size_t n,
@@ -69,8 +78,8 @@ typedef struct ResetTarget {
 
 typedef struct ResetOutcome {
 	ResetReport report;
-	bool still_running; /* deadline passed; report.error is -ETIMEDOUT */
-	pid_t pid;	    /* of the worker that still runs, or that died */
+	bool still_running; /* as of MoveOutcome */
+	pid_t pid;
 } ResetOutcome;
 
 /* As worker_move(): side by side, outcomes filled for every target. 0: every one has answered,
@@ -95,7 +104,7 @@ int worker_examine_host(const WorkerConfig *config, uint64_t timeout_usec, Exami
 int worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *leads, size_t n,
 			uint64_t timeout_usec, GpuHealth *ret);
 
-/* Whether a worker that this process left behind still runs. Another process's is not seen. */
+/* Whether a child that this process left behind still runs. No other process is seen. */
 bool worker_running(pid_t pid);
 
 void move_outcome_clear(MoveOutcome *outcome);

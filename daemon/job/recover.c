@@ -390,7 +390,7 @@ static int still_moving(const JobPlace *place, const Bdf *functions, size_t n,
 		return r;
 	return problem_remedy(*ret_problem,
 			      "look for what holds it (gpupass show %s); a reboot ends it for "
-			      "certain",
+			      "certain, see gpupassd(8), QUARANTINE",
 			      BDF_TEXT(function));
 }
 

@@ -69,12 +69,45 @@ int step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ..
 	return c->stuck ? 0 : -ENOMEM;
 }
 
+WorkerName step_worker_name(pid_t pid)
+{
+	WorkerName name = { "a worker" };
+
+	if (pid > 0)
+		snprintf(name.text, sizeof(name.text), "worker %d", (int)pid);
+	return name;
+}
+
+/* Not started beside an older one, rather than too slow. */
+static bool is_beside_another(const MoveOutcome *outcome)
+{
+	return outcome->still_running && outcome->result.error == -EBUSY;
+}
+
 static int remember_stuck(StepContext *c, const DriverTarget *target, const MoveOutcome *outcome)
 {
-	return step_remember_stuck(c, &target->bdf,
-				   "worker %d still waits in the kernel to move %s to %s",
-				   (int)outcome->pid, BDF_TEXT(&target->bdf),
+	if (is_beside_another(outcome))
+		return step_remember_stuck(c, &target->bdf, "%s is still at work on %s",
+					   step_worker_name(outcome->pid).text,
+					   BDF_TEXT(&target->bdf));
+	return step_remember_stuck(c, &target->bdf, "%s still waits in the kernel to move %s to %s",
+				   step_worker_name(outcome->pid).text, BDF_TEXT(&target->bdf),
 				   target->driver ? target->driver : "no driver");
+}
+
+static int beside_another(const DriverTarget *target, const MoveOutcome *outcome,
+			  Problem **ret_problem)
+{
+	int r = problem_set(ret_problem, GPUPASS_ERROR_BIND_FAILED, "%s could not be moved to %s",
+			    BDF_TEXT(&target->bdf), target->driver ? target->driver : "no driver");
+
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "%s that was started earlier is still at work on it",
+		      step_worker_name(outcome->pid).text);
+	return problem_remedy(*ret_problem,
+			      "wait for it to end: systemctl status 'gpupass-worker@%s'",
+			      BDF_TEXT(&target->bdf));
 }
 
 static int timed_out(const StepContext *c, const DriverTarget *target, const MoveOutcome *outcome,
@@ -88,11 +121,12 @@ static int timed_out(const StepContext *c, const DriverTarget *target, const Mov
 	if (r != PROBLEM)
 		return r;
 	problem_cause(*ret_problem,
-		      "worker %d waits in the kernel; the driver's remove() does not return while "
+		      "%s waits in the kernel; the driver's remove() does not return while "
 		      "something holds the device",
-		      (int)outcome->pid);
+		      step_worker_name(outcome->pid).text);
 	return problem_remedy(*ret_problem,
-			      "look for holders (gpupass show %s); a reboot ends it for certain",
+			      "look for holders (gpupass show %s); a reboot ends it for certain, "
+			      "see gpupassd(8), QUARANTINE",
 			      BDF_TEXT(&target->bdf));
 }
 
@@ -112,6 +146,15 @@ static int move_failed(const DriverTarget *target, const MoveOutcome *outcome,
 			      BDF_TEXT(&target->bdf));
 }
 
+static int judge_one(const StepContext *c, const DriverTarget *target, const MoveOutcome *outcome,
+		     Problem **ret_problem)
+{
+	if (is_beside_another(outcome))
+		return beside_another(target, outcome, ret_problem);
+	return outcome->still_running ? timed_out(c, target, outcome, ret_problem)
+				      : move_failed(target, outcome, ret_problem);
+}
+
 static int judge(StepContext *c, const Moves *moves, int error, Problem **ret_problem)
 {
 	int result = 0;
@@ -129,9 +172,7 @@ static int judge(StepContext *c, const Moves *moves, int error, Problem **ret_pr
 		}
 		if (result != 0)
 			continue;
-		result = outcome->still_running
-				 ? timed_out(c, &moves->targets[i], outcome, ret_problem)
-				 : move_failed(&moves->targets[i], outcome, ret_problem);
+		result = judge_one(c, &moves->targets[i], outcome, ret_problem);
 	}
 	return result != 0 ? result : error;
 }

@@ -85,8 +85,11 @@ static int remember_stuck(const Turnover *t)
 		if (!t->outcomes[i].still_running)
 			continue;
 		r = step_remember_stuck(t->context, &t->targets[i].bdf,
-					"worker %d still waits in the kernel to reset %s",
-					(int)t->outcomes[i].pid, BDF_TEXT(&t->targets[i].bdf));
+					t->outcomes[i].report.error == -EBUSY
+						? "%s is still at work on %s"
+						: "%s still waits in the kernel to reset %s",
+					step_worker_name(t->outcomes[i].pid).text,
+					BDF_TEXT(&t->targets[i].bdf));
 		if (r < 0)
 			return r;
 	}

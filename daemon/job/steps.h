@@ -49,5 +49,10 @@ int step_drivers_hold(StepContext *c, Problem **ret_problem);
 int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem);
 /* A worker never came back: `why` is kept of the first one. */
 int step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ...) _printf_(3, 4);
+/* "worker 123", or "a worker" where its pid is not known. */
+typedef struct WorkerName {
+	char text[32];
+} WorkerName;
+WorkerName step_worker_name(pid_t pid);
 extern const StepOps step_preflight, step_bind, step_restore, step_define, step_attach, step_detach,
 	step_reset, step_verify, step_record, step_forget;

@@ -7,14 +7,20 @@
 #include <sys/uio.h>
 #include <systemd/sd-journal.h>
 
+#include "util/log-queue.h"
 #include "util/text.h"
 
-/* Written once by log_open() before the first thread starts, constant afterwards: the one piece
- * of process-wide state, as the log is the process's. */
+/* What waits for a sink that blocks: a few thousand lines. */
+#define QUEUE_BYTES_MAX (1U << 20)
+#define FIELDS_MAX 10
+
+/* Written by log_open() and log_start() before other threads log, constant afterwards: the one
+ * piece of process-wide state, as the log is the process's. */
 static struct {
 	bool to_journal;
 	int max_level;
-} sink = { false, LOG_INFO };
+	LogQueue *queue; /* NULL: lines are written at once */
+} sink = { false, LOG_INFO, NULL };
 
 void log_open(bool to_journal, int max_level)
 {
@@ -22,57 +28,140 @@ void log_open(bool to_journal, int max_level)
 	sink.max_level = max_level;
 }
 
-#define FIELDS_MAX 10
+/* ---- making a record: for the journal, fields that end with NUL; otherwise the line ---- */
 
-typedef struct FieldList {
-	struct iovec items[FIELDS_MAX];
-	int n;
-} FieldList;
+typedef struct Buffer {
+	char *data;
+	size_t size;
+} Buffer;
 
-/* A field that cannot be had for lack of memory is left out: the line matters more. */
-static void add_field(FieldList *list, const char *name, const char *value)
+static void buffer_clear(Buffer *buffer)
 {
-	char *text;
-
-	if (str_is_empty(value) || list->n == FIELDS_MAX)
-		return;
-	text = strf("%s=%s", name, value);
-	if (text)
-		list->items[list->n++] = (struct iovec){ text, strlen(text) };
+	free(buffer->data);
 }
 
-static void add_number(FieldList *list, const char *name, uint32_t value)
+/* A field that cannot be had for lack of memory is left out: the line matters more. */
+static void add_field(Buffer *buffer, const char *name, const char *value)
+{
+	size_t size;
+	char *bigger;
+
+	if (str_is_empty(value))
+		return;
+	size = strlen(name) + 1 + strlen(value) + 1;
+	bigger = realloc(buffer->data, buffer->size + size);
+	if (!bigger)
+		return;
+	buffer->data = bigger;
+	snprintf(buffer->data + buffer->size, size, "%s=%s", name, value);
+	buffer->size += size;
+}
+
+static void add_number(Buffer *buffer, const char *name, uint32_t value)
 {
 	_cleanup_free_ char *text = strf("%u", value);
 
-	add_field(list, name, text);
+	add_field(buffer, name, text);
 }
 
-static void to_journal(int level, const LogFields *fields, const char *message)
+static void add_all_fields(Buffer *buffer, int level, const LogFields *fields, const char *message)
 {
-	FieldList list = { .n = 0 };
-
-	add_field(&list, "MESSAGE", message);
-	add_number(&list, "PRIORITY", (uint32_t)level);
-	add_field(&list, "SYSLOG_IDENTIFIER", "gpupassd");
-	if (fields) {
-		add_field(&list, "MESSAGE_ID", fields->message_id);
-		add_field(&list, "GPUPASS_GROUP", fields->group);
-		add_field(&list, "GPUPASS_DOMAIN", fields->domain);
-		add_field(&list, "GPUPASS_DOMAIN_UUID", fields->domain_uuid);
-		add_field(&list, "GPUPASS_BDF", fields->functions);
-		if (fields->job > 0) {
-			add_number(&list, "GPUPASS_JOB", fields->job);
-			add_number(&list, "GPUPASS_UID", fields->uid);
-		}
+	add_field(buffer, "MESSAGE", message);
+	add_number(buffer, "PRIORITY", (uint32_t)level);
+	add_field(buffer, "SYSLOG_IDENTIFIER", "gpupassd");
+	if (!fields)
+		return;
+	add_field(buffer, "MESSAGE_ID", fields->message_id);
+	add_field(buffer, "GPUPASS_GROUP", fields->group);
+	add_field(buffer, "GPUPASS_DOMAIN", fields->domain);
+	add_field(buffer, "GPUPASS_DOMAIN_UUID", fields->domain_uuid);
+	add_field(buffer, "GPUPASS_BDF", fields->functions);
+	if (fields->job > 0) {
+		add_number(buffer, "GPUPASS_JOB", fields->job);
+		add_number(buffer, "GPUPASS_UID", fields->uid);
 	}
-	sd_journal_sendv(list.items, list.n);
-	for (int i = 0; i < list.n; i++)
-		free(list.items[i].iov_base);
+}
+
+static Buffer make_record(int level, const LogFields *fields, const char *message)
+{
+	Buffer buffer = { 0 };
+
+	if (sink.to_journal) {
+		add_all_fields(&buffer, level, fields, message);
+	} else {
+		buffer.data = strf("gpupassd: %s\n", message);
+		buffer.size = buffer.data ? strlen(buffer.data) : 0;
+	}
+	return buffer;
+}
+
+/* ---- writing it, which may block ---- */
+
+static void to_journal(const char *record, size_t size)
+{
+	struct iovec fields[FIELDS_MAX];
+	int n = 0;
+
+	for (const char *at = record; at < record + size && n < FIELDS_MAX; at += strlen(at) + 1)
+		fields[n++] = (struct iovec){ (char *)at, strlen(at) };
+	sd_journal_sendv(fields, n);
+}
+
+/* Not through stdio: its lock, held by a thread that waits here, would keep exit() waiting. */
+static void to_stderr(const char *record, size_t size)
+{
+	while (size > 0) {
+		ssize_t n = write(STDERR_FILENO, record, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return; /* nowhere to tell */
+		record += n;
+		size -= (size_t)n;
+	}
+}
+
+static void write_record(const char *record, size_t size, _unused_ void *userdata)
+{
+	if (sink.to_journal)
+		to_journal(record, size);
+	else
+		to_stderr(record, size);
+}
+
+static void write_dropped(size_t n, _unused_ void *userdata)
+{
+	_cleanup_(buffer_clear) Buffer buffer = { 0 };
+	_cleanup_free_ char *message = strf("%zu lines of this log were dropped here: what takes "
+					    "them did not keep up",
+					    n);
+
+	if (!message)
+		return;
+	buffer = make_record(LOG_WARNING, NULL, message);
+	if (buffer.data)
+		write_record(buffer.data, buffer.size, NULL);
+}
+
+/* ---- the log ---- */
+
+int log_start(void)
+{
+	const LogSink to_sink = { .write = write_record, .dropped = write_dropped };
+
+	return log_queue_new(&to_sink, QUEUE_BYTES_MAX, &sink.queue);
+}
+
+void log_flush(uint64_t timeout_usec)
+{
+	if (sink.queue)
+		log_queue_flush(sink.queue, timeout_usec);
 }
 
 void log_line(int level, const LogFields *fields, const char *format, ...)
 {
+	_cleanup_(buffer_clear) Buffer buffer = { 0 };
 	_cleanup_free_ char *message = NULL;
 	va_list ap;
 	int n;
@@ -86,8 +175,11 @@ void log_line(int level, const LogFields *fields, const char *format, ...)
 		message = NULL;
 		return;
 	}
-	if (sink.to_journal)
-		to_journal(level, fields, message);
+	buffer = make_record(level, fields, message);
+	if (!buffer.data)
+		return;
+	if (sink.queue)
+		log_queue_push(sink.queue, buffer.data, buffer.size);
 	else
-		fprintf(stderr, "gpupassd: %s\n", message);
+		write_record(buffer.data, buffer.size, NULL);
 }

@@ -2,6 +2,9 @@
 /*
  * The daemon's log: the journal where it listens, standard error otherwise, decided once in
  * log_open(). A function logs or returns its error, never both.
+ *
+ * Both may block: the daemon calls log_start(), and from then on lines are written by a thread of
+ * the log's own, in their order. Where it does not keep up lines are dropped, and how many is told.
  */
 #pragma once
 
@@ -34,6 +37,12 @@ typedef struct LogFields {
 
 /* to_journal: standard error is connected to the journal. Lines above max_level are dropped. */
 void log_open(bool to_journal, int max_level);
+
+/* Before other threads log. Without it lines are written at once. */
+int log_start(void);
+
+/* Waits until all is written, but not longer: at the end of the process. */
+void log_flush(uint64_t timeout_usec);
 
 void log_line(int level, const LogFields *fields, const char *format, ...) _printf_(3, 4);
 

@@ -10,7 +10,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -185,6 +187,42 @@ static void the_real_worker_inspects(void **state _unused_)
 	assert_string_equal(in->holders[0].unit, "a.scope");
 	assert_int_equal(worker_inspect(&config, NULL, 0, false, LONG, &host), 0);
 	assert_int_equal(host->n_functions, 0);
+}
+
+/* Whoever started it has given up, or is not there any more: its log tells what it did late. */
+static void the_real_worker_tells_its_log_what_came_too_late(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	_cleanup_free_ char *sysfs = strf("--sysfs=%s", tree->sysfs);
+	char *argv[] = { (char[]){ WORKER },
+			 sysfs,
+			 (char[]){ "move" },
+			 (char[]){ DISPLAY },
+			 (char[]){ "nvidia" },
+			 (char[]){ "-" },
+			 NULL };
+	posix_spawn_file_actions_t files;
+	char text[512] = "";
+	int out[2], err[2], status;
+	pid_t pid;
+
+	tree_add_gpu(tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(err, O_CLOEXEC), 0);
+	close(out[0]);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, out[1], STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&files, err[1], STDERR_FILENO);
+	assert_int_equal(posix_spawn(&pid, WORKER, &files, NULL, argv, environ), 0);
+	posix_spawn_file_actions_destroy(&files);
+	close(out[1]);
+	close(err[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_true(read(err[0], text, sizeof(text) - 1) > 0);
+	close(err[0]);
+	assert_non_null(strstr(text, "nobody waits"));
+	assert_non_null(strstr(text, "\"driver\":\"nvidia\""));
 }
 
 static void the_real_worker_reports_a_function_that_is_not_there(void **state _unused_)
@@ -471,6 +509,7 @@ int main(void)
 		cmocka_unit_test(the_real_worker_resets),
 		cmocka_unit_test(a_reset_without_an_answer_is_not_known),
 		cmocka_unit_test(the_real_worker_inspects),
+		cmocka_unit_test(the_real_worker_tells_its_log_what_came_too_late),
 		cmocka_unit_test(the_real_worker_reports_a_function_that_is_not_there),
 		cmocka_unit_test(a_worker_that_cannot_be_started_is_an_error),
 		cmocka_unit_test(a_target_that_is_no_driver_starts_nothing),

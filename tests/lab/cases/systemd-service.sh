@@ -52,17 +52,28 @@ kill -9 "$main"
 promise "killed, it is started again" until_true 20 sh -c \
 	"[ \"\$(systemctl show -P MainPID gpupassd)\" != $main ] && gpupass list"
 
+promise "workers were units, and systemd refused none" sh -c \
+	"journalctl -u 'gpupass-worker@*' | grep -q 'Started gpupass-worker@0000:01:00.1' &&
+	! journalctl -u gpupassd | grep -q 'workers are children'"
+
 # ---- a worker that never comes back ----
 knob 0000:02:00.0 hold 1
 status=0
 gpupass assign vm42 --timeout=2 >/dev/null 2>&1 || status=$?
 equal "an unbind that never returns ends with exit code 11" 11 "$status"
 worker=$(pgrep -f 'gpupass-worker.* 0000:02:00.0 vfio-pci')
-main=$(systemctl show -P MainPID gpupassd)
-begin=$(date +%s%N)
+unit=gpupass-worker@0000:02:00.0.service
+equal "its worker is a unit of its own, the only one left" "$unit loaded active running" \
+	"$(systemctl list-units --no-legend --plain 'gpupass-worker@*' | tr -s ' ' | cut -d' ' -f1-4)"
+equal "with the worker as its process" "$worker" "$(systemctl show -P MainPID "$unit")"
+equal "in a control group of its own" "0::/system.slice/$unit" "$(cat "/proc/$worker/cgroup")"
+promise "and not in the daemon's" sh -c \
+	"! grep -qx $worker /sys/fs/cgroup/system.slice/gpupassd.service/cgroup.procs"
 systemctl stop gpupassd
-took=$((($(date +%s%N) - begin) / 1000000))
-promise "the daemon stops within two seconds of emulated time beside it ($took ms)" test "$took" -lt 2000
+took=$((($(systemctl show -P InactiveEnterTimestampMonotonic gpupassd) - \
+	$(systemctl show -P ActiveExitTimestampMonotonic gpupassd)) / 1000))
+promise "the daemon stops within a second of emulated time beside it ($took ms)" \
+	test "$took" -lt 1000
 promise "and leaves it alone" kill -0 "$worker"
 promise "the next daemon starts beside it" gpupass list
 promise "and still has the group quarantined" sh -c 'gpupass list | grep -Eq "pair0 .*quarantined"'
@@ -71,8 +82,15 @@ status=0
 gpupass clear pair0 2>"$work/err" || status=$?
 equal "which is not lifted while the worker waits" 9 "$status"
 promise "and the worker is named" grep -q "$worker" "$work/err"
+systemctl stop "$unit"
+promise "also who stops its unit does not hurt it" kill -0 "$worker"
+status=0
+gpupass clear pair0 2>"$work/err" || status=$?
+equal "nor is it lost sight of" "9 $worker" "$status $(grep -om1 "$worker" "$work/err")"
 knob 0000:02:00.0 hold 0
 promise "when it has ended, the quarantine is lifted" until_true 15 gpupass clear pair0
+promise "its unit goes with it" until_true 10 sh -c \
+	'[ -z "$(systemctl list-units --all --no-legend "gpupass-worker@*")" ]'
 promise "and what the worker did late is taken as it is found" sh -c \
 	'gpupass unbind pair0 && gpupass list | grep -Eq "pair0 .* free"'
 finish

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "util/log-queue.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+#include "util/clock.h"
+
+typedef struct Record Record;
+struct Record {
+	Record *next;
+	size_t dropped_before; /* between the record before it and this one */
+	size_t size;
+	char data[];
+};
+
+struct LogQueue {
+	LogSink sink;
+	size_t bytes_max;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t more, idle;
+	/* What follows: under the lock. */
+	Record *first, *last;
+	size_t bytes;
+	size_t dropped; /* after the last one */
+	bool writing;
+	bool ending;
+};
+
+static bool nothing_waits(const LogQueue *queue)
+{
+	return !queue->first && queue->dropped == 0;
+}
+
+/* NULL: only records that were dropped. */
+static Record *take_first(LogQueue *queue, size_t *ret_dropped)
+{
+	Record *record = queue->first;
+
+	if (!record) {
+		*ret_dropped = queue->dropped;
+		queue->dropped = 0;
+		return NULL;
+	}
+	*ret_dropped = record->dropped_before;
+	queue->first = record->next;
+	if (!queue->first)
+		queue->last = NULL;
+	queue->bytes -= sizeof(Record) + record->size;
+	return record;
+}
+
+static void hand_on(const LogSink *sink, const Record *record, size_t dropped)
+{
+	if (dropped > 0)
+		sink->dropped(dropped, sink->userdata);
+	if (record)
+		sink->write(record->data, record->size, sink->userdata);
+}
+
+static void *write_records(void *userdata)
+{
+	LogQueue *queue = userdata;
+
+	pthread_mutex_lock(&queue->lock);
+	for (;;) {
+		_cleanup_free_ Record *record = NULL;
+		size_t dropped = 0;
+
+		while (nothing_waits(queue) && !queue->ending)
+			pthread_cond_wait(&queue->more, &queue->lock);
+		if (nothing_waits(queue))
+			break;
+		record = take_first(queue, &dropped);
+		queue->writing = true;
+		pthread_mutex_unlock(&queue->lock);
+		hand_on(&queue->sink, record, dropped);
+		pthread_mutex_lock(&queue->lock);
+		queue->writing = false;
+		if (nothing_waits(queue))
+			pthread_cond_broadcast(&queue->idle);
+	}
+	pthread_mutex_unlock(&queue->lock);
+	return NULL;
+}
+
+static void set_up_locks(LogQueue *queue)
+{
+	pthread_condattr_t attributes;
+
+	pthread_mutex_init(&queue->lock, NULL);
+	pthread_cond_init(&queue->more, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&queue->idle, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+static void queue_destroy(LogQueue *queue)
+{
+	pthread_cond_destroy(&queue->idle);
+	pthread_cond_destroy(&queue->more);
+	pthread_mutex_destroy(&queue->lock);
+	free(queue);
+}
+
+int log_queue_new(const LogSink *sink, size_t bytes_max, LogQueue **ret)
+{
+	LogQueue *queue = calloc(1, sizeof(*queue));
+	sigset_t all, before;
+	int r;
+
+	if (!queue)
+		return -ENOMEM;
+	queue->sink = *sink;
+	queue->bytes_max = bytes_max;
+	set_up_locks(queue);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the other threads' business */
+	r = -pthread_create(&queue->thread, NULL, write_records, queue);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r < 0) {
+		queue_destroy(queue);
+		return r;
+	}
+	*ret = queue;
+	return 0;
+}
+
+static bool append(LogQueue *queue, Record *record)
+{
+	if (!record || sizeof(Record) + record->size > queue->bytes_max - queue->bytes) {
+		queue->dropped++;
+		return false;
+	}
+	record->dropped_before = queue->dropped;
+	queue->dropped = 0;
+	if (queue->last)
+		queue->last->next = record;
+	else
+		queue->first = record;
+	queue->last = record;
+	queue->bytes += sizeof(Record) + record->size;
+	return true;
+}
+
+bool log_queue_push(LogQueue *queue, const char *data, size_t size)
+{
+	Record *record = malloc(sizeof(Record) + size);
+	bool taken;
+
+	if (record) {
+		*record = (Record){ .size = size };
+		memcpy(record->data, data, size);
+	}
+	pthread_mutex_lock(&queue->lock);
+	taken = append(queue, record);
+	pthread_cond_signal(&queue->more);
+	pthread_mutex_unlock(&queue->lock);
+	if (!taken)
+		free(record);
+	return taken;
+}
+
+bool log_queue_flush(LogQueue *queue, uint64_t timeout_usec)
+{
+	uint64_t deadline = now_monotonic() + timeout_usec;
+	struct timespec until = {
+		.tv_sec = (time_t)(deadline / USEC_PER_SEC),
+		.tv_nsec = (long)(deadline % USEC_PER_SEC) * 1000,
+	};
+	bool written;
+	int e = 0;
+
+	pthread_mutex_lock(&queue->lock);
+	while ((queue->writing || !nothing_waits(queue)) && e == 0)
+		e = pthread_cond_timedwait(&queue->idle, &queue->lock, &until);
+	written = !queue->writing && nothing_waits(queue);
+	pthread_mutex_unlock(&queue->lock);
+	return written;
+}
+
+LogQueue *log_queue_free(LogQueue *queue)
+{
+	if (!queue)
+		return NULL;
+	pthread_mutex_lock(&queue->lock);
+	queue->ending = true;
+	pthread_cond_signal(&queue->more);
+	pthread_mutex_unlock(&queue->lock);
+	pthread_join(queue->thread, NULL);
+	queue_destroy(queue);
+	return NULL;
+}

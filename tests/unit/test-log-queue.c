@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <string.h>
+
+#include "util/clock.h"
+#include "util/log-queue.h"
+#include "util/text.h"
+
+#define LONG (20 * USEC_PER_SEC)
+
+/* A sink whose door can be shut. */
+typedef struct Sink {
+	pthread_mutex_t lock;
+	pthread_cond_t opened;
+	bool shut, waited;
+	char **lines;
+} Sink;
+
+static void pass(Sink *sink, char *line)
+{
+	pthread_mutex_lock(&sink->lock);
+	sink->waited = true;
+	while (sink->shut)
+		pthread_cond_wait(&sink->opened, &sink->lock);
+	strv_append(&sink->lines, line);
+	pthread_mutex_unlock(&sink->lock);
+	free(line);
+}
+
+static void take(const char *record, size_t size, void *userdata)
+{
+	pass(userdata, strndup(record, size));
+}
+
+static void miss(size_t n, void *userdata)
+{
+	pass(userdata, strf("%zu dropped", n));
+}
+
+static void set_shut(Sink *sink, bool shut)
+{
+	pthread_mutex_lock(&sink->lock);
+	sink->shut = shut;
+	pthread_cond_broadcast(&sink->opened);
+	pthread_mutex_unlock(&sink->lock);
+}
+
+static bool somebody_waits(Sink *sink)
+{
+	bool waited;
+
+	pthread_mutex_lock(&sink->lock);
+	waited = sink->waited;
+	pthread_mutex_unlock(&sink->lock);
+	return waited;
+}
+
+static LogQueue *queue_to(Sink *sink, size_t bytes_max)
+{
+	const LogSink to = { .write = take, .dropped = miss, .userdata = sink };
+	LogQueue *queue = NULL;
+
+	*sink = (Sink){ .shut = false };
+	pthread_mutex_init(&sink->lock, NULL);
+	pthread_cond_init(&sink->opened, NULL);
+	assert_int_equal(log_queue_new(&to, bytes_max, &queue), 0);
+	return queue;
+}
+
+static bool push(LogQueue *queue, const char *text)
+{
+	return log_queue_push(queue, text, strlen(text));
+}
+
+static void assert_lines(Sink *sink, const char *expected)
+{
+	_cleanup_free_ char *found = strv_join(sink->lines, ",");
+
+	assert_string_equal(found, expected);
+	sink->lines = strv_free(sink->lines);
+}
+
+static void lines_come_out_in_their_order(void **state _unused_)
+{
+	Sink sink;
+	_cleanup_(log_queue_freep) LogQueue *queue = queue_to(&sink, 1 << 20);
+
+	for (int i = 0; i < 1000; i++) {
+		_cleanup_free_ char *text = strf("%d", i);
+
+		assert_true(push(queue, text));
+	}
+	assert_true(log_queue_flush(queue, LONG));
+	assert_int_equal(strv_length(sink.lines), 1000);
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(atoi(sink.lines[i]), i);
+	sink.lines = strv_free(sink.lines);
+}
+
+/* The first line is with the sink; of the others as many wait as there is room for. */
+static void a_sink_that_blocks_holds_nobody_up_and_what_was_dropped_is_told(void **state _unused_)
+{
+	Sink sink;
+	_cleanup_(log_queue_freep) LogQueue *queue = queue_to(&sink, 400);
+	_cleanup_free_ char *told = NULL;
+	uint64_t start;
+	int taken = 0;
+
+	set_shut(&sink, true);
+	assert_true(push(queue, "first"));
+	while (!somebody_waits(&sink))
+		usleep(1000);
+	start = now_monotonic();
+	for (int i = 0; i < 1000; i++)
+		taken += push(queue, "more");
+	assert_true(now_monotonic() - start < USEC_PER_SEC);
+	assert_true(taken > 2 && taken < 100);
+	set_shut(&sink, false);
+	assert_true(log_queue_flush(queue, LONG));
+	assert_true(push(queue, "last"));
+	assert_true(log_queue_flush(queue, LONG));
+	told = strf("%d dropped", 1000 - taken);
+	assert_int_equal(strv_length(sink.lines), taken + 3);
+	assert_string_equal(sink.lines[0], "first");
+	assert_string_equal(sink.lines[taken], "more");
+	assert_string_equal(sink.lines[taken + 1], told);
+	assert_string_equal(sink.lines[taken + 2], "last");
+	sink.lines = strv_free(sink.lines);
+}
+
+/* Where lines are missing between two others, it is told there and not at the end. */
+static void what_was_dropped_is_told_at_its_place(void **state _unused_)
+{
+	Sink sink;
+	_cleanup_(log_queue_freep) LogQueue *queue = queue_to(&sink, 200);
+	char huge[300];
+
+	memset(huge, 'x', sizeof(huge));
+	set_shut(&sink, true);
+	assert_true(push(queue, "a"));
+	assert_false(log_queue_push(queue, huge, sizeof(huge)));
+	assert_false(log_queue_push(queue, huge, sizeof(huge)));
+	assert_true(push(queue, "b"));
+	set_shut(&sink, false);
+	assert_true(log_queue_flush(queue, LONG));
+	assert_lines(&sink, "a,2 dropped,b");
+}
+
+static void a_flush_ends_also_while_the_sink_blocks(void **state _unused_)
+{
+	Sink sink;
+	_cleanup_(log_queue_freep) LogQueue *queue = queue_to(&sink, 400);
+	uint64_t start = now_monotonic();
+
+	assert_true(log_queue_flush(queue, 0));
+	set_shut(&sink, true);
+	assert_true(push(queue, "a"));
+	assert_false(log_queue_flush(queue, USEC_PER_SEC / 10));
+	assert_true(now_monotonic() - start >= USEC_PER_SEC / 10);
+	assert_true(now_monotonic() - start < 5 * USEC_PER_SEC);
+	set_shut(&sink, false);
+	assert_true(log_queue_flush(queue, LONG));
+	assert_lines(&sink, "a");
+}
+
+static void *push_some(void *queue)
+{
+	for (int i = 0; i < 500; i++)
+		push(queue, "x");
+	return NULL;
+}
+
+static void many_threads_lose_nothing(void **state _unused_)
+{
+	Sink sink;
+	_cleanup_(log_queue_freep) LogQueue *queue = queue_to(&sink, 1 << 20);
+	pthread_t threads[8];
+
+	for (size_t i = 0; i < ELEMENTS(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, push_some, queue), 0);
+	for (size_t i = 0; i < ELEMENTS(threads); i++)
+		pthread_join(threads[i], NULL);
+	assert_true(log_queue_flush(queue, LONG));
+	assert_int_equal(strv_length(sink.lines), 8 * 500);
+	sink.lines = strv_free(sink.lines);
+}
+
+static void the_end_of_a_queue_waits_for_its_lines(void **state _unused_)
+{
+	Sink sink;
+	LogQueue *queue = queue_to(&sink, 4096);
+
+	assert_true(push(queue, "a"));
+	assert_true(push(queue, "b"));
+	queue = log_queue_free(queue);
+	assert_lines(&sink, "a,b");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_come_out_in_their_order),
+		cmocka_unit_test(a_sink_that_blocks_holds_nobody_up_and_what_was_dropped_is_told),
+		cmocka_unit_test(what_was_dropped_is_told_at_its_place),
+		cmocka_unit_test(a_flush_ends_also_while_the_sink_blocks),
+		cmocka_unit_test(many_threads_lose_nothing),
+		cmocka_unit_test(the_end_of_a_queue_waits_for_its_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
