@@ -89,6 +89,15 @@ static int real_domain_detach(Host *host, const char *uuid, const Bdf *function,
 	return virt_domain_detach(real(host)->virt, uuid, function, timeout_usec, ret_problem);
 }
 
+static int real_guest_run(Host *host, const char *uuid, const char *const *const *commands,
+			  size_t n, uint64_t deadline_usec, GuestRun *runs, Problem **ret_problem)
+{
+	if (!real(host)->virt)
+		return no_libvirt(ret_problem);
+	return virt_guest_run(real(host)->virt, uuid, commands, n, deadline_usec, runs,
+			      ret_problem);
+}
+
 static const HostOps real_ops = {
 	.scan = real_scan,
 	.inspect = real_inspect,
@@ -100,6 +109,7 @@ static const HostOps real_ops = {
 	.domain_define = real_domain_define,
 	.domain_attach = real_domain_attach,
 	.domain_detach = real_domain_detach,
+	.guest_run = real_guest_run,
 };
 
 int real_host_init(RealHost *host, const WorkerConfig *worker)

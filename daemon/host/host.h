@@ -29,6 +29,9 @@ typedef struct HostOps {
 			     Problem **ret_problem);
 	int (*domain_detach)(Host *host, const char *uuid, const Bdf *function,
 			     uint64_t timeout_usec, Problem **ret_problem);
+	/* Programs inside the guest: see host/guest-agent.h. */
+	int (*guest_run)(Host *host, const char *uuid, const char *const *const *commands, size_t n,
+			 uint64_t deadline_usec, GuestRun *runs, Problem **ret_problem);
 } HostOps;
 
 struct Host {

@@ -15,12 +15,12 @@
 
 typedef struct JobRequest {
 	Operation operation;
-	char *domain; /* assign: name, UUID or id; NULL otherwise */
+	char *domain; /* assign, verify: name, UUID or id; NULL otherwise */
 	char *group;  /* assign, bind, unbind: its name; NULL: policy chooses (assign only) */
 	char *target; /* release: a group's name, or a domain */
 	char *model;  /* assign without a group: only of this board; NULL: any */
 	bool live, config, keep_vfio, allow_boot_vga;
-	uint64_t timeout_usec; /* for device steps; 0: the policy's */
+	uint64_t timeout_usec; /* for device steps, or of a verification; 0: the usual one */
 	uint32_t caller_uid;
 } JobRequest;
 
@@ -57,5 +57,7 @@ typedef struct Prepared {
  */
 int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared **ret,
 	    Problem **ret_problem, char **ret_prefix);
+/* Its first part: domains, assignments and groups, observed together. */
+int prepare_look(const JobPlace *place, Prepared *p, Problem **ret_problem);
 Prepared *prepared_free(Prepared *prepared);
 DEFINE_CLEANUP(Prepared, prepared_free)

@@ -81,7 +81,8 @@ typedef enum StepState {
 	X(OPERATION_ASSIGN, "assign")                                                              \
 	X(OPERATION_RELEASE, "release")                                                            \
 	X(OPERATION_BIND, "bind")                                                                  \
-	X(OPERATION_UNBIND, "unbind")
+	X(OPERATION_UNBIND, "unbind")                                                              \
+	X(OPERATION_VERIFY, "verify")
 
 typedef enum Operation {
 #define X(enumerator, name) enumerator,
@@ -89,3 +90,17 @@ typedef enum Operation {
 #undef X
 		OPERATION_MAX_,
 } Operation;
+
+/* Whether NVLink works inside a guest, from what the guest prints. */
+#define GPUPASS_VERDICTS(X)                                                                        \
+	X(VERDICT_UNKNOWN, "unknown")	/* it could not be asked, or not be understood */          \
+	X(VERDICT_VERIFIED, "verified") /* all links, peer-to-peer works */                        \
+	X(VERDICT_DEGRADED, "degraded") /* fewer links */                                          \
+	X(VERDICT_BROKEN, "broken")	/* no NVLink between two of its GPUs */
+
+typedef enum Verdict {
+#define X(enumerator, name) enumerator,
+	GPUPASS_VERDICTS(X)
+#undef X
+		VERDICT_MAX_,
+} Verdict;
