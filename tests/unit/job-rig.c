@@ -323,3 +323,8 @@ JobRequest unbind_request(const char *group)
 {
 	return (JobRequest){ .operation = OPERATION_UNBIND, .group = (char *)group };
 }
+
+JobRequest verify_request(const char *domain)
+{
+	return (JobRequest){ .operation = OPERATION_VERIFY, .domain = (char *)domain };
+}
