@@ -101,6 +101,7 @@ static const Wording *job_wording(const Job *job)
 		[OPERATION_BIND] = { "Binding", "Bound", "to", "is already bound to" },
 		[OPERATION_UNBIND] = { "Giving back", "Gave back", "to",
 				       "is already given back to" },
+		[OPERATION_VERIFY] = { "Verifying", "Verified", "in", "is verified in" },
 	};
 	Operation operation;
 
