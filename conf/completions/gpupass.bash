@@ -27,7 +27,7 @@ _gpupass_domains() {
 }
 
 _gpupass_verbs() {
-	printf '%s\n' list status show topology plan assign release declare forget bind unbind clear \
+	printf '%s\n' list status show topology plan assign release declare forget bind unbind verify clear \
 		jobs rescan monitor help
 }
 
@@ -41,6 +41,7 @@ _gpupass_options() {
 	plan) own="$assign --keep-vfio --release --detailed-exitcode" ;;
 	assign) own="$assign --dry-run --no-block" ;;
 	release) own='--keep-vfio --dry-run --no-block --timeout=' ;;
+	verify) own='--no-block --timeout=' ;;
 	bind | unbind) own='--no-block --timeout= --allow-boot-vga' ;;
 	esac
 	# Split on purpose.
@@ -66,6 +67,7 @@ _gpupass_arguments() {
 	status:0:* | release:0:* | plan:0:yes) _gpupass_groups && _gpupass_held ;;
 	show:0:*) _gpupass_groups && _gpupass_gpus ;;
 	plan:0:no | assign:0:*) _gpupass_domains ;;
+	verify:0:*) _gpupass_held ;;
 	plan:1:no | assign:1:* | bind:0:* | unbind:0:* | forget:0:* | clear:0:* | declare:0:*) _gpupass_groups ;;
 	declare:*) _gpupass_gpus ;;
 	jobs:0:*) _gpupass_jobs ;;
