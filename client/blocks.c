@@ -113,10 +113,11 @@ int block_group(Client *c, const World *w, const Group *g)
 	const Terminal *t = &c->out;
 	_cleanup_free_ char *summary = group_summary(t, g);
 	_cleanup_free_ char *state = group_state_text(g), *remedy = NULL;
+	_cleanup_free_ char *verified_at = time_format(g->verified_at);
 	int r;
 
 	r = group_remedy(g, &remedy);
-	if (r < 0 || !summary || !state)
+	if (r < 0 || !summary || !state || !verified_at)
 		return -ENOMEM;
 	fprintf(t->stream, "%s%s%s %s - %s\n", terminal_colour(t, group_colour(g)),
 		group_bullet(t, g), terminal_plain(t), g->name, summary);
@@ -127,6 +128,8 @@ int block_group(Client *c, const World *w, const Group *g)
 		terminal_field(t, "Domain", "%s%s%s", g->domain_name, *g->domain_name ? ", " : "",
 			       g->domain_uuid);
 	group_links(t, g);
+	if (g->verified_at > 0)
+		terminal_field(t, "In guest", "%s, %s", g->verified, verified_at);
 	r = group_gpus(t, w, g);
 	if (r < 0)
 		return r;
@@ -286,6 +289,7 @@ int block_job(Client *c, const Job *j)
 		       job_is_over(j) && !j->changed ? ", nothing was changed" : "");
 	terminal_field(t, "Started", "%s, by uid %" PRIu32, created, j->caller_uid);
 	terminal_field(t, "Took", "%s", job_is_over(j) ? took : "");
+	terminal_field(t, "Result", "%s", j->result);
 	field_list(t, "Warnings", j->warnings);
 	terminal_field(t, "Error", "%s", j->error_name);
 	for (line = message; line && *line; line = next) {

@@ -79,18 +79,19 @@ json_t *json_manager(const Manager *m)
 
 json_t *json_group(const Group *g)
 {
-	return json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:I, s:I,"
-			 " s:o, s:o, s:o, s:o, s:s?, s:o, s:b, s:o}",
-			 "name", g->name, "state", g->state, "reason", or_null(g->reason),
-			 "provenance", or_null(g->provenance), "source", or_null(g->source),
-			 "reasoning", or_null(g->reasoning), "model", or_null(g->model), "link",
-			 or_null(g->link), "links", (json_int_t)g->links, "links_expected",
-			 (json_int_t)g->links_expected, "gpus", json_strings(g->gpu_addresses),
-			 "functions", json_strings(g->functions), "iommu_groups",
-			 json_numbers(&g->iommu_groups), "numa_nodes", json_numbers(&g->numa_nodes),
-			 "driver", or_null(g->driver), "domain",
-			 json_domain(g->domain_name, g->domain_uuid), "assignable", g->assignable,
-			 "job", json_job_id(g->job));
+	return json_pack(
+		"{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:I, s:I,"
+		" s:o, s:o, s:o, s:o, s:s?, s:o, s:b, s:o, s:s?, s:o}",
+		"name", g->name, "state", g->state, "reason", or_null(g->reason), "provenance",
+		or_null(g->provenance), "source", or_null(g->source), "reasoning",
+		or_null(g->reasoning), "model", or_null(g->model), "link", or_null(g->link),
+		"links", (json_int_t)g->links, "links_expected", (json_int_t)g->links_expected,
+		"gpus", json_strings(g->gpu_addresses), "functions", json_strings(g->functions),
+		"iommu_groups", json_numbers(&g->iommu_groups), "numa_nodes",
+		json_numbers(&g->numa_nodes), "driver", or_null(g->driver), "domain",
+		json_domain(g->domain_name, g->domain_uuid), "assignable", g->assignable, "job",
+		json_job_id(g->job), "verified", or_null(g->verified), "verified_at",
+		g->verified_at > 0 ? json_unsigned(g->verified_at) : json_null());
 }
 
 static json_t *json_functions(const FunctionList *l)
@@ -179,15 +180,24 @@ static json_t *json_job_error(const Job *j)
 	return json_pack("{s:s, s:s}", "name", j->error_name, "message", j->error_message);
 }
 
+/* What the job found, a document of its own. */
+static json_t *json_result(const Job *j)
+{
+	json_t *result = json_loads(j->result, 0, NULL);
+
+	return result ? result : json_null();
+}
+
 json_t *json_job(const Job *j)
 {
-	return json_pack("{s:I, s:s?, s:s?, s:s?, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:I}", "id",
-			 (json_int_t)j->id, "operation", or_null(j->operation), "group",
+	return json_pack("{s:I, s:s?, s:s?, s:s?, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
+			 "id", (json_int_t)j->id, "operation", or_null(j->operation), "group",
 			 or_null(j->group_name), "domain", or_null(j->domain_name), "state",
 			 j->state, "changed", j->changed, "steps", json_steps(&j->steps), "error",
 			 json_job_error(j), "warnings", json_strings(j->warnings), "created_at",
 			 json_unsigned(j->created_at), "duration_usec",
-			 json_unsigned(j->duration_usec), "caller_uid", (json_int_t)j->caller_uid);
+			 json_unsigned(j->duration_usec), "caller_uid", (json_int_t)j->caller_uid,
+			 "result", json_result(j));
 }
 
 json_t *json_groups(const World *w)

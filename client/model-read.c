@@ -58,6 +58,8 @@ static const Property group_properties[] = {
 	P(Group, "DomainUuid", "s", domain_uuid, 0),
 	P(Group, "Assignable", "b", assignable, 0),
 	P(Group, "Job", "o", job, 0),
+	P(Group, "Verified", "s", verified, 0),
+	P(Group, "VerifiedAt", "t", verified_at, 0),
 };
 
 static const Property gpu_properties[] = {
@@ -122,6 +124,7 @@ static const Property job_properties[] = {
 	P(Job, "CreatedAt", "t", created_at, 0),
 	P(Job, "DurationUsec", "t", duration_usec, 0),
 	P(Job, "CallerUid", "u", caller_uid, 0),
+	P(Job, "Result", "s", result, 0),
 };
 
 static const struct {

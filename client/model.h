@@ -73,6 +73,8 @@ typedef struct Group {
 	char *driver, *domain_name, *domain_uuid;
 	bool assignable;
 	char *job;
+	char *verified; /* what its guest said last */
+	uint64_t verified_at;
 } Group;
 
 typedef struct Gpu {
@@ -113,6 +115,7 @@ typedef struct Job {
 	char **warnings;
 	uint64_t created_at, duration_usec;
 	uint32_t caller_uid;
+	char *result; /* JSON */
 } Job;
 
 typedef enum ObjectKind {

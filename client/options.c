@@ -56,7 +56,7 @@ static const OptionRow rows[] = {
 	{ "model", "MODEL", "Take only a group of this board", ID_MODEL, OPTION_MODEL },
 	{ "dry-run", NULL, "Print the plan, change nothing", ID_DRY_RUN, OPTION_DRY_RUN },
 	{ "no-block", NULL, "Do not wait for the job", ID_NO_BLOCK, OPTION_NO_BLOCK },
-	{ "timeout", "TIME", "How long a device may take: 30, 30s, 2min", ID_TIMEOUT,
+	{ "timeout", "TIME", "How long a device or a guest may take: 30, 30s, 2min", ID_TIMEOUT,
 	  OPTION_TIMEOUT },
 	{ "allow-boot-vga", NULL, "Take the display the host booted on, too", ID_ALLOW_BOOT_VGA,
 	  OPTION_ALLOW_BOOT_VGA },

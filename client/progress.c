@@ -103,6 +103,7 @@ static const Wording *job_wording(const Job *job)
 				       "is already given back to" },
 		[OPERATION_RECONCILE] = { "Reconciling", "Reconciled", "with",
 					  "is as recorded for" },
+		[OPERATION_VERIFY] = { "Verifying", "Verified", "in", "is verified in" },
 	};
 	Operation operation;
 

@@ -41,6 +41,8 @@ static const Verb verbs[] = {
 	  "Bind a group to vfio-pci" },
 	{ "unbind", "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA, verb_unbind,
 	  "Give a group back to the host's drivers" },
+	{ "verify", "DOMAIN", 1, 1, JOB_OPTIONS, verb_verify,
+	  "Prove in the guest that NVLink works" },
 	{ "clear", "GROUP", 1, 1, 0, verb_clear, "Lift a quarantine whose cause is gone" },
 	{ "reconcile", "[GROUP]", 0, 1, JOB_OPTIONS | OPTION_DRY_RUN | OPTION_DETAILED_EXITCODE,
 	  verb_reconcile, "Find what drifted from the assignments, and mend it" },

@@ -20,6 +20,7 @@ void job_record_free(JobRecord *job)
 	free(job->functions);
 	free(job->error_name);
 	free(job->message);
+	free(job->result);
 	free(job);
 }
 
@@ -135,7 +136,7 @@ static char *join_functions(const JobRecord *job)
 	return strv_join(addresses, ",");
 }
 
-static void log_end(const JobRecord *job)
+static void log_end(const JobRecord *job, Verdict verdict)
 {
 	_cleanup_free_ char *functions = join_functions(job);
 	const LogFields fields = {
@@ -152,7 +153,9 @@ static void log_end(const JobRecord *job)
 	if (job->state == JOB_DONE)
 		log_line(LOG_INFO, &fields, "job %u: %s %s %s: %s after %llu ms", job->id,
 			 operation_to_string(job->operation), job->group, job->domain_name,
-			 job->changed ? "done" : "nothing to do",
+			 job->changed			      ? "done"
+			 : job->operation == OPERATION_VERIFY ? verdict_to_string(verdict)
+							      : "nothing to do",
 			 (unsigned long long)(job->duration_usec / 1000));
 	else
 		/* The message begins with what was to be done. */
@@ -190,7 +193,9 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 		job->changed = false;
 	replace(&job->error_name, &event->error_name);
 	replace(&job->message, &event->message);
-	log_end(job);
+	manager_note_verdict(m, event);
+	replace(&job->result, &event->result);
+	log_end(job, event->verdict);
 	if (event->open)
 		manager_take_open_job(m, TAKE_PTR(event->open));
 	if (ended) {
@@ -244,16 +249,45 @@ static int record_new(Manager *m, const JobRequest *request, JobRecord **ret)
 		.state = JOB_PLANNING,
 		.error_name = strdup(""),
 		.message = strdup(""),
+		.result = strdup(""),
 		.created_usec = now_realtime(),
 		.started_usec = now_monotonic(),
 		.caller_uid = request->caller_uid,
 	};
-	if (!job->group || !job->domain_name || !job->error_name || !job->message) {
+	if (!job->group || !job->domain_name || !job->error_name || !job->message || !job->result) {
 		job_record_free(job);
 		return -ENOMEM;
 	}
 	*ret = job;
 	return 0;
+}
+
+static size_t count_verifications(const Manager *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_jobs; i++)
+		n += !m->jobs[i]->ended && m->jobs[i]->operation == OPERATION_VERIFY;
+	return n;
+}
+
+/* LimitsExceeded: too many of this kind at a time. */
+static int check_limits(const Manager *m, const JobRequest *request, Problem **ret_problem)
+{
+	int r;
+
+	if (count_running(m) >= JOBS_RUNNING_MAX)
+		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
+				"%d jobs are running already", JOBS_RUNNING_MAX);
+	else if (request->operation == OPERATION_VERIFY &&
+		 count_verifications(m) >= VERIFICATIONS_MAX)
+		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
+				"%d guests are being asked already", VERIFICATIONS_MAX);
+	else
+		return 0;
+	if (r == PROBLEM)
+		problem_remedy(*ret_problem, "wait for some to end: gpupass jobs");
+	return r;
 }
 
 int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
@@ -263,13 +297,9 @@ int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 	JobRecord **bigger, *job = NULL;
 	int r;
 
-	if (count_running(m) >= JOBS_RUNNING_MAX) {
-		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
-				"%d jobs are running already", JOBS_RUNNING_MAX);
-		if (r == PROBLEM)
-			problem_remedy(*ret_problem, "wait for some to end: gpupass jobs");
+	r = check_limits(m, request, ret_problem);
+	if (r != 0)
 		return r;
-	}
 	bigger = reallocarray(m->jobs, m->n_jobs + 1, sizeof(JobRecord *));
 	if (!bigger)
 		return -ENOMEM;

@@ -28,6 +28,18 @@ typedef struct Look {
 	int (*start)(Manager *m);
 } Look;
 
+/* The last verdict of a guest. It holds while that domain has those GPUs. */
+typedef struct Verdicts {
+	struct VerdictOf {
+		char *domain_uuid;
+		Bdf *gpus;
+		size_t n_gpus;
+		Verdict verdict;
+		uint64_t asked_usec;
+	} * items;
+	size_t n_items;
+} Verdicts;
+
 struct Manager {
 	ManagerPlace place;
 	ManagerListener listener;
@@ -49,6 +61,7 @@ struct Manager {
 	JobRecord **jobs; /* oldest first */
 	size_t n_jobs;
 	uint32_t last_job;
+	Verdicts verdicts;
 
 	OpenJob **open_jobs; /* left by the daemon before, not recovered yet */
 	size_t n_open_jobs;
@@ -77,3 +90,6 @@ void manager_take_open_job(Manager *m, OpenJob *job);
 JobPlace manager_job_place(Manager *m);
 void manager_set_rules(Manager *m, Rules *rules, char **notes); /* takes both */
 void job_record_free(JobRecord *job);
+/* Takes what the end of a verification tells. */
+void manager_note_verdict(Manager *m, JobEvent *ended);
+void verdicts_clear(Verdicts *verdicts);

@@ -463,6 +463,7 @@ Manager *manager_free(Manager *m)
 	for (size_t i = 0; i < m->n_jobs; i++)
 		job_record_free(m->jobs[i]);
 	free(m->jobs);
+	verdicts_clear(&m->verdicts);
 	inventory_free(m->inventory);
 	assignments_free(m->assignments);
 	domain_uses_free(m->uses);

@@ -38,6 +38,7 @@ typedef struct JobRecord {
 	uint64_t started_usec;	/* CLOCK_MONOTONIC */
 	uint64_t duration_usec; /* 0 until it ended */
 	uint32_t caller_uid;
+	char *result; /* "" : none */
 } JobRecord;
 
 typedef struct Manager Manager;
@@ -129,6 +130,8 @@ const Assignments *manager_assignments(const Manager *m);
 const DomainUses *manager_uses(const Manager *m); /* NULL: not known */
 char *const *manager_notes(const Manager *m);
 bool manager_libvirt_connected(const Manager *m);
+/* What the guest that has the group said of it last. Verdict UNKNOWN and 0: it was not asked. */
+Verdict manager_group_verdict(const Manager *m, const Group *group, uint64_t *ret_asked_usec);
 uint32_t manager_group_job(const Manager *m, const Group *group); /* 0: none */
 const JobRecord *manager_job(const Manager *m, uint32_t id);	  /* NULL: none */
 /* All jobs, oldest first. */

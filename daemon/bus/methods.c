@@ -30,6 +30,10 @@ static const OptionSpec bind_options[] = {
 	OPTION(GPUPASS_OPTION_ALLOW_BOOT_VGA, 'b', allow_boot_vga),
 };
 
+static const OptionSpec verify_options[] = {
+	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
+};
+
 static int set_problem(sd_bus_error *error, const Problem *problem, const char *prefix)
 {
 	_cleanup_free_ char *message = problem_message(problem, prefix);
@@ -119,6 +123,27 @@ static int bind_or_unbind(sd_bus_message *m, Face *f, Operation operation, sd_bu
 	request = request_from(m, operation, &options);
 	request.group = (char *)group;
 	return start_job(f, m, &request, error);
+}
+
+static int method_verify(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	_cleanup_(request_options_clear) RequestOptions options = { 0 };
+	const char *domain;
+	JobRequest request;
+	int r;
+
+	r = sd_bus_message_read(m, "s", &domain);
+	if (r >= 0)
+		r = options_read(m, verify_options, ELEMENTS(verify_options), &options, error);
+	if (r >= 0)
+		r = check_name(domain, "domain", false, error);
+	if (r >= 0)
+		r = check_timeout(&options, error);
+	if (r < 0)
+		return r;
+	request = request_from(m, OPERATION_VERIFY, &options);
+	request.domain = (char *)domain;
+	return start_job(userdata, m, &request, error);
 }
 
 static int method_bind(sd_bus_message *m, void *userdata, sd_bus_error *error)
@@ -267,6 +292,8 @@ const sd_bus_vtable manager_methods[] = {
 		    SD_BUS_PARAM(job), method_bind),
 	METHOD_ACTS("Unbind", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
 		    SD_BUS_PARAM(job), method_unbind),
+	METHOD_ACTS("Verify", "sa{sv}", SD_BUS_PARAM(domain) SD_BUS_PARAM(options), "o",
+		    SD_BUS_PARAM(job), method_verify),
 	METHOD_ACTS("Clear", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "", ,
 		    method_clear),
 	METHOD_ACTS("Reconcile", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",

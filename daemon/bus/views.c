@@ -188,6 +188,7 @@ static void fill_group_functions(const Group *group, GroupView *view, int *r)
 int group_view_fill(const Manager *m, const Group *group, GroupView *view)
 {
 	uint32_t job = manager_group_job(m, group);
+	Verdict verdict;
 	int r = 0;
 
 	put_copy(&r, &view->name, group->name);
@@ -205,6 +206,8 @@ int group_view_fill(const Manager *m, const Group *group, GroupView *view)
 	put_copy(&r, &view->domain_uuid, group->domain_uuid);
 	view->assignable = group->assignable;
 	put_path(&r, &view->job, job > 0 ? job_path(job) : NULL);
+	verdict = manager_group_verdict(m, group, &view->verified_at);
+	put_copy(&r, &view->verified, view->verified_at > 0 ? verdict_to_string(verdict) : NULL);
 	fill_group_functions(group, view, &r);
 	return r;
 }
@@ -359,5 +362,6 @@ int job_view_fill(const JobRecord *job, JobView *view)
 	view->created_at = job->created_usec;
 	view->duration_usec = job->duration_usec;
 	view->caller_uid = job->caller_uid;
+	put_copy(&r, &view->result, job->result);
 	return r;
 }

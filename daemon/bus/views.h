@@ -33,7 +33,9 @@
 	X("DomainName", char *, domain_name, STRING, CHANGES)                                      \
 	X("DomainUuid", char *, domain_uuid, STRING, CHANGES)                                      \
 	X("Assignable", int, assignable, BOOL, CHANGES)                                            \
-	X("Job", char *, job, PATH, CHANGES)
+	X("Job", char *, job, PATH, CHANGES)                                                       \
+	X("Verified", char *, verified, STRING, CHANGES)                                           \
+	X("VerifiedAt", uint64_t, verified_at, UINT64, CHANGES)
 
 #define GPU_VIEW(X)                                                                                \
 	X("Address", char *, address, STRING, CONST)                                               \
@@ -94,7 +96,8 @@
 	X("Warnings", char **, warnings, STRINGS, CHANGES)                                         \
 	X("CreatedAt", uint64_t, created_at, UINT64, CONST)                                        \
 	X("DurationUsec", uint64_t, duration_usec, UINT64, CHANGES)                                \
-	X("CallerUid", uint32_t, caller_uid, UINT32, CONST)
+	X("CallerUid", uint32_t, caller_uid, UINT32, CONST)                                        \
+	X("Result", char *, result, STRING, CHANGES)
 
 typedef struct ManagerView {
 	MANAGER_VIEW(VIEW_MEMBER)

@@ -35,6 +35,10 @@ static int merge(DomainUse *use, const DomainHostdev *hostdev)
 		if (!bdf_equal(&known->bdf, &hostdev->bdf))
 			continue;
 		known->live |= hostdev->live;
+		if (hostdev->live) {
+			known->has_guest = hostdev->has_guest;
+			known->guest = hostdev->guest;
+		}
 		known->config |= hostdev->config;
 		known->managed |= hostdev->managed;
 		return 0;

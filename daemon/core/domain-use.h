@@ -10,7 +10,9 @@ typedef struct DomainHostdev {
 	bool live;    /* in the running domain's XML */
 	bool config;  /* in the definition */
 	bool managed; /* managed='yes': libvirt binds it */
-	char *alias;  /* "ua-gpupass-pair0-0", "hostdev0"; NULL: none */
+	bool has_guest;
+	Bdf guest;   /* its place in the running guest, as libvirt's XML has it */
+	char *alias; /* "ua-gpupass-pair0-0", "hostdev0"; NULL: none */
 } DomainHostdev;
 
 typedef struct DomainUse {

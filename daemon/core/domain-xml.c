@@ -206,6 +206,7 @@ int xml_read_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n,
 			continue;
 		*ret_bad = i;
 		r = xml_host_address(i, &hostdev.bdf);
+		hostdev.has_guest = xml_guest_address(i, &hostdev.guest) == 0;
 		if (r == 0)
 			r = domain_use_add(&use, &hostdev, xml_alias(i));
 		if (r < 0) {

@@ -6,13 +6,15 @@
 
 char *plan_prefix(Operation operation, const char *group, const char *domain)
 {
-	const char *between = operation == OPERATION_RELEASE ? " from " : " to ";
+	const char *between = operation == OPERATION_RELEASE  ? " from "
+			      : operation == OPERATION_VERIFY ? " in "
+							      : " to ";
 
 	if (!domain || operation == OPERATION_BIND || operation == OPERATION_UNBIND ||
 	    operation == OPERATION_RECONCILE)
 		return strf("cannot %s%s%s", operation_to_string(operation), group ? " " : "",
 			    str_or_empty(group));
-	if (!group && operation == OPERATION_RELEASE)
+	if (!group && (operation == OPERATION_RELEASE || operation == OPERATION_VERIFY))
 		between = " ";
 	return strf("cannot %s%s%s%s%s", operation_to_string(operation), group ? " " : "",
 		    str_or_empty(group), between, domain);

@@ -234,6 +234,7 @@ static int run_planner(Planner *p)
 		return plan_unbind(p);
 	case OPERATION_RECONCILE:
 		return plan_reconcile(p);
+	case OPERATION_VERIFY: /* changes nothing: job/verify.c */
 	case OPERATION_MAX_:
 		break;
 	}

@@ -111,6 +111,15 @@ static int real_libvirt_wait(Host *host, uint64_t timeout_usec)
 	return real(host)->virt ? virt_wait_connected(real(host)->virt, timeout_usec) : -ETIMEDOUT;
 }
 
+static int real_guest_run(Host *host, const char *uuid, const char *const *const *commands,
+			  size_t n, uint64_t deadline_usec, GuestRun *runs, Problem **ret_problem)
+{
+	if (!real(host)->virt)
+		return no_libvirt(ret_problem);
+	return virt_guest_run(real(host)->virt, uuid, commands, n, deadline_usec, runs,
+			      ret_problem);
+}
+
 static const HostOps real_ops = {
 	.scan = real_scan,
 	.facts = real_facts,
@@ -126,6 +135,7 @@ static const HostOps real_ops = {
 	.libvirt_wait = real_libvirt_wait,
 	.examine_host = real_examine_host,
 	.examine_gpus = real_examine_gpus,
+	.guest_run = real_guest_run,
 };
 
 int real_host_init(RealHost *host, const WorkerConfig *worker)

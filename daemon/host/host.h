@@ -37,6 +37,9 @@ typedef struct HostOps {
 	/* The host's setup, and the health of GPUs by their leading functions: see worker.h. */
 	int (*examine_host)(Host *host, Examination **ret);
 	int (*examine_gpus)(Host *host, const PciFunction *const *leads, size_t n, GpuHealth *ret);
+	/* Programs inside the guest: see host/guest-agent.h. */
+	int (*guest_run)(Host *host, const char *uuid, const char *const *const *commands, size_t n,
+			 uint64_t deadline_usec, GuestRun *runs, Problem **ret_problem);
 } HostOps;
 
 struct Host {

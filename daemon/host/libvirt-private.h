@@ -7,6 +7,7 @@
  *   libvirt.c             look up, read, define
  *   libvirt-attach.c      live devices, attach
  *   libvirt-detach.c      detach
+ *   libvirt-agent.c       messages to the guest agent
  *
  * Threads. The event thread runs libvirt's event loop and calls the listener; the connector opens
  * and closes connections, because virConnectOpen() waits for as long as libvirtd does not answer;

@@ -13,6 +13,7 @@
 
 #include "core/domain-use.h"
 #include "core/problem.h"
+#include "host/guest-agent.h"
 
 typedef struct Virt Virt;
 
@@ -91,3 +92,11 @@ int virt_domain_attach(Virt *virt, const char *uuid, const char *hostdev_xml,
  */
 int virt_domain_detach(Virt *virt, const char *uuid, const Bdf *function, uint64_t timeout_usec,
 		       Problem **ret_problem);
+
+/*
+ * Runs programs in the domain's guest, through its agent (guest-agent.h). What stands in the way
+ * inside the domain is an outcome of the first run; PROBLEM is only that libvirt or the domain is
+ * gone.
+ */
+int virt_guest_run(Virt *virt, const char *uuid, const char *const *const *commands, size_t n,
+		   uint64_t deadline_usec, GuestRun *runs, Problem **ret_problem);

@@ -32,6 +32,7 @@ static void event_clear(JobEvent *event)
 	free(event->message);
 	free(event->quarantine);
 	open_job_free(event->open);
+	free(event->result);
 }
 
 static Task *task_free(Task *task)
@@ -218,6 +219,60 @@ static void job_work(void *data)
 	claims_release(task->place.claims, task->id);
 }
 
+/* Group and domain are shown while the guest is asked; it has no steps, and nothing in hand. */
+static int found_event(const Verification *v, JobEvent *ret)
+{
+	JobEvent event = { .kind = JOB_EVENT_PLANNED };
+
+	event.group = strdup(v->input.group);
+	event.domain_name = strdup(v->input.domain);
+	if (!event.group || !event.domain_name) {
+		event_clear(&event);
+		return -ENOMEM;
+	}
+	*ret = event;
+	return 0;
+}
+
+static int take_result(Task *task, Verification *v)
+{
+	JobEvent *ended = &task->ended;
+
+	ended->functions = calloc(v->input.n_group + 1, sizeof(Bdf));
+	ended->domain_uuid = strdup(v->found->domain->uuid);
+	if (!ended->functions || !ended->domain_uuid)
+		return -ENOMEM;
+	for (; ended->n_functions < v->input.n_group; ended->n_functions++)
+		ended->functions[ended->n_functions] = v->gpus[ended->n_functions].bdf;
+	ended->verdict = v->report->verdict;
+	ended->asked_usec = v->asked_usec;
+	ended->result = TAKE_PTR(v->json);
+	return 0;
+}
+
+static void verify_work(void *data)
+{
+	Task *task = data;
+	_cleanup_(verification_freep) Verification *v = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *prefix = NULL;
+	JobEvent found;
+	int r;
+
+	r = verification_new(&task->place, &task->request, &v, &problem, &prefix);
+	if (r == 0)
+		r = found_event(v, &found);
+	if (r == 0) {
+		send(task, &found);
+		r = verification_run(&task->place, &task->request, v, &problem);
+		if (r == PROBLEM)
+			prefix = plan_prefix(OPERATION_VERIFY, v->input.group, v->input.domain);
+	}
+	if (r == 0)
+		r = take_result(task, v);
+	end_with(task, r == 0 ? JOB_DONE : JOB_FAILED, r, problem, prefix);
+}
+
 static void job_done(void *data)
 {
 	Task *task = data;
@@ -236,7 +291,8 @@ int job_start(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobReq
 	if (r < 0)
 		return r;
 	task->on_event = listener;
-	r = mailbox_run(mailbox, job_work, job_done, task);
+	r = mailbox_run(mailbox, request->operation == OPERATION_VERIFY ? verify_work : job_work,
+			job_done, task);
 	if (r < 0)
 		return r;
 	TAKE_PTR(task);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "job/executor.h"
+#include "job/verify.h"
 #include "util/mailbox.h"
 
 typedef enum JobEventKind {
@@ -18,7 +19,7 @@ typedef enum JobEventKind {
 /* Owned by the sender; the receiver may take pointers out. */
 typedef struct JobEvent {
 	JobEventKind kind;
-	/* PLANNED */
+	/* PLANNED; domain and functions (those that lead) also with the end of a verification */
 	char *group, *domain_name, *domain_uuid;
 	Bdf *functions;
 	size_t n_functions;
@@ -37,6 +38,9 @@ typedef struct JobEvent {
 	char *message;	  /* whole text; NULL: none */
 	char *quarantine; /* NULL: none */
 	OpenJob *open;	  /* left open for want of libvirt; NULL: it was not */
+	char *result;	  /* of a verification: JSON; NULL: none */
+	Verdict verdict;  /* likewise, with a result */
+	uint64_t asked_usec;
 } JobEvent;
 
 typedef void (*JobListener)(uint32_t id, JobEvent *event, void *userdata);

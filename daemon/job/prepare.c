@@ -62,7 +62,7 @@ Prepared *prepared_free(Prepared *prepared)
 }
 
 /* Domains, assignments and groups, observed together. */
-static int look(const JobPlace *place, Prepared *p, Problem **ret_problem)
+int prepare_look(const JobPlace *place, Prepared *p, Problem **ret_problem)
 {
 	int r;
 
@@ -197,6 +197,7 @@ static int select_group(const JobPlace *place, const JobRequest *request, Prepar
 	case OPERATION_BIND:
 	case OPERATION_UNBIND:
 	case OPERATION_RECONCILE:
+	case OPERATION_VERIFY:
 	case OPERATION_MAX_:
 		break;
 	}
@@ -277,7 +278,7 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	size_t n = 0;
 	int r;
 
-	r = look(place, p, ret_problem);
+	r = prepare_look(place, p, ret_problem);
 	if (r == 0)
 		r = select_group(place, request, p, ret_problem);
 	if (r == 0)

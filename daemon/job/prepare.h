@@ -15,13 +15,13 @@
 
 typedef struct JobRequest {
 	Operation operation;
-	char *domain; /* assign: name, UUID or id; NULL otherwise */
+	char *domain; /* assign, verify: name, UUID or id; NULL otherwise */
 	char *group;  /* its name, but for release; NULL: policy chooses (assign only) */
 	char *target; /* release: a group's name, or a domain */
 	char *model;  /* assign without a group: only of this board; NULL: any */
 	bool live, config, keep_vfio, allow_boot_vga;
 	bool only_record;      /* reconcile: neither functions nor definition */
-	uint64_t timeout_usec; /* for device steps; 0: the policy's */
+	uint64_t timeout_usec; /* for device steps, or of a verification; 0: the usual one */
 	uint32_t caller_uid;
 } JobRequest;
 
@@ -58,5 +58,7 @@ typedef struct Prepared {
  */
 int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared **ret,
 	    Problem **ret_problem, char **ret_prefix);
+/* Its first part: domains, assignments and groups, observed together. */
+int prepare_look(const JobPlace *place, Prepared *p, Problem **ret_problem);
 Prepared *prepared_free(Prepared *prepared);
 DEFINE_CLEANUP(Prepared, prepared_free)

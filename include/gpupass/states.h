@@ -82,7 +82,8 @@ typedef enum StepState {
 	X(OPERATION_RELEASE, "release")                                                            \
 	X(OPERATION_BIND, "bind")                                                                  \
 	X(OPERATION_UNBIND, "unbind")                                                              \
-	X(OPERATION_RECONCILE, "reconcile")
+	X(OPERATION_RECONCILE, "reconcile")                                                        \
+	X(OPERATION_VERIFY, "verify")
 
 typedef enum Operation {
 #define X(enumerator, name) enumerator,
@@ -104,3 +105,17 @@ typedef enum Health {
 #undef X
 		HEALTH_MAX_,
 } Health;
+
+/* Whether NVLink works inside a guest, from what the guest prints. */
+#define GPUPASS_VERDICTS(X)                                                                        \
+	X(VERDICT_UNKNOWN, "unknown")	/* it could not be asked, or not be understood */          \
+	X(VERDICT_VERIFIED, "verified") /* all links, peer-to-peer works */                        \
+	X(VERDICT_DEGRADED, "degraded") /* fewer links */                                          \
+	X(VERDICT_BROKEN, "broken")	/* no NVLink between two of its GPUs */
+
+typedef enum Verdict {
+#define X(enumerator, name) enumerator,
+	GPUPASS_VERDICTS(X)
+#undef X
+		VERDICT_MAX_,
+} Verdict;

@@ -206,6 +206,30 @@ def assignment_that_fails(name, message, state="failed"):
                                 removed(18, state, ERROR + name, message)]}}
 
 
+def verdict(word, **members):
+    """What a verification of pair1 in vm42 finds."""
+    active = {"verified": 4, "degraded": 2}.get(word, 0)
+    path = "NV%d" % active if active else "SYS"
+    found = {
+        "schema": "org.gpupass1.verify/1", "verdict": word, "cause": "none", "reason": None,
+        "remedy": None, "domain": {"name": "vm42", "uuid": UUID}, "group": "pair1",
+        "asked_at": CREATED, "matched_by": "uuid", "links_expected": 4,
+        "gpus": [{"address": a, "found": True, "listed": True, "links_active": active}
+                 for a in ("0000:a1:00.0", "0000:c1:00.0")],
+        "links": [{"gpus": ["0000:a1:00.0", "0000:c1:00.0"], "verdict": word, "cause": "none",
+                   "reason": None, "paths": [path, path], "peer_to_peer": ["OK", "OK"]}],
+    }
+    found.update(members)
+    return found
+
+
+def verification(found, number=5):
+    path = job_path(number)
+    over = job(number, State=["s", "done"], Operation=["s", "verify"], Changed=["b", False],
+               DurationUsec=["t", 700000], Result=["s", json.dumps(found)])
+    return {"Verify": {"before": [{"add": [path, over[path]]}], "reply": ["o", path]}}
+
+
 REFUSAL = ("cannot assign pair1 to vm42: IOMMU group 57 is not viable\n"
            "Cause:  0000:a0:01.0 (igb, eth2) shares IOMMU group 57 with 0000:a1:00.0\n"
            "        0000:a0:02.0 (e1000e) too\n"

@@ -11,6 +11,7 @@
 #include "core/domain-xml.h"
 #include "core/snapshot-json.h"
 #include "fake-host-private.h"
+#include "guests.h"
 
 DEFINE_STRING_TABLE(fake_op, FakeOp, FAKE_OPS)
 
@@ -444,6 +445,54 @@ static int fake_libvirt_wait(Host *host, uint64_t timeout_usec)
 	return r;
 }
 
+/* The program's output, by the arguments that tell nvidia-smi's apart. */
+static GuestRun guest_program(const FakeDomain *domain, const char *const *argv)
+{
+	static const struct {
+		const char *argument, *file;
+	} programs[] = {
+		{ "--query-gpu=index,uuid,pci.bus_id", "gpus" },
+		{ "-m", "topo" },
+		{ "nvlink", "nvlink" },
+		{ "-p2p", "p2p" },
+		{ "--query-gpu=index,mig.mode.current", "mig" },
+		{ "conf-compute", "cc" },
+	};
+
+	assert_string_equal(argv[0], "nvidia-smi");
+	for (size_t i = 0; i < ELEMENTS(programs); i++)
+		if (strv_contains((char *const *)argv, programs[i].argument))
+			return guest_run_of(domain->guest, programs[i].file);
+	fail_msg("nobody knows nvidia-smi %s", argv[1]);
+	return (GuestRun){ 0 };
+}
+
+static int fake_guest_run(Host *host, const char *uuid, const char *const *const *commands,
+			  size_t n, uint64_t deadline_usec, GuestRun *runs, Problem **ret_problem)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = enter(fake, FAKE_GUEST_RUN);
+	const FakeDomain *domain = fake_domain(fake, uuid);
+
+	if (fault)
+		return leave(fake, fault_result(fault, ret_problem));
+	if (!domain)
+		return leave(fake, no_such_domain(uuid, ret_problem));
+	for (size_t i = 0; i < n; i++) {
+		if (!domain->live_xml)
+			runs[i].outcome = GUEST_NOT_RUNNING;
+		else if (!domain->guest)
+			runs[i].outcome = GUEST_NO_AGENT;
+		else if (domain->guest_fails != GUEST_NOT_ASKED && i >= domain->guest_nth)
+			runs[i].outcome = domain->guest_fails;
+		else
+			runs[i] = guest_program(domain, commands[i]);
+		if (runs[i].outcome != GUEST_RAN)
+			break;
+	}
+	return leave(fake, 0);
+}
+
 const HostOps fake_ops = {
 	.scan = fake_scan,
 	.facts = fake_facts,
@@ -457,4 +506,5 @@ const HostOps fake_ops = {
 	.domain_attach = fake_attach,
 	.domain_detach = fake_detach,
 	.libvirt_wait = fake_libvirt_wait,
+	.guest_run = fake_guest_run,
 };

@@ -23,7 +23,8 @@
 	X(FAKE_USES, "domain_uses")                                                                \
 	X(FAKE_DEFINE, "domain_define")                                                            \
 	X(FAKE_ATTACH, "domain_attach")                                                            \
-	X(FAKE_DETACH, "domain_detach")
+	X(FAKE_DETACH, "domain_detach")                                                            \
+	X(FAKE_GUEST_RUN, "guest_run")
 
 typedef enum FakeOp {
 #define X(enumerator, name) enumerator,
@@ -66,6 +67,10 @@ typedef struct FakeDomain {
 	char *uuid, *name;
 	char *config_xml; /* NULL: transient, or undefined */
 	char *live_xml;	  /* NULL: shut off */
+	/* What its guest prints: a folder of tests/fixtures/guests; NULL: it has no agent. */
+	const char *guest;
+	GuestOutcome guest_fails; /* unless NOT_ASKED: instead of that, from program guest_nth on */
+	unsigned guest_nth;	  /* counted from 0 */
 } FakeDomain;
 
 struct FakeHost {

@@ -328,3 +328,8 @@ JobRequest reconcile_request(const char *group)
 {
 	return (JobRequest){ .operation = OPERATION_RECONCILE, .group = (char *)group };
 }
+
+JobRequest verify_request(const char *domain)
+{
+	return (JobRequest){ .operation = OPERATION_VERIFY, .domain = (char *)domain };
+}

@@ -71,5 +71,6 @@ JobRequest release_request(const char *target);
 JobRequest bind_request(const char *group);
 JobRequest unbind_request(const char *group);
 JobRequest reconcile_request(const char *group);
+JobRequest verify_request(const char *domain);
 
 #define PAIR0_FUNCTIONS "0000:41:00.0", "0000:41:00.1", "0000:61:00.0", "0000:61:00.1"

@@ -4,6 +4,7 @@
 # What a lab needs before it can boot: the kernel, the modules, the initramfs. Sourced by boot.
 # Each thing is made once, in a folder named after a hash of what it is made from; prepare() holds
 # a lock while it looks and makes. Sets: lab_kernel lab_version lab_initrd lab_tree lab_guest_initrd
+# lab_agent_initrd
 
 # A folder that is complete once it has its final name. Usage: dir=$(made DIR FUNCTION ARG…)
 # A failure ends the shell (set -e, inherit_errexit): none of this may run under "if" or "||".
@@ -176,10 +177,43 @@ make_guest_initrd() {
 	rm -rf "$root"
 }
 
+# Debian's guest agent, unpacked and never installed.
+unpack_agent() {
+	local dir=$1
+	(cd "$dir" && apt-get -qq download qemu-guest-agent 2>/dev/null) || {
+		echo "lab: cannot download qemu-guest-agent" >&2
+		return 1
+	}
+	dpkg -x "$dir"/*.deb "$dir"
+	rm -f "$dir"/*.deb
+}
+
+# A guest as make_guest_initrd()'s, with the agent, its libraries, and a stand-in for nvidia-smi.
+make_agent_initrd() {
+	local version=$1 tree=$2 src=$3 fixtures=$4 agent=$5 dir=$6 root=$6/root lib
+	mkdir -p "$root"/{bin,proc,sys,dev,lab/guests,usr/sbin}
+	cp "$(command -v busybox)" "$root/bin/busybox"
+	cp "$src/init" "$root/init-report"
+	cp "$src/init-agent" "$root/init"
+	cp "$src/nvidia-smi" "$src/lab-mode" "$root/bin/"
+	chmod +x "$root/init" "$root/init-report" "$root/bin"/*
+	cp "$agent/usr/sbin/qemu-ga" "$root/usr/sbin/"
+	cp -r "$fixtures"/*/ "$root/lab/guests/"
+	echo ga102-rtx-a6000 >"$root/lab/mode"
+	: >"$root/lab/uuids"
+	ldd "$agent/usr/sbin/qemu-ga" | grep -o '/[^ ]*' | while read -r lib; do
+		mkdir -p "$root${lib%/*}"
+		cp -L "$lib" "$root$lib"
+	done
+	add_modules "$tree" "$version" "$root/lab" guest virtio_pci virtio_console
+	pack "$root" "$dir/initrd"
+	rm -rf "$root"
+}
+
 # Folders that no boot has used for a day.
 prune() {
 	find "$1" -mindepth 1 -maxdepth 1 -type d \
-		\( -name 'modules-*' -o -name 'tree-*' -o -name 'initrd-*' -o -name 'guest-*' -o -name 'boot-*' \) \
+		\( -name 'modules-*' -o -name 'tree-*' -o -name 'initrd-*' -o -name 'guest-*' -o -name 'agent-*' -o -name 'boot-*' \) \
 		-mtime +0 -exec rm -rf {} + 2>/dev/null || true
 }
 
@@ -210,7 +244,7 @@ find_kernel() {
 
 # prepare LAB BUILD: LAB is tests/lab, BUILD the folder that everything is made in.
 prepare() {
-	local lab=$1 build=$2 kernel modules busybox
+	local lab=$1 build=$2 kernel modules busybox agent fixtures=$1/../fixtures/guests
 	mkdir -p "$build"
 	exec 9>"$build/lock"
 	flock 9
@@ -228,6 +262,11 @@ prepare() {
 	# shellcheck disable=SC2034 # boot's
 	lab_guest_initrd=$(made "$build/guest-$(hash_of "$lab"/guest/* "$busybox")" \
 		make_guest_initrd "$lab/guest")/initrd
+	agent=$(made "$build/agent-package" unpack_agent)
+	# shellcheck disable=SC2034 # boot's
+	lab_agent_initrd=$(made "$build/agent-$(hash_of "$lab"/guest/* "$lab/lib/prepare.sh" "$busybox" "$fixtures"/*/* \
+		"$agent/usr/sbin/qemu-ga" "$modules"/*.ko)" \
+		make_agent_initrd "$lab_version" "$lab_tree" "$lab/guest" "$fixtures" "$agent")/initrd
 	lab_tree=$lab_tree/usr/lib/modules
 	lab_kernel=$kernel/vmlinux
 	[ -e "$lab_kernel" ] || lab_kernel=$kernel/kernel

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/verify.h"
+
+#include <string.h>
+
+#include "util/clock.h"
+#include "util/text.h"
+
+/* With a badly seated bridge `nvidia-smi topo -m` was seen to take 112 s (NCCL issue 557). */
+#define TIMEOUT_USEC (180 * USEC_PER_SEC)
+/* More of it is not spent on finding out what may be the reason. */
+#define DIAGNOSIS_USEC (30 * USEC_PER_SEC)
+
+Verification *verification_free(Verification *v)
+{
+	if (!v)
+		return NULL;
+	prepared_free(v->found);
+	verify_report_free(v->report);
+	free(v->gpus);
+	free(v->json);
+	free(v);
+	return NULL;
+}
+
+static const Group *group_of(const GroupSet *groups, const VirtDomain *domain)
+{
+	for (size_t i = 0; i < groups->n_items; i++)
+		if (str_equal(groups->items[i].domain_uuid, domain->uuid))
+			return &groups->items[i];
+	return NULL;
+}
+
+static int find(const JobPlace *place, const JobRequest *request, Prepared *p,
+		Problem **ret_problem)
+{
+	int r;
+
+	r = prepare_look(place, p, ret_problem);
+	if (r == 0)
+		r = place->host->ops->domain_get(place->host, request->domain, &p->domain,
+						 ret_problem);
+	if (r != 0)
+		return r;
+	p->group = group_of(p->inventory->groups, p->domain);
+	if (p->group)
+		return 0;
+	r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED, "%s has no group",
+			p->domain->name);
+	if (r != PROBLEM)
+		return r;
+	return problem_remedy(*ret_problem, "see which domain has which group: gpupass list");
+}
+
+static bool is_member(const Group *group, const Gpu *gpu)
+{
+	for (size_t i = 0; i < group->n_gpus; i++)
+		if (bdf_equal(&group->gpus[i]->lead->bdf, &gpu->lead->bdf))
+			return true;
+	return false;
+}
+
+static void add_gpu(Verification *v, const Gpu *gpu, const DomainHostdev *hostdev)
+{
+	v->gpus[v->input.n_gpus++] = (VerifyGpu){
+		.bdf = gpu->lead->bdf,
+		.uuid = gpu->uuid,
+		.has_guest = hostdev && hostdev->has_guest,
+		.guest = hostdev ? hostdev->guest : (Bdf){ 0 },
+	};
+}
+
+/* The running domain's hostdevs. *ret is empty where it does not run. */
+static int live_use(const VirtDomain *domain, DomainUse *ret, Problem **ret_problem)
+{
+	return domain->live_xml ? domain_use_from_xml(domain->live_xml, NULL, ret, ret_problem) : 0;
+}
+
+/* The GPUs of the running domain, the group's first. */
+static int find_gpus(Verification *v, Problem **ret_problem)
+{
+	const Prepared *p = v->found;
+	const GpuSet *all = p->inventory->gpus;
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
+	int r;
+
+	r = live_use(p->domain, &use, ret_problem);
+	if (r != 0)
+		return r;
+	v->gpus = calloc(all->n_gpus + 1, sizeof(VerifyGpu));
+	if (!v->gpus)
+		return -ENOMEM;
+	if (!p->domain->active)
+		v->obstacle = VERIFY_NOT_RUNNING;
+	for (size_t i = 0; i < p->group->n_gpus; i++) {
+		const Gpu *gpu = p->group->gpus[i];
+		const DomainHostdev *hostdev = domain_use_hostdev(&use, &gpu->lead->bdf);
+
+		add_gpu(v, gpu, hostdev);
+		if (!hostdev && v->obstacle == VERIFY_NOTHING)
+			v->obstacle = VERIFY_NOT_ATTACHED;
+	}
+	v->input.n_group = v->input.n_gpus;
+	for (size_t i = 0; i < all->n_gpus; i++) {
+		const Gpu *gpu = &all->gpus[i];
+		const DomainHostdev *hostdev = domain_use_hostdev(&use, &gpu->lead->bdf);
+
+		if (hostdev && !is_member(p->group, gpu))
+			add_gpu(v, gpu, hostdev);
+	}
+	v->input.gpus = v->gpus;
+	v->input.domain = p->domain->name;
+	v->input.group = p->group->name;
+	v->input.links_expected = p->group->links_expected;
+	return 0;
+}
+
+int verification_new(const JobPlace *place, const JobRequest *request, Verification **ret,
+		     Problem **ret_problem, char **ret_prefix)
+{
+	_cleanup_(verification_freep) Verification *v = calloc(1, sizeof(Verification));
+	const Prepared *p;
+	int r;
+
+	if (!v)
+		return -ENOMEM;
+	v->found = calloc(1, sizeof(Prepared));
+	if (!v->found)
+		return -ENOMEM;
+	p = v->found;
+	r = find(place, request, v->found, ret_problem);
+	if (r == 0)
+		r = find_gpus(v, ret_problem);
+	if (r == PROBLEM)
+		*ret_prefix = plan_prefix(OPERATION_VERIFY, p->group ? p->group->name : NULL,
+					  p->domain ? p->domain->name : request->domain);
+	if (r != 0)
+		return r;
+	*ret = TAKE_PTR(v);
+	return 0;
+}
+
+static void clear_runs(GuestRun *runs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		guest_run_clear(&runs[i]);
+}
+
+static int ask(const JobPlace *place, Verification *v, uint64_t deadline, Problem **ret_problem)
+{
+	GuestRun runs[VERIFY_RUNS] = { 0 };
+	int r;
+
+	r = place->host->ops->guest_run(place->host, v->found->domain->uuid, verify_commands,
+					VERIFY_RUNS, deadline, runs, ret_problem);
+	if (r == 0)
+		r = verify_judge(&v->input, runs, &v->report);
+	clear_runs(runs, VERIFY_RUNS);
+	return r;
+}
+
+/* A second round, for the reason alone: where it fails the verdict stands as it is. */
+static int diagnose(const JobPlace *place, Verification *v, uint64_t deadline)
+{
+	_cleanup_(problem_freep) Problem *ignored = NULL;
+	uint64_t soon = now_monotonic() + DIAGNOSIS_USEC;
+	int r = 0;
+
+	/* One by one: not every driver knows both. */
+	GuestRun runs[VERIFY_DIAGNOSES] = { 0 };
+
+	if (!verify_wants_diagnosis(v->report))
+		return 0;
+	for (size_t i = 0; r == 0 && i < VERIFY_DIAGNOSES; i++)
+		r = place->host->ops->guest_run(
+			place->host, v->found->domain->uuid, &verify_diagnosis_commands[i], 1,
+			soon < deadline ? soon : deadline, &runs[i], &ignored);
+	if (r != -ENOMEM)
+		r = verify_diagnose(&v->input, runs, v->report);
+	clear_runs(runs, VERIFY_DIAGNOSES);
+	return r;
+}
+
+/* What was seen is the group's only if the domain had it all the while. */
+static int look_again(const JobPlace *place, Verification *v, Problem **ret_problem)
+{
+	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
+	VerifyReport *report = NULL;
+	bool same = true;
+	int r;
+
+	r = place->host->ops->domain_get(place->host, v->found->domain->uuid, &domain, ret_problem);
+	if (r == 0)
+		r = live_use(domain, &use, ret_problem);
+	if (r != 0)
+		return r;
+	for (size_t i = 0; i < v->input.n_gpus; i++)
+		same &= domain_use_hostdev(&use, &v->gpus[i].bdf) != NULL;
+	if (same)
+		return 0;
+	r = verify_give_up(&v->input, VERIFY_CHANGED, &report);
+	if (r < 0)
+		return r;
+	verify_report_free(v->report);
+	v->report = report;
+	return 0;
+}
+
+int verification_run(const JobPlace *place, const JobRequest *request, Verification *v,
+		     Problem **ret_problem)
+{
+	uint64_t timeout = request->timeout_usec > 0 ? request->timeout_usec : TIMEOUT_USEC;
+	uint64_t deadline = now_monotonic() + timeout;
+	int r;
+
+	v->asked_usec = now_realtime();
+	if (v->obstacle != VERIFY_NOTHING) {
+		r = verify_give_up(&v->input, v->obstacle, &v->report);
+	} else {
+		r = ask(place, v, deadline, ret_problem);
+		if (r == 0)
+			r = diagnose(place, v, deadline);
+		if (r == 0)
+			r = look_again(place, v, ret_problem);
+	}
+	if (r != 0)
+		return r;
+	v->json =
+		verify_report_to_json(v->report, &v->input, v->found->domain->uuid, v->asked_usec);
+	return v->json ? 0 : -ENOMEM;
+}

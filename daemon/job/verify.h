@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A verification: asks the guest of a running domain whether NVLink works between the GPUs of its
+ * group. Changes nothing on the host, claims nothing, and runs beside other jobs. Both halves block
+ * and run on a job thread.
+ */
+#pragma once
+
+#include "core/verify.h"
+#include "job/prepare.h"
+
+/* At a time: libvirtd serves five calls of one connection, and one to an agent takes seconds. */
+#define VERIFICATIONS_MAX 2
+
+typedef struct Verification {
+	Prepared *found; /* domain, group and all that was looked at */
+	VerifyInput input;
+	VerifyGpu *gpus;      /* of the input */
+	VerifyCause obstacle; /* why the guest need not be asked */
+	uint64_t asked_usec;  /* CLOCK_REALTIME */
+	VerifyReport *report;
+	char *json;
+} Verification;
+
+/*
+ * Finds the domain and its group. PROBLEM: NoSuchDomain, NotAssigned, LibvirtUnavailable …, with
+ * the sentence's begin in *ret_prefix, as prepare() does.
+ */
+int verification_new(const JobPlace *place, const JobRequest *request, Verification **ret,
+		     Problem **ret_problem, char **ret_prefix);
+/* Asks the guest; then `report` and `json` are there. */
+int verification_run(const JobPlace *place, const JobRequest *request, Verification *v,
+		     Problem **ret_problem);
+Verification *verification_free(Verification *v);
+DEFINE_CLEANUP(Verification, verification_free)

@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# host: pair-3090
+# timeout: 450
+#
+# gpupass verify asks a real guest agent in a real guest, where a stand-in for nvidia-smi prints what
+# the guests of tests/fixtures/guests print.
+# shellcheck source=tests/lab/lib/case.sh
+. "$(dirname "$0")/../lib/case.sh"
+
+uuids='"GPU-3090aaaa-0001-4c1d-8a00-000000000001","GPU-3090bbbb-0002-4c1d-8a00-000000000002"'
+
+agent() { virsh -q qemu-agent-command vm42 --timeout 10 "$1"; }
+# mode NAME: what nvidia-smi in vm42 does from now on.
+mode() {
+	agent "{\"execute\":\"guest-exec\",\"arguments\":{\"path\":\"/bin/lab-mode\",\"arg\":[\"$1\",$uuids]}}" >/dev/null
+	sleep 1
+}
+# verdict [OPTION…]: exit status, verdict and cause.
+verdict() {
+	local status=0
+	gpupass verify vm42 -j "$@" >"$work/verdict" 2>"$work/err" || status=$?
+	echo "$status $(jq -r '"\(.verdict) \(.cause)"' "$work/verdict" 2>&1)"
+	cat "$work/err"
+}
+reason() { jq -r .reason "$work/verdict"; }
+
+up
+declare_pair0
+refused "a domain that is not there is an error" 8 NoSuchDomain "" gpupass verify vm42
+
+"$here/define-vm" vm42 --channel --no-guest
+promise "the group is assigned to a domain whose guest has no agent" gpupass assign vm42 pair0
+equal "a domain that is shut off is not asked" "1 unknown not-running" "$(verdict)"
+virsh -q start vm42
+equal "without an agent the verdict is unknown" "1 unknown no-agent" "$(verdict)"
+promise "and says what to do" grep -q "qemu-guest-agent" "$work/verdict"
+virsh -q destroy vm42
+promise "the group is released" gpupass release vm42
+virsh -q undefine vm42
+
+"$here/define-vm" vm42 --agent
+promise "the group is assigned to a domain with an agent" gpupass assign vm42 pair0
+before=$(world)
+virsh -q start vm42
+promise "the guest's own kernel lists all four functions" "$here/define-vm" --wait vm42 4 200
+promise "its agent answers" until_true 60 agent '{"execute":"guest-ping"}'
+
+mode ga102-rtx-a6000
+equal "all links and peer-to-peer: verified" "0 verified none" "$(verdict)"
+equal "its GPUs were told by their UUIDs" "uuid" "$(jq -r .matched_by "$work/verdict")"
+promise "people see it in words" sh -c 'gpupass verify vm42 | grep -q "pair0 in vm42: VERIFIED"'
+promise "and the group shows it" sh -c 'gpupass status pair0 | grep -q "In guest: verified, 20"'
+mode ga102-half
+equal "half the links: degraded" "1 degraded few-links" "$(verdict)"
+equal "it says which" "2 of 4 links are active on 0000:01:00.0" "$(reason)"
+mode ga102-no-bridge
+equal "a path over PCIe: broken" "1 broken no-nvlink" "$(verdict)"
+mode mig
+equal "MIG is named as the reason" "1 broken mig" "$(verdict)"
+mode no-driver
+equal "without a driver: unknown" "1 unknown no-driver" "$(verdict)"
+mode garbage
+equal "garbage proves nothing" "1 unknown bad-output" "$(verdict)"
+mode flood2
+equal "megabytes are not taken" "1 unknown too-much-output" "$(verdict)"
+
+mode hang
+begin=$SECONDS
+verdict --timeout=12 >"$work/hang" &
+sleep 2
+promise "while nvidia-smi hangs, gpupassd answers" timeout 5 gpupass list
+wait $!
+equal "the verdict comes with the deadline" "1 unknown timeout" "$(cat "$work/hang")"
+equal "and not much later" 1 $((SECONDS - begin < 25))
+
+mode none
+equal "without nvidia-smi: unknown" "1 unknown no-nvidia-smi" "$(verdict)"
+promise "libvirt's words name the program" grep -q "nvidia-smi" "$work/verdict"
+equal "nothing was changed by any of it" "$before" "$(world)"
+
+agent '{"execute":"guest-exec","arguments":{"path":"/bin/lab-mode","arg":["freeze"]}}' >/dev/null || true
+sleep 1
+begin=$SECONDS
+verdict --timeout=60 >"$work/freeze" &
+sleep 2
+promise "while the agent hangs, libvirt and gpupassd answer" sh -c 'timeout 5 gpupass list && timeout 5 virsh -q list'
+wait $!
+equal "an agent that hangs is none" "1 unknown no-agent" "$(cat "$work/freeze")"
+equal "and is not waited for until the deadline" 1 $((SECONDS - begin < 30))
+virsh -q destroy vm42
+promise "and the group is released" gpupass release vm42
+equal "the group has no verdict any more" "null" "$(gpupass list -j | jq -r '.groups[] | select(.name == "pair0").verified')"
+stop_gpupassd
+finish
