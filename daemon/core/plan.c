@@ -232,6 +232,7 @@ static int run_planner(Planner *p)
 		return plan_bind(p);
 	case OPERATION_UNBIND:
 		return plan_unbind(p);
+	case OPERATION_PROBE:
 	case OPERATION_MAX_:
 		break;
 	}

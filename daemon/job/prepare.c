@@ -195,6 +195,7 @@ static int select_group(const JobPlace *place, const JobRequest *request, Prepar
 		return select_for_release(place, request, p, ret_problem);
 	case OPERATION_BIND:
 	case OPERATION_UNBIND:
+	case OPERATION_PROBE: /* has no plan; probe.c */
 	case OPERATION_MAX_:
 		break;
 	}
