@@ -102,12 +102,13 @@ static const Link *first_doubt(const Group *group, const Links *links)
 	return NULL;
 }
 
-static int doubt_fault(const Group *group, const Link *doubt, char **ret_fault)
+static int doubt_fault(Group *group, const Link *doubt, char **ret_fault)
 {
 	_cleanup_free_ char *when = utc_text(doubt->observed_usec);
 
 	if (!when)
 		return -ENOMEM;
+	group->seen_otherwise = true;
 	*ret_fault =
 		strf("%s (%s, %s, %s), but %s%s", doubt->doubt,
 		     provenance_to_string(doubt->provenance), str_or_empty(doubt->source), when,
@@ -135,7 +136,7 @@ static unsigned links_of_member(const Group *group, const Links *links, size_t m
 	return sum;
 }
 
-static int member_links_fault(const Group *group, const Links *links, char **ret_fault)
+static int member_links_fault(Group *group, const Links *links, char **ret_fault)
 {
 	const Board *board = group->n_gpus > 2 ? group->gpus[0]->board : NULL;
 
@@ -144,6 +145,7 @@ static int member_links_fault(const Group *group, const Links *links, char **ret
 
 		if (n == 0 || n >= board->links)
 			continue;
+		group->seen_otherwise = true;
 		*ret_fault = strf("%s has %u of its %u NVLinks to members: a GPU of its bridge is "
 				  "missing, or not seated",
 				  BDF_TEXT(&group->gpus[i]->lead->bdf), n, board->links);
@@ -152,7 +154,7 @@ static int member_links_fault(const Group *group, const Links *links, char **ret
 	return 0;
 }
 
-static int links_fault(const Group *group, const Links *links, char **ret_fault)
+static int links_fault(Group *group, const Links *links, char **ret_fault)
 {
 	const Link *doubt = first_doubt(group, links);
 
@@ -160,6 +162,7 @@ static int links_fault(const Group *group, const Links *links, char **ret_fault)
 		return doubt_fault(group, doubt, ret_fault);
 	if (group->links == 0 || group->links >= group->links_expected)
 		return member_links_fault(group, links, ret_fault);
+	group->seen_otherwise = true;
 	*ret_fault = strf("%u of %u NVLinks are active: the bridge may be badly seated",
 			  group->links, group->links_expected);
 	return *ret_fault ? 0 : -ENOMEM;

@@ -191,6 +191,7 @@ static int contradict(Group *group, const Gpu *gpu, const Bdf *other, const Link
 				    BDF_TEXT(&gpu->lead->bdf), BDF_TEXT(other),
 				    provenance_to_string(link->provenance),
 				    str_or_empty(link->source), when, claim);
+	group->seen_otherwise = true;
 	return group->fault ? 0 : -ENOMEM;
 }
 

@@ -32,9 +32,10 @@ typedef struct Group {
 	uint64_t evidence_usec;	 /* the oldest look that `links` rests on; 0: not observed */
 	GroupEvidence *evidence; /* strongest first */
 	size_t n_evidence;
-	char *source;	 /* where the evidence comes from */
-	char *reasoning; /* how it is known, one sentence; never NULL */
-	char *fault;	 /* why it cannot be assigned as it is; NULL: sound */
+	char *source;	     /* where the evidence comes from */
+	char *reasoning;     /* how it is known, one sentence; never NULL */
+	bool seen_otherwise; /* the fault is what a look at the links found */
+	char *fault;	     /* why it cannot be assigned as it is; NULL: sound */
 	/* Set by group_observe(): */
 	GroupState state;
 	char *reason;	   /* why this state, one sentence; may be NULL */
