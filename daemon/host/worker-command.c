@@ -10,6 +10,7 @@
 
 #include "gpupass/errors.h"
 #include "host/inspect.h"
+#include "host/probe-command.h"
 #include "host/reset.h"
 #include "host/worker-document.h"
 #include "util/file.h"
@@ -22,14 +23,17 @@ static const char usage[] =
 	"Usage: gpupass-worker [OPTION]... move BDF DRIVER|- OVERRIDE|-\n"
 	"       gpupass-worker [OPTION]... reset BDF\n"
 	"       gpupass-worker [OPTION]... inspect [--capabilities] [BDF]...\n"
+	"       gpupass-worker [OPTION]... probe [--mmio] BDF...\n"
 	"\n"
-	"Moves one PCI function to a driver, resets one, or looks closely at some, for\n"
-	"gpupassd(8).\n"
+	"Moves one PCI function to a driver, resets one, looks closely at some, or asks\n"
+	"NVML about the NVLinks of some, for gpupassd(8).\n"
 	"Writes one JSON document to standard output.\n"
 	"\n"
 	"      --sysfs=DIR     sysfs (default /sys)\n"
 	"      --proc=DIR      procfs (default /proc)\n"
 	"      --capabilities  inspect: read config space, too\n"
+	"      --mmio          probe: read link registers (Hopper) instead of NVML\n"
+	"      --nvml=LIBRARY  probe: NVML's library (default libnvidia-ml.so.1)\n"
 	"  -h, --help          show this help\n"
 	"      --version       show the version\n";
 
@@ -43,11 +47,13 @@ static int complain(const char *what, const char *argument)
 /* 0: go on; otherwise stop with *status. */
 static int parse_options(int argc, char **argv, WorkerCommand *command, int *status)
 {
-	enum { SYSFS = 256, PROC, CAPABILITIES, VERSION };
+	enum { SYSFS = 256, PROC, CAPABILITIES, MMIO, NVML, VERSION };
 	static const struct option options[] = {
 		{ "sysfs", required_argument, NULL, SYSFS },
 		{ "proc", required_argument, NULL, PROC },
 		{ "capabilities", no_argument, NULL, CAPABILITIES },
+		{ "mmio", no_argument, NULL, MMIO },
+		{ "nvml", required_argument, NULL, NVML },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, VERSION },
 		{ NULL, 0, NULL, 0 },
@@ -64,6 +70,12 @@ static int parse_options(int argc, char **argv, WorkerCommand *command, int *sta
 			break;
 		case CAPABILITIES:
 			command->capabilities = true;
+			break;
+		case MMIO:
+			command->mmio = true;
+			break;
+		case NVML:
+			command->nvml = optarg;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -118,7 +130,7 @@ static int parse_reset(char **arguments, size_t n, WorkerCommand *command)
 	return GPUPASS_EXIT_DONE;
 }
 
-static int parse_inspect(char **arguments, size_t n, WorkerCommand *command)
+static int parse_functions(char **arguments, size_t n, WorkerCommand *command)
 {
 	if (n > FUNCTIONS_MAX)
 		return complain("too many functions", NULL);
@@ -135,17 +147,31 @@ static int parse_inspect(char **arguments, size_t n, WorkerCommand *command)
 	return GPUPASS_EXIT_DONE;
 }
 
+static int parse_probe(char **arguments, size_t n, WorkerCommand *command)
+{
+	if (command->capabilities)
+		return complain("--capabilities is for inspect", NULL);
+	if (n == 0)
+		return complain("probe takes functions", NULL);
+	command->verb = WORKER_PROBE;
+	return parse_functions(arguments, n, command);
+}
+
 static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 {
 	if (n == 0)
 		return complain("nothing to do", NULL);
+	if (strcmp(arguments[0], "probe") == 0)
+		return parse_probe(arguments + 1, n - 1, command);
+	if (command->mmio)
+		return complain("--mmio is for probe", NULL);
 	if (strcmp(arguments[0], "move") == 0)
 		return parse_move(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "inspect") == 0)
-		return parse_inspect(arguments + 1, n - 1, command);
+		return parse_functions(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "reset") == 0)
 		return parse_reset(arguments + 1, n - 1, command);
-	return complain("neither move nor reset nor inspect", arguments[0]);
+	return complain("neither move, reset, inspect nor probe", arguments[0]);
 }
 
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status)
@@ -253,6 +279,8 @@ static char *answer(const WorkerCommand *command, const DriverOps *ops)
 	case WORKER_RESET:
 		r = reset(command, ops, &report);
 		return r < 0 ? NULL : worker_reset_document(&report);
+	case WORKER_PROBE:
+		return probe_command(command);
 	case WORKER_INSPECT:
 		r = inspect(command, &inspection);
 		return worker_inspect_document(r, inspection);

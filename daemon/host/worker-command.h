@@ -8,6 +8,7 @@
 typedef enum WorkerVerb {
 	WORKER_INSPECT,
 	WORKER_MOVE,
+	WORKER_PROBE,
 	WORKER_RESET,
 } WorkerVerb;
 
@@ -16,9 +17,11 @@ typedef struct WorkerCommand {
 	const char *proc_dir;
 	WorkerVerb verb;
 	DriverTarget target; /* to move; to reset: its bdf only */
-	Bdf *functions;	     /* to inspect */
+	const char *nvml;    /* NVML's library; NULL: where the loader finds it */
+	Bdf *functions;	     /* to inspect, to probe */
 	size_t n_functions;
-	bool capabilities;
+	bool capabilities; /* inspect */
+	bool mmio;	   /* probe: registers instead of NVML */
 } WorkerCommand;
 
 /*

@@ -9,6 +9,7 @@
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] move BDF DRIVER|- OVERRIDE|-
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] reset BDF
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] inspect [--capabilities] BDF…
+ *   and probe: host/worker-probe.h
  * The worker exits with 0 when it has written its document, also when that tells of an error; what
  * is in it: worker-document.h. Its stderr is the caller's. It gets an empty environment, default
  * signals, /dev/null as stdin, and no other file.
@@ -33,6 +34,7 @@ typedef struct WorkerConfig {
 	const char *program;   /* path of gpupass-worker */
 	const char *sysfs_dir; /* "/sys" */
 	const char *proc_dir;  /* "/proc" */
+	const char *nvml;      /* path of NVML's library; NULL: where the loader finds it */
 } WorkerConfig;
 
 /*
