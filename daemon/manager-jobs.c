@@ -190,6 +190,10 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 		job->changed = false;
 	replace(&job->error_name, &event->error_name);
 	replace(&job->message, &event->message);
+	if (event->warnings) {
+		strv_free(job->warnings);
+		job->warnings = TAKE_PTR(event->warnings);
+	}
 	log_end(job);
 	if (ended) {
 		*ended = (Ended){ .manager = m, .id = job->id };

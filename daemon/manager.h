@@ -59,6 +59,7 @@ typedef struct ManagerPlace {
 	const ReceiptStore *receipts;
 	const Journal *journal;
 	const QuarantineStore *quarantine;
+	TopologyStore *topology;
 	const char *config_directory;
 	Policy policy;
 } ManagerPlace;
@@ -105,6 +106,8 @@ int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected
 
 /* The picture, for the faces. Borrowed until the next turn of the loop. NULL before the first. */
 const Inventory *manager_inventory(const Manager *m);
+/* What was seen of the links, as the picture has it; NULL: nothing. */
+const Evidence *manager_evidence(const Manager *m);
 const Assignments *manager_assignments(const Manager *m);
 char *const *manager_notes(const Manager *m);
 bool manager_libvirt_connected(const Manager *m);

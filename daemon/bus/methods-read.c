@@ -31,7 +31,8 @@ static int plan_operation(const RequestOptions *options, Operation *ret, sd_bus_
 {
 	if (!options->operation)
 		*ret = OPERATION_ASSIGN;
-	else if (operation_from_string(options->operation, ret) < 0)
+	else if (operation_from_string(options->operation, ret) < 0 ||
+		 *ret == OPERATION_PROBE) /* has no plan */
 		return invalid_argument(error, "there is no such operation to plan",
 					"give assign, release, bind or unbind");
 	return 0;

@@ -39,7 +39,7 @@ static int set_problem(sd_bus_error *error, const Problem *problem, const char *
 
 /* ---- jobs ---- */
 
-static int start_job(Face *f, sd_bus_message *m, const JobRequest *request, sd_bus_error *error)
+int start_job(Face *f, sd_bus_message *m, const JobRequest *request, sd_bus_error *error)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *path = NULL;
@@ -243,6 +243,9 @@ const sd_bus_vtable manager_methods[] = {
 		    SD_BUS_PARAM(job), method_unbind),
 	METHOD_ACTS("Clear", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "", ,
 		    method_clear),
+	METHOD_ACTS("Probe", "a{sv}", SD_BUS_PARAM(options), "o", SD_BUS_PARAM(job), method_probe),
+	METHOD_READS("GetEvidence", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(evidence),
+		     method_get_evidence),
 	METHOD_READS("Rescan", "a{sv}", SD_BUS_PARAM(options), "", , method_rescan),
 	METHOD_READS("GetTopology", "a{sv}", SD_BUS_PARAM(options), "a(sss)",
 		     SD_BUS_PARAM(distances), method_get_topology),

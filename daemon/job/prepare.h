@@ -12,6 +12,7 @@
 #include "job/journal.h"
 #include "job/quarantine.h"
 #include "job/receipt-store.h"
+#include "job/topology-store.h"
 
 typedef struct JobRequest {
 	Operation operation;
@@ -20,6 +21,7 @@ typedef struct JobRequest {
 	char *target; /* release: a group's name, or a domain */
 	char *model;  /* assign without a group: only of this board; NULL: any */
 	bool live, config, keep_vfio, allow_boot_vga;
+	bool mmio;	       /* probe: link registers, too */
 	uint64_t timeout_usec; /* for device steps; 0: the policy's */
 	uint32_t caller_uid;
 } JobRequest;
@@ -34,6 +36,7 @@ typedef struct JobPlace {
 	const ReceiptStore *receipts;
 	const Journal *journal;		   /* NULL: none is kept (dry runs) */
 	const QuarantineStore *quarantine; /* NULL: in memory only, with `journal` */
+	TopologyStore *topology;	   /* NULL: nothing is known of links (tests) */
 	Claims *claims;
 	Rules *rules;
 	const Identities *known;
