@@ -107,19 +107,19 @@ static int tell_failed(Client *c, const Job *job)
 	return r;
 }
 
-static int tell_end(Client *c, Progress *p, const Job *job)
+static int tell_end(Client *c, Progress *p, const Job *job, bool document)
 {
 	int r;
 
 	if (strcmp(job->state, "done") != 0)
 		return tell_failed(c, job);
 	r = progress_result(p, job);
-	if (r >= 0)
+	if (r >= 0 && document)
 		r = print_job_json(c, job);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }
 
-static int watch_and_tell(Client *c, Watch *w, Progress *p)
+static int watch_and_tell(Client *c, Watch *w, Progress *p, bool document)
 {
 	int r;
 
@@ -133,18 +133,18 @@ static int watch_and_tell(Client *c, Watch *w, Progress *p)
 	if (r < 0)
 		return r;
 	if (watch_job_is_over(w))
-		return tell_end(c, p, &w->job);
+		return tell_end(c, p, &w->job, document);
 	return w->interrupted ? tell_interrupted(c, w) : tell_lost(c, w);
 }
 
-static int run_and_wait(Client *c, sd_bus_message *call)
+static int run_and_wait(Client *c, sd_bus_message *call, bool document)
 {
 	_cleanup_(watch_clear) Watch w = { 0 };
 	_cleanup_(progress_clear) Progress p = { .terminal = &c->err, .quiet = c->options->quiet };
 	int r;
 
 	r = watch_start(&w, c, call);
-	return r < 0 ? r : watch_and_tell(c, &w, &p);
+	return r < 0 ? r : watch_and_tell(c, &w, &p, document);
 }
 
 static int run_and_go(Client *c, sd_bus_message *call)
@@ -173,5 +173,11 @@ static int run_and_go(Client *c, sd_bus_message *call)
 
 int job_run(Client *c, sd_bus_message *call)
 {
-	return c->options->given & OPTION_NO_BLOCK ? run_and_go(c, call) : run_and_wait(c, call);
+	return c->options->given & OPTION_NO_BLOCK ? run_and_go(c, call)
+						   : run_and_wait(c, call, true);
+}
+
+int job_run_without_document(Client *c, sd_bus_message *call)
+{
+	return run_and_wait(c, call, false);
 }

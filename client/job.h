@@ -14,3 +14,5 @@
 
 /* Takes no reference. Returns an exit code, or a negative errno. */
 int job_run(Client *c, sd_bus_message *call);
+/* The same for verbs that print another document than the job when all went well; waits. */
+int job_run_without_document(Client *c, sd_bus_message *call);

@@ -26,6 +26,7 @@ typedef enum OptionId {
 	ID_RELEASE,
 	ID_DETAILED_EXITCODE,
 	ID_FORMAT,
+	ID_MMIO,
 } OptionId;
 
 typedef struct OptionRow {
@@ -63,6 +64,8 @@ static const OptionRow rows[] = {
 	{ "detailed-exitcode", NULL, "Exit with 10 when there is something to do",
 	  ID_DETAILED_EXITCODE, OPTION_DETAILED_EXITCODE },
 	{ "format", "FORMAT", "matrix or tree", ID_FORMAT, OPTION_FORMAT },
+	{ "mmio", NULL, "Read the link registers of Hopper GPUs off nvidia, too", ID_MMIO,
+	  OPTION_MMIO },
 };
 
 const char *option_name(unsigned option)

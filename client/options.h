@@ -23,6 +23,7 @@ typedef enum VerbOption {
 	OPTION_RELEASE = 1 << 8,
 	OPTION_DETAILED_EXITCODE = 1 << 9,
 	OPTION_FORMAT = 1 << 10,
+	OPTION_MMIO = 1 << 11,
 } VerbOption;
 
 typedef struct Options {

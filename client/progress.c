@@ -101,6 +101,7 @@ static const Wording *job_wording(const Job *job)
 		[OPERATION_BIND] = { "Binding", "Bound", "to", "is already bound to" },
 		[OPERATION_UNBIND] = { "Giving back", "Gave back", "to",
 				       "is already given back to" },
+		[OPERATION_PROBE] = { "Probing", "Probed", "of", "is already probed" },
 	};
 	Operation operation;
 
@@ -116,11 +117,15 @@ static const char *job_counterpart(const Job *job)
 		return "vfio-pci";
 	if (strcmp(job->operation, "unbind") == 0)
 		return "the host's drivers";
+	if (strcmp(job->operation, "probe") == 0)
+		return "this host";
 	return job->domain_name;
 }
 
 static const char *job_group(const Job *job)
 {
+	if (strcmp(job->operation, "probe") == 0)
+		return "the links";
 	return *job->group_name ? job->group_name : "a group";
 }
 

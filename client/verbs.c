@@ -42,6 +42,8 @@ static const Verb verbs[] = {
 	{ "unbind", "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA, verb_unbind,
 	  "Give a group back to the host's drivers" },
 	{ "clear", "GROUP", 1, 1, 0, verb_clear, "Lift a quarantine whose cause is gone" },
+	{ "probe", "", 0, 0, JOB_OPTIONS | OPTION_MMIO, verb_probe,
+	  "See which GPUs are linked, through NVML" },
 	{ "jobs", "[ID]", 0, 1, 0, verb_jobs, "List jobs, or show one" },
 	{ "rescan", "", 0, 0, 0, verb_rescan, "Read devices, drivers and domains afresh" },
 	{ "monitor", "", 0, 0, 0, verb_monitor, "Print jobs and changes as they come" },
