@@ -28,7 +28,7 @@ _gpupass_domains() {
 
 _gpupass_verbs() {
 	printf '%s\n' list status show topology plan assign release declare forget bind unbind clear \
-		jobs rescan monitor help
+		probe jobs rescan monitor help
 }
 
 # _gpupass_options VERB
@@ -41,6 +41,7 @@ _gpupass_options() {
 	plan) own="$assign --keep-vfio --release --detailed-exitcode" ;;
 	assign) own="$assign --dry-run --no-block" ;;
 	release) own='--keep-vfio --dry-run --no-block --timeout=' ;;
+	probe) own='--mmio --no-block --timeout=' ;;
 	bind | unbind) own='--no-block --timeout= --allow-boot-vga' ;;
 	esac
 	# Split on purpose.
