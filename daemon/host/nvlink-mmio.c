@@ -141,6 +141,8 @@ int nvlink_mmio_read(int sysfs_fd, const Bdf *bdf, NvlinkRegisters *ret, const c
 		r = bar_map(sysfs_fd, bdf, &bar, ret_why);
 	if (r < 0)
 		return r;
+	if (!bar.first || !bar.registers)
+		return -EIO;
 	registers.boot_0 = le32toh(bar.first[PMC_BOOT_0]);
 	/* Of another chip, or of one that does not answer, nothing more is read. */
 	if (nvlink_is_gh100(registers.boot_0)) {
