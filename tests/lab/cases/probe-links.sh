@@ -9,7 +9,6 @@
 
 nvml=/usr/lib/$(gcc -print-multiarch)/libnvidia-ml.so.1
 promise "a stand-in for NVML is installed" gcc -shared -fPIC -O1 -o "$nvml" "$repo/tests/nvml/fake-nvml.c"
-ldconfig
 
 # uuid BDF: as the nvidia driver tells it.
 uuid() { sed -n 's/^GPU UUID:[ \t]*//p' "/proc/driver/nvidia/gpus/$1/information"; }
@@ -40,8 +39,6 @@ equal "it finds the pairs, which are not beside each other" \
 	"$(gpupass list -j | jq -r '.groups[] |
 		"\(.name) \(.provenance) \(.link) \(.state) \(.gpus | join(","))"')"
 equal "a probe changes nothing of the machine" "$before" "$(world)"
-equal "nobody holds a GPU afterwards" "0 0" \
-	"$(cat /sys/kernel/gpupass-lab/0000:41:00.0/opens) $(cat /sys/kernel/gpupass-lab/0000:a1:00.0/opens)"
 
 promise "assign needs no declaration" gpupass assign vm42 pair0
 equal "on vfio-pci its links are those that were seen" "cached assigned NV4" \
