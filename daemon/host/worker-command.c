@@ -21,7 +21,7 @@
 
 static const char usage[] =
 	"Usage: gpupass-worker [OPTION]... move BDF DRIVER|- OVERRIDE|-\n"
-	"       gpupass-worker [OPTION]... reset BDF\n"
+	"       gpupass-worker [OPTION]... reset [--slot] BDF\n"
 	"       gpupass-worker [OPTION]... inspect [--capabilities] [BDF]...\n"
 	"       gpupass-worker [OPTION]... probe [--mmio] BDF...\n"
 	"\n"
@@ -34,6 +34,7 @@ static const char usage[] =
 	"      --capabilities  inspect: read config space, too\n"
 	"      --mmio          probe: read link registers (Hopper) instead of NVML\n"
 	"      --nvml=LIBRARY  probe: NVML's library (default libnvidia-ml.so.1)\n"
+	"      --slot          reset: all functions of its slot, through vfio\n"
 	"  -h, --help          show this help\n"
 	"      --version       show the version\n";
 
@@ -47,13 +48,14 @@ static int complain(const char *what, const char *argument)
 /* 0: go on; otherwise stop with *status. */
 static int parse_options(int argc, char **argv, WorkerCommand *command, int *status)
 {
-	enum { SYSFS = 256, PROC, CAPABILITIES, MMIO, NVML, VERSION };
+	enum { SYSFS = 256, PROC, CAPABILITIES, MMIO, NVML, SLOT, VERSION };
 	static const struct option options[] = {
 		{ "sysfs", required_argument, NULL, SYSFS },
 		{ "proc", required_argument, NULL, PROC },
 		{ "capabilities", no_argument, NULL, CAPABILITIES },
 		{ "mmio", no_argument, NULL, MMIO },
 		{ "nvml", required_argument, NULL, NVML },
+		{ "slot", no_argument, NULL, SLOT },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, VERSION },
 		{ NULL, 0, NULL, 0 },
@@ -76,6 +78,9 @@ static int parse_options(int argc, char **argv, WorkerCommand *command, int *sta
 			break;
 		case NVML:
 			command->nvml = optarg;
+			break;
+		case SLOT:
+			command->slot = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -161,6 +166,8 @@ static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 {
 	if (n == 0)
 		return complain("nothing to do", NULL);
+	if (command->slot && strcmp(arguments[0], "reset") != 0)
+		return complain("--slot is for reset", NULL);
 	if (strcmp(arguments[0], "probe") == 0)
 		return parse_probe(arguments + 1, n - 1, command);
 	if (command->mmio)
@@ -212,6 +219,7 @@ static void move(const WorkerCommand *command, const DriverOps *ops, DriverResul
 static int reset(const WorkerCommand *command, const DriverOps *ops, ResetReport *ret)
 {
 	_cleanup_close_ int sysfs_fd = -1;
+	DriverOps real = *driver_real_ops();
 	int r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
 
 	if (r < 0) {
@@ -222,8 +230,13 @@ static int reset(const WorkerCommand *command, const DriverOps *ops, ResetReport
 		};
 		return 0;
 	}
-	return ops ? function_reset_with(ops, sysfs_fd, &command->target.bdf, ret)
-		   : function_reset(sysfs_fd, &command->target.bdf, ret);
+	/* The files of /dev/vfio are those of /sys and of no other tree. */
+	if (strcmp(command->sysfs_dir, "/sys") != 0)
+		real.hot_reset = NULL;
+	if (!ops)
+		ops = &real;
+	return command->slot ? slot_reset_with(ops, sysfs_fd, &command->target.bdf, ret)
+			     : function_reset_with(ops, sysfs_fd, &command->target.bdf, ret);
 }
 
 /* The running kernel's modules; -1 when there are none to read. */

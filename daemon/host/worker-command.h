@@ -22,6 +22,7 @@ typedef struct WorkerCommand {
 	size_t n_functions;
 	bool capabilities; /* inspect */
 	bool mmio;	   /* probe: registers instead of NVML */
+	bool slot;	   /* reset */
 } WorkerCommand;
 
 /*
