@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "describe.h"
 #include "progress.h"
@@ -30,6 +31,43 @@ static void group_links(const Terminal *t, const Group *g)
 		terminal_field(t, "Evidence", "none");
 	if (!*g->source || !strstr(g->reasoning, g->source))
 		terminal_field(t, NULL, "%s", g->reasoning);
+}
+
+/* ", 3 min ago": how long since a time of the daemon's clock; "" where that is in the future. */
+static char *age_text(uint64_t usec)
+{
+	static const struct {
+		uint64_t seconds;
+		const char *name;
+	} units[] = { { 86400, "d" }, { 3600, "h" }, { 60, "min" }, { 1, "s" } };
+	uint64_t now = (uint64_t)time(NULL), then = usec / 1000000;
+
+	for (size_t i = 0; i < ELEMENTS(units); i++)
+		if (now >= then && (now - then >= 2 * units[i].seconds || units[i].seconds == 1))
+			return strf(", %" PRIu64 " %s ago", (now - then) / units[i].seconds,
+				    units[i].name);
+	return strdup("");
+}
+
+/* What was looked at, the strongest first: "Seen: probed, 4 links, 2026-01-31 14:02:11 (NVML 550)" */
+static int group_evidence(const Terminal *t, const Group *g)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < g->evidence.n_items; i++) {
+		const Evidence *e = &g->evidence.items[i];
+		_cleanup_free_ char *when = time_format(e->seen_at), *age = age_text(e->seen_at);
+
+		if (!when || !age)
+			return -ENOMEM;
+		if (e->seen_at == 0)
+			continue;
+		terminal_field(t, first ? "Seen" : NULL, "%s, %" PRIu32 " link%s, %s%s%s%s%s",
+			       e->provenance, e->links, e->links == 1 ? "" : "s", when, age,
+			       *e->source ? " (" : "", e->source, *e->source ? ")" : "");
+		first = false;
+	}
+	return 0;
 }
 
 static int group_gpus(const Terminal *t, const World *w, const Group *g)
@@ -130,7 +168,9 @@ int block_group(Client *c, const World *w, const Group *g)
 	group_links(t, g);
 	if (g->verified_at > 0)
 		terminal_field(t, "In guest", "%s, %s", g->verified, verified_at);
-	r = group_gpus(t, w, g);
+	r = group_evidence(t, g);
+	if (r >= 0)
+		r = group_gpus(t, w, g);
 	if (r < 0)
 		return r;
 	terminal_field(t, "Driver", "%s", g->driver);

@@ -107,15 +107,10 @@ static int tell_failed(Client *c, const Job *job)
 	return r;
 }
 
-static int tell_end(Client *c, Progress *p, const Job *job, JobEnd *end)
+static int tell_done(Client *c, Progress *p, const Job *job)
 {
-	int r;
+	int r = progress_result(p, job);
 
-	if (strcmp(job->state, "done") != 0)
-		return tell_failed(c, job);
-	if (end)
-		return end(c, job);
-	r = progress_result(p, job);
 	if (r >= 0)
 		r = print_job_json(c, job);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
@@ -134,9 +129,9 @@ static int watch_and_tell(Client *c, Watch *w, Progress *p, JobEnd *end)
 	}
 	if (r < 0)
 		return r;
-	if (watch_job_is_over(w))
-		return tell_end(c, p, &w->job, end);
-	return w->interrupted ? tell_interrupted(c, w) : tell_lost(c, w);
+	if (!watch_job_is_over(w))
+		return w->interrupted ? tell_interrupted(c, w) : tell_lost(c, w);
+	return strcmp(w->job.state, "done") == 0 ? end(c, p, &w->job) : tell_failed(c, &w->job);
 }
 
 static int run_and_wait(Client *c, sd_bus_message *call, JobEnd *end)
@@ -181,5 +176,5 @@ int job_run_to(Client *c, sd_bus_message *call, JobEnd *end)
 
 int job_run(Client *c, sd_bus_message *call)
 {
-	return job_run_to(c, call, NULL);
+	return job_run_to(c, call, tell_done);
 }

@@ -7,13 +7,13 @@
  */
 #pragma once
 
-#include "model.h"
+#include "progress.h"
 
 /* As a shell tells of a process that SIGINT ended: 128 + 2. The job itself goes on. */
 #define JOB_EXIT_INTERRUPTED 130
 
 /* What is told of a job that is done. Returns an exit code, or a negative errno. */
-typedef int JobEnd(Client *c, const Job *job);
+typedef int JobEnd(Client *c, Progress *p, const Job *job);
 
 /* Takes no reference. Returns an exit code, or a negative errno. */
 int job_run(Client *c, sd_bus_message *call);

@@ -77,21 +77,43 @@ json_t *json_manager(const Manager *m)
 			 json_strings(m->notes));
 }
 
+static json_t *json_time(uint64_t usec)
+{
+	return usec == 0 ? json_null() : json_unsigned(usec);
+}
+
+static json_t *json_evidence(const EvidenceList *l)
+{
+	_cleanup_(json_decrefp) json_t *array = json_array();
+
+	for (size_t i = 0; i < l->n_items; i++) {
+		const Evidence *e = &l->items[i];
+		json_t *item = json_pack("{s:s, s:I, s:o, s:s?}", "provenance", e->provenance,
+					 "links", (json_int_t)e->links, "seen_at",
+					 json_time(e->seen_at), "source", or_null(e->source));
+
+		if (json_array_append_new(array, item) < 0)
+			return NULL;
+	}
+	return TAKE_PTR(array);
+}
+
 json_t *json_group(const Group *g)
 {
 	return json_pack(
-		"{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:I, s:I,"
+		"{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:I, s:I, s:o, s:o,"
 		" s:o, s:o, s:o, s:o, s:s?, s:o, s:b, s:o, s:s?, s:o}",
 		"name", g->name, "state", g->state, "reason", or_null(g->reason), "provenance",
 		or_null(g->provenance), "source", or_null(g->source), "reasoning",
 		or_null(g->reasoning), "model", or_null(g->model), "link", or_null(g->link),
 		"links", (json_int_t)g->links, "links_expected", (json_int_t)g->links_expected,
+		"evidence", json_evidence(&g->evidence), "evidence_at", json_time(g->evidence_at),
 		"gpus", json_strings(g->gpu_addresses), "functions", json_strings(g->functions),
 		"iommu_groups", json_numbers(&g->iommu_groups), "numa_nodes",
 		json_numbers(&g->numa_nodes), "driver", or_null(g->driver), "domain",
 		json_domain(g->domain_name, g->domain_uuid), "assignable", g->assignable, "job",
 		json_job_id(g->job), "verified", or_null(g->verified), "verified_at",
-		g->verified_at > 0 ? json_unsigned(g->verified_at) : json_null());
+		json_time(g->verified_at));
 }
 
 static json_t *json_functions(const FunctionList *l)

@@ -44,6 +44,8 @@ static const Property group_properties[] = {
 	P(Group, "Provenance", "s", provenance, 0),
 	P(Group, "Source", "s", source, 0),
 	P(Group, "Reasoning", "s", reasoning, 0),
+	P(Group, "Evidence", "a(suts)", evidence, 0),
+	P(Group, "EvidenceAt", "t", evidence_at, 0),
 	P(Group, "Model", "s", model, 0),
 	P(Group, "Link", "s", link, 0),
 	P(Group, "Links", "u", links, 0),
@@ -316,6 +318,57 @@ static int read_steps(Client *c, sd_bus_message *m, StepList *to)
 	return sd_bus_message_exit_container(m);
 }
 
+static void evidence_clear(EvidenceList *l)
+{
+	for (size_t i = 0; i < l->n_items; i++) {
+		free(l->items[i].provenance);
+		free(l->items[i].source);
+	}
+	free(l->items);
+	*l = (EvidenceList){ 0 };
+}
+
+static EvidenceList evidence_take(EvidenceList *from)
+{
+	EvidenceList list = *from;
+
+	*from = (EvidenceList){ 0 };
+	return list;
+}
+
+static int read_evidence(Client *c, sd_bus_message *m, EvidenceList *to)
+{
+	_cleanup_(evidence_clear) EvidenceList list = { 0 };
+	const char *provenance, *source;
+	uint32_t links;
+	uint64_t seen_at;
+	int r;
+
+	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "(suts)");
+	if (r < 0)
+		return r;
+	while ((r = sd_bus_message_read(m, "(suts)", &provenance, &links, &seen_at, &source)) > 0) {
+		Evidence *bigger = reallocarray(list.items, list.n_items + 1, sizeof(Evidence)),
+			 *item;
+
+		if (!bigger)
+			return -ENOMEM;
+		list.items = bigger;
+		item = &list.items[list.n_items++];
+		*item = (Evidence){ .provenance = model_text(c, provenance, false),
+				    .links = links,
+				    .seen_at = seen_at,
+				    .source = model_text(c, source, false) };
+		if (!item->provenance || !item->source)
+			return -ENOMEM;
+	}
+	if (r < 0)
+		return r;
+	evidence_clear(to);
+	*to = evidence_take(&list);
+	return sd_bus_message_exit_container(m);
+}
+
 static int read_bool(sd_bus_message *m, bool *to)
 {
 	int value, r;
@@ -364,6 +417,8 @@ static int read_value(Client *c, sd_bus_message *m, const Property *p, void *to)
 		return read_functions(c, m, to);
 	if (strcmp(s, "a(ssst)") == 0)
 		return read_steps(c, m, to);
+	if (strcmp(s, "a(suts)") == 0)
+		return read_evidence(c, m, to);
 	return sd_bus_message_read_basic(m, *s, to); /* q, i, u, t */
 }
 
@@ -476,6 +531,8 @@ void object_clear(ObjectKind kind, void *object)
 			functions_clear(at);
 		} else if (strcmp(p->signature, "a(ssst)") == 0) {
 			steps_clear(at);
+		} else if (strcmp(p->signature, "a(suts)") == 0) {
+			evidence_clear(at);
 		}
 	}
 }

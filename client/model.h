@@ -53,6 +53,18 @@ typedef struct StepList {
 	size_t n_items;
 } StepList;
 
+typedef struct Evidence {
+	char *provenance;
+	uint32_t links; /* 0: none, or not told */
+	uint64_t seen_at;
+	char *source;
+} Evidence;
+
+typedef struct EvidenceList {
+	Evidence *items;
+	size_t n_items;
+} EvidenceList;
+
 typedef struct Manager {
 	char *path;
 	char *version;
@@ -66,7 +78,9 @@ typedef struct Group {
 	char *path;
 	char *name, *state, *reason, *provenance, *source, *reasoning, *model, *link;
 	uint32_t links, links_expected;
-	char **gpus; /* object paths */
+	EvidenceList evidence; /* strongest first */
+	uint64_t evidence_at;  /* 0: links were not observed */
+	char **gpus;	       /* object paths */
 	char **gpu_addresses;
 	char **functions;
 	IntList iommu_groups, numa_nodes;

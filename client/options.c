@@ -28,6 +28,7 @@ typedef enum OptionId {
 	ID_FORMAT,
 	ID_SYMPTOM,
 	ID_VERBOSE,
+	ID_MMIO,
 } OptionId;
 
 typedef struct OptionRow {
@@ -68,6 +69,8 @@ static const OptionRow rows[] = {
 	{ "symptom", "SYMPTOM", "no-nvlink, one-gpu, no-p2p, or slow", ID_SYMPTOM, OPTION_SYMPTOM },
 	{ "verbose", NULL, "Print checks that passed or were skipped, too", ID_VERBOSE,
 	  OPTION_VERBOSE },
+	{ "mmio", NULL, "Read the link registers of Hopper GPUs off nvidia, too", ID_MMIO,
+	  OPTION_MMIO },
 };
 
 const char *option_name(unsigned option)

@@ -30,6 +30,7 @@ typedef enum VerbOption {
 	OPTION_FORMAT = 1 << 10,
 	OPTION_SYMPTOM = 1 << 11,
 	OPTION_VERBOSE = 1 << 12,
+	OPTION_MMIO = 1 << 13,
 } VerbOption;
 
 typedef struct Options {

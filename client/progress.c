@@ -104,6 +104,7 @@ static const Wording *job_wording(const Job *job)
 		[OPERATION_RECONCILE] = { "Reconciling", "Reconciled", "with",
 					  "is as recorded for" },
 		[OPERATION_VERIFY] = { "Verifying", "Verified", "in", "is verified in" },
+		[OPERATION_PROBE] = { "Probing", "Probed", "of", "is already probed" },
 	};
 	Operation operation;
 
@@ -119,11 +120,15 @@ static const char *job_counterpart(const Job *job)
 		return "vfio-pci";
 	if (strcmp(job->operation, "unbind") == 0)
 		return "the host's drivers";
+	if (strcmp(job->operation, "probe") == 0)
+		return "this host";
 	return job->domain_name;
 }
 
 static const char *job_group(const Job *job)
 {
+	if (strcmp(job->operation, "probe") == 0)
+		return "the links";
 	return *job->group_name ? job->group_name : "a group";
 }
 

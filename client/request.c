@@ -14,6 +14,7 @@ static int append_flags(sd_bus_message *call, unsigned given)
 		{ OPTION_CONFIG, GPUPASS_OPTION_CONFIG },
 		{ OPTION_KEEP_VFIO, GPUPASS_OPTION_KEEP_VFIO },
 		{ OPTION_ALLOW_BOOT_VGA, GPUPASS_OPTION_ALLOW_BOOT_VGA },
+		{ OPTION_MMIO, GPUPASS_OPTION_MMIO },
 	};
 	int r;
 

@@ -48,6 +48,8 @@ static const Verb verbs[] = {
 	  verb_reconcile, "Find what drifted from the assignments, and mend it" },
 	{ "doctor", "[DOMAIN]", 0, 1, OPTION_SYMPTOM | OPTION_VERBOSE, verb_doctor,
 	  "Find out what is wrong, and what to do" },
+	{ "probe", "", 0, 0, JOB_OPTIONS | OPTION_MMIO, verb_probe,
+	  "See which GPUs are linked, through NVML" },
 	{ "jobs", "[ID]", 0, 1, 0, verb_jobs, "List jobs, or show one" },
 	{ "rescan", "", 0, 0, 0, verb_rescan, "Read devices, drivers and domains afresh" },
 	{ "monitor", "", 0, 0, 0, verb_monitor, "Print jobs and changes as they come" },

@@ -115,7 +115,7 @@ static int print_text(Client *c, const json_t *document, const char *verdict)
 	return 0;
 }
 
-static int tell_verdict(Client *c, const Job *job)
+static int tell_verdict(Client *c, _unused_ Progress *p, const Job *job)
 {
 	_cleanup_(json_decrefp) json_t *document = json_loads(job->result, 0, NULL);
 	const char *verdict = json_string_value(json_object_get(document, "verdict"));

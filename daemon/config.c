@@ -70,6 +70,16 @@ static int set_device_timeout(const Parse *parse, const char *value, int line)
 	return set_seconds(parse, value, line, &parse->config->policy.device_timeout_usec);
 }
 
+static int set_allow_mmio(const Parse *parse, const char *value, int line)
+{
+	return set_bool(parse, value, line, &parse->config->policy.allow_mmio);
+}
+
+static int set_probe_timeout(const Parse *parse, const char *value, int line)
+{
+	return set_seconds(parse, value, line, &parse->config->policy.probe_timeout_usec);
+}
+
 static int set_detach_timeout(const Parse *parse, const char *value, int line)
 {
 	return set_seconds(parse, value, line, &parse->config->policy.detach_timeout_usec);
@@ -121,6 +131,8 @@ static const struct {
 } settings[] = {
 	{ "Groups", "AcceptInferred", set_accept_inferred },
 	{ "Devices", "DeviceTimeoutSec", set_device_timeout },
+	{ "Devices", "ProbeTimeoutSec", set_probe_timeout },
+	{ "Devices", "AllowMmio", set_allow_mmio },
 	{ "Libvirt", "Uri", set_libvirt_uri },
 	{ "Libvirt", "DetachTimeoutSec", set_detach_timeout },
 	{ "Libvirt", "LookIntervalSec", set_look_interval },

@@ -41,6 +41,7 @@ typedef struct Daemon {
 	ReceiptStore receipts;
 	Journal journal;
 	QuarantineStore quarantine;
+	TopologyStore topology;
 	RealHost host;
 	Virt *virt;
 	Manager *manager;
@@ -73,6 +74,7 @@ static void print_help(void)
 	     "     --session          On the session bus\n"
 	     "     --libvirt-uri=URI  Instead of the configured one\n"
 	     "     --worker=PROGRAM   Instead of the installed gpupass-worker\n"
+	     "     --nvml=LIBRARY     Instead of libnvidia-ml.so.1\n"
 	     "     --sysfs=DIR        Instead of /sys\n"
 	     "     --proc=DIR         Instead of /proc\n"
 	     "     --root=DIR         Instead of /, for what doctor looks at\n"
@@ -89,6 +91,7 @@ enum {
 	ARG_SESSION,
 	ARG_LIBVIRT_URI,
 	ARG_WORKER,
+	ARG_NVML,
 	ARG_SYSFS,
 	ARG_PROC,
 	ARG_ROOT,
@@ -104,6 +107,7 @@ static const struct option long_options[] = {
 	{ "session", no_argument, NULL, ARG_SESSION },
 	{ "libvirt-uri", required_argument, NULL, ARG_LIBVIRT_URI },
 	{ "worker", required_argument, NULL, ARG_WORKER },
+	{ "nvml", required_argument, NULL, ARG_NVML },
 	{ "sysfs", required_argument, NULL, ARG_SYSFS },
 	{ "proc", required_argument, NULL, ARG_PROC },
 	{ "root", required_argument, NULL, ARG_ROOT },
@@ -133,6 +137,9 @@ static int take_option(int c, Options *options)
 		return 0;
 	case ARG_WORKER:
 		options->worker.program = optarg;
+		return 0;
+	case ARG_NVML:
+		options->worker.nvml = optarg;
 		return 0;
 	case ARG_SYSFS:
 		options->worker.sysfs_dir = optarg;
@@ -452,6 +459,8 @@ static int open_state(Daemon *d, const Options *options)
 
 	if (r >= 0)
 		r = quarantine_store_open(quarantine, &d->quarantine);
+	if (r >= 0)
+		r = topology_store_open(options->state_directory, &d->topology);
 	if (r < 0)
 		log_error("cannot open %s: %s", options->state_directory, strerror(-r));
 	return r;
@@ -505,6 +514,7 @@ static int set_up_manager(Daemon *d, const Options *options)
 		.receipts = &d->receipts,
 		.journal = &d->journal,
 		.quarantine = &d->quarantine,
+		.topology = &d->topology,
 		.config_directory = options->config_directory,
 		.policy = d->config->policy,
 	};

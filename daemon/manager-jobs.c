@@ -198,6 +198,10 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 	log_end(job, event->verdict);
 	if (event->open)
 		manager_take_open_job(m, TAKE_PTR(event->open));
+	if (event->warnings) {
+		strv_free(job->warnings);
+		job->warnings = TAKE_PTR(event->warnings);
+	}
 	if (ended) {
 		*ended = (Ended){ .manager = m, .id = job->id };
 		if (manager_refresh(m, tell_end, ended) >= 0)

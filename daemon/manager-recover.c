@@ -34,6 +34,10 @@ int manager_load_state(Manager *m)
 	if (r >= 0)
 		r = take_notes(m, TAKE_PTR(notes));
 	if (r >= 0)
+		r = topology_store_load(m->place.topology, &notes);
+	if (r >= 0)
+		r = take_notes(m, TAKE_PTR(notes));
+	if (r >= 0)
 		r = journal_load(m->place.journal, &m->open_jobs, &m->n_open_jobs, &m->last_job,
 				 &notes);
 	if (r >= 0)

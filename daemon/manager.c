@@ -141,8 +141,13 @@ static int scan_start(Manager *m)
 	task->store = m->place.store;
 	task->rules = rules_ref(m->rules);
 	r = identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
-	if (r >= 0)
+	if (r >= 0) {
+		_cleanup_(evidence_unrefp) Evidence *evidence =
+			topology_store_get(m->place.topology);
+
+		identities_set_evidence(task->known, evidence);
 		r = mailbox_run(m->place.mailbox, scan_work, scan_done, task);
+	}
 	if (r < 0)
 		return r;
 	TAKE_PTR(task);
@@ -372,6 +377,11 @@ const Inventory *manager_inventory(const Manager *m)
 	return m->inventory;
 }
 
+const Evidence *manager_evidence(const Manager *m)
+{
+	return m->inventory ? m->inventory->identities->evidence : NULL;
+}
+
 const Assignments *manager_assignments(const Manager *m)
 {
 	return m->assignments;
@@ -402,6 +412,7 @@ JobPlace manager_job_place(Manager *m)
 		.receipts = m->place.receipts,
 		.journal = m->place.journal,
 		.quarantine = m->place.quarantine,
+		.topology = m->place.topology,
 		.claims = m->claims,
 		.rules = m->rules,
 		.known = m->inventory ? m->inventory->identities : NULL,

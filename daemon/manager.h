@@ -61,6 +61,7 @@ typedef struct ManagerPlace {
 	const ReceiptStore *receipts;
 	const Journal *journal;
 	const QuarantineStore *quarantine;
+	TopologyStore *topology;
 	const char *config_directory;
 	Policy policy;
 } ManagerPlace;
@@ -126,6 +127,8 @@ const GpuHealth *manager_gpu_health(const Manager *m, const Bdf *lead);
 
 /* The picture, for the faces. Borrowed until the next turn of the loop. NULL before the first. */
 const Inventory *manager_inventory(const Manager *m);
+/* What was seen of the links, as the picture has it; NULL: nothing. */
+const Evidence *manager_evidence(const Manager *m);
 const Assignments *manager_assignments(const Manager *m);
 const DomainUses *manager_uses(const Manager *m); /* NULL: not known */
 char *const *manager_notes(const Manager *m);

@@ -28,7 +28,7 @@ _gpupass_domains() {
 
 _gpupass_verbs() {
 	printf '%s\n' list status show topology plan assign release declare forget bind unbind verify clear \
-		reconcile doctor jobs rescan monitor help
+		reconcile doctor probe jobs rescan monitor help
 }
 
 # _gpupass_options VERB
@@ -43,6 +43,7 @@ _gpupass_options() {
 	release) own='--keep-vfio --dry-run --no-block --timeout=' ;;
 	reconcile) own='--dry-run --detailed-exitcode --no-block --timeout=' ;;
 	verify) own='--no-block --timeout=' ;;
+	probe) own='--mmio --no-block --timeout=' ;;
 	bind | unbind) own='--no-block --timeout= --allow-boot-vga' ;;
 	esac
 	# Split on purpose.

@@ -58,6 +58,19 @@ int field_get_steps(sd_bus *bus, const char *path, const char *interface, const 
 	return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
+int field_get_evidence(sd_bus *bus, const char *path, const char *interface, const char *property,
+		       sd_bus_message *reply, void *userdata, sd_bus_error *error)
+{
+	const EvidenceViews *views = userdata;
+	int r = sd_bus_message_open_container(reply, 'a', "(suts)");
+
+	for (size_t i = 0; r >= 0 && i < views->n; i++)
+		r = sd_bus_message_append(reply, "(suts)", views->items[i].provenance,
+					  views->items[i].links, views->items[i].seen_at,
+					  views->items[i].source);
+	return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
 static bool strings_equal(char *const *a, char *const *b)
 {
 	size_t n = strv_length(a);
@@ -101,6 +114,19 @@ static bool steps_equal(const StepViews *a, const StepViews *b)
 	return true;
 }
 
+static bool evidence_equal(const EvidenceViews *a, const EvidenceViews *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (!str_equal(a->items[i].provenance, b->items[i].provenance) ||
+		    !str_equal(a->items[i].source, b->items[i].source) ||
+		    a->items[i].links != b->items[i].links ||
+		    a->items[i].seen_at != b->items[i].seen_at)
+			return false;
+	return true;
+}
+
 bool field_equal(const Field *field, const void *view_a, const void *view_b)
 {
 	const void *a = (const char *)view_a + field->offset;
@@ -133,6 +159,8 @@ bool field_equal(const Field *field, const void *view_a, const void *view_b)
 		return functions_equal(a, b);
 	case FIELD_STEPS:
 		return steps_equal(a, b);
+	case FIELD_EVIDENCE:
+		return evidence_equal(a, b);
 	}
 	return false;
 }
@@ -152,6 +180,15 @@ static void steps_clear(StepViews *views)
 		free(views->items[i].name);
 		free(views->items[i].state);
 		free(views->items[i].detail);
+	}
+	free(views->items);
+}
+
+static void evidence_clear(EvidenceViews *views)
+{
+	for (size_t i = 0; i < views->n; i++) {
+		free(views->items[i].provenance);
+		free(views->items[i].source);
 	}
 	free(views->items);
 }
@@ -180,6 +217,9 @@ static void field_clear(const Field *field, void *view)
 		break;
 	case FIELD_STEPS:
 		steps_clear(at);
+		break;
+	case FIELD_EVIDENCE:
+		evidence_clear(at);
 		break;
 	case FIELD_BOOL:
 	case FIELD_UINT16:

@@ -44,6 +44,17 @@ typedef struct StepViews {
 	size_t n;
 } StepViews;
 
+typedef struct EvidenceView {
+	char *provenance, *source;
+	uint32_t links;
+	uint64_t seen_at;
+} EvidenceView;
+
+typedef struct EvidenceViews {
+	EvidenceView *items;
+	size_t n;
+} EvidenceViews;
+
 typedef enum FieldKind {
 	FIELD_STRING,
 	FIELD_STRINGS,
@@ -58,6 +69,7 @@ typedef enum FieldKind {
 	FIELD_UINT64S,
 	FIELD_FUNCTIONS,
 	FIELD_STEPS,
+	FIELD_EVIDENCE,
 } FieldKind;
 
 typedef struct Field {
@@ -80,6 +92,7 @@ typedef struct Field {
 #define FIELD_SIGNATURE_UINT64S "at"
 #define FIELD_SIGNATURE_FUNCTIONS "a(ssiu)"
 #define FIELD_SIGNATURE_STEPS "a(ssst)"
+#define FIELD_SIGNATURE_EVIDENCE "a(suts)"
 
 /* NULL: sd-bus itself appends what the offset points at. */
 #define FIELD_GETTER_STRING NULL
@@ -95,6 +108,7 @@ typedef struct Field {
 #define FIELD_GETTER_UINT64S field_get_uint64s
 #define FIELD_GETTER_FUNCTIONS field_get_functions
 #define FIELD_GETTER_STEPS field_get_steps
+#define FIELD_GETTER_EVIDENCE field_get_evidence
 
 #define FIELD_FLAG_CONST SD_BUS_VTABLE_PROPERTY_CONST
 #define FIELD_FLAG_CHANGES SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE
@@ -121,6 +135,8 @@ int field_get_functions(sd_bus *bus, const char *path, const char *interface, co
 			sd_bus_message *reply, void *userdata, sd_bus_error *error);
 int field_get_steps(sd_bus *bus, const char *path, const char *interface, const char *property,
 		    sd_bus_message *reply, void *userdata, sd_bus_error *error);
+int field_get_evidence(sd_bus *bus, const char *path, const char *interface, const char *property,
+		       sd_bus_message *reply, void *userdata, sd_bus_error *error);
 
 bool field_equal(const Field *field, const void *view_a, const void *view_b);
 /* Frees what the members hold, not the view itself. */

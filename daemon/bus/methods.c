@@ -43,7 +43,7 @@ static int set_problem(sd_bus_error *error, const Problem *problem, const char *
 
 /* ---- jobs ---- */
 
-static int start_job(Face *f, sd_bus_message *m, const JobRequest *request, sd_bus_error *error)
+int start_job(Face *f, sd_bus_message *m, const JobRequest *request, sd_bus_error *error)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *path = NULL;
@@ -302,6 +302,9 @@ const sd_bus_vtable manager_methods[] = {
 		     method_get_drift),
 	METHOD_READS("Doctor", "sa{sv}", SD_BUS_PARAM(domain) SD_BUS_PARAM(options), "s",
 		     SD_BUS_PARAM(json), method_doctor),
+	METHOD_ACTS("Probe", "a{sv}", SD_BUS_PARAM(options), "o", SD_BUS_PARAM(job), method_probe),
+	METHOD_READS("GetEvidence", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(evidence),
+		     method_get_evidence),
 	METHOD_READS("Rescan", "a{sv}", SD_BUS_PARAM(options), "", , method_rescan),
 	METHOD_READS("GetTopology", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(topology),
 		     method_get_topology),

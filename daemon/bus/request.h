@@ -6,7 +6,7 @@
 #include "bus/options.h"
 
 typedef struct RequestOptions {
-	bool live, config, keep_vfio, allow_boot_vga;
+	bool live, config, keep_vfio, allow_boot_vga, mmio;
 	char *model, *operation, *symptom;
 	uint64_t timeout_usec;
 } RequestOptions;
@@ -44,6 +44,13 @@ DEFINE_CLEANUP(Pending, pending_free)
 #define METHOD_READS(Name, In, InNames, Out, OutNames, handler)                                    \
 	SD_BUS_METHOD_WITH_NAMES(Name, In, InNames, Out, OutNames, handler,                        \
 				 SD_BUS_VTABLE_UNPRIVILEGED)
+
+/* methods.c: starts a job and answers with its object. */
+int start_job(Face *face, sd_bus_message *m, const JobRequest *request, sd_bus_error *error);
+
+/* methods-probe.c; userdata is the Face. */
+int method_probe(sd_bus_message *m, void *userdata, sd_bus_error *error);
+int method_get_evidence(sd_bus_message *m, void *userdata, sd_bus_error *error);
 
 /* methods-read.c; userdata is the Face. */
 int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error);

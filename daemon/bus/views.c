@@ -185,6 +185,25 @@ static void fill_group_functions(const Group *group, GroupView *view, int *r)
 		      compare_ints);
 }
 
+static void fill_evidence(const Group *group, GroupView *view, int *r)
+{
+	view->evidence.items = calloc(group->n_evidence + 1, sizeof(EvidenceView));
+	if (!view->evidence.items) {
+		*r = -ENOMEM;
+		return;
+	}
+	for (size_t i = 0; i < group->n_evidence; i++) {
+		const GroupEvidence *from = &group->evidence[i];
+		EvidenceView *to = &view->evidence.items[view->evidence.n++];
+
+		put_copy(r, &to->provenance, provenance_to_string(from->provenance));
+		put_copy(r, &to->source, from->source);
+		to->links = from->links;
+		to->seen_at = from->seen_usec;
+	}
+	view->evidence_at = group->evidence_usec;
+}
+
 int group_view_fill(const Manager *m, const Group *group, GroupView *view)
 {
 	uint32_t job = manager_group_job(m, group);
@@ -209,6 +228,7 @@ int group_view_fill(const Manager *m, const Group *group, GroupView *view)
 	verdict = manager_group_verdict(m, group, &view->verified_at);
 	put_copy(&r, &view->verified, view->verified_at > 0 ? verdict_to_string(verdict) : NULL);
 	fill_group_functions(group, view, &r);
+	fill_evidence(group, view, &r);
 	return r;
 }
 

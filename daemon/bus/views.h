@@ -20,6 +20,8 @@
 	X("Provenance", char *, provenance, STRING, CHANGES)                                       \
 	X("Source", char *, source, STRING, CHANGES)                                               \
 	X("Reasoning", char *, reasoning, STRING, CHANGES)                                         \
+	X("Evidence", EvidenceViews, evidence, EVIDENCE, CHANGES)                                  \
+	X("EvidenceAt", uint64_t, evidence_at, UINT64, CHANGES)                                    \
 	X("Model", char *, model, STRING, CHANGES)                                                 \
 	X("Link", char *, link, STRING, CHANGES)                                                   \
 	X("Links", uint32_t, links, UINT32, CHANGES)                                               \

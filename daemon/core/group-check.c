@@ -5,34 +5,25 @@
 
 #include "util/text.h"
 
-/* Links of the strongest observation between two GPUs; 0 when there is none. */
-static unsigned observed_count(const Links *links, const Gpu *a, const Gpu *b)
+static const Link *observed(const Links *links, const Group *group, size_t i, size_t k)
 {
-	const Link *best = NULL;
-
-	for (size_t i = 0; i < links->n_items; i++) {
-		const Link *link = &links->items[i];
-
-		if (link->count > 0 && (!best || link->provenance > best->provenance) &&
-		    bdf_equal(&link->a, &a->lead->bdf) && bdf_equal(&link->b, &b->lead->bdf))
-			best = link;
-	}
-	return best ? best->count : 0;
+	return links_find_observed(links, &group->gpus[i]->lead->bdf, &group->gpus[k]->lead->bdf);
 }
 
-/* The fewest links of any two members that were observed. */
-static unsigned fewest_links(const Group *group, const Links *links)
+/* The fewest links of any two members that were observed, and when that was. */
+static void set_observed(Group *group, const Links *links)
 {
-	unsigned fewest = 0;
-
 	for (size_t i = 0; i < group->n_gpus; i++)
 		for (size_t k = i + 1; k < group->n_gpus; k++) {
-			unsigned n = observed_count(links, group->gpus[i], group->gpus[k]);
+			const Link *link = observed(links, group, i, k);
 
-			if (n > 0 && (fewest == 0 || n < fewest))
-				fewest = n;
+			if (!link || link->count == 0)
+				continue;
+			if (group->links == 0 || link->count < group->links)
+				group->links = link->count;
+			if (group->evidence_usec == 0 || link->observed_usec < group->evidence_usec)
+				group->evidence_usec = link->observed_usec;
 		}
-	return fewest;
 }
 
 /*
@@ -98,29 +89,170 @@ static int members_fault(const Group *group, char **ret_fault)
 	return *ret_fault ? 0 : -ENOMEM;
 }
 
-static int links_fault(const Group *group, char **ret_fault)
+/* Two members that were both looked at and do not see each other alike. */
+static const Link *first_doubt(const Group *group, const Links *links)
 {
+	for (size_t i = 0; i < group->n_gpus; i++)
+		for (size_t k = i + 1; k < group->n_gpus; k++) {
+			const Link *link = observed(links, group, i, k);
+
+			if (link && link->doubt)
+				return link;
+		}
+	return NULL;
+}
+
+static int doubt_fault(Group *group, const Link *doubt, char **ret_fault)
+{
+	_cleanup_free_ char *when = utc_text(doubt->observed_usec);
+
+	if (!when)
+		return -ENOMEM;
+	group->seen_otherwise = true;
+	*ret_fault =
+		strf("%s (%s, %s, %s), but %s%s", doubt->doubt,
+		     provenance_to_string(doubt->provenance), str_or_empty(doubt->source), when,
+		     group->provenance == PROVENANCE_DECLARED ? "they are declared together in "
+							      : "they are linked by ",
+		     group->source);
+	return *ret_fault ? 0 : -ENOMEM;
+}
+
+/*
+ * All links of a member within the group; 0 when those to another member are not known. A trio on a
+ * bridge for four has the right number for each two, and still lacks a GPU.
+ */
+static unsigned links_of_member(const Group *group, const Links *links, size_t member)
+{
+	unsigned sum = 0;
+
+	for (size_t i = 0; i < group->n_gpus; i++) {
+		const Link *link = i == member ? NULL : observed(links, group, i, member);
+
+		if (i != member && !link)
+			return 0;
+		sum += link ? link->count : 0;
+	}
+	return sum;
+}
+
+static int member_links_fault(Group *group, const Links *links, char **ret_fault)
+{
+	const Board *board = group->n_gpus > 2 ? group->gpus[0]->board : NULL;
+
+	for (size_t i = 0; board && board->kind == NVLINK_BRIDGE && i < group->n_gpus; i++) {
+		unsigned n = links_of_member(group, links, i);
+
+		if (n == 0 || n >= board->links)
+			continue;
+		group->seen_otherwise = true;
+		*ret_fault = strf("%s has %u of its %u NVLinks to members: a GPU of its bridge is "
+				  "missing, or not seated",
+				  BDF_TEXT(&group->gpus[i]->lead->bdf), n, board->links);
+		return *ret_fault ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
+static int links_fault(Group *group, const Links *links, char **ret_fault)
+{
+	const Link *doubt = first_doubt(group, links);
+
+	if (doubt)
+		return doubt_fault(group, doubt, ret_fault);
 	if (group->links == 0 || group->links >= group->links_expected)
-		return 0;
+		return member_links_fault(group, links, ret_fault);
+	group->seen_otherwise = true;
 	*ret_fault = strf("%u of %u NVLinks are active: the bridge may be badly seated",
 			  group->links, group->links_expected);
 	return *ret_fault ? 0 : -ENOMEM;
 }
 
+/* ---- the evidence, as it is shown ---- */
+
+static GroupEvidence *evidence_of(Group *group, const Link *link)
+{
+	for (size_t i = 0; i < group->n_evidence; i++)
+		if (group->evidence[i].provenance == link->provenance)
+			return &group->evidence[i];
+	return NULL;
+}
+
+static int add_evidence(Group *group, const Link *link)
+{
+	GroupEvidence *e = evidence_of(group, link), *bigger;
+	char *source;
+
+	if (e) {
+		if (link->count < e->links)
+			e->links = link->count;
+		if (link->observed_usec < e->seen_usec)
+			e->seen_usec = link->observed_usec;
+		return 0;
+	}
+	source = strdup(str_or_empty(link->source));
+	bigger = reallocarray(group->evidence, group->n_evidence + 1, sizeof(GroupEvidence));
+	if (bigger)
+		group->evidence = bigger;
+	if (!source || !bigger) {
+		free(source);
+		return -ENOMEM;
+	}
+	bigger[group->n_evidence++] = (GroupEvidence){
+		.provenance = link->provenance,
+		.links = link->count,
+		.seen_usec = link->observed_usec,
+		.source = source,
+	};
+	return 0;
+}
+
+static bool is_member(const Group *group, const Bdf *bdf)
+{
+	for (size_t i = 0; i < group->n_gpus; i++)
+		if (bdf_equal(&group->gpus[i]->lead->bdf, bdf))
+			return true;
+	return false;
+}
+
+static int compare_evidence(const void *a, const void *b)
+{
+	const GroupEvidence *x = a, *y = b;
+
+	return (int)y->provenance - (int)x->provenance;
+}
+
+static int collect_evidence(Group *group, const Links *links)
+{
+	for (size_t i = 0; i < links->n_items; i++) {
+		const Link *link = &links->items[i];
+		int r;
+
+		if (!is_member(group, &link->a) || !is_member(group, &link->b))
+			continue;
+		r = add_evidence(group, link);
+		if (r < 0)
+			return r;
+	}
+	if (group->n_evidence > 1)
+		qsort(group->evidence, group->n_evidence, sizeof(GroupEvidence), compare_evidence);
+	return 0;
+}
+
 int group_check(Group *group, const Links *links)
 {
-	int r = 0;
+	int r = collect_evidence(group, links);
 
 	group->links_expected = expected_links(group);
 	if (group->provenance == PROVENANCE_NONE) {
 		group->state = GROUP_UNKNOWN;
-		return 0;
+		return r;
 	}
-	group->links = fewest_links(group, links);
-	if (!group->fault)
+	set_observed(group, links);
+	if (r >= 0 && !group->fault)
 		r = members_fault(group, &group->fault);
 	if (r >= 0 && !group->fault)
-		r = links_fault(group, &group->fault);
+		r = links_fault(group, links, &group->fault);
 	if (r < 0)
 		return r;
 	group->state = group->fault				  ? GROUP_DEGRADED
@@ -155,8 +287,24 @@ static char *reasoning_for_one(const Gpu *gpu)
 		gpu->lead->subsystem_device);
 }
 
-char *candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n, const char *unsettled)
+/* What was seen of two of them, or of one of them and a GPU elsewhere; NULL: nothing. */
+static const Link *doubt_about(Gpu *const *gpus, size_t n, const Links *links)
 {
+	for (size_t i = 0; i < links->n_items; i++) {
+		const Link *link = &links->items[i];
+
+		for (size_t k = 0; link->doubt && k < n; k++)
+			if (bdf_equal(&gpus[k]->lead->bdf, &link->a) ||
+			    bdf_equal(&gpus[k]->lead->bdf, &link->b))
+				return link;
+	}
+	return NULL;
+}
+
+char *candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n, const char *unsettled,
+			   const Links *links)
+{
+	const Link *doubt = doubt_about(gpus, n, links);
 	_cleanup_free_ char *list = addresses(gpus, n);
 
 	if (!list)
@@ -169,6 +317,8 @@ char *candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n, const 
 		return strf("declared group %s does not hold as it stands, so nothing is inferred "
 			    "about %s; correct that declaration, or declare these too",
 			    unsettled, list);
+	if (doubt)
+		return strdup(doubt->reasoning);
 	if (n == 1)
 		return reasoning_for_one(gpus[0]);
 	return strf("which of %s (%zu %s) are bridged cannot be read from sysfs", list, n,

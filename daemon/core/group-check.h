@@ -12,9 +12,10 @@ int group_check(Group *group, const Links *links);
 
 /*
  * Why nothing is known of these candidates of one model, and what to do. `unsettled`: the declared
- * group whose missing member forbids to infer; NULL: none.
+ * group whose missing member forbids to infer; NULL: none. Where a look saw something, it is told.
  */
-char *candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n, const char *unsettled);
+char *candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n, const char *unsettled,
+			   const Links *links);
 
 /* Notes on NVSwitches and on GPUs that are in no group for a reason worth telling. */
 int note_ungrouped(const GpuSet *set, char ***notes);

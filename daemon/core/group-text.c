@@ -113,6 +113,9 @@ void group_clear(Group *group)
 {
 	free(group->name);
 	free(group->gpus);
+	for (size_t i = 0; i < group->n_evidence; i++)
+		free(group->evidence[i].source);
+	free(group->evidence);
 	free(group->source);
 	free(group->reasoning);
 	free(group->fault);

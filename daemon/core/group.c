@@ -144,11 +144,6 @@ static const Group *unsettled_declaration(const Resolver *r, const Gpu *gpu)
 	return NULL;
 }
 
-static bool is_observed(const Link *link)
-{
-	return link->provenance > PROVENANCE_INFERRED && link->provenance < PROVENANCE_DECLARED;
-}
-
 /* Both ends of a link as GPUs that are in no group yet; false when not. */
 static bool link_ends(const Resolver *r, const Link *link, Gpu **ret_a, Gpu **ret_b)
 {
@@ -161,29 +156,78 @@ static bool link_ends(const Resolver *r, const Link *link, Gpu **ret_a, Gpu **re
 	return true;
 }
 
-/* A link observed out of a declared group: the declaration is wrong, or the host has changed. */
+/* What the group itself says of this GPU: "declared with 0000:61:00.0 in groups.d/pair0.conf:1". */
+static char *own_claim(const Group *group, const Gpu *gpu)
+{
+	_cleanup_strv_ char **others = NULL;
+	_cleanup_free_ char *list = NULL;
+
+	for (size_t i = 0; i < group->n_gpus; i++)
+		if (group->gpus[i] != gpu &&
+		    strv_append(&others, BDF_TEXT(&group->gpus[i]->lead->bdf)) < 0)
+			return NULL;
+	list = strv_join(others, ", ");
+	if (!list)
+		return NULL;
+	if (group->provenance == PROVENANCE_DECLARED)
+		return strf("declared with %s in %s", list, group->source);
+	return strf("linked to %s by %s", list, group->source);
+}
+
+static int contradict(Group *group, const Gpu *gpu, const Bdf *other, const Link *link)
+{
+	_cleanup_free_ char *claim = own_claim(group, gpu), *when = utc_text(link->observed_usec);
+
+	if (!claim || !when)
+		return -ENOMEM;
+	if (link->doubt)
+		group->fault =
+			strf("%s (%s, %s, %s), but %s is %s", link->doubt,
+			     provenance_to_string(link->provenance), str_or_empty(link->source),
+			     when, BDF_TEXT(&gpu->lead->bdf), claim);
+	else
+		group->fault = strf("%s is linked to %s, which is not a member (%s, %s, %s), but "
+				    "%s",
+				    BDF_TEXT(&gpu->lead->bdf), BDF_TEXT(other),
+				    provenance_to_string(link->provenance),
+				    str_or_empty(link->source), when, claim);
+	group->seen_otherwise = true;
+	return group->fault ? 0 : -ENOMEM;
+}
+
+static Group *owner_of(const Resolver *r, const Gpu *gpu)
+{
+	size_t owner = gpu ? r->owner[gpu_index(r, gpu)] : NO_OWNER;
+
+	return owner == NO_OWNER ? NULL : &r->out->items[owner];
+}
+
+/*
+ * A link seen out of a group: the declaration is wrong, the host has changed, or the link is not
+ * what both ends say. Candidates claim nothing that could be contradicted.
+ */
 static int note_contradictions(Resolver *r)
 {
 	for (size_t i = 0; i < r->links->n_items; i++) {
 		const Link *link = &r->links->items[i];
-		const Gpu *ends[2] = { gpu_set_find(r->set, &link->a),
-				       gpu_set_find(r->set, &link->b) };
+		const Gpu *a = gpu_set_find(r->set, &link->a), *b = gpu_set_find(r->set, &link->b);
+		Group *groups[2] = { owner_of(r, a), owner_of(r, b) };
+		const Gpu *gpus[2] = { a, b };
+		const Bdf *others[2] = { &link->b, &link->a };
 
-		if (!is_observed(link) || !ends[0] || !ends[1] ||
-		    r->owner[gpu_index(r, ends[0])] == r->owner[gpu_index(r, ends[1])])
+		if (!link_is_observed(link) || (link->doubt && !link->one_sided) ||
+		    links_find_observed(r->links, &link->a, &link->b) != link ||
+		    groups[0] == groups[1])
 			continue;
 		for (size_t k = 0; k < 2; k++) {
-			size_t owner = r->owner[gpu_index(r, ends[k])];
-			Group *group = owner == NO_OWNER ? NULL : &r->out->items[owner];
+			int result;
 
-			if (!group || group->fault)
+			if (!groups[k] || groups[k]->fault ||
+			    groups[k]->provenance == PROVENANCE_NONE)
 				continue;
-			group->fault = strf(
-				"%s is linked to %s, which is not a member (%s, %s)",
-				BDF_TEXT(&ends[k]->lead->bdf), BDF_TEXT(&ends[1 - k]->lead->bdf),
-				provenance_to_string(link->provenance), str_or_empty(link->source));
-			if (!group->fault)
-				return -ENOMEM;
+			result = contradict(groups[k], gpus[k], others[k], link);
+			if (result < 0)
+				return result;
 		}
 	}
 	return 0;
@@ -267,7 +311,8 @@ static int resolve_observed(Resolver *r)
 			const Link *link = &r->links->items[i];
 			Gpu *a, *b;
 
-			if ((int)link->provenance == p && link_ends(r, link, &a, &b))
+			if ((int)link->provenance == p && !link->doubt &&
+			    link_ends(r, link, &a, &b))
 				join_components(components, r->set->n_gpus, gpu_index(r, a),
 						gpu_index(r, b), link);
 		}
@@ -313,8 +358,8 @@ static int resolve_candidates(Resolver *r)
 		unsettled = unsettled_declaration(r, gpu);
 		group.name = free_name(r, "unknown");
 		group.source = strdup("sysfs");
-		group.reasoning = candidates_reasoning(r->set, alike, n_alike,
-						       unsettled ? unsettled->name : NULL);
+		group.reasoning = candidates_reasoning(
+			r->set, alike, n_alike, unsettled ? unsettled->name : NULL, r->links);
 		result = add_group(r, alike, n_alike, &group);
 		if (result < 0)
 			return result;
@@ -340,9 +385,10 @@ static int resolve_all(Resolver *r)
 	if (result < 0)
 		return result;
 	result = resolve_inferred(r);
-	if (result < 0)
-		return result;
-	return resolve_candidates(r);
+	if (result >= 0)
+		result = resolve_candidates(r);
+	/* Once more, for the groups that were made meanwhile. */
+	return result < 0 ? result : note_contradictions(r);
 }
 
 static int compare_groups(const void *a, const void *b)

@@ -14,6 +14,14 @@
 
 DECLARE_STRING_TABLE(group_state, GroupState);
 
+/* One way of knowing the links of a group. */
+typedef struct GroupEvidence {
+	Provenance provenance;
+	unsigned links;	    /* fewest between two of its GPUs; 0: none, or not told */
+	uint64_t seen_usec; /* the oldest look; 0: not an observation */
+	char *source;
+} GroupEvidence;
+
 typedef struct Group {
 	char *name;
 	Gpu **gpus; /* by address; borrowed from the set */
@@ -21,9 +29,13 @@ typedef struct Group {
 	Provenance provenance;	 /* of its weakest needed link; NONE for candidates */
 	unsigned links;		 /* between two of its GPUs, as observed; 0: not known */
 	unsigned links_expected; /* as the board should have; 0: not known */
-	char *source;		 /* where the evidence comes from */
-	char *reasoning;	 /* how it is known, one sentence; never NULL */
-	char *fault;		 /* why it cannot be assigned as it is; NULL: sound */
+	uint64_t evidence_usec;	 /* the oldest look that `links` rests on; 0: not observed */
+	GroupEvidence *evidence; /* strongest first */
+	size_t n_evidence;
+	char *source;	     /* where the evidence comes from */
+	char *reasoning;     /* how it is known, one sentence; never NULL */
+	bool seen_otherwise; /* the fault is what a look at the links found */
+	char *fault;	     /* why it cannot be assigned as it is; NULL: sound */
 	/* Set by group_observe(): */
 	GroupState state;
 	char *reason;	   /* why this state, one sentence; may be NULL */

@@ -5,16 +5,16 @@
 
 #include "util/text.h"
 
-static void link_clear(Link *link)
+void link_clear(Link *link)
 {
 	free(link->group_name);
 	free(link->source);
 	free(link->reasoning);
+	free(link->doubt);
 	*link = (Link){ 0 };
 }
 
-/* Takes what *link owns, also on failure. */
-static int links_add(Links *into, Link *link)
+int links_add(Links *into, Link *link)
 {
 	Link *bigger = reallocarray(into->items, into->n_items + 1, sizeof(Link));
 
@@ -112,11 +112,13 @@ static bool is_candidate(const Links *links, const Gpu *gpu)
 	return gpu->board && gpu->board->kind == NVLINK_BRIDGE && !is_declared(links, gpu);
 }
 
+/* By what ties GPUs together; what only one of two sees leaves both open, but not free to infer. */
 static bool is_linked(const Links *links, const Gpu *gpu)
 {
 	for (size_t i = 0; i < links->n_items; i++)
-		if (bdf_equal(&links->items[i].a, &gpu->lead->bdf) ||
-		    bdf_equal(&links->items[i].b, &gpu->lead->bdf))
+		if ((!links->items[i].doubt || links->items[i].one_sided) &&
+		    (bdf_equal(&links->items[i].a, &gpu->lead->bdf) ||
+		     bdf_equal(&links->items[i].b, &gpu->lead->bdf)))
 			return true;
 	return false;
 }
@@ -178,13 +180,42 @@ int links_infer(Links *into, const GpuSet *set)
 			continue;
 		partner = only_partner(into, set, gpu);
 		/* Seen from the lower address only, so that a pair is added once. */
-		if (!partner || partner < gpu || is_linked(into, partner))
+		if (!partner || partner < gpu || is_linked(into, partner) ||
+		    links_find_observed(into, &gpu->lead->bdf, &partner->lead->bdf))
 			continue;
 		r = add_inferred(into, gpu, partner);
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+bool link_is_observed(const Link *link)
+{
+	return link->provenance > PROVENANCE_INFERRED && link->provenance < PROVENANCE_DECLARED;
+}
+
+bool link_outweighs(const Link *link, const Link *other)
+{
+	if (link->observed_usec != other->observed_usec)
+		return link->observed_usec > other->observed_usec;
+	return link->provenance > other->provenance;
+}
+
+const Link *links_find_observed(const Links *links, const Bdf *a, const Bdf *b)
+{
+	const Link *best = NULL;
+
+	for (size_t i = 0; i < links->n_items; i++) {
+		const Link *link = &links->items[i];
+
+		if (link_is_observed(link) &&
+		    ((bdf_equal(&link->a, a) && bdf_equal(&link->b, b)) ||
+		     (bdf_equal(&link->a, b) && bdf_equal(&link->b, a))) &&
+		    (!best || link_outweighs(link, best)))
+			best = link;
+	}
+	return best;
 }
 
 Links *links_free(Links *links)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Evidence that two GPUs are NVLink-bridged. Every way of knowing yields links of this one form;
- * groups are made from links alone (group.h). Declarations and inference are here; probes (NVML,
- * registers, the guest) add links of their provenance.
+ * groups are made from links alone (group.h). Declarations and inference are here; what was seen
+ * (NVML, registers, the guest) comes from evidence.h.
  */
 #pragma once
 
@@ -19,6 +19,12 @@ typedef struct Link {
 	char *group_name;	/* a declaration's name; NULL otherwise */
 	char *source;		/* "groups.d/pair0.conf:1", "sysfs"; where it comes from */
 	char *reasoning;	/* one sentence; NULL for declarations */
+	/*
+	 * Set: a look at both boards did not show a link, or not the same one. It ties nothing
+	 * together, and speaks against who says otherwise. `count` is then 0.
+	 */
+	char *doubt;
+	bool one_sided; /* of a doubt: one of the two does see links, or sees another number */
 } Link;
 
 typedef struct Links {
@@ -36,6 +42,17 @@ int links_from_declarations(Links *into, const Declarations *declarations, const
  * second pairing could be; never beside an NVSwitch.
  */
 int links_infer(Links *into, const GpuSet *set);
+
+/* Of two links between the same boards: the later look counts, and of one time the stronger. */
+bool link_outweighs(const Link *link, const Link *other);
+/* The observation that counts between two boards, be it a doubt; NULL: none. In either order. */
+const Link *links_find_observed(const Links *links, const Bdf *a, const Bdf *b);
+/* Neither declared nor inferred. */
+bool link_is_observed(const Link *link);
+
+/* For producers. Takes what *link owns, also on failure. */
+int links_add(Links *into, Link *link);
+void link_clear(Link *link);
 
 Links *links_free(Links *links);
 DEFINE_CLEANUP(Links, links_free)

@@ -21,11 +21,6 @@ static bool differs_in_model(const Group *group)
 	return false;
 }
 
-static bool lacks_links(const Group *group)
-{
-	return group->links > 0 && group->links < group->links_expected;
-}
-
 /* Which name the fault of a group has; the fault itself is group.c's finding. */
 static GpupassError fault_error(const Group *group)
 {
@@ -37,7 +32,7 @@ static GpupassError fault_error(const Group *group)
 	for (size_t i = 0; i < group->n_gpus; i++)
 		if (group->gpus[i]->board && group->gpus[i]->board->kind == NVLINK_NONE)
 			return GPUPASS_ERROR_NOT_BRIDGED;
-	if (lacks_links(group) || differs_in_model(group) ||
+	if (group->seen_otherwise || differs_in_model(group) ||
 	    (board && board->group_size > 0 && group->n_gpus > board->group_size))
 		return GPUPASS_ERROR_NOT_BRIDGED;
 	return group->n_gpus < 2 ? GPUPASS_ERROR_NO_SUCH_GPU : GPUPASS_ERROR_SPLIT_GROUP;
@@ -50,7 +45,12 @@ static int refuse_fault(const Group *group, Problem **ret_problem)
 	if (r != PROBLEM)
 		return r;
 	problem_cause(*ret_problem, "%s", group->fault);
-	if (lacks_links(group))
+	if (group->seen_otherwise && group->provenance == PROVENANCE_DECLARED)
+		return problem_remedy(*ret_problem,
+				      "check that the bridge is seated, or correct the declaration "
+				      "(%s); then: gpupass probe",
+				      str_or_empty(group->source));
+	if (group->seen_otherwise)
 		return problem_remedy(*ret_problem,
 				      "check that the bridge is seated, then: gpupass probe");
 	if (group->provenance == PROVENANCE_DECLARED)

@@ -235,6 +235,7 @@ static int run_planner(Planner *p)
 	case OPERATION_RECONCILE:
 		return plan_reconcile(p);
 	case OPERATION_VERIFY: /* changes nothing: job/verify.c */
+	case OPERATION_PROBE:
 	case OPERATION_MAX_:
 		break;
 	}

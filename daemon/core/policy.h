@@ -8,12 +8,16 @@
 typedef struct Policy {
 	bool accept_inferred; /* AcceptInferred=: inferred groups may be assigned as they are */
 	uint64_t device_timeout_usec; /* DeviceTimeoutSec=: for bind and unbind of one function */
+	bool allow_mmio;	      /* AllowMmio=: each probe may read link registers */
+	uint64_t probe_timeout_usec;  /* ProbeTimeoutSec=: for NVML to answer */
 	uint64_t detach_timeout_usec; /* DetachTimeoutSec=: for a guest to let go of one function */
 } Policy;
 
 #define POLICY_DEFAULT                                                                             \
 	((Policy){                                                                                 \
 		.accept_inferred = false,                                                          \
+		.allow_mmio = false,                                                               \
+		.probe_timeout_usec = 180 * 1000000ULL,                                            \
 		.device_timeout_usec = 30 * 1000000ULL,                                            \
 		.detach_timeout_usec = 20 * 1000000ULL,                                            \
 	})

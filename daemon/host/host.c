@@ -61,6 +61,17 @@ static pid_t real_worker_on(Host *host, const Bdf *function)
 	return worker_find(&real(host)->worker, function);
 }
 
+static int real_probe(Host *host, const Bdf *functions, size_t n, bool mmio, uint64_t timeout_usec,
+		      ProbeAnswer *ret, pid_t *ret_pid)
+{
+	return worker_probe(&real(host)->worker, functions, n, mmio, timeout_usec, ret, ret_pid);
+}
+
+static pid_t real_probe_worker(Host *host)
+{
+	return worker_find_probe(&real(host)->worker);
+}
+
 static int no_libvirt(Problem **ret_problem)
 {
 	return problem_set(ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
@@ -127,6 +138,8 @@ static const HostOps real_ops = {
 	.move = real_move,
 	.reset = real_reset,
 	.worker_on = real_worker_on,
+	.probe = real_probe,
+	.probe_worker = real_probe_worker,
 	.domain_get = real_domain_get,
 	.domain_uses = real_domain_uses,
 	.domain_define = real_domain_define,

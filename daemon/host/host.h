@@ -8,7 +8,7 @@
 #include "host/fit-facts.h"
 #include "host/libvirt.h"
 #include "host/scan.h"
-#include "host/worker.h"
+#include "host/worker-probe.h"
 
 typedef struct Host Host;
 
@@ -23,6 +23,10 @@ typedef struct HostOps {
 	int (*reset)(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes);
 	/* A worker, also one of a daemon before this one, that moves the function; 0: none. */
 	pid_t (*worker_on)(Host *host, const Bdf *function);
+	/* As worker_probe(), worker_find_probe(). */
+	int (*probe)(Host *host, const Bdf *functions, size_t n, bool mmio, uint64_t timeout_usec,
+		     ProbeAnswer *ret, pid_t *ret_pid);
+	pid_t (*probe_worker)(Host *host);
 	int (*domain_get)(Host *host, const char *name_uuid_or_id, VirtDomain **ret,
 			  Problem **ret_problem);
 	int (*domain_uses)(Host *host, DomainUses **ret, Problem **ret_problem);

@@ -11,6 +11,7 @@
 #include "gpupass/errors.h"
 #include "host/examine.h"
 #include "host/inspect.h"
+#include "host/probe-command.h"
 #include "host/reset.h"
 #include "host/worker-document.h"
 #include "util/file.h"
@@ -24,15 +25,19 @@ static const char usage[] =
 	"       gpupass-worker [OPTION]... reset [--slot] BDF\n"
 	"       gpupass-worker [OPTION]... inspect [--capabilities] [BDF]...\n"
 	"       gpupass-worker [OPTION]... examine [BDF [PORT]...]\n"
+	"       gpupass-worker [OPTION]... probe [--mmio] BDF...\n"
 	"\n"
-	"Moves one PCI function to a driver, resets one, looks closely at some, or examines\n"
-	"the host's setup or one GPU's health, for gpupassd(8).\n"
+	"Moves one PCI function to a driver, resets one, looks closely at some, examines\n"
+	"the host's setup or one GPU's health, or asks NVML about the NVLinks of some, for\n"
+	"gpupassd(8).\n"
 	"Writes one JSON document to standard output.\n"
 	"\n"
 	"      --sysfs=DIR     sysfs (default /sys)\n"
 	"      --proc=DIR      procfs (default /proc)\n"
 	"      --root=DIR      examine: where etc, run and usr are (default /)\n"
 	"      --capabilities  inspect: read config space, too\n"
+	"      --mmio          probe: read link registers (Hopper) instead of NVML\n"
+	"      --nvml=LIBRARY  probe: NVML's library (default libnvidia-ml.so.1)\n"
 	"      --slot          reset: all functions of its slot, through vfio\n"
 	"  -h, --help          show this help\n"
 	"      --version       show the version\n";
@@ -47,12 +52,14 @@ static int complain(const char *what, const char *argument)
 /* 0: go on; otherwise stop with *status. */
 static int parse_options(int argc, char **argv, WorkerCommand *command, int *status)
 {
-	enum { SYSFS = 256, PROC, ROOT, CAPABILITIES, SLOT, VERSION };
+	enum { SYSFS = 256, PROC, ROOT, CAPABILITIES, MMIO, NVML, SLOT, VERSION };
 	static const struct option options[] = {
 		{ "sysfs", required_argument, NULL, SYSFS },
 		{ "proc", required_argument, NULL, PROC },
 		{ "root", required_argument, NULL, ROOT },
 		{ "capabilities", no_argument, NULL, CAPABILITIES },
+		{ "mmio", no_argument, NULL, MMIO },
+		{ "nvml", required_argument, NULL, NVML },
 		{ "slot", no_argument, NULL, SLOT },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, VERSION },
@@ -73,6 +80,12 @@ static int parse_options(int argc, char **argv, WorkerCommand *command, int *sta
 			break;
 		case CAPABILITIES:
 			command->capabilities = true;
+			break;
+		case MMIO:
+			command->mmio = true;
+			break;
+		case NVML:
+			command->nvml = optarg;
 			break;
 		case SLOT:
 			command->slot = true;
@@ -155,12 +168,25 @@ static int parse_examine(char **arguments, size_t n, WorkerCommand *command)
 	return parse_functions(arguments, n, WORKER_EXAMINE, command);
 }
 
+static int parse_probe(char **arguments, size_t n, WorkerCommand *command)
+{
+	if (command->capabilities)
+		return complain("--capabilities is for inspect", NULL);
+	if (n == 0)
+		return complain("probe takes functions", NULL);
+	return parse_functions(arguments, n, WORKER_PROBE, command);
+}
+
 static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 {
 	if (n == 0)
 		return complain("nothing to do", NULL);
 	if (command->slot && strcmp(arguments[0], "reset") != 0)
 		return complain("--slot is for reset", NULL);
+	if (strcmp(arguments[0], "probe") == 0)
+		return parse_probe(arguments + 1, n - 1, command);
+	if (command->mmio)
+		return complain("--mmio is for probe", NULL);
 	if (strcmp(arguments[0], "move") == 0)
 		return parse_move(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "inspect") == 0)
@@ -169,7 +195,7 @@ static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 		return parse_examine(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "reset") == 0)
 		return parse_reset(arguments + 1, n - 1, command);
-	return complain("neither move nor reset nor inspect nor examine", arguments[0]);
+	return complain("neither move, reset, inspect, examine nor probe", arguments[0]);
 }
 
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status)
@@ -313,6 +339,8 @@ static char *answer(const WorkerCommand *command, const DriverOps *ops)
 	case WORKER_RESET:
 		r = reset(command, ops, &report);
 		return r < 0 ? NULL : worker_reset_document(&report);
+	case WORKER_PROBE:
+		return probe_command(command);
 	case WORKER_INSPECT:
 		r = inspect(command, &inspection);
 		return worker_inspect_document(r, inspection);

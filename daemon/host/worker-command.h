@@ -8,6 +8,7 @@
 typedef enum WorkerVerb {
 	WORKER_INSPECT,
 	WORKER_MOVE,
+	WORKER_PROBE,
 	WORKER_RESET,
 	WORKER_EXAMINE,
 } WorkerVerb;
@@ -18,9 +19,11 @@ typedef struct WorkerCommand {
 	const char *root_dir; /* to examine: where etc, run and usr are */
 	WorkerVerb verb;
 	DriverTarget target; /* to move; to reset: its bdf only */
-	Bdf *functions;	     /* to inspect; to examine: none, or a GPU and the ports above it */
+	const char *nvml;    /* NVML's library; NULL: where the loader finds it */
+	Bdf *functions;	     /* to inspect, to probe; to examine: none, or a GPU and its ports */
 	size_t n_functions;
 	bool capabilities; /* inspect */
+	bool mmio;	   /* probe: registers instead of NVML */
 	bool slot;	   /* reset */
 } WorkerCommand;
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "host/worker-probe.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -16,7 +17,10 @@ static const char *next_argument(const char *at, const char *end)
 	return at < end ? at : NULL;
 }
 
-/* `line` is the arguments, each ended by NUL. */
+/*
+ * `line` is the arguments, each ended by NUL. `function` NULL: a worker that probes, of which only
+ * one at a time is wanted.
+ */
 static bool works_on(const char *line, size_t size, const WorkerConfig *config,
 		     const char *function)
 {
@@ -29,17 +33,19 @@ static bool works_on(const char *line, size_t size, const WorkerConfig *config,
 	while ((at = next_argument(at, end))) {
 		if (str_starts_with(at, "--sysfs="))
 			sysfs = strcmp(at + strlen("--sysfs="), config->sysfs_dir) == 0;
+		if (!function && strcmp(at, "probe") == 0)
+			return sysfs;
 		if (strcmp(at, "move") != 0 && strcmp(at, "reset") != 0)
 			continue;
 		at = next_argument(at, end);
 		if (at && (strcmp(at, "--") == 0 || strcmp(at, "--slot") == 0))
 			at = next_argument(at, end);
-		return sysfs && at && strcmp(at, function) == 0;
+		return sysfs && at && str_equal(at, function);
 	}
 	return false;
 }
 
-pid_t worker_find(const WorkerConfig *config, const Bdf *function)
+static pid_t find(const WorkerConfig *config, const char *function)
 {
 	_cleanup_closedir_ DIR *proc = opendir("/proc");
 	const struct dirent *entry;
@@ -52,8 +58,18 @@ pid_t worker_find(const WorkerConfig *config, const Bdf *function)
 		if (!path || str_to_unsigned(entry->d_name, 10, INT32_MAX, &pid) < 0)
 			continue;
 		if (file_read_at(dirfd(proc), path, COMMAND_LINE_MAX, &line, &size) >= 0 &&
-		    works_on(line, size, config, BDF_TEXT(function)))
+		    works_on(line, size, config, function))
 			return (pid_t)pid;
 	}
 	return 0;
+}
+
+pid_t worker_find(const WorkerConfig *config, const Bdf *function)
+{
+	return find(config, BDF_TEXT(function));
+}
+
+pid_t worker_find_probe(const WorkerConfig *config)
+{
+	return find(config, NULL);
 }

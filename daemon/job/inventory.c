@@ -11,10 +11,20 @@ Identities *identities_free(Identities *identities)
 		free(identities->items[i].uuid);
 		free(identities->items[i].serial_number);
 	}
-	if (identities)
+	if (identities) {
 		free(identities->items);
+		evidence_unref(identities->evidence);
+	}
 	free(identities);
 	return NULL;
+}
+
+void identities_set_evidence(Identities *identities, Evidence *evidence)
+{
+	Evidence *before = identities->evidence;
+
+	identities->evidence = evidence_ref(evidence);
+	evidence_unref(before);
 }
 
 static bool identity_of(const Identity *identity, const PciFunction *function)
@@ -75,6 +85,8 @@ int identities_copy(const Identities *from, Identities **ret)
 		if (r < 0)
 			return r;
 	}
+	if (from)
+		identities_set_evidence(copy, from->evidence);
 	*ret = TAKE_PTR(copy);
 	return 0;
 }
@@ -128,6 +140,14 @@ static bool serial_numbers_asked(const Declarations *declarations)
 	return false;
 }
 
+/* On vfio-pci only its serial number tells whether it still is the board whose links were seen. */
+static bool seen_with_serial_number(const Evidence *evidence, const Gpu *gpu)
+{
+	const Sighting *s = evidence_find_host(evidence, &gpu->lead->bdf);
+
+	return s && s->serial_number;
+}
+
 /* A GPU is worth a worker when something is missing that it could tell. */
 static bool worth_asking(const Gpu *gpu, bool serial_numbers)
 {
@@ -136,21 +156,28 @@ static bool worth_asking(const Gpu *gpu, bool serial_numbers)
 	return serial_numbers && !gpu->serial_number;
 }
 
-static int learn(Host *host, GpuSet *gpus, bool serial_numbers)
+static int learn(Host *host, GpuSet *gpus, bool serial_numbers, const Evidence *evidence)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = NULL;
 	_cleanup_free_ Bdf *ask = calloc(gpus->n_gpus + 1, sizeof(Bdf));
+	bool capabilities = serial_numbers;
 	size_t n = 0;
 	int r;
 
 	if (!ask)
 		return -ENOMEM;
-	for (size_t i = 0; i < gpus->n_gpus; i++)
-		if (worth_asking(&gpus->gpus[i], serial_numbers))
-			ask[n++] = gpus->gpus[i].lead->bdf;
+	for (size_t i = 0; i < gpus->n_gpus; i++) {
+		const Gpu *gpu = &gpus->gpus[i];
+		bool serial_number = serial_numbers || seen_with_serial_number(evidence, gpu);
+
+		if (!worth_asking(gpu, serial_number))
+			continue;
+		ask[n++] = gpu->lead->bdf;
+		capabilities |= serial_number;
+	}
 	if (n == 0)
 		return 0;
-	r = host->ops->inspect(host, ask, n, serial_numbers, &inspection);
+	r = host->ops->inspect(host, ask, n, capabilities, &inspection);
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)
@@ -198,7 +225,7 @@ static int remember(const GpuSet *gpus, Identities **ret)
 	return 0;
 }
 
-static int resolve(Inventory *inventory, const Rules *rules)
+static int resolve(Inventory *inventory, const Rules *rules, const Evidence *evidence)
 {
 	_cleanup_(links_freep) Links *links = calloc(1, sizeof(Links));
 	_cleanup_strv_ char **notes = NULL;
@@ -207,6 +234,8 @@ static int resolve(Inventory *inventory, const Rules *rules)
 	if (!links)
 		return -ENOMEM;
 	r = links_from_declarations(links, rules->declarations, inventory->gpus, &notes);
+	if (r >= 0)
+		r = links_from_evidence(links, evidence, inventory->gpus, &notes);
 	if (r >= 0)
 		r = links_infer(links, inventory->gpus);
 	if (r >= 0)
@@ -222,6 +251,7 @@ int inventory_take(Host *host, const Rules *rules, const Assignments *assignment
 		   const Identities *known, Inventory **ret)
 {
 	_cleanup_(inventory_freep) Inventory *inventory = calloc(1, sizeof(Inventory));
+	Evidence *evidence = known ? known->evidence : NULL;
 	int r;
 
 	if (!inventory)
@@ -234,13 +264,15 @@ int inventory_take(Host *host, const Rules *rules, const Assignments *assignment
 	if (r >= 0)
 		r = apply_known(inventory->gpus, known, assignments);
 	if (r >= 0)
-		r = learn(host, inventory->gpus, serial_numbers_asked(rules->declarations));
+		r = learn(host, inventory->gpus, serial_numbers_asked(rules->declarations),
+			  evidence);
 	if (r >= 0)
 		r = remember(inventory->gpus, &inventory->identities);
 	if (r >= 0)
-		r = resolve(inventory, rules);
+		r = resolve(inventory, rules, evidence);
 	if (r < 0)
 		return r;
+	identities_set_evidence(inventory->identities, evidence);
 	*ret = TAKE_PTR(inventory);
 	return 0;
 }

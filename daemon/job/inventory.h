@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "core/evidence.h"
 #include "core/group.h"
 #include "core/rules.h"
 #include "host/host.h"
@@ -20,6 +21,7 @@ typedef struct Identity {
 typedef struct Identities {
 	Identity *items;
 	size_t n_items;
+	Evidence *evidence; /* what was seen of their links; owned; NULL: nothing */
 } Identities;
 
 typedef struct Inventory {
@@ -39,6 +41,8 @@ int inventory_take(Host *host, const Rules *rules, const Assignments *assignment
 Inventory *inventory_free(Inventory *inventory);
 DEFINE_CLEANUP(Inventory, inventory_free)
 
+/* Takes a reference; NULL: nothing is known of links. */
+void identities_set_evidence(Identities *identities, Evidence *evidence);
 int identities_copy(const Identities *from, Identities **ret);
 Identities *identities_free(Identities *identities);
 DEFINE_CLEANUP(Identities, identities_free)

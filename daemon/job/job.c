@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "job/probe.h"
 #include "util/text.h"
 
 /* What both kinds of run own: copies, so that the loop may replace its own meanwhile. */
@@ -198,6 +199,34 @@ static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
 		 prefix);
 }
 
+/* What runs, before anybody knows how long it takes; without steps, since nothing is written. */
+static int probe_event(const Probe *probe, JobEvent *ret)
+{
+	JobEvent event = { .kind = JOB_EVENT_PLANNED, .changed = true };
+
+	if (strv_copy(probe->warnings, &event.warnings) < 0)
+		return -ENOMEM;
+	*ret = event;
+	return 0;
+}
+
+static void probe_work(Task *task)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(probe_clear) Probe probe = { 0 };
+	JobEvent planned;
+	int r = probe_prepare(&task->place, &task->request, &probe, &problem);
+
+	if (r == 0)
+		r = probe_event(&probe, &planned);
+	if (r == 0) {
+		send(task, &planned);
+		r = probe_run(&task->place, &task->request, &probe, &problem);
+	}
+	task->ended.warnings = TAKE_PTR(probe.warnings);
+	end_with(task, r == 0 ? JOB_DONE : JOB_FAILED, r, problem, "cannot probe the links");
+}
+
 static void job_work(void *data)
 {
 	Task *task = data;
@@ -207,6 +236,10 @@ static void job_work(void *data)
 	JobEvent planned;
 	int r;
 
+	if (task->request.operation == OPERATION_PROBE) {
+		probe_work(task);
+		return;
+	}
 	r = prepare(&task->place, &task->request, task->id, &prepared, &problem, &prefix);
 	if (r == 0)
 		r = planned_event(prepared->plan, &planned);

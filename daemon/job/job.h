@@ -26,7 +26,7 @@ typedef struct JobEvent {
 	StepKind *steps;
 	size_t n_steps;
 	bool changed;
-	char **warnings;
+	char **warnings; /* ENDED, too: all of them, when there came more */
 	/* STEP */
 	size_t step;
 	StepState step_state;

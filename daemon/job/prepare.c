@@ -198,6 +198,7 @@ static int select_group(const JobPlace *place, const JobRequest *request, Prepar
 	case OPERATION_UNBIND:
 	case OPERATION_RECONCILE:
 	case OPERATION_VERIFY:
+	case OPERATION_PROBE: /* has no plan; probe.c */
 	case OPERATION_MAX_:
 		break;
 	}

@@ -12,6 +12,7 @@
 #include "job/journal.h"
 #include "job/quarantine.h"
 #include "job/receipt-store.h"
+#include "job/topology-store.h"
 
 typedef struct JobRequest {
 	Operation operation;
@@ -22,6 +23,7 @@ typedef struct JobRequest {
 	bool live, config, keep_vfio, allow_boot_vga;
 	bool only_record;      /* reconcile: neither functions nor definition */
 	uint64_t timeout_usec; /* for device steps, or of a verification; 0: the usual one */
+	bool mmio;	       /* probe: link registers, too */
 	uint32_t caller_uid;
 } JobRequest;
 
@@ -35,6 +37,7 @@ typedef struct JobPlace {
 	const ReceiptStore *receipts;
 	const Journal *journal;		   /* NULL: none is kept (dry runs) */
 	const QuarantineStore *quarantine; /* NULL: in memory only, with `journal` */
+	TopologyStore *topology;	   /* NULL: nothing is known of links (tests) */
 	Claims *claims;
 	Rules *rules;
 	const Identities *known;

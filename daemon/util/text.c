@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 char *strf(const char *format, ...)
 {
@@ -70,6 +71,18 @@ int str_to_unsigned(const char *s, int base, unsigned long long max, unsigned lo
 		return -ERANGE;
 	*ret = value;
 	return 0;
+}
+
+char *utc_text(uint64_t usec)
+{
+	time_t seconds = (time_t)(usec / 1000000);
+	char text[sizeof("YYYYYYYYYY-mm-dd HH:MM:SS UTC")];
+	struct tm when;
+
+	if (usec == 0 || !gmtime_r(&seconds, &when) ||
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &when) == 0)
+		return strdup("-");
+	return strdup(text);
 }
 
 size_t strv_length(char *const *l)

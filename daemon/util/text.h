@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "gpupass/cleanup.h"
 
@@ -21,6 +22,9 @@ char *str_strip(char *s);
 
 /* Whole-string unsigned number in the given base; -EINVAL on anything else, -ERANGE over max. */
 int str_to_unsigned(const char *s, int base, unsigned long long max, unsigned long long *ret);
+
+/* "2026-01-31 14:02:11 UTC" of microseconds since the epoch; "-" for 0. NULL when memory is out. */
+char *utc_text(uint64_t usec);
 
 size_t strv_length(char *const *l);
 /* Appends a copy; the list may be NULL at first. -ENOMEM leaves it as it was. */

@@ -31,6 +31,7 @@
 #define GPUPASS_OPTION_KEEP_VFIO "keep-vfio" /* b: Release: leave the functions on vfio-pci */
 #define GPUPASS_OPTION_ALLOW_BOOT_VGA "allow-boot-vga" /* b: take the host's boot display */
 #define GPUPASS_OPTION_SYMPTOM "symptom"	       /* s: Doctor: what is seen in the guest */
+#define GPUPASS_OPTION_MMIO "mmio"		       /* b: Probe: read link registers, too */
 
 /* Schema ids: first member "schema" of every JSON document. */
 #define GPUPASS_SCHEMA_PLAN "org.gpupass1.plan/1"
@@ -40,6 +41,8 @@
 #define GPUPASS_SCHEMA_DRIFT "org.gpupass1.drift/1"
 #define GPUPASS_SCHEMA_BOOT "org.gpupass1.boot/1"
 #define GPUPASS_SCHEMA_QUARANTINE "org.gpupass1.quarantine/1"
+#define GPUPASS_SCHEMA_EVIDENCE "org.gpupass1.evidence/1"
+#define GPUPASS_SCHEMA_PROBE "org.gpupass1.probe/1"
 #define GPUPASS_SCHEMA_WORKER "org.gpupass1.worker/1"
 #define GPUPASS_SCHEMA_RECEIPT "org.gpupass1.receipt/1"
 #define GPUPASS_SCHEMA_DOCTOR "org.gpupass1.doctor/1"

@@ -83,7 +83,8 @@ typedef enum StepState {
 	X(OPERATION_BIND, "bind")                                                                  \
 	X(OPERATION_UNBIND, "unbind")                                                              \
 	X(OPERATION_RECONCILE, "reconcile")                                                        \
-	X(OPERATION_VERIFY, "verify")
+	X(OPERATION_VERIFY, "verify")                                                              \
+	X(OPERATION_PROBE, "probe")
 
 typedef enum Operation {
 #define X(enumerator, name) enumerator,

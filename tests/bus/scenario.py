@@ -80,6 +80,8 @@ def group(name, addresses, iommu, numa, **properties):
         "Provenance": ["s", "declared"],
         "Source": ["s", "groups.d/%s.conf:1" % name],
         "Reasoning": ["s", "declared by the operator"],
+        "Evidence": ["a(suts)", [["declared", 0, 0, "groups.d/%s.conf:1" % name]]],
+        "EvidenceAt": ["t", 0],
         "Model": ["s", "RTX A6000"],
         "Link": ["s", "NV4"],
         "Links": ["u", 4],

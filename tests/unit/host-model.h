@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "core/evidence.h"
 #include "core/group.h"
 #include "core/snapshot-json.h"
 #include "util/file.h"
@@ -13,6 +14,7 @@ typedef struct HostModel {
 	PciSnapshot *snapshot;
 	GpuSet *set;
 	Declarations *declarations;
+	Evidence *evidence;
 	Links *links;
 	GroupSet *groups;
 	DomainUses *uses;
@@ -59,6 +61,7 @@ static inline _unused_ void host_done(HostModel *h)
 {
 	h->groups = group_set_free(h->groups);
 	h->links = links_free(h->links);
+	h->evidence = evidence_unref(h->evidence);
 	h->declarations = declarations_free(h->declarations);
 	h->set = gpu_set_free(h->set);
 	h->snapshot = pci_snapshot_free(h->snapshot);
@@ -180,6 +183,7 @@ static inline _unused_ void host_resolve(HostModel *h)
 	if (!h->set)
 		host_seal(h);
 	assert_int_equal(links_from_declarations(h->links, h->declarations, h->set, &h->notes), 0);
+	assert_int_equal(links_from_evidence(h->links, h->evidence, h->set, &h->notes), 0);
 	assert_int_equal(links_infer(h->links, h->set), 0);
 	assert_int_equal(groups_resolve(h->snapshot, h->set, h->declarations, h->links, &h->groups),
 			 0);

@@ -215,7 +215,8 @@ static void a_probe_that_contradicts_a_declaration_refuses_it(_unused_ void **st
 	assert_int_equal(left->state, GROUP_DEGRADED);
 	assert_string_equal(left->reason,
 			    "0000:41:00.0 is linked to 0000:a1:00.0, which is not a member "
-			    "(probed, NVML)");
+			    "(probed, NVML, -), but declared with 0000:61:00.0 in "
+			    "groups.d/test.conf:1");
 	/* And the two that are left are not paired by that doubtful declaration. */
 	assert_int_equal(host_group(&h, "unknown0")->n_gpus, 2);
 	assert_non_null(strstr(host_group(&h, "unknown0")->reasoning, "declared group left"));

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/probe.h"
+
+#include <string.h>
+
+#include "util/clock.h"
+#include "util/text.h"
+
+#define MMIO_TIMEOUT_USEC (20 * USEC_PER_SEC)
+#define HOPPER_GENERATION 4 /* of NVLink */
+
+void probe_clear(Probe *probe)
+{
+	inventory_free(probe->inventory);
+	free(probe->nvml);
+	free(probe->mmio);
+	strv_free(probe->warnings);
+	*probe = (Probe){ 0 };
+}
+
+static int look(const JobPlace *place, Probe *probe)
+{
+	_cleanup_(assignments_freep) Assignments *assignments = NULL;
+	int r = assignment_store_load(place->store, &assignments, NULL);
+
+	if (r >= 0)
+		r = inventory_take(place->host, place->rules, assignments, place->known,
+				   &probe->inventory);
+	if (r < 0)
+		return r;
+	probe->nvml = calloc(probe->inventory->gpus->n_gpus + 1, sizeof(Bdf));
+	probe->mmio = calloc(probe->inventory->gpus->n_gpus + 1, sizeof(Bdf));
+	return probe->nvml && probe->mmio ? 0 : -ENOMEM;
+}
+
+/* A board that may have a bridge: the others' links, if any, are nothing to group by. */
+static bool is_candidate(const Gpu *gpu)
+{
+	return !gpu->board || gpu->board->kind == NVLINK_BRIDGE ||
+	       gpu->board->kind == NVLINK_UNKNOWN;
+}
+
+static int leave_out(Probe *probe, const Gpu *gpu, const char *why)
+{
+	_cleanup_free_ char *model = gpu_model(gpu);
+
+	return model ? strv_appendf(&probe->warnings, "%s (%s) was not looked at: %s",
+				    BDF_TEXT(&gpu->lead->bdf), model, why)
+		     : -ENOMEM;
+}
+
+/* Nothing is asked of a GPU that a job moves; one in quarantine is left out, the others are not. */
+static int check_claims(const JobPlace *place, Probe *probe, const Gpu *gpu, bool *ret_out,
+			Problem **ret_problem)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	int r = claims_check(place->claims, &gpu->lead->bdf, 1, NULL, &problem);
+
+	*ret_out = r == PROBLEM && problem->error == GPUPASS_ERROR_QUARANTINED;
+	if (*ret_out)
+		return leave_out(probe, gpu, "it is in quarantine");
+	if (r == PROBLEM)
+		*ret_problem = TAKE_PTR(problem);
+	return r;
+}
+
+/* A guest that runs with the GPU has its registers, too. */
+static int check_guest(const JobPlace *place, const Gpu *gpu, bool *ret_used)
+{
+	_cleanup_(inspection_freep) Inspection *inspection = NULL;
+	int r = place->host->ops->inspect(place->host, &gpu->lead->bdf, 1, false, &inspection);
+
+	*ret_used = false;
+	for (size_t i = 0; r >= 0 && i < inspection->n_holders; i++)
+		*ret_used |= inspection->holders[i].vfio;
+	return r;
+}
+
+static int add_mmio(const JobPlace *place, Probe *probe, const Gpu *gpu)
+{
+	bool used = false;
+	int r = check_guest(place, gpu, &used);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return leave_out(probe, gpu, "nobody could tell whether a guest runs with it");
+	if (used)
+		return leave_out(probe, gpu, "a guest runs with it");
+	probe->mmio[probe->n_mmio++] = gpu->lead->bdf;
+	return 0;
+}
+
+static int choose(const JobPlace *place, Probe *probe, const Gpu *gpu, bool mmio,
+		  Problem **ret_problem)
+{
+	_cleanup_free_ char *why = NULL;
+	bool out = false;
+	int r;
+
+	if (!is_candidate(gpu))
+		return 0;
+	r = check_claims(place, probe, gpu, &out, ret_problem);
+	if (r != 0 || out)
+		return r;
+	if (str_equal(gpu->lead->driver, "nvidia")) {
+		probe->nvml[probe->n_nvml++] = gpu->lead->bdf;
+		return 0;
+	}
+	if (mmio && gpu->board && gpu->board->generation == HOPPER_GENERATION)
+		return add_mmio(place, probe, gpu);
+	why = strf("%s%s, and NVML sees GPUs of the nvidia driver only",
+		   gpu->lead->driver ? "it is on " : "it has no driver",
+		   str_or_empty(gpu->lead->driver));
+	return why ? leave_out(probe, gpu, why) : -ENOMEM;
+}
+
+static int refuse_nobody(const Probe *probe, Problem **ret_problem)
+{
+	_cleanup_free_ char *left_out = strv_join(probe->warnings, "\n");
+	int r = problem_set(ret_problem, GPUPASS_ERROR_PROBE_FAILED,
+			    "there is no GPU whose links could be looked at");
+
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "%s",
+		      str_is_empty(left_out) ? "no board here has an NVLink bridge connector"
+					     : left_out);
+	return problem_remedy(*ret_problem,
+			      "give the GPUs to the nvidia driver first (gpupass unbind GROUP), or "
+			      "declare what is bridged: gpupass declare NAME GPU GPU");
+}
+
+static int refuse_second(pid_t pid, Problem **ret_problem)
+{
+	int r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+			    "worker %d of an earlier probe still waits", (int)pid);
+
+	if (r != PROBLEM)
+		return r;
+	return problem_remedy(*ret_problem,
+			      "wait for it to end; when it does not, the driver hangs: see "
+			      "gpupassd(8), EVIDENCE");
+}
+
+int probe_prepare(const JobPlace *place, const JobRequest *request, Probe *ret,
+		  Problem **ret_problem)
+{
+	bool mmio = request->mmio || place->rules->policy.allow_mmio;
+	const GpuSet *gpus;
+	pid_t pid;
+	int r = look(place, ret);
+
+	if (r < 0)
+		return r;
+	gpus = ret->inventory->gpus;
+	for (size_t i = 0; r == 0 && i < gpus->n_gpus; i++)
+		r = choose(place, ret, &gpus->gpus[i], mmio, ret_problem);
+	if (r != 0)
+		return r;
+	if (ret->n_nvml + ret->n_mmio == 0)
+		return refuse_nobody(ret, ret_problem);
+	pid = place->host->ops->probe_worker(place->host);
+	return pid > 0 ? refuse_second(pid, ret_problem) : 0;
+}
+
+/* ---- asking, and judging the answer ---- */
+
+static int no_answer(int error, uint64_t timeout_usec, pid_t pid, Problem **ret_problem)
+{
+	int r;
+
+	if (error == -ETIMEDOUT) {
+		r = problem_set(ret_problem, GPUPASS_ERROR_PROBE_FAILED,
+				"NVML did not answer within %llu s",
+				(unsigned long long)(timeout_usec / USEC_PER_SEC));
+		if (r != PROBLEM)
+			return r;
+		problem_cause(*ret_problem, "worker %d still waits for it", (int)pid);
+		return problem_remedy(
+			*ret_problem,
+			"a badly seated bridge can make the driver slow: look at it, or "
+			"give it more time: gpupass probe --timeout=10min");
+	}
+	r = problem_set(ret_problem, GPUPASS_ERROR_PROBE_FAILED, "the worker %s",
+			error == -EPROTO    ? "died before it answered"
+			: error == -EBADMSG ? "gave an answer that makes no sense"
+					    : "could not be started");
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "%s", strerror(-error));
+	return problem_remedy(*ret_problem, "see journalctl -u gpupassd; does nvidia-smi work?");
+}
+
+static int refused_by_nvml(const char *why, Problem **ret_problem)
+{
+	int r = problem_set(ret_problem, GPUPASS_ERROR_PROBE_FAILED, "nothing could be looked at");
+
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "%s", why);
+	return problem_remedy(*ret_problem, "does nvidia-smi work? see gpupassd(8), EVIDENCE");
+}
+
+/* What the worker says of a board must be about the board that a scan sees there. */
+static char *mismatch(const Sighting *s, const Gpu *gpu)
+{
+	if (s->vendor != gpu->lead->vendor || s->device != gpu->lead->device)
+		return strf("the answer is about %04x:%04x, and %04x:%04x is there", s->vendor,
+			    s->device, gpu->lead->vendor, gpu->lead->device);
+	if (s->uuid && gpu->uuid && strcasecmp(s->uuid, gpu->uuid) != 0)
+		return strf("the answer is about %s, and %s is there", s->uuid, gpu->uuid);
+	return NULL;
+}
+
+static int take_text(char **to, const char *from)
+{
+	if (*to || !from)
+		return 0;
+	*to = strdup(from);
+	return *to ? 0 : -ENOMEM;
+}
+
+/* Takes the sighting out of the answer. */
+static int take_sighting(Probe *probe, Sighting *from, Evidence *into)
+{
+	const Gpu *gpu = gpu_set_find(probe->inventory->gpus, &from->bdf);
+	_cleanup_free_ char *wrong = mismatch(from, gpu);
+	int r;
+
+	if (wrong)
+		return leave_out(probe, gpu, wrong);
+	from->subsystem_vendor = gpu->lead->subsystem_vendor;
+	from->subsystem_device = gpu->lead->subsystem_device;
+	from->seen_usec = now_realtime();
+	from->fresh = true;
+	r = take_text(&from->uuid, gpu->uuid);
+	if (r >= 0)
+		r = take_text(&from->serial_number, gpu->serial_number);
+	return r < 0 ? r : evidence_add(into, from);
+}
+
+static int take_answer(Probe *probe, ProbeAnswer *answer, Evidence *into)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < answer->boards->n_items; i++)
+		r = take_sighting(probe, &answer->boards->items[i], into);
+	for (size_t i = 0; r >= 0 && i < answer->n_unseen; i++)
+		r = leave_out(probe, gpu_set_find(probe->inventory->gpus, &answer->unseen[i].bdf),
+			      answer->unseen[i].reason);
+	return r;
+}
+
+static int ask(const JobPlace *place, Probe *probe, bool mmio, uint64_t timeout_usec,
+	       Evidence *into, Problem **ret_problem)
+{
+	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
+	const Bdf *functions = mmio ? probe->mmio : probe->nvml;
+	size_t n = mmio ? probe->n_mmio : probe->n_nvml;
+	pid_t pid = 0;
+	int r;
+
+	if (n == 0)
+		return 0;
+	r = place->host->ops->probe(place->host, functions, n, mmio, timeout_usec, &answer, &pid);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return no_answer(r, timeout_usec, pid, ret_problem);
+	if (answer.error)
+		return refused_by_nvml(answer.error, ret_problem);
+	return take_answer(probe, &answer, into);
+}
+
+static bool is_in(const Evidence *evidence, const Bdf *bdf)
+{
+	for (size_t i = 0; i < evidence->n_items; i++)
+		if (bdf_equal(&evidence->items[i].bdf, bdf))
+			return true;
+	return false;
+}
+
+/* That a board was there is worth knowing: one that comes later may have got another's bridge. */
+static int add_present(const Probe *probe, Evidence *into)
+{
+	const GpuSet *gpus = probe->inventory->gpus;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < gpus->n_gpus; i++) {
+		const Gpu *gpu = &gpus->gpus[i];
+		Sighting s = {
+			.bdf = gpu->lead->bdf,
+			.way = WAY_PRESENT,
+			.seen_usec = now_realtime(),
+			.vendor = gpu->lead->vendor,
+			.device = gpu->lead->device,
+			.subsystem_vendor = gpu->lead->subsystem_vendor,
+			.subsystem_device = gpu->lead->subsystem_device,
+		};
+
+		if (is_candidate(gpu) && !is_in(into, &gpu->lead->bdf))
+			r = evidence_add(into, &s);
+	}
+	return r;
+}
+
+static int keep(const JobPlace *place, Probe *probe, const Evidence *seen)
+{
+	int r = topology_store_update(place->topology, seen, true);
+
+	if (r >= 0 || r == -ENOMEM)
+		return r;
+	return strv_appendf(&probe->warnings,
+			    "what was seen could not be saved (%s), and is forgotten when gpupassd "
+			    "ends",
+			    r == -EPROTO ? TOPOLOGY_FILE " is another version's" : strerror(-r));
+}
+
+static int refuse_unseen(const Probe *probe, Problem **ret_problem)
+{
+	_cleanup_free_ char *why = strv_join(probe->warnings, "\n");
+
+	return why ? refused_by_nvml(why, ret_problem) : -ENOMEM;
+}
+
+/* One way may fail where the other does not; what was seen by the first is kept. */
+int probe_run(const JobPlace *place, const JobRequest *request, Probe *probe, Problem **ret_problem)
+{
+	uint64_t timeout = request->timeout_usec ? request->timeout_usec
+						 : place->rules->policy.probe_timeout_usec;
+	_cleanup_(evidence_unrefp) Evidence *seen = NULL;
+	int r = evidence_new(&seen), kept = 0;
+	size_t n_seen;
+
+	if (r >= 0)
+		r = ask(place, probe, true, MMIO_TIMEOUT_USEC, seen, ret_problem);
+	if (r == 0)
+		r = ask(place, probe, false, timeout, seen, ret_problem);
+	n_seen = seen ? seen->n_items : 0;
+	if (r >= 0 && n_seen > 0) {
+		kept = add_present(probe, seen);
+		if (kept >= 0)
+			kept = keep(place, probe, seen);
+	}
+	if (r == 0 && n_seen == 0)
+		r = refuse_unseen(probe, ret_problem);
+	return r != 0 ? r : kept;
+}

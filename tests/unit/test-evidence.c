@@ -1,0 +1,656 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "garbage.h"
+#include "host-model.h"
+
+#define A6000 0x2230
+#define A40 0x2235
+#define H200 0x233b
+
+/* ---- sightings in short: "41 nvml@100 61x4 a1x4 uuid=GPU-… serial=… stored" ---- */
+
+static Bdf bus_bdf(const char *bus)
+{
+	_cleanup_free_ char *text = strf("0000:%.2s:00.0", bus);
+
+	return bdf_of(text);
+}
+
+static void see_peer(Sighting *s, const char *word)
+{
+	SeenPeer *peer = GROW(s->peers, s->n_peers);
+
+	assert_int_equal(word[2], 'x');
+	peer->bdf = bus_bdf(word);
+	peer->links = (unsigned)strtoul(word + 3, NULL, 10);
+}
+
+static void see_word(Sighting *s, const char *word)
+{
+	if (str_starts_with(word, "uuid="))
+		s->uuid = strdup(word + 5);
+	else if (str_starts_with(word, "serial="))
+		s->serial_number = strdup(word + 7);
+	else if (str_starts_with(word, "device="))
+		s->device = (uint16_t)strtoul(word + 7, NULL, 16);
+	else if (strcmp(word, "stored") == 0)
+		s->fresh = false;
+	else
+		see_peer(s, word);
+}
+
+static void see(Evidence *into, const char *text, uint16_t device)
+{
+	_cleanup_strv_ char **words = NULL;
+	char *at;
+	Sighting s = {
+		.fresh = true,
+		.vendor = PCI_VENDOR_NVIDIA,
+		.device = device,
+		.subsystem_vendor = PCI_VENDOR_NVIDIA,
+		.subsystem_device = 0x1459,
+	};
+
+	assert_int_equal(strv_split(text, " ", &words), 0);
+	s.bdf = bus_bdf(words[0]);
+	at = strchr(words[1], '@');
+	*at = '\0';
+	assert_int_equal(sighting_way_from_string(words[1], &s.way), 0);
+	s.seen_usec = strtoull(at + 1, NULL, 10) * 1000000;
+	s.source = strdup(s.way == WAY_NVML    ? "NVML 550"
+			  : s.way == WAY_GUEST ? "guest vm1"
+					       : "registers");
+	for (char **word = words + 2; *word; word++)
+		see_word(&s, *word);
+	assert_int_equal(evidence_add(into, &s), 0);
+}
+
+/* ---- groups in short: "pair0 free probed NV4 41,61; unknown0 …" ---- */
+
+static char *group_in_short(const Group *group)
+{
+	_cleanup_free_ char *link = group_link_text(group), *buses = NULL;
+	_cleanup_strv_ char **list = NULL;
+
+	for (size_t i = 0; i < group->n_gpus; i++)
+		assert_int_equal(strv_appendf(&list, "%02x", group->gpus[i]->lead->bdf.bus), 0);
+	buses = strv_join(list, ",");
+	return strf("%s %s %s %s %s", group->name, group_state_to_string(group->state),
+		    provenance_to_string(group->provenance), link, buses);
+}
+
+static char *groups_in_short(const HostModel *h)
+{
+	_cleanup_strv_ char **list = NULL;
+
+	for (size_t i = 0; i < h->groups->n_items; i++) {
+		_cleanup_free_ char *text = group_in_short(&h->groups->items[i]);
+
+		assert_int_equal(strv_append(&list, text), 0);
+	}
+	return strv_join(list, "; ");
+}
+
+typedef struct BoardRow {
+	const char *bus;
+	uint16_t device;
+	const char *driver; /* NULL: nvidia */
+	const char *uuid, *serial;
+} BoardRow;
+
+typedef struct Row {
+	const char *name;
+	BoardRow boards[6];
+	const char *declared; /* "41 61" */
+	const char *seen[8];
+	const char *groups;
+	const char *reason; /* in the first group's fault or reasoning */
+	const char *note;   /* in one of the notes; NULL: there is none */
+} Row;
+
+#define FOUR(id)                                                                                   \
+	{                                                                                          \
+		{ .bus = "41", .device = (id) }, { .bus = "61", .device = (id) },                  \
+			{ .bus = "a1", .device = (id) }, { .bus = "c1", .device = (id) },          \
+	}
+#define TWO(id)                                                                                    \
+	{                                                                                          \
+		{ .bus = "41", .device = (id) }, { .bus = "61", .device = (id) },                  \
+	}
+
+static const Row rows[] = {
+	{ .name = "two pairs of one model, not beside each other",
+	  .boards = FOUR(A6000),
+	  .seen = { "41 nvml@100 a1x4", "61 nvml@100 c1x4", "a1 nvml@100 41x4",
+		    "c1 nvml@100 61x4" },
+	  .groups = "pair0 free probed NV4 41,a1; pair1 free probed NV4 61,c1",
+	  .reason = "0000:41:00.0 and 0000:a1:00.0 each saw 4 links to the other (NVML 550, "
+		    "1970-01-01 00:01:40 UTC)" },
+	{ .name = "seen by a daemon before this one",
+	  .boards = TWO(A6000),
+	  .seen = { "41 nvml@100 61x4 stored", "61 nvml@100 41x4 stored" },
+	  .groups = "pair0 free cached NV4 41,61" },
+	{ .name = "on vfio-pci since",
+	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
+		      { "61", A6000, "vfio-pci", NULL, NULL } },
+	  .seen = { "41 nvml@100 61x4", "61 nvml@100 41x4" },
+	  .groups = "pair0 bound cached NV4 41,61" },
+	{ .name = "link registers",
+	  .boards = { { "41", 0x2331, "vfio-pci", NULL, NULL },
+		      { "61", 0x2331, "vfio-pci", NULL, NULL } },
+	  .seen = { "41 mmio@100 61x12", "61 mmio@100 41x12" },
+	  .groups = "pair0 bound mmio NV12 41,61" },
+	{ .name = "four on one bridge",
+	  .boards = FOUR(H200),
+	  .seen = { "41 nvml@1 61x6 a1x6 c1x6", "61 nvml@1 41x6 a1x6 c1x6",
+		    "a1 nvml@1 41x6 61x6 c1x6", "c1 nvml@1 41x6 61x6 a1x6" },
+	  .groups = "quad0 free probed NV6 41,61,a1,c1" },
+	{ .name = "two on a bridge of eighteen",
+	  .boards = TWO(H200),
+	  .seen = { "41 nvml@1 61x18", "61 nvml@1 41x18" },
+	  .groups = "pair0 free probed NV18 41,61" },
+	{ .name = "one of four is not seated",
+	  .boards = FOUR(H200),
+	  .seen = { "41 nvml@1 61x6 a1x6", "61 nvml@1 41x6 a1x6", "a1 nvml@1 41x6 61x6",
+		    "c1 nvml@1" },
+	  .groups = "group0 degraded probed NV6 41,61,a1; unknown0 unknown none ? c1",
+	  .reason = "0000:41:00.0 has 12 of its 18 NVLinks to members" },
+	{ .name = "two of four do not see each other",
+	  .boards = FOUR(H200),
+	  .seen = { "41 nvml@1 61x6 a1x6", "61 nvml@1 41x6 a1x6 c1x6", "a1 nvml@1 41x6 61x6 c1x6",
+		    "c1 nvml@1 61x6 a1x6" },
+	  .groups = "quad0 degraded probed NV6 41,61,a1,c1",
+	  .reason = "no active link was seen between 0000:41:00.0 and 0000:c1:00.0" },
+	{ .name = "a broken bridge: one sees the other, which sees nobody",
+	  .boards = TWO(A6000),
+	  .seen = { "41 nvml@1 61x4", "61 nvml@1" },
+	  .groups = "unknown0 unknown none ? 41,61",
+	  .reason = "0000:41:00.0 sees 4 links to 0000:61:00.0, which sees no link to it" },
+	{ .name = "a broken bridge that is declared",
+	  .boards = TWO(A6000),
+	  .declared = "41 61",
+	  .seen = { "41 nvml@1", "61 nvml@1 41x4" },
+	  .groups = "x degraded declared NV4? 41,61",
+	  .reason = "0000:61:00.0 sees 4 links to 0000:41:00.0, which sees no link to it (probed, "
+		    "NVML 550, 1970-01-01 00:00:01 UTC), but they are declared together in "
+		    "groups.d/test.conf:1" },
+	{ .name = "not the same number both ways",
+	  .boards = TWO(A6000),
+	  .seen = { "41 nvml@1 61x3", "61 nvml@1 41x4" },
+	  .groups = "unknown0 unknown none ? 41,61",
+	  .reason = "0000:61:00.0 sees 4 links to 0000:41:00.0, which sees 3 links to it" },
+	{ .name = "half seated",
+	  .boards = TWO(A6000),
+	  .seen = { "41 nvml@1 61x2", "61 nvml@1 41x2" },
+	  .groups = "pair0 degraded probed NV2 41,61",
+	  .reason = "2 of 4 NVLinks are active" },
+	{ .name = "no bridge: the only two are not inferred to be a pair",
+	  .boards = TWO(A6000),
+	  .seen = { "41 nvml@1", "61 nvml@1" },
+	  .groups = "unknown0 unknown none ? 41,61",
+	  .reason = "no active link was seen between 0000:41:00.0 and 0000:61:00.0 (NVML 550" },
+	{ .name = "declared, and nothing is there",
+	  .boards = TWO(A6000),
+	  .declared = "41 61",
+	  .seen = { "41 nvml@1", "61 nvml@1" },
+	  .groups = "x degraded declared NV4? 41,61",
+	  .reason = "no active link was seen between 0000:41:00.0 and 0000:61:00.0" },
+	{ .name = "declared and seen",
+	  .boards = TWO(A6000),
+	  .declared = "41 61",
+	  .seen = { "41 nvml@1 61x4", "61 nvml@1 41x4" },
+	  .groups = "x free declared NV4 41,61" },
+	{ .name = "the probe names another peer than the declaration",
+	  .boards = FOUR(A6000),
+	  .declared = "41 61",
+	  .seen = { "41 nvml@1 a1x4", "61 nvml@1 c1x4", "a1 nvml@1 41x4", "c1 nvml@1 61x4" },
+	  .groups = "unknown0 unknown none ? a1,c1; x degraded declared NV4? 41,61" },
+	{ .name = "a peer that is no GPU of this host",
+	  .boards = TWO(A6000),
+	  .declared = "41 61",
+	  .seen = { "41 nvml@1 99x4", "61 nvml@1" },
+	  .groups = "x degraded declared NV4? 41,61",
+	  .reason = "0000:41:00.0 sees 4 links to 0000:99:00.0, which is no GPU of this host" },
+	{ .name = "a later look names one of an earlier pair",
+	  .boards = FOUR(A6000),
+	  .seen = { "41 nvml@1 61x4", "61 nvml@1 41x4", "a1 nvml@9 41x4", "c1 nvml@9" },
+	  .groups = "pair0 degraded probed NV4 41,61; unknown0 unknown none ? a1,c1",
+	  .reason = "0000:a1:00.0 sees 4 links to 0000:41:00.0, which sees no link to it (probed, "
+		    "NVML 550, 1970-01-01 00:00:01 UTC), but 0000:41:00.0 is linked to "
+		    "0000:61:00.0" },
+	{ .name = "mixed models",
+	  .boards = { { .bus = "41", .device = A40 },
+		      { .bus = "61", .device = A6000 },
+		      { .bus = "a1", .device = A40 },
+		      { .bus = "c1", .device = A6000 } },
+	  .seen = { "41 nvml@1 a1x4 device=2235", "61 nvml@1 c1x4", "a1 nvml@1 41x4 device=2235",
+		    "c1 nvml@1 61x4" },
+	  .groups = "pair0 free probed NV4 41,a1; pair1 free probed NV4 61,c1" },
+	{ .name = "a board was swapped, by its UUID: its links alone are not used",
+	  .boards = { { "41", A6000, NULL, "GPU-new", NULL },
+		      { .bus = "61", .device = A6000 },
+		      { .bus = "a1", .device = A6000 },
+		      { .bus = "c1", .device = A6000 } },
+	  .seen = { "41 nvml@1 61x4 uuid=GPU-old stored", "61 nvml@1 41x4 stored",
+		    "a1 nvml@1 c1x4 stored", "c1 nvml@1 a1x4 stored" },
+	  .groups = "pair0 free cached NV4 a1,c1; unknown0 unknown none ? 41,61",
+	  .note = "the board at 0000:41:00.0 was GPU-old, and is GPU-new" },
+	{ .name = "a board was swapped, by its serial number",
+	  .boards = { { "41", H200, "vfio-pci", NULL, "48-b0-2d-00-00-00-00-22" },
+		      { "61", H200, "vfio-pci", NULL, NULL } },
+	  .seen = { "41 nvml@1 61x18 serial=48-b0-2d-00-00-00-00-19 stored",
+		    "61 nvml@1 41x18 stored" },
+	  .groups = "pair0 inferred inferred NV18? 41,61",
+	  .note = "had the serial number 48-b0-2d-00-00-00-00-19, and has 48-b0-2d-00-00-00-00-22" },
+	{ .name = "a board of another model is there now",
+	  .boards = { { .bus = "41", .device = A40 }, { .bus = "61", .device = A6000 } },
+	  .seen = { "41 nvml@1 61x4 stored", "61 nvml@1 41x4 stored" },
+	  .groups = "unknown0 unknown none ? 41; unknown1 unknown none ? 61",
+	  .note = "at 0000:41:00.0 there was 10de:2230, subsystem 10de:1459, and is 10de:2235" },
+	{ .name = "a board is gone",
+	  .boards = { { .bus = "41", .device = A6000 } },
+	  .seen = { "41 nvml@1 61x4 stored", "61 nvml@1 41x4 stored" },
+	  .groups = "unknown0 unknown none ? 41",
+	  .note = "0000:61:00.0 is not there any more" },
+	{ .name = "a board like these came since",
+	  .boards = { { .bus = "41", .device = A6000 },
+		      { .bus = "61", .device = A6000 },
+		      { .bus = "a1", .device = A6000 },
+		      { .bus = "c1", .device = A40 } },
+	  .seen = { "41 nvml@100 61x4 stored", "61 nvml@100 41x4 stored" },
+	  .groups = "unknown0 unknown none ? 41,61,a1; unknown1 unknown none ? c1",
+	  .note = "links seen at 1970-01-01 00:01:40 UTC are not used: 0000:a1:00.0 (RTX A6000) came "
+		  "since; look again: gpupass probe" },
+	{ .name = "a board was there and could not be looked at",
+	  .boards = { { .bus = "41", .device = A6000 },
+		      { .bus = "61", .device = A6000 },
+		      { "a1", A6000, "vfio-pci", NULL, NULL } },
+	  .seen = { "41 nvml@100 61x4", "61 nvml@100 41x4", "a1 present@100" },
+	  .groups = "pair0 free probed NV4 41,61; unknown0 unknown none ? a1" },
+	{ .name = "a peer that could not be looked at",
+	  .boards = { { .bus = "41", .device = A6000 }, { "61", A6000, "vfio-pci", NULL, NULL } },
+	  .seen = { "41 nvml@100 61x4", "61 present@100" },
+	  .groups = "unknown0 unknown none ? 41,61",
+	  .reason = "0000:41:00.0 sees 4 links to 0000:61:00.0, which was not looked at" },
+	{ .name = "the guest, later, sees fewer links than the probe",
+	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
+		      { "61", A6000, "vfio-pci", NULL, NULL } },
+	  .seen = { "41 nvml@1 61x4", "61 nvml@1 41x4", "41 guest@9 61x2", "61 guest@9 41x2" },
+	  .groups = "pair0 degraded guest NV2 41,61",
+	  .reason = "2 of 4 NVLinks are active" },
+	{ .name = "the guest, later, sees none",
+	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
+		      { "61", A6000, "vfio-pci", NULL, NULL } },
+	  .seen = { "41 nvml@1 61x4", "61 nvml@1 41x4", "41 guest@9", "61 guest@9" },
+	  .groups = "pair0 degraded cached NV4? 41,61",
+	  .reason = "no active link was seen between 0000:41:00.0 and 0000:61:00.0 (guest, guest "
+		    "vm1" },
+	{ .name = "the guest saw fewer, before the probe saw all",
+	  .boards = TWO(A6000),
+	  .seen = { "41 nvml@9 61x4", "61 nvml@9 41x4", "41 guest@1 61x2", "61 guest@1 41x2" },
+	  .groups = "pair0 free guest NV4 41,61" },
+	{ .name = "two guests' looks are not compared",
+	  .boards = TWO(A6000),
+	  .seen = { "41 guest@1", "61 guest@2" },
+	  .groups = "pair0 inferred inferred NV4? 41,61" },
+};
+
+static void make_host(HostModel *h, const Row *row)
+{
+	host_init(h);
+	assert_int_equal(evidence_new(&h->evidence), 0);
+	for (size_t i = 0; i < ELEMENTS(row->boards) && row->boards[i].bus; i++) {
+		_cleanup_free_ char *slot = strf("0000:%s:00", row->boards[i].bus);
+
+		host_gpu(h, slot, row->boards[i].device,
+			 row->boards[i].driver ? row->boards[i].driver : "nvidia");
+	}
+	for (size_t i = 0; i < ELEMENTS(row->seen) && row->seen[i]; i++)
+		see(h->evidence, row->seen[i],
+		    row->boards[0].device == H200 || row->boards[0].device == 0x2331
+			    ? row->boards[0].device
+			    : A6000);
+	if (row->declared) {
+		_cleanup_free_ char *text = strf("[Group]\nName=x\nGpu=%.2s:00.0\nGpu=%.2s:00.0\n",
+						 row->declared, row->declared + 3);
+
+		host_declare(h, text);
+	}
+	host_seal(h);
+	for (size_t i = 0; i < h->set->n_gpus; i++) {
+		if (row->boards[i].uuid)
+			h->set->gpus[i].uuid = strdup(row->boards[i].uuid);
+		if (row->boards[i].serial)
+			h->set->gpus[i].serial_number = strdup(row->boards[i].serial);
+	}
+}
+
+static bool is_noted(char *const *notes, const char *text)
+{
+	for (; notes && *notes; notes++)
+		if (strstr(*notes, text))
+			return true;
+	return false;
+}
+
+static void what_was_seen_makes_groups_or_speaks_against_them(_unused_ void **state)
+{
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *found = NULL;
+		const Group *first;
+		HostModel h;
+
+		make_host(&h, &rows[i]);
+		host_resolve(&h);
+		host_observe(&h, false);
+		found = groups_in_short(&h);
+		first = &h.groups->items[0];
+		if (strcmp(found, rows[i].groups) != 0)
+			fail_msg("%s: %s", rows[i].name, found);
+		if (rows[i].reason &&
+		    !strstr(first->fault ? first->fault : first->reasoning, rows[i].reason))
+			fail_msg("%s: %s, %s", rows[i].name, str_or_empty(first->fault),
+				 first->reasoning);
+		if (rows[i].note ? !is_noted(h.notes, rows[i].note) : h.notes != NULL)
+			fail_msg("%s: note %s", rows[i].name, h.notes ? *h.notes : "is missing");
+		for (size_t k = 0; k < h.groups->n_items; k++)
+			if (h.groups->items[k].assignable &&
+			    (h.groups->items[k].fault ||
+			     h.groups->items[k].provenance <= PROVENANCE_INFERRED))
+				fail_msg("%s: %s can be assigned", rows[i].name, found);
+		host_done(&h);
+	}
+}
+
+static void a_contradiction_names_the_declared_and_the_seen_peer(_unused_ void **state)
+{
+	HostModel h;
+	const char *fault;
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		if (strstr(rows[i].name, "another peer than the declaration"))
+			make_host(&h, &rows[i]);
+	host_resolve(&h);
+	fault = host_group(&h, "x")->fault;
+	assert_string_equal(fault, "0000:41:00.0 is linked to 0000:a1:00.0, which is not a member "
+				   "(probed, NVML 550, 1970-01-01 00:00:01 UTC), but declared with "
+				   "0000:61:00.0 in groups.d/test.conf:1");
+	host_done(&h);
+}
+
+/* Each with the one eight places on, so that neighbours are never partners. */
+static void sixteen_gpus_are_eight_pairs(_unused_ void **state)
+{
+	HostModel h;
+
+	host_init(&h);
+	assert_int_equal(evidence_new(&h.evidence), 0);
+	for (unsigned i = 0; i < 16; i++) {
+		_cleanup_free_ char *slot = strf("0000:%02x:00", 0x10 + i);
+		_cleanup_free_ char *text = strf("%02x nvml@1 %02xx4", 0x10 + i, 0x10 + (i ^ 8));
+
+		host_gpu(&h, slot, A40, "nvidia");
+		see(h.evidence, text, A40);
+	}
+	host_resolve(&h);
+	assert_int_equal(h.groups->n_items, 8);
+	for (unsigned i = 0; i < 8; i++) {
+		const Group *group = &h.groups->items[i];
+
+		assert_int_equal(group->state, GROUP_FREE);
+		assert_int_equal(group->provenance, PROVENANCE_PROBED);
+		assert_int_equal(group->gpus[0]->lead->bdf.bus, 0x10 + i);
+		assert_int_equal(group->gpus[1]->lead->bdf.bus, 0x18 + i);
+	}
+	host_done(&h);
+}
+
+static void a_group_shows_each_way_of_knowing_strongest_first(_unused_ void **state)
+{
+	static const struct {
+		Provenance provenance;
+		unsigned links;
+		uint64_t seconds;
+		const char *source;
+	} wanted[] = {
+		{ PROVENANCE_DECLARED, 0, 0, "groups.d/test.conf:1" },
+		{ PROVENANCE_GUEST, 4, 9, "guest vm1" },
+		{ PROVENANCE_CACHED, 4, 5, "NVML 550" },
+	};
+	static const Row row = {
+		.boards = { { "41", A6000, "vfio-pci", NULL, NULL },
+			    { "61", A6000, "vfio-pci", NULL, NULL } },
+		.declared = "41 61",
+		.seen = { "41 nvml@5 61x4", "61 nvml@7 41x4", "41 guest@9 61x4",
+			  "61 guest@9 41x4" },
+	};
+	const Group *group;
+	HostModel h;
+
+	make_host(&h, &row);
+	host_resolve(&h);
+	group = host_group(&h, "x");
+	assert_int_equal(group->n_evidence, ELEMENTS(wanted));
+	for (size_t i = 0; i < ELEMENTS(wanted); i++) {
+		assert_int_equal(group->evidence[i].provenance, wanted[i].provenance);
+		assert_int_equal(group->evidence[i].links, wanted[i].links);
+		assert_int_equal(group->evidence[i].seen_usec, wanted[i].seconds * 1000000);
+		assert_string_equal(group->evidence[i].source, wanted[i].source);
+	}
+	/* The latest look is the one that counts. */
+	assert_int_equal(group->evidence_usec, 9 * 1000000);
+	host_done(&h);
+}
+
+/* ---- merging ---- */
+
+static char *in_short(const Evidence *evidence)
+{
+	_cleanup_strv_ char **list = NULL;
+
+	for (size_t i = 0; i < evidence->n_items; i++) {
+		const Sighting *s = &evidence->items[i];
+
+		assert_int_equal(strv_appendf(&list, "%02x %s@%u", s->bdf.bus,
+					      sighting_way_to_string(s->way),
+					      (unsigned)(s->seen_usec / 1000000)),
+				 0);
+	}
+	return strv_join(list, "; ");
+}
+
+static Evidence *seen(const char *const *texts)
+{
+	Evidence *evidence = NULL;
+
+	assert_int_equal(evidence_new(&evidence), 0);
+	for (; *texts; texts++)
+		see(evidence, *texts, A6000);
+	return evidence;
+}
+
+static void a_new_look_takes_the_place_of_the_same_boards_older_one(_unused_ void **state)
+{
+	static const struct {
+		const char *older[5], *newer[5];
+		bool whole;
+		const char *merged;
+	} cases[] = {
+		{ { "41 nvml@1 61x4", "61 nvml@1 41x4" },
+		  { "41 mmio@2 61x4", "61 mmio@2 41x4" },
+		  true,
+		  "41 mmio@2; 61 mmio@2" },
+		/* On vfio-pci they cannot be looked at; what was seen of them stays. */
+		{ { "41 nvml@1 61x4", "61 nvml@1 41x4" },
+		  { "41 present@2", "61 present@2", "a1 nvml@2" },
+		  true,
+		  "41 nvml@1; 61 nvml@1; a1 nvml@2" },
+		/* But not of another board. */
+		{ { "41 nvml@1 61x4 device=2235", "61 nvml@1 41x4" },
+		  { "41 present@2", "61 present@2" },
+		  true,
+		  "61 nvml@1; 41 present@2" },
+		{ { "41 nvml@1", "99 nvml@1" }, { "41 nvml@2" }, true, "41 nvml@2" },
+		{ { "41 nvml@1", "41 guest@1", "99 guest@1" },
+		  { "41 guest@2" },
+		  false,
+		  "41 nvml@1; 99 guest@1; 41 guest@2" },
+		{ { "41 guest@1", "61 guest@1" }, { "41 nvml@2" }, true, "41 guest@1; 41 nvml@2" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(cases); i++) {
+		_cleanup_(evidence_unrefp) Evidence *older = seen(cases[i].older);
+		_cleanup_(evidence_unrefp) Evidence *newer = seen(cases[i].newer);
+		_cleanup_(evidence_unrefp) Evidence *merged = NULL;
+		_cleanup_free_ char *found = NULL;
+
+		assert_int_equal(evidence_merge(older, newer, cases[i].whole, &merged), 0);
+		found = in_short(merged);
+		if (strcmp(found, cases[i].merged) != 0)
+			fail_msg("case %zu: %s", i, found);
+	}
+}
+
+/* ---- the file ---- */
+
+static const char *const stored[] = {
+	"41 nvml@1 61x4 uuid=GPU-1b5c2f6e serial=48-b0-2d-00-00-00-00-19", "61 nvml@1 41x4",
+	"a1 present@1", "41 guest@2 61x4", NULL
+};
+
+static bool taken(const char *text, size_t size)
+{
+	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
+	_cleanup_free_ char *message = NULL;
+	int r = evidence_from_text(text, size, &evidence, &message);
+
+	if (r < 0 && !message)
+		fail_msg("refused without a word: %.*s", (int)size, text);
+	return r == 0;
+}
+
+static void evidence_survives_its_file_but_is_no_longer_fresh(_unused_ void **state)
+{
+	_cleanup_(evidence_unrefp) Evidence *evidence = seen(stored), *back = NULL;
+	_cleanup_free_ char *text = evidence_to_text(evidence), *again = NULL;
+
+	assert_int_equal(evidence_from_text(text, strlen(text), &back, NULL), 0);
+	again = evidence_to_text(back);
+	assert_string_equal(text, again);
+	assert_int_equal(back->n_items, 4);
+	assert_int_equal(back->items[0].peers[0].links, 4);
+	assert_string_equal(back->items[0].serial_number, "48-b0-2d-00-00-00-00-19");
+	for (size_t i = 0; i < back->n_items; i++)
+		assert_false(back->items[i].fresh);
+}
+
+static void a_broken_file_is_refused(_unused_ void **state)
+{
+	_cleanup_(evidence_unrefp) Evidence *evidence = seen(stored);
+	_cleanup_free_ char *text = evidence_to_text(evidence);
+
+	garbage_truncations_are_refused(text, taken);
+	garbage_changed_bytes_are_survived(text, taken);
+}
+
+static void what_cannot_be_is_refused(_unused_ void **state)
+{
+#define BOARD(address, more)                                                                       \
+	"{\"address\":\"" address                                                                  \
+	"\",\"way\":\"nvml\",\"seen_usec\":1,\"vendor\":\"10de\",\"device\":\"2230\","             \
+	"\"subsystem_vendor\":\"10de\",\"subsystem_device\":\"1459\"," more "}"
+#define PLAIN "\"inactive\":0,\"other\":0,\"peers\":[]"
+#define PEERS(list) "\"inactive\":0,\"other\":0,\"peers\":[" list "]"
+	static const struct {
+		const char *boards;
+		bool good;
+	} cases[] = {
+		{ "", true },
+		{ BOARD("0000:41:00.0", PLAIN), true },
+		{ BOARD("0000:41:00.0", PLAIN) "," BOARD("0000:41:00.0", PLAIN), false },
+		{ BOARD("0000:41", PLAIN), false },
+		{ BOARD("0000:41:00.0", PLAIN ",\"more\":1"), false },
+		{ BOARD("0000:41:00.0", PLAIN ",\"uuid\":\"GPU\\u0001\""), false },
+		{ BOARD("0000:41:00.0", PEERS("{\"address\":\"0000:61:00.0\",\"links\":4}")),
+		  true },
+		{ BOARD("0000:41:00.0", PEERS("{\"address\":\"0000:41:00.0\",\"links\":4}")),
+		  false },
+		{ BOARD("0000:41:00.0", PEERS("{\"address\":\"0000:61:00.0\",\"links\":0}")),
+		  false },
+		{ BOARD("0000:41:00.0", PEERS("{\"address\":\"0000:61:00.0\",\"links\":65}")),
+		  false },
+		{ BOARD("0000:41:00.0", PEERS("{\"address\":\"0000:61:00.0\",\"links\":60},"
+					      "{\"address\":\"0000:62:00.0\",\"links\":60}")),
+		  false },
+		{ BOARD("0000:41:00.0", PEERS("{\"address\":\"0000:61:00.0\",\"links\":2},"
+					      "{\"address\":\"0000:61:00.0\",\"links\":2}")),
+		  false },
+		{ BOARD("0000:41:00.0", "\"inactive\":-1,\"other\":0,\"peers\":[]"), false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(cases); i++) {
+		_cleanup_free_ char *text =
+			strf("{\"schema\":\"org.gpupass1.evidence/1\",\"boards\":[%s]}",
+			     cases[i].boards);
+
+		if (taken(text, strlen(text)) != cases[i].good)
+			fail_msg("case %zu", i);
+	}
+}
+
+static void another_versions_file_is_told_apart(_unused_ void **state)
+{
+	static const char text[] = "{\"schema\":\"org.gpupass1.evidence/2\",\"boards\":[]}";
+	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
+
+	assert_int_equal(evidence_from_text(text, strlen(text), &evidence, NULL), -EPROTO);
+}
+
+static void no_more_boards_than_any_host_has_are_kept(_unused_ void **state)
+{
+	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
+	Sighting s = { 0 };
+
+	assert_int_equal(evidence_new(&evidence), 0);
+	for (size_t i = 0; i < SIGHTINGS_MAX; i++)
+		assert_int_equal(evidence_add(evidence, &s), 0);
+	s.source = strdup("x");
+	assert_int_equal(evidence_add(evidence, &s), -E2BIG);
+	assert_null(s.source);
+}
+
+static void ways_round_trip(_unused_ void **state)
+{
+	for (SightingWay way = 0; way < WAY_MAX_; way++) {
+		SightingWay back = WAY_MAX_;
+
+		assert_int_equal(sighting_way_from_string(sighting_way_to_string(way), &back), 0);
+		assert_int_equal(back, way);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_seen_makes_groups_or_speaks_against_them),
+		cmocka_unit_test(a_contradiction_names_the_declared_and_the_seen_peer),
+		cmocka_unit_test(sixteen_gpus_are_eight_pairs),
+		cmocka_unit_test(a_group_shows_each_way_of_knowing_strongest_first),
+		cmocka_unit_test(a_new_look_takes_the_place_of_the_same_boards_older_one),
+		cmocka_unit_test(evidence_survives_its_file_but_is_no_longer_fresh),
+		cmocka_unit_test(a_broken_file_is_refused),
+		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(another_versions_file_is_told_apart),
+		cmocka_unit_test(no_more_boards_than_any_host_has_are_kept),
+		cmocka_unit_test(ways_round_trip),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
