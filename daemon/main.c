@@ -480,6 +480,8 @@ static int run(const Options *options, Config *config)
 		r = set_up_manager(d, options);
 	if (r >= 0)
 		r = sd_event_loop(d->event);
+	if (d->bus && sd_bus_is_open(d->bus) <= 0)
+		log_error("the bus has gone: ending; the next start takes up what is open");
 	sd_notify(0, "STOPPING=1");
 	if (d->bus)
 		sd_bus_flush(d->bus);

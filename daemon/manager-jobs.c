@@ -254,6 +254,31 @@ static int record_new(Manager *m, const JobRequest *request, JobRecord **ret)
 	return 0;
 }
 
+static size_t count_running_of(const Manager *m, uint32_t uid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_jobs; i++)
+		n += !m->jobs[i]->ended && m->jobs[i]->caller_uid == uid;
+	return n;
+}
+
+static int check_limits(const Manager *m, uint32_t uid, Problem **ret_problem)
+{
+	int r = 0;
+
+	if (uid != 0 && count_running_of(m, uid) >= JOBS_RUNNING_USER_MAX)
+		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
+				"%d jobs of user %u are running already", JOBS_RUNNING_USER_MAX,
+				uid);
+	else if (count_running(m) >= JOBS_RUNNING_MAX)
+		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
+				"%d jobs are running already", JOBS_RUNNING_MAX);
+	if (r == PROBLEM)
+		problem_remedy(*ret_problem, "wait for some to end: gpupass jobs");
+	return r;
+}
+
 int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 		      Problem **ret_problem)
 {
@@ -261,13 +286,9 @@ int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 	JobRecord **bigger, *job = NULL;
 	int r;
 
-	if (count_running(m) >= JOBS_RUNNING_MAX) {
-		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
-				"%d jobs are running already", JOBS_RUNNING_MAX);
-		if (r == PROBLEM)
-			problem_remedy(*ret_problem, "wait for some to end: gpupass jobs");
+	r = check_limits(m, request->caller_uid, ret_problem);
+	if (r != 0)
 		return r;
-	}
 	bigger = reallocarray(m->jobs, m->n_jobs + 1, sizeof(JobRecord *));
 	if (!bigger)
 		return -ENOMEM;

@@ -7,6 +7,8 @@
 
 /* Jobs at a time; a host has a few groups. */
 #define JOBS_RUNNING_MAX 64
+/* Of them, of one user who is not root: polkit may let many act, and none shall stop the others. */
+#define JOBS_RUNNING_USER_MAX 16
 /* Ended jobs that stay readable. */
 #define JOBS_HISTORY_MAX 32
 
