@@ -269,10 +269,11 @@ int execute(const JobPlace *place, uint32_t job, const Prepared *prepared, uint6
 	int r;
 
 	r = run_in_journal(&run, job, &result);
-	if (r >= 0)
-		*ret = result;
-	else
+	if (r < 0) {
 		executor_result_clear(&result);
+		result.state = run.done == 0 && !run.log ? JOB_FAILED : JOB_INCOMPLETE;
+	}
+	*ret = result;
 	journal_job_free(run.log);
 	step_context_clear(&run.context);
 	return r;

@@ -40,7 +40,8 @@ typedef struct ExecutorResult {
 /*
  * Each act and undo is in the journal before it begins. JOB_INCOMPLETE: the quarantine is on disk,
  * or else the journal stays open, so that the next start finds one of them.
- * timeout_usec: for each device step. -errno only when not even a result could be made.
+ * timeout_usec: for each device step. -errno only when not even a problem could be made; the result
+ * then has a state alone: JOB_FAILED when nothing was begun, otherwise JOB_INCOMPLETE.
  */
 int execute(const JobPlace *place, uint32_t job, const Prepared *prepared, uint64_t timeout_usec,
 	    const ExecutorListener *listener, ExecutorResult *ret);
