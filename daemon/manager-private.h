@@ -33,6 +33,7 @@ struct Manager {
 	ManagerPlace place;
 	ManagerListener listener;
 	Claims *claims;
+	DiskWatch *disk;
 	Rules *rules;
 	char **config_notes; /* of groups.d */
 
