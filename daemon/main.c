@@ -37,6 +37,7 @@ typedef struct Daemon {
 	Manager *manager;
 	Face *face;
 	Uevents *uevents;
+	char *host_note;
 	bool published;
 	bool grace_over;
 	bool recover_again;
@@ -400,6 +401,20 @@ static int open_state(Daemon *d, const Options *options)
 	return r;
 }
 
+/* Looking still works, so that is no reason to end. */
+static void check_host(Daemon *d, const Options *options)
+{
+	_cleanup_free_ char *path = NULL;
+	int r = real_host_check_writable(&d->host, &path);
+
+	if (r == 0)
+		return;
+	d->host_note = strf("%s/%s cannot be written (%s), so no driver can be changed: see "
+			    "ReadWritePaths= of the unit, or whether this is a container",
+			    options->worker.sysfs_dir, str_or_empty(path), strerror(-r));
+	log_error("%s", d->host_note ? d->host_note : "sysfs cannot be written");
+}
+
 static int set_up_host(Daemon *d, const Options *options)
 {
 	const char *uri = options->libvirt_uri ? options->libvirt_uri : d->config->libvirt_uri;
@@ -410,6 +425,7 @@ static int set_up_host(Daemon *d, const Options *options)
 		log_error("cannot open %s: %s", options->worker.sysfs_dir, strerror(-r));
 		return r;
 	}
+	check_host(d, options);
 	r = virt_new(uri, on_virt_event, d, &d->virt);
 	if (r < 0) {
 		log_error("cannot start the libvirt thread: %s", strerror(-r));
@@ -430,6 +446,7 @@ static int set_up_manager(Daemon *d, const Options *options)
 		.quarantine = &d->quarantine,
 		.config_directory = options->config_directory,
 		.policy = d->config->policy,
+		.host_note = d->host_note,
 	};
 	int r;
 
