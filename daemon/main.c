@@ -50,6 +50,7 @@ typedef struct Daemon {
 	sd_event_source *health_timer;
 	atomic_flag no_units_told;
 	int exit_code;
+	char *host_note;
 	bool published;
 	bool grace_over;
 	bool recover_again;
@@ -478,6 +479,20 @@ static void no_units(const char *why, void *userdata)
 			why);
 }
 
+/* Looking still works, so that is no reason to end. */
+static void check_host(Daemon *d, const Options *options)
+{
+	_cleanup_free_ char *path = NULL;
+	int r = real_host_check_writable(&d->host, &path);
+
+	if (r == 0)
+		return;
+	d->host_note = strf("%s/%s cannot be written (%s), so no driver can be changed: see "
+			    "ReadWritePaths= of the unit, or whether this is a container",
+			    options->worker.sysfs_dir, str_or_empty(path), strerror(-r));
+	log_error("%s", d->host_note ? d->host_note : "sysfs cannot be written");
+}
+
 static int set_up_host(Daemon *d, const Options *options)
 {
 	const char *uri = options->libvirt_uri ? options->libvirt_uri : d->config->libvirt_uri;
@@ -496,6 +511,7 @@ static int set_up_host(Daemon *d, const Options *options)
 		log_error("cannot open %s: %s", options->worker.sysfs_dir, strerror(-r));
 		return r;
 	}
+	check_host(d, options);
 	r = virt_new(uri, on_virt_event, d, &d->virt);
 	if (r < 0) {
 		log_error("cannot start the libvirt thread: %s", strerror(-r));
@@ -517,6 +533,7 @@ static int set_up_manager(Daemon *d, const Options *options)
 		.topology = &d->topology,
 		.config_directory = options->config_directory,
 		.policy = d->config->policy,
+		.host_note = d->host_note,
 	};
 	int r;
 
@@ -605,6 +622,8 @@ static int run(const Options *options, Config *config)
 	if (r >= 0)
 		r = sd_event_loop(d->event);
 	end_anyway(d, r < 0 ? GPUPASS_EXIT_FAILED : r);
+	if (d->bus && sd_bus_is_open(d->bus) <= 0)
+		log_error("the bus has gone: ending; the next start takes up what is open");
 	sd_notify(0, "STOPPING=1");
 	if (d->bus)
 		sd_bus_flush(d->bus);

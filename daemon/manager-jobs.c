@@ -275,20 +275,32 @@ static size_t count_verifications(const Manager *m)
 	return n;
 }
 
-/* LimitsExceeded: too many of this kind at a time. */
+static size_t count_running_of(const Manager *m, uint32_t uid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_jobs; i++)
+		n += !m->jobs[i]->ended && m->jobs[i]->caller_uid == uid;
+	return n;
+}
+
+/* LimitsExceeded: too many of this kind, or of this user's, at a time. */
 static int check_limits(const Manager *m, const JobRequest *request, Problem **ret_problem)
 {
-	int r;
+	uint32_t uid = request->caller_uid;
+	int r = 0;
 
-	if (count_running(m) >= JOBS_RUNNING_MAX)
+	if (uid != 0 && count_running_of(m, uid) >= JOBS_RUNNING_USER_MAX)
+		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
+				"%d jobs of user %u are running already", JOBS_RUNNING_USER_MAX,
+				uid);
+	else if (count_running(m) >= JOBS_RUNNING_MAX)
 		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
 				"%d jobs are running already", JOBS_RUNNING_MAX);
 	else if (request->operation == OPERATION_VERIFY &&
 		 count_verifications(m) >= VERIFICATIONS_MAX)
 		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
 				"%d guests are being asked already", VERIFICATIONS_MAX);
-	else
-		return 0;
 	if (r == PROBLEM)
 		problem_remedy(*ret_problem, "wait for some to end: gpupass jobs");
 	return r;

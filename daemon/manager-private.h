@@ -8,6 +8,8 @@
 
 /* Jobs at a time; a host has a few groups. */
 #define JOBS_RUNNING_MAX 64
+/* Of them, of one user who is not root: polkit may let many act, and none shall stop the others. */
+#define JOBS_RUNNING_USER_MAX 16
 /* Ended jobs that stay readable. */
 #define JOBS_HISTORY_MAX 32
 
@@ -44,6 +46,7 @@ struct Manager {
 	ManagerPlace place;
 	ManagerListener listener;
 	Claims *claims;
+	DiskWatch *disk;
 	Rules *rules;
 	char **config_notes; /* of groups.d */
 

@@ -326,11 +326,19 @@ static void overlay(Manager *m, Group *group)
 static int collect_notes(Manager *m, char ***ret)
 {
 	_cleanup_strv_ char **notes = NULL;
+	_cleanup_free_ char *disk = disk_watch_reason(m->disk);
 	char *const *sources[] = { m->config_notes, m->store_notes, m->state_notes,
 				   m->inventory ? m->inventory->groups->notes : NULL };
 	int r = 0;
 
-	if (m->scan_note)
+	if (disk)
+		r = strv_appendf(&notes,
+				 "%s; nothing is assigned or released until the daemon's files can "
+				 "be written again",
+				 disk);
+	if (r >= 0 && m->place.host_note)
+		r = strv_append(&notes, m->place.host_note);
+	if (r >= 0 && m->scan_note)
 		r = strv_append(&notes, m->scan_note);
 	if (r >= 0 && m->connected && m->uses_note)
 		r = strv_append(&notes, m->uses_note);
@@ -414,6 +422,7 @@ JobPlace manager_job_place(Manager *m)
 		.quarantine = m->place.quarantine,
 		.topology = m->place.topology,
 		.claims = m->claims,
+		.disk = m->disk,
 		.rules = m->rules,
 		.known = m->inventory ? m->inventory->identities : NULL,
 	};
@@ -438,6 +447,8 @@ int manager_new(const ManagerPlace *place, Manager **ret)
 	m->scan.start = scan_start;
 	m->uses_look.start = uses_start;
 	r = claims_new(&m->claims);
+	if (r >= 0)
+		r = disk_watch_new(&m->disk);
 	if (r >= 0)
 		r = config_load_rules(place->config_directory, &place->policy, &m->rules,
 				      &m->config_notes);
@@ -480,6 +491,7 @@ Manager *manager_free(Manager *m)
 	domain_uses_free(m->uses);
 	rules_unref(m->rules);
 	claims_free(m->claims);
+	disk_watch_free(m->disk);
 	strv_free(m->config_notes);
 	strv_free(m->store_notes);
 	strv_free(m->state_notes);

@@ -64,6 +64,7 @@ typedef struct ManagerPlace {
 	TopologyStore *topology;
 	const char *config_directory;
 	Policy policy;
+	const char *host_note; /* what is wrong with this host from the start; NULL: nothing */
 } ManagerPlace;
 
 int manager_new(const ManagerPlace *place, Manager **ret);

@@ -2,10 +2,15 @@
 #include "bus/bus.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "bus/face-private.h"
 #include "gpupass/dbus.h"
 #include "util/log.h"
+
+/* Each is a thread, and most start a worker. */
+#define PENDING_MAX 16
+#define PENDING_USER_MAX 8
 
 /* ---- from the manager's picture to what is shown ---- */
 
@@ -213,7 +218,14 @@ int face_new(sd_bus *bus, Manager *manager, Face **ret)
 		return -ENOMEM;
 	f->bus = bus;
 	f->manager = manager;
-	r = manager_view_fill(manager, &f->shown);
+	f->reads = f->acts = (Quota){
+		.all_max = PENDING_MAX,
+		.user_max = PENDING_USER_MAX,
+		.own_uid = geteuid(),
+	};
+	r = polkit_new(bus, &f->polkit);
+	if (r >= 0)
+		r = manager_view_fill(manager, &f->shown);
 	if (r >= 0)
 		r = pci_names_new(&f->names);
 	if (r >= 0)
@@ -248,6 +260,7 @@ Face *face_free(Face *f)
 	collection_free_set(&f->assignments, &f->assignments.shown);
 	collection_free_set(&f->jobs, &f->jobs.shown);
 	fields_clear(manager_fields, n_manager_fields, &f->shown);
+	polkit_free(f->polkit);
 	pci_names_free(f->names);
 	free(f);
 	return NULL;

@@ -3,6 +3,8 @@
 
 #include "bus/bus.h"
 #include "bus/collection.h"
+#include "bus/polkit.h"
+#include "bus/quota.h"
 #include "bus/views.h"
 
 struct Face {
@@ -10,8 +12,10 @@ struct Face {
 	Manager *manager;
 	PciNames *names;
 	Collection groups, gpus, assignments, jobs;
-	ManagerView shown;	/* the manager object's own properties */
-	unsigned pending_reads; /* dry runs and inspections under way */
+	ManagerView shown; /* the manager object's own properties */
+	Polkit *polkit;
+	Quota reads,
+		acts; /* answers owed: of dry runs and close looks, of what changes something */
 };
 
 /* Their userdata is the Face. */

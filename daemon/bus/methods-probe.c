@@ -21,7 +21,7 @@ int method_probe(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		return r;
 	request = request_from(m, OPERATION_PROBE, &options);
 	request.mmio = options.mmio;
-	return start_job(userdata, m, &request, error);
+	return start_job(userdata, m, GPUPASS_ACTION_PROBE, &request, error);
 }
 
 int method_get_evidence(sd_bus_message *m, void *userdata, sd_bus_error *error)

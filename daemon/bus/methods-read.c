@@ -67,6 +67,8 @@ int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	if (r >= 0)
 		r = check_name(group, "group", true, error);
 	if (r >= 0)
+		r = check_name(str_or_empty(options.model), "model", true, error);
+	if (r >= 0)
 		r = pending_new(f, m, true, &pending, error);
 	if (r < 0)
 		return r;
@@ -97,8 +99,12 @@ int method_rescan(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	int r;
 
 	r = options_read(m, NULL, 0, NULL, error);
-	if (r >= 0)
-		r = pending_new(f, m, true, &pending, error);
+	if (r < 0)
+		return r;
+	r = authorize(f, m, GPUPASS_ACTION_MANAGE, NULL, NULL, NULL, error);
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	r = pending_new(f, m, true, &pending, error);
 	if (r >= 0)
 		r = manager_refresh(f->manager, rescanned, pending);
 	if (r < 0)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The manager's methods. Every handler reads, validates, hands on and replies; what takes time
- * replies later, from a job or a callback.
+ * The manager's methods. Every handler reads, validates, asks whether the caller may, hands on and
+ * replies; what takes time replies later, from a job or a callback.
  *
- * Methods that act lack SD_BUS_VTABLE_UNPRIVILEGED: sd-bus itself refuses them to callers that are
- * neither root nor the daemon's own user. Reading is open to all.
+ * Nothing may happen before authorize() returned 1: until then the handler may be entered again.
+ * What is validated is bounded, since the message is kept while polkit is asked. Reading is open to
+ * all.
  */
 #include <string.h>
 
 #include "bus/request.h"
+#include "core/declaration.h"
 #include "gpupass/dbus.h"
 #include "util/text.h"
 
@@ -43,13 +45,17 @@ static int set_problem(sd_bus_error *error, const Problem *problem, const char *
 
 /* ---- jobs ---- */
 
-int start_job(Face *f, sd_bus_message *m, const JobRequest *request, sd_bus_error *error)
+int start_job(Face *f, sd_bus_message *m, const char *action, const JobRequest *request,
+	      sd_bus_error *error)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *path = NULL;
 	uint32_t id = 0;
 	int r;
 
+	r = authorize(f, m, action, request->domain, request->group, request->target, error);
+	if (r <= 0)
+		return r < 0 ? r : 1;
 	r = manager_start_job(f->manager, request, &id, &problem);
 	if (r == PROBLEM)
 		return set_problem(error, problem, NULL);
@@ -74,13 +80,15 @@ static int method_assign(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	if (r >= 0)
 		r = check_name(group, "group", true, error);
 	if (r >= 0)
+		r = check_name(str_or_empty(options.model), "model", true, error);
+	if (r >= 0)
 		r = check_timeout(&options, error);
 	if (r < 0)
 		return r;
 	request = request_from(m, OPERATION_ASSIGN, &options);
 	request.domain = (char *)domain;
 	request.group = *group ? (char *)group : NULL;
-	return start_job(userdata, m, &request, error);
+	return start_job(userdata, m, GPUPASS_ACTION_ASSIGN, &request, error);
 }
 
 static int method_release(sd_bus_message *m, void *userdata, sd_bus_error *error)
@@ -101,7 +109,7 @@ static int method_release(sd_bus_message *m, void *userdata, sd_bus_error *error
 		return r;
 	request = request_from(m, OPERATION_RELEASE, &options);
 	request.target = (char *)target;
-	return start_job(userdata, m, &request, error);
+	return start_job(userdata, m, GPUPASS_ACTION_RELEASE, &request, error);
 }
 
 static int bind_or_unbind(sd_bus_message *m, Face *f, Operation operation, sd_bus_error *error)
@@ -122,7 +130,7 @@ static int bind_or_unbind(sd_bus_message *m, Face *f, Operation operation, sd_bu
 		return r;
 	request = request_from(m, operation, &options);
 	request.group = (char *)group;
-	return start_job(f, m, &request, error);
+	return start_job(f, m, GPUPASS_ACTION_BIND, &request, error);
 }
 
 static int method_verify(sd_bus_message *m, void *userdata, sd_bus_error *error)
@@ -143,7 +151,7 @@ static int method_verify(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		return r;
 	request = request_from(m, OPERATION_VERIFY, &options);
 	request.domain = (char *)domain;
-	return start_job(userdata, m, &request, error);
+	return start_job(userdata, m, GPUPASS_ACTION_PROBE, &request, error);
 }
 
 static int method_bind(sd_bus_message *m, void *userdata, sd_bus_error *error)
@@ -179,7 +187,7 @@ static int method_reconcile(sd_bus_message *m, void *userdata, sd_bus_error *err
 		return r;
 	request = request_from(m, OPERATION_RECONCILE, &options);
 	request.group = (char *)group;
-	return start_job(userdata, m, &request, error);
+	return start_job(userdata, m, GPUPASS_ACTION_MANAGE, &request, error);
 }
 
 static void declared(const char *error_name, const char *message, void *userdata)
@@ -212,8 +220,17 @@ static int method_declare(sd_bus_message *m, void *userdata, sd_bus_error *error
 	if (r >= 0 && strv_length(gpus) < 2)
 		r = invalid_argument(error, "a group has at least two GPUs",
 				     "name each of the GPUs that the bridge ties together");
-	if (r >= 0)
-		r = pending_new(f, m, false, &pending, error);
+	if (r >= 0 && strv_length(gpus) > GROUP_MEMBERS_MAX)
+		r = invalid_argument(error, "that is more GPUs than a group may have",
+				     "name at most 8, those that the bridge ties together");
+	for (char **gpu = gpus; r >= 0 && gpu && *gpu; gpu++)
+		r = check_name(*gpu, "GPU", false, error);
+	if (r < 0)
+		return r;
+	r = authorize(f, m, GPUPASS_ACTION_MANAGE, NULL, name, NULL, error);
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	r = pending_new(f, m, false, &pending, error);
 	if (r < 0)
 		return r;
 	pending->path = group_path(name);
@@ -238,8 +255,12 @@ static int method_forget(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		r = options_read(m, NULL, 0, NULL, error);
 	if (r >= 0)
 		r = check_name(name, "name", false, error);
-	if (r >= 0)
-		r = pending_new(f, m, false, &pending, error);
+	if (r < 0)
+		return r;
+	r = authorize(f, m, GPUPASS_ACTION_MANAGE, NULL, name, NULL, error);
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	r = pending_new(f, m, false, &pending, error);
 	if (r >= 0)
 		r = manager_forget(f->manager, name, declared, pending);
 	if (r < 0)
@@ -261,8 +282,12 @@ static int method_clear(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		r = options_read(m, NULL, 0, NULL, error);
 	if (r >= 0)
 		r = check_name(group, "group", false, error);
-	if (r >= 0)
-		r = pending_new(f, m, false, &pending, error);
+	if (r < 0)
+		return r;
+	r = authorize(f, m, GPUPASS_ACTION_MANAGE, NULL, group, NULL, error);
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	r = pending_new(f, m, false, &pending, error);
 	if (r >= 0)
 		r = manager_clear(f->manager, group, declared, pending, &problem);
 	if (r == PROBLEM)
@@ -275,37 +300,37 @@ static int method_clear(sd_bus_message *m, void *userdata, sd_bus_error *error)
 
 const sd_bus_vtable manager_methods[] = {
 	SD_BUS_VTABLE_START(0),
-	METHOD_ACTS("Declare", "sasa{sv}",
+	METHOD_ASKS("Declare", "sasa{sv}",
 		    SD_BUS_PARAM(name) SD_BUS_PARAM(gpus) SD_BUS_PARAM(options), "o",
 		    SD_BUS_PARAM(group), method_declare),
-	METHOD_ACTS("Forget", "sa{sv}", SD_BUS_PARAM(name) SD_BUS_PARAM(options), "", ,
+	METHOD_ASKS("Forget", "sa{sv}", SD_BUS_PARAM(name) SD_BUS_PARAM(options), "", ,
 		    method_forget),
 	METHOD_READS("Plan", "ssa{sv}",
 		     SD_BUS_PARAM(domain) SD_BUS_PARAM(group) SD_BUS_PARAM(options), "s",
 		     SD_BUS_PARAM(plan), method_plan),
-	METHOD_ACTS("Assign", "ssa{sv}",
+	METHOD_ASKS("Assign", "ssa{sv}",
 		    SD_BUS_PARAM(domain) SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
 		    SD_BUS_PARAM(job), method_assign),
-	METHOD_ACTS("Release", "sa{sv}", SD_BUS_PARAM(target) SD_BUS_PARAM(options), "o",
+	METHOD_ASKS("Release", "sa{sv}", SD_BUS_PARAM(target) SD_BUS_PARAM(options), "o",
 		    SD_BUS_PARAM(job), method_release),
-	METHOD_ACTS("Bind", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
+	METHOD_ASKS("Bind", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
 		    SD_BUS_PARAM(job), method_bind),
-	METHOD_ACTS("Unbind", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
+	METHOD_ASKS("Unbind", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
 		    SD_BUS_PARAM(job), method_unbind),
-	METHOD_ACTS("Verify", "sa{sv}", SD_BUS_PARAM(domain) SD_BUS_PARAM(options), "o",
+	METHOD_ASKS("Verify", "sa{sv}", SD_BUS_PARAM(domain) SD_BUS_PARAM(options), "o",
 		    SD_BUS_PARAM(job), method_verify),
-	METHOD_ACTS("Clear", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "", ,
+	METHOD_ASKS("Clear", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "", ,
 		    method_clear),
-	METHOD_ACTS("Reconcile", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
+	METHOD_ASKS("Reconcile", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
 		    SD_BUS_PARAM(job), method_reconcile),
 	METHOD_READS("GetDrift", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(drift),
 		     method_get_drift),
 	METHOD_READS("Doctor", "sa{sv}", SD_BUS_PARAM(domain) SD_BUS_PARAM(options), "s",
 		     SD_BUS_PARAM(json), method_doctor),
-	METHOD_ACTS("Probe", "a{sv}", SD_BUS_PARAM(options), "o", SD_BUS_PARAM(job), method_probe),
+	METHOD_ASKS("Probe", "a{sv}", SD_BUS_PARAM(options), "o", SD_BUS_PARAM(job), method_probe),
 	METHOD_READS("GetEvidence", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(evidence),
 		     method_get_evidence),
-	METHOD_READS("Rescan", "a{sv}", SD_BUS_PARAM(options), "", , method_rescan),
+	METHOD_ASKS("Rescan", "a{sv}", SD_BUS_PARAM(options), "", , method_rescan),
 	METHOD_READS("GetTopology", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(topology),
 		     method_get_topology),
 	SD_BUS_SIGNAL_WITH_NAMES("JobNew", "uo", SD_BUS_PARAM(id) SD_BUS_PARAM(job), 0),

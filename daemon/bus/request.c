@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bus/request.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "util/text.h"
 
-/* Dry runs and inspections at a time: each starts a worker. */
-#define PENDING_READS_MAX 16
 #define NAME_ARGUMENT_MAX 255
 #define TIMEOUT_USEC_MAX (3600 * 1000000ULL)
 
@@ -21,6 +20,14 @@ int invalid_argument(sd_bus_error *error, const char *what, const char *remedy)
 {
 	return sd_bus_error_setf(error, problem_dbus_name(GPUPASS_ERROR_INVALID_ARGUMENT),
 				 "%s\nState:  nothing was changed\nRemedy: %s", what, remedy);
+}
+
+int limits_exceeded(sd_bus_error *error, size_t max, bool of_user)
+{
+	return sd_bus_error_setf(error, problem_dbus_name(GPUPASS_ERROR_LIMITS_EXCEEDED),
+				 "%zu such calls%s are under way already\n"
+				 "State:  nothing was changed\nRemedy: try again later",
+				 max, of_user ? " of this user" : "");
 }
 
 int check_name(const char *name, const char *what, bool may_be_empty, sd_bus_error *error)
@@ -48,19 +55,38 @@ int check_timeout(const RequestOptions *options, sd_bus_error *error)
 				"give at most 3600 seconds");
 }
 
-static uint32_t caller_uid(sd_bus_message *m)
+int caller_uid(sd_bus_message *m, uid_t *ret)
 {
 	_cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
-	uid_t uid = (uid_t)-1;
+	int r = sd_bus_query_sender_creds(m, SD_BUS_CREDS_EUID, &creds);
 
-	/* For the record only: whether the caller may is decided by sd-bus. */
-	if (sd_bus_query_sender_creds(m, SD_BUS_CREDS_EUID, &creds) >= 0)
-		sd_bus_creds_get_euid(creds, &uid);
-	return uid;
+	return r < 0 ? r : sd_bus_creds_get_euid(creds, ret);
+}
+
+static const char *named(const char *text)
+{
+	return str_is_empty(text) ? NULL : text;
+}
+
+int authorize(Face *face, sd_bus_message *m, const char *action, const char *domain,
+	      const char *group, const char *target, sd_bus_error *error)
+{
+	const PolkitQuestion question = {
+		.action = action,
+		.domain = named(domain),
+		.group = named(group),
+		.target = named(target),
+	};
+
+	return polkit_authorize(face->polkit, m, &question, error);
 }
 
 JobRequest request_from(sd_bus_message *m, Operation operation, const RequestOptions *options)
 {
+	uid_t uid = (uid_t)-1;
+
+	/* For the record, and for the limits of a user. */
+	(void)caller_uid(m, &uid);
 	return (JobRequest){
 		.operation = operation,
 		.model = options->model,
@@ -69,7 +95,7 @@ JobRequest request_from(sd_bus_message *m, Operation operation, const RequestOpt
 		.keep_vfio = options->keep_vfio,
 		.allow_boot_vga = options->allow_boot_vga,
 		.timeout_usec = options->timeout_usec,
-		.caller_uid = caller_uid(m),
+		.caller_uid = uid,
 	};
 }
 
@@ -77,28 +103,32 @@ Pending *pending_free(Pending *pending)
 {
 	if (!pending)
 		return NULL;
-	if (pending->counted)
-		pending->face->pending_reads--;
+	quota_give(pending->quota, pending->uid);
 	sd_bus_message_unref(pending->call);
 	free(pending->path);
 	free(pending);
 	return NULL;
 }
-int pending_new(Face *f, sd_bus_message *m, bool counted, Pending **ret, sd_bus_error *error)
-{
-	Pending *pending;
 
-	if (counted && f->pending_reads >= PENDING_READS_MAX)
-		return sd_bus_error_setf(error, problem_dbus_name(GPUPASS_ERROR_LIMITS_EXCEEDED),
-					 "%d such calls are under way already\n"
-					 "State:  nothing was changed\nRemedy: try again later",
-					 PENDING_READS_MAX);
-	pending = calloc(1, sizeof(Pending));
+int pending_new(Face *f, sd_bus_message *m, bool reads, Pending **ret, sd_bus_error *error)
+{
+	Quota *quota = reads ? &f->reads : &f->acts;
+	_cleanup_free_ Pending *pending = calloc(1, sizeof(Pending));
+	uid_t uid = (uid_t)-1;
+	int r;
+
 	if (!pending)
 		return -ENOMEM;
-	*pending = (Pending){ .face = f, .call = sd_bus_message_ref(m), .counted = counted };
-	f->pending_reads += counted;
-	*ret = pending;
+	r = caller_uid(m, &uid);
+	if (r < 0)
+		return r;
+	r = quota_take(quota, uid);
+	if (r < 0)
+		return limits_exceeded(error, r == -EDQUOT ? quota->user_max : quota->all_max,
+				       r == -EDQUOT);
+	*pending =
+		(Pending){ .face = f, .call = sd_bus_message_ref(m), .quota = quota, .uid = uid };
+	*ret = TAKE_PTR(pending);
 	return 0;
 }
 

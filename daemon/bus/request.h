@@ -20,33 +20,48 @@ void request_options_clear(RequestOptions *options);
 /* A job's request out of the options; strings stay borrowed from them. */
 JobRequest request_from(sd_bus_message *m, Operation operation, const RequestOptions *options);
 
+/* Of whom the bus delivered it for; < 0: he has left. */
+int caller_uid(sd_bus_message *m, uid_t *ret);
+
+/*
+ * Whether the caller may do what the action covers; see polkit_authorize(). domain, group, target:
+ * what the caller named, NULL or "" where nothing.
+ */
+int authorize(Face *face, sd_bus_message *m, const char *action, const char *domain,
+	      const char *group, const char *target, sd_bus_error *error);
+
 /* Each sets InvalidArgument in *error and returns < 0 when it does not hold. */
 int check_name(const char *name, const char *what, bool may_be_empty, sd_bus_error *error);
 int check_timeout(const RequestOptions *options, sd_bus_error *error);
 int invalid_argument(sd_bus_error *error, const char *what, const char *remedy);
+int limits_exceeded(sd_bus_error *error, size_t max, bool of_user);
 
 /* A call that is answered later. */
 typedef struct Pending {
 	Face *face;
 	sd_bus_message *call;
-	char *path; /* of the object that the answer names; NULL: none */
-	bool counted;
+	char *path;   /* of the object that the answer names; NULL: none */
+	Quota *quota; /* that it counts against, for this user */
+	uid_t uid;
 } Pending;
 
-/* counted: against the limit of reads that anybody may ask for. */
-int pending_new(Face *face, sd_bus_message *m, bool counted, Pending **ret, sd_bus_error *error);
+/* reads: what anybody may ask for; it has a limit of its own. */
+int pending_new(Face *face, sd_bus_message *m, bool reads, Pending **ret, sd_bus_error *error);
 void pending_reply_error(Pending *pending, const char *name, const char *message);
 Pending *pending_free(Pending *pending);
 DEFINE_CLEANUP(Pending, pending_free)
 
-#define METHOD_ACTS(Name, In, InNames, Out, OutNames, handler)                                     \
-	SD_BUS_METHOD_WITH_NAMES(Name, In, InNames, Out, OutNames, handler, 0)
+/* Its handler calls authorize() after validation; without that, anybody could act. */
+#define METHOD_ASKS(Name, In, InNames, Out, OutNames, handler)                                     \
+	SD_BUS_METHOD_WITH_NAMES(Name, In, InNames, Out, OutNames, handler,                        \
+				 SD_BUS_VTABLE_UNPRIVILEGED)
 #define METHOD_READS(Name, In, InNames, Out, OutNames, handler)                                    \
 	SD_BUS_METHOD_WITH_NAMES(Name, In, InNames, Out, OutNames, handler,                        \
 				 SD_BUS_VTABLE_UNPRIVILEGED)
 
 /* methods.c: starts a job and answers with its object. */
-int start_job(Face *face, sd_bus_message *m, const JobRequest *request, sd_bus_error *error);
+int start_job(Face *face, sd_bus_message *m, const char *action, const JobRequest *request,
+	      sd_bus_error *error);
 
 /* methods-probe.c; userdata is the Face. */
 int method_probe(sd_bus_message *m, void *userdata, sd_bus_error *error);

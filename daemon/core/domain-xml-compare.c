@@ -92,6 +92,19 @@ bool domain_xml_equivalent(const char *a, const char *b)
 	return one && other && same_node(xmlDocGetRootElement(one), xmlDocGetRootElement(other));
 }
 
+/*
+ * The definition was read with VIR_DOMAIN_XML_SECURE, because it is defined again; the difference is
+ * for everybody's eyes. What that flag adds are the passwords of <graphics>.
+ */
+static void leave_out_passwords(xmlNode *node)
+{
+	for (xmlNode *child = xml_first(node); child; child = xml_next(child)) {
+		if (xml_is(child, "graphics"))
+			xmlUnsetProp(child, (const xmlChar *)"passwd");
+		leave_out_passwords(child);
+	}
+}
+
 /* One form for both sides, so that quotes and line breaks do not show up as changes. */
 static char *canonical(const char *text)
 {
@@ -101,6 +114,7 @@ static char *canonical(const char *text)
 	doc = xml_parse(text, XML_PARSE_NOBLANKS, &message);
 	if (!doc)
 		return message ? strdup(text) : NULL;
+	leave_out_passwords(xmlDocGetRootElement(doc));
 	return xml_to_text(doc, XML_SAVE_FORMAT);
 }
 

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/host.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "host/reset.h"
+#include "host/sysfs.h"
 #include "host/worker-find.h"
 #include "util/clock.h"
 
@@ -169,6 +174,46 @@ int real_host_init(RealHost *host, const WorkerConfig *worker)
 		.worker = *worker,
 	};
 	return 0;
+}
+
+/* access(2) looks at the mode and at the mount, and never at the device. */
+static int check_writable(int sysfs_fd, const char *path, char **ret_path)
+{
+	int error;
+
+	if (faccessat(sysfs_fd, path, W_OK, AT_EACCESS) == 0 || errno == ENOENT)
+		return 0;
+	error = -errno;
+	*ret_path = strdup(path);
+	return *ret_path ? error : -ENOMEM;
+}
+
+/* Of one function: all are below the same mount. */
+static char *any_override(int sysfs_fd)
+{
+	_cleanup_close_ int fd =
+		openat(sysfs_fd, SYSFS_PCI_DEVICES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+
+	if (!dir)
+		return NULL;
+	(void)TAKE_FD(fd);
+	while ((entry = readdir(dir))) {
+		Bdf bdf;
+
+		if (sysfs_parse_bdf(entry->d_name, &bdf) >= 0)
+			return sysfs_function_path(&bdf, "driver_override");
+	}
+	return NULL;
+}
+
+int real_host_check_writable(const RealHost *host, char **ret_path)
+{
+	_cleanup_free_ char *override = any_override(host->sysfs_fd);
+	int r = check_writable(host->sysfs_fd, "bus/pci/drivers_probe", ret_path);
+
+	return r == 0 && override ? check_writable(host->sysfs_fd, override, ret_path) : r;
 }
 
 void real_host_done(RealHost *host)

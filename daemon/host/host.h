@@ -61,3 +61,10 @@ typedef struct RealHost {
 /* -errno when sysfs cannot be opened. */
 int real_host_init(RealHost *host, const WorkerConfig *worker);
 void real_host_done(RealHost *host);
+
+/*
+ * Whether what a bind writes can be written here, as a container or a unit's confinement may have
+ * it: /sys read-only. Nothing is written. 0, or -errno with the path in *ret_path (owned by the
+ * caller); one that is not there, as without PCI, is not held against the host.
+ */
+int real_host_check_writable(const RealHost *host, char **ret_path);

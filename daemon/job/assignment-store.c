@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/assignment-store.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/assignment-files.h"
 #include "util/file.h"
@@ -39,10 +41,21 @@ static int set_aside(int dir_fd, const char *name)
 	return 0;
 }
 
+/* What the file says is wrong, for good; not that it could not be read just now. */
+static bool is_damage(int error)
+{
+	return error == -EBADMSG || error == -EFBIG || error == -EISDIR || error == -ELOOP;
+}
+
 static int note_damage(int dir_fd, const char *name, int error, const char *why, char ***notes)
 {
 	int r;
 
+	if (error != -EPROTO && !is_damage(error))
+		return strv_appendf(notes,
+				    "assignments.d/%s cannot be read (%s); until it can, nothing "
+				    "is assigned or released",
+				    name, strerror(-error));
 	if (error == -EPROTO)
 		return strv_appendf(
 			notes,
@@ -87,6 +100,9 @@ int assignment_store_load(const AssignmentStore *store, Assignments **ret, char 
 	for (size_t i = 0; i < faults->n_items; i++) {
 		const AssignmentFault *fault = &faults->items[i];
 
+		/* Who decides by it must have all of them. */
+		if (!ret_notes && fault->error != -EPROTO && !is_damage(fault->error))
+			return fault->error;
 		r = note_damage(store->dir_fd, fault->name, fault->error, fault->why, &notes);
 		if (r < 0)
 			return r;
@@ -118,9 +134,14 @@ int assignment_store_check(const AssignmentStore *store, const Assignment *assig
 	if (!probe || !name || !text)
 		return -ENOMEM;
 	r = check_version(store->dir_fd, name);
+	if (r < 0)
+		return r;
+	r = file_replace_at(store->dir_fd, probe, text, strlen(text), 0644);
 	if (r >= 0)
-		r = file_replace_at(store->dir_fd, probe, text, strlen(text), 0644);
-	return r < 0 ? r : file_remove_at(store->dir_fd, probe);
+		return file_remove_at(store->dir_fd, probe);
+	/* It may be there all the same, and only not be on disk. */
+	unlinkat(store->dir_fd, probe, 0);
+	return r;
 }
 
 int assignment_store_save(const AssignmentStore *store, const Assignment *assignment)

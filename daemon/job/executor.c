@@ -24,10 +24,13 @@ static int as_problem(int r, StepKind kind, Problem **ret_problem)
 			   step_kind_to_string(kind), strerror(-r));
 }
 
-static int no_journal(int error, Problem **ret_problem)
+static int no_journal(const Run *run, int error, Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_INTERNAL,
-			    "the journal could not be written: %s", strerror(-error));
+	int r;
+
+	disk_watch_note(run->context.place->disk, "the journal", error);
+	r = problem_set(ret_problem, GPUPASS_ERROR_INTERNAL, "the journal could not be written: %s",
+			strerror(-error));
 
 	return r != PROBLEM ? r
 			    : problem_remedy(*ret_problem,
@@ -35,12 +38,17 @@ static int no_journal(int error, Problem **ret_problem)
 					     "writable and has space left");
 }
 
+static void note_journal(const Run *run, int r)
+{
+	disk_watch_note(run->context.place->disk, "the journal", r);
+}
+
 /* What is not in the journal is not begun. */
 static int announce(const Run *run, size_t i, Problem **ret_problem)
 {
 	int r = run->log ? journal_intent(run->log, i) : 0;
 
-	return r < 0 ? no_journal(r, ret_problem) : 0;
+	return r < 0 ? no_journal(run, r, ret_problem) : 0;
 }
 
 /*
@@ -83,7 +91,7 @@ static int act(Run *run, size_t i, Problem **ret_problem)
 	r = as_problem(call_libvirt(run, step_ops(kind)->act, ret_problem), kind, ret_problem);
 	/* For a person's eyes: recovery looks at the machine. The next intent is what counts. */
 	if (run->log)
-		(void)journal_outcome(run->log, i, r == 0);
+		note_journal(run, journal_outcome(run->log, i, r == 0));
 	tell(run, i, r == 0 ? STEP_DONE : STEP_FAILED, since);
 	return r;
 }
@@ -115,12 +123,12 @@ static int undo(Run *run, size_t i, Problem **ret_problem)
 		return 0;
 	/* Undone even where the journal fails: it says already that the step was begun. */
 	if (run->log)
-		(void)journal_undo(run->log, i);
+		note_journal(run, journal_undo(run->log, i));
 	free(run->context.detail);
 	run->context.detail = plan_step_detail(run->context.plan, kind);
 	r = as_problem(undo_in_domain(run, kind, ret_problem), kind, ret_problem);
 	if (run->log)
-		(void)journal_undone(run->log, i, r == 0);
+		note_journal(run, journal_undone(run->log, i, r == 0));
 	tell(run, i, r == 0 ? STEP_UNDONE : STEP_UNDO_FAILED, since);
 	return r;
 }
@@ -227,6 +235,15 @@ static int failed(Run *run, Problem **failure, ExecutorResult *ret)
 
 /* ---- the journal around it ---- */
 
+static int check_disk(const Run *run, Problem **ret_problem)
+{
+	const JobPlace *place = run->context.place;
+	const int directories[] = { place->journal->dir_fd, place->quarantine->dir_fd,
+				    place->store->dir_fd };
+
+	return disk_watch_check(place->disk, directories, ELEMENTS(directories), ret_problem);
+}
+
 static int begin(Run *run, uint32_t job, Problem **ret_problem)
 {
 	const Prepared *p = run->context.prepared;
@@ -236,31 +253,37 @@ static int begin(Run *run, uint32_t job, Problem **ret_problem)
 
 	if (!run->context.place->journal || plan->n_steps == 0)
 		return 0;
+	r = check_disk(run, ret_problem);
+	if (r != 0)
+		return r;
 	if (plan->assignment)
 		previous = assignments_find_domain(p->assignments, plan->assignment->domain_uuid);
 	r = journal_begin(run->context.place->journal, job, plan, previous,
 			  p->domain ? p->domain->live_xml : NULL, &run->log);
-	return r < 0 ? no_journal(r, ret_problem) : 0;
+	return r < 0 ? no_journal(run, r, ret_problem) : 0;
 }
 
 /* On disk before the journal ends, so that the one or the other is found. */
 static int save_quarantine(const Run *run, uint32_t job, const char *reason)
 {
 	const Plan *plan = run->context.plan;
+	int r;
 
 	if (!run->context.place->quarantine)
 		return 0;
-	return quarantine_plan(run->context.place->quarantine, plan, job, reason);
+	r = quarantine_plan(run->context.place->quarantine, plan, job, reason);
+	disk_watch_note(run->context.place->disk, "a quarantine", r);
+	return r;
 }
 
 /* The job is over on the machine; a journal that stays open would undo it later, when others may
  * have these functions. So they are kept away until the next start has read it. */
-static int not_ended(int error, ExecutorResult *result)
+static int not_ended(const Run *run, int error, ExecutorResult *result)
 {
 	int r = 0;
 
 	if (!result->problem) {
-		r = no_journal(error, &result->problem);
+		r = no_journal(run, error, &result->problem);
 		if (r != PROBLEM)
 			return r;
 		problem_state(result->problem, "the job itself was done");
@@ -286,7 +309,7 @@ static int end(Run *run, uint32_t job, ExecutorResult *result)
 	}
 	if (run->log)
 		r = journal_end(run->log);
-	return r < 0 ? not_ended(r, result) : 0;
+	return r < 0 ? not_ended(run, r, result) : 0;
 }
 
 static int run_steps(Run *run, Problem *spare, ExecutorResult *result)
@@ -337,10 +360,11 @@ int execute(const JobPlace *place, uint32_t job, const Prepared *prepared, uint6
 	int r;
 
 	r = run_in_journal(&run, job, &result);
-	if (r >= 0)
-		*ret = result;
-	else
+	if (r < 0) {
 		executor_result_clear(&result);
+		result.state = run.done == 0 && !run.log ? JOB_FAILED : JOB_INCOMPLETE;
+	}
+	*ret = result;
 	journal_job_free(run.log);
 	step_context_clear(&run.context);
 	return r;

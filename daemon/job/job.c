@@ -181,6 +181,10 @@ static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
 	if (timeout == 0)
 		timeout = task->place.rules->policy.device_timeout_usec;
 	r = execute(&task->place, task->id, prepared, timeout, &listener, &result);
+	if (r < 0 && result.state == JOB_FAILED) {
+		end_with(task, JOB_FAILED, r, NULL, prefix);
+		return;
+	}
 	if (r < 0) {
 		/* It could not even be undone: nobody may touch these functions now. */
 		claims_quarantine(task->place.claims, task->id, "a job ran out of memory");

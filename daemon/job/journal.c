@@ -310,11 +310,17 @@ static int note(int r, JournalJob *log, const char *why, char ***notes)
 				    "alone, and its group must not be used: recover it with that "
 				    "version",
 				    log->name, str_or_empty(why));
+	/* That it cannot be read just now says nothing of what is in it. */
+	if (r != -EBADMSG && r != -EFBIG)
+		return strv_appendf(notes,
+				    "journal/%s cannot be read (%s); it is left in place, and its "
+				    "group must not be used: when it can be, restart gpupassd",
+				    log->name, strerror(-r));
 	r = journal_set_aside(log);
 	return strv_appendf(notes,
 			    "journal/%s cannot be understood (%s); it was %s%s; look at the "
 			    "group that it names before that is used",
-			    log->name, why ? why : "it cannot be read",
+			    log->name, why ? why : "it is too big to be one",
 			    r < 0 ? "left in place: " : "set aside as a .damaged file",
 			    r < 0 ? strerror(-r) : "");
 }

@@ -8,6 +8,7 @@
 #include "core/plan.h"
 #include "job/assignment-store.h"
 #include "job/claims.h"
+#include "job/disk-watch.h"
 #include "job/inventory.h"
 #include "job/journal.h"
 #include "job/quarantine.h"
@@ -38,6 +39,7 @@ typedef struct JobPlace {
 	const Journal *journal;		   /* NULL: none is kept (dry runs) */
 	const QuarantineStore *quarantine; /* NULL: in memory only, with `journal` */
 	TopologyStore *topology;	   /* NULL: nothing is known of links (tests) */
+	DiskWatch *disk;		   /* NULL: nobody watches */
 	Claims *claims;
 	Rules *rules;
 	const Identities *known;

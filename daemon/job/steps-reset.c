@@ -151,6 +151,7 @@ static int write_receipt(const Turnover *t, const Receipt *receipt, Problem **re
 {
 	int r = receipt_store_add(t->context->place->receipts, receipt);
 
+	disk_watch_note(t->context->place->disk, "a receipt", r);
 	if (r >= 0 || r == -ENOMEM)
 		return r;
 	r = problem_set(ret_problem, GPUPASS_ERROR_INTERNAL,

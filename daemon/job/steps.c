@@ -78,12 +78,16 @@ static int check_functions(const StepContext *c, const Inspection *now, Problem 
 				    ret_problem);
 }
 
-static int cannot_store(const Assignment *assignment, int error, Problem **ret_problem)
+static int cannot_store(const StepContext *c, int error, Problem **ret_problem)
 {
+	const Assignment *assignment = c->plan->assignment;
 	bool foreign = error == -EPROTO;
-	int r = problem_set(
-		ret_problem, GPUPASS_ERROR_INTERNAL, "the assignment could not be stored: %s",
-		foreign ? "there is one of another version of gpupass" : strerror(-error));
+	int r;
+
+	disk_watch_note(c->place->disk, "an assignment", error);
+	r = problem_set(ret_problem, GPUPASS_ERROR_INTERNAL,
+			"the assignment could not be stored: %s",
+			foreign ? "there is one of another version of gpupass" : strerror(-error));
 
 	if (r != PROBLEM)
 		return r;
@@ -101,7 +105,7 @@ static int check_store(const StepContext *c, Problem **ret_problem)
 	if (!has_step(c->plan, STEP_RECORD) && !has_step(c->plan, STEP_FORGET))
 		return 0;
 	r = assignment_store_check(c->place->store, c->plan->assignment);
-	return r < 0 ? cannot_store(c->plan->assignment, r, ret_problem) : 0;
+	return r < 0 ? cannot_store(c, r, ret_problem) : 0;
 }
 
 /* The last look before the first write: what was true for the plan must still be. */
@@ -139,14 +143,14 @@ static int record(StepContext *c, Problem **ret_problem)
 {
 	int r = assignment_store_save(c->place->store, c->plan->assignment);
 
-	return r < 0 ? cannot_store(c->plan->assignment, r, ret_problem) : 0;
+	return r < 0 ? cannot_store(c, r, ret_problem) : 0;
 }
 
 static int forget(StepContext *c, Problem **ret_problem)
 {
 	int r = assignment_store_remove(c->place->store, c->plan->assignment->domain_uuid);
 
-	return r < 0 ? cannot_store(c->plan->assignment, r, ret_problem) : 0;
+	return r < 0 ? cannot_store(c, r, ret_problem) : 0;
 }
 
 /* The assignment as it is stored, as text; NULL: there is none. */
@@ -190,7 +194,7 @@ static int put_back_record(StepContext *c, Problem **ret_problem)
 		return 0;
 	r = before ? assignment_store_save(c->place->store, before)
 		   : assignment_store_remove(c->place->store, c->plan->assignment->domain_uuid);
-	return r < 0 ? cannot_store(c->plan->assignment, r, ret_problem) : 0;
+	return r < 0 ? cannot_store(c, r, ret_problem) : 0;
 }
 
 static int is_recorded(StepContext *c, bool wanted, Problem **ret_problem)
@@ -202,7 +206,7 @@ static int is_recorded(StepContext *c, bool wanted, Problem **ret_problem)
 		return r;
 	if (!now == !wanted)
 		return 0;
-	return cannot_store(c->plan->assignment, wanted ? -ENOENT : -EEXIST, ret_problem);
+	return cannot_store(c, wanted ? -ENOENT : -EEXIST, ret_problem);
 }
 
 static int recorded(StepContext *c, Problem **ret_problem)

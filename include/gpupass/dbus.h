@@ -22,6 +22,13 @@
 #define GPUPASS_IFACE_ASSIGNMENT "org.gpupass1.Assignment"
 #define GPUPASS_IFACE_JOB "org.gpupass1.Job"
 
+/* polkit's actions; conf/org.gpupass1.policy has them, too. */
+#define GPUPASS_ACTION_ASSIGN "org.gpupass1.assign"   /* Assign */
+#define GPUPASS_ACTION_RELEASE "org.gpupass1.release" /* Release */
+#define GPUPASS_ACTION_BIND "org.gpupass1.bind"	      /* Bind, Unbind */
+#define GPUPASS_ACTION_PROBE "org.gpupass1.probe"     /* Probe, Verify */
+#define GPUPASS_ACTION_MANAGE "org.gpupass1.manage"   /* Declare, Forget, Clear, Rescan, Reconcile */
+
 /* Option keys of the a{sv} arguments. An unknown key is refused with InvalidArgument. */
 #define GPUPASS_OPTION_LIVE "live"	     /* b: the running domain */
 #define GPUPASS_OPTION_CONFIG "config"	     /* b: the definition */

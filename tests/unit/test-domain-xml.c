@@ -416,6 +416,22 @@ static void diff_shows_no_change_of_mere_form(_unused_ void **state)
 	assert_string_equal(broken, "--- before\n+++ after\n@@ -1 +1 @@\n-<a\n+<b\n");
 }
 
+/* Anybody may ask for a plan; libvirt shows a password to none but those who may write. */
+static void diff_shows_no_password(_unused_ void **state)
+{
+	static const char before[] = "<domain><devices>"
+				     "<graphics type='vnc' passwd='se&amp;cret' port='1'/>"
+				     "</devices></domain>";
+	static const char after[] = "<domain><devices>"
+				    "<graphics type='vnc' passwd='se&amp;cret' port='1'/>"
+				    "<hostdev/></devices></domain>";
+	_cleanup_free_ char *diff = domain_xml_diff(before, after);
+
+	assert_non_null(strstr(diff, "<hostdev/>"));
+	assert_non_null(strstr(diff, "<graphics type=\"vnc\" port=\"1\"/>"));
+	assert_null(strstr(diff, "cret"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -435,6 +451,7 @@ int main(void)
 		cmocka_unit_test(group_is_read_from_our_own_metadata_only),
 		cmocka_unit_test(equivalence_ignores_only_white_space_and_order_of_attributes),
 		cmocka_unit_test(diff_shows_no_change_of_mere_form),
+		cmocka_unit_test(diff_shows_no_password),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

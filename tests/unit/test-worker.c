@@ -12,10 +12,12 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "host/scan.h"
 #include "host/worker-document.h"
 #include "host/worker.h"
 #include "sysfs-tree.h"
@@ -389,6 +391,36 @@ static void an_inspection_that_takes_too_long_is_given_up(void **state _unused_)
 	assert_null(in);
 }
 
+/* Reading config space wakes a device; where it does not wake, the read does not return. */
+static void a_device_that_does_not_wake_is_given_up_and_scans_go_on(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	_cleanup_(inspection_freep) Inspection *close_look = NULL, *glance = NULL;
+	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
+	_cleanup_free_ char *config_path = NULL;
+	Bdf function = tree_bdf(DISPLAY);
+	WorkerConfig config = real(tree);
+	int fd;
+
+	tree_add_gpu(tree, DISPLAY, 0x2230, "vfio-pci", 33, NULL);
+	tree_write_attribute(tree, DISPLAY, "power_state", "D3cold\n");
+	config_path = strf("%s/bus/pci/devices/" DISPLAY "/config", tree->sysfs);
+	assert_int_equal(mkfifo(config_path, 0600), 0);
+	assert_int_equal(worker_inspect(&config, &function, 1, true, SECOND, &close_look),
+			 -ETIMEDOUT);
+	/* What a job looks at, and a scan, leave config space alone. */
+	assert_int_equal(worker_inspect(&config, &function, 1, false, LONG, &glance), 0);
+	fd = open(tree->sysfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(scan_pci(fd, &snapshot), 0);
+	assert_int_equal(snapshot->n_functions, 2);
+	close(fd);
+	/* It wakes after all: the worker, which nobody killed, ends. */
+	fd = open(config_path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
 static void a_deadline_of_zero_only_looks_once(void **state _unused_)
 {
 	WorkerConfig config = bad("slow-300");
@@ -519,6 +551,7 @@ int main(void)
 		cmocka_unit_test(a_worker_that_outlives_its_deadline_is_left_alone_and_reaped),
 		cmocka_unit_test(one_slow_worker_does_not_spoil_the_others_answers),
 		cmocka_unit_test(an_inspection_that_takes_too_long_is_given_up),
+		cmocka_unit_test(a_device_that_does_not_wake_is_given_up_and_scans_go_on),
 		cmocka_unit_test(a_deadline_of_zero_only_looks_once),
 		cmocka_unit_test(a_deadline_without_end_does_not_overflow),
 		cmocka_unit_test(no_targets_are_moved_at_once),

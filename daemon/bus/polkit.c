@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bus/polkit.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bus/quota.h"
+#include "bus/request.h"
+#include "util/log.h"
+#include "util/text.h"
+
+#define SERVICE "org.freedesktop.PolicyKit1"
+#define AUTHORITY_PATH "/org/freedesktop/PolicyKit1/Authority"
+#define AUTHORITY "org.freedesktop.PolicyKit1.Authority"
+#define ERROR_CANCELLED "org.freedesktop.PolicyKit1.Error.Cancelled"
+#define ALLOW_USER_INTERACTION 1U
+
+#define CHECKS_MAX 64
+#define CHECKS_USER_MAX 8
+#define SECONDS 10
+/* Somebody types a password; less than gpupass waits for the answer. */
+#define SECONDS_INTERACTIVE 240
+
+typedef struct Check Check;
+struct Check {
+	Check *next;
+	Polkit *polkit;
+	sd_bus_message *call;
+	const char *action;
+	uid_t uid;
+	uint64_t number;     /* names it to polkit, so that it can be called off */
+	bool interactive;    /* polkit may have a password asked for */
+	bool granted;	     /* the call waits to be dispatched once more */
+	sd_bus_slot *answer; /* awaited */
+	sd_bus_track *caller;
+};
+
+struct Polkit {
+	sd_bus *bus;
+	Check *checks;
+	Quota quota;
+	uint64_t last_number;
+};
+
+int polkit_new(sd_bus *bus, Polkit **ret)
+{
+	Polkit *polkit = calloc(1, sizeof(Polkit));
+
+	if (!polkit)
+		return -ENOMEM;
+	polkit->bus = bus;
+	polkit->quota = (Quota){
+		.all_max = CHECKS_MAX,
+		.user_max = CHECKS_USER_MAX,
+		.own_uid = geteuid(),
+	};
+	*ret = polkit;
+	return 0;
+}
+
+static Check *check_free(Check *check)
+{
+	if (!check)
+		return NULL;
+	for (Check **i = &check->polkit->checks; *i; i = &(*i)->next) {
+		if (*i != check)
+			continue;
+		*i = check->next;
+		quota_give(&check->polkit->quota, check->uid);
+		break;
+	}
+	sd_bus_slot_unref(check->answer);
+	sd_bus_track_unref(check->caller);
+	sd_bus_message_unref(check->call);
+	free(check);
+	return NULL;
+}
+DEFINE_CLEANUP(Check, check_free)
+
+Polkit *polkit_free(Polkit *polkit)
+{
+	if (!polkit)
+		return NULL;
+	while (polkit->checks)
+		check_free(polkit->checks);
+	free(polkit);
+	return NULL;
+}
+
+static char *cancellation_id(const Check *check)
+{
+	return strf("gpupass-%" PRIu64, check->number);
+}
+
+/* Takes a password dialog off the screen. Whether it arrives does not matter. */
+static void call_off(const Check *check)
+{
+	_cleanup_free_ char *id = cancellation_id(check);
+
+	if (id)
+		(void)sd_bus_call_method_async(check->polkit->bus, NULL, SERVICE, AUTHORITY_PATH,
+					       AUTHORITY, "CancelCheckAuthorization", NULL, NULL,
+					       "s", id);
+}
+
+/* ---- no ---- */
+
+static int deny(const char *action, uid_t uid, const char *name, const char *why,
+		sd_bus_error *error)
+{
+	log_line(LOG_NOTICE, &(LogFields){ .message_id = LOG_ID_DENIED }, "user %ld may not %s: %s",
+		 (long)uid, action, why);
+	return sd_bus_error_setf(error, name,
+				 "not permitted: %s\nCause:  %s\nState:  nothing was changed\n"
+				 "Remedy: run it as root; or see gpupassd(8), POLKIT",
+				 action, why);
+}
+
+static int access_denied(const char *action, uid_t uid, const char *why, sd_bus_error *error)
+{
+	return deny(action, uid, SD_BUS_ERROR_ACCESS_DENIED, why, error);
+}
+
+static char *why_no_answer(const sd_bus_error *error)
+{
+	static const char *const absent[] = {
+		SD_BUS_ERROR_SERVICE_UNKNOWN,
+		SD_BUS_ERROR_NAME_HAS_NO_OWNER,
+	};
+
+	for (size_t i = 0; i < ELEMENTS(absent); i++)
+		if (sd_bus_error_has_name(error, absent[i]))
+			return strdup("polkit, which could permit it, is not there");
+	if (sd_bus_error_has_name(error, SD_BUS_ERROR_NO_REPLY))
+		return strf("polkit did not answer: %s", str_or_empty(error->message));
+	if (sd_bus_error_has_name(error, ERROR_CANCELLED))
+		return strdup("the password dialog was dismissed");
+	return strf("polkit could not be asked: %s (%s)", str_or_empty(error->message),
+		    error->name);
+}
+
+/* ---- the answer ---- */
+
+/* 1: yes; < 0: no, *error says why. */
+static int read_answer(const Check *check, sd_bus_message *answer, sd_bus_error *error)
+{
+	int authorized = false, challenge = false, r;
+
+	if (sd_bus_message_is_method_error(answer, NULL)) {
+		_cleanup_free_ char *why = why_no_answer(sd_bus_message_get_error(answer));
+
+		return access_denied(check->action, check->uid, why ? why : "out of memory", error);
+	}
+	r = sd_bus_message_enter_container(answer, 'r', "bba{ss}");
+	if (r >= 0)
+		r = sd_bus_message_read(answer, "bb", &authorized, &challenge);
+	if (r < 0)
+		return access_denied(check->action, check->uid,
+				     "polkit's answer cannot be understood", error);
+	if (authorized)
+		return 1;
+	if (!challenge)
+		return access_denied(check->action, check->uid, "polkit says no", error);
+	return deny(check->action, check->uid, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
+		    check->interactive ? "a password is wanted, and nothing here can ask for it"
+				       : "a password is wanted, and asking was not allowed",
+		    error);
+}
+
+/* The handler is entered again; the check stays, to be found there. */
+static int dispatch_again(Check *check)
+{
+	int r = sd_bus_message_rewind(check->call, true);
+
+	check->caller = sd_bus_track_unref(check->caller);
+	check->granted = true;
+	return r < 0 ? r : sd_bus_enqueue_for_read(check->polkit->bus, check->call);
+}
+
+static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_error *ret_error)
+{
+	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+	_cleanup_(check_freep) Check *check = userdata;
+	int r;
+
+	check->answer = sd_bus_slot_unref(check->answer);
+	r = read_answer(check, answer, &error);
+	if (r > 0)
+		r = dispatch_again(check);
+	else if (sd_bus_message_is_method_error(answer, NULL))
+		call_off(check);
+	if (r >= 0)
+		TAKE_PTR(check);
+	else
+		sd_bus_reply_method_errno(check->call, r, &error);
+	return 1;
+}
+
+/* Nobody is there whom polkit could be right about, nor anybody to answer. */
+static int on_caller_gone(_unused_ sd_bus_track *track, void *userdata)
+{
+	Check *check = userdata;
+
+	log_line(LOG_NOTICE, &(LogFields){ .message_id = LOG_ID_DENIED },
+		 "user %ld left the bus while polkit was asked for %s: denied", (long)check->uid,
+		 check->action);
+	call_off(check);
+	check_free(check);
+	return 1;
+}
+
+/* ---- the question ---- */
+
+static int append_details(sd_bus_message *ask, const PolkitQuestion *question)
+{
+	const struct {
+		const char *key, *value;
+	} details[] = {
+		{ "domain", question->domain },
+		{ "group", question->group },
+		{ "target", question->target },
+	};
+	int r = sd_bus_message_open_container(ask, 'a', "{ss}");
+
+	for (size_t i = 0; r >= 0 && i < ELEMENTS(details); i++)
+		if (details[i].value)
+			r = sd_bus_message_append(ask, "{ss}", details[i].key, details[i].value);
+	return r < 0 ? r : sd_bus_message_close_container(ask);
+}
+
+static int ask(Check *check, const PolkitQuestion *question)
+{
+	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = NULL;
+	_cleanup_free_ char *id = cancellation_id(check);
+	uint64_t seconds = check->interactive ? SECONDS_INTERACTIVE : SECONDS;
+	int r;
+
+	if (!id)
+		return -ENOMEM;
+	r = sd_bus_message_new_method_call(check->polkit->bus, &m, SERVICE, AUTHORITY_PATH,
+					   AUTHORITY, "CheckAuthorization");
+	/* The bus name, never the process: that may have become another one by now. */
+	if (r >= 0)
+		r = sd_bus_message_append(m, "(sa{sv})s", "system-bus-name", 1, "name", "s",
+					  sd_bus_message_get_sender(check->call), question->action);
+	if (r >= 0)
+		r = append_details(m, question);
+	if (r >= 0)
+		r = sd_bus_message_append(m, "us", check->interactive ? ALLOW_USER_INTERACTION : 0U,
+					  id);
+	if (r >= 0)
+		r = sd_bus_call_async(check->polkit->bus, &check->answer, m, on_answer, check,
+				      seconds * 1000000);
+	return r;
+}
+
+static int check_begin(Polkit *polkit, sd_bus_message *call, uid_t uid,
+		       const PolkitQuestion *question)
+{
+	_cleanup_(check_freep) Check *check = calloc(1, sizeof(Check));
+	int r;
+
+	if (!check)
+		return -ENOMEM;
+	*check = (Check){
+		.polkit = polkit,
+		.call = sd_bus_message_ref(call),
+		.action = question->action,
+		.uid = uid,
+		.number = ++polkit->last_number,
+		.interactive = sd_bus_message_get_allow_interactive_authorization(call) > 0,
+	};
+	r = quota_take(&polkit->quota, uid);
+	if (r < 0)
+		return r;
+	check->next = polkit->checks;
+	polkit->checks = check;
+	r = sd_bus_track_new(polkit->bus, &check->caller, on_caller_gone, check);
+	if (r >= 0)
+		r = sd_bus_track_add_sender(check->caller, call);
+	if (r >= 0)
+		r = ask(check, question);
+	if (r < 0)
+		return r;
+	TAKE_PTR(check);
+	return 0;
+}
+
+static Check *find_granted(const Polkit *polkit, const sd_bus_message *call)
+{
+	for (Check *check = polkit->checks; check; check = check->next)
+		if (check->granted && check->call == call)
+			return check;
+	return NULL;
+}
+
+int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,
+		     sd_bus_error *error)
+{
+	_cleanup_(check_freep) Check *granted = find_granted(polkit, m);
+	uid_t uid = (uid_t)-1;
+	int r;
+
+	/* Asked of the bus each time: a caller who has left since is not one who may. */
+	if (caller_uid(m, &uid) < 0)
+		return access_denied(question->action, uid, "the caller has left the bus", error);
+	if (granted)
+		return strcmp(granted->action, question->action) == 0 && granted->uid == uid
+			       ? 1
+			       : access_denied(question->action, uid,
+					       "polkit was asked something else", error);
+	if (quota_is_privileged(&polkit->quota, uid))
+		return 1;
+	r = check_begin(polkit, m, uid, question);
+	if (r == -EDQUOT || r == -EAGAIN)
+		return limits_exceeded(error, r == -EDQUOT ? CHECKS_USER_MAX : CHECKS_MAX,
+				       r == -EDQUOT);
+	return r;
+}

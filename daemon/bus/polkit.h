@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who may act. Root and the daemon's own user may without asking; of everybody else polkit is asked,
+ * by a call that the loop does not wait for. Whatever is not a plain yes is a no: no polkit, an
+ * error, no answer in time, a caller who has left meanwhile.
+ */
+#pragma once
+
+#include <systemd/sd-bus.h>
+
+#include "gpupass/cleanup.h"
+
+typedef struct Polkit Polkit;
+
+/* What polkit is told: the action, and the caller's own words, for its rules to look at. */
+typedef struct PolkitQuestion {
+	const char *action;		     /* GPUPASS_ACTION_…, a constant */
+	const char *domain, *group, *target; /* NULL: none */
+} PolkitQuestion;
+
+/* bus is borrowed. */
+int polkit_new(sd_bus *bus, Polkit **ret);
+
+/*
+ * Asked by a method's handler after it has read and validated, and before it does anything.
+ * 1: may. 0: polkit is asked; the handler returns 1, and is entered again with the same message when
+ * the answer is yes. So what was validated is what runs: a message cannot be changed, and nothing of
+ * the first pass is kept. < 0: may not, *error says why.
+ */
+int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,
+		     sd_bus_error *error);
+
+/* Forgets what is open; its callers get no answer. */
+Polkit *polkit_free(Polkit *polkit);
+DEFINE_CLEANUP(Polkit, polkit_free)

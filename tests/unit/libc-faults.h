@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Calls of the C library that fail when they are told to. The program is linked with --wrap for each
+ * of them (see meson.build), so that all of gpupass's own code calls these; jansson's memory is taken
+ * in by json_set_alloc_funcs(). Only of the thread that armed them, and only while it is armed.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+typedef enum LibcFault {
+	LIBC_MEMORY,   /* ENOMEM: malloc and its kin */
+	LIBC_OPEN,     /* EMFILE: open and its kin */
+	LIBC_WRITE,    /* ENOSPC: write */
+	LIBC_SYNC,     /* EIO: fsync, fdatasync */
+	LIBC_RENAME,   /* EIO: renameat */
+	LIBC_TRUNCATE, /* EIO: ftruncate */
+	LIBC_FAULT_MAX_,
+} LibcFault;
+
+/* The nth call from now on fails, from 1; 0: none does, they are counted. */
+void libc_arm(LibcFault kind, unsigned nth, bool and_all_later);
+/* Calls of that kind since; nothing fails any more. */
+unsigned libc_disarm(void);
+/* While others, who cannot fail, have their turn. */
+void libc_pause(bool pause);
+const char *libc_fault_name(LibcFault kind);
