@@ -41,6 +41,8 @@ static void without_files_the_defaults_hold(void **state)
 	assert_int_equal(config->policy.device_timeout_usec, 30000000);
 	assert_int_equal(config->policy.detach_timeout_usec, 20000000);
 	assert_int_equal(config->look_interval_usec, 300000000);
+	assert_int_equal(config->policy.probe_timeout_usec, 180000000);
+	assert_false(config->policy.allow_mmio);
 	assert_int_equal(config_load(nowhere, &absent, &problem), 0);
 	assert_string_equal(absent->libvirt_uri, "qemu:///system");
 	assert_null(config_free(NULL));
@@ -69,6 +71,8 @@ static void the_file_that_is_installed_says_what_the_defaults_are(void **state)
 	assert_int_equal(config->policy.accept_inferred, defaults.accept_inferred);
 	assert_int_equal(config->policy.device_timeout_usec, defaults.device_timeout_usec);
 	assert_int_equal(config->policy.detach_timeout_usec, defaults.detach_timeout_usec);
+	assert_int_equal(config->policy.probe_timeout_usec, defaults.probe_timeout_usec);
+	assert_int_equal(config->policy.allow_mmio, defaults.allow_mmio);
 }
 
 static void every_key_is_read(void **state)
@@ -78,6 +82,7 @@ static void every_key_is_read(void **state)
 
 	temp_dir_write(dir, "gpupassd.conf",
 		       "[Groups]\nAcceptInferred=yes\n[Devices]\nDeviceTimeoutSec=1\n"
+		       "ProbeTimeoutSec=600\nAllowMmio=yes\n"
 		       "[Libvirt]\nUri=qemu+ssh://host/system\nDetachTimeoutSec=3600\n"
 		       "LookIntervalSec=7\n"
 		       "[Log]\nLevel=debug\n");
@@ -86,6 +91,8 @@ static void every_key_is_read(void **state)
 	assert_int_equal(config->policy.device_timeout_usec, 1000000);
 	assert_int_equal(config->policy.detach_timeout_usec, 3600000000);
 	assert_int_equal(config->look_interval_usec, 7000000);
+	assert_int_equal(config->policy.probe_timeout_usec, 600000000);
+	assert_true(config->policy.allow_mmio);
 	assert_string_equal(config->libvirt_uri, "qemu+ssh://host/system");
 	assert_int_equal(config->log_level, LOG_DEBUG);
 }

@@ -146,6 +146,31 @@ static void formatted_strings_are_new_ones(_unused_ void **state)
 	assert_string_equal(empty, "");
 }
 
+static void times_are_written_in_utc_whatever_the_year(_unused_ void **state)
+{
+	static const struct {
+		uint64_t usec;
+		const char *text;
+	} rows[] = {
+		{ 0, "-" },
+		{ 1, "1970-01-01 00:00:00 UTC" },
+		{ 1767323045999999, "2026-01-02 03:04:05 UTC" },
+		{ 253402300800000000, "10000-01-01 00:00:00 UTC" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *text = utc_text(rows[i].usec);
+
+		assert_string_equal(text, rows[i].text);
+	}
+	/* Whatever a file says, it is text, and bounded. */
+	for (uint64_t usec = UINT64_MAX; usec > 0; usec /= 7) {
+		_cleanup_free_ char *text = utc_text(usec);
+
+		assert_in_range(strlen(text), 1, 32);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +181,7 @@ int main(void)
 		cmocka_unit_test(lists_grow_and_keep_their_order),
 		cmocka_unit_test(splitting_drops_empty_parts_and_joining_puts_separators_between),
 		cmocka_unit_test(formatted_strings_are_new_ones),
+		cmocka_unit_test(times_are_written_in_utc_whatever_the_year),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
