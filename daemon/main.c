@@ -9,6 +9,7 @@
 #include <systemd/sd-daemon.h>
 
 #include "bus/bus.h"
+#include "hold.h"
 #include "host/unit.h"
 #include "uevents.h"
 #include "util/clock.h"
@@ -493,6 +494,18 @@ static void check_host(Daemon *d, const Options *options)
 	log_error("%s", d->host_note ? d->host_note : "sysfs cannot be written");
 }
 
+/* Before anything in them is read. */
+static int hold_state(Daemon *d)
+{
+	int r = hold_directory(d->store.dir_fd, "assignments.d");
+
+	if (r >= 0)
+		r = hold_directory(d->journal.dir_fd, "the journal");
+	if (r >= 0)
+		r = hold_directory(d->quarantine.dir_fd, "the quarantines");
+	return r < 0 ? r : hold_directory(d->receipts.dir_fd, "the receipts");
+}
+
 static int set_up_host(Daemon *d, const Options *options)
 {
 	const char *uri = options->libvirt_uri ? options->libvirt_uri : d->config->libvirt_uri;
@@ -615,6 +628,8 @@ static int run(const Options *options, Config *config)
 		r = open_store(d, options);
 	if (r >= 0)
 		r = open_state(d, options);
+	if (r >= 0)
+		r = hold_state(d);
 	if (r >= 0)
 		r = set_up_host(d, options);
 	if (r >= 0)

@@ -126,7 +126,7 @@ static int check_version(int dir_fd, const char *name)
 int assignment_store_check(const AssignmentStore *store, const Assignment *assignment)
 {
 	/* dir_list() leaves out what begins with a dot. */
-	_cleanup_free_ char *probe = strf(".%s.check", assignment->domain_uuid);
+	_cleanup_free_ char *probe = strf(".%s" ASSIGNMENT_CHECK_SUFFIX, assignment->domain_uuid);
 	_cleanup_free_ char *name = assignment_file_name(assignment->domain_uuid);
 	_cleanup_free_ char *text = assignment_to_json(assignment);
 	int r;

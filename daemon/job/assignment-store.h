@@ -26,6 +26,8 @@ int assignment_store_load(const AssignmentStore *store, Assignments **ret, char 
  * otherwise what a write gives (-ENOSPC, -EROFS …). Leaves nothing behind.
  */
 int assignment_store_check(const AssignmentStore *store, const Assignment *assignment);
+/* What it writes for a moment begins with a dot and ends so. */
+#define ASSIGNMENT_CHECK_SUFFIX ".check"
 
 /* Both refuse another version's file: -EPROTO. */
 int assignment_store_save(const AssignmentStore *store, const Assignment *assignment);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "util/text.h"
@@ -137,7 +138,7 @@ static int write_all(int fd, const char *content, size_t size)
 int file_replace_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode)
 {
 	/* A leading dot keeps a leftover of a crash out of dir_list(). */
-	_cleanup_free_ char *temporary = strf(".%s.new", name);
+	_cleanup_free_ char *temporary = strf(".%s" FILE_TEMPORARY_SUFFIX, name);
 	_cleanup_close_ int fd = -1;
 	int r;
 
@@ -213,7 +214,13 @@ static bool has_suffix(const char *name, const char *suffix)
 	return n > s && strcmp(name + n - s, suffix) == 0;
 }
 
-int dir_list(int dir_fd, const char *suffix, char ***ret)
+int dir_lock(int dir_fd)
+{
+	return flock(dir_fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+}
+
+/* Those names with this suffix that begin with a dot, or those that do not. */
+static int list_names(int dir_fd, bool dotted, const char *suffix, char ***ret)
 {
 	_cleanup_strv_ char **names = NULL;
 	_cleanup_closedir_ DIR *dir = NULL;
@@ -235,7 +242,7 @@ int dir_list(int dir_fd, const char *suffix, char ***ret)
 			return -errno;
 		if (!entry)
 			break;
-		if (entry->d_name[0] == '.' || !has_suffix(entry->d_name, suffix))
+		if ((entry->d_name[0] == '.') != dotted || !has_suffix(entry->d_name, suffix))
 			continue;
 		r = strv_append(&names, entry->d_name);
 		if (r < 0)
@@ -245,4 +252,20 @@ int dir_list(int dir_fd, const char *suffix, char ***ret)
 		qsort(names, strv_length(names), sizeof(char *), compare_names);
 	*ret = TAKE_PTR(names);
 	return 0;
+}
+
+int dir_list(int dir_fd, const char *suffix, char ***ret)
+{
+	return list_names(dir_fd, false, suffix, ret);
+}
+
+int dir_sweep(int dir_fd, const char *suffix)
+{
+	_cleanup_strv_ char **names = NULL;
+	int r = list_names(dir_fd, true, suffix, &names);
+
+	for (char **name = names; r >= 0 && name && *name; name++)
+		if (unlinkat(dir_fd, *name, 0) < 0 && errno != ENOENT)
+			r = -errno;
+	return r;
 }

@@ -38,5 +38,18 @@ int file_remove_at(int dir_fd, const char *name);
 /* Opens a directory below dir_fd, creating its components (0755) when `create`. */
 int dir_open_at(int dir_fd, const char *path, bool create, int *ret_fd);
 
+/*
+ * Keeps other processes that ask from having this directory, for as long as dir_fd is open: until the
+ * process ends, however it ends. -EWOULDBLOCK: another has it.
+ */
+int dir_lock(int dir_fd);
+
+/*
+ * Removes what a power cut left of file_replace_at(): entries that begin with a dot and end with
+ * `suffix`. Only for who has locked the directory: others may be writing these files.
+ */
+int dir_sweep(int dir_fd, const char *suffix);
+#define FILE_TEMPORARY_SUFFIX ".new"
+
 /* Names of regular entries with this suffix, sorted by byte value; dotfiles left out. */
 int dir_list(int dir_fd, const char *suffix, char ***ret);

@@ -10,7 +10,7 @@ deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-d
 	libxml2-dev libinih-dev libsmartcols-dev scdoc"
 # shellcheck disable=SC2034
 deps_test="git libcmocka-dev clang clang-format clang-tidy dbus dbus-daemon libxml2-utils python3 pciutils jq
-	libvirt-daemon libglib2.0-bin shellcheck"
+	libvirt-daemon libglib2.0-bin shellcheck dmsetup e2fsprogs"
 # shellcheck disable=SC2034
 deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
 	libvirt-daemon busybox-static cpio kmod make procps pciutils xz-utils zstd udev"

@@ -77,9 +77,10 @@ struct FakeHost {
 	Host host; /* first */
 	pthread_mutex_t lock;
 	PciSnapshot *snapshot;
-	char **overrides; /* by index in the snapshot */
-	bool *stuck;	  /* likewise: a worker hangs in the kernel */
-	bool *gone;	  /* likewise: fell off the bus */
+	char **overrides;    /* by index in the snapshot */
+	char **boot_drivers; /* likewise: what takes it at a boot */
+	bool *stuck;	     /* likewise: a worker hangs in the kernel */
+	bool *gone;	     /* likewise: fell off the bus */
 	FakeDomain *domains;
 	size_t n_domains;
 	Holder *holders; /* beside those that running domains make */
@@ -121,6 +122,8 @@ void fake_set_driver(FakeHost *fake, const char *bdf, const char *driver, const 
 void fake_vanish(FakeHost *fake, const char *bdf);
 void fake_start(FakeHost *fake, const char *name);
 void fake_shut_off(FakeHost *fake, const char *name);
+/* No guest runs, no worker waits, and each function is on the driver that it began with. */
+void fake_reboot(FakeHost *fake);
 void fake_undefine(FakeHost *fake, const char *name);
 void fake_set_config(FakeHost *fake, const char *name, const char *xml); /* NULL: undefines it */
 void fake_redefine(FakeHost *fake, const char *name, const char *config);

@@ -59,9 +59,13 @@ void fake_init(FakeHost *fake, const char *fixture)
 	    pci_snapshot_from_json(text, size, &fake->snapshot, &message) < 0)
 		fail_msg("no fixture %s: %s", path, str_or_empty(message));
 	fake->overrides = calloc(fake->snapshot->n_functions, sizeof(char *));
+	fake->boot_drivers = calloc(fake->snapshot->n_functions, sizeof(char *));
 	fake->stuck = calloc(fake->snapshot->n_functions, sizeof(bool));
 	fake->gone = calloc(fake->snapshot->n_functions, sizeof(bool));
 	assert_non_null(fake->overrides);
+	assert_non_null(fake->boot_drivers);
+	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
+		fake_set_text(&fake->boot_drivers[i], fake->snapshot->functions[i].driver);
 	assert_non_null(fake->stuck);
 	assert_non_null(fake->gone);
 }
@@ -76,9 +80,12 @@ static void domain_clear(FakeDomain *domain)
 
 void fake_done(FakeHost *fake)
 {
-	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
+	for (size_t i = 0; i < fake->snapshot->n_functions; i++) {
 		free(fake->overrides[i]);
+		free(fake->boot_drivers[i]);
+	}
 	free(fake->overrides);
+	free(fake->boot_drivers);
 	free(fake->stuck);
 	free(fake->gone);
 	pci_snapshot_free(fake->snapshot);
@@ -199,6 +206,17 @@ void fake_start(FakeHost *fake, const char *name)
 void fake_shut_off(FakeHost *fake, const char *name)
 {
 	fake_set_text(&fake_domain(fake, name)->live_xml, NULL);
+}
+
+void fake_reboot(FakeHost *fake)
+{
+	for (size_t i = 0; i < fake->n_domains; i++)
+		fake_set_text(&fake->domains[i].live_xml, NULL);
+	for (size_t i = 0; i < fake->snapshot->n_functions; i++) {
+		fake_set_text(&fake->snapshot->functions[i].driver, fake->boot_drivers[i]);
+		fake_set_text(&fake->overrides[i], NULL);
+		fake->stuck[i] = false;
+	}
 }
 
 void fake_undefine(FakeHost *fake, const char *name)

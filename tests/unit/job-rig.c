@@ -22,13 +22,21 @@
 static const char groups[] = "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n"
 			     "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n";
 
+/* In memory where there is such a place: these tests sync thousands of times, and none of them can
+ * see a difference. */
+void rig_make_directory(char path[64], const char *what)
+{
+	snprintf(path, 64, "%s/gpupass-%s-XXXXXX",
+		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", what);
+	assert_non_null(mkdtemp(path));
+}
+
 /* Also who is nobody, as rig_store_read_only() makes root, may keep a journal. */
 static void open_state(Rig *rig)
 {
 	_cleanup_free_ char *journal = NULL, *quarantine = NULL;
 
-	strcpy(rig->state_directory, "/tmp/gpupass-state-XXXXXX");
-	assert_non_null(mkdtemp(rig->state_directory));
+	rig_make_directory(rig->state_directory, "state");
 	journal = strf("%s/journal", rig->state_directory);
 	quarantine = strf("%s/quarantine", rig->state_directory);
 	assert_int_equal(journal_open(journal, &rig->journal), 0);
@@ -78,8 +86,7 @@ Rig *rig_new(void)
 	assert_int_equal(rules_new(&POLICY_DEFAULT, declarations, &rig->rules), 0);
 	fake_init(&rig->fake, "four-a6000");
 	log_open(false, LOG_CRIT); /* what is expected here is not for a reader of the tests */
-	strcpy(rig->directory, "/tmp/gpupass-test-XXXXXX");
-	assert_non_null(mkdtemp(rig->directory));
+	rig_make_directory(rig->directory, "test");
 	assert_int_equal(assignment_store_open(rig->directory, &rig->store), 0);
 	open_state(rig);
 	assert_int_equal(claims_new(&rig->claims), 0);

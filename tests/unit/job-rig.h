@@ -39,6 +39,9 @@ int rig_teardown(void **state);
 Rig *rig_new(void);
 void rig_free(Rig *rig);
 
+/* A new, empty directory for what a test keeps on disk. */
+void rig_make_directory(char path[64], const char *what);
+
 /* Prepares, executes and claims as job.c does, on this thread. */
 Outcome rig_run(Rig *rig, const JobRequest *request);
 /* The two halves, for what happens between them. */

@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# boots itself
+#
+# The power fails for real: the lab goes down without a sync in the midst of an assign, then of a
+# release, and boots again from its disk, with systemd, gpupass-bind.service, libvirt and gpupassd.
+set -uo pipefail
+cd "$(dirname "$(realpath "$0")")/../../.." || exit 1
+mkdir -p build/lab
+image=$(mktemp build/lab/disk-XXXXXX)
+trap 'rm -f "$image"' EXIT
+truncate -s 64M "$image"
+PATH=$PATH:/usr/sbin:/sbin mkfs.ext4 -q "$image" || exit 1
+gcc -O2 -Wall -shared -fPIC -o build/lab/cut.so tests/lab/power/cut.c || exit 1
+
+status=0
+# boot_until NAME OPTION COMMAND…
+boot_from_disk() {
+	tests/lab/boot --quiet --host pair-3090 --systemd --before tests/lab/before/disk.sh \
+		--disk "$image" --timeout 240 "$@" </dev/null || status=1
+}
+# cut STATE RECORDS VERB…: the power fails after that many records of VERB's journal.
+cut() {
+	local state=$1 records=$2
+	shift 2
+	boot_from_disk --power-cut -- env "CUT_AFTER=$records" tests/lab/power/inside "$state" "$@"
+	if [ "$status" = 0 ]; then
+		echo "ok   the power fails in '$*', after $records records of its journal"
+	else
+		echo "FAIL the power fails in '$*', after $records records of its journal: it did not"
+		exit 1
+	fi
+}
+# Of an assign: begin; preflight and the binding, 2 records each; the definition is announced: 6.
+cut before 6 assign vm42 pair0
+# Of a release: begin; preflight, definition, reset; giving back is announced: 8.
+cut before 8 release vm42
+boot_from_disk -- tests/lab/power/inside after
+exit "$status"

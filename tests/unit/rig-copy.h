@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a rig has on disk, a second time: a process that was forked off works on the copy, and the
+ * one that it came from goes on with its own.
+ */
+#pragma once
+
+#include "job-rig.h"
+
+typedef struct RigCopy {
+	char directory[64];
+} RigCopy;
+
+void rig_copy_make(const Rig *rig, RigCopy *ret);
+/* From here on this process's rig works on the copy. There is no way back. */
+void rig_copy_enter(Rig *rig, const RigCopy *copy);
+void rig_copy_remove(const RigCopy *copy);
