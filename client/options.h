@@ -28,6 +28,8 @@ typedef enum VerbOption {
 	OPTION_RELEASE = 1 << 8,
 	OPTION_DETAILED_EXITCODE = 1 << 9,
 	OPTION_FORMAT = 1 << 10,
+	OPTION_NUMA = 1 << 11,
+	OPTION_FIT = 1 << 12,
 } VerbOption;
 
 typedef struct Options {
@@ -42,6 +44,7 @@ typedef struct Options {
 	bool version;
 	unsigned given; /* VerbOption: those that were given */
 	const char *model;
+	const char *numa, *fit; /* advise, apply or strict */
 	uint64_t timeout_usec;
 	TopologyFormat format;
 	char *const *arguments; /* verb and what follows; borrowed from argv */

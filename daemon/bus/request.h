@@ -7,7 +7,7 @@
 
 typedef struct RequestOptions {
 	bool live, config, keep_vfio, allow_boot_vga;
-	char *model, *operation;
+	char *model, *operation, *numa, *fit;
 	uint64_t timeout_usec;
 } RequestOptions;
 void request_options_clear(RequestOptions *options);
@@ -22,6 +22,8 @@ JobRequest request_from(sd_bus_message *m, Operation operation, const RequestOpt
 
 /* Each sets InvalidArgument in *error and returns < 0 when it does not hold. */
 int check_name(const char *name, const char *what, bool may_be_empty, sd_bus_error *error);
+/* Reads the modes of numa and fit into the request. */
+int check_fit(const RequestOptions *options, JobRequest *request, sd_bus_error *error);
 int check_timeout(const RequestOptions *options, sd_bus_error *error);
 int invalid_argument(sd_bus_error *error, const char *what, const char *remedy);
 

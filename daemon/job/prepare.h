@@ -20,6 +20,7 @@ typedef struct JobRequest {
 	char *target; /* release: a group's name, or a domain */
 	char *model;  /* assign without a group: only of this board; NULL: any */
 	bool live, config, keep_vfio, allow_boot_vga;
+	FitMode numa, fit;     /* assign */
 	uint64_t timeout_usec; /* for device steps; 0: the policy's */
 	uint32_t caller_uid;
 } JobRequest;
