@@ -29,6 +29,8 @@ typedef enum OptionId {
 	ID_SYMPTOM,
 	ID_VERBOSE,
 	ID_MMIO,
+	ID_NUMA,
+	ID_FIT,
 } OptionId;
 
 typedef struct OptionRow {
@@ -61,6 +63,8 @@ static const OptionRow rows[] = {
 	  OPTION_TIMEOUT },
 	{ "allow-boot-vga", NULL, "Take the display the host booted on, too", ID_ALLOW_BOOT_VGA,
 	  OPTION_ALLOW_BOOT_VGA },
+	{ "numa", "MODE", "NUMA placement: advise, apply, or strict", ID_NUMA, OPTION_NUMA },
+	{ "fit", "MODE", "Address space and memory: advise, apply, or strict", ID_FIT, OPTION_FIT },
 	{ "keep-vfio", NULL, "Leave the functions on vfio-pci", ID_KEEP_VFIO, OPTION_KEEP_VFIO },
 	{ "release", NULL, "Plan a release instead", ID_RELEASE, OPTION_RELEASE },
 	{ "detailed-exitcode", NULL, "Exit with 10 when there is something to do",
@@ -145,6 +149,16 @@ static int parse_format(const char *format, Options *o, char **ret_why)
 	else
 		return refuse(ret_why,
 			      strf("--format=%s: not one of matrix, tree, svg, dot", format));
+	return 0;
+}
+
+static int parse_mode(const char *mode, const char *option, const char **to, char **ret_why)
+{
+	if (strcmp(mode, "advise") != 0 && strcmp(mode, "apply") != 0 &&
+	    strcmp(mode, "strict") != 0)
+		return refuse(ret_why,
+			      strf("--%s=%s: not one of advise, apply, strict", option, mode));
+	*to = mode;
 	return 0;
 }
 
@@ -284,6 +298,10 @@ static int take_option(int id, const char *argument, Options *o, char **ret_why)
 		return parse_format(argument, o, ret_why);
 	case ID_SYMPTOM:
 		return parse_symptom(argument, o, ret_why);
+	case ID_NUMA:
+		return parse_mode(argument, "numa", &o->numa, ret_why);
+	case ID_FIT:
+		return parse_mode(argument, "fit", &o->fit, ret_why);
 	default: /* flags, kept in o->given; --no-pager, which changes nothing */
 		break;
 	}

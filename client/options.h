@@ -31,6 +31,8 @@ typedef enum VerbOption {
 	OPTION_SYMPTOM = 1 << 11,
 	OPTION_VERBOSE = 1 << 12,
 	OPTION_MMIO = 1 << 13,
+	OPTION_NUMA = 1 << 14,
+	OPTION_FIT = 1 << 15,
 } VerbOption;
 
 typedef struct Options {
@@ -46,6 +48,7 @@ typedef struct Options {
 	unsigned given; /* VerbOption: those that were given */
 	const char *model;
 	const char *symptom;
+	const char *numa, *fit; /* advise, apply or strict */
 	uint64_t timeout_usec;
 	TopologyFormat format;
 	char *const *arguments; /* verb and what follows; borrowed from argv */

@@ -196,6 +196,30 @@ static int print_diff(const Terminal *t, const json_t *plan)
 	return 0;
 }
 
+/* What only is good to know: the rest is among the warnings. */
+static int print_findings(const Terminal *t, const json_t *plan)
+{
+	const json_t *findings = json_object_get(plan, "findings"), *finding;
+	bool first = true;
+	size_t i;
+
+	json_array_foreach (findings, i, finding) {
+		_cleanup_free_ char *severity = member(finding, "severity");
+		_cleanup_free_ char *what = member(finding, "what");
+		_cleanup_free_ char *remedy = member(finding, "remedy");
+
+		if (!severity || !what || !remedy)
+			return -ENOMEM;
+		if (strcmp(severity, "info") != 0)
+			continue;
+		if (first)
+			heading(t, "Fit:");
+		first = false;
+		fprintf(t->stream, "  %s%s%s\n", what, *remedy ? "; " : "", remedy);
+	}
+	return 0;
+}
+
 static int print_warnings(const Terminal *t, const json_t *plan)
 {
 	const json_t *warnings = json_object_get(plan, "warnings"), *warning;
@@ -218,7 +242,8 @@ static int print_warnings(const Terminal *t, const json_t *plan)
 static int print_plan(Client *c, const json_t *plan)
 {
 	static int (*const sections[])(const Terminal *, const json_t *) = {
-		print_what, print_functions, print_steps, print_writes, print_diff, print_warnings,
+		print_what, print_functions, print_steps,    print_writes,
+		print_diff, print_findings,  print_warnings,
 	};
 	int r;
 

@@ -37,6 +37,10 @@ static int append_options(sd_bus_message *call, const Options *o, Operation oper
 		r = append_flags(call, o->given);
 	if (r >= 0 && (o->given & OPTION_MODEL))
 		r = sd_bus_message_append(call, "{sv}", GPUPASS_OPTION_MODEL, "s", o->model);
+	if (r >= 0 && (o->given & OPTION_NUMA))
+		r = sd_bus_message_append(call, "{sv}", GPUPASS_OPTION_NUMA, "s", o->numa);
+	if (r >= 0 && (o->given & OPTION_FIT))
+		r = sd_bus_message_append(call, "{sv}", GPUPASS_OPTION_FIT, "s", o->fit);
 	if (r >= 0 && (o->given & OPTION_TIMEOUT))
 		r = sd_bus_message_append(call, "{sv}", GPUPASS_OPTION_TIMEOUT, "t",
 					  o->timeout_usec);
@@ -56,8 +60,8 @@ int request_append_options(Client *c, sd_bus_message *call, Operation operation,
 
 int request_check(Client *c, Operation operation)
 {
-	const unsigned of_assign =
-		OPTION_LIVE | OPTION_CONFIG | OPTION_MODEL | OPTION_ALLOW_BOOT_VGA;
+	const unsigned of_assign = OPTION_LIVE | OPTION_CONFIG | OPTION_MODEL |
+				   OPTION_ALLOW_BOOT_VGA | OPTION_NUMA | OPTION_FIT;
 	unsigned wrong = 0;
 
 	if (operation == OPERATION_RELEASE)

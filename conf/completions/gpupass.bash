@@ -33,7 +33,7 @@ _gpupass_verbs() {
 
 # _gpupass_options VERB
 _gpupass_options() {
-	local assign='--live --config --model= --timeout= --allow-boot-vga'
+	local assign='--live --config --model= --timeout= --allow-boot-vga --numa= --fit='
 	local own=''
 
 	case $1 in
@@ -57,6 +57,7 @@ _gpupass_values() {
 	case $1 in
 	--json) printf '%s\n' pretty short off ;;
 	--color) printf '%s\n' auto always never ;;
+	--numa | --fit) printf '%s\n' advise apply strict ;;
 	--format) printf '%s\n' matrix tree svg dot ;;
 	--host) compgen -A hostname ;;
 	esac

@@ -15,6 +15,8 @@ static const OptionSpec plan_options[] = {
 	OPTION(GPUPASS_OPTION_KEEP_VFIO, 'b', keep_vfio),
 	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
 	OPTION(GPUPASS_OPTION_ALLOW_BOOT_VGA, 'b', allow_boot_vga),
+	OPTION(GPUPASS_OPTION_NUMA, 's', numa),
+	OPTION(GPUPASS_OPTION_FIT, 's', fit),
 };
 
 static void plan_ready(PlanResult *result, void *userdata)
@@ -66,13 +68,15 @@ int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error)
 			       error);
 	if (r >= 0)
 		r = check_name(group, "group", true, error);
+	request = request_from(m, operation, &options);
+	if (r >= 0)
+		r = check_fit(&options, &request, error);
 	if (r >= 0)
 		r = check_name(str_or_empty(options.model), "model", true, error);
 	if (r >= 0)
 		r = pending_new(f, m, true, &pending, error);
 	if (r < 0)
 		return r;
-	request = request_from(m, operation, &options);
 	request.group = *group ? (char *)group : NULL;
 	if (operation == OPERATION_RELEASE)
 		request.target = (char *)domain;

@@ -20,6 +20,8 @@ static const OptionSpec assign_options[] = {
 	OPTION(GPUPASS_OPTION_MODEL, 's', model),
 	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
 	OPTION(GPUPASS_OPTION_ALLOW_BOOT_VGA, 'b', allow_boot_vga),
+	OPTION(GPUPASS_OPTION_NUMA, 's', numa),
+	OPTION(GPUPASS_OPTION_FIT, 's', fit),
 };
 
 static const OptionSpec release_options[] = {
@@ -86,6 +88,9 @@ static int method_assign(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	if (r < 0)
 		return r;
 	request = request_from(m, OPERATION_ASSIGN, &options);
+	r = check_fit(&options, &request, error);
+	if (r < 0)
+		return r;
 	request.domain = (char *)domain;
 	request.group = *group ? (char *)group : NULL;
 	return start_job(userdata, m, GPUPASS_ACTION_ASSIGN, &request, error);

@@ -14,6 +14,8 @@ void request_options_clear(RequestOptions *options)
 	free(options->model);
 	free(options->operation);
 	free(options->symptom);
+	free(options->numa);
+	free(options->fit);
 }
 
 int invalid_argument(sd_bus_error *error, const char *what, const char *remedy)
@@ -45,6 +47,23 @@ int check_name(const char *name, const char *what, bool may_be_empty, sd_bus_err
 	return text ? invalid_argument(error, text,
 				       "give the name as gpupass list or virsh list shows it")
 		    : -ENOMEM;
+}
+
+static int check_mode(const char *text, const char *option, FitMode *ret, sd_bus_error *error)
+{
+	_cleanup_free_ char *what = NULL;
+
+	if (!text || fit_mode_from_string(text, ret) >= 0)
+		return 0;
+	what = strf("option \"%s\" is not one of the words it takes", option);
+	return what ? invalid_argument(error, what, "give advise, apply or strict") : -ENOMEM;
+}
+
+int check_fit(const RequestOptions *options, JobRequest *request, sd_bus_error *error)
+{
+	int r = check_mode(options->numa, "numa", &request->numa, error);
+
+	return r < 0 ? r : check_mode(options->fit, "fit", &request->fit, error);
 }
 
 int check_timeout(const RequestOptions *options, sd_bus_error *error)

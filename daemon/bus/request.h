@@ -7,7 +7,7 @@
 
 typedef struct RequestOptions {
 	bool live, config, keep_vfio, allow_boot_vga, mmio;
-	char *model, *operation, *symptom;
+	char *model, *operation, *symptom, *numa, *fit;
 	uint64_t timeout_usec;
 } RequestOptions;
 void request_options_clear(RequestOptions *options);
@@ -32,6 +32,8 @@ int authorize(Face *face, sd_bus_message *m, const char *action, const char *dom
 
 /* Each sets InvalidArgument in *error and returns < 0 when it does not hold. */
 int check_name(const char *name, const char *what, bool may_be_empty, sd_bus_error *error);
+/* Reads the modes of numa and fit into the request. */
+int check_fit(const RequestOptions *options, JobRequest *request, sd_bus_error *error);
 int check_timeout(const RequestOptions *options, sd_bus_error *error);
 int invalid_argument(sd_bus_error *error, const char *what, const char *remedy);
 int limits_exceeded(sd_bus_error *error, size_t max, bool of_user);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Taking out of a domain's XML exactly what belongs to a group. */
+#include "core/domain-xml-tune.h"
 #include "core/xml-marks.h"
 #include "util/text.h"
 
@@ -95,7 +96,7 @@ int domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functi
 {
 	_cleanup_free_ char *stem = alias_stem(group);
 	xmlNode *devices = xml_child(xml->root, "devices");
-	bool changed;
+	bool changed, untuned = false;
 
 	if (!stem)
 		return -ENOMEM;
@@ -103,7 +104,9 @@ int domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functi
 	changed |= remove_ports(devices, stem);
 	if (changed && xml_is_empty(devices))
 		xml_remove(devices);
-	changed |= remove_metadata(xml, group);
+	if (str_equal(xml_group(xml), group))
+		domain_xml_untune(xml, &untuned);
+	changed |= remove_metadata(xml, group) || untuned;
 	*ret_changed = changed;
 	return 0;
 }

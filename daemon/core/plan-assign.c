@@ -156,6 +156,7 @@ int plan_define_group(Planner *p)
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
 	_cleanup_free_ DomainXmlGpu *gpus = NULL;
 	_cleanup_free_ Bdf *functions = NULL;
+	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
 	bool removed;
 	int r;
 
@@ -168,18 +169,15 @@ int plan_define_group(Planner *p)
 		r = domain_xml_remove_group(xml, group->name, functions, p->n_functions, &removed);
 	if (r == 0)
 		r = domain_xml_add_group(xml, group->name, gpus, group->n_gpus, p->ret_problem);
+	if (r == 0)
+		r = plan_tune(p, xml, &tune);
 	if (r != 0)
 		return r;
 	p->plan->xml_before = strdup(p->facts->domain->config_xml);
 	p->plan->xml_after = domain_xml_to_text(xml);
 	if (!p->plan->xml_before || !p->plan->xml_after)
 		return -ENOMEM;
-	if (!domain_xml_is_pcie(xml))
-		r = plan_warn(p->plan,
-			      "%s has machine type i440fx, where GPUs sit on conventional PCI; "
-			      "q35 suits them better",
-			      p->use.name);
-	return r;
+	return plan_fit(p, xml, true, &tune);
 }
 
 /* What the record keeps to put the function back: from an earlier record, else as it is now. */
@@ -332,6 +330,8 @@ static int fill_steps(Planner *p)
 		r = plan_hostdevs(p);
 	if (r == 0 && plan->config)
 		r = plan_define_group(p);
+	else if (r == 0 && plan->live)
+		r = plan_fit_running(p);
 	if (r == 0)
 		r = warn_of_facts(p);
 	if (r == 0)

@@ -170,6 +170,22 @@ static json_t *diff_to_json(const Plan *plan)
 	return diff ? json_string(diff) : NULL;
 }
 
+static json_t *findings_to_json(const FitReport *fit)
+{
+	_cleanup_json_ json_t *a = json_array();
+
+	for (size_t i = 0; a && fit && i < fit->n_items; i++) {
+		const FitFinding *finding = &fit->items[i];
+		json_t *o = json_pack("{s:s, s:s, s:s, s:s?}", "id", fit_id_to_string(finding->id),
+				      "severity", fit_severity_to_string(finding->severity), "what",
+				      finding->what, "remedy", finding->remedy);
+
+		if (json_array_append_new(a, o) < 0)
+			return NULL;
+	}
+	return TAKE_PTR(a);
+}
+
 char *plan_to_json(const Plan *plan)
 {
 	_cleanup_json_ json_t *o = json_object();
@@ -186,6 +202,7 @@ char *plan_to_json(const Plan *plan)
 	    set(o, "writes", writes_to_json(plan)) < 0 ||
 	    set(o, "hostdevs", json_strv(plan->hostdevs)) < 0 ||
 	    set(o, "xml_diff", diff_to_json(plan)) < 0 ||
+	    set(o, "findings", findings_to_json(plan->fit)) < 0 ||
 	    set(o, "warnings", json_strv(plan->warnings)) < 0)
 		return NULL;
 	return json_dumps(o, JSON_INDENT(2));

@@ -49,6 +49,13 @@ int plan_check_not_running_elsewhere(const Planner *p);
 int plan_reset(Planner *p);
 bool plan_resets(const Plan *plan);
 
+/* plan-fit.c: writes what --numa=apply and --fit=apply ask for. */
+int plan_tune(Planner *p, DomainXml *xml, FitTune *ret);
+/* plan-fit.c: findings and warnings, or a refusal. `tune`: what was written; may be NULL. */
+int plan_fit(Planner *p, const DomainXml *xml, bool within, const FitTune *tune);
+/* plan-fit.c: the same where the definition is not changed. */
+int plan_fit_running(Planner *p);
+
 /* Sets live and config from the request and what the domain is. */
 int plan_resolve_mode(Planner *p);
 /* The domain is gpupass's holder of this group: by its metadata or the record. */

@@ -318,6 +318,7 @@ Plan *plan_free(Plan *plan)
 	free(plan->xml_after);
 	strv_free(plan->hostdevs);
 	strv_free(plan->warnings);
+	fit_report_free(plan->fit);
 	assignment_free(plan->assignment);
 	free(plan);
 	return NULL;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/domain-xml.h"
+#include "core/fit.h"
 #include "core/group.h"
 #include "core/inspection.h"
 
@@ -68,6 +69,7 @@ typedef struct Plan {
 	char *xml_after;
 	char **hostdevs; /* live: one <hostdev> a function, in the order of `functions` */
 	char **warnings;
+	FitReport *fit;		/* assign: how the domain fits the group; NULL: not looked at */
 	Assignment *assignment; /* to record (assign) or to forget (release); NULL: neither */
 } Plan;
 
@@ -78,6 +80,7 @@ typedef struct PlanRequest {
 	bool keep_vfio;	   /* release: leave the functions on vfio-pci */
 	bool allow_boot_vga;
 	bool only_record; /* reconcile: neither functions nor definition */
+	FitMode numa, fit; /* assign */
 	uint32_t caller_uid;
 	uint64_t now_usec; /* CLOCK_REALTIME, for the record */
 } PlanRequest;
@@ -103,6 +106,7 @@ typedef struct PlanFacts {
 	const DomainUses *uses;	      /* of every domain, running or not; NULL: unknown */
 	const Assignments *assignments;
 	const Policy *policy;
+	const HostFacts *host; /* NULL: not known */
 } PlanFacts;
 
 /* 0 with *ret, PROBLEM with *ret_problem, or -errno. */

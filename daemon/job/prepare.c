@@ -244,6 +244,7 @@ static int make_plan(const JobPlace *place, Prepared *p, Problem **ret_problem)
 		.uses = p->uses,
 		.assignments = p->assignments,
 		.policy = &place->rules->policy,
+		.host = p->inventory->facts,
 	};
 
 	if (d) {
@@ -331,6 +332,8 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 			.keep_vfio = request->keep_vfio,
 			.allow_boot_vga = request->allow_boot_vga,
 			.only_record = request->only_record,
+			.numa = request->numa,
+			.fit = request->fit,
 			.caller_uid = request->caller_uid,
 			.now_usec = now_realtime(),
 		};

@@ -25,6 +25,7 @@ typedef struct JobRequest {
 	bool only_record;      /* reconcile: neither functions nor definition */
 	uint64_t timeout_usec; /* for device steps, or of a verification; 0: the usual one */
 	bool mmio;	       /* probe: link registers, too */
+	FitMode numa, fit;     /* assign */
 	uint32_t caller_uid;
 } JobRequest;
 

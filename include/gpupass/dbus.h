@@ -39,6 +39,8 @@
 #define GPUPASS_OPTION_ALLOW_BOOT_VGA "allow-boot-vga" /* b: take the host's boot display */
 #define GPUPASS_OPTION_SYMPTOM "symptom"	       /* s: Doctor: what is seen in the guest */
 #define GPUPASS_OPTION_MMIO "mmio"		       /* b: Probe: read link registers, too */
+#define GPUPASS_OPTION_NUMA "numa" /* s: Assign: advise, apply or strict; memory and vCPUs */
+#define GPUPASS_OPTION_FIT "fit"   /* s: Assign: the same; address space, firmware, memory */
 
 /* Schema ids: first member "schema" of every JSON document. */
 #define GPUPASS_SCHEMA_PLAN "org.gpupass1.plan/1"

@@ -18,6 +18,7 @@ typedef struct PlanModel {
 	Policy policy;
 	PlanRequest request;
 	PlanDomain domain;
+	const HostFacts *facts; /* NULL: not known */
 	char *config_xml, *live_xml;
 	const char *group;
 	bool without_domain, without_libvirt;
@@ -196,6 +197,7 @@ static inline _unused_ int model_plan(PlanModel *m)
 		.inspection = &m->inspection,
 		.assignments = m->host.assignments,
 		.policy = &m->policy,
+		.host = m->facts,
 	};
 
 	if (!m->config_xml && !m->live_xml && !m->without_domain)

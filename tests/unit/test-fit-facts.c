@@ -119,11 +119,11 @@ static void lists_of_cpus_are_read_as_the_kernel_and_libvirt_write_them(_unused_
 		int result;
 		unsigned count;
 	} rows[] = {
-		{ "", 0, 0 },	       { "0", 0, 1 },	      { "0-3", 0, 4 },
-		{ "0-3,8-11", 0, 8 },  { "0-7,^3", 0, 7 },    { "^3,0-7", 0, 8 },
+		{ "", 0, 0 },	       { "0", 0, 1 },	       { "0-3", 0, 4 },
+		{ "0-3,8-11", 0, 8 },  { "0-7,^3", 0, 7 },     { "^3,0-7", 0, 8 },
 		{ "8191", 0, 1 },      { "8192", -ERANGE, 0 }, { "99999999999", -ERANGE, 0 },
-		{ "3-1", -EINVAL, 0 }, { "0-", -EINVAL, 0 },  { "-1", -EINVAL, 0 },
-		{ "0 1", -EINVAL, 0 }, { "0x3", -EINVAL, 0 }, { "a", -EINVAL, 0 },
+		{ "3-1", -EINVAL, 0 }, { "0-", -EINVAL, 0 },   { "-1", -EINVAL, 0 },
+		{ "0 1", -EINVAL, 0 }, { "0x3", -EINVAL, 0 },  { "a", -EINVAL, 0 },
 		{ ",", -EINVAL, 0 },
 	};
 

@@ -127,6 +127,16 @@ static void pictures_are_those_beside_the_documents(_unused_ void **state)
 	assert_true(good);
 }
 
+static void the_picture_in_the_documentation_is_current(_unused_ void **state)
+{
+	_cleanup_free_ char *shown = read_file(FIXTURES "/../../docs/topology.svg");
+	_cleanup_free_ char *drawn = read_file(FIXTURES "/topology/eight.svg");
+
+	assert_non_null(shown);
+	assert_non_null(drawn);
+	assert_string_equal(shown, drawn);
+}
+
 /* ---- what holds of every picture ---- */
 
 static void every_svg_is_well_formed_and_stands_alone(_unused_ void **state)
@@ -424,6 +434,7 @@ int main(int argc, char *argv[])
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pictures_are_those_beside_the_documents),
+		cmocka_unit_test(the_picture_in_the_documentation_is_current),
 		cmocka_unit_test(every_svg_is_well_formed_and_stands_alone),
 		cmocka_unit_test(nothing_lies_on_anything_else),
 		cmocka_unit_test(no_host_breaks_the_layout),

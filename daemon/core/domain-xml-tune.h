@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Writing into a definition what lets it fit (fit.h), and taking exactly that out again. What was
+ * added is told in our element in <metadata>, one child for each:
+ *   <gpupass:added what="numatune" value="preferred 0"/>
+ * What an operator has changed since is the operator's, and stays.
+ */
+#pragma once
+
+#include "core/fit.h"
+
+/* After domain_xml_add_group(). -ENOMEM, or -EINVAL when our metadata is not there. */
+int domain_xml_tune(DomainXml *xml, const FitTune *tune);
+/* Before our metadata goes. */
+void domain_xml_untune(DomainXml *xml, bool *ret_changed);
