@@ -376,6 +376,42 @@ static void names_stay_as_they_are_in_a_remedy(_unused_ void **state)
 	assert_non_null(strstr(report->remedy, "gpupass assign vm%2$s%n pair0 --live"));
 }
 
+static void what_was_seen_can_be_handed_on_as_evidence(_unused_ void **state)
+{
+	static const struct {
+		const char *guest;
+		bool known;
+		bool seen;
+		unsigned ab, ba, inactive;
+	} rows[] = {
+		{ "ga102-rtx-a6000", true, true, 4, 4, 0 },
+		{ "h100-pcie", true, true, 12, 12, 6 },
+		{ "ga102-half", true, true, 2, 2, 2 },
+		{ "ga102-topo-lies", true, true, 0, 0, 4 },
+		{ "ga102-no-bridge", true, true, 0, 0, 4 },
+		{ "asymmetric", true, true, 4, 2, 0 },
+		{ "ga102-rtx-a6000", false, false, 0, 0, 0 }, /* by count */
+		{ "no-nvlink-board", true, false, 0, 0, 0 },
+		{ "one-gpu", true, false, 0, 0, 0 },
+		{ "no-driver", true, false, 0, 0, 0 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+		unsigned links[4] = { 9, 9, 9, 9 }, inactive[2] = { 9, 9 };
+		Domain d;
+
+		domain_init(&d, 2, 2, 4, rows[i].known, 0);
+		report = judge(&d, rows[i].guest);
+		print_message("%s\n", rows[i].guest);
+		assert_int_equal(verify_links_seen(report, links, inactive), rows[i].seen);
+		assert_int_equal(links[0], rows[i].seen ? 0 : 9);
+		assert_int_equal(links[1], rows[i].seen ? rows[i].ab : 9);
+		assert_int_equal(links[2], rows[i].seen ? rows[i].ba : 9);
+		assert_int_equal(inactive[1], rows[i].seen ? rows[i].inactive : 9);
+	}
+}
+
 static void a_report_is_one_json_document(_unused_ void **state)
 {
 	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
@@ -438,6 +474,7 @@ int main(void)
 		cmocka_unit_test(mig_and_confidential_computing_are_named_as_the_reason),
 		cmocka_unit_test(what_is_well_needs_no_diagnosis),
 		cmocka_unit_test(names_stay_as_they_are_in_a_remedy),
+		cmocka_unit_test(what_was_seen_can_be_handed_on_as_evidence),
 		cmocka_unit_test(a_report_is_one_json_document),
 		cmocka_unit_test(every_cause_has_a_reason_and_a_remedy),
 	};

@@ -19,7 +19,7 @@ mode() {
 # verdict [OPTION…]: exit status, verdict and cause.
 verdict() {
 	local status=0
-	gpupass verify vm42 -j "$@" >"$work/verdict" 2>"$work/err" || status=$?
+	gpupass verify vm42 -q -j "$@" >"$work/verdict" 2>"$work/err" || status=$?
 	echo "$status $(jq -r '"\(.verdict) \(.cause)"' "$work/verdict" 2>&1)"
 	cat "$work/err"
 }
