@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # host: pair-3090
-# timeout: 450
+# timeout: 600
 #
 # gpupass verify asks a real guest agent in a real guest, where a stand-in for nvidia-smi prints what
 # the guests of tests/fixtures/guests print.
