@@ -168,6 +168,42 @@ static void one_bad_link_of_a_quad_is_named(_unused_ void **state)
 	assert_int_equal(bad, 1);
 }
 
+/* What is wrong with one of the two alone, either of them, is wrong. */
+static void both_sides_must_be_well(_unused_ void **state)
+{
+	static const struct {
+		size_t run;
+		const char *of, *is, *becomes;
+		Verdict verdict;
+		VerifyCause cause;
+	} rows[] = {
+		{ 2, "GPU 0:", "14.062 GB/s", "<inactive> ", VERDICT_DEGRADED, VERIFY_FEW_LINKS },
+		{ 2, "GPU 1:", "14.062 GB/s", "<inactive> ", VERDICT_DEGRADED, VERIFY_FEW_LINKS },
+		{ 3, "\n GPU0\t", "OK", "NS", VERDICT_BROKEN, VERIFY_NO_PEER },
+		{ 3, "\n GPU1\t", "OK", "NS", VERDICT_BROKEN, VERIFY_NO_PEER },
+		{ 1, "\nGPU0\t", "NV4", "NV3", VERDICT_DEGRADED, VERIFY_ASYMMETRIC },
+		{ 1, "\nGPU1\t", "NV4", "PIX", VERDICT_BROKEN, VERIFY_ASYMMETRIC },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+		GuestRun runs[VERIFY_RUNS] = { 0 };
+		char *at;
+		Domain d;
+
+		domain_init(&d, 2, 2, 4, true, 1);
+		guest_runs("ga102-rtx-a6000", runs);
+		at = strstr(runs[rows[i].run].out, rows[i].of);
+		assert_non_null(at);
+		at = strstr(at, rows[i].is);
+		assert_non_null(at);
+		memcpy(at, rows[i].becomes, strlen(rows[i].becomes));
+		assert_int_equal(verify_judge(&d.input, runs, &report), 0);
+		guest_runs_clear(runs, VERIFY_RUNS);
+		expect(report, rows[i].of, rows[i].verdict, rows[i].cause, "");
+	}
+}
+
 static void gpus_of_others_in_the_guest_do_not_count(_unused_ void **state)
 {
 	static const struct {
@@ -464,6 +500,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_verdict_follows_from_what_the_guest_prints),
 		cmocka_unit_test(one_bad_link_of_a_quad_is_named),
+		cmocka_unit_test(both_sides_must_be_well),
 		cmocka_unit_test(gpus_of_others_in_the_guest_do_not_count),
 		cmocka_unit_test(the_group_need_not_be_first_in_the_guest),
 		cmocka_unit_test(other_gpus_than_the_hosts_are_not_taken_for_them),
