@@ -12,7 +12,7 @@
 DEFINE_STRING_TABLE(smi_path, SmiPath, SMI_PATHS)
 DEFINE_STRING_TABLE(smi_peer, SmiPeer, SMI_PEERS)
 
-#define EXCERPT_MAX 100
+#define EXCERPT_MAX 200
 /* 36 links at twice the fastest rate there is (100 GB/s on NVLink 5) is far below it. */
 #define RATE_GBPS_MAX 999
 

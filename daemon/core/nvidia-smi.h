@@ -125,5 +125,5 @@ int smi_parse_mig(const char *text, size_t size, uint64_t *ret_enabled);
 /* nvidia-smi conf-compute -f */
 int smi_parse_confidential(const char *text, size_t size, bool *ret_on);
 
-/* The first line with anything in it, printable ASCII, at most 100 characters; NULL: no memory. */
+/* The first line with anything in it, printable ASCII, at most 200 characters; NULL: no memory. */
 char *smi_excerpt(const char *text, size_t size);

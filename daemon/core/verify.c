@@ -121,7 +121,7 @@ static int describe_run(const GuestRun *run, size_t which, char **ret)
 		return -ENOMEM;
 	said = *detail ? detail : *out ? out : err;
 	if (run->outcome != GUEST_RAN)
-		*ret = *said ? strdup(said) : strdup("no further word");
+		*ret = *said ? strdup(said) : strf("no answer to %s", command);
 	else
 		*ret = strf("%s: %s %lld%s%s%s", command,
 			    run->signalled ? "ended by signal" : "exit status",
@@ -383,6 +383,40 @@ int verify_give_up(const VerifyInput *input, VerifyCause cause, VerifyReport **r
 		return r;
 	*ret = TAKE_PTR(report);
 	return 0;
+}
+
+/* --- evidence --- */
+
+/* What `topo -m` shows while links are down is not there. */
+static unsigned links_to(const VerifiedGpu *gpu, SmiCell path)
+{
+	return path.links < gpu->active ? path.links : gpu->active;
+}
+
+bool verify_links_seen(const VerifyReport *report, unsigned *links, unsigned *inactive)
+{
+	size_t n = report->n_gpus;
+
+	if (report->match != VERIFY_MATCH_UUID && report->match != VERIFY_MATCH_ADDRESS)
+		return false;
+	for (size_t i = 0; i < report->n_links; i++)
+		if (report->links[i].path_ab.kind == SMI_PATH_NONE ||
+		    report->links[i].path_ba.kind == SMI_PATH_NONE)
+			return false;
+	for (size_t i = 0; i < n; i++)
+		if (!report->gpus[i].listed)
+			return false;
+	for (size_t i = 0; i < n; i++) {
+		links[i * n + i] = 0;
+		inactive[i] = report->gpus[i].inactive;
+	}
+	for (size_t i = 0; i < report->n_links; i++) {
+		const VerifiedLink *link = &report->links[i];
+
+		links[link->a * n + link->b] = links_to(&report->gpus[link->a], link->path_ab);
+		links[link->b * n + link->a] = links_to(&report->gpus[link->b], link->path_ba);
+	}
+	return true;
 }
 
 /* --- what may be the reason --- */

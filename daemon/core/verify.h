@@ -135,6 +135,13 @@ bool verify_wants_diagnosis(const VerifyReport *report);
 int verify_diagnose(const VerifyInput *input, const GuestRun runs[VERIFY_DIAGNOSES],
 		    VerifyReport *report);
 
+/*
+ * As evidence: how many active links each of the group's GPUs shows to each other one, in
+ * links[i * n_gpus + k], and in inactive[i] those that are down. False, and nothing written, unless
+ * the guest told of every two, and which of its GPUs is which is certain (not by count).
+ */
+bool verify_links_seen(const VerifyReport *report, unsigned *links, unsigned *inactive);
+
 /* "NV4", "SYS", "nothing"; new. */
 char *smi_path_text(SmiCell cell);
 

@@ -46,7 +46,7 @@ static void parse_lists(const char *text, size_t size)
 	bool on;
 	char *excerpt = smi_excerpt(text, size);
 
-	assert(excerpt && strlen(excerpt) <= 100);
+	assert(excerpt && strlen(excerpt) <= 200);
 	for (const char *c = excerpt; *c; c++)
 		assert(*c >= ' ' && *c < 0x7f);
 	free(excerpt);

@@ -168,6 +168,42 @@ static void one_bad_link_of_a_quad_is_named(_unused_ void **state)
 	assert_int_equal(bad, 1);
 }
 
+/* What is wrong with one of the two alone, either of them, is wrong. */
+static void both_sides_must_be_well(_unused_ void **state)
+{
+	static const struct {
+		size_t run;
+		const char *of, *is, *becomes;
+		Verdict verdict;
+		VerifyCause cause;
+	} rows[] = {
+		{ 2, "GPU 0:", "14.062 GB/s", "<inactive> ", VERDICT_DEGRADED, VERIFY_FEW_LINKS },
+		{ 2, "GPU 1:", "14.062 GB/s", "<inactive> ", VERDICT_DEGRADED, VERIFY_FEW_LINKS },
+		{ 3, "\n GPU0\t", "OK", "NS", VERDICT_BROKEN, VERIFY_NO_PEER },
+		{ 3, "\n GPU1\t", "OK", "NS", VERDICT_BROKEN, VERIFY_NO_PEER },
+		{ 1, "\nGPU0\t", "NV4", "NV3", VERDICT_DEGRADED, VERIFY_ASYMMETRIC },
+		{ 1, "\nGPU1\t", "NV4", "PIX", VERDICT_BROKEN, VERIFY_ASYMMETRIC },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+		GuestRun runs[VERIFY_RUNS] = { 0 };
+		char *at;
+		Domain d;
+
+		domain_init(&d, 2, 2, 4, true, 1);
+		guest_runs("ga102-rtx-a6000", runs);
+		at = strstr(runs[rows[i].run].out, rows[i].of);
+		assert_non_null(at);
+		at = strstr(at, rows[i].is);
+		assert_non_null(at);
+		memcpy(at, rows[i].becomes, strlen(rows[i].becomes));
+		assert_int_equal(verify_judge(&d.input, runs, &report), 0);
+		guest_runs_clear(runs, VERIFY_RUNS);
+		expect(report, rows[i].of, rows[i].verdict, rows[i].cause, "");
+	}
+}
+
 static void gpus_of_others_in_the_guest_do_not_count(_unused_ void **state)
 {
 	static const struct {
@@ -376,6 +412,42 @@ static void names_stay_as_they_are_in_a_remedy(_unused_ void **state)
 	assert_non_null(strstr(report->remedy, "gpupass assign vm%2$s%n pair0 --live"));
 }
 
+static void what_was_seen_can_be_handed_on_as_evidence(_unused_ void **state)
+{
+	static const struct {
+		const char *guest;
+		bool known;
+		bool seen;
+		unsigned ab, ba, inactive;
+	} rows[] = {
+		{ "ga102-rtx-a6000", true, true, 4, 4, 0 },
+		{ "h100-pcie", true, true, 12, 12, 6 },
+		{ "ga102-half", true, true, 2, 2, 2 },
+		{ "ga102-topo-lies", true, true, 0, 0, 4 },
+		{ "ga102-no-bridge", true, true, 0, 0, 4 },
+		{ "asymmetric", true, true, 4, 2, 0 },
+		{ "ga102-rtx-a6000", false, false, 0, 0, 0 }, /* by count */
+		{ "no-nvlink-board", true, false, 0, 0, 0 },
+		{ "one-gpu", true, false, 0, 0, 0 },
+		{ "no-driver", true, false, 0, 0, 0 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+		unsigned links[4] = { 9, 9, 9, 9 }, inactive[2] = { 9, 9 };
+		Domain d;
+
+		domain_init(&d, 2, 2, 4, rows[i].known, 0);
+		report = judge(&d, rows[i].guest);
+		print_message("%s\n", rows[i].guest);
+		assert_int_equal(verify_links_seen(report, links, inactive), rows[i].seen);
+		assert_int_equal(links[0], rows[i].seen ? 0 : 9);
+		assert_int_equal(links[1], rows[i].seen ? rows[i].ab : 9);
+		assert_int_equal(links[2], rows[i].seen ? rows[i].ba : 9);
+		assert_int_equal(inactive[1], rows[i].seen ? rows[i].inactive : 9);
+	}
+}
+
 static void a_report_is_one_json_document(_unused_ void **state)
 {
 	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
@@ -428,6 +500,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_verdict_follows_from_what_the_guest_prints),
 		cmocka_unit_test(one_bad_link_of_a_quad_is_named),
+		cmocka_unit_test(both_sides_must_be_well),
 		cmocka_unit_test(gpus_of_others_in_the_guest_do_not_count),
 		cmocka_unit_test(the_group_need_not_be_first_in_the_guest),
 		cmocka_unit_test(other_gpus_than_the_hosts_are_not_taken_for_them),
@@ -438,6 +511,7 @@ int main(void)
 		cmocka_unit_test(mig_and_confidential_computing_are_named_as_the_reason),
 		cmocka_unit_test(what_is_well_needs_no_diagnosis),
 		cmocka_unit_test(names_stay_as_they_are_in_a_remedy),
+		cmocka_unit_test(what_was_seen_can_be_handed_on_as_evidence),
 		cmocka_unit_test(a_report_is_one_json_document),
 		cmocka_unit_test(every_cause_has_a_reason_and_a_remedy),
 	};
