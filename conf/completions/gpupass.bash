@@ -28,7 +28,7 @@ _gpupass_domains() {
 
 _gpupass_verbs() {
 	printf '%s\n' list status show topology plan assign release declare forget bind unbind clear \
-		jobs rescan monitor help
+		jobs doctor rescan monitor help
 }
 
 # _gpupass_options VERB
@@ -41,6 +41,7 @@ _gpupass_options() {
 	plan) own="$assign --keep-vfio --release --detailed-exitcode" ;;
 	assign) own="$assign --dry-run --no-block" ;;
 	release) own='--keep-vfio --dry-run --no-block --timeout=' ;;
+	doctor) own='--symptom= --verbose' ;;
 	bind | unbind) own='--no-block --timeout= --allow-boot-vga' ;;
 	esac
 	# Split on purpose.
@@ -55,6 +56,7 @@ _gpupass_values() {
 	--json) printf '%s\n' pretty short off ;;
 	--color) printf '%s\n' auto always never ;;
 	--format) printf '%s\n' matrix tree ;;
+	--symptom) printf '%s\n' no-nvlink one-gpu no-p2p slow ;;
 	--host) compgen -A hostname ;;
 	esac
 }
@@ -65,7 +67,7 @@ _gpupass_arguments() {
 	help:0:*) _gpupass_verbs ;;
 	status:0:* | release:0:* | plan:0:yes) _gpupass_groups && _gpupass_held ;;
 	show:0:*) _gpupass_groups && _gpupass_gpus ;;
-	plan:0:no | assign:0:*) _gpupass_domains ;;
+	plan:0:no | assign:0:* | doctor:0:*) _gpupass_domains ;;
 	plan:1:no | assign:1:* | bind:0:* | unbind:0:* | forget:0:* | clear:0:* | declare:0:*) _gpupass_groups ;;
 	declare:*) _gpupass_gpus ;;
 	jobs:0:*) _gpupass_jobs ;;

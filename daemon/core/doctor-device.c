@@ -42,8 +42,10 @@ void check_answers(const Doctor *d, Finding *f)
 			read++;
 		}
 	}
-	if (read > 0)
-		finding_pass(f, "%zu of %zu were read; the others sleep or could not be", read,
+	if (read == d->n_gpus)
+		finding_pass(f, "all of them do");
+	else if (read > 0)
+		finding_pass(f, "%zu of %zu do; the others sleep, or could not be read", read,
 			     d->n_gpus);
 	else if (f->status == FINDING_SKIPPED)
 		finding_skip(f,
