@@ -109,6 +109,9 @@ static int add_writes(json_t *writes, const PlanFunction *function)
 
 static int add_reset(json_t *writes, const PlanFunction *function)
 {
+	if (function->reset == PLAN_RESET_SLOT)
+		return add_write(writes, "VFIO_DEVICE_PCI_HOT_RESET", "/dev/vfio: the slot of %s",
+				 BDF_TEXT(&function->bdf));
 	if (function->reset != PLAN_RESET_OWN || !function->reset_method)
 		return 0;
 	return add_write(writes, "1", SYSFS_PCI "/devices/%s/reset", BDF_TEXT(&function->bdf));

@@ -10,11 +10,6 @@ static bool hits_bus(const char *method)
 	return str_equal(method, "bus") || str_equal(method, "cxl_bus");
 }
 
-static bool same_slot(const Bdf *a, const Bdf *b)
-{
-	return a->segment == b->segment && a->bus == b->bus && a->device == b->device;
-}
-
 /* The first of its methods is the one that the kernel tries first. */
 static int first_method(const PciFunction *function, char **ret)
 {
@@ -36,7 +31,7 @@ static int check_bus(const Planner *p, const Bdf *bdf)
 		int r;
 
 		if (other->segment != bdf->segment || other->bus != bdf->bus ||
-		    same_slot(other, bdf))
+		    bdf_same_slot(other, bdf))
 			continue;
 		r = problem_set(p->ret_problem, GPUPASS_ERROR_RESET_FAILED,
 				"%s can be reset with its whole bus only", BDF_TEXT(bdf));
@@ -56,19 +51,51 @@ static int check_bus(const Planner *p, const Bdf *bdf)
 static bool goes_with_lead(const Plan *plan, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (plan->functions[k].reset == PLAN_RESET_OWN &&
-		    same_slot(&plan->functions[k].bdf, &plan->functions[i].bdf) &&
-		    hits_bus(plan->functions[k].reset_method))
+		if (bdf_same_slot(&plan->functions[k].bdf, &plan->functions[i].bdf) &&
+		    (plan->functions[k].reset == PLAN_RESET_SLOT ||
+		     (plan->functions[k].reset == PLAN_RESET_OWN &&
+		      hits_bus(plan->functions[k].reset_method))))
 			return true;
 	return false;
 }
 
-/* Some function of the slot has a method. */
+/* Functions of the slot: in the snapshot, and of these in the plan, on a vfio driver. */
+static void count_slot(const Planner *p, const Bdf *bdf, size_t *ret_all, size_t *ret_ours)
+{
+	const PciSnapshot *snapshot = p->facts->snapshot;
+
+	*ret_all = *ret_ours = 0;
+	for (size_t i = 0; i < snapshot->n_functions; i++)
+		*ret_all += bdf_same_slot(&snapshot->functions[i].bdf, bdf);
+	for (size_t i = 0; i < p->plan->n_functions; i++)
+		*ret_ours += bdf_same_slot(&p->plan->functions[i].bdf, bdf) &&
+			     driver_is_vfio(p->plan->functions[i].from_driver);
+}
+
+/*
+ * A display function and its audio share a bus, so that the kernel refuses the bus reset that is
+ * all that many boards have. vfio resets a slot for whoever has all of it.
+ */
+static bool needs_slot_reset(const Planner *p, size_t i)
+{
+	const PlanFunction *f = &p->plan->functions[i];
+	size_t all, ours;
+
+	if (i > 0 && bdf_same_slot(&p->plan->functions[i - 1].bdf, &f->bdf))
+		return false; /* not the leading one */
+	if (f->reset_method && !hits_bus(f->reset_method))
+		return false;
+	count_slot(p, &f->bdf, &all, &ours);
+	return all == ours && (all > 1 || !f->reset_method);
+}
+
+/* Some function of the slot is reset. */
 static bool slot_resets(const Plan *plan, size_t i)
 {
 	for (size_t k = 0; k < plan->n_functions; k++)
-		if (plan->functions[k].reset_method &&
-		    same_slot(&plan->functions[k].bdf, &plan->functions[i].bdf))
+		if ((plan->functions[k].reset_method ||
+		     plan->functions[k].reset == PLAN_RESET_SLOT) &&
+		    bdf_same_slot(&plan->functions[k].bdf, &plan->functions[i].bdf))
 			return true;
 	return false;
 }
@@ -80,7 +107,7 @@ static int warn_without_method(Planner *p)
 		int r;
 
 		if (f->reset != PLAN_RESET_OWN || slot_resets(p->plan, i) ||
-		    (i > 0 && same_slot(&p->plan->functions[i - 1].bdf, &f->bdf)))
+		    (i > 0 && bdf_same_slot(&p->plan->functions[i - 1].bdf, &f->bdf)))
 			continue;
 		r = plan_warn(p->plan,
 			      "the kernel knows no way to reset %s: only what vfio-pci does when a "
@@ -105,7 +132,9 @@ int plan_reset(Planner *p)
 		if (f->reset != PLAN_RESET_OWN)
 			continue;
 		r = first_method(p->functions[i], &f->reset_method);
-		if (r == 0 && hits_bus(f->reset_method))
+		if (r == 0 && needs_slot_reset(p, i))
+			f->reset = PLAN_RESET_SLOT;
+		if (r == 0 && (f->reset == PLAN_RESET_SLOT || hits_bus(f->reset_method)))
 			r = check_bus(p, &f->bdf);
 		if (r != 0)
 			return r;

@@ -56,7 +56,7 @@ static char *reset_detail(const Plan *plan)
 	size_t n = 0;
 
 	for (size_t i = 0; i < plan->n_functions; i++)
-		n += plan->functions[i].reset == PLAN_RESET_OWN;
+		n += plan->functions[i].reset != PLAN_RESET_NOT;
 	return count(n, "function");
 }
 

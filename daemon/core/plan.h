@@ -36,6 +36,7 @@ DECLARE_STRING_TABLE(step_kind, StepKind);
 typedef enum PlanReset {
 	PLAN_RESET_NOT,	      /* it stays, or no guest can have had it */
 	PLAN_RESET_OWN,	      /* with its own method, or only looked at where it has none */
+	PLAN_RESET_SLOT,      /* the leading function, and with it its whole slot, through vfio */
 	PLAN_RESET_WITH_LEAD, /* the leading function's reset is the whole slot's */
 } PlanReset;
 

@@ -12,6 +12,8 @@ typedef struct DriverOps {
 	/* Writes `value` exactly to the attribute `path` below sysfs_fd. 0 or -errno. */
 	int (*write)(void *userdata, int sysfs_fd, const char *path, const char *value);
 	void (*wait)(void *userdata, unsigned milliseconds);
+	/* vfio_hot_reset() of these functions, a whole slot; NULL: there is no vfio. */
+	int (*hot_reset)(void *userdata, int sysfs_fd, const Bdf *functions, size_t n);
 	void *userdata;
 } DriverOps;
 

@@ -8,6 +8,7 @@
 
 #include "host/driver-ops.h"
 #include "host/sysfs.h"
+#include "host/vfio-hot-reset.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -281,9 +282,20 @@ static void wait_monotonic(void *userdata _unused_, unsigned milliseconds)
 		;
 }
 
+static int hot_reset_vfio(void *userdata _unused_, int sysfs_fd, const Bdf *functions, size_t n)
+{
+	_cleanup_close_ int vfio_fd = open("/dev/vfio", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return vfio_fd < 0 ? -errno : vfio_hot_reset(sysfs_fd, vfio_fd, functions, n);
+}
+
 const DriverOps *driver_real_ops(void)
 {
-	static const DriverOps ops = { .write = write_sysfs, .wait = wait_monotonic };
+	static const DriverOps ops = {
+		.write = write_sysfs,
+		.wait = wait_monotonic,
+		.hot_reset = hot_reset_vfio,
+	};
 
 	return &ops;
 }

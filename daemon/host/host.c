@@ -36,9 +36,9 @@ static int real_move(Host *host, const DriverTarget *targets, size_t n, uint64_t
 	return worker_move(&real(host)->worker, targets, n, timeout_usec, ret_outcomes);
 }
 
-static int real_reset(Host *host, const Bdf *functions, size_t n, ResetOutcome *ret_outcomes)
+static int real_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes)
 {
-	return worker_reset(&real(host)->worker, functions, n, RESET_TIMEOUT_USEC, ret_outcomes);
+	return worker_reset(&real(host)->worker, targets, n, RESET_TIMEOUT_USEC, ret_outcomes);
 }
 
 static int real_examine_host(Host *host, Examination **ret)

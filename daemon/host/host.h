@@ -17,7 +17,7 @@ typedef struct HostOps {
 		       Inspection **ret);
 	int (*move)(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
 		    MoveOutcome *ret_outcomes);
-	int (*reset)(Host *host, const Bdf *functions, size_t n, ResetOutcome *ret_outcomes);
+	int (*reset)(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes);
 	/* A worker, also one of a daemon before this one, that moves the function; 0: none. */
 	pid_t (*worker_on)(Host *host, const Bdf *function);
 	int (*domain_get)(Host *host, const char *name_uuid_or_id, VirtDomain **ret,

@@ -14,6 +14,9 @@
 /* Config space after a reset, in milliseconds between looks: the kernel has waited already. */
 static const unsigned look_pauses[] = { 50, 100, 200, 400, 800 };
 
+/* A slot's functions have three bits. */
+#define SLOT_FUNCTIONS 8
+
 typedef struct Reset {
 	const DriverOps *ops;
 	int sysfs_fd;
@@ -89,16 +92,19 @@ static bool hits_bus(const char *method)
 	return str_equal(method, "bus") || str_equal(method, "cxl_bus");
 }
 
-/* 1: ended. The kernel refuses as well; this names it, and holds for stale methods. */
-static int check_bus(Reset *reset)
+/*
+ * The functions of the slot, in order, of which the first n of `ret` are filled. 1: ended, because
+ * a board of another slot is on the bus. The kernel refuses as well; this names it, and holds for
+ * stale methods.
+ */
+static int read_bus(Reset *reset, Bdf ret[SLOT_FUNCTIONS], size_t *ret_n)
 {
 	_cleanup_strv_ char **names = NULL;
 	const Bdf *own = &reset->report->bdf;
 	_cleanup_close_ int fd = -1;
+	size_t n = 0;
 	int r;
 
-	if (!hits_bus(reset->first_method))
-		return 0;
 	r = dir_open_at(reset->sysfs_fd, SYSFS_PCI_DEVICES, false, &fd);
 	if (r >= 0)
 		r = dir_list(fd, "", &names);
@@ -107,18 +113,31 @@ static int check_bus(Reset *reset)
 	for (char **name = names; name && *name; name++) {
 		Bdf other;
 
-		if (sysfs_parse_bdf(*name, &other) >= 0 && other.segment == own->segment &&
-		    other.bus == own->bus && other.device != own->device)
+		if (sysfs_parse_bdf(*name, &other) < 0 || other.segment != own->segment ||
+		    other.bus != own->bus)
+			continue;
+		if (other.device != own->device)
 			return end_with(reset, RESET_REFUSED, -EXDEV);
+		if (n < SLOT_FUNCTIONS)
+			ret[n++] = other;
 	}
+	*ret_n = n;
 	return 0;
 }
 
+static int check_bus(Reset *reset)
+{
+	Bdf slot[SLOT_FUNCTIONS];
+	size_t n;
+
+	return hits_bus(reset->first_method) ? read_bus(reset, slot, &n) : 0;
+}
+
 /* 1: ended. On a host driver a reset pulls the device from under it. */
-static int check_driver(Reset *reset)
+static int check_driver(Reset *reset, const Bdf *bdf)
 {
 	_cleanup_free_ char *driver = NULL;
-	int r = sysfs_read_driver(reset->sysfs_fd, &reset->report->bdf, &driver);
+	int r = sysfs_read_driver(reset->sysfs_fd, bdf, &driver);
 
 	if (r < 0)
 		return r;
@@ -145,9 +164,23 @@ static int look_until_it_answers(Reset *reset)
 	}
 }
 
-static int judge(Reset *reset, int written)
+/* The device answers; `error` is the kernel's word on the reset. */
+static int judge_outcome(Reset *reset, const char *method, int error)
 {
 	ResetReport *report = reset->report;
+
+	report->method = strdup(method);
+	if (!report->method)
+		return -ENOMEM;
+	if (error < 0)
+		return end_with(reset, RESET_FAILED, error);
+	if (reset_link_is_worse(&report->before, &report->after))
+		return end_with(reset, RESET_LINK_WORSE, 0);
+	return end_with(reset, RESET_DONE, 0);
+}
+
+static int judge(Reset *reset, int written)
+{
 	int r = look_until_it_answers(reset);
 
 	if (r == -ENODEV)
@@ -156,14 +189,8 @@ static int judge(Reset *reset, int written)
 		return r;
 	if (written == -ENOTTY && hits_bus(reset->first_method))
 		return end_with(reset, RESET_NO_METHOD, 0);
-	report->method = strdup(reset->first_method ? reset->first_method : "kernel default");
-	if (!report->method)
-		return -ENOMEM;
-	if (written < 0)
-		return end_with(reset, RESET_FAILED, written);
-	if (reset_link_is_worse(&report->before, &report->after))
-		return end_with(reset, RESET_LINK_WORSE, 0);
-	return end_with(reset, RESET_DONE, 0);
+	return judge_outcome(reset, reset->first_method ? reset->first_method : "kernel default",
+			     written);
 }
 
 /* Returns 1 when the report is made. */
@@ -171,7 +198,7 @@ static int run(Reset *reset)
 {
 	int r;
 
-	r = check_driver(reset);
+	r = check_driver(reset, &reset->report->bdf);
 	if (r == 0)
 		r = read_method(reset);
 	if (r == 0)
@@ -190,26 +217,90 @@ static int run(Reset *reset)
 	return r < 0 ? r : end_with(reset, RESET_NO_METHOD, 0);
 }
 
-int function_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, ResetReport *ret)
+/* 1: ended. */
+static int check_slot(Reset *reset, Bdf slot[SLOT_FUNCTIONS], size_t *ret_n)
 {
-	_cleanup_(reset_report_clear) ResetReport report = {
-		.bdf = *bdf,
-		.result = RESET_UNKNOWN,
-	};
-	Reset reset = { .ops = ops, .sysfs_fd = sysfs_fd, .report = &report };
-	int r = run(&reset);
+	int r = read_bus(reset, slot, ret_n);
 
-	free(reset.first_method);
-	if (r == -ENOMEM)
+	for (size_t i = 0; r == 0 && i < *ret_n; i++)
+		r = check_driver(reset, &slot[i]);
+	if (r != 0)
 		return r;
-	if (r < 0)
-		end_with(&reset, RESET_FAILED, r);
-	*ret = report;
-	report = (ResetReport){ 0 };
+	/* The leading function's IOMMU group is the one that is asked. */
+	return *ret_n > 0 && bdf_equal(&slot[0], &reset->report->bdf) ? 0 : -ENODEV;
+}
+
+/* -ENODEV: one of the other functions does not answer any more. */
+static int look_at_others(const Reset *reset, const Bdf *slot, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		ResetReport report = { .bdf = slot[i], .result = RESET_UNKNOWN };
+		Reset other = *reset;
+		int r;
+
+		other.report = &report;
+		r = look_until_it_answers(&other);
+		reset_report_clear(&report);
+		if (r < 0)
+			return r;
+	}
 	return 0;
 }
 
-int function_reset(int sysfs_fd, const Bdf *bdf, ResetReport *ret)
+static int run_slot(Reset *reset)
 {
-	return function_reset_with(driver_real_ops(), sysfs_fd, bdf, ret);
+	Bdf slot[SLOT_FUNCTIONS];
+	size_t n = 0;
+	int r, done = -ENOENT;
+
+	r = check_slot(reset, slot, &n);
+	if (r != 0)
+		return r;
+	r = look(reset, &reset->report->before);
+	if (r == -ENODEV)
+		return end_with(reset, RESET_SILENT, 0);
+	if (r < 0)
+		return r;
+	if (reset->ops->hot_reset)
+		done = reset->ops->hot_reset(reset->ops->userdata, reset->sysfs_fd, slot, n);
+	r = look_until_it_answers(reset);
+	if (r == 0)
+		r = look_at_others(reset, slot, n);
+	if (r == -ENODEV)
+		return end_with(reset, RESET_SILENT, 0);
+	if (r < 0)
+		return r;
+	/* Without vfio's groups, or for the kernel itself, there is no way: as without a method. */
+	if (done == -ENOENT || done == -EOPNOTSUPP)
+		return end_with(reset, RESET_NO_METHOD, 0);
+	return judge_outcome(reset, "slot", done);
+}
+
+static int tell(Reset *reset, int r, ResetReport *ret)
+{
+	free(reset->first_method);
+	if (r == -ENOMEM) {
+		reset_report_clear(reset->report);
+		return r;
+	}
+	if (r < 0)
+		end_with(reset, RESET_FAILED, r);
+	*ret = *reset->report;
+	return 0;
+}
+
+int function_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, ResetReport *ret)
+{
+	ResetReport report = { .bdf = *bdf, .result = RESET_UNKNOWN };
+	Reset reset = { .ops = ops, .sysfs_fd = sysfs_fd, .report = &report };
+
+	return tell(&reset, run(&reset), ret);
+}
+
+int slot_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *lead, ResetReport *ret)
+{
+	ResetReport report = { .bdf = *lead, .result = RESET_UNKNOWN };
+	Reset reset = { .ops = ops, .sysfs_fd = sysfs_fd, .report = &report };
+
+	return tell(&reset, run_slot(&reset), ret);
 }

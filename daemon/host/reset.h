@@ -26,4 +26,10 @@
  * that did not come back. -ENOMEM: no report; anything else is in it.
  */
 int function_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, ResetReport *ret);
-int function_reset(int sysfs_fd, const Bdf *bdf, ResetReport *ret);
+
+/*
+ * The same for all functions of the slot that `lead` leads, through vfio (vfio-hot-reset.h): for
+ * boards with several functions and no reset but the bus's, which the kernel refuses to `reset`.
+ * All must be on a vfio driver, and all must answer afterwards. The report's method is "slot".
+ */
+int slot_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *lead, ResetReport *ret);

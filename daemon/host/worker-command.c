@@ -21,7 +21,7 @@
 
 static const char usage[] =
 	"Usage: gpupass-worker [OPTION]... move BDF DRIVER|- OVERRIDE|-\n"
-	"       gpupass-worker [OPTION]... reset BDF\n"
+	"       gpupass-worker [OPTION]... reset [--slot] BDF\n"
 	"       gpupass-worker [OPTION]... inspect [--capabilities] [BDF]...\n"
 	"       gpupass-worker [OPTION]... examine [BDF [PORT]...]\n"
 	"\n"
@@ -33,6 +33,7 @@ static const char usage[] =
 	"      --proc=DIR      procfs (default /proc)\n"
 	"      --root=DIR      examine: where etc, run and usr are (default /)\n"
 	"      --capabilities  inspect: read config space, too\n"
+	"      --slot          reset: all functions of its slot, through vfio\n"
 	"  -h, --help          show this help\n"
 	"      --version       show the version\n";
 
@@ -46,12 +47,13 @@ static int complain(const char *what, const char *argument)
 /* 0: go on; otherwise stop with *status. */
 static int parse_options(int argc, char **argv, WorkerCommand *command, int *status)
 {
-	enum { SYSFS = 256, PROC, ROOT, CAPABILITIES, VERSION };
+	enum { SYSFS = 256, PROC, ROOT, CAPABILITIES, SLOT, VERSION };
 	static const struct option options[] = {
 		{ "sysfs", required_argument, NULL, SYSFS },
 		{ "proc", required_argument, NULL, PROC },
 		{ "root", required_argument, NULL, ROOT },
 		{ "capabilities", no_argument, NULL, CAPABILITIES },
+		{ "slot", no_argument, NULL, SLOT },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, VERSION },
 		{ NULL, 0, NULL, 0 },
@@ -71,6 +73,9 @@ static int parse_options(int argc, char **argv, WorkerCommand *command, int *sta
 			break;
 		case CAPABILITIES:
 			command->capabilities = true;
+			break;
+		case SLOT:
+			command->slot = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -154,6 +159,8 @@ static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 {
 	if (n == 0)
 		return complain("nothing to do", NULL);
+	if (command->slot && strcmp(arguments[0], "reset") != 0)
+		return complain("--slot is for reset", NULL);
 	if (strcmp(arguments[0], "move") == 0)
 		return parse_move(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "inspect") == 0)
@@ -204,6 +211,7 @@ static void move(const WorkerCommand *command, const DriverOps *ops, DriverResul
 static int reset(const WorkerCommand *command, const DriverOps *ops, ResetReport *ret)
 {
 	_cleanup_close_ int sysfs_fd = -1;
+	DriverOps real = *driver_real_ops();
 	int r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
 
 	if (r < 0) {
@@ -214,8 +222,13 @@ static int reset(const WorkerCommand *command, const DriverOps *ops, ResetReport
 		};
 		return 0;
 	}
-	return ops ? function_reset_with(ops, sysfs_fd, &command->target.bdf, ret)
-		   : function_reset(sysfs_fd, &command->target.bdf, ret);
+	/* The files of /dev/vfio are those of /sys and of no other tree. */
+	if (strcmp(command->sysfs_dir, "/sys") != 0)
+		real.hot_reset = NULL;
+	if (!ops)
+		ops = &real;
+	return command->slot ? slot_reset_with(ops, sysfs_fd, &command->target.bdf, ret)
+			     : function_reset_with(ops, sysfs_fd, &command->target.bdf, ret);
 }
 
 /* The running kernel's modules; -1 when there are none to read. */

@@ -20,7 +20,8 @@ typedef struct WorkerCommand {
 	DriverTarget target; /* to move; to reset: its bdf only */
 	Bdf *functions;	     /* to inspect; to examine: none, or a GPU and the ports above it */
 	size_t n_functions;
-	bool capabilities;
+	bool capabilities; /* inspect */
+	bool slot;	   /* reset */
 } WorkerCommand;
 
 /*

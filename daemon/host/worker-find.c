@@ -31,7 +31,7 @@ static bool works_on(const char *line, size_t size, const WorkerConfig *config,
 		if (strcmp(at, "move") != 0 && strcmp(at, "reset") != 0)
 			continue;
 		at = next_argument(at, end);
-		if (at && strcmp(at, "--") == 0)
+		if (at && (strcmp(at, "--") == 0 || strcmp(at, "--slot") == 0))
 			at = next_argument(at, end);
 		return sysfs && at && strcmp(at, function) == 0;
 	}

@@ -145,14 +145,16 @@ int worker_move(const WorkerConfig *config, const DriverTarget *targets, size_t 
 	return 0;
 }
 
-static int reset_arguments(const WorkerConfig *config, const Bdf *function, char ***ret)
+static int reset_arguments(const WorkerConfig *config, const ResetTarget *target, char ***ret)
 {
 	_cleanup_strv_ char **argv = NULL;
 	int r;
 
 	r = worker_arguments_begin(config, "reset", &argv);
+	if (r >= 0 && target->slot)
+		r = strv_append(&argv, "--slot");
 	if (r >= 0)
-		r = strv_append(&argv, BDF_TEXT(function));
+		r = strv_append(&argv, BDF_TEXT(&target->bdf));
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(argv);
@@ -173,17 +175,17 @@ static void fill_reset_outcome(const Child *child, ResetOutcome *outcome)
 	outcome->pid = child->pid;
 }
 
-static int start_reset(const WorkerConfig *config, Children *children, size_t i,
-		       ResetOutcome *outcome)
+static int start_reset(const WorkerConfig *config, const ResetTarget *target, Children *children,
+		       size_t i)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r = reset_arguments(config, &outcome->report.bdf, &argv);
+	int r = reset_arguments(config, target, &argv);
 
 	return r < 0 ? r : children_start(children, i, argv);
 }
 
-int worker_reset(const WorkerConfig *config, const Bdf *functions, size_t n, uint64_t timeout_usec,
-		 ResetOutcome *ret_outcomes)
+int worker_reset(const WorkerConfig *config, const ResetTarget *targets, size_t n,
+		 uint64_t timeout_usec, ResetOutcome *ret_outcomes)
 {
 	_cleanup_(children_freep) Children *children = NULL;
 	int r;
@@ -191,7 +193,7 @@ int worker_reset(const WorkerConfig *config, const Bdf *functions, size_t n, uin
 	for (size_t i = 0; i < n; i++)
 		ret_outcomes[i] = (ResetOutcome){
 			.report = {
-				.bdf = functions[i],
+				.bdf = targets[i].bdf,
 				.result = RESET_UNKNOWN,
 				.error = -ENOMEM,
 			},
@@ -200,7 +202,7 @@ int worker_reset(const WorkerConfig *config, const Bdf *functions, size_t n, uin
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n; i++)
-		ret_outcomes[i].report.error = start_reset(config, children, i, &ret_outcomes[i]);
+		ret_outcomes[i].report.error = start_reset(config, &targets[i], children, i);
 	children_wait(children, timeout_usec);
 	for (size_t i = 0; i < n; i++)
 		if (children->items[i].pid != 0)

@@ -7,7 +7,7 @@
  *
  * Protocol: arguments in, one JSON document (schema org.gpupass1.worker/1) on its stdout out.
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] move BDF DRIVER|- OVERRIDE|-
- *   gpupass-worker [--sysfs=DIR] [--proc=DIR] reset BDF
+ *   gpupass-worker [--sysfs=DIR] [--proc=DIR] reset [--slot] BDF
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] inspect [--capabilities] BDF…
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] [--root=DIR] examine [BDF [PORT…]]
  * The worker exits with 0 when it has written its document, also when that tells of an error; what
@@ -62,16 +62,21 @@ int worker_move(const WorkerConfig *config, const DriverTarget *targets, size_t 
 		uint64_t timeout_usec, MoveOutcome *ret_outcomes);
 
 /* report.result is RESET_UNKNOWN, with an error as of MoveOutcome, where there is no answer. */
+typedef struct ResetTarget {
+	Bdf bdf;
+	bool slot; /* the whole slot that it leads, through vfio: slot_reset_with() */
+} ResetTarget;
+
 typedef struct ResetOutcome {
 	ResetReport report;
 	bool still_running; /* deadline passed; report.error is -ETIMEDOUT */
 	pid_t pid;	    /* of the worker that still runs, or that died */
 } ResetOutcome;
 
-/* As worker_move(): side by side, outcomes filled for every function. 0: every one has answered,
+/* As worker_move(): side by side, outcomes filled for every target. 0: every one has answered,
  * whatever it says; otherwise the first error of those that have not. */
-int worker_reset(const WorkerConfig *config, const Bdf *functions, size_t n, uint64_t timeout_usec,
-		 ResetOutcome *ret_outcomes);
+int worker_reset(const WorkerConfig *config, const ResetTarget *targets, size_t n,
+		 uint64_t timeout_usec, ResetOutcome *ret_outcomes);
 
 /*
  * -ETIMEDOUT when the worker did not answer in time; -EPROTO and -EBADMSG as above. n may be 0:

@@ -14,7 +14,7 @@
 
 typedef struct Turnover {
 	StepContext *context;
-	Bdf *functions; /* that a worker resets */
+	ResetTarget *targets; /* what workers reset */
 	ResetOutcome *outcomes;
 	size_t n;
 	ResetReport *reports; /* borrow from outcomes: of all functions on vfio-pci */
@@ -26,7 +26,7 @@ static void turnover_clear(Turnover *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		reset_outcome_clear(&t->outcomes[i]);
-	free(t->functions);
+	free(t->targets);
 	free(t->outcomes);
 	free(t->reports);
 }
@@ -36,19 +36,25 @@ static int turnover_make(StepContext *c, Turnover *ret)
 	size_t n = c->plan->n_functions;
 	Turnover t = {
 		.context = c,
-		.functions = calloc(n + 1, sizeof(Bdf)),
+		.targets = calloc(n + 1, sizeof(ResetTarget)),
 		.outcomes = calloc(n + 1, sizeof(ResetOutcome)),
 		.reports = calloc(n + 1, sizeof(ResetReport)),
 		.begun_usec = now_realtime(),
 	};
 
-	if (!t.functions || !t.outcomes || !t.reports) {
+	if (!t.targets || !t.outcomes || !t.reports) {
 		turnover_clear(&t);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < n; i++)
-		if (c->plan->functions[i].reset == PLAN_RESET_OWN)
-			t.functions[t.n++] = c->plan->functions[i].bdf;
+	for (size_t i = 0; i < n; i++) {
+		const PlanFunction *f = &c->plan->functions[i];
+
+		if (f->reset == PLAN_RESET_OWN || f->reset == PLAN_RESET_SLOT)
+			t.targets[t.n++] = (ResetTarget){
+				.bdf = f->bdf,
+				.slot = f->reset == PLAN_RESET_SLOT,
+			};
+	}
 	*ret = t;
 	return 0;
 }
@@ -61,7 +67,7 @@ static void collect_reports(Turnover *t)
 	for (size_t i = 0; i < plan->n_functions; i++) {
 		const PlanFunction *f = &plan->functions[i];
 
-		if (f->reset == PLAN_RESET_OWN)
+		if (f->reset == PLAN_RESET_OWN || f->reset == PLAN_RESET_SLOT)
 			t->reports[t->n_reports++] = t->outcomes[k++].report;
 		else if (f->reset == PLAN_RESET_WITH_LEAD)
 			t->reports[t->n_reports++] = (ResetReport){
@@ -78,9 +84,9 @@ static int remember_stuck(const Turnover *t)
 
 		if (!t->outcomes[i].still_running)
 			continue;
-		r = step_remember_stuck(t->context, &t->functions[i],
+		r = step_remember_stuck(t->context, &t->targets[i].bdf,
 					"worker %d still waits in the kernel to reset %s",
-					(int)t->outcomes[i].pid, BDF_TEXT(&t->functions[i]));
+					(int)t->outcomes[i].pid, BDF_TEXT(&t->targets[i].bdf));
 		if (r < 0)
 			return r;
 	}
@@ -190,7 +196,7 @@ static int reset(StepContext *c, Problem **ret_problem)
 		r = turnover_make(c, &t);
 	if (r != 0)
 		return r;
-	r = c->place->host->ops->reset(c->place->host, t.functions, t.n, t.outcomes);
+	r = c->place->host->ops->reset(c->place->host, t.targets, t.n, t.outcomes);
 	if (r < 0)
 		r = remember_stuck(&t);
 	if (r < 0)

@@ -250,8 +250,9 @@ static int fake_move(Host *host, const DriverTarget *targets, size_t n, uint64_t
 	return leave(fake, r);
 }
 
-static void reset_one(FakeHost *fake, const Bdf *bdf, ResetOutcome *outcome)
+static void reset_one(FakeHost *fake, const ResetTarget *target, ResetOutcome *outcome)
 {
+	const Bdf *bdf = &target->bdf;
 	const FakeResetFault *fault = &fake->reset_fault;
 	size_t i = fake_find_function(fake, bdf);
 	const FakeDomain *guest = domain_running_with(fake, bdf);
@@ -263,8 +264,10 @@ static void reset_one(FakeHost *fake, const Bdf *bdf, ResetOutcome *outcome)
 		note_violation(fake, bdf, "was reset under a host driver", "");
 	if (fake->stuck[i])
 		note_violation(fake, bdf, "was touched again", "");
-	assert_int_equal(strv_appendf(&fake->log, "reset %s", BDF_TEXT(bdf)), 0);
-	fake_set_text(&outcome->report.method, "flr");
+	assert_int_equal(strv_appendf(&fake->log, "reset %s%s", target->slot ? "slot of " : "",
+				      BDF_TEXT(bdf)),
+			 0);
+	fake_set_text(&outcome->report.method, target->slot ? "slot" : "flr");
 	outcome->report.result = fake->gone[i] ? RESET_SILENT : RESET_DONE;
 	if (!fault->bdf || !str_equal(fault->bdf, BDF_TEXT(bdf)))
 		return;
@@ -274,17 +277,17 @@ static void reset_one(FakeHost *fake, const Bdf *bdf, ResetOutcome *outcome)
 	outcome->pid = fault->never_returns ? WORKER_PID : 0;
 }
 
-static int fake_reset(Host *host, const Bdf *functions, size_t n, ResetOutcome *ret_outcomes)
+static int fake_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes)
 {
 	FakeHost *fake = fake_of(host);
 	const FakeFault *fault = enter(fake, FAKE_RESET);
 	int r = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		ResetOutcome outcome = { .report = { .bdf = functions[i] } };
+		ResetOutcome outcome = { .report = { .bdf = targets[i].bdf } };
 
 		if (!fault || fault->late)
-			reset_one(fake, &functions[i], &outcome);
+			reset_one(fake, &targets[i], &outcome);
 		if (fault) {
 			outcome.report.result = RESET_FAILED;
 			outcome.report.error = fault->error;

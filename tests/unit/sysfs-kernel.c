@@ -271,9 +271,29 @@ static void kernel_wait(void *userdata, unsigned milliseconds)
 		kernel->while_waiting(kernel->userdata);
 }
 
+static int kernel_hot_reset(void *userdata, int sysfs_fd _unused_, const Bdf *functions, size_t n)
+{
+	SysfsKernel *kernel = userdata;
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_free_ char *text = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (strv_append(&names, BDF_TEXT(&functions[i])) < 0)
+			return -ENOMEM;
+	text = strv_join(names, ",");
+	if (!text || strv_appendf(&kernel->writes, "hot reset %s", text) < 0)
+		return -ENOMEM;
+	return kernel->while_resetting ? kernel->while_resetting(kernel->userdata) : 0;
+}
+
 DriverOps sysfs_kernel_ops(SysfsKernel *kernel)
 {
-	return (DriverOps){ .write = kernel_write, .wait = kernel_wait, .userdata = kernel };
+	return (DriverOps){
+		.write = kernel_write,
+		.wait = kernel_wait,
+		.hot_reset = kernel_hot_reset,
+		.userdata = kernel,
+	};
 }
 
 void sysfs_kernel_clear(SysfsKernel *kernel)

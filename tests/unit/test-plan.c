@@ -476,42 +476,59 @@ static void release_writes_a_reset_to_each_function_that_has_one(_unused_ void *
 	model_done(&m);
 }
 
-static void release_warns_of_a_gpu_that_the_kernel_cannot_reset(_unused_ void **state)
+/* The usual board: the display function has no reset but its bus's, which its audio shares. */
+static void a_slot_without_a_reset_of_its_own_is_reset_through_vfio(_unused_ void **state)
+{
+	static const char *const methods[] = { "bus", NULL };
+
+	for (size_t i = 0; i < ELEMENTS(methods); i++) {
+		_cleanup_free_ char *json = NULL;
+		PlanModel m;
+
+		model_init(&m);
+		m.request.operation = OPERATION_RELEASE;
+		model_set(&model_function(&m, "0000:41:00.0")->reset_methods, methods[i]);
+		assigned_cold(&m);
+		check_planned(&m, "release");
+		assert_int_equal(m.plan->functions[0].reset, PLAN_RESET_SLOT);
+		assert_int_equal(m.plan->functions[1].reset, PLAN_RESET_WITH_LEAD);
+		assert_int_equal(m.plan->functions[2].reset, PLAN_RESET_OWN);
+		json = plan_to_json(m.plan);
+		assert_non_null(json);
+		assert_non_null(strstr(json, "/dev/vfio: the slot of 0000:41:00.0"));
+		assert_null(strstr(json, "0000:41:00.0/reset\""));
+		model_done(&m);
+	}
+}
+
+static void a_slot_of_which_the_host_keeps_a_function_is_not_reset_whole(_unused_ void **state)
 {
 	PlanModel m;
 
 	model_init(&m);
 	m.request.operation = OPERATION_RELEASE;
-	model_set(&model_function(&m, "0000:61:00.0")->reset_methods, NULL);
+	model_set(&model_function(&m, "0000:41:00.0")->reset_methods, NULL);
 	assigned_cold(&m);
+	model_function(&m, NIC)->bdf = bdf_of("0000:41:00.7");
 	check_planned(&m, "release");
-	check_warning(&m, "release", "the kernel knows no way to reset 0000:61:00.0");
+	assert_int_equal(m.plan->functions[0].reset, PLAN_RESET_OWN);
+	check_warning(&m, "release", "the kernel knows no way to reset 0000:41:00.0");
 	model_done(&m);
 }
 
-static void a_bus_reset_is_the_leaders_and_hits_no_other_board(_unused_ void **state)
+static void a_slot_reset_hits_no_other_board(_unused_ void **state)
 {
-	for (int shared = 0; shared <= 1; shared++) {
-		PlanModel m;
+	PlanModel m;
 
-		model_init(&m);
-		m.request.operation = OPERATION_RELEASE;
-		model_set(&model_function(&m, "0000:41:00.0")->reset_methods, "bus");
-		if (shared)
-			model_function(&m, NIC)->bdf = bdf_of("0000:41:01.0");
-		assigned_cold(&m);
-		if (shared) {
-			assert_int_equal(model_plan(&m), PROBLEM);
-			assert_int_equal(m.problem->error, GPUPASS_ERROR_RESET_FAILED);
-			assert_non_null(strstr(m.problem->cause, "0000:41:01.0"));
-		} else {
-			check_planned(&m, "release");
-			assert_string_equal(m.plan->functions[0].reset_method, "bus");
-			assert_int_equal(m.plan->functions[1].reset, PLAN_RESET_WITH_LEAD);
-			assert_int_equal(m.plan->functions[2].reset, PLAN_RESET_OWN);
-		}
-		model_done(&m);
-	}
+	model_init(&m);
+	m.request.operation = OPERATION_RELEASE;
+	model_set(&model_function(&m, "0000:41:00.0")->reset_methods, "bus");
+	model_function(&m, NIC)->bdf = bdf_of("0000:41:01.0");
+	assigned_cold(&m);
+	assert_int_equal(model_plan(&m), PROBLEM);
+	assert_int_equal(m.problem->error, GPUPASS_ERROR_RESET_FAILED);
+	assert_non_null(strstr(m.problem->cause, "0000:41:01.0"));
+	model_done(&m);
 }
 
 static void release_restores_driver_override_and_definition(_unused_ void **state)
@@ -669,8 +686,9 @@ int main(void)
 		cmocka_unit_test(assign_again_keeps_the_first_record_s_originals),
 		cmocka_unit_test(release_plans_the_way_back),
 		cmocka_unit_test(release_writes_a_reset_to_each_function_that_has_one),
-		cmocka_unit_test(release_warns_of_a_gpu_that_the_kernel_cannot_reset),
-		cmocka_unit_test(a_bus_reset_is_the_leaders_and_hits_no_other_board),
+		cmocka_unit_test(a_slot_without_a_reset_of_its_own_is_reset_through_vfio),
+		cmocka_unit_test(a_slot_of_which_the_host_keeps_a_function_is_not_reset_whole),
+		cmocka_unit_test(a_slot_reset_hits_no_other_board),
 		cmocka_unit_test(release_restores_driver_override_and_definition),
 		cmocka_unit_test(bind_moves_what_is_not_on_vfio),
 		cmocka_unit_test(unbind_guesses_only_drivers_that_are_there),

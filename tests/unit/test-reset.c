@@ -96,7 +96,8 @@ static void reset(Bench *b)
 	assert_true(bdf_equal(&b->report.bdf, &bdf));
 }
 
-static void expect(const Bench *b, ResetResult result, int error, const char *method, bool written)
+static void expect_writes(const Bench *b, ResetResult result, int error, const char *method,
+			  const char *expected)
 {
 	_cleanup_free_ char *writes = strv_join(b->kernel.writes, "; ");
 
@@ -104,7 +105,12 @@ static void expect(const Bench *b, ResetResult result, int error, const char *me
 	    !str_equal(b->report.method, method))
 		fail_msg("%s, %s, by %s", reset_result_to_string(b->report.result),
 			 strerror(-b->report.error), str_or_empty(b->report.method));
-	assert_string_equal(str_or_empty(writes), written ? "reset 1" : "");
+	assert_string_equal(str_or_empty(writes), expected);
+}
+
+static void expect(const Bench *b, ResetResult result, int error, const char *method, bool written)
+{
+	expect_writes(b, result, error, method, written ? "reset 1" : "");
 }
 
 static void a_reset_is_written_and_names_the_first_method(void **state _unused_)
@@ -310,9 +316,103 @@ static void a_report_survives_the_workers_pipe(void **state _unused_)
 	teardown(&b);
 }
 
+/* A GPU and its audio, as boards are that the kernel does not reset by itself. */
+static void setup_slot(Bench *b, const char *driver_of_audio)
+{
+	static const uint8_t config[64] = { 0xde, 0x10, 0xef, 0x1a };
+	_cleanup_free_ char *target = strf("../../../../bus/pci/drivers/%s", driver_of_audio);
+
+	setup(b, "vfio-pci", "bus\n");
+	tree_remove_attribute(b->tree, AUDIO, "driver");
+	tree_link(b->tree, "sys/bus/pci/devices/" AUDIO "/driver", target);
+	tree_write_bytes(b->tree, "sys/bus/pci/devices/" AUDIO "/config", config, sizeof(config));
+}
+
+static void reset_slot(Bench *b)
+{
+	DriverOps ops = sysfs_kernel_ops(&b->kernel);
+	Bdf bdf = tree_bdf(GPU);
+
+	assert_int_equal(slot_reset_with(&ops, b->tree->roots.sysfs_fd, &bdf, &b->report), 0);
+}
+
+static void a_slot_is_reset_through_vfio_with_all_its_functions(void **state _unused_)
+{
+	Bench b;
+
+	setup_slot(&b, "vfio-pci");
+	reset_slot(&b);
+	expect_writes(&b, RESET_DONE, 0, "slot", "hot reset " GPU "," AUDIO);
+	assert_int_equal(b.report.after.link_width, 16);
+	teardown(&b);
+}
+
+static void a_slot_reset_that_fails_is_told(void **state _unused_)
+{
+	static const struct {
+		int error;
+		ResetResult result;
+		const char *method;
+	} rows[] = {
+		{ -EBUSY, RESET_FAILED, "slot" },   { -EXDEV, RESET_FAILED, "slot" },
+		{ -EPERM, RESET_FAILED, "slot" },   { -EIO, RESET_FAILED, "slot" },
+		{ -ENOENT, RESET_NO_METHOD, NULL }, { -EOPNOTSUPP, RESET_NO_METHOD, NULL },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Bench b;
+
+		setup_slot(&b, "vfio-pci");
+		b.error = rows[i].error;
+		reset_slot(&b);
+		expect_writes(&b, rows[i].result,
+			      rows[i].result == RESET_FAILED ? rows[i].error : 0, rows[i].method,
+			      "hot reset " GPU "," AUDIO);
+		teardown(&b);
+	}
+}
+
+static void a_slot_with_a_function_on_a_host_driver_is_not_reset(void **state _unused_)
+{
+	Bench b;
+
+	setup_slot(&b, "nvidia");
+	reset_slot(&b);
+	expect_writes(&b, RESET_REFUSED, -EBUSY, NULL, "");
+	teardown(&b);
+}
+
+static void a_slot_is_not_reset_with_another_board_on_its_bus(void **state _unused_)
+{
+	Bench b;
+
+	setup_slot(&b, "vfio-pci");
+	tree_add_gpu(b.tree, "0000:41:01.0", 0x2230, "vfio-pci", 34, NULL);
+	reset_slot(&b);
+	expect_writes(&b, RESET_REFUSED, -EXDEV, NULL, "");
+	teardown(&b);
+}
+
+static void a_slot_whose_other_function_is_silent_after_its_reset_is_not_good(void **state _unused_)
+{
+	static const uint8_t ones[64] = { [0 ... 63] = 0xff };
+	Bench b;
+
+	setup_slot(&b, "vfio-pci");
+	tree_write_bytes(b.tree, "sys/bus/pci/devices/" AUDIO "/config", ones, sizeof(ones));
+	reset_slot(&b);
+	expect_writes(&b, RESET_SILENT, 0, NULL, "hot reset " GPU "," AUDIO);
+	teardown(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_slot_is_reset_through_vfio_with_all_its_functions),
+		cmocka_unit_test(a_slot_reset_that_fails_is_told),
+		cmocka_unit_test(a_slot_with_a_function_on_a_host_driver_is_not_reset),
+		cmocka_unit_test(a_slot_is_not_reset_with_another_board_on_its_bus),
+		cmocka_unit_test(a_slot_whose_other_function_is_silent_after_its_reset_is_not_good),
 		cmocka_unit_test(a_reset_is_written_and_names_the_first_method),
 		cmocka_unit_test(a_function_without_a_reset_is_no_failure_if_it_answers),
 		cmocka_unit_test(methods_that_are_switched_off_are_none),

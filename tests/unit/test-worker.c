@@ -103,9 +103,17 @@ static void the_real_worker_resets(void **state _unused_)
 
 	tree_add_gpu(tree, DISPLAY, 0x2230, "vfio-pci", 33, NULL);
 	tree_write_attribute(tree, DISPLAY, "reset", "");
-	assert_int_equal(worker_reset(&config, &bdf, 1, LONG, &outcome), 0);
+	assert_int_equal(worker_reset(&config, &(ResetTarget){ .bdf = bdf }, 1, LONG, &outcome), 0);
 	assert_int_equal(outcome.report.result, RESET_DONE);
 	assert_string_equal(outcome.report.method, "flr");
+	reset_outcome_clear(&outcome);
+	/* Another tree's functions are not those of this machine's /dev/vfio. */
+	tree_remove_function(tree, "0000:41:00.1");
+	assert_int_equal(worker_reset(&config, &(ResetTarget){ .bdf = bdf, .slot = true }, 1, LONG,
+				      &outcome),
+			 0);
+	assert_int_equal(outcome.report.result, RESET_NO_METHOD);
+	assert_null(outcome.report.method);
 	reset_outcome_clear(&outcome);
 }
 
@@ -127,7 +135,8 @@ static void a_reset_without_an_answer_is_not_known(void **state _unused_)
 		const Bdf bdf = tree_bdf(DISPLAY);
 		ResetOutcome o;
 
-		if (worker_reset(&config, &bdf, 1, SECOND / 2, &o) != rows[i].error ||
+		if (worker_reset(&config, &(ResetTarget){ .bdf = bdf }, 1, SECOND / 2, &o) !=
+			    rows[i].error ||
 		    o.report.result != RESET_UNKNOWN || o.report.error != rows[i].error ||
 		    o.still_running != rows[i].running || !bdf_equal(&o.report.bdf, &bdf))
 			fail_msg("%s: error %d", rows[i].mode, o.report.error);

@@ -41,6 +41,29 @@ equal "and leaves it on vfio-pci" "vfio-pci vfio-pci" \
 	"$(driver_of 0000:01:00.0) $(driver_of 0000:02:00.0)"
 equal "there are two receipts" 2 "$(count)"
 
+# Boards whose functions have no reset of their own, as most with an audio function: the kernel
+# refuses, and the slot is reset through vfio. What the tenant left in the device is then gone:
+# a register of the emulated device (e1000e's multicast table) stands for its memory.
+functions="0000:01:00.0 0000:01:00.1 0000:02:00.0 0000:02:00.1"
+for f in $functions; do echo >"/sys/bus/pci/devices/$f/reset_method"; done
+register() { # BDF [VALUE]
+	local base
+	read -r base _ <"/sys/bus/pci/devices/$1/resource"
+	setpci -s "$1" COMMAND=2:2
+	busybox devmem $((base + 0x5200)) 32 ${2:+"$2"}
+	setpci -s "$1" COMMAND=0:2
+}
+promise "a group without resets of its own is assigned" gpupass assign vm42 pair0
+register 0000:02:00.0 0x5a5a5a5a
+equal "the tenant leaves something in a GPU" 0x5A5A5A5A "$(register 0000:02:00.0)"
+promise "release resets its slots through vfio" gpupass release --keep-vfio vm42
+equal "the receipt says so, for both boards whole" \
+	"$(printf '%s\n' '0000:01:00.0 reset slot' '0000:01:00.1 with its leader' \
+		'0000:02:00.0 reset slot' '0000:02:00.1 with its leader')" \
+	"$(jq -r '.functions[] | [.address, .result, .method // empty] | join(" ")' "$(newest)")"
+equal "what the tenant left is gone" 0x00000000 "$(register 0000:02:00.0)"
+for f in $functions; do echo default >"/sys/bus/pci/devices/$f/reset_method"; done
+
 # Fault 24: the board fell off its bus while the tenant had it.
 promise "the group is assigned again" gpupass assign vm42 pair0
 knob 0000:02:00.0 gone 1
