@@ -53,6 +53,8 @@ static void check_group(const Doctor *d, const Group *group, Finding *f)
 		finding_remedy(f, "leave it, or take its hostdevs out (virsh edit) and assign it");
 		break;
 	case GROUP_UNKNOWN:
+		if (group->n_gpus < 2)
+			break; /* there is nothing to bridge it to */
 		finding_warn(f, group->name, "%s: which of its GPUs are bridged is not known",
 			     group->name);
 		finding_remedy(f,
