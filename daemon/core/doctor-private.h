@@ -21,11 +21,11 @@ typedef struct DoctorCheck DoctorCheck;
 
 typedef struct Finding {
 	const DoctorCheck *check;
-	FindingStatus status;
-	char **what; /* lines, the heaviest last */
+	char **what; /* lines, in the order in which they were found */
 	char *remedy;
 	char **objects; /* addresses, groups, domains */
-	int error;	/* -ENOMEM, sticky */
+	FindingStatus status;
+	int error; /* -ENOMEM, sticky */
 } Finding;
 
 typedef struct Doctor {

@@ -219,7 +219,7 @@ static bool has_facts(const Doctor *d, Finding *f)
 	const DoctorFacts *facts = d->facts;
 	unsigned needs = f->check->needs;
 
-	if ((needs & NEEDS_GROUP) && !d->group)
+	if ((needs & NEEDS_GROUP) && facts->domain && !d->group)
 		finding_skip(f, "%s has no group", facts->domain->name);
 	else if ((needs & NEEDS_IOMMU) && !facts->snapshot->iommu)
 		finding_skip(f, "the IOMMU is off");

@@ -61,7 +61,9 @@ static void setup(FakeHost *host, const char *snapshot)
 	host->proc = strf("%s/proc", directory);
 	host->sysfs_fd = open(host->sysfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(host->sysfs_fd >= 0);
-	host->worker = (WorkerConfig){ FAKE_WORKER, host->sysfs, host->proc };
+	host->worker = (WorkerConfig){ .program = FAKE_WORKER,
+				       .sysfs_dir = host->sysfs,
+				       .proc_dir = host->proc };
 }
 
 static void teardown(FakeHost *host)

@@ -200,7 +200,9 @@ static void the_real_worker_reports_a_function_that_is_not_there(void **state _u
 
 static void a_worker_that_cannot_be_started_is_an_error(void **state _unused_)
 {
-	WorkerConfig config = { "/nonexistent/worker", "/sys", "/proc" };
+	WorkerConfig config = { .program = "/nonexistent/worker",
+				.sysfs_dir = "/sys",
+				.proc_dir = "/proc" };
 	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
 	MoveOutcome outcomes[2];
 	Bdf function = tree_bdf(DISPLAY);

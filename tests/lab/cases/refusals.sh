@@ -24,6 +24,12 @@ promise "and the message names the command" grep -q sleep "$work/err"
 kill "$holder"
 wait "$holder" 2>/dev/null
 
+# ---- a board that fell off its bus ----
+knob 0000:02:00.0 gone 1
+doctor_finds "doctor finds a GPU that does not answer" answers
+promise "and its health says so" until_true 20 sh -c 'gpupass show 02:00.0 | grep -q "Health: lost"'
+knob 0000:02:00.0 gone 0
+
 # ---- drivers and overrides of others ----
 echo somebody-elses >"$audio/driver_override"
 doctor_finds "doctor finds somebody else's driver_override" driver
