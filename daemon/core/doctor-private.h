@@ -87,6 +87,8 @@ void check_holders(const Doctor *d, Finding *f);
 void check_libvirt(const Doctor *d, Finding *f);
 void check_managed(const Doctor *d, Finding *f);
 void check_groups(const Doctor *d, Finding *f);
+void check_drift(const Doctor *d, Finding *f);
+void check_evidence(const Doctor *d, Finding *f);
 void check_quarantine(const Doctor *d, Finding *f);
 void check_jobs(const Doctor *d, Finding *f);
 void check_boot_report(const Doctor *d, Finding *f);

@@ -108,6 +108,37 @@ void check_groups(const Doctor *d, Finding *f)
 		finding_pass(f, "nothing wrong with them");
 }
 
+static void check_notes(const Doctor *d, const DoctorNotes *notes, Finding *f)
+{
+	if (!notes) {
+		finding_skip(f, "nobody has looked for it");
+		return;
+	}
+	for (size_t i = 0; i < notes->n_items; i++) {
+		const DoctorNote *note = &notes->items[i];
+
+		if (d->facts->domain && (!d->group || !str_equal(d->group->name, note->group)))
+			continue;
+		if (note->fail)
+			finding_fail(f, note->group, "%s: %s", note->group, note->what);
+		else
+			finding_warn(f, note->group, "%s: %s", note->group, note->what);
+		finding_remedy(f, "%s", note->remedy);
+	}
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "none");
+}
+
+void check_drift(const Doctor *d, Finding *f)
+{
+	check_notes(d, d->facts->drift, f);
+}
+
+void check_evidence(const Doctor *d, Finding *f)
+{
+	check_notes(d, d->facts->evidence, f);
+}
+
 void check_quarantine(const Doctor *d, Finding *f)
 {
 	for (char *const *line = d->facts->quarantined; line && *line; line++) {

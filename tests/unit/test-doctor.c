@@ -29,6 +29,7 @@ typedef struct Rig {
 	bool no_inspection, no_host, no_libvirt, with_domain, golden;
 	int inspection_error, host_error;
 	DoctorSymptom symptom;
+	DoctorNotes drift, evidence;
 	DoctorDomain domain;
 	json_t *report;
 } Rig;
@@ -123,6 +124,8 @@ static void rig_report(Rig *rig)
 		.busy = rig->busy,
 		.quarantined = rig->quarantined,
 		.open_jobs = rig->open_jobs,
+		.drift = rig->golden ? NULL : &rig->drift,
+		.evidence = rig->golden ? NULL : &rig->evidence,
 		.symptom = rig->symptom,
 	};
 	_cleanup_free_ char *text = NULL;
@@ -428,6 +431,22 @@ static void member_missing(Rig *r)
 				 "[Group]\nName=pair2\nGpu=d1:00.0\nGpu=e1:00.0\n");
 }
 
+static DoctorNote a_note = {
+	.group = "pair0",
+	.what = "0000:41:00.0 is on nvidia",
+	.remedy = "gpupass reconcile",
+};
+
+static void drifted(Rig *r)
+{
+	r->drift = (DoctorNotes){ .items = &a_note, .n_items = 1 };
+}
+
+static void stale_evidence(Rig *r)
+{
+	r->evidence = (DoctorNotes){ .items = &a_note, .n_items = 1 };
+}
+
 static void quarantined(Rig *r)
 {
 	add(&r->quarantined, "pair1: worker 4711 still waits");
@@ -535,6 +554,9 @@ static const Case cases[] = {
 	  "gpupass declare" },
 	{ "a group without its boards", member_missing, "groups", "groups", "fail", "pair2",
 	  "gpupass status pair2" },
+	{ "drift", drifted, "drift", "drift", "warn", "pair0: 0000:41:00.0", "gpupass reconcile" },
+	{ "stale evidence", stale_evidence, "evidence", "evidence", "warn", "pair0",
+	  "gpupass reconcile" },
 	{ "a quarantine", quarantined, "quarantine", "quarantine", "fail", "4711",
 	  "gpupass clear pair1" },
 	{ "an interrupted job", open_job, "jobs", "jobs", "warn", "job 7", "journalctl" },
