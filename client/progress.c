@@ -101,6 +101,8 @@ static const Wording *job_wording(const Job *job)
 		[OPERATION_BIND] = { "Binding", "Bound", "to", "is already bound to" },
 		[OPERATION_UNBIND] = { "Giving back", "Gave back", "to",
 				       "is already given back to" },
+		[OPERATION_RECONCILE] = { "Reconciling", "Reconciled", "with",
+					  "is as recorded for" },
 	};
 	Operation operation;
 

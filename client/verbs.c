@@ -44,6 +44,8 @@ static const Verb verbs[] = {
 	{ "clear", "GROUP", 1, 1, 0, verb_clear, "Lift a quarantine whose cause is gone" },
 	{ "doctor", "[DOMAIN]", 0, 1, OPTION_SYMPTOM | OPTION_VERBOSE, verb_doctor,
 	  "Find out what is wrong, and what to do" },
+	{ "reconcile", "[GROUP]", 0, 1, JOB_OPTIONS | OPTION_DRY_RUN | OPTION_DETAILED_EXITCODE,
+	  verb_reconcile, "Find what drifted from the assignments, and mend it" },
 	{ "jobs", "[ID]", 0, 1, 0, verb_jobs, "List jobs, or show one" },
 	{ "rescan", "", 0, 0, 0, verb_rescan, "Read devices, drivers and domains afresh" },
 	{ "monitor", "", 0, 0, 0, verb_monitor, "Print jobs and changes as they come" },
@@ -128,7 +130,7 @@ static int print_help(Client *c)
 	fprintf(c->out.stream, "gpupass [OPTION...] [VERB] [ARGUMENT...]\n\n"
 			       "Give NVLink-bridged GPUs to virtual machines.\n\nVerbs:\n");
 	for (size_t i = 0; i < ELEMENTS(verbs); i++)
-		fprintf(c->out.stream, "  %-8s %-16s %s\n", verbs[i].name, verbs[i].usage,
+		fprintf(c->out.stream, "  %-9s %-16s %s\n", verbs[i].name, verbs[i].usage,
 			verbs[i].help);
 	fprintf(c->out.stream, "\nOptions:\n");
 	options_print_help(&c->out, 0);

@@ -14,6 +14,7 @@
 
 #define CONFIG_FILE_MAX (256 * 1024)
 #define TIMEOUT_SEC_MAX 3600
+#define LOOK_INTERVAL_USEC (300 * USEC_PER_SEC)
 
 /* ---- settings ---- */
 
@@ -74,6 +75,11 @@ static int set_detach_timeout(const Parse *parse, const char *value, int line)
 	return set_seconds(parse, value, line, &parse->config->policy.detach_timeout_usec);
 }
 
+static int set_look_interval(const Parse *parse, const char *value, int line)
+{
+	return set_seconds(parse, value, line, &parse->config->look_interval_usec);
+}
+
 static int set_libvirt_uri(const Parse *parse, const char *value, int line)
 {
 	char *uri;
@@ -117,6 +123,7 @@ static const struct {
 	{ "Devices", "DeviceTimeoutSec", set_device_timeout },
 	{ "Libvirt", "Uri", set_libvirt_uri },
 	{ "Libvirt", "DetachTimeoutSec", set_detach_timeout },
+	{ "Libvirt", "LookIntervalSec", set_look_interval },
 	{ "Log", "Level", set_log_level },
 };
 
@@ -261,6 +268,7 @@ int config_load(const char *directory, Config **ret, Problem **ret_problem)
 		return -ENOMEM;
 	config->policy = POLICY_DEFAULT;
 	config->log_level = LOG_INFO;
+	config->look_interval_usec = LOOK_INTERVAL_USEC;
 	config->libvirt_uri = strdup("qemu:///system");
 	if (!config->libvirt_uri)
 		return -ENOMEM;

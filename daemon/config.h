@@ -11,7 +11,8 @@
 typedef struct Config {
 	char *libvirt_uri;
 	Policy policy;
-	int log_level; /* of syslog.h */
+	int log_level;		     /* of syslog.h */
+	uint64_t look_interval_usec; /* LookIntervalSec=: between looks that no event asked for */
 } Config;
 
 /* PROBLEM (InvalidConfig) with "gpupassd.conf:7: …" when a file has an error. */

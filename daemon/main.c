@@ -20,6 +20,7 @@
 typedef struct Options {
 	const char *config_directory;
 	const char *state_directory;
+	const char *runtime_directory;
 	const char *libvirt_uri; /* NULL: as configured */
 	WorkerConfig worker;
 	bool session, check;
@@ -58,6 +59,7 @@ static void print_help(void)
 	     "     --check            Check the settings and declared groups, and exit\n"
 	     "     --config-dir=DIR   Settings, groups and assignments (" GPUPASS_CONFIG_DIR ")\n"
 	     "     --state-dir=DIR    Journal, quarantines, receipts (" GPUPASS_STATE_DIR ")\n"
+	     "     --runtime-dir=DIR  Where gpupass-bind left its report (/run/gpupass)\n"
 	     "\n"
 	     "For development:\n"
 	     "     --session          On the session bus\n"
@@ -75,6 +77,7 @@ enum {
 	ARG_CHECK,
 	ARG_CONFIG_DIR,
 	ARG_STATE_DIR,
+	ARG_RUNTIME_DIR,
 	ARG_SESSION,
 	ARG_LIBVIRT_URI,
 	ARG_WORKER,
@@ -89,6 +92,7 @@ static const struct option long_options[] = {
 	{ "check", no_argument, NULL, ARG_CHECK },
 	{ "config-dir", required_argument, NULL, ARG_CONFIG_DIR },
 	{ "state-dir", required_argument, NULL, ARG_STATE_DIR },
+	{ "runtime-dir", required_argument, NULL, ARG_RUNTIME_DIR },
 	{ "session", no_argument, NULL, ARG_SESSION },
 	{ "libvirt-uri", required_argument, NULL, ARG_LIBVIRT_URI },
 	{ "worker", required_argument, NULL, ARG_WORKER },
@@ -109,6 +113,9 @@ static int take_option(int c, Options *options)
 		return 0;
 	case ARG_STATE_DIR:
 		options->state_directory = optarg;
+		return 0;
+	case ARG_RUNTIME_DIR:
+		options->runtime_directory = optarg;
 		return 0;
 	case ARG_SESSION:
 		options->session = true;
@@ -348,6 +355,22 @@ static void on_virt_event(VirtEventKind kind, const char *uuid, void *userdata)
 	mailbox_post(d->mailbox, callbacks[kind], d);
 }
 
+static void looked(void *userdata)
+{
+}
+
+/* An event may be lost, of udev or of libvirt: what it would have told is then seen here. */
+static int on_look(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	Daemon *d = userdata;
+	int r;
+
+	if (manager_refresh(d->manager, looked, d) < 0)
+		log_error("out of memory: this host was not looked at again");
+	r = sd_event_source_set_time_relative(source, d->config->look_interval_usec);
+	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
 /* ---- life ---- */
 
 static int open_bus(Daemon *d, bool session)
@@ -463,6 +486,8 @@ static int set_up_manager(Daemon *d, const Options *options)
 	if (r >= 0)
 		r = manager_load_state(d->manager);
 	if (r >= 0)
+		r = manager_load_boot(d->manager, options->runtime_directory);
+	if (r >= 0)
 		r = face_new(d->bus, d->manager, &d->face);
 	/* What touches no domain does not wait for libvirt. */
 	if (r >= 0)
@@ -474,6 +499,10 @@ static int set_up_manager(Daemon *d, const Options *options)
 					       0, on_grace_over, d);
 	if (r >= 0)
 		r = start_health_timer(d);
+	if (r >= 0)
+		r = sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC,
+					       d->config->look_interval_usec, USEC_PER_SEC, on_look,
+					       d);
 	if (r < 0) {
 		log_error("cannot set up: %s", strerror(-r));
 		return r;
@@ -531,6 +560,7 @@ int main(int argc, char *argv[])
 	Options options = {
 		.config_directory = GPUPASS_CONFIG_DIR,
 		.state_directory = GPUPASS_STATE_DIR,
+		.runtime_directory = "/run/gpupass",
 		.worker = {
 			.program = GPUPASS_LIBEXEC_DIR "/gpupass-worker",
 			.sysfs_dir = "/sys",

@@ -191,6 +191,8 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 	replace(&job->error_name, &event->error_name);
 	replace(&job->message, &event->message);
 	log_end(job);
+	if (event->open)
+		manager_take_open_job(m, TAKE_PTR(event->open));
 	if (ended) {
 		*ended = (Ended){ .manager = m, .id = job->id };
 		if (manager_refresh(m, tell_end, ended) >= 0)

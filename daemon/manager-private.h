@@ -3,6 +3,7 @@
  * declarations (manager-declare.c). */
 #pragma once
 
+#include "core/drift.h"
 #include "manager.h"
 
 /* Jobs at a time; a host has a few groups. */
@@ -59,10 +60,20 @@ struct Manager {
 	bool health_running;
 
 	char **state_notes;
+
+	BootFaults *boot; /* NULL: nothing failed at boot, as far as is known */
+	Drift *drift;	  /* NULL: not looked for yet */
+	bool adopted;	  /* what a daemon at its start adopts was begun */
 };
 
 /* Derives states from the facts at hand and tells the listener. */
 void manager_observe(Manager *m);
+/* Finds drift in the picture and logs what came and what went. */
+void manager_observe_drift(Manager *m);
+/* What gpupass-bind said of a function that is still not bound; NULL: nothing. Caller frees. */
+char *manager_boot_reason(const Manager *m, const Group *group);
+/* A job of this daemon that libvirt's end left open: recovered when libvirt answers. Takes it. */
+void manager_take_open_job(Manager *m, OpenJob *job);
 JobPlace manager_job_place(Manager *m);
 void manager_set_rules(Manager *m, Rules *rules, char **notes); /* takes both */
 void job_record_free(JobRecord *job);

@@ -72,7 +72,7 @@ static void log_recovery(const OpenJob *job, const Recovery *recovery)
 	};
 
 	log_line(quarantined ? LOG_ERR : LOG_NOTICE, &fields,
-		 "job %u (%s %s), interrupted by the end of the daemon, %s%s", job->id,
+		 "job %u (%s %s), which was interrupted, %s%s", job->id,
 		 operation_to_string(job->plan->operation), job->plan->group,
 		 words[recovery->outcome], str_or_empty(recovery->reason));
 }
@@ -89,8 +89,7 @@ static void recover_work(void *data)
 		int r = recover_job(&task->place, job, WORKER_WAIT_USEC, &recovery);
 
 		if (r < 0)
-			log_error("job %u, interrupted by the end of the daemon, cannot be "
-				  "recovered now: %s",
+			log_error("job %u, which was interrupted, cannot be recovered now: %s",
 				  job->id, strerror(-r));
 		else
 			log_recovery(job, &recovery);
@@ -105,14 +104,30 @@ static void recover_work(void *data)
 	task->n = kept;
 }
 
+/* Beside those that came meanwhile. One that finds no memory is found by the next start. */
+static void keep_open(Manager *m, OpenJob **jobs, size_t n)
+{
+	OpenJob **bigger = reallocarray(m->open_jobs, m->n_open_jobs + n + 1, sizeof(OpenJob *));
+
+	if (!bigger) {
+		log_error("out of memory: interrupted jobs wait for a restart of gpupassd");
+		open_jobs_free(jobs, n);
+		return;
+	}
+	if (n > 0)
+		memcpy(&bigger[m->n_open_jobs], jobs, n * sizeof(OpenJob *));
+	m->open_jobs = bigger;
+	m->n_open_jobs += n;
+	free(jobs);
+}
+
 static void recover_done(void *data)
 {
 	RecoverTask *task = data;
 	Manager *m = task->manager;
 
 	m->recovering = false;
-	m->open_jobs = task->jobs;
-	m->n_open_jobs = task->n;
+	keep_open(m, task->jobs, task->n);
 	rules_unref(task->place.rules);
 	if (manager_rescan(m, NULL, NULL) < 0)
 		log_error("out of memory: the picture of this host may be old");
@@ -154,6 +169,26 @@ int manager_recover(Manager *m, ManagerDone done, void *userdata)
 	m->n_open_jobs = 0;
 	m->recovering = true;
 	return 0;
+}
+
+static void recovered_late(_unused_ void *userdata)
+{
+}
+
+void manager_take_open_job(Manager *m, OpenJob *job)
+{
+	OpenJob **one = calloc(1, sizeof(OpenJob *));
+
+	if (!one) {
+		log_error("out of memory: job %u waits for a restart of gpupassd", job->id);
+		open_job_free(job);
+		return;
+	}
+	one[0] = job;
+	keep_open(m, one, 1);
+	/* libvirt may be back by now; otherwise its coming back begins it. */
+	if (m->connected && manager_recover(m, recovered_late, NULL) == -ENOMEM)
+		log_error("out of memory: job %u waits for libvirt's next start", job->id);
 }
 
 /* ---- clear ---- */

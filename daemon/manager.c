@@ -276,7 +276,7 @@ static GroupState moving_state(const JobRecord *job)
 								   : GROUP_BINDING;
 		return GROUP_RELEASING;
 	}
-	if (job->operation == OPERATION_ASSIGN)
+	if (job->operation == OPERATION_ASSIGN || job->operation == OPERATION_RECONCILE)
 		return GROUP_ATTACHING;
 	return job->operation == OPERATION_BIND ? GROUP_BINDING : GROUP_RELEASING;
 }
@@ -287,6 +287,17 @@ static void set_moving(Group *group, GroupState state, char *reason)
 	group->assignable = false;
 	free(group->reason);
 	group->reason = reason;
+}
+
+static void add_boot_reason(const Manager *m, Group *group)
+{
+	_cleanup_free_ char *boot = manager_boot_reason(m, group);
+	char *both = boot ? strf("%s; %s", str_or_empty(group->reason), boot) : NULL;
+
+	if (!both)
+		return; /* without memory the reason stays shorter */
+	free(group->reason);
+	group->reason = both;
 }
 
 /* Moving states come from open jobs, quarantine from claims that no job could let go. */
@@ -303,6 +314,8 @@ static void overlay(Manager *m, Group *group)
 		reason = claims_quarantine_reason(m->claims, &group->gpus[i]->lead->bdf);
 	if (reason)
 		set_moving(group, GROUP_QUARANTINED, reason);
+	else if (group->state == GROUP_DEGRADED)
+		add_boot_reason(m, group);
 }
 
 static int collect_notes(Manager *m, char ***ret)
@@ -319,6 +332,9 @@ static int collect_notes(Manager *m, char ***ret)
 	if (r >= 0 && !m->connected)
 		r = strv_append(&notes, "libvirt does not answer: domains are not known, and "
 					"nothing can be assigned or released");
+	if (r >= 0 && m->drift && m->drift->n_items > 0)
+		r = strv_appendf(&notes, "%zu finding%s of drift; see: gpupass reconcile --dry-run",
+				 m->drift->n_items, m->drift->n_items == 1 ? "" : "s");
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(sources); i++)
 		for (char *const *note = sources[i]; r >= 0 && note && *note; note++)
 			r = strv_append(&notes, *note);
@@ -335,16 +351,18 @@ void manager_observe(Manager *m)
 	if (m->inventory)
 		r = groups_observe(m->inventory->groups, m->uses, m->assignments,
 				   &m->rules->policy);
-	if (r >= 0)
+	for (size_t i = 0; r >= 0 && m->inventory && i < m->inventory->groups->n_items; i++)
+		overlay(m, &m->inventory->groups->items[i]);
+	if (r >= 0) {
+		manager_observe_drift(m);
 		r = collect_notes(m, &notes);
+	}
 	if (r < 0) {
 		log_error("out of memory: the picture of this host may be old");
 		return;
 	}
 	strv_free(m->notes);
 	m->notes = notes;
-	for (size_t i = 0; m->inventory && i < m->inventory->groups->n_items; i++)
-		overlay(m, &m->inventory->groups->items[i]);
 	if (m->listener.objects_changed)
 		m->listener.objects_changed(m->listener.userdata);
 }
@@ -451,6 +469,8 @@ Manager *manager_free(Manager *m)
 	open_jobs_free(m->open_jobs, m->n_open_jobs);
 	strv_free(m->notes);
 	gpu_healths_free(m->health, m->n_health);
+	boot_faults_free(m->boot);
+	drift_free(m->drift);
 	free(m->scan_note);
 	free(m->uses_note);
 	free(m);

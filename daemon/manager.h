@@ -77,6 +77,8 @@ void manager_libvirt_changed(Manager *m, bool connected);
 
 /* Reads what a daemon before this one left open or quarantined; before anything else. */
 int manager_load_state(Manager *m);
+/* Reads gpupass-bind's report of this boot, boot.json in the directory. */
+int manager_load_boot(Manager *m, const char *runtime_directory);
 /* Finishes or undoes what was left open, as far as libvirt answers. -EBUSY: it is at it. */
 int manager_recover(Manager *m, ManagerDone done, void *userdata);
 
@@ -117,6 +119,9 @@ int manager_doctor(Manager *m, const char *domain, DoctorSymptom symptom, Manage
 void manager_look_at_health(Manager *m);
 /* As it was last read; NULL: not yet. */
 const GpuHealth *manager_gpu_health(const Manager *m, const Bdf *lead);
+/* Everything that has drifted, by a fresh look: schema org.gpupass1.drift/1. NULL: `error`. */
+typedef void (*ManagerDrift)(const char *json, int error, void *userdata);
+int manager_get_drift(Manager *m, ManagerDrift done, void *userdata);
 
 /* The picture, for the faces. Borrowed until the next turn of the loop. NULL before the first. */
 const Inventory *manager_inventory(const Manager *m);

@@ -28,7 +28,7 @@ _gpupass_domains() {
 
 _gpupass_verbs() {
 	printf '%s\n' list status show topology plan assign release declare forget bind unbind clear \
-		jobs doctor rescan monitor help
+		reconcile jobs doctor rescan monitor help
 }
 
 # _gpupass_options VERB
@@ -42,6 +42,7 @@ _gpupass_options() {
 	assign) own="$assign --dry-run --no-block" ;;
 	release) own='--keep-vfio --dry-run --no-block --timeout=' ;;
 	doctor) own='--symptom= --verbose' ;;
+	reconcile) own='--dry-run --detailed-exitcode --no-block --timeout=' ;;
 	bind | unbind) own='--no-block --timeout= --allow-boot-vga' ;;
 	esac
 	# Split on purpose.
@@ -68,7 +69,7 @@ _gpupass_arguments() {
 	status:0:* | release:0:* | plan:0:yes) _gpupass_groups && _gpupass_held ;;
 	show:0:*) _gpupass_groups && _gpupass_gpus ;;
 	plan:0:no | assign:0:* | doctor:0:*) _gpupass_domains ;;
-	plan:1:no | assign:1:* | bind:0:* | unbind:0:* | forget:0:* | clear:0:* | declare:0:*) _gpupass_groups ;;
+	plan:1:no | assign:1:* | bind:0:* | unbind:0:* | forget:0:* | clear:0:* | reconcile:0:* | declare:0:*) _gpupass_groups ;;
 	declare:*) _gpupass_gpus ;;
 	jobs:0:*) _gpupass_jobs ;;
 	esac

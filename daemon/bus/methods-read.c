@@ -33,8 +33,14 @@ static int plan_operation(const RequestOptions *options, Operation *ret, sd_bus_
 		*ret = OPERATION_ASSIGN;
 	else if (operation_from_string(options->operation, ret) < 0)
 		return invalid_argument(error, "there is no such operation to plan",
-					"give assign, release, bind or unbind");
+					"give assign, release, bind, unbind or reconcile");
 	return 0;
+}
+
+static bool needs_group(Operation operation)
+{
+	return operation == OPERATION_BIND || operation == OPERATION_UNBIND ||
+	       operation == OPERATION_RECONCILE;
 }
 
 int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error)
@@ -55,10 +61,8 @@ int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	if (r >= 0)
 		r = check_timeout(&options, error);
 	if (r >= 0)
-		r = check_name(operation == OPERATION_BIND || operation == OPERATION_UNBIND
-				       ? group
-				       : domain,
-			       "domain or group", false, error);
+		r = check_name(needs_group(operation) ? group : domain, "domain or group", false,
+			       error);
 	if (r >= 0)
 		r = check_name(group, "group", true, error);
 	if (r >= 0)
@@ -96,6 +100,37 @@ int method_rescan(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		r = pending_new(f, m, true, &pending, error);
 	if (r >= 0)
 		r = manager_refresh(f->manager, rescanned, pending);
+	if (r < 0)
+		return r;
+	TAKE_PTR(pending);
+	return 1;
+}
+
+static void drift_ready(const char *json, int error, void *userdata)
+{
+	_cleanup_(pending_freep) Pending *pending = userdata;
+
+	if (json)
+		sd_bus_reply_method_return(pending->call, "s", json);
+	else
+		sd_bus_reply_method_errorf(
+			pending->call, problem_dbus_name(GPUPASS_ERROR_INTERNAL),
+			"cannot look for drift: %s\nState:  nothing was changed\n"
+			"Remedy: see journalctl -u gpupassd",
+			strerror(-error));
+}
+
+int method_get_drift(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	_cleanup_(pending_freep) Pending *pending = NULL;
+	Face *f = userdata;
+	int r;
+
+	r = options_read(m, NULL, 0, NULL, error);
+	if (r >= 0)
+		r = pending_new(f, m, true, &pending, error);
+	if (r >= 0)
+		r = manager_get_drift(f->manager, drift_ready, pending);
 	if (r < 0)
 		return r;
 	TAKE_PTR(pending);

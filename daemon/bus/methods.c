@@ -131,6 +131,32 @@ static int method_unbind(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	return bind_or_unbind(m, userdata, OPERATION_UNBIND, error);
 }
 
+static const OptionSpec reconcile_options[] = {
+	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
+};
+
+static int method_reconcile(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	_cleanup_(request_options_clear) RequestOptions options = { 0 };
+	const char *group;
+	JobRequest request;
+	int r;
+
+	r = sd_bus_message_read(m, "s", &group);
+	if (r >= 0)
+		r = options_read(m, reconcile_options, ELEMENTS(reconcile_options), &options,
+				 error);
+	if (r >= 0)
+		r = check_name(group, "group", false, error);
+	if (r >= 0)
+		r = check_timeout(&options, error);
+	if (r < 0)
+		return r;
+	request = request_from(m, OPERATION_RECONCILE, &options);
+	request.group = (char *)group;
+	return start_job(userdata, m, &request, error);
+}
+
 static void declared(const char *error_name, const char *message, void *userdata)
 {
 	_cleanup_(pending_freep) Pending *pending = userdata;
@@ -245,6 +271,10 @@ const sd_bus_vtable manager_methods[] = {
 		    method_clear),
 	METHOD_READS("Doctor", "sa{sv}", SD_BUS_PARAM(domain) SD_BUS_PARAM(options), "s",
 		     SD_BUS_PARAM(json), method_doctor),
+	METHOD_ACTS("Reconcile", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
+		    SD_BUS_PARAM(job), method_reconcile),
+	METHOD_READS("GetDrift", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(drift),
+		     method_get_drift),
 	METHOD_READS("Rescan", "a{sv}", SD_BUS_PARAM(options), "", , method_rescan),
 	METHOD_READS("GetTopology", "a{sv}", SD_BUS_PARAM(options), "a(sss)",
 		     SD_BUS_PARAM(distances), method_get_topology),

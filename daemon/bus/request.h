@@ -49,5 +49,6 @@ DEFINE_CLEANUP(Pending, pending_free)
 int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error);
 /* methods-doctor.c */
 int method_doctor(sd_bus_message *m, void *userdata, sd_bus_error *error);
+int method_get_drift(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int method_rescan(sd_bus_message *m, void *userdata, sd_bus_error *error);
 int method_get_topology(sd_bus_message *m, void *userdata, sd_bus_error *error);

@@ -74,6 +74,15 @@ static void check_group(const Doctor *d, const Group *group, Finding *f)
 	}
 }
 
+/* Drift says more of it than the state does. */
+static bool has_note(const DoctorNotes *notes, const Group *group)
+{
+	for (size_t i = 0; notes && i < notes->n_items; i++)
+		if (str_equal(notes->items[i].group, group->name))
+			return true;
+	return false;
+}
+
 /* A group that a job has in hand is in no state of its own; quarantine is another check's. */
 static bool is_quarantined(const Doctor *d, const Group *group)
 {
@@ -97,7 +106,7 @@ void check_groups(const Doctor *d, Finding *f)
 			continue;
 		if (doctor_is_busy(d, group))
 			busy++;
-		else if (!is_quarantined(d, group))
+		else if (!is_quarantined(d, group) && !has_note(d->facts->drift, group))
 			check_group(d, group, f);
 	}
 	if (f->status != FINDING_SKIPPED)

@@ -74,7 +74,9 @@ static int copy_hostdevs(const DomainUse *from, DomainUse *to)
 
 int domain_use_copy(const DomainUse *from, DomainUse *ret)
 {
-	DomainUse copy = { .active = from->active, .persistent = from->persistent };
+	DomainUse copy = { .active = from->active,
+			   .persistent = from->persistent,
+			   .migrated = from->migrated };
 
 	if (copy_text(from->uuid, &copy.uuid) < 0 || copy_text(from->name, &copy.name) < 0 ||
 	    copy_text(from->gpupass_group, &copy.gpupass_group) < 0 ||

@@ -18,6 +18,7 @@ typedef struct DomainUse {
 	char *name;
 	bool active;
 	bool persistent;
+	bool migrated;	     /* shut off here, because its guest runs on another host */
 	char *gpupass_group; /* the group our own <metadata> names; NULL: none */
 	DomainHostdev *hostdevs;
 	size_t n_hostdevs;

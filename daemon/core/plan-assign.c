@@ -150,7 +150,7 @@ static int list_functions(const Planner *p, Bdf **ret)
  * Whatever is left of an earlier assignment to this domain goes first: the group is in the new
  * definition once and whole.
  */
-static int plan_definition(Planner *p)
+int plan_define_group(Planner *p)
 {
 	const Group *group = p->facts->group;
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
@@ -216,7 +216,7 @@ static int fill_assigned(const Planner *p, size_t i, AssignedFunction *into)
 	return 0;
 }
 
-static int plan_record(Planner *p)
+int plan_fill_record(Planner *p)
 {
 	Assignment *assignment = calloc(1, sizeof(*assignment));
 
@@ -240,6 +240,14 @@ static int plan_record(Planner *p)
 	return 0;
 }
 
+int plan_warn_of_lost_record(Planner *p)
+{
+	return plan_warn(p->plan,
+			 "the record of %s was lost: what its functions were on before it was "
+			 "assigned is not known, and a release will leave them as they are now",
+			 p->facts->group->name);
+}
+
 static int warn_of_facts(Planner *p)
 {
 	const Group *group = p->facts->group;
@@ -249,11 +257,7 @@ static int warn_of_facts(Planner *p)
 		r = plan_warn(p->plan, "the bridge of %s is inferred, not proven: %s", group->name,
 			      str_or_empty(group->reasoning));
 	if (r == 0 && !p->record && plan_domain_is_ours(p))
-		r = plan_warn(
-			p->plan,
-			"the record of %s was lost: what its functions were on before it was "
-			"assigned is not known, and a release will leave them as they are now",
-			group->name);
+		r = plan_warn_of_lost_record(p);
 	if (r == 0 && p->facts->inspection->unsafe_interrupts)
 		r = plan_warn(
 			p->plan,
@@ -327,13 +331,13 @@ static int fill_steps(Planner *p)
 	if (r == 0 && plan->live)
 		r = plan_hostdevs(p);
 	if (r == 0 && plan->config)
-		r = plan_definition(p);
+		r = plan_define_group(p);
 	if (r == 0)
 		r = warn_of_facts(p);
 	if (r == 0)
 		r = warn_of_mode(p);
 	if (r == 0)
-		r = plan_record(p);
+		r = plan_fill_record(p);
 	return r == 0 ? add_steps(p, bind) : r;
 }
 
@@ -346,7 +350,7 @@ static bool is_done(const Planner *p)
 }
 
 /* Who has it, and what is left of an earlier assignment. */
-static int check_owners(const Planner *p)
+int plan_check_owners(const Planner *p)
 {
 	int r;
 
@@ -372,6 +376,6 @@ int plan_assign(Planner *p)
 		return r;
 	r = plan_check_evidence(p);
 	if (r == 0)
-		r = check_owners(p);
+		r = plan_check_owners(p);
 	return r == 0 ? fill_steps(p) : r;
 }

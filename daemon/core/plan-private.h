@@ -24,6 +24,15 @@ int plan_assign(Planner *p);
 int plan_release(Planner *p);
 int plan_bind(Planner *p);
 int plan_unbind(Planner *p);
+int plan_reconcile(Planner *p);
+
+/* plan-assign.c: who has it, and what is left of an earlier assignment. */
+int plan_check_owners(const Planner *p);
+/* plan-assign.c: the definition with the group in it once and whole, instead of what there is. */
+int plan_define_group(Planner *p);
+/* plan-assign.c: the record to be written. */
+int plan_fill_record(Planner *p);
+int plan_warn_of_lost_record(Planner *p);
 
 /* plan-check-group.c: no job is at work on the group, and it is not quarantined. */
 int plan_check_state(const Planner *p);

@@ -8,7 +8,8 @@ char *plan_prefix(Operation operation, const char *group, const char *domain)
 {
 	const char *between = operation == OPERATION_RELEASE ? " from " : " to ";
 
-	if (!domain || operation == OPERATION_BIND || operation == OPERATION_UNBIND)
+	if (!domain || operation == OPERATION_BIND || operation == OPERATION_UNBIND ||
+	    operation == OPERATION_RECONCILE)
 		return strf("cannot %s%s%s", operation_to_string(operation), group ? " " : "",
 			    str_or_empty(group));
 	if (!group && operation == OPERATION_RELEASE)

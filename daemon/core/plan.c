@@ -232,6 +232,8 @@ static int run_planner(Planner *p)
 		return plan_bind(p);
 	case OPERATION_UNBIND:
 		return plan_unbind(p);
+	case OPERATION_RECONCILE:
+		return plan_reconcile(p);
 	case OPERATION_MAX_:
 		break;
 	}

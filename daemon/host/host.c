@@ -101,6 +101,11 @@ static int real_domain_detach(Host *host, const char *uuid, const Bdf *function,
 	return virt_domain_detach(real(host)->virt, uuid, function, timeout_usec, ret_problem);
 }
 
+static int real_libvirt_wait(Host *host, uint64_t timeout_usec)
+{
+	return real(host)->virt ? virt_wait_connected(real(host)->virt, timeout_usec) : -ETIMEDOUT;
+}
+
 static const HostOps real_ops = {
 	.scan = real_scan,
 	.inspect = real_inspect,
@@ -114,6 +119,7 @@ static const HostOps real_ops = {
 	.domain_detach = real_domain_detach,
 	.examine_host = real_examine_host,
 	.examine_gpus = real_examine_gpus,
+	.libvirt_wait = real_libvirt_wait,
 };
 
 int real_host_init(RealHost *host, const WorkerConfig *worker)

@@ -32,6 +32,8 @@ typedef struct HostOps {
 	/* The host's setup, and the health of GPUs by their leading functions: see worker.h. */
 	int (*examine_host)(Host *host, Examination **ret);
 	int (*examine_gpus)(Host *host, const PciFunction *const *leads, size_t n, GpuHealth *ret);
+	/* After a call that lost libvirt: 0 once it can be asked again, -ETIMEDOUT. */
+	int (*libvirt_wait)(Host *host, uint64_t timeout_usec);
 } HostOps;
 
 struct Host {

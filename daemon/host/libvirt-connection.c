@@ -18,6 +18,8 @@
 #define FREE_USEC (500 * USEC_PER_MSEC)
 /* Part of it is kept for the event thread, which is stopped last. */
 #define FREE_EVENTS_USEC (100 * USEC_PER_MSEC)
+/* A call that lost the connection is not made again before this. */
+#define LOSS_PAUSE_USEC (250 * USEC_PER_MSEC)
 #define EVENT_ERROR_PAUSE_USEC (100 * USEC_PER_MSEC)
 
 void virt_wait(Virt *virt, uint64_t deadline)
@@ -298,6 +300,27 @@ bool virt_connected(Virt *virt)
 	connected = virt->link == LINK_UP;
 	pthread_mutex_unlock(&virt->lock);
 	return connected;
+}
+
+int virt_wait_connected(Virt *virt, uint64_t timeout_usec)
+{
+	uint64_t now = now_monotonic();
+	uint64_t deadline = timeout_usec < UINT64_MAX - now ? now + timeout_usec : UINT64_MAX;
+	uint64_t pause = now + LOSS_PAUSE_USEC < deadline ? now + LOSS_PAUSE_USEC : deadline;
+	int r;
+
+	pthread_mutex_lock(&virt->lock);
+	virt->users++;
+	pause_until(virt, pause);
+	while (virt->link != LINK_UP && !virt->stopping && now_monotonic() < deadline)
+		virt_wait(virt, deadline);
+	if (virt->stopping)
+		r = -ESHUTDOWN;
+	else
+		r = virt->link == LINK_UP && now_monotonic() < deadline ? 0 : -ETIMEDOUT;
+	pthread_mutex_unlock(&virt->lock);
+	virt_release(virt);
+	return r;
 }
 
 /* --- beginning and end --- */

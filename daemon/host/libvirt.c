@@ -219,6 +219,15 @@ static int unreadable(const char *name, Problem **ret_problem)
 			      name);
 }
 
+/* Known to libvirt until its next restart. A driver that cannot tell has no migration. */
+static bool was_migrated(virDomainPtr domain)
+{
+	int state = VIR_DOMAIN_NOSTATE, reason = 0;
+
+	return virDomainGetState(domain, &state, &reason, 0) == 0 && state == VIR_DOMAIN_SHUTOFF &&
+	       reason == VIR_DOMAIN_SHUTOFF_MIGRATED;
+}
+
 /* Appends the domain's use; nothing for a domain that has gone meanwhile. */
 static int add_use(const VirtCall *call, virDomainPtr domain, DomainUses *uses,
 		   Problem **ret_problem)
@@ -236,7 +245,7 @@ static int add_use(const VirtCall *call, virDomainPtr domain, DomainUses *uses,
 		return unreadable(name, ret_problem);
 	if (r < 0)
 		return r;
-	uses->n_items++;
+	uses->items[uses->n_items++].migrated = !live && was_migrated(domain);
 	return 0;
 }
 

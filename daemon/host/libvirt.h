@@ -49,6 +49,13 @@ DEFINE_CLEANUP(Virt, virt_free)
 bool virt_connected(Virt *virt);
 
 /*
+ * After a call that lost the connection: waits until there is one again, CLOCK_MONOTONIC. A short
+ * pause comes first, because the loss is told to the caller before the connection knows of it.
+ * -ETIMEDOUT; -ESHUTDOWN when Virt is being freed.
+ */
+int virt_wait_connected(Virt *virt, uint64_t timeout_usec);
+
+/*
  * By name, UUID or id, in this order. (virsh tries the id first, and so cannot name a domain that
  * is called "7" while another one runs with id 7.)
  */

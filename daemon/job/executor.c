@@ -6,6 +6,9 @@
 #include "util/clock.h"
 #include "util/text.h"
 
+/* How long a run waits for libvirt to come back: a restart takes seconds. */
+#define LIBVIRT_WAIT_USEC (60 * USEC_PER_SEC)
+
 static void tell(Run *run, size_t step, StepState state, uint64_t since)
 {
 	run->listener->step(step, state, run->context.detail,
@@ -40,6 +43,30 @@ static int announce(const Run *run, size_t i, Problem **ret_problem)
 	return r < 0 ? no_journal(r, ret_problem) : 0;
 }
 
+/*
+ * libvirt went away in the middle: what it was asked for may have been done or not, and is asked
+ * for again. Both acts and undos look first, so that twice is harmless.
+ */
+static int call_libvirt(Run *run, int (*call)(StepContext *c, Problem **ret_problem),
+			Problem **ret_problem)
+{
+	const JobPlace *place = run->context.place;
+	int r = call(&run->context, ret_problem);
+
+	while (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE &&
+	       !run->no_libvirt) {
+		run->no_libvirt =
+			place->host->ops->libvirt_wait(place->host, LIBVIRT_WAIT_USEC) < 0;
+		if (run->no_libvirt)
+			break;
+		*ret_problem = problem_free(*ret_problem);
+		run->context.again = true;
+		r = call(&run->context, ret_problem);
+	}
+	run->context.again = false;
+	return r;
+}
+
 static int act(Run *run, size_t i, Problem **ret_problem)
 {
 	StepKind kind = run->context.plan->steps[i];
@@ -53,7 +80,7 @@ static int act(Run *run, size_t i, Problem **ret_problem)
 	run->context.detail = plan_step_detail(run->context.plan, kind);
 	tell(run, i, STEP_RUNNING, 0);
 	run->done = i + 1;
-	r = as_problem(step_ops(kind)->act(&run->context, ret_problem), kind, ret_problem);
+	r = as_problem(call_libvirt(run, step_ops(kind)->act, ret_problem), kind, ret_problem);
 	/* For a person's eyes: recovery looks at the machine. The next intent is what counts. */
 	if (run->log)
 		(void)journal_outcome(run->log, i, r == 0);
@@ -65,6 +92,17 @@ static bool nothing_left(const StepContext *c, StepKind kind)
 {
 	return (c->no_domain && kind == STEP_DEFINE) ||
 	       (c->no_guest && (kind == STEP_ATTACH || kind == STEP_DETACH));
+}
+
+/* A domain that went away meanwhile has let go of everything. */
+static int undo_in_domain(Run *run, StepKind kind, Problem **ret_problem)
+{
+	int r = call_libvirt(run, step_ops(kind)->undo, ret_problem);
+
+	if (r != PROBLEM || (*ret_problem)->error != GPUPASS_ERROR_NO_SUCH_DOMAIN)
+		return r;
+	*ret_problem = problem_free(*ret_problem);
+	return 0;
 }
 
 static int undo(Run *run, size_t i, Problem **ret_problem)
@@ -80,7 +118,7 @@ static int undo(Run *run, size_t i, Problem **ret_problem)
 		(void)journal_undo(run->log, i);
 	free(run->context.detail);
 	run->context.detail = plan_step_detail(run->context.plan, kind);
-	r = as_problem(step_ops(kind)->undo(&run->context, ret_problem), kind, ret_problem);
+	r = as_problem(undo_in_domain(run, kind, ret_problem), kind, ret_problem);
 	if (run->log)
 		(void)journal_undone(run->log, i, r == 0);
 	tell(run, i, r == 0 ? STEP_UNDONE : STEP_UNDO_FAILED, since);
@@ -142,6 +180,32 @@ static int incomplete(Run *run, Problem **failure_owner, const Problem *undo_pro
 	return 0;
 }
 
+/* Not a quarantine for a person to lift: recovery finishes it when libvirt is back. */
+static int left_open(Run *run, Problem **failure_owner, const Problem *undo_problem,
+		     ExecutorResult *ret)
+{
+	Problem *failure = *failure_owner;
+
+	ret->quarantine =
+		strf("%s; the job is recovered as soon as libvirt answers", undo_problem->reason);
+	if (!ret->quarantine)
+		return -ENOMEM;
+	failure->error = GPUPASS_ERROR_ROLLBACK_FAILED;
+	problem_state(failure, "%s is quarantined: %s", run->context.plan->group, ret->quarantine);
+	problem_remedy(failure, "start libvirtd or virtqemud; gpupassd then undoes the job by "
+				"itself");
+	ret->state = JOB_INCOMPLETE;
+	ret->open = true;
+	ret->problem = TAKE_PTR(*failure_owner);
+	return 0;
+}
+
+static bool waits_for_libvirt(const Run *run, const Problem *undo_problem)
+{
+	return run->log && !run->log->broken && !run->context.stuck && undo_problem &&
+	       undo_problem->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE;
+}
+
 static int failed(Run *run, Problem **failure, ExecutorResult *ret)
 {
 	_cleanup_(problem_freep) Problem *undo_problem = NULL;
@@ -150,6 +214,8 @@ static int failed(Run *run, Problem **failure, ExecutorResult *ret)
 	r = wrote_something(run) ? run_roll_back(run, &undo_problem) : 0;
 	if (r != 0 && !undo_problem)
 		return r < 0 ? r : -ENOMEM;
+	if (r != 0 && waits_for_libvirt(run, undo_problem))
+		return left_open(run, failure, undo_problem, ret);
 	if (r != 0 || run->context.stuck)
 		return incomplete(run, failure, undo_problem, ret);
 	if (wrote_something(run))
@@ -210,6 +276,8 @@ static int end(Run *run, uint32_t job, ExecutorResult *result)
 {
 	int r = 0;
 
+	if (result->open)
+		return 0;
 	if (result->state == JOB_INCOMPLETE) {
 		/* Without a file for it, the open journal is what the next start finds. */
 		if (save_quarantine(run, job, result->quarantine) >= 0 && run->log)

@@ -23,6 +23,7 @@ typedef struct Run {
 	const ExecutorListener *listener;
 	JournalJob *log; /* NULL: none is kept */
 	size_t done;	 /* steps [0, done) have been acted on, the last perhaps in part */
+	bool no_libvirt; /* it did not come back in time: nothing waits for it any more */
 } Run;
 
 /*
@@ -35,11 +36,15 @@ typedef struct ExecutorResult {
 	JobState state;	  /* JOB_DONE, JOB_FAILED or JOB_INCOMPLETE */
 	Problem *problem; /* of a failure; its state part says what became of the machine */
 	char *quarantine; /* JOB_INCOMPLETE: why the group is quarantined */
+	bool open; /* JOB_INCOMPLETE for want of libvirt: its journal stays, to be recovered */
 } ExecutorResult;
 
 /*
  * Each act and undo is in the journal before it begins. JOB_INCOMPLETE: the quarantine is on disk,
  * or else the journal stays open, so that the next start finds one of them.
+ *
+ * A call that loses libvirt is made again when it has come back, for at most LIBVIRT_WAIT_USEC; each
+ * of them looks first what is there. Guests outlive a restart of libvirt.
  * timeout_usec: for each device step. -errno only when not even a result could be made.
  */
 int execute(const JobPlace *place, uint32_t job, const Prepared *prepared, uint64_t timeout_usec,

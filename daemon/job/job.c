@@ -31,6 +31,7 @@ static void event_clear(JobEvent *event)
 	free(event->error_name);
 	free(event->message);
 	free(event->quarantine);
+	open_job_free(event->open);
 }
 
 static Task *task_free(Task *task)
@@ -189,6 +190,9 @@ static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
 		claims_quarantine(task->place.claims, task->id, str_or_empty(result.quarantine));
 		task->ended.quarantine = TAKE_PTR(result.quarantine);
 	}
+	if (result.open)
+		/* Where it cannot be read, the next start finds it. */
+		(void)journal_load_job(task->place.journal, task->id, &task->ended.open);
 	end_with(task, result.state, result.state == JOB_DONE ? 0 : PROBLEM, result.problem,
 		 prefix);
 }

@@ -36,6 +36,7 @@ typedef struct JobEvent {
 	char *error_name; /* NULL: none */
 	char *message;	  /* whole text; NULL: none */
 	char *quarantine; /* NULL: none */
+	OpenJob *open;	  /* left open for want of libvirt; NULL: it was not */
 } JobEvent;
 
 typedef void (*JobListener)(uint32_t id, JobEvent *event, void *userdata);

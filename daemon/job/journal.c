@@ -415,6 +415,22 @@ int journal_load(const Journal *journal, OpenJob ***ret, size_t *ret_n, uint32_t
 	return 0;
 }
 
+int journal_load_job(const Journal *journal, uint32_t id, OpenJob **ret)
+{
+	_cleanup_free_ char *name = strf("%u" SUFFIX, id);
+	_cleanup_strv_ char **notes = NULL;
+	OpenJob **jobs = NULL;
+	size_t n = 0;
+	int r = name ? load_one(journal, name, &jobs, &n, &notes) : -ENOMEM;
+
+	if (r >= 0 && n == 0)
+		r = -ENOENT;
+	if (r >= 0)
+		*ret = TAKE_PTR(jobs[0]);
+	free(jobs);
+	return r < 0 ? r : 0;
+}
+
 static int forget_one(const Journal *journal, const char *name, const char *group)
 {
 	_cleanup_(open_job_freep) OpenJob *job = calloc(1, sizeof(OpenJob));

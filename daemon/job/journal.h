@@ -81,6 +81,8 @@ DEFINE_CLEANUP(JournalJob, journal_job_free)
  */
 int journal_load(const Journal *journal, OpenJob ***ret, size_t *ret_n, uint32_t *ret_last,
 		 char ***ret_notes);
+/* One job of this process that was left open. -ENOENT: there is none. */
+int journal_load_job(const Journal *journal, uint32_t id, OpenJob **ret);
 OpenJob *open_job_free(OpenJob *job);
 DEFINE_CLEANUP(OpenJob, open_job_free)
 void open_jobs_free(OpenJob **jobs, size_t n);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "job/guest-exit.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -195,11 +196,16 @@ static int select_group(const JobPlace *place, const JobRequest *request, Prepar
 		return select_for_release(place, request, p, ret_problem);
 	case OPERATION_BIND:
 	case OPERATION_UNBIND:
+	case OPERATION_RECONCILE:
 	case OPERATION_MAX_:
 		break;
 	}
 	p->group = group_set_find(p->inventory->groups, request->group);
-	return p->group ? 0 : no_such_group(p, request->group, ret_problem);
+	if (!p->group)
+		return no_such_group(p, request->group, ret_problem);
+	if (request->operation == OPERATION_RECONCILE && p->group->domain_uuid)
+		return get_recorded_domain(place, p, ret_problem);
+	return 0;
 }
 
 /* Addresses of all functions of the group; at least one element is allocated. */
@@ -279,7 +285,7 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	if (r == 0)
 		r = claim(place, p, job, generation, functions, n, ret_problem);
 	if (r == 0)
-		r = place->host->ops->inspect(place->host, functions, n, false, &p->inspection);
+		r = inspect_past_exit(place->host, functions, n, &p->inspection);
 	if (r == 0)
 		r = make_plan(place, p, ret_problem);
 	return r;
@@ -322,6 +328,7 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 			.config = request->config,
 			.keep_vfio = request->keep_vfio,
 			.allow_boot_vga = request->allow_boot_vga,
+			.only_record = request->only_record,
 			.caller_uid = request->caller_uid,
 			.now_usec = now_realtime(),
 		};

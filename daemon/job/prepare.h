@@ -16,10 +16,11 @@
 typedef struct JobRequest {
 	Operation operation;
 	char *domain; /* assign: name, UUID or id; NULL otherwise */
-	char *group;  /* assign, bind, unbind: its name; NULL: policy chooses (assign only) */
+	char *group;  /* its name, but for release; NULL: policy chooses (assign only) */
 	char *target; /* release: a group's name, or a domain */
 	char *model;  /* assign without a group: only of this board; NULL: any */
 	bool live, config, keep_vfio, allow_boot_vga;
+	bool only_record;      /* reconcile: neither functions nor definition */
 	uint64_t timeout_usec; /* for device steps; 0: the policy's */
 	uint32_t caller_uid;
 } JobRequest;

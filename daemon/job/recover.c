@@ -114,13 +114,23 @@ static int wait_for_workers(const JobPlace *place, const Plan *plan, uint64_t wa
 	return r;
 }
 
+/* Definitions and records can be put back under a guest that runs. */
+static bool touches_functions(const Plan *plan)
+{
+	for (size_t i = 0; i < plan->n_steps; i++)
+		if (plan->steps[i] == STEP_BIND || plan->steps[i] == STEP_RESTORE ||
+		    plan->steps[i] == STEP_RESET)
+			return true;
+	return false;
+}
+
 /*
  * A guest that runs with the functions is left alone, unless it is the one that the job itself
  * was changing while it ran.
  */
 static int find_guest(const Plan *plan, const DomainUses *uses, char **ret_reason)
 {
-	for (size_t i = 0; i < plan->n_functions; i++) {
+	for (size_t i = 0; touches_functions(plan) && i < plan->n_functions; i++) {
 		const Bdf *bdf = &plan->functions[i].bdf;
 		const DomainUse *use;
 
@@ -218,6 +228,7 @@ static void look_at_domain(Run *run, const DomainUses *uses)
 	run->context.no_guest = !use || !use->active;
 }
 
+/* 1: libvirt went away meanwhile. */
 static int undo_all(Run *run, char **ret_reason)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -225,6 +236,9 @@ static int undo_all(Run *run, char **ret_reason)
 
 	if (r == 0 && !run->context.stuck)
 		return 0;
+	if (r == PROBLEM && problem->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE &&
+	    !run->context.stuck)
+		return 1;
 	*ret_reason = r != 0 ? strf("an interrupted job could not be undone: %s%s%s",
 				    problem ? problem->reason : strerror(-r),
 				    problem && problem->cause ? ": " : "",
@@ -233,9 +247,9 @@ static int undo_all(Run *run, char **ret_reason)
 	return *ret_reason ? 0 : -ENOMEM;
 }
 
-/* NULL in *ret_reason: it is whole, as *ret_outcome says. */
-static int settle(Run *run, const OpenJob *job, const DomainUses *uses,
-		  RecoveryOutcome *ret_outcome, char **ret_reason)
+/* NULL in *ret_reason: it is whole, as *ret_outcome says. 1: libvirt went away meanwhile. */
+static int settle(Run *run, OpenJob *job, const DomainUses *uses, RecoveryOutcome *ret_outcome,
+		  char **ret_reason)
 {
 	int r;
 
@@ -250,6 +264,7 @@ static int settle(Run *run, const OpenJob *job, const DomainUses *uses,
 		look_at_domain(run, uses);
 	}
 	*ret_outcome = RECOVERED_UNDONE;
+	job->rolling_back = true; /* as its journal says from here on */
 	return undo_all(run, ret_reason);
 }
 
@@ -348,10 +363,10 @@ int recover_job(const JobPlace *place, OpenJob *job, uint64_t wait_usec, Recover
 	r = wait_for_workers(place, job->plan, wait_usec, &reason);
 	if (r >= 0 && !reason)
 		r = read_uses(place, job->plan, &uses, &reason);
+	if (r == 0 && !reason)
+		r = settle_job(place, job, uses, &ret->outcome, &reason);
 	if (r == 1)
 		return waiting(ret);
-	if (r >= 0 && !reason)
-		r = settle_job(place, job, uses, &ret->outcome, &reason);
 	if (r < 0)
 		return r;
 	return reason ? quarantine(place, job, TAKE_PTR(reason), ret) : close_job(place, job);

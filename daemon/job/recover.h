@@ -12,7 +12,7 @@ typedef enum RecoveryOutcome {
 	RECOVERED_DONE,	       /* it is as after the job */
 	RECOVERED_UNDONE,      /* it is as before */
 	RECOVERED_QUARANTINED, /* neither; on disk and in the claims */
-	RECOVERED_WAITING,     /* libvirt does not answer; the job stays open */
+	RECOVERED_WAITING,     /* libvirt does not answer, or went away; the job stays open */
 } RecoveryOutcome;
 
 typedef struct Recovery {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/domain-xml.h"
+#include "core/drift.h"
 #include "job/steps.h"
 #include "util/text.h"
 
@@ -29,19 +30,6 @@ static int redefine(StepContext *c, const char *from, const char *to, Problem **
 {
 	return host_ops(c)->domain_define(c->place->host, c->plan->domain_uuid, from, to,
 					  ret_problem);
-}
-
-static int define(StepContext *c, Problem **ret_problem)
-{
-	int r = redefine(c, c->plan->xml_before, c->plan->xml_after, ret_problem);
-
-	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_STALE_PLAN)
-		c->not_defined = true;
-	if (r != 0)
-		return r;
-	/* libvirt fills in addresses and defaults: what it made of ours is what an undo must
-	 * find unchanged. */
-	return read_definition(c, &c->defined_xml, ret_problem);
 }
 
 static int without_group(const StepContext *c, const char *xml, char **ret, Problem **ret_problem)
@@ -110,6 +98,8 @@ static int undefine_ours(StepContext *c, const char *now, Problem **ret_problem)
 		return redefine(c, now, c->plan->xml_before, ret_problem);
 	if (c->plan->operation == OPERATION_ASSIGN)
 		return domain_xml_equivalent(bare, now) ? 0 : redefine(c, now, bare, ret_problem);
+	if (c->plan->operation == OPERATION_RECONCILE)
+		return 0; /* ours in theirs is what the assignment says */
 	if (!domain_xml_equivalent(bare, now))
 		return 0; /* the group is still in it */
 	r = with_group(c, now, &with, ret_problem);
@@ -118,14 +108,18 @@ static int undefine_ours(StepContext *c, const char *now, Problem **ret_problem)
 
 static int undefine(StepContext *c, Problem **ret_problem)
 {
-	_cleanup_free_ char *now = NULL;
+	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+	const char *now;
 	int r;
 
 	if (c->not_defined)
 		return 0;
-	r = read_definition(c, &now, ret_problem);
+	r = host_ops(c)->domain_get(c->place->host, c->plan->domain_uuid, &domain, ret_problem);
 	if (r != 0)
 		return r;
+	now = domain->config_xml;
+	if (!now)
+		return 0; /* somebody undefined it under its running guest */
 	if (domain_xml_equivalent(now, c->plan->xml_before))
 		return 0;
 	if (c->defined_xml && domain_xml_equivalent(now, c->defined_xml))
@@ -164,12 +158,92 @@ static int hostdevs_hold(StepContext *c, bool live, bool wanted, Problem **ret_p
 
 static bool hostdevs_wanted(const StepContext *c)
 {
-	return c->plan->operation == OPERATION_ASSIGN;
+	return c->plan->operation != OPERATION_RELEASE;
+}
+
+/* What reconcile defines anew may have had all hostdevs before, but not as they should be. */
+static int defined_by_us(StepContext *c, Problem **ret_problem)
+{
+	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
+	_cleanup_free_ Bdf *functions = calloc(c->plan->n_functions + 1, sizeof(Bdf));
+	int r;
+
+	if (!functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->plan->n_functions; i++)
+		functions[i] = c->plan->functions[i].bdf;
+	r = host_ops(c)->domain_get(c->place->host, c->plan->domain_uuid, &domain, ret_problem);
+	if (r == 0)
+		r = domain_use_from_xml(domain->live_xml, domain->config_xml, &use, ret_problem);
+	if (r != 0 || drift_defined_by_us(&use, c->plan->group, functions, c->plan->n_functions))
+		return r;
+	return problem_set(ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
+			   "the definition of %s does not have the group as it was defined",
+			   c->plan->domain_name);
 }
 
 static int defined(StepContext *c, Problem **ret_problem)
 {
+	if (c->plan->operation == OPERATION_RECONCILE)
+		return defined_by_us(c, ret_problem);
 	return hostdevs_hold(c, false, hostdevs_wanted(c), ret_problem);
+}
+
+static int equal_but_for_group(const StepContext *c, const char *now, bool *ret,
+			       Problem **ret_problem)
+{
+	_cleanup_free_ char *bare = NULL, *bare_before = NULL;
+	int r;
+
+	r = without_group(c, now, &bare, ret_problem);
+	if (r == 0)
+		r = without_group(c, c->plan->xml_before, &bare_before, ret_problem);
+	if (r == 0)
+		*ret = domain_xml_equivalent(bare, bare_before);
+	return r;
+}
+
+/*
+ * libvirt went away while it defined: it had done so where its definition has what was asked for.
+ * What an undo may put back whole is only what differs from before in our part alone.
+ */
+static int was_defined(StepContext *c, bool *ret, Problem **ret_problem)
+{
+	_cleanup_(problem_freep) Problem *missing = NULL;
+	_cleanup_free_ char *now = NULL;
+	bool only_ours = false;
+	int r;
+
+	r = read_definition(c, &now, ret_problem);
+	if (r != 0 || domain_xml_equivalent(now, c->plan->xml_before))
+		return r;
+	r = defined(c, &missing);
+	if (r != 0)
+		return r == PROBLEM ? 0 : r;
+	*ret = true;
+	r = equal_but_for_group(c, now, &only_ours, ret_problem);
+	if (r == 0 && only_ours)
+		c->defined_xml = TAKE_PTR(now);
+	return r;
+}
+
+static int define(StepContext *c, Problem **ret_problem)
+{
+	bool done = false;
+	int r = c->again ? was_defined(c, &done, ret_problem) : 0;
+
+	if (r != 0 || done)
+		return r;
+	r = redefine(c, c->plan->xml_before, c->plan->xml_after, ret_problem);
+	/* Only the first try can know that nothing of ours is in it. */
+	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_STALE_PLAN && !c->again)
+		c->not_defined = true;
+	if (r != 0)
+		return r;
+	/* libvirt fills in addresses and defaults: what it made of ours is what an undo must
+	 * find unchanged. */
+	return read_definition(c, &c->defined_xml, ret_problem);
 }
 
 const StepOps step_define = { .act = define, .undo = undefine, .holds = defined };
@@ -251,9 +325,13 @@ static int undetach(StepContext *c, Problem **ret_problem)
 {
 	size_t n = c->plan->n_functions;
 	size_t first = c->n_detached < n ? n - c->n_detached - 1 : 0;
+	_cleanup_(virt_domain_freep) VirtDomain *now = NULL;
 	_cleanup_(domain_use_clear) DomainUse before = { 0 };
 	int r;
 
+	r = host_ops(c)->domain_get(c->place->host, c->plan->domain_uuid, &now, ret_problem);
+	if (r != 0 || !now->active)
+		return r; /* a guest that ended has nothing to get back */
 	r = domain_use_from_xml(c->prepared->domain->live_xml, NULL, &before, ret_problem);
 	for (size_t i = first; r == 0 && i < n; i++)
 		if (domain_use_hostdev(&before, &c->plan->functions[i].bdf))

@@ -182,7 +182,7 @@ int step_drivers_hold(StepContext *c, Problem **ret_problem)
 int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	int r = step_inspect(c, &now);
+	int r = step_inspect_past_exit(c, &now);
 
 	if (r == -ENOENT)
 		return 0; /* one has vanished; that is no reason to leave its peers */

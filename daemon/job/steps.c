@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "job/guest-exit.h"
 #include "util/text.h"
 
 static const StepOps *const steps[] = {
@@ -29,8 +30,9 @@ void step_context_clear(StepContext *c)
 	c->stuck_functions = NULL;
 }
 
-int step_inspect(StepContext *c, Inspection **ret)
+static int inspect_by(StepContext *c, bool past_exit, Inspection **ret)
 {
+	Host *host = c->place->host;
 	_cleanup_free_ Bdf *functions = calloc(c->plan->n_functions + 1, sizeof(Bdf));
 	size_t n = 0;
 
@@ -39,7 +41,18 @@ int step_inspect(StepContext *c, Inspection **ret)
 	for (size_t i = 0; i < c->plan->n_functions; i++)
 		if (!bdf_in(&c->plan->functions[i].bdf, c->stuck_functions, c->n_stuck))
 			functions[n++] = c->plan->functions[i].bdf;
-	return c->place->host->ops->inspect(c->place->host, functions, n, false, ret);
+	return past_exit ? inspect_past_exit(host, functions, n, ret)
+			 : host->ops->inspect(host, functions, n, false, ret);
+}
+
+int step_inspect(StepContext *c, Inspection **ret)
+{
+	return inspect_by(c, false, ret);
+}
+
+int step_inspect_past_exit(StepContext *c, Inspection **ret)
+{
+	return inspect_by(c, true, ret);
 }
 
 static bool has_step(const Plan *plan, StepKind kind)

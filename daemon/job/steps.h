@@ -23,6 +23,7 @@ typedef struct StepContext {
 	size_t n_stuck;
 	bool no_domain; /* libvirt no longer has it: there is nothing of it to undo */
 	bool no_guest;	/* it does not run any more: likewise */
+	bool again;	/* an act that lost libvirt, and may have been done, is done again */
 } StepContext;
 
 typedef struct StepOps {
@@ -40,6 +41,8 @@ void step_context_clear(StepContext *c);
 
 /* Shared by the step sources. Inspects the plan's functions, but none that is stuck. */
 int step_inspect(StepContext *c, Inspection **ret);
+/* The same once a guest that was killed has let go (job/guest-exit.h). */
+int step_inspect_past_exit(StepContext *c, Inspection **ret);
 int step_move(StepContext *c, bool forward, Problem **ret_problem);
 int step_drivers_hold(StepContext *c, Problem **ret_problem);
 /* PROBLEM while somebody has a function open through vfio. */

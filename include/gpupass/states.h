@@ -81,7 +81,8 @@ typedef enum StepState {
 	X(OPERATION_ASSIGN, "assign")                                                              \
 	X(OPERATION_RELEASE, "release")                                                            \
 	X(OPERATION_BIND, "bind")                                                                  \
-	X(OPERATION_UNBIND, "unbind")
+	X(OPERATION_UNBIND, "unbind")                                                              \
+	X(OPERATION_RECONCILE, "reconcile")
 
 typedef enum Operation {
 #define X(enumerator, name) enumerator,

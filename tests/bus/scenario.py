@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Objects of org.gpupass1 for fake-daemon, as the daemon would publish them."""
+import json
 
 ROOT = "/org/gpupass1"
 MANAGER = "org.gpupass1.Manager"
@@ -265,3 +266,41 @@ DOCTOR = {
         check("aer", "skipped", what=["the kernel counts none: no AER, or not in its care"]),
     ],
 }
+
+
+DRIFT = {
+    "schema": "org.gpupass1.drift/1",
+    "domains_known": True,
+    "findings": [
+        {"kind": "driver", "repair": "bind", "group": "pair0",
+         "domain": {"name": "vm41", "uuid": UUID}, "functions": ["0000:41:00.0"],
+         "what": "1 of 4 functions are not on vfio-pci: 0000:41:00.0 is on nvidia",
+         "remedy": "gpupass reconcile pair0"},
+        {"kind": "lacks-all", "repair": "define", "group": "pair0",
+         "domain": {"name": "vm41", "uuid": UUID}, "functions": [],
+         "what": "the definition of vm41 has none of its functions",
+         "remedy": "gpupass reconcile pair0"},
+        {"kind": "no-domain", "repair": "none", "group": "pair1",
+         "domain": {"name": "vm7", "uuid": UUID}, "functions": [],
+         "what": "it is assigned to vm7, which libvirt no longer has",
+         "remedy": "gpupass release pair1"}],
+}
+
+
+def drift(*groups, **changes):
+    """A daemon on which this has drifted, of these groups; with none: all of it."""
+    found = dict(DRIFT, **changes)
+    found["findings"] = [f for f in found["findings"] if not groups or f["group"] in groups]
+    return {"GetDrift": {"reply": ["s", json.dumps(found)]}}
+
+
+def reconciliation(number=19):
+    path = job_path(number)
+    done = job(number, Operation=["s", "reconcile"], GroupName=["s", "pair0"],
+               DomainName=["s", "vm41"], State=["s", "done"], DurationUsec=["t", 1031000],
+               Steps=steps(["bind vfio-pci", "done", "1 function", 935000],
+                           ["record", "done", "pair0 for vm41", 3000]))
+    return {"Reconcile": {
+        "before": [{"add": [path, job(number, Operation=["s", "reconcile"], GroupName=["s", ""],
+                                      State=["s", "planning"])[path]]}],
+        "reply": ["o", path], "then": [{"after": 5, "add": [path, done[path]]}, removed(number)]}}

@@ -180,6 +180,32 @@ char *fake_xml_retitle(const char *text, const char *title)
 	return domain_xml_to_text(xml);
 }
 
+char *fake_xml_rename(const char *text, const char *name)
+{
+	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+	xmlNode *node = xml_child(xml->root, "name");
+
+	assert_non_null(node);
+	xmlNodeSetContent(node, (const xmlChar *)name);
+	return domain_xml_to_text(xml);
+}
+
+char *fake_xml_unmark(const char *text)
+{
+	_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+
+	for (xmlNode *i = xml_first(devices_of(xml)); i; i = xml_next(i)) {
+		xmlNode *alias = xml_child(i, "alias");
+
+		if (!xml_is_pci_hostdev(i))
+			continue;
+		if (alias)
+			xml_remove(alias);
+		xml_set(i, "managed", "yes");
+	}
+	return domain_xml_to_text(xml);
+}
+
 char *fake_xml_canonical(const char *text)
 {
 	_cleanup_(xml_doc_freep) xmlDoc *doc = NULL;

@@ -427,6 +427,16 @@ static int fake_detach(Host *host, const char *uuid, const Bdf *function, uint64
 	return leave(fake, fault ? fault_result(fault, ret_problem) : 0);
 }
 
+static int fake_libvirt_wait(Host *host, uint64_t timeout_usec)
+{
+	FakeHost *fake = fake_of(host);
+	int r = fake->comes_back > 0 ? 0 : -ETIMEDOUT;
+
+	if (r == 0)
+		fake->comes_back--;
+	return r;
+}
+
 const HostOps fake_ops = {
 	.scan = fake_scan,
 	.inspect = fake_inspect,
@@ -438,4 +448,5 @@ const HostOps fake_ops = {
 	.domain_define = fake_define,
 	.domain_attach = fake_attach,
 	.domain_detach = fake_detach,
+	.libvirt_wait = fake_libvirt_wait,
 };

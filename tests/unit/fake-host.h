@@ -79,13 +79,14 @@ struct FakeHost {
 	size_t n_domains;
 	Holder *holders; /* beside those that running domains make */
 	size_t n_holders;
-	FakeFault faults[4];
+	FakeFault faults[8];
 	size_t n_faults;
 	FakeMoveFault move_faults[4];
 	size_t n_move_faults;
 	FakeResetFault reset_fault; /* bdf NULL: none */
 	bool adds_ports;      /* the first definition gets a root port more than it asked for */
 	unsigned broken_from; /* every write from this one on fails; 0: none */
+	unsigned comes_back;  /* how often libvirt comes back after it was lost */
 	/* Called at the begin of every operation, which sees what it changes. */
 	void (*hook)(FakeHost *fake, FakeOp op, unsigned nth);
 	/* Called wherever the process could end: before and after each operation, and within. */
@@ -116,7 +117,14 @@ void fake_vanish(FakeHost *fake, const char *bdf);
 void fake_start(FakeHost *fake, const char *name);
 void fake_shut_off(FakeHost *fake, const char *name);
 void fake_undefine(FakeHost *fake, const char *name);
+void fake_set_config(FakeHost *fake, const char *name, const char *xml); /* NULL: undefines it */
 void fake_redefine(FakeHost *fake, const char *name, const char *config);
+void fake_rename(FakeHost *fake, const char *name, const char *new_name);
+/* By hand, without gpupass: into the definition, and out of it. */
+void fake_attach_to_definition(FakeHost *fake, const char *name, const char *bdf);
+void fake_unplug(FakeHost *fake, const char *name, const char *bdf);
+/* The definition's hostdevs lose their aliases, and libvirt manages them. */
+void fake_edit_hostdevs(FakeHost *fake, const char *name);
 void fake_retitle(FakeHost *fake, const char *name, const char *title);
 
 /* Drivers, overrides, domains and the files in the directory, in one form. */
@@ -126,6 +134,8 @@ char *fake_world(const FakeHost *fake, int dir_fd);
 char *fake_xml_define(const char *text, bool add_port);
 char *fake_xml_attach(const char *live_xml, const char *hostdev_xml);
 char *fake_xml_detach(const char *live_xml, const Bdf *function);
+char *fake_xml_rename(const char *text, const char *name);
+char *fake_xml_unmark(const char *text);
 char *fake_xml_retitle(const char *text, const char *title);
 char *fake_xml_canonical(const char *text);
 bool fake_xml_has(const char *text, const Bdf *function); /* NULL has nothing */

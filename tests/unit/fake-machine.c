@@ -209,9 +209,51 @@ void fake_undefine(FakeHost *fake, const char *name)
 	*domain = fake->domains[--fake->n_domains];
 }
 
+void fake_set_config(FakeHost *fake, const char *name, const char *xml)
+{
+	FakeDomain *domain = fake_domain(fake, name);
+
+	if (domain)
+		fake_set_text(&domain->config_xml, xml);
+}
+
 void fake_redefine(FakeHost *fake, const char *name, const char *config)
 {
 	fake_take_text(&fake_domain(fake, name)->config_xml, domain_text(config, name));
+}
+
+void fake_rename(FakeHost *fake, const char *name, const char *new_name)
+{
+	FakeDomain *domain = fake_domain(fake, name);
+
+	fake_take_text(&domain->config_xml, fake_xml_rename(domain->config_xml, new_name));
+	if (domain->live_xml)
+		fake_take_text(&domain->live_xml, fake_xml_rename(domain->live_xml, new_name));
+	fake_set_text(&domain->name, new_name);
+}
+
+void fake_attach_to_definition(FakeHost *fake, const char *name, const char *bdf)
+{
+	FakeDomain *domain = fake_domain(fake, name);
+	Bdf function = fake_parse_bdf(bdf);
+	_cleanup_free_ char *hostdev = domain_xml_hostdev("other", 0, &function);
+
+	fake_take_text(&domain->config_xml, fake_xml_attach(domain->config_xml, hostdev));
+}
+
+void fake_unplug(FakeHost *fake, const char *name, const char *bdf)
+{
+	FakeDomain *domain = fake_domain(fake, name);
+	Bdf function = fake_parse_bdf(bdf);
+
+	fake_take_text(&domain->config_xml, fake_xml_detach(domain->config_xml, &function));
+}
+
+void fake_edit_hostdevs(FakeHost *fake, const char *name)
+{
+	FakeDomain *domain = fake_domain(fake, name);
+
+	fake_take_text(&domain->config_xml, fake_xml_unmark(domain->config_xml));
 }
 
 void fake_retitle(FakeHost *fake, const char *name, const char *title)

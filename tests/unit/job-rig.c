@@ -323,3 +323,8 @@ JobRequest unbind_request(const char *group)
 {
 	return (JobRequest){ .operation = OPERATION_UNBIND, .group = (char *)group };
 }
+
+JobRequest reconcile_request(const char *group)
+{
+	return (JobRequest){ .operation = OPERATION_RECONCILE, .group = (char *)group };
+}

@@ -70,5 +70,6 @@ JobRequest assign_request(const char *domain, const char *group);
 JobRequest release_request(const char *target);
 JobRequest bind_request(const char *group);
 JobRequest unbind_request(const char *group);
+JobRequest reconcile_request(const char *group);
 
 #define PAIR0_FUNCTIONS "0000:41:00.0", "0000:41:00.1", "0000:61:00.0", "0000:61:00.1"

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What has drifted, and bringing it back. */
+#include <string.h>
+
+#include "bus.h"
+#include "job.h"
+#include "json.h"
+#include "request.h"
+#include "text.h"
+#include "verbs.h"
+
+/* A string of a finding that is safe to print; "" where there is none. NULL: memory was out. */
+static char *member(const json_t *object, const char *key)
+{
+	const char *s = json_string_value(json_object_get(object, key));
+
+	return text_printable(s ? s : "");
+}
+
+static const char *group_of(const json_t *finding)
+{
+	const char *group = json_string_value(json_object_get(finding, "group"));
+
+	return group ? group : "";
+}
+
+static bool is_mended(const json_t *finding)
+{
+	const char *repair = json_string_value(json_object_get(finding, "repair"));
+
+	return repair && strcmp(repair, "none") != 0;
+}
+
+static int parse_drift(Client *c, const char *text, json_t **ret)
+{
+	_cleanup_(json_decrefp) json_t *drift = NULL;
+	json_error_t error;
+	const char *schema;
+
+	drift = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	if (!drift)
+		return bus_bad_reply(c, "the drift is not JSON");
+	schema = json_string_value(json_object_get(drift, "schema"));
+	if (!schema || strcmp(schema, GPUPASS_SCHEMA_DRIFT) != 0 ||
+	    !json_is_array(json_object_get(drift, "findings")))
+		return bus_bad_reply(c, "the drift is not of the schema " GPUPASS_SCHEMA_DRIFT);
+	*ret = TAKE_PTR(drift);
+	return 0;
+}
+
+/* Only this group's; NULL: all. */
+static void keep_group(json_t *drift, const char *group)
+{
+	json_t *findings = json_object_get(drift, "findings");
+
+	for (size_t i = json_array_size(findings); group && i-- > 0;)
+		if (strcmp(group_of(json_array_get(findings, i)), group) != 0)
+			json_array_remove(findings, i);
+}
+
+static int load_drift(Client *c, const char *group, json_t **ret)
+{
+	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
+	const char *text;
+	int r;
+
+	r = bus_new_manager_call(c, "GetDrift", &call);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(call, "a{sv}", 0);
+	if (r < 0)
+		return bus_build_failed(c, r);
+	r = bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "s", &reply);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_read(reply, "s", &text);
+	if (r < 0)
+		return bus_bad_reply(c, strerror(-r));
+	r = parse_drift(c, text, ret);
+	if (r < 0)
+		return r;
+	keep_group(*ret, group);
+	return 0;
+}
+
+static int check_group(Client *c, const char *name)
+{
+	_cleanup_(world_clear) World w = { 0 };
+	int r = world_load(c, &w);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < w.n_groups; i++)
+		if (strcmp(w.groups[i].name, name) == 0)
+			return 0;
+	return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
+			    "there is no group '%s'\nRemedy: see: gpupass list", name);
+}
+
+static int print_finding(const Terminal *t, const json_t *finding)
+{
+	_cleanup_free_ char *group = member(finding, "group"), *what = member(finding, "what");
+	_cleanup_free_ char *repair = member(finding, "repair"),
+			    *remedy = member(finding, "remedy");
+	_cleanup_free_ char *domain = member(json_object_get(finding, "domain"), "name");
+
+	if (!group || !what || !repair || !remedy || !domain)
+		return -ENOMEM;
+	fprintf(t->stream, "%s%s%s%s: %s\n", group, *domain ? " (" : "", domain, *domain ? ")" : "",
+		what);
+	if (is_mended(finding))
+		fprintf(t->stream, "  Would:  %s\n", repair);
+	fprintf(t->stream, "  Remedy: %s\n", remedy);
+	return 0;
+}
+
+/* Those that reconcile mends, or those that it does not, or both. */
+static int print_findings(const Terminal *t, const json_t *drift, bool mended, bool others)
+{
+	const json_t *finding;
+	size_t i;
+
+	json_array_foreach (json_object_get(drift, "findings"), i, finding) {
+		int r = 0;
+
+		if (is_mended(finding) ? mended : others)
+			r = print_finding(t, finding);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static size_t count(const json_t *drift, bool mended)
+{
+	const json_t *finding;
+	size_t i, n = 0;
+
+	json_array_foreach (json_object_get(drift, "findings"), i, finding)
+		n += is_mended(finding) == mended;
+	return n;
+}
+
+static void tell_what_is_not_known(Client *c, const json_t *drift)
+{
+	if (!c->options->quiet && json_is_false(json_object_get(drift, "domains_known")))
+		fputs("Note: libvirt does not answer, so domains were not looked at\n",
+		      c->err.stream);
+}
+
+static int show_drift(Client *c, json_t **drift)
+{
+	size_t mended = count(*drift, true), others = count(*drift, false);
+	int r;
+
+	tell_what_is_not_known(c, *drift);
+	if (c->options->json != JSON_OFF)
+		r = json_print(c, TAKE_PTR(*drift));
+	else
+		r = print_findings(&c->out, *drift, true, true);
+	if (r < 0)
+		return r;
+	if (mended + others == 0 && c->options->json == JSON_OFF && !c->options->quiet)
+		fputs("Nothing has drifted.\n", c->err.stream);
+	if (!(c->options->given & OPTION_DETAILED_EXITCODE))
+		return GPUPASS_EXIT_DONE;
+	if (mended > 0)
+		return GPUPASS_EXIT_PENDING;
+	return others > 0 ? GPUPASS_EXIT_BUSY : GPUPASS_EXIT_DONE;
+}
+
+static int run_job(Client *c, const char *group)
+{
+	_cleanup_message_ sd_bus_message *call = NULL;
+	int r;
+
+	r = bus_new_manager_call(c, "Reconcile", &call);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(call, "s", group);
+	if (r < 0)
+		return bus_build_failed(c, r);
+	r = request_append_options(c, call, OPERATION_RECONCILE, false);
+	return r < 0 ? r : job_run(c, call);
+}
+
+/* One job a group, one after the other. The first that fails is told, and ends it. */
+static int run_jobs(Client *c, const json_t *drift)
+{
+	const json_t *findings = json_object_get(drift, "findings");
+	const char *last = NULL;
+
+	for (size_t i = 0; i < json_array_size(findings); i++) {
+		const json_t *finding = json_array_get(findings, i);
+		int r;
+
+		/* A group's findings are one after the other. */
+		if (!is_mended(finding) || (last && strcmp(last, group_of(finding)) == 0))
+			continue;
+		last = group_of(finding);
+		r = run_job(c, last);
+		if (r != GPUPASS_EXIT_DONE)
+			return r;
+	}
+	return GPUPASS_EXIT_DONE;
+}
+
+static int mend(Client *c, const json_t *drift, const char *group)
+{
+	size_t others = count(drift, false);
+	int r;
+
+	tell_what_is_not_known(c, drift);
+	/* Of what is named, the daemon says why it cannot, or that there is nothing to do. */
+	r = group && others == 0 ? run_job(c, group) : run_jobs(c, drift);
+	if (r != GPUPASS_EXIT_DONE)
+		return r;
+	if (!group && count(drift, true) + others == 0 && !c->options->quiet)
+		fputs("Nothing has drifted.\n", c->err.stream);
+	r = print_findings(&c->err, drift, false, true);
+	if (r < 0)
+		return r;
+	return others > 0 ? GPUPASS_EXIT_BUSY : GPUPASS_EXIT_DONE;
+}
+
+int verb_reconcile(Client *c, char *const *arguments, size_t n_arguments)
+{
+	const char *group = n_arguments > 0 ? arguments[0] : NULL;
+	bool dry_run = c->options->given & OPTION_DRY_RUN;
+	_cleanup_(json_decrefp) json_t *drift = NULL;
+	int r;
+
+	if (!dry_run && (c->options->given & OPTION_DETAILED_EXITCODE))
+		return client_usage(c, "--detailed-exitcode goes with --dry-run");
+	r = group ? check_group(c, group) : 0;
+	if (r >= 0)
+		r = load_drift(c, group, &drift);
+	if (r < 0)
+		return r;
+	return dry_run ? show_drift(c, &drift) : mend(c, drift, group);
+}

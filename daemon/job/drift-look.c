@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/drift-look.h"
+
+#include "util/text.h"
+
+typedef struct Look {
+	Assignments *assignments;
+	Inventory *inventory;
+	DomainUses *uses;
+	Inspection *inspection;
+	Bdf *functions; /* to inspect */
+	size_t n_functions;
+} Look;
+
+static void look_clear(Look *look)
+{
+	assignments_free(look->assignments);
+	inventory_free(look->inventory);
+	domain_uses_free(look->uses);
+	inspection_free(look->inspection);
+	free(look->functions);
+}
+
+/* driver_override is read where it can mean something: assigned, and on vfio-pci as it should be. */
+static bool is_to_inspect(const Look *look, const PciFunction *function)
+{
+	return str_equal(function->driver, "vfio-pci") &&
+	       assignments_find_function(look->assignments, &function->bdf);
+}
+
+static int leave_out_or_list(const JobPlace *place, Look *look, Group *group)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ const PciFunction **functions = NULL;
+	_cleanup_free_ Bdf *addresses = NULL;
+	Bdf *bigger;
+	size_t n = 0;
+	int r = group_functions(group, &functions, &n);
+
+	if (r < 0)
+		return r;
+	addresses = calloc(n + 1, sizeof(Bdf));
+	bigger = reallocarray(look->functions, look->n_functions + n + 1, sizeof(Bdf));
+	if (bigger)
+		look->functions = bigger;
+	if (!addresses || !bigger)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		addresses[i] = functions[i]->bdf;
+	r = claims_check(place->claims, addresses, n, NULL, &problem);
+	if (r < 0)
+		return r;
+	if (r == PROBLEM)
+		group->state = GROUP_QUARANTINED; /* or a job's: told elsewhere */
+	for (size_t i = 0; r == 0 && i < n; i++)
+		if (is_to_inspect(look, functions[i]))
+			look->functions[look->n_functions++] = functions[i]->bdf;
+	return 0;
+}
+
+static int take(const JobPlace *place, Look *look)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	GroupSet *groups;
+	int r;
+
+	r = assignment_store_load(place->store, &look->assignments, NULL);
+	if (r >= 0)
+		r = place->host->ops->domain_uses(place->host, &look->uses, &problem);
+	if (r >= 0)
+		r = inventory_take(place->host, place->rules, look->assignments, place->known,
+				   &look->inventory);
+	if (r < 0)
+		return r;
+	groups = look->inventory->groups;
+	r = groups_observe(groups, look->uses, look->assignments, &place->rules->policy);
+	for (size_t i = 0; r >= 0 && i < groups->n_items; i++)
+		r = leave_out_or_list(place, look, &groups->items[i]);
+	if (r < 0 || look->n_functions == 0)
+		return r;
+	r = place->host->ops->inspect(place->host, look->functions, look->n_functions, false,
+				      &look->inspection);
+	/* One that does not answer leaves the overrides unknown, and the rest as it is. */
+	return r == -ENOMEM ? r : 0;
+}
+
+int drift_look(const JobPlace *place, const BootFaults *boot, Drift **ret, bool *ret_domains_known)
+{
+	_cleanup_(look_clear) Look look = { 0 };
+	DriftFacts facts;
+	int r = take(place, &look);
+
+	if (r < 0)
+		return r;
+	facts = (DriftFacts){
+		.snapshot = look.inventory->snapshot,
+		.groups = look.inventory->groups,
+		.uses = look.uses,
+		.assignments = look.assignments,
+		.inspection = look.inspection,
+		.boot = boot,
+	};
+	r = drift_find(&facts, ret);
+	if (r == 0)
+		*ret_domains_known = look.uses != NULL;
+	return r;
+}

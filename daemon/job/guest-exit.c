@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/guest-exit.h"
+
+#include <unistd.h>
+
+#include "util/clock.h"
+
+#define EXIT_USEC (10 * USEC_PER_SEC)
+#define POLL_USEC (100 * USEC_PER_MSEC)
+
+static bool open_in_guest(const Inspection *inspection)
+{
+	for (size_t i = 0; i < inspection->n_holders; i++)
+		if (inspection->holders[i].vfio)
+			return true;
+	return false;
+}
+
+static bool runs_with_one(const DomainUse *use, const Bdf *functions, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const DomainHostdev *hostdev = domain_use_hostdev(use, &functions[i]);
+
+		if (hostdev && hostdev->live)
+			return true;
+	}
+	return false;
+}
+
+/* libvirt says so; without libvirt it is not known. */
+static bool no_domain_runs_with_them(Host *host, const Bdf *functions, size_t n)
+{
+	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	if (host->ops->domain_uses(host, &uses, &problem) != 0)
+		return false;
+	for (size_t i = 0; i < uses->n_items; i++)
+		if (runs_with_one(&uses->items[i], functions, n))
+			return false;
+	return true;
+}
+
+int inspect_past_exit(Host *host, const Bdf *functions, size_t n, Inspection **ret)
+{
+	uint64_t deadline = now_monotonic() + EXIT_USEC;
+
+	for (;;) {
+		_cleanup_(inspection_freep) Inspection *now = NULL;
+		int r = host->ops->inspect(host, functions, n, false, &now);
+
+		if (r < 0)
+			return r;
+		if (!open_in_guest(now) || now_monotonic() >= deadline ||
+		    !no_domain_runs_with_them(host, functions, n)) {
+			*ret = TAKE_PTR(now);
+			return 0;
+		}
+		usleep(POLL_USEC);
+	}
+}
