@@ -624,6 +624,22 @@ static void an_assigned_group_is_no_fault(void **state)
 	rig_done(&rig);
 }
 
+static void the_guest_that_runs_on_its_group_is_no_holder(void **state)
+{
+	_cleanup_free_ char *found = NULL;
+	Rig rig;
+
+	(void)state;
+	rig_init(&rig);
+	assign_pair0(&rig);
+	model_domain(&rig.m, "q35-assigned", "q35-assigned");
+	model_holder(&rig.m, GPU, "/dev/vfio/33", true);
+	rig_report(&rig);
+	found = spoken(&rig);
+	assert_string_equal(found, "");
+	rig_done(&rig);
+}
+
 /* Idle GPUs, sleeping ones and those a job moves must not be called faulty. */
 static void what_is_usual_is_no_fault(void **state)
 {
@@ -960,6 +976,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_healthy_host_passes_every_check),
 		cmocka_unit_test(an_assigned_group_is_no_fault),
+		cmocka_unit_test(the_guest_that_runs_on_its_group_is_no_holder),
 		cmocka_unit_test(what_is_usual_is_no_fault),
 		cmocka_unit_test(each_fault_is_found_by_its_check_and_by_no_other),
 		cmocka_unit_test(every_check_has_a_case),
