@@ -158,7 +158,7 @@ static void adopt_once(Manager *m)
 
 void manager_observe_drift(Manager *m)
 {
-	_cleanup_(drift_freep) Drift *now = NULL, *before = NULL;
+	_cleanup_(drift_freep) Drift *now = NULL;
 	DriftFacts facts;
 
 	/* Half of a job, or half of the facts, is no drift: what was known stands until then. */
@@ -176,7 +176,7 @@ void manager_observe_drift(Manager *m)
 		return;
 	}
 	log_changes(m->drift, now);
-	before = m->drift;
+	drift_free(m->drift);
 	m->drift = TAKE_PTR(now);
 	adopt_once(m);
 }

@@ -40,6 +40,7 @@ static void without_files_the_defaults_hold(void **state)
 	assert_false(config->policy.accept_inferred);
 	assert_int_equal(config->policy.device_timeout_usec, 30000000);
 	assert_int_equal(config->policy.detach_timeout_usec, 20000000);
+	assert_int_equal(config->look_interval_usec, 300000000);
 	assert_int_equal(config_load(nowhere, &absent, &problem), 0);
 	assert_string_equal(absent->libvirt_uri, "qemu:///system");
 	assert_null(config_free(NULL));
@@ -78,11 +79,13 @@ static void every_key_is_read(void **state)
 	temp_dir_write(dir, "gpupassd.conf",
 		       "[Groups]\nAcceptInferred=yes\n[Devices]\nDeviceTimeoutSec=1\n"
 		       "[Libvirt]\nUri=qemu+ssh://host/system\nDetachTimeoutSec=3600\n"
+		       "LookIntervalSec=7\n"
 		       "[Log]\nLevel=debug\n");
 	config = load(dir);
 	assert_true(config->policy.accept_inferred);
 	assert_int_equal(config->policy.device_timeout_usec, 1000000);
 	assert_int_equal(config->policy.detach_timeout_usec, 3600000000);
+	assert_int_equal(config->look_interval_usec, 7000000);
 	assert_string_equal(config->libvirt_uri, "qemu+ssh://host/system");
 	assert_int_equal(config->log_level, LOG_DEBUG);
 }
@@ -167,6 +170,8 @@ static void mistakes_are_named_by_file_line_and_remedy(void **state)
 		  "gpupassd.conf:2: this is no number of seconds", "3600" },
 		{ "[Devices]\nDeviceTimeoutSec=30s\n",
 		  "gpupassd.conf:2: this is no number of seconds", "3600" },
+		{ "[Libvirt]\nLookIntervalSec=0\n", "gpupassd.conf:2: this is no number of seconds",
+		  "write a whole number from 1 to 3600" },
 		{ "[Libvirt]\n\nDetachTimeoutSec=99999999999999999999\n",
 		  "gpupassd.conf:3: this is no number of seconds", "3600" },
 		{ "[Libvirt]\nUri=system\n", "gpupassd.conf:2: this is no libvirt URI",

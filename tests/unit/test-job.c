@@ -13,6 +13,7 @@
 
 #include "gpupass/dbus.h"
 #include "job-rig.h"
+#include "job/recover.h"
 #include "util/json.h"
 #include "util/text.h"
 
@@ -24,6 +25,7 @@ typedef struct Told {
 	bool planned, ended, changed;
 	JobState state;
 	char *error_name, *message, *quarantine;
+	OpenJob *open;
 	size_t n_functions;
 } Told;
 
@@ -64,6 +66,7 @@ static void on_event(uint32_t id, JobEvent *event, void *userdata)
 		take(&told->error_name, &event->error_name);
 		take(&told->message, &event->message);
 		take(&told->quarantine, &event->quarantine);
+		told->open = TAKE_PTR(event->open);
 		break;
 	}
 }
@@ -74,6 +77,7 @@ static void told_clear(Told *told)
 	free(told->error_name);
 	free(told->message);
 	free(told->quarantine);
+	open_job_free(told->open);
 	*told = (Told){ 0 };
 }
 
@@ -413,6 +417,34 @@ static void a_dry_run_is_refused_as_the_job_would_be(void **state)
 	}
 }
 
+/* libvirt is gone from the definition on: who is told gets what recovery needs. */
+static void a_job_that_libvirt_left_is_handed_over_open(void **state)
+{
+	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
+	_cleanup_(recovery_clear) Recovery recovery = { 0 };
+	Rig *rig = with_domain(state);
+	_cleanup_free_ char *before = rig_world(rig);
+	Told told;
+
+	assert_int_equal(mailbox_new(&mailbox), 0);
+	rig->fake.broken_from = 2;
+	fake_fail(&rig->fake, &(FakeFault){ .op = FAKE_GET,
+					    .nth = 2,
+					    .from_then_on = true,
+					    .problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE });
+	run(rig, mailbox, 1, assign_request("vm42", "pair0"), &told);
+	assert_int_equal(told.state, JOB_INCOMPLETE);
+	assert_non_null(strstr(told.quarantine, "recovered as soon as libvirt answers"));
+	assert_non_null(told.open);
+	assert_int_equal(told.open->id, 1);
+	fake_watch(&rig->fake);
+	assert_int_equal(recover_claim(&rig->place, told.open, "waits"), 0);
+	assert_int_equal(recover_job(&rig->place, told.open, 0, &recovery), 0);
+	assert_int_equal(recovery.outcome, RECOVERED_UNDONE);
+	rig_check_world(rig, before, "libvirt is back");
+	told_clear(&told);
+}
+
 int main(void)
 {
 #define ON_A_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
@@ -422,6 +454,7 @@ int main(void)
 		ON_A_RIG(a_failed_job_tells_what_it_undoes),
 		ON_A_RIG(a_job_without_a_result_of_its_own_names_the_errno),
 		ON_A_RIG(a_stuck_job_leaves_a_quarantine),
+		ON_A_RIG(a_job_that_libvirt_left_is_handed_over_open),
 		ON_A_RIG(what_one_job_has_in_hand_no_other_gets),
 		ON_A_RIG(a_look_during_which_a_job_ended_is_taken_again),
 		ON_A_RIG(a_host_that_never_holds_still_is_busy),

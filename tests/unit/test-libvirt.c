@@ -91,6 +91,18 @@ static void assert_problem(int r, Problem *const *at, GpupassError error, const 
 
 /* --- connecting --- */
 
+static void waiting_for_libvirt_ends_when_it_is_there_or_the_time_is_over(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *none = connect_to("test:///nowhere/at/all.xml");
+	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
+	uint64_t begin = now_monotonic();
+
+	assert_int_equal(virt_wait_connected(virt, 10 * USEC_PER_SEC), 0);
+	assert_int_equal(virt_wait_connected(none, 400 * USEC_PER_MSEC), -ETIMEDOUT);
+	assert_int_equal(virt_wait_connected(none, 0), -ETIMEDOUT);
+	assert_true(now_monotonic() - begin < 10 * USEC_PER_SEC);
+}
+
 static void virt_connects_and_tells_the_listener(void **state _unused_)
 {
 	_cleanup_(virt_freep) Virt *virt = NULL;
@@ -499,6 +511,7 @@ static void calls_from_many_threads_do_not_disturb_each_other(void **state _unus
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(waiting_for_libvirt_ends_when_it_is_there_or_the_time_is_over),
 		cmocka_unit_test(virt_connects_and_tells_the_listener),
 		cmocka_unit_test(a_missing_libvirt_is_unavailable_at_once_with_a_remedy),
 		cmocka_unit_test(virt_free_is_quick_connected_or_not),
