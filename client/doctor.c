@@ -195,11 +195,29 @@ static long long count(const json_t *report, const char *status)
 	return json_integer_value(json_object_get(json_object_get(report, "counts"), status));
 }
 
+static int print_counts(Client *c, const json_t *report)
+{
+	bool verbose = c->options->given & OPTION_VERBOSE;
+	bool printed = verbose || count(report, "fail") + count(report, "warn") > 0 ||
+		       json_is_object(json_object_get(report, "symptom"));
+	_cleanup_free_ char *line =
+		strf("%zu checks: %lld failed, %lld with a warning, %lld passed, %lld skipped.%s",
+		     json_array_size(json_object_get(report, "checks")), count(report, "fail"),
+		     count(report, "warn"), count(report, "pass"), count(report, "skipped"),
+		     count(report, "skipped") > 0 && !verbose ? " Why: --verbose" : "");
+
+	if (!line)
+		return -ENOMEM;
+	if (printed)
+		fputc('\n', c->out.stream);
+	print_wrapped(&c->out, 0, "", line);
+	return 0;
+}
+
 static int print_report(Client *c, const json_t *report)
 {
 	const json_t *checks = json_object_get(report, "checks"), *check;
 	const json_t *symptom = json_object_get(report, "symptom");
-	const Terminal *t = &c->out;
 	size_t i;
 	int r = 0;
 
@@ -212,21 +230,7 @@ static int print_report(Client *c, const json_t *report)
 		r = print_symptom(c, symptom);
 	if (r < 0)
 		return r;
-	if (c->options->legend)
-		fprintf(t->stream,
-			"%s%zu checks: %lld failed, %lld with a warning, %lld passed, %lld "
-			"skipped.%s\n",
-			count(report, "fail") + count(report, "warn") > 0 ||
-					json_is_object(symptom) ||
-					(c->options->given & OPTION_VERBOSE)
-				? "\n"
-				: "",
-			json_array_size(checks), count(report, "fail"), count(report, "warn"),
-			count(report, "pass"), count(report, "skipped"),
-			count(report, "skipped") > 0 && !(c->options->given & OPTION_VERBOSE)
-				? " Why: --verbose"
-				: "");
-	return 0;
+	return c->options->legend ? print_counts(c, report) : 0;
 }
 
 int verb_doctor(Client *c, char *const *arguments, size_t n_arguments)

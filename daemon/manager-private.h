@@ -68,12 +68,12 @@ struct Manager {
 
 	OpenJob **open_jobs; /* left by the daemon before, not recovered yet */
 	size_t n_open_jobs;
-	bool recovering; /* a thread has them */
+	bool recovering;     /* a thread has them */
+	bool health_running; /* a thread looks at the health of GPUs */
 
 	GpuHealth *health; /* of GPUs, as last read */
 	size_t n_health;
 	uint64_t health_usec; /* CLOCK_MONOTONIC; 0: never */
-	bool health_running;
 
 	char **state_notes;
 

@@ -41,6 +41,7 @@ _gpupass_options() {
 	plan) own="$assign --keep-vfio --release --detailed-exitcode" ;;
 	assign) own="$assign --dry-run --no-block" ;;
 	release) own='--keep-vfio --dry-run --no-block --timeout=' ;;
+	doctor) own='--symptom= --verbose' ;;
 	reconcile) own='--dry-run --detailed-exitcode --no-block --timeout=' ;;
 	verify) own='--no-block --timeout=' ;;
 	probe) own='--mmio --no-block --timeout=' ;;
@@ -59,6 +60,7 @@ _gpupass_values() {
 	--color) printf '%s\n' auto always never ;;
 	--numa | --fit) printf '%s\n' advise apply strict ;;
 	--format) printf '%s\n' matrix tree svg dot ;;
+	--symptom) printf '%s\n' no-nvlink one-gpu no-p2p slow ;;
 	--host) compgen -A hostname ;;
 	esac
 }
@@ -69,7 +71,7 @@ _gpupass_arguments() {
 	help:0:*) _gpupass_verbs ;;
 	status:0:* | release:0:* | plan:0:yes) _gpupass_groups && _gpupass_held ;;
 	show:0:*) _gpupass_groups && _gpupass_gpus ;;
-	plan:0:no | assign:0:*) _gpupass_domains ;;
+	plan:0:no | assign:0:* | doctor:0:*) _gpupass_domains ;;
 	plan:1:no | assign:1:* | bind:0:* | unbind:0:* | forget:0:* | clear:0:* | reconcile:0:* | declare:0:*) _gpupass_groups ;;
 	verify:0:*) _gpupass_held ;;
 	declare:*) _gpupass_gpus ;;

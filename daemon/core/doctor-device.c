@@ -42,8 +42,10 @@ void check_answers(const Doctor *d, Finding *f)
 			read++;
 		}
 	}
-	if (read > 0)
-		finding_pass(f, "%zu of %zu were read; the others sleep or could not be", read,
+	if (read == d->n_gpus)
+		finding_pass(f, "all of them do");
+	else if (read > 0)
+		finding_pass(f, "%zu of %zu do; the others sleep, or could not be read", read,
 			     d->n_gpus);
 	else if (f->status == FINDING_SKIPPED)
 		finding_skip(f,
@@ -196,24 +198,51 @@ void check_aer(const Doctor *d, Finding *f)
 		finding_pass(f, "none that matters since boot, at %zu GPUs", counted);
 }
 
+/* The kernel's first method reaches every function of the bus, or there is none; plan-reset.c then
+ * has the slot reset through vfio, which takes the bus as well. */
+static bool resets_with_bus(const PciFunction *lead)
+{
+	const char *methods = lead->reset_methods;
+
+	return str_is_empty(methods) || str_starts_with(methods, "bus") ||
+	       str_starts_with(methods, "cxl_bus");
+}
+
+static const PciFunction *board_beside(const Doctor *d, const Bdf *bdf)
+{
+	const PciSnapshot *snapshot = d->facts->snapshot;
+
+	for (size_t i = 0; i < snapshot->n_functions; i++) {
+		const PciFunction *other = &snapshot->functions[i];
+
+		if (other->bdf.segment == bdf->segment && other->bdf.bus == bdf->bus &&
+		    !bdf_same_slot(&other->bdf, bdf))
+			return other;
+	}
+	return NULL;
+}
+
 void check_reset(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++) {
-		const Gpu *gpu = d->gpus[i];
-		const char *bdf = BDF_TEXT(&gpu->lead->bdf);
+		const PciFunction *lead = d->gpus[i]->lead;
+		const PciFunction *beside = board_beside(d, &lead->bdf);
+		const char *bdf = BDF_TEXT(&lead->bdf);
 
-		if (gpu->lead->reset_methods) {
-			finding_pass(f, "%s: %s", bdf, gpu->lead->reset_methods);
-			continue;
+		if (!resets_with_bus(lead)) {
+			finding_pass(f, "%s: %s", bdf, lead->reset_methods);
+		} else if (!beside) {
+			finding_pass(f, "%s: its slot as a whole", bdf);
+		} else {
+			finding_fail(f, bdf,
+				     "%s can be reset with its whole bus only, and %s is on it: a "
+				     "release is refused",
+				     bdf, BDF_TEXT(&beside->bdf));
+			finding_remedy(f,
+				       "give each board a port of its own, or choose another way: "
+				       "/sys/bus/pci/devices/%s/reset_method",
+				       bdf);
 		}
-		finding_warn(f, bdf,
-			     "the kernel knows no way to reset %s: what a guest left in it is not "
-			     "cleared when it is released",
-			     bdf);
-		finding_remedy(f,
-			       "see /sys/bus/pci/devices/%s/reset_method; update the board's "
-			       "firmware or the kernel, or power-cycle between tenants",
-			       bdf);
 	}
 }
 

@@ -21,11 +21,11 @@ typedef struct DoctorCheck DoctorCheck;
 
 typedef struct Finding {
 	const DoctorCheck *check;
-	FindingStatus status;
-	char **what; /* lines, the heaviest last */
+	char **what; /* lines, in the order in which they were found */
 	char *remedy;
 	char **objects; /* addresses, groups, domains */
-	int error;	/* -ENOMEM, sticky */
+	FindingStatus status;
+	int error; /* -ENOMEM, sticky */
 } Finding;
 
 typedef struct Doctor {
@@ -87,6 +87,8 @@ void check_holders(const Doctor *d, Finding *f);
 void check_libvirt(const Doctor *d, Finding *f);
 void check_managed(const Doctor *d, Finding *f);
 void check_groups(const Doctor *d, Finding *f);
+void check_drift(const Doctor *d, Finding *f);
+void check_evidence(const Doctor *d, Finding *f);
 void check_quarantine(const Doctor *d, Finding *f);
 void check_jobs(const Doctor *d, Finding *f);
 void check_boot_report(const Doctor *d, Finding *f);

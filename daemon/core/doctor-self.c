@@ -53,6 +53,8 @@ static void check_group(const Doctor *d, const Group *group, Finding *f)
 		finding_remedy(f, "leave it, or take its hostdevs out (virsh edit) and assign it");
 		break;
 	case GROUP_UNKNOWN:
+		if (group->n_gpus < 2)
+			break; /* there is nothing to bridge it to */
 		finding_warn(f, group->name, "%s: which of its GPUs are bridged is not known",
 			     group->name);
 		finding_remedy(f,
@@ -70,6 +72,15 @@ static void check_group(const Doctor *d, const Group *group, Finding *f)
 	default:
 		break;
 	}
+}
+
+/* Drift says more of it than the state does. */
+static bool has_note(const DoctorNotes *notes, const Group *group)
+{
+	for (size_t i = 0; notes && i < notes->n_items; i++)
+		if (str_equal(notes->items[i].group, group->name))
+			return true;
+	return false;
 }
 
 /* A group that a job has in hand is in no state of its own; quarantine is another check's. */
@@ -95,7 +106,7 @@ void check_groups(const Doctor *d, Finding *f)
 			continue;
 		if (doctor_is_busy(d, group))
 			busy++;
-		else if (!is_quarantined(d, group))
+		else if (!is_quarantined(d, group) && !has_note(d->facts->drift, group))
 			check_group(d, group, f);
 	}
 	if (f->status != FINDING_SKIPPED)
@@ -104,6 +115,37 @@ void check_groups(const Doctor *d, Finding *f)
 		finding_pass(f, "nothing wrong with them; a job is at work on %zu", busy);
 	else
 		finding_pass(f, "nothing wrong with them");
+}
+
+static void check_notes(const Doctor *d, const DoctorNotes *notes, Finding *f)
+{
+	if (!notes) {
+		finding_skip(f, "nobody has looked for it");
+		return;
+	}
+	for (size_t i = 0; i < notes->n_items; i++) {
+		const DoctorNote *note = &notes->items[i];
+
+		if (d->facts->domain && (!d->group || !str_equal(d->group->name, note->group)))
+			continue;
+		if (note->fail)
+			finding_fail(f, note->group, "%s: %s", note->group, note->what);
+		else
+			finding_warn(f, note->group, "%s: %s", note->group, note->what);
+		finding_remedy(f, "%s", note->remedy);
+	}
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "none");
+}
+
+void check_drift(const Doctor *d, Finding *f)
+{
+	check_notes(d, d->facts->drift, f);
+}
+
+void check_evidence(const Doctor *d, Finding *f)
+{
+	check_notes(d, d->facts->evidence, f);
 }
 
 void check_quarantine(const Doctor *d, Finding *f)

@@ -24,7 +24,7 @@ static const Symptom symptoms[] = {
 	{
 		.symptom = SYMPTOM_NO_NVLINK,
 		.title = "nvidia-smi in the guest shows no NVLink",
-		.suspects = { "groups", "quarantine", "domain-group", "domain-hostdevs", "answers",
+		.suspects = { "groups", "quarantine", "evidence", "drift", "domain-group", "domain-hostdevs", "answers",
 			      "aer", "power", "domain-machine" },
 		.hints = {
 			{ "the guest has only one of the bridged GPUs, and the link of one GPU has no "

@@ -11,14 +11,14 @@
 DEFINE_STRING_TABLE(finding_status, FindingStatus, FINDING_STATUSES)
 DEFINE_STRING_TABLE(doctor_symptom, DoctorSymptom, DOCTOR_SYMPTOMS)
 
-#define ANSWERS_ALL "what-doctor-finds"
+#define SEE_TABLE "what-doctor-finds"
 
 /* The order of the report: what the later ones stand on comes first. */
 static const DoctorCheck checks[] = {
-	{ "iommu", "IOMMU", 0, check_iommu, ANSWERS_ALL },
-	{ "noiommu", "No-IOMMU mode of vfio", NEEDS_INSPECTION, check_noiommu, ANSWERS_ALL },
+	{ "iommu", "IOMMU", 0, check_iommu, SEE_TABLE },
+	{ "noiommu", "No-IOMMU mode of vfio", NEEDS_INSPECTION, check_noiommu, SEE_TABLE },
 	{ "interrupt-remapping", "Interrupt remapping", NEEDS_IOMMU, check_interrupt_remapping,
-	  ANSWERS_ALL },
+	  SEE_TABLE },
 	{ "acs", "ACS on the way to the GPUs", NEEDS_IOMMU | NEEDS_GPUS, check_acs,
 	  "iommu-groups" },
 	{ "acs-override", "ACS override", NEEDS_HOST, check_acs_override, "iommu-groups" },
@@ -26,11 +26,11 @@ static const DoctorCheck checks[] = {
 	  "iommu-groups" },
 	{ "vfio", "vfio-pci", NEEDS_INSPECTION, check_vfio, "vfiomissing" },
 	{ "vfio-ids", "Boards taken by vfio-pci ids=", NEEDS_HOST | NEEDS_GPUS, check_vfio_ids,
-	  ANSWERS_ALL },
+	  SEE_TABLE },
 	{ "initramfs", "GPU drivers in the initramfs", NEEDS_HOST, check_initramfs,
 	  "after-a-reboot" },
 	{ "driver-version", "Version of the nvidia driver", NEEDS_HOST, check_driver_version,
-	  ANSWERS_ALL },
+	  SEE_TABLE },
 	{ "services", "Services that hold GPUs", NEEDS_HOST, check_services, "holders" },
 	{ "holders", "Processes that hold GPUs", NEEDS_INSPECTION | NEEDS_GPUS, check_holders,
 	  "holders" },
@@ -38,32 +38,34 @@ static const DoctorCheck checks[] = {
 	  "driverconflict" },
 	{ "driverctl", "driverctl", NEEDS_HOST | NEEDS_GPUS, check_driverctl, "driverconflict" },
 	{ "managed", "Hostdevs with managed='yes'", NEEDS_LIBVIRT | NEEDS_GPUS, check_managed,
-	  ANSWERS_ALL },
+	  SEE_TABLE },
 	{ "boot-vga", "Boot display", NEEDS_GPUS, check_boot_vga, "boot-display" },
 	{ "virtual-functions", "Virtual functions", NEEDS_GPUS, check_virtual_functions,
 	  "hostinuse" },
-	{ "answers", "GPUs answer", NEEDS_GPUS, check_answers, ANSWERS_ALL },
-	{ "power", "Power states", NEEDS_GPUS, check_power, ANSWERS_ALL },
-	{ "link-width", "Lanes of the PCIe links", NEEDS_GPUS, check_link_width, ANSWERS_ALL },
-	{ "link-speed", "Speed of the PCIe links", NEEDS_GPUS, check_link_speed, ANSWERS_ALL },
-	{ "aer", "PCIe errors", NEEDS_GPUS, check_aer, ANSWERS_ALL },
+	{ "answers", "GPUs answer", NEEDS_GPUS, check_answers, SEE_TABLE },
+	{ "power", "Power states", NEEDS_GPUS, check_power, SEE_TABLE },
+	{ "link-width", "Lanes of the PCIe links", NEEDS_GPUS, check_link_width, SEE_TABLE },
+	{ "link-speed", "Speed of the PCIe links", NEEDS_GPUS, check_link_speed, SEE_TABLE },
+	{ "aer", "PCIe errors", NEEDS_GPUS, check_aer, SEE_TABLE },
 	{ "reset", "Ways to reset the GPUs", NEEDS_GPUS, check_reset, "resetfailed" },
-	{ "memlock", "Locked memory", NEEDS_HOST, check_memlock, ANSWERS_ALL },
+	{ "memlock", "Locked memory", NEEDS_HOST, check_memlock, SEE_TABLE },
 	{ "libvirt", "libvirt", 0, check_libvirt, "libvirtunavailable" },
 	{ "groups", "Groups", 0, check_groups, "states-that-need-a-hand" },
+	{ "drift", "Drift from the assignments", 0, check_drift, SEE_TABLE },
+	{ "evidence", "Evidence of NVLinks", 0, check_evidence, SEE_TABLE },
 	{ "quarantine", "Quarantines", 0, check_quarantine, "lifting-a-quarantine" },
-	{ "jobs", "Interrupted jobs", 0, check_jobs, ANSWERS_ALL },
+	{ "jobs", "Interrupted jobs", 0, check_jobs, SEE_TABLE },
 	{ "boot", "What became of assignments at boot", NEEDS_HOST, check_boot_report,
 	  "after-a-reboot" },
 	{ "boot-unit", "Binding at boot", NEEDS_HOST, check_boot_unit, "after-a-reboot" },
-	{ "domain-group", "The domain's group", NEEDS_DOMAIN, check_domain_group, ANSWERS_ALL },
+	{ "domain-group", "The domain's group", NEEDS_DOMAIN, check_domain_group, SEE_TABLE },
 	{ "domain-hostdevs", "Hostdevs of the domain", NEEDS_DOMAIN | NEEDS_GROUP | NEEDS_LIBVIRT,
-	  check_domain_hostdevs, ANSWERS_ALL },
-	{ "domain-machine", "Machine type", NEEDS_DOMAIN, check_domain_machine, ANSWERS_ALL },
+	  check_domain_hostdevs, SEE_TABLE },
+	{ "domain-machine", "Machine type", NEEDS_DOMAIN, check_domain_machine, SEE_TABLE },
 	{ "domain-acpi", "Hotplug", NEEDS_DOMAIN, check_domain_acpi, "unsupporteddomain" },
 	{ "domain-hugepages", "Huge pages", NEEDS_DOMAIN | NEEDS_HOST, check_domain_hugepages,
-	  ANSWERS_ALL },
-	{ "domain-memlock", "Memory limit", NEEDS_DOMAIN, check_domain_memlock, ANSWERS_ALL },
+	  SEE_TABLE },
+	{ "domain-memlock", "Memory limit", NEEDS_DOMAIN, check_domain_memlock, SEE_TABLE },
 };
 
 const char *doctor_check_id(size_t index)
@@ -219,7 +221,7 @@ static bool has_facts(const Doctor *d, Finding *f)
 	const DoctorFacts *facts = d->facts;
 	unsigned needs = f->check->needs;
 
-	if ((needs & NEEDS_GROUP) && !d->group)
+	if ((needs & NEEDS_GROUP) && facts->domain && !d->group)
 		finding_skip(f, "%s has no group", facts->domain->name);
 	else if ((needs & NEEDS_IOMMU) && !facts->snapshot->iommu)
 		finding_skip(f, "the IOMMU is off");

@@ -50,6 +50,21 @@ typedef struct DoctorDomain {
 	const char *live_xml;	/* NULL: does not run */
 } DoctorDomain;
 
+/*
+ * What another part of gpupass has found, in its words: what drifted from the assignments, what was
+ * seen of links and no longer counts.
+ */
+typedef struct DoctorNote {
+	const char *group; /* that it is about */
+	const char *what, *remedy;
+	bool fail; /* false: a warning */
+} DoctorNote;
+
+typedef struct DoctorNotes {
+	DoctorNote *items;
+	size_t n_items;
+} DoctorNotes;
+
 /* All borrowed. */
 typedef struct DoctorFacts {
 	const PciSnapshot *snapshot;
@@ -65,10 +80,12 @@ typedef struct DoctorFacts {
 	int host_error;
 	const GpuHealth *health; /* of all GPUs of groups */
 	size_t n_health;
-	char *const *busy;	    /* groups that a job has in hand: their state is no fault */
-	char *const *quarantined;   /* "pair0: why" */
-	char *const *open_jobs;	    /* "job 7 (assign pair0)": interrupted, not recovered yet */
-	const DoctorDomain *domain; /* NULL: the host as a whole */
+	char *const *busy;	     /* groups that a job has in hand: their state is no fault */
+	char *const *quarantined;    /* "pair0: why" */
+	char *const *open_jobs;	     /* "job 7 (assign pair0)": interrupted, not recovered yet */
+	const DoctorNotes *drift;    /* NULL: nobody has looked */
+	const DoctorNotes *evidence; /* likewise */
+	const DoctorDomain *domain;  /* NULL: the host as a whole */
 	DoctorSymptom symptom;
 } DoctorFacts;
 

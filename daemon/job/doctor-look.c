@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/drift.h"
+
 #include "util/text.h"
 
 typedef struct Look {
@@ -18,6 +20,8 @@ typedef struct Look {
 	GpuHealth *health;
 	size_t n_health;
 	char **busy, **quarantined;
+	Drift *drift;
+	DoctorNotes drift_notes; /* of the findings in it */
 	int inspection_error, host_error;
 } Look;
 
@@ -31,6 +35,8 @@ static void look_clear(Look *l)
 	inspection_free(l->inspection);
 	examination_free(l->host);
 	gpu_healths_free(l->health, l->n_health);
+	drift_free(l->drift);
+	free(l->drift_notes.items);
 	strv_free(l->busy);
 	strv_free(l->quarantined);
 }
@@ -194,6 +200,51 @@ static int look_closely(Look *l)
 	return r;
 }
 
+/* What keeps a domain from its group is worse than what only the books have wrong. */
+static bool is_of_the_books(const DriftFinding *finding)
+{
+	return finding->repair == DRIFT_REPAIR_RECORD || finding->repair == DRIFT_REPAIR_RENAME ||
+	       finding->kind == DRIFT_MARK || finding->kind == DRIFT_OVERRIDE;
+}
+
+static int note_drift(Look *l)
+{
+	DoctorNote *notes = calloc(l->drift->n_items + 1, sizeof(DoctorNote));
+
+	if (!notes)
+		return -ENOMEM;
+	for (size_t i = 0; i < l->drift->n_items; i++)
+		notes[i] = (DoctorNote){
+			.group = l->drift->items[i].group,
+			.what = l->drift->items[i].what,
+			.remedy = l->drift->items[i].remedy,
+			.fail = !is_of_the_books(&l->drift->items[i]),
+		};
+	l->drift_notes = (DoctorNotes){ .items = notes, .n_items = l->drift->n_items };
+	return 0;
+}
+
+static int look_for_drift(Look *l)
+{
+	GroupSet *groups = l->inventory->groups;
+	const DriftFacts facts = {
+		.snapshot = l->inventory->snapshot,
+		.groups = groups,
+		.uses = l->uses,
+		.assignments = l->assignments,
+		.inspection = l->inspection,
+	};
+	int r;
+
+	/* What a job has in hand is no drift; drift_find() leaves quarantined groups out. */
+	for (size_t i = 0; i < groups->n_items; i++)
+		if (strv_contains(l->busy, groups->items[i].name) ||
+		    is_quarantined(l, &groups->items[i]))
+			groups->items[i].state = GROUP_QUARANTINED;
+	r = drift_find(&facts, &l->drift);
+	return r < 0 ? r : note_drift(l);
+}
+
 static char *make_report(const Look *l)
 {
 	const VirtDomain *v = l->domain;
@@ -215,6 +266,7 @@ static char *make_report(const Look *l)
 		.busy = l->busy,
 		.quarantined = l->quarantined,
 		.open_jobs = l->request->open_jobs,
+		.drift = &l->drift_notes,
 		.symptom = l->request->symptom,
 	};
 
@@ -248,6 +300,8 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 		r = look_at_health(&l);
 	if (r == 0)
 		r = look_closely(&l);
+	if (r == 0)
+		r = look_for_drift(&l);
 	if (r == 0) {
 		*ret_report = make_report(&l);
 		r = *ret_report ? 0 : -ENOMEM;

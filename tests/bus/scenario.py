@@ -262,6 +262,38 @@ PLAN = {
     "warnings": ["the GPUs are on NUMA node 1, the domain's memory on node 0"],
 }
 
+
+def check(number, status, **members):
+    base = {"id": number, "title": "Title of " + number, "status": status, "what": [],
+            "remedy": None, "objects": [], "see": "what-doctor-finds"}
+    base.update(members)
+    return base
+
+
+DOCTOR = {
+    "schema": "org.gpupass1.doctor/1",
+    "domain": {"name": "vm42", "uuid": UUID, "group": "pair0"},
+    "symptom": {
+        "name": "slow", "title": "bandwidth between the GPUs, or to the host, is low",
+        "suspects": ["link-width", "holders"],
+        "hints": [{"cause": "fewer links than the board has are active",
+                   "remedy": "reseat the bridge with the host switched off"}],
+    },
+    "counts": {"fail": 1, "warn": 1, "pass": 1, "skipped": 1},
+    "checks": [
+        check("iommu", "pass", what=["the kernel has IOMMU groups"]),
+        check("holders", "warn", remedy="stop it before assign", see="holders", what=[
+            "0000:41:00.0: /dev/nvidia0 by evil\u001b[2J\u202e (pid 4242, unit train.service, "
+            "container 1f2e)"]),
+        check("link-width", "fail", objects=["0000:41:00.0", "0000:61:00.0"], what=[
+            "0000:41:00.0 has x8 of x16 lanes", "0000:61:00.0 has x8 of x16 lanes"],
+              remedy="reseat the board and its riser, and clean the contacts; then look at the "
+                     "slot, and at the next one"),
+        check("aer", "skipped", what=["the kernel counts none: no AER, or not in its care"]),
+    ],
+}
+
+
 DRIFT = {
     "schema": "org.gpupass1.drift/1",
     "domains_known": True,

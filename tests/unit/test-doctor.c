@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 
 #include "core/doctor.h"
 #include "plan-model.h"
@@ -25,9 +26,10 @@ typedef struct Rig {
 	Examination *host;
 	GpuHealth health[GPUS];
 	char **busy, **quarantined, **open_jobs;
-	bool no_inspection, no_host, no_libvirt, with_domain;
+	bool no_inspection, no_host, no_libvirt, with_domain, golden;
 	int inspection_error, host_error;
 	DoctorSymptom symptom;
+	DoctorNotes drift, evidence;
 	DoctorDomain domain;
 	json_t *report;
 } Rig;
@@ -122,11 +124,19 @@ static void rig_report(Rig *rig)
 		.busy = rig->busy,
 		.quarantined = rig->quarantined,
 		.open_jobs = rig->open_jobs,
+		.drift = rig->golden ? NULL : &rig->drift,
+		.evidence = rig->golden ? NULL : &rig->evidence,
 		.symptom = rig->symptom,
 	};
 	_cleanup_free_ char *text = NULL;
 
-	model_observe(m);
+	if (rig->golden) {
+		host_resolve(&m->host);
+		host_observe(&m->host, false);
+	} else {
+		model_observe(m);
+	}
+	facts.gpus = m->host.set;
 	facts.groups = m->host.groups;
 	facts.uses = rig->no_libvirt ? NULL : m->host.uses;
 	rig->domain = (DoctorDomain){
@@ -383,9 +393,19 @@ static void many_corrected(Rig *r)
 	r->health[0].correctable = 1000;
 }
 
-static void no_reset(Rig *r)
+/* After addresses or ids were changed. */
+static void reseal(Rig *r)
 {
-	model_set(&model_function(&r->m, GPU)->reset_methods, NULL);
+	gpu_set_free(r->m.host.set);
+	r->m.host.set = NULL;
+	host_seal(&r->m.host);
+}
+
+static void no_reset_of_its_own(Rig *r)
+{
+	model_set(&model_function(&r->m, GPU)->reset_methods, "bus");
+	model_function(&r->m, NIC)->bdf = bdf_of("0000:41:05.0");
+	reseal(r);
 }
 
 static void memlock(Rig *r)
@@ -409,6 +429,22 @@ static void member_missing(Rig *r)
 	host_declare(&r->m.host, "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n"
 				 "[Group]\nName=pair1\nGpu=a1:00.0\nGpu=c1:00.0\n"
 				 "[Group]\nName=pair2\nGpu=d1:00.0\nGpu=e1:00.0\n");
+}
+
+static DoctorNote a_note = {
+	.group = "pair0",
+	.what = "0000:41:00.0 is on nvidia",
+	.remedy = "gpupass reconcile",
+};
+
+static void drifted(Rig *r)
+{
+	r->drift = (DoctorNotes){ .items = &a_note, .n_items = 1 };
+}
+
+static void stale_evidence(Rig *r)
+{
+	r->evidence = (DoctorNotes){ .items = &a_note, .n_items = 1 };
 }
 
 static void quarantined(Rig *r)
@@ -510,13 +546,17 @@ static const Case cases[] = {
 	{ "non-fatal errors", nonfatal_errors, "aer", "aer", "warn", "2 non-fatal", "reseat" },
 	{ "many corrected errors", many_corrected, "aer", "aer", "warn", "1000 corrected",
 	  "reseat" },
-	{ "no reset", no_reset, "reset", "reset", "warn", GPU, "reset_method" },
+	{ "no reset of its own", no_reset_of_its_own, "reset", "reset", "fail", "0000:41:05.0",
+	  "port of its own" },
 	{ "memlock", memlock, "memlock", "memlock", "warn", "8 MiB", "CAP_SYS_RESOURCE" },
 	{ "libvirt does not answer", no_libvirt, "libvirt", "libvirt", "fail", "domains", "virsh" },
 	{ "undeclared boards", undeclared, "groups", "groups", "warn", "pair1 is inferred",
 	  "gpupass declare" },
 	{ "a group without its boards", member_missing, "groups", "groups", "fail", "pair2",
 	  "gpupass status pair2" },
+	{ "drift", drifted, "drift", "drift", "warn", "pair0: 0000:41:00.0", "gpupass reconcile" },
+	{ "stale evidence", stale_evidence, "evidence", "evidence", "warn", "pair0",
+	  "gpupass reconcile" },
 	{ "a quarantine", quarantined, "quarantine", "quarantine", "fail", "4711",
 	  "gpupass clear pair1" },
 	{ "an interrupted job", open_job, "jobs", "jobs", "warn", "job 7", "journalctl" },
@@ -584,6 +624,22 @@ static void an_assigned_group_is_no_fault(void **state)
 	rig_done(&rig);
 }
 
+static void the_guest_that_runs_on_its_group_is_no_holder(void **state)
+{
+	_cleanup_free_ char *found = NULL;
+	Rig rig;
+
+	(void)state;
+	rig_init(&rig);
+	assign_pair0(&rig);
+	model_domain(&rig.m, "q35-assigned", "q35-assigned");
+	model_holder(&rig.m, GPU, "/dev/vfio/33", true);
+	rig_report(&rig);
+	found = spoken(&rig);
+	assert_string_equal(found, "");
+	rig_done(&rig);
+}
+
 /* Idle GPUs, sleeping ones and those a job moves must not be called faulty. */
 static void what_is_usual_is_no_fault(void **state)
 {
@@ -592,6 +648,7 @@ static void what_is_usual_is_no_fault(void **state)
 
 	(void)state;
 	rig_init(&rig);
+	model_set(&model_function(&rig.m, GPU)->reset_methods, NULL);
 	rig.health[0].config.speed = 1;
 	rig.health[1].config = (PcieConfig){ 0 };
 	model_set(&model_function(&rig.m, "0000:61:00.0")->power_state, "D3hot");
@@ -660,9 +717,7 @@ static void without_gpus_checks_of_gpus_are_skipped(void **state)
 	for (size_t i = 0; i < rig.m.host.snapshot->n_functions; i++)
 		if (pci_function_is_nvidia_gpu(&rig.m.host.snapshot->functions[i]))
 			rig.m.host.snapshot->functions[i].vendor = 0x1002;
-	gpu_set_free(rig.m.host.set);
-	rig.m.host.set = NULL;
-	host_seal(&rig.m.host);
+	reseal(&rig);
 	host_declare(&rig.m.host, "[Group]\nName=p\nGpu=41:00.0\nGpu=61:00.0\n");
 	rig_report(&rig);
 	skipped(&rig, ids, "no GPU");
@@ -839,6 +894,70 @@ static void counts_add_up(void **state)
 	rig_done(&rig);
 }
 
+/*
+ * The golden hosts, as their snapshots show them: settings and health are not known, which must not
+ * make anything up.
+ */
+static const struct {
+	const char *host, *spoken;
+} golden[] = {
+	{ "a100-pair", "groups" },
+	{ "dgx-nvswitch", "groups" },
+	{ "four-a6000", "groups" },
+	{ "lone-3090", "iommu boot-vga" },
+	{ "mixed-a40-a6000", "groups" },
+	{ "quad-h200", "" },
+	{ "rtx8000-four-functions", "groups" },
+	{ "sixteen-a40-declared", "" },
+	{ "vmd-a5000", "groups" },
+	{ "workstation-3090", "groups" },
+};
+
+static char *read_host(const char *name, const char *suffix)
+{
+	_cleanup_free_ char *path = strf(FIXTURES "/hosts/%s%s", name, suffix);
+	char *text = NULL;
+
+	assert_non_null(path);
+	return file_read_at(AT_FDCWD, path, 4U * 1024 * 1024, &text, NULL) < 0 ? NULL : text;
+}
+
+static void golden_hosts_have_the_faults_written_here(void **state)
+{
+	bool good = true;
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(golden); i++) {
+		_cleanup_free_ char *json = read_host(golden[i].host, ".json");
+		_cleanup_free_ char *conf = read_host(golden[i].host, ".conf"), *found = NULL;
+		Rig rig;
+
+		rig_init(&rig);
+		host_done(&rig.m.host);
+		host_init(&rig.m.host);
+		pci_snapshot_free(rig.m.host.snapshot);
+		rig.m.host.snapshot = NULL;
+		assert_non_null(json);
+		assert_int_equal(
+			pci_snapshot_from_json(json, strlen(json), &rig.m.host.snapshot, NULL), 0);
+		rig.no_inspection = rig.no_host = true;
+		for (size_t k = 0; k < GPUS; k++) {
+			gpu_health_clear(&rig.health[k]);
+			rig.health[k].bdf = bdf_of("ff:1f.7");
+		}
+		host_declare(&rig.m.host, conf ? conf : "");
+		rig.golden = true;
+		rig_report(&rig);
+		found = spoken(&rig);
+		if (!str_equal(found, golden[i].spoken)) {
+			good = false;
+			print_error("%s: \"%s\" spoke\n", golden[i].host, found);
+		}
+		rig_done(&rig);
+	}
+	assert_true(good);
+}
+
 static void every_check_has_a_case(void **state)
 {
 	(void)state;
@@ -857,9 +976,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_healthy_host_passes_every_check),
 		cmocka_unit_test(an_assigned_group_is_no_fault),
+		cmocka_unit_test(the_guest_that_runs_on_its_group_is_no_holder),
 		cmocka_unit_test(what_is_usual_is_no_fault),
 		cmocka_unit_test(each_fault_is_found_by_its_check_and_by_no_other),
 		cmocka_unit_test(every_check_has_a_case),
+		cmocka_unit_test(golden_hosts_have_the_faults_written_here),
 		cmocka_unit_test(without_facts_checks_are_skipped_and_say_why),
 		cmocka_unit_test(without_gpus_checks_of_gpus_are_skipped),
 		cmocka_unit_test(a_domain_with_its_group_is_in_order),

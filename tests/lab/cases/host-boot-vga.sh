@@ -6,6 +6,7 @@
 
 up
 declare_pair0
+doctor_finds_the_hosts_faults
 "$here/define-vm" vm42
 before=$(world)
 refused "the host's boot display is refused, and named" 9 HostInUse "0000:01:00.0" \

@@ -8,6 +8,7 @@
 
 up
 declare_pair0
+doctor_finds_the_hosts_faults
 "$here/define-vm" vm42
 before=$(world)
 promise "assign takes all eight functions" gpupass assign vm42 pair0

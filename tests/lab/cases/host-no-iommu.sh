@@ -6,6 +6,7 @@
 
 up
 declare_pair0
+doctor_finds_the_hosts_faults
 "$here/define-vm" vm42
 refused "without an IOMMU nothing is assigned, and the message says what to switch on" \
 	6 IommuDisabled "iommu" gpupass assign vm42 pair0

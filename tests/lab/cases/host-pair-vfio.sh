@@ -8,6 +8,7 @@
 
 up
 declare_pair0
+doctor_finds_the_hosts_faults
 "$here/define-vm" vm42 --no-guest
 promise "the group is bound, and free to assign" sh -c 'gpupass list | grep -Eq "pair0 .* bound "'
 before=$(world)

@@ -11,6 +11,7 @@ up
 refused "four H200 NVL could be a quad or two pairs: not assigned without a declaration" \
 	6 LinksUnknown "gpupass declare" gpupass assign vm42
 promise "a quad is declared" gpupass declare quad0 19:00.0 1a:00.0 99:00.0 9a:00.0
+doctor_finds_the_hosts_faults
 before=$(world)
 promise "assign takes all four" gpupass assign vm42
 equal "all four are hostdevs" 4 "$(hostdevs --inactive vm42 | wc -l)"

@@ -6,6 +6,7 @@
 
 up
 declare_pair0
+doctor_finds_the_hosts_faults
 "$here/define-vm" vm42
 refused "a network card in a GPU's IOMMU group is refused, with its address" \
 	6 IommuGroupNotViable "0000:03:00.0" gpupass assign vm42 pair0

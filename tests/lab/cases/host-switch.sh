@@ -12,4 +12,5 @@ busctl call org.gpupass1 /org/gpupass1 org.gpupass1.Manager GetTopology 'a{sv}' 
 promise "their way over PCIe is one switch" grep -q 'PIX' "$work/distances"
 promise "the bridges of the switch do not make their IOMMU groups unviable" sh -c \
 	'gpupass declare pair0 03:00.0 04:00.0 && gpupass bind pair0 && gpupass unbind pair0'
+doctor_finds_the_hosts_faults
 finish

@@ -16,6 +16,7 @@ promise "a pair is declared by UUID" gpupass declare pair0 \
 	"$(gpupass show 41:00.0 --json=short | jq -r '.. | .uuid? // empty' | head -n 1)" \
 	"$(gpupass show 61:00.0 --json=short | jq -r '.. | .uuid? // empty' | head -n 1)"
 promise "the other by physical slot" gpupass declare pair1 slot:3 slot:4
+doctor_finds_the_hosts_faults
 before=$(world)
 gpupass assign vm1 -q &
 first=$!

@@ -9,6 +9,7 @@
 
 up
 declare_pair0
+doctor_finds_the_hosts_faults
 "$here/define-vm" vm42
 gpu=/sys/bus/pci/devices/0000:02:00.0
 audio=/sys/bus/pci/devices/0000:02:00.1
@@ -16,14 +17,22 @@ audio=/sys/bus/pci/devices/0000:02:00.1
 # ---- who holds it ----
 sleep 600 3</dev/nvidia1 &
 holder=$!
+doctor_finds "doctor finds the holder" holders
 refused "an open /dev/nvidiaN is refused with the pid and name of its holder" 9 HostInUse \
 	"$holder" gpupass assign vm42 pair0
 promise "and the message names the command" grep -q sleep "$work/err"
 kill "$holder"
 wait "$holder" 2>/dev/null
 
+# ---- a board that fell off its bus ----
+knob 0000:02:00.0 gone 1
+doctor_finds "doctor finds a GPU that does not answer" answers
+promise "and its health says so" until_true 20 sh -c 'gpupass show 02:00.0 | grep -q "Health: lost"'
+knob 0000:02:00.0 gone 0
+
 # ---- drivers and overrides of others ----
 echo somebody-elses >"$audio/driver_override"
+doctor_finds "doctor finds somebody else's driver_override" driver
 refused "somebody else's driver_override is refused and named" 9 DriverConflict somebody-elses \
 	gpupass assign vm42 pair0
 echo >"$audio/driver_override"
