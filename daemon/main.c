@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpupassd: reads settings, wires the rooms together, runs the loop. */
+#include <fcntl.h>
 #include <getopt.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include "host/unit.h"
 #include "uevents.h"
 #include "util/clock.h"
+#include "util/file.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -459,6 +461,10 @@ static int open_state(Daemon *d, const Options *options)
 	_cleanup_free_ char *quarantine = strf("%s/quarantine", options->state_directory);
 	int r = journal && quarantine ? journal_open(journal, &d->journal) : -ENOMEM;
 
+	/* Without it (another kernel's /proc, a container) a reboot is not told from a restart. */
+	if (r >= 0)
+		(void)file_read_line_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id",
+					&d->journal.boot_id);
 	if (r >= 0)
 		r = quarantine_store_open(quarantine, &d->quarantine);
 	if (r >= 0)

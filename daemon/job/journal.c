@@ -49,6 +49,8 @@ int journal_open(const char *directory, Journal *ret)
 void journal_close(Journal *journal)
 {
 	journal->dir_fd = close_fd(journal->dir_fd);
+	free(journal->boot_id);
+	journal->boot_id = NULL;
 }
 
 JournalJob *journal_job_free(JournalJob *job)
@@ -111,15 +113,16 @@ static int append_record(JournalJob *job, json_t *record)
 	return line ? append(job, line) : -ENOMEM;
 }
 
-static json_t *begin_record(uint32_t id, const Plan *plan, const Assignment *previous,
-			    const char *live_xml)
+static json_t *begin_record(const Journal *journal, uint32_t id, const Plan *plan,
+			    const Assignment *previous, const char *live_xml)
 {
 	_cleanup_free_ char *before = previous ? assignment_to_json(previous) : NULL;
 
 	if (previous && !before)
 		return NULL;
-	return json_pack("{s:s, s:I, s:o, s:s?, s:s?}", "record", "begin", "job", (json_int_t)id,
-			 "plan", plan_to_record(plan), "previous", before, "live_xml", live_xml);
+	return json_pack("{s:s, s:I, s:s?, s:o, s:s?, s:s?}", "record", "begin", "job",
+			 (json_int_t)id, "boot_id", journal->boot_id, "plan", plan_to_record(plan),
+			 "previous", before, "live_xml", live_xml);
 }
 
 int journal_begin(const Journal *journal, uint32_t id, const Plan *plan, const Assignment *previous,
@@ -136,7 +139,7 @@ int journal_begin(const Journal *journal, uint32_t id, const Plan *plan, const A
 		r = -EIO;
 	if (r < 0)
 		return r;
-	r = append_record(job, begin_record(id, plan, previous, live_xml));
+	r = append_record(job, begin_record(journal, id, plan, previous, live_xml));
 	if (r >= 0 && fsync(journal->dir_fd) < 0)
 		r = -errno;
 	if (r < 0) {
@@ -225,7 +228,8 @@ void open_jobs_free(OpenJob **jobs, size_t n)
 
 static int read_begin(const json_t *record, OpenJob *job, char **ret_message)
 {
-	const char *previous, *live_xml;
+	const char *here = job->log ? job->log->journal->boot_id : NULL;
+	const char *previous, *live_xml, *then;
 	unsigned long long id = 0;
 	int r;
 
@@ -235,6 +239,8 @@ static int read_begin(const json_t *record, OpenJob *job, char **ret_message)
 		return -EBADMSG;
 	}
 	job->id = (uint32_t)id;
+	then = json_string_value(json_object_get(record, "boot_id"));
+	job->rebooted = here && then && strcmp(here, then) != 0;
 	r = plan_from_record(json_object_get(record, "plan"), &job->plan, ret_message);
 	if (r < 0)
 		return r;

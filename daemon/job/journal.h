@@ -3,7 +3,7 @@
  * The journal: one file an open job, so that a daemon that was killed, or a host that lost its
  * power, finds what was begun. A file is a list of lines, only ever appended to:
  *
- *   1 CRC32 {"record":"begin", "job":7, "plan":{…}, "previous":…, "live_xml":…}
+ *   1 CRC32 {"record":"begin", "job":7, "boot_id":…, "plan":{…}, "previous":…, "live_xml":…}
  *   1 CRC32 {"record":"intent", "step":1}           before an act
  *   1 CRC32 {"record":"outcome", "step":1, "ok":true}
  *   1 CRC32 {"record":"undo", "step":1}             before an undo; from here on only back
@@ -29,7 +29,8 @@ typedef struct JournalIo {
 } JournalIo;
 
 typedef struct Journal {
-	int dir_fd; /* owned */
+	int dir_fd;    /* owned */
+	char *boot_id; /* owned; the kernel's random/boot_id; NULL: not known */
 	JournalIo io;
 } Journal;
 
@@ -51,6 +52,7 @@ typedef struct OpenJob {
 	char *live_xml;	      /* the running guest before; NULL: it did not run */
 	size_t begun;	      /* steps [0, begun) were begun */
 	bool rolling_back;
+	bool rebooted; /* the host has booted since it began: drivers are as the boot made them */
 	char *damage; /* why what comes after the begin is not understood; NULL: it is */
 } OpenJob;
 

@@ -184,7 +184,12 @@ static bool only_keeps_books(StepKind kind)
 static bool machine_holds(Run *run)
 {
 	const Plan *plan = run->context.plan;
+	_cleanup_(problem_freep) Problem *moved = NULL;
 
+	/* What was bound already got no step, and a boot without the record has not bound it. */
+	if (run->context.rebooted && plan->operation == OPERATION_RECONCILE &&
+	    step_drivers_hold(&run->context, &moved) != 0)
+		return false;
 	for (size_t i = 0; i < plan->n_steps; i++) {
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		const StepOps *ops = step_ops(plan->steps[i]);
@@ -309,6 +314,7 @@ static int settle_job(const JobPlace *place, OpenJob *job, const DomainUses *use
 		.place = place,
 		.prepared = prepared,
 		.plan = job->plan,
+		.rebooted = job->rebooted,
 		.timeout_usec = place->rules->policy.device_timeout_usec,
 		/* Nobody counted: all of them, or the first that was tried, for both harmless. */
 		.n_attached = job->plan->n_functions,

@@ -258,8 +258,12 @@ static int backward(StepContext *c, Problem **ret_problem)
 
 static int unbind(StepContext *c, Problem **ret_problem)
 {
-	int r = step_refuse_while_in_guest(c, ret_problem);
+	int r;
 
+	/* What had drifted off vfio-pci the boot has brought back: no reason to undo that. */
+	if (c->rebooted && c->plan->operation == OPERATION_RECONCILE)
+		return 0;
+	r = step_refuse_while_in_guest(c, ret_problem);
 	return r != 0 ? r : backward(c, ret_problem);
 }
 

@@ -23,6 +23,7 @@ typedef struct StepContext {
 	size_t n_stuck;
 	bool no_domain; /* libvirt no longer has it: there is nothing of it to undo */
 	bool no_guest;	/* it does not run any more: likewise */
+	bool rebooted;	/* since the job began: drivers are as the boot made them */
 	bool again;	/* an act that lost libvirt, and may have been done, is done again */
 } StepContext;
 

@@ -40,6 +40,8 @@ static void open_state(Rig *rig)
 	journal = strf("%s/journal", rig->state_directory);
 	quarantine = strf("%s/quarantine", rig->state_directory);
 	assert_int_equal(journal_open(journal, &rig->journal), 0);
+	rig->journal.boot_id = strdup("this boot");
+	assert_non_null(rig->journal.boot_id);
 	assert_int_equal(quarantine_store_open(quarantine, &rig->quarantine), 0);
 	assert_int_equal(fchmod(rig->journal.dir_fd, 0777), 0);
 	assert_int_equal(fchmod(rig->quarantine.dir_fd, 0777), 0);

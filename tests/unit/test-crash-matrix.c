@@ -112,6 +112,8 @@ static void boot(Rig *rig)
 	_cleanup_(assignments_freep) Assignments *records = NULL;
 
 	fake_reboot(&rig->fake);
+	free(rig->journal.boot_id);
+	rig->journal.boot_id = strdup("the next boot");
 	/* gpupass-bind: what the records name goes to vfio-pci. */
 	assert_int_equal(assignment_files_read(rig->store.dir_fd, &records, &faults), 0);
 	assert_int_equal(faults ? faults->n_items : 0, 0);
