@@ -3,8 +3,7 @@
 # host: pair-3090
 # timeout: 400
 #
-# A full and a read-only disk, a clock that jumps, a function that goes midway, and a program that
-# keeps vfio-pci from letting go, all of a real kernel.
+# A full and a read-only disk, a clock that jumps, and a function that goes midway, all of a real kernel.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
@@ -67,41 +66,5 @@ echo 1 >/sys/bus/pci/rescan
 promise "when it is back" until_true 15 sh -c \
 	'gpupass rescan >/dev/null 2>&1; gpupass clear pair0; gpupass list | grep -Eq "pair0 .* free"'
 
-# ---- vfio without a request eventfd ----
-cat >"$work/holder.py" <<'PY'
-import fcntl, os, sys, time
-SET_IOMMU, SET_CONTAINER, DEVICE_FD, TYPE1 = 0x3b66, 0x3b68, 0x3b6a, 1
-container = os.open("/dev/vfio/vfio", os.O_RDWR)
-group = os.open("/dev/vfio/" + sys.argv[1], os.O_RDWR)
-fcntl.ioctl(group, SET_CONTAINER, container.to_bytes(4, "little"))
-fcntl.ioctl(container, SET_IOMMU, TYPE1)
-device = fcntl.ioctl(group, DEVICE_FD, sys.argv[2].encode() + b"\0")
-print("holds", flush=True)
-time.sleep(600)
-PY
-promise "bind" gpupass bind pair0
-group=$(basename "$(readlink /sys/bus/pci/devices/0000:02:00.0/iommu_group)")
-# The unbind has begun, and its last look at holders is over, when the program opens the device.
-knob 0000:02:00.0 unbind_delay_ms 8000
-knob 0000:02:00.1 unbind_delay_ms 8000
-gpupass unbind pair0 --timeout=16 >/dev/null 2>"$work/err" &
-job=$!
-sleep 3
-python3 "$work/holder.py" "$group" 0000:02:00.0 >"$work/holder" 2>&1 &
-holder=$!
-promise "a program has the device open through vfio" until_true 15 grep -q holds "$work/holder"
-sed 's/^/     holder: /' "$work/holder"
-status=0
-wait "$job" || status=$?
-equal "an unbind that it keeps waiting ends with exit code 11" 11 "$status"
-promise "with UnbindTimeout" grep -q 'Error: *org.gpupass1.Error.UnbindTimeout$' "$work/err"
-promise "and the group is quarantined" sh -c 'gpupass list | grep -Eq "pair0 .*quarantined"'
-knob 0000:02:00.0 unbind_delay_ms 0
-knob 0000:02:00.1 unbind_delay_ms 0
-kill "$holder"
-promise "when it has gone, the late result is taken as it is found" until_true 20 gpupass clear pair0
-promise "and can be brought to an end" sh -c 'gpupass unbind pair0 || gpupass list | grep -Eq "pair0 .* free"'
-equal "which is the host's drivers" "0000:01:00.0 nvidia
-0000:02:00.0 nvidia" "$(drivers 0000:01:00.0 0000:02:00.0)"
 stop_gpupassd
 finish

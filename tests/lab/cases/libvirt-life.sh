@@ -16,9 +16,11 @@ on_host="0000:01:00.0 nvidia
 0000:02:00.1 snd_hda_intel"
 records=/etc/gpupass/assignments.d
 
-# As systemd does it: its guests go on.
+# As systemd does it: its guests go on. Killed (-9) between QEMU's taking a device and its own record of
+# it, libvirtd would forget the device, which nobody but QEMU could take out again: that is quarantined.
 restart_libvirtd() {
-	pkill -9 -x libvirtd
+	pkill -x libvirtd
+	until_true 30 sh -c '! pgrep -x libvirtd'
 	rm -f /run/libvirt/libvirt-sock /run/libvirtd.pid
 	"$here/libvirt-up"
 }
@@ -32,7 +34,7 @@ up
 declare_pair0
 "$here/define-vm" vm42 --free-ports 4 --no-guest --start
 
-# ---- 27: libvirt is killed in the middle of an attach, and comes back ----
+# ---- 27: libvirt is restarted in the middle of an attach ----
 gpupass assign vm42 pair0 >"$work/assign" 2>&1 &
 job=$!
 promise "an assign to a running domain is under way" until_true 30 has_hostdevs vm42
