@@ -100,20 +100,20 @@ static json_t *json_evidence(const EvidenceList *l)
 
 json_t *json_group(const Group *g)
 {
-	return json_pack(
-		"{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:I, s:I, s:o, s:o,"
-		" s:o, s:o, s:o, s:o, s:s?, s:o, s:b, s:o, s:s?, s:o}",
-		"name", g->name, "state", g->state, "reason", or_null(g->reason), "provenance",
-		or_null(g->provenance), "source", or_null(g->source), "reasoning",
-		or_null(g->reasoning), "model", or_null(g->model), "link", or_null(g->link),
-		"links", (json_int_t)g->links, "links_expected", (json_int_t)g->links_expected,
-		"evidence", json_evidence(&g->evidence), "evidence_at", json_time(g->evidence_at),
-		"gpus", json_strings(g->gpu_addresses), "functions", json_strings(g->functions),
-		"iommu_groups", json_numbers(&g->iommu_groups), "numa_nodes",
-		json_numbers(&g->numa_nodes), "driver", or_null(g->driver), "domain",
-		json_domain(g->domain_name, g->domain_uuid), "assignable", g->assignable, "job",
-		json_job_id(g->job), "verified", or_null(g->verified), "verified_at",
-		json_time(g->verified_at));
+	return json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:I, s:I, s:o, s:o,"
+			 " s:o, s:o, s:o, s:o, s:s?, s:o, s:b, s:o, s:s?, s:o}",
+			 "name", g->name, "state", g->state, "reason", or_null(g->reason),
+			 "provenance", or_null(g->provenance), "source", or_null(g->source),
+			 "reasoning", or_null(g->reasoning), "model", or_null(g->model), "link",
+			 or_null(g->link), "links", (json_int_t)g->links, "links_expected",
+			 (json_int_t)g->links_expected, "evidence", json_evidence(&g->evidence),
+			 "evidence_at", json_time(g->evidence_at), "gpus",
+			 json_strings(g->gpu_addresses), "functions", json_strings(g->functions),
+			 "iommu_groups", json_numbers(&g->iommu_groups), "numa_nodes",
+			 json_numbers(&g->numa_nodes), "driver", or_null(g->driver), "domain",
+			 json_domain(g->domain_name, g->domain_uuid), "assignable", g->assignable,
+			 "job", json_job_id(g->job), "verified", or_null(g->verified),
+			 "verified_at", json_time(g->verified_at));
 }
 
 static json_t *json_functions(const FunctionList *l)

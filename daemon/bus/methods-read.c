@@ -33,8 +33,8 @@ static int plan_operation(const RequestOptions *options, Operation *ret, sd_bus_
 {
 	if (!options->operation)
 		*ret = OPERATION_ASSIGN;
-	else if (operation_from_string(options->operation, ret) < 0 ||
-		 *ret == OPERATION_VERIFY || *ret == OPERATION_PROBE) /* have no plan */
+	else if (operation_from_string(options->operation, ret) < 0 || *ret == OPERATION_VERIFY ||
+		 *ret == OPERATION_PROBE) /* have no plan */
 		return invalid_argument(error, "there is no such operation to plan",
 					"give assign, release, bind, unbind or reconcile");
 	return 0;

@@ -47,7 +47,7 @@ typedef struct WorkerConfig {
 	/* There is no unit to be had, so that a child was started; on the caller's thread. */
 	void (*fell_back)(const char *why, void *userdata);
 	void *userdata;
-	const char *nvml;      /* path of NVML's library; NULL: where the loader finds it */
+	const char *nvml; /* path of NVML's library; NULL: where the loader finds it */
 } WorkerConfig;
 
 /*

@@ -53,7 +53,7 @@ typedef struct OpenJob {
 	size_t begun;	      /* steps [0, begun) were begun */
 	bool rolling_back;
 	bool rebooted; /* the host has booted since it began: drivers are as the boot made them */
-	char *damage; /* why what comes after the begin is not understood; NULL: it is */
+	char *damage;  /* why what comes after the begin is not understood; NULL: it is */
 } OpenJob;
 
 /* Opens the directory, creating it if need be. */
