@@ -62,7 +62,8 @@ static bool addresses_fit(const VerifyInput *input, const SmiGpus *seen)
 		const SmiGpu *found =
 			input->gpus[i].has_guest ? find_address(seen, &input->gpus[i].guest) : NULL;
 
-		if (!found || (input->gpus[i].uuid && strcasecmp(found->uuid, input->gpus[i].uuid)))
+		if (!found ||
+		    (input->gpus[i].uuid && strcasecmp(found->uuid, input->gpus[i].uuid) != 0))
 			return false;
 		for (size_t k = 0; k < i; k++)
 			if (bdf_equal(&input->gpus[k].guest, &input->gpus[i].guest))

@@ -62,8 +62,8 @@ mode no-driver
 equal "without a driver: unknown" "1 unknown no-driver" "$(verdict)"
 mode garbage
 equal "garbage proves nothing" "1 unknown bad-output" "$(verdict)"
-mode flood2
-equal "megabytes are not taken" "1 unknown too-much-output" "$(verdict)"
+mode flood200
+equal "more than 64 KiB is not taken" "1 unknown too-much-output" "$(verdict)"
 
 mode hang
 begin=$SECONDS
