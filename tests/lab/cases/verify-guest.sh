@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# long
 # host: pair-3090
 # timeout: 600
 #
@@ -62,7 +63,7 @@ mode no-driver
 equal "without a driver: unknown" "1 unknown no-driver" "$(verdict)"
 mode garbage
 equal "garbage proves nothing" "1 unknown bad-output" "$(verdict)"
-mode flood200
+mode flood100
 equal "more than 64 KiB is not taken" "1 unknown too-much-output" "$(verdict)"
 
 mode hang
