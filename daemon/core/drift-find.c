@@ -136,10 +136,11 @@ static int check_recorded(DriftSubject *s)
 	if (s->group->provenance == PROVENANCE_NONE)
 		return drift_add(
 			s, DRIFT_NO_GROUP, DRIFT_REPAIR_NONE,
-			strf("%s is assigned group %s, which is no longer declared: its GPUs "
-			     "are candidates only",
+			strf("%s is assigned group %s, which is no longer declared, nor known by "
+			     "its links",
 			     s->record->domain_name, s->record->group_name),
-			strf("declare it again: gpupass declare %s GPU GPU",
+			strf("look at its links: gpupass probe; or declare it again: gpupass "
+			     "declare %s GPU GPU",
 			     s->record->group_name));
 	r = check_second_record(s);
 	if (r == 0)

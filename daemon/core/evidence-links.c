@@ -174,6 +174,7 @@ static int finish(Maker *m, const Sighting *a, const Sighting *b, Link *link)
 	Provenance x = provenance_of(m, a), y = provenance_of(m, b);
 	_cleanup_free_ char *when = NULL;
 
+	link->guest = a->way == WAY_GUEST;
 	link->provenance = x < y ? x : y;
 	link->observed_usec = a->seen_usec < b->seen_usec ? a->seen_usec : b->seen_usec;
 	link->source = source_text(a, b);

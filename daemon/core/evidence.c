@@ -3,6 +3,7 @@
 #include "core/evidence.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "util/text.h"
 
@@ -139,9 +140,21 @@ static bool outlives(const Sighting *older, const Sighting *newer)
 	return newer->way == WAY_PRESENT && same_ids(older, newer);
 }
 
+static bool differ(const char *a, const char *b)
+{
+	return a && b && strcasecmp(a, b) != 0;
+}
+
 static bool is_kept(const Sighting *older, const Evidence *newer, bool whole)
 {
 	const Sighting *replacement = find(newer, &older->bdf, older->way == WAY_GUEST);
+	const Sighting *host = find(newer, &older->bdf, false);
+
+	/* What a guest told of a board that the host has found to be another one. */
+	if (older->way == WAY_GUEST && host &&
+	    (!same_ids(older, host) || differ(older->uuid, host->uuid) ||
+	     differ(older->serial_number, host->serial_number)))
+		return false;
 
 	if (replacement)
 		return outlives(older, replacement);

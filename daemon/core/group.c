@@ -5,29 +5,20 @@
 #include <string.h>
 
 #include "core/group-check.h"
+#include "core/group-resolve.h"
 #include "util/text.h"
 
-#define NO_OWNER SIZE_MAX
-
-typedef struct Resolver {
-	const GpuSet *set;
-	const Declarations *declarations;
-	const Links *links;
-	GroupSet *out;
-	size_t *owner; /* by index of GPU: index of its group, or NO_OWNER */
-} Resolver;
-
-static size_t gpu_index(const Resolver *r, const Gpu *gpu)
+size_t resolver_gpu_index(const Resolver *r, const Gpu *gpu)
 {
 	return (size_t)(gpu - r->set->gpus);
 }
 
-static bool is_owned(const Resolver *r, const Gpu *gpu)
+bool resolver_is_owned(const Resolver *r, const Gpu *gpu)
 {
-	return r->owner[gpu_index(r, gpu)] != NO_OWNER;
+	return r->owner[resolver_gpu_index(r, gpu)] != NO_OWNER;
 }
 
-static bool name_taken(const Resolver *r, const char *name)
+bool resolver_name_taken(const Resolver *r, const char *name)
 {
 	for (size_t i = 0; i < r->declarations->n_items; i++)
 		if (str_equal(r->declarations->items[i].name, name))
@@ -35,19 +26,21 @@ static bool name_taken(const Resolver *r, const char *name)
 	return group_set_find(r->out, name) != NULL;
 }
 
-/* pair0, pair1 …: the first number that no declaration and no other group has. */
-static char *free_name(const Resolver *r, const char *base)
+/* pair0, pair1 …: the first number that no declaration, no other group and no assignment has, be
+ * that one's boards there or not: who releases it by its name must not meet another group. */
+char *resolver_free_name(const Resolver *r, const char *base)
 {
 	for (unsigned n = 0;; n++) {
 		char *name = strf("%s%u", base, n);
 
-		if (!name || !name_taken(r, name))
+		if (!name || (!resolver_name_taken(r, name) &&
+			      !assignments_find_group(r->assignments, name)))
 			return name;
 		free(name);
 	}
 }
 
-static const char *base_name(size_t n_gpus)
+const char *resolver_base_name(size_t n_gpus)
 {
 	return n_gpus == 2 ? "pair" : n_gpus == 4 ? "quad" : "group";
 }
@@ -56,7 +49,7 @@ static const char *base_name(size_t n_gpus)
  * Appends a group. Takes the strings, also on failure; one that is NULL means that memory was out
  * when the caller made it.
  */
-static int add_group(Resolver *r, Gpu *const *gpus, size_t n_gpus, Group *group)
+int resolver_add(Resolver *r, Gpu *const *gpus, size_t n_gpus, Group *group)
 {
 	Group *bigger;
 
@@ -70,7 +63,7 @@ static int add_group(Resolver *r, Gpu *const *gpus, size_t n_gpus, Group *group)
 	}
 	for (size_t i = 0; i < n_gpus; i++) {
 		group->gpus[i] = gpus[i];
-		r->owner[gpu_index(r, gpus[i])] = r->out->n_items;
+		r->owner[resolver_gpu_index(r, gpus[i])] = r->out->n_items;
 	}
 	group->n_gpus = n_gpus;
 	r->out->items[r->out->n_items++] = *group;
@@ -87,7 +80,7 @@ static int drop_owned(const Resolver *r, ResolvedMembers *members)
 		Gpu *gpu = members->gpus[i];
 		char *missing;
 
-		if (!is_owned(r, gpu)) {
+		if (!resolver_is_owned(r, gpu)) {
 			members->gpus[kept++] = gpu;
 			continue;
 		}
@@ -121,7 +114,7 @@ static int add_declared(Resolver *r, const Declaration *declaration)
 		group.source = strdup(declaration->source);
 		group.reasoning = strf("declared in %s", declaration->source);
 		group.fault = TAKE_PTR(members.missing);
-		result = add_group(r, members.gpus, members.n_gpus, &group);
+		result = resolver_add(r, members.gpus, members.n_gpus, &group);
 	}
 	resolved_members_clear(&members);
 	return result;
@@ -131,7 +124,7 @@ static int add_declared(Resolver *r, const Declaration *declaration)
  * A declaration that is not wholly found may mean boards that sit elsewhere now. Until that is
  * settled nothing is inferred about boards of its model, nor, where none of it was found, at all.
  */
-static const Group *unsettled_declaration(const Resolver *r, const Gpu *gpu)
+const Group *resolver_unsettled(const Resolver *r, const Gpu *gpu)
 {
 	for (size_t i = 0; i < r->out->n_items; i++) {
 		const Group *group = &r->out->items[i];
@@ -145,11 +138,11 @@ static const Group *unsettled_declaration(const Resolver *r, const Gpu *gpu)
 }
 
 /* Both ends of a link as GPUs that are in no group yet; false when not. */
-static bool link_ends(const Resolver *r, const Link *link, Gpu **ret_a, Gpu **ret_b)
+bool resolver_link_ends(const Resolver *r, const Link *link, Gpu **ret_a, Gpu **ret_b)
 {
 	Gpu *a = gpu_set_find(r->set, &link->a), *b = gpu_set_find(r->set, &link->b);
 
-	if (!a || !b || a == b || is_owned(r, a) || is_owned(r, b))
+	if (!a || !b || a == b || resolver_is_owned(r, a) || resolver_is_owned(r, b))
 		return false;
 	*ret_a = a;
 	*ret_b = b;
@@ -197,7 +190,7 @@ static int contradict(Group *group, const Gpu *gpu, const Bdf *other, const Link
 
 static Group *owner_of(const Resolver *r, const Gpu *gpu)
 {
-	size_t owner = gpu ? r->owner[gpu_index(r, gpu)] : NO_OWNER;
+	size_t owner = gpu ? r->owner[resolver_gpu_index(r, gpu)] : NO_OWNER;
 
 	return owner == NO_OWNER ? NULL : &r->out->items[owner];
 }
@@ -233,37 +226,11 @@ static int note_contradictions(Resolver *r)
 	return 0;
 }
 
-/*
- * Connected components of the observed links. Links are joined strongest first, so that the last
- * one that joins a component is the weakest that it needs.
- */
-typedef struct Component {
-	size_t label;	     /* index of its first GPU */
-	const Link *weakest; /* valid at the label's own index */
-} Component;
-
-static void join_components(Component *components, size_t n, size_t a, size_t b, const Link *link)
-{
-	size_t keep = components[a].label, drop = components[b].label;
-
-	if (keep == drop)
-		return;
-	if (keep > drop) {
-		size_t swap = keep;
-
-		keep = drop;
-		drop = swap;
-	}
-	for (size_t i = 0; i < n; i++)
-		if (components[i].label == drop)
-			components[i].label = keep;
-	components[keep].weakest = link;
-}
-
-static int add_observed(Resolver *r, Gpu *const *gpus, size_t n, const Link *weakest)
+/* Takes `name`. */
+int resolver_add_observed(Resolver *r, char *name, Gpu *const *gpus, size_t n, const Link *weakest)
 {
 	Group group = {
-		.name = free_name(r, base_name(n)),
+		.name = name,
 		.provenance = weakest->provenance,
 		.source = strdup(str_or_empty(weakest->source)),
 		.reasoning = weakest->reasoning
@@ -272,51 +239,7 @@ static int add_observed(Resolver *r, Gpu *const *gpus, size_t n, const Link *wea
 					    BDF_TEXT(&weakest->a), BDF_TEXT(&weakest->b)),
 	};
 
-	return add_group(r, gpus, n, &group);
-}
-
-static int add_components(Resolver *r, Component *components)
-{
-	size_t n = r->set->n_gpus;
-	_cleanup_free_ Gpu **members = calloc(n + 1, sizeof(Gpu *));
-
-	if (!members)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		size_t n_members = 0;
-		int result;
-
-		if (components[i].label != i || !components[i].weakest)
-			continue;
-		for (size_t k = i; k < n; k++)
-			if (components[k].label == i)
-				members[n_members++] = &r->set->gpus[k];
-		result = add_observed(r, members, n_members, components[i].weakest);
-		if (result < 0)
-			return result;
-	}
-	return 0;
-}
-
-static int resolve_observed(Resolver *r)
-{
-	_cleanup_free_ Component *components = calloc(r->set->n_gpus + 1, sizeof(Component));
-
-	if (!components)
-		return -ENOMEM;
-	for (size_t i = 0; i < r->set->n_gpus; i++)
-		components[i].label = i;
-	for (int p = PROVENANCE_DECLARED - 1; p > PROVENANCE_INFERRED; p--)
-		for (size_t i = 0; i < r->links->n_items; i++) {
-			const Link *link = &r->links->items[i];
-			Gpu *a, *b;
-
-			if ((int)link->provenance == p && !link->doubt &&
-			    link_ends(r, link, &a, &b))
-				join_components(components, r->set->n_gpus, gpu_index(r, a),
-						gpu_index(r, b), link);
-		}
-	return add_components(r, components);
+	return resolver_add(r, gpus, n, &group);
 }
 
 static int resolve_inferred(Resolver *r)
@@ -327,9 +250,11 @@ static int resolve_inferred(Resolver *r)
 		int result;
 
 		if (link->provenance != PROVENANCE_INFERRED ||
-		    !link_ends(r, link, &ends[0], &ends[1]) || unsettled_declaration(r, ends[0]))
+		    !resolver_link_ends(r, link, &ends[0], &ends[1]) ||
+		    resolver_unsettled(r, ends[0]))
 			continue;
-		result = add_observed(r, ends, 2, link);
+		result = resolver_add_observed(r, resolver_free_name(r, resolver_base_name(2)),
+					       ends, 2, link);
 		if (result < 0)
 			return result;
 	}
@@ -350,17 +275,18 @@ static int resolve_candidates(Resolver *r)
 		size_t n_alike = 0;
 		int result;
 
-		if (is_owned(r, gpu) || !gpu->board || gpu->board->kind != NVLINK_BRIDGE)
+		if (resolver_is_owned(r, gpu) || !gpu->board || gpu->board->kind != NVLINK_BRIDGE)
 			continue;
 		for (size_t k = i; k < n; k++)
-			if (!is_owned(r, &r->set->gpus[k]) && gpu_same_model(gpu, &r->set->gpus[k]))
+			if (!resolver_is_owned(r, &r->set->gpus[k]) &&
+			    gpu_same_model(gpu, &r->set->gpus[k]))
 				alike[n_alike++] = &r->set->gpus[k];
-		unsettled = unsettled_declaration(r, gpu);
-		group.name = free_name(r, "unknown");
+		unsettled = resolver_unsettled(r, gpu);
+		group.name = resolver_free_name(r, "unknown");
 		group.source = strdup("sysfs");
 		group.reasoning = candidates_reasoning(
 			r->set, alike, n_alike, unsettled ? unsettled->name : NULL, r->links);
-		result = add_group(r, alike, n_alike, &group);
+		result = resolver_add(r, alike, n_alike, &group);
 		if (result < 0)
 			return result;
 	}
@@ -381,7 +307,9 @@ static int resolve_all(Resolver *r)
 	result = note_contradictions(r);
 	if (result < 0)
 		return result;
-	result = resolve_observed(r);
+	result = group_resolve_recorded(r);
+	if (result >= 0)
+		result = group_resolve_observed(r);
 	if (result < 0)
 		return result;
 	result = resolve_inferred(r);
@@ -398,17 +326,21 @@ static int compare_groups(const void *a, const void *b)
 	return natural_compare(x->name, y->name);
 }
 
-int groups_resolve(const PciSnapshot *snapshot, const GpuSet *set, const Declarations *declarations,
-		   const Links *links, GroupSet **ret)
+int groups_resolve(const GpuSet *set, const Declarations *declarations, const Links *links,
+		   const Assignments *assignments, GroupSet **ret)
 {
 	_cleanup_(group_set_freep) GroupSet *out = calloc(1, sizeof(*out));
 	_cleanup_free_ size_t *owner = calloc(set->n_gpus + 1, sizeof(size_t));
 	Resolver resolver = {
-		.set = set, .declarations = declarations, .links = links, .out = out, .owner = owner
+		.set = set,
+		.declarations = declarations,
+		.links = links,
+		.assignments = assignments,
+		.out = out,
+		.owner = owner,
 	};
 	int r;
 
-	(void)snapshot; /* everything needed of it is in the set */
 	if (!out || !owner)
 		return -ENOMEM;
 	r = resolve_all(&resolver);

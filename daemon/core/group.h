@@ -56,9 +56,13 @@ typedef struct GroupSet {
  * board_exclusion(). A declared group that names a GPU without NVLink, mixed models, an SXM
  * board, or more GPUs than a bridge ties is still listed: state degraded with the reason, never
  * assignable. So is one with a missing member.
+ *
+ * What a record of `assignments` names stays one group of that name, if no declaration says
+ * otherwise: as its links say, or, where they do not tie it together any more, degraded with
+ * PROVENANCE_NONE.
  */
-int groups_resolve(const PciSnapshot *snapshot, const GpuSet *set, const Declarations *declarations,
-		   const Links *links, GroupSet **ret);
+int groups_resolve(const GpuSet *set, const Declarations *declarations, const Links *links,
+		   const Assignments *assignments, GroupSet **ret);
 
 /*
  * Sets state, reason, domain and assignable of every group. `uses` is NULL while libvirt does not

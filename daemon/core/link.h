@@ -24,6 +24,7 @@ typedef struct Link {
 	 * together, and speaks against who says otherwise. `count` is then 0.
 	 */
 	char *doubt;
+	bool guest;	/* a guest's word: link_outweighs() */
 	bool one_sided; /* of a doubt: one of the two does see links, or sees another number */
 } Link;
 
@@ -43,7 +44,10 @@ int links_from_declarations(Links *into, const Declarations *declarations, const
  */
 int links_infer(Links *into, const GpuSet *set);
 
-/* Of two links between the same boards: the later look counts, and of one time the stronger. */
+/*
+ * Of two links between the same boards: the later look counts, and of one time the stronger. A
+ * guest may lie, so that against the host's own look it counts where it sees no more than that.
+ */
 bool link_outweighs(const Link *link, const Link *other);
 /* The observation that counts between two boards, be it a doubt; NULL: none. In either order. */
 const Link *links_find_observed(const Links *links, const Bdf *a, const Bdf *b);

@@ -35,6 +35,8 @@ static GpupassError fault_error(const Group *group)
 	if (group->seen_otherwise || differs_in_model(group) ||
 	    (board && board->group_size > 0 && group->n_gpus > board->group_size))
 		return GPUPASS_ERROR_NOT_BRIDGED;
+	if (group->provenance == PROVENANCE_NONE)
+		return GPUPASS_ERROR_LINKS_UNKNOWN;
 	return group->n_gpus < 2 ? GPUPASS_ERROR_NO_SUCH_GPU : GPUPASS_ERROR_SPLIT_GROUP;
 }
 
@@ -50,6 +52,11 @@ static int refuse_fault(const Group *group, Problem **ret_problem)
 				      "check that the bridge is seated, or correct the declaration "
 				      "(%s); then: gpupass probe",
 				      str_or_empty(group->source));
+	if (group->provenance == PROVENANCE_NONE)
+		return problem_remedy(*ret_problem,
+				      "look at the links: gpupass probe; or declare "
+				      "it: gpupass declare %s BDF BDF",
+				      group->name);
 	if (group->seen_otherwise)
 		return problem_remedy(*ret_problem,
 				      "check that the bridge is seated, then: gpupass probe");

@@ -7,12 +7,9 @@
 #include <string.h>
 
 #include "core/bdf.h"
-#include "gpupass/dbus.h"
-#include "util/json.h"
 #include "util/text.h"
 
 #define LINE_KEPT_MAX 400
-#define BOOT_FUNCTIONS_MAX 4096
 #define CAP_SYS_RESOURCE_BIT 24
 
 static int keep(char ***into, char *line)
@@ -243,41 +240,6 @@ bool setup_may_raise_limits(const char *text)
 	errno = 0;
 	set = strtoull(line, &end, 16);
 	return errno == 0 && end != line && (set >> CAP_SYS_RESOURCE_BIT & 1);
-}
-
-static int read_boot_function(const json_t *function, char ***into)
-{
-	const char *address, *outcome, *detail = NULL;
-	Bdf bdf;
-
-	if (json_get_string(function, "bdf", &address) < 0 || bdf_parse(address, &bdf) < 0 ||
-	    json_get_string(function, "outcome", &outcome) < 0)
-		return -EBADMSG;
-	if (strcmp(outcome, "bound") == 0)
-		return 0;
-	if (json_get_string(function, "detail", &detail) < 0)
-		detail = NULL;
-	return keep(into, strf("%s %s%s%s", BDF_TEXT(&bdf), outcome, detail ? ": " : "",
-			       str_or_empty(detail)));
-}
-
-int setup_read_boot_report(const char *text, size_t size, char ***into)
-{
-	_cleanup_json_ json_t *root = NULL;
-	const json_t *functions;
-	int r = json_parse_document(text, size, GPUPASS_SCHEMA_BOOT, &root, NULL);
-
-	if (r == -ENOMEM)
-		return r;
-	functions = r < 0 ? NULL : json_object_get(root, "functions");
-	if (!json_is_array(functions) || json_array_size(functions) > BOOT_FUNCTIONS_MAX)
-		return -EBADMSG;
-	for (size_t i = 0; i < json_array_size(functions); i++) {
-		r = read_boot_function(json_array_get(functions, i), into);
-		if (r < 0)
-			return r;
-	}
-	return 0;
 }
 
 int setup_compare_versions(const char *a, const char *b)

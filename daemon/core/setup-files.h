@@ -42,9 +42,5 @@ bool setup_read_memlock(const char *text, uint64_t *ret);
 /* /proc/PID/status: whether the process has CAP_SYS_RESOURCE, and so may raise its limits. */
 bool setup_may_raise_limits(const char *text);
 
-/* gpupass-bind's report (org.gpupass1.boot/1): "0000:41:00.0 taken: nvidia was first" for each
- * function that is not bound. -EBADMSG when it is none. */
-int setup_read_boot_report(const char *text, size_t size, char ***into);
-
 /* "Versions" as numbers, part by part: below 0, 0, above 0 as strcmp(). */
 int setup_compare_versions(const char *a, const char *b);

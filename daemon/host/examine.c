@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/boot-faults.h"
 #include "core/setup-files.h"
 #include "host/cgroup.h"
 #include "util/file.h"
@@ -14,6 +15,7 @@
 
 #define FILE_MAX_BYTES 65536
 #define FILES_MAX 256
+#define BOOT_FAULT_MAX 384 /* bytes kept of what was wrong */
 /* A line has ten characters a CPU. */
 #define INTERRUPTS_MAX_BYTES (16UL * 1024 * 1024)
 
@@ -299,15 +301,23 @@ static int read_version(int proc_fd, Examination *e)
 
 static int read_boot(int root_fd, Examination *e)
 {
+	_cleanup_(boot_faults_freep) BootFaults *faults = NULL;
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
 	int r = read_if_any(root_fd, "run/gpupass/boot.json", &text, &size);
 
 	if (r < 0 || !text)
 		return r;
-	r = setup_read_boot_report(text, size, &e->boot);
-	if (r == -EBADMSG)
-		r = strv_append(&e->boot, "/run/gpupass/boot.json cannot be understood");
+	r = boot_faults_parse(text, size, &faults, NULL);
+	if (r == -EBADMSG || r == -EPROTO)
+		return strv_append(&e->boot, "/run/gpupass/boot.json cannot be understood");
+	for (size_t i = 0; r >= 0 && i < faults->n_items && i < SETUP_LINES_MAX; i++) {
+		_cleanup_free_ char *what = boot_fault_text(&faults->items[i]);
+
+		r = what ? strv_appendf(&e->boot, "%s %.*s", BDF_TEXT(&faults->items[i].bdf),
+					BOOT_FAULT_MAX, what)
+			 : -ENOMEM;
+	}
 	return r;
 }
 

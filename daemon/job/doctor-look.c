@@ -22,6 +22,8 @@ typedef struct Look {
 	char **busy, **quarantined;
 	Drift *drift;
 	DoctorNotes drift_notes; /* of the findings in it */
+	DoctorNotes evidence_notes;
+	char **texts; /* of those */
 	int inspection_error, host_error;
 } Look;
 
@@ -37,6 +39,8 @@ static void look_clear(Look *l)
 	gpu_healths_free(l->health, l->n_health);
 	drift_free(l->drift);
 	free(l->drift_notes.items);
+	free(l->evidence_notes.items);
+	strv_free(l->texts);
 	strv_free(l->busy);
 	strv_free(l->quarantined);
 }
@@ -245,6 +249,59 @@ static int look_for_drift(Look *l)
 	return r < 0 ? r : note_drift(l);
 }
 
+static int keep_text(Look *l, char *text, const char **ret)
+{
+	_cleanup_free_ char *owned = text;
+	int r = owned ? strv_append(&l->texts, owned) : -ENOMEM;
+
+	if (r >= 0)
+		*ret = l->texts[strv_length(l->texts) - 1];
+	return r;
+}
+
+static int note_sighting(Look *l, const Sighting *s, const char *why)
+{
+	DoctorNotes *notes = &l->evidence_notes;
+	const Group *group = group_set_find_gpu(l->inventory->groups, &s->bdf);
+	_cleanup_free_ char *when = utc_text(s->seen_usec);
+	DoctorNote note = { .remedy = "gpupass probe" };
+	int r = when ? 0 : -ENOMEM;
+
+	if (r >= 0)
+		r = keep_text(l, strdup(group ? group->name : BDF_TEXT(&s->bdf)), &note.group);
+	if (r >= 0)
+		r = keep_text(l,
+			      strf("what was seen of the links of %s (%s, %s) does not count: %s",
+				   BDF_TEXT(&s->bdf), str_or_empty(s->source), when, why),
+			      &note.what);
+	if (r >= 0)
+		notes->items[notes->n_items++] = note;
+	return r;
+}
+
+/* What a look saw of boards that are others now. */
+static int look_for_stale_evidence(Look *l)
+{
+	const Evidence *evidence = l->inventory->identities->evidence;
+	size_t n = evidence ? evidence->n_items : 0;
+	int r = 0;
+
+	l->evidence_notes.items = calloc(n + 1, sizeof(DoctorNote));
+	if (!l->evidence_notes.items)
+		return -ENOMEM;
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		const Sighting *s = &evidence->items[i];
+		_cleanup_free_ char *why = NULL;
+
+		if (s->way == WAY_PRESENT)
+			continue;
+		r = sighting_stale(evidence, s, l->inventory->gpus, &why);
+		if (r >= 0 && why)
+			r = note_sighting(l, s, why);
+	}
+	return r;
+}
+
 static char *make_report(const Look *l)
 {
 	const VirtDomain *v = l->domain;
@@ -267,6 +324,7 @@ static char *make_report(const Look *l)
 		.quarantined = l->quarantined,
 		.open_jobs = l->request->open_jobs,
 		.drift = &l->drift_notes,
+		.evidence = &l->evidence_notes,
 		.symptom = l->request->symptom,
 	};
 
@@ -302,6 +360,8 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 		r = look_closely(&l);
 	if (r == 0)
 		r = look_for_drift(&l);
+	if (r == 0)
+		r = look_for_stale_evidence(&l);
 	if (r == 0) {
 		*ret_report = make_report(&l);
 		r = *ret_report ? 0 : -ENOMEM;

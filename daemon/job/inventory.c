@@ -225,7 +225,8 @@ static int remember(const GpuSet *gpus, Identities **ret)
 	return 0;
 }
 
-static int resolve(Inventory *inventory, const Rules *rules, const Evidence *evidence)
+static int resolve(Inventory *inventory, const Rules *rules, const Assignments *assignments,
+		   const Evidence *evidence)
 {
 	_cleanup_(links_freep) Links *links = calloc(1, sizeof(Links));
 	_cleanup_strv_ char **notes = NULL;
@@ -239,7 +240,7 @@ static int resolve(Inventory *inventory, const Rules *rules, const Evidence *evi
 	if (r >= 0)
 		r = links_infer(links, inventory->gpus);
 	if (r >= 0)
-		r = groups_resolve(inventory->snapshot, inventory->gpus, rules->declarations, links,
+		r = groups_resolve(inventory->gpus, rules->declarations, links, assignments,
 				   &inventory->groups);
 	for (char **note = notes; r >= 0 && note && *note; note++)
 		if (!strv_contains(inventory->groups->notes, *note))
@@ -269,7 +270,7 @@ int inventory_take(Host *host, const Rules *rules, const Assignments *assignment
 	if (r >= 0)
 		r = remember(inventory->gpus, &inventory->identities);
 	if (r >= 0)
-		r = resolve(inventory, rules, evidence);
+		r = resolve(inventory, rules, assignments, evidence);
 	if (r < 0)
 		return r;
 	identities_set_evidence(inventory->identities, evidence);

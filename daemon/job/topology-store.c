@@ -139,9 +139,17 @@ static int copy_text(char **to, const char *from)
 	return *to ? 0 : -ENOMEM;
 }
 
+/* Of a bridge board that is not known better, and of one that is not in the catalogue, any. */
+static unsigned most_links(const Board *board)
+{
+	return !board || (board->kind == NVLINK_BRIDGE && board->links == 0) ? SIGHTING_LINKS_MAX
+									     : board->links;
+}
+
 static int sighting_of(const GuestLook *look, size_t i, Sighting *s)
 {
 	const Gpu *gpu = look->gpus[i];
+	unsigned most = most_links(gpu->board), all = 0;
 	int r;
 
 	*s = (Sighting){
@@ -169,7 +177,8 @@ static int sighting_of(const GuestLook *look, size_t i, Sighting *s)
 	for (size_t k = 0; r >= 0 && k < look->n_gpus; k++) {
 		unsigned links = look->links[i * look->n_gpus + k];
 
-		if (links > SIGHTING_LINKS_MAX || (k == i && links > 0))
+		all += links < SIGHTING_LINKS_MAX ? links : SIGHTING_LINKS_MAX + 1;
+		if (all > most || (k == i && links > 0))
 			return -EINVAL;
 		if (links > 0)
 			s->peers[s->n_peers++] =

@@ -55,5 +55,6 @@ typedef struct GuestLook {
 	const unsigned *inactive; /* n_gpus: links that i shows as down; NULL: not told */
 } GuestLook;
 
-/* As topology_store_update(). -EINVAL: the numbers cannot be. */
+/* As topology_store_update(). -EINVAL, nothing noted: the numbers cannot be, as more links than the
+ * board has. */
 int topology_store_note_guest(TopologyStore *store, const GuestLook *look);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/clock.h"
+#include "util/log.h"
 #include "util/text.h"
 
 /* With a badly seated bridge `nvidia-smi topo -m` was seen to take 112 s (NCCL issue 557). */
@@ -207,6 +208,46 @@ static int look_again(const JobPlace *place, Verification *v, Problem **ret_prob
 	return 0;
 }
 
+static int note_links(const JobPlace *place, const Verification *v, const unsigned *links,
+		      const unsigned *inactive)
+{
+	const Group *group = v->found->group;
+	int r = topology_store_note_guest(place->topology,
+					  &(GuestLook){
+						  .domain = v->found->domain->name,
+						  .seen_usec = v->asked_usec,
+						  .gpus = (const Gpu *const *)group->gpus,
+						  .n_gpus = group->n_gpus,
+						  .links = links,
+						  .inactive = inactive,
+					  });
+
+	if (r == -EINVAL)
+		log_warning("%s tells of more links than the boards of %s have: not believed",
+			    v->found->domain->name, group->name);
+	else if (r < 0 && r != -ENOMEM)
+		log_warning("what %s tells of the links of %s is not kept over a restart: %s",
+			    v->found->domain->name, group->name, strerror(-r));
+	return r == -ENOMEM ? r : 0;
+}
+
+/* The verdict stands also where it cannot be kept as evidence. */
+static int keep_evidence(const JobPlace *place, const Verification *v)
+{
+	size_t n = v->found->group->n_gpus;
+	_cleanup_free_ unsigned *links = NULL, *inactive = NULL;
+
+	if (!place->topology || v->report->n_gpus != n)
+		return 0;
+	links = calloc(n * n + 1, sizeof(unsigned));
+	inactive = calloc(n + 1, sizeof(unsigned));
+	if (!links || !inactive)
+		return -ENOMEM;
+	if (!verify_links_seen(v->report, links, inactive))
+		return 0;
+	return note_links(place, v, links, inactive);
+}
+
 int verification_run(const JobPlace *place, const JobRequest *request, Verification *v,
 		     Problem **ret_problem)
 {
@@ -223,6 +264,8 @@ int verification_run(const JobPlace *place, const JobRequest *request, Verificat
 			r = diagnose(place, v, deadline);
 		if (r == 0)
 			r = look_again(place, v, ret_problem);
+		if (r == 0)
+			r = keep_evidence(place, v);
 	}
 	if (r != 0)
 		return r;

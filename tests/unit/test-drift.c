@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "core/drift.h"
+#include "garbage.h"
 #include "host-model.h"
 
 #define VFIO "vfio-pci"
@@ -337,6 +338,43 @@ static void a_boot_report_that_is_none_is_refused(_unused_ void **state)
 	}
 }
 
+static const char boot_report[] =
+	"{\"schema\": \"org.gpupass1.boot/1\", \"functions\": ["
+	"{\"bdf\": \"0000:41:00.0\", \"group\": \"pair0\", \"domain_uuid\": \"x\","
+	" \"outcome\": \"taken\", \"detail\": \"nvidia was first\"},"
+	"{\"bdf\": \"0000:41:00.1\", \"group\": \"pair0\", \"domain_uuid\": \"x\","
+	" \"outcome\": \"reserved\"},"
+	"{\"bdf\": \"0000:61:00.0\", \"group\": \"pair0\", \"domain_uuid\": \"x\","
+	" \"outcome\": \"missing\"}], \"notes\": []}";
+
+static void the_boot_report_tells_what_was_left_out(_unused_ void **state)
+{
+	_cleanup_(boot_faults_freep) BootFaults *boot = NULL;
+	_cleanup_free_ char *taken = NULL, *missing = NULL;
+
+	assert_int_equal(boot_faults_parse(boot_report, strlen(boot_report), &boot, NULL), 0);
+	assert_int_equal(boot->n_items, 2);
+	taken = boot_fault_text(&boot->items[0]);
+	missing = boot_fault_text(&boot->items[1]);
+	assert_string_equal(taken, "taken: nvidia was first");
+	assert_string_equal(missing, "missing");
+}
+
+static bool take_boot_report(const char *text, size_t size)
+{
+	BootFaults *boot = NULL;
+	int r = boot_faults_parse(text, size, &boot, NULL);
+
+	boot_faults_free(boot);
+	return r >= 0;
+}
+
+static void damaged_boot_reports_are_refused(_unused_ void **state)
+{
+	garbage_truncations_are_refused(boot_report, take_boot_report);
+	garbage_changed_bytes_are_survived(boot_report, take_boot_report);
+}
+
 static void what_a_job_works_on_is_left_out(_unused_ void **state)
 {
 	static const GroupState states[] = { GROUP_BINDING, GROUP_ATTACHING, GROUP_QUARANTINED,
@@ -395,6 +433,8 @@ int main(void)
 		cmocka_unit_test(a_missing_override_is_told_where_it_was_looked_at),
 		cmocka_unit_test(what_happened_at_boot_is_told_with_the_driver),
 		cmocka_unit_test(a_boot_report_that_is_none_is_refused),
+		cmocka_unit_test(the_boot_report_tells_what_was_left_out),
+		cmocka_unit_test(damaged_boot_reports_are_refused),
 		cmocka_unit_test(what_a_job_works_on_is_left_out),
 		cmocka_unit_test(json_has_each_finding_whole),
 	};

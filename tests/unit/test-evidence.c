@@ -292,6 +292,26 @@ static const Row rows[] = {
 	  .groups = "pair0 degraded cached NV4? 41,61",
 	  .reason = "no active link was seen between 0000:41:00.0 and 0000:61:00.0 (guest, guest "
 		    "vm1" },
+	{ .name = "a guest does not overrule upwards what the host saw: fewer links",
+	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
+		      { "61", A6000, "vfio-pci", NULL, NULL } },
+	  .declared = "41 61",
+	  .seen = { "41 nvml@1 61x2", "61 nvml@1 41x2", "41 guest@9 61x4", "61 guest@9 41x4" },
+	  .groups = "x degraded declared NV2 41,61",
+	  .reason = "2 of 4 NVLinks are active" },
+	{ .name = "a guest does not overrule upwards what the host saw: no bridge",
+	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
+		      { "61", A6000, "vfio-pci", NULL, NULL } },
+	  .seen = { "41 nvml@1", "61 nvml@1", "41 guest@9 61x4", "61 guest@9 41x4" },
+	  .groups = "pair0 degraded guest NV4? 41,61",
+	  .reason = "no active link was seen between 0000:41:00.0 and 0000:61:00.0 (cached" },
+	{ .name = "a guest does not overrule upwards what the host saw: one side",
+	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
+		      { "61", A6000, "vfio-pci", NULL, NULL } },
+	  .declared = "41 61",
+	  .seen = { "41 nvml@1 61x4", "61 nvml@1", "41 guest@9 61x4", "61 guest@9 41x4" },
+	  .groups = "x degraded declared NV4? 41,61",
+	  .reason = "0000:41:00.0 sees 4 links to 0000:61:00.0, which sees no link to it" },
 	{ .name = "the guest saw fewer, before the probe saw all",
 	  .boards = TWO(A6000),
 	  .seen = { "41 nvml@9 61x4", "61 nvml@9 41x4", "41 guest@1 61x2", "61 guest@1 41x2" },
@@ -449,6 +469,100 @@ static void a_group_shows_each_way_of_knowing_strongest_first(_unused_ void **st
 	host_done(&h);
 }
 
+/* ---- what is assigned ---- */
+
+/* 41 and 61 are vm1's, by the record of `name`. */
+static void assign_pair(HostModel *h, const char *name)
+{
+	static const char *const both[] = { "0000:41:00.0", "0000:41:00.1", "0000:61:00.0",
+					    "0000:61:00.1", NULL };
+
+	host_domain(h, "vm1", true, both);
+	host_assignment(h, name, "vm1", 1, both);
+}
+
+static void what_is_assigned_stays_one_group_under_its_name(_unused_ void **state)
+{
+#define VFIO(bus)                                                                                  \
+	{                                                                                          \
+		bus, A6000, "vfio-pci", NULL, NULL                                                 \
+	}
+#define ON_NVIDIA(bus)                                                                             \
+	{                                                                                          \
+		bus, A6000, NULL, NULL, NULL                                                       \
+	}
+	static const struct {
+		Row row;
+		const char *record;
+	} cases[] = {
+		{ { .name = "the evidence went stale: a board like these came",
+		    .boards = { VFIO("41"), VFIO("61"), ON_NVIDIA("a1"), ON_NVIDIA("c1") },
+		    .seen = { "41 nvml@1 61x4 stored", "61 nvml@1 41x4 stored",
+			      "a1 present@1 stored" },
+		    .groups = "pair0 degraded none ? 41,61; unknown0 unknown none ? a1,c1",
+		    .reason =
+			    "assigned to vm1, but that its GPUs are linked is not known any more" },
+		  "pair0" },
+		{ { .name = "there is another pair, which would have taken the name",
+		    .boards = { VFIO("41"),
+				{ "61", A6000, "vfio-pci", "GPU-new", NULL },
+				ON_NVIDIA("a1"),
+				ON_NVIDIA("c1") },
+		    .seen = { "41 nvml@1 61x4 stored", "61 nvml@1 41x4 uuid=GPU-old stored",
+			      "a1 nvml@1 c1x4 stored", "c1 nvml@1 a1x4 stored" },
+		    .groups = "pair0 degraded none ? 41,61; pair1 free cached NV4 a1,c1" },
+		  "pair0" },
+		{ { .name = "it was the second pair, and the first one is not known any more",
+		    .boards = { VFIO("41"), VFIO("61"), ON_NVIDIA("a1"), ON_NVIDIA("c1") },
+		    .seen = { "41 nvml@1 61x4 stored", "61 nvml@1 41x4 stored",
+			      "a1 present@1 stored", "c1 present@1 stored" },
+		    .groups = "pair1 assigned cached NV4 41,61; unknown0 unknown none ? a1,c1" },
+		  "pair1" },
+		{ { .name = "nothing else to pair them with: inferred, and still assigned",
+		    .boards = { VFIO("41"), VFIO("61") },
+		    .groups = "pair7 assigned inferred NV4? 41,61" },
+		  "pair7" },
+		{ { .name = "one was pulled, and another of that model is in the host",
+		    .boards = { VFIO("41"), ON_NVIDIA("a1") },
+		    .seen = { "41 nvml@1 61x4 stored", "61 nvml@1 41x4 stored" },
+		    .groups = "pair0 degraded none ? 41; unknown0 unknown none ? a1",
+		    .reason = "the record of vm1 names 0000:61:00.0, which is not there" },
+		  "pair0" },
+		{ { .name = "a later look ties one of them to a stranger",
+		    .boards = { VFIO("41"), VFIO("61"), ON_NVIDIA("a1") },
+		    .seen = { "41 nvml@1 a1x4", "61 nvml@1", "a1 nvml@1 41x4" },
+		    .groups = "pair0 degraded none ? 41,61; unknown0 unknown none ? a1" },
+		  "pair0" },
+		{ { .name = "a declaration says otherwise of one of them",
+		    .boards = { VFIO("41"), VFIO("61"), ON_NVIDIA("a1") },
+		    .declared = "61 a1",
+		    .groups = "unknown0 unknown none ? 41; x degraded declared NV4? 61,a1" },
+		  "pair0" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(cases); i++) {
+		const Row *row = &cases[i].row;
+		_cleanup_free_ char *found = NULL;
+		HostModel h;
+
+		make_host(&h, row);
+		assign_pair(&h, cases[i].record);
+		host_resolve(&h);
+		host_observe(&h, true);
+		found = groups_in_short(&h);
+		if (strcmp(found, row->groups) != 0)
+			fail_msg("%s: %s", row->name, found);
+		if (row->reason && !strstr(h.groups->items[0].fault, row->reason))
+			fail_msg("%s: %s", row->name, h.groups->items[0].fault);
+		for (size_t k = 0; k < h.groups->n_items; k++)
+			if (h.groups->items[k].assignable &&
+			    h.groups->items[k].gpus[0]->lead->bdf.bus == 0x41)
+				fail_msg("%s: %s can be assigned", row->name,
+					 h.groups->items[k].name);
+		host_done(&h);
+	}
+}
+
 /* ---- merging ---- */
 
 static char *in_short(const Evidence *evidence)
@@ -503,6 +617,11 @@ static void a_new_look_takes_the_place_of_the_same_boards_older_one(_unused_ voi
 		  false,
 		  "41 nvml@1; 99 guest@1; 41 guest@2" },
 		{ { "41 guest@1", "61 guest@1" }, { "41 nvml@2" }, true, "41 guest@1; 41 nvml@2" },
+		/* A guest told of another board. */
+		{ { "41 guest@1 uuid=GPU-old", "61 guest@1 uuid=GPU-x" },
+		  { "41 nvml@2 uuid=GPU-new", "61 nvml@2 uuid=GPU-x" },
+		  true,
+		  "61 guest@1; 41 nvml@2; 61 nvml@2" },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(cases); i++) {
@@ -643,6 +762,7 @@ int main(void)
 		cmocka_unit_test(a_contradiction_names_the_declared_and_the_seen_peer),
 		cmocka_unit_test(sixteen_gpus_are_eight_pairs),
 		cmocka_unit_test(a_group_shows_each_way_of_knowing_strongest_first),
+		cmocka_unit_test(what_is_assigned_stays_one_group_under_its_name),
 		cmocka_unit_test(a_new_look_takes_the_place_of_the_same_boards_older_one),
 		cmocka_unit_test(evidence_survives_its_file_but_is_no_longer_fresh),
 		cmocka_unit_test(a_broken_file_is_refused),

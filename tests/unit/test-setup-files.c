@@ -187,39 +187,7 @@ static void limits_and_capabilities_of_a_process(void **state)
 	assert_false(setup_may_raise_limits("CapEff:\n"));
 }
 
-static const char boot_report[] =
-	"{\"schema\": \"org.gpupass1.boot/1\", \"functions\": ["
-	"{\"bdf\": \"0000:41:00.0\", \"group\": \"pair0\", \"domain_uuid\": \"x\","
-	" \"outcome\": \"taken\", \"detail\": \"nvidia was first\"},"
-	"{\"bdf\": \"0000:41:00.1\", \"outcome\": \"bound\"},"
-	"{\"bdf\": \"0000:61:00.0\", \"outcome\": \"missing\"}], \"notes\": []}";
-
-static void the_boot_report_tells_what_was_left_out(void **state)
-{
-	char **lines = NULL;
-
-	(void)state;
-	assert_int_equal(setup_read_boot_report(boot_report, strlen(boot_report), &lines), 0);
-	expect(lines, "0000:41:00.0 taken: nvidia was first|0000:61:00.0 missing");
-}
-
 /* ---- garbage ---- */
-
-static bool take_boot_report(const char *text, size_t size)
-{
-	char **lines = NULL;
-	int r = setup_read_boot_report(text, size, &lines);
-
-	strv_free(lines);
-	return r >= 0;
-}
-
-static void damaged_boot_reports_are_refused(void **state)
-{
-	(void)state;
-	garbage_truncations_are_refused(boot_report, take_boot_report);
-	garbage_changed_bytes_are_survived(boot_report, take_boot_report);
-}
 
 /* Every reader of lines, on a text of its own size and on every beginning of it. */
 static void feed(const char *bytes, size_t size)
@@ -369,8 +337,6 @@ int main(void)
 		cmocka_unit_test(remapped_interrupts_are_told_by_their_chip),
 		cmocka_unit_test(aer_counters_are_their_total),
 		cmocka_unit_test(limits_and_capabilities_of_a_process),
-		cmocka_unit_test(the_boot_report_tells_what_was_left_out),
-		cmocka_unit_test(damaged_boot_reports_are_refused),
 		cmocka_unit_test(no_text_is_too_odd),
 		cmocka_unit_test(an_examination_survives_json),
 		cmocka_unit_test(damaged_examinations_are_refused),

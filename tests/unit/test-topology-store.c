@@ -187,6 +187,7 @@ static void a_guests_look_stands_beside_the_probe(void **state)
 	const Gpu *const members[] = { &gpus[0], &gpus[1] };
 	static const unsigned links[] = { 0, 3, 4, 0 }, inactive[] = { 1, 0 };
 	static const unsigned to_itself[] = { 4, 0, 0, 0 }, too_many[] = { 0, 65, 0, 0 };
+	static const unsigned more_than_the_board[] = { 0, 5, 4, 0 };
 	GuestLook look = { .domain = "vm\n42",
 			   .seen_usec = 7,
 			   .gpus = members,
@@ -215,6 +216,13 @@ static void a_guests_look_stands_beside_the_probe(void **state)
 	assert_int_equal(topology_store_note_guest(&store, &look), -EINVAL);
 	look.links = too_many;
 	assert_int_equal(topology_store_note_guest(&store, &look), -EINVAL);
+	/* A guest that claims more than the board has; what was known stays. */
+	gpus[0].board = board_find(PCI_VENDOR_NVIDIA, 0x2230);
+	look.links = more_than_the_board;
+	assert_int_equal(topology_store_note_guest(&store, &look), -EINVAL);
+	evidence_unref(now);
+	now = topology_store_get(&store);
+	assert_int_equal(evidence_find_guest(now, &functions[0].bdf)->peers[0].links, 3);
 	topology_store_close(&store);
 }
 

@@ -263,6 +263,159 @@ static void it_does_not_meet_other_jobs(void **state)
 	claims_release(rig->claims, 77);
 }
 
+/* ---- as evidence ---- */
+
+/* A place that knows of links; as the manager keeps it. */
+typedef struct Known {
+	char directory[64];
+	TopologyStore store;
+	Identities *identities;
+} Known;
+
+/* pair0's UUIDs, as those guests print them: which GPU is which must be certain. */
+static Identities *identities_of_pair0(const Rig *rig)
+{
+	static const struct {
+		Bdf bdf;
+		const char *uuid;
+	} boards[] = {
+		{ { .bus = 0x41 }, "GPU-00000001-5c3e-4f7a-9d21-012345678901" },
+		{ { .bus = 0x61 }, "GPU-00000002-5c3e-4f7a-9d21-012345678902" },
+	};
+	Identities *identities = calloc(1, sizeof(Identities));
+
+	assert_non_null(identities);
+	identities->items = calloc(ELEMENTS(boards), sizeof(Identity));
+	assert_non_null(identities->items);
+	for (size_t i = 0; i < ELEMENTS(boards); i++) {
+		const PciFunction *f = pci_snapshot_find(rig->fake.snapshot, &boards[i].bdf);
+
+		identities->items[identities->n_items++] = (Identity){
+			.bdf = f->bdf,
+			.device = f->device,
+			.subsystem_vendor = f->subsystem_vendor,
+			.subsystem_device = f->subsystem_device,
+			.uuid = strdup(boards[i].uuid),
+		};
+	}
+	return identities;
+}
+
+static void known_open(Known *known, Rig *rig)
+{
+	*known = (Known){ .identities = identities_of_pair0(rig) };
+	rig_make_directory(known->directory, "links");
+	assert_int_equal(topology_store_open(known->directory, &known->store), 0);
+	rig->place.topology = &known->store;
+	rig->place.known = known->identities;
+}
+
+static void known_close(Known *known, Rig *rig)
+{
+	rig->place.topology = NULL;
+	rig->place.known = NULL;
+	identities_free(known->identities);
+	unlinkat(known->store.dir_fd, TOPOLOGY_FILE, 0);
+	topology_store_close(&known->store);
+	rmdir(known->directory);
+}
+
+/* Looks again, as the manager does after each job: "degraded 2; declared 0, guest 2". */
+static char *shown(Known *known, const Rig *rig, const char *name)
+{
+	_cleanup_(evidence_unrefp) Evidence *evidence = topology_store_get(&known->store);
+	_cleanup_(prepared_freep) Prepared *p = calloc(1, sizeof(Prepared));
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_strv_ char **list = NULL;
+	_cleanup_free_ char *joined = NULL;
+	const Group *group;
+
+	assert_non_null(p);
+	identities_set_evidence(known->identities, evidence);
+	assert_int_equal(prepare_look(&rig->place, p, &problem), 0);
+	group = group_set_find(p->inventory->groups, name);
+	assert_non_null(group);
+	for (size_t i = 0; i < group->n_evidence; i++)
+		assert_int_equal(strv_appendf(&list, "%s %u",
+					      provenance_to_string(group->evidence[i].provenance),
+					      group->evidence[i].links),
+				 0);
+	joined = strv_join(list, ", ");
+	return strf("%s %u; %s", group_state_to_string(group->state), group->links, joined);
+}
+
+static void what_a_guest_shows_is_evidence(void **state)
+{
+	static const struct {
+		const char *guest;
+		Verdict verdict;
+		const char *cause, *shown;
+	} rows[] = {
+		/* Nothing that was not told. */
+		{ "no-driver", VERDICT_UNKNOWN, "no-driver", "assigned 0; declared 0" },
+		{ "ga102-rtx-a6000", VERDICT_VERIFIED, "none", "assigned 4; declared 0, guest 4" },
+		{ "ga102-half", VERDICT_DEGRADED, "few-links", "degraded 2; declared 0, guest 2" },
+		{ "ga102-no-bridge", VERDICT_BROKEN, "no-nvlink",
+		  "degraded 0; declared 0, guest 0" },
+		{ "ga102-rtx-a6000", VERDICT_VERIFIED, "none", "assigned 4; declared 0, guest 4" },
+		/* What was known stays. */
+		{ NULL, VERDICT_UNKNOWN, "no-agent", "assigned 4; declared 0, guest 4" },
+	};
+	Rig *rig = *state;
+	FakeDomain *domain = assigned(rig, NULL);
+	Known known;
+	Told told;
+
+	known_open(&known, rig);
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *now = NULL;
+
+		domain->guest = rows[i].guest;
+		verify(rig, "vm42", &told);
+		expect(&told, rows[i].verdict, rows[i].cause);
+		now = shown(&known, rig, "pair0");
+		if (strcmp(now, rows[i].shown) != 0)
+			fail_msg("row %zu: %s", i, now);
+	}
+	known_close(&known, rig);
+}
+
+/* pair0 was probed and assigned; then boards came, and nothing that was seen counts any more. */
+static void an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale(void **state)
+{
+	static const char *const buses[] = { "41", "61" };
+	_cleanup_(evidence_unrefp) Evidence *seen = NULL;
+	Declarations *none = calloc(1, sizeof(*none));
+	JobRequest release = release_request("pair0");
+	Rules *declared, *rules = NULL;
+	_cleanup_free_ char *now = NULL;
+	Rig *rig = *state;
+	Known known;
+
+	assigned(rig, NULL);
+	fake_shut_off(&rig->fake, "vm42");
+	assert_non_null(none);
+	assert_int_equal(rules_new(&POLICY_DEFAULT, none, &rules), 0);
+	declared = rig->place.rules;
+	rig->place.rules = rules;
+	known_open(&known, rig);
+	assert_int_equal(evidence_new(&seen), 0);
+	for (size_t i = 0; i < ELEMENTS(buses); i++) {
+		Sighting s = { .way = WAY_NVML, .seen_usec = 1, .device = 0x1234 };
+
+		s.bdf.bus = (uint8_t)strtoul(buses[i], NULL, 16);
+		assert_int_equal(evidence_add(seen, &s), 0);
+	}
+	assert_int_equal(topology_store_update(&known.store, seen, true), 0);
+	now = shown(&known, rig, "pair0");
+	assert_string_equal(now, "degraded 0; ");
+	rig_must(rig, &release);
+	assert_true(rig_is_on(rig, "0000:41:00.0", "nvidia", ""));
+	known_close(&known, rig);
+	rig->place.rules = declared;
+	rules_unref(rules);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +434,11 @@ int main(void)
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(it_does_not_meet_other_jobs, rig_setup,
 						rig_teardown),
+		cmocka_unit_test_setup_teardown(what_a_guest_shows_is_evidence, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(
+			an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale,
+			rig_setup, rig_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
