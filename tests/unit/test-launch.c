@@ -313,7 +313,8 @@ static void beside_an_older_unit_none_is_started_either(void **state _unused_)
 		fake_systemd_new(FAKE_HAS_THE_UNIT);
 	const ResetTarget target = { .bdf = tree_bdf(DISPLAY) };
 	FellBack fell;
-	WorkerConfig config = bad("slow-1", &fell);
+	/* Written as no other test writes it: their workers, too, are found by their command line. */
+	WorkerConfig config = bad("slow-001", &fell);
 	ResetOutcome o;
 
 	assert_int_equal(worker_reset(&config, &target, 1, LONG, &o), -EBUSY);
