@@ -156,6 +156,7 @@ class Rounds:
         self.history = []
         self.codes = collections.Counter()
         self.kills = 0
+        self.libvirt_deaths = 0
         self.running = None  # the domain that runs: one at a time
 
     # ---- what is done ----
@@ -212,10 +213,26 @@ class Rounds:
             code = client.returncode
             self.codes[code] += 1
             self.tell("gpupass %s: %d" % (" ".join(command), code))
-            if not kill and code not in UNDISTURBED and not (code == 1 and self.running):
+            if (not kill and code not in UNDISTURBED and not (code == 1 and self.running)
+                    and not self.mind_libvirtd()):
                 raise Difference("gpupass %s ended with %d: %s" % (" ".join(command), code, error))
         if kill:
             self.daemon.start()
+
+    def mind_libvirtd(self):
+        """
+        libvirtd 9.0 has been seen to die when a client is killed in the middle of its call. systemd
+        would start it again, so that is done here; gpupass must then end what waited for it.
+        """
+        if host.run("pgrep", "-x", "libvirtd")[0] == 0:
+            return False
+        self.libvirt_deaths += 1
+        self.tell("libvirtd had died: %s" % host.run("dmesg")[1].splitlines()[-1:])
+        for path in ("/run/libvirt/libvirt-sock", "/run/libvirtd.pid"):
+            if os.path.exists(path):
+                os.unlink(path)
+        host.must(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "libvirt-up"))
+        return True
 
     # ---- what is to be seen ----
 
@@ -234,6 +251,7 @@ class Rounds:
         while time.monotonic() < end:
             groups = self.settled()
             if not groups:
+                self.mind_libvirtd()
                 time.sleep(0.05)
                 continue
             views = machine()
@@ -295,8 +313,9 @@ def play(seed, count, seconds, work):
             rounds.daemon.stop()
         if rounds.running:
             host.run("virsh", "-q", "destroy", rounds.running)
-    print("     %d rounds in %.0f s; the daemon was killed %d times; exit codes %s" % (
-        n, time.monotonic() - begin, rounds.kills, dict(sorted(rounds.codes.items()))))
+    print("     %d rounds in %.0f s; the daemon was killed %d times, libvirtd died %d times; exit "
+          "codes %s" % (n, time.monotonic() - begin, rounds.kills, rounds.libvirt_deaths,
+                        dict(sorted(rounds.codes.items()))))
     print("ok   seed %d: after each round gpupass, sysfs and libvirt say the same" % seed)
     return n > 0
 
