@@ -137,7 +137,7 @@ static void nothing_stops_a_unit_and_nobody_waits_for_it(void **state _unused_)
 	};
 	_cleanup_(fake_systemd_freep) FakeSystemd *fake _unused_ = fake_systemd_new(FAKE_ACCEPTS);
 	FellBack fell;
-	WorkerConfig config = bad("slow-1", &fell);
+	WorkerConfig config = bad("slow-01", &fell);
 	MoveOutcome o = move_one(&config, LONG);
 
 	assert_int_equal(SIGCONT, 18);
@@ -151,7 +151,7 @@ static void a_foreign_override_is_handed_on_as_it_is(void **state _unused_)
 	_cleanup_(fake_systemd_freep) FakeSystemd *fake _unused_ = fake_systemd_new(FAKE_ACCEPTS);
 	DriverTarget target = { .bdf = tree_bdf(DISPLAY), .driver_override = "$HOME" };
 	FellBack fell;
-	WorkerConfig config = bad("slow-1", &fell);
+	WorkerConfig config = bad("slow-01", &fell);
 	MoveOutcome o;
 
 	assert_int_equal(worker_move(&config, &target, 1, LONG, &o), 0);
@@ -222,7 +222,7 @@ static void where_systemd_refuses_children_do_it_and_it_is_told_once(void **stat
 			fake_systemd_new(rows[i].answer);
 		DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
 		FellBack fell;
-		WorkerConfig config = bad("slow-1", &fell);
+		WorkerConfig config = bad("slow-01", &fell);
 		MoveOutcome outcomes[2];
 
 		assert_int_equal(worker_move(&config, targets, 2, LONG, outcomes), 0);
@@ -238,7 +238,7 @@ static void where_systemd_refuses_children_do_it_and_it_is_told_once(void **stat
 static void without_a_bus_children_do_it(void **state _unused_)
 {
 	FellBack fell;
-	WorkerConfig config = bad("slow-1", &fell);
+	WorkerConfig config = bad("slow-01", &fell);
 	MoveOutcome o;
 
 	setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent/bus", 1);
@@ -258,7 +258,7 @@ static void behind_a_bus_that_hangs_children_do_it(void **state)
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	uint64_t start = now_monotonic();
 	FellBack fell;
-	WorkerConfig config = bad("slow-1", &fell);
+	WorkerConfig config = bad("slow-01", &fell);
 	MoveOutcome o;
 
 	snprintf(name.sun_path, sizeof(name.sun_path), "%s/bus", dir->path);
@@ -329,7 +329,7 @@ static void a_unit_that_systemd_is_about_to_forget_is_waited_for(void **state _u
 	_cleanup_(fake_systemd_freep) FakeSystemd *fake _unused_ =
 		fake_systemd_new(FAKE_HAD_THE_UNIT);
 	FellBack fell;
-	WorkerConfig config = bad("slow-1", &fell);
+	WorkerConfig config = bad("slow-01", &fell);
 	MoveOutcome o = move_one(&config, LONG);
 
 	assert_int_equal(o.result.error, 0);
@@ -342,7 +342,7 @@ static void an_answer_counts_also_when_systemd_said_nothing(void **state _unused
 	_cleanup_(fake_systemd_freep) FakeSystemd *fake _unused_ =
 		fake_systemd_new(FAKE_STARTS_SILENTLY);
 	FellBack fell;
-	WorkerConfig config = bad("slow-500", &fell);
+	WorkerConfig config = bad("slow-0500", &fell);
 	MoveOutcome o = move_one(&config, LONG);
 
 	assert_int_equal(o.result.error, 0);
@@ -358,7 +358,7 @@ static void where_systemd_says_nothing_no_second_worker_is_started(void **state 
 		fake_systemd_new(FAKE_SAYS_NOTHING);
 	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
 	FellBack fell;
-	WorkerConfig config = bad("slow-1", &fell);
+	WorkerConfig config = bad("slow-01", &fell);
 	MoveOutcome o[2];
 
 	assert_int_equal(worker_move(&config, targets, 2, USEC_PER_SEC / 2, o), -ETIMEDOUT);
@@ -375,7 +375,7 @@ static void a_systemd_that_says_nothing_is_asked_once_a_batch(void **state _unus
 	_cleanup_(fake_systemd_freep) FakeSystemd *fake = fake_systemd_new(FAKE_SAYS_NOTHING);
 	const ResetTarget targets[] = { { .bdf = tree_bdf(DISPLAY) }, { .bdf = tree_bdf(AUDIO) } };
 	FellBack fell;
-	WorkerConfig config = bad("slow-1", &fell);
+	WorkerConfig config = bad("slow-01", &fell);
 	ResetOutcome o[2];
 
 	assert_int_equal(worker_reset(&config, targets, 2, USEC_PER_SEC / 2, o), -ETIMEDOUT);
@@ -395,7 +395,7 @@ static void a_start_that_came_to_nothing_is_not_waited_for(void **state _unused_
 			fake_systemd_new(answers[i]);
 		uint64_t start = now_monotonic();
 		FellBack fell;
-		WorkerConfig config = bad("slow-1", &fell);
+		WorkerConfig config = bad("slow-01", &fell);
 		MoveOutcome o = move_one(&config, LONG);
 
 		if (o.result.error != -EPROTO || o.still_running || !o.result.changed || fell.times)
@@ -425,7 +425,7 @@ static void an_answer_is_one_before_systemd_has_seen_the_end(void **state _unuse
 	_cleanup_(fake_systemd_freep) FakeSystemd *fake _unused_ =
 		fake_systemd_new(FAKE_KEEPS_THE_PIPE);
 	FellBack fell;
-	WorkerConfig config = bad("slow-1", &fell);
+	WorkerConfig config = bad("slow-01", &fell);
 	MoveOutcome o = move_one(&config, USEC_PER_SEC);
 
 	assert_int_equal(o.result.error, 0);
@@ -459,7 +459,7 @@ static void a_worker_that_is_not_there_is_no_units_business(void **state _unused
 {
 	_cleanup_(fake_systemd_freep) FakeSystemd *fake _unused_ = fake_systemd_new(FAKE_ACCEPTS);
 	FellBack fell;
-	WorkerConfig config = bad("slow-1", &fell);
+	WorkerConfig config = bad("slow-01", &fell);
 	MoveOutcome o;
 
 	config.program = "/nonexistent/worker";
