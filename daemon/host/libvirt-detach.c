@@ -8,10 +8,13 @@
  * not answer; our caller has a deadline. A thread that libvirt keeps is left to it.
  */
 #include <string.h>
+#include <time.h>
 
 #include "host/libvirt-private.h"
 #include "util/clock.h"
 #include "util/text.h"
+
+#define IDLE_PAUSE_NSEC 50000000L
 
 /* Shared by the waiting caller and the thread that makes the call; the last one frees it. */
 typedef struct Detach {
@@ -147,8 +150,28 @@ static void view_clear(View *view)
 	live_device_clear(&view->device);
 }
 
-/* Through a call of its own: the connection may be another one by now. */
-static int look(Virt *virt, const char *uuid, const Bdf *function, View *ret, Problem **ret_problem)
+/*
+ * An attach goes on in libvirtd when its caller has died (a daemon before this one): until it has
+ * ended, the live XML lacks what the guest is about to have. Reading XML does not wait for it.
+ * Drivers that cannot tell (test:///) have nothing to wait for either.
+ */
+static void wait_until_idle(virDomainPtr domain, uint64_t deadline)
+{
+	const struct timespec pause = { .tv_nsec = IDLE_PAUSE_NSEC };
+	virDomainControlInfo info;
+
+	while (virDomainGetControlInfo(domain, &info, 0) == 0 &&
+	       (info.state == VIR_DOMAIN_CONTROL_JOB ||
+		info.state == VIR_DOMAIN_CONTROL_OCCUPIED) &&
+	       now_monotonic() < deadline)
+		nanosleep(&pause, NULL);
+	virResetLastError();
+}
+
+/* Through a call of its own: the connection may be another one by now. Waits for others' calls until the
+ * deadline; 0: not at all, as while ours is the one that is at work. */
+static int look(Virt *virt, const char *uuid, const Bdf *function, uint64_t deadline, View *ret,
+		Problem **ret_problem)
 {
 	_cleanup_call_ VirtCall call = { 0 };
 	_cleanup_domain_ virDomainPtr domain = NULL;
@@ -166,6 +189,7 @@ static int look(Virt *virt, const char *uuid, const Bdf *function, View *ret, Pr
 		return -ENOMEM;
 	if (virDomainGetUUIDString(domain, ret->uuid) < 0)
 		return virt_read_problem(&call, name, ret_problem);
+	wait_until_idle(domain, deadline);
 	r = virt_live_device(&call, domain, function, &ret->device, ret_problem);
 	if (r != 0)
 		return r;
@@ -264,7 +288,7 @@ static int wait_until_gone(Detach *detach, uint64_t timeout, uint64_t deadline,
 		int r;
 
 		last = wait_for_news(detach, deadline);
-		r = look(detach->virt, detach->wait.uuid, &detach->function, &view, &problem);
+		r = look(detach->virt, detach->wait.uuid, &detach->function, 0, &view, &problem);
 		if (r < 0)
 			return r;
 		if (r == PROBLEM && problem->error == GPUPASS_ERROR_NO_SUCH_DOMAIN)
@@ -293,7 +317,7 @@ int virt_domain_detach(Virt *virt, const char *uuid, const Bdf *function, uint64
 	Detach *detach;
 	int r;
 
-	r = look(virt, uuid, function, &view, ret_problem);
+	r = look(virt, uuid, function, deadline, &view, ret_problem);
 	if (r != 0)
 		return r;
 	if (!view.device.present)
