@@ -201,7 +201,9 @@ class Rounds:
         commands = [self.command(views)]
         if r.random() < TWO_AT_A_TIME:
             commands.append(self.command(views))
-        kill = r.random() < KILLS
+        # Not beside a running guest: these have no system that would react to an unplug, so that a
+        # live assign which is cut off cannot be undone, and its group is rightly quarantined.
+        kill = r.random() < KILLS and not self.running
         seconds = r.uniform(0, 2)
         clients = [subprocess.Popen(["gpupass", "-q", *c], stdin=subprocess.DEVNULL,
                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
