@@ -96,77 +96,77 @@ static int method_assign(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	return start_job(userdata, m, GPUPASS_ACTION_ASSIGN, &request, error);
 }
 
-static int method_release(sd_bus_message *m, void *userdata, sd_bus_error *error)
+/* A job on the one thing that its call names: what that is, and where in the request it goes. */
+typedef struct OneName {
+	Operation operation;
+	const char *action;
+	const char *what;
+	size_t member; /* of JobRequest: a char * */
+	const OptionSpec *specs;
+	size_t n_specs;
+} OneName;
+
+static int start_on_one_name(sd_bus_message *m, Face *f, const OneName *job, sd_bus_error *error)
 {
 	_cleanup_(request_options_clear) RequestOptions options = { 0 };
-	const char *target;
 	JobRequest request;
+	const char *name;
 	int r;
 
-	r = sd_bus_message_read(m, "s", &target);
+	r = sd_bus_message_read(m, "s", &name);
 	if (r >= 0)
-		r = options_read(m, release_options, ELEMENTS(release_options), &options, error);
+		r = options_read(m, job->specs, job->n_specs, &options, error);
 	if (r >= 0)
-		r = check_name(target, "domain or group", false, error);
+		r = check_name(name, job->what, false, error);
 	if (r >= 0)
 		r = check_timeout(&options, error);
 	if (r < 0)
 		return r;
-	request = request_from(m, OPERATION_RELEASE, &options);
-	request.target = (char *)target;
-	return start_job(userdata, m, GPUPASS_ACTION_RELEASE, &request, error);
+	request = request_from(m, job->operation, &options);
+	*(char **)((char *)&request + job->member) = (char *)name;
+	return start_job(f, m, job->action, &request, error);
 }
 
-static int bind_or_unbind(sd_bus_message *m, Face *f, Operation operation, sd_bus_error *error)
-{
-	_cleanup_(request_options_clear) RequestOptions options = { 0 };
-	const char *group;
-	JobRequest request;
-	int r;
+#define ON_ONE_NAME(Operation_, Action, What, Member, Specs)                                       \
+	(&(const OneName){                                                                         \
+		.operation = (Operation_),                                                         \
+		.action = (Action),                                                                \
+		.what = (What),                                                                    \
+		.member = offsetof(JobRequest, Member),                                            \
+		.specs = (Specs),                                                                  \
+		.n_specs = ELEMENTS(Specs),                                                        \
+	})
 
-	r = sd_bus_message_read(m, "s", &group);
-	if (r >= 0)
-		r = options_read(m, bind_options, ELEMENTS(bind_options), &options, error);
-	if (r >= 0)
-		r = check_name(group, "group", false, error);
-	if (r >= 0)
-		r = check_timeout(&options, error);
-	if (r < 0)
-		return r;
-	request = request_from(m, operation, &options);
-	request.group = (char *)group;
-	return start_job(f, m, GPUPASS_ACTION_BIND, &request, error);
+static int method_release(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	return start_on_one_name(m, userdata,
+				 ON_ONE_NAME(OPERATION_RELEASE, GPUPASS_ACTION_RELEASE,
+					     "domain or group", target, release_options),
+				 error);
 }
 
 static int method_verify(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
-	_cleanup_(request_options_clear) RequestOptions options = { 0 };
-	const char *domain;
-	JobRequest request;
-	int r;
-
-	r = sd_bus_message_read(m, "s", &domain);
-	if (r >= 0)
-		r = options_read(m, verify_options, ELEMENTS(verify_options), &options, error);
-	if (r >= 0)
-		r = check_name(domain, "domain", false, error);
-	if (r >= 0)
-		r = check_timeout(&options, error);
-	if (r < 0)
-		return r;
-	request = request_from(m, OPERATION_VERIFY, &options);
-	request.domain = (char *)domain;
-	return start_job(userdata, m, GPUPASS_ACTION_PROBE, &request, error);
+	return start_on_one_name(m, userdata,
+				 ON_ONE_NAME(OPERATION_VERIFY, GPUPASS_ACTION_PROBE, "domain",
+					     domain, verify_options),
+				 error);
 }
 
 static int method_bind(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
-	return bind_or_unbind(m, userdata, OPERATION_BIND, error);
+	return start_on_one_name(
+		m, userdata,
+		ON_ONE_NAME(OPERATION_BIND, GPUPASS_ACTION_BIND, "group", group, bind_options),
+		error);
 }
 
 static int method_unbind(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
-	return bind_or_unbind(m, userdata, OPERATION_UNBIND, error);
+	return start_on_one_name(
+		m, userdata,
+		ON_ONE_NAME(OPERATION_UNBIND, GPUPASS_ACTION_BIND, "group", group, bind_options),
+		error);
 }
 
 static const OptionSpec reconcile_options[] = {
@@ -175,24 +175,10 @@ static const OptionSpec reconcile_options[] = {
 
 static int method_reconcile(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
-	_cleanup_(request_options_clear) RequestOptions options = { 0 };
-	const char *group;
-	JobRequest request;
-	int r;
-
-	r = sd_bus_message_read(m, "s", &group);
-	if (r >= 0)
-		r = options_read(m, reconcile_options, ELEMENTS(reconcile_options), &options,
+	return start_on_one_name(m, userdata,
+				 ON_ONE_NAME(OPERATION_RECONCILE, GPUPASS_ACTION_MANAGE, "group",
+					     group, reconcile_options),
 				 error);
-	if (r >= 0)
-		r = check_name(group, "group", false, error);
-	if (r >= 0)
-		r = check_timeout(&options, error);
-	if (r < 0)
-		return r;
-	request = request_from(m, OPERATION_RECONCILE, &options);
-	request.group = (char *)group;
-	return start_job(userdata, m, GPUPASS_ACTION_MANAGE, &request, error);
 }
 
 static void declared(const char *error_name, const char *message, void *userdata)
