@@ -26,7 +26,11 @@ restart_libvirtd() {
 	"$here/libvirt-up"
 }
 state() { gpupass list | awk '/pair0/ { print $(NF-1) }'; }
-is() { [ "$(state)" = "$1" ]; }
+is() {
+	local now
+	now=$(state)
+	[ "$now" = "$1" ] || { echo "it is: $now" && return 1; }
+}
 drift() { gpupass reconcile --dry-run -j | jq -r '.findings[] | .kind + "/" + .repair' | sort -u; }
 has_hostdevs() { [ -n "$(hostdevs "$1")" ]; }
 uuid_of() { virsh -q domuuid "$1" | tr -d '\n'; }
