@@ -25,7 +25,7 @@ restart_libvirtd() {
 	rm -f /run/libvirt/libvirt-sock /run/libvirtd.pid
 	"$here/libvirt-up"
 }
-state() { gpupass list | awk '/pair0/ { print $(NF-1) }'; }
+state() { gpupass list -j | jq -r '.groups[] | select(.name == "pair0") | .state'; }
 is() {
 	local now
 	now=$(state)
