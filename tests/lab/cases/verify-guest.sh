@@ -51,6 +51,8 @@ promise "the group is assigned to a domain with an agent" gpupass assign vm42 pa
 before=$(world)
 virsh -q start vm42
 promise "the guest's own kernel lists all four functions" "$here/define-vm" --wait vm42 4 200
+equal "as two RTX 3090 with their audio" "$(printf '10de:1aef\n10de:1aef\n10de:2204\n10de:2204')" \
+	"$(tr -d '\r' </run/lab/vm42.log | grep '^gpu +' | awk '{print $4}' | sort)"
 promise "its agent answers" until_true 60 agent '{"execute":"guest-ping"}'
 
 mode ga102-rtx-a6000
