@@ -38,7 +38,7 @@ static Rig *with_shut_off_domain(void **state)
 {
 	Rig *rig = *state;
 
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	rig_shut_off(rig);
 	fake_add_domain(&rig->fake, "vm77", "q35", NULL);
 	return rig;
 }
@@ -47,7 +47,7 @@ static Rig *with_running_domain(void **state)
 {
 	Rig *rig = *state;
 
-	fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", "q35-eight-ports-live");
+	rig_running(rig);
 	return rig;
 }
 

@@ -6,14 +6,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <poll.h>
 #include <string.h>
 
 #include "job-rig.h"
 #include "util/json.h"
 #include "util/text.h"
-
-#define PATIENCE_MSEC 30000
 
 typedef struct Told {
 	bool planned, ended;
@@ -65,13 +62,7 @@ static void verify(Rig *rig, const char *domain, Told *told)
 	*told = (Told){ 0 };
 	assert_int_equal(mailbox_new(&mailbox), 0);
 	assert_int_equal(job_start(9, mailbox, &rig->place, &request, on_event, told), 0);
-	while (!told->ended) {
-		struct pollfd pollfd = { .fd = mailbox_fd(mailbox), .events = POLLIN };
-
-		if (poll(&pollfd, 1, PATIENCE_MSEC) != 1)
-			fail_msg("nothing came within %d s", PATIENCE_MSEC / 1000);
-		mailbox_dispatch(mailbox);
-	}
+	rig_wait_for(mailbox, &told->ended);
 	rig_check_world(rig, before, "verify");
 	assert_int_equal(fake_write_calls(&rig->fake), 0);
 }
