@@ -17,14 +17,9 @@
 #include "fake-systemd.h"
 #include "host/unit.h"
 #include "host/worker-find.h"
-#include "sysfs-tree.h"
 #include "temp-dir.h"
-#include "util/clock.h"
 #include "util/text.h"
-
-#define LONG (60 * USEC_PER_SEC)
-#define DISPLAY "0000:41:00.0"
-#define AUDIO "0000:41:00.1"
+#include "worker-model.h"
 
 /* The real one, of less patience. */
 static int open_briefly(uint64_t timeout_usec _unused_, UnitManager **ret, char **ret_why)
@@ -64,36 +59,16 @@ static void note_fall(const char *why, void *userdata)
 	snprintf(fell->why, sizeof(fell->why), "%s", why);
 }
 
+/* As a unit. */
 static WorkerConfig bad(const char *mode, FellBack *fell)
 {
+	WorkerConfig config = bad_worker(mode);
+
 	*fell = (FellBack){ 0 };
-	return (WorkerConfig){
-		.program = BAD_WORKER,
-		.sysfs_dir = mode,
-		.proc_dir = "/proc",
-		.units = &brief_units,
-		.fell_back = note_fall,
-		.userdata = fell,
-	};
-}
-
-static DriverTarget to_vfio(const char *bdf)
-{
-	return (DriverTarget){
-		.bdf = tree_bdf(bdf),
-		.driver = "vfio-pci",
-		.driver_override = "vfio-pci",
-	};
-}
-
-static MoveOutcome move_one(const WorkerConfig *config, uint64_t timeout_usec)
-{
-	DriverTarget target = to_vfio(DISPLAY);
-	MoveOutcome outcome;
-	int r = worker_move(config, &target, 1, timeout_usec, &outcome);
-
-	assert_int_equal(r, outcome.result.error);
-	return outcome;
+	config.units = &brief_units;
+	config.fell_back = note_fall;
+	config.userdata = fell;
+	return config;
 }
 
 static void assert_told(FakeSystemd *fake, const char *const *lines)
@@ -168,10 +143,7 @@ static void units_of_a_batch_run_side_by_side_over_one_connection(void **state _
 	MoveOutcome outcomes[8];
 	uint64_t start = now_monotonic();
 
-	for (size_t i = 0; i < ELEMENTS(targets); i++) {
-		targets[i] = to_vfio(DISPLAY);
-		targets[i].bdf.bus = (uint8_t)i;
-	}
+	many_to_vfio(targets, ELEMENTS(targets));
 	assert_int_equal(worker_move(&config, targets, ELEMENTS(targets), LONG, outcomes), 0);
 	if (now_monotonic() - start > 2 * USEC_PER_SEC)
 		fail_msg("8 workers of 0.4 s took %llu ms",
