@@ -14,6 +14,8 @@ typedef struct ExecutorListener {
 	void (*step)(size_t step, StepState state, const char *detail, uint64_t duration_usec,
 		     void *userdata);
 	void (*rolling_back)(void *userdata);
+	/* A line for the log; may take its text. NULL: it is not told. */
+	void (*note)(JobNote *note, void *userdata);
 	void *userdata;
 } ExecutorListener;
 

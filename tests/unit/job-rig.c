@@ -136,6 +136,7 @@ void outcome_clear(Outcome *outcome)
 	free(outcome->message);
 	free(outcome->remedy);
 	strv_free(outcome->steps);
+	free(outcome->note.text);
 	*outcome = (Outcome){ 0 };
 }
 
@@ -193,6 +194,15 @@ static void on_rolling_back(void *userdata)
 	listening->outcome->rolled_back = true;
 }
 
+static void on_note(JobNote *note, void *userdata)
+{
+	Listening *listening = userdata;
+
+	free(listening->outcome->note.text);
+	listening->outcome->note = *note;
+	note->text = NULL;
+}
+
 Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix)
 {
 	_cleanup_(executor_result_clear) ExecutorResult result = { 0 };
@@ -201,6 +211,7 @@ Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix)
 	const ExecutorListener listener = {
 		.step = on_step,
 		.rolling_back = on_rolling_back,
+		.note = on_note,
 		.userdata = &listening,
 	};
 

@@ -31,11 +31,13 @@ typedef struct Outcome {
 	bool changed;
 	bool rolled_back;
 	char **steps; /* "bind vfio-pci: done", in the order they were told */
+	JobNote note; /* the last one, for the log */
 } Outcome;
 
 /* For cmocka: *state is the rig. Ends the test when the machine was mistreated. */
 int rig_setup(void **state);
 int rig_teardown(void **state);
+#define ON_A_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
 Rig *rig_new(void);
 void rig_free(Rig *rig);
 

@@ -191,7 +191,6 @@ static void a_group_another_domain_has_is_refused(void **state)
 
 int main(void)
 {
-#define ON_A_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_changed_since_the_plan_is_refused_and_left_alone),
 		ON_A_RIG(what_the_preflight_refuses_says_that_nothing_was_changed),

@@ -330,7 +330,6 @@ static void a_group_whose_domain_is_gone_can_be_released(void **state)
 
 int main(void)
 {
-#define ON_A_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		ON_A_RIG(a_shut_off_domain_gets_the_group_in_its_definition),
 		ON_A_RIG(a_running_domain_gets_the_group_live_and_in_its_definition),

@@ -57,6 +57,9 @@ static void on_event(uint32_t id, JobEvent *event, void *userdata)
 	case JOB_EVENT_ROLLING_BACK:
 		assert_int_equal(strv_append(&told->lines, "rolling back"), 0);
 		break;
+	case JOB_EVENT_NOTE:
+		assert_int_equal(strv_append(&told->lines, event->note.text), 0);
+		break;
 	case JOB_EVENT_ENDED:
 		told->ended = true;
 		told->state = event->state;
@@ -433,7 +436,6 @@ static void a_job_that_libvirt_left_is_handed_over_open(void **state)
 
 int main(void)
 {
-#define ON_A_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		ON_A_RIG(a_job_tells_its_plan_its_steps_and_its_end),
 		ON_A_RIG(a_refused_job_tells_only_its_end),

@@ -437,7 +437,6 @@ static void a_function_that_vanishes_does_not_keep_the_others_from_going_back(vo
 
 int main(void)
 {
-#define ON_A_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_cannot_be_put_back_is_quarantined),
 		cmocka_unit_test(a_guest_that_does_not_let_go_keeps_its_functions_on_vfio),
