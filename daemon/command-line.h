@@ -17,4 +17,4 @@ typedef struct Options {
  * true with *ret to run; strings are argv's. false with *ret_status, the exit status, when there
  * is nothing to do: --help, --version, or wrong usage, which it has said on stderr.
  */
-bool options_parse(int argc, char *argv[], Options *ret, int *ret_status);
+bool options_parse(int argc, char **argv, Options *ret, int *ret_status);
