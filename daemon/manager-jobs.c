@@ -16,6 +16,7 @@ void job_record_free(JobRecord *job)
 	free(job->steps);
 	free(job->group);
 	free(job->domain_name);
+	free(job->domain_uuid);
 	strv_free(job->warnings);
 	free(job->functions);
 	free(job->error_name);
@@ -99,6 +100,7 @@ static void on_planned(JobRecord *job, JobEvent *event)
 
 	replace(&job->group, &event->group);
 	replace(&job->domain_name, &event->domain_name);
+	replace(&job->domain_uuid, &event->domain_uuid);
 	job->warnings = TAKE_PTR(event->warnings);
 	job->functions = TAKE_PTR(event->functions);
 	job->n_functions = event->n_functions;
@@ -134,6 +136,29 @@ static char *join_functions(const JobRecord *job)
 		if (strv_append(&addresses, BDF_TEXT(&job->functions[i])) < 0)
 			return NULL;
 	return strv_join(addresses, ",");
+}
+
+/* A job's own lines: job/ does not log. */
+static void log_note(const JobRecord *job, const JobNote *note)
+{
+	static const struct {
+		int level;
+		const char *message_id;
+	} kinds[] = {
+		[JOB_NOTE_RESET] = { LOG_NOTICE, LOG_ID_RESET },
+		[JOB_NOTE_RESET_FAILED] = { LOG_ERR, LOG_ID_RESET_FAILED },
+		[JOB_NOTE_LINKS] = { LOG_WARNING, NULL },
+	};
+	const LogFields fields = {
+		.message_id = kinds[note->kind].message_id,
+		.group = job->group,
+		.domain = job->domain_name,
+		.domain_uuid = job->domain_uuid,
+		.job = job->id,
+		.uid = job->caller_uid,
+	};
+
+	log_line(kinds[note->kind].level, &fields, "%s", note->text);
 }
 
 static void log_end(const JobRecord *job, JobState state, Verdict verdict)
@@ -236,6 +261,9 @@ static void on_event(uint32_t id, JobEvent *event, void *userdata)
 		job->state = JOB_ROLLING_BACK;
 		job->rolling_back = true;
 		break;
+	case JOB_EVENT_NOTE:
+		log_note(job, &event->note);
+		return;
 	case JOB_EVENT_ENDED:
 		on_ended(m, job, event);
 		return;
@@ -256,6 +284,7 @@ static int record_new(Manager *m, const JobRequest *request, JobRecord **ret)
 		.operation = request->operation,
 		.group = strdup(str_or_empty(request->group)),
 		.domain_name = strdup(str_or_empty(domain)),
+		.domain_uuid = strdup(""),
 		.state = JOB_PLANNING,
 		.error_name = strdup(""),
 		.message = strdup(""),
@@ -264,7 +293,8 @@ static int record_new(Manager *m, const JobRequest *request, JobRecord **ret)
 		.started_usec = now_monotonic(),
 		.caller_uid = request->caller_uid,
 	};
-	if (!job->group || !job->domain_name || !job->error_name || !job->message || !job->result) {
+	if (!job->group || !job->domain_name || !job->domain_uuid || !job->error_name ||
+	    !job->message || !job->result) {
 		job_record_free(job);
 		return -ENOMEM;
 	}
