@@ -2,7 +2,7 @@
 /* gpupass doctor: what is wrong, why, and what to do; nothing is changed. */
 #include <string.h>
 
-#include "bus.h"
+#include "document.h"
 #include "json.h"
 #include "text.h"
 #include "verbs.h"
@@ -11,32 +11,10 @@
 /* Narrower than this, a wrapped line is harder to read than a long one. */
 #define WRAP_MIN 40
 
-/* A string of the report that is safe to print; "" where there is none. NULL: memory was out. */
-static char *member(const json_t *object, const char *key)
-{
-	const char *s = json_string_value(json_object_get(object, key));
-
-	return text_printable(s ? s : "");
-}
-
-static int parse_report(Client *c, const char *text, json_t **ret)
-{
-	_cleanup_(json_decrefp) json_t *report = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-	const char *schema;
-
-	if (!report)
-		return bus_bad_reply(c, "the report is not JSON");
-	schema = json_string_value(json_object_get(report, "schema"));
-	if (!schema || strcmp(schema, GPUPASS_SCHEMA_DOCTOR) != 0)
-		return bus_bad_reply(c, "the report is not of the schema " GPUPASS_SCHEMA_DOCTOR);
-	*ret = TAKE_PTR(report);
-	return 0;
-}
-
 static int request_report(Client *c, const char *domain, json_t **ret)
 {
-	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
-	const char *text;
+	static const DocumentKind kind = { "the report", GPUPASS_SCHEMA_DOCTOR, NULL };
+	_cleanup_message_ sd_bus_message *call = NULL;
 	int r;
 
 	r = bus_new_manager_call(c, "Doctor", &call);
@@ -51,13 +29,7 @@ static int request_report(Client *c, const char *domain, json_t **ret)
 	if (r < 0)
 		return bus_build_failed(c, r);
 	/* A GPU that does not answer takes the whole of its deadline. */
-	r = bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "s", &reply);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_read(reply, "s", &text);
-	if (r < 0)
-		return bus_bad_reply(c, strerror(-r));
-	return parse_report(c, text, ret);
+	return document_call(c, call, BUS_TIMEOUT_ACT_USEC, &kind, ret);
 }
 
 static size_t word_width(const char *s, size_t n)
@@ -109,9 +81,11 @@ static bool is_trouble(const char *status)
 
 static int print_check(Client *c, const json_t *check)
 {
-	_cleanup_free_ char *status = member(check, "status"), *id = member(check, "id");
-	_cleanup_free_ char *title = member(check, "title"), *remedy = member(check, "remedy");
-	_cleanup_free_ char *see = member(check, "see");
+	_cleanup_free_ char *status = document_text(check, "status"),
+			    *id = document_text(check, "id");
+	_cleanup_free_ char *title = document_text(check, "title"),
+			    *remedy = document_text(check, "remedy");
+	_cleanup_free_ char *see = document_text(check, "see");
 	const Terminal *t = &c->out;
 	const json_t *line;
 	size_t i;
@@ -164,7 +138,7 @@ static int print_suspects(const Terminal *t, const json_t *suspects)
 
 static int print_symptom(Client *c, const json_t *symptom)
 {
-	_cleanup_free_ char *title = member(symptom, "title");
+	_cleanup_free_ char *title = document_text(symptom, "title");
 	const Terminal *t = &c->out;
 	const json_t *hint;
 	size_t i;
@@ -179,8 +153,8 @@ static int print_symptom(Client *c, const json_t *symptom)
 		return r;
 	print_wrapped(t, 2, "", "What only the guest can tell:");
 	json_array_foreach (json_object_get(symptom, "hints"), i, hint) {
-		_cleanup_free_ char *cause = member(hint, "cause");
-		_cleanup_free_ char *remedy = member(hint, "remedy");
+		_cleanup_free_ char *cause = document_text(hint, "cause");
+		_cleanup_free_ char *remedy = document_text(hint, "remedy");
 
 		if (!cause || !remedy)
 			return -ENOMEM;

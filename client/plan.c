@@ -4,47 +4,23 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "bus.h"
 #include "describe.h"
+#include "document.h"
 #include "json.h"
 #include "request.h"
 #include "text.h"
 #include "verbs.h"
-
-/* A string of the plan that is safe to print; "" where there is none. NULL: memory was out. */
-static char *member(const json_t *object, const char *key)
-{
-	const char *s = json_string_value(json_object_get(object, key));
-
-	return text_printable(s ? s : "");
-}
 
 static bool is_set(const json_t *object, const char *key)
 {
 	return json_is_true(json_object_get(object, key));
 }
 
-static int parse_plan(Client *c, const char *text, json_t **ret)
-{
-	_cleanup_(json_decrefp) json_t *plan = NULL;
-	json_error_t error;
-	const char *schema;
-
-	plan = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-	if (!plan)
-		return bus_bad_reply(c, "the plan is not JSON");
-	schema = json_string_value(json_object_get(plan, "schema"));
-	if (!schema || strcmp(schema, GPUPASS_SCHEMA_PLAN) != 0)
-		return bus_bad_reply(c, "the plan is not of the schema " GPUPASS_SCHEMA_PLAN);
-	*ret = TAKE_PTR(plan);
-	return 0;
-}
-
 static int request_plan(Client *c, Operation operation, const char *target, const char *group,
 			json_t **ret)
 {
-	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
-	const char *text;
+	static const DocumentKind kind = { "the plan", GPUPASS_SCHEMA_PLAN, NULL };
+	_cleanup_message_ sd_bus_message *call = NULL;
 	int r;
 
 	r = bus_new_manager_call(c, "Plan", &call);
@@ -54,24 +30,16 @@ static int request_plan(Client *c, Operation operation, const char *target, cons
 	if (r < 0)
 		return bus_build_failed(c, r);
 	r = request_append_options(c, call, operation, true);
-	if (r < 0)
-		return r;
-	r = bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "s", &reply);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_read(reply, "s", &text);
-	if (r < 0)
-		return bus_bad_reply(c, strerror(-r));
-	return parse_plan(c, text, ret);
+	return r < 0 ? r : document_call(c, call, BUS_TIMEOUT_ACT_USEC, &kind, ret);
 }
 
 /* "assign pair1 to vm42 (definition)" */
 static int print_what(const Terminal *t, const json_t *plan)
 {
 	const json_t *domain = json_object_get(plan, "domain");
-	_cleanup_free_ char *operation = member(plan, "operation");
-	_cleanup_free_ char *group = member(plan, "group");
-	_cleanup_free_ char *name = member(domain, "name");
+	_cleanup_free_ char *operation = document_text(plan, "operation");
+	_cleanup_free_ char *group = document_text(plan, "group");
+	_cleanup_free_ char *name = document_text(domain, "name");
 	bool live = is_set(plan, "live"), config = is_set(plan, "config");
 	const char *where = "", *preposition = "to";
 
@@ -104,9 +72,9 @@ static int print_functions(const Terminal *t, const json_t *plan)
 	if (json_array_size(functions) > 0)
 		heading(t, "Functions:");
 	json_array_foreach (functions, i, f) {
-		_cleanup_free_ char *address = member(f, "address");
-		_cleanup_free_ char *from = member(json_object_get(f, "from"), "driver");
-		_cleanup_free_ char *to = member(json_object_get(f, "to"), "driver");
+		_cleanup_free_ char *address = document_text(f, "address");
+		_cleanup_free_ char *from = document_text(json_object_get(f, "from"), "driver");
+		_cleanup_free_ char *to = document_text(json_object_get(f, "to"), "driver");
 		const json_t *iommu = json_object_get(f, "iommu_group");
 		_cleanup_free_ char *number = NULL;
 
@@ -129,8 +97,8 @@ static int print_steps(const Terminal *t, const json_t *plan)
 	if (json_array_size(steps) > 0)
 		heading(t, "Steps:");
 	json_array_foreach (steps, i, step) {
-		_cleanup_free_ char *name = member(step, "name");
-		_cleanup_free_ char *detail = member(step, "detail");
+		_cleanup_free_ char *name = document_text(step, "name");
+		_cleanup_free_ char *detail = document_text(step, "detail");
 
 		if (!name || !detail)
 			return -ENOMEM;
@@ -150,8 +118,8 @@ static int print_writes(const Terminal *t, const json_t *plan)
 	if (json_array_size(writes) > 0)
 		heading(t, "Writes, in this order:");
 	json_array_foreach (writes, i, write) {
-		_cleanup_free_ char *path = member(write, "path");
-		_cleanup_free_ char *value = member(write, "value");
+		_cleanup_free_ char *path = document_text(write, "path");
+		_cleanup_free_ char *value = document_text(write, "value");
 
 		if (!path || !value)
 			return -ENOMEM;
@@ -204,9 +172,9 @@ static int print_findings(const Terminal *t, const json_t *plan)
 	size_t i;
 
 	json_array_foreach (findings, i, finding) {
-		_cleanup_free_ char *severity = member(finding, "severity");
-		_cleanup_free_ char *what = member(finding, "what");
-		_cleanup_free_ char *remedy = member(finding, "remedy");
+		_cleanup_free_ char *severity = document_text(finding, "severity");
+		_cleanup_free_ char *what = document_text(finding, "what");
+		_cleanup_free_ char *remedy = document_text(finding, "remedy");
 
 		if (!severity || !what || !remedy)
 			return -ENOMEM;

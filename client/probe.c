@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "bus.h"
+#include "document.h"
 #include "job.h"
 #include "json.h"
 #include "model.h"
@@ -17,43 +17,9 @@ static const Column columns[] = {
 	{ "HOW", 0 }, { "SEEN", 0 },  { "NOTE", COLUMN_CUT },
 };
 
-static int fetch(Client *c, json_t **ret)
-{
-	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
-	json_t *document;
-	const char *text;
-	int r;
-
-	r = bus_new_manager_call(c, "GetEvidence", &call);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_append(call, "a{sv}", 0);
-	if (r < 0)
-		return bus_build_failed(c, r);
-	r = bus_call(c, call, BUS_TIMEOUT_READ_USEC, "s", &reply);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_read(reply, "s", &text);
-	if (r < 0)
-		return bus_bad_reply(c, strerror(-r));
-	document = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-	if (!document)
-		return bus_bad_reply(c, "the evidence is not JSON");
-	*ret = document;
-	return 0;
-}
-
 static json_int_t number(const json_t *object, const char *key)
 {
 	return json_integer_value(json_object_get(object, key));
-}
-
-/* A member's text, safe to print; "" where there is none. */
-static char *text_of(const json_t *object, const char *key)
-{
-	const char *s = json_string_value(json_object_get(object, key));
-
-	return text_printable(s ? s : "");
 }
 
 /* "4/4": active links of those that the board has when it is fully bridged. */
@@ -77,7 +43,7 @@ static char *peers_text(const Terminal *t, const json_t *board)
 	size_t i;
 
 	json_array_foreach (json_object_get(board, "peers"), i, peer) {
-		_cleanup_free_ char *address = text_of(peer, "address"), *line = NULL;
+		_cleanup_free_ char *address = document_text(peer, "address"), *line = NULL;
 
 		line = address ? strf("%s %s%lld", address, terminal_glyph(t, GLYPH_TIMES),
 				      (long long)number(peer, "links"))
@@ -97,9 +63,11 @@ static char *peers_text(const Terminal *t, const json_t *board)
 
 static int add_board(Client *c, Table *table, const json_t *board)
 {
-	_cleanup_free_ char *address = text_of(board, "address"), *model = text_of(board, "model");
+	_cleanup_free_ char *address = document_text(board, "address"),
+			    *model = document_text(board, "model");
 	_cleanup_free_ char *links = links_text(board), *peers = peers_text(&c->out, board);
-	_cleanup_free_ char *how = text_of(board, "source"), *why = text_of(board, "stale");
+	_cleanup_free_ char *how = document_text(board, "source"),
+			    *why = document_text(board, "stale");
 	_cleanup_free_ char *when = time_format((uint64_t)number(board, "seen_usec"));
 	_cleanup_free_ char *note = NULL;
 
@@ -137,12 +105,13 @@ static int print_evidence(Client *c, const json_t *evidence)
 
 static int tell_evidence(Client *c, Progress *p, const Job *job)
 {
+	static const DocumentKind kind = { "the evidence", GPUPASS_SCHEMA_EVIDENCE, "boards" };
 	_cleanup_(json_decrefp) json_t *evidence = NULL;
 	int r;
 
 	r = progress_result(p, job);
 	if (r >= 0)
-		r = fetch(c, &evidence);
+		r = document_get(c, "GetEvidence", BUS_TIMEOUT_READ_USEC, &kind, &evidence);
 	if (r < 0)
 		return r;
 	if (c->options->json != JSON_OFF)

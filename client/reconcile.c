@@ -2,20 +2,12 @@
 /* What has drifted, and bringing it back. */
 #include <string.h>
 
-#include "bus.h"
+#include "document.h"
 #include "job.h"
 #include "json.h"
 #include "request.h"
 #include "text.h"
 #include "verbs.h"
-
-/* A string of a finding that is safe to print; "" where there is none. NULL: memory was out. */
-static char *member(const json_t *object, const char *key)
-{
-	const char *s = json_string_value(json_object_get(object, key));
-
-	return text_printable(s ? s : "");
-}
 
 static const char *group_of(const json_t *finding)
 {
@@ -31,23 +23,6 @@ static bool is_mended(const json_t *finding)
 	return repair && strcmp(repair, "none") != 0;
 }
 
-static int parse_drift(Client *c, const char *text, json_t **ret)
-{
-	_cleanup_(json_decrefp) json_t *drift = NULL;
-	json_error_t error;
-	const char *schema;
-
-	drift = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-	if (!drift)
-		return bus_bad_reply(c, "the drift is not JSON");
-	schema = json_string_value(json_object_get(drift, "schema"));
-	if (!schema || strcmp(schema, GPUPASS_SCHEMA_DRIFT) != 0 ||
-	    !json_is_array(json_object_get(drift, "findings")))
-		return bus_bad_reply(c, "the drift is not of the schema " GPUPASS_SCHEMA_DRIFT);
-	*ret = TAKE_PTR(drift);
-	return 0;
-}
-
 /* Only this group's; NULL: all. */
 static void keep_group(json_t *drift, const char *group)
 {
@@ -60,23 +35,9 @@ static void keep_group(json_t *drift, const char *group)
 
 static int load_drift(Client *c, const char *group, json_t **ret)
 {
-	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
-	const char *text;
-	int r;
+	static const DocumentKind kind = { "the drift", GPUPASS_SCHEMA_DRIFT, "findings" };
+	int r = document_get(c, "GetDrift", BUS_TIMEOUT_ACT_USEC, &kind, ret);
 
-	r = bus_new_manager_call(c, "GetDrift", &call);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_append(call, "a{sv}", 0);
-	if (r < 0)
-		return bus_build_failed(c, r);
-	r = bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "s", &reply);
-	if (r < 0)
-		return r;
-	r = sd_bus_message_read(reply, "s", &text);
-	if (r < 0)
-		return bus_bad_reply(c, strerror(-r));
-	r = parse_drift(c, text, ret);
 	if (r < 0)
 		return r;
 	keep_group(*ret, group);
@@ -99,10 +60,11 @@ static int check_group(Client *c, const char *name)
 
 static int print_finding(const Terminal *t, const json_t *finding)
 {
-	_cleanup_free_ char *group = member(finding, "group"), *what = member(finding, "what");
-	_cleanup_free_ char *repair = member(finding, "repair"),
-			    *remedy = member(finding, "remedy");
-	_cleanup_free_ char *domain = member(json_object_get(finding, "domain"), "name");
+	_cleanup_free_ char *group = document_text(finding, "group"),
+			    *what = document_text(finding, "what");
+	_cleanup_free_ char *repair = document_text(finding, "repair"),
+			    *remedy = document_text(finding, "remedy");
+	_cleanup_free_ char *domain = document_text(json_object_get(finding, "domain"), "name");
 
 	if (!group || !what || !repair || !remedy || !domain)
 		return -ENOMEM;

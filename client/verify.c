@@ -3,20 +3,12 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "bus.h"
+#include "document.h"
 #include "job.h"
 #include "json.h"
 #include "request.h"
 #include "text.h"
 #include "verbs.h"
-
-/* A member's text, cleaned for the terminal; "" where there is none; NULL when memory is out. */
-static char *member(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text_printable(text ? text : "");
-}
 
 static char *item(const json_t *object, const char *key, size_t i)
 {
@@ -62,7 +54,7 @@ static int print_link(Client *c, const json_t *document, const json_t *link)
 	_cleanup_free_ char *ab = item(link, "paths", 0), *ba = item(link, "paths", 1);
 	_cleanup_free_ char *pab = item(link, "peer_to_peer", 0);
 	_cleanup_free_ char *pba = item(link, "peer_to_peer", 1);
-	_cleanup_free_ char *verdict = member(link, "verdict"), *la = NULL, *lb = NULL;
+	_cleanup_free_ char *verdict = document_text(link, "verdict"), *la = NULL, *lb = NULL;
 
 	if (!a || !b || !ab || !ba || !pab || !pba || !verdict)
 		return -ENOMEM;
@@ -93,10 +85,10 @@ static int print_links(Client *c, const json_t *document)
 static int print_text(Client *c, const json_t *document, const char *verdict)
 {
 	const Terminal *t = &c->out;
-	_cleanup_free_ char *domain = member(json_object_get(document, "domain"), "name");
-	_cleanup_free_ char *group = member(document, "group");
-	_cleanup_free_ char *reason = member(document, "reason");
-	_cleanup_free_ char *remedy = member(document, "remedy");
+	_cleanup_free_ char *domain = document_text(json_object_get(document, "domain"), "name");
+	_cleanup_free_ char *group = document_text(document, "group");
+	_cleanup_free_ char *reason = document_text(document, "reason");
+	_cleanup_free_ char *remedy = document_text(document, "remedy");
 	_cleanup_free_ char *loud = text_printable(verdict);
 	int r;
 

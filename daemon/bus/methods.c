@@ -234,6 +234,27 @@ static int method_declare(sd_bus_message *m, void *userdata, sd_bus_error *error
 	return 1;
 }
 
+/* 1: go on; 0: polkit is asked first, and then this comes again. */
+static int begin_on_one_name(sd_bus_message *m, Face *f, const char *what, const char **ret_name,
+			     Pending **ret_pending, sd_bus_error *error)
+{
+	const char *name;
+	int r;
+
+	r = sd_bus_message_read(m, "s", &name);
+	if (r >= 0)
+		r = options_read(m, NULL, 0, NULL, error);
+	if (r >= 0)
+		r = check_name(name, what, false, error);
+	if (r >= 0)
+		r = authorize(f, m, GPUPASS_ACTION_MANAGE, NULL, name, NULL, error);
+	if (r <= 0)
+		return r;
+	*ret_name = name;
+	r = pending_new(f, m, false, ret_pending, error);
+	return r < 0 ? r : 1;
+}
+
 static int method_forget(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
 	_cleanup_(pending_freep) Pending *pending = NULL;
@@ -241,19 +262,10 @@ static int method_forget(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	Face *f = userdata;
 	int r;
 
-	r = sd_bus_message_read(m, "s", &name);
-	if (r >= 0)
-		r = options_read(m, NULL, 0, NULL, error);
-	if (r >= 0)
-		r = check_name(name, "name", false, error);
-	if (r < 0)
-		return r;
-	r = authorize(f, m, GPUPASS_ACTION_MANAGE, NULL, name, NULL, error);
+	r = begin_on_one_name(m, f, "name", &name, &pending, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = pending_new(f, m, false, &pending, error);
-	if (r >= 0)
-		r = manager_forget(f->manager, name, declared, pending);
+	r = manager_forget(f->manager, name, declared, pending);
 	if (r < 0)
 		return r;
 	TAKE_PTR(pending);
@@ -268,19 +280,10 @@ static int method_clear(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	Face *f = userdata;
 	int r;
 
-	r = sd_bus_message_read(m, "s", &group);
-	if (r >= 0)
-		r = options_read(m, NULL, 0, NULL, error);
-	if (r >= 0)
-		r = check_name(group, "group", false, error);
-	if (r < 0)
-		return r;
-	r = authorize(f, m, GPUPASS_ACTION_MANAGE, NULL, group, NULL, error);
+	r = begin_on_one_name(m, f, "group", &group, &pending, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = pending_new(f, m, false, &pending, error);
-	if (r >= 0)
-		r = manager_clear(f->manager, group, declared, pending, &problem);
+	r = manager_clear(f->manager, group, declared, pending, &problem);
 	if (r == PROBLEM)
 		return set_problem(error, problem, "cannot clear it");
 	if (r < 0)
