@@ -152,15 +152,27 @@ static void remove_child(xmlNode *child)
 	}
 }
 
+/* libvirt writes a set in its own way: "0,1" comes back as "0-1". */
+static bool same_set(const char *a, const char *b)
+{
+	CpuSet x, y;
+
+	if (str_equal(a, b))
+		return true;
+	return a && b && cpu_set_parse(a, &x) == 0 && cpu_set_parse(b, &y) == 0 &&
+	       cpu_set_within(&x, &y) && cpu_set_within(&y, &x);
+}
+
 static bool remove_numatune(DomainXml *xml, const char *value)
 {
 	xmlNode *numatune = xml_child(xml->root, "numatune");
 	xmlNode *memory = xml_child(numatune, "memory");
-	const char *mode = memory ? xml_attribute(memory, "mode") : NULL;
-	const char *nodeset = memory ? xml_attribute(memory, "nodeset") : NULL;
-	_cleanup_free_ char *now = strf("%s %s", str_or_empty(mode), str_or_empty(nodeset));
+	const char *mode = memory ? xml_attribute(memory, "mode") : NULL, *nodeset;
 
-	if (!now || !memory || !str_equal(now, value))
+	if (!mode || !str_starts_with(value, mode) || value[strlen(mode)] != ' ')
+		return false;
+	nodeset = xml_attribute(memory, "nodeset");
+	if (!same_set(nodeset, value + strlen(mode) + 1))
 		return false;
 	remove_child(memory);
 	if (xml_is_empty(numatune))
@@ -172,7 +184,7 @@ static bool remove_cpuset(DomainXml *xml, const char *value)
 {
 	xmlNode *vcpu = xml_child(xml->root, "vcpu");
 
-	if (!vcpu || !xml_attribute_is(vcpu, "cpuset", value))
+	if (!vcpu || !same_set(xml_attribute(vcpu, "cpuset"), value))
 		return false;
 	return xmlUnsetProp(vcpu, (const xmlChar *)"cpuset") == 0;
 }

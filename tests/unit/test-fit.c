@@ -432,6 +432,29 @@ static void what_is_written_fits_and_is_taken_out_exactly(_unused_ void **state)
 	}
 }
 
+/* libvirt writes "0-1" for "0,1", and a set of CPUs as ranges: it is the same set. */
+static void sets_that_libvirt_wrote_in_its_own_way_are_taken_out(_unused_ void **state)
+{
+	static const char text[] = DOMAIN(
+		"", L("<metadata>\n    <g:assignment xmlns:g='https://gpupass.org/domain/1' "
+		      "group='pair0'>\n"
+		      "      <g:added what='numatune' value='interleave 0,1'/>\n"
+		      "      <g:added what='vcpu-cpuset' value='0-3,4-7,9'/>\n"
+		      "    </g:assignment>\n  </metadata>") L("<vcpu cpuset='0-7,9'>16</vcpu>")
+			    L("<numatune>\n    <memory mode='interleave' nodeset='0-1'/>\n  "
+			      "</numatune>"));
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	_cleanup_free_ char *after = NULL;
+	const Bdf function = FUNCTION;
+	bool changed = false;
+
+	assert_int_equal(domain_xml_parse(text, &xml, NULL), 0);
+	assert_int_equal(domain_xml_remove_group(xml, "pair0", &function, 1, &changed), 0);
+	after = domain_xml_to_text(xml);
+	assert_null(strstr(after, "numatune"));
+	assert_null(strstr(after, "cpuset"));
+}
+
 static void what_an_operator_changed_since_stays(_unused_ void **state)
 {
 	static const char text[] = DOMAIN(
@@ -476,6 +499,7 @@ int main(void)
 		cmocka_unit_test(strict_refuses_what_matters_of_its_own_topic),
 		cmocka_unit_test(every_word_of_the_tables_is_read_back),
 		cmocka_unit_test(what_is_written_fits_and_is_taken_out_exactly),
+		cmocka_unit_test(sets_that_libvirt_wrote_in_its_own_way_are_taken_out),
 		cmocka_unit_test(what_an_operator_changed_since_stays),
 	};
 
