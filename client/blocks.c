@@ -303,11 +303,16 @@ int block_assignment(Client *c, const World *w, const Assignment *a)
 	if (!created)
 		return -ENOMEM;
 	fprintf(t->stream, "%s - assigned %s\n", *a->domain_name ? a->domain_name : a->domain_uuid,
-		a->group_name);
+		group ? group->name : a->group_name);
 	terminal_field(t, "Domain", "%s%s%s", a->domain_name, *a->domain_name ? ", " : "",
 		       a->domain_uuid);
-	terminal_field(t, "Group", "%s%s", a->group_name, group ? "" : " (there is no such group)");
+	if (group && strcmp(group->name, a->group_name) != 0)
+		terminal_field(t, "Group", "%s (assigned as %s)", group->name, a->group_name);
+	else
+		terminal_field(t, "Group", "%s%s", a->group_name,
+			       group ? "" : " (there is no such group)");
 	terminal_field(t, "Since", "%s, by uid %" PRIu32, created, a->created_by_uid);
+	field_list(t, "Applies", a->applies);
 	field_list(t, "Functions", a->functions);
 	return 0;
 }

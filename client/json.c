@@ -173,10 +173,11 @@ json_t *json_gpu(const World *w, const Gpu *g)
 
 json_t *json_assignment(const Assignment *a)
 {
-	return json_pack(
-		"{s:o, s:s, s:o, s:o, s:I}", "domain", json_domain(a->domain_name, a->domain_uuid),
-		"group", a->group_name, "functions", json_strings(a->functions), "created_at",
-		json_unsigned(a->created_at), "created_by_uid", (json_int_t)a->created_by_uid);
+	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:I}", "domain",
+			 json_domain(a->domain_name, a->domain_uuid), "group", a->group_name,
+			 "applies", json_strings(a->applies), "functions",
+			 json_strings(a->functions), "created_at", json_unsigned(a->created_at),
+			 "created_by_uid", (json_int_t)a->created_by_uid);
 }
 
 static json_t *json_steps(const StepList *l)

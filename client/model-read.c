@@ -107,6 +107,7 @@ static const Property assignment_properties[] = {
 	P(Assignment, "DomainUuid", "s", domain_uuid, PROPERTY_REQUIRED),
 	P(Assignment, "GroupName", "s", group_name, PROPERTY_REQUIRED),
 	P(Assignment, "Group", "o", group, 0),
+	P(Assignment, "Applies", "as", applies, 0),
 	P(Assignment, "Functions", "as", functions, 0),
 	P(Assignment, "CreatedAt", "t", created_at, 0),
 	P(Assignment, "CreatedByUid", "u", created_by_uid, 0),

@@ -221,6 +221,16 @@ const Group *world_find_group(const World *w, const char *name)
 	return NULL;
 }
 
+const Group *world_find_group_named(const World *w, const char *name)
+{
+	const Group *group = world_find_group(w, name);
+
+	for (size_t i = 0; !group && i < w->n_assignments; i++)
+		if (strcmp(w->assignments[i].group_name, name) == 0)
+			group = world_find_group_path(w, w->assignments[i].group);
+	return group;
+}
+
 const Group *world_find_group_path(const World *w, const char *path)
 {
 	for (size_t i = 0; i < w->n_groups; i++)

@@ -114,6 +114,7 @@ typedef struct Gpu {
 typedef struct Assignment {
 	char *path;
 	char *domain_name, *domain_uuid, *group_name, *group;
+	char **applies; /* fit, numa */
 	char **functions;
 	uint64_t created_at;
 	uint32_t created_by_uid;
@@ -158,6 +159,8 @@ int world_load(Client *c, World *ret);
 void world_clear(World *w);
 
 const Group *world_find_group(const World *w, const char *name);
+/* If none has that name, the one that was assigned by it. */
+const Group *world_find_group_named(const World *w, const char *name);
 const Group *world_find_group_path(const World *w, const char *path);
 /* By UUID, or by the normal address of any of its functions. */
 const Gpu *world_find_gpu(const World *w, const char *address_or_uuid);

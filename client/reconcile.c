@@ -44,16 +44,20 @@ static int load_drift(Client *c, const char *group, json_t **ret)
 	return 0;
 }
 
-static int check_group(Client *c, const char *name)
+/* The name that it has now, which is what findings have. */
+static int check_group(Client *c, const char *name, char **ret)
 {
 	_cleanup_(world_clear) World w = { 0 };
+	const Group *group;
 	int r = world_load(c, &w);
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < w.n_groups; i++)
-		if (strcmp(w.groups[i].name, name) == 0)
-			return 0;
+	group = world_find_group_named(&w, name);
+	if (group) {
+		*ret = strdup(group->name);
+		return *ret ? 0 : -ENOMEM;
+	}
 	return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
 			    "there is no group '%s'\nRemedy: see: gpupass list", name);
 }
@@ -187,14 +191,14 @@ static int mend(Client *c, const json_t *drift, const char *group)
 
 int verb_reconcile(Client *c, char *const *arguments, size_t n_arguments)
 {
-	const char *group = n_arguments > 0 ? arguments[0] : NULL;
+	_cleanup_free_ char *group = NULL;
 	bool dry_run = c->options->given & OPTION_DRY_RUN;
 	_cleanup_(json_decrefp) json_t *drift = NULL;
 	int r;
 
 	if (!dry_run && (c->options->given & OPTION_DETAILED_EXITCODE))
 		return client_usage(c, "--detailed-exitcode goes with --dry-run");
-	r = group ? check_group(c, group) : 0;
+	r = n_arguments > 0 ? check_group(c, arguments[0], &group) : 0;
 	if (r >= 0)
 		r = load_drift(c, group, &drift);
 	if (r < 0)

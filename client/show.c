@@ -199,7 +199,7 @@ int verb_show(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 	r = world_load(c, &w);
 	if (r < 0)
 		return r;
-	group = world_find_group(&w, arguments[0]);
+	group = world_find_group_named(&w, arguments[0]);
 	if (group)
 		return show_group(c, &w, group);
 	r = address_normalise(arguments[0], &address);

@@ -21,9 +21,10 @@ static bool group_wanted(const Group *g, const char *wanted)
 	       is_domain(g->domain_name, g->domain_uuid, wanted);
 }
 
-static bool assignment_wanted(const Assignment *a, const char *wanted)
+static bool assignment_wanted(const World *w, const Assignment *a, const char *wanted)
 {
 	return !wanted || strcmp(a->group_name, wanted) == 0 ||
+	       strcmp(world_group_name(w, a->group), wanted) == 0 ||
 	       is_domain(a->domain_name, a->domain_uuid, wanted);
 }
 
@@ -44,7 +45,7 @@ static int status_json(Client *c, const World *w, const char *wanted)
 		    json_array_append_new(groups, json_group(&w->groups[i])) < 0)
 			return -ENOMEM;
 	for (size_t i = 0; i < w->n_assignments; i++)
-		if (assignment_wanted(&w->assignments[i], wanted) &&
+		if (assignment_wanted(w, &w->assignments[i], wanted) &&
 		    json_array_append_new(assignments, json_assignment(&w->assignments[i])) < 0)
 			return -ENOMEM;
 	for (size_t i = 0; i < w->n_jobs; i++)
@@ -149,7 +150,7 @@ static int print_wanted(Client *c, const World *w, const char *wanted)
 		r = block_group(c, w, &w->groups[i]);
 	}
 	for (size_t i = 0; r >= 0 && i < w->n_assignments; i++) {
-		if (!assignment_wanted(&w->assignments[i], wanted))
+		if (!assignment_wanted(w, &w->assignments[i], wanted))
 			continue;
 		if (n++ > 0)
 			fputc('\n', c->out.stream);
@@ -164,7 +165,7 @@ static bool is_known(const World *w, const char *wanted)
 		if (group_wanted(&w->groups[i], wanted))
 			return true;
 	for (size_t i = 0; i < w->n_assignments; i++)
-		if (assignment_wanted(&w->assignments[i], wanted))
+		if (assignment_wanted(w, &w->assignments[i], wanted))
 			return true;
 	return false;
 }
@@ -173,11 +174,16 @@ int verb_status(Client *c, char *const *arguments, size_t n_arguments)
 {
 	const char *wanted = n_arguments > 0 ? arguments[0] : NULL;
 	_cleanup_(world_clear) World w = { 0 };
+	const Group *group;
 	int r;
 
 	r = world_load(c, &w);
 	if (r < 0)
 		return r;
+	/* It may be called otherwise now than when it was assigned. */
+	group = wanted ? world_find_group_named(&w, wanted) : NULL;
+	if (group)
+		wanted = group->name;
 	if (wanted && !is_known(&w, wanted))
 		return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
 				    "there is no group '%s', and no domain of that name has one\n"

@@ -334,13 +334,18 @@ int gpu_view_fill(const Manager *m, PciNames *names, const Gpu *gpu, GpuView *vi
 int assignment_view_fill(const Manager *m, const Assignment *assignment, AssignmentView *view)
 {
 	const Inventory *inventory = manager_inventory(m);
-	bool known = inventory && group_set_find(inventory->groups, assignment->group_name);
+	const Group *group =
+		inventory ? group_set_find_assigned(inventory->groups, assignment) : NULL;
 	int r = 0;
 
 	put_copy(&r, &view->domain_name, assignment->domain_name);
 	put_copy(&r, &view->domain_uuid, assignment->domain_uuid);
 	put_copy(&r, &view->group_name, assignment->group_name);
-	put_path(&r, &view->group, known ? group_path(assignment->group_name) : NULL);
+	put_path(&r, &view->group, group ? group_path(group->name) : NULL);
+	if (assignment->apply_fit)
+		add(&r, &view->applies, "fit");
+	if (assignment->apply_numa)
+		add(&r, &view->applies, "numa");
 	for (size_t i = 0; i < assignment->n_functions; i++)
 		add(&r, &view->functions, BDF_TEXT(&assignment->functions[i].bdf));
 	view->created_at = assignment->created_usec;

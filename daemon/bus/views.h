@@ -77,10 +77,11 @@
 	X("Group", char *, group, PATH, CHANGES)
 
 #define ASSIGNMENT_VIEW(X)                                                                         \
-	X("DomainName", char *, domain_name, STRING, CONST)                                        \
+	X("DomainName", char *, domain_name, STRING, CHANGES)                                      \
 	X("DomainUuid", char *, domain_uuid, STRING, CONST)                                        \
-	X("GroupName", char *, group_name, STRING, CONST)                                          \
+	X("GroupName", char *, group_name, STRING, CHANGES)                                        \
 	X("Group", char *, group, PATH, CHANGES)                                                   \
+	X("Applies", char **, applies, STRINGS, CHANGES)                                           \
 	X("Functions", char **, functions, STRINGS, CONST)                                         \
 	X("CreatedAt", uint64_t, created_at, UINT64, CONST)                                        \
 	X("CreatedByUid", uint32_t, created_by, UINT32, CONST)

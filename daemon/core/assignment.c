@@ -71,13 +71,18 @@ char *assignment_to_json(const Assignment *assignment)
 
 	for (size_t i = 0; i < assignment->n_functions; i++)
 		r |= json_array_append_new(functions, function_to_json(&assignment->functions[i]));
-	r |= json_object_set_new(root, "schema", json_string(GPUPASS_SCHEMA_ASSIGNMENT));
+	r |= json_object_set_new(root, "schema",
+				 json_string(assignment->apply_fit || assignment->apply_numa
+						     ? GPUPASS_SCHEMA_ASSIGNMENT_2
+						     : GPUPASS_SCHEMA_ASSIGNMENT));
 	r |= json_object_set_new(root, "domain_uuid", json_string(assignment->domain_uuid));
 	r |= json_object_set_new(root, "domain_name", json_string(assignment->domain_name));
 	r |= json_object_set_new(root, "group", json_string(assignment->group_name));
 	r |= json_object_set_new(root, "created_usec",
 				 json_integer((json_int_t)(assignment->created_usec & INT64_MAX)));
 	r |= json_object_set_new(root, "created_by", json_integer(assignment->created_by));
+	r |= json_set_true_if(root, "apply_fit", assignment->apply_fit);
+	r |= json_set_true_if(root, "apply_numa", assignment->apply_numa);
 	r |= json_object_set_new(root, "functions", functions);
 	if (r < 0)
 		return NULL;
@@ -153,20 +158,27 @@ static bool uuid_valid(const char *s)
 	return s[UUID_LENGTH] == '\0';
 }
 
-static int assignment_from_root(const json_t *root, Assignment *a, char **ret_message)
+/* The first version does not know the last two members. */
+static int assignment_from_root(const json_t *root, bool first, Assignment *a, char **ret_message)
 {
-	static const char *const keys[] = { "schema",	    "domain_uuid", "domain_name", "group",
-					    "created_usec", "created_by",  "functions",	  NULL };
+	static const char *const keys[2][10] = {
+		{ "schema", "domain_uuid", "domain_name", "group", "created_usec", "created_by",
+		  "functions", "apply_fit", "apply_numa", NULL },
+		{ "schema", "domain_uuid", "domain_name", "group", "created_usec", "created_by",
+		  "functions", NULL },
+	};
 	const json_t *functions;
 	JsonReader reader;
 	int r;
 
-	json_reader_begin(&reader, root, NULL, keys);
+	json_reader_begin(&reader, root, NULL, keys[first]);
 	json_read_text(&reader, "domain_uuid", &a->domain_uuid);
 	json_read_text(&reader, "domain_name", &a->domain_name);
 	json_read_text(&reader, "group", &a->group_name);
 	a->created_usec = json_read_number(&reader, "created_usec", INT64_MAX);
 	a->created_by = (uint32_t)json_read_number(&reader, "created_by", UINT32_MAX);
+	json_read_bool_if_any(&reader, "apply_fit", &a->apply_fit);
+	json_read_bool_if_any(&reader, "apply_numa", &a->apply_numa);
 	functions = json_read_array(&reader, "functions", FUNCTIONS_MAX);
 	if (a->domain_uuid && !uuid_valid(a->domain_uuid))
 		json_reader_fail(&reader, "domain_uuid", "is not a UUID in lower case");
@@ -178,10 +190,21 @@ static int assignment_from_root(const json_t *root, Assignment *a, char **ret_me
 	return functions_from_json(functions, a, ret_message);
 }
 
+/* Both versions; what is wrong is told as of the second where it is that. */
+static int parse(const char *text, size_t size, bool *ret_first, json_t **ret, char **ret_message)
+{
+	int r = json_parse_document(text, size, GPUPASS_SCHEMA_ASSIGNMENT_2, ret, NULL);
+
+	*ret_first = r < 0;
+	return r < 0 ? json_parse_document(text, size, GPUPASS_SCHEMA_ASSIGNMENT, ret, ret_message)
+		     : 0;
+}
+
 int assignment_from_json(const char *text, size_t size, Assignment **ret, char **ret_message)
 {
 	_cleanup_(assignment_freep) Assignment *assignment = NULL;
 	_cleanup_json_ json_t *root = NULL;
+	bool first;
 	int r;
 
 	if (size > TEXT_MAX) {
@@ -189,13 +212,13 @@ int assignment_from_json(const char *text, size_t size, Assignment **ret, char *
 			*ret_message = strf("it is larger than %u bytes", TEXT_MAX);
 		return -EBADMSG;
 	}
-	r = json_parse_document(text, size, GPUPASS_SCHEMA_ASSIGNMENT, &root, ret_message);
+	r = parse(text, size, &first, &root, ret_message);
 	if (r < 0)
 		return r;
 	assignment = calloc(1, sizeof(*assignment));
 	if (!assignment)
 		return -ENOMEM;
-	r = assignment_from_root(root, assignment, ret_message);
+	r = assignment_from_root(root, first, assignment, ret_message);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(assignment);
@@ -232,6 +255,8 @@ int assignment_copy(const Assignment *from, Assignment **ret)
 		return -ENOMEM;
 	copy->created_usec = from->created_usec;
 	copy->created_by = from->created_by;
+	copy->apply_fit = from->apply_fit;
+	copy->apply_numa = from->apply_numa;
 	if (copy_text(from->domain_uuid, &copy->domain_uuid) < 0 ||
 	    copy_text(from->domain_name, &copy->domain_name) < 0 ||
 	    copy_text(from->group_name, &copy->group_name) < 0)

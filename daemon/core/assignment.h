@@ -2,10 +2,12 @@
 /*
  * The durable wish that a group belongs to a domain, with what release needs to put everything
  * back: each function's identity, driver and driver_override as they were before.
- * Stored as assignments.d/<domain-uuid>.json (schema org.gpupass1.assignment/1).
+ * Stored as assignments.d/<domain-uuid>.json (schema org.gpupass1.assignment/1, or /2 where it says
+ * more than /1 has words for).
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/bdf.h"
@@ -28,6 +30,8 @@ typedef struct Assignment {
 	size_t n_functions;
 	uint64_t created_usec; /* CLOCK_REALTIME */
 	uint32_t created_by;   /* uid of the caller */
+	bool apply_fit;	       /* --fit=apply, --numa=apply: whenever the group goes into the */
+	bool apply_numa;       /* definition, so does what these write */
 } Assignment;
 
 typedef struct Assignments {
@@ -41,7 +45,11 @@ const Assignment *assignments_find_group(const Assignments *all, const char *gro
 const Assignment *assignments_find_function(const Assignments *all, const Bdf *bdf);
 const AssignedFunction *assignment_function(const Assignment *assignment, const Bdf *bdf);
 
-/* JSON text, and back. Parsing is strict: -EBADMSG / -EPROTO (another version) with *ret_message. */
+/*
+ * JSON text, and back. Parsing is strict: -EBADMSG / -EPROTO (another version) with *ret_message.
+ * The text is of the lowest version that can say it: an older gpupass leaves a later version's file
+ * alone, but sets aside one of its own version with a member that it does not know.
+ */
 char *assignment_to_json(const Assignment *assignment);
 int assignment_from_json(const char *text, size_t size, Assignment **ret, char **ret_message);
 

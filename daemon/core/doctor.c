@@ -184,7 +184,7 @@ static const Group *find_group(const DoctorFacts *facts)
 	const char *uuid = facts->domain->uuid;
 	const Assignment *record = assignments_find_domain(facts->assignments, uuid);
 	const DomainUse *use = facts->uses ? domain_uses_find(facts->uses, uuid) : NULL;
-	const Group *group = record ? group_set_find(facts->groups, record->group_name) : NULL;
+	const Group *group = record ? group_set_find_assigned(facts->groups, record) : NULL;
 
 	if (!group && use && use->gpupass_group)
 		group = group_set_find(facts->groups, use->gpupass_group);

@@ -78,11 +78,11 @@ static bool remove_ports(xmlNode *devices, const char *stem)
 	return changed;
 }
 
-static bool remove_metadata(DomainXml *xml, const char *group)
+bool domain_xml_unmark(DomainXml *xml)
 {
 	xmlNode *assignment = xml_assignment(xml), *metadata;
 
-	if (!assignment || !str_equal(xml_group(xml), group))
+	if (!assignment)
 		return false;
 	metadata = assignment->parent;
 	xml_remove(assignment);
@@ -91,12 +91,17 @@ static bool remove_metadata(DomainXml *xml, const char *group)
 	return true;
 }
 
-int domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functions,
-			    size_t n_functions, bool *ret_changed)
+static bool remove_metadata(DomainXml *xml, const char *group)
+{
+	return str_equal(xml_group(xml), group) && domain_xml_unmark(xml);
+}
+
+int domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *functions,
+			      size_t n_functions, bool *ret_changed)
 {
 	_cleanup_free_ char *stem = alias_stem(group);
 	xmlNode *devices = xml_child(xml->root, "devices");
-	bool changed, untuned = false;
+	bool changed;
 
 	if (!stem)
 		return -ENOMEM;
@@ -104,6 +109,27 @@ int domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functi
 	changed |= remove_ports(devices, stem);
 	if (changed && xml_is_empty(devices))
 		xml_remove(devices);
+	*ret_changed = changed;
+	return 0;
+}
+
+int domain_xml_rename_group(DomainXml *xml, const char *from, const char *to)
+{
+	xmlNode *assignment = xml_assignment(xml);
+
+	if (!assignment || !str_equal(xml_group(xml), from))
+		return 0;
+	return xml_set(assignment, "group", "%s", to);
+}
+
+int domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functions,
+			    size_t n_functions, bool *ret_changed)
+{
+	bool changed, untuned = false;
+	int r = domain_xml_remove_devices(xml, group, functions, n_functions, &changed);
+
+	if (r < 0)
+		return r;
 	if (str_equal(xml_group(xml), group))
 		domain_xml_untune(xml, &untuned);
 	changed |= remove_metadata(xml, group) || untuned;

@@ -247,15 +247,38 @@ static bool remove_added(DomainXml *xml, const char *what, const char *value)
 	return false;
 }
 
+static bool is_note(const xmlNode *node, const char **ret_what, const char **ret_value)
+{
+	if (!str_equal((const char *)node->name, "added"))
+		return false;
+	*ret_what = xml_attribute(node, "what");
+	*ret_value = xml_attribute(node, "value");
+	return *ret_what && *ret_value;
+}
+
+void domain_xml_tuned(const DomainXml *xml, bool *ret_fit, bool *ret_numa)
+{
+	const xmlNode *assignment = xml_assignment(xml);
+	const char *what, *value;
+
+	*ret_fit = *ret_numa = false;
+	for (xmlNode *i = assignment ? xml_first(assignment) : NULL; i; i = xml_next(i)) {
+		if (!is_note(i, &what, &value))
+			continue;
+		*ret_fit |= str_equal(what, ADDED_BITS) || str_equal(what, ADDED_WINDOW);
+		*ret_numa |= str_equal(what, ADDED_NUMATUNE) || str_equal(what, ADDED_CPUSET);
+	}
+}
+
 void domain_xml_untune(DomainXml *xml, bool *ret_changed)
 {
 	const xmlNode *assignment = xml_assignment(xml);
 	bool changed = false, had_namespace = false;
 
 	for (xmlNode *i = assignment ? xml_first(assignment) : NULL; i; i = xml_next(i)) {
-		const char *what = xml_attribute(i, "what"), *value = xml_attribute(i, "value");
+		const char *what, *value;
 
-		if (!str_equal((const char *)i->name, "added") || !what || !value)
+		if (!is_note(i, &what, &value))
 			continue;
 		had_namespace |= str_equal(what, ADDED_NAMESPACE);
 		changed |= remove_added(xml, what, value);

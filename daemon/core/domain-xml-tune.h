@@ -11,5 +11,7 @@
 
 /* After domain_xml_add_group(). -ENOMEM, or -EINVAL when our metadata is not there. */
 int domain_xml_tune(DomainXml *xml, const FitTune *tune);
+/* Our metadata tells of something that --fit=apply, --numa=apply wrote, be it still there or not. */
+void domain_xml_tuned(const DomainXml *xml, bool *ret_fit, bool *ret_numa);
 /* Before our metadata goes. */
 void domain_xml_untune(DomainXml *xml, bool *ret_changed);

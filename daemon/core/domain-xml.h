@@ -74,6 +74,14 @@ int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *
 int domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functions,
 			    size_t n_functions, bool *ret_changed);
 
+/* The same of hostdevs and ports alone: our metadata and what it tells of stay. */
+int domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *functions,
+			      size_t n_functions, bool *ret_changed);
+/* Our metadata alone goes, whatever it names. False: there was none. */
+bool domain_xml_unmark(DomainXml *xml);
+/* Our metadata names `to` where it named `from`. */
+int domain_xml_rename_group(DomainXml *xml, const char *from, const char *to);
+
 /* One <hostdev> for a live attach, with its user alias; libvirt picks the address. */
 char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf);
 

@@ -77,7 +77,23 @@ void drift_about_lacking(DriftSubject *s, bool live)
 	}
 }
 
-static int check_edited(DriftSubject *s)
+/* What an assignment with apply has written goes with our mark: without it, it is written again. */
+static const char *applied_text(const DriftSubject *s, DriftHeld held)
+{
+	bool fit = s->record && s->record->apply_fit, numa = s->record && s->record->apply_numa;
+
+	if (held.config > 0 && s->record &&
+	    (str_equal(s->domain->gpupass_group, s->record->group_name) ||
+	     str_equal(s->domain->gpupass_group, s->name)))
+		return "";
+	if (fit && numa)
+		return "; --fit=apply and --numa=apply, which it was assigned with, are applied again";
+	if (fit)
+		return "; --fit=apply, which it was assigned with, is applied again";
+	return numa ? "; --numa=apply, which it was assigned with, is applied again" : "";
+}
+
+static int check_edited(DriftSubject *s, DriftHeld held)
 {
 	const char *mark = s->record ? s->record->group_name : s->name;
 	Bdf functions[ELEMENTS(s->about)];
@@ -90,9 +106,24 @@ static int check_edited(DriftSubject *s)
 	return drift_add(
 		s, DRIFT_EDITED, DRIFT_REPAIR_DEFINE,
 		strf("the definition of %s has it, but not as gpupass put it there: an alias or "
-		     "the mark is missing, or a hostdev is managed by libvirt",
-		     s->domain->name),
+		     "the mark is missing, or a hostdev is managed by libvirt%s",
+		     s->domain->name, applied_text(s, held)),
 		NULL);
+}
+
+/* It was declared otherwise since. The definition's mark goes first; the record follows it. */
+static int check_renamed_group(DriftSubject *s, DriftHeld held)
+{
+	bool live_only = held.config == 0 && held.live > 0;
+
+	if (!s->group || str_equal(s->record->group_name, s->name))
+		return 0;
+	return drift_add(s, DRIFT_RENAMED,
+			 s->domain->persistent && !live_only ? DRIFT_REPAIR_DEFINE
+							     : DRIFT_REPAIR_RENAME,
+			 strf("%s got it as %s; it is called %s now", s->domain->name,
+			      s->record->group_name, s->name),
+			 NULL);
 }
 
 /* A guest that runs with the whole group and was never defined with it: assign --live. */
@@ -108,18 +139,18 @@ static int check_definition(DriftSubject *s, DriftHeld held)
 			     "and: gpupass release %s",
 			     s->name));
 	if (held.config == s->n_functions)
-		return check_edited(s);
+		return check_edited(s, held);
 	if (held.config == 0 && held.live == s->n_functions)
 		return 0;
 	drift_about_lacking(s, false);
 	if (held.config == 0)
-		return drift_add(
-			s, DRIFT_LACKS_ALL, DRIFT_REPAIR_DEFINE,
-			strf("the definition of %s has none of its functions", s->domain->name),
-			NULL);
+		return drift_add(s, DRIFT_LACKS_ALL, DRIFT_REPAIR_DEFINE,
+				 strf("the definition of %s has none of its functions%s",
+				      s->domain->name, applied_text(s, held)),
+				 NULL);
 	return drift_add(s, DRIFT_LACKS_SOME, DRIFT_REPAIR_DEFINE,
-			 strf("the definition of %s lacks %s and has others", s->domain->name,
-			      BDF_TEXT(&s->about[0])),
+			 strf("the definition of %s lacks %s and has others%s", s->domain->name,
+			      BDF_TEXT(&s->about[0]), applied_text(s, held)),
 			 NULL);
 }
 
@@ -151,6 +182,8 @@ int drift_check_domain(DriftSubject *s)
 			s, DRIFT_RENAMED, DRIFT_REPAIR_RENAME,
 			strf("domain %s is called %s now", s->record->domain_name, s->domain->name),
 			NULL);
+	if (r == 0)
+		r = check_renamed_group(s, held);
 	if (r == 0 && s->domain->migrated)
 		r = drift_add(
 			s, DRIFT_MIGRATED, DRIFT_REPAIR_NONE,

@@ -21,7 +21,7 @@
 	X(DRIFT_OTHER_DOMAIN, "other-domain")	/* another domain has the name now */              \
 	X(DRIFT_MIGRATED, "migrated")		/* the guest runs on another host */               \
 	X(DRIFT_NO_DEFINITION, "no-definition") /* it runs, but was undefined */                   \
-	X(DRIFT_RENAMED, "renamed")		/* the record has the old name */                  \
+	X(DRIFT_RENAMED, "renamed")		/* the record has an old name, domain or group */  \
 	X(DRIFT_TAKEN, "taken")			/* another domain has a part of it */              \
 	X(DRIFT_GUEST, "guest")			/* the running guest has only a part of it */      \
 	X(DRIFT_LACKS_ALL, "lacks-all")		/* the definition has no function of it */         \
@@ -42,7 +42,7 @@ DECLARE_STRING_TABLE(drift_kind, DriftKind);
 #define DRIFT_REPAIRS(X)                                                                           \
 	X(DRIFT_REPAIR_NONE, "none")                                                               \
 	X(DRIFT_REPAIR_RECORD, "record") /* write the record that is missing */                    \
-	X(DRIFT_REPAIR_RENAME, "rename") /* write the record with the domain's name */             \
+	X(DRIFT_REPAIR_RENAME, "rename") /* write the record with the new name */                  \
 	X(DRIFT_REPAIR_BIND, "bind")	 /* bind functions to vfio-pci */                          \
 	X(DRIFT_REPAIR_DEFINE, "define") /* put the group back into the definition */
 

@@ -31,6 +31,30 @@ Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf)
 	return NULL;
 }
 
+Group *group_set_find_assigned(const GroupSet *groups, const Assignment *assignment)
+{
+	Group *found = NULL;
+
+	for (size_t i = 0; i < assignment->n_functions; i++) {
+		Group *group = group_set_find_gpu(groups, &assignment->functions[i].bdf);
+
+		if (found && group && group != found)
+			return group_set_find(groups, assignment->group_name);
+		if (group)
+			found = group;
+	}
+	return found ? found : group_set_find(groups, assignment->group_name);
+}
+
+Group *group_set_find_named(const GroupSet *groups, const Assignments *assignments,
+			    const char *name)
+{
+	Group *group = group_set_find(groups, name);
+	const Assignment *record = group ? NULL : assignments_find_group(assignments, name);
+
+	return record ? group_set_find_assigned(groups, record) : group;
+}
+
 const char *group_driver(const Group *group)
 {
 	const char *driver;

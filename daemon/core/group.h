@@ -73,6 +73,11 @@ int groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *
 
 Group *group_set_find(const GroupSet *groups, const char *name);
 Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf);
+/* That has the GPUs of the record, whatever it is called now; if several have, the one of its name. */
+Group *group_set_find_assigned(const GroupSet *groups, const Assignment *assignment);
+/* By its name; if none has that, by the one that it was assigned by. */
+Group *group_set_find_named(const GroupSet *groups, const Assignments *assignments,
+			    const char *name);
 
 /* The driver of the leading functions, "mixed" when they differ, "none" without one. */
 const char *group_driver(const Group *group);

@@ -42,7 +42,7 @@ static int check_single_group(const Planner *p)
 	const char *name = p->use.gpupass_group;
 	int r;
 
-	if (str_equal(name, p->facts->group->name))
+	if (str_equal(name, p->facts->group->name) || str_equal(name, p->old_name))
 		name = NULL;
 	if (!name && other && other != p->record)
 		name = other->group_name;
@@ -115,71 +115,6 @@ static int plan_hostdevs(Planner *p)
 	return r;
 }
 
-static int fill_gpus(const Group *group, DomainXmlGpu **ret)
-{
-	DomainXmlGpu *gpus = calloc(group->n_gpus, sizeof(*gpus));
-
-	if (!gpus)
-		return -ENOMEM;
-	for (size_t i = 0; i < group->n_gpus; i++)
-		for (size_t k = 0; k < group->gpus[i]->n_functions; k++) {
-			if (gpus[i].n_functions == ELEMENTS(gpus[i].functions)) {
-				free(gpus);
-				return -E2BIG;
-			}
-			gpus[i].functions[gpus[i].n_functions++] =
-				group->gpus[i]->functions[k]->bdf;
-		}
-	*ret = gpus;
-	return 0;
-}
-
-static int list_functions(const Planner *p, Bdf **ret)
-{
-	Bdf *list = calloc(p->n_functions + 1, sizeof(*list));
-
-	if (!list)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->n_functions; i++)
-		list[i] = p->functions[i]->bdf;
-	*ret = list;
-	return 0;
-}
-
-/*
- * Whatever is left of an earlier assignment to this domain goes first: the group is in the new
- * definition once and whole.
- */
-int plan_define_group(Planner *p)
-{
-	const Group *group = p->facts->group;
-	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
-	_cleanup_free_ DomainXmlGpu *gpus = NULL;
-	_cleanup_free_ Bdf *functions = NULL;
-	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
-	bool removed;
-	int r;
-
-	r = fill_gpus(group, &gpus);
-	if (r == 0)
-		r = list_functions(p, &functions);
-	if (r == 0)
-		r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
-	if (r == 0)
-		r = domain_xml_remove_group(xml, group->name, functions, p->n_functions, &removed);
-	if (r == 0)
-		r = domain_xml_add_group(xml, group->name, gpus, group->n_gpus, p->ret_problem);
-	if (r == 0)
-		r = plan_tune(p, xml, &tune);
-	if (r != 0)
-		return r;
-	p->plan->xml_before = strdup(p->facts->domain->config_xml);
-	p->plan->xml_after = domain_xml_to_text(xml);
-	if (!p->plan->xml_before || !p->plan->xml_after)
-		return -ENOMEM;
-	return plan_fit(p, xml, true, &tune);
-}
-
 /* What the record keeps to put the function back: from an earlier record, else as it is now. */
 static int fill_assigned(const Planner *p, size_t i, AssignedFunction *into)
 {
@@ -223,6 +158,8 @@ int plan_fill_record(Planner *p)
 	p->plan->assignment = assignment;
 	assignment->created_usec = p->request->now_usec;
 	assignment->created_by = p->request->caller_uid;
+	assignment->apply_fit = p->apply_fit;
+	assignment->apply_numa = p->apply_numa;
 	assignment->domain_uuid = strdup(p->use.uuid);
 	assignment->domain_name = strdup(p->use.name);
 	assignment->group_name = strdup(p->facts->group->name);
@@ -322,7 +259,7 @@ static int fill_steps(Planner *p)
 	int r = 0;
 
 	plan->live = p->live && !runs_with_it(p);
-	plan->config = p->config && !defined_whole(p);
+	plan->config = p->config && (!defined_whole(p) || p->tune_open);
 	if (!runs_with_it(p))
 		r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
 					 p->facts->assignments, p->request, p->ret_problem);
@@ -341,11 +278,18 @@ static int fill_steps(Planner *p)
 	return r == 0 ? add_steps(p, bind) : r;
 }
 
+/* What --fit=apply and --numa=apply ask for now is in the definition, and in the record. */
+static bool applied(const Planner *p)
+{
+	return !p->tune_open && (p->request->fit != FIT_APPLY || p->record->apply_fit) &&
+	       (p->request->numa != FIT_APPLY || p->record->apply_numa);
+}
+
 /* In place already: what is asked for holds, so nothing about links or policy can refuse it. */
 static bool is_done(const Planner *p)
 {
 	return p->record && str_equal(p->record->domain_uuid, p->use.uuid) &&
-	       (!p->live || runs_with_it(p)) && (!p->config || defined_whole(p)) &&
+	       (!p->live || runs_with_it(p)) && (!p->config || (defined_whole(p) && applied(p))) &&
 	       plan_count_moves(p->plan) == 0;
 }
 
@@ -372,6 +316,10 @@ int plan_assign(Planner *p)
 	/* What a guest runs on is on vfio-pci already, and must not be written to. */
 	if (r == 0 && !runs_with_it(p))
 		r = plan_target_vfio(p);
+	if (r == 0)
+		r = plan_read_wish(p);
+	if (r == 0 && p->config)
+		r = plan_tune_is_open(p, &p->tune_open);
 	if (r != 0 || is_done(p))
 		return r;
 	r = plan_check_evidence(p);

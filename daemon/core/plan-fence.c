@@ -71,6 +71,14 @@ static int refuse_record(const Planner *p)
 			      known ? record->domain_name : p->facts->group->name);
 }
 
+/* The name that a domain is marked with is of what its record says, whoever has that name now. */
+static bool has_another(const Planner *p, const DomainUse *use)
+{
+	const Assignment *record = assignments_find_domain(p->facts->assignments, use->uuid);
+
+	return record && record != p->record;
+}
+
 /* Another domain may be marked with this group although it has none of its functions. */
 static int check_records(const Planner *p)
 {
@@ -83,7 +91,7 @@ static int check_records(const Planner *p)
 		int r;
 
 		if (str_equal(use->uuid, p->use.uuid) ||
-		    !str_equal(use->gpupass_group, group->name))
+		    !str_equal(use->gpupass_group, group->name) || has_another(p, use))
 			continue;
 		r = problem_set(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
 				"%s is marked as having it", use->name);

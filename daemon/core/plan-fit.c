@@ -59,19 +59,43 @@ static int warn(Planner *p, const FitReport *report)
 	return r;
 }
 
-int plan_tune(Planner *p, DomainXml *xml, FitTune *ret)
+static FitFacts facts_of(const Planner *p, const DomainXml *xml)
 {
-	const FitFacts facts = {
+	return (FitFacts){
 		.xml = xml,
 		.functions = p->functions,
 		.n_functions = p->n_functions,
 		.host = p->facts->host,
 		.within = true,
 	};
+}
+
+int plan_tune(Planner *p, DomainXml *xml, FitTune *ret)
+{
+	const FitFacts facts = facts_of(p, xml);
+	int r = fit_tune(&facts, p->apply_numa, p->apply_fit, ret);
+
+	return r < 0 ? r : domain_xml_tune(xml, ret);
+}
+
+int plan_tune_is_open(const Planner *p, bool *ret)
+{
+	bool numa = p->request->numa == FIT_APPLY, fit = p->request->fit == FIT_APPLY;
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
+	FitFacts facts;
 	int r;
 
-	r = fit_tune(&facts, p->request->numa == FIT_APPLY, p->request->fit == FIT_APPLY, ret);
-	return r < 0 ? r : domain_xml_tune(xml, ret);
+	*ret = false;
+	if (!numa && !fit)
+		return 0;
+	r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
+	if (r != 0)
+		return r;
+	facts = facts_of(p, xml);
+	r = fit_tune(&facts, numa, fit, &tune);
+	*ret = tune.nodeset || tune.cpuset || tune.passthrough || tune.mmio_mb > 0;
+	return r;
 }
 
 int plan_fit(Planner *p, const DomainXml *xml, bool within, const FitTune *tune)

@@ -13,9 +13,12 @@ typedef struct Planner {
 	Problem **ret_problem;
 	const PciFunction **functions; /* of the group */
 	size_t n_functions;
-	DomainUse use;		  /* of facts->domain, by its own XML; empty without one */
-	const Assignment *record; /* that names the group or a function of it; NULL: none */
-	bool live, config;	  /* what is asked, once it is known whether the domain runs */
+	DomainUse use;		    /* of facts->domain, by its own XML; empty without one */
+	const Assignment *record;   /* that names the group or a function of it; NULL: none */
+	const char *old_name;	    /* that the domain got it by, if it is called otherwise now */
+	bool apply_fit, apply_numa; /* asked for, now or when it was assigned */
+	bool tune_open;	   /* assign: the definition has the group, but not all that is asked for */
+	bool live, config; /* what is asked, once it is known whether the domain runs */
 	Plan *plan;
 } Planner;
 
@@ -28,8 +31,14 @@ int plan_reconcile(Planner *p);
 
 /* plan-assign.c: who has it, and what is left of an earlier assignment. */
 int plan_check_owners(const Planner *p);
-/* plan-assign.c: the definition with the group in it once and whole, instead of what there is. */
+/* plan-define.c: what is to be applied whenever the group goes into the definition. */
+int plan_read_wish(Planner *p);
+/* plan-define.c: what was applied is left as it is found. */
+bool plan_keeps_tuning(const Planner *p);
+/* plan-define.c: the definition with the group in it once and whole, instead of what there is. */
 int plan_define_group(Planner *p);
+/* plan-define.c: without it, or plan->config is false: nothing of it is there. */
+int plan_undefine_group(Planner *p);
 /* plan-assign.c: the record to be written. */
 int plan_fill_record(Planner *p);
 int plan_warn_of_lost_record(Planner *p);
@@ -51,6 +60,8 @@ bool plan_resets(const Plan *plan);
 
 /* plan-fit.c: writes what --numa=apply and --fit=apply ask for. */
 int plan_tune(Planner *p, DomainXml *xml, FitTune *ret);
+/* plan-fit.c: there is something that they ask for now, and that would be written. */
+int plan_tune_is_open(const Planner *p, bool *ret);
 /* plan-fit.c: findings and warnings, or a refusal. `tune`: what was written; may be NULL. */
 int plan_fit(Planner *p, const DomainXml *xml, bool within, const FitTune *tune);
 /* plan-fit.c: the same where the definition is not changed. */

@@ -52,10 +52,12 @@ static int check_whole(const Planner *p)
 	return 0;
 }
 
-/* Also where a hostdev was edited. A guest that alone has the group was assigned --live. */
+/*
+ * Also where a hostdev was edited, or the group is called otherwise now. A guest that alone has the
+ * group was assigned --live.
+ */
 static bool needs_definition(const Planner *p)
 {
-	const char *mark = p->record ? p->record->group_name : p->facts->group->name;
 	size_t config = plan_count_hostdevs(p, false);
 	Bdf functions[64];
 	size_t n = 0;
@@ -66,22 +68,44 @@ static bool needs_definition(const Planner *p)
 		return config > 0 || plan_count_hostdevs(p, true) == 0;
 	for (; n < p->n_functions && n < ELEMENTS(functions); n++)
 		functions[n] = p->functions[n]->bdf;
-	return !drift_defined_by_us(&p->use, mark, functions, n);
+	return !drift_defined_by_us(&p->use, p->facts->group->name, functions, n);
+}
+
+static int set_name(char **text, const char *name)
+{
+	char *copy = strdup(name);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+/* The group's name in the record is that of the mark in the definition. */
+static bool name_follows(const Planner *p)
+{
+	return p->old_name && (p->plan->config || !needs_definition(p));
 }
 
 static int copy_record(Planner *p)
 {
-	char *name;
+	Assignment *record;
 	int r = assignment_copy(p->record, &p->plan->assignment);
 
 	if (r < 0)
 		return r;
-	name = strdup(p->use.name);
-	if (!name)
-		return -ENOMEM;
-	free(p->plan->assignment->domain_name);
-	p->plan->assignment->domain_name = name;
-	return 0;
+	record = p->plan->assignment;
+	record->apply_fit = p->apply_fit;
+	record->apply_numa = p->apply_numa;
+	r = set_name(&record->domain_name, p->use.name);
+	return r == 0 && name_follows(p) ? set_name(&record->group_name, p->facts->group->name) : r;
+}
+
+/* An older version, which wrote the record, did not keep it. */
+static bool lacks_wish(const Planner *p)
+{
+	return p->record->apply_fit != p->apply_fit || p->record->apply_numa != p->apply_numa;
 }
 
 static int add_steps(Planner *p, bool bind, bool record)
@@ -127,7 +151,8 @@ static int plan_books(Planner *p, bool *ret_record)
 {
 	int r;
 
-	*ret_record = !p->record || !str_equal(p->record->domain_name, p->use.name);
+	*ret_record = !p->record || !str_equal(p->record->domain_name, p->use.name) ||
+		      name_follows(p) || (p->plan->config && lacks_wish(p));
 	if (!*ret_record)
 		return 0;
 	if (p->record)
@@ -153,6 +178,8 @@ int plan_reconcile(Planner *p)
 	r = plan_check_owners(p);
 	if (r == 0)
 		r = check_whole(p);
+	if (r == 0)
+		r = plan_read_wish(p);
 	if (r == 0 && !p->request->only_record)
 		r = plan_machine(p, &bind);
 	if (r == 0)

@@ -74,29 +74,6 @@ static int check_detach(const Planner *p)
 	return 0;
 }
 
-static int plan_definition(Planner *p)
-{
-	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
-	_cleanup_free_ Bdf *functions = calloc(p->n_functions + 1, sizeof(Bdf));
-	bool changed = false;
-	int r;
-
-	if (!functions)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->n_functions; i++)
-		functions[i] = p->functions[i]->bdf;
-	r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
-	if (r == 0)
-		r = domain_xml_remove_group(xml, p->facts->group->name, functions, p->n_functions,
-					    &changed);
-	p->plan->config = changed;
-	if (r != 0 || !changed)
-		return r;
-	p->plan->xml_before = strdup(p->facts->domain->config_xml);
-	p->plan->xml_after = domain_xml_to_text(xml);
-	return p->plan->xml_before && p->plan->xml_after ? 0 : -ENOMEM;
-}
-
 /* The record's word on this function, if the same board is still there. */
 static const AssignedFunction *original(const Planner *p, const PciFunction *function)
 {
@@ -184,7 +161,7 @@ static int plan_domain(Planner *p)
 	p->plan->live = p->live && plan_count_hostdevs(p, true) > 0;
 	if (p->plan->live)
 		r = check_detach(p);
-	return r == 0 && p->config ? plan_definition(p) : r;
+	return r == 0 && p->config ? plan_undefine_group(p) : r;
 }
 
 /* Not of a function that its guest or its definition keeps. */

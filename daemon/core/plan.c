@@ -223,6 +223,9 @@ static int run_planner(Planner *p)
 	if (!p->facts->uses)
 		return refuse_without_libvirt(p->ret_problem);
 	p->record = find_record(p);
+	if (p->record && (!domain || str_equal(p->record->domain_uuid, p->use.uuid)) &&
+	    !str_equal(p->record->group_name, p->facts->group->name))
+		p->old_name = p->record->group_name;
 	switch (p->request->operation) {
 	case OPERATION_ASSIGN:
 		return domain ? plan_assign(p) : -EINVAL;

@@ -78,6 +78,11 @@ int prepare_look(const JobPlace *place, Prepared *p, Problem **ret_problem)
 	return groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
 }
 
+static const Group *find_group(const Prepared *p, const char *name)
+{
+	return group_set_find_named(p->inventory->groups, p->assignments, name);
+}
+
 static int no_such_group(const Prepared *p, const char *name, Problem **ret_problem)
 {
 	_cleanup_strv_ char **names = NULL;
@@ -116,7 +121,7 @@ static int select_for_assign(const JobPlace *place, const JobRequest *request, P
 	if (r != 0)
 		return r;
 	if (request->group) {
-		p->group = group_set_find(p->inventory->groups, request->group);
+		p->group = find_group(p, request->group);
 		return p->group ? 0 : no_such_group(p, request->group, ret_problem);
 	}
 	return plan_choose_group(p->inventory->groups, p->domain->uuid, request->model, &p->group,
@@ -131,7 +136,7 @@ static const Group *group_of_domain(const Prepared *p, const VirtDomain *domain)
 	const Group *group = NULL;
 
 	if (assignment)
-		group = group_set_find(p->inventory->groups, assignment->group_name);
+		group = group_set_find_assigned(p->inventory->groups, assignment);
 	if (!group && use && use->gpupass_group)
 		group = group_set_find(p->inventory->groups, use->gpupass_group);
 	return group;
@@ -148,23 +153,35 @@ static int get_recorded_domain(const JobPlace *place, Prepared *p, Problem **ret
 	return 0;
 }
 
+static int refuse_unassigned(const Prepared *p, Problem **ret_problem)
+{
+	const Assignment *namesake = assignments_find_group(p->assignments, p->group->name);
+	const Group *other =
+		namesake ? group_set_find_assigned(p->inventory->groups, namesake) : NULL;
+	int r;
+
+	r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED, "it is assigned to no domain");
+	if (r != PROBLEM)
+		return r;
+	if (!other || other == p->group)
+		return problem_remedy(*ret_problem,
+				      "nothing to do; to give a bound group back to the host's "
+				      "drivers: gpupass unbind %s",
+				      p->group->name);
+	problem_cause(*ret_problem, "what %s was assigned by this name is called %s now",
+		      namesake->domain_name, other->name);
+	return problem_remedy(*ret_problem, "if that is meant: gpupass release %s", other->name);
+}
+
 static int select_for_release(const JobPlace *place, const JobRequest *request, Prepared *p,
 			      Problem **ret_problem)
 {
 	int r;
 
-	p->group = group_set_find(p->inventory->groups, request->target);
+	p->group = find_group(p, request->target);
 	if (p->group) {
-		if (p->group->domain_uuid)
-			return get_recorded_domain(place, p, ret_problem);
-		r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
-				"it is assigned to no domain");
-		if (r != PROBLEM)
-			return r;
-		return problem_remedy(*ret_problem,
-				      "nothing to do; to give a bound group back to the host's "
-				      "drivers: gpupass unbind %s",
-				      p->group->name);
+		return p->group->domain_uuid ? get_recorded_domain(place, p, ret_problem)
+					     : refuse_unassigned(p, ret_problem);
 	}
 	r = get_domain(place, p, request->target, ret_problem);
 	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_NO_SUCH_DOMAIN) {
@@ -202,7 +219,7 @@ static int select_group(const JobPlace *place, const JobRequest *request, Prepar
 	case OPERATION_MAX_:
 		break;
 	}
-	p->group = group_set_find(p->inventory->groups, request->group);
+	p->group = find_group(p, request->group);
 	if (!p->group)
 		return no_such_group(p, request->group, ret_problem);
 	if (request->operation == OPERATION_RECONCILE && p->group->domain_uuid)

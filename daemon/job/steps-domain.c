@@ -32,6 +32,20 @@ static int redefine(StepContext *c, const char *from, const char *to, Problem **
 					  ret_problem);
 }
 
+/* The domain's record before this job; NULL: none. */
+static const Assignment *record_before(const StepContext *c)
+{
+	return assignments_find_domain(c->prepared->assignments, c->plan->domain_uuid);
+}
+
+/* By the name that the domain has it by, where that is an old one. */
+static const char *name_before(const StepContext *c)
+{
+	const Assignment *record = record_before(c);
+
+	return record ? record->group_name : c->plan->group;
+}
+
 static int without_group(const StepContext *c, const char *xml, char **ret, Problem **ret_problem)
 {
 	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
@@ -47,16 +61,23 @@ static int without_group(const StepContext *c, const char *xml, char **ret, Prob
 	if (r == 0)
 		r = domain_xml_remove_group(parsed, c->plan->group, functions, c->plan->n_functions,
 					    &changed);
+	if (r == 0 && !str_equal(name_before(c), c->plan->group))
+		r = domain_xml_remove_group(parsed, name_before(c), functions, c->plan->n_functions,
+					    &changed);
 	if (r != 0)
 		return r;
 	*ret = domain_xml_to_text(parsed);
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* The plan lists functions GPU by GPU. */
+/*
+ * The plan lists functions GPU by GPU. What --fit=apply wrote is not in it; nor is then our mark, so
+ * that reconcile finds it missing and writes both.
+ */
 static int with_group(const StepContext *c, const char *xml, char **ret, Problem **ret_problem)
 {
 	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
+	const Assignment *record = record_before(c);
 	DomainXmlGpu gpus[GROUP_MEMBERS_MAX] = { 0 };
 	size_t n = 0;
 	int r;
@@ -72,9 +93,11 @@ static int with_group(const StepContext *c, const char *xml, char **ret, Problem
 	}
 	r = domain_xml_parse(xml, &parsed, ret_problem);
 	if (r == 0)
-		r = domain_xml_add_group(parsed, c->plan->group, gpus, n, ret_problem);
+		r = domain_xml_add_group(parsed, name_before(c), gpus, n, ret_problem);
 	if (r != 0)
 		return r;
+	if (record && (record->apply_fit || record->apply_numa))
+		domain_xml_unmark(parsed);
 	*ret = domain_xml_to_text(parsed);
 	return *ret ? 0 : -ENOMEM;
 }
@@ -96,9 +119,9 @@ static int undefine_ours(StepContext *c, const char *now, Problem **ret_problem)
 		return r;
 	if (domain_xml_equivalent(bare, bare_before))
 		return redefine(c, now, c->plan->xml_before, ret_problem);
-	if (c->plan->operation == OPERATION_ASSIGN)
+	if (c->plan->operation == OPERATION_ASSIGN && !record_before(c))
 		return domain_xml_equivalent(bare, now) ? 0 : redefine(c, now, bare, ret_problem);
-	if (c->plan->operation == OPERATION_RECONCILE)
+	if (c->plan->operation != OPERATION_RELEASE)
 		return 0; /* ours in theirs is what the assignment says */
 	if (!domain_xml_equivalent(bare, now))
 		return 0; /* the group is still in it */

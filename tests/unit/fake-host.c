@@ -85,10 +85,26 @@ static int fault_result(const FakeFault *fault, Problem **ret_problem)
 
 /* ---- operations ---- */
 
-/* Nothing is known of it but what it has in PCI functions. */
-static int fake_facts(_unused_ Host *host, HostFacts **ret)
+/* Nothing is known of it but what it has in PCI functions, unless a test wants more. */
+static int fake_facts(Host *host, HostFacts **ret)
 {
-	*ret = calloc(1, sizeof(HostFacts));
+	_cleanup_(host_facts_freep) HostFacts *facts = calloc(1, sizeof(HostFacts));
+
+	if (facts && fake_of(host)->two_nodes) {
+		facts->physical_bits = 46;
+		facts->memory_bytes = 512ULL << 30;
+		facts->nodes = calloc(2, sizeof(HostNode));
+		if (!facts->nodes)
+			return -ENOMEM;
+		facts->n_nodes = 2;
+		for (unsigned i = 0; i < 2; i++)
+			facts->nodes[i] = (HostNode){
+				.node = i,
+				.cpus = strdup(i == 0 ? "0-31" : "32-63"),
+				.memory_bytes = 256ULL << 30,
+			};
+	}
+	*ret = TAKE_PTR(facts);
 	return *ret ? 0 : -ENOMEM;
 }
 

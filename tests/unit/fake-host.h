@@ -90,6 +90,7 @@ struct FakeHost {
 	FakeMoveFault move_faults[4];
 	size_t n_move_faults;
 	FakeResetFault reset_fault; /* bdf NULL: none */
+	bool two_nodes;		    /* of 32 CPUs and 256 GiB each, and 46 address bits */
 	bool adds_ports;      /* the first definition gets a root port more than it asked for */
 	unsigned broken_from; /* every write from this one on fails; 0: none */
 	unsigned comes_back;  /* how often libvirt comes back after it was lost */

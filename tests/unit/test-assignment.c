@@ -52,6 +52,8 @@ static void assert_same(const Assignment *a, const Assignment *b)
 	assert_string_equal(a->group_name, b->group_name);
 	assert_int_equal(a->created_usec, b->created_usec);
 	assert_int_equal(a->created_by, b->created_by);
+	assert_int_equal(a->apply_fit, b->apply_fit);
+	assert_int_equal(a->apply_numa, b->apply_numa);
 	assert_int_equal(a->n_functions, b->n_functions);
 	for (size_t i = 0; i < a->n_functions; i++) {
 		const AssignedFunction *f = &a->functions[i], *g = &b->functions[i];
@@ -87,6 +89,26 @@ static void an_assignment_round_trips(_unused_ void **state)
 	assert_same(a, b);
 }
 
+/* What needs no word of the second version stays readable to who knows only the first. */
+static void what_is_to_be_applied_is_the_second_versions(_unused_ void **state)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		_cleanup_(assignment_freep) Assignment *a = example(), *b = NULL, *c = NULL;
+		_cleanup_free_ char *text = NULL;
+
+		a->apply_fit = i & 1;
+		a->apply_numa = i & 2;
+		text = assignment_to_json(a);
+		assert_int_equal(strstr(text, "assignment/2") != NULL, i > 0);
+		assert_int_equal(strstr(text, "apply_fit") != NULL, a->apply_fit);
+		assert_int_equal(strstr(text, "apply_numa") != NULL, a->apply_numa);
+		assert_int_equal(assignment_from_json(text, strlen(text), &b, NULL), 0);
+		assert_same(a, b);
+		assert_int_equal(assignment_copy(a, &c), 0);
+		assert_same(a, c);
+	}
+}
+
 static void a_copy_is_the_same_and_stands_alone(_unused_ void **state)
 {
 	_cleanup_(assignment_freep) Assignment *a = example(), *copy = NULL, *again = example();
@@ -103,10 +125,15 @@ static void bad_assignments_are_refused_with_the_place(_unused_ void **state)
 		int error;
 		const char *message;
 	} rows[] = {
-		{ HEAD("2", UUID) "\"functions\":[" FUNCTION "]}", -EPROTO, "assignment/2" },
+		{ HEAD("3", UUID) "\"functions\":[" FUNCTION "]}", -EPROTO, "assignment/3" },
 		{ HEAD("1", UUID) "\"functions\":[]}", -EBADMSG, "functions is empty" },
 		{ HEAD("1", UUID) "\"functions\":{}}", -EBADMSG, "functions is not an array" },
 		{ HEAD("1", UUID) "\"x\":1}", -EBADMSG, "x is not a member" },
+		{ HEAD("2", UUID) "\"x\":1}", -EBADMSG, "x is not a member" },
+		{ HEAD("1", UUID) "\"apply_fit\":true,\"functions\":[" FUNCTION "]}", -EBADMSG,
+		  "apply_fit is not a member" },
+		{ HEAD("2", UUID) "\"apply_fit\":1,\"functions\":[" FUNCTION "]}", -EBADMSG,
+		  "apply_fit" },
 		{ HEAD("1", "../../../etc/passwd") "\"functions\":[" FUNCTION "]}", -EBADMSG,
 		  "domain_uuid is not a UUID" },
 		{ HEAD("1", "0E1C2D3A-4B5C-6D7E-8F90-A1B2C3D4E5F6") "\"functions\":[" FUNCTION "]}",
@@ -185,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_assignment_round_trips),
+		cmocka_unit_test(what_is_to_be_applied_is_the_second_versions),
 		cmocka_unit_test(a_copy_is_the_same_and_stands_alone),
 		cmocka_unit_test(bad_assignments_are_refused_with_the_place),
 		cmocka_unit_test(more_functions_than_a_group_can_have_are_refused),

@@ -257,6 +257,28 @@ static void drifted(Rig *rig)
 	fake_set_driver(&rig->fake, "0000:61:00.0", "nvidia", NULL);
 }
 
+/* Called otherwise now, with what was applied to it. */
+static void renamed(Rig *rig)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	Declarations *declarations = calloc(1, sizeof(*declarations));
+	JobRequest request = assign_request("vm42", "pair0");
+
+	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	rig->fake.two_nodes = true;
+	request.numa = FIT_APPLY;
+	rig_must(rig, &request);
+	assert_non_null(declarations);
+	assert_int_equal(declarations_parse(declarations, "groups.d/test.conf",
+					    "[Group]\nName=gold\nGpu=0000:41:00.0\n"
+					    "Gpu=0000:61:00.0\n",
+					    &problem),
+			 0);
+	rules_unref(rig->rules);
+	assert_int_equal(rules_new(&POLICY_DEFAULT, declarations, &rig->rules), 0);
+	rig->place.rules = rig->rules;
+}
+
 static void drifted_running(Rig *rig)
 {
 	rig_assigned_live(rig);
@@ -450,6 +472,14 @@ static const Operating operations[] = {
 	{ "reconcile of a definition without devices",
 	  devices_lost,
 	  { .operation = OPERATION_RECONCILE, .group = (char *)"pair0" },
+	  false },
+	{ "reconcile of a group with another name",
+	  renamed,
+	  { .operation = OPERATION_RECONCILE, .group = (char *)"pair0" },
+	  false },
+	{ "release by the old name",
+	  renamed,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"pair0" },
 	  false },
 	{ "reconcile of a lost record",
 	  record_lost,
