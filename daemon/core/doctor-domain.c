@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "core/doctor-private.h"
+#include "core/fit.h"
 #include "core/xml-tree.h"
 
 /* QEMU itself, the video memory and what else is locked with a guest's RAM: libvirt adds as much
@@ -234,4 +235,64 @@ void check_domain_memlock(const Doctor *d, Finding *f)
 		limit / 1024, memory / 1024);
 	finding_remedy(f, "take <hard_limit> out (virsh edit %s), or make it %llu MiB",
 		       d->facts->domain->name, (memory + MEMLOCK_EXTRA_KIB) / 1024);
+}
+
+static void tell_open(const Doctor *d, const FitTune *tune, Finding *f)
+{
+	const char *domain = d->facts->domain->name, *group = d->group->name;
+	bool fit = tune->passthrough || tune->mmio_mb > 0, numa = tune->nodeset || tune->cpuset;
+
+	if (fit)
+		finding_warn(f, domain,
+			     "%s was assigned with --fit=apply, and the definition does not have "
+			     "what makes room for its BARs",
+			     group);
+	if (tune->nodeset)
+		finding_warn(f, domain,
+			     "%s was assigned with --numa=apply, and memory may come from "
+			     "elsewhere than NUMA node %s",
+			     group, tune->nodeset);
+	if (tune->cpuset)
+		finding_warn(f, domain,
+			     "%s was assigned with --numa=apply, and vCPUs may run elsewhere than "
+			     "on CPUs %s",
+			     group, tune->cpuset);
+	if (fit || numa)
+		finding_remedy(f, "if that was not meant: gpupass assign %s %s%s%s", domain, group,
+			       fit ? " --fit=apply" : "", numa ? " --numa=apply" : "");
+	else
+		finding_pass(f, "it is there, or something else in its place");
+}
+
+/*
+ * Who edits the definition may take it out, which is no drift. That it is not there is worth a word
+ * where somebody asks.
+ */
+void check_domain_applied(const Doctor *d, Finding *f)
+{
+	const Assignment *record =
+		assignments_find_domain(d->facts->assignments, d->facts->domain->uuid);
+	_cleanup_free_ const PciFunction **functions = NULL;
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
+	FitFacts facts = { .host = d->facts->machine, .within = true };
+
+	if (!record || (!record->apply_fit && !record->apply_numa)) {
+		finding_pass(f, "not asked for");
+		return;
+	}
+	if (!d->facts->domain->config_xml) {
+		finding_skip(f, "it has no definition");
+		return;
+	}
+	xml = parse(d, f);
+	if (!xml)
+		return;
+	f->error = group_functions(d->group, &functions, &facts.n_functions);
+	facts.xml = xml;
+	facts.functions = functions;
+	if (f->error == 0)
+		f->error = fit_tune(&facts, record->apply_numa, record->apply_fit, &tune);
+	if (f->error == 0)
+		tell_open(d, &tune, f);
 }

@@ -100,6 +100,7 @@ void check_domain_machine(const Doctor *d, Finding *f);
 void check_domain_acpi(const Doctor *d, Finding *f);
 void check_domain_hugepages(const Doctor *d, Finding *f);
 void check_domain_memlock(const Doctor *d, Finding *f);
+void check_domain_applied(const Doctor *d, Finding *f);
 
 /* doctor-symptom.c: the part of the report about a symptom; NULL when memory is out. */
 json_t *doctor_symptom_json(const Doctor *d, const Finding *findings, size_t n);

@@ -66,6 +66,8 @@ static const DoctorCheck checks[] = {
 	{ "domain-hugepages", "Huge pages", NEEDS_DOMAIN | NEEDS_HOST, check_domain_hugepages,
 	  SEE_TABLE },
 	{ "domain-memlock", "Memory limit", NEEDS_DOMAIN, check_domain_memlock, SEE_TABLE },
+	{ "domain-applied", "What --fit=apply and --numa=apply write", NEEDS_DOMAIN | NEEDS_GROUP,
+	  check_domain_applied, SEE_TABLE },
 };
 
 const char *doctor_check_id(size_t index)

@@ -9,6 +9,7 @@
 #include "core/examination.h"
 #include "core/group.h"
 #include "core/health.h"
+#include "core/host-facts.h"
 #include "core/inspection.h"
 
 #define FINDING_STATUSES(X)                                                                        \
@@ -78,7 +79,8 @@ typedef struct DoctorFacts {
 	int inspection_error;
 	const Examination *host; /* NULL: it failed */
 	int host_error;
-	const GpuHealth *health; /* of all GPUs of groups */
+	const HostFacts *machine; /* NULL: not known */
+	const GpuHealth *health;  /* of all GPUs of groups */
 	size_t n_health;
 	char *const *busy;	     /* groups that a job has in hand: their state is no fault */
 	char *const *quarantined;    /* "pair0: why" */

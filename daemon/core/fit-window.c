@@ -11,7 +11,8 @@
 #define OVMF_CLASSIC (32 * GIB)
 /*
  * OVMF believes a width from 41 bits on (edk2, PlatformAddressWidthFromCpuid): QEMU says 40 where
- * it was told nothing. It gives an eighth of the space to the window, as if it were 46 bits wide at
+ * it was told nothing. (Of an AMD processor it believes 40, too; whose the guest's is, is not known
+ * here.) It gives an eighth of the space to the window, as if it were 46 bits wide at
  * most.
  */
 #define OVMF_BITS_MIN 41

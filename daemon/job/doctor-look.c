@@ -281,6 +281,7 @@ static char *make_report(const Look *l)
 		.inspection_error = l->inspection_error,
 		.host = l->host,
 		.host_error = l->host_error,
+		.machine = l->inventory->facts,
 		.health = l->health,
 		.n_health = l->n_health,
 		.busy = l->busy,

@@ -119,6 +119,7 @@ static void rig_report(Rig *rig)
 		.inspection_error = rig->inspection_error,
 		.host = rig->no_host ? NULL : rig->host,
 		.host_error = rig->host_error,
+		.machine = m->facts,
 		.health = rig->health,
 		.n_health = GPUS,
 		.busy = rig->busy,
@@ -821,6 +822,38 @@ static void faults_of_the_domain_are_found(void **state)
 	domain_fault(no_acpi, "domain-acpi", "domain-acpi", "no ACPI");
 }
 
+static void applied_and_gone(Rig *rig)
+{
+	static HostNode nodes[] = {
+		{ .node = 0, .cpus = (char *)"0-31", .memory_bytes = 128ULL << 30 },
+		{ .node = 1, .cpus = (char *)"32-63", .memory_bytes = 128ULL << 30 },
+	};
+	static const HostFacts machine = { .nodes = nodes, .n_nodes = ELEMENTS(nodes) };
+
+	rig->m.facts = &machine;
+	rig->m.host.assignments->items[0]->apply_numa = true;
+	for (size_t i = 0; i < rig->m.host.snapshot->n_functions; i++)
+		rig->m.host.snapshot->functions[i].numa_node = 0;
+}
+
+static void applied_and_changed_by_hand(Rig *rig)
+{
+	applied_and_gone(rig);
+	replace(&rig->m.config_xml, "<vcpu placement='static'>",
+		"<numatune><memory mode='strict' nodeset='1'/></numatune>"
+		"<vcpu placement='static' cpuset='40'>");
+}
+
+/* Not an error of the operator's, and not drift: but worth a word to who asks. */
+static void what_was_applied_and_is_not_there_is_told(void **state)
+{
+	(void)state;
+	domain_fault(applied_and_gone, "domain-applied", "domain-applied",
+		     "elsewhere than NUMA node 0");
+	domain_fault(applied_and_changed_by_hand, "", "domain-applied",
+		     "something else in its place");
+}
+
 static void a_missing_hostdev_is_named(void **state)
 {
 	_cleanup_free_ char *found = NULL;
@@ -986,6 +1019,7 @@ int main(void)
 		cmocka_unit_test(a_domain_with_its_group_is_in_order),
 		cmocka_unit_test(only_its_own_group_is_looked_at),
 		cmocka_unit_test(faults_of_the_domain_are_found),
+		cmocka_unit_test(what_was_applied_and_is_not_there_is_told),
 		cmocka_unit_test(a_missing_hostdev_is_named),
 		cmocka_unit_test(a_domain_without_a_group_is_told_so),
 		cmocka_unit_test(a_symptom_leads_to_what_was_found),
