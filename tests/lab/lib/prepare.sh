@@ -4,7 +4,7 @@
 # What a lab needs before it can boot: the kernel, the modules, the initramfs. Sourced by boot.
 # Each thing is made once, in a folder named after a hash of what it is made from; prepare() holds
 # a lock while it looks and makes. Sets: lab_kernel lab_version lab_initrd lab_tree lab_guest_initrd
-# lab_agent_initrd
+# lab_agent_initrd lab_ovmf
 
 # A folder that is complete once it has its final name. Usage: dir=$(made DIR FUNCTION ARG…)
 # A failure ends the shell (set -e, inherit_errexit): none of this may run under "if" or "||".
@@ -177,11 +177,11 @@ make_guest_initrd() {
 	rm -rf "$root"
 }
 
-# Debian's guest agent, unpacked and never installed.
-unpack_agent() {
-	local dir=$1
-	(cd "$dir" && apt-get -qq download qemu-guest-agent 2>/dev/null) || {
-		echo "lab: cannot download qemu-guest-agent" >&2
+# A package of the distribution's, unpacked and never installed: the guest agent, UEFI firmware.
+unpack_package() {
+	local package=$1 dir=$2
+	(cd "$dir" && apt-get -qq download "$package" 2>/dev/null) || {
+		echo "lab: cannot download $package" >&2
 		return 1
 	}
 	dpkg -x "$dir"/*.deb "$dir"
@@ -265,7 +265,9 @@ prepare() {
 	# shellcheck disable=SC2034 # boot's
 	lab_guest_initrd=$(made "$build/guest-$(hash_of "$lab"/guest/* "$busybox")" \
 		make_guest_initrd "$lab/guest")/initrd
-	agent=$(made "$build/agent-package" unpack_agent)
+	agent=$(made "$build/agent-package" unpack_package qemu-guest-agent)
+	# shellcheck disable=SC2034 # boot's
+	lab_ovmf=$(made "$build/ovmf-package" unpack_package ovmf)/usr/share/OVMF
 	# shellcheck disable=SC2034 # boot's
 	lab_agent_initrd=$(made "$build/agent-$(hash_of "$lab"/guest/* "$lab/lib/prepare.sh" "$busybox" "$fixtures"/*/* \
 		"$agent/usr/sbin/qemu-ga" "$modules"/*.ko)" \
