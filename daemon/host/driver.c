@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "host/driver-ops.h"
 #include "host/sysfs.h"
@@ -217,6 +218,25 @@ static int change_driver(Move *move)
 	}
 }
 
+/*
+ * vfio-pci takes a device, too, that does not wake up: it ignores what pci_set_power_state() says
+ * (vfio_pci_core_register_device() in drivers/vfio/pci/vfio_pci_core.c). A read of config space
+ * wakes what sleeps in D3cold; of one that stays asleep, or is gone, it gives all ones.
+ */
+static int check_answers(Move *move)
+{
+	_cleanup_free_ char *path = sysfs_function_path(&move->target->bdf, "config");
+	_cleanup_close_ int fd = -1;
+	uint32_t ids = 0;
+
+	if (!path)
+		return -ENOMEM;
+	fd = openat(move->sysfs_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, &ids, sizeof(ids)) == sizeof(ids) && ids == UINT32_MAX)
+		return fail(move, DRIVER_PHASE_VERIFY, -ENODEV);
+	return 0;
+}
+
 static int run(Move *move)
 {
 	int r;
@@ -228,6 +248,8 @@ static int run(Move *move)
 	if (r < 0)
 		return r;
 	r = change_driver(move);
+	if (r >= 0 && str_equal(move->target->driver, "vfio-pci"))
+		r = check_answers(move);
 	if (r < 0)
 		return r;
 	return set_override(move, move->target->driver_override);

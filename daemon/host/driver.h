@@ -64,6 +64,7 @@ typedef struct DriverResult {
  *   verify           -ENXIO   no driver is bound although the probe reported success
  *                    -EBUSY   another driver is bound, each time again
  *                    -ENOENT  the function vanished meanwhile
+ *                    -ENODEV  vfio-pci has it, and its config space reads all ones
  */
 void driver_move(int sysfs_fd, const DriverTarget *target, DriverResult *ret);
 
