@@ -282,6 +282,8 @@ static int unbind(StepContext *c, Problem **ret_problem)
 	if (c->rebooted && c->plan->operation == OPERATION_RECONCILE)
 		return 0;
 	r = step_refuse_while_in_guest(c, ret_problem);
+	if (r == PROBLEM)
+		return problem_remedy(*ret_problem, "shut that guest down");
 	return r != 0 ? r : backward(c, ret_problem);
 }
 
