@@ -145,16 +145,12 @@ static int call_plain(Client *c, const char *method, const char *argument)
 	return bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "", &reply);
 }
 
-int verb_forget(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+/* The list as it is now, where JSON was asked for. */
+static int list_if_json(Client *c)
 {
 	_cleanup_(world_clear) World w = { 0 };
 	int r;
 
-	r = call_plain(c, "Forget", arguments[0]);
-	if (r < 0)
-		return r;
-	if (!c->options->quiet)
-		fprintf(c->err.stream, "Withdrew the declaration of %s\n", arguments[0]);
 	if (c->options->json == JSON_OFF)
 		return GPUPASS_EXIT_DONE;
 	r = world_load(c, &w);
@@ -163,22 +159,26 @@ int verb_forget(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }
 
-int verb_clear(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+/* `done`: what to say of the group then. */
+static int act_at_once(Client *c, const char *method, const char *group, const char *done)
 {
-	_cleanup_(world_clear) World w = { 0 };
-	int r;
+	int r = call_plain(c, method, group);
 
-	r = call_plain(c, "Clear", arguments[0]);
 	if (r < 0)
 		return r;
 	if (!c->options->quiet)
-		fprintf(c->err.stream, "Lifted the quarantine of %s\n", arguments[0]);
-	if (c->options->json == JSON_OFF)
-		return GPUPASS_EXIT_DONE;
-	r = world_load(c, &w);
-	if (r >= 0)
-		r = list_print_json(c, &w);
-	return r < 0 ? r : GPUPASS_EXIT_DONE;
+		fprintf(c->err.stream, "%s %s\n", done, group);
+	return list_if_json(c);
+}
+
+int verb_forget(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+{
+	return act_at_once(c, "Forget", arguments[0], "Withdrew the declaration of");
+}
+
+int verb_clear(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+{
+	return act_at_once(c, "Clear", arguments[0], "Lifted the quarantine of");
 }
 
 int verb_rescan(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)

@@ -2,12 +2,12 @@
 /*
  * From a{sv} to structs, by one table a kind. A property of another type than expected is an
  * error that names it; one that is not known here is skipped, so that a newer daemon can add
- * properties.
+ * properties. The values: model-value.c.
  */
 #include <string.h>
 
 #include "bus.h"
-#include "model.h"
+#include "model-value.h"
 #include "text.h"
 
 typedef enum PropertyFlags {
@@ -150,278 +150,6 @@ const char *object_interface(ObjectKind kind)
 
 _Static_assert(ELEMENTS(gpu_properties) <= PROPERTIES_MAX, "the mask is too small");
 
-char *model_text(Client *c, const char *s, bool lines)
-{
-	if (c->options->json != JSON_OFF) /* which does its own escaping */
-		return strdup(s);
-	return lines ? text_printable_lines(s) : text_printable(s);
-}
-
-static int read_text(Client *c, sd_bus_message *m, char type, unsigned flags, char **to)
-{
-	const char *s;
-	char *copy;
-	int r;
-
-	r = sd_bus_message_read_basic(m, type, &s);
-	if (r < 0)
-		return r;
-	copy = model_text(c, s, flags & PROPERTY_LINES);
-	if (!copy)
-		return -ENOMEM;
-	free(*to);
-	*to = copy;
-	return 0;
-}
-
-static int read_texts(Client *c, sd_bus_message *m, const char *type, char ***to)
-{
-	_cleanup_strv_ char **list = NULL;
-	const char *s;
-	int r;
-
-	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, type);
-	if (r < 0)
-		return r;
-	while ((r = sd_bus_message_read_basic(m, *type, &s)) > 0) {
-		_cleanup_free_ char *copy = model_text(c, s, false);
-
-		r = copy ? strv_append(&list, copy) : -ENOMEM;
-		if (r < 0)
-			return r;
-	}
-	if (r < 0)
-		return r;
-	strv_free(*to);
-	*to = TAKE_PTR(list);
-	return sd_bus_message_exit_container(m);
-}
-
-static int read_array(sd_bus_message *m, char type, void **items, size_t *n_items, size_t size)
-{
-	const void *data;
-	size_t bytes;
-	void *copy;
-	int r;
-
-	r = sd_bus_message_read_array(m, type, &data, &bytes);
-	if (r < 0)
-		return r;
-	copy = malloc(bytes > 0 ? bytes : 1);
-	if (!copy)
-		return -ENOMEM;
-	if (bytes > 0)
-		memcpy(copy, data, bytes);
-	free(*items);
-	*items = copy;
-	*n_items = bytes / size;
-	return 0;
-}
-
-static void functions_clear(FunctionList *l)
-{
-	for (size_t i = 0; i < l->n_items; i++) {
-		free(l->items[i].address);
-		free(l->items[i].driver);
-	}
-	free(l->items);
-	*l = (FunctionList){ 0 };
-}
-
-static FunctionList functions_take(FunctionList *from)
-{
-	FunctionList list = *from;
-
-	*from = (FunctionList){ 0 };
-	return list;
-}
-
-static int read_functions(Client *c, sd_bus_message *m, FunctionList *to)
-{
-	_cleanup_(functions_clear) FunctionList list = { 0 };
-	const char *address, *driver;
-	int32_t iommu_group;
-	uint32_t class_code;
-	int r;
-
-	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "(ssiu)");
-	if (r < 0)
-		return r;
-	while ((r = sd_bus_message_read(m, "(ssiu)", &address, &driver, &iommu_group,
-					&class_code)) > 0) {
-		Function *bigger = reallocarray(list.items, list.n_items + 1, sizeof(Function));
-
-		if (!bigger)
-			return -ENOMEM;
-		list.items = bigger;
-		list.items[list.n_items++] = (Function){ .address = model_text(c, address, false),
-							 .driver = model_text(c, driver, false),
-							 .iommu_group = iommu_group,
-							 .class_code = class_code };
-		if (!list.items[list.n_items - 1].address || !list.items[list.n_items - 1].driver)
-			return -ENOMEM;
-	}
-	if (r < 0)
-		return r;
-	functions_clear(to);
-	*to = functions_take(&list);
-	return sd_bus_message_exit_container(m);
-}
-
-static void steps_clear(StepList *l)
-{
-	for (size_t i = 0; i < l->n_items; i++) {
-		free(l->items[i].name);
-		free(l->items[i].state);
-		free(l->items[i].detail);
-	}
-	free(l->items);
-	*l = (StepList){ 0 };
-}
-
-static StepList steps_take(StepList *from)
-{
-	StepList list = *from;
-
-	*from = (StepList){ 0 };
-	return list;
-}
-
-static int read_steps(Client *c, sd_bus_message *m, StepList *to)
-{
-	_cleanup_(steps_clear) StepList list = { 0 };
-	const char *name, *state, *detail;
-	uint64_t usec;
-	int r;
-
-	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "(ssst)");
-	if (r < 0)
-		return r;
-	while ((r = sd_bus_message_read(m, "(ssst)", &name, &state, &detail, &usec)) > 0) {
-		Step *bigger = reallocarray(list.items, list.n_items + 1, sizeof(Step)), *step;
-
-		if (!bigger)
-			return -ENOMEM;
-		list.items = bigger;
-		step = &list.items[list.n_items++];
-		*step = (Step){ .name = model_text(c, name, false),
-				.state = model_text(c, state, false),
-				.detail = model_text(c, detail, false),
-				.duration_usec = usec };
-		if (!step->name || !step->state || !step->detail)
-			return -ENOMEM;
-	}
-	if (r < 0)
-		return r;
-	steps_clear(to);
-	*to = steps_take(&list);
-	return sd_bus_message_exit_container(m);
-}
-
-static void evidence_clear(EvidenceList *l)
-{
-	for (size_t i = 0; i < l->n_items; i++) {
-		free(l->items[i].provenance);
-		free(l->items[i].source);
-	}
-	free(l->items);
-	*l = (EvidenceList){ 0 };
-}
-
-static EvidenceList evidence_take(EvidenceList *from)
-{
-	EvidenceList list = *from;
-
-	*from = (EvidenceList){ 0 };
-	return list;
-}
-
-static int read_evidence(Client *c, sd_bus_message *m, EvidenceList *to)
-{
-	_cleanup_(evidence_clear) EvidenceList list = { 0 };
-	const char *provenance, *source;
-	uint32_t links;
-	uint64_t seen_at;
-	int r;
-
-	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "(suts)");
-	if (r < 0)
-		return r;
-	while ((r = sd_bus_message_read(m, "(suts)", &provenance, &links, &seen_at, &source)) > 0) {
-		Evidence *bigger = reallocarray(list.items, list.n_items + 1, sizeof(Evidence)),
-			 *item;
-
-		if (!bigger)
-			return -ENOMEM;
-		list.items = bigger;
-		item = &list.items[list.n_items++];
-		*item = (Evidence){ .provenance = model_text(c, provenance, false),
-				    .links = links,
-				    .seen_at = seen_at,
-				    .source = model_text(c, source, false) };
-		if (!item->provenance || !item->source)
-			return -ENOMEM;
-	}
-	if (r < 0)
-		return r;
-	evidence_clear(to);
-	*to = evidence_take(&list);
-	return sd_bus_message_exit_container(m);
-}
-
-static int read_bool(sd_bus_message *m, bool *to)
-{
-	int value, r;
-
-	r = sd_bus_message_read_basic(m, SD_BUS_TYPE_BOOLEAN, &value);
-	if (r >= 0)
-		*to = value;
-	return r;
-}
-
-static int read_int_list(sd_bus_message *m, IntList *to)
-{
-	void *items = to->items;
-	int r;
-
-	r = read_array(m, SD_BUS_TYPE_INT32, &items, &to->n_items, sizeof(*to->items));
-	to->items = items;
-	return r;
-}
-
-static int read_size_list(sd_bus_message *m, SizeList *to)
-{
-	void *items = to->items;
-	int r;
-
-	r = read_array(m, SD_BUS_TYPE_UINT64, &items, &to->n_items, sizeof(*to->items));
-	to->items = items;
-	return r;
-}
-
-static int read_value(Client *c, sd_bus_message *m, const Property *p, void *to)
-{
-	const char *s = p->signature;
-
-	if (strcmp(s, "s") == 0 || strcmp(s, "o") == 0)
-		return read_text(c, m, *s, p->flags, to);
-	if (strcmp(s, "b") == 0)
-		return read_bool(m, to);
-	if (strcmp(s, "as") == 0 || strcmp(s, "ao") == 0)
-		return read_texts(c, m, s + 1, to);
-	if (strcmp(s, "ai") == 0)
-		return read_int_list(m, to);
-	if (strcmp(s, "at") == 0)
-		return read_size_list(m, to);
-	if (strcmp(s, "a(ssiu)") == 0)
-		return read_functions(c, m, to);
-	if (strcmp(s, "a(ssst)") == 0)
-		return read_steps(c, m, to);
-	if (strcmp(s, "a(suts)") == 0)
-		return read_evidence(c, m, to);
-	return sd_bus_message_read_basic(m, *s, to); /* q, i, u, t */
-}
-
 static int read_property(Client *c, ObjectKind kind, sd_bus_message *m, void *object,
 			 uint64_t *seen)
 {
@@ -452,7 +180,7 @@ static int read_property(Client *c, ObjectKind kind, sd_bus_message *m, void *ob
 	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, contents);
 	if (r < 0)
 		return r;
-	r = read_value(c, m, p, (char *)object + p->offset);
+	r = value_read(c, m, p->signature, p->flags & PROPERTY_LINES, (char *)object + p->offset);
 	return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
@@ -514,25 +242,7 @@ void object_clear(ObjectKind kind, void *object)
 	*path = NULL;
 	for (size_t i = 0; i < kinds[kind].n_properties; i++) {
 		const Property *p = &kinds[kind].properties[i];
-		void *at = (char *)object + p->offset;
 
-		if (strcmp(p->signature, "s") == 0 || strcmp(p->signature, "o") == 0) {
-			free(*(char **)at);
-			*(char **)at = NULL;
-		} else if (strcmp(p->signature, "as") == 0 || strcmp(p->signature, "ao") == 0) {
-			*(char ***)at = strv_free(*(char ***)at);
-		} else if (strcmp(p->signature, "ai") == 0) {
-			free(((IntList *)at)->items);
-			*(IntList *)at = (IntList){ 0 };
-		} else if (strcmp(p->signature, "at") == 0) {
-			free(((SizeList *)at)->items);
-			*(SizeList *)at = (SizeList){ 0 };
-		} else if (strcmp(p->signature, "a(ssiu)") == 0) {
-			functions_clear(at);
-		} else if (strcmp(p->signature, "a(ssst)") == 0) {
-			steps_clear(at);
-		} else if (strcmp(p->signature, "a(suts)") == 0) {
-			evidence_clear(at);
-		}
+		value_clear(p->signature, (char *)object + p->offset);
 	}
 }

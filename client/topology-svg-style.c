@@ -8,19 +8,23 @@
 
 #include "topology-svg-private.h"
 
+typedef struct Colour {
+	const char *light, *dark;
+} Colour;
+
 typedef struct Accent {
 	const char *class;
-	const char *light, *dark;
+	Colour colour;
 } Accent;
 
 static const Accent accents[] = {
-	{ "held0", "#0072b2", "#4ba3dd" },  { "held1", "#009e73", "#2fc29a" },
-	{ "held2", "#aa4499", "#d47cc6" },  { "held3", "#7a7a1f", "#bdbd55" },
-	{ "held4", "#3aa0d8", "#8fd0f5" },  { "held5", "#882255", "#cf6f9f" },
-	{ "free", "#5f6b7a", "#9aa7b6" },   { "bound", "#44505e", "#c2ccd6" },
-	{ "moving", "#332288", "#a99cf0" }, { "unsure", "#b98a00", "#e3b92e" },
-	{ "bad", "#d55e00", "#ff8a3c" },    { "closed", "#c0392b", "#ff6f61" },
-	{ "none", "#a5aeb9", "#5c6774" },
+	{ "held0", { "#0072b2", "#4ba3dd" } },	{ "held1", { "#009e73", "#2fc29a" } },
+	{ "held2", { "#aa4499", "#d47cc6" } },	{ "held3", { "#7a7a1f", "#bdbd55" } },
+	{ "held4", { "#3aa0d8", "#8fd0f5" } },	{ "held5", { "#882255", "#cf6f9f" } },
+	{ "free", { "#5f6b7a", "#9aa7b6" } },	{ "bound", { "#44505e", "#c2ccd6" } },
+	{ "moving", { "#332288", "#a99cf0" } }, { "unsure", { "#b98a00", "#e3b92e" } },
+	{ "bad", { "#d55e00", "#ff8a3c" } },	{ "closed", { "#c0392b", "#ff6f61" } },
+	{ "none", { "#a5aeb9", "#5c6774" } },
 };
 
 const char *svg_class(const Topology *t, TopologyLook look, const char *domain)
@@ -38,47 +42,34 @@ const char *svg_class(const Topology *t, TopologyLook look, const char *domain)
 	return accents[index < 0 ? 0 : index % SVG_DOMAIN_COLOURS].class;
 }
 
-typedef struct Theme {
-	const char *page, *panel, *edge, *card, *text, *dim, *wire, *port, *switch_;
-	bool dark;
-} Theme;
-
-static const Theme light = {
-	.page = "#eef1f5",
-	.panel = "#ffffff",
-	.edge = "#cfd6df",
-	.card = "#ffffff",
-	.text = "#16191d",
-	.dim = "#55606d",
-	.wire = "#9aa5b2",
-	.port = "#e6eaf0",
-	.switch_ = "#d3dae4",
+static const struct {
+	Colour page, panel, edge, card, text, dim, wire, port, switch_;
+} surfaces = {
+	.page = { "#eef1f5", "#0f1216" },
+	.panel = { "#ffffff", "#191d23" },
+	.edge = { "#cfd6df", "#343c47" },
+	.card = { "#ffffff", "#20262e" },
+	.text = { "#16191d", "#eceff3" },
+	.dim = { "#55606d", "#a3aebb" },
+	.wire = { "#9aa5b2", "#66727f" },
+	.port = { "#e6eaf0", "#2a323c" },
+	.switch_ = { "#d3dae4", "#3a4552" },
 };
 
-static const Theme dark = {
-	.page = "#0f1216",
-	.panel = "#191d23",
-	.edge = "#343c47",
-	.card = "#20262e",
-	.text = "#eceff3",
-	.dim = "#a3aebb",
-	.wire = "#66727f",
-	.port = "#2a323c",
-	.switch_ = "#3a4552",
-	.dark = true,
-};
-
-static void print_theme(FILE *f, const Theme *t)
+static void print_theme(FILE *f, bool dark)
 {
+#define IN_THEME(name) (dark ? surfaces.name.dark : surfaces.name.light)
 	fprintf(f,
 		".page{fill:%s}.panel{fill:%s;stroke:%s}.card{fill:%s}\n"
 		".text{fill:%s}.dim{fill:%s}.wire{stroke:%s}\n"
 		".port{fill:%s}.switch{fill:%s}.halo{stroke:%s}.gap{stroke:%s}.pill{fill:%s}\n",
-		t->page, t->panel, t->edge, t->card, t->text, t->dim, t->wire, t->port, t->switch_,
-		t->panel, t->page, t->panel);
+		IN_THEME(page), IN_THEME(panel), IN_THEME(edge), IN_THEME(card), IN_THEME(text),
+		IN_THEME(dim), IN_THEME(wire), IN_THEME(port), IN_THEME(switch_), IN_THEME(panel),
+		IN_THEME(page), IN_THEME(panel));
+#undef IN_THEME
 	for (size_t i = 0; i < ELEMENTS(accents); i++) {
 		const Accent *a = &accents[i];
-		const char *colour = t->dark ? a->dark : a->light;
+		const char *colour = dark ? a->colour.dark : a->colour.light;
 
 		fprintf(f, ".%s .line,.%s .pill{stroke:%s}.%s .fill{fill:%s}\n", a->class, a->class,
 			colour, a->class, colour);
@@ -101,9 +92,9 @@ void svg_styles(Svg *s)
 	      ".inferred{stroke-dasharray:8 14}\n"
 	      ".none-known{stroke-width:4;stroke-dasharray:1 9}\n",
 	      f);
-	print_theme(f, &light);
+	print_theme(f, false);
 	fputs("@media (prefers-color-scheme:dark){\n", f);
-	print_theme(f, &dark);
+	print_theme(f, true);
 	fputs("}\n</style>\n", f);
 }
 

@@ -4,7 +4,6 @@
  * driver has them. Runs before there is a bus: needs the root file system and sysfs, nothing else.
  */
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,11 +11,12 @@
 #include "bind/boot.h"
 #include "bind/machine.h"
 #include "gpupass/errors.h"
+#include "util/arguments.h"
 #include "util/file.h"
 #include "util/text.h"
 
 typedef struct Command {
-	enum { NOTHING, ALL, DEVICE, PROBE } what;
+	enum { ALL, DEVICE, PROBE } what;
 	Bdf bdf;
 	const char *config_dir, *runtime_dir, *sysfs_dir;
 } Command;
@@ -42,72 +42,44 @@ static int fail(const char *what, const char *object, int error)
 	return GPUPASS_EXIT_FAILED;
 }
 
-static int wrong_usage(const char *what, const char *argument)
-{
-	fprintf(stderr, "gpupass-bind: %s%s%s\nTry 'gpupass-bind --help'.\n", what,
-		argument ? ": " : "", str_or_empty(argument));
-	return -1;
-}
+static const Program program = { "gpupass-bind", usage, GPUPASS_VERSION };
 
-static int set_mode(Command *command, int what, const char *bdf)
+/* What is to be done, of --all, --device and --probe. */
+static int choose(bool all, const char *device, const char *probe, Command *command)
 {
-	if (command->what != NOTHING)
-		return wrong_usage("only one of --all, --device and --probe", NULL);
+	const char *bdf = device ? device : probe;
+
+	if (all + (device != NULL) + (probe != NULL) > 1)
+		return arguments_refuse(&program, "only one of --all, --device and --probe", NULL);
+	if (!all && !bdf)
+		return arguments_refuse(&program, "one of --all, --device and --probe is needed",
+					NULL);
 	if (bdf && bdf_parse(bdf, &command->bdf) < 0)
-		return wrong_usage("not a PCI address", bdf);
-	command->what = what;
-	return 0;
+		return arguments_refuse(&program, "not a PCI address", bdf);
+	command->what = all ? ALL : device ? DEVICE : PROBE;
+	return GPUPASS_EXIT_DONE;
 }
 
-/* 0: go on; otherwise stop with *status. */
-static int parse(int argc, char **argv, Command *command, int *status)
+/* false: stop with *ret_status. */
+static bool parse(int argc, char **argv, Command *command, int *ret_status)
 {
-	enum { CONFIG = 256, RUNTIME, SYSFS, VERSION, MODE };
-	static const struct option options[] = {
-		{ "all", no_argument, NULL, MODE + ALL },
-		{ "device", required_argument, NULL, MODE + DEVICE },
-		{ "probe", required_argument, NULL, MODE + PROBE },
-		{ "config-dir", required_argument, NULL, CONFIG },
-		{ "runtime-dir", required_argument, NULL, RUNTIME },
-		{ "sysfs", required_argument, NULL, SYSFS },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, VERSION },
-		{ NULL, 0, NULL, 0 },
+	const char *device = NULL, *probe = NULL;
+	bool all = false;
+	const Argument known[] = {
+		{ "all", .flag = &all, .once = true },
+		{ "device", .text = &device, .once = true },
+		{ "probe", .text = &probe, .once = true },
+		{ "config-dir", .text = &command->config_dir },
+		{ "runtime-dir", .text = &command->runtime_dir },
+		{ "sysfs", .text = &command->sysfs_dir },
 	};
-	int c;
+	int first;
 
-	*status = GPUPASS_EXIT_USAGE;
-	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
-		switch (c) {
-		case CONFIG:
-			command->config_dir = optarg;
-			break;
-		case RUNTIME:
-			command->runtime_dir = optarg;
-			break;
-		case SYSFS:
-			command->sysfs_dir = optarg;
-			break;
-		case 'h':
-		case VERSION:
-			fputs(c == 'h' ? usage : "gpupass-bind " GPUPASS_VERSION "\n", stdout);
-			*status = GPUPASS_EXIT_DONE;
-			return -1;
-		case MODE + ALL:
-		case MODE + DEVICE:
-		case MODE + PROBE:
-			if (set_mode(command, c - MODE, optarg) < 0)
-				return -1;
-			break;
-		default: /* getopt has said what is wrong */
-			return -1;
-		}
-	}
-	if (optind < argc)
-		return wrong_usage("too many arguments", argv[optind]);
-	if (command->what == NOTHING)
-		return wrong_usage("one of --all, --device and --probe is needed", NULL);
-	return 0;
+	if (!arguments_parse(&program, known, ELEMENTS(known), argc, argv, &first, ret_status))
+		return false;
+	*ret_status = first < argc ? arguments_refuse(&program, "too many arguments", argv[first])
+				   : choose(all, device, probe, command);
+	return *ret_status == GPUPASS_EXIT_DONE;
 }
 
 /* For the daemon, and for whoever looks later: the journal of an early boot may be gone. */
@@ -182,7 +154,7 @@ static int tell_device(const BootReport *report)
 	return GPUPASS_EXIT_DONE; /* or udev would not import */
 }
 
-static int probe(const Command *command, const RealMachine *real)
+static int bind_probed(const Command *command, const RealMachine *real)
 {
 	_cleanup_free_ char *error = NULL;
 	int r;
@@ -204,7 +176,7 @@ static int run(const Command *command, const RealMachine *real)
 	int r;
 
 	if (command->what == PROBE)
-		return probe(command, real);
+		return bind_probed(command, real);
 	if (!directory)
 		return fail("cannot read", command->config_dir, -ENOMEM);
 	r = dir_open_at(AT_FDCWD, directory, false, &dir_fd);
@@ -228,7 +200,7 @@ int main(int argc, char **argv)
 	RealMachine real;
 	int status, r;
 
-	if (parse(argc, argv, &command, &status) < 0)
+	if (!parse(argc, argv, &command, &status))
 		return status;
 	r = real_machine_init(command.sysfs_dir, &real);
 	if (r < 0)

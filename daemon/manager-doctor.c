@@ -55,33 +55,11 @@ static void merge(Manager *m, GpuHealth *items, size_t n)
 	m->n_health = n_merged;
 }
 
-/* Of the GPUs of which a worker still waits; the rest is not copied. */
-static int copy_stuck(const Manager *m, GpuHealth **ret, size_t *ret_n)
-{
-	GpuHealth *stuck = calloc(m->n_health + 1, sizeof(GpuHealth));
-	size_t n = 0;
-
-	if (!stuck)
-		return -ENOMEM;
-	for (size_t i = 0; i < m->n_health; i++)
-		if (m->health[i].stuck != 0)
-			stuck[n++] = (GpuHealth){
-				.bdf = m->health[i].bdf,
-				.error = m->health[i].error,
-				.stuck = m->health[i].stuck,
-			};
-	*ret = stuck;
-	*ret_n = n;
-	return 0;
-}
-
 typedef struct HealthTask {
 	Manager *manager;
 	PciFunction *leads; /* their addresses and the ports above them only */
 	const PciFunction **pointers;
 	size_t n;
-	GpuHealth *stuck;
-	size_t n_stuck;
 	GpuHealth *items;
 	int result;
 } HealthTask;
@@ -94,7 +72,6 @@ static HealthTask *health_task_free(HealthTask *task)
 		pci_function_clear(&task->leads[i]);
 	free(task->leads);
 	free(task->pointers);
-	gpu_healths_free(task->stuck, task->n_stuck);
 	free(task);
 	return NULL;
 }
@@ -104,8 +81,10 @@ static void health_work(void *data)
 {
 	HealthTask *task = data;
 
-	task->result = health_look(task->manager->place.host, task->pointers, task->n, task->stuck,
-				   task->n_stuck, &task->items);
+	Manager *m = task->manager;
+
+	task->result =
+		health_look(m->health_look, m->place.host, task->pointers, task->n, &task->items);
 }
 
 static void health_done(void *data)
@@ -142,7 +121,7 @@ static int health_start(Manager *m)
 {
 	_cleanup_(health_task_freep) HealthTask *task = calloc(1, sizeof(HealthTask));
 	const GpuSet *gpus = m->inventory->gpus;
-	int r;
+	int r = 0;
 
 	if (!task)
 		return -ENOMEM;
@@ -151,7 +130,6 @@ static int health_start(Manager *m)
 	task->pointers = calloc(gpus->n_gpus + 1, sizeof(*task->pointers));
 	if (!task->leads || !task->pointers)
 		return -ENOMEM;
-	r = copy_stuck(m, &task->stuck, &task->n_stuck);
 	for (size_t i = 0; r >= 0 && i < gpus->n_gpus; i++)
 		if (!in_hand(m, &gpus->gpus[i]))
 			r = add_lead(task, gpus->gpus[i].lead);
@@ -181,8 +159,6 @@ typedef struct DoctorTask {
 	Identities *known;
 	char *domain;
 	char **open_jobs;
-	GpuHealth *stuck;
-	size_t n_stuck;
 	DoctorSymptom symptom;
 	char *report;
 	GpuHealth *health;
@@ -201,7 +177,6 @@ static DoctorTask *doctor_task_free(DoctorTask *task)
 	identities_free(task->known);
 	free(task->domain);
 	strv_free(task->open_jobs);
-	gpu_healths_free(task->stuck, task->n_stuck);
 	free(task->report);
 	gpu_healths_free(task->health, task->n_health);
 	problem_free(task->problem);
@@ -217,8 +192,6 @@ static void doctor_work(void *data)
 		.domain = task->domain,
 		.symptom = task->symptom,
 		.open_jobs = task->open_jobs,
-		.stuck = task->stuck,
-		.n_stuck = task->n_stuck,
 	};
 
 	task->result = doctor_look(&task->place, &request, &task->report, &task->health,
@@ -284,8 +257,6 @@ int manager_doctor(Manager *m, const char *domain, DoctorSymptom symptom, Manage
 	task->place.known = task->known;
 	if (r >= 0)
 		r = copy_open_jobs(m, &task->open_jobs);
-	if (r >= 0)
-		r = copy_stuck(m, &task->stuck, &task->n_stuck);
 	if (r >= 0)
 		r = mailbox_run(m->place.mailbox, doctor_work, doctor_done, task);
 	if (r < 0)

@@ -16,6 +16,7 @@ void job_record_free(JobRecord *job)
 	free(job->steps);
 	free(job->group);
 	free(job->domain_name);
+	free(job->domain_uuid);
 	strv_free(job->warnings);
 	free(job->functions);
 	free(job->error_name);
@@ -99,6 +100,7 @@ static void on_planned(JobRecord *job, JobEvent *event)
 
 	replace(&job->group, &event->group);
 	replace(&job->domain_name, &event->domain_name);
+	replace(&job->domain_uuid, &event->domain_uuid);
 	job->warnings = TAKE_PTR(event->warnings);
 	job->functions = TAKE_PTR(event->functions);
 	job->n_functions = event->n_functions;
@@ -136,13 +138,36 @@ static char *join_functions(const JobRecord *job)
 	return strv_join(addresses, ",");
 }
 
-static void log_end(const JobRecord *job, Verdict verdict)
+/* A job's own lines: job/ does not log. */
+static void log_note(const JobRecord *job, const JobNote *note)
+{
+	static const struct {
+		int level;
+		const char *message_id;
+	} kinds[] = {
+		[JOB_NOTE_RESET] = { LOG_NOTICE, LOG_ID_RESET },
+		[JOB_NOTE_RESET_FAILED] = { LOG_ERR, LOG_ID_RESET_FAILED },
+		[JOB_NOTE_LINKS] = { LOG_WARNING, NULL },
+	};
+	const LogFields fields = {
+		.message_id = kinds[note->kind].message_id,
+		.group = job->group,
+		.domain = job->domain_name,
+		.domain_uuid = job->domain_uuid,
+		.job = job->id,
+		.uid = job->caller_uid,
+	};
+
+	log_line(kinds[note->kind].level, &fields, "%s", note->text);
+}
+
+static void log_end(const JobRecord *job, JobState state, Verdict verdict)
 {
 	_cleanup_free_ char *functions = join_functions(job);
 	const LogFields fields = {
-		.message_id = job->state == JOB_DONE	     ? LOG_ID_JOB_DONE
-			      : job->state == JOB_INCOMPLETE ? LOG_ID_QUARANTINED
-							     : LOG_ID_JOB_FAILED,
+		.message_id = state == JOB_DONE		? LOG_ID_JOB_DONE
+			      : state == JOB_INCOMPLETE ? LOG_ID_QUARANTINED
+							: LOG_ID_JOB_FAILED,
 		.group = job->group,
 		.domain = job->domain_name,
 		.functions = functions,
@@ -150,9 +175,10 @@ static void log_end(const JobRecord *job, Verdict verdict)
 		.uid = job->caller_uid,
 	};
 
-	if (job->state == JOB_DONE)
-		log_line(LOG_INFO, &fields, "job %u: %s %s %s: %s after %llu ms", job->id,
-			 operation_to_string(job->operation), job->group, job->domain_name,
+	if (state == JOB_DONE)
+		log_line(LOG_INFO, &fields, "job %u: %s%s%s%s%s: %s after %llu ms", job->id,
+			 operation_to_string(job->operation), *job->group ? " " : "", job->group,
+			 *job->domain_name ? " " : "", job->domain_name,
 			 job->changed			      ? "done"
 			 : job->operation == OPERATION_VERIFY ? verdict_to_string(verdict)
 							      : "nothing to do",
@@ -165,37 +191,41 @@ static void log_end(const JobRecord *job, Verdict verdict)
 typedef struct Ended {
 	Manager *manager;
 	uint32_t id;
+	JobState state;
 } Ended;
 
-/* The end is told once the picture shows it: who asks after JobRemoved sees the new state. */
+/*
+ * The end is told once the picture shows it: who asks after it sees the new state of the group. Until
+ * then the job's own state is the moving one, since the jobs are shown whenever one of them changes.
+ */
 static void tell_end(void *userdata)
 {
 	Ended *ended = userdata;
 	Manager *m = ended->manager;
 	JobRecord *job = find(m, ended->id);
 
+	if (job) {
+		job->state = ended->state;
+		job->ended = true;
+		manager_observe(m);
+		m->listener.job_ended(job, m->listener.userdata);
+		trim_history(m);
+	}
 	free(ended);
-	if (!job)
-		return;
-	job->ended = true;
-	manager_observe(m);
-	m->listener.job_ended(job, m->listener.userdata);
-	trim_history(m);
 }
 
 static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 {
 	Ended *ended = calloc(1, sizeof(Ended));
 
-	job->state = event->state;
 	job->duration_usec = now_monotonic() - job->started_usec;
-	if (job->state != JOB_DONE)
+	if (event->state != JOB_DONE)
 		job->changed = false;
 	replace(&job->error_name, &event->error_name);
 	replace(&job->message, &event->message);
 	manager_note_verdict(m, event);
 	replace(&job->result, &event->result);
-	log_end(job, event->verdict);
+	log_end(job, event->state, event->verdict);
 	if (event->open)
 		manager_take_open_job(m, TAKE_PTR(event->open));
 	if (event->warnings) {
@@ -203,11 +233,12 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 		job->warnings = TAKE_PTR(event->warnings);
 	}
 	if (ended) {
-		*ended = (Ended){ .manager = m, .id = job->id };
+		*ended = (Ended){ .manager = m, .id = job->id, .state = event->state };
 		if (manager_refresh(m, tell_end, ended) >= 0)
 			return;
 		free(ended);
 	}
+	job->state = event->state;
 	job->ended = true;
 	m->listener.job_ended(job, m->listener.userdata);
 }
@@ -230,6 +261,9 @@ static void on_event(uint32_t id, JobEvent *event, void *userdata)
 		job->state = JOB_ROLLING_BACK;
 		job->rolling_back = true;
 		break;
+	case JOB_EVENT_NOTE:
+		log_note(job, &event->note);
+		return;
 	case JOB_EVENT_ENDED:
 		on_ended(m, job, event);
 		return;
@@ -250,6 +284,7 @@ static int record_new(Manager *m, const JobRequest *request, JobRecord **ret)
 		.operation = request->operation,
 		.group = strdup(str_or_empty(request->group)),
 		.domain_name = strdup(str_or_empty(domain)),
+		.domain_uuid = strdup(""),
 		.state = JOB_PLANNING,
 		.error_name = strdup(""),
 		.message = strdup(""),
@@ -258,7 +293,8 @@ static int record_new(Manager *m, const JobRequest *request, JobRecord **ret)
 		.started_usec = now_monotonic(),
 		.caller_uid = request->caller_uid,
 	};
-	if (!job->group || !job->domain_name || !job->error_name || !job->message || !job->result) {
+	if (!job->group || !job->domain_name || !job->domain_uuid || !job->error_name ||
+	    !job->message || !job->result) {
 		job_record_free(job);
 		return -ENOMEM;
 	}

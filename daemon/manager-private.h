@@ -47,6 +47,7 @@ struct Manager {
 	ManagerListener listener;
 	Claims *claims;
 	DiskWatch *disk;
+	HealthLook *health_look;
 	Rules *rules;
 	char **config_notes; /* of groups.d */
 

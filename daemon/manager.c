@@ -423,6 +423,7 @@ JobPlace manager_job_place(Manager *m)
 		.topology = m->place.topology,
 		.claims = m->claims,
 		.disk = m->disk,
+		.health = m->health_look,
 		.rules = m->rules,
 		.known = m->inventory ? m->inventory->identities : NULL,
 	};
@@ -449,6 +450,8 @@ int manager_new(const ManagerPlace *place, Manager **ret)
 	r = claims_new(&m->claims);
 	if (r >= 0)
 		r = disk_watch_new(&m->disk);
+	if (r >= 0)
+		r = health_look_new(&m->health_look);
 	if (r >= 0)
 		r = config_load_rules(place->config_directory, &place->policy, &m->rules,
 				      &m->config_notes);
@@ -492,6 +495,7 @@ Manager *manager_free(Manager *m)
 	rules_unref(m->rules);
 	claims_free(m->claims);
 	disk_watch_free(m->disk);
+	health_look_free(m->health_look);
 	strv_free(m->config_notes);
 	strv_free(m->store_notes);
 	strv_free(m->state_notes);

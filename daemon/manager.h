@@ -23,6 +23,7 @@ typedef struct JobRecord {
 	Operation operation;
 	char *group;	   /* "" until it is known */
 	char *domain_name; /* likewise */
+	char *domain_uuid; /* likewise */
 	JobState state;
 	bool ended;
 	bool rolling_back;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -14,6 +13,7 @@
 #include "host/probe-command.h"
 #include "host/reset.h"
 #include "host/worker-document.h"
+#include "util/arguments.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -42,68 +42,11 @@ static const char usage[] =
 	"  -h, --help          show this help\n"
 	"      --version       show the version\n";
 
+static const Program program = { "gpupass-worker", usage, GPUPASS_VERSION };
+
 static int complain(const char *what, const char *argument)
 {
-	fprintf(stderr, "gpupass-worker: %s%s%s\nTry 'gpupass-worker --help'.\n", what,
-		argument ? ": " : "", str_or_empty(argument));
-	return GPUPASS_EXIT_USAGE;
-}
-
-/* 0: go on; otherwise stop with *status. */
-static int parse_options(int argc, char **argv, WorkerCommand *command, int *status)
-{
-	enum { SYSFS = 256, PROC, ROOT, CAPABILITIES, MMIO, NVML, SLOT, VERSION };
-	static const struct option options[] = {
-		{ "sysfs", required_argument, NULL, SYSFS },
-		{ "proc", required_argument, NULL, PROC },
-		{ "root", required_argument, NULL, ROOT },
-		{ "capabilities", no_argument, NULL, CAPABILITIES },
-		{ "mmio", no_argument, NULL, MMIO },
-		{ "nvml", required_argument, NULL, NVML },
-		{ "slot", no_argument, NULL, SLOT },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, VERSION },
-		{ NULL, 0, NULL, 0 },
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0) {
-		switch (c) {
-		case SYSFS:
-			command->sysfs_dir = optarg;
-			break;
-		case PROC:
-			command->proc_dir = optarg;
-			break;
-		case ROOT:
-			command->root_dir = optarg;
-			break;
-		case CAPABILITIES:
-			command->capabilities = true;
-			break;
-		case MMIO:
-			command->mmio = true;
-			break;
-		case NVML:
-			command->nvml = optarg;
-			break;
-		case SLOT:
-			command->slot = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			*status = GPUPASS_EXIT_DONE;
-			return -1;
-		case VERSION:
-			puts("gpupass-worker " GPUPASS_VERSION);
-			*status = GPUPASS_EXIT_DONE;
-			return -1;
-		default: /* getopt has said what is wrong */
-			*status = GPUPASS_EXIT_USAGE;
-			return -1;
-		}
-	}
-	return 0;
+	return arguments_refuse(&program, what, argument);
 }
 
 static const char *none_if_dash(const char *argument)
@@ -205,13 +148,20 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 		.proc_dir = "/proc",
 		.root_dir = "/",
 	};
-	int status = GPUPASS_EXIT_DONE;
+	const Argument known[] = {
+		{ "sysfs", .text = &command.sysfs_dir },
+		{ "proc", .text = &command.proc_dir },
+		{ "root", .text = &command.root_dir },
+		{ "capabilities", .flag = &command.capabilities },
+		{ "mmio", .flag = &command.mmio },
+		{ "nvml", .text = &command.nvml },
+		{ "slot", .flag = &command.slot },
+	};
+	int first, status;
 
-	if (parse_options(argc, argv, &command, &status) < 0) {
-		*ret_status = status;
+	if (!arguments_parse(&program, known, ELEMENTS(known), argc, argv, &first, ret_status))
 		return false;
-	}
-	status = parse_verb(argv + optind, (size_t)(argc - optind), &command);
+	status = parse_verb(argv + first, (size_t)(argc - first), &command);
 	if (status != GPUPASS_EXIT_DONE) {
 		*ret_status = status;
 		return false;

@@ -45,42 +45,6 @@ static void look_clear(Look *l)
 	strv_free(l->quarantined);
 }
 
-static bool is_stuck(const GpuHealth *health)
-{
-	return health && health->stuck != 0 && worker_running(health->stuck);
-}
-
-int health_look(Host *host, const PciFunction *const *leads, size_t n, const GpuHealth *known,
-		size_t n_known, GpuHealth **ret)
-{
-	GpuHealth *all = calloc(n + 1, sizeof(GpuHealth)), *read = calloc(n + 1, sizeof(GpuHealth));
-	const PciFunction **ask = calloc(n + 1, sizeof(*ask));
-	size_t n_ask = 0, next = 0;
-	int r = all && read && ask ? 0 : -ENOMEM;
-
-	for (size_t i = 0; r >= 0 && i < n; i++)
-		if (!is_stuck(gpu_healths_find(known, n_known, &leads[i]->bdf)))
-			ask[n_ask++] = leads[i];
-	if (r >= 0)
-		r = host->ops->examine_gpus(host, ask, n_ask, read);
-	for (size_t i = 0; r >= 0 && i < n; i++) {
-		const GpuHealth *old = gpu_healths_find(known, n_known, &leads[i]->bdf);
-
-		/* What is stuck has no facts to copy. */
-		all[i] = next < n_ask && ask[next] == leads[i] ? read[next++]
-							       : (GpuHealth){ .bdf = old->bdf,
-									      .error = old->error,
-									      .stuck = old->stuck };
-	}
-	free(read); /* its elements have moved */
-	free(ask);
-	if (r < 0)
-		free(all);
-	else
-		*ret = all;
-	return r;
-}
-
 static int look_at_uses(Look *l)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -155,8 +119,7 @@ static int look_at_health(Look *l)
 		return -ENOMEM;
 	for (size_t i = 0; i < gpus->n_gpus; i++)
 		leads[n++] = gpus->gpus[i].lead;
-	r = health_look(l->place->host, leads, n, l->request->stuck, l->request->n_stuck,
-			&l->health);
+	r = health_look(l->place->health, l->place->host, leads, n, &l->health);
 	if (r >= 0)
 		l->n_health = n;
 	return r;

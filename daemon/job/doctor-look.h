@@ -13,8 +13,6 @@ typedef struct DoctorRequest {
 	const char *domain; /* NULL: the host as a whole */
 	DoctorSymptom symptom;
 	char *const *open_jobs; /* "job 7 (assign pair0)" */
-	const GpuHealth *stuck; /* GPUs of which a worker still waits: not tried again */
-	size_t n_stuck;
 } DoctorRequest;
 
 /*
@@ -23,10 +21,3 @@ typedef struct DoctorRequest {
  */
 int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_report,
 		GpuHealth **ret_health, size_t *ret_n, Problem **ret_problem);
-
-/*
- * The health of GPUs, given by leading functions. Those in `known` of which a worker still waits
- * are copied from there instead. *ret has one for each, in their order.
- */
-int health_look(Host *host, const PciFunction *const *leads, size_t n, const GpuHealth *known,
-		size_t n_known, GpuHealth **ret);

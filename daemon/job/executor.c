@@ -15,6 +15,16 @@ static void tell(Run *run, size_t step, StepState state, uint64_t since)
 			    since > 0 ? now_monotonic() - since : 0, run->listener->userdata);
 }
 
+static void tell_note(Run *run)
+{
+	JobNote *note = &run->context.note;
+
+	if (note->text && run->listener->note)
+		run->listener->note(note, run->listener->userdata);
+	free(note->text);
+	note->text = NULL;
+}
+
 /* Anything a step returns becomes a problem: by here nothing may get lost. */
 static int as_problem(int r, StepKind kind, Problem **ret_problem)
 {
@@ -89,6 +99,7 @@ static int act(Run *run, size_t i, Problem **ret_problem)
 	tell(run, i, STEP_RUNNING, 0);
 	run->done = i + 1;
 	r = as_problem(call_libvirt(run, step_ops(kind)->act, ret_problem), kind, ret_problem);
+	tell_note(run);
 	/* For a person's eyes: recovery looks at the machine. The next intent is what counts. */
 	if (run->log)
 		note_journal(run, journal_outcome(run->log, i, r == 0));

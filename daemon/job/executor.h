@@ -14,6 +14,8 @@ typedef struct ExecutorListener {
 	void (*step)(size_t step, StepState state, const char *detail, uint64_t duration_usec,
 		     void *userdata);
 	void (*rolling_back)(void *userdata);
+	/* A line for the log; may take its text. NULL: it is not told. */
+	void (*note)(JobNote *note, void *userdata);
 	void *userdata;
 } ExecutorListener;
 
@@ -45,7 +47,6 @@ typedef struct ExecutorResult {
  *
  * A call that loses libvirt is made again when it has come back, for at most LIBVIRT_WAIT_USEC; each
  * of them looks first what is there. Guests outlive a restart of libvirt.
- * timeout_usec: for each device step. -errno only when not even a result could be made.
  * timeout_usec: for each device step. -errno only when not even a problem could be made; the result
  * then has a state alone: JOB_FAILED when nothing was begun, otherwise JOB_INCOMPLETE.
  */

@@ -29,6 +29,7 @@ static void event_clear(JobEvent *event)
 	free(event->steps);
 	strv_free(event->warnings);
 	free(event->detail);
+	free(event->note.text);
 	free(event->error_name);
 	free(event->message);
 	free(event->quarantine);
@@ -125,6 +126,14 @@ static void send_rolling_back(void *userdata)
 	send(userdata, &event);
 }
 
+static void send_note(JobNote *note, void *userdata)
+{
+	JobEvent event = { .kind = JOB_EVENT_NOTE, .note = *note };
+
+	note->text = NULL;
+	send(userdata, &event);
+}
+
 static int planned_event(const Plan *plan, JobEvent *ret)
 {
 	JobEvent event = { .kind = JOB_EVENT_PLANNED, .changed = plan->changed };
@@ -172,6 +181,7 @@ static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
 	const ExecutorListener listener = {
 		.step = send_step,
 		.rolling_back = send_rolling_back,
+		.note = send_note,
 		.userdata = task,
 	};
 	_cleanup_(executor_result_clear) ExecutorResult result = { 0 };
@@ -302,6 +312,8 @@ static void verify_work(void *data)
 	if (r == 0) {
 		send(task, &found);
 		r = verification_run(&task->place, &task->request, v, &problem);
+		if (v->note.text)
+			send_note(&v->note, task);
 		if (r == PROBLEM)
 			prefix = plan_prefix(OPERATION_VERIFY, v->input.group, v->input.domain);
 	}

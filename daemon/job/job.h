@@ -13,6 +13,7 @@ typedef enum JobEventKind {
 	JOB_EVENT_PLANNED,
 	JOB_EVENT_STEP,
 	JOB_EVENT_ROLLING_BACK,
+	JOB_EVENT_NOTE,
 	JOB_EVENT_ENDED,
 } JobEventKind;
 
@@ -32,6 +33,8 @@ typedef struct JobEvent {
 	StepState step_state;
 	char *detail;
 	uint64_t duration_usec;
+	/* NOTE */
+	JobNote note;
 	/* ENDED */
 	JobState state;
 	char *error_name; /* NULL: none */

@@ -9,6 +9,7 @@
 #include "job/assignment-store.h"
 #include "job/claims.h"
 #include "job/disk-watch.h"
+#include "job/health-look.h"
 #include "job/inventory.h"
 #include "job/journal.h"
 #include "job/quarantine.h"
@@ -41,6 +42,7 @@ typedef struct JobPlace {
 	const QuarantineStore *quarantine; /* NULL: in memory only, with `journal` */
 	TopologyStore *topology;	   /* NULL: nothing is known of links (tests) */
 	DiskWatch *disk;		   /* NULL: nobody watches */
+	HealthLook *health;		   /* NULL: nobody looks (tests) */
 	Claims *claims;
 	Rules *rules;
 	const Identities *known;

@@ -9,7 +9,6 @@
 #include "host/reset.h"
 #include "job/steps.h"
 #include "util/clock.h"
-#include "util/log.h"
 #include "util/text.h"
 
 typedef struct Turnover {
@@ -131,20 +130,18 @@ static int refuse(const Turnover *t, Problem **ret_problem)
 			      t->context->plan->group);
 }
 
-static void log_receipt(const Turnover *t, const Receipt *receipt)
+/* Memory that is out costs the log a line, and nobody a group. */
+static void note_receipt(const Turnover *t, const Receipt *receipt)
 {
 	_cleanup_free_ char *text = functions_text(t, false);
 	bool good = receipt_is_good(receipt);
-	const LogFields fields = {
-		.message_id = good ? LOG_ID_RESET : LOG_ID_RESET_FAILED,
-		.group = receipt->group,
-		.domain = receipt->domain_name,
-		.domain_uuid = receipt->domain_uuid,
-	};
+	JobNote *note = &t->context->note;
 
-	log_line(good ? LOG_NOTICE : LOG_ERR, &fields, "%s %s after %s: %s", receipt->group,
-		 good ? "was reset" : "could not be reset", str_or_empty(receipt->domain_name),
-		 str_or_empty(text));
+	free(note->text);
+	note->kind = good ? JOB_NOTE_RESET : JOB_NOTE_RESET_FAILED;
+	note->text = strf("%s %s after %s: %s", receipt->group,
+			  good ? "was reset" : "could not be reset",
+			  str_or_empty(receipt->domain_name), str_or_empty(text));
 }
 
 static int write_receipt(const Turnover *t, const Receipt *receipt, Problem **ret_problem)
@@ -181,7 +178,7 @@ static int conclude(Turnover *t, Problem **ret_problem)
 	_cleanup_(problem_freep) Problem *unwritten = NULL;
 	int r;
 
-	log_receipt(t, &receipt);
+	note_receipt(t, &receipt);
 	r = write_receipt(t, &receipt, &unwritten);
 	if (!good)
 		return refuse(t, ret_problem);

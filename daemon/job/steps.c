@@ -23,10 +23,11 @@ const StepOps *step_ops(StepKind kind)
 void step_context_clear(StepContext *c)
 {
 	free(c->detail);
+	free(c->note.text);
 	free(c->defined_xml);
 	free(c->stuck);
 	free(c->stuck_functions);
-	c->detail = c->defined_xml = c->stuck = NULL;
+	c->detail = c->note.text = c->defined_xml = c->stuck = NULL;
 	c->stuck_functions = NULL;
 }
 

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "job/note.h"
 #include "job/prepare.h"
 
 /* What a run of a plan knows while it runs. */
@@ -14,6 +15,7 @@ typedef struct StepContext {
 	const Plan *plan;
 	uint64_t timeout_usec;
 	char *detail;	      /* of the step that just ran; owned */
+	JobNote note;	      /* from the act that just ran, for the log; owned */
 	char *defined_xml;    /* the definition as libvirt normalised ours; owned */
 	bool not_defined;     /* ours was refused before it was written */
 	size_t n_attached;    /* of plan->functions, in order; the next one was tried */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "util/clock.h"
-#include "util/log.h"
 #include "util/text.h"
 
 /* With a badly seated bridge `nvidia-smi topo -m` was seen to take 112 s (NCCL issue 557). */
@@ -20,6 +19,7 @@ Verification *verification_free(Verification *v)
 	verify_report_free(v->report);
 	free(v->gpus);
 	free(v->json);
+	free(v->note.text);
 	free(v);
 	return NULL;
 }
@@ -208,7 +208,7 @@ static int look_again(const JobPlace *place, Verification *v, Problem **ret_prob
 	return 0;
 }
 
-static int note_links(const JobPlace *place, const Verification *v, const unsigned *links,
+static int note_links(const JobPlace *place, Verification *v, const unsigned *links,
 		      const unsigned *inactive)
 {
 	const Group *group = v->found->group;
@@ -222,17 +222,20 @@ static int note_links(const JobPlace *place, const Verification *v, const unsign
 						  .inactive = inactive,
 					  });
 
+	v->note.kind = JOB_NOTE_LINKS;
 	if (r == -EINVAL)
-		log_warning("%s tells of more links than the boards of %s have: not believed",
-			    v->found->domain->name, group->name);
+		v->note.text =
+			strf("%s tells of more links than the boards of %s have: not believed",
+			     v->found->domain->name, group->name);
 	else if (r < 0 && r != -ENOMEM)
-		log_warning("what %s tells of the links of %s is not kept over a restart: %s",
-			    v->found->domain->name, group->name, strerror(-r));
+		v->note.text =
+			strf("what %s tells of the links of %s is not kept over a restart: %s",
+			     v->found->domain->name, group->name, strerror(-r));
 	return r == -ENOMEM ? r : 0;
 }
 
 /* The verdict stands also where it cannot be kept as evidence. */
-static int keep_evidence(const JobPlace *place, const Verification *v)
+static int keep_evidence(const JobPlace *place, Verification *v)
 {
 	size_t n = v->found->group->n_gpus;
 	_cleanup_free_ unsigned *links = NULL, *inactive = NULL;

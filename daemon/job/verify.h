@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/verify.h"
+#include "job/note.h"
 #include "job/prepare.h"
 
 /* At a time: libvirtd serves five calls of one connection, and one to an agent takes seconds. */
@@ -20,6 +21,7 @@ typedef struct Verification {
 	uint64_t asked_usec;  /* CLOCK_REALTIME */
 	VerifyReport *report;
 	char *json;
+	JobNote note; /* for the log */
 } Verification;
 
 /*

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -18,6 +19,7 @@
 
 #define NOBODY 65534
 #define TIMEOUT_USEC (30 * 1000000ULL)
+#define PATIENCE_MSEC 30000
 
 static const char groups[] = "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n"
 			     "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n";
@@ -134,6 +136,7 @@ void outcome_clear(Outcome *outcome)
 	free(outcome->message);
 	free(outcome->remedy);
 	strv_free(outcome->steps);
+	free(outcome->note.text);
 	*outcome = (Outcome){ 0 };
 }
 
@@ -191,6 +194,15 @@ static void on_rolling_back(void *userdata)
 	listening->outcome->rolled_back = true;
 }
 
+static void on_note(JobNote *note, void *userdata)
+{
+	Listening *listening = userdata;
+
+	free(listening->outcome->note.text);
+	listening->outcome->note = *note;
+	note->text = NULL;
+}
+
 Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix)
 {
 	_cleanup_(executor_result_clear) ExecutorResult result = { 0 };
@@ -199,6 +211,7 @@ Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix)
 	const ExecutorListener listener = {
 		.step = on_step,
 		.rolling_back = on_rolling_back,
+		.note = on_note,
 		.userdata = &listening,
 	};
 
@@ -220,6 +233,17 @@ Outcome rig_run(Rig *rig, const JobRequest *request)
 	Outcome outcome = rig_prepare(rig, request, &prepared, &prefix);
 
 	return outcome.state == JOB_RUNNING ? rig_execute(rig, prepared, prefix) : outcome;
+}
+
+void rig_wait_for(Mailbox *mailbox, const bool *done)
+{
+	while (!*done) {
+		struct pollfd pollfd = { .fd = mailbox_fd(mailbox), .events = POLLIN };
+
+		if (poll(&pollfd, 1, PATIENCE_MSEC) != 1)
+			fail_msg("nothing came within %d s", PATIENCE_MSEC / 1000);
+		mailbox_dispatch(mailbox);
+	}
 }
 
 void rig_must(Rig *rig, const JobRequest *request)
@@ -251,6 +275,41 @@ void rig_store_read_only(Rig *rig, bool read_only)
 		assert_int_equal(seteuid(NOBODY), 0);
 }
 
+/* ---- arrangements ---- */
+
+void rig_shut_off(Rig *rig)
+{
+	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+}
+
+void rig_running(Rig *rig)
+{
+	fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", "q35-eight-ports-live");
+}
+
+void rig_assigned(Rig *rig)
+{
+	JobRequest request = assign_request("vm42", "pair0");
+
+	rig_shut_off(rig);
+	rig_must(rig, &request);
+}
+
+void rig_assigned_live(Rig *rig)
+{
+	JobRequest request = assign_request("vm42", "pair0");
+
+	rig_running(rig);
+	rig_must(rig, &request);
+}
+
+void rig_bound(Rig *rig)
+{
+	JobRequest request = bind_request("pair0");
+
+	rig_must(rig, &request);
+}
+
 /* ---- the world ---- */
 
 char *rig_receipt(const Rig *rig, size_t *ret_n)
@@ -270,6 +329,18 @@ char *rig_receipt(const Rig *rig, size_t *ret_n)
 char *rig_world(const Rig *rig)
 {
 	return fake_world(&rig->fake, rig->store.dir_fd);
+}
+
+char *rig_timeless_world(const Rig *rig)
+{
+	static const char key[] = "\"created_usec\": ";
+	char *world = rig_world(rig);
+
+	for (char *at = world; (at = strstr(at, key));) {
+		at += strlen(key);
+		memset(at, '0', strspn(at, "0123456789"));
+	}
+	return world;
 }
 
 void rig_check_world(const Rig *rig, const char *before, const char *what)

@@ -31,11 +31,13 @@ typedef struct Outcome {
 	bool changed;
 	bool rolled_back;
 	char **steps; /* "bind vfio-pci: done", in the order they were told */
+	JobNote note; /* the last one, for the log */
 } Outcome;
 
 /* For cmocka: *state is the rig. Ends the test when the machine was mistreated. */
 int rig_setup(void **state);
 int rig_teardown(void **state);
+#define ON_A_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
 Rig *rig_new(void);
 void rig_free(Rig *rig);
 
@@ -44,6 +46,8 @@ void rig_make_directory(char path[64], const char *what);
 
 /* Prepares, executes and claims as job.c does, on this thread. */
 Outcome rig_run(Rig *rig, const JobRequest *request);
+/* For jobs on threads of their own: dispatches until it is so. Ends the test when nothing comes. */
+void rig_wait_for(Mailbox *mailbox, const bool *done);
 /* The two halves, for what happens between them. */
 Outcome rig_prepare(Rig *rig, const JobRequest *request, Prepared **ret, char **ret_prefix);
 Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix);
@@ -56,10 +60,19 @@ void outcome_clear(Outcome *outcome);
 /* Nothing can be written to or removed from the store; it can be read. */
 void rig_store_read_only(Rig *rig, bool read_only);
 
+/* Arrangements: vm42, shut off or running, without pair0 or with it; pair0 on vfio-pci for nobody. */
+void rig_shut_off(Rig *rig);
+void rig_running(Rig *rig);
+void rig_assigned(Rig *rig);
+void rig_assigned_live(Rig *rig);
+void rig_bound(Rig *rig);
+
 /* The text of its newest receipt; NULL: there is none. *ret_n: how many there are. */
 char *rig_receipt(const Rig *rig, size_t *ret_n);
 
 char *rig_world(const Rig *rig);
+/* The same without when records were written, which differs from run to run. */
+char *rig_timeless_world(const Rig *rig);
 /* Fails with a diff when the world is not `before`. */
 void rig_check_world(const Rig *rig, const char *before, const char *what);
 
@@ -75,5 +88,23 @@ JobRequest bind_request(const char *group);
 JobRequest unbind_request(const char *group);
 JobRequest reconcile_request(const char *group);
 JobRequest verify_request(const char *domain);
+
+/* The same for tables: of vm42 and pair0. */
+#define RIG_ASSIGN                                                                                 \
+	{                                                                                          \
+		.operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0"  \
+	}
+#define RIG_RELEASE                                                                                \
+	{                                                                                          \
+		.operation = OPERATION_RELEASE, .target = (char *)"vm42"                           \
+	}
+#define RIG_BIND                                                                                   \
+	{                                                                                          \
+		.operation = OPERATION_BIND, .group = (char *)"pair0"                              \
+	}
+#define RIG_UNBIND                                                                                 \
+	{                                                                                          \
+		.operation = OPERATION_UNBIND, .group = (char *)"pair0"                            \
+	}
 
 #define PAIR0_FUNCTIONS "0000:41:00.0", "0000:41:00.1", "0000:61:00.0", "0000:61:00.1"

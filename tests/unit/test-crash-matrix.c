@@ -63,19 +63,6 @@ typedef struct Crash {
 	JournalIo io;	      /* the real one */
 } Crash;
 
-/* When a record was written differs from run to run. */
-static char *timeless_world(const Rig *rig)
-{
-	static const char key[] = "\"created_usec\": ";
-	char *world = rig_world(rig);
-
-	for (char *at = world; (at = strstr(at, key));) {
-		at += strlen(key);
-		memset(at, '0', strspn(at, "0123456789"));
-	}
-	return world;
-}
-
 /* The hooks have no userdata; a child process has one crash. */
 static Crash *crash;
 
@@ -139,7 +126,7 @@ static void check_state(const Crash *c, const JobPlace *place)
 
 static void check_world(const Crash *c)
 {
-	_cleanup_free_ char *world = timeless_world(c->rig), *diff = NULL;
+	_cleanup_free_ char *world = rig_timeless_world(c->rig), *diff = NULL;
 
 	if (!str_equal(world, c->before) && !str_equal(world, c->after) &&
 	    !str_equal(world, c->as_left)) {
@@ -261,43 +248,10 @@ static void nothing(_unused_ Rig *rig)
 {
 }
 
-static void shut_off_domain(Rig *rig)
-{
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
-}
-
-static void running_domain(Rig *rig)
-{
-	fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", "q35-eight-ports-live");
-}
-
-static void assigned_cold(Rig *rig)
-{
-	JobRequest request = assign_request("vm42", "pair0");
-
-	shut_off_domain(rig);
-	rig_must(rig, &request);
-}
-
-static void assigned_live(Rig *rig)
-{
-	JobRequest request = assign_request("vm42", "pair0");
-
-	running_domain(rig);
-	rig_must(rig, &request);
-}
-
-static void bound(Rig *rig)
-{
-	JobRequest request = bind_request("pair0");
-
-	rig_must(rig, &request);
-}
-
 /* Its definition edited, a driver and the name changed: everything that reconcile mends. */
 static void drifted(Rig *rig)
 {
-	assigned_cold(rig);
+	rig_assigned(rig);
 	fake_edit_hostdevs(&rig->fake, "vm42");
 	fake_rename(&rig->fake, "vm42", "vm99");
 	fake_set_driver(&rig->fake, "0000:61:00.0", "nvidia", NULL);
@@ -305,7 +259,7 @@ static void drifted(Rig *rig)
 
 static void drifted_running(Rig *rig)
 {
-	assigned_live(rig);
+	rig_assigned_live(rig);
 	fake_edit_hostdevs(&rig->fake, "vm42");
 	fake_rename(&rig->fake, "vm42", "vm99");
 }
@@ -314,14 +268,14 @@ static void devices_lost(Rig *rig)
 {
 	static const char *const functions[] = { PAIR0_FUNCTIONS };
 
-	assigned_cold(rig);
+	rig_assigned(rig);
 	for (size_t i = 0; i < ELEMENTS(functions); i++)
 		fake_unplug(&rig->fake, "vm42", functions[i]);
 }
 
 static void record_lost(Rig *rig)
 {
-	assigned_live(rig);
+	rig_assigned_live(rig);
 	assert_int_equal(
 		assignment_store_remove(&rig->store, fake_domain(&rig->fake, "vm42")->uuid), 0);
 }
@@ -373,7 +327,7 @@ static char *world_after(const Operating *o, Way way)
 	outcome = rig_run(rig, &o->request);
 	if (way.power)
 		boot(rig);
-	world = timeless_world(rig);
+	world = rig_timeless_world(rig);
 
 	outcome_clear(&outcome);
 	rig_free(rig);
@@ -387,7 +341,7 @@ static char *world_before(const Operating *o, Way way)
 
 	if (way.power)
 		boot(rig);
-	world = timeless_world(rig);
+	world = rig_timeless_world(rig);
 	rig_free(rig);
 	return world;
 }
@@ -444,43 +398,43 @@ static unsigned run_all(const Operating *o, Way way, unsigned *recoveries)
 
 static const Operating operations[] = {
 	{ "assign, shut off",
-	  shut_off_domain,
+	  rig_shut_off,
 	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
 	  false },
 	{ "assign, running",
-	  running_domain,
+	  rig_running,
 	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
 	  false },
 	{ "assign that fails",
-	  shut_off_domain,
+	  rig_shut_off,
 	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
 	  true },
 	{ "assign, running, that fails",
-	  running_domain,
+	  rig_running,
 	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
 	  true },
 	{ "release, shut off",
-	  assigned_cold,
+	  rig_assigned,
 	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
 	  false },
 	{ "release, running",
-	  assigned_live,
+	  rig_assigned_live,
 	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
 	  false },
 	{ "release, kept on vfio-pci",
-	  assigned_cold,
+	  rig_assigned,
 	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42", .keep_vfio = true },
 	  false },
 	{ "release that fails",
-	  assigned_cold,
+	  rig_assigned,
 	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
 	  true },
 	{ "release, running, that fails",
-	  assigned_live,
+	  rig_assigned_live,
 	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
 	  true },
 	{ "bind", nothing, { .operation = OPERATION_BIND, .group = (char *)"pair0" }, false },
-	{ "unbind", bound, { .operation = OPERATION_UNBIND, .group = (char *)"pair0" }, false },
+	{ "unbind", rig_bound, { .operation = OPERATION_UNBIND, .group = (char *)"pair0" }, false },
 	{ "reconcile",
 	  drifted,
 	  { .operation = OPERATION_RECONCILE, .group = (char *)"pair0" },

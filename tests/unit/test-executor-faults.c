@@ -15,44 +15,16 @@
 
 /* ---- scenarios ---- */
 
-static void shut_off(Rig *rig)
-{
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
-}
-
-static void running(Rig *rig)
-{
-	fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", "q35-eight-ports-live");
-}
-
-static void assigned(Rig *rig)
-{
-	JobRequest request = assign_request("vm42", "pair0");
-
-	shut_off(rig);
-	rig_must(rig, &request);
-}
-
-static void assigned_live(Rig *rig)
-{
-	JobRequest request = assign_request("vm42", "pair0");
-
-	running(rig);
-	rig_must(rig, &request);
-}
-
 static void bound(Rig *rig)
 {
-	JobRequest request = bind_request("pair0");
-
-	shut_off(rig);
-	rig_must(rig, &request);
+	rig_shut_off(rig);
+	rig_bound(rig);
 }
 
 /* A record, a definition and drivers, of which one has drifted. */
 static void drifted(Rig *rig)
 {
-	assigned(rig);
+	rig_assigned(rig);
 	fake_set_driver(&rig->fake, "0000:61:00.1", "snd_hda_intel", NULL);
 }
 
@@ -61,7 +33,7 @@ static void definition_lost(Rig *rig)
 {
 	FakeDomain *domain;
 
-	assigned(rig);
+	rig_assigned(rig);
 	domain = fake_domain(&rig->fake, "vm42");
 	for (unsigned i = 0; i < 4; i++) {
 		Bdf bdf = { 0, i < 2 ? 0x41 : 0x61, 0, (uint8_t)(i % 2) };
@@ -79,33 +51,17 @@ typedef struct Scenario {
 	unsigned n_writes; /* calls that write, without the store's */
 } Scenario;
 
-#define ASSIGN                                                                                     \
-	{                                                                                          \
-		.operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0"  \
-	}
-#define RELEASE                                                                                    \
-	{                                                                                          \
-		.operation = OPERATION_RELEASE, .target = (char *)"vm42"                           \
-	}
-#define BIND                                                                                       \
-	{                                                                                          \
-		.operation = OPERATION_BIND, .group = (char *)"pair0"                              \
-	}
-#define UNBIND                                                                                     \
-	{                                                                                          \
-		.operation = OPERATION_UNBIND, .group = (char *)"pair0"                            \
-	}
-
 static const Scenario scenarios[] = {
-	{ "assign cold", shut_off, ASSIGN, 2 },	       /* move, define */
-	{ "assign live", running, ASSIGN, 6 },	       /* move, four attaches, define */
-	{ "assign what is bound", bound, ASSIGN, 1 },  /* define */
-	{ "assign what drifted", drifted, ASSIGN, 1 }, /* move */
-	{ "assign anew", definition_lost, ASSIGN, 1 }, /* define */
-	{ "release cold", assigned, RELEASE, 3 },      /* define, reset, move */
-	{ "release live", assigned_live, RELEASE, 7 }, /* four detaches, define, reset, move */
-	{ "bind", shut_off, BIND, 1 },
-	{ "unbind", bound, UNBIND, 1 },
+	{ "assign cold", rig_shut_off, RIG_ASSIGN, 2 },	   /* move, define */
+	{ "assign live", rig_running, RIG_ASSIGN, 6 },	   /* move, four attaches, define */
+	{ "assign what is bound", bound, RIG_ASSIGN, 1 },  /* define */
+	{ "assign what drifted", drifted, RIG_ASSIGN, 1 }, /* move */
+	{ "assign anew", definition_lost, RIG_ASSIGN, 1 }, /* define */
+	{ "release cold", rig_assigned, RIG_RELEASE, 3 },  /* define, reset, move */
+	{ "release live", rig_assigned_live, RIG_RELEASE,
+	  7 }, /* four detaches, define, reset, move */
+	{ "bind", rig_shut_off, RIG_BIND, 1 },
+	{ "unbind", bound, RIG_UNBIND, 1 },
 };
 
 static const FakeOp writing[] = { FAKE_MOVE, FAKE_RESET, FAKE_DEFINE, FAKE_ATTACH, FAKE_DETACH };
@@ -289,7 +245,7 @@ static void a_function_that_does_not_move_leaves_none_moved(_unused_ void **stat
 		Rig *rig = rig_new();
 		Outcome outcome;
 
-		running(rig);
+		rig_running(rig);
 		before = rig_world(rig);
 		fake_fail_move(&rig->fake, &fault);
 		step = strf("%s: step \"%s\" failed", fault.bdf,
@@ -312,14 +268,14 @@ static void a_function_that_only_seems_to_have_moved_is_noticed(_unused_ void **
 		JobRequest request;
 		FakeMoveFault lie;
 	} rows[] = {
-		{ shut_off,
-		  ASSIGN,
+		{ rig_shut_off,
+		  RIG_ASSIGN,
 		  { .bdf = "0000:61:00.1", .driver = "vfio-pci", .phase = DRIVER_PHASE_PROBE } },
-		{ shut_off,
-		  BIND,
+		{ rig_shut_off,
+		  RIG_BIND,
 		  { .bdf = "0000:41:00.0", .driver = "vfio-pci", .phase = DRIVER_PHASE_UNBIND } },
-		{ assigned,
-		  RELEASE,
+		{ rig_assigned,
+		  RIG_RELEASE,
 		  { .bdf = "0000:61:00.0", .driver = "nvidia", .phase = DRIVER_PHASE_PROBE } },
 	};
 
@@ -406,9 +362,9 @@ static void a_record_of_another_version_is_neither_replaced_nor_removed(_unused_
 		Outcome outcome;
 
 		if (released)
-			assigned(rig);
+			rig_assigned(rig);
 		else
-			shut_off(rig);
+			rig_shut_off(rig);
 		assert_int_equal(file_replace_at(rig->store.dir_fd,
 						 "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242.json", newer,
 						 strlen(newer), 0644),

@@ -15,7 +15,7 @@ static Rig *with_shut_off_domain(void **state)
 {
 	Rig *rig = *state;
 
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	rig_shut_off(rig);
 	fake_add_domain(&rig->fake, "vm77", "q35", NULL);
 	return rig;
 }
@@ -98,7 +98,7 @@ static void what_changed_since_the_plan_is_refused_and_left_alone(_unused_ void 
 		Rig *rig = rig_new();
 		Outcome outcome;
 
-		fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+		rig_shut_off(rig);
 		rows[i].before(rig);
 		outcome = rig_prepare(rig, &request, &prepared, &prefix);
 		if (outcome.state != JOB_RUNNING)
@@ -191,7 +191,6 @@ static void a_group_another_domain_has_is_refused(void **state)
 
 int main(void)
 {
-#define ON_A_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_changed_since_the_plan_is_refused_and_left_alone),
 		ON_A_RIG(what_the_preflight_refuses_says_that_nothing_was_changed),

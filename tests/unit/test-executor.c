@@ -38,7 +38,7 @@ static Rig *with_shut_off_domain(void **state)
 {
 	Rig *rig = *state;
 
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	rig_shut_off(rig);
 	fake_add_domain(&rig->fake, "vm77", "q35", NULL);
 	return rig;
 }
@@ -47,7 +47,7 @@ static Rig *with_running_domain(void **state)
 {
 	Rig *rig = *state;
 
-	fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", "q35-eight-ports-live");
+	rig_running(rig);
 	return rig;
 }
 
@@ -330,7 +330,6 @@ static void a_group_whose_domain_is_gone_can_be_released(void **state)
 
 int main(void)
 {
-#define ON_A_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		ON_A_RIG(a_shut_off_domain_gets_the_group_in_its_definition),
 		ON_A_RIG(a_running_domain_gets_the_group_live_and_in_its_definition),

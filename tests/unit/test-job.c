@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 #include <jansson.h>
-#include <poll.h>
 #include <semaphore.h>
 #include <string.h>
 
@@ -16,8 +15,6 @@
 #include "job/recover.h"
 #include "util/json.h"
 #include "util/text.h"
-
-#define PATIENCE_MSEC 30000
 
 /* What one job told. */
 typedef struct Told {
@@ -60,6 +57,9 @@ static void on_event(uint32_t id, JobEvent *event, void *userdata)
 	case JOB_EVENT_ROLLING_BACK:
 		assert_int_equal(strv_append(&told->lines, "rolling back"), 0);
 		break;
+	case JOB_EVENT_NOTE:
+		assert_int_equal(strv_append(&told->lines, event->note.text), 0);
+		break;
 	case JOB_EVENT_ENDED:
 		told->ended = true;
 		told->state = event->state;
@@ -81,22 +81,11 @@ static void told_clear(Told *told)
 	*told = (Told){ 0 };
 }
 
-static void wait_for(Mailbox *mailbox, const bool *done)
-{
-	while (!*done) {
-		struct pollfd pollfd = { .fd = mailbox_fd(mailbox), .events = POLLIN };
-
-		if (poll(&pollfd, 1, PATIENCE_MSEC) != 1)
-			fail_msg("nothing came within %d s", PATIENCE_MSEC / 1000);
-		mailbox_dispatch(mailbox);
-	}
-}
-
 static void run(Rig *rig, Mailbox *mailbox, uint32_t id, JobRequest request, Told *told)
 {
 	*told = (Told){ 0 };
 	assert_int_equal(job_start(id, mailbox, &rig->place, &request, on_event, told), 0);
-	wait_for(mailbox, &told->ended);
+	rig_wait_for(mailbox, &told->ended);
 }
 
 static void expect_lines(const Told *told, const char *const *expected)
@@ -111,7 +100,7 @@ static Rig *with_domain(void **state)
 {
 	Rig *rig = *state;
 
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	rig_shut_off(rig);
 	return rig;
 }
 
@@ -289,7 +278,7 @@ static void what_one_job_has_in_hand_no_other_gets(void **state)
 		told_clear(&told);
 	}
 	sem_post(&gate.open);
-	wait_for(mailbox, &slow.ended);
+	rig_wait_for(mailbox, &slow.ended);
 	assert_int_equal(slow.state, JOB_DONE);
 	told_clear(&slow);
 	sem_destroy(&gate.reached);
@@ -359,7 +348,7 @@ static Answer ask(Rig *rig, Mailbox *mailbox, JobRequest request)
 	Answer answer = { 0 };
 
 	assert_int_equal(plan_start(mailbox, &rig->place, &request, on_plan, &answer), 0);
-	wait_for(mailbox, &answer.given);
+	rig_wait_for(mailbox, &answer.given);
 	return answer;
 }
 
@@ -447,7 +436,6 @@ static void a_job_that_libvirt_left_is_handed_over_open(void **state)
 
 int main(void)
 {
-#define ON_A_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		ON_A_RIG(a_job_tells_its_plan_its_steps_and_its_end),
 		ON_A_RIG(a_refused_job_tells_only_its_end),

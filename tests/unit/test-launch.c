@@ -17,19 +17,24 @@
 #include "fake-systemd.h"
 #include "host/unit.h"
 #include "host/worker-find.h"
-#include "sysfs-tree.h"
 #include "temp-dir.h"
-#include "util/clock.h"
 #include "util/text.h"
+#include "worker-model.h"
 
-#define LONG (60 * USEC_PER_SEC)
-#define DISPLAY "0000:41:00.0"
-#define AUDIO "0000:41:00.1"
+/*
+ * The real one, of less patience: with the bus, or with a systemd that says nothing. Where they answer
+ * it is not to be used, because a machine under load may take longer than this.
+ */
+#define BRIEFLY (USEC_PER_SEC / 5)
 
-/* The real one, of less patience. */
+static int open_it(uint64_t timeout_usec, UnitManager **ret, char **ret_why)
+{
+	return systemd_units.open(timeout_usec, ret, ret_why);
+}
+
 static int open_briefly(uint64_t timeout_usec _unused_, UnitManager **ret, char **ret_why)
 {
-	return systemd_units.open(USEC_PER_SEC / 5, ret, ret_why);
+	return systemd_units.open(BRIEFLY, ret, ret_why);
 }
 
 static UnitManager *close_it(UnitManager *manager)
@@ -40,7 +45,7 @@ static UnitManager *close_it(UnitManager *manager)
 static int start_briefly(UnitManager *manager, const UnitSpec *spec, uint64_t timeout_usec _unused_,
 			 char **ret_why)
 {
-	return systemd_units.start(manager, spec, USEC_PER_SEC / 5, ret_why);
+	return systemd_units.start(manager, spec, BRIEFLY, ret_why);
 }
 
 static pid_t main_pid(UnitManager *manager, const char *name)
@@ -48,7 +53,8 @@ static pid_t main_pid(UnitManager *manager, const char *name)
 	return systemd_units.main_pid(manager, name);
 }
 
-static const UnitOps brief_units = { open_briefly, close_it, start_briefly, main_pid };
+static const UnitOps brief_with_the_bus = { open_briefly, close_it, start_briefly, main_pid };
+static const UnitOps brief_with_systemd = { open_it, close_it, start_briefly, main_pid };
 
 /* What was said when no unit was to be had. */
 typedef struct FellBack {
@@ -64,36 +70,22 @@ static void note_fall(const char *why, void *userdata)
 	snprintf(fell->why, sizeof(fell->why), "%s", why);
 }
 
+/* As a unit. */
 static WorkerConfig bad(const char *mode, FellBack *fell)
 {
+	WorkerConfig config = bad_worker(mode);
+
 	*fell = (FellBack){ 0 };
-	return (WorkerConfig){
-		.program = BAD_WORKER,
-		.sysfs_dir = mode,
-		.proc_dir = "/proc",
-		.units = &brief_units,
-		.fell_back = note_fall,
-		.userdata = fell,
-	};
+	config.units = &systemd_units;
+	config.fell_back = note_fall;
+	config.userdata = fell;
+	return config;
 }
 
-static DriverTarget to_vfio(const char *bdf)
+static WorkerConfig with(const UnitOps *units, WorkerConfig config)
 {
-	return (DriverTarget){
-		.bdf = tree_bdf(bdf),
-		.driver = "vfio-pci",
-		.driver_override = "vfio-pci",
-	};
-}
-
-static MoveOutcome move_one(const WorkerConfig *config, uint64_t timeout_usec)
-{
-	DriverTarget target = to_vfio(DISPLAY);
-	MoveOutcome outcome;
-	int r = worker_move(config, &target, 1, timeout_usec, &outcome);
-
-	assert_int_equal(r, outcome.result.error);
-	return outcome;
+	config.units = units;
+	return config;
 }
 
 static void assert_told(FakeSystemd *fake, const char *const *lines)
@@ -168,10 +160,7 @@ static void units_of_a_batch_run_side_by_side_over_one_connection(void **state _
 	MoveOutcome outcomes[8];
 	uint64_t start = now_monotonic();
 
-	for (size_t i = 0; i < ELEMENTS(targets); i++) {
-		targets[i] = to_vfio(DISPLAY);
-		targets[i].bdf.bus = (uint8_t)i;
-	}
+	many_to_vfio(targets, ELEMENTS(targets));
 	assert_int_equal(worker_move(&config, targets, ELEMENTS(targets), LONG, outcomes), 0);
 	if (now_monotonic() - start > 2 * USEC_PER_SEC)
 		fail_msg("8 workers of 0.4 s took %llu ms",
@@ -258,7 +247,7 @@ static void behind_a_bus_that_hangs_children_do_it(void **state)
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	uint64_t start = now_monotonic();
 	FellBack fell;
-	WorkerConfig config = bad("slow-01", &fell);
+	WorkerConfig config = with(&brief_with_the_bus, bad("slow-01", &fell));
 	MoveOutcome o;
 
 	snprintf(name.sun_path, sizeof(name.sun_path), "%s/bus", dir->path);
@@ -342,7 +331,7 @@ static void an_answer_counts_also_when_systemd_said_nothing(void **state _unused
 	_cleanup_(fake_systemd_freep) FakeSystemd *fake _unused_ =
 		fake_systemd_new(FAKE_STARTS_SILENTLY);
 	FellBack fell;
-	WorkerConfig config = bad("slow-0500", &fell);
+	WorkerConfig config = with(&brief_with_systemd, bad("slow-0500", &fell));
 	MoveOutcome o = move_one(&config, LONG);
 
 	assert_int_equal(o.result.error, 0);
@@ -358,7 +347,7 @@ static void where_systemd_says_nothing_no_second_worker_is_started(void **state 
 		fake_systemd_new(FAKE_SAYS_NOTHING);
 	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
 	FellBack fell;
-	WorkerConfig config = bad("slow-01", &fell);
+	WorkerConfig config = with(&brief_with_systemd, bad("slow-01", &fell));
 	MoveOutcome o[2];
 
 	assert_int_equal(worker_move(&config, targets, 2, USEC_PER_SEC / 2, o), -ETIMEDOUT);
@@ -375,7 +364,7 @@ static void a_systemd_that_says_nothing_is_asked_once_a_batch(void **state _unus
 	_cleanup_(fake_systemd_freep) FakeSystemd *fake = fake_systemd_new(FAKE_SAYS_NOTHING);
 	const ResetTarget targets[] = { { .bdf = tree_bdf(DISPLAY) }, { .bdf = tree_bdf(AUDIO) } };
 	FellBack fell;
-	WorkerConfig config = bad("slow-01", &fell);
+	WorkerConfig config = with(&brief_with_systemd, bad("slow-01", &fell));
 	ResetOutcome o[2];
 
 	assert_int_equal(worker_reset(&config, targets, 2, USEC_PER_SEC / 2, o), -ETIMEDOUT);

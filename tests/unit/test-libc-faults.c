@@ -156,24 +156,6 @@ static Result run(Rig *rig, const JobRequest *request, LibcFault kind, unsigned 
 
 /* ---- scenarios ---- */
 
-static void shut_off(Rig *rig)
-{
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
-}
-
-static void running(Rig *rig)
-{
-	fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", "q35-eight-ports-live");
-}
-
-static void assigned(Rig *rig)
-{
-	JobRequest request = assign_request("vm42", "pair0");
-
-	shut_off(rig);
-	rig_must(rig, &request);
-}
-
 typedef struct Scenario {
 	const char *name;
 	void (*setup)(Rig *rig);
@@ -181,13 +163,9 @@ typedef struct Scenario {
 } Scenario;
 
 static const Scenario scenarios[] = {
-	{ "assign cold",
-	  shut_off,
-	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" } },
-	{ "assign live",
-	  running,
-	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" } },
-	{ "release cold", assigned, { .operation = OPERATION_RELEASE, .target = (char *)"vm42" } },
+	{ "assign cold", rig_shut_off, RIG_ASSIGN },
+	{ "assign live", rig_running, RIG_ASSIGN },
+	{ "release cold", rig_assigned, RIG_RELEASE },
 };
 
 static unsigned count_files(int dir_fd, const char *suffix)
@@ -330,7 +308,7 @@ static void after_a_failed_sync_nothing_is_begun_until_new_writes_last(_unused_ 
 		Outcome outcome;
 
 		assert_int_equal(disk_watch_new(&rig->place.disk), 0);
-		shut_off(rig);
+		rig_shut_off(rig);
 		before = rig_world(rig);
 		run(rig, &scenarios[0].request, LIBC_SYNC, nth, false);
 		why = disk_watch_reason(rig->place.disk);

@@ -501,6 +501,7 @@ static void attach_that_loses_libvirt_claims_nothing(void **state _unused_)
 typedef struct Order {
 	pthread_mutex_t lock;
 	char text[64]; /* c: connected, d: disconnected */
+	size_t length;
 } Order;
 
 static void note(VirtEventKind kind, const char *uuid _unused_, void *userdata)
@@ -508,8 +509,8 @@ static void note(VirtEventKind kind, const char *uuid _unused_, void *userdata)
 	Order *order = userdata;
 
 	pthread_mutex_lock(&order->lock);
-	if (kind != VIRT_EVENT_DOMAIN && strlen(order->text) + 1 < sizeof(order->text))
-		strcat(order->text, kind == VIRT_EVENT_CONNECTED ? "c" : "d");
+	if (kind != VIRT_EVENT_DOMAIN && order->length + 1 < sizeof(order->text))
+		order->text[order->length++] = kind == VIRT_EVENT_CONNECTED ? 'c' : 'd';
 	pthread_mutex_unlock(&order->lock);
 }
 

@@ -17,35 +17,9 @@
 #include "util/file.h"
 #include "util/text.h"
 
-static void shut_off(Rig *rig)
-{
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
-}
-
-static void running(Rig *rig)
-{
-	fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", "q35-eight-ports-live");
-}
-
-static void assigned(Rig *rig)
-{
-	JobRequest request = assign_request("vm42", "pair0");
-
-	shut_off(rig);
-	rig_must(rig, &request);
-}
-
-static void assigned_live(Rig *rig)
-{
-	JobRequest request = assign_request("vm42", "pair0");
-
-	running(rig);
-	rig_must(rig, &request);
-}
-
 static void devices_edited(Rig *rig)
 {
-	assigned(rig);
+	rig_assigned(rig);
 	fake_edit_hostdevs(&rig->fake, "vm42");
 }
 
@@ -56,16 +30,10 @@ typedef struct Scenario {
 } Scenario;
 
 static const Scenario scenarios[] = {
-	{ "assign cold",
-	  shut_off,
-	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" } },
-	{ "assign live",
-	  running,
-	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" } },
-	{ "release cold", assigned, { .operation = OPERATION_RELEASE, .target = (char *)"vm42" } },
-	{ "release live",
-	  assigned_live,
-	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" } },
+	{ "assign cold", rig_shut_off, RIG_ASSIGN },
+	{ "assign live", rig_running, RIG_ASSIGN },
+	{ "release cold", rig_assigned, RIG_RELEASE },
+	{ "release live", rig_assigned_live, RIG_RELEASE },
 	{ "reconcile",
 	  devices_edited,
 	  { .operation = OPERATION_RECONCILE, .group = (char *)"pair0" } },
@@ -73,22 +41,9 @@ static const Scenario scenarios[] = {
 
 static const FakeOp of_libvirt[] = { FAKE_GET, FAKE_DEFINE, FAKE_ATTACH, FAKE_DETACH };
 
-/* When a record was written differs from run to run. */
-static char *timeless_world(const Rig *rig)
-{
-	static const char key[] = "\"created_usec\": ";
-	char *world = rig_world(rig);
-
-	for (char *at = world; (at = strstr(at, key));) {
-		at += strlen(key);
-		memset(at, '0', strspn(at, "0123456789"));
-	}
-	return world;
-}
-
 static void check_world(const Rig *rig, const char *wanted, const char *what)
 {
-	_cleanup_free_ char *now = timeless_world(rig), *diff = text_diff(wanted, now);
+	_cleanup_free_ char *now = rig_timeless_world(rig), *diff = text_diff(wanted, now);
 
 	if (!str_equal(now, wanted))
 		fail_msg("%s:\n%s", what, diff);
@@ -129,7 +84,7 @@ static char *undisturbed(const Scenario *scenario, unsigned first[FAKE_OP_MAX_],
 	outcome = rig_execute(rig, prepared, prefix);
 	assert_int_equal(outcome.state, JOB_DONE);
 	memcpy(counts, rig->fake.calls, sizeof(rig->fake.calls));
-	world = timeless_world(rig);
+	world = rig_timeless_world(rig);
 	outcome_clear(&outcome);
 	rig_free(rig);
 	return world;
@@ -241,7 +196,7 @@ static void stop(const Scenario *scenario, const FakeFault *fault, _unused_ cons
 	Outcome outcome;
 
 	scenario->setup(rig);
-	before = timeless_world(rig);
+	before = rig_timeless_world(rig);
 	fake_watch(&rig->fake);
 	gone_at = fault;
 	rig->fake.hook = then_gone;
@@ -329,7 +284,7 @@ a_domain_that_ends_during_an_attach_leaves_both_gpus_with_the_host(_unused_ void
 			Rig *rig = rig_new();
 			Outcome outcome;
 
-			running(rig);
+			rig_running(rig);
 			fake_watch(&rig->fake);
 			event = rows[i].event;
 			event_op = rows[i].op;
@@ -354,7 +309,7 @@ static void a_domain_that_ends_during_its_release_is_released(_unused_ void **st
 		JobRequest request = release_request("vm42");
 		Rig *rig = rig_new();
 
-		assigned_live(rig);
+		rig_assigned_live(rig);
 		fake_watch(&rig->fake);
 		event = destroy;
 		event_op = FAKE_DETACH;
@@ -374,7 +329,7 @@ static void a_release_that_fails_after_its_guest_ended_is_undone_without_it(_unu
 	Rig *rig = rig_new();
 	Outcome outcome;
 
-	assigned_live(rig);
+	rig_assigned_live(rig);
 	fake_watch(&rig->fake);
 	rig->fake.reset_fault =
 		(FakeResetFault){ .bdf = "0000:61:00.0", .result = RESET_FAILED, .error = -EIO };
@@ -414,7 +369,7 @@ a_device_that_libvirt_has_forgotten_is_quarantined_until_its_guest_ends(_unused_
 	Rig *rig = rig_new();
 	Outcome outcome;
 
-	running(rig);
+	rig_running(rig);
 	fake_watch(&rig->fake);
 	fake_fail(&rig->fake, &killed);
 	fake_fail(&rig->fake, &duplicate);
@@ -452,7 +407,7 @@ static void a_name_that_another_domain_has_now_gets_nothing(_unused_ void **stat
 	_cleanup_free_ char *before = NULL;
 	Outcome outcome;
 
-	assigned(rig);
+	rig_assigned(rig);
 	fake_undefine(&rig->fake, "vm42");
 	fake_add_domain(&rig->fake, "vm43", "q35", NULL);
 	fake_rename(&rig->fake, "vm43", "vm42");

@@ -12,30 +12,31 @@
 #include "job-rig.h"
 #include "util/text.h"
 
-static void shut_off(Rig *rig)
+static const FakeFault define_refused = { .op = FAKE_DEFINE,
+					  .nth = 1,
+					  .problem = GPUPASS_ERROR_DEFINE_FAILED };
+
+/*
+ * Fails at the first look after the definition was written, at which others do something (may be NULL):
+ * the second inspection after prepare().
+ */
+static Outcome run_failing_at_verify(Rig *rig, const JobRequest *request,
+				     void (*others)(FakeHost *fake, FakeOp op, unsigned nth))
 {
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
-}
+	static const FakeFault second = { .op = FAKE_INSPECT, .nth = 2, .error = -EIO };
+	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	_cleanup_free_ char *prefix = NULL;
+	Outcome outcome = rig_prepare(rig, request, &prepared, &prefix);
 
-static void running(Rig *rig)
-{
-	fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", "q35-eight-ports-live");
-}
-
-static void assigned(Rig *rig)
-{
-	JobRequest request = assign_request("vm42", "pair0");
-
-	shut_off(rig);
-	rig_must(rig, &request);
-}
-
-static void assigned_live(Rig *rig)
-{
-	JobRequest request = assign_request("vm42", "pair0");
-
-	running(rig);
-	rig_must(rig, &request);
+	assert_int_equal(outcome.state, JOB_RUNNING);
+	fake_watch(&rig->fake);
+	fake_fail(&rig->fake, &second);
+	rig->fake.hook = others;
+	outcome = rig_execute(rig, prepared, prefix);
+	if (outcome.state != JOB_FAILED)
+		fail_msg("%s: %s", job_state_to_string(outcome.state),
+			 str_or_empty(outcome.message));
+	return outcome;
 }
 
 static void expect_quarantine(Rig *rig, Outcome *outcome, GpupassError error, const char *reason)
@@ -114,12 +115,12 @@ static void what_cannot_be_put_back_is_quarantined(_unused_ void **state)
 		JobRequest request;
 		unsigned incomplete; /* of the points at which everything begins to fail */
 	} rows[] = {
-		{ shut_off, assign_request("vm42", "pair0"), 2 },
+		{ rig_shut_off, assign_request("vm42", "pair0"), 2 },
 		/* When the definition fails last, the live part cannot be undone, either. */
-		{ running, assign_request("vm42", "pair0"), 6 },
-		{ assigned, release_request("vm42"), 2 },
-		{ assigned_live, release_request("vm42"), 7 },
-		{ shut_off, bind_request("pair0"), 1 },
+		{ rig_running, assign_request("vm42", "pair0"), 6 },
+		{ rig_assigned, release_request("vm42"), 2 },
+		{ rig_assigned_live, release_request("vm42"), 7 },
+		{ rig_shut_off, bind_request("pair0"), 1 },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
@@ -146,7 +147,7 @@ static void a_guest_that_does_not_let_go_keeps_its_functions_on_vfio(_unused_ vo
 	Rig *rig = rig_new();
 	Outcome outcome;
 
-	running(rig);
+	rig_running(rig);
 	fake_fail(&rig->fake, &third_attach);
 	fake_fail(&rig->fake, &last_detach);
 	outcome = rig_run(rig, &request);
@@ -167,7 +168,7 @@ static void what_may_be_attached_yet_stays_on_vfio(void **state)
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 
-	running(rig);
+	rig_running(rig);
 	rig->fake.broken_from = 2; /* the first attach */
 	outcome = rig_run(rig, &request);
 	for (size_t i = 0; i < ELEMENTS(functions); i++)
@@ -194,16 +195,13 @@ static void others_take_it_at_define(FakeHost *fake, FakeOp op, unsigned nth)
 
 static void what_another_guest_has_taken_is_not_taken_from_vfio(void **state)
 {
-	static const FakeFault define = { .op = FAKE_DEFINE,
-					  .nth = 1,
-					  .problem = GPUPASS_ERROR_DEFINE_FAILED };
 	Rig *rig = *state;
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 
-	shut_off(rig);
+	rig_shut_off(rig);
 	fake_add_domain(&rig->fake, "vm77", "q35-eight-ports", "q35-eight-ports-live");
-	fake_fail(&rig->fake, &define);
+	fake_fail(&rig->fake, &define_refused);
 	rig->fake.hook = others_take_it_at_define;
 	outcome = rig_run(rig, &request);
 	assert_true(rig_is_on(rig, "0000:41:00.0", "vfio-pci", "vfio-pci"));
@@ -215,21 +213,15 @@ static void what_another_guest_has_taken_is_not_taken_from_vfio(void **state)
 /* What libvirt added of its own goes, too, as long as nobody else has edited the domain. */
 static void an_undo_takes_out_what_libvirt_added(void **state)
 {
-	static const FakeFault second = { .op = FAKE_INSPECT, .nth = 2, .error = -EIO };
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
-	_cleanup_free_ char *prefix = NULL, *before = NULL;
+	_cleanup_free_ char *before = NULL;
 	Rig *rig = *state;
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 
-	shut_off(rig);
+	rig_shut_off(rig);
 	before = rig_world(rig);
-	outcome = rig_prepare(rig, &request, &prepared, &prefix);
-	fake_watch(&rig->fake);
-	fake_fail(&rig->fake, &second);
 	rig->fake.adds_ports = true;
-	outcome = rig_execute(rig, prepared, prefix);
-	assert_int_equal(outcome.state, JOB_FAILED);
+	outcome = run_failing_at_verify(rig, &request, NULL);
 	assert_int_equal(rig->fake.calls[FAKE_DEFINE], 2);
 	outcome_clear(&outcome);
 	rig_check_world(rig, before, "a port more");
@@ -238,9 +230,6 @@ static void an_undo_takes_out_what_libvirt_added(void **state)
 /* Three of its four functions: what it did not have it does not get by an undo. */
 static void an_undo_attaches_only_what_the_guest_had(void **state)
 {
-	static const FakeFault define = { .op = FAKE_DEFINE,
-					  .nth = 1,
-					  .problem = GPUPASS_ERROR_DEFINE_FAILED };
 	const Bdf lost = { 0, 0x61, 0, 1 };
 	Rig *rig = *state;
 	JobRequest request = release_request("vm42");
@@ -248,13 +237,13 @@ static void an_undo_attaches_only_what_the_guest_had(void **state)
 	Outcome outcome;
 	char *live;
 
-	assigned_live(rig);
+	rig_assigned_live(rig);
 	live = fake_xml_detach(fake_domain(&rig->fake, "vm42")->live_xml, &lost);
 	free(fake_domain(&rig->fake, "vm42")->live_xml);
 	fake_domain(&rig->fake, "vm42")->live_xml = live;
 	before = rig_world(rig);
 	fake_watch(&rig->fake);
-	fake_fail(&rig->fake, &define);
+	fake_fail(&rig->fake, &define_refused);
 	outcome = rig_run(rig, &request);
 	assert_int_equal(outcome.state, JOB_FAILED);
 	rig_check_world(rig, before, "three of four");
@@ -278,7 +267,7 @@ static void a_bind_that_never_ends_quarantines_and_leaves_the_rest_as_it_was(voi
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 
-	shut_off(rig);
+	rig_shut_off(rig);
 	fake_fail_move(&rig->fake, &hangs_off_nvidia);
 	outcome = rig_run(rig, &request);
 	assert_non_null(
@@ -302,7 +291,7 @@ static void a_restore_that_never_ends_gives_nothing_back_to_the_domain(_unused_ 
 		FakeDomain *domain;
 		Outcome outcome;
 
-		(live ? assigned_live : assigned)(rig);
+		(live ? rig_assigned_live : rig_assigned)(rig);
 		fake_watch(&rig->fake);
 		fake_fail_move(&rig->fake, &hangs_off_vfio);
 		outcome = rig_run(rig, &request);
@@ -327,15 +316,12 @@ static void a_restore_that_never_ends_gives_nothing_back_to_the_domain(_unused_ 
 
 static void an_undo_that_never_ends_quarantines(void **state)
 {
-	static const FakeFault define = { .op = FAKE_DEFINE,
-					  .nth = 1,
-					  .problem = GPUPASS_ERROR_DEFINE_FAILED };
 	Rig *rig = *state;
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 
-	shut_off(rig);
-	fake_fail(&rig->fake, &define);
+	rig_shut_off(rig);
+	fake_fail(&rig->fake, &define_refused);
 	fake_fail_move(&rig->fake, &hangs_off_vfio);
 	outcome = rig_run(rig, &request);
 	expect_quarantine(rig, &outcome, GPUPASS_ERROR_ROLLBACK_FAILED,
@@ -359,12 +345,9 @@ static void others_take_it_out_at_verify(FakeHost *fake, FakeOp op, unsigned nth
 		fake_redefine(fake, "vm42", "q35");
 }
 
-/* The second inspection after prepare() fails: the first after the definition was written. */
 static void run_edited(void (*setup)(Rig *rig), const JobRequest *request)
 {
-	static const FakeFault second = { .op = FAKE_INSPECT, .nth = 2, .error = -EIO };
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
-	_cleanup_free_ char *prefix = NULL, *before = NULL;
+	_cleanup_free_ char *before = NULL;
 	Rig *rig = rig_new(), *like = rig_new();
 	Outcome outcome;
 
@@ -373,14 +356,7 @@ static void run_edited(void (*setup)(Rig *rig), const JobRequest *request)
 	setup(like);
 	fake_retitle(&like->fake, "vm42", "by hand");
 	before = fake_world(&like->fake, rig->store.dir_fd);
-	outcome = rig_prepare(rig, request, &prepared, &prefix);
-	assert_int_equal(outcome.state, JOB_RUNNING);
-	fake_watch(&rig->fake);
-	fake_fail(&rig->fake, &second);
-	rig->fake.hook = others_edit_at_verify;
-	outcome = rig_execute(rig, prepared, prefix);
-	if (outcome.state != JOB_FAILED)
-		fail_msg("%s", str_or_empty(outcome.message));
+	outcome = run_failing_at_verify(rig, request, others_edit_at_verify);
 	rig_check_world(rig, before, operation_to_string(request->operation));
 	outcome_clear(&outcome);
 	rig_free(like);
@@ -391,27 +367,20 @@ static void an_undo_keeps_what_others_edited_meanwhile(_unused_ void **state)
 {
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
 
-	run_edited(shut_off, &assign);
-	run_edited(assigned, &release);
+	run_edited(rig_shut_off, &assign);
+	run_edited(rig_assigned, &release);
 }
 
 static void what_others_took_out_meanwhile_needs_no_undo(void **state)
 {
-	static const FakeFault second = { .op = FAKE_INSPECT, .nth = 2, .error = -EIO };
-	_cleanup_(prepared_freep) Prepared *prepared = NULL;
-	_cleanup_free_ char *prefix = NULL, *before = NULL;
+	_cleanup_free_ char *before = NULL;
 	Rig *rig = *state;
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 
-	shut_off(rig);
+	rig_shut_off(rig);
 	before = rig_world(rig);
-	outcome = rig_prepare(rig, &request, &prepared, &prefix);
-	fake_watch(&rig->fake);
-	fake_fail(&rig->fake, &second);
-	rig->fake.hook = others_take_it_out_at_verify;
-	outcome = rig_execute(rig, prepared, prefix);
-	assert_int_equal(outcome.state, JOB_FAILED);
+	outcome = run_failing_at_verify(rig, &request, others_take_it_out_at_verify);
 	assert_int_equal(rig->fake.calls[FAKE_DEFINE], 1);
 	rig_check_world(rig, before, "taken out by others");
 	outcome_clear(&outcome);
@@ -430,7 +399,7 @@ static void a_domain_started_during_its_release_keeps_its_functions(void **state
 	JobRequest request = release_request("vm42");
 	Outcome outcome;
 
-	assigned(rig);
+	rig_assigned(rig);
 	fake_watch(&rig->fake);
 	rig->fake.hook = others_start_it;
 	outcome = rig_run(rig, &request);
@@ -451,15 +420,12 @@ static void one_vanishes_at_define(FakeHost *fake, FakeOp op, unsigned nth)
 
 static void a_function_that_vanishes_does_not_keep_the_others_from_going_back(void **state)
 {
-	static const FakeFault define = { .op = FAKE_DEFINE,
-					  .nth = 1,
-					  .problem = GPUPASS_ERROR_DEFINE_FAILED };
 	Rig *rig = *state;
 	JobRequest request = assign_request("vm42", "pair0");
 	Outcome outcome;
 
-	shut_off(rig);
-	fake_fail(&rig->fake, &define);
+	rig_shut_off(rig);
+	fake_fail(&rig->fake, &define_refused);
 	rig->fake.hook = one_vanishes_at_define;
 	outcome = rig_run(rig, &request);
 	assert_true(rig_is_on(rig, "0000:41:00.0", "nvidia", ""));
@@ -471,7 +437,6 @@ static void a_function_that_vanishes_does_not_keep_the_others_from_going_back(vo
 
 int main(void)
 {
-#define ON_A_RIG(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_cannot_be_put_back_is_quarantined),
 		cmocka_unit_test(a_guest_that_does_not_let_go_keeps_its_functions_on_vfio),

@@ -7,27 +7,47 @@
 #include <cmocka.h>
 
 #include "core/topology.h"
+#include "host-model.h"
 
+#define UPSTREAM_MAX 8
+
+/* Where a GPU is. */
 typedef struct Place {
-	Bdf bdf;
-	Bdf upstream[6];
-	size_t n_upstream;
+	const char *bdf;
+	const char *upstream; /* the bridges above it, the root port first */
 	int numa_node;
 } Place;
 
-static PcieDistance distance(const Place *a, const Place *b, size_t n_nodes)
+static Gpu gpu_at(const Place *place, PciFunction *lead, Bdf upstream[UPSTREAM_MAX])
 {
-	Place copies[2] = { *a, *b };
-	PciFunction leads[2] = { 0 };
-	Gpu gpus[2] = { { .lead = &leads[0] }, { .lead = &leads[1] } };
+	_cleanup_strv_ char **words = NULL;
 
-	for (size_t i = 0; i < 2; i++) {
-		leads[i].bdf = copies[i].bdf;
-		leads[i].upstream = copies[i].upstream;
-		leads[i].n_upstream = copies[i].n_upstream;
-		leads[i].numa_node = copies[i].numa_node;
-	}
-	return pcie_distance(&gpus[0], &gpus[1], n_nodes);
+	assert_int_equal(strv_split(place->upstream, " ", &words), 0);
+	assert_true(strv_length(words) <= UPSTREAM_MAX);
+	*lead = (PciFunction){
+		.bdf = bdf_of(place->bdf),
+		.upstream = upstream,
+		.n_upstream = strv_length(words),
+		.numa_node = place->numa_node,
+	};
+	for (size_t i = 0; i < lead->n_upstream; i++)
+		upstream[i] = bdf_of(words[i]);
+	return (Gpu){ .lead = lead };
+}
+
+/* The same both ways; which row it is, for a failure. */
+static void expect_distance(const Place *a, const Place *b, size_t n_nodes, PcieDistance expected,
+			    const char *what)
+{
+	PciFunction leads[2];
+	Bdf upstream[2][UPSTREAM_MAX];
+	Gpu one = gpu_at(a, &leads[0], upstream[0]), other = gpu_at(b, &leads[1], upstream[1]);
+	PcieDistance there = pcie_distance(&one, &other, n_nodes);
+	PcieDistance back = pcie_distance(&other, &one, n_nodes);
+
+	if (there != expected || back != expected)
+		fail_msg("%s: %s there, %s back", what, pcie_distance_to_string(there),
+			 pcie_distance_to_string(back));
 }
 
 static void distances_are_those_of_nvidia_smi(_unused_ void **state)
@@ -38,106 +58,62 @@ static void distances_are_those_of_nvidia_smi(_unused_ void **state)
 		const char *what;
 	} rows[] = {
 		{ PCIE_SELF,
-		  { { 0, 1, 0, 0 }, { { 0, 0, 1, 0 } }, 1, 0 },
-		  { { 0, 1, 0, 0 }, { { 0, 0, 1, 0 } }, 1, 0 },
+		  { "01:00.0", "00:01.0", 0 },
+		  { "01:00.0", "00:01.0", 0 },
 		  "the same GPU" },
 		{ PCIE_PIX,
-		  { { 0, 4, 0, 0 }, { { 0, 0, 1, 0 }, { 0, 1, 0, 0 }, { 0, 2, 0, 0 } }, 3, 0 },
-		  { { 0, 5, 0, 0 }, { { 0, 0, 1, 0 }, { 0, 1, 0, 0 }, { 0, 2, 1, 0 } }, 3, 0 },
+		  { "04:00.0", "00:01.0 01:00.0 02:00.0", 0 },
+		  { "05:00.0", "00:01.0 01:00.0 02:01.0", 0 },
 		  "two downstream ports of one switch" },
 		{ PCIE_PIX,
-		  { { 0, 1, 0, 0 }, { { 0, 0, 1, 0 } }, 1, 0 },
-		  { { 0, 1, 1, 0 }, { { 0, 0, 1, 0 } }, 1, 0 },
+		  { "01:00.0", "00:01.0", 0 },
+		  { "01:01.0", "00:01.0", 0 },
 		  "one bus below one port" },
 		{ PCIE_PXB,
-		  { { 0, 6, 0, 0 },
-		    { { 0, 0, 1, 0 },
-		      { 0, 1, 0, 0 },
-		      { 0, 2, 0, 0 },
-		      { 0, 3, 0, 0 },
-		      { 0, 4, 0, 0 } },
-		    5,
-		    0 },
-		  { { 0, 9, 0, 0 }, { { 0, 0, 1, 0 }, { 0, 1, 0, 0 }, { 0, 2, 1, 0 } }, 3, 0 },
+		  { "06:00.0", "00:01.0 01:00.0 02:00.0 03:00.0 04:00.0", 0 },
+		  { "09:00.0", "00:01.0 01:00.0 02:01.0", 0 },
 		  "a switch below a switch" },
 		{ PCIE_PXB,
-		  { { 0, 6, 0, 0 },
-		    { { 0, 0, 1, 0 },
-		      { 0, 1, 0, 0 },
-		      { 0, 2, 0, 0 },
-		      { 0, 3, 0, 0 },
-		      { 0, 4, 0, 0 } },
-		    5,
-		    0 },
-		  { { 0, 0xa, 0, 0 },
-		    { { 0, 0, 1, 0 },
-		      { 0, 1, 0, 0 },
-		      { 0, 2, 1, 0 },
-		      { 0, 7, 0, 0 },
-		      { 0, 8, 0, 0 } },
-		    5,
-		    0 },
+		  { "06:00.0", "00:01.0 01:00.0 02:00.0 03:00.0 04:00.0", 0 },
+		  { "0a:00.0", "00:01.0 01:00.0 02:01.0 07:00.0 08:00.0", 0 },
 		  "two switches below one" },
 		{ PCIE_PIX,
-		  { { 0, 6, 0, 0 },
-		    { { 0, 0, 1, 0 },
-		      { 0, 1, 0, 0 },
-		      { 0, 2, 0, 0 },
-		      { 0, 3, 0, 0 },
-		      { 0, 4, 0, 0 } },
-		    5,
-		    0 },
-		  { { 0, 7, 0, 0 },
-		    { { 0, 0, 1, 0 },
-		      { 0, 1, 0, 0 },
-		      { 0, 2, 0, 0 },
-		      { 0, 3, 0, 0 },
-		      { 0, 4, 1, 0 } },
-		    5,
-		    0 },
+		  { "06:00.0", "00:01.0 01:00.0 02:00.0 03:00.0 04:00.0", 0 },
+		  { "07:00.0", "00:01.0 01:00.0 02:00.0 03:00.0 04:01.0", 0 },
 		  "one switch, itself below another" },
 		{ PCIE_PHB,
-		  { { 0, 4, 0, 0 }, { { 0, 0, 1, 0 }, { 0, 1, 0, 0 }, { 0, 2, 0, 0 } }, 3, 0 },
-		  { { 0, 8, 0, 0 }, { { 0, 0, 2, 0 }, { 0, 5, 0, 0 }, { 0, 6, 0, 0 } }, 3, 0 },
+		  { "04:00.0", "00:01.0 01:00.0 02:00.0", 0 },
+		  { "08:00.0", "00:02.0 05:00.0 06:00.0", 0 },
 		  "two switches, each below a root port of its own" },
 		{ PCIE_PHB,
-		  { { 0, 1, 0, 0 }, { { 0, 0, 1, 0 } }, 1, 0 },
-		  { { 0, 2, 0, 0 }, { { 0, 0, 2, 0 } }, 1, 0 },
+		  { "01:00.0", "00:01.0", 0 },
+		  { "02:00.0", "00:02.0", 0 },
 		  "two root ports of one host bridge" },
 		{ PCIE_PHB,
-		  { { 0, 0, 3, 0 }, { { 0 } }, 0, 0 },
-		  { { 0, 2, 0, 0 }, { { 0, 0, 2, 0 } }, 1, 0 },
+		  { "00:03.0", "", 0 },
+		  { "02:00.0", "00:02.0", 0 },
 		  "one on the root bus itself" },
 		{ PCIE_NODE,
-		  { { 0, 0x41, 0, 0 }, { { 0, 0x40, 1, 0 } }, 1, 0 },
-		  { { 0, 0x61, 0, 0 }, { { 0, 0x60, 1, 0 } }, 1, 0 },
+		  { "41:00.0", "40:01.0", 0 },
+		  { "61:00.0", "60:01.0", 0 },
 		  "two host bridges of one node" },
 		{ PCIE_NODE,
-		  { { 0, 0x41, 0, 0 }, { { 0, 0x40, 1, 0 } }, 1, NUMA_NODE_NONE },
-		  { { 0, 0x61, 0, 0 }, { { 0, 0x60, 1, 0 } }, 1, NUMA_NODE_NONE },
+		  { "41:00.0", "40:01.0", NUMA_NODE_NONE },
+		  { "61:00.0", "60:01.0", NUMA_NODE_NONE },
 		  "a host without NUMA" },
 		{ PCIE_NODE,
-		  { { 0x10000, 1, 0, 0 }, { { 0x10000, 0, 1, 0 } }, 1, 1 },
-		  { { 0x10001, 1, 0, 0 }, { { 0x10001, 0, 1, 0 } }, 1, 1 },
+		  { "10000:01:00.0", "10000:00:01.0", 1 },
+		  { "10001:01:00.0", "10001:00:01.0", 1 },
 		  "the same bus number in two segments" },
+		{ PCIE_SYS, { "41:00.0", "40:01.0", 0 }, { "c1:00.0", "c0:01.0", 1 }, "two nodes" },
 		{ PCIE_SYS,
-		  { { 0, 0x41, 0, 0 }, { { 0, 0x40, 1, 0 } }, 1, 0 },
-		  { { 0, 0xc1, 0, 0 }, { { 0, 0xc0, 1, 0 } }, 1, 1 },
-		  "two nodes" },
-		{ PCIE_SYS,
-		  { { 0, 0x41, 0, 0 }, { { 0, 0x40, 1, 0 } }, 1, NUMA_NODE_NONE },
-		  { { 0, 0xc1, 0, 0 }, { { 0, 0xc0, 1, 0 } }, 1, 1 },
+		  { "41:00.0", "40:01.0", NUMA_NODE_NONE },
+		  { "c1:00.0", "c0:01.0", 1 },
 		  "only one node known" },
 	};
 
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		PcieDistance there = distance(&rows[i].a, &rows[i].b, 0);
-		PcieDistance back = distance(&rows[i].b, &rows[i].a, 0);
-
-		if (there != rows[i].distance || back != rows[i].distance)
-			fail_msg("row %zu, %s: %s there, %s back", i, rows[i].what,
-				 pcie_distance_to_string(there), pcie_distance_to_string(back));
-	}
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		expect_distance(&rows[i].a, &rows[i].b, 0, rows[i].distance, rows[i].what);
 }
 
 /* How far apart two host bridges are when firmware tells a node for none, one, or both. */
@@ -161,14 +137,11 @@ static void a_node_that_is_not_told_is_near_only_where_there_is_one(_unused_ voi
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Place a = { { 0, 0x41, 0, 0 }, { { 0, 0x40, 1, 0 } }, 1, rows[i].a };
-		Place b = { { 0, 0x61, 0, 0 }, { { 0, 0x60, 1, 0 } }, 1, rows[i].b };
-		PcieDistance there = distance(&a, &b, rows[i].n_nodes);
-		PcieDistance back = distance(&b, &a, rows[i].n_nodes);
+		const Place a = { "41:00.0", "40:01.0", rows[i].a };
+		const Place b = { "61:00.0", "60:01.0", rows[i].b };
+		_cleanup_free_ char *what = strf("row %zu", i);
 
-		if (there != rows[i].distance || back != rows[i].distance)
-			fail_msg("row %zu: %s there, %s back", i, pcie_distance_to_string(there),
-				 pcie_distance_to_string(back));
+		expect_distance(&a, &b, rows[i].n_nodes, rows[i].distance, what);
 	}
 }
 

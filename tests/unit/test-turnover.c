@@ -13,13 +13,11 @@
 #include "util/json.h"
 #include "util/text.h"
 
+/* Beside a domain that would be the next one. */
 static void assigned(Rig *rig)
 {
-	JobRequest request = assign_request("vm42", "pair0");
-
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	rig_assigned(rig);
 	fake_add_domain(&rig->fake, "vm43", "q35", NULL);
-	rig_must(rig, &request);
 	fake_watch(&rig->fake);
 }
 
@@ -47,16 +45,32 @@ static const char *result_of(const json_t *receipt, const char *bdf)
 	return NULL;
 }
 
+/* What is told for the log, beside how it ended. */
+static void expect_note(const Outcome *outcome, JobNoteKind kind, const char *begin,
+			const char *words)
+{
+	const JobNote *note = &outcome->note;
+
+	if (!note->text || note->kind != kind || !str_starts_with(note->text, begin) ||
+	    !strstr(note->text, words))
+		fail_msg("the log is told: %s", str_or_empty(note->text));
+}
+
 static void a_release_leaves_a_receipt_of_every_function(void **state)
 {
 	static const char *const functions[] = { PAIR0_FUNCTIONS };
 	JobRequest request = release_request("vm42");
 	_cleanup_json_ json_t *receipt = NULL;
 	Rig *rig = *state;
+	Outcome outcome;
 
 	assigned(rig);
 	request.caller_uid = 1234;
-	rig_must(rig, &request);
+	outcome = rig_run(rig, &request);
+	assert_int_equal(outcome.state, JOB_DONE);
+	expect_note(&outcome, JOB_NOTE_RESET, "pair0 was reset after vm42: 0000:41:00.0",
+		    "; 0000:61:00.1");
+	outcome_clear(&outcome);
 	receipt = newest_receipt(rig, 1);
 	assert_true(json_is_true(json_object_get(receipt, "good")));
 	assert_string_equal(json_string_value(json_object_get(receipt, "group")), "pair0");
@@ -115,6 +129,8 @@ static void a_function_that_is_not_fit_keeps_the_group_from_the_next_tenant(_unu
 		before = rig_world(rig);
 		rig->fake.reset_fault = rows[i];
 		outcome = rig_run(rig, &release);
+		expect_note(&outcome, JOB_NOTE_RESET_FAILED,
+			    "pair0 could not be reset after vm42: ", rows[i].bdf);
 		rig_expect_failure(&outcome, GPUPASS_ERROR_RESET_FAILED, rows[i].bdf);
 		rig_check_world(rig, before, what);
 		receipt = newest_receipt(rig, 1);
@@ -239,17 +255,16 @@ static void the_oldest_receipts_make_room(void **state)
 
 int main(void)
 {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(a_release_leaves_a_receipt_of_every_function),
-		TEST(keeping_vfio_resets_too),
-		TEST(what_was_merely_bound_is_not_reset),
+		ON_A_RIG(a_release_leaves_a_receipt_of_every_function),
+		ON_A_RIG(keeping_vfio_resets_too),
+		ON_A_RIG(what_was_merely_bound_is_not_reset),
 		cmocka_unit_test(a_function_that_is_not_fit_keeps_the_group_from_the_next_tenant),
-		TEST(a_function_without_a_method_is_recorded_and_no_obstacle),
-		TEST(a_reset_that_never_returns_quarantines_the_group),
-		TEST(what_a_guest_has_open_is_not_reset),
-		TEST(a_receipt_that_cannot_be_stored_fails_the_release),
-		TEST(the_oldest_receipts_make_room),
+		ON_A_RIG(a_function_without_a_method_is_recorded_and_no_obstacle),
+		ON_A_RIG(a_reset_that_never_returns_quarantines_the_group),
+		ON_A_RIG(what_a_guest_has_open_is_not_reset),
+		ON_A_RIG(a_receipt_that_cannot_be_stored_fails_the_release),
+		ON_A_RIG(the_oldest_receipts_make_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,19 +6,16 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <poll.h>
 #include <string.h>
 
 #include "job-rig.h"
 #include "util/json.h"
 #include "util/text.h"
 
-#define PATIENCE_MSEC 30000
-
 typedef struct Told {
 	bool planned, ended;
 	JobState state;
-	char *group, *error_name, *message, *result;
+	char *group, *error_name, *message, *result, *note;
 	Verdict verdict;
 	size_t n_functions;
 } Told;
@@ -34,6 +31,11 @@ static void on_event(_unused_ uint32_t id, JobEvent *event, void *userdata)
 		assert_int_equal(event->n_functions, 0);
 		assert_int_equal(event->n_steps, 0);
 		assert_false(event->changed);
+		return;
+	}
+	if (event->kind == JOB_EVENT_NOTE) {
+		assert_int_equal(event->note.kind, JOB_NOTE_LINKS);
+		told->note = TAKE_PTR(event->note.text);
 		return;
 	}
 	assert_int_equal(event->kind, JOB_EVENT_ENDED);
@@ -52,6 +54,7 @@ static void told_clear(Told *told)
 	free(told->error_name);
 	free(told->message);
 	free(told->result);
+	free(told->note);
 	*told = (Told){ 0 };
 }
 
@@ -65,13 +68,7 @@ static void verify(Rig *rig, const char *domain, Told *told)
 	*told = (Told){ 0 };
 	assert_int_equal(mailbox_new(&mailbox), 0);
 	assert_int_equal(job_start(9, mailbox, &rig->place, &request, on_event, told), 0);
-	while (!told->ended) {
-		struct pollfd pollfd = { .fd = mailbox_fd(mailbox), .events = POLLIN };
-
-		if (poll(&pollfd, 1, PATIENCE_MSEC) != 1)
-			fail_msg("nothing came within %d s", PATIENCE_MSEC / 1000);
-		mailbox_dispatch(mailbox);
-	}
+	rig_wait_for(mailbox, &told->ended);
 	rig_check_world(rig, before, "verify");
 	assert_int_equal(fake_write_calls(&rig->fake), 0);
 }
@@ -380,6 +377,24 @@ static void what_a_guest_shows_is_evidence(void **state)
 	known_close(&known, rig);
 }
 
+static void more_links_than_the_boards_have_are_told_and_not_believed(void **state)
+{
+	Rig *rig = *state;
+	_cleanup_free_ char *now = NULL;
+	Known known;
+	Told told;
+
+	assigned(rig, "h100-pcie");
+	known_open(&known, rig);
+	verify(rig, "vm42", &told);
+	assert_string_equal(told.note, "vm42 tells of more links than the boards of pair0 have: "
+				       "not believed");
+	now = shown(&known, rig, "pair0");
+	assert_string_equal(now, "assigned 0; declared 0");
+	told_clear(&told);
+	known_close(&known, rig);
+}
+
 /* pair0 was probed and assigned; then boards came, and nothing that was seen counts any more. */
 static void an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale(void **state)
 {
@@ -419,26 +434,16 @@ static void an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_verdict_is_the_result_of_the_job, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_guest_that_stops_answering_proves_nothing,
-						rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(a_domain_that_does_not_run_is_not_asked, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(a_running_domain_without_the_gpus_is_not_asked,
-						rig_setup, rig_teardown),
-		cmocka_unit_test_setup_teardown(
-			what_was_seen_does_not_count_when_the_gpus_went_meanwhile, rig_setup,
-			rig_teardown),
-		cmocka_unit_test_setup_teardown(what_cannot_be_asked_about_is_an_error, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(it_does_not_meet_other_jobs, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(what_a_guest_shows_is_evidence, rig_setup,
-						rig_teardown),
-		cmocka_unit_test_setup_teardown(
-			an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale,
-			rig_setup, rig_teardown),
+		ON_A_RIG(the_verdict_is_the_result_of_the_job),
+		ON_A_RIG(a_guest_that_stops_answering_proves_nothing),
+		ON_A_RIG(a_domain_that_does_not_run_is_not_asked),
+		ON_A_RIG(a_running_domain_without_the_gpus_is_not_asked),
+		ON_A_RIG(what_was_seen_does_not_count_when_the_gpus_went_meanwhile),
+		ON_A_RIG(what_cannot_be_asked_about_is_an_error),
+		ON_A_RIG(it_does_not_meet_other_jobs),
+		ON_A_RIG(what_a_guest_shows_is_evidence),
+		ON_A_RIG(more_links_than_the_boards_have_are_told_and_not_believed),
+		ON_A_RIG(an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

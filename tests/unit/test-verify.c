@@ -74,15 +74,30 @@ static void expect(const VerifyReport *report, const char *what, Verdict verdict
 	assert_null(strchr(report->remedy, '$'));
 }
 
+/* A guest whose GPUs are the group's, and what is said of it. */
+typedef struct GuestRow {
+	const char *guest;
+	unsigned n, expected;
+	Verdict verdict;
+	VerifyCause cause;
+	const char *words;
+} GuestRow;
+
+static void expect_of_guest(const GuestRow *row, bool known, unsigned base)
+{
+	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+	Domain d;
+
+	domain_init(&d, row->n, row->n, row->expected, known, base);
+	report = judge(&d, row->guest);
+	expect(report, row->guest, row->verdict, row->cause, row->words);
+	if (known && row->verdict == VERDICT_VERIFIED)
+		assert_int_equal(report->match, VERIFY_MATCH_UUID);
+}
+
 static void the_verdict_follows_from_what_the_guest_prints(_unused_ void **state)
 {
-	static const struct {
-		const char *guest;
-		unsigned n, expected;
-		Verdict verdict;
-		VerifyCause cause;
-		const char *words;
-	} rows[] = {
+	static const GuestRow rows[] = {
 		{ "turing-rtx-2080", 2, 1, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
 		{ "turing-rtx-2080-ti", 2, 2, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
 		{ "ga102-rtx-a6000", 2, 4, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
@@ -127,21 +142,10 @@ static void the_verdict_follows_from_what_the_guest_prints(_unused_ void **state
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(verify_report_freep) VerifyReport *report = NULL;
-		Domain d;
-
-		domain_init(&d, rows[i].n, rows[i].n, rows[i].expected, false, 0);
-		report = judge(&d, rows[i].guest);
-		expect(report, rows[i].guest, rows[i].verdict, rows[i].cause, rows[i].words);
+		expect_of_guest(&rows[i], false, 0);
 		/* The same when the host knows the UUIDs, but where it is about telling GPUs. */
-		if (rows[i].cause == VERIFY_AMBIGUOUS || rows[i].cause == VERIFY_GPU_MISSING)
-			continue;
-		report = verify_report_free(report);
-		domain_init(&d, rows[i].n, rows[i].n, rows[i].expected, true, 5);
-		report = judge(&d, rows[i].guest);
-		expect(report, rows[i].guest, rows[i].verdict, rows[i].cause, rows[i].words);
-		if (rows[i].verdict == VERDICT_VERIFIED)
-			assert_int_equal(report->match, VERIFY_MATCH_UUID);
+		if (rows[i].cause != VERIFY_AMBIGUOUS && rows[i].cause != VERIFY_GPU_MISSING)
+			expect_of_guest(&rows[i], true, 5);
 	}
 }
 

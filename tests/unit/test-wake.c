@@ -17,37 +17,11 @@
 
 #define ASLEEP "0000:61:00.0"
 
-static void shut_off(Rig *rig)
-{
-	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
-}
-
-static void running(Rig *rig)
-{
-	fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", "q35-eight-ports-live");
-}
-
-static void assigned(Rig *rig)
-{
-	JobRequest request = assign_request("vm42", "pair0");
-
-	shut_off(rig);
-	rig_must(rig, &request);
-}
-
-static void assigned_live(Rig *rig)
-{
-	JobRequest request = assign_request("vm42", "pair0");
-
-	running(rig);
-	rig_must(rig, &request);
-}
-
 static void bound(Rig *rig)
 {
 	JobRequest request = bind_request("pair0");
 
-	shut_off(rig);
+	rig_shut_off(rig);
 	rig_must(rig, &request);
 }
 
@@ -57,28 +31,12 @@ typedef struct Row {
 	JobRequest request;
 } Row;
 
-static const Row assign_cold = {
-	"assign, shut off",
-	shut_off,
-	{ .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" }
-};
-static const Row assign_live = {
-	"assign, running",
-	running,
-	{ .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" }
-};
-static const Row bind_row = { "bind",
-			      shut_off,
-			      { .operation = OPERATION_BIND, .group = (char *)"pair0" } };
-static const Row unbind_row = { "unbind",
-				bound,
-				{ .operation = OPERATION_UNBIND, .group = (char *)"pair0" } };
-static const Row release_cold = { "release, shut off",
-				  assigned,
-				  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" } };
-static const Row release_live = { "release, running",
-				  assigned_live,
-				  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" } };
+static const Row assign_cold = { "assign, shut off", rig_shut_off, RIG_ASSIGN };
+static const Row assign_live = { "assign, running", rig_running, RIG_ASSIGN };
+static const Row bind_row = { "bind", rig_shut_off, RIG_BIND };
+static const Row unbind_row = { "unbind", bound, RIG_UNBIND };
+static const Row release_cold = { "release, shut off", rig_assigned, RIG_RELEASE };
+static const Row release_live = { "release, running", rig_assigned_live, RIG_RELEASE };
 
 static Rig *rig_for(const Row *row)
 {

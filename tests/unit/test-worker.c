@@ -14,57 +14,18 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "host/scan.h"
 #include "host/worker-document.h"
-#include "host/worker.h"
-#include "sysfs-tree.h"
 #include "util/text.h"
-
-#define SECOND 1000000ULL
-#define LONG (60 * SECOND)
-#define DISPLAY "0000:41:00.0"
-#define AUDIO "0000:41:00.1"
+#include "worker-model.h"
 
 static WorkerConfig real(const SysfsTree *tree)
 {
 	return (WorkerConfig){ .program = WORKER,
 			       .sysfs_dir = tree->sysfs,
 			       .proc_dir = tree->proc };
-}
-
-static WorkerConfig bad(const char *mode)
-{
-	return (WorkerConfig){ .program = BAD_WORKER, .sysfs_dir = mode, .proc_dir = "/proc" };
-}
-
-static uint64_t now_usec(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec / 1000;
-}
-
-static DriverTarget to_vfio(const char *bdf)
-{
-	return (DriverTarget){
-		.bdf = tree_bdf(bdf),
-		.driver = "vfio-pci",
-		.driver_override = "vfio-pci",
-	};
-}
-
-static MoveOutcome move_one(const WorkerConfig *config, uint64_t timeout_usec)
-{
-	DriverTarget target = to_vfio(DISPLAY);
-	MoveOutcome outcome;
-	int r = worker_move(config, &target, 1, timeout_usec, &outcome);
-
-	assert_int_equal(r, outcome.result.error);
-	return outcome;
 }
 
 static bool gone(pid_t pid)
@@ -74,9 +35,9 @@ static bool gone(pid_t pid)
 
 static void assert_goes(pid_t pid)
 {
-	uint64_t start = now_usec();
+	uint64_t start = now_monotonic();
 
-	while (!gone(pid) && now_usec() - start < 20 * SECOND)
+	while (!gone(pid) && now_monotonic() - start < 20 * USEC_PER_SEC)
 		usleep(5000);
 	if (!gone(pid))
 		fail_msg("worker %d is still there, or a zombie", pid);
@@ -135,11 +96,11 @@ static void a_reset_without_an_answer_is_not_known(void **state _unused_)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		const WorkerConfig config = bad(rows[i].mode);
+		const WorkerConfig config = bad_worker(rows[i].mode);
 		const Bdf bdf = tree_bdf(DISPLAY);
 		ResetOutcome o;
 
-		if (worker_reset(&config, &(ResetTarget){ .bdf = bdf }, 1, SECOND / 2, &o) !=
+		if (worker_reset(&config, &(ResetTarget){ .bdf = bdf }, 1, USEC_PER_SEC / 2, &o) !=
 			    rows[i].error ||
 		    o.report.result != RESET_UNKNOWN || o.report.error != rows[i].error ||
 		    o.still_running != rows[i].running || !bdf_equal(&o.report.bdf, &bdf))
@@ -259,7 +220,7 @@ static void a_worker_that_cannot_be_started_is_an_error(void **state _unused_)
 
 static void a_target_that_is_no_driver_starts_nothing(void **state _unused_)
 {
-	WorkerConfig config = bad("tidy");
+	WorkerConfig config = bad_worker("tidy");
 	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
 	MoveOutcome outcomes[2];
 
@@ -283,7 +244,7 @@ static void answers_that_make_no_sense_are_refused(void **state _unused_)
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		WorkerConfig config = bad(rows[i].mode);
+		WorkerConfig config = bad_worker(rows[i].mode);
 		Bdf function = tree_bdf(DISPLAY);
 		Inspection *in = NULL;
 		MoveOutcome o = move_one(&config, LONG);
@@ -307,7 +268,7 @@ static void close_on_exec_inherited_files(void)
 
 static void a_worker_starts_with_nothing_of_the_callers(void **state _unused_)
 {
-	WorkerConfig config = bad("tidy");
+	WorkerConfig config = bad_worker("tidy");
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
 	sigset_t block, unblocked;
 	MoveOutcome outcome;
@@ -326,19 +287,16 @@ static void a_worker_starts_with_nothing_of_the_callers(void **state _unused_)
 
 static void workers_run_side_by_side(void **state _unused_)
 {
-	WorkerConfig config = bad("slow-400");
+	WorkerConfig config = bad_worker("slow-400");
 	DriverTarget targets[8];
 	MoveOutcome outcomes[8];
-	uint64_t start = now_usec();
+	uint64_t start = now_monotonic();
 
-	for (size_t i = 0; i < ELEMENTS(targets); i++) {
-		targets[i] = to_vfio(DISPLAY);
-		targets[i].bdf.bus = (uint8_t)i;
-	}
+	many_to_vfio(targets, ELEMENTS(targets));
 	assert_int_equal(worker_move(&config, targets, ELEMENTS(targets), LONG, outcomes), 0);
-	if (now_usec() - start > 2 * SECOND)
+	if (now_monotonic() - start > 2 * USEC_PER_SEC)
 		fail_msg("8 workers of 0.4 s took %llu ms",
-			 (unsigned long long)(now_usec() - start) / 1000);
+			 (unsigned long long)(now_monotonic() - start) / 1000);
 	for (size_t i = 0; i < ELEMENTS(outcomes); i++)
 		move_outcome_clear(&outcomes[i]);
 }
@@ -348,11 +306,11 @@ static void a_worker_that_outlives_its_deadline_is_left_alone_and_reaped(void **
 	static const char *const modes[] = { "slow-1000", "silent-1000" };
 
 	for (size_t i = 0; i < ELEMENTS(modes); i++) {
-		WorkerConfig config = bad(modes[i]);
-		uint64_t start = now_usec();
-		MoveOutcome o = move_one(&config, SECOND / 5);
+		WorkerConfig config = bad_worker(modes[i]);
+		uint64_t start = now_monotonic();
+		MoveOutcome o = move_one(&config, USEC_PER_SEC / 5);
 
-		if (now_usec() - start > 9 * SECOND / 10)
+		if (now_monotonic() - start > 9 * USEC_PER_SEC / 10)
 			fail_msg("%s: waited beyond the deadline", modes[i]);
 		assert_int_equal(o.result.error, -ETIMEDOUT);
 		assert_true(o.still_running);
@@ -368,11 +326,11 @@ static void a_worker_that_outlives_its_deadline_is_left_alone_and_reaped(void **
 static void one_slow_worker_does_not_spoil_the_others_answers(void **state _unused_)
 {
 	/* The second cannot be slow in a mode of its own: both wait, the deadline is between. */
-	WorkerConfig slow = bad("slow-800"), quick = bad("slow-1");
+	WorkerConfig slow = bad_worker("slow-800"), quick = bad_worker("slow-1");
 	DriverTarget target = to_vfio(DISPLAY);
 	MoveOutcome late, early;
 
-	assert_int_equal(worker_move(&slow, &target, 1, SECOND / 10, &late), -ETIMEDOUT);
+	assert_int_equal(worker_move(&slow, &target, 1, USEC_PER_SEC / 10, &late), -ETIMEDOUT);
 	assert_int_equal(worker_move(&quick, &target, 1, LONG, &early), 0);
 	assert_string_equal(early.result.driver, "vfio-pci");
 	assert_goes(late.pid);
@@ -382,11 +340,11 @@ static void one_slow_worker_does_not_spoil_the_others_answers(void **state _unus
 
 static void an_inspection_that_takes_too_long_is_given_up(void **state _unused_)
 {
-	WorkerConfig config = bad("slow-500");
+	WorkerConfig config = bad_worker("slow-500");
 	Bdf function = tree_bdf(DISPLAY);
 	Inspection *in = NULL;
 
-	assert_int_equal(worker_inspect(&config, &function, 1, false, SECOND / 10, &in),
+	assert_int_equal(worker_inspect(&config, &function, 1, false, USEC_PER_SEC / 10, &in),
 			 -ETIMEDOUT);
 	assert_null(in);
 }
@@ -406,7 +364,7 @@ static void a_device_that_does_not_wake_is_given_up_and_scans_go_on(void **state
 	tree_write_attribute(tree, DISPLAY, "power_state", "D3cold\n");
 	config_path = strf("%s/bus/pci/devices/" DISPLAY "/config", tree->sysfs);
 	assert_int_equal(mkfifo(config_path, 0600), 0);
-	assert_int_equal(worker_inspect(&config, &function, 1, true, SECOND, &close_look),
+	assert_int_equal(worker_inspect(&config, &function, 1, true, USEC_PER_SEC, &close_look),
 			 -ETIMEDOUT);
 	/* What a job looks at, and a scan, leave config space alone. */
 	assert_int_equal(worker_inspect(&config, &function, 1, false, LONG, &glance), 0);
@@ -423,7 +381,7 @@ static void a_device_that_does_not_wake_is_given_up_and_scans_go_on(void **state
 
 static void a_deadline_of_zero_only_looks_once(void **state _unused_)
 {
-	WorkerConfig config = bad("slow-300");
+	WorkerConfig config = bad_worker("slow-300");
 	MoveOutcome o = move_one(&config, 0);
 
 	assert_int_equal(o.result.error, -ETIMEDOUT);
@@ -433,7 +391,7 @@ static void a_deadline_of_zero_only_looks_once(void **state _unused_)
 
 static void a_deadline_without_end_does_not_overflow(void **state _unused_)
 {
-	WorkerConfig config = bad("slow-50");
+	WorkerConfig config = bad_worker("slow-50");
 	MoveOutcome o = move_one(&config, UINT64_MAX);
 
 	assert_int_equal(o.result.error, 0);
@@ -442,23 +400,20 @@ static void a_deadline_without_end_does_not_overflow(void **state _unused_)
 
 static void no_targets_are_moved_at_once(void **state _unused_)
 {
-	WorkerConfig config = bad("crash");
+	WorkerConfig config = bad_worker("crash");
 
 	assert_int_equal(worker_move(&config, NULL, 0, LONG, NULL), 0);
 }
 
 static void *move_some(void *failures)
 {
-	WorkerConfig config = bad("slow-20");
+	WorkerConfig config = bad_worker("slow-20");
 
 	for (int round = 0; round < 5; round++) {
 		DriverTarget targets[4];
 		MoveOutcome outcomes[4];
 
-		for (size_t i = 0; i < ELEMENTS(targets); i++) {
-			targets[i] = to_vfio(DISPLAY);
-			targets[i].bdf.bus = (uint8_t)i;
-		}
+		many_to_vfio(targets, ELEMENTS(targets));
 		if (worker_move(&config, targets, 4, LONG, outcomes) != 0)
 			__atomic_add_fetch((int *)failures, 1, __ATOMIC_SEQ_CST);
 		for (size_t i = 0; i < ELEMENTS(outcomes); i++)

@@ -3,12 +3,12 @@
 # host: pair-3090
 # timeout: 400
 #
-# The main job on a shut-off domain: from inference to a guest that sees both GPUs, and back.
+# The main job on a shut-off domain: from inference to a domain that runs with both GPUs, and back.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
 up
-"$here/define-vm" vm42
+"$here/define-vm" vm42 --no-guest
 functions=(0000:01:00.0 0000:01:00.1 0000:02:00.0 0000:02:00.1)
 
 gpupass list >"$work/list" 2>&1
@@ -48,11 +48,10 @@ gpupass assign vm42 --json=short >"$work/again" 2>/dev/null
 equal "assigning again is success without a change" "0 false" "$? $(jq .changed "$work/again")"
 refused "the group is not given to a second domain" 8 NoSuchDomain "vm43" gpupass assign vm43 pair0
 
+# (What its own kernel sees, verify-guest shows.)
 promise "the domain starts with both GPUs" virsh -q start vm42
-promise "its own kernel lists all four functions" "$here/define-vm" --wait vm42 4 150
-tr -d '\r' </run/lab/vm42.log | grep '^gpu +' | awk '{print $4}' | sort >"$work/seen"
-equal "as two RTX 3090 with their audio" "$(printf '10de:1aef\n10de:1aef\n10de:2204\n10de:2204')" \
-	"$(cat "$work/seen")"
+equal "QEMU has all four functions" "$(printf '10de:1aef\n10de:1aef\n10de:2204\n10de:2204')" \
+	"$(virsh -q qemu-monitor-command vm42 --hmp info pci | grep -o '10de:[0-9a-f]*' | sort)"
 virsh -q destroy vm42
 
 promise "release succeeds" gpupass release vm42

@@ -25,8 +25,12 @@ restart_libvirtd() {
 	rm -f /run/libvirt/libvirt-sock /run/libvirtd.pid
 	"$here/libvirt-up"
 }
-state() { gpupass list | awk '/pair0/ { print $(NF-1) }'; }
-is() { [ "$(state)" = "$1" ]; }
+state() { gpupass list -j | jq -r '.groups[] | select(.name == "pair0") | .state'; }
+is() {
+	local now
+	now=$(state)
+	[ "$now" = "$1" ] || { echo "it is: $now" && return 1; }
+}
 drift() { gpupass reconcile --dry-run -j | jq -r '.findings[] | .kind + "/" + .repair' | sort -u; }
 has_hostdevs() { [ -n "$(hostdevs "$1")" ]; }
 uuid_of() { virsh -q domuuid "$1" | tr -d '\n'; }

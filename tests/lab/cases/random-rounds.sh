@@ -24,8 +24,8 @@ before=$(world)
 if [ $# -gt 0 ]; then
 	python3 "$here/lib/rounds.py" "$@" || failures=$((failures + 1))
 else
-	python3 "$here/lib/rounds.py" --seed=1 --seconds=50 || failures=$((failures + 1))
-	python3 "$here/lib/rounds.py" --seconds=50 || failures=$((failures + 1))
+	python3 "$here/lib/rounds.py" --seed=1 --seconds=25 || failures=$((failures + 1))
+	python3 "$here/lib/rounds.py" --seconds=25 || failures=$((failures + 1))
 fi
 
 # Whatever the last rounds left is taken back in order. Where all GPUs were on vfio-pci without a record,

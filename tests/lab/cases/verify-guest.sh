@@ -14,9 +14,15 @@ uuids='"GPU-3090aaaa-0001-4c1d-8a00-000000000001","GPU-3090bbbb-0002-4c1d-8a00-0
 agent() { virsh -q qemu-agent-command vm42 --timeout 10 "$1"; }
 # mode NAME: what nvidia-smi in vm42 does from now on.
 mode() {
-	agent "{\"execute\":\"guest-exec\",\"arguments\":{\"path\":\"/bin/lab-mode\",\"arg\":[\"$1\",$uuids]}}" >/dev/null
-	sleep 1
+	local pid
+	pid=$(agent "{\"execute\":\"guest-exec\",\"arguments\":{\"path\":\"/bin/lab-mode\",\"arg\":[\"$1\",$uuids]}}" |
+		jq .return.pid)
+	until_true 30 has_ended "$pid" || bad "mode $1" "it was not set"
 }
+has_ended() {
+	agent "{\"execute\":\"guest-exec-status\",\"arguments\":{\"pid\":$1}}" | jq -e .return.exited
+}
+is_frozen() { ! virsh -q qemu-agent-command vm42 --timeout 5 '{"execute":"guest-ping"}'; }
 # verdict [OPTION…]: exit status, verdict and cause.
 verdict() {
 	local status=0
@@ -45,6 +51,8 @@ promise "the group is assigned to a domain with an agent" gpupass assign vm42 pa
 before=$(world)
 virsh -q start vm42
 promise "the guest's own kernel lists all four functions" "$here/define-vm" --wait vm42 4 200
+equal "as two RTX 3090 with their audio" "$(printf '10de:1aef\n10de:1aef\n10de:2204\n10de:2204')" \
+	"$(tr -d '\r' </run/lab/vm42.log | grep '^gpu +' | awk '{print $4}' | sort)"
 promise "its agent answers" until_true 60 agent '{"execute":"guest-ping"}'
 
 mode ga102-rtx-a6000
@@ -81,7 +89,7 @@ promise "libvirt's words name the program" grep -q "nvidia-smi" "$work/verdict"
 equal "nothing was changed by any of it" "$before" "$(world)"
 
 agent '{"execute":"guest-exec","arguments":{"path":"/bin/lab-mode","arg":["freeze"]}}' >/dev/null || true
-sleep 1
+promise "an agent is frozen" until_true 60 is_frozen
 begin=$SECONDS
 verdict --timeout=60 >"$work/freeze" &
 sleep 2

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/health-look.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct HealthLook {
+	pthread_mutex_t lock; /* held while workers read */
+	GpuHealth *stuck;     /* addresses, errors and workers only */
+	size_t n_stuck;
+};
+
+int health_look_new(HealthLook **ret)
+{
+	HealthLook *look = calloc(1, sizeof(HealthLook));
+
+	if (!look)
+		return -ENOMEM;
+	pthread_mutex_init(&look->lock, NULL);
+	*ret = look;
+	return 0;
+}
+
+HealthLook *health_look_free(HealthLook *look)
+{
+	if (!look)
+		return NULL;
+	pthread_mutex_destroy(&look->lock);
+	gpu_healths_free(look->stuck, look->n_stuck);
+	free(look);
+	return NULL;
+}
+
+/* Those that wait no more are forgotten. */
+static void forget_ended(HealthLook *look)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < look->n_stuck; i++)
+		if (worker_running(look->stuck[i].stuck))
+			look->stuck[kept++] = look->stuck[i];
+	look->n_stuck = kept;
+}
+
+static int note_stuck(HealthLook *look, const GpuHealth *read, size_t n)
+{
+	GpuHealth *bigger = reallocarray(look->stuck, look->n_stuck + n + 1, sizeof(GpuHealth));
+
+	if (!bigger)
+		return -ENOMEM;
+	look->stuck = bigger;
+	for (size_t i = 0; i < n; i++)
+		if (read[i].stuck != 0)
+			bigger[look->n_stuck++] = (GpuHealth){
+				.bdf = read[i].bdf,
+				.error = read[i].error,
+				.stuck = read[i].stuck,
+			};
+	return 0;
+}
+
+static int look_locked(HealthLook *look, Host *host, const PciFunction *const *leads, size_t n,
+		       GpuHealth *all)
+{
+	_cleanup_free_ const PciFunction **ask = calloc(n + 1, sizeof(*ask));
+	_cleanup_free_ GpuHealth *read = calloc(n + 1, sizeof(GpuHealth));
+	size_t n_ask = 0, next = 0;
+	int r = ask && read ? 0 : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	forget_ended(look);
+	for (size_t i = 0; i < n; i++)
+		if (!gpu_healths_find(look->stuck, look->n_stuck, &leads[i]->bdf))
+			ask[n_ask++] = leads[i];
+	r = host->ops->examine_gpus(host, ask, n_ask, read);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		const GpuHealth *stuck =
+			gpu_healths_find(look->stuck, look->n_stuck, &leads[i]->bdf);
+
+		all[i] = stuck ? *stuck : read[next++]; /* what is stuck owns nothing */
+	}
+	return note_stuck(look, read, n_ask);
+}
+
+int health_look(HealthLook *look, Host *host, const PciFunction *const *leads, size_t n,
+		GpuHealth **ret)
+{
+	GpuHealth *all = calloc(n + 1, sizeof(GpuHealth));
+	int r;
+
+	if (!all)
+		return -ENOMEM;
+	pthread_mutex_lock(&look->lock);
+	r = look_locked(look, host, leads, n, all);
+	pthread_mutex_unlock(&look->lock);
+	if (r < 0)
+		gpu_healths_free(all, n);
+	else
+		*ret = all;
+	return r;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A GPU whose config space hangs its readers costs one of them, however many look. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "job/health-look.h"
+
+#define LOOKERS 4
+
+/* A host with two GPUs, of which one keeps its reader for good: a process that waits. */
+typedef struct Stub {
+	Host host;
+	HealthLook *look;
+	PciFunction good, bad;
+	pid_t reader; /* 0: none was started */
+	unsigned asked_bad, asked_good;
+	bool broken;
+} Stub;
+
+static void read_one(Stub *stub, const PciFunction *lead, GpuHealth *ret)
+{
+	*ret = (GpuHealth){ .bdf = lead->bdf };
+	if (lead != &stub->bad) {
+		stub->asked_good++;
+		ret->power_state = strdup("D0");
+		return;
+	}
+	stub->asked_bad++;
+	stub->reader = fork();
+	if (stub->reader == 0) {
+		for (;;)
+			pause();
+	}
+	usleep(50000); /* its deadline, in which the others come */
+	ret->error = -ETIMEDOUT;
+	ret->stuck = stub->reader;
+}
+
+static int examine(Host *host, const PciFunction *const *leads, size_t n, GpuHealth *ret)
+{
+	Stub *stub = (Stub *)host;
+
+	if (stub->broken)
+		return -EMFILE;
+	for (size_t i = 0; i < n; i++)
+		read_one(stub, leads[i], &ret[i]);
+	return 0;
+}
+
+static const HostOps ops = { .examine_gpus = examine };
+
+static int setup(void **state)
+{
+	Stub *stub = calloc(1, sizeof(Stub));
+
+	assert_non_null(stub);
+	stub->host.ops = &ops;
+	stub->good.bdf = (Bdf){ .bus = 0x41 };
+	stub->bad.bdf = (Bdf){ .bus = 0x61 };
+	assert_int_equal(health_look_new(&stub->look), 0);
+	*state = stub;
+	return 0;
+}
+
+static void end_reader(Stub *stub)
+{
+	if (stub->reader <= 0)
+		return;
+	kill(stub->reader, SIGKILL);
+	waitpid(stub->reader, NULL, 0);
+	stub->reader = 0;
+}
+
+static int teardown(void **state)
+{
+	Stub *stub = *state;
+
+	end_reader(stub);
+	health_look_free(stub->look);
+	free(stub);
+	return 0;
+}
+
+static GpuHealth *look_at_both(Stub *stub)
+{
+	const PciFunction *leads[] = { &stub->bad, &stub->good };
+	GpuHealth *all = NULL;
+
+	return health_look(stub->look, &stub->host, leads, 2, &all) == 0 ? all : NULL;
+}
+
+static void check(const Stub *stub, const GpuHealth *all)
+{
+	assert_non_null(all);
+	assert_int_equal(all[0].bdf.bus, 0x61);
+	assert_int_equal(all[0].error, -ETIMEDOUT);
+	assert_int_equal(all[0].stuck, stub->reader);
+	assert_int_equal(all[1].bdf.bus, 0x41);
+	assert_string_equal(all[1].power_state, "D0");
+}
+
+static void *look_on_a_thread(void *data)
+{
+	return look_at_both(data);
+}
+
+static void many_who_look_at_once_lose_one_reader(void **state)
+{
+	Stub *stub = *state;
+	pthread_t threads[LOOKERS];
+
+	for (size_t i = 0; i < LOOKERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, look_on_a_thread, stub), 0);
+	for (size_t i = 0; i < LOOKERS; i++) {
+		void *all;
+
+		assert_int_equal(pthread_join(threads[i], &all), 0);
+		check(stub, all);
+		gpu_healths_free(all, 2);
+	}
+	assert_int_equal(stub->asked_bad, 1);
+	assert_int_equal(stub->asked_good, LOOKERS);
+}
+
+static void once_its_reader_has_ended_it_is_asked_again(void **state)
+{
+	Stub *stub = *state;
+
+	for (unsigned i = 1; i <= 2; i++) {
+		GpuHealth *all = look_at_both(stub);
+
+		check(stub, all);
+		gpu_healths_free(all, 2);
+		assert_int_equal(stub->asked_bad, i);
+		end_reader(stub);
+	}
+}
+
+static void a_look_that_fails_leaves_what_is_known(void **state)
+{
+	Stub *stub = *state;
+	GpuHealth *all = look_at_both(stub);
+
+	gpu_healths_free(all, 2);
+	stub->broken = true;
+	assert_null(look_at_both(stub));
+	stub->broken = false;
+	all = look_at_both(stub);
+	check(stub, all);
+	gpu_healths_free(all, 2);
+	assert_int_equal(stub->asked_bad, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(many_who_look_at_once_lose_one_reader, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(once_its_reader_has_ended_it_is_asked_again, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_look_that_fails_leaves_what_is_known, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
