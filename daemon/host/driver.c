@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "host/driver-ops.h"
 #include "host/sysfs.h"
@@ -16,9 +17,13 @@ DEFINE_STRING_TABLE(driver_phase, DriverPhase, DRIVER_PHASES)
 
 /*
  * Pauses before trying again, in milliseconds: long enough for a deferred probe's dependency or
- * for udev to finish, short enough not to be noticed beside a reset.
+ * for udev to finish, short enough not to be noticed beside a reset. The later ones are for what a
+ * user had open through vfio until now: its process lets go of the device first, then unpins
+ * its memory, which takes its time, and only then gives back the IOMMU group, without which no
+ * other driver is bound (__vfio_group_detach_container(), iommu_device_use_default_domain()).
  */
-static const unsigned retry_pauses[] = { 50, 100, 200 };
+static const unsigned retry_pauses[] = { 50, 100, 200, 400, 800, 1600, 3200 };
+#define RETRIES 3U
 
 typedef struct Move {
 	const DriverOps *ops;
@@ -194,16 +199,26 @@ static int try_once(Move *move)
 	return r;
 }
 
-static bool worth_retrying(const Move *move, int error)
+static bool is_for_vfio(const Move *move)
+{
+	return str_equal(move->target->driver, "vfio-pci");
+}
+
+/* How often at the most. */
+static size_t retries_for(const Move *move, int error)
 {
 	const DriverResult *result = move->result;
 
 	if (result->phase == DRIVER_PHASE_PROBE)
-		return error == -EAGAIN;
+		return error == -EAGAIN			       ? RETRIES
+		       : error == -EBUSY && !is_for_vfio(move) ? ELEMENTS(retry_pauses)
+							       : 0;
 	if (error == -EBUSY && move->target->never_unbind)
-		return false;
+		return 0;
 	/* drivers_probe swallows a deferred probe: it, too, looks like "no driver". */
-	return result->phase == DRIVER_PHASE_VERIFY && (error == -ENXIO || error == -EBUSY);
+	return result->phase == DRIVER_PHASE_VERIFY && (error == -ENXIO || error == -EBUSY)
+		       ? RETRIES
+		       : 0;
 }
 
 static int change_driver(Move *move)
@@ -211,10 +226,29 @@ static int change_driver(Move *move)
 	for (size_t i = 0;; i++) {
 		int r = try_once(move);
 
-		if (r == 0 || i == ELEMENTS(retry_pauses) || !worth_retrying(move, r))
+		if (r == 0 || i >= retries_for(move, r))
 			return r;
 		move->ops->wait(move->ops->userdata, retry_pauses[i]);
 	}
+}
+
+/*
+ * vfio-pci takes a device, too, that does not wake up: it ignores what pci_set_power_state() says
+ * (vfio_pci_core_register_device() in drivers/vfio/pci/vfio_pci_core.c). A read of config space
+ * wakes what sleeps in D3cold; of one that stays asleep, or is gone, it gives all ones.
+ */
+static int check_answers(Move *move)
+{
+	_cleanup_free_ char *path = sysfs_function_path(&move->target->bdf, "config");
+	_cleanup_close_ int fd = -1;
+	uint32_t ids = 0;
+
+	if (!path)
+		return -ENOMEM;
+	fd = openat(move->sysfs_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, &ids, sizeof(ids)) == sizeof(ids) && ids == UINT32_MAX)
+		return fail(move, DRIVER_PHASE_VERIFY, -ENODEV);
+	return 0;
 }
 
 static int run(Move *move)
@@ -228,6 +262,8 @@ static int run(Move *move)
 	if (r < 0)
 		return r;
 	r = change_driver(move);
+	if (r >= 0 && is_for_vfio(move))
+		r = check_answers(move);
 	if (r < 0)
 		return r;
 	return set_override(move, move->target->driver_override);

@@ -86,11 +86,39 @@ static int hostdev_function(const char *hostdev_xml, Bdf *ret, Problem **ret_pro
 	return 0;
 }
 
+/*
+ * QEMU has a device of that id, and libvirt does not know it: a libvirtd was killed after QEMU had taken the
+ * device (qemuMonitorAddDevice() in qemuDomainAttachHostPCIDevice()) and before it was in the
+ * domain's status file. libvirt, which reads that file when it starts, can name it no more, so that
+ * nobody but the end of QEMU takes it out again.
+ */
+static bool libvirt_forgot_it(void)
+{
+	const virError *error = virGetLastError();
+
+	return error && error->message && strstr(error->message, "Duplicate device ID");
+}
+
+static int forgotten_problem(const VirtCall *call, const char *name, const Bdf *function,
+			     Problem **ret_problem)
+{
+	int r = virt_problem(call, ret_problem, GPUPASS_ERROR_ATTACH_FAILED,
+			     "the guest of %s has %s already, and libvirt does not know of it: a "
+			     "libvirtd was killed while it attached it",
+			     name, BDF_TEXT(function));
+
+	return r != PROBLEM
+		       ? r
+		       : problem_remedy(*ret_problem, "shut %s down: its devices go with it", name);
+}
+
 static int attach_problem(const VirtCall *call, const char *name, const Bdf *function,
 			  Problem **ret_problem)
 {
 	int r;
 
+	if (libvirt_forgot_it())
+		return forgotten_problem(call, name, function, ret_problem);
 	r = virt_problem(call, ret_problem, GPUPASS_ERROR_ATTACH_FAILED,
 			 "libvirt refuses to attach %s to domain %s", BDF_TEXT(function), name);
 	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE)

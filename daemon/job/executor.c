@@ -293,7 +293,18 @@ static int not_ended(const Run *run, int error, ExecutorResult *result)
 {
 	int r = 0;
 
-	if (!result->problem) {
+	result->quarantine = strf("its journal could not be closed: %s", strerror(-error));
+	if (!result->quarantine)
+		return -ENOMEM;
+	if (result->problem) {
+		const char *group = run->context.plan->group, *state = result->problem->state;
+
+		problem_state(result->problem, "%s; %s is quarantined: %s",
+			      state ? state : "nothing was changed", group, result->quarantine);
+		problem_remedy(result->problem,
+			       "see that the state directory is writable, then: gpupass clear %s",
+			       group);
+	} else {
 		r = no_journal(run, error, &result->problem);
 		if (r != PROBLEM)
 			return r;
@@ -301,9 +312,8 @@ static int not_ended(const Run *run, int error, ExecutorResult *result)
 		problem_remedy(result->problem, "see that the state directory is writable, then: "
 						"systemctl restart gpupassd");
 	}
-	result->quarantine = strf("its journal could not be closed: %s", strerror(-error));
 	result->state = JOB_INCOMPLETE;
-	return result->quarantine ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int end(Run *run, uint32_t job, ExecutorResult *result)

@@ -289,6 +289,36 @@ static int claim(const JobPlace *place, const Prepared *p, uint32_t job, uint64_
 			   domain_uuid, ret_problem);
 }
 
+/*
+ * Whether the functions are to be asked if they answer, which wakes them: where the job is to bind them,
+ * and would wake them anyway. A release asks when it resets, and a receipt tells of it; what a guest
+ * runs with is left alone.
+ */
+static bool wakes_functions(Operation operation)
+{
+	return operation == OPERATION_ASSIGN || operation == OPERATION_BIND ||
+	       operation == OPERATION_UNBIND;
+}
+
+static int inspect_group(const JobPlace *place, const JobRequest *request, const Bdf *functions,
+			 size_t n, Prepared *p, Problem **ret_problem)
+{
+	int r = inspect_past_exit(place->host, functions, n, wakes_functions(request->operation),
+				  &p->inspection);
+
+	if (r != -ETIMEDOUT)
+		return r;
+	r = problem_set(ret_problem, GPUPASS_ERROR_BIND_FAILED,
+			"its functions do not answer: looking at them did not end in time");
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "a driver or a reset has one of them, or it does not wake up");
+	return problem_remedy(*ret_problem,
+			      "see dmesg for their addresses (gpupass show %s), then "
+			      "try again",
+			      p->group->name);
+}
+
 static int prepare_once(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared *p,
 			Problem **ret_problem)
 {
@@ -305,7 +335,7 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	if (r == 0)
 		r = claim(place, p, job, generation, functions, n, ret_problem);
 	if (r == 0)
-		r = inspect_past_exit(place->host, functions, n, &p->inspection);
+		r = inspect_group(place, request, functions, n, p, ret_problem);
 	if (r == 0)
 		r = make_plan(place, p, ret_problem);
 	return r;

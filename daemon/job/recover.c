@@ -400,11 +400,10 @@ static int still_moving(const JobPlace *place, const Bdf *functions, size_t n,
 			      BDF_TEXT(function));
 }
 
-static int check_answers(const JobPlace *place, const Bdf *functions, size_t n,
+static int check_answers(const JobPlace *place, const Bdf *functions, size_t n, Inspection **ret,
 			 Problem **ret_problem)
 {
-	_cleanup_(inspection_freep) Inspection *now = NULL;
-	int r = place->host->ops->inspect(place->host, functions, n, false, &now);
+	int r = place->host->ops->inspect(place->host, functions, n, false, ret);
 
 	if (r == 0 || r == -ENOMEM)
 		return r;
@@ -418,10 +417,33 @@ static int check_answers(const JobPlace *place, const Bdf *functions, size_t n,
 			      BDF_TEXT(&functions[0]));
 }
 
+/* No domain runs with it: what has it open is a guest that libvirt has lost sight of, or no guest. */
+static int check_no_user(const Inspection *now, Problem **ret_problem)
+{
+	for (size_t i = 0; i < now->n_holders; i++) {
+		const Holder *holder = &now->holders[i];
+		int r;
+
+		if (!holder->vfio)
+			continue;
+		r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED,
+				"%s is in use through vfio, and libvirt knows of no guest that "
+				"runs with it",
+				BDF_TEXT(&holder->bdf));
+		if (r != PROBLEM)
+			return r;
+		problem_cause(*ret_problem, "%s by %s (pid %ld)", str_or_empty(holder->path),
+			      str_or_empty(holder->command), (long)holder->pid);
+		return problem_remedy(*ret_problem, "shut that guest down, or end the process");
+	}
+	return 0;
+}
+
 static int check_domains(const JobPlace *place, const Bdf *functions, size_t n,
-			 Problem **ret_problem)
+			 const Inspection *now, Problem **ret_problem)
 {
 	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+	bool runs = false;
 	int r = place->host->ops->domain_uses(place->host, &uses, ret_problem);
 
 	if (r != 0)
@@ -436,6 +458,7 @@ static int check_domains(const JobPlace *place, const Bdf *functions, size_t n,
 			live += hostdev && hostdev->live;
 			config += hostdev && hostdev->config;
 		}
+		runs |= live == n;
 		if ((live == 0 || live == n) && (config == 0 || config == n))
 			continue;
 		r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED, "%s has a part of it",
@@ -446,11 +469,12 @@ static int check_domains(const JobPlace *place, const Bdf *functions, size_t n,
 				      "take these hostdevs out (virsh edit %s), or shut it down",
 				      use->name);
 	}
-	return 0;
+	return runs ? 0 : check_no_user(now, ret_problem);
 }
 
 int quarantine_lift(const JobPlace *place, const char *group, Problem **ret_problem)
 {
+	_cleanup_(inspection_freep) Inspection *now = NULL;
 	_cleanup_free_ Bdf *functions = NULL;
 	size_t n = 0;
 	int r;
@@ -464,9 +488,9 @@ int quarantine_lift(const JobPlace *place, const char *group, Problem **ret_prob
 	if (r == 0)
 		r = still_moving(place, functions, n, ret_problem);
 	if (r == 0)
-		r = check_answers(place, functions, n, ret_problem);
+		r = check_answers(place, functions, n, &now, ret_problem);
 	if (r == 0)
-		r = check_domains(place, functions, n, ret_problem);
+		r = check_domains(place, functions, n, now, ret_problem);
 	/* A journal that could not be closed must not undo later what others do from now on. */
 	if (r == 0)
 		r = journal_forget_group(place->journal, group);

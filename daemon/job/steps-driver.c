@@ -130,6 +130,21 @@ static int timed_out(const StepContext *c, const DriverTarget *target, const Mov
 			      BDF_TEXT(&target->bdf));
 }
 
+static int does_not_answer(const DriverTarget *target, Problem **ret_problem)
+{
+	int r = problem_set(ret_problem, GPUPASS_ERROR_BIND_FAILED,
+			    "%s does not answer since it was moved to %s", BDF_TEXT(&target->bdf),
+			    str_or_empty(target->driver));
+
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem,
+		      "its config space reads all ones: it did not wake up, or is off "
+		      "its bus");
+	return problem_remedy(*ret_problem, "see dmesg | grep %s; power-cycle the host",
+			      BDF_TEXT(&target->bdf));
+}
+
 static int move_failed(const DriverTarget *target, const MoveOutcome *outcome,
 		       Problem **ret_problem)
 {
@@ -151,8 +166,11 @@ static int judge_one(const StepContext *c, const DriverTarget *target, const Mov
 {
 	if (is_beside_another(outcome))
 		return beside_another(target, outcome, ret_problem);
-	return outcome->still_running ? timed_out(c, target, outcome, ret_problem)
-				      : move_failed(target, outcome, ret_problem);
+	if (outcome->still_running)
+		return timed_out(c, target, outcome, ret_problem);
+	return outcome->result.phase == DRIVER_PHASE_VERIFY && outcome->result.error == -ENODEV
+		       ? does_not_answer(target, ret_problem)
+		       : move_failed(target, outcome, ret_problem);
 }
 
 static int judge(StepContext *c, const Moves *moves, int error, Problem **ret_problem)
@@ -264,6 +282,8 @@ static int unbind(StepContext *c, Problem **ret_problem)
 	if (c->rebooted && c->plan->operation == OPERATION_RECONCILE)
 		return 0;
 	r = step_refuse_while_in_guest(c, ret_problem);
+	if (r == PROBLEM)
+		return problem_remedy(*ret_problem, "shut that guest down");
 	return r != 0 ? r : backward(c, ret_problem);
 }
 

@@ -136,7 +136,7 @@ static void add_holder(Inspection *into, const Bdf *bdf, const char *command, bo
 	};
 }
 
-static void inspect_one(const FakeHost *fake, size_t i, Inspection *into)
+static void inspect_one(const FakeHost *fake, size_t i, bool capabilities, Inspection *into)
 {
 	const PciFunction *function = &fake->snapshot->functions[i];
 	FunctionFacts *facts = &into->functions[into->n_functions++];
@@ -144,6 +144,7 @@ static void inspect_one(const FakeHost *fake, size_t i, Inspection *into)
 	*facts = (FunctionFacts){ .bdf = function->bdf, .device_minor = -1 };
 	fake_set_text(&facts->driver, function->driver);
 	fake_set_text(&facts->driver_override, fake->overrides[i]);
+	facts->config_all_ones = capabilities && fake->wake[i] == FAKE_WAKE_FAILS;
 	if (domain_running_with(fake, &function->bdf))
 		add_holder(into, &function->bdf, "qemu-system-x86", true);
 	for (size_t k = 0; k < fake->n_holders; k++)
@@ -171,9 +172,9 @@ static int fake_inspect(Host *host, const Bdf *functions, size_t n, bool capabil
 		if (index == SIZE_MAX || fake->gone[index])
 			return leave(fake, -ENOENT);
 		/* driver_override cannot be read while the device's lock is held. */
-		if (fake->stuck[index])
+		if (fake->stuck[index] || (capabilities && fake->wake[index] == FAKE_WAKE_HANGS))
 			return leave(fake, -ETIMEDOUT);
-		inspect_one(fake, index, inspection);
+		inspect_one(fake, index, capabilities, inspection);
 	}
 	*ret = TAKE_PTR(inspection);
 	return leave(fake, 0);
@@ -211,7 +212,7 @@ static void write_drivers(FakeHost *fake, size_t i, const DriverTarget *target,
 		fake_set_text(&fake->overrides[i], target->driver_override);
 	if (!fault || fault->phase > DRIVER_PHASE_UNBIND || fault->never_returns)
 		fake_set_text(&function->driver, NULL);
-	if (!fault)
+	if (!fault || fault->binds)
 		fake_set_text(&function->driver, target->driver);
 }
 
@@ -233,6 +234,8 @@ static void move_one(FakeHost *fake, const DriverTarget *target, MoveOutcome *ou
 	if (str_equal(function->driver, target->driver) &&
 	    str_equal(fake->overrides[i], target->driver_override))
 		return;
+	if (!fault)
+		fault = fake_wake_fault(fake->wake[i], target);
 	assert_int_equal(strv_appendf(&fake->log, "move %s to %s, override %s",
 				      BDF_TEXT(&target->bdf),
 				      target->driver ? target->driver : "none",
@@ -276,6 +279,7 @@ static int fake_move(Host *host, const DriverTarget *targets, size_t n, uint64_t
 
 static void reset_one(FakeHost *fake, const ResetTarget *target, ResetOutcome *outcome)
 {
+	static const FakeResetFault hangs = { .never_returns = true };
 	const Bdf *bdf = &target->bdf;
 	const FakeResetFault *fault = &fake->reset_fault;
 	size_t i = fake_find_function(fake, bdf);
@@ -292,8 +296,11 @@ static void reset_one(FakeHost *fake, const ResetTarget *target, ResetOutcome *o
 				      BDF_TEXT(bdf)),
 			 0);
 	fake_set_text(&outcome->report.method, target->slot ? "slot" : "flr");
-	outcome->report.result = fake->gone[i] ? RESET_SILENT : RESET_DONE;
-	if (!fault->bdf || !str_equal(fault->bdf, BDF_TEXT(bdf)))
+	outcome->report.result =
+		fake->gone[i] || fake->wake[i] == FAKE_WAKE_FAILS ? RESET_SILENT : RESET_DONE;
+	if (fake->wake[i] == FAKE_WAKE_HANGS)
+		fault = &hangs;
+	else if (!fault->bdf || !str_equal(fault->bdf, BDF_TEXT(bdf)))
 		return;
 	outcome->report.result = fault->never_returns ? RESET_UNKNOWN : fault->result;
 	outcome->report.error = fault->never_returns ? -ETIMEDOUT : fault->error;
@@ -416,7 +423,8 @@ static int attach(FakeHost *fake, const char *uuid, const char *hostdev_xml, Pro
 		note_violation(fake, &bdf, "was touched again", "");
 	if (fake_xml_has(domain->live_xml, &bdf))
 		return 0;
-	if (!domain->live_xml || !str_equal(fake->snapshot->functions[i].driver, "vfio-pci"))
+	if (!domain->live_xml || !str_equal(fake->snapshot->functions[i].driver, "vfio-pci") ||
+	    fake->wake[i] == FAKE_WAKE_FAILS)
 		return problem_set(ret_problem, GPUPASS_ERROR_ATTACH_FAILED, "libvirt refuses %s",
 				   BDF_TEXT(&bdf));
 	fake_take_text(&domain->live_xml, fake_xml_attach(domain->live_xml, hostdev_xml));

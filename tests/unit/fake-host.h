@@ -52,6 +52,7 @@ typedef struct FakeMoveFault {
 	DriverPhase phase;  /* what was to be written before this phase is written */
 	int error;
 	/* error 0: it reports success, and nothing from `phase` on has happened */
+	bool binds;	    /* it has the driver all the same */
 	bool never_returns; /* its worker hangs in remove(): the driver link is gone */
 } FakeMoveFault;
 
@@ -62,6 +63,14 @@ typedef struct FakeResetFault {
 	int error;
 	bool never_returns; /* its worker hangs */
 } FakeResetFault;
+
+/* What becomes of one function that sleeps in D3cold when somebody wakes it. */
+typedef enum FakeWake {
+	FAKE_WAKES,
+	/* Config space reads all ones; vfio-pci takes it all the same, and cannot open it. */
+	FAKE_WAKE_FAILS,
+	FAKE_WAKE_HANGS, /* who wakes it waits in the kernel */
+} FakeWake;
 
 typedef struct FakeDomain {
 	char *uuid, *name;
@@ -81,6 +90,7 @@ struct FakeHost {
 	char **boot_drivers; /* likewise: what takes it at a boot */
 	bool *stuck;	     /* likewise: a worker hangs in the kernel */
 	bool *gone;	     /* likewise: fell off the bus */
+	FakeWake *wake;	     /* likewise */
 	FakeDomain *domains;
 	size_t n_domains;
 	Holder *holders; /* beside those that running domains make */
@@ -121,6 +131,7 @@ unsigned fake_write_calls(const FakeHost *fake);
 void fake_hold(FakeHost *fake, const char *bdf, const char *command);
 void fake_set_driver(FakeHost *fake, const char *bdf, const char *driver, const char *override);
 void fake_vanish(FakeHost *fake, const char *bdf);
+void fake_sleep(FakeHost *fake, const char *bdf, FakeWake wake);
 void fake_start(FakeHost *fake, const char *name);
 void fake_shut_off(FakeHost *fake, const char *name);
 /* No guest runs, no worker waits, and each function is on the driver that it began with. */

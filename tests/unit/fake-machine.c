@@ -62,12 +62,14 @@ void fake_init(FakeHost *fake, const char *fixture)
 	fake->boot_drivers = calloc(fake->snapshot->n_functions, sizeof(char *));
 	fake->stuck = calloc(fake->snapshot->n_functions, sizeof(bool));
 	fake->gone = calloc(fake->snapshot->n_functions, sizeof(bool));
+	fake->wake = calloc(fake->snapshot->n_functions, sizeof(FakeWake));
 	assert_non_null(fake->overrides);
 	assert_non_null(fake->boot_drivers);
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
 		fake_set_text(&fake->boot_drivers[i], fake->snapshot->functions[i].driver);
 	assert_non_null(fake->stuck);
 	assert_non_null(fake->gone);
+	assert_non_null(fake->wake);
 }
 
 static void domain_clear(FakeDomain *domain)
@@ -88,6 +90,7 @@ void fake_done(FakeHost *fake)
 	free(fake->boot_drivers);
 	free(fake->stuck);
 	free(fake->gone);
+	free(fake->wake);
 	pci_snapshot_free(fake->snapshot);
 	for (size_t i = 0; i < fake->n_domains; i++)
 		domain_clear(&fake->domains[i]);
@@ -187,6 +190,32 @@ void fake_set_driver(FakeHost *fake, const char *bdf, const char *driver, const 
 	assert_true(i != SIZE_MAX);
 	fake_set_text(&fake->snapshot->functions[i].driver, driver);
 	fake_set_text(&fake->overrides[i], override);
+}
+
+void fake_sleep(FakeHost *fake, const char *bdf, FakeWake wake)
+{
+	Bdf function = fake_parse_bdf(bdf);
+	size_t i = fake_find_function(fake, &function);
+
+	assert_true(i != SIZE_MAX);
+	fake->wake[i] = wake;
+}
+
+/* The driver core wakes a device before it unbinds and before it probes; whether that failed it does
+ * not ask (drivers/base/dd.c, drivers/pci/pci-driver.c). */
+const FakeMoveFault *fake_wake_fault(FakeWake wake, const DriverTarget *target)
+{
+	static const FakeMoveFault taken = { .phase = DRIVER_PHASE_VERIFY,
+					     .error = -ENODEV,
+					     .binds = true };
+	static const FakeMoveFault refused = { .phase = DRIVER_PHASE_PROBE, .error = -EIO };
+	static const FakeMoveFault hangs = { .phase = DRIVER_PHASE_UNBIND, .never_returns = true };
+
+	if (wake == FAKE_WAKE_HANGS)
+		return &hangs;
+	if (wake == FAKE_WAKES || !target->driver)
+		return NULL;
+	return str_equal(target->driver, "vfio-pci") ? &taken : &refused;
 }
 
 void fake_vanish(FakeHost *fake, const char *bdf)

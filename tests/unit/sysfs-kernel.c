@@ -175,6 +175,8 @@ static int bind_function(SysfsKernel *kernel, int sysfs_fd, const Bdf *bdf, cons
 		return r;
 	if (driver)
 		return wanted ? -EBUSY : 0;
+	if (strike(&kernel->busy_probes))
+		return -EBUSY;
 	if (strike(&kernel->stolen_probes))
 		return attach(sysfs_fd, bdf, kernel->thief);
 	if (strike(&kernel->deaf_probes))

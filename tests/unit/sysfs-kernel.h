@@ -14,6 +14,7 @@ typedef struct SysfsKernel {
 	/* Faults; each counts down to 0, which is "none". */
 	unsigned deaf_probes;	  /* probes that report success and bind nothing */
 	unsigned deferred_probes; /* probes and binds that give -EAGAIN */
+	unsigned busy_probes;	  /* -EBUSY, and no driver: vfio's user still has the IOMMU group */
 	unsigned stolen_unbinds;  /* unbinds after which the old driver has the device again */
 	unsigned stolen_probes;	  /* probes that somebody else's driver wins: `thief` */
 	const char *thief;

@@ -217,6 +217,47 @@ static void a_probe_that_binds_nothing_is_an_error_after_bounded_tries(void **st
 	teardown(&b);
 }
 
+static void an_iommu_group_that_is_about_to_be_given_back_is_waited_for(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	move(&b, "vfio-pci", "vfio-pci");
+	b.kernel.busy_probes = 5;
+	move(&b, "nvidia", NULL);
+	assert_int_equal(b.result.error, 0);
+	assert_is(&b, "nvidia", NULL);
+	assert_int_equal(b.kernel.waited, 1550);
+	move(&b, "vfio-pci", "vfio-pci");
+	b.kernel.busy_probes = 100;
+	move(&b, "nvidia", NULL);
+	assert_failed(&b, -EBUSY, DRIVER_PHASE_PROBE, true);
+	assert_is(&b, NULL, NULL);
+	assert_int_equal(b.kernel.busy_probes, 92);
+	assert_int_equal(b.kernel.waited, 6350);
+	teardown(&b);
+}
+
+/* vfio-pci binds it all the same; nobody else would ask. */
+static void what_does_not_wake_up_is_not_taken_for_bound(void **state _unused_)
+{
+	static const unsigned char gone[64] = { [0 ... 63] = 0xff }, there[64] = { 0xde, 0x10 };
+	Bench b;
+
+	setup(&b, "nvidia");
+	tree_write_bytes(b.tree, "sys/" SYSFS_PCI_DEVICES "/" GPU "/config", gone, sizeof(gone));
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_failed(&b, -ENODEV, DRIVER_PHASE_VERIFY, true);
+	assert_is(&b, "vfio-pci", "vfio-pci");
+	/* The host's own driver has said itself what it thinks of it. */
+	move(&b, "nvidia", NULL);
+	assert_int_equal(b.result.error, 0);
+	tree_write_bytes(b.tree, "sys/" SYSFS_PCI_DEVICES "/" GPU "/config", there, sizeof(there));
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_int_equal(b.result.error, 0);
+	teardown(&b);
+}
+
 static void a_deferred_probe_is_tried_again(void **state _unused_)
 {
 	Bench b;
@@ -430,6 +471,8 @@ int main(void)
 		cmocka_unit_test(a_function_that_is_not_there_is_noticed_first),
 		cmocka_unit_test(names_that_are_no_drivers_are_refused),
 		cmocka_unit_test(a_probe_that_binds_nothing_is_an_error_after_bounded_tries),
+		cmocka_unit_test(an_iommu_group_that_is_about_to_be_given_back_is_waited_for),
+		cmocka_unit_test(what_does_not_wake_up_is_not_taken_for_bound),
 		cmocka_unit_test(a_deferred_probe_is_tried_again),
 		cmocka_unit_test(a_probe_deferred_for_ever_is_an_error),
 		cmocka_unit_test(a_driver_taken_back_is_unbound_again),

@@ -54,6 +54,7 @@ typedef struct Script {
 	bool vanish;	  /* every XML is that of a domain which has just gone */
 	bool old_driver;  /* refuses the flag VALIDATE */
 	bool attach_lost; /* the connection breaks during an attach */
+	bool forgotten;	  /* QEMU has the device, and libvirt does not know it */
 	bool let_go;	  /* ends DETACH_HANGS */
 	unsigned detaches, returned, attaches, defines;
 	virConnectCloseFunc on_close;
@@ -276,6 +277,12 @@ int virDomainAttachDeviceFlags(virDomainPtr domain, const char *xml _unused_, un
 {
 	assert_int_equal(flags, VIR_DOMAIN_AFFECT_LIVE);
 	count(&script.attaches);
+	if (asked(&script.forgotten)) {
+		/* QEMU's words, in some error of libvirt's. */
+		assert_null(virNetworkLookupByName(virDomainGetConnect(domain),
+						   "Duplicate device ID 'ua-gpupass-pair0-0'"));
+		return -1;
+	}
 	if (!asked(&script.attach_lost))
 		return refuse(domain);
 	lose(virDomainGetConnect(domain));
@@ -463,6 +470,20 @@ static void attach_gives_libvirts_reason_and_names_the_function(void **state _un
 	assert_int_equal(script.attaches, 1);
 }
 
+static void attach_says_that_libvirt_has_forgotten_a_device(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = start();
+	_cleanup_free_ char *hostdev = domain_xml_hostdev("pair0", 0, &elsewhere);
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	script.forgotten = true;
+	assert_int_equal(virt_domain_attach(virt, RUNNING, hostdev, &problem), PROBLEM);
+	assert_int_equal(problem->error, GPUPASS_ERROR_ATTACH_FAILED);
+	assert_non_null(strstr(problem->reason, "the guest of running has 0000:81:00.0 already"));
+	assert_non_null(strstr(problem->cause, "Duplicate device ID"));
+	assert_string_equal(problem->remedy, "shut running down: its devices go with it");
+}
+
 static void attach_that_loses_libvirt_claims_nothing(void **state _unused_)
 {
 	_cleanup_(virt_freep) Virt *virt = start();
@@ -541,6 +562,7 @@ int main(void)
 				       new_script),
 		cmocka_unit_test_setup(attach_gives_libvirts_reason_and_names_the_function,
 				       new_script),
+		cmocka_unit_test_setup(attach_says_that_libvirt_has_forgotten_a_device, new_script),
 		cmocka_unit_test_setup(attach_that_loses_libvirt_claims_nothing, new_script),
 		cmocka_unit_test_setup(a_lost_connection_is_told_refused_and_made_again,
 				       new_script),

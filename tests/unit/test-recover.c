@@ -18,6 +18,7 @@
 typedef struct FailingIo {
 	JournalIo real;
 	unsigned nth, calls; /* this append and all later ones fail */
+	bool removes_fail;   /* once an append has failed */
 } FailingIo;
 
 static int failing_append(void *userdata, int fd, const char *text, size_t size)
@@ -34,8 +35,9 @@ static int failing_append(void *userdata, int fd, const char *text, size_t size)
 static int failing_remove(void *userdata, int dir_fd, const char *name)
 {
 	FailingIo *io = userdata;
+	int r = io->real.remove(io->real.userdata, dir_fd, name);
 
-	return io->real.remove(io->real.userdata, dir_fd, name);
+	return r == 0 && io->removes_fail && io->calls >= io->nth ? -EIO : r;
 }
 
 static void a_step_that_cannot_be_announced_is_not_begun(_unused_ void **state)
@@ -66,6 +68,35 @@ static void a_step_that_cannot_be_announced_is_not_begun(_unused_ void **state)
 		outcome_clear(&outcome);
 		rig_free(rig);
 	}
+}
+
+/* It is undone, but its journal may come back: so nobody gets the group until it is gone for certain. */
+static void a_job_whose_journal_cannot_be_closed_says_so(void **state)
+{
+	Rig *rig = *state;
+	FailingIo io = { .real = rig->journal.io, .nth = 4, .removes_fail = true };
+	JobRequest request = assign_request("vm42", "pair0");
+	_cleanup_free_ char *before = NULL;
+	_cleanup_strv_ char **left = NULL;
+	Outcome outcome;
+
+	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	before = rig_world(rig);
+	rig->journal.io = (JournalIo){ failing_append, failing_remove, &io };
+	outcome = rig_run(rig, &request);
+	rig_check_world(rig, before, "the journal fails");
+	assert_int_equal(outcome.state, JOB_INCOMPLETE);
+	assert_non_null(strstr(outcome.message, "; pair0 is quarantined: its journal could not be "
+						"closed: Input/output error"));
+	assert_non_null(strstr(outcome.remedy, "then: gpupass clear pair0"));
+	outcome_clear(&outcome);
+	rig->journal.io = io.real;
+	outcome = rig_run(rig, &request);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_QUARANTINED, "");
+	assert_int_equal(quarantine_lift(&rig->place, "pair0", NULL), 0);
+	assert_int_equal(dir_list(rig->journal.dir_fd, "", &left), 0);
+	assert_null(left);
+	rig_must(rig, &request);
 }
 
 /* As if the daemon had ended after it bound pair0, before it defined the domain. */
@@ -203,6 +234,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_step_that_cannot_be_announced_is_not_begun),
+		cmocka_unit_test_setup_teardown(a_job_whose_journal_cannot_be_closed_says_so,
+						rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(without_libvirt_a_job_waits_and_is_undone_later,
 						rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(a_guest_that_runs_is_left_alone, rig_setup,

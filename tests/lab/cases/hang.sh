@@ -4,7 +4,8 @@
 # timeout: 400
 #
 # A GPU in use by something that no preflight can see: its unbind never returns. Meanwhile the other
-# group is assigned and released, the list answers as fast as ever, and the daemon stops at once.
+# group is assigned and released, the list answers as fast as ever, and the daemon stops at once. The same
+# with one on vfio-pci that a process has open.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
@@ -51,15 +52,49 @@ worker=$(pgrep -f 'gpupass-worker.* 0000:61:00.0 ')
 promise "the worker stays" kill -0 "$worker"
 start_gpupassd
 promise "the next one answers" gpupass list
+# Meanwhile what systemd-shutdown would run; it waits 5 s for the worker.
+/usr/lib/systemd/system-shutdown/gpupass.shutdown poweroff &
+powering_off=$!
 promise "and serves the other group" gpupass assign vm2 pair1 -q
 promise "both ways" gpupass release vm2 -q
 # Its job is open, and shown as quarantined, until the worker has had its 10 s; then it is on disk.
 promise "it finds the worker, and keeps the group apart" until_true 60 \
 	test -e /var/lib/gpupass/quarantine/pair0.json
+promise "a host that is powered off beside it is left to do so" wait "$powering_off"
+promise "and told on the console that it cannot" until_true 5 \
+	grep -q 'gpupass: a driver still holds a GPU' /run/lab/boot/console.log
 knob 0000:61:00.0 hold 0
 promise "when it lets go, the quarantine can be lifted" until_true 30 gpupass clear pair0
 promise "and the group is good again" sh -c 'gpupass bind pair0 -q && gpupass unbind pair0 -q'
-equal "on the host's drivers" "0000:41:00.0 nvidia
-0000:61:00.0 nvidia" "$(drivers 0000:41:00.0 0000:61:00.0)"
+on_host="0000:41:00.0 nvidia
+0000:61:00.0 nvidia"
+equal "on the host's drivers" "$on_host" "$(drivers 0000:41:00.0 0000:61:00.0)"
+
+# ---- fault 5: a process keeps vfio-pci from letting go, and nothing in /proc says which ----
+promise "a group is bound" gpupass bind pair0 -q
+/run/lab/hold-vfio 0000:61:00.0 >"$work/holder" &
+holder=$!
+promise "a process opens one of its functions, and keeps the device's file alone" until_true 10 \
+	grep -q holding "$work/holder"
+status=0
+gpupass unbind pair0 --timeout=2 >/dev/null 2>"$work/err" || status=$?
+equal "to take it from vfio-pci ends with exit code 11" 11 "$status"
+promise "with UnbindTimeout" grep -q 'Error: *org.gpupass1.Error.UnbindTimeout$' "$work/err"
+promise "the kernel waits for that process" sh -c 'dmesg |
+	grep -q "0000:61:00.0: No device request channel registered, blocked until released by user"'
+promise "the group is quarantined" sh -c 'gpupass list | grep -Eq "pair0 .*quarantined"'
+promise "the other one is served" sh -c 'gpupass assign vm2 pair1 -q && gpupass release vm2 -q'
+equal "and on its drivers again" "$before" "$(drivers "${pair1[@]}")"
+worker=$(pgrep -f 'gpupass-worker.* 0000:61:00.0 ')
+status=0
+gpupass clear pair0 2>"$work/err" || status=$?
+equal "the quarantine is not lifted while the worker waits, which is named" "9 $worker" \
+	"$status $(grep -om1 "worker $worker" "$work/err" | cut -d' ' -f2)"
+kill "$holder"
+promise "when the process lets go, the worker ends what it began" until_true 20 \
+	test -e /sys/bus/pci/drivers/nvidia/0000:61:00.0
+promise "and the quarantine can be lifted" until_true 20 gpupass clear pair0
+promise "the group is given back" gpupass unbind pair0 -q
+equal "to the host's drivers" "$on_host" "$(drivers 0000:41:00.0 0000:61:00.0)"
 stop_gpupassd
 finish

@@ -3,13 +3,38 @@
 # host: pair-3090
 # timeout: 400
 #
-# A full and a read-only disk, a clock that jumps, and a function that goes midway, all of a real kernel.
+# A disk that is full, and one that gives errors, a clock that jumps, a function that goes midway and one
+# that does not wake up, all of a real kernel.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
 state=/var/lib/gpupass
-mkdir -p "$state"
-mount -t tmpfs -o size=256k gpupass-state "$state"
+functions=(0000:01:00.0 0000:01:00.1 0000:02:00.0 0000:02:00.1)
+on_host="0000:01:00.0 nvidia
+0000:01:00.1 snd_hda_intel
+0000:02:00.0 nvidia
+0000:02:00.1 snd_hda_intel"
+device=
+# The file system has no journal, and goes on after an error: with one it would turn read-only at the
+# first, and nothing would fail at an fsync any more. Without udev, dmsetup makes the device file itself.
+make_disk() {
+	mkdir -p "$state" && modprobe -a loop ext4 dm-flakey && truncate -s 2M "$work/disk.img" &&
+		mkfs.ext4 -q -b 1024 -m 0 -O ^has_journal -e continue \
+			-E lazy_itable_init=0,nodiscard "$work/disk.img" &&
+		device=$(losetup --show -f "$work/disk.img") &&
+		echo "0 4096 linear $device 0" | DM_DISABLE_UDEV=1 dmsetup create state &&
+		mount -t ext4 /dev/mapper/state "$state"
+}
+# disk good|bad: bad, each write gives EIO, and reads go on.
+disk() {
+	local table="linear $device 0"
+	[ "$1" = good ] || table="flakey $device 0 0 1 1 error_writes"
+	DM_DISABLE_UDEV=1 dmsetup load state --table "0 4096 $table" &&
+		DM_DISABLE_UDEV=1 dmsetup suspend --nolockfs state &&
+		DM_DISABLE_UDEV=1 dmsetup resume state
+}
+promise "a disk that can be made to give errors" make_disk
+[ "$failures" = 0 ] || finish
 up
 declare_pair0
 "$here/define-vm" vm42 --no-guest
@@ -19,15 +44,33 @@ dd if=/dev/zero of="$state/filler" bs=4k 2>/dev/null
 refused "a full disk is refused before anything is written" 1 Internal "No space left" \
 	gpupass assign vm42 pair0
 rm "$state/filler"
-mount -o remount,ro "$state"
-refused "so is a read-only one" 1 Internal "Read-only file system" gpupass assign vm42 pair0
-refused "and every job after it, by name" 5 StateReadOnly "Read-only file system" \
-	gpupass bind pair0
-promise "the list says why" sh -c 'gpupass list 2>&1 | grep -q "the journal could not be written"'
-mount -o remount,rw "$state"
-promise "when the disk can be written again, so can jobs" gpupass bind pair0
+disk bad
+refused "so is one that fails at fsync" 1 Internal \
+	"the journal could not be written: Input/output error" gpupass assign vm42 pair0
+refused "and every job after it, by name" 5 StateReadOnly "Input/output error" gpupass bind pair0
+promise "the list goes on, and says why" sh -c 'gpupass list 2>"$0" | grep -q "pair0 .*free" &&
+	grep -q "the journal could not be written: Input/output error" "$0"' "$work/warned"
+disk good
+promise "when the disk takes writes again, so can jobs" gpupass bind pair0
 promise "and the list is quiet" sh -c '! gpupass list 2>&1 | grep -q "could not be written"'
 promise "unbind" gpupass unbind pair0
+
+knob 0000:02:00.0 bind_delay_ms 1500
+gpupass bind pair0 >/dev/null 2>"$work/err" &
+job=$!
+promise "a job is at work" until_true 10 test -e /sys/bus/pci/drivers/vfio-pci/0000:01:00.1
+disk bad
+status=0
+wait "$job" || status=$?
+knob 0000:02:00.0 bind_delay_ms 0
+promise "a disk that fails in the midst of a job fails it by name ($status)" grep -q \
+	"the journal could not be written: Input/output error" "$work/err"
+equal "all was put back" "$on_host" "$(drivers "${functions[@]}")"
+promise "its journal is still open on that disk, so that the group is kept apart" sh -c \
+	'[ "$1" = 11 ] && grep -q "pair0 is quarantined: its journal could not be closed" "$2"' \
+	sh "$status" "$work/err"
+disk good
+promise "until the disk takes writes again" gpupass clear pair0
 
 # ---- the clock ----
 knob 0000:02:00.0 hold 1
@@ -65,6 +108,30 @@ equal "and its peers were put back" "0000:01:00.0 nvidia
 echo 1 >/sys/bus/pci/rescan
 promise "when it is back" until_true 15 sh -c \
 	'gpupass rescan >/dev/null 2>&1; gpupass clear pair0; gpupass list | grep -Eq "pair0 .* free"'
+
+# ---- one that does not wake up ----
+knob 0000:02:00.0 gone 1
+status=0
+gpupass bind pair0 >"$work/out" 2>"$work/err" || status=$?
+equal "a GPU that does not answer is refused, and none is bound" "1 $on_host" \
+	"$status $(drivers "${functions[@]}")"
+promise "by name" grep -q "0000:02:00.0 does not answer: its config space reads all ones" "$work/err"
+knob 0000:02:00.0 gone 0
+knob 0000:02:00.0 bind_delay_ms 1500
+gpupass bind pair0 >/dev/null 2>"$work/err" &
+job=$!
+until_true 10 test -e /sys/bus/pci/drivers/vfio-pci/0000:01:00.1
+knob 0000:02:00.0 gone 1
+status=0
+wait "$job" || status=$?
+knob 0000:02:00.0 bind_delay_ms 0
+equal "the kernel cannot wake one up" D3cold "$(cat /sys/bus/pci/devices/0000:02:00.0/power_state)"
+promise "vfio-pci took it all the same" sh -c 'dmesg | grep -q \
+	"vfio-pci 0000:02:00.0: Unable to change power state from D3cold to D0, device inaccessible"'
+promise "its job fails by name ($status)" grep -q \
+	"0000:02:00.0 does not answer since it was moved to vfio-pci" "$work/err"
+equal "and all was put back" "1 $on_host" "$status $(drivers "${functions[@]}")"
+knob 0000:02:00.0 gone 0
 
 stop_gpupassd
 finish

@@ -152,13 +152,14 @@ add_modules() {
 pack() { (cd "$1" && find . | LC_ALL=C sort | cpio --quiet -o -H newc) >"$2"; }
 
 make_initrd() {
-	local version=$1 tree=$2 src=$3 dir=$4 root=$4/root
+	local version=$1 tree=$2 src=$3 tools=$4 dir=$5 root=$5/root
 	mkdir -p "$root"/{bin,proc,sys,dev,lab}
 	cp "$(command -v busybox)" "$root/bin/busybox"
 	cp "$src/init" "$root/init"
 	chmod +x "$root/init"
 	cp "$src/lab.target" "$src/lab-command.service" "$root/lab/"
 	gcc -O2 -Wall -o "$root/lab/runner" "$src/runner.c"
+	gcc -O2 -Wall -o "$root/lab/hold-vfio" "$tools/hold-vfio.c"
 	add_modules "$tree" "$version" "$root/lab" root virtio_pci 9pnet_virtio 9p overlay
 	add_modules "$tree" "$version" "$root/lab" identity labpci
 	add_modules "$tree" "$version" "$root/lab" vfio vfio_iommu_type1 vfio-pci
@@ -260,8 +261,8 @@ prepare() {
 	lab_tree=$(made "$build/tree-${modules##*/modules-}" \
 		make_tree "$lab_version" "$kernel" "$modules")
 	# shellcheck disable=SC2034 # boot's
-	lab_initrd=$(made "$build/initrd-${modules##*/modules-}-$(hash_of "$lab"/pid1/* "$lab/lib/prepare.sh" "$busybox")" \
-		make_initrd "$lab_version" "$lab_tree" "$lab/pid1")/initrd
+	lab_initrd=$(made "$build/initrd-${modules##*/modules-}-$(hash_of "$lab"/pid1/* "$lab"/tools/* "$lab/lib/prepare.sh" "$busybox")" \
+		make_initrd "$lab_version" "$lab_tree" "$lab/pid1" "$lab/tools")/initrd
 	# shellcheck disable=SC2034 # boot's
 	lab_guest_initrd=$(made "$build/guest-$(hash_of "$lab"/guest/* "$busybox")" \
 		make_guest_initrd "$lab/guest")/initrd
