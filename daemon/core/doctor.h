@@ -9,6 +9,7 @@
 #include "core/examination.h"
 #include "core/group.h"
 #include "core/health.h"
+#include "core/host-facts.h"
 #include "core/inspection.h"
 
 #define FINDING_STATUSES(X)                                                                        \
@@ -76,7 +77,8 @@ typedef struct DoctorFacts {
 	const Policy *policy;
 	const Inspection *inspection; /* of all functions of groups; NULL: it failed */
 	int inspection_error;
-	const Examination *host; /* NULL: it failed */
+	const HostFacts *machine; /* what a guest has to fit into; NULL: not known */
+	const Examination *host;  /* NULL: it failed */
 	int host_error;
 	const GpuHealth *health; /* of all GPUs of groups */
 	size_t n_health;

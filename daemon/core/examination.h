@@ -27,8 +27,7 @@
 	X(initramfs_at) /* the files that were looked at for it */                                 \
 	X(services)	/* "nvidia-persiste (pid 1312, unit nvidia-persistenced.service)" */       \
 	X(driverctl)	/* "0000:41:00.0 vfio-pci" */                                              \
-	X(boot)		/* "0000:41:00.0 taken: nvidia was first", of gpupass-bind's report */     \
-	X(hugepages)	/* "2048 512 500": size in KiB, pages, free pages */
+	X(boot)		/* "0000:41:00.0 taken: nvidia was first", of gpupass-bind's report */
 
 /* X(member) */
 #define EXAMINATION_FLAGS(X)                                                                       \

@@ -157,41 +157,6 @@ static int read_interrupts(int proc_fd, Examination *e)
 	return 0;
 }
 
-static int read_pool(int sysfs_fd, const char *name, Examination *e)
-{
-	_cleanup_free_ char *total_path = strf("kernel/mm/hugepages/%s/nr_hugepages", name);
-	_cleanup_free_ char *free_path = strf("kernel/mm/hugepages/%s/free_hugepages", name);
-	_cleanup_free_ char *total = NULL, *spare = NULL;
-	unsigned kib;
-	int r;
-
-	if (!total_path || !free_path)
-		return -ENOMEM;
-	if (sscanf(name, "hugepages-%9ukB", &kib) != 1)
-		return 0;
-	r = file_read_line_at(sysfs_fd, total_path, &total);
-	if (r >= 0)
-		r = file_read_line_at(sysfs_fd, free_path, &spare);
-	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	return strv_appendf(&e->hugepages, "%u %s %s", kib, total, spare);
-}
-
-static int read_hugepages(int sysfs_fd, Examination *e)
-{
-	_cleanup_strv_ char **names = NULL;
-	_cleanup_close_ int fd = -1;
-	int r = dir_open_at(sysfs_fd, "kernel/mm/hugepages", false, &fd);
-
-	if (r >= 0)
-		r = dir_list(fd, "", &names);
-	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	for (char **name = names; r >= 0 && name && *name; name++)
-		r = read_pool(sysfs_fd, *name, e);
-	return r;
-}
-
 /* ---- processes ---- */
 
 /* Names as the kernel keeps them, of 15 characters. */
@@ -347,8 +312,6 @@ int examine_host(const ExamineRoots *roots, Examination **ret)
 		r = read_iommu_units(roots->sysfs_fd, e);
 	if (r >= 0)
 		r = read_modules(roots->sysfs_fd, e);
-	if (r >= 0)
-		r = read_hugepages(roots->sysfs_fd, e);
 	if (r >= 0)
 		r = read_modprobe(roots->root_fd, e);
 	if (r >= 0)

@@ -207,8 +207,6 @@ static void the_setup_is_read(void **state)
 	tree_add_process(b->tree, 14, "bash", "0::/\n");
 	tree_write(b->tree, "sys/class/iommu/dmar0/x", "");
 	tree_write(b->tree, "sys/module/nvidia/initstate", "live\n");
-	tree_write(b->tree, "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "512\n");
-	tree_write(b->tree, "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "500\n");
 	tree_write(b->tree, "root/etc/modprobe.d/v.conf", "options vfio-pci ids=10de:2204\n");
 	tree_write(b->tree, "root/etc/modprobe.d/other.txt", "options vfio-pci ids=1\n");
 	tree_write(b->tree, "root/usr/lib/modprobe.d/n.conf", "blacklist nouveau\n");
@@ -232,7 +230,6 @@ static void the_setup_is_read(void **state)
 			    "nvidia-persiste (pid 13, unit nvidia-persistenced.service)");
 	assert_string_equal(e->iommu_units[0], "dmar0");
 	assert_true(strv_contains(e->modules, "nvidia"));
-	assert_string_equal(e->hugepages[0], "2048 512 500");
 	assert_int_equal(strv_length(e->modprobe), 2);
 	assert_string_equal(e->modprobe[0], "etc/modprobe.d/v.conf:1: options vfio-pci "
 					    "ids=10de:2204");
