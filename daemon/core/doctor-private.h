@@ -75,6 +75,7 @@ void check_services(const Doctor *d, Finding *f);
 void check_driver_version(const Doctor *d, Finding *f);
 void check_driverctl(const Doctor *d, Finding *f);
 void check_memlock(const Doctor *d, Finding *f);
+/* doctor-initramfs.c */
 void check_initramfs(const Doctor *d, Finding *f);
 /* doctor-device.c */
 void check_answers(const Doctor *d, Finding *f);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/initramfs.h"
 #include "gpupass/cleanup.h"
 
 /* X(member): strings; NULL: not known */
@@ -54,6 +55,7 @@ typedef struct Examination {
 #define X(member) uint64_t member;
 	EXAMINATION_NUMBERS(X)
 #undef X
+	Initramfs *image; /* NULL: nobody looked */
 } Examination;
 
 /* NULL when memory is out. Bytes that are no text are shown as '?'. */

@@ -82,11 +82,6 @@ static void ids_in_modprobe(Rig *r)
 	add(&r->host->modprobe, "etc/modprobe.d/v.conf:2: options vfio_pci ids=10DE:2230");
 }
 
-static void driver_in_initramfs(Rig *r)
-{
-	add(&r->host->initramfs, "etc/initramfs-tools/modules:3: nvidia");
-}
-
 static void bad_version(Rig *r)
 {
 	set(&r->host->nvidia_version, "595.58.03");
@@ -139,8 +134,6 @@ static const Case cases[] = {
 	  "ids=" },
 	{ "ids= in modprobe.d", ids_in_modprobe, "vfio-ids", "vfio-ids", "warn", "v.conf:2",
 	  "ids=" },
-	{ "nvidia in the initramfs", driver_in_initramfs, "initramfs", "initramfs", "warn",
-	  "modules:3", "INITRAMFS" },
 	{ "a version known to hang", bad_version, "driver-version", "driver-version", "warn",
 	  "595.58.03", "another version" },
 	{ "persistenced", persistenced, "services", "services", "warn", "persistenced.service",
