@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of one domain's XML against its group. */
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
-
 #include "core/doctor-private.h"
-#include "core/fit.h"
-#include "core/xml-tree.h"
-
-/* QEMU itself, the video memory and what else is locked with a guest's RAM: libvirt adds as much
- * (qemuDomainGetMemLockLimitBytes(), 1 GiB for VFIO). */
-#define MEMLOCK_EXTRA_KIB (1024ULL * 1024)
 
 static const DomainUse *use_of(const Doctor *d)
 {
@@ -68,45 +58,81 @@ void check_domain_hostdevs(const Doctor *d, Finding *f)
 		finding_pass(f, "all functions of %s are there", d->group->name);
 }
 
-static DomainXml *parse(const Doctor *d, Finding *f)
+/* ---- its XML ---- */
+
+static int parse(Doctor *d)
 {
 	const DoctorDomain *domain = d->facts->domain;
 	const char *text = domain->config_xml ? domain->config_xml : domain->live_xml;
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	DomainXml *xml = NULL;
-	int r = text ? domain_xml_parse(text, &xml, &problem) : -ENOENT;
+	int r = text ? domain_xml_parse(text, &d->xml, &problem) : -ENOENT;
 
-	if (r == -ENOMEM)
-		f->error = r;
-	else if (r != 0)
-		finding_skip(f, "its XML is not understood%s%s", problem ? ": " : "",
-			     problem ? problem->reason : "");
-	return xml;
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	d->xml_error = strf("its XML is not understood%s%s", problem ? ": " : "",
+			    problem ? problem->reason : "");
+	return d->xml_error ? 0 : -ENOMEM;
 }
 
-void check_domain_machine(const Doctor *d, Finding *f)
+/* -ENOMEM */
+static int has_functions(const DomainXml *xml, const PciFunction *const *functions, size_t n,
+			 bool *ret)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(d, f);
+	_cleanup_free_ DomainHostdev *hostdevs = NULL;
+	size_t n_hostdevs = 0;
+	int r = domain_xml_hostdevs(xml, &hostdevs, &n_hostdevs);
 
-	if (!xml)
-		return;
-	if (domain_xml_is_pcie(xml)) {
-		finding_pass(f, "PCI Express");
-		return;
+	*ret = false;
+	for (size_t i = 0; r >= 0 && i < n_hostdevs; i++) {
+		for (size_t k = 0; k < n; k++)
+			*ret |= bdf_equal(&hostdevs[i].bdf, &functions[k]->bdf);
+		free(hostdevs[i].alias);
 	}
-	finding_warn(f, d->facts->domain->name,
-		     "the machine type has no PCI Express: GPUs look like conventional PCI boards, "
-		     "and the guest's driver may refuse large BARs or peer-to-peer");
-	finding_remedy(f, "define the domain anew with machine='q35' and UEFI");
+	return r == -ENOMEM ? r : 0;
+}
+
+/* As if the domain got its group now, or gets it again at its next start. */
+static int fit(Doctor *d)
+{
+	_cleanup_free_ const PciFunction **functions = NULL;
+	FitFacts facts = {
+		.xml = d->xml,
+		.host = d->facts->machine,
+		.started = d->facts->domain->active,
+	};
+	size_t n = 0;
+	int r;
+
+	for (size_t i = 0; i < d->n_gpus; i++)
+		n += d->gpus[i]->n_functions;
+	functions = calloc(n + 1, sizeof(*functions));
+	if (!functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->n_gpus; i++)
+		for (size_t k = 0; k < d->gpus[i]->n_functions; k++)
+			functions[facts.n_functions++] = d->gpus[i]->functions[k];
+	facts.functions = functions;
+	r = has_functions(d->xml, functions, n, &facts.within);
+	return r < 0 ? r : fit_check(&facts, &d->fit);
+}
+
+int doctor_read_domain(Doctor *d)
+{
+	int r;
+
+	if (!d->facts->domain)
+		return 0;
+	r = parse(d);
+	return r < 0 || !d->xml ? r : fit(d);
 }
 
 void check_domain_acpi(const Doctor *d, Finding *f)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(d, f);
-
-	if (!xml)
+	if (!d->xml) {
+		finding_skip(f, "%s", d->xml_error);
 		return;
-	if (domain_xml_has_acpi(xml)) {
+	}
+	if (domain_xml_has_acpi(d->xml)) {
 		finding_pass(f, "the guest hears of it");
 		return;
 	}
@@ -116,125 +142,83 @@ void check_domain_acpi(const Doctor *d, Finding *f)
 	finding_remedy(f, "add <acpi/> to its <features>");
 }
 
-/* libvirt's unit suffixes of memory; KiB where none is given. 0: not understood. */
-static unsigned long long to_kib(unsigned long long value, const char *unit)
+/* ---- whether it fits: what core/fit.h finds, in its words ---- */
+
+static void tell(const Doctor *d, const FitFinding *finding, Finding *f)
 {
-	static const struct {
-		const char *names[4];
-		unsigned long long kib;
-	} units[] = {
-		{ { "k", "KiB" }, 1 },
-		{ { "M", "MiB" }, 1024ULL },
-		{ { "G", "GiB" }, 1024ULL * 1024 },
-		{ { "T", "TiB" }, 1024ULL * 1024 * 1024 },
-	};
+	const char *name = d->facts->domain->name;
 
-	if (!unit)
-		return value;
-	for (size_t i = 0; i < ELEMENTS(units); i++)
-		for (size_t k = 0; k < ELEMENTS(units[i].names) && units[i].names[k]; k++)
-			if (strcmp(unit, units[i].names[k]) == 0)
-				return value > (1ULL << 53) / units[i].kib ? 0
-									   : value * units[i].kib;
-	if (strcmp(unit, "b") == 0 || strcmp(unit, "bytes") == 0)
-		return value / 1024;
-	return 0;
-}
-
-/* The content of <memory unit='KiB'>4194304</memory> in KiB; 0: absent or not understood. */
-static unsigned long long content_kib(const xmlNode *node)
-{
-	_cleanup_xml_char_ xmlChar *content = node ? xmlNodeGetContent(node) : NULL;
-	unsigned long long value;
-
-	if (!content || str_to_unsigned(str_strip((char *)content), 10, 1ULL << 53, &value) < 0)
-		return 0;
-	return to_kib(value, xml_attribute(node, "unit"));
-}
-
-static unsigned long long page_kib(const xmlNode *hugepages)
-{
-	const xmlNode *page = xml_child(hugepages, "page");
-	const char *size = page ? xml_attribute(page, "size") : NULL;
-	unsigned long long value;
-
-	if (!size || str_to_unsigned(size, 10, 1ULL << 40, &value) < 0)
-		return 0;
-	return to_kib(value, xml_attribute(page, "unit"));
-}
-
-/* Free pages of a size on this host, in KiB; of the one size that has any when size is 0. */
-static unsigned long long pool_free_kib(const Examination *host, unsigned long long size)
-{
-	unsigned long long found = 0;
-
-	for (char **line = host->hugepages; line && *line; line++) {
-		unsigned long long kib, total, spare;
-
-		if (sscanf(*line, "%19llu %19llu %19llu", &kib, &total, &spare) != 3 || kib == 0 ||
-		    spare > (1ULL << 53) / kib)
-			continue;
-		if (kib == size || (size == 0 && total > 0))
-			found = found < kib * spare ? kib * spare : found;
+	switch (finding->severity) {
+	case FIT_ERROR:
+		finding_fail(f, name, "%s", finding->what);
+		break;
+	case FIT_WARNING:
+		finding_warn(f, name, "%s", finding->what);
+		break;
+	default:
+		finding_pass(f, "%s%s%s", finding->what, finding->remedy ? "; " : "",
+			     str_or_empty(finding->remedy));
+		return;
 	}
-	return found;
+	if (finding->remedy)
+		finding_remedy(f, "%s", finding->remedy);
+}
+
+/* No finding is also what a host gives of which not enough is known. */
+static void check_fit(const Doctor *d, Finding *f, const FitId *ids, size_t n)
+{
+	if (!d->fit) {
+		finding_skip(f, "%s", d->xml_error);
+		return;
+	}
+	for (size_t i = 0; i < d->fit->n_items; i++)
+		for (size_t k = 0; k < n; k++)
+			if (d->fit->items[i].id == ids[k])
+				tell(d, &d->fit->items[i], f);
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "nothing is known against it");
+}
+
+void check_domain_machine(const Doctor *d, Finding *f)
+{
+	static const FitId ids[] = { FIT_MACHINE_TYPE, FIT_ROOT_PORTS };
+
+	check_fit(d, f, ids, ELEMENTS(ids));
+}
+
+void check_domain_window(const Doctor *d, Finding *f)
+{
+	static const FitId ids[] = { FIT_BAR_WINDOW, FIT_HOTPLUG_WINDOW };
+
+	check_fit(d, f, ids, ELEMENTS(ids));
 }
 
 void check_domain_hugepages(const Doctor *d, Finding *f)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(d, f);
-	const DoctorDomain *domain = d->facts->domain;
-	unsigned long long memory, spare;
-	const xmlNode *hugepages;
+	static const FitId ids[] = { FIT_HUGEPAGES, FIT_PINNING };
 
-	if (!xml)
-		return;
-	memory = content_kib(xml_child(xml->root, "memory"));
-	hugepages = xml_child(xml_child(xml->root, "memoryBacking"), "hugepages");
-	if (!hugepages) {
-		finding_pass(f,
-			     "it asks for none. vfio locks all of its memory, which without them "
-			     "takes the longer the more it has");
-		return;
-	}
-	if (domain->active) {
-		finding_pass(f, "it runs, and has them");
-		return;
-	}
-	spare = pool_free_kib(d->facts->host, page_kib(hugepages));
-	if (memory > 0 && spare < memory) {
-		finding_fail(f, domain->name,
-			     "it needs %llu MiB of huge pages, and %llu MiB are free: it does not "
-			     "start",
-			     memory / 1024, spare / 1024);
-		finding_remedy(f,
-			       "raise vm.nr_hugepages (or hugepages= on the kernel command line)");
-	} else {
-		finding_pass(f, "%llu MiB are free", spare / 1024);
-	}
+	check_fit(d, f, ids, ELEMENTS(ids));
 }
 
-/* libvirt takes <hard_limit> for the limit of locked memory, whatever vfio needs. */
 void check_domain_memlock(const Doctor *d, Finding *f)
 {
-	_cleanup_(domain_xml_freep) DomainXml *xml = parse(d, f);
-	unsigned long long memory, limit;
+	static const FitId ids[] = { FIT_MEMLOCK, FIT_MEMORY, FIT_VIOMMU };
 
-	if (!xml)
-		return;
-	memory = content_kib(xml_child(xml->root, "memory"));
-	limit = content_kib(xml_child(xml_child(xml->root, "memtune"), "hard_limit"));
-	if (limit == 0 || memory == 0 || limit >= memory + MEMLOCK_EXTRA_KIB) {
-		finding_pass(f, "none that is too low");
-		return;
-	}
-	finding_warn(
-		f, d->facts->domain->name,
-		"<hard_limit> is %llu MiB, and its memory %llu MiB: vfio cannot lock all of it "
-		"beside what QEMU needs",
-		limit / 1024, memory / 1024);
-	finding_remedy(f, "take <hard_limit> out (virsh edit %s), or make it %llu MiB",
-		       d->facts->domain->name, (memory + MEMLOCK_EXTRA_KIB) / 1024);
+	check_fit(d, f, ids, ELEMENTS(ids));
+}
+
+void check_domain_numa(const Doctor *d, Finding *f)
+{
+	static const FitId ids[] = { FIT_NUMA_MEMORY, FIT_NUMA_CPUS, FIT_NUMA_SPREAD };
+
+	check_fit(d, f, ids, ELEMENTS(ids));
+}
+
+void check_domain_clique(const Doctor *d, Finding *f)
+{
+	static const FitId ids[] = { FIT_CLIQUE };
+
+	check_fit(d, f, ids, ELEMENTS(ids));
 }
 
 static void tell_open(const Doctor *d, const FitTune *tune, Finding *f)
@@ -273,7 +257,6 @@ void check_domain_applied(const Doctor *d, Finding *f)
 	const Assignment *record =
 		assignments_find_domain(d->facts->assignments, d->facts->domain->uuid);
 	_cleanup_free_ const PciFunction **functions = NULL;
-	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
 	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
 	FitFacts facts = { .host = d->facts->machine, .within = true };
 
@@ -285,11 +268,12 @@ void check_domain_applied(const Doctor *d, Finding *f)
 		finding_skip(f, "it has no definition");
 		return;
 	}
-	xml = parse(d, f);
-	if (!xml)
+	if (!d->xml) {
+		finding_skip(f, "%s", d->xml_error);
 		return;
+	}
 	f->error = group_functions(d->group, &functions, &facts.n_functions);
-	facts.xml = xml;
+	facts.xml = d->xml;
 	facts.functions = functions;
 	if (f->error == 0)
 		f->error = fit_tune(&facts, record->apply_numa, record->apply_fit, &tune);

@@ -260,30 +260,6 @@ void check_vfio_ids(const Doctor *d, Finding *f)
 		finding_pass(f, "none, on the kernel command line and in modprobe.d");
 }
 
-void check_initramfs(const Doctor *d, Finding *f)
-{
-	const Examination *host = d->facts->host;
-	_cleanup_free_ char *looked_at = strv_join(host->initramfs_at, ", ");
-
-	if (!looked_at) {
-		f->error = -ENOMEM;
-		return;
-	}
-	if (!host->initramfs) {
-		finding_pass(f, "none asked for%s%s", host->initramfs_at ? " in " : "", looked_at);
-		return;
-	}
-	if (host->initramfs_hook) {
-		finding_pass(f, "%s; and gpupass's own hook is there", host->initramfs[0]);
-		return;
-	}
-	for (char **line = host->initramfs; *line; line++)
-		finding_warn(f, NULL, "%s: the driver takes assigned GPUs before gpupass-bind runs",
-			     *line);
-	finding_remedy(f, "take the driver out, or put gpupass's hook in; then make the initramfs "
-			  "again: see gpupass-bind(8), INITRAMFS");
-}
-
 /* Versions of which it is known that they make what gpupass does hang. Both ends count. */
 static const struct KnownBad {
 	const char *from, *to;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/doctor.h"
+#include "core/fit.h"
 #include "core/plan-private.h"
 #include "util/text.h"
 
@@ -33,6 +34,9 @@ typedef struct Doctor {
 	const Group *group; /* of the domain that is asked about; NULL: none */
 	const Gpu **gpus;   /* those that are looked at: of that group, or of all */
 	size_t n_gpus;
+	DomainXml *xml;	 /* of the domain, its definition first; NULL: not understood */
+	FitReport *fit;	 /* what core/fit.h finds of it; NULL: likewise */
+	char *xml_error; /* why */
 } Doctor;
 
 struct DoctorCheck {
@@ -67,11 +71,12 @@ void check_acs_override(const Doctor *d, Finding *f);
 void check_iommu_group(const Doctor *d, Finding *f);
 void check_vfio(const Doctor *d, Finding *f);
 void check_vfio_ids(const Doctor *d, Finding *f);
-void check_initramfs(const Doctor *d, Finding *f);
 void check_services(const Doctor *d, Finding *f);
 void check_driver_version(const Doctor *d, Finding *f);
 void check_driverctl(const Doctor *d, Finding *f);
 void check_memlock(const Doctor *d, Finding *f);
+/* doctor-initramfs.c */
+void check_initramfs(const Doctor *d, Finding *f);
 /* doctor-device.c */
 void check_answers(const Doctor *d, Finding *f);
 void check_power(const Doctor *d, Finding *f);
@@ -96,11 +101,16 @@ void check_boot_unit(const Doctor *d, Finding *f);
 /* doctor-domain.c */
 void check_domain_group(const Doctor *d, Finding *f);
 void check_domain_hostdevs(const Doctor *d, Finding *f);
-void check_domain_machine(const Doctor *d, Finding *f);
 void check_domain_acpi(const Doctor *d, Finding *f);
+void check_domain_machine(const Doctor *d, Finding *f);
+void check_domain_window(const Doctor *d, Finding *f);
 void check_domain_hugepages(const Doctor *d, Finding *f);
 void check_domain_memlock(const Doctor *d, Finding *f);
 void check_domain_applied(const Doctor *d, Finding *f);
+void check_domain_numa(const Doctor *d, Finding *f);
+void check_domain_clique(const Doctor *d, Finding *f);
+/* Reads the domain's XML, and asks core/fit.h about it; -ENOMEM. */
+int doctor_read_domain(Doctor *d);
 
 /* doctor-symptom.c: the part of the report about a symptom; NULL when memory is out. */
 json_t *doctor_symptom_json(const Doctor *d, const Finding *findings, size_t n);

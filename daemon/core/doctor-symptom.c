@@ -44,8 +44,8 @@ static const Symptom symptoms[] = {
 	{
 		.symptom = SYMPTOM_ONE_GPU,
 		.title = "only one of the GPUs is visible in the guest",
-		.suspects = { "domain-hostdevs", "domain-group", "answers", "groups", "reset",
-			      "domain-machine", "domain-memlock", "managed" },
+		.suspects = { "domain-hostdevs", "domain-group", "domain-window", "answers",
+			      "groups", "reset", "domain-machine", "domain-memlock", "managed" },
 		.hints = {
 			{ "the BARs of both do not fit into the guest's address window: lspci in the "
 			  "guest shows both, and dmesg \"can't assign; no space\" or \"BAR … failed to "
@@ -64,7 +64,7 @@ static const Symptom symptoms[] = {
 		.symptom = SYMPTOM_NO_P2P,
 		.title = "peer-to-peer between the GPUs is disabled in the guest",
 		.suspects = { "groups", "domain-group", "domain-hostdevs", "answers",
-			      "domain-machine", "aer" },
+			      "domain-machine", "domain-clique", "aer" },
 		.hints = {
 			{ "NVLink does not work either: nvidia-smi topo -m shows no NV in the pair",
 			  "gpupass doctor DOMAIN --symptom=no-nvlink" },
@@ -82,7 +82,8 @@ static const Symptom symptoms[] = {
 		.symptom = SYMPTOM_SLOW,
 		.title = "bandwidth between the GPUs, or to the host, is low",
 		.suspects = { "link-width", "link-speed", "aer", "answers", "domain-hostdevs",
-			      "domain-hugepages", "domain-machine", "acs", "power", "groups" },
+			      "domain-numa", "domain-hugepages", "domain-machine", "acs", "power",
+			      "groups" },
 		.hints = {
 			{ "fewer links than the board has are active: count those that are not "
 			  "<inactive> in nvidia-smi nvlink --status, and compare with gpupass show "

@@ -63,9 +63,14 @@ static const DoctorCheck checks[] = {
 	  check_domain_hostdevs, SEE_TABLE },
 	{ "domain-machine", "Machine type", NEEDS_DOMAIN, check_domain_machine, SEE_TABLE },
 	{ "domain-acpi", "Hotplug", NEEDS_DOMAIN, check_domain_acpi, "unsupporteddomain" },
-	{ "domain-hugepages", "Huge pages", NEEDS_DOMAIN | NEEDS_HOST, check_domain_hugepages,
+	{ "domain-window", "Address space for BARs", NEEDS_DOMAIN | NEEDS_GROUP,
+	  check_domain_window, SEE_TABLE },
+	{ "domain-hugepages", "Huge pages", NEEDS_DOMAIN, check_domain_hugepages, SEE_TABLE },
+	{ "domain-memlock", "Memory that is locked", NEEDS_DOMAIN, check_domain_memlock,
 	  SEE_TABLE },
-	{ "domain-memlock", "Memory limit", NEEDS_DOMAIN, check_domain_memlock, SEE_TABLE },
+	{ "domain-numa", "NUMA placement", NEEDS_DOMAIN | NEEDS_GROUP, check_domain_numa,
+	  SEE_TABLE },
+	{ "domain-clique", "GPUDirect clique", NEEDS_DOMAIN, check_domain_clique, SEE_TABLE },
 	{ "domain-applied", "What --fit=apply and --numa=apply write", NEEDS_DOMAIN | NEEDS_GROUP,
 	  check_domain_applied, SEE_TABLE },
 };
@@ -322,10 +327,14 @@ char *doctor_report(const DoctorFacts *facts)
 
 	if (facts->domain)
 		d.group = find_group(facts);
-	if (select_gpus(&d) >= 0 && run_checks(&d, findings, &n) >= 0)
+	if (select_gpus(&d) >= 0 && doctor_read_domain(&d) >= 0 &&
+	    run_checks(&d, findings, &n) >= 0)
 		text = report(&d, findings, n);
 	for (size_t i = 0; i < n; i++)
 		finding_clear(&findings[i]);
 	free(d.gpus);
+	domain_xml_free(d.xml);
+	fit_report_free(d.fit);
+	free(d.xml_error);
 	return text;
 }

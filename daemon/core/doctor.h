@@ -77,9 +77,9 @@ typedef struct DoctorFacts {
 	const Policy *policy;
 	const Inspection *inspection; /* of all functions of groups; NULL: it failed */
 	int inspection_error;
-	const Examination *host; /* NULL: it failed */
+	const HostFacts *machine; /* what a guest has to fit into; NULL: not known */
+	const Examination *host;  /* NULL: it failed */
 	int host_error;
-	const HostFacts *machine; /* NULL: not known */
 	const GpuHealth *health;  /* of all GPUs of groups */
 	size_t n_health;
 	char *const *busy;	     /* groups that a job has in hand: their state is no fault */

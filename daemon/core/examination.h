@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/initramfs.h"
 #include "gpupass/cleanup.h"
 
 /* X(member): strings; NULL: not known */
@@ -27,8 +28,7 @@
 	X(initramfs_at) /* the files that were looked at for it */                                 \
 	X(services)	/* "nvidia-persiste (pid 1312, unit nvidia-persistenced.service)" */       \
 	X(driverctl)	/* "0000:41:00.0 vfio-pci" */                                              \
-	X(boot)		/* "0000:41:00.0 taken: nvidia was first", of gpupass-bind's report */     \
-	X(hugepages)	/* "2048 512 500": size in KiB, pages, free pages */
+	X(boot)		/* "0000:41:00.0 taken: nvidia was first", of gpupass-bind's report */
 
 /* X(member) */
 #define EXAMINATION_FLAGS(X)                                                                       \
@@ -55,6 +55,7 @@ typedef struct Examination {
 #define X(member) uint64_t member;
 	EXAMINATION_NUMBERS(X)
 #undef X
+	Initramfs *image; /* NULL: nobody looked */
 } Examination;
 
 /* NULL when memory is out. Bytes that are no text are shown as '?'. */

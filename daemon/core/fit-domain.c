@@ -63,8 +63,7 @@ static void read_memory(const xmlNode *root, FitDomain *d)
 	uint64_t maximum = size_of(xml_child(root, "maxMemory"));
 
 	d->memory_bytes = size_of(xml_child(root, "memory"));
-	if (maximum > d->memory_bytes)
-		d->memory_bytes = maximum;
+	d->memory_max_bytes = maximum > d->memory_bytes ? maximum : d->memory_bytes;
 	d->hard_limit_bytes = size_of(xml_child(xml_child(root, "memtune"), "hard_limit"));
 	d->hugepages = backing != NULL;
 	if (page)

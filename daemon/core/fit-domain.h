@@ -14,7 +14,8 @@ typedef struct FitDomain {
 	const char *name; /* borrowed */
 	Firmware firmware;
 	bool pcie;
-	uint64_t memory_bytes;	   /* at most, hotplug included; 0: not told */
+	uint64_t memory_bytes;	   /* at its start, all of which vfio pins; 0: not told */
+	uint64_t memory_max_bytes; /* with what can be plugged in */
 	uint64_t hard_limit_bytes; /* <memtune>; 0: none */
 	bool hugepages;
 	uint64_t page_bytes; /* of the first <page>; 0: the host's default */

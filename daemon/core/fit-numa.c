@@ -59,12 +59,13 @@ static int check_memory(Fit *f, const CpuSet *nodes, const char *names)
 {
 	const FitDomain *d = &f->domain;
 	uint64_t memory = memory_of(f->facts->host, nodes);
-	_cleanup_free_ char *size = fit_size_text(memory), *guest = fit_size_text(d->memory_bytes);
+	_cleanup_free_ char *size = fit_size_text(memory),
+			    *guest = fit_size_text(d->memory_max_bytes);
 	CpuSet bound;
 
 	if (!size || !guest)
 		return -ENOMEM;
-	if (memory > 0 && d->memory_bytes > memory)
+	if (memory > 0 && d->memory_max_bytes > memory)
 		return fit_add(f->report, FIT_NUMA_MEMORY, FIT_WARNING,
 			       strf("%s has %s of memory, and NUMA node %s of its GPUs has %s: the "
 				    "rest will be remote",
@@ -148,7 +149,8 @@ int fit_tune_numa(const FitFacts *facts, const FitDomain *d, FitTune *tune)
 	text = nodes_text(facts->host, &nodes, true);
 	if (!names || !text)
 		return -ENOMEM;
-	if (!d->nodeset && !d->memory_auto && memory_of(facts->host, &nodes) >= d->memory_bytes) {
+	if (!d->nodeset && !d->memory_auto &&
+	    memory_of(facts->host, &nodes) >= d->memory_max_bytes) {
 		tune->nodeset = TAKE_PTR(names);
 		/* Both let the guest start when a node has run full; "strict" would not. */
 		tune->interleave = cpu_set_count(&nodes) > 1;

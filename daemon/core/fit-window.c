@@ -93,7 +93,7 @@ static uint64_t seabios_window(const FitDomain *d, unsigned bits)
 {
 	uint64_t space = UINT64_C(1) << (bits < ADDRESS_BITS_MAX ? bits : ADDRESS_BITS_MAX);
 
-	return space > d->memory_bytes + 4 * GIB ? space - d->memory_bytes - 4 * GIB : 0;
+	return space > d->memory_max_bytes + 4 * GIB ? space - d->memory_max_bytes - 4 * GIB : 0;
 }
 
 static bool can_have(const FitDomain *d, unsigned bits, uint64_t window)
@@ -101,8 +101,8 @@ static bool can_have(const FitDomain *d, unsigned bits, uint64_t window)
 	uint64_t space = UINT64_C(1) << (bits < ADDRESS_BITS_MAX ? bits : ADDRESS_BITS_MAX);
 
 	/* The window is aligned to its size, behind the RAM. */
-	return power_of_two(d->memory_bytes + 4 * GIB) + 2 * window <= space ||
-	       (window >= d->memory_bytes + 4 * GIB && 2 * window <= space);
+	return power_of_two(d->memory_max_bytes + 4 * GIB) + 2 * window <= space ||
+	       (window >= d->memory_max_bytes + 4 * GIB && 2 * window <= space);
 }
 
 /* Wider addresses first: they need no word past libvirt, and fit the next GPU as well. */

@@ -90,27 +90,42 @@ static size_t count_hostdevs(const Fit *f)
 	return f->domain.n_hostdevs + (f->facts->within ? 0 : f->facts->n_functions);
 }
 
-/* Under a vIOMMU each device has an address space of its own, and each counts all of the RAM. */
+/*
+ * What libvirt 9 lets QEMU lock (qemuDomainGetMemLockLimitBytes): <hard_limit> where there is one,
+ * whatever vfio needs; otherwise the guest's RAM, once for each vfio device where there is a vIOMMU
+ * (each then has an address space of its own), and 1 GiB.
+ */
 static int check_memlock(Fit *f)
 {
 	const FitDomain *d = &f->domain;
-	uint64_t times = d->viommu ? count_hostdevs(f) : 1;
-	uint64_t need;
-	_cleanup_free_ char *limit = NULL, *wanted = NULL;
+	uint64_t times = d->viommu ? count_hostdevs(f) : 1, allowed;
+	_cleanup_free_ char *limit = NULL, *ram = NULL, *wanted = NULL, *remedy = NULL;
 
-	if (d->hard_limit_bytes == 0 || d->memory_bytes > UINT64_MAX / (times + 1))
+	if (d->hard_limit_bytes == 0 ||
+	    d->memory_bytes > (UINT64_MAX - MEMLOCK_EXTRA) / (times + 1))
 		return 0;
-	need = d->memory_bytes * times + MEMLOCK_EXTRA;
-	if (d->hard_limit_bytes >= need)
+	allowed = d->memory_bytes * (times > 0 ? times : 1) + MEMLOCK_EXTRA;
+	if (d->hard_limit_bytes >= allowed)
 		return 0;
 	limit = fit_size_text(d->hard_limit_bytes);
-	wanted = fit_size_text(need);
-	if (!limit || !wanted)
+	ram = fit_size_text(d->memory_bytes);
+	wanted = fit_size_text(allowed);
+	remedy = wanted ? strf("take the <hard_limit> out of its <memtune>, or make it %s", wanted)
+			: NULL;
+	if (!limit || !ram || !remedy)
 		return -ENOMEM;
-	return fit_add(f->report, FIT_MEMLOCK, FIT_ERROR,
-		       strf("the hard_limit of %s is %s, and it locks %s: QEMU will not start",
-			    d->name, limit, wanted),
-		       "raise or remove the <hard_limit> of its <memtune>");
+	if (d->hard_limit_bytes <= d->memory_bytes)
+		return fit_add(f->report, FIT_MEMLOCK, FIT_ERROR,
+			       strf("the hard_limit of %s is %s, and vfio locks all of its memory, "
+				    "%s: it will not start",
+				    d->name, limit, ram),
+			       remedy);
+	return fit_add(
+		f->report, FIT_MEMLOCK, FIT_WARNING,
+		strf("the hard_limit of %s is %s, where libvirt would let a guest with these "
+		     "devices lock %s: it may not start",
+		     d->name, limit, wanted),
+		remedy);
 }
 
 static uint64_t free_pages(const HostFacts *host, uint64_t page_bytes, bool *ret_known)
@@ -151,7 +166,7 @@ static int check_pinning(Fit *f)
 	const FitDomain *d = &f->domain;
 	uint64_t seconds = d->memory_bytes / GIB / PINNING_GIB_A_SECOND;
 
-	if (f->facts->running)
+	if (f->facts->running || f->facts->started)
 		return 0; /* it has its pages */
 	if (d->hugepages)
 		return check_huge_pages(f);

@@ -81,6 +81,7 @@ typedef struct FitFacts {
 	const HostFacts *host; /* NULL: not known */
 	bool running;	       /* the guest runs and gets the group by hotplug */
 	bool within;	       /* the XML has the group's hostdevs */
+	bool started;	       /* the guest runs, and has its memory */
 } FitFacts;
 
 /* What can be written into a definition so that it fits; 0 and NULL where nothing is to be. */

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/json-fields.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "util/json.h"
 #include "util/text.h"
 
 #define TEXT_BYTES_MAX 4096
+/* Who writes lists stops far below (host/examine.c). */
+#define LIST_MAX 4096
 
 /* jansson's integers are signed. */
 #define JSON_NUMBER_MAX ((unsigned long long)INT64_MAX)
@@ -234,4 +237,49 @@ int json_set_hex(json_t *object, const char *key, uint32_t value, int digits)
 int json_set_true_if(json_t *object, const char *key, bool value)
 {
 	return value ? json_object_set_new(object, key, json_true()) : 0;
+}
+
+/* ---- lines of files ---- */
+
+json_t *json_plain(const char *s)
+{
+	_cleanup_free_ char *clean = strdup(s);
+	json_t *value;
+
+	if (!clean)
+		return NULL;
+	for (char *c = clean; *c; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = '?';
+	value = json_string(clean);
+	if (value)
+		return value;
+	for (char *c = clean; *c; c++)
+		if (!isascii((unsigned char)*c))
+			*c = '?';
+	return json_string(clean);
+}
+
+int json_set_plain_list(json_t *object, const char *key, char *const *list)
+{
+	json_t *array = json_array(); /* given to the object below, also on failure */
+	int r = 0;
+
+	for (char *const *line = list; line && *line; line++)
+		r |= json_array_append_new(array, json_plain(*line));
+	return r | json_object_set_new(object, key, array);
+}
+
+void json_read_list(JsonReader *reader, const char *key, char ***ret)
+{
+	const json_t *array = json_read_array(reader, key, LIST_MAX);
+
+	for (size_t i = 0; reader->error >= 0 && i < json_array_size(array); i++) {
+		const json_t *line = json_array_get(array, i);
+
+		if (!json_is_string(line) || json_string_length(line) > TEXT_BYTES_MAX)
+			json_reader_fail(reader, key, "holds something that is no line");
+		else if (strv_append(ret, json_string_value(line)) < 0)
+			reader->error = -ENOMEM;
+	}
 }

@@ -49,3 +49,12 @@ int json_set_text_if_any(json_t *object, const char *key, const char *s); /* NUL
 int json_set_bdf(json_t *object, const char *key, const Bdf *bdf);
 int json_set_hex(json_t *object, const char *key, uint32_t value, int digits);
 int json_set_true_if(json_t *object, const char *key, bool value); /* false: left out */
+
+/*
+ * Lines of anybody's files: what is no text has no place in JSON, nor on a terminal. Bytes that are
+ * none are shown as '?'.
+ */
+json_t *json_plain(const char *s); /* NULL when memory is out */
+int json_set_plain_list(json_t *object, const char *key, char *const *list);
+/* Back: an array of at most 4096 strings of at most 4096 bytes, appended to *ret. */
+void json_read_list(JsonReader *reader, const char *key, char ***ret);

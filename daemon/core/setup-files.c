@@ -41,6 +41,7 @@ int setup_read_cmdline(const char *text, char ***ret)
 		"video=",
 		"rd.driver",
 		"modprobe.blacklist",
+		"module_blacklist",
 	};
 	_cleanup_strv_ char **words = NULL, **kept = NULL;
 	int r = strv_split(text, " \t\n", &words);

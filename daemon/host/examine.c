@@ -10,6 +10,7 @@
 #include "core/boot-faults.h"
 #include "core/setup-files.h"
 #include "host/cgroup.h"
+#include "host/initramfs-image.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -72,10 +73,7 @@ static int read_modprobe(int root_fd, Examination *e)
 	return r;
 }
 
-/*
- * What the tools that make an initramfs are told; the initramfs itself is not unpacked. Reading the
- * settings takes no time, and says where to change it.
- */
+/* What the tools that make an initramfs are told: what counts where the image cannot be read. */
 static int read_initramfs(int root_fd, Examination *e)
 {
 	static const char *const files[] = { "etc/initramfs-tools/modules", "etc/dracut.conf",
@@ -155,41 +153,6 @@ static int read_interrupts(int proc_fd, Examination *e)
 	e->interrupts_known = total > 0;
 #endif
 	return 0;
-}
-
-static int read_pool(int sysfs_fd, const char *name, Examination *e)
-{
-	_cleanup_free_ char *total_path = strf("kernel/mm/hugepages/%s/nr_hugepages", name);
-	_cleanup_free_ char *free_path = strf("kernel/mm/hugepages/%s/free_hugepages", name);
-	_cleanup_free_ char *total = NULL, *spare = NULL;
-	unsigned kib;
-	int r;
-
-	if (!total_path || !free_path)
-		return -ENOMEM;
-	if (sscanf(name, "hugepages-%9ukB", &kib) != 1)
-		return 0;
-	r = file_read_line_at(sysfs_fd, total_path, &total);
-	if (r >= 0)
-		r = file_read_line_at(sysfs_fd, free_path, &spare);
-	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	return strv_appendf(&e->hugepages, "%u %s %s", kib, total, spare);
-}
-
-static int read_hugepages(int sysfs_fd, Examination *e)
-{
-	_cleanup_strv_ char **names = NULL;
-	_cleanup_close_ int fd = -1;
-	int r = dir_open_at(sysfs_fd, "kernel/mm/hugepages", false, &fd);
-
-	if (r >= 0)
-		r = dir_list(fd, "", &names);
-	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	for (char **name = names; r >= 0 && name && *name; name++)
-		r = read_pool(sysfs_fd, *name, e);
-	return r;
 }
 
 /* ---- processes ---- */
@@ -329,7 +292,19 @@ static void read_systemd(int root_fd, Examination *e)
 	e->bind_enabled = faccessat(root_fd, link, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-int examine_host(const ExamineRoots *roots, Examination **ret)
+/* The running kernel's; it boots with it again, unless another kernel is chosen. */
+static int read_image(const ExamineRoots *roots, const char *known, Examination *e)
+{
+	static const InitramfsLimits limits = INITRAMFS_LIMITS_DEFAULT;
+	_cleanup_free_ char *release = NULL;
+	int r = file_read_line_at(roots->proc_fd, "sys/kernel/osrelease", &release);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	return initramfs_image_read(roots->root_fd, release, known, &limits, &e->image);
+}
+
+int examine_host(const ExamineRoots *roots, const char *known_image, Examination **ret)
 {
 	_cleanup_(examination_freep) Examination *e = calloc(1, sizeof(*e));
 	int r;
@@ -348,11 +323,11 @@ int examine_host(const ExamineRoots *roots, Examination **ret)
 	if (r >= 0)
 		r = read_modules(roots->sysfs_fd, e);
 	if (r >= 0)
-		r = read_hugepages(roots->sysfs_fd, e);
-	if (r >= 0)
 		r = read_modprobe(roots->root_fd, e);
 	if (r >= 0)
 		r = read_initramfs(roots->root_fd, e);
+	if (r >= 0)
+		r = read_image(roots, known_image, e);
 	if (r >= 0)
 		r = read_directory(roots->root_fd, "etc/driverctl.d", "", true,
 				   setup_read_driverctl, &e->driverctl);

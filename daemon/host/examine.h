@@ -14,8 +14,11 @@ typedef struct ExamineRoots {
 	int root_fd; /* "/": for etc, run, usr */
 } ExamineRoots;
 
-/* The host's setup. What cannot be read is left out of it; fails with -ENOMEM only. */
-int examine_host(const ExamineRoots *roots, Examination **ret);
+/*
+ * The host's setup. What cannot be read is left out of it; fails with -ENOMEM only. `known_image`: as
+ * of initramfs_image_read().
+ */
+int examine_host(const ExamineRoots *roots, const char *known_image, Examination **ret);
 
 /*
  * One GPU by its leading function, and the ports above it, root port first. -ENOENT when it is not

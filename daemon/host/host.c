@@ -51,9 +51,50 @@ static int real_reset(Host *host, const ResetTarget *targets, size_t n, ResetOut
 	return worker_reset(&real(host)->worker, targets, n, RESET_TIMEOUT_USEC, ret_outcomes);
 }
 
+/* Unpacking an initramfs takes up to seconds; one that is as it was is not read again. */
+static Initramfs *copy_known_image(RealHost *host)
+{
+	Initramfs *copy = NULL;
+
+	pthread_mutex_lock(&host->image_lock);
+	if (host->image && initramfs_copy(host->image, &copy) < 0)
+		copy = NULL; /* it is read again */
+	pthread_mutex_unlock(&host->image_lock);
+	return copy;
+}
+
+static void know_image(RealHost *host, const Initramfs *image)
+{
+	Initramfs *copy = NULL;
+
+	if (initramfs_copy(image, &copy) < 0)
+		return;
+	pthread_mutex_lock(&host->image_lock);
+	initramfs_free(host->image);
+	host->image = copy;
+	pthread_mutex_unlock(&host->image_lock);
+}
+
 static int real_examine_host(Host *host, Examination **ret)
 {
-	return worker_examine_host(&real(host)->worker, INSPECT_TIMEOUT_USEC, ret);
+	_cleanup_(initramfs_freep) Initramfs *known = copy_known_image(real(host));
+	_cleanup_(examination_freep) Examination *e = NULL;
+	int r;
+
+	r = worker_examine_host(&real(host)->worker, known ? known->key : NULL,
+				INSPECT_TIMEOUT_USEC, &e);
+	if (r < 0)
+		return r;
+	if (e->image && e->image->unchanged && !known)
+		return -EBADMSG; /* we did not ask so */
+	if (e->image && e->image->unchanged) {
+		initramfs_free(e->image);
+		e->image = TAKE_PTR(known);
+	} else if (e->image && !e->image->trouble) {
+		know_image(real(host), e->image);
+	}
+	*ret = TAKE_PTR(e);
+	return 0;
 }
 
 static int real_examine_gpus(Host *host, const PciFunction *const *leads, size_t n, GpuHealth *ret)
@@ -172,6 +213,7 @@ int real_host_init(RealHost *host, const WorkerConfig *worker)
 		.sysfs_fd = TAKE_FD(sysfs_fd),
 		.proc_fd = proc_fd,
 		.worker = *worker,
+		.image_lock = PTHREAD_MUTEX_INITIALIZER,
 	};
 	return 0;
 }
@@ -221,4 +263,5 @@ void real_host_done(RealHost *host)
 	host->sysfs_fd = close_fd(host->sysfs_fd);
 	host->proc_fd = close_fd(host->proc_fd);
 	host->virt = NULL;
+	host->image = initramfs_free(host->image);
 }

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <pthread.h>
+
 #include "host/fit-facts.h"
 #include "host/libvirt.h"
 #include "host/scan.h"
@@ -56,6 +58,8 @@ typedef struct RealHost {
 	int proc_fd;	     /* owned */
 	WorkerConfig worker; /* strings borrowed */
 	Virt *virt;	     /* borrowed; may be NULL before it is set */
+	pthread_mutex_t image_lock;
+	Initramfs *image; /* as it was last read, whole; owned */
 } RealHost;
 
 /* -errno when sysfs cannot be opened. */

@@ -35,6 +35,8 @@ static const char usage[] =
 	"      --sysfs=DIR     sysfs (default /sys)\n"
 	"      --proc=DIR      procfs (default /proc)\n"
 	"      --root=DIR      examine: where etc, run and usr are (default /)\n"
+	"      --known-image=KEY\n"
+	"                      examine: the initramfs that need not be read again\n"
 	"      --capabilities  inspect: read config space, too\n"
 	"      --mmio          probe: read link registers (Hopper) instead of NVML\n"
 	"      --nvml=LIBRARY  probe: NVML's library (default libnvidia-ml.so.1)\n"
@@ -152,6 +154,7 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 		{ "sysfs", .text = &command.sysfs_dir },
 		{ "proc", .text = &command.proc_dir },
 		{ "root", .text = &command.root_dir },
+		{ "known-image", .text = &command.known_image },
 		{ "capabilities", .flag = &command.capabilities },
 		{ "mmio", .flag = &command.mmio },
 		{ "nvml", .text = &command.nvml },
@@ -261,7 +264,7 @@ static int examine(const WorkerCommand *command, Examination **ret_host, GpuHeal
 		return r;
 	roots = (ExamineRoots){ .sysfs_fd = sysfs_fd, .proc_fd = proc_fd, .root_fd = root_fd };
 	if (command->n_functions == 0)
-		return examine_host(&roots, ret_host);
+		return examine_host(&roots, command->known_image, ret_host);
 	return examine_gpu(&roots, &command->functions[0], command->functions + 1,
 			   command->n_functions - 1, ret_gpu);
 }

@@ -16,7 +16,8 @@ typedef enum WorkerVerb {
 typedef struct WorkerCommand {
 	const char *sysfs_dir;
 	const char *proc_dir;
-	const char *root_dir; /* to examine: where etc, run and usr are */
+	const char *root_dir;	 /* to examine: where etc, run and usr are */
+	const char *known_image; /* to examine: key of the initramfs that is known; NULL: none */
 	WorkerVerb verb;
 	DriverTarget target; /* to move; to reset: its bdf only */
 	const char *nvml;    /* NVML's library; NULL: where the loader finds it */

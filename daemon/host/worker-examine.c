@@ -7,13 +7,16 @@
 
 #define EXAMINE_OUTPUT_MAX 1048576U
 
-static int examine_arguments(const WorkerConfig *config, const PciFunction *lead, char ***ret)
+static int examine_arguments(const WorkerConfig *config, const char *known_image,
+			     const PciFunction *lead, char ***ret)
 {
 	_cleanup_strv_ char **argv = NULL;
 	int r = worker_arguments_begin(config, "examine", &argv);
 
 	if (r >= 0)
 		r = strv_appendf(&argv, "--root=%s", config->root_dir ? config->root_dir : "/");
+	if (r >= 0 && known_image)
+		r = strv_appendf(&argv, "--known-image=%s", known_image);
 	if (r >= 0 && lead)
 		r = strv_append(&argv, BDF_TEXT(&lead->bdf));
 	for (size_t i = 0; r >= 0 && lead && i < lead->n_upstream; i++)
@@ -24,22 +27,24 @@ static int examine_arguments(const WorkerConfig *config, const PciFunction *lead
 	return 0;
 }
 
-static int start(const WorkerConfig *config, const PciFunction *lead, Children *children, size_t i)
+static int start(const WorkerConfig *config, const char *known_image, const PciFunction *lead,
+		 Children *children, size_t i)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r = examine_arguments(config, lead, &argv);
+	int r = examine_arguments(config, known_image, lead, &argv);
 
 	return r < 0 ? r : children_start(children, i, argv);
 }
 
-int worker_examine_host(const WorkerConfig *config, uint64_t timeout_usec, Examination **ret)
+int worker_examine_host(const WorkerConfig *config, const char *known_image, uint64_t timeout_usec,
+			Examination **ret)
 {
 	_cleanup_(children_freep) Children *children = NULL;
 	const Child *child;
 	int r = children_new(1, EXAMINE_OUTPUT_MAX, &children);
 
 	if (r >= 0)
-		r = start(config, NULL, children, 0);
+		r = start(config, known_image, NULL, children, 0);
 	if (r < 0)
 		return r;
 	children_wait(children, timeout_usec);
@@ -72,7 +77,7 @@ int worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *le
 	for (size_t i = 0; i < n; i++)
 		ret[i] = (GpuHealth){
 			.bdf = leads[i]->bdf,
-			.error = start(config, leads[i], children, i),
+			.error = start(config, NULL, leads[i], children, i),
 		};
 	children_wait(children, timeout_usec);
 	for (size_t i = 0; i < n; i++)

@@ -10,7 +10,7 @@
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] move BDF DRIVER|- OVERRIDE|-
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] reset [--slot] BDF
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] inspect [--capabilities] BDF…
- *   gpupass-worker [--sysfs=DIR] [--proc=DIR] [--root=DIR] examine [BDF [PORT…]]
+ *   gpupass-worker [--sysfs=DIR] [--proc=DIR] [--root=DIR] [--known-image=KEY] examine [BDF [PORT…]]
  *   and probe: host/worker-probe.h
  * The worker exits with 0 when it has written its document, also when that tells of an error; what
  * is in it: worker-document.h. As a child its stderr is the caller's, and it gets an empty environment,
@@ -96,8 +96,10 @@ int worker_reset(const WorkerConfig *config, const ResetTarget *targets, size_t 
 int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n, bool capabilities,
 		   uint64_t timeout_usec, Inspection **ret);
 
-/* worker-examine.c: the host's setup. Errors as of worker_inspect(). */
-int worker_examine_host(const WorkerConfig *config, uint64_t timeout_usec, Examination **ret);
+/* worker-examine.c: the host's setup. `known_image`: as of examine_host(). Errors as of
+ * worker_inspect(). */
+int worker_examine_host(const WorkerConfig *config, const char *known_image, uint64_t timeout_usec,
+			Examination **ret);
 
 /*
  * The health of n GPUs, by their leading functions, side by side, one worker each: one that does

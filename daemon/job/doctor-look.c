@@ -16,6 +16,7 @@ typedef struct Look {
 	VirtDomain *domain;
 	Inventory *inventory;
 	Inspection *inspection;
+	HostFacts *machine;
 	Examination *host;
 	GpuHealth *health;
 	size_t n_health;
@@ -35,6 +36,7 @@ static void look_clear(Look *l)
 	virt_domain_free(l->domain);
 	inventory_free(l->inventory);
 	inspection_free(l->inspection);
+	host_facts_free(l->machine);
 	examination_free(l->host);
 	gpu_healths_free(l->health, l->n_health);
 	drift_free(l->drift);
@@ -163,8 +165,8 @@ static int look_closely(Look *l)
 			functions[n++] = gpus->gpus[i].functions[k]->bdf;
 	l->inspection_error = host->ops->inspect(host, functions, n, false, &l->inspection);
 	l->host_error = host->ops->examine_host(host, &l->host);
-	r = l->inspection_error == -ENOMEM || l->host_error == -ENOMEM ? -ENOMEM : 0;
-	return r;
+	r = host->ops->facts(host, &l->machine);
+	return l->inspection_error == -ENOMEM || l->host_error == -ENOMEM ? -ENOMEM : r;
 }
 
 /* What keeps a domain from its group is worse than what only the books have wrong. */
@@ -279,9 +281,9 @@ static char *make_report(const Look *l)
 		.policy = &l->place->rules->policy,
 		.inspection = l->inspection,
 		.inspection_error = l->inspection_error,
+		.machine = l->machine,
 		.host = l->host,
 		.host_error = l->host_error,
-		.machine = l->inventory->facts,
 		.health = l->health,
 		.n_health = l->n_health,
 		.busy = l->busy,

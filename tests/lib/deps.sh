@@ -7,7 +7,7 @@
 
 # shellcheck disable=SC2034 # for those who source this
 deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-dev libjansson-dev
-	libxml2-dev libinih-dev libsmartcols-dev scdoc"
+	libarchive-dev libxml2-dev libinih-dev libsmartcols-dev scdoc"
 # shellcheck disable=SC2034
 deps_test="git libcmocka-dev clang clang-format clang-tidy dbus dbus-daemon libxml2-utils python3 pciutils jq
 	libvirt-daemon libglib2.0-bin shellcheck dmsetup e2fsprogs"

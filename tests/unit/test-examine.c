@@ -207,8 +207,6 @@ static void the_setup_is_read(void **state)
 	tree_add_process(b->tree, 14, "bash", "0::/\n");
 	tree_write(b->tree, "sys/class/iommu/dmar0/x", "");
 	tree_write(b->tree, "sys/module/nvidia/initstate", "live\n");
-	tree_write(b->tree, "sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "512\n");
-	tree_write(b->tree, "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "500\n");
 	tree_write(b->tree, "root/etc/modprobe.d/v.conf", "options vfio-pci ids=10de:2204\n");
 	tree_write(b->tree, "root/etc/modprobe.d/other.txt", "options vfio-pci ids=1\n");
 	tree_write(b->tree, "root/usr/lib/modprobe.d/n.conf", "blacklist nouveau\n");
@@ -220,7 +218,7 @@ static void the_setup_is_read(void **state)
 	tree_write(b->tree, "root/run/gpupass/boot.json",
 		   "{\"schema\": \"org.gpupass1.boot/1\", \"functions\": [{\"bdf\": \"" GPU
 		   "\", \"outcome\": \"missing\"}], \"notes\": []}");
-	assert_int_equal(examine_host(&b->roots, &e), 0);
+	assert_int_equal(examine_host(&b->roots, NULL, &e), 0);
 	assert_string_equal(e->cmdline[0], "intel_iommu=on");
 	assert_string_equal(e->nvidia_version, "550.54.15");
 	assert_true(e->interrupts_remapped);
@@ -232,7 +230,6 @@ static void the_setup_is_read(void **state)
 			    "nvidia-persiste (pid 13, unit nvidia-persistenced.service)");
 	assert_string_equal(e->iommu_units[0], "dmar0");
 	assert_true(strv_contains(e->modules, "nvidia"));
-	assert_string_equal(e->hugepages[0], "2048 512 500");
 	assert_int_equal(strv_length(e->modprobe), 2);
 	assert_string_equal(e->modprobe[0], "etc/modprobe.d/v.conf:1: options vfio-pci "
 					    "ids=10de:2204");
@@ -248,7 +245,7 @@ static void an_empty_host_is_no_error(void **state)
 	Bench *b = *state;
 	_cleanup_(examination_freep) Examination *e = NULL;
 
-	assert_int_equal(examine_host(&b->roots, &e), 0);
+	assert_int_equal(examine_host(&b->roots, NULL, &e), 0);
 	assert_null(e->modprobe);
 	assert_null(e->nvidia_version);
 	assert_false(e->interrupts_known || e->systemd || e->bind_enabled || e->memlock_limited);
@@ -265,7 +262,7 @@ static void files_that_cannot_be_understood_are_passed_over_or_told(void **state
 	tree_write(b->tree, "root/etc/modprobe.d/a.conf", "blacklist nouveau\n");
 	tree_write_bytes(b->tree, "proc/cmdline", "a\0\xff", 3);
 	tree_write(b->tree, "root/run/gpupass/boot.json", "{");
-	assert_int_equal(examine_host(&b->roots, &e), 0);
+	assert_int_equal(examine_host(&b->roots, NULL, &e), 0);
 	assert_int_equal(strv_length(e->modprobe), 1);
 	assert_string_equal(e->boot[0], "/run/gpupass/boot.json cannot be understood");
 }

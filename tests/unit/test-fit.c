@@ -224,10 +224,22 @@ static void memory_and_placement_are_judged_by_the_host(_unused_ void **state)
 		  0, "" },
 		{ BASE RAM "<memtune><hard_limit unit='GiB'>64</hard_limit></memtune>" PLACED, "",
 		  0, "error:memlock" },
+		{ BASE RAM "<memtune><hard_limit unit='MiB'>65537</hard_limit></memtune>" PLACED,
+		  "", 0, "warning:memlock" },
+		/* What may be plugged in later is not locked at the start, nor needs pages then. */
+		{ BASE "<maxMemory unit='GiB'>400</maxMemory>" RAM
+		       "<memtune><hard_limit unit='GiB'>65</hard_limit></memtune>" PLACED,
+		  "", 0, "warning:numa-memory" },
+		{ BASE "<maxMemory unit='GiB'>120</maxMemory><memory unit='GiB'>60</memory>"
+		       "<memoryBacking><hugepages><page size='1' unit='G'/></hugepages>"
+		       "</memoryBacking>" PLACED,
+		  "", 0, "" },
 		{ BASE RAM PLACED, IOMMU, 0, "info:viommu" },
 		{ BASE RAM "<memtune><hard_limit unit='GiB'>129</hard_limit></memtune>" PLACED,
 		  IOMMU, 0, "info:viommu" },
 		{ BASE RAM "<memtune><hard_limit unit='GiB'>128</hard_limit></memtune>" PLACED,
+		  IOMMU, 0, "warning:memlock info:viommu" },
+		{ BASE RAM "<memtune><hard_limit unit='GiB'>64</hard_limit></memtune>" PLACED,
 		  IOMMU, 0, "error:memlock info:viommu" },
 		{ BASE RAM PLACED CLIQUE, "", 0, "warning:gpudirect-clique" },
 		{ BASE RAM PLACED OVERRIDE, "", 0, "warning:gpudirect-clique" },

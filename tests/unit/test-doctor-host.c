@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* doctor's checks of the host's setup. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "doctor-rig.h"
+
+static void no_iommu(Rig *r)
+{
+	r->m.host.snapshot->iommu = false;
+}
+
+static void iommu_off_by_hand(Rig *r)
+{
+	no_iommu(r);
+	add(&r->host->cmdline, "intel_iommu=off");
+}
+
+static void noiommu_mode(Rig *r)
+{
+	r->m.inspection.noiommu = true;
+}
+
+static void no_remapping(Rig *r)
+{
+	r->host->interrupts_remapped = false;
+}
+
+static void unsafe_interrupts(Rig *r)
+{
+	r->m.inspection.unsafe_interrupts = true;
+}
+
+static void acs_off(Rig *r)
+{
+	r->health[0].ports[0].config.acs_control = 0;
+}
+
+static void acs_override(Rig *r)
+{
+	add(&r->host->cmdline, "pcie_acs_override=downstream");
+}
+
+static void neighbour(Rig *r)
+{
+	model_function(&r->m, NIC)->iommu_group = 33;
+}
+
+static void other_group_beside(Rig *r)
+{
+	model_function(&r->m, "0000:a1:00.0")->iommu_group = 33;
+	model_function(&r->m, "0000:a1:00.1")->iommu_group = 33;
+}
+
+static void in_no_iommu_group(Rig *r)
+{
+	model_function(&r->m, AUDIO)->iommu_group = IOMMU_GROUP_NONE;
+}
+
+static void vfio_not_loaded(Rig *r)
+{
+	r->m.inspection.vfio_pci = false;
+	r->m.inspection.vfio_loadable = true;
+}
+
+static void no_vfio(Rig *r)
+{
+	r->m.inspection.vfio_pci = false;
+}
+
+static void ids_on_cmdline(Rig *r)
+{
+	add(&r->host->cmdline, "vfio-pci.ids=8086:1521,10de:2230");
+}
+
+static void ids_in_modprobe(Rig *r)
+{
+	add(&r->host->modprobe, "etc/modprobe.d/v.conf:2: options vfio_pci ids=10DE:2230");
+}
+
+static void bad_version(Rig *r)
+{
+	set(&r->host->nvidia_version, "595.58.03");
+}
+
+static void persistenced(Rig *r)
+{
+	add(&r->host->services, "nvidia-persiste (pid 9, unit nvidia-persistenced.service)");
+	set(&model_holder(&r->m, GPU, "/dev/nvidia0", false)->command, "nvidia-persiste");
+}
+
+static void fabric_manager(Rig *r)
+{
+	add(&r->host->services, "nv-fabricmanage (pid 9)");
+}
+
+static void driverctl(Rig *r)
+{
+	add(&r->host->driverctl, AUDIO " vfio-pci");
+}
+
+static void memlock(Rig *r)
+{
+	r->host->memlock_limited = true;
+	r->host->memlock_bytes = 8388608;
+}
+
+static const Case cases[] = {
+	{ "no IOMMU", no_iommu, "iommu", "iommu", "fail", "no IOMMU groups", "intel_iommu=on" },
+	{ "IOMMU switched off", iommu_off_by_hand, "iommu", "iommu", "fail", "off",
+	  "take intel_iommu=off off" },
+	{ "no-IOMMU mode", noiommu_mode, "noiommu", "noiommu", "fail", "all memory",
+	  "enable_unsafe_noiommu_mode=0" },
+	{ "no interrupt remapping", no_remapping, "interrupt-remapping", "interrupt-remapping",
+	  "fail", "vfio refuses", "x2APIC" },
+	{ "unsafe interrupts", unsafe_interrupts, "interrupt-remapping", "interrupt-remapping",
+	  "warn", "unsafe", "allow_unsafe_interrupts" },
+	{ "ACS turned off", acs_off, "acs", "acs", "fail", PORT, "setpci" },
+	{ "ACS override", acs_override, "acs-override", "acs-override", "warn", "downstream",
+	  "tenants" },
+	{ "a neighbour", neighbour, "iommu-group", "iommu-group", "fail", NIC " (igb)", "ACS" },
+	{ "two groups in one IOMMU group", other_group_beside, "iommu-group", "iommu-group", "warn",
+	  "pair1", "ACS" },
+	{ "in no IOMMU group", in_no_iommu_group, "iommu-group", "iommu-group", "fail", AUDIO,
+	  "DMAR" },
+	{ "vfio-pci not loaded", vfio_not_loaded, "vfio", "vfio", "warn", "not loaded",
+	  "modprobe vfio-pci" },
+	{ "no vfio-pci", no_vfio, "vfio", "vfio", "fail", "no vfio-pci", "CONFIG_VFIO_PCI" },
+	{ "ids= on the command line", ids_on_cmdline, "vfio-ids", "vfio-ids", "warn", "10de:2230",
+	  "ids=" },
+	{ "ids= in modprobe.d", ids_in_modprobe, "vfio-ids", "vfio-ids", "warn", "v.conf:2",
+	  "ids=" },
+	{ "a version known to hang", bad_version, "driver-version", "driver-version", "warn",
+	  "595.58.03", "another version" },
+	{ "persistenced", persistenced, "services", "services", "warn", "persistenced.service",
+	  "systemctl stop" },
+	{ "Fabric Manager without NVSwitches", fabric_manager, "services", "services", "warn",
+	  "no NVSwitch", "fabricmanager" },
+	{ "driverctl", driverctl, "driverctl", "driverctl", "warn", AUDIO, "unset-override" },
+	{ "memlock", memlock, "memlock", "memlock", "warn", "8 MiB", "CAP_SYS_RESOURCE" },
+};
+
+static void each_fault_of_the_setup_is_found_by_its_check_and_by_no_other(void **state)
+{
+	(void)state;
+	run_cases(cases, ELEMENTS(cases), doctor_host_room, false);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_fault_of_the_setup_is_found_by_its_check_and_by_no_other),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* doctor's check of the initramfs: who gets assigned GPUs before gpupass-bind.service runs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "doctor-rig.h"
+
+#define GPU2 "0000:61:00.0"
+#define AUDIO2 "0000:61:00.1"
+#define HOOK "update-initramfs -u -k 6.1"
+
+static Initramfs *image_of(Rig *r)
+{
+	return r->host->image;
+}
+
+static void has_nvidia(Rig *r)
+{
+	assign_pair0(r);
+	add(&image_of(r)->modules, "nvidia-current");
+	r->host->initramfs_hook = true;
+}
+
+static void has_gpupass(Rig *r)
+{
+	static const char *const functions[] = { GPU, AUDIO, GPU2, AUDIO2 };
+	Initramfs *image = image_of(r);
+
+	has_nvidia(r);
+	image->bind = image->trigger = image->vfio_pci = true;
+	for (size_t i = 0; i < ELEMENTS(functions); i++)
+		add(&image->assigned, functions[i]);
+}
+
+static void without_hook(Rig *r)
+{
+	has_nvidia(r);
+	r->host->initramfs_hook = false;
+}
+
+static void by_dracut(Rig *r)
+{
+	has_nvidia(r);
+	set(&image_of(r)->maker, "dracut");
+	set(&image_of(r)->path, "/boot/initramfs-6.1.img");
+}
+
+static void by_nobody_known(Rig *r)
+{
+	has_nvidia(r);
+	set(&image_of(r)->maker, NULL);
+}
+
+static void has_nouveau(Rig *r)
+{
+	assign_pair0(r);
+	add(&image_of(r)->modules, "nouveau");
+}
+
+static void has_audio(Rig *r)
+{
+	assign_pair0(r);
+	add(&image_of(r)->modules, "snd-hda-intel");
+}
+
+static void nothing_runs_it(Rig *r)
+{
+	has_gpupass(r);
+	image_of(r)->trigger = false;
+}
+
+static void without_vfio(Rig *r)
+{
+	has_gpupass(r);
+	image_of(r)->vfio_pci = false;
+}
+
+static void old_copy(Rig *r)
+{
+	has_gpupass(r);
+	image_of(r)->assigned = strv_free(image_of(r)->assigned);
+	add(&image_of(r)->assigned, GPU);
+	add(&image_of(r)->assigned, AUDIO);
+	add(&image_of(r)->assigned, AUDIO2);
+}
+
+static void copy_of_what_is_free(Rig *r)
+{
+	has_gpupass(r);
+	add(&image_of(r)->assigned, "0000:a1:00.0");
+}
+
+static void unread(Rig *r)
+{
+	set(&image_of(r)->trouble, "/boot/initrd.img-6.1 is cut off");
+}
+
+static void settings_ask_for_it(Rig *r)
+{
+	unread(r);
+	add(&r->host->initramfs, "etc/initramfs-tools/modules:3: nvidia");
+}
+
+#define FOUND "initramfs", "initramfs", "warn"
+
+static const Case cases[] = {
+	{ "nvidia", has_nvidia, FOUND,
+	  "/boot/initrd.img-6.1 has nvidia-current, which takes " GPU2 " of pair0", HOOK },
+	{ "nvidia, and no hook", without_hook, FOUND, "gpupass-bind is not in it",
+	  "gpupass's hook" },
+	{ "nvidia, by dracut", by_dracut, FOUND, "gpupass-bind is not in it",
+	  "dracut --force /boot/initramfs-6.1.img 6.1" },
+	{ "nvidia, by somebody else", by_nobody_known, FOUND, "gpupass-bind is not in it",
+	  "gpupass's hook into /boot/initrd.img-6.1" },
+	{ "nouveau", has_nouveau, FOUND, "has nouveau, which takes " GPU, "INITRAMFS" },
+	{ "the audio function's driver", has_audio, FOUND,
+	  "has snd-hda-intel, which takes " AUDIO " of pair0", "INITRAMFS" },
+	{ "nothing runs gpupass-bind", nothing_runs_it, FOUND, "nothing in it runs gpupass-bind",
+	  HOOK },
+	{ "no vfio-pci for it", without_vfio, FOUND, "vfio-pci is not in it", HOOK },
+	{ "an old copy without a function", old_copy, FOUND,
+	  GPU2 " of pair0 at the next boot: its copy of the assignments is old", HOOK },
+	{ "an old copy with a function too many", copy_of_what_is_free, FOUND,
+	  "0000:a1:00.0 is put on vfio-pci", HOOK },
+	{ "settings, where the image cannot be read", settings_ask_for_it, FOUND, "modules:3",
+	  "INITRAMFS" },
+};
+
+static void each_fault_of_the_image_is_found_by_its_check_and_by_no_other(void **state)
+{
+	(void)state;
+	run_cases(cases, ELEMENTS(cases), doctor_initramfs_room, false);
+}
+
+/* ---- no faults ---- */
+
+static void nothing_is_assigned(Rig *r)
+{
+	add(&image_of(r)->modules, "nvidia");
+	add(&image_of(r)->modules, "nouveau");
+}
+
+static void nouveau_is_blocked_there(Rig *r)
+{
+	has_nouveau(r);
+	add(&image_of(r)->blocked, "nouveau");
+}
+
+static void nouveau_is_blocked_by_the_kernel(Rig *r)
+{
+	has_nouveau(r);
+	add(&r->host->cmdline, "modprobe.blacklist=nouveau");
+}
+
+static void usb_is_nobodys(Rig *r)
+{
+	assign_pair0(r);
+	add(&image_of(r)->modules, "xhci-pci");
+}
+
+static void the_board_is_missing(Rig *r)
+{
+	has_gpupass(r);
+	add(&image_of(r)->assigned, "0000:99:00.0");
+}
+
+static void what_takes_nothing_early_is_no_fault(void **state)
+{
+	static void (*const hosts[])(Rig * r) = {
+		nothing_is_assigned,	  has_gpupass,
+		nouveau_is_blocked_there, nouveau_is_blocked_by_the_kernel,
+		usb_is_nobodys,		  the_board_is_missing,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(hosts); i++) {
+		_cleanup_free_ char *found = NULL;
+		Rig rig;
+
+		rig_init(&rig);
+		hosts[i](&rig);
+		rig_report(&rig);
+		found = spoken(&rig);
+		if (!str_equal(found, "") || !str_equal(status_of(&rig, "initramfs"), "pass"))
+			fail_msg("host %zu: \"%s\" spoke, %s", i, found,
+				 status_of(&rig, "initramfs"));
+		rig_done(&rig);
+	}
+}
+
+static void an_image_that_was_not_read_has_not_passed(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		Rig rig;
+
+		rig_init(&rig);
+		assign_pair0(&rig);
+		if (i == 0)
+			rig.host->image = initramfs_free(rig.host->image);
+		else
+			unread(&rig);
+		if (i == 2) { /* and what it had so far proves nothing */
+			image_of(&rig)->bind = image_of(&rig)->trigger = true;
+			add(&image_of(&rig)->modules, "nvidia");
+			add(&rig.host->initramfs, "etc/initramfs-tools/modules:3: nvidia");
+			rig.host->initramfs_hook = true;
+		}
+		rig_report(&rig);
+		assert_string_equal(status_of(&rig, "initramfs"), "skipped");
+		assert_true(says(find_check(&rig, "initramfs"),
+				 i == 0 ? "nobody has looked" : "is cut off"));
+		rig_done(&rig);
+	}
+}
+
+/* Of a domain that is asked about, its own functions only. */
+static void another_domains_functions_are_not_told(void **state)
+{
+	_cleanup_free_ char *found = NULL;
+	Rig rig;
+
+	(void)state;
+	rig_init(&rig);
+	copy_of_what_is_free(&rig);
+	rig.with_domain = true;
+	rig_report(&rig);
+	found = spoken(&rig);
+	assert_string_equal(found, "");
+	rig_done(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_fault_of_the_image_is_found_by_its_check_and_by_no_other),
+		cmocka_unit_test(what_takes_nothing_early_is_no_fault),
+		cmocka_unit_test(an_image_that_was_not_read_has_not_passed),
+		cmocka_unit_test(another_domains_functions_are_not_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* doctor's checks of what gpupass itself knows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "doctor-rig.h"
+
+static void managed(Rig *r)
+{
+	static const char *const functions[] = { GPU, AUDIO, "0000:61:00.0", "0000:61:00.1", NULL };
+	DomainUse *use = host_domain(&r->m.host, "vm7", false, functions);
+
+	use->gpupass_group = strdup("pair0");
+	use->hostdevs[0].managed = true;
+	model_bind_pair0(&r->m);
+	host_assignment(&r->m.host, "pair0", "vm7", 1, functions);
+}
+
+static void no_libvirt(Rig *r)
+{
+	r->no_libvirt = true;
+}
+
+static void undeclared(Rig *r)
+{
+	host_declare(&r->m.host, "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n");
+}
+
+static void member_missing(Rig *r)
+{
+	host_declare(&r->m.host, "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n"
+				 "[Group]\nName=pair1\nGpu=a1:00.0\nGpu=c1:00.0\n"
+				 "[Group]\nName=pair2\nGpu=d1:00.0\nGpu=e1:00.0\n");
+}
+
+static DoctorNote a_note = {
+	.group = "pair0",
+	.what = "0000:41:00.0 is on nvidia",
+	.remedy = "gpupass reconcile",
+};
+
+static void drifted(Rig *r)
+{
+	r->drift = (DoctorNotes){ .items = &a_note, .n_items = 1 };
+}
+
+static void stale_evidence(Rig *r)
+{
+	r->evidence = (DoctorNotes){ .items = &a_note, .n_items = 1 };
+}
+
+static void quarantined(Rig *r)
+{
+	add(&r->quarantined, "pair1: worker 4711 still waits");
+}
+
+static void open_job(Rig *r)
+{
+	add(&r->open_jobs, "job 7 (assign pair0)");
+}
+
+static void left_out_at_boot(Rig *r)
+{
+	assign_pair0(r);
+	model_drive(&r->m, GPU, "nvidia", NULL);
+	add(&r->host->boot, GPU " taken: nvidia was first");
+}
+
+static void not_enabled(Rig *r)
+{
+	assign_pair0(r);
+	r->host->bind_enabled = false;
+}
+
+static const Case cases[] = {
+	{ "managed hostdevs", managed, "managed", "managed", "warn", "vm7", "virsh edit vm7" },
+	{ "libvirt does not answer", no_libvirt, "libvirt", "libvirt", "fail", "domains", "virsh" },
+	{ "undeclared boards", undeclared, "groups", "groups", "warn", "pair1 is inferred",
+	  "gpupass declare" },
+	{ "a group without its boards", member_missing, "groups", "groups", "fail", "pair2",
+	  "gpupass status pair2" },
+	{ "drift", drifted, "drift", "drift", "warn", "pair0: 0000:41:00.0", "gpupass reconcile" },
+	{ "stale evidence", stale_evidence, "evidence", "evidence", "warn", "pair0",
+	  "gpupass reconcile" },
+	{ "a quarantine", quarantined, "quarantine", "quarantine", "fail", "4711",
+	  "gpupass clear pair1" },
+	{ "an interrupted job", open_job, "jobs", "jobs", "warn", "job 7", "journalctl" },
+	{ "left out at boot", left_out_at_boot, "groups boot", "boot", "fail", "nvidia was first",
+	  "gpupass bind" },
+	{ "not bound at boot", not_enabled, "boot-unit", "boot-unit", "fail", "reboot",
+	  "systemctl enable" },
+};
+
+static void each_fault_of_the_groups_is_found_by_its_check_and_by_no_other(void **state)
+{
+	(void)state;
+	run_cases(cases, ELEMENTS(cases), doctor_self_room, false);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_fault_of_the_groups_is_found_by_its_check_and_by_no_other),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
