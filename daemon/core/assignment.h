@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The durable wish that a group belongs to a domain, with what release needs to put everything
- * back: each function's identity, driver and driver_override as they were before.
- * Stored as assignments.d/<domain-uuid>.json (schema org.gpupass1.assignment/1).
+ * back: each function's identity, driver, driver_override and persistence mode as they were before.
+ * Stored as assignments.d/<domain-uuid>.json: schema org.gpupass1.assignment/1, or /2 where a GPU
+ * had persistence mode on. So only what a version before that mode could not give back as it was
+ * is of a version that it does not read.
  */
 #pragma once
 
 #include <stdint.h>
 
-#include "core/bdf.h"
+#include "core/persistence.h"
 #include "gpupass/cleanup.h"
 
 typedef struct AssignedFunction {
@@ -18,6 +20,8 @@ typedef struct AssignedFunction {
 	char *original_override; /* NULL: none was set */
 	char *uuid;		 /* of the GPU, where it was known; NULL otherwise */
 	char *serial_number;	 /* likewise */
+	/* Off is stored as unknown. */
+	PersistenceMode original_persistence;
 } AssignedFunction;
 
 typedef struct Assignment {

@@ -62,12 +62,14 @@ void fake_init(FakeHost *fake, const char *fixture)
 	fake->boot_drivers = calloc(fake->snapshot->n_functions, sizeof(char *));
 	fake->stuck = calloc(fake->snapshot->n_functions, sizeof(bool));
 	fake->gone = calloc(fake->snapshot->n_functions, sizeof(bool));
+	fake->persistence = calloc(fake->snapshot->n_functions, sizeof(bool));
 	assert_non_null(fake->overrides);
 	assert_non_null(fake->boot_drivers);
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
 		fake_set_text(&fake->boot_drivers[i], fake->snapshot->functions[i].driver);
 	assert_non_null(fake->stuck);
 	assert_non_null(fake->gone);
+	assert_non_null(fake->persistence);
 }
 
 static void domain_clear(FakeDomain *domain)
@@ -88,6 +90,7 @@ void fake_done(FakeHost *fake)
 	free(fake->boot_drivers);
 	free(fake->stuck);
 	free(fake->gone);
+	free(fake->persistence);
 	pci_snapshot_free(fake->snapshot);
 	for (size_t i = 0; i < fake->n_domains; i++)
 		domain_clear(&fake->domains[i]);
@@ -147,6 +150,7 @@ void fake_watch(FakeHost *fake)
 	fake->log = strv_free(fake->log);
 	fake->n_faults = fake->n_move_faults = 0;
 	fake->reset_fault = (FakeResetFault){ 0 };
+	fake->nvml_fault = (FakeNvmlFault){ 0 };
 	fake->broken_from = 0;
 	fake->hook = NULL;
 }
@@ -166,7 +170,8 @@ void fake_fail_move(FakeHost *fake, const FakeMoveFault *fault)
 unsigned fake_write_calls(const FakeHost *fake)
 {
 	return fake->calls[FAKE_MOVE] + fake->calls[FAKE_RESET] + fake->calls[FAKE_DEFINE] +
-	       fake->calls[FAKE_ATTACH] + fake->calls[FAKE_DETACH];
+	       fake->calls[FAKE_ATTACH] + fake->calls[FAKE_DETACH] +
+	       fake->calls[FAKE_SET_PERSISTENCE];
 }
 
 void fake_hold(FakeHost *fake, const char *bdf, const char *command)
@@ -185,8 +190,20 @@ void fake_set_driver(FakeHost *fake, const char *bdf, const char *driver, const 
 	size_t i = fake_find_function(fake, &parsed);
 
 	assert_true(i != SIZE_MAX);
+	if (!str_equal(fake->snapshot->functions[i].driver, driver))
+		fake->persistence[i] = false;
 	fake_set_text(&fake->snapshot->functions[i].driver, driver);
 	fake_set_text(&fake->overrides[i], override);
+}
+
+void fake_set_persistence_mode(FakeHost *fake, const char *bdf, bool on)
+{
+	Bdf parsed = fake_parse_bdf(bdf);
+	size_t i = fake_find_function(fake, &parsed);
+
+	assert_true(i != SIZE_MAX);
+	assert_string_equal(fake->snapshot->functions[i].driver, "nvidia");
+	fake->persistence[i] = on;
 }
 
 void fake_vanish(FakeHost *fake, const char *bdf)
@@ -216,6 +233,7 @@ void fake_reboot(FakeHost *fake)
 		fake_set_text(&fake->snapshot->functions[i].driver, fake->boot_drivers[i]);
 		fake_set_text(&fake->overrides[i], NULL);
 		fake->stuck[i] = false;
+		fake->persistence[i] = false;
 	}
 }
 
@@ -328,10 +346,11 @@ char *fake_world(const FakeHost *fake, int dir_fd)
 
 	assert_non_null(into);
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
-		fprintf(into, "function %s driver %s override %s%s\n",
+		fprintf(into, "function %s driver %s override %s%s%s\n",
 			BDF_TEXT(&fake->snapshot->functions[i].bdf),
 			str_or_empty(fake->snapshot->functions[i].driver),
-			str_or_empty(fake->overrides[i]), fake->gone[i] ? " gone" : "");
+			str_or_empty(fake->overrides[i]), fake->gone[i] ? " gone" : "",
+			fake->persistence[i] ? " persistence on" : "");
 	for (size_t i = 0; i < fake->n_domains; i++) {
 		fprintf(into, "domain %s %s\n", fake->domains[i].name, fake->domains[i].uuid);
 		write_xml(into, "config", fake->domains[i].config_xml);

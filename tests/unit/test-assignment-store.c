@@ -173,7 +173,7 @@ static void a_file_set_aside_is_not_overwritten(void **state)
 
 static void a_newer_versions_file_is_left_in_place_and_kept_from_harm(void **state)
 {
-	static const char newer[] = "{\"schema\": \"org.gpupass1.assignment/2\", \"more\": 1}";
+	static const char newer[] = "{\"schema\": \"org.gpupass1.assignment/3\", \"more\": 1}";
 	const TempDir *dir = *state;
 	Assignment assignment = assignment_of(UUID, "pair0");
 	_cleanup_(assignments_freep) Assignments *all = NULL;

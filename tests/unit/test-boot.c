@@ -335,7 +335,7 @@ static void files_that_cannot_be_used_are_noted_and_left_in_place(void **state _
 	static const struct {
 		const char *name, *schema, *note;
 	} rows[] = {
-		{ UUID ".json", "org.gpupass1.assignment/2", "was written by another version" },
+		{ UUID ".json", "org.gpupass1.assignment/3", "was written by another version" },
 		{ "copy.json", "org.gpupass1.assignment/1", "its name is not its domain's UUID" },
 		{ UUID ".json", "\"", "cannot be understood" },
 	};
