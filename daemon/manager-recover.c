@@ -79,6 +79,8 @@ static void log_recovery(const OpenJob *job, const Recovery *recovery)
 		 "job %u (%s %s), which was interrupted, %s%s", job->id,
 		 operation_to_string(job->plan->operation), job->plan->group,
 		 words[recovery->outcome], str_or_empty(recovery->reason));
+	for (char *const *left = recovery->left; left && *left; left++)
+		log_line(LOG_WARNING, &fields, "job %u, which was interrupted: %s", job->id, *left);
 }
 
 /* Those that wait stay in the list. */

@@ -276,7 +276,8 @@ static GroupState moving_state(const JobRecord *job)
 			break;
 		if (job->steps[i].kind == STEP_DETACH)
 			return GROUP_DETACHING;
-		if (job->steps[i].kind == STEP_BIND || job->steps[i].kind == STEP_PREFLIGHT)
+		if (job->steps[i].kind == STEP_BIND || job->steps[i].kind == STEP_PREFLIGHT ||
+		    job->steps[i].kind == STEP_PERSISTENCE_OFF)
 			return job->operation == OPERATION_RELEASE ? GROUP_RELEASING
 								   : GROUP_BINDING;
 		return GROUP_RELEASING;

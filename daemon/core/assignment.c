@@ -57,9 +57,21 @@ static json_t *function_to_json(const AssignedFunction *function)
 	r |= json_set_hex(o, "subsystem_device", function->subsystem_device, 4);
 	r |= json_set_text_if_any(o, "original_driver", function->original_driver);
 	r |= json_set_text_if_any(o, "original_override", function->original_override);
+	/* Off is what a GPU comes back to by itself. */
+	if (function->original_persistence == PERSISTENCE_ON)
+		r |= json_set_persistence_if_known(o, "original_persistence", PERSISTENCE_ON);
 	r |= json_set_text_if_any(o, "uuid", function->uuid);
 	r |= json_set_text_if_any(o, "serial_number", function->serial_number);
 	return r < 0 ? NULL : TAKE_PTR(o);
+}
+
+static const char *schema_of(const Assignment *assignment)
+{
+	bool second = assignment->apply_fit || assignment->apply_numa;
+
+	for (size_t i = 0; i < assignment->n_functions; i++)
+		second |= assignment->functions[i].original_persistence == PERSISTENCE_ON;
+	return second ? GPUPASS_SCHEMA_ASSIGNMENT_2 : GPUPASS_SCHEMA_ASSIGNMENT;
 }
 
 char *assignment_to_json(const Assignment *assignment)
@@ -71,10 +83,7 @@ char *assignment_to_json(const Assignment *assignment)
 
 	for (size_t i = 0; i < assignment->n_functions; i++)
 		r |= json_array_append_new(functions, function_to_json(&assignment->functions[i]));
-	r |= json_object_set_new(root, "schema",
-				 json_string(assignment->apply_fit || assignment->apply_numa
-						     ? GPUPASS_SCHEMA_ASSIGNMENT_2
-						     : GPUPASS_SCHEMA_ASSIGNMENT));
+	r |= json_object_set_new(root, "schema", json_string(schema_of(assignment)));
 	r |= json_object_set_new(root, "domain_uuid", json_string(assignment->domain_uuid));
 	r |= json_object_set_new(root, "domain_name", json_string(assignment->domain_name));
 	r |= json_object_set_new(root, "group", json_string(assignment->group_name));
@@ -100,6 +109,7 @@ static int function_from_json(const json_t *json, size_t index, AssignedFunction
 					    "subsystem_device",
 					    "original_driver",
 					    "original_override",
+					    "original_persistence",
 					    "uuid",
 					    "serial_number",
 					    NULL };
@@ -116,6 +126,7 @@ static int function_from_json(const json_t *json, size_t index, AssignedFunction
 	f->subsystem_device = (uint16_t)json_read_hex(&reader, "subsystem_device", UINT16_MAX);
 	json_read_text_if_any(&reader, "original_driver", &f->original_driver);
 	json_read_text_if_any(&reader, "original_override", &f->original_override);
+	json_read_persistence_if_any(&reader, "original_persistence", &f->original_persistence);
 	json_read_text_if_any(&reader, "uuid", &f->uuid);
 	json_read_text_if_any(&reader, "serial_number", &f->serial_number);
 	return json_reader_end(&reader, ret_message);

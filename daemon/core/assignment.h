@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The durable wish that a group belongs to a domain, with what release needs to put everything
- * back: each function's identity, driver and driver_override as they were before.
- * Stored as assignments.d/<domain-uuid>.json (schema org.gpupass1.assignment/1, or /2 where it says
- * more than /1 has words for).
+ * back: each function's identity, driver, driver_override and persistence mode as they were before.
+ * Stored as assignments.d/<domain-uuid>.json: schema org.gpupass1.assignment/1, or /2 where it says
+ * more than /1 has words for: that a GPU had persistence mode on, or what is to be applied.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/bdf.h"
+#include "core/persistence.h"
 #include "gpupass/cleanup.h"
 
 typedef struct AssignedFunction {
@@ -20,6 +20,8 @@ typedef struct AssignedFunction {
 	char *original_override; /* NULL: none was set */
 	char *uuid;		 /* of the GPU, where it was known; NULL otherwise */
 	char *serial_number;	 /* likewise */
+	/* Off is stored as unknown. */
+	PersistenceMode original_persistence;
 } AssignedFunction;
 
 typedef struct Assignment {

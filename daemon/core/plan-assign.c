@@ -142,6 +142,8 @@ static int fill_assigned(const Planner *p, size_t i, AssignedFunction *into)
 		.original_override = override ? strdup(override) : NULL,
 		.uuid = uuid ? strdup(uuid) : NULL,
 		.serial_number = serial ? strdup(serial) : NULL,
+		.original_persistence =
+			then ? then->original_persistence : planned->from_persistence,
 	};
 	if ((driver && !into->original_driver) || (override && !into->original_override) ||
 	    (uuid && !into->uuid) || (serial && !into->serial_number))
@@ -232,6 +234,7 @@ static int add_steps(Planner *p, bool bind)
 		StepKind kind;
 	} steps[] = {
 		{ !runs_with_it(p), STEP_PREFLIGHT },
+		{ plan_count_persistence(p->plan, STEP_PERSISTENCE_OFF) > 0, STEP_PERSISTENCE_OFF },
 		{ bind, STEP_BIND },
 		{ p->plan->live, STEP_ATTACH },
 		{ p->plan->config, STEP_DEFINE },
@@ -273,6 +276,8 @@ static int fill_steps(Planner *p)
 		r = warn_of_facts(p);
 	if (r == 0)
 		r = warn_of_mode(p);
+	if (r == 0)
+		r = plan_warn_of_persistence(p);
 	if (r == 0)
 		r = plan_fill_record(p);
 	return r == 0 ? add_steps(p, bind) : r;

@@ -30,7 +30,11 @@ static int check_and_add_steps(Planner *p, StepKind move)
 	r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
 				 p->facts->assignments, p->request, p->ret_problem);
 	if (r == 0)
+		r = plan_warn_of_persistence(p);
+	if (r == 0)
 		r = plan_add_step(p->plan, STEP_PREFLIGHT);
+	if (r == 0 && plan_count_persistence(p->plan, STEP_PERSISTENCE_OFF) > 0)
+		r = plan_add_step(p->plan, STEP_PERSISTENCE_OFF);
 	if (r == 0)
 		r = plan_add_step(p->plan, move);
 	return r == 0 ? plan_add_step(p->plan, STEP_VERIFY) : r;

@@ -14,12 +14,13 @@ static int set(json_t *object, const char *key, json_t *value)
 	return json_object_set_new(object, key, value);
 }
 
-static json_t *driver_to_json(const char *driver, const char *override)
+static json_t *driver_to_json(const char *driver, const char *override, PersistenceMode persistence)
 {
 	_cleanup_json_ json_t *o = json_object();
 
 	if (!o || set(o, "driver", json_string_or_null(driver)) < 0 ||
-	    set(o, "override", json_string_or_null(override)) < 0)
+	    set(o, "override", json_string_or_null(override)) < 0 ||
+	    json_set_persistence_if_known(o, "persistence", persistence) < 0)
 		return NULL;
 	return TAKE_PTR(o);
 }
@@ -33,8 +34,12 @@ static json_t *function_to_json(const PlanFunction *function)
 
 	if (set(o, "address", json_string(BDF_TEXT(&function->bdf))) < 0 ||
 	    set(o, "iommu_group", iommu_group) < 0 ||
-	    set(o, "from", driver_to_json(function->from_driver, function->from_override)) < 0 ||
-	    set(o, "to", driver_to_json(function->to_driver, function->to_override)) < 0)
+	    set(o, "from",
+		driver_to_json(function->from_driver, function->from_override,
+			       function->from_persistence)) < 0 ||
+	    set(o, "to",
+		driver_to_json(function->to_driver, function->to_override,
+			       function->to_persistence)) < 0)
 		return NULL;
 	return TAKE_PTR(o);
 }
@@ -117,16 +122,35 @@ static int add_reset(json_t *writes, const PlanFunction *function)
 	return add_write(writes, "1", SYSFS_PCI "/devices/%s/reset", BDF_TEXT(&function->bdf));
 }
 
+static int add_persistence_off(json_t *writes, const PlanFunction *function)
+{
+	return plan_function_loses_persistence(function)
+		       ? add_write(writes, "off", "NVML: persistence mode of %s",
+				   BDF_TEXT(&function->bdf))
+		       : 0;
+}
+
+static int add_persistence_on(json_t *writes, const PlanFunction *function)
+{
+	return plan_function_regains_persistence(function)
+		       ? add_write(writes, "on", "NVML: persistence mode of %s",
+				   BDF_TEXT(&function->bdf))
+		       : 0;
+}
+
+typedef int (*AddWrites)(json_t *writes, const PlanFunction *function);
+
+/* Each kind of all functions, in the order of the steps. */
 static json_t *writes_to_json(const Plan *plan)
 {
+	static const AddWrites kinds[] = { add_reset, add_persistence_off, add_writes,
+					   add_persistence_on };
 	_cleanup_json_ json_t *a = json_array();
 
-	for (size_t i = 0; a && i < plan->n_functions; i++)
-		if (add_reset(a, &plan->functions[i]) < 0)
-			return NULL;
-	for (size_t i = 0; a && i < plan->n_functions; i++)
-		if (add_writes(a, &plan->functions[i]) < 0)
-			return NULL;
+	for (size_t kind = 0; a && kind < ELEMENTS(kinds); kind++)
+		for (size_t i = 0; i < plan->n_functions; i++)
+			if (kinds[kind](a, &plan->functions[i]) < 0)
+				return NULL;
 	return TAKE_PTR(a);
 }
 

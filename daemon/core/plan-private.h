@@ -58,6 +58,10 @@ int plan_check_not_running_elsewhere(const Planner *p);
 int plan_reset(Planner *p);
 bool plan_resets(const Plan *plan);
 
+/* plan-persistence.c: says of which functions that leave nvidia the mode is not known, and why. */
+int plan_warn_of_persistence(Planner *p);
+size_t plan_count_persistence(const Plan *plan, StepKind step);
+
 /* plan-fit.c: writes what --numa=apply and --fit=apply ask for. */
 int plan_tune(Planner *p, DomainXml *xml, FitTune *ret);
 /* plan-fit.c: there is something that they ask for now, and that would be written. */

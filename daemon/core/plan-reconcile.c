@@ -113,12 +113,17 @@ static int add_steps(Planner *p, bool bind, bool record)
 	bool config = p->plan->config;
 	/* As for assign: where its own guest runs on the functions nothing is written to them. */
 	bool preflight = bind || (config && plan_count_hostdevs(p, true) == 0);
+	bool persistence = plan_count_persistence(p->plan, STEP_PERSISTENCE_OFF) > 0;
 	const struct {
 		bool wanted;
 		StepKind kind;
 	} steps[] = {
-		{ preflight, STEP_PREFLIGHT },	 { bind, STEP_BIND },	  { config, STEP_DEFINE },
-		{ bind || config, STEP_VERIFY }, { record, STEP_RECORD },
+		{ preflight, STEP_PREFLIGHT },
+		{ persistence, STEP_PERSISTENCE_OFF },
+		{ bind, STEP_BIND },
+		{ config, STEP_DEFINE },
+		{ bind || config, STEP_VERIFY },
+		{ record, STEP_RECORD },
 	};
 	int r = 0;
 
@@ -144,6 +149,8 @@ static int plan_machine(Planner *p, bool *ret_bind)
 	if (r == 0 && plan_count_hostdevs(p, true) == 0)
 		r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
 					 p->facts->assignments, p->request, p->ret_problem);
+	if (r == 0)
+		r = plan_warn_of_persistence(p);
 	return r == 0 && p->plan->config ? plan_define_group(p) : r;
 }
 

@@ -22,6 +22,8 @@ static json_t *function_to_record(const PlanFunction *f)
 	r |= json_set_text_if_any(o, "from_override", f->from_override);
 	r |= json_set_text_if_any(o, "to_driver", f->to_driver);
 	r |= json_set_text_if_any(o, "to_override", f->to_override);
+	r |= json_set_persistence_if_known(o, "from_persistence", f->from_persistence);
+	r |= json_set_persistence_if_known(o, "to_persistence", f->to_persistence);
 	return r < 0 ? NULL : TAKE_PTR(o);
 }
 
@@ -76,10 +78,11 @@ json_t *plan_to_record(const Plan *plan)
 
 static int function_from_record(const json_t *json, size_t i, PlanFunction *f, char **ret_message)
 {
-	static const char *const keys[] = { "bdf",	   "iommu_group",
-					    "from_driver", "from_override",
-					    "to_driver",   "to_override",
-					    NULL };
+	static const char *const keys[] = {
+		"bdf",	     "iommu_group", "from_driver",	"from_override",
+		"to_driver", "to_override", "from_persistence", "to_persistence",
+		NULL
+	};
 	_cleanup_free_ char *where = strf("functions[%zu]", i);
 	JsonReader reader;
 
@@ -93,6 +96,8 @@ static int function_from_record(const json_t *json, size_t i, PlanFunction *f, c
 	json_read_text_if_any(&reader, "from_override", &f->from_override);
 	json_read_text_if_any(&reader, "to_driver", &f->to_driver);
 	json_read_text_if_any(&reader, "to_override", &f->to_override);
+	json_read_persistence_if_any(&reader, "from_persistence", &f->from_persistence);
+	json_read_persistence_if_any(&reader, "to_persistence", &f->to_persistence);
 	return json_reader_end(&reader, ret_message);
 }
 

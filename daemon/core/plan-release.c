@@ -94,14 +94,16 @@ static int plan_restore(Planner *p)
 		const AssignedFunction *then = original(p, p->functions[i]);
 		int r;
 
-		if (then)
+		if (then) {
 			r = plan_set_target(function, then->original_driver,
 					    then->original_override);
-		else
+			function->to_persistence = then->original_persistence;
+		} else {
 			r = plan_warn(p->plan,
 				      "no record says what %s was on before: it stays on %s",
 				      BDF_TEXT(&function->bdf),
 				      function->from_driver ? function->from_driver : "no driver");
+		}
 		if (r < 0)
 			return r;
 	}
@@ -131,13 +133,18 @@ static int add_steps(Planner *p, bool whole)
 {
 	bool restore = plan_count_moves(p->plan) > 0;
 	bool forget = whole && record_applies(p);
+	bool persistence = plan_count_persistence(p->plan, STEP_PERSISTENCE_ON) > 0;
 	const struct {
 		bool wanted;
 		StepKind kind;
 	} steps[] = {
-		{ true, STEP_PREFLIGHT },	  { p->plan->live, STEP_DETACH },
-		{ p->plan->config, STEP_DEFINE }, { plan_resets(p->plan), STEP_RESET },
-		{ restore, STEP_RESTORE },	  { true, STEP_VERIFY },
+		{ true, STEP_PREFLIGHT },
+		{ p->plan->live, STEP_DETACH },
+		{ p->plan->config, STEP_DEFINE },
+		{ plan_resets(p->plan), STEP_RESET },
+		{ restore, STEP_RESTORE },
+		{ persistence, STEP_PERSISTENCE_ON },
+		{ true, STEP_VERIFY },
 		{ forget, STEP_FORGET },
 	};
 	int r = 0;

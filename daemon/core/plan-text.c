@@ -76,6 +76,9 @@ char *plan_step_detail(const Plan *plan, StepKind step)
 	case STEP_BIND:
 	case STEP_RESTORE:
 		return count(plan_count_moves(plan), "function");
+	case STEP_PERSISTENCE_OFF:
+	case STEP_PERSISTENCE_ON:
+		return count(plan_count_persistence(plan, step), "GPU");
 	case STEP_ATTACH:
 	case STEP_DETACH:
 		return count(plan->n_functions, "function");

@@ -73,6 +73,15 @@ static int refuse_vanished(const Bdf *bdf, Problem **ret_problem)
 					     BDF_TEXT(bdf));
 }
 
+/* Off nvidia there is no mode, whatever was seen a moment before. */
+static PersistenceMode observed_persistence(const Planner *p, const FunctionFacts *facts)
+{
+	const GpuPersistence *gpu =
+		persistence_find(p->facts->persistence, p->facts->n_persistence, &facts->bdf);
+
+	return gpu && str_equal(facts->driver, NVIDIA_DRIVER) ? gpu->mode : PERSISTENCE_UNKNOWN;
+}
+
 int plan_fill_functions(Planner *p)
 {
 	Plan *plan = p->plan;
@@ -94,6 +103,7 @@ int plan_fill_functions(Planner *p)
 		    copy_text(facts->driver_override, &into->from_override) < 0 ||
 		    plan_set_target(into, facts->driver, facts->driver_override) < 0)
 			return -ENOMEM;
+		into->from_persistence = observed_persistence(p, facts);
 	}
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "core/fit.h"
 #include "core/group.h"
 #include "core/inspection.h"
+#include "core/persistence.h"
 
 DECLARE_STRING_TABLE(operation, Operation);
 
@@ -23,7 +24,10 @@ DECLARE_STRING_TABLE(operation, Operation);
 	X(STEP_RESTORE, "give back")   /* every function to the driver it came from */             \
 	X(STEP_VERIFY, "verify")       /* drivers and XML re-read */                               \
 	X(STEP_RECORD, "record")       /* write the assignment */                                  \
-	X(STEP_FORGET, "forget")       /* remove the assignment */
+	X(STEP_FORGET, "forget")       /* remove the assignment */                                 \
+	/* Of GPUs that leave nvidia with the mode, before; of those back on it, after. */         \
+	X(STEP_PERSISTENCE_OFF, "persistence off")                                                 \
+	X(STEP_PERSISTENCE_ON, "persistence on")
 
 typedef enum StepKind {
 #define X(enumerator, name) enumerator,
@@ -51,6 +55,8 @@ typedef struct PlanFunction {
 	char *to_override;
 	PlanReset reset;
 	char *reset_method; /* with PLAN_RESET_OWN: the first one; NULL: none */
+	/* As it is, and as it was when it was given away; unknown where it was not on nvidia. */
+	PersistenceMode from_persistence, to_persistence;
 } PlanFunction;
 
 typedef struct Plan {
@@ -107,6 +113,9 @@ typedef struct PlanFacts {
 	const Assignments *assignments;
 	const Policy *policy;
 	const HostFacts *host; /* NULL: not known */
+	/* Of GPUs on nvidia; NULL: nobody asked. */
+	const GpuPersistence *persistence;
+	size_t n_persistence;
 } PlanFacts;
 
 /* 0 with *ret, PROBLEM with *ret_problem, or -errno. */
@@ -135,6 +144,13 @@ int plan_check_fresh(const Plan *plan, const Inspection *inspection, Problem **r
  */
 int plan_choose_group(const GroupSet *groups, const char *domain_uuid, const char *model,
 		      const Group **ret, Problem **ret_problem);
+
+/*
+ * The step persistence off, and its undo, is about this function; the same of persistence on. A
+ * plan changes the mode only of what it moves off nvidia, or back to it.
+ */
+bool plan_function_loses_persistence(const PlanFunction *function);
+bool plan_function_regains_persistence(const PlanFunction *function);
 
 /* "cannot assign pair0 to vm42", for problem_message(). NULL parts are left out. */
 char *plan_prefix(Operation operation, const char *group, const char *domain);

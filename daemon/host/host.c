@@ -16,6 +16,8 @@
 #define INSPECT_TIMEOUT_USEC (20 * USEC_PER_SEC)
 /* A few attributes and config space of one board: milliseconds, unless it does not answer. */
 #define EXAMINE_TIMEOUT_USEC (10 * USEC_PER_SEC)
+/* A GPU that nobody has open is initialised by the question: a second or two each, one by one. */
+#define PERSISTENCE_TIMEOUT_USEC (20 * USEC_PER_SEC)
 
 /* Every Host with these operations is the first member of a RealHost. */
 static RealHost *real(Host *host)
@@ -43,7 +45,48 @@ static int real_inspect(Host *host, const Bdf *functions, size_t n, bool capabil
 static int real_move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
 		     MoveOutcome *ret_outcomes)
 {
-	return worker_move(&real(host)->worker, targets, n, timeout_usec, ret_outcomes);
+	int r;
+
+	pthread_rwlock_rdlock(&real(host)->nvml_lock);
+	r = worker_move(&real(host)->worker, targets, n, timeout_usec, ret_outcomes);
+	pthread_rwlock_unlock(&real(host)->nvml_lock);
+	return r;
+}
+
+/*
+ * To find one GPU, NVML may open others (nvml.h, nvmlDeviceGetHandleByPciBusId_v2), and one that is
+ * open while another job unbinds it never comes out of its remove(). So the two never meet.
+ */
+static bool lock_nvml(Host *host)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += PERSISTENCE_TIMEOUT_USEC / USEC_PER_SEC;
+	return pthread_rwlock_clockwrlock(&real(host)->nvml_lock, CLOCK_MONOTONIC, &until) == 0;
+}
+
+static int real_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret)
+{
+	int r;
+
+	if (!lock_nvml(host))
+		return persistence_unasked(gpus, n, ret);
+	r = worker_persistence(&real(host)->worker, gpus, n, PERSISTENCE_TIMEOUT_USEC, ret);
+	pthread_rwlock_unlock(&real(host)->nvml_lock);
+	return r;
+}
+
+static int real_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on,
+				uint64_t timeout_usec, PersistenceOutcome *ret_outcomes)
+{
+	int r;
+
+	if (!lock_nvml(host))
+		return persistence_unset(gpus, n, ret_outcomes);
+	r = worker_set_persistence(&real(host)->worker, gpus, n, on, timeout_usec, ret_outcomes);
+	pthread_rwlock_unlock(&real(host)->nvml_lock);
+	return r;
 }
 
 static int real_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes)
@@ -186,6 +229,8 @@ static const HostOps real_ops = {
 	.worker_on = real_worker_on,
 	.probe = real_probe,
 	.probe_worker = real_probe_worker,
+	.persistence = real_persistence,
+	.set_persistence = real_set_persistence,
 	.domain_get = real_domain_get,
 	.domain_uses = real_domain_uses,
 	.domain_define = real_domain_define,
@@ -214,6 +259,7 @@ int real_host_init(RealHost *host, const WorkerConfig *worker)
 		.proc_fd = proc_fd,
 		.worker = *worker,
 		.image_lock = PTHREAD_MUTEX_INITIALIZER,
+		.nvml_lock = PTHREAD_RWLOCK_INITIALIZER,
 	};
 	return 0;
 }

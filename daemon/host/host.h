@@ -10,6 +10,7 @@
 #include "host/fit-facts.h"
 #include "host/libvirt.h"
 #include "host/scan.h"
+#include "host/worker-persistence.h"
 #include "host/worker-probe.h"
 
 typedef struct Host Host;
@@ -29,6 +30,10 @@ typedef struct HostOps {
 	int (*probe)(Host *host, const Bdf *functions, size_t n, bool mmio, uint64_t timeout_usec,
 		     ProbeAnswer *ret, pid_t *ret_pid);
 	pid_t (*probe_worker)(Host *host);
+	/* As worker_persistence(), worker_set_persistence(): of GPUs on nvidia. */
+	int (*persistence)(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret);
+	int (*set_persistence)(Host *host, const Bdf *gpus, size_t n, bool on,
+			       uint64_t timeout_usec, PersistenceOutcome *ret_outcomes);
 	int (*domain_get)(Host *host, const char *name_uuid_or_id, VirtDomain **ret,
 			  Problem **ret_problem);
 	int (*domain_uses)(Host *host, DomainUses **ret, Problem **ret_problem);
@@ -60,6 +65,8 @@ typedef struct RealHost {
 	Virt *virt;	     /* borrowed; may be NULL before it is set */
 	pthread_mutex_t image_lock;
 	Initramfs *image; /* as it was last read, whole; owned */
+	/* Shared while functions move, exclusive while NVML is asked for a mode: see host.c. */
+	pthread_rwlock_t nvml_lock;
 } RealHost;
 
 /* -errno when sysfs cannot be opened. */

@@ -27,6 +27,8 @@ typedef enum NvmlReturn {
 
 enum { REMOTE_GPU = 0 }; /* NVML_NVLINK_DEVICE_TYPE_GPU; 1 NPU, 2 switch */
 
+enum { FEATURE_DISABLED = 0, FEATURE_ENABLED = 1 }; /* nvmlEnableState_t */
+
 typedef struct NvmlPciInfo { /* nvmlPciInfo_t, as of its version 3 */
 	char bus_id_legacy[16];
 	unsigned domain, bus, device;
@@ -51,7 +53,10 @@ typedef void *NvmlDevice;
 	X(vbios, "nvmlDeviceGetVbiosVersion", (NvmlDevice, char *, unsigned))                      \
 	X(link_state, "nvmlDeviceGetNvLinkState", (NvmlDevice, unsigned, int *))                   \
 	X(remote_type, "nvmlDeviceGetNvLinkRemoteDeviceType", (NvmlDevice, unsigned, int *))       \
-	X(remote_pci, "nvmlDeviceGetNvLinkRemotePciInfo_v2", (NvmlDevice, unsigned, NvmlPciInfo *))
+	X(remote_pci, "nvmlDeviceGetNvLinkRemotePciInfo_v2",                                       \
+	  (NvmlDevice, unsigned, NvmlPciInfo *))                                                   \
+	X(get_persistence, "nvmlDeviceGetPersistenceMode", (NvmlDevice, int *))                    \
+	X(set_persistence, "nvmlDeviceSetPersistenceMode", (NvmlDevice, int))
 
 struct Nvml {
 	void *handle_;
@@ -279,22 +284,31 @@ static int read_links(const Nvml *nvml, NvmlDevice device, Sighting *s, char **r
 	return 0;
 }
 
-int nvml_look(const Nvml *nvml, const Bdf *bdf, Sighting *ret, char **ret_why)
+/* From here on NVML has the GPU open, and the driver has initialised it. */
+static int find_device(const Nvml *nvml, const Bdf *bdf, NvmlDevice *ret, char **ret_why)
 {
 	/* NVML's own form: eight digits of segment. */
 	_cleanup_free_ char *bus_id =
 		strf("%08x:%02x:%02x.%x", bdf->segment, bdf->bus, bdf->device, bdf->function);
-	Sighting s = { .bdf = *bdf };
-	NvmlDevice device = NULL;
-	int code, r;
+	int code;
 
 	if (!bus_id)
 		return -ENOMEM;
-	code = nvml->handle(bus_id, &device);
-	if (code != NVML_SUCCESS) {
-		*ret_why = error_text(nvml, code);
-		return -ENODATA;
-	}
+	code = nvml->handle(bus_id, ret);
+	if (code == NVML_SUCCESS)
+		return 0;
+	*ret_why = error_text(nvml, code);
+	return -ENODATA;
+}
+
+int nvml_look(const Nvml *nvml, const Bdf *bdf, Sighting *ret, char **ret_why)
+{
+	Sighting s = { .bdf = *bdf };
+	NvmlDevice device = NULL;
+	int r = find_device(nvml, bdf, &device, ret_why);
+
+	if (r < 0)
+		return r;
 	r = read_identity(nvml, device, &s, ret_why);
 	if (r >= 0)
 		r = read_links(nvml, device, &s, ret_why);
@@ -304,4 +318,57 @@ int nvml_look(const Nvml *nvml, const Bdf *bdf, Sighting *ret, char **ret_why)
 	}
 	*ret = s;
 	return 0;
+}
+
+static int read_persistence(const Nvml *nvml, const Bdf *bdf, NvmlDevice *ret_device,
+			    GpuPersistence *gpu)
+{
+	int state = -1, code, r = find_device(nvml, bdf, ret_device, &gpu->why);
+
+	if (r < 0)
+		return r;
+	code = nvml->get_persistence(*ret_device, &state);
+	if (code != NVML_SUCCESS) {
+		gpu->why = error_text(nvml, code);
+		return -ENODATA;
+	}
+	if (state != FEATURE_DISABLED && state != FEATURE_ENABLED) {
+		gpu->why = strf("NVML tells of a persistence mode %d", state);
+		return -ENODATA;
+	}
+	gpu->mode = state == FEATURE_ENABLED ? PERSISTENCE_ON : PERSISTENCE_OFF;
+	return 0;
+}
+
+int nvml_persistence(const Nvml *nvml, const Bdf *bdf, GpuPersistence *ret)
+{
+	NvmlDevice device = NULL;
+
+	*ret = (GpuPersistence){ .bdf = *bdf };
+	return read_persistence(nvml, bdf, &device, ret) < 0 && !ret->why ? -ENOMEM : 0;
+}
+
+int nvml_set_persistence(const Nvml *nvml, const Bdf *bdf, bool on, GpuPersistence *ret)
+{
+	PersistenceMode wanted = on ? PERSISTENCE_ON : PERSISTENCE_OFF;
+	NvmlDevice device = NULL;
+	int code, r;
+
+	*ret = (GpuPersistence){ .bdf = *bdf };
+	r = read_persistence(nvml, bdf, &device, ret);
+	if (r < 0)
+		return ret->why ? 0 : -ENOMEM;
+	if (ret->mode == wanted)
+		return 0;
+	code = nvml->set_persistence(device, on ? FEATURE_ENABLED : FEATURE_DISABLED);
+	if (code != NVML_SUCCESS) {
+		ret->why = error_text(nvml, code);
+		return ret->why ? 0 : -ENOMEM;
+	}
+	/* Anew: turning it off can make the handle invalid (nvml.h, on GPUs with NUMA memory). */
+	ret->mode = PERSISTENCE_UNKNOWN;
+	r = nvml_persistence(nvml, bdf, ret);
+	if (r == 0 && ret->mode != wanted && !ret->why)
+		ret->why = strdup("NVML reports success, and it has not changed");
+	return r == 0 && ret->mode != wanted && !ret->why ? -ENOMEM : r;
 }

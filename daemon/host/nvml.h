@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The NVLinks as NVIDIA's management library tells them. Loaded with dlopen(): a host without it
+ * The NVLinks as NVIDIA's management library tells them, and persistence mode. Loaded with dlopen(): a host without it
  * has lost nothing. Any call may wait for ever in the driver, and an open library holds the GPUs'
  * device files: worker processes only.
  */
 #pragma once
 
 #include "core/evidence.h"
+#include "core/persistence.h"
 
 typedef struct Nvml Nvml;
 
@@ -28,3 +29,11 @@ const char *nvml_source(const Nvml *nvml);
  * not be read: half a picture would look like a broken bridge.
  */
 int nvml_look(const Nvml *nvml, const Bdf *bdf, Sighting *ret, char **ret_why);
+
+/*
+ * The mode of the GPU at this address; unknown where NVML does not say, with why. The caller clears
+ * *ret. -ENOMEM only.
+ */
+int nvml_persistence(const Nvml *nvml, const Bdf *bdf, GpuPersistence *ret);
+/* Sets it, unless it is so already, and reads it again: *ret is what is so now. Needs to be root. */
+int nvml_set_persistence(const Nvml *nvml, const Bdf *bdf, bool on, GpuPersistence *ret);

@@ -10,6 +10,7 @@
 #include "gpupass/errors.h"
 #include "host/examine.h"
 #include "host/inspect.h"
+#include "host/persistence-command.h"
 #include "host/probe-command.h"
 #include "host/reset.h"
 #include "host/worker-document.h"
@@ -26,10 +27,11 @@ static const char usage[] =
 	"       gpupass-worker [OPTION]... inspect [--capabilities] [BDF]...\n"
 	"       gpupass-worker [OPTION]... examine [BDF [PORT]...]\n"
 	"       gpupass-worker [OPTION]... probe [--mmio] BDF...\n"
+	"       gpupass-worker [OPTION]... persistence [--set=on|off] BDF...\n"
 	"\n"
 	"Moves one PCI function to a driver, resets one, looks closely at some, examines\n"
-	"the host's setup or one GPU's health, or asks NVML about the NVLinks of some, for\n"
-	"gpupassd(8).\n"
+	"the host's setup or one GPU's health, asks NVML about the NVLinks or persistence\n"
+	"mode of some, or sets the mode of one, for gpupassd(8).\n"
 	"Writes one JSON document to standard output.\n"
 	"\n"
 	"      --sysfs=DIR     sysfs (default /sys)\n"
@@ -39,8 +41,9 @@ static const char usage[] =
 	"                      examine: the initramfs that need not be read again\n"
 	"      --capabilities  inspect: read config space, too\n"
 	"      --mmio          probe: read link registers (Hopper) instead of NVML\n"
-	"      --nvml=LIBRARY  probe: NVML's library (default libnvidia-ml.so.1)\n"
+	"      --nvml=LIBRARY  NVML's library (default libnvidia-ml.so.1)\n"
 	"      --slot          reset: all functions of its slot, through vfio\n"
+	"      --set=on|off    persistence: of one GPU, set it, and read it again\n"
 	"  -h, --help          show this help\n"
 	"      --version       show the version\n";
 
@@ -122,12 +125,29 @@ static int parse_probe(char **arguments, size_t n, WorkerCommand *command)
 	return parse_functions(arguments, n, WORKER_PROBE, command);
 }
 
+/* One that is set is the only one, so that the worker at work on it can be found by it. */
+static int parse_persistence(char **arguments, size_t n, WorkerCommand *command)
+{
+	if (command->capabilities)
+		return complain("--capabilities is for inspect", NULL);
+	if (n == 0)
+		return complain("persistence takes functions", NULL);
+	if (command->set_to && n != 1)
+		return complain("--set takes one function", NULL);
+	if (command->set_to && (persistence_mode_from_string(command->set_to, &command->set) < 0 ||
+				command->set == PERSISTENCE_UNKNOWN))
+		return complain("--set is on or off", command->set_to);
+	return parse_functions(arguments, n, WORKER_PERSISTENCE, command);
+}
+
 static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 {
 	if (n == 0)
 		return complain("nothing to do", NULL);
 	if (command->slot && strcmp(arguments[0], "reset") != 0)
 		return complain("--slot is for reset", NULL);
+	if (command->set_to && strcmp(arguments[0], "persistence") != 0)
+		return complain("--set is for persistence", NULL);
 	if (strcmp(arguments[0], "probe") == 0)
 		return parse_probe(arguments + 1, n - 1, command);
 	if (command->mmio)
@@ -140,7 +160,10 @@ static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 		return parse_examine(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "reset") == 0)
 		return parse_reset(arguments + 1, n - 1, command);
-	return complain("neither move, reset, inspect, examine nor probe", arguments[0]);
+	if (strcmp(arguments[0], "persistence") == 0)
+		return parse_persistence(arguments + 1, n - 1, command);
+	return complain("neither move, reset, inspect, examine, probe nor persistence",
+			arguments[0]);
 }
 
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status)
@@ -159,6 +182,7 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 		{ "mmio", .flag = &command.mmio },
 		{ "nvml", .text = &command.nvml },
 		{ "slot", .flag = &command.slot },
+		{ "set", .text = &command.set_to },
 	};
 	int first, status;
 
@@ -299,6 +323,8 @@ static char *answer(const WorkerCommand *command, const DriverOps *ops)
 		return worker_inspect_document(r, inspection);
 	case WORKER_EXAMINE:
 		return examine_answer(command);
+	case WORKER_PERSISTENCE:
+		return persistence_command(command);
 	}
 	return NULL;
 }

@@ -2,7 +2,7 @@
 /* The worker's side of worker.h: its command line, and what it does. */
 #pragma once
 
-#include "core/bdf.h"
+#include "core/persistence.h"
 #include "host/driver-ops.h"
 
 typedef enum WorkerVerb {
@@ -11,6 +11,7 @@ typedef enum WorkerVerb {
 	WORKER_PROBE,
 	WORKER_RESET,
 	WORKER_EXAMINE,
+	WORKER_PERSISTENCE,
 } WorkerVerb;
 
 typedef struct WorkerCommand {
@@ -26,6 +27,9 @@ typedef struct WorkerCommand {
 	bool capabilities; /* inspect */
 	bool mmio;	   /* probe: registers instead of NVML */
 	bool slot;	   /* reset */
+	/* persistence: of the one function; unknown: it is only read */
+	PersistenceMode set;
+	const char *set_to; /* as it was given; NULL: it was not */
 } WorkerCommand;
 
 /*

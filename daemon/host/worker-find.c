@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "host/worker-persistence.h"
 #include "host/worker-probe.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -17,12 +18,28 @@ static const char *next_argument(const char *at, const char *end)
 	return at < end ? at : NULL;
 }
 
+static bool is_set_option(const char *argument)
+{
+	return str_starts_with(argument, "--set=");
+}
+
+/* One that only reads the mode changes nothing. *at becomes the option, which the function follows. */
+static bool sets_persistence(const char **at, const char *end)
+{
+	const char *option = next_argument(*at, end);
+
+	if (!option || !is_set_option(option))
+		return false;
+	*at = option;
+	return true;
+}
+
 /*
- * `line` is the arguments, each ended by NUL. `function` NULL: a worker that probes, of which only
- * one at a time is wanted.
+ * `line` is the arguments, each ended by NUL. `function` NULL: a worker that asks NVML the question,
+ * of which only one at a time is wanted.
  */
 static bool works_on(const char *line, size_t size, const WorkerConfig *config,
-		     const char *function)
+		     const char *function, const char *question)
 {
 	const char *end = line + size, *at = line;
 	bool sysfs = str_equal(config->sysfs_dir, "/sys");
@@ -33,9 +50,11 @@ static bool works_on(const char *line, size_t size, const WorkerConfig *config,
 	while ((at = next_argument(at, end))) {
 		if (str_starts_with(at, "--sysfs="))
 			sysfs = strcmp(at + strlen("--sysfs="), config->sysfs_dir) == 0;
-		if (!function && strcmp(at, "probe") == 0)
-			return sysfs;
-		if (strcmp(at, "move") != 0 && strcmp(at, "reset") != 0)
+		if (!function && strcmp(at, question) == 0)
+			return sysfs && !sets_persistence(&at, end);
+		if (strcmp(at, "persistence") == 0 && !sets_persistence(&at, end))
+			return false;
+		if (strcmp(at, "move") != 0 && strcmp(at, "reset") != 0 && !is_set_option(at))
 			continue;
 		at = next_argument(at, end);
 		if (at && (strcmp(at, "--") == 0 || strcmp(at, "--slot") == 0))
@@ -45,7 +64,7 @@ static bool works_on(const char *line, size_t size, const WorkerConfig *config,
 	return false;
 }
 
-static pid_t find(const WorkerConfig *config, const char *function)
+static pid_t find(const WorkerConfig *config, const char *function, const char *question)
 {
 	_cleanup_closedir_ DIR *proc = opendir("/proc");
 	const struct dirent *entry;
@@ -58,7 +77,7 @@ static pid_t find(const WorkerConfig *config, const char *function)
 		if (!path || str_to_unsigned(entry->d_name, 10, INT32_MAX, &pid) < 0)
 			continue;
 		if (file_read_at(dirfd(proc), path, COMMAND_LINE_MAX, &line, &size) >= 0 &&
-		    works_on(line, size, config, function))
+		    works_on(line, size, config, function, question))
 			return (pid_t)pid;
 	}
 	return 0;
@@ -66,10 +85,15 @@ static pid_t find(const WorkerConfig *config, const char *function)
 
 pid_t worker_find(const WorkerConfig *config, const Bdf *function)
 {
-	return find(config, BDF_TEXT(function));
+	return find(config, BDF_TEXT(function), NULL);
 }
 
 pid_t worker_find_probe(const WorkerConfig *config)
 {
-	return find(config, NULL);
+	return find(config, NULL, "probe");
+}
+
+pid_t worker_find_persistence(const WorkerConfig *config)
+{
+	return find(config, NULL, "persistence");
 }

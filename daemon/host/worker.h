@@ -11,7 +11,7 @@
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] reset [--slot] BDF
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] inspect [--capabilities] BDF…
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] [--root=DIR] [--known-image=KEY] examine [BDF [PORT…]]
- *   and probe: host/worker-probe.h
+ *   and probe: host/worker-probe.h, persistence: host/worker-persistence.h
  * The worker exits with 0 when it has written its document, also when that tells of an error; what
  * is in it: worker-document.h. As a child its stderr is the caller's, and it gets an empty environment,
  * default signals, /dev/null as stdin, and no other file. As a unit it is systemd's as any service is,

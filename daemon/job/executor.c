@@ -85,6 +85,15 @@ static int call_libvirt(Run *run, int (*call)(StepContext *c, Problem **ret_prob
 	return r;
 }
 
+/* Whatever an optional act or undo returns: told, and gone on from. */
+static int go_on(Run *run, int r, Problem **problem)
+{
+	if (r == PROBLEM)
+		r = step_note_left(&run->context, *problem);
+	*problem = problem_free(*problem);
+	return r;
+}
+
 static int act(Run *run, size_t i, Problem **ret_problem)
 {
 	StepKind kind = run->context.plan->steps[i];
@@ -104,7 +113,7 @@ static int act(Run *run, size_t i, Problem **ret_problem)
 	if (run->log)
 		note_journal(run, journal_outcome(run->log, i, r == 0));
 	tell(run, i, r == 0 ? STEP_DONE : STEP_FAILED, since);
-	return r;
+	return r != 0 && step_ops(kind)->act_optional ? go_on(run, r, ret_problem) : r;
 }
 
 static bool nothing_left(const StepContext *c, StepKind kind)
@@ -141,7 +150,7 @@ static int undo(Run *run, size_t i, Problem **ret_problem)
 	if (run->log)
 		note_journal(run, journal_undone(run->log, i, r == 0));
 	tell(run, i, r == 0 ? STEP_UNDONE : STEP_UNDO_FAILED, since);
-	return r;
+	return r != 0 && step_ops(kind)->undo_optional ? go_on(run, r, ret_problem) : r;
 }
 
 int run_roll_back(Run *run, Problem **ret_problem)
@@ -225,6 +234,17 @@ static bool waits_for_libvirt(const Run *run, const Problem *undo_problem)
 	       undo_problem->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE;
 }
 
+static void state_put_back(const Run *run, Problem *failure)
+{
+	_cleanup_free_ char *left = strv_join(run->context.left, "\n");
+
+	if (!run->context.left)
+		problem_state(failure, "everything was put back as it was");
+	else
+		problem_state(failure, "everything was put back as it was, but\n%s",
+			      str_or_empty(left));
+}
+
 static int failed(Run *run, Problem **failure, ExecutorResult *ret)
 {
 	_cleanup_(problem_freep) Problem *undo_problem = NULL;
@@ -238,7 +258,7 @@ static int failed(Run *run, Problem **failure, ExecutorResult *ret)
 	if (r != 0 || run->context.stuck)
 		return incomplete(run, failure, undo_problem, ret);
 	if (wrote_something(run))
-		problem_state(*failure, "everything was put back as it was");
+		state_put_back(run, *failure);
 	ret->state = JOB_FAILED;
 	ret->problem = TAKE_PTR(*failure);
 	return 0;
@@ -385,6 +405,7 @@ int execute(const JobPlace *place, uint32_t job, const Prepared *prepared, uint6
 		executor_result_clear(&result);
 		result.state = run.done == 0 && !run.log ? JOB_FAILED : JOB_INCOMPLETE;
 	}
+	result.left = TAKE_PTR(run.context.left);
 	*ret = result;
 	journal_job_free(run.log);
 	step_context_clear(&run.context);
@@ -395,5 +416,6 @@ void executor_result_clear(ExecutorResult *result)
 {
 	problem_free(result->problem);
 	free(result->quarantine);
+	strv_free(result->left);
 	*result = (ExecutorResult){ 0 };
 }

@@ -38,7 +38,8 @@ typedef struct ExecutorResult {
 	JobState state;	  /* JOB_DONE, JOB_FAILED or JOB_INCOMPLETE */
 	Problem *problem; /* of a failure; its state part says what became of the machine */
 	char *quarantine; /* JOB_INCOMPLETE: why the group is quarantined */
-	bool open; /* JOB_INCOMPLETE for want of libvirt: its journal stays, to be recovered */
+	char **left; /* what could not be put back, however it ended: see StepOps.act_optional */
+	bool open;   /* JOB_INCOMPLETE for want of libvirt: its journal stays, to be recovered */
 } ExecutorResult;
 
 /*

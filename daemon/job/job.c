@@ -176,6 +176,19 @@ static void end_with(Task *task, JobState state, int r, const Problem *problem, 
 		describe(r, problem, prefix, &task->ended.error_name, &task->ended.message);
 }
 
+/* Where there is no memory for them, those of the plan stand. */
+static void add_warnings(Task *task, const Plan *plan, char *const *more)
+{
+	_cleanup_strv_ char **all = NULL;
+
+	if (!more || strv_copy(plan->warnings, &all) < 0)
+		return;
+	for (; *more; more++)
+		if (strv_append(&all, *more) < 0)
+			return;
+	task->ended.warnings = TAKE_PTR(all);
+}
+
 static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
 {
 	const ExecutorListener listener = {
@@ -191,6 +204,7 @@ static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
 	if (timeout == 0)
 		timeout = task->place.rules->policy.device_timeout_usec;
 	r = execute(&task->place, task->id, prepared, timeout, &listener, &result);
+	add_warnings(task, prepared->plan, result.left);
 	if (r < 0 && result.state == JOB_FAILED) {
 		end_with(task, JOB_FAILED, r, NULL, prefix);
 		return;

@@ -8,7 +8,9 @@
 #include "util/json.h"
 #include "util/text.h"
 
-#define VERSION "1"
+/* What is written. Version 1 had neither persistence modes nor their steps, and is read as well. */
+#define VERSION "2"
+#define VERSION_BEFORE "1"
 
 /* CRC-32 as zlib, Ethernet and gzip have it; a line is too short for a table to matter. */
 static uint32_t crc32_of(const char *text)
@@ -50,7 +52,8 @@ int journal_line_parse(const char *line, json_t **ret, char **ret_message)
 	unsigned long long sum = 0;
 	json_t *record;
 
-	if (!str_starts_with(line, VERSION " "))
+	_Static_assert(sizeof(VERSION) == sizeof(VERSION_BEFORE), "they are skipped alike");
+	if (!str_starts_with(line, VERSION " ") && !str_starts_with(line, VERSION_BEFORE " "))
 		return is_other_version(line) ? bad(-EPROTO, "of another version", ret_message)
 					      : bad(-EBADMSG, "it has no version", ret_message);
 	line += strlen(VERSION " ");

@@ -3,16 +3,16 @@
  * The journal: one file an open job, so that a daemon that was killed, or a host that lost its
  * power, finds what was begun. A file is a list of lines, only ever appended to:
  *
- *   1 CRC32 {"record":"begin", "job":7, "boot_id":…, "plan":{…}, "previous":…, "live_xml":…}
- *   1 CRC32 {"record":"intent", "step":1}           before an act
- *   1 CRC32 {"record":"outcome", "step":1, "ok":true}
- *   1 CRC32 {"record":"undo", "step":1}             before an undo; from here on only back
- *   1 CRC32 {"record":"undone", "step":1, "ok":true}
- *   1 CRC32 {"record":"end"}
+ *   2 CRC32 {"record":"begin", "job":7, "boot_id":…, "plan":{…}, "previous":…, "live_xml":…}
+ *   2 CRC32 {"record":"intent", "step":1}           before an act
+ *   2 CRC32 {"record":"outcome", "step":1, "ok":true}
+ *   2 CRC32 {"record":"undo", "step":1}             before an undo; from here on only back
+ *   2 CRC32 {"record":"undone", "step":1, "ok":true}
+ *   2 CRC32 {"record":"end"}
  *
- * The first number is the format's version. Each line is on disk before what it announces begins.
- * Bytes after the last newline are a write that was cut off: that record never happened. A file
- * goes away when its job has ended; what is left is open.
+ * The first number is the format's version; 1, without persistence modes, is read as well. Each line
+ * is on disk before what it announces begins. Bytes after the last newline are a write that was cut
+ * off: that record never happened. A file goes away when its job has ended; what is left is open.
  */
 #pragma once
 

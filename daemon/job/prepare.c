@@ -53,6 +53,7 @@ Prepared *prepared_free(Prepared *prepared)
 		return NULL;
 	plan_free(prepared->plan);
 	inspection_free(prepared->inspection);
+	persistence_list_free(prepared->persistence, prepared->n_persistence);
 	virt_domain_free(prepared->domain);
 	domain_uses_free(prepared->uses);
 	inventory_free(prepared->inventory);
@@ -262,6 +263,8 @@ static int make_plan(const JobPlace *place, Prepared *p, Problem **ret_problem)
 		.assignments = p->assignments,
 		.policy = &place->rules->policy,
 		.host = p->inventory->facts,
+		.persistence = p->persistence,
+		.n_persistence = p->n_persistence,
 	};
 
 	if (d) {
@@ -319,6 +322,37 @@ static int inspect_group(const JobPlace *place, const JobRequest *request, const
 			      p->group->name);
 }
 
+static bool may_leave_nvidia(const JobRequest *request)
+{
+	return request->operation == OPERATION_ASSIGN || request->operation == OPERATION_BIND ||
+	       (request->operation == OPERATION_RECONCILE && !request->only_record);
+}
+
+/*
+ * Before the inspection, to which a worker that hangs in NVML is a holder like any other. Nothing is
+ * asked about GPUs of other drivers: NVML costs seconds where nobody has a GPU open.
+ */
+static int ask_persistence(const JobPlace *place, const JobRequest *request, Prepared *p)
+{
+	_cleanup_free_ Bdf *gpus = calloc(p->group->n_gpus + 1, sizeof(Bdf));
+	size_t n = 0;
+	int r;
+
+	if (!gpus)
+		return -ENOMEM;
+	for (size_t i = 0; may_leave_nvidia(request) && i < p->group->n_gpus; i++)
+		if (str_equal(p->group->gpus[i]->lead->driver, NVIDIA_DRIVER))
+			gpus[n++] = p->group->gpus[i]->lead->bdf;
+	if (n == 0)
+		return 0;
+	p->persistence = calloc(n, sizeof(GpuPersistence));
+	if (!p->persistence)
+		return -ENOMEM;
+	r = place->host->ops->persistence(place->host, gpus, n, p->persistence);
+	p->n_persistence = r < 0 ? 0 : n;
+	return r;
+}
+
 static int prepare_once(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared *p,
 			Problem **ret_problem)
 {
@@ -334,6 +368,8 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 		r = function_addresses(p->group, &functions, &n);
 	if (r == 0)
 		r = claim(place, p, job, generation, functions, n, ret_problem);
+	if (r == 0)
+		r = ask_persistence(place, request, p);
 	if (r == 0)
 		r = inspect_group(place, request, functions, n, p, ret_problem);
 	if (r == 0)

@@ -55,6 +55,8 @@ typedef struct Prepared {
 	DomainUses *uses;
 	VirtDomain *domain; /* NULL: the operation has none */
 	const Group *group;
+	GpuPersistence *persistence; /* of GPUs on nvidia that the plan may move; NULL: not asked */
+	size_t n_persistence;
 	Inspection *inspection;
 	Plan *plan;
 } Prepared;

@@ -25,6 +25,7 @@ void recovery_clear(Recovery *recovery)
 {
 	free(recovery->reason);
 	recovery->reason = NULL;
+	recovery->left = strv_free(recovery->left);
 }
 
 static int functions_of(const Plan *plan, Bdf **ret)
@@ -88,7 +89,7 @@ static pid_t find_worker(const JobPlace *place, const Bdf *functions, size_t n, 
 
 static char *worker_text(pid_t pid, const Bdf *function)
 {
-	return strf("worker %d still waits in the kernel to move %s", (int)pid, BDF_TEXT(function));
+	return strf("worker %d is still at work on %s", (int)pid, BDF_TEXT(function));
 }
 
 /* NULL with 0: none is at work, or all have ended in time. */
@@ -175,9 +176,10 @@ static int prepared_from(const OpenJob *job, Prepared **ret)
 	return 0;
 }
 
-static bool only_keeps_books(StepKind kind)
+/* What comes last is done where it is missing. Nothing that others do can depend on it. */
+static bool can_be_finished(StepKind kind)
 {
-	return kind == STEP_RECORD || kind == STEP_FORGET;
+	return kind == STEP_RECORD || kind == STEP_FORGET || kind == STEP_PERSISTENCE_ON;
 }
 
 /* Everything that the job was to do to the machine and the domain is so. */
@@ -198,14 +200,14 @@ static bool machine_holds(Run *run)
 		 * group is never given on without it. */
 		if (plan->steps[i] == STEP_RESET && run->done <= i + 1)
 			return false;
-		if (ops->holds && !only_keeps_books(plan->steps[i]) &&
+		if (ops->holds && !can_be_finished(plan->steps[i]) &&
 		    ops->holds(&run->context, &problem) != 0)
 			return false;
 	}
 	return true;
 }
 
-/* The assignment, which comes last. */
+/* The mode and the assignment, which come last. */
 static int finish(Run *run)
 {
 	const Plan *plan = run->context.plan;
@@ -213,13 +215,16 @@ static int finish(Run *run)
 
 	for (size_t i = 0; r == 0 && i < plan->n_steps; i++) {
 		_cleanup_(problem_freep) Problem *problem = NULL;
+		const StepOps *ops = step_ops(plan->steps[i]);
 
-		if (!only_keeps_books(plan->steps[i]))
+		if (!can_be_finished(plan->steps[i]))
 			continue;
 		run->done = i + 1;
 		r = journal_intent(run->log, i);
 		if (r >= 0)
-			r = step_ops(plan->steps[i])->act(&run->context, &problem);
+			r = ops->act(&run->context, &problem);
+		if (r == PROBLEM && ops->act_optional)
+			r = step_note_left(&run->context, problem);
 	}
 	return r;
 }
@@ -301,8 +306,8 @@ static int waiting(Recovery *ret)
 	return ret->reason ? 0 : -ENOMEM;
 }
 
-static int settle_job(const JobPlace *place, OpenJob *job, const DomainUses *uses,
-		      RecoveryOutcome *ret_outcome, char **ret_reason)
+static int settle_job(const JobPlace *place, OpenJob *job, const DomainUses *uses, Recovery *ret,
+		      char **ret_reason)
 {
 	_cleanup_(prepared_freep) Prepared *prepared = NULL;
 	Run run = { .listener = &nobody, .log = job->log, .done = job->begun };
@@ -320,7 +325,8 @@ static int settle_job(const JobPlace *place, OpenJob *job, const DomainUses *use
 		.n_attached = job->plan->n_functions,
 		.n_detached = job->plan->n_functions,
 	};
-	r = settle(&run, job, uses, ret_outcome, ret_reason);
+	r = settle(&run, job, uses, &ret->outcome, ret_reason);
+	ret->left = TAKE_PTR(run.context.left);
 	step_context_clear(&run.context);
 	return r;
 }
@@ -370,7 +376,7 @@ int recover_job(const JobPlace *place, OpenJob *job, uint64_t wait_usec, Recover
 	if (r >= 0 && !reason)
 		r = read_uses(place, job->plan, &uses, &reason);
 	if (r == 0 && !reason)
-		r = settle_job(place, job, uses, &ret->outcome, &reason);
+		r = settle_job(place, job, uses, ret, &reason);
 	if (r == 1)
 		return waiting(ret);
 	if (r < 0)

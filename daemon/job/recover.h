@@ -18,6 +18,7 @@ typedef enum RecoveryOutcome {
 typedef struct Recovery {
 	RecoveryOutcome outcome;
 	char *reason; /* of a quarantine, or for waiting; NULL otherwise */
+	char **left;  /* what could not be put back, and is no reason for a quarantine */
 } Recovery;
 
 /* Keeps the functions and the domain of a job that was not recovered yet. */

@@ -7,11 +7,18 @@
 #include "util/text.h"
 
 static const StepOps *const steps[] = {
-	[STEP_PREFLIGHT] = &step_preflight, [STEP_BIND] = &step_bind,
-	[STEP_DEFINE] = &step_define,	    [STEP_ATTACH] = &step_attach,
-	[STEP_DETACH] = &step_detach,	    [STEP_RESET] = &step_reset,
-	[STEP_RESTORE] = &step_restore,	    [STEP_VERIFY] = &step_verify,
-	[STEP_RECORD] = &step_record,	    [STEP_FORGET] = &step_forget,
+	[STEP_PREFLIGHT] = &step_preflight,
+	[STEP_BIND] = &step_bind,
+	[STEP_DEFINE] = &step_define,
+	[STEP_ATTACH] = &step_attach,
+	[STEP_DETACH] = &step_detach,
+	[STEP_RESET] = &step_reset,
+	[STEP_RESTORE] = &step_restore,
+	[STEP_VERIFY] = &step_verify,
+	[STEP_PERSISTENCE_OFF] = &step_persistence_off,
+	[STEP_PERSISTENCE_ON] = &step_persistence_on,
+	[STEP_RECORD] = &step_record,
+	[STEP_FORGET] = &step_forget,
 };
 _Static_assert(ELEMENTS(steps) == STEP_KIND_MAX_, "every step kind has its operations");
 
@@ -27,8 +34,23 @@ void step_context_clear(StepContext *c)
 	free(c->defined_xml);
 	free(c->stuck);
 	free(c->stuck_functions);
+	c->left = strv_free(c->left);
 	c->detail = c->note.text = c->defined_xml = c->stuck = NULL;
 	c->stuck_functions = NULL;
+}
+
+/* One line: it goes where warnings go. */
+int step_note_left(StepContext *c, const Problem *problem)
+{
+	_cleanup_free_ char *cause = strdup(str_or_empty(problem->cause));
+
+	for (char *at = cause; at && (at = strchr(at, '\n'));)
+		*at = ';';
+	if (!cause)
+		return -ENOMEM;
+	return strv_appendf(&c->left, "%s%s%s%s%s%s", problem->reason, *cause ? " (" : "", cause,
+			    *cause ? ")" : "", problem->remedy ? "; " : "",
+			    str_or_empty(problem->remedy));
 }
 
 static int inspect_by(StepContext *c, bool past_exit, Inspection **ret)

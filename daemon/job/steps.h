@@ -26,6 +26,7 @@ typedef struct StepContext {
 	bool no_domain; /* libvirt no longer has it: there is nothing of it to undo */
 	bool no_guest;	/* it does not run any more: likewise */
 	bool rebooted;	/* since the job began: drivers are as the boot made them */
+	char **left;	/* what an optional act or undo has not done, a sentence each; owned */
 	bool again;	/* an act that lost libvirt, and may have been done, is done again */
 } StepContext;
 
@@ -37,9 +38,14 @@ typedef struct StepOps {
 	/* Where its undo fails, or a worker is stuck, steps before it are not undone: what they
 	 * did is safe to keep, and safer than a guest and a host driver on one group. */
 	bool barrier;
+	/* Where it fails that is told, and the run goes on: no guest and no driver is concerned, and the
+	 * group is as good as before in all else. */
+	bool act_optional, undo_optional;
 } StepOps;
 
 const StepOps *step_ops(StepKind kind);
+/* Keeps in `left` what an optional act or undo could not do. 0 or -ENOMEM. */
+int step_note_left(StepContext *c, const Problem *problem);
 void step_context_clear(StepContext *c);
 
 /* Shared by the step sources. Inspects the plan's functions, but none that is stuck. */
@@ -58,4 +64,5 @@ typedef struct WorkerName {
 } WorkerName;
 WorkerName step_worker_name(pid_t pid);
 extern const StepOps step_preflight, step_bind, step_restore, step_define, step_attach, step_detach,
-	step_reset, step_verify, step_record, step_forget;
+	step_reset, step_verify, step_record, step_forget, step_persistence_off,
+	step_persistence_on;

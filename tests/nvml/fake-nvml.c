@@ -11,6 +11,9 @@
  *   hang init | link     that call never returns
  *   endless              every link number is one, up and to 00000000:LL:00.0
  *   locate 0000:41:00.0 CODE    the GPU cannot be found
+ *   persistence DIR      the persistence mode is in DIR/0000:41:00.0/persistence, 0 or 1; without: NOT_SUPPORTED
+ *   persistence get | set CODE | deaf    reading it, setting it fails; setting it does nothing
+ *   hang persistence     reading it never returns
  *
  * Links up to the highest that is named, but not named, are not led out (NOT_SUPPORTED); beyond it
  * there are none (INVALID_ARGUMENT).
@@ -60,6 +63,8 @@ static struct {
 	size_t n_gpus;
 	int init;
 	int hang_init, hang_link, endless;
+	char persistence[128];
+	int hang_persistence, deaf_persistence, get_persistence, set_persistence;
 } scenario;
 
 static Gpu *find(const char *bdf)
@@ -98,6 +103,16 @@ static void read_link(const char *line)
 		g->n_links = number + 1;
 }
 
+static void read_persistence(const char *line)
+{
+	sscanf(line, "persistence get %d", &scenario.get_persistence);
+	sscanf(line, "persistence set %d", &scenario.set_persistence);
+	if (strncmp(line, "persistence /", 13) == 0)
+		sscanf(line, "persistence %127s", scenario.persistence);
+	scenario.deaf_persistence |= strncmp(line, "persistence deaf", 16) == 0;
+	scenario.hang_persistence |= strncmp(line, "hang persistence", 16) == 0;
+}
+
 static void read_line(const char *line)
 {
 	char bdf[32];
@@ -105,6 +120,7 @@ static void read_line(const char *line)
 
 	read_gpu(line);
 	read_link(line);
+	read_persistence(line);
 	sscanf(line, "init %d", &scenario.init);
 	if (sscanf(line, "locate %31s %d", bdf, &code) == 2 && find(bdf))
 		find(bdf)->locate = code;
@@ -275,4 +291,44 @@ EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(Gpu *device, unsigned number, nvm
 	else
 		strncpy(pci->busId, l->peer, sizeof(pci->busId)); /* perhaps without an end */
 	return SUCCESS;
+}
+
+static FILE *open_mode(const Gpu *device, const char *how)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s/persistence", scenario.persistence, device->bdf);
+	return fopen(path, how);
+}
+
+EXPORT int nvmlDeviceGetPersistenceMode(Gpu *device, int *mode)
+{
+	FILE *f;
+	int n;
+
+	if (scenario.hang_persistence)
+		hang();
+	if (scenario.get_persistence)
+		return scenario.get_persistence;
+	f = *scenario.persistence ? open_mode(device, "re") : NULL;
+	if (!f)
+		return NOT_SUPPORTED;
+	n = fscanf(f, "%d", mode);
+	fclose(f);
+	return n == 1 ? SUCCESS : 999;
+}
+
+EXPORT int nvmlDeviceSetPersistenceMode(Gpu *device, int mode)
+{
+	FILE *f;
+
+	if (scenario.set_persistence)
+		return scenario.set_persistence;
+	if (scenario.deaf_persistence)
+		return SUCCESS;
+	f = *scenario.persistence ? open_mode(device, "we") : NULL;
+	if (!f)
+		return NOT_SUPPORTED;
+	fprintf(f, "%d\n", mode);
+	return fclose(f) == 0 ? SUCCESS : 999;
 }

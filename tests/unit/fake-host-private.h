@@ -12,6 +12,19 @@ Bdf fake_parse_bdf(const char *text);
 size_t fake_find_function(const FakeHost *fake, const Bdf *bdf);
 /* What moving this function comes to where it does not wake up; NULL: it does. */
 const FakeMoveFault *fake_wake_fault(FakeWake wake, const DriverTarget *target);
+/* Around each operation: its fault, if it has one; what it returns. */
+const FakeFault *fake_enter(FakeHost *fake, FakeOp op);
+int fake_leave(FakeHost *fake, int r);
+/* Within one: here the process could end. */
+void fake_pass_point(FakeHost *fake);
+void fake_note_violation(FakeHost *fake, const Bdf *bdf, const char *what, const char *who);
+
+/* fake-persistence.c: the operations, and what a move does to the mode. */
+int fake_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret);
+int fake_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on, uint64_t timeout_usec,
+			 PersistenceOutcome *ret_outcomes);
+void fake_leave_driver(FakeHost *fake, size_t i);
+
 /* Replace a string, by a copy or by the string itself. */
 void fake_set_text(char **to, const char *from);
 void fake_take_text(char **to, char *text);

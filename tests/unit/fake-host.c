@@ -39,26 +39,28 @@ static const FakeFault broken_libvirt = { .problem = GPUPASS_ERROR_LIBVIRT_UNAVA
 static bool is_write(FakeOp op)
 {
 	return op == FAKE_MOVE || op == FAKE_RESET || op == FAKE_DEFINE || op == FAKE_ATTACH ||
-	       op == FAKE_DETACH;
+	       op == FAKE_DETACH || op == FAKE_SET_PERSISTENCE;
 }
 
-static void pass_point(FakeHost *fake)
+void fake_pass_point(FakeHost *fake)
 {
 	if (fake->point)
 		fake->point(fake);
 }
 
-static const FakeFault *enter(FakeHost *fake, FakeOp op)
+const FakeFault *fake_enter(FakeHost *fake, FakeOp op)
 {
 	unsigned nth;
 
-	pass_point(fake);
+	fake_pass_point(fake);
 	pthread_mutex_lock(&fake->lock);
 	nth = ++fake->calls[op];
 	if (fake->hook)
 		fake->hook(fake, op, nth);
 	if (fake->broken_from > 0 && is_write(op) && fake_write_calls(fake) >= fake->broken_from)
-		return op == FAKE_MOVE || op == FAKE_RESET ? &broken_driver : &broken_libvirt;
+		return op == FAKE_MOVE || op == FAKE_RESET || op == FAKE_SET_PERSISTENCE
+			       ? &broken_driver
+			       : &broken_libvirt;
 	for (size_t i = 0; i < fake->n_faults; i++) {
 		const FakeFault *fault = &fake->faults[i];
 
@@ -69,10 +71,10 @@ static const FakeFault *enter(FakeHost *fake, FakeOp op)
 	return NULL;
 }
 
-static int leave(FakeHost *fake, int r)
+int fake_leave(FakeHost *fake, int r)
 {
 	pthread_mutex_unlock(&fake->lock);
-	pass_point(fake);
+	fake_pass_point(fake);
 	return r;
 }
 
@@ -111,14 +113,14 @@ static int fake_facts(Host *host, HostFacts **ret)
 static int fake_scan(Host *host, PciSnapshot **ret)
 {
 	FakeHost *fake = fake_of(host);
-	const FakeFault *fault = enter(fake, FAKE_SCAN);
+	const FakeFault *fault = fake_enter(fake, FAKE_SCAN);
 	_cleanup_free_ char *json = NULL, *message = NULL;
 
 	if (fault)
-		return leave(fake, fault->error);
+		return fake_leave(fake, fault->error);
 	json = pci_snapshot_to_json(fake->snapshot);
 	assert_non_null(json);
-	return leave(fake, pci_snapshot_from_json(json, strlen(json), ret, &message));
+	return fake_leave(fake, pci_snapshot_from_json(json, strlen(json), ret, &message));
 }
 
 static void add_holder(Inspection *into, const Bdf *bdf, const char *command, bool vfio)
@@ -157,11 +159,11 @@ static int fake_inspect(Host *host, const Bdf *functions, size_t n, bool capabil
 			Inspection **ret)
 {
 	FakeHost *fake = fake_of(host);
-	const FakeFault *fault = enter(fake, FAKE_INSPECT);
+	const FakeFault *fault = fake_enter(fake, FAKE_INSPECT);
 	_cleanup_(inspection_freep) Inspection *inspection = calloc(1, sizeof(Inspection));
 
 	if (fault)
-		return leave(fake, fault->error);
+		return fake_leave(fake, fault->error);
 	assert_non_null(inspection);
 	inspection->functions = calloc(n + 1, sizeof(FunctionFacts));
 	assert_non_null(inspection->functions);
@@ -170,14 +172,14 @@ static int fake_inspect(Host *host, const Bdf *functions, size_t n, bool capabil
 		size_t index = fake_find_function(fake, &functions[i]);
 
 		if (index == SIZE_MAX || fake->gone[index])
-			return leave(fake, -ENOENT);
+			return fake_leave(fake, -ENOENT);
 		/* driver_override cannot be read while the device's lock is held. */
 		if (fake->stuck[index] || (capabilities && fake->wake[index] == FAKE_WAKE_HANGS))
-			return leave(fake, -ETIMEDOUT);
+			return fake_leave(fake, -ETIMEDOUT);
 		inspect_one(fake, index, capabilities, inspection);
 	}
 	*ret = TAKE_PTR(inspection);
-	return leave(fake, 0);
+	return fake_leave(fake, 0);
 }
 
 static const FakeMoveFault *find_move_fault(const FakeHost *fake, const DriverTarget *target)
@@ -193,7 +195,7 @@ static const FakeMoveFault *find_move_fault(const FakeHost *fake, const DriverTa
 	return NULL;
 }
 
-static void note_violation(FakeHost *fake, const Bdf *bdf, const char *what, const char *who)
+void fake_note_violation(FakeHost *fake, const Bdf *bdf, const char *what, const char *who)
 {
 	assert_int_equal(strv_appendf(&fake->violations, "%s %s%s", BDF_TEXT(bdf), what, who), 0);
 }
@@ -206,8 +208,11 @@ static void write_drivers(FakeHost *fake, size_t i, const DriverTarget *target,
 	const FakeDomain *guest = domain_running_with(fake, &function->bdf);
 
 	if (guest && !str_equal(function->driver, target->driver))
-		note_violation(fake, &function->bdf, "was moved under running ", guest->name);
+		fake_note_violation(fake, &function->bdf, "was moved under running ", guest->name);
 	outcome->result.changed = true;
+	if ((!fault || fault->phase > DRIVER_PHASE_UNBIND || fault->never_returns) &&
+	    !str_equal(function->driver, target->driver))
+		fake_leave_driver(fake, i);
 	if (!fault || fault->phase > DRIVER_PHASE_OVERRIDE)
 		fake_set_text(&fake->overrides[i], target->driver_override);
 	if (!fault || fault->phase > DRIVER_PHASE_UNBIND || fault->never_returns)
@@ -225,7 +230,7 @@ static void move_one(FakeHost *fake, const DriverTarget *target, MoveOutcome *ou
 	assert_true(i != SIZE_MAX);
 	function = &fake->snapshot->functions[i];
 	if (fake->stuck[i])
-		note_violation(fake, &target->bdf, "was touched again", "");
+		fake_note_violation(fake, &target->bdf, "was touched again", "");
 	if (fake->gone[i]) {
 		outcome->result.error = -ENOENT;
 		outcome->result.phase = DRIVER_PHASE_READ;
@@ -255,7 +260,7 @@ static int fake_move(Host *host, const DriverTarget *targets, size_t n, uint64_t
 		     MoveOutcome *ret_outcomes)
 {
 	FakeHost *fake = fake_of(host);
-	const FakeFault *fault = enter(fake, FAKE_MOVE);
+	const FakeFault *fault = fake_enter(fake, FAKE_MOVE);
 	int r = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -271,10 +276,10 @@ static int fake_move(Host *host, const DriverTarget *targets, size_t n, uint64_t
 			r = outcome.result.error;
 		ret_outcomes[i] = outcome;
 		pthread_mutex_unlock(&fake->lock);
-		pass_point(fake);
+		fake_pass_point(fake);
 		pthread_mutex_lock(&fake->lock);
 	}
-	return leave(fake, r);
+	return fake_leave(fake, r);
 }
 
 static void reset_one(FakeHost *fake, const ResetTarget *target, ResetOutcome *outcome)
@@ -287,11 +292,11 @@ static void reset_one(FakeHost *fake, const ResetTarget *target, ResetOutcome *o
 
 	assert_true(i != SIZE_MAX);
 	if (guest)
-		note_violation(fake, bdf, "was reset under running ", guest->name);
+		fake_note_violation(fake, bdf, "was reset under running ", guest->name);
 	if (!str_equal(fake->snapshot->functions[i].driver, "vfio-pci"))
-		note_violation(fake, bdf, "was reset under a host driver", "");
+		fake_note_violation(fake, bdf, "was reset under a host driver", "");
 	if (fake->stuck[i])
-		note_violation(fake, bdf, "was touched again", "");
+		fake_note_violation(fake, bdf, "was touched again", "");
 	assert_int_equal(strv_appendf(&fake->log, "reset %s%s", target->slot ? "slot of " : "",
 				      BDF_TEXT(bdf)),
 			 0);
@@ -311,7 +316,7 @@ static void reset_one(FakeHost *fake, const ResetTarget *target, ResetOutcome *o
 static int fake_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes)
 {
 	FakeHost *fake = fake_of(host);
-	const FakeFault *fault = enter(fake, FAKE_RESET);
+	const FakeFault *fault = fake_enter(fake, FAKE_RESET);
 	int r = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -327,7 +332,7 @@ static int fake_reset(Host *host, const ResetTarget *targets, size_t n, ResetOut
 			r = outcome.report.error;
 		ret_outcomes[i] = outcome;
 	}
-	return leave(fake, r);
+	return fake_leave(fake, r);
 }
 
 static pid_t fake_worker_on(Host *host, const Bdf *function)
@@ -347,14 +352,14 @@ static int no_such_domain(const char *name, Problem **ret_problem)
 static int fake_get(Host *host, const char *name, VirtDomain **ret, Problem **ret_problem)
 {
 	FakeHost *fake = fake_of(host);
-	const FakeFault *fault = enter(fake, FAKE_GET);
+	const FakeFault *fault = fake_enter(fake, FAKE_GET);
 	const FakeDomain *found = fake_domain(fake, name);
 	VirtDomain *domain;
 
 	if (fault)
-		return leave(fake, fault_result(fault, ret_problem));
+		return fake_leave(fake, fault_result(fault, ret_problem));
 	if (!found)
-		return leave(fake, no_such_domain(name, ret_problem));
+		return fake_leave(fake, no_such_domain(name, ret_problem));
 	domain = calloc(1, sizeof(*domain));
 	assert_non_null(domain);
 	fake_set_text(&domain->uuid, found->uuid);
@@ -364,17 +369,17 @@ static int fake_get(Host *host, const char *name, VirtDomain **ret, Problem **re
 	domain->active = found->live_xml;
 	domain->persistent = found->config_xml;
 	*ret = domain;
-	return leave(fake, 0);
+	return fake_leave(fake, 0);
 }
 
 static int fake_uses(Host *host, DomainUses **ret, Problem **ret_problem)
 {
 	FakeHost *fake = fake_of(host);
-	const FakeFault *fault = enter(fake, FAKE_USES);
+	const FakeFault *fault = fake_enter(fake, FAKE_USES);
 	_cleanup_(domain_uses_freep) DomainUses *uses = calloc(1, sizeof(DomainUses));
 
 	if (fault)
-		return leave(fake, fault_result(fault, ret_problem));
+		return fake_leave(fake, fault_result(fault, ret_problem));
 	assert_non_null(uses);
 	uses->items = calloc(fake->n_domains + 1, sizeof(DomainUse));
 	assert_non_null(uses->items);
@@ -387,27 +392,27 @@ static int fake_uses(Host *host, DomainUses **ret, Problem **ret_problem)
 		uses->n_items = i + 1;
 	}
 	*ret = TAKE_PTR(uses);
-	return leave(fake, 0);
+	return fake_leave(fake, 0);
 }
 
 static int fake_define(Host *host, const char *uuid, const char *expected, const char *xml,
 		       Problem **ret_problem)
 {
 	FakeHost *fake = fake_of(host);
-	const FakeFault *fault = enter(fake, FAKE_DEFINE);
+	const FakeFault *fault = fake_enter(fake, FAKE_DEFINE);
 	FakeDomain *domain = fake_domain(fake, uuid);
 
 	if (fault && !fault->late)
-		return leave(fake, fault_result(fault, ret_problem));
+		return fake_leave(fake, fault_result(fault, ret_problem));
 	if (!domain)
-		return leave(fake, no_such_domain(uuid, ret_problem));
+		return fake_leave(fake, no_such_domain(uuid, ret_problem));
 	if (!domain->config_xml || !domain_xml_equivalent(domain->config_xml, expected))
-		return leave(fake, problem_set(ret_problem, GPUPASS_ERROR_STALE_PLAN,
-					       "the definition has changed"));
+		return fake_leave(fake, problem_set(ret_problem, GPUPASS_ERROR_STALE_PLAN,
+						    "the definition has changed"));
 	fake_take_text(&domain->config_xml,
 		       fake_xml_define(xml, fake->adds_ports && fake->calls[FAKE_DEFINE] == 1));
 	assert_int_equal(strv_appendf(&fake->log, "define %s", domain->name), 0);
-	return leave(fake, fault ? fault_result(fault, ret_problem) : 0);
+	return fake_leave(fake, fault ? fault_result(fault, ret_problem) : 0);
 }
 
 static int attach(FakeHost *fake, const char *uuid, const char *hostdev_xml, Problem **ret_problem)
@@ -420,7 +425,7 @@ static int attach(FakeHost *fake, const char *uuid, const char *hostdev_xml, Pro
 		return no_such_domain(uuid, ret_problem);
 	assert_true(i != SIZE_MAX);
 	if (fake->stuck[i])
-		note_violation(fake, &bdf, "was touched again", "");
+		fake_note_violation(fake, &bdf, "was touched again", "");
 	if (fake_xml_has(domain->live_xml, &bdf))
 		return 0;
 	if (!domain->live_xml || !str_equal(fake->snapshot->functions[i].driver, "vfio-pci") ||
@@ -435,28 +440,28 @@ static int attach(FakeHost *fake, const char *uuid, const char *hostdev_xml, Pro
 static int fake_attach(Host *host, const char *uuid, const char *hostdev_xml, Problem **ret_problem)
 {
 	FakeHost *fake = fake_of(host);
-	const FakeFault *fault = enter(fake, FAKE_ATTACH);
+	const FakeFault *fault = fake_enter(fake, FAKE_ATTACH);
 	int r = fault && !fault->late ? 0 : attach(fake, uuid, hostdev_xml, ret_problem);
 
-	return leave(fake, fault && r == 0 ? fault_result(fault, ret_problem) : r);
+	return fake_leave(fake, fault && r == 0 ? fault_result(fault, ret_problem) : r);
 }
 
 static int fake_detach(Host *host, const char *uuid, const Bdf *function, uint64_t timeout_usec,
 		       Problem **ret_problem)
 {
 	FakeHost *fake = fake_of(host);
-	const FakeFault *fault = enter(fake, FAKE_DETACH);
+	const FakeFault *fault = fake_enter(fake, FAKE_DETACH);
 	FakeDomain *domain = fake_domain(fake, uuid);
 
 	if (fault && !fault->late)
-		return leave(fake, fault_result(fault, ret_problem));
+		return fake_leave(fake, fault_result(fault, ret_problem));
 	if (!domain)
-		return leave(fake, no_such_domain(uuid, ret_problem));
+		return fake_leave(fake, no_such_domain(uuid, ret_problem));
 	if (fake_xml_has(domain->live_xml, function)) {
 		fake_take_text(&domain->live_xml, fake_xml_detach(domain->live_xml, function));
 		assert_int_equal(strv_appendf(&fake->log, "detach %s", BDF_TEXT(function)), 0);
 	}
-	return leave(fake, fault ? fault_result(fault, ret_problem) : 0);
+	return fake_leave(fake, fault ? fault_result(fault, ret_problem) : 0);
 }
 
 static int fake_libvirt_wait(Host *host, uint64_t timeout_usec)
@@ -495,13 +500,13 @@ static int fake_guest_run(Host *host, const char *uuid, const char *const *const
 			  size_t n, uint64_t deadline_usec, GuestRun *runs, Problem **ret_problem)
 {
 	FakeHost *fake = fake_of(host);
-	const FakeFault *fault = enter(fake, FAKE_GUEST_RUN);
+	const FakeFault *fault = fake_enter(fake, FAKE_GUEST_RUN);
 	const FakeDomain *domain = fake_domain(fake, uuid);
 
 	if (fault)
-		return leave(fake, fault_result(fault, ret_problem));
+		return fake_leave(fake, fault_result(fault, ret_problem));
 	if (!domain)
-		return leave(fake, no_such_domain(uuid, ret_problem));
+		return fake_leave(fake, no_such_domain(uuid, ret_problem));
 	for (size_t i = 0; i < n; i++) {
 		if (!domain->live_xml)
 			runs[i].outcome = GUEST_NOT_RUNNING;
@@ -514,7 +519,7 @@ static int fake_guest_run(Host *host, const char *uuid, const char *const *const
 		if (runs[i].outcome != GUEST_RAN)
 			break;
 	}
-	return leave(fake, 0);
+	return fake_leave(fake, 0);
 }
 
 const HostOps fake_ops = {
@@ -531,4 +536,6 @@ const HostOps fake_ops = {
 	.domain_detach = fake_detach,
 	.libvirt_wait = fake_libvirt_wait,
 	.guest_run = fake_guest_run,
+	.persistence = fake_persistence,
+	.set_persistence = fake_set_persistence,
 };

@@ -24,7 +24,9 @@
 	X(FAKE_DEFINE, "domain_define")                                                            \
 	X(FAKE_ATTACH, "domain_attach")                                                            \
 	X(FAKE_DETACH, "domain_detach")                                                            \
-	X(FAKE_GUEST_RUN, "guest_run")
+	X(FAKE_GUEST_RUN, "guest_run")                                                             \
+	X(FAKE_PERSISTENCE, "persistence")                                                         \
+	X(FAKE_SET_PERSISTENCE, "set_persistence")
 
 typedef enum FakeOp {
 #define X(enumerator, name) enumerator,
@@ -72,6 +74,14 @@ typedef enum FakeWake {
 	FAKE_WAKE_HANGS, /* who wakes it waits in the kernel */
 } FakeWake;
 
+/* What NVML makes of a question about one GPU's persistence mode. */
+typedef struct FakeNvmlFault {
+	const char *bdf;
+	bool reads, turns_on, turns_off; /* when it fails */
+	const char *why;
+	bool never_returns; /* the worker that asked hangs, and has the GPU open */
+} FakeNvmlFault;
+
 typedef struct FakeDomain {
 	char *uuid, *name;
 	char *config_xml; /* NULL: transient, or undefined */
@@ -91,6 +101,7 @@ struct FakeHost {
 	bool *stuck;	     /* likewise: a worker hangs in the kernel */
 	bool *gone;	     /* likewise: fell off the bus */
 	FakeWake *wake;	     /* likewise */
+	bool *persistence;   /* likewise: the mode is on; only on nvidia */
 	FakeDomain *domains;
 	size_t n_domains;
 	Holder *holders; /* beside those that running domains make */
@@ -101,6 +112,7 @@ struct FakeHost {
 	size_t n_move_faults;
 	FakeResetFault reset_fault; /* bdf NULL: none */
 	bool two_nodes;		    /* of 32 CPUs and 256 GiB each, and 46 address bits */
+	FakeNvmlFault nvml_fault;   /* likewise */
 	bool adds_ports;      /* the first definition gets a root port more than it asked for */
 	unsigned broken_from; /* every write from this one on fails; 0: none */
 	unsigned comes_back;  /* how often libvirt comes back after it was lost */
@@ -130,6 +142,8 @@ unsigned fake_write_calls(const FakeHost *fake);
 /* Others at work on the machine. */
 void fake_hold(FakeHost *fake, const char *bdf, const char *command);
 void fake_set_driver(FakeHost *fake, const char *bdf, const char *driver, const char *override);
+/* It must be on nvidia; the mode goes when it leaves that. */
+void fake_set_persistence_mode(FakeHost *fake, const char *bdf, bool on);
 void fake_vanish(FakeHost *fake, const char *bdf);
 void fake_sleep(FakeHost *fake, const char *bdf, FakeWake wake);
 void fake_start(FakeHost *fake, const char *name);

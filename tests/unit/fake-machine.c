@@ -63,6 +63,7 @@ void fake_init(FakeHost *fake, const char *fixture)
 	fake->stuck = calloc(fake->snapshot->n_functions, sizeof(bool));
 	fake->gone = calloc(fake->snapshot->n_functions, sizeof(bool));
 	fake->wake = calloc(fake->snapshot->n_functions, sizeof(FakeWake));
+	fake->persistence = calloc(fake->snapshot->n_functions, sizeof(bool));
 	assert_non_null(fake->overrides);
 	assert_non_null(fake->boot_drivers);
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
@@ -70,6 +71,7 @@ void fake_init(FakeHost *fake, const char *fixture)
 	assert_non_null(fake->stuck);
 	assert_non_null(fake->gone);
 	assert_non_null(fake->wake);
+	assert_non_null(fake->persistence);
 }
 
 static void domain_clear(FakeDomain *domain)
@@ -91,6 +93,7 @@ void fake_done(FakeHost *fake)
 	free(fake->stuck);
 	free(fake->gone);
 	free(fake->wake);
+	free(fake->persistence);
 	pci_snapshot_free(fake->snapshot);
 	for (size_t i = 0; i < fake->n_domains; i++)
 		domain_clear(&fake->domains[i]);
@@ -150,6 +153,7 @@ void fake_watch(FakeHost *fake)
 	fake->log = strv_free(fake->log);
 	fake->n_faults = fake->n_move_faults = 0;
 	fake->reset_fault = (FakeResetFault){ 0 };
+	fake->nvml_fault = (FakeNvmlFault){ 0 };
 	fake->broken_from = 0;
 	fake->hook = NULL;
 }
@@ -169,7 +173,8 @@ void fake_fail_move(FakeHost *fake, const FakeMoveFault *fault)
 unsigned fake_write_calls(const FakeHost *fake)
 {
 	return fake->calls[FAKE_MOVE] + fake->calls[FAKE_RESET] + fake->calls[FAKE_DEFINE] +
-	       fake->calls[FAKE_ATTACH] + fake->calls[FAKE_DETACH];
+	       fake->calls[FAKE_ATTACH] + fake->calls[FAKE_DETACH] +
+	       fake->calls[FAKE_SET_PERSISTENCE];
 }
 
 void fake_hold(FakeHost *fake, const char *bdf, const char *command)
@@ -188,6 +193,8 @@ void fake_set_driver(FakeHost *fake, const char *bdf, const char *driver, const 
 	size_t i = fake_find_function(fake, &parsed);
 
 	assert_true(i != SIZE_MAX);
+	if (!str_equal(fake->snapshot->functions[i].driver, driver))
+		fake->persistence[i] = false;
 	fake_set_text(&fake->snapshot->functions[i].driver, driver);
 	fake_set_text(&fake->overrides[i], override);
 }
@@ -218,6 +225,16 @@ const FakeMoveFault *fake_wake_fault(FakeWake wake, const DriverTarget *target)
 	return str_equal(target->driver, "vfio-pci") ? &taken : &refused;
 }
 
+void fake_set_persistence_mode(FakeHost *fake, const char *bdf, bool on)
+{
+	Bdf parsed = fake_parse_bdf(bdf);
+	size_t i = fake_find_function(fake, &parsed);
+
+	assert_true(i != SIZE_MAX);
+	assert_string_equal(fake->snapshot->functions[i].driver, "nvidia");
+	fake->persistence[i] = on;
+}
+
 void fake_vanish(FakeHost *fake, const char *bdf)
 {
 	Bdf parsed = fake_parse_bdf(bdf);
@@ -245,6 +262,7 @@ void fake_reboot(FakeHost *fake)
 		fake_set_text(&fake->snapshot->functions[i].driver, fake->boot_drivers[i]);
 		fake_set_text(&fake->overrides[i], NULL);
 		fake->stuck[i] = false;
+		fake->persistence[i] = false;
 	}
 }
 
@@ -357,10 +375,11 @@ char *fake_world(const FakeHost *fake, int dir_fd)
 
 	assert_non_null(into);
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
-		fprintf(into, "function %s driver %s override %s%s\n",
+		fprintf(into, "function %s driver %s override %s%s%s\n",
 			BDF_TEXT(&fake->snapshot->functions[i].bdf),
 			str_or_empty(fake->snapshot->functions[i].driver),
-			str_or_empty(fake->overrides[i]), fake->gone[i] ? " gone" : "");
+			str_or_empty(fake->overrides[i]), fake->gone[i] ? " gone" : "",
+			fake->persistence[i] ? " persistence on" : "");
 	for (size_t i = 0; i < fake->n_domains; i++) {
 		fprintf(into, "domain %s %s\n", fake->domains[i].name, fake->domains[i].uuid);
 		write_xml(into, "config", fake->domains[i].config_xml);

@@ -136,6 +136,7 @@ void outcome_clear(Outcome *outcome)
 	free(outcome->message);
 	free(outcome->remedy);
 	strv_free(outcome->steps);
+	strv_free(outcome->left);
 	free(outcome->note.text);
 	*outcome = (Outcome){ 0 };
 }
@@ -218,6 +219,7 @@ Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix)
 	assert_int_equal(
 		execute(&rig->place, rig->last_job, prepared, TIMEOUT_USEC, &listener, &result), 0);
 	outcome.state = result.state;
+	outcome.left = TAKE_PTR(result.left);
 	if (result.state != JOB_DONE)
 		take_problem(&outcome, PROBLEM, result.problem, prefix);
 	if (result.state == JOB_INCOMPLETE)

@@ -30,6 +30,7 @@ typedef struct Outcome {
 	char *remedy;
 	bool changed;
 	bool rolled_back;
+	char **left;  /* what could not be put back */
 	char **steps; /* "bind vfio-pci: done", in the order they were told */
 	JobNote note; /* the last one, for the log */
 } Outcome;

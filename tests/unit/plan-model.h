@@ -18,7 +18,9 @@ typedef struct PlanModel {
 	Policy policy;
 	PlanRequest request;
 	PlanDomain domain;
-	const HostFacts *facts; /* NULL: not known */
+	const HostFacts *facts;	     /* NULL: not known */
+	GpuPersistence *persistence; /* NULL: nobody asked */
+	size_t n_persistence;
 	char *config_xml, *live_xml;
 	const char *group;
 	bool without_domain, without_libvirt;
@@ -172,6 +174,17 @@ static inline _unused_ Holder *model_holder(PlanModel *m, const char *bdf, const
 	return holder;
 }
 
+/* What NVML told of a GPU; `why` where it is unknown. */
+static inline _unused_ void model_persistence(PlanModel *m, const char *bdf, PersistenceMode mode,
+					      const char *why)
+{
+	GpuPersistence *gpu = GROW(m->persistence, m->n_persistence);
+
+	gpu->bdf = bdf_of(bdf);
+	gpu->mode = mode;
+	gpu->why = why ? strdup(why) : NULL;
+}
+
 /* The GPU groups as they are seen now. */
 static inline _unused_ void model_observe(PlanModel *m)
 {
@@ -198,6 +211,8 @@ static inline _unused_ int model_plan(PlanModel *m)
 		.assignments = m->host.assignments,
 		.policy = &m->policy,
 		.host = m->facts,
+		.persistence = m->persistence,
+		.n_persistence = m->n_persistence,
 	};
 
 	if (!m->config_xml && !m->live_xml && !m->without_domain)
@@ -237,6 +252,7 @@ static inline _unused_ void model_done(PlanModel *m)
 		free(holder->container);
 		free(holder->path);
 	}
+	persistence_list_free(m->persistence, m->n_persistence);
 	free(m->inspection.functions);
 	free(m->inspection.holders);
 	free(m->config_xml);

@@ -67,6 +67,7 @@ static void assert_same(const Assignment *a, const Assignment *b)
 		assert_true(str_equal(f->original_override, g->original_override));
 		assert_true(str_equal(f->uuid, g->uuid));
 		assert_true(str_equal(f->serial_number, g->serial_number));
+		assert_int_equal(f->original_persistence, g->original_persistence);
 	}
 }
 
@@ -109,6 +110,33 @@ static void what_is_to_be_applied_is_the_second_versions(_unused_ void **state)
 	}
 }
 
+/* So what an older gpupass can give back as it was, it still reads. */
+static void only_a_record_with_persistence_mode_is_of_the_second_version(_unused_ void **state)
+{
+	static const struct {
+		PersistenceMode mode, read;
+		const char *schema;
+	} rows[] = {
+		{ PERSISTENCE_UNKNOWN, PERSISTENCE_UNKNOWN, "assignment/1\"" },
+		{ PERSISTENCE_OFF, PERSISTENCE_UNKNOWN, "assignment/1\"" },
+		{ PERSISTENCE_ON, PERSISTENCE_ON, "assignment/2\"" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(assignment_freep) Assignment *a = example(), *b = NULL, *copy = NULL;
+		_cleanup_free_ char *text = NULL;
+
+		a->functions[0].original_persistence = rows[i].mode;
+		text = assignment_to_json(a);
+		assert_non_null(strstr(text, rows[i].schema));
+		assert_int_equal(assignment_from_json(text, strlen(text), &b, NULL), 0);
+		assert_int_equal(b->functions[0].original_persistence, rows[i].read);
+		assert_int_equal(b->functions[1].original_persistence, PERSISTENCE_UNKNOWN);
+		assert_int_equal(assignment_copy(b, &copy), 0);
+		assert_same(b, copy);
+	}
+}
+
 static void a_copy_is_the_same_and_stands_alone(_unused_ void **state)
 {
 	_cleanup_(assignment_freep) Assignment *a = example(), *copy = NULL, *again = example();
@@ -126,6 +154,12 @@ static void bad_assignments_are_refused_with_the_place(_unused_ void **state)
 		const char *message;
 	} rows[] = {
 		{ HEAD("3", UUID) "\"functions\":[" FUNCTION "]}", -EPROTO, "assignment/3" },
+		{ HEAD("2", UUID) "\"functions\":[{\"bdf\":\"0000:41:00.0\"," IDS
+				  ",\"original_persistence\":\"unknown\"}]}",
+		  -EBADMSG, "functions[0].original_persistence is neither on nor off" },
+		{ HEAD("2", UUID) "\"functions\":[{\"bdf\":\"0000:41:00.0\"," IDS
+				  ",\"original_persistence\":1}]}",
+		  -EBADMSG, "functions[0].original_persistence" },
 		{ HEAD("1", UUID) "\"functions\":[]}", -EBADMSG, "functions is empty" },
 		{ HEAD("1", UUID) "\"functions\":{}}", -EBADMSG, "functions is not an array" },
 		{ HEAD("1", UUID) "\"x\":1}", -EBADMSG, "x is not a member" },
@@ -213,6 +247,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_assignment_round_trips),
 		cmocka_unit_test(what_is_to_be_applied_is_the_second_versions),
+		cmocka_unit_test(only_a_record_with_persistence_mode_is_of_the_second_version),
 		cmocka_unit_test(a_copy_is_the_same_and_stands_alone),
 		cmocka_unit_test(bad_assignments_are_refused_with_the_place),
 		cmocka_unit_test(more_functions_than_a_group_can_have_are_refused),

@@ -248,6 +248,21 @@ static void nothing(_unused_ Rig *rig)
 {
 }
 
+/* Of one GPU, so that the other's must not be set. */
+static void with_persistence_mode(Rig *rig)
+{
+	rig_shut_off(rig);
+	fake_set_persistence_mode(&rig->fake, "0000:61:00.0", true);
+}
+
+static void assigned_with_persistence_mode(Rig *rig)
+{
+	JobRequest request = assign_request("vm42", "pair0");
+
+	with_persistence_mode(rig);
+	rig_must(rig, &request);
+}
+
 /* Its definition edited, a driver and the name changed: everything that reconcile mends. */
 static void drifted(Rig *rig)
 {
@@ -255,6 +270,7 @@ static void drifted(Rig *rig)
 	fake_edit_hostdevs(&rig->fake, "vm42");
 	fake_rename(&rig->fake, "vm42", "vm99");
 	fake_set_driver(&rig->fake, "0000:61:00.0", "nvidia", NULL);
+	fake_set_persistence_mode(&rig->fake, "0000:61:00.0", true);
 }
 
 /* Called otherwise now, with what was applied to it. */
@@ -455,6 +471,18 @@ static const Operating operations[] = {
 	  rig_assigned_live,
 	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
 	  true },
+	{ "assign with persistence mode",
+	  with_persistence_mode,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  false },
+	{ "assign with persistence mode that fails",
+	  with_persistence_mode,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  true },
+	{ "release to persistence mode",
+	  assigned_with_persistence_mode,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
+	  false },
 	{ "bind", nothing, { .operation = OPERATION_BIND, .group = (char *)"pair0" }, false },
 	{ "unbind", rig_bound, { .operation = OPERATION_UNBIND, .group = (char *)"pair0" }, false },
 	{ "reconcile",

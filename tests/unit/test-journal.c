@@ -129,11 +129,40 @@ static void a_line_that_is_not_the_last_must_be_whole(_unused_ void **state)
 	rig_free(rig);
 }
 
+/* A journal of the version before: the same lines, of which none has a mode. */
+static void a_journal_of_the_version_before_is_read(_unused_ void **state)
+{
+	const JobRequest request = assign_request("vm42", "pair0");
+	Rig *rig = rig_that_fails();
+	Recorded recorded = { .io = rig->journal.io };
+	_cleanup_free_ char *now = NULL;
+	size_t size;
+	Outcome outcome;
+
+	rig->journal.io.append = append_and_keep;
+	rig->journal.io.userdata = &recorded;
+	outcome = rig_run(rig, &request);
+	rig->journal.io = recorded.io;
+	for (char *line = recorded.text; *line; line = strchr(line, '\n') + 1) {
+		assert_true(str_starts_with(line, "2 "));
+		*line = '1';
+	}
+	/* Without its end it is open. */
+	*strstr(recorded.text + recorded.size - 40, "\n1 ") = '\0';
+	put_journal(rig, recorded.text, strlen(recorded.text));
+	now = load_text(rig, &size);
+	assert_string_equal(now, "begun 3, rolling back 1, damage ");
+	free(recorded.text);
+	outcome_clear(&outcome);
+	rig_free(rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_cut_off_at_any_byte_never_happened),
 		cmocka_unit_test(a_line_that_is_not_the_last_must_be_whole),
+		cmocka_unit_test(a_journal_of_the_version_before_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #
 # Four boards of one model, of which nothing is declared: NVML (a stand-in, installed where the
 # loader finds the real one) tells which are bridged, and that lasts when they have left its driver.
+# And it has their persistence mode.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
@@ -69,6 +70,22 @@ refused "and refused, with both peers named" 3 NotBridged \
 promise "forget" gpupass forget left
 equal "then the groups are as the bridges are" "0000:41:00.0,0000:61:00.0" \
 	"$(group pair0 '.gpus | join(",")')"
+
+# Persistence mode: the driver forgets it with the GPU.
+mode() { cat "/sys/kernel/gpupass-lab/0000:$1:00.0/persistence"; }
+echo "persistence /sys/kernel/gpupass-lab" >>"$nvml.scenario"
+knob 0000:41:00.0 persistence 1
+promise "the plan shows that it is turned off" sh -c \
+	'gpupass plan vm42 pair0 | grep -q "persistence mode of 0000:41:00.0 .* off"'
+promise "assign, with persistence mode on" gpupass assign vm42 pair0
+equal "no GPU left its driver with it" 0 "$(dmesg | grep -c 'removed with persistence mode on')"
+promise "release" gpupass release vm42
+equal "it is on again, of that GPU alone" "1 0" "$(mode 41) $(mode 61)"
+knob 0000:61:00.0 fail_bind vfio-pci
+refused "an assign that fails" 1 BindFailed "0000:61:00.0" gpupass assign vm42 pair0
+knob 0000:61:00.0 fail_bind ""
+equal "leaves it as it was" "1 0" "$(mode 41) $(mode 61)"
+equal "and turned it off before" 0 "$(dmesg | grep -c 'removed with persistence mode on')"
 
 # NVML that never answers: its deadline, and nothing else.
 echo "hang init" >"$nvml.scenario"

@@ -20,7 +20,7 @@
 
 #include "labpci.h"
 
-#define LAB_EXPRESS 0x40	/* free in every base device that needs it */
+#define LAB_EXPRESS 0x40 /* free in every base device that needs it */
 
 static LIST_HEAD(functions);
 static struct kobject *lab_kobj;
@@ -30,9 +30,7 @@ static struct lab_function *find(u8 bus, u8 devfn)
 {
 	struct lab_function *f;
 
-	list_for_each_entry(f, &functions, list)
-		if (f->bus == bus && f->devfn == devfn)
-			return f;
+	list_for_each_entry(f, &functions, list) if (f->bus == bus && f->devfn == devfn) return f;
 	return NULL;
 }
 
@@ -191,7 +189,8 @@ static void overlay_express(struct lab_function *f, struct pci_dev *p)
 	for (int k = 0; k < 0x3c; k += 4)
 		put(f, pos + k, 4, 0);
 	put(f, pos, 4, PCI_CAP_ID_EXP | next << 8 | 2 << 16);
-	put(f, pos + PCI_EXP_DEVCAP, 4, PCI_EXP_DEVCAP_RBER | 1 | (f->flr ? PCI_EXP_DEVCAP_FLR : 0));
+	put(f, pos + PCI_EXP_DEVCAP, 4,
+	    PCI_EXP_DEVCAP_RBER | 1 | (f->flr ? PCI_EXP_DEVCAP_FLR : 0));
 	allow(f, pos + PCI_EXP_DEVCTL, 0x7fff);
 	allow(f, pos + PCI_EXP_LNKCTL, 0xffff);
 	allow(f, pos + PCI_EXP_DEVCTL2, 0xffff);
@@ -207,7 +206,7 @@ static int find_extended(struct pci_dev *p, u16 id, int *before)
 {
 	int pos = PCI_CFG_SPACE_SIZE, left = 64;
 
-	for (*before = 0; pos >= PCI_CFG_SPACE_SIZE && left--; ) {
+	for (*before = 0; pos >= PCI_CFG_SPACE_SIZE && left--;) {
 		u32 header = peek(p, pos, 4);
 
 		if (!header || header == ~0u)
@@ -257,7 +256,8 @@ static void overlay_acs(struct lab_function *f, struct pci_dev *p)
 	if (!f->acs || find_extended(p, PCI_EXT_CAP_ID_ACS, &before))
 		return;
 	pos = add_extended(f, p, PCI_EXT_CAP_ID_ACS, 0xe40);
-	put(f, pos + PCI_ACS_CAP, 2, PCI_ACS_SV | PCI_ACS_TB | PCI_ACS_RR | PCI_ACS_CR | PCI_ACS_UF);
+	put(f, pos + PCI_ACS_CAP, 2,
+	    PCI_ACS_SV | PCI_ACS_TB | PCI_ACS_RR | PCI_ACS_CR | PCI_ACS_UF);
 	put(f, pos + PCI_ACS_CTRL, 2, 0);
 	allow(f, pos + PCI_ACS_CTRL, 0xffff);
 }
@@ -302,7 +302,8 @@ static int overlay_all(void)
 	struct pci_dev *p;
 	int r = 0;
 
-	list_for_each_entry(f, &functions, list) {
+	list_for_each_entry(f, &functions, list)
+	{
 		if (f->late) {
 			overlay_ids(f);
 			continue;
@@ -324,7 +325,8 @@ static void find_again(void)
 	struct lab_function *f;
 	struct pci_bus *b = NULL;
 
-	list_for_each_entry(f, &functions, list) {
+	list_for_each_entry(f, &functions, list)
+	{
 		struct pci_dev *p = pci_get_domain_bus_and_slot(0, f->bus, f->devfn);
 
 		if (p)
@@ -422,8 +424,8 @@ static ssize_t knob_show(struct kobject *kobj, struct kobj_attribute *attr, char
 	return sysfs_emit(buf, "%d\n", READ_ONCE(*knob_of(kobj, attr)));
 }
 
-static ssize_t knob_store(struct kobject *kobj, struct kobj_attribute *attr,
-			  const char *buf, size_t count)
+static ssize_t knob_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf,
+			  size_t count)
 {
 	int val, r = kstrtoint(buf, 0, &val);
 
@@ -433,10 +435,10 @@ static ssize_t knob_store(struct kobject *kobj, struct kobj_attribute *attr,
 	return count;
 }
 
-#define KNOB(name, mode) \
-	static struct lab_knob knob_##name = { \
-		.attr = __ATTR(name, mode, knob_show, knob_store), \
-		.offset = offsetof(struct lab_function, name), \
+#define KNOB(name, mode)                                                                           \
+	static struct lab_knob knob_##name = {                                                     \
+		.attr = __ATTR(name, mode, knob_show, knob_store),                                 \
+		.offset = offsetof(struct lab_function, name),                                     \
 	}
 
 KNOB(bind_delay_ms, 0644);
@@ -445,6 +447,7 @@ KNOB(hold, 0644);
 KNOB(gone, 0644);
 KNOB(reset_ms, 0644);
 KNOB(lost_closes, 0644);
+KNOB(persistence, 0644);
 KNOB(opens, 0644);
 
 static ssize_t fail_bind_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
@@ -455,8 +458,8 @@ static ssize_t fail_bind_show(struct kobject *kobj, struct kobj_attribute *attr,
 }
 
 /* "DRIVER [TIMES]": the next TIMES binds to DRIVER fail, all of them without TIMES; empty: none. */
-static ssize_t fail_bind_store(struct kobject *kobj, struct kobj_attribute *attr,
-			       const char *buf, size_t count)
+static ssize_t fail_bind_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf,
+			       size_t count)
 {
 	struct lab_function *f = container_of(kobj, struct lab_function, kobj);
 	char driver[sizeof(f->fail_bind)] = "";
@@ -469,12 +472,20 @@ static ssize_t fail_bind_store(struct kobject *kobj, struct kobj_attribute *attr
 	return count;
 }
 
-static struct kobj_attribute knob_fail_bind = __ATTR(fail_bind, 0644, fail_bind_show, fail_bind_store);
+static struct kobj_attribute knob_fail_bind =
+	__ATTR(fail_bind, 0644, fail_bind_show, fail_bind_store);
 
 static struct attribute *function_attrs[] = {
-	&knob_fail_bind.attr, &knob_bind_delay_ms.attr.attr, &knob_unbind_delay_ms.attr.attr,
-	&knob_hold.attr.attr, &knob_gone.attr.attr, &knob_reset_ms.attr.attr,
-	&knob_lost_closes.attr.attr, &knob_opens.attr.attr, NULL,
+	&knob_fail_bind.attr,
+	&knob_bind_delay_ms.attr.attr,
+	&knob_unbind_delay_ms.attr.attr,
+	&knob_hold.attr.attr,
+	&knob_gone.attr.attr,
+	&knob_reset_ms.attr.attr,
+	&knob_lost_closes.attr.attr,
+	&knob_opens.attr.attr,
+	&knob_persistence.attr.attr,
+	NULL,
 };
 ATTRIBUTE_GROUPS(function);
 
@@ -491,14 +502,18 @@ static const struct kobj_type function_type = {
 
 /* Describing functions. */
 
-#define TEXT(name) { #name, offsetof(struct lab_function, name), sizeof_field(struct lab_function, name) }
+#define TEXT(name)                                                                                 \
+	{                                                                                          \
+#name, offsetof(struct lab_function, name),                                        \
+			sizeof_field(struct lab_function, name)                                    \
+	}
 
 static const struct {
 	const char *key;
 	size_t offset, size;
 } texts[] = {
-	TEXT(id), TEXT(subsystem), TEXT(class), TEXT(revision), TEXT(dsn), TEXT(link), TEXT(vf),
-	TEXT(model), TEXT(uuid), TEXT(vbios),
+	TEXT(id),   TEXT(subsystem), TEXT(class), TEXT(revision), TEXT(dsn),
+	TEXT(link), TEXT(vf),	     TEXT(model), TEXT(uuid),	  TEXT(vbios),
 };
 
 static int describe(struct lab_function *f, char *key, const char *value)
@@ -538,8 +553,8 @@ static int parse(struct lab_function *f, char *line)
 }
 
 /* One line: the BDF and then key=value, parted by tabs. */
-static ssize_t define_store(struct kobject *kobj, struct kobj_attribute *attr,
-			    const char *buf, size_t count)
+static ssize_t define_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf,
+			    size_t count)
 {
 	struct lab_function *f = kvzalloc(sizeof(*f), GFP_KERNEL);
 	char *line = kstrndup(buf, count, GFP_KERNEL);
@@ -564,8 +579,8 @@ fail:
 	return r;
 }
 
-static ssize_t apply_store(struct kobject *kobj, struct kobj_attribute *attr,
-			   const char *buf, size_t count)
+static ssize_t apply_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf,
+			   size_t count)
 {
 	int r;
 
@@ -596,7 +611,7 @@ static int __init labpci_init(void)
 		kobject_put(lab_kobj);
 	return r;
 }
-module_init(labpci_init);	/* no exit: the overlay stays for as long as the lab runs */
+module_init(labpci_init); /* no exit: the overlay stays for as long as the lab runs */
 
 MODULE_DESCRIPTION("gpupass lab: other identities for emulated PCI functions");
 MODULE_LICENSE("GPL");

@@ -9,7 +9,7 @@
 #include <linux/types.h>
 
 struct lab_function {
-	struct kobject kobj;		/* /sys/kernel/gpupass-lab/<bdf> */
+	struct kobject kobj; /* /sys/kernel/gpupass-lab/<bdf> */
 	struct list_head list;
 	char bdf[16];
 	u8 bus, devfn;
@@ -24,14 +24,15 @@ struct lab_function {
 	u8 value[PCI_CFG_SPACE_EXP_SIZE];
 	u8 mask[PCI_CFG_SPACE_EXP_SIZE];
 	u8 writable[PCI_CFG_SPACE_EXP_SIZE];
-	u16 express;			/* where our own PCI Express capability is, or 0 */
+	u16 express; /* where our own PCI Express capability is, or 0 */
 
 	/* knobs */
 	char fail_bind[32];
-	int fail_times, bind_delay_ms, unbind_delay_ms, hold, gone, reset_ms, lost_closes;
+	int fail_times, bind_delay_ms, unbind_delay_ms, hold, gone, reset_ms, lost_closes,
+		persistence;
 	int opens;
 	unsigned long gone_until;
-	u8 hdr_type;			/* the true one while a failing bind hides it */
+	u8 hdr_type; /* the true one while a failing bind hides it */
 	bool hdr_hidden;
 };
 

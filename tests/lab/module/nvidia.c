@@ -21,10 +21,10 @@
 
 #include "labpci.h"
 
-#define MAJOR_NVIDIA	195
-#define MINOR_UVM	253	/* the real one has a major of its own */
-#define MINOR_MODESET	254
-#define MINOR_CTL	255
+#define MAJOR_NVIDIA 195
+#define MINOR_UVM 253 /* the real one has a major of its own */
+#define MINOR_MODESET 254
+#define MINOR_CTL 255
 
 static bool unbind_lock = true;
 module_param(unbind_lock, bool, 0444);
@@ -41,7 +41,7 @@ struct gpu {
 };
 
 static LIST_HEAD(gpus);
-static DEFINE_MUTEX(gpus_lock);		/* the list, and every GPU's users, locked and delisted */
+static DEFINE_MUTEX(gpus_lock); /* the list, and every GPU's users, locked and delisted */
 static DEFINE_IDA(minors);
 static struct class *nvidia_class;
 static struct cdev nvidia_cdev;
@@ -64,9 +64,7 @@ static struct gpu *find_gpu(int minor)
 {
 	struct gpu *g;
 
-	list_for_each_entry(g, &gpus, list)
-		if (g->minor == minor)
-			return g;
+	list_for_each_entry(g, &gpus, list) if (g->minor == minor) return g;
 	return NULL;
 }
 
@@ -161,7 +159,8 @@ static int unbind_lock_open(struct inode *inode, struct file *file)
 	return single_open(file, unbind_lock_show, pde_data(inode));
 }
 
-static ssize_t unbind_lock_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
+static ssize_t unbind_lock_write(struct file *file, const char __user *buf, size_t count,
+				 loff_t *pos)
 {
 	struct gpu *g = pde_data(file_inode(file));
 	unsigned int val;
@@ -172,8 +171,8 @@ static ssize_t unbind_lock_write(struct file *file, const char __user *buf, size
 	mutex_lock(&gpus_lock);
 	if (val == 1 && !g->locked) {
 		g->locked = !in_use(g);
-		dev_info(&g->pdev->dev, g->locked ? "NVRM: UnbindLock acquired\n" :
-			 "NVRM: Could not acquire UnbindLock\n");
+		dev_info(&g->pdev->dev, g->locked ? "NVRM: UnbindLock acquired\n"
+						  : "NVRM: Could not acquire UnbindLock\n");
 	} else if (val == 0) {
 		g->locked = false;
 	}
@@ -191,7 +190,8 @@ static const struct proc_ops unbind_lock_ops = {
 
 static int version_show(struct seq_file *s, void *v)
 {
-	seq_puts(s, "NVRM version: NVIDIA UNIX x86_64 Kernel Module  0.0.0  gpupass lab stand-in\n");
+	seq_puts(s,
+		 "NVRM version: NVIDIA UNIX x86_64 Kernel Module  0.0.0  gpupass lab stand-in\n");
 	return 0;
 }
 
@@ -258,7 +258,8 @@ static void wait_for_users(struct gpu *g)
 		pci_name(g->pdev));
 	while (in_use(g))
 		lab_nap(500);
-	dev_err(&g->pdev->dev, "NVRM: Continuing with GPU removal for device %s\n", pci_name(g->pdev));
+	dev_err(&g->pdev->dev, "NVRM: Continuing with GPU removal for device %s\n",
+		pci_name(g->pdev));
 }
 
 static void nvidia_remove(struct pci_dev *p)
@@ -272,6 +273,9 @@ static void nvidia_remove(struct pci_dev *p)
 	mutex_unlock(&gpus_lock);
 	proc_remove(g->dir);
 	wait_for_users(g);
+	if (g->lab->persistence)
+		dev_warn(&p->dev, "lab: removed with persistence mode on\n");
+	WRITE_ONCE(g->lab->persistence, 0);
 	if (g->lab->unbind_delay_ms)
 		msleep(g->lab->unbind_delay_ms);
 	device_destroy(nvidia_class, MKDEV(MAJOR_NVIDIA, g->minor));
@@ -280,9 +284,11 @@ static void nvidia_remove(struct pci_dev *p)
 }
 
 static const struct pci_device_id nvidia_ids[] = {
-	{ PCI_DEVICE(PCI_VENDOR_ID_NVIDIA, PCI_ANY_ID), .class = PCI_CLASS_DISPLAY_VGA << 8, .class_mask = ~0 },
-	{ PCI_DEVICE(PCI_VENDOR_ID_NVIDIA, PCI_ANY_ID), .class = PCI_CLASS_DISPLAY_3D << 8, .class_mask = ~0 },
-	{ }
+	{ PCI_DEVICE(PCI_VENDOR_ID_NVIDIA, PCI_ANY_ID), .class = PCI_CLASS_DISPLAY_VGA << 8,
+	  .class_mask = ~0 },
+	{ PCI_DEVICE(PCI_VENDOR_ID_NVIDIA, PCI_ANY_ID), .class = PCI_CLASS_DISPLAY_3D << 8,
+	  .class_mask = ~0 },
+	{}
 };
 MODULE_DEVICE_TABLE(pci, nvidia_ids);
 

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Persistence mode of GPUs that leave the nvidia driver with it, or come back to it. Which GPUs
+ * these are is in the plan; what NVML says after each set is what is believed.
+ *
+ * After a boot nothing is set: the driver has begun without the mode (nvml.h: "not persistent across
+ * reboots"), as it would have without the job, and whoever wants it at boot has turned it on.
+ */
+#include <string.h>
+
+#include "job/steps.h"
+#include "util/text.h"
+
+typedef struct Modes {
+	Bdf *gpus;
+	PersistenceOutcome *outcomes;
+	size_t n;
+	PersistenceMode wanted;
+} Modes;
+
+static void modes_clear(Modes *modes)
+{
+	for (size_t i = 0; i < modes->n && modes->outcomes; i++)
+		persistence_outcome_clear(&modes->outcomes[i]);
+	free(modes->gpus);
+	free(modes->outcomes);
+}
+
+typedef bool (*Which)(const PlanFunction *function);
+
+/* But those whose worker never came back: their group is quarantined. */
+static int modes_make(const StepContext *c, Which which, bool on, Modes *ret)
+{
+	size_t n = c->plan->n_functions;
+	Modes modes = {
+		.gpus = calloc(n + 1, sizeof(Bdf)),
+		.outcomes = calloc(n + 1, sizeof(PersistenceOutcome)),
+		.wanted = on ? PERSISTENCE_ON : PERSISTENCE_OFF,
+	};
+
+	if (!modes.gpus || !modes.outcomes) {
+		modes_clear(&modes);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const PlanFunction *f = &c->plan->functions[i];
+
+		if (which(f) && !bdf_in(&f->bdf, c->stuck_functions, c->n_stuck))
+			modes.gpus[modes.n++] = f->bdf;
+	}
+	*ret = modes;
+	return 0;
+}
+
+/* "0000:41:00.0: GPU is lost (NVML error 15)", and the addresses alone. */
+static int collect_wrong(const Modes *modes, char ***ret_wrong, char ***ret_causes)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < modes->n; i++) {
+		const GpuPersistence *gpu = &modes->outcomes[i].gpu;
+
+		if (gpu->mode == modes->wanted)
+			continue;
+		r = strv_append(ret_wrong, BDF_TEXT(&gpu->bdf));
+		if (r >= 0)
+			r = strv_appendf(ret_causes, "%s: %s", BDF_TEXT(&gpu->bdf),
+					 str_or_empty(gpu->why));
+	}
+	return r;
+}
+
+static int refuse(const Modes *modes, char *const *wrong, char *const *causes,
+		  Problem **ret_problem)
+{
+	_cleanup_free_ char *which = strv_join(wrong, ", "), *ids = strv_join(wrong, ",");
+	_cleanup_free_ char *cause = strv_join(causes, "\n");
+	bool on = modes->wanted == PERSISTENCE_ON;
+	int r;
+
+	if (!which || !ids || !cause)
+		return -ENOMEM;
+	r = problem_set(ret_problem, GPUPASS_ERROR_BIND_FAILED,
+			on ? "persistence mode of %s was on, and is not known to be on again"
+			   : "persistence mode of %s could not be turned off",
+			which);
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "%s", cause);
+	return problem_remedy(*ret_problem,
+			      on ? "see whether nvidia-smi works, then: nvidia-smi -i %s -pm 1"
+				 : "see whether nvidia-smi works; to go on without it: "
+				   "nvidia-smi -i %s -pm 0",
+			      ids);
+}
+
+static int set_modes(StepContext *c, Which which, bool on, Problem **ret_problem)
+{
+	_cleanup_strv_ char **wrong = NULL, **causes = NULL;
+	_cleanup_(modes_clear) Modes modes = { 0 };
+	Host *host = c->place->host;
+	int r = modes_make(c, which, on, &modes);
+
+	if (r >= 0 && modes.n > 0)
+		r = host->ops->set_persistence(host, modes.gpus, modes.n, on, c->timeout_usec,
+					       modes.outcomes);
+	if (r >= 0)
+		r = collect_wrong(&modes, &wrong, &causes);
+	if (r < 0 || !wrong)
+		return r;
+	return refuse(&modes, wrong, causes, ret_problem);
+}
+
+/* Seconds go by meanwhile, in which somebody may have opened a GPU: what the preflight has seen is
+ * looked at once more. */
+static int turn_off(StepContext *c, Problem **ret_problem)
+{
+	int r = set_modes(c, plan_function_loses_persistence, false, ret_problem);
+
+	return r != 0 ? r : step_preflight.act(c, ret_problem);
+}
+
+static int turn_on_again(StepContext *c, Problem **ret_problem)
+{
+	return c->rebooted ? 0 : set_modes(c, plan_function_loses_persistence, true, ret_problem);
+}
+
+static int restore(StepContext *c, Problem **ret_problem)
+{
+	return c->rebooted ? 0 : set_modes(c, plan_function_regains_persistence, true, ret_problem);
+}
+
+/* The GPUs leave nvidia next, which turns it off all the same; a worker that hangs is then found. */
+static int take_back(StepContext *c, _unused_ Problem **ret_problem)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	int r = c->rebooted ? 0 : set_modes(c, plan_function_regains_persistence, false, &problem);
+
+	return r == PROBLEM ? 0 : r;
+}
+
+/* What was turned off, or on, is told by NVML on nvidia only, and drivers are other steps'. */
+const StepOps step_persistence_off = {
+	.act = turn_off,
+	.undo = turn_on_again,
+	.undo_optional = true,
+};
+const StepOps step_persistence_on = {
+	.act = restore,
+	.undo = take_back,
+	.act_optional = true,
+};
