@@ -80,7 +80,7 @@ typedef struct DoctorFacts {
 	const HostFacts *machine; /* what a guest has to fit into; NULL: not known */
 	const Examination *host;  /* NULL: it failed */
 	int host_error;
-	const GpuHealth *health;  /* of all GPUs of groups */
+	const GpuHealth *health; /* of all GPUs of groups */
 	size_t n_health;
 	char *const *busy;	     /* groups that a job has in hand: their state is no fault */
 	char *const *quarantined;    /* "pair0: why" */
