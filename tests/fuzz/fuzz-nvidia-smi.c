@@ -118,6 +118,7 @@ static void judge(const char *text, size_t size, size_t which)
 		guest_run_clear(&runs[i]);
 }
 
+/* fault 54 */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text;

@@ -124,6 +124,7 @@ static void expect_still_told(void **state)
 	assert_non_null(strstr(notes[0], FILE_NAME ".damaged could not be understood"));
 }
 
+/* fault 40 */
 /* Whatever the file is cut to, its bytes are kept and the other files are read. */
 static void a_torn_file_is_set_aside_and_told_of(void **state)
 {
@@ -171,6 +172,7 @@ static void a_file_set_aside_is_not_overwritten(void **state)
 	assert_string_equal(second, "second");
 }
 
+/* fault 41 */
 static void a_newer_versions_file_is_left_in_place_and_kept_from_harm(void **state)
 {
 	static const char newer[] = "{\"schema\": \"org.gpupass1.assignment/3\", \"more\": 1}";

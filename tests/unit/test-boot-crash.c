@@ -166,6 +166,7 @@ static char *driver_of(const Bench *b, size_t i)
 	return driver;
 }
 
+/* fault 36 */
 static void ended_anywhere_the_next_run_binds_all(_unused_ void **state)
 {
 	for (unsigned at = 1; at <= N_POINTS; at++) {
@@ -186,6 +187,7 @@ static void ended_anywhere_the_next_run_binds_all(_unused_ void **state)
 	}
 }
 
+/* fault 36 */
 /* What it had reserved is not lost; of the rest it is told who has it, and nothing is taken away. */
 static void ended_anywhere_coldplug_gets_no_more_than_what_had_no_override(_unused_ void **state)
 {

@@ -202,6 +202,7 @@ static void what_is_on_vfio_pci_is_not_written_to(void **state _unused_)
 	teardown(&b);
 }
 
+/* fault 52 */
 static void a_driver_that_was_first_keeps_its_function(void **state _unused_)
 {
 	Bench b;
@@ -243,6 +244,7 @@ static void a_missing_board_keeps_no_other_from_being_bound(void **state _unused
 	teardown(&b);
 }
 
+/* fault 22 */
 /* Both functions, although the audio function's own ids are as recorded. */
 static void a_changed_board_is_left_alone_as_a_whole(void **state _unused_)
 {
@@ -258,6 +260,7 @@ static void a_changed_board_is_left_alone_as_a_whole(void **state _unused_)
 	teardown(&b);
 }
 
+/* fault 22 */
 static void the_serial_number_tells_two_of_one_model_apart(void **state _unused_)
 {
 	static const struct {

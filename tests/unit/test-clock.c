@@ -47,6 +47,7 @@ static void the_clock_jumps_here(_unused_ void **state)
 	assert_true(a > b ? a - b > YEARS_USEC : b - a > YEARS_USEC);
 }
 
+/* fault 43 */
 static void a_deadline_is_kept_and_what_ends_in_time_is_not_cut_off(_unused_ void **state)
 {
 	const WorkerConfig late = { .program = BAD_WORKER,

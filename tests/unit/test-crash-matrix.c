@@ -471,6 +471,7 @@ static const Operating operations[] = {
 	  rig_assigned_live,
 	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
 	  true },
+	/* fault P8 */
 	{ "assign with persistence mode",
 	  with_persistence_mode,
 	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
@@ -535,21 +536,25 @@ static void run_operations(Way way)
 	munmap(recoveries, sizeof(unsigned));
 }
 
+/* fault 36 */
 static void a_daemon_that_ends_anywhere_leaves_before_or_after(_unused_ void **state)
 {
 	run_operations((Way){ 0 });
 }
 
+/* fault 36 */
 static void a_recovery_that_ends_anywhere_is_recovered_by_the_next(_unused_ void **state)
 {
 	run_operations((Way){ .twice = true });
 }
 
+/* fault 37 */
 static void a_power_cut_anywhere_leaves_before_or_after(_unused_ void **state)
 {
 	run_operations((Way){ .power = true });
 }
 
+/* fault 37 */
 static void a_power_cut_during_a_recovery_leaves_before_or_after(_unused_ void **state)
 {
 	run_operations((Way){ .power = true, .twice = true });

@@ -109,6 +109,7 @@ static const Case cases[] = {
 	{ "boot display", boot_vga, "boot-vga", "boot-vga", "warn", GPU, "--allow-boot-vga" },
 	{ "virtual functions", virtual_functions, "virtual-functions", "virtual-functions", "warn",
 	  GPU, "sriov_numvfs" },
+	/* fault 24 */
 	{ "all ones", all_ones, "answers", "answers", "fail", "all ones", "power-cycle" },
 	{ "a GPU that hangs the reader", does_not_end, "answers", "answers", "fail", "does not end",
 	  "reboot" },

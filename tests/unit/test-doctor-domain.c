@@ -171,6 +171,7 @@ static const Case cases[] = {
 	  "32768 huge pages of 2 MiB, and 1000 are free", "vm.nr_hugepages" },
 	{ "on any NUMA node", two_nodes, "domain-numa", "domain-numa", "warn", "on any NUMA node",
 	  "--numa=apply" },
+	/* fault 57 */
 	{ "what --numa=apply wrote is gone", applied_and_gone, "domain-numa domain-applied",
 	  "domain-applied", "warn", "elsewhere than NUMA node 0",
 	  "gpupass assign vm42 pair0 --numa=apply" },
@@ -184,6 +185,7 @@ static void each_fault_of_the_domain_is_found_by_its_check_and_by_no_other(void 
 	run_cases(cases, ELEMENTS(cases), doctor_domain_room, true);
 }
 
+/* fault 57 */
 /* Not an error of the operator's, and not drift. */
 static void what_was_applied_and_then_changed_by_hand_is_in_order(void **state)
 {

@@ -130,6 +130,7 @@ static const Case cases[] = {
 	  "INITRAMFS" },
 };
 
+/* fault 52 */
 static void each_fault_of_the_image_is_found_by_its_check_and_by_no_other(void **state)
 {
 	(void)state;
@@ -192,6 +193,7 @@ static void what_takes_nothing_early_is_no_fault(void **state)
 	}
 }
 
+/* fault 59 */
 static void an_image_that_was_not_read_has_not_passed(void **state)
 {
 	(void)state;

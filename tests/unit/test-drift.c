@@ -178,9 +178,11 @@ static void what_a_person_must_see_to_keeps_reconcile_off(_unused_ void **state)
 	DomainUse *use;
 	HostModel h;
 
+	/* fault 31 */
 	init(&h, "nvidia", "nvidia");
 	host_assignment(&h, "pair0", "vm1", 9, all);
 	expect(&h, "undefined", "no-domain/none");
+	/* fault 32 */
 	init(&h, VFIO, VFIO);
 	ours(&h, "vm1", false, none)->gpupass_group[0] = 'x';
 	host_assignment(&h, "pair0", "vm1", 9, all);

@@ -203,6 +203,7 @@ static void names_that_are_no_drivers_are_refused(void **state _unused_)
 	teardown(&b);
 }
 
+/* fault 7 */
 static void a_probe_that_binds_nothing_is_an_error_after_bounded_tries(void **state _unused_)
 {
 	Bench b;
@@ -217,6 +218,7 @@ static void a_probe_that_binds_nothing_is_an_error_after_bounded_tries(void **st
 	teardown(&b);
 }
 
+/* fault 5 */
 static void an_iommu_group_that_is_about_to_be_given_back_is_waited_for(void **state _unused_)
 {
 	Bench b;
@@ -238,6 +240,7 @@ static void an_iommu_group_that_is_about_to_be_given_back_is_waited_for(void **s
 	teardown(&b);
 }
 
+/* fault 25 */
 /* vfio-pci binds it all the same; nobody else would ask. */
 static void what_does_not_wake_up_is_not_taken_for_bound(void **state _unused_)
 {
@@ -258,6 +261,7 @@ static void what_does_not_wake_up_is_not_taken_for_bound(void **state _unused_)
 	teardown(&b);
 }
 
+/* fault 11 */
 static void a_deferred_probe_is_tried_again(void **state _unused_)
 {
 	Bench b;
@@ -272,6 +276,7 @@ static void a_deferred_probe_is_tried_again(void **state _unused_)
 	teardown(&b);
 }
 
+/* fault 11 */
 static void a_probe_deferred_for_ever_is_an_error(void **state _unused_)
 {
 	Bench b;
@@ -283,6 +288,7 @@ static void a_probe_deferred_for_ever_is_an_error(void **state _unused_)
 	teardown(&b);
 }
 
+/* fault 17 */
 static void a_driver_taken_back_is_unbound_again(void **state _unused_)
 {
 	Bench b;
@@ -296,6 +302,7 @@ static void a_driver_taken_back_is_unbound_again(void **state _unused_)
 	teardown(&b);
 }
 
+/* fault 17 */
 static void a_driver_always_taken_back_is_an_error(void **state _unused_)
 {
 	static const char *const targets[] = { "vfio-pci", NULL };
@@ -312,6 +319,7 @@ static void a_driver_always_taken_back_is_an_error(void **state _unused_)
 	}
 }
 
+/* fault 17 */
 static void another_driver_that_wins_the_probe_is_unbound_again(void **state _unused_)
 {
 	Bench b;
@@ -385,6 +393,7 @@ static void lose_function(void *userdata)
 	tree_remove_function(userdata, GPU);
 }
 
+/* fault 12 */
 static void a_function_that_vanishes_midway_is_an_error(void **state _unused_)
 {
 	Bench b;

@@ -40,6 +40,7 @@ static const Row rows[] = {
 	  .boards = TWO(H200),
 	  .seen = { "41 nvml@1 61x18", "61 nvml@1 41x18" },
 	  .groups = "pair0 free probed NV18 41,61" },
+	/* fault L4 */
 	{ .name = "one of four is not seated",
 	  .boards = FOUR(H200),
 	  .seen = { "41 nvml@1 61x6 a1x6", "61 nvml@1 41x6 a1x6", "a1 nvml@1 41x6 61x6",
@@ -52,11 +53,13 @@ static const Row rows[] = {
 		    "c1 nvml@1 61x6 a1x6" },
 	  .groups = "quad0 degraded probed NV6 41,61,a1,c1",
 	  .reason = "no active link was seen between 0000:41:00.0 and 0000:c1:00.0" },
+	/* fault L2 */
 	{ .name = "a broken bridge: one sees the other, which sees nobody",
 	  .boards = TWO(A6000),
 	  .seen = { "41 nvml@1 61x4", "61 nvml@1" },
 	  .groups = "unknown0 unknown none ? 41,61",
 	  .reason = "0000:41:00.0 sees 4 links to 0000:61:00.0, which sees no link to it" },
+	/* fault L2 */
 	{ .name = "a broken bridge that is declared",
 	  .boards = TWO(A6000),
 	  .declared = "41 61",
@@ -70,6 +73,7 @@ static const Row rows[] = {
 	  .seen = { "41 nvml@1 61x3", "61 nvml@1 41x4" },
 	  .groups = "unknown0 unknown none ? 41,61",
 	  .reason = "0000:61:00.0 sees 4 links to 0000:41:00.0, which sees 3 links to it" },
+	/* fault L3 */
 	{ .name = "half seated",
 	  .boards = TWO(A6000),
 	  .seen = { "41 nvml@1 61x2", "61 nvml@1 41x2" },
@@ -91,6 +95,7 @@ static const Row rows[] = {
 	  .declared = "41 61",
 	  .seen = { "41 nvml@1 61x4", "61 nvml@1 41x4" },
 	  .groups = "x free declared NV4 41,61" },
+	/* fault L1 */
 	{ .name = "the probe names another peer than the declaration",
 	  .boards = FOUR(A6000),
 	  .declared = "41 61",
@@ -117,6 +122,7 @@ static const Row rows[] = {
 	  .seen = { "41 nvml@1 a1x4 device=2235", "61 nvml@1 c1x4", "a1 nvml@1 41x4 device=2235",
 		    "c1 nvml@1 61x4" },
 	  .groups = "pair0 free probed NV4 41,a1; pair1 free probed NV4 61,c1" },
+	/* fault L5 */
 	{ .name = "a board was swapped, by its UUID: its links alone are not used",
 	  .boards = { { "41", A6000, NULL, "GPU-new", NULL },
 		      { .bus = "61", .device = A6000 },
@@ -126,6 +132,7 @@ static const Row rows[] = {
 		    "a1 nvml@1 c1x4 stored", "c1 nvml@1 a1x4 stored" },
 	  .groups = "pair0 free cached NV4 a1,c1; unknown0 unknown none ? 41,61",
 	  .note = "the board at 0000:41:00.0 was GPU-old, and is GPU-new" },
+	/* fault L5 */
 	{ .name = "a board was swapped, by its serial number",
 	  .boards = { { "41", H200, "vfio-pci", NULL, "48-b0-2d-00-00-00-00-22" },
 		      { "61", H200, "vfio-pci", NULL, NULL } },
@@ -143,6 +150,7 @@ static const Row rows[] = {
 	  .seen = { "41 nvml@1 61x4 stored", "61 nvml@1 41x4 stored" },
 	  .groups = "unknown0 unknown none ? 41",
 	  .note = "0000:61:00.0 is not there any more" },
+	/* fault L6 */
 	{ .name = "a board like these came since",
 	  .boards = { { .bus = "41", .device = A6000 },
 		      { .bus = "61", .device = A6000 },
@@ -163,12 +171,14 @@ static const Row rows[] = {
 	  .seen = { "41 nvml@100 61x4", "61 present@100" },
 	  .groups = "unknown0 unknown none ? 41,61",
 	  .reason = "0000:41:00.0 sees 4 links to 0000:61:00.0, which was not looked at" },
+	/* fault L11 */
 	{ .name = "the guest, later, sees fewer links than the probe",
 	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
 		      { "61", A6000, "vfio-pci", NULL, NULL } },
 	  .seen = { "41 nvml@1 61x4", "61 nvml@1 41x4", "41 guest@9 61x2", "61 guest@9 41x2" },
 	  .groups = "pair0 degraded guest NV2 41,61",
 	  .reason = "2 of 4 NVLinks are active" },
+	/* fault L11 */
 	{ .name = "the guest, later, sees none",
 	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
 		      { "61", A6000, "vfio-pci", NULL, NULL } },
@@ -176,6 +186,7 @@ static const Row rows[] = {
 	  .groups = "pair0 degraded cached NV4? 41,61",
 	  .reason = "no active link was seen between 0000:41:00.0 and 0000:61:00.0 (guest, guest "
 		    "vm1" },
+	/* fault L12 */
 	{ .name = "a guest does not overrule upwards what the host saw: fewer links",
 	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
 		      { "61", A6000, "vfio-pci", NULL, NULL } },
@@ -183,12 +194,14 @@ static const Row rows[] = {
 	  .seen = { "41 nvml@1 61x2", "61 nvml@1 41x2", "41 guest@9 61x4", "61 guest@9 41x4" },
 	  .groups = "x degraded declared NV2 41,61",
 	  .reason = "2 of 4 NVLinks are active" },
+	/* fault L12 */
 	{ .name = "a guest does not overrule upwards what the host saw: no bridge",
 	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
 		      { "61", A6000, "vfio-pci", NULL, NULL } },
 	  .seen = { "41 nvml@1", "61 nvml@1", "41 guest@9 61x4", "61 guest@9 41x4" },
 	  .groups = "pair0 degraded guest NV4? 41,61",
 	  .reason = "no active link was seen between 0000:41:00.0 and 0000:61:00.0 (cached" },
+	/* fault L12 */
 	{ .name = "a guest does not overrule upwards what the host saw: one side",
 	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
 		      { "61", A6000, "vfio-pci", NULL, NULL } },
@@ -196,6 +209,7 @@ static const Row rows[] = {
 	  .seen = { "41 nvml@1 61x4", "61 nvml@1", "41 guest@9 61x4", "61 guest@9 41x4" },
 	  .groups = "x degraded declared NV4? 41,61",
 	  .reason = "0000:41:00.0 sees 4 links to 0000:61:00.0, which sees no link to it" },
+	/* fault L11 */
 	{ .name = "the guest saw fewer, before the probe saw all",
 	  .boards = TWO(A6000),
 	  .seen = { "41 nvml@9 61x4", "61 nvml@9 41x4", "41 guest@1 61x2", "61 guest@1 41x2" },
@@ -243,6 +257,7 @@ static void what_was_seen_makes_groups_or_speaks_against_them(_unused_ void **st
 	}
 }
 
+/* fault L1 */
 static void a_contradiction_names_the_declared_and_the_seen_peer(_unused_ void **state)
 {
 	HostModel h;
@@ -335,6 +350,7 @@ static void assign_pair(HostModel *h, const char *name)
 	host_assignment(h, name, "vm1", 1, both);
 }
 
+/* fault L14 */
 static void what_is_assigned_stays_one_group_under_its_name(_unused_ void **state)
 {
 #define VFIO(bus)                                                                                  \

@@ -137,6 +137,7 @@ static void run_with_fault(const Scenario *scenario, const FakeFault *fault)
 	rig_free(rig);
 }
 
+/* fault 28 */
 static void whatever_write_fails_everything_is_put_back(_unused_ void **state)
 {
 	for (size_t i = 0; i < ELEMENTS(scenarios); i++) {
@@ -226,6 +227,7 @@ static void a_whole_plan_can_be_undone_and_undone_again(_unused_ void **state)
 
 /* ---- one function fails ---- */
 
+/* fault 14 */
 static void a_function_that_does_not_move_leaves_none_moved(_unused_ void **state)
 {
 	static const char *const functions[] = { PAIR0_FUNCTIONS };
@@ -260,6 +262,7 @@ static void a_function_that_does_not_move_leaves_none_moved(_unused_ void **stat
 	}
 }
 
+/* fault 7 */
 /* drivers_probe reports success also when nothing binds. */
 static void a_function_that_only_seems_to_have_moved_is_noticed(_unused_ void **state)
 {
@@ -350,6 +353,7 @@ static void what_cannot_be_recorded_is_refused_or_undone(_unused_ void **state)
 				run_with_store(&scenarios[i], from_the_start);
 }
 
+/* fault 41 */
 static void a_record_of_another_version_is_neither_replaced_nor_removed(_unused_ void **state)
 {
 	static const char newer[] = "{\"schema\": \"org.gpupass1.assignment/9\"}\n";

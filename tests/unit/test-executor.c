@@ -313,6 +313,7 @@ static void released_functions_can_stay_on_vfio(void **state)
 			   "cannot release pair0");
 }
 
+/* fault 31 */
 static void a_group_whose_domain_is_gone_can_be_released(void **state)
 {
 	Rig *rig = with_shut_off_domain(state);

@@ -181,6 +181,7 @@ static char *big_status(size_t n)
 	return strf("{\"return\":{\"exited\":true,\"exitcode\":0,\"out-data\":\"%s\"}}", data);
 }
 
+/* fault 54 */
 static void output_is_bounded(_unused_ void **state)
 {
 	_cleanup_free_ char *fits = big_status(AGENT_STREAM_MAX / 3 * 4);
@@ -297,6 +298,7 @@ static void programs_run_one_after_another(_unused_ void **state)
 	}
 }
 
+/* fault 54 */
 static void what_stands_in_the_way_ends_it_and_is_named(_unused_ void **state)
 {
 	static const struct {
@@ -362,6 +364,7 @@ static void what_stands_in_the_way_ends_it_and_is_named(_unused_ void **state)
 	}
 }
 
+/* fault 53 */
 static void a_program_that_hangs_ends_with_the_deadline(_unused_ void **state)
 {
 	static const Line lines[] = {
@@ -382,6 +385,7 @@ static void a_program_that_hangs_ends_with_the_deadline(_unused_ void **state)
 	assert_in_range(script.last_timeout, 1, 5);
 }
 
+/* fault 53 */
 static void slow_answers_do_not_add_up_beyond_the_deadline(_unused_ void **state)
 {
 	static const Line lines[] = {

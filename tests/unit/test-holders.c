@@ -61,6 +61,7 @@ static const Holder *find(const Inspection *in, const char *bdf, pid_t pid, cons
 	return NULL;
 }
 
+/* fault 1 */
 static void every_device_file_of_a_function_counts(void **state _unused_)
 {
 	static const struct {
@@ -255,6 +256,7 @@ static void very_many_holders_are_bounded(void **state _unused_)
 	assert_int_equal(in->n_holders, 1024);
 }
 
+/* fault 1 */
 static void unit_and_container_are_read_from_the_cgroup(void **state _unused_)
 {
 	static const struct {

@@ -19,6 +19,7 @@ static void expect_trouble(const TempDir *dir, const char *text)
 		fail_msg("\"%s\" instead of \"%s\"", str_or_empty(image->trouble), text);
 }
 
+/* fault 59 */
 /* All that is cut off is told, except at the one place where nobody can know: between the parts. */
 static void a_truncated_image_is_told_wherever_it_ends(void **state)
 {
@@ -41,6 +42,7 @@ static void a_truncated_image_is_told_wherever_it_ends(void **state)
 	bytes_done(&bytes);
 }
 
+/* fault 59 */
 static void a_changed_byte_is_survived(void **state)
 {
 	static const char values[] = { 0, '0', 'f', '\x80', '\xff' };
@@ -61,6 +63,7 @@ static void a_changed_byte_is_survived(void **state)
 	bytes_done(&bytes);
 }
 
+/* fault 59 */
 static void what_is_no_image_is_told(void **state)
 {
 	TempDir *dir = *state;
@@ -86,6 +89,7 @@ static void what_is_no_image_is_told(void **state)
 	expect_trouble(dir, "is no file");
 }
 
+/* fault 59 */
 static void junk_inside_a_compressed_part_is_told(void **state)
 {
 	Bytes plain = { 0 }, bytes = { 0 };
@@ -99,6 +103,7 @@ static void junk_inside_a_compressed_part_is_told(void **state)
 	bytes_done(&bytes);
 }
 
+/* fault 59 */
 static void limits_hold(void **state)
 {
 	const InitramfsLimits small = { .time_usec = 60 * USEC_PER_SEC, .unpacked_bytes = 4096 };

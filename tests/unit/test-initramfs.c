@@ -317,6 +317,7 @@ static void pieces_of_any_size_give_the_same(void **state)
 	}
 }
 
+/* fault 59 */
 static void bad_headers_end_the_reading(void **state)
 {
 	static const struct {
@@ -355,6 +356,7 @@ static void bad_headers_end_the_reading(void **state)
 	}
 }
 
+/* fault 59 */
 /* Lengths that no file has: nothing is allocated for them, nothing read past the end. */
 static void lengths_are_not_believed(void **state)
 {

@@ -72,6 +72,7 @@ static char *load_text(const Rig *rig, size_t *ret_size)
 	return text;
 }
 
+/* fault 37 */
 static void a_record_cut_off_at_any_byte_never_happened(_unused_ void **state)
 {
 	const JobRequest request = assign_request("vm42", "pair0");
@@ -107,6 +108,7 @@ static void a_record_cut_off_at_any_byte_never_happened(_unused_ void **state)
 	rig_free(rig);
 }
 
+/* fault 40 */
 static void a_line_that_is_not_the_last_must_be_whole(_unused_ void **state)
 {
 	const JobRequest request = assign_request("vm42", "pair0");

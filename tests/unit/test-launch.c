@@ -261,6 +261,7 @@ static void behind_a_bus_that_hangs_children_do_it(void **state)
 	move_outcome_clear(&o);
 }
 
+/* fault 49 */
 static void beside_an_older_worker_none_is_started(void **state _unused_)
 {
 	_cleanup_(fake_systemd_freep) FakeSystemd *fake _unused_ =
@@ -295,6 +296,7 @@ static void beside_an_older_worker_none_is_started(void **state _unused_)
 	waitpid(older, NULL, 0);
 }
 
+/* fault 49 */
 /* A unit that stays although no process is found: not believed to be gone. */
 static void beside_an_older_unit_none_is_started_either(void **state _unused_)
 {
@@ -393,6 +395,7 @@ static void a_start_that_came_to_nothing_is_not_waited_for(void **state _unused_
 	}
 }
 
+/* fault 3 */
 static void a_unit_that_outlives_its_deadline_is_named_and_left_alone(void **state _unused_)
 {
 	_cleanup_(fake_systemd_freep) FakeSystemd *fake _unused_ = fake_systemd_new(FAKE_ACCEPTS);

@@ -269,28 +269,33 @@ static void run_all(LibcFault kind, bool all_later, unsigned stride)
 #define MEMORY_STRIDE 13
 #define MEMORY_STRIDE_FOR_GOOD 29
 
+/* faults 40, 44 */
 static void an_allocation_that_fails_leaves_the_world_as_before_or_as_after(_unused_ void **state)
 {
 	run_all(LIBC_MEMORY, false, MEMORY_STRIDE);
 }
 
+/* fault 44 */
 static void memory_that_is_out_leaves_it_so_or_quarantined(_unused_ void **state)
 {
 	run_all(LIBC_MEMORY, true, MEMORY_STRIDE_FOR_GOOD);
 }
 
+/* faults 40, 44 */
 static void a_missing_descriptor_leaves_it_so(_unused_ void **state)
 {
 	run_all(LIBC_OPEN, false, 1);
 	run_all(LIBC_OPEN, true, 1);
 }
 
+/* fault 38 */
 static void a_full_disk_leaves_it_so(_unused_ void **state)
 {
 	run_all(LIBC_WRITE, false, 1);
 	run_all(LIBC_WRITE, true, 1);
 }
 
+/* fault 39 */
 static void a_disk_that_breaks_leaves_it_so(_unused_ void **state)
 {
 	run_all(LIBC_SYNC, false, 1);
@@ -298,6 +303,7 @@ static void a_disk_that_breaks_leaves_it_so(_unused_ void **state)
 	run_all(LIBC_RENAME, false, 1);
 }
 
+/* fault 39 */
 /* fsync(2) tells of a lost page once only: the next one says yes. */
 static void after_a_failed_sync_nothing_is_begun_until_new_writes_last(_unused_ void **state)
 {

@@ -341,6 +341,7 @@ static const struct {
 } detach_rows[] = {
 	{ "event before the call returns", DETACH_REMOVED, false, 10000, 0, 1200, NULL },
 	{ "gone without an event", DETACH_UNHEARD, false, 10000, 0, 5000, NULL },
+	/* fault 30 */
 	{ "domain destroyed", DETACH_DESTROYED, false, 10000, 0, 5000, NULL },
 	{ "lost, back, and gone", DETACH_LOST, false, 10000, 400, 8000, NULL },
 	{ "lost, back, still there", DETACH_LOST_STAYS, false, 1500, 1500, 8000,
@@ -470,6 +471,7 @@ static void attach_gives_libvirts_reason_and_names_the_function(void **state _un
 	assert_int_equal(script.attaches, 1);
 }
 
+/* fault 27 */
 static void attach_says_that_libvirt_has_forgotten_a_device(void **state _unused_)
 {
 	_cleanup_(virt_freep) Virt *virt = start();
@@ -529,6 +531,7 @@ static bool noted(Order *order, const char *text)
 	return false;
 }
 
+/* fault 26 */
 static void a_lost_connection_is_told_refused_and_made_again(void **state _unused_)
 {
 	_cleanup_(virt_freep) Virt *virt = NULL;

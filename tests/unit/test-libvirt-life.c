@@ -139,6 +139,7 @@ static void restart(const Scenario *scenario, const FakeFault *fault, const char
 	rig_free(rig);
 }
 
+/* fault 27 */
 static void a_restart_of_libvirt_at_any_call_does_not_fail_the_job(_unused_ void **state)
 {
 	at_every_call(restart);
@@ -220,6 +221,7 @@ static void stop(const Scenario *scenario, const FakeFault *fault, _unused_ cons
 	rig_free(rig);
 }
 
+/* fault 27 */
 static void what_libvirt_left_half_done_is_undone_when_it_is_back(_unused_ void **state)
 {
 	at_every_call(stop);
@@ -261,6 +263,7 @@ static bool all_are_on_their_own_drivers(const Rig *rig)
 	       rig_is_on(rig, "0000:61:00.1", "snd_hda_intel", "");
 }
 
+/* fault 30 */
 static void
 a_domain_that_ends_during_an_attach_leaves_both_gpus_with_the_host(_unused_ void **state)
 {
@@ -303,6 +306,7 @@ a_domain_that_ends_during_an_attach_leaves_both_gpus_with_the_host(_unused_ void
 		}
 }
 
+/* fault 30 */
 static void a_domain_that_ends_during_its_release_is_released(_unused_ void **state)
 {
 	for (unsigned nth = 1; nth <= 4; nth++) {
@@ -354,6 +358,7 @@ static void qemu_takes_it(FakeHost *fake)
 	fake->holders[fake->n_holders - 1].vfio = true;
 }
 
+/* fault 27 */
 /* libvirtd was killed after QEMU had taken the second function, and before libvirt had noted it. */
 static void
 a_device_that_libvirt_has_forgotten_is_quarantined_until_its_guest_ends(_unused_ void **state)
@@ -399,6 +404,7 @@ a_device_that_libvirt_has_forgotten_is_quarantined_until_its_guest_ends(_unused_
 
 /* ---- names and UUIDs ---- */
 
+/* fault 32 */
 static void a_name_that_another_domain_has_now_gets_nothing(_unused_ void **state)
 {
 	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");

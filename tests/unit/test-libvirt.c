@@ -114,6 +114,7 @@ static void virt_connects_and_tells_the_listener(void **state _unused_)
 	assert_int_equal(heard.disconnected, 0);
 }
 
+/* fault 26 */
 static void a_missing_libvirt_is_unavailable_at_once_with_a_remedy(void **state _unused_)
 {
 	_cleanup_(virt_freep) Virt *virt =

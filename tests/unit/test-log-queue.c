@@ -104,6 +104,7 @@ static void lines_come_out_in_their_order(void **state _unused_)
 	sink.lines = strv_free(sink.lines);
 }
 
+/* fault 50 */
 /* The first line is with the sink; of the others as many wait as there is room for. */
 static void a_sink_that_blocks_holds_nobody_up_and_what_was_dropped_is_told(void **state _unused_)
 {
@@ -153,6 +154,7 @@ static void what_was_dropped_is_told_at_its_place(void **state _unused_)
 	assert_lines(&sink, "a,2 dropped,b");
 }
 
+/* fault 50 */
 static void a_flush_ends_also_while_the_sink_blocks(void **state _unused_)
 {
 	Sink sink;

@@ -214,6 +214,7 @@ static int parse_peers(const char *text, size_t size)
 
 #define LINKS_OF "GPU 0: A (UUID: " UUID1 ")\n"
 
+/* fault 54 */
 static void what_is_not_that_output_is_refused(_unused_ void **state)
 {
 	static const struct {
@@ -285,6 +286,7 @@ static void what_is_not_that_output_is_refused(_unused_ void **state)
 			fail_msg("taken: %s", rows[i].text);
 }
 
+/* fault 54 */
 static void sizes_are_bounded(_unused_ void **state)
 {
 	static const Parser parsers[] = { parse_gpus, parse_topology, parse_nvlinks, parse_peers };
@@ -308,6 +310,7 @@ static void sizes_are_bounded(_unused_ void **state)
 	}
 }
 
+/* fault 54 */
 static void nuls_are_refused(_unused_ void **state)
 {
 	static const char gpus[] = "0, " UUID1 ", 00000000:01:00.0\n\0";
@@ -319,6 +322,7 @@ static void nuls_are_refused(_unused_ void **state)
 	assert_int_equal(parse_nvlinks(links, sizeof(links) - 1), -EBADMSG);
 }
 
+/* fault 54 */
 /* Copies of their own, so that reading past the end is seen. A table that lacks rows is refused. */
 static void truncations_and_changed_bytes_are_survived(_unused_ void **state)
 {

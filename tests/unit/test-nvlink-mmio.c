@@ -132,6 +132,7 @@ static void one_link_down_leaves_both_unknown(void **state)
 		     "concluded from that; 61: 12 of 12 links are active, and 11 are met");
 }
 
+/* fault L9 */
 static void one_sided_registers_are_unknown(void **state)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = bridged();
@@ -142,6 +143,7 @@ static void one_sided_registers_are_unknown(void **state)
 		     "concluded from that; 61: 0 of 12 links are active");
 }
 
+/* fault L10 */
 static void a_board_asleep_is_neither_woken_nor_read(void **state)
 {
 	static const char *const states[] = { "D3hot\n", "D3cold\n", "unknown\n", "D1\n" };
@@ -177,6 +179,7 @@ static void a_board_that_decodes_no_memory_is_not_read(void **state)
 	}
 }
 
+/* fault L9 */
 static void registers_that_cannot_be_read_are_unknown(void **state)
 {
 	static const struct {

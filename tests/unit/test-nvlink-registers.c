@@ -119,6 +119,7 @@ static void two_bridged_boards_see_each_other_by_all_links(void **state)
 	expect("asleep", pair.registers, 2, "42x12");
 }
 
+/* fault L9 */
 static void nothing_is_concluded_from_less_than_all(void **state)
 {
 	static const char nothing[] = "11 of 12 links are active, and 11 are met";
@@ -154,6 +155,7 @@ static void one_id_twice_is_no_peer(void **state)
 	expect("twice", three, 3, "12 of 12 links are active, and 0");
 }
 
+/* fault L9 */
 static void what_cannot_be_read_is_unknown_never_no_link(void **state)
 {
 	static const uint32_t values[] = { UINT32_MAX, 0xbadf5040, 0xbadf1100, 0xbad00200 };
@@ -182,6 +184,7 @@ static void what_cannot_be_read_is_unknown_never_no_link(void **state)
 	}
 }
 
+/* fault L9 */
 static void other_chips_are_not_understood(void **state)
 {
 	static const uint32_t boots[] = { 0x170000a1, 0x1720a0a1, 0x190000a1, 0x1b2000a1, 0 };

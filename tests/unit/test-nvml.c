@@ -162,6 +162,7 @@ static void odd_identities_are_not_known(void **state)
 	assert_null(s.board_serial);
 }
 
+/* fault L8 */
 static void a_library_that_is_not_there_or_is_another_is_told(void **state)
 {
 	static const struct {
@@ -197,6 +198,7 @@ static WorkerConfig worker_with(const TempDir *dir, const char *scenario, char *
 	};
 }
 
+/* fault L8 */
 static void a_worker_answers_of_each_board(void **state)
 {
 	const Bdf functions[] = { bdf(A), bdf(B), bdf("0000:a1:00.0") };
@@ -215,6 +217,7 @@ static void a_worker_answers_of_each_board(void **state)
 	assert_string_equal(answer.unseen[0].reason, "Unknown ?[31mError (NVML error 6)");
 }
 
+/* fault L8 */
 static void a_worker_without_nvml_says_why(void **state)
 {
 	const Bdf functions[] = { bdf(A) };
@@ -228,6 +231,7 @@ static void a_worker_without_nvml_says_why(void **state)
 	assert_true(str_starts_with(answer.error, "NVML cannot be loaded"));
 }
 
+/* fault L7 */
 static void a_worker_that_hangs_in_nvml_is_left_and_found(void **state)
 {
 	static const char *const where[] = { "hang init\n", BRIDGED "hang link\n" };
@@ -253,6 +257,7 @@ static void a_worker_that_hangs_in_nvml_is_left_and_found(void **state)
 	}
 }
 
+/* fault L8 */
 static void answers_that_make_no_sense_are_not_believed(void **state)
 {
 	static const struct {
@@ -309,6 +314,7 @@ static char *document_of(const char *const *boards, const char *const *unseen, S
 	return probe_document(&answer);
 }
 
+/* fault L8 */
 static void an_answer_is_about_what_was_asked_or_none(void **state)
 {
 	static const char *const none[] = { NULL }, *const a[] = { A, NULL },

@@ -51,6 +51,7 @@ static void check_log(const Rig *rig, const char *expected)
 #define OFF_THEN_VFIO "persistence off of " A "; move " A " to vfio-pci, override vfio-pci"
 #define NVIDIA_THEN_ON "move " A " to nvidia, override none; persistence on of " A
 
+/* fault P1 */
 static void a_release_leads_back_to_the_mode_before(void **state)
 {
 	Rig *rig = *state;
@@ -85,6 +86,7 @@ static void without_the_mode_nvml_is_asked_once_and_sets_nothing(void **state)
 	assert_int_equal(rig->fake.calls[FAKE_SET_PERSISTENCE], 0);
 }
 
+/* fault P1 */
 /* Whichever step fails, before or after it took effect: the mode is as it was. */
 static void a_job_that_fails_leaves_the_mode_as_it_was(_unused_ void **state)
 {
@@ -150,6 +152,7 @@ static void a_release_that_fails_leaves_the_mode_off(_unused_ void **state)
 	assert_true(taken_back);
 }
 
+/* faults P4, P5 */
 static void a_mode_that_cannot_be_turned_off_keeps_the_gpu_where_it_is(_unused_ void **state)
 {
 	static const struct {
@@ -188,6 +191,7 @@ static void a_mode_that_cannot_be_turned_off_keeps_the_gpu_where_it_is(_unused_ 
 	}
 }
 
+/* fault P6 */
 /* The group is free and safe, so it is not quarantined; but it is not as before, and that is said. */
 static void a_mode_that_cannot_be_put_back_is_told(void **state)
 {
@@ -236,6 +240,7 @@ static void a_stuck_gpu_is_not_asked_any_more(void **state)
 	outcome_clear(&outcome);
 }
 
+/* fault P6 */
 /* To undo the release for it would take the GPUs from the host again. */
 static void a_release_goes_on_without_the_mode_and_says_so(void **state)
 {
@@ -265,6 +270,7 @@ static void open_on_set(FakeHost *fake, FakeOp op, _unused_ unsigned nth)
 		fake_hold(fake, B, "python3");
 }
 
+/* fault P7 */
 static void a_gpu_that_is_opened_meanwhile_is_not_unbound(void **state)
 {
 	JobRequest assign = assign_request("vm42", "pair0");
@@ -282,6 +288,7 @@ static void a_gpu_that_is_opened_meanwhile_is_not_unbound(void **state)
 	rig_check_world(rig, before, "held");
 }
 
+/* fault P3 */
 /* A worker that hangs in NVML has the GPU open, and is a holder like any other. */
 static void a_question_that_hangs_ends_in_a_refusal(void **state)
 {
@@ -373,6 +380,7 @@ static void release_until_given_back(Rig *rig)
 	rig->place.claims = rig->claims;
 }
 
+/* faults P6, P8 */
 static void recovery_finishes_a_release_with_its_mode(_unused_ void **state)
 {
 	static const struct {

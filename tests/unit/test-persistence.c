@@ -73,6 +73,7 @@ static Nvml *open_nvml(void)
 
 /* ---- NVML ---- */
 
+/* fault P2 */
 static void nvml_tells_the_mode_or_why_it_does_not(void **state)
 {
 	static const struct {
@@ -191,6 +192,7 @@ static void a_worker_reads_all_and_sets_each(void **state)
 	}
 }
 
+/* fault P2 */
 static void a_worker_without_nvml_says_why_of_each(_unused_ void **state)
 {
 	const Bdf gpus[] = { bdf(A), bdf(B) };
@@ -214,6 +216,7 @@ static void end_worker(pid_t pid)
 		usleep(1000);
 }
 
+/* fault P5 */
 /* It may set the mode yet, so nobody else is sent to that GPU; who moves it is told of the worker. */
 static void a_worker_that_hangs_while_it_sets_is_left_and_found(void **state)
 {
@@ -244,6 +247,7 @@ static void a_worker_that_hangs_while_it_sets_is_left_and_found(void **state)
 	persistence_outcome_clear(&again);
 }
 
+/* fault P3 */
 static void a_worker_that_hangs_while_it_reads_costs_its_deadline(void **state)
 {
 	const Bdf gpus[] = { bdf(A) };
@@ -270,6 +274,7 @@ static void a_worker_that_hangs_while_it_reads_costs_its_deadline(void **state)
 	assert_int_equal(worker_find_persistence(&config), 0);
 }
 
+/* fault P2 */
 static void answers_that_make_no_sense_are_unknown_modes(_unused_ void **state)
 {
 	static const struct {

@@ -141,6 +141,7 @@ static void assign_plans_what_is_lacking_and_no_more(_unused_ void **state)
 		{ "inferred, accepted", inferred_accepted,
 		  "preflight, " BIND "define, verify, record", false, true,
 		  "the bridge of pair0 is inferred, not proven" },
+		/* fault 20 */
 		{ "unsafe interrupts", unsafe_interrupts,
 		  "preflight, " BIND "define, verify, record", false, true, "forge interrupts" },
 		{ "boot display", boot_display_given_up,

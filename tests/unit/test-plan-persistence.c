@@ -89,13 +89,16 @@ static void a_gpu_that_leaves_nvidia_with_the_mode_loses_it_first(_unused_ void 
 		void (*setup)(PlanModel *m);
 		const char *steps, *detail, *warnings;
 	} rows[] = {
+		/* fault P1 */
 		{ "both on", both_on, ASSIGN_WITH, "2 GPUs", "" },
 		{ "one on", one_on, ASSIGN_WITH, "1 GPU", "" },
 		{ "both off", both_off, ASSIGN_WITHOUT, NULL, "" },
 		{ "nobody asked", nobody_asked, ASSIGN_WITHOUT, NULL, "" },
+		/* fault P2 */
 		{ "one lost", one_lost, ASSIGN_WITH, "1 GPU",
 		  "whether persistence mode is on is not known of " A ": " LOST
 		  "; it will be off when they are back on nvidia" },
+		/* fault P2 */
 		{ "no NVML", no_nvml, ASSIGN_WITHOUT, NULL,
 		  "whether persistence mode is on is not known of " A ", " B
 		  ": NVML cannot be loaded; it will be off when they are back on nvidia" },
@@ -202,6 +205,7 @@ static void released_other_board(PlanModel *m)
 	m->host.assignments->items[0]->functions[0].device = 0x2235;
 }
 
+/* fault P1 */
 static void a_release_turns_on_what_it_brings_back(_unused_ void **state)
 {
 	static const struct {

@@ -198,36 +198,46 @@ static void held_by_a_known_guest(PlanModel *m)
 static void functions_must_be_free_to_move(_unused_ void **state)
 {
 	static const Refusal rows[] = {
+		/* fault 20 */
 		{ "no IOMMU", iommu_off, GPUPASS_ERROR_IOMMU_DISABLED, "the IOMMU is off", NULL,
 		  "intel_iommu=on" },
 		{ "no IOMMU group", iommu_group_of_none, GPUPASS_ERROR_IOMMU_DISABLED,
 		  "0000:61:00.1 is in no IOMMU group", NULL, "dmesg" },
+		/* fault 20 */
 		{ "noiommu mode", noiommu, GPUPASS_ERROR_IOMMU_DISABLED, "without protection", NULL,
 		  "enable_unsafe_noiommu_mode=0" },
+		/* fault 8 */
 		{ "vfio-pci not loaded", vfio_not_loaded, GPUPASS_ERROR_VFIO_MISSING,
 		  "vfio-pci is not loaded", NULL, "modprobe vfio-pci" },
+		/* fault 8 */
 		{ "no vfio-pci", vfio_not_there, GPUPASS_ERROR_VFIO_MISSING,
 		  "this kernel has no vfio-pci", NULL, "install" },
+		/* fault 19 */
 		{ "neighbour", neighbour_on_the_host, GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE,
 		  "IOMMU group 41 is not viable", NIC " (igb) shares IOMMU group 41", "ACS" },
 		{ "second tenant", neighbour_of_another_tenant,
 		  GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE, "IOMMU group 41 is not viable",
 		  NIC " in IOMMU group 41 is assigned to vm7", "ACS" },
+		/* fault 24 */
 		{ "no answer", no_answer, GPUPASS_ERROR_BIND_FAILED, "0000:61:00.0 does not answer",
 		  NULL, "power-cycle" },
 		{ "not inspected", not_inspected, GPUPASS_ERROR_NO_SUCH_GPU,
 		  "0000:61:00.0 is no longer there", NULL, "gpupass rescan" },
+		/* fault 18 */
 		{ "VFs", virtual_functions, GPUPASS_ERROR_HOST_IN_USE,
 		  "0000:41:00.0 has virtual functions enabled", NULL,
 		  "echo 0 > /sys/bus/pci/devices/0000:41:00.0/sriov_numvfs" },
 		{ "boot display", boot_display, GPUPASS_ERROR_HOST_IN_USE,
 		  "0000:41:00.0 is the host's boot display", NULL, "--allow-boot-vga" },
+		/* fault 16 */
 		{ "foreign override", foreign_override, GPUPASS_ERROR_DRIVER_CONFLICT,
 		  "0000:41:00.1 has somebody else's driver_override pci-stub", NULL,
 		  "driverctl list-overrides" },
+		/* fault 10 */
 		{ "unexpected driver", unexpected_driver, GPUPASS_ERROR_DRIVER_CONFLICT,
 		  "0000:41:00.1 is on a driver nobody expected there: xen-pciback", NULL,
 		  "unbind it" },
+		/* fault 1 */
 		{ "holders", held_by_processes, GPUPASS_ERROR_HOST_IN_USE,
 		  "processes of the host use it",
 		  "0000:41:00.0: /dev/nvidia0 by python3 (pid 4242, unit train.service, container "
@@ -385,6 +395,7 @@ static void other_operations_refuse_too(_unused_ void **state)
 		  GPUPASS_ERROR_INVALID_ARGUMENT, "vm42 is shut off", NULL, "--live" },
 		{ "release under a strange guest", release_under_a_strange_guest,
 		  GPUPASS_ERROR_HOST_IN_USE, "a guest runs on it", "/dev/vfio/41", "shut" },
+		/* fault 24 */
 		{ "release of a dead GPU", release_of_a_dead_gpu, GPUPASS_ERROR_BIND_FAILED,
 		  "does not answer", NULL, "--keep-vfio" },
 		{ "release while quarantined", release_while_quarantined, GPUPASS_ERROR_QUARANTINED,

@@ -229,6 +229,7 @@ static void a_group_in_quarantine_is_left_out(void **state)
 	assert_string_equal(prober->asked, "41,a1,c1");
 }
 
+/* fault L7 */
 static void a_second_probe_beside_one_that_hangs_is_refused(void **state)
 {
 	prober->worker = 4711;
@@ -236,6 +237,7 @@ static void a_second_probe_beside_one_that_hangs_is_refused(void **state)
 	assert_null(prober->asked);
 }
 
+/* faults L7, L8 */
 static void a_worker_without_an_answer_changes_nothing(void **state)
 {
 	static const struct {
@@ -261,6 +263,7 @@ static void a_worker_without_an_answer_changes_nothing(void **state)
 	}
 }
 
+/* fault L8 */
 static void one_that_tells_nothing_is_told_and_known_to_be_there(void **state)
 {
 	const Bdf lost = bus(0x61);
@@ -273,6 +276,7 @@ static void one_that_tells_nothing_is_told_and_known_to_be_there(void **state)
 	assert_int_equal(evidence->n_items, 4);
 }
 
+/* fault L8 */
 static void an_answer_about_another_board_is_not_believed(void **state)
 {
 	prober->device = 0x2235;

@@ -91,6 +91,7 @@ static bool defined_as(Rig *rig, const char *text)
 	return strstr(fake_domain(&rig->fake, "vm42")->config_xml, text) != NULL;
 }
 
+/* fault 58 */
 /* Nothing of ours stays behind, whichever name it bears. */
 static void every_name_releases_it_whole(_unused_ void **state)
 {
@@ -113,6 +114,7 @@ static void every_name_releases_it_whole(_unused_ void **state)
 		}
 }
 
+/* fault 58 */
 static void reconcile_brings_the_new_name_everywhere(_unused_ void **state)
 {
 	static const char *const names[] = { "pair0", "gold" };

@@ -189,6 +189,7 @@ static void the_kernels_error_is_told(void **state _unused_)
 	}
 }
 
+/* fault 24 */
 static void silence_afterwards_counts_whatever_the_write_said(void **state _unused_)
 {
 	static const int errors[] = { 0, -ENOTTY };
@@ -218,6 +219,7 @@ static void a_device_that_takes_its_time_is_waited_for(void **state _unused_)
 	teardown(&b);
 }
 
+/* fault 24 */
 static void a_silent_device_is_not_reset_at_all(void **state _unused_)
 {
 	Bench b;

@@ -108,6 +108,7 @@ static unsigned run_broken(void (*setup)(Rig *rig), const JobRequest *request, u
 	return incomplete;
 }
 
+/* fault 15 */
 static void what_cannot_be_put_back_is_quarantined(_unused_ void **state)
 {
 	const struct {
@@ -261,6 +262,7 @@ static const FakeMoveFault hangs_off_vfio = { .bdf = "0000:41:00.0",
 					      .phase = DRIVER_PHASE_UNBIND,
 					      .never_returns = true };
 
+/* fault 3 */
 static void a_bind_that_never_ends_quarantines_and_leaves_the_rest_as_it_was(void **state)
 {
 	Rig *rig = *state;
@@ -282,6 +284,7 @@ static void a_bind_that_never_ends_quarantines_and_leaves_the_rest_as_it_was(voi
 	rig_check_guests(rig, "stuck");
 }
 
+/* fault 5 */
 static void a_restore_that_never_ends_gives_nothing_back_to_the_domain(_unused_ void **state)
 {
 	for (int live = 0; live <= 1; live++) {
@@ -314,6 +317,7 @@ static void a_restore_that_never_ends_gives_nothing_back_to_the_domain(_unused_ 
 	}
 }
 
+/* faults 5, 15 */
 static void an_undo_that_never_ends_quarantines(void **state)
 {
 	Rig *rig = *state;
@@ -418,6 +422,7 @@ static void one_vanishes_at_define(FakeHost *fake, FakeOp op, unsigned nth)
 		fake_vanish(fake, "0000:61:00.0");
 }
 
+/* fault 12 */
 static void a_function_that_vanishes_does_not_keep_the_others_from_going_back(void **state)
 {
 	Rig *rig = *state;

@@ -84,6 +84,7 @@ static void what_was_seen_is_known_to_the_next_daemon_as_not_fresh(void **state)
 	topology_store_close(&store);
 }
 
+/* fault 40 */
 static void a_torn_file_is_set_aside_and_told(void **state)
 {
 	static const char *const torn[] = {
@@ -129,6 +130,7 @@ static void an_earlier_damaged_file_is_kept(void **state)
 	topology_store_close(&store);
 }
 
+/* fault 41 */
 static void another_versions_file_is_left_alone(void **state)
 {
 	static const char newer[] = "{\"schema\":\"org.gpupass1.evidence/2\",\"more\":true}";
@@ -176,6 +178,7 @@ static void a_full_disk_leaves_the_old_file_and_is_an_error(void **state)
 	topology_store_close(&store);
 }
 
+/* fault L13 */
 static void a_guests_look_stands_beside_the_probe(void **state)
 {
 	PciFunction functions[] = {

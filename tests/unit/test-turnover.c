@@ -105,6 +105,7 @@ static void what_was_merely_bound_is_not_reset(void **state)
 	assert_int_equal(rig->fake.calls[FAKE_RESET], 0);
 }
 
+/* fault 23 */
 /* Whatever is wrong with one function, its domain keeps the group, and a next one is refused. */
 static void a_function_that_is_not_fit_keeps_the_group_from_the_next_tenant(_unused_ void **state)
 {
@@ -161,6 +162,7 @@ static void a_function_without_a_method_is_recorded_and_no_obstacle(void **state
 	assert_string_equal(result_of(receipt, "0000:41:00.1"), "no method");
 }
 
+/* fault 23 */
 /* Nothing is given back, to nobody: neither to the host nor to the domain. The record stands. */
 static void a_reset_that_never_returns_quarantines_the_group(void **state)
 {

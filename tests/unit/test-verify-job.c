@@ -192,6 +192,7 @@ static void detach_behind_the_back(FakeHost *fake, FakeOp op, _unused_ unsigned 
 	domain->live_xml = live;
 }
 
+/* fault 55 */
 static void what_was_seen_does_not_count_when_the_gpus_went_meanwhile(void **state)
 {
 	Rig *rig = *state;
@@ -341,6 +342,7 @@ static char *shown(Known *known, const Rig *rig, const char *name)
 	return strf("%s %u; %s", group_state_to_string(group->state), group->links, joined);
 }
 
+/* fault L11 */
 static void what_a_guest_shows_is_evidence(void **state)
 {
 	static const struct {
@@ -377,6 +379,7 @@ static void what_a_guest_shows_is_evidence(void **state)
 	known_close(&known, rig);
 }
 
+/* fault L13 */
 static void more_links_than_the_boards_have_are_told_and_not_believed(void **state)
 {
 	Rig *rig = *state;
@@ -395,6 +398,7 @@ static void more_links_than_the_boards_have_are_told_and_not_believed(void **sta
 	known_close(&known, rig);
 }
 
+/* fault L14 */
 /* pair0 was probed and assigned; then boards came, and nothing that was seen counts any more. */
 static void an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale(void **state)
 {

@@ -340,6 +340,7 @@ static void a_path_over_pcie_is_told_even_if_nothing_else_is(_unused_ void **sta
 	expect(report, "PCIe", VERDICT_BROKEN, VERIFY_NO_NVLINK, "(SYS)");
 }
 
+/* fault 54 */
 static void garbage_proves_nothing(_unused_ void **state)
 {
 	static const char *const words[] = { "hello\n", "\x1b[2J", "GPU0\tX\tNV4\n",

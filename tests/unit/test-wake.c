@@ -56,6 +56,7 @@ static void the_other_group_goes_on(Rig *rig)
 	rig_must(rig, &unbind);
 }
 
+/* faults 24, 25 */
 static void what_does_not_wake_up_is_refused_before_anything_is_written(_unused_ void **state)
 {
 	static const Row *const rows[] = { &assign_cold, &assign_live, &bind_row, &unbind_row };
@@ -79,6 +80,7 @@ static void what_does_not_wake_up_is_refused_before_anything_is_written(_unused_
 		}
 }
 
+/* fault 25 */
 /* Its reset would be the first to wake it. The record keeps everybody else away. */
 static void what_does_not_wake_up_is_not_released(_unused_ void **state)
 {
@@ -113,6 +115,7 @@ static void what_does_not_wake_up_is_not_released(_unused_ void **state)
 	}
 }
 
+/* fault 25 */
 static void a_reset_that_waits_for_it_quarantines(_unused_ void **state)
 {
 	Rig *rig = rig_for(&release_cold);
@@ -152,6 +155,7 @@ static void check_repaired(Rig *rig)
 	rig_check_guests(rig, "repaired");
 }
 
+/* fault 25 */
 static void what_stops_waking_up_midway_is_never_called_done(_unused_ void **state)
 {
 	const struct {

@@ -152,6 +152,7 @@ static const struct {
 	{ "hostdevs edited", lose_aliases, false },
 };
 
+/* fault 56 */
 static void what_was_applied_is_applied_again_with_the_group(_unused_ void **state)
 {
 	for (size_t i = 0; i < ELEMENTS(losses); i++) {
@@ -207,6 +208,7 @@ static void only_what_was_asked_for_is_applied_again(_unused_ void **state)
 	}
 }
 
+/* fault 57 */
 /* What somebody took out while our mark stood is not put back; release takes out the rest. */
 static void what_an_operator_took_out_or_changed_stays_so(void **state)
 {

@@ -152,6 +152,7 @@ static void the_real_worker_inspects(void **state _unused_)
 	assert_int_equal(host->n_functions, 0);
 }
 
+/* fault 4 */
 /* Whoever started it has given up, or is not there any more: its log tells what it did late. */
 static void the_real_worker_tells_its_log_what_came_too_late(void **state _unused_)
 {

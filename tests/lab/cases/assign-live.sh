@@ -41,6 +41,7 @@ equal "the running guest has no hostdevs" "" "$(hostdevs vm42)"
 promise "the guest's own kernel has let go of all of them" "$here/define-vm" --wait vm42 0 60
 equal "drivers and definition are as they were before" "$before" "$(world)"
 
+# fault 29
 # The guest of a domain that has no kernel never answers an unplug request.
 "$here/define-vm" deaf --free-ports 4 --no-guest --start
 sed -i 's/.*DetachTimeoutSec.*/DetachTimeoutSec=3/' /etc/gpupass/gpupassd.conf

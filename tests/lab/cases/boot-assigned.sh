@@ -42,6 +42,7 @@ promise "a second run writes nothing while the guest runs" /usr/libexec/gpupass/
 equal "and the guest still runs" running "$(virsh domstate vm42 | head -n 1)"
 virsh -q destroy vm42
 
+# fault 21
 # all_on_vfio: for until_true.
 all_on_vfio() { [ "$(drivers "${pair[@]}")" = "$on_vfio" ]; }
 find_again() {

@@ -9,6 +9,7 @@
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
+# fault 22
 udevadm settle
 promise "the changed board is with the host" until_true 30 \
 	test -e /proc/driver/nvidia/gpus/0000:02:00.0

@@ -9,6 +9,7 @@
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
+# fault 51
 udevadm settle
 equal "the one that is there is on vfio-pci" "0000:01:00.0 vfio-pci
 0000:01:00.1 vfio-pci" "$(drivers 0000:01:00.0 0000:01:00.1)"

@@ -10,6 +10,7 @@
 up
 declare_pair0
 "$here/define-vm" vm42
+# fault 14
 knob 0000:02:00.0 fail_bind vfio-pci
 refused "the second GPU's bind fails: both GPUs and the domain are as before" 1 BindFailed \
 	0000:02:00.0 gpupass assign vm42 pair0
@@ -27,6 +28,7 @@ promise "an unbind that takes its time is waited for" gpupass assign vm42 pair0
 promise "release again" gpupass release vm42
 knob 0000:01:00.0 unbind_delay_ms 0
 
+# faults 2, 3
 knob 0000:02:00.0 hold 1
 status=0
 gpupass assign vm42 pair0 --timeout=2 >/dev/null 2>"$work/err" || status=$?

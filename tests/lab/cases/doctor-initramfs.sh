@@ -35,6 +35,7 @@ declare_pair0
 equal "without an image the check is skipped" skipped "$(initramfs .status)"
 promise "and says why" sh -c "gpupass doctor --verbose | grep -q 'there is none of kernel'"
 
+# fault 52
 cp "$(modinfo -n nvidia)" "$root/usr/lib/modules/$release/"
 make_image gzip -1
 doctor_finds "a driver in the image is no fault while nothing is assigned"
@@ -59,6 +60,7 @@ for compressor in "gzip -1" "zstd -q -1" "xz -0 --check=crc32"; do
 	equal "as it was read (${compressor%% *})" pass "$(initramfs .status)"
 done
 
+# fault 59
 head -c $(($(stat -c %s "$image") - 1000)) "$image" >"$image.new"
 mv "$image.new" "$image"
 doctor_finds "an image that is cut off is no fault"

@@ -30,6 +30,7 @@ as_fast_as() { [ "$2" -lt $(($1 * 2 + 50)) ]; }
 
 before=$(drivers "${pair1[@]}")
 quiet=$(list_time)
+# faults 3, 6
 knob 0000:61:00.0 hold 1
 promise "a job begins whose unbind will not return" gpupass assign vm1 pair0 --no-block --timeout=600
 promise "it hangs" until_true 20 sh -c '[ ! -e /sys/bus/pci/devices/0000:61:00.0/driver ]'
@@ -46,12 +47,14 @@ promise "while the first job still waits" sh -c 'gpupass jobs --json=short |
 refused_group() { ! gpupass assign vm2 pair0 2>"$work/err" && grep -q GroupBusy "$work/err"; }
 promise "the group itself is refused" refused_group
 
+# fault 50
 took=$(milliseconds stop_gpupassd)
 promise "the daemon stops at once ($took ms)" test "$took" -lt 2000
 worker=$(pgrep -f 'gpupass-worker.* 0000:61:00.0 ')
 promise "the worker stays" kill -0 "$worker"
 start_gpupassd
 promise "the next one answers" gpupass list
+# fault 50
 # Meanwhile what systemd-shutdown would run; it waits 5 s for the worker.
 /usr/lib/systemd/system-shutdown/gpupass.shutdown poweroff &
 powering_off=$!

@@ -10,6 +10,7 @@ up
 declare_pair0
 doctor_finds_the_hosts_faults
 "$here/define-vm" vm42 --no-guest
+# fault 9
 promise "the group is bound, and free to assign" sh -c 'gpupass list | grep -Eq "pair0 .* bound "'
 before=$(world)
 gpupass assign vm42 --json=short >"$work/job"

@@ -37,7 +37,7 @@ promise "release by group" gpupass release pair1 -q
 promise "release by domain" gpupass release vm1 -q
 equal "the host is as before" "$before" "$(world)"
 
-# ---- libvirt restarts ----
+# ---- fault 26: libvirt restarts ----
 pkill -x libvirtd
 promise "without libvirt an assign is refused by name" until_true 20 sh -c \
 	'gpupass assign vm1 2>&1 | grep -q org.gpupass1.Error.LibvirtUnavailable'

@@ -8,6 +8,7 @@ up
 declare_pair0
 doctor_finds_the_hosts_faults
 "$here/define-vm" vm42
+# fault 18
 echo 2 >/sys/bus/pci/devices/0000:02:00.0/sriov_numvfs
 gpupass rescan
 doctor_finds "doctor finds the virtual functions" virtual-functions

@@ -39,7 +39,7 @@ up
 declare_pair0
 "$here/define-vm" vm42 --no-guest
 
-# ---- the disk ----
+# ---- faults 38, 39: the disk ----
 dd if=/dev/zero of="$state/filler" bs=4k 2>/dev/null
 refused "a full disk is refused before anything is written" 1 Internal "No space left" \
 	gpupass assign vm42 pair0
@@ -72,7 +72,7 @@ promise "its journal is still open on that disk, so that the group is kept apart
 disk good
 promise "until the disk takes writes again" gpupass clear pair0
 
-# ---- the clock ----
+# ---- fault 43: the clock ----
 knob 0000:02:00.0 hold 1
 now=$(date +%s)
 begin=$(cut -d. -f1 /proc/uptime)
@@ -92,7 +92,7 @@ knob 0000:02:00.0 hold 0
 promise "the quarantine is lifted" until_true 15 gpupass clear pair0
 promise "unbind again" gpupass unbind pair0
 
-# ---- a function that goes midway ----
+# ---- fault 12: a function that goes midway ----
 knob 0000:01:00.0 unbind_delay_ms 4000
 gpupass bind pair0 --timeout=20 >/dev/null 2>"$work/err" &
 job=$!
@@ -109,7 +109,7 @@ echo 1 >/sys/bus/pci/rescan
 promise "when it is back" until_true 15 sh -c \
 	'gpupass rescan >/dev/null 2>&1; gpupass clear pair0; gpupass list | grep -Eq "pair0 .* free"'
 
-# ---- one that does not wake up ----
+# ---- faults 24, 25: one that does not wake up ----
 knob 0000:02:00.0 gone 1
 status=0
 gpupass bind pair0 >"$work/out" 2>"$work/err" || status=$?

@@ -39,7 +39,7 @@ up
 declare_pair0
 "$here/define-vm" vm42 --free-ports 4 --no-guest --start
 
-# ---- 27: libvirt is restarted in the middle of an attach ----
+# ---- fault 27: libvirt is restarted in the middle of an attach ----
 gpupass assign vm42 pair0 >"$work/assign" 2>&1 &
 job=$!
 promise "an assign to a running domain is under way" until_true 30 has_hostdevs vm42
@@ -67,7 +67,7 @@ esac
 promise "nothing is quarantined" until_true 10 is assigned
 equal "nothing has drifted" "" "$(drift)"
 
-# ---- 33: a daemon that starts while the guest runs, and finds no record ----
+# ---- fault 33: a daemon that starts while the guest runs, and finds no record ----
 stop_gpupassd
 uuid=$(uuid_of vm42)
 mv "$records/$uuid.json" "$work/record.json"
@@ -80,7 +80,7 @@ promise "the log says so" grep -q "adopting pair0 for vm42" "$work/gpupassd.log"
 cp "$work/record.json" "$records/$uuid.json"
 gpupass rescan -q
 
-# ---- 35: QEMU is killed ----
+# ---- fault 35: QEMU is killed ----
 pid=$(pgrep -f 'qemu.*guest=vm42')
 kill -9 "$pid"
 promise "a killed guest keeps its assignment" until_true 20 \
@@ -90,7 +90,7 @@ equal "every GPU was reset" "true" \
 	"$(jq -r '.good' "$(find /var/lib/gpupass/receipts -name '*.json' | sort | tail -n 1)")"
 equal "the host has all of them" "$on_host" "$(drivers "${functions[@]}")"
 
-# ---- 30: the domain is destroyed during an attach ----
+# ---- fault 30: the domain is destroyed during an attach ----
 virsh -q start vm42
 gpupass assign vm42 pair0 >"$work/assign" 2>&1 &
 job=$!
@@ -133,7 +133,7 @@ promise "and it was logged when it came and when it went" until_true 20 sh -c \
 	"grep -q 'drift of pair0: the definition of vm77 has none' '$work/gpupassd.log' &&
 	grep -q 'drift of pair0 is gone: the definition' '$work/gpupassd.log'"
 
-# ---- 34: libvirt freezes ----
+# ---- fault 34: libvirt freezes ----
 kill -STOP "$(pgrep -x libvirtd)"
 promise "list answers at once beside a frozen libvirt" timeout 5 gpupass list
 promise "within the keepalive's half minute calls are refused by name" until_true 60 sh -c \
@@ -143,7 +143,7 @@ kill -CONT "$(pgrep -x libvirtd)"
 promise "when it goes on, gpupassd connects again by itself" until_true 40 sh -c \
 	'gpupass reconcile --dry-run -j | jq -e .domains_known'
 
-# ---- 31, 32: undefined, and the name used again ----
+# ---- faults 31, 32: undefined, and the name used again ----
 virsh -q undefine vm77
 promise "an orphaned group is told" until_true 10 sh -c 'gpupass reconcile --dry-run -j | grep -q no-domain'
 "$here/define-vm" vm77 --no-guest
@@ -157,7 +157,7 @@ promise "and says what to do" grep -q "Remedy: gpupass release pair0" "$work/err
 promise "release by the group's name" gpupass release pair0
 equal "the host has all of them" "$on_host" "$(drivers "${functions[@]}")"
 
-# ---- libvirt goes in the middle of a job, and stays away for longer than the job waits ----
+# ---- fault 27: libvirt goes in the middle of a job, and stays away for longer than the job waits ----
 knob 0000:02:00.0 bind_delay_ms 3000
 gpupass assign vm77 pair0 >"$work/assign" 2>&1 &
 job=$!

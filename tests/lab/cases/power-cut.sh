@@ -38,5 +38,6 @@ cp /etc/gpupass/gpupassd.conf "$disk/etc/"
 "$here/libvirt-up"
 "$here/define-vm" vm42 --free-ports 4 --no-guest
 
+# fault 37
 python3 "$here/lib/power_cut.py" "$work" || failures=$((failures + 1))
 finish

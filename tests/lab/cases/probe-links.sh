@@ -60,6 +60,7 @@ equal "what was seen of them is kept" "cached assigned" \
 promise "release" gpupass release vm42
 equal "the host is as before" "$before" "$(world)"
 
+# fault L1
 # A bridge that was moved since: what the operator declares is contradicted.
 promise "another pairing is declared" gpupass declare left 41:00.0 a1:00.0
 nvml_tells 41 61 61 41 a1 c1 c1 a1 >"$nvml.scenario"
@@ -71,6 +72,7 @@ promise "forget" gpupass forget left
 equal "then the groups are as the bridges are" "0000:41:00.0,0000:61:00.0" \
 	"$(group pair0 '.gpus | join(",")')"
 
+# fault P1
 # Persistence mode: the driver forgets it with the GPU.
 mode() { cat "/sys/kernel/gpupass-lab/0000:$1:00.0/persistence"; }
 echo "persistence /sys/kernel/gpupass-lab" >>"$nvml.scenario"
@@ -87,6 +89,7 @@ knob 0000:61:00.0 fail_bind ""
 equal "leaves it as it was" "1 0" "$(mode 41) $(mode 61)"
 equal "and turned it off before" 0 "$(dmesg | grep -c 'removed with persistence mode on')"
 
+# fault L7
 # NVML that never answers: its deadline, and nothing else.
 echo "hang init" >"$nvml.scenario"
 refused "an NVML that hangs is given up" 5 ProbeFailed "NVML did not answer within 2 s" \

@@ -21,6 +21,7 @@ done
 for vm in vm1 vm2; do "$here/define-vm" "$vm" --free-ports 4 --no-guest; done
 before=$(world)
 
+# fault 36
 if [ $# -gt 0 ]; then
 	python3 "$here/lib/rounds.py" "$@" || failures=$((failures + 1))
 else

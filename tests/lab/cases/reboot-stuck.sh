@@ -21,6 +21,7 @@ busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus Relo
 "$here/define-vm" vm42 --no-guest
 promise "the daemon is there" gpupass list
 declare_pair0
+# fault 50
 knob 0000:02:00.0 hold 1
 status=0
 gpupass assign vm42 --timeout=2 >/dev/null 2>&1 || status=$?

@@ -14,7 +14,7 @@ doctor_finds_the_hosts_faults
 gpu=/sys/bus/pci/devices/0000:02:00.0
 audio=/sys/bus/pci/devices/0000:02:00.1
 
-# ---- who holds it ----
+# ---- fault 1: who holds it ----
 sleep 600 3</dev/nvidia1 &
 holder=$!
 doctor_finds "doctor finds the holder" holders
@@ -24,13 +24,13 @@ promise "and the message names the command" grep -q sleep "$work/err"
 kill "$holder"
 wait "$holder" 2>/dev/null
 
-# ---- a board that fell off its bus ----
+# ---- fault 24: a board that fell off its bus ----
 knob 0000:02:00.0 gone 1
 doctor_finds "doctor finds a GPU that does not answer" answers
 promise "and its health says so" until_true 20 sh -c 'gpupass show 02:00.0 | grep -q "Health: lost"'
 knob 0000:02:00.0 gone 0
 
-# ---- drivers and overrides of others ----
+# ---- faults 10, 16: drivers and overrides of others ----
 echo somebody-elses >"$audio/driver_override"
 doctor_finds "doctor finds somebody else's driver_override" driver
 refused "somebody else's driver_override is refused and named" 9 DriverConflict somebody-elses \
@@ -61,7 +61,7 @@ refused "a domain that has one GPU of the pair by hand is refused: a group is ne
 	0000:01:00.0 gpupass assign half pair0
 virsh -q undefine half
 
-# ---- vfio in use by a guest that libvirt does not know ----
+# ---- fault 5: vfio in use by a guest that libvirt does not know ----
 gpupass bind pair0 >/dev/null
 group=$(basename "$(readlink "$gpu/iommu_group")")
 sleep 600 3<"/dev/vfio/$group" &
@@ -103,7 +103,7 @@ promise "gpupassd --check names a wrong key by file and line" \
 	sh -c 'gpupassd --check 2>&1 | grep -Eq "gpupassd.conf:[0-9]+:"'
 sed -i '$d' /etc/gpupass/gpupassd.conf
 
-# ---- a second instance ----
+# ---- fault 42: a second instance ----
 status=0
 gpupassd 2>"$work/second" || status=$?
 equal "a second daemon ends" 1 "$status"

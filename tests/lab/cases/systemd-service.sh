@@ -56,7 +56,7 @@ promise "workers were units, and systemd refused none" sh -c \
 	"journalctl -u 'gpupass-worker@*' | grep -q 'Started gpupass-worker@0000:01:00.1' &&
 	! journalctl -u gpupassd | grep -q 'workers are children'"
 
-# ---- a worker that never comes back ----
+# ---- faults 2, 3: a worker that never comes back ----
 knob 0000:02:00.0 hold 1
 status=0
 gpupass assign vm42 --timeout=2 >/dev/null 2>&1 || status=$?
@@ -69,6 +69,7 @@ equal "with the worker as its process" "$worker" "$(systemctl show -P MainPID "$
 equal "in a control group of its own" "0::/system.slice/$unit" "$(cat "/proc/$worker/cgroup")"
 promise "and not in the daemon's" sh -c \
 	"! grep -qx $worker /sys/fs/cgroup/system.slice/gpupassd.service/cgroup.procs"
+# fault 50
 main=$(systemctl show -P MainPID gpupassd)
 begin=$(date +%s%N)
 kill "$main"
@@ -82,6 +83,7 @@ systemctl stop gpupassd
 took=$((($(date +%s%N) - begin) / 1000000))
 promise "systemctl, too, stops it within two ($took ms)" test "$took" -lt 2000
 promise "and leaves the worker alone" kill -0 "$worker"
+# faults 6, 49
 promise "the next daemon starts beside it" gpupass list
 promise "and still has the group quarantined" sh -c 'gpupass list | grep -Eq "pair0 .*quarantined"'
 # Not refused(): what it compares cannot be read while the driver is in remove().
@@ -94,6 +96,7 @@ promise "also who stops its unit does not hurt it" kill -0 "$worker"
 status=0
 gpupass clear pair0 2>"$work/err" || status=$?
 equal "nor is it lost sight of" "9 $worker" "$status $(grep -om1 "$worker" "$work/err")"
+# fault 4
 knob 0000:02:00.0 hold 0
 promise "when it has ended, the quarantine is lifted" until_true 15 gpupass clear pair0
 promise "its unit goes with it" until_true 10 sh -c \

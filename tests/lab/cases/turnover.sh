@@ -65,7 +65,7 @@ equal "the receipt says so, for both boards whole" \
 equal "what the tenant left is gone" 0x00000000 "$(register 0000:02:00.0)"
 for f in $functions; do echo default >"/sys/bus/pci/devices/$f/reset_method"; done
 
-# Fault 24: the board fell off its bus while the tenant had it.
+# fault 24: the board fell off its bus while the tenant had it.
 promise "the group is assigned again" gpupass assign vm42 pair0
 knob 0000:02:00.0 gone 1
 refused "a release with a GPU that does not answer fails" 1 ResetFailed \
@@ -79,7 +79,7 @@ refused "also by a restarted daemon" 9 "" "" gpupass assign vm43 pair0
 knob 0000:02:00.0 gone 0
 promise "once it answers, release goes through" gpupass release vm42
 
-# Fault 23: the device never comes back from its reset; the kernel gives up after a minute.
+# fault 23: the device never comes back from its reset; the kernel gives up after a minute.
 promise "the group is assigned once more" gpupass assign vm42 pair0
 knob 0000:02:00.0 reset_ms -1
 refused "a reset that the device does not survive fails the release" 1 ResetFailed \

@@ -69,11 +69,13 @@ mode mig
 equal "MIG is named as the reason" "1 broken mig" "$(verdict)"
 mode no-driver
 equal "without a driver: unknown" "1 unknown no-driver" "$(verdict)"
+# fault 54
 mode garbage
 equal "garbage proves nothing" "1 unknown bad-output" "$(verdict)"
 mode flood100
 equal "more than 64 KiB is not taken" "1 unknown too-much-output" "$(verdict)"
 
+# fault 53
 mode hang
 begin=$SECONDS
 verdict --timeout=12 >"$work/hang" &
@@ -88,6 +90,7 @@ equal "without nvidia-smi: unknown" "1 unknown no-nvidia-smi" "$(verdict)"
 promise "libvirt's words name the program" grep -q "nvidia-smi" "$work/verdict"
 equal "nothing was changed by any of it" "$before" "$(world)"
 
+# fault 53
 agent '{"execute":"guest-exec","arguments":{"path":"/bin/lab-mode","arg":["freeze"]}}' >/dev/null || true
 promise "an agent is frozen" until_true 60 is_frozen
 begin=$SECONDS
