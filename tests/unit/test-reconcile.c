@@ -306,6 +306,7 @@ static void let_go(FakeHost *fake, FakeOp op, unsigned nth)
 	fake->n_holders = 0;
 }
 
+/* fault 35 */
 /* libvirt says that it is shut off, and its process still has the functions open. */
 static void a_release_waits_until_the_process_of_a_killed_guest_is_gone(void **state)
 {
