@@ -6,7 +6,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "job-rig.h"
 #include "job/recover.h"
@@ -196,6 +198,57 @@ static void a_guest_that_runs_is_left_alone(void **state)
 	open_jobs_free(jobs, 1);
 }
 
+/* One bit of its second line is not as it was written. */
+static void damage_journal(Rig *rig)
+{
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+	size_t size = 0;
+
+	assert_int_equal(dir_list(rig->journal.dir_fd, "", &names), 0);
+	assert_non_null(names);
+	assert_int_equal(file_read_at(rig->journal.dir_fd, names[0], 1U << 20, &text, &size), 0);
+	strchr(text, '\n')[20] ^= 1;
+	fd = openat(rig->journal.dir_fd, names[0], O_WRONLY | O_TRUNC);
+	assert_true(fd >= 0 && write(fd, text, size) == (ssize_t)size);
+}
+
+/* fault 40 */
+/* What it did after that line nobody knows, so that nothing is undone by it: a person looks. */
+static void a_job_whose_journal_is_damaged_is_quarantined_and_kept_to_look_at(void **state)
+{
+	Rig *rig = *state;
+	_cleanup_free_ char *before = NULL, *why = NULL;
+	_cleanup_strv_ char **notes = NULL, **left = NULL;
+	Recovery recovery = { 0 };
+	OpenJob **jobs;
+	uint32_t last = 0;
+	size_t n = 0;
+
+	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	(void)open_job(rig, &jobs);
+	open_jobs_free(jobs, 1);
+	damage_journal(rig);
+	before = rig_world(rig);
+	assert_int_equal(journal_load(&rig->journal, &jobs, &n, &last, &notes), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(recover_job(&rig->place, jobs[0], 0, &recovery), 0);
+	assert_int_equal(recovery.outcome, RECOVERED_QUARANTINED);
+	assert_non_null(strstr(recovery.reason, "line 2 of its journal: its checksum is wrong"));
+	rig_check_world(rig, before, "a damaged journal");
+	why = why_quarantined(rig);
+	assert_string_equal(why, recovery.reason);
+	recovery_clear(&recovery);
+	open_jobs_free(jobs, 1);
+	/* It is there to look at, and no start takes it up again. */
+	assert_int_equal(dir_list(rig->journal.dir_fd, ".damaged", &left), 0);
+	assert_true(left && left[0] && !left[1]);
+	assert_int_equal(journal_load(&rig->journal, &jobs, &n, &last, &notes), 0);
+	assert_int_equal(n, 0);
+	open_jobs_free(jobs, n);
+}
+
 static void clear_wants_the_worker_gone_and_every_function_to_answer(void **state)
 {
 	Rig *rig = *state;
@@ -239,6 +292,9 @@ int main(void)
 						rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(without_libvirt_a_job_waits_and_is_undone_later,
 						rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(
+			a_job_whose_journal_is_damaged_is_quarantined_and_kept_to_look_at,
+			rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(a_guest_that_runs_is_left_alone, rig_setup,
 						rig_teardown),
 		cmocka_unit_test_setup_teardown(
