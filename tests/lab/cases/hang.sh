@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# long
 # host: two-pairs-a6000
 # timeout: 400
 #

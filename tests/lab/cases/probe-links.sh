@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# long
 # host: two-pairs-a6000
 #
 # Four boards of one model, of which nothing is declared: NVML (a stand-in, installed where the
