@@ -52,7 +52,8 @@ refused "and every job after it, by name" 5 StateReadOnly "Input/output error" g
 promise "the list goes on, and says why" sh -c 'gpupass list 2>"$0" | grep -q "pair0 .*free" &&
 	grep -q "the journal could not be written: Input/output error" "$0"' "$work/warned"
 disk good
-promise "when the disk takes writes again, so can jobs" gpupass bind pair0
+# What the kernel wrote behind their back while it was bad may be told at the first fsync after that.
+promise "when the disk takes writes again, so can jobs" until_true 20 gpupass bind pair0
 promise "and the list is quiet" sh -c '! gpupass list 2>&1 | grep -q "could not be written"'
 promise "unbind" gpupass unbind pair0
 
@@ -71,7 +72,7 @@ promise "its journal is still open on that disk, so that the group is kept apart
 	'[ "$1" = 11 ] && grep -q "pair0 is quarantined: its journal could not be closed" "$2"' \
 	sh "$status" "$work/err"
 disk good
-promise "until the disk takes writes again" gpupass clear pair0
+promise "until the disk takes writes again" until_true 20 gpupass clear pair0
 
 # ---- fault 43: the clock ----
 knob 0000:02:00.0 hold 1
