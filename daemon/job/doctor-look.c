@@ -16,7 +16,6 @@ typedef struct Look {
 	VirtDomain *domain;
 	Inventory *inventory;
 	Inspection *inspection;
-	HostFacts *machine;
 	Examination *host;
 	GpuHealth *health;
 	size_t n_health;
@@ -36,7 +35,6 @@ static void look_clear(Look *l)
 	virt_domain_free(l->domain);
 	inventory_free(l->inventory);
 	inspection_free(l->inspection);
-	host_facts_free(l->machine);
 	examination_free(l->host);
 	gpu_healths_free(l->health, l->n_health);
 	drift_free(l->drift);
@@ -155,7 +153,6 @@ static int look_closely(Look *l)
 	_cleanup_free_ Bdf *functions = calloc(snapshot->n_functions + 1, sizeof(Bdf));
 	Host *host = l->place->host;
 	size_t n = 0;
-	int r;
 
 	if (!functions)
 		return -ENOMEM;
@@ -165,8 +162,7 @@ static int look_closely(Look *l)
 			functions[n++] = gpus->gpus[i].functions[k]->bdf;
 	l->inspection_error = host->ops->inspect(host, functions, n, false, &l->inspection);
 	l->host_error = host->ops->examine_host(host, &l->host);
-	r = host->ops->facts(host, &l->machine);
-	return l->inspection_error == -ENOMEM || l->host_error == -ENOMEM ? -ENOMEM : r;
+	return l->inspection_error == -ENOMEM || l->host_error == -ENOMEM ? -ENOMEM : 0;
 }
 
 /* What keeps a domain from its group is worse than what only the books have wrong. */
@@ -281,7 +277,7 @@ static char *make_report(const Look *l)
 		.policy = &l->place->rules->policy,
 		.inspection = l->inspection,
 		.inspection_error = l->inspection_error,
-		.machine = l->machine,
+		.machine = l->inventory->facts,
 		.host = l->host,
 		.host_error = l->host_error,
 		.health = l->health,
