@@ -329,3 +329,17 @@ bool child_runs(pid_t pid)
 	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 	       info.si_pid == 0;
 }
+
+int children_run_one(char *const *argv, size_t output_max, uint64_t timeout_usec, Children **ret)
+{
+	_cleanup_(children_freep) Children *children = NULL;
+	int r = children_new(1, output_max, &children);
+
+	if (r >= 0)
+		r = children_start(children, 0, argv);
+	if (r < 0)
+		return r;
+	children_wait(children, timeout_usec);
+	*ret = TAKE_PTR(children);
+	return 0;
+}

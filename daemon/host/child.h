@@ -52,6 +52,9 @@ static inline bool child_started(const Child *child)
 /* Returns when all have ended, or when the deadline (CLOCK_MONOTONIC, from now) has passed. */
 void children_wait(Children *children, uint64_t timeout_usec);
 
+/* One child, started and waited for: all three of the above. *ret: owned by the caller. */
+int children_run_one(char *const *argv, size_t output_max, uint64_t timeout_usec, Children **ret);
+
 /* What still runs is left alone: a detached thread reaps each child of ours when it ends. */
 Children *children_free(Children *children);
 DEFINE_CLEANUP(Children, children_free)

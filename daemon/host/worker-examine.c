@@ -27,11 +27,10 @@ static int examine_arguments(const WorkerConfig *config, const char *known_image
 	return 0;
 }
 
-static int start(const WorkerConfig *config, const char *known_image, const PciFunction *lead,
-		 Children *children, size_t i)
+static int start(const WorkerConfig *config, const PciFunction *lead, Children *children, size_t i)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r = examine_arguments(config, known_image, lead, &argv);
+	int r = examine_arguments(config, NULL, lead, &argv);
 
 	return r < 0 ? r : children_start(children, i, argv);
 }
@@ -40,14 +39,14 @@ int worker_examine_host(const WorkerConfig *config, const char *known_image, uin
 			Examination **ret)
 {
 	_cleanup_(children_freep) Children *children = NULL;
+	_cleanup_strv_ char **argv = NULL;
 	const Child *child;
-	int r = children_new(1, EXAMINE_OUTPUT_MAX, &children);
+	int r = examine_arguments(config, known_image, NULL, &argv);
 
 	if (r >= 0)
-		r = start(config, known_image, NULL, children, 0);
+		r = children_run_one(argv, EXAMINE_OUTPUT_MAX, timeout_usec, &children);
 	if (r < 0)
 		return r;
-	children_wait(children, timeout_usec);
 	child = &children->items[0];
 	r = worker_child_error(child);
 	return r < 0 ? r : worker_examine_host_parse(child->output, child->size, ret);
@@ -77,7 +76,7 @@ int worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *le
 	for (size_t i = 0; i < n; i++)
 		ret[i] = (GpuHealth){
 			.bdf = leads[i]->bdf,
-			.error = start(config, NULL, leads[i], children, i),
+			.error = start(config, leads[i], children, i),
 		};
 	children_wait(children, timeout_usec);
 	for (size_t i = 0; i < n; i++)

@@ -73,12 +73,9 @@ static int read_all(const WorkerConfig *config, const Bdf *gpus, size_t n, uint6
 		return -EBUSY;
 	r = arguments(config, gpus, n, NULL, &argv);
 	if (r >= 0)
-		r = children_new(1, OUTPUT_MAX, &children);
-	if (r >= 0)
-		r = children_start(children, 0, argv);
+		r = children_run_one(argv, OUTPUT_MAX, timeout_usec, &children);
 	if (r < 0)
 		return r;
-	children_wait(children, timeout_usec);
 	child = &children->items[0];
 	*ret_pid = child->pid;
 	r = worker_child_error(child);

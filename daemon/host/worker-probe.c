@@ -43,12 +43,9 @@ int worker_probe(const WorkerConfig *config, const Bdf *functions, size_t n, boo
 
 	r = arguments(config, functions, n, mmio, &argv);
 	if (r >= 0)
-		r = children_new(1, OUTPUT_MAX, &children);
-	if (r >= 0)
-		r = children_start(children, 0, argv);
+		r = children_run_one(argv, OUTPUT_MAX, timeout_usec, &children);
 	if (r < 0)
 		return r;
-	children_wait(children, timeout_usec);
 	child = &children->items[0];
 	*ret_pid = child->pid;
 	if (child->running)

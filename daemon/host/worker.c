@@ -255,15 +255,10 @@ int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n, b
 	int r;
 
 	r = inspect_arguments(config, functions, n, capabilities, &argv);
+	if (r >= 0)
+		r = children_run_one(argv, INSPECT_OUTPUT_MAX, timeout_usec, &children);
 	if (r < 0)
 		return r;
-	r = children_new(1, INSPECT_OUTPUT_MAX, &children);
-	if (r < 0)
-		return r;
-	r = children_start(children, 0, argv);
-	if (r < 0)
-		return r;
-	children_wait(children, timeout_usec);
 	r = worker_child_error(&children->items[0]);
 	if (r < 0)
 		return r;
