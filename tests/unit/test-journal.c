@@ -44,6 +44,21 @@ static int append_and_keep(void *userdata, int fd, const char *text, size_t size
 	return recorded->io.append(recorded->io.userdata, fd, text, size);
 }
 
+/* All that the journal of an assign that fails is ever told; its text is the caller's. */
+static Recorded record(Rig *rig)
+{
+	const JobRequest request = assign_request("vm42", "pair0");
+	Recorded recorded = { .io = rig->journal.io };
+	Outcome outcome;
+
+	rig->journal.io.append = append_and_keep;
+	rig->journal.io.userdata = &recorded;
+	outcome = rig_run(rig, &request);
+	rig->journal.io = recorded.io;
+	outcome_clear(&outcome);
+	return recorded;
+}
+
 static void put_journal(const Rig *rig, const char *text, size_t size)
 {
 	_cleanup_close_ int fd = openat(rig->journal.dir_fd, "7.journal",
@@ -75,17 +90,11 @@ static char *load_text(const Rig *rig, size_t *ret_size)
 /* fault 37 */
 static void a_record_cut_off_at_any_byte_never_happened(_unused_ void **state)
 {
-	const JobRequest request = assign_request("vm42", "pair0");
 	Rig *rig = rig_that_fails();
-	Recorded recorded = { .io = rig->journal.io };
+	Recorded recorded = record(rig);
 	_cleanup_free_ char *whole = NULL;
 	size_t end = 0, whole_end = 0;
-	Outcome outcome;
 
-	rig->journal.io.append = append_and_keep;
-	rig->journal.io.userdata = &recorded;
-	outcome = rig_run(rig, &request);
-	rig->journal.io = recorded.io;
 	whole = strdup("none");
 	for (size_t size = 1; size < recorded.size; size++) {
 		_cleanup_free_ char *now = NULL;
@@ -104,47 +113,33 @@ static void a_record_cut_off_at_any_byte_never_happened(_unused_ void **state)
 	}
 	assert_string_equal(whole, "begun 3, rolling back 1, damage ");
 	free(recorded.text);
-	outcome_clear(&outcome);
 	rig_free(rig);
 }
 
 /* fault 40 */
 static void a_line_that_is_not_the_last_must_be_whole(_unused_ void **state)
 {
-	const JobRequest request = assign_request("vm42", "pair0");
 	Rig *rig = rig_that_fails();
-	Recorded recorded = { .io = rig->journal.io };
+	Recorded recorded = record(rig);
 	_cleanup_free_ char *now = NULL;
 	size_t size;
-	Outcome outcome;
 
-	rig->journal.io.append = append_and_keep;
-	rig->journal.io.userdata = &recorded;
-	outcome = rig_run(rig, &request);
-	rig->journal.io = recorded.io;
 	strchr(recorded.text, '\n')[20] ^= 1;
 	put_journal(rig, recorded.text, recorded.size);
 	now = load_text(rig, &size);
 	assert_non_null(strstr(now, "line 2 of its journal: its checksum is wrong"));
 	free(recorded.text);
-	outcome_clear(&outcome);
 	rig_free(rig);
 }
 
 /* A journal of the version before: the same lines, of which none has a mode. */
 static void a_journal_of_the_version_before_is_read(_unused_ void **state)
 {
-	const JobRequest request = assign_request("vm42", "pair0");
 	Rig *rig = rig_that_fails();
-	Recorded recorded = { .io = rig->journal.io };
+	Recorded recorded = record(rig);
 	_cleanup_free_ char *now = NULL;
 	size_t size;
-	Outcome outcome;
 
-	rig->journal.io.append = append_and_keep;
-	rig->journal.io.userdata = &recorded;
-	outcome = rig_run(rig, &request);
-	rig->journal.io = recorded.io;
 	for (char *line = recorded.text; *line; line = strchr(line, '\n') + 1) {
 		assert_true(str_starts_with(line, "2 "));
 		*line = '1';
@@ -155,7 +150,6 @@ static void a_journal_of_the_version_before_is_read(_unused_ void **state)
 	now = load_text(rig, &size);
 	assert_string_equal(now, "begun 3, rolling back 1, damage ");
 	free(recorded.text);
-	outcome_clear(&outcome);
 	rig_free(rig);
 }
 
