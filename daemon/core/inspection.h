@@ -47,6 +47,7 @@ typedef struct Inspection {
 	bool vfio_loadable;	/* not registered, but its module exists for this kernel */
 	bool noiommu;		/* vfio's enable_unsafe_noiommu_mode is on */
 	bool unsafe_interrupts; /* vfio_iommu_type1.allow_unsafe_interrupts is on */
+	pid_t probe_worker; /* of a probe given up on, which may open GPUs; 0: none. Not in JSON */
 } Inspection;
 
 const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bdf);

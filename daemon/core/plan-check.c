@@ -331,6 +331,29 @@ static int check_holders(const Check *c)
 			    "stop them; nvidia-persistenced and DCGM are services to be stopped");
 }
 
+/* What NVML has not opened yet nobody holds; see claim() of job/probe.c. */
+static int check_probe_worker(const Check *c)
+{
+	pid_t pid = c->inspection->probe_worker;
+	bool on_nvidia = false;
+	int r;
+
+	for (size_t i = 0; i < c->n_functions; i++)
+		on_nvidia |= str_equal(c->functions[i]->driver, NVIDIA_DRIVER);
+	if (pid == 0 || !on_nvidia)
+		return 0;
+	r = problem_set(c->ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+			"worker %d of an earlier probe still waits in NVML", (int)pid);
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*c->ret_problem, "NVML opens every GPU of the nvidia driver, and one that is "
+				       "open when it is unbound hangs the driver");
+	return problem_remedy(*c->ret_problem,
+			      "wait for it, or end it (kill %d), then try again; see gpupassd(8), "
+			      "EVIDENCE",
+			      (int)pid);
+}
+
 /* The group may be older than the snapshot: what counts is what is there now. */
 static int look_up(Check *c)
 {
@@ -361,6 +384,8 @@ static int run_checks(Check *c)
 		r = check_guests(c);
 	if (r == 0 && !gives_back(c))
 		r = check_holders(c);
+	if (r == 0 && !gives_back(c))
+		r = check_probe_worker(c);
 	return r;
 }
 

@@ -38,8 +38,12 @@ static int real_facts(Host *host, HostFacts **ret)
 static int real_inspect(Host *host, const Bdf *functions, size_t n, bool capabilities,
 			Inspection **ret)
 {
-	return worker_inspect(&real(host)->worker, functions, n, capabilities, INSPECT_TIMEOUT_USEC,
-			      ret);
+	int r = worker_inspect(&real(host)->worker, functions, n, capabilities,
+			       INSPECT_TIMEOUT_USEC, ret);
+
+	if (r >= 0)
+		(*ret)->probe_worker = worker_find_probe(&real(host)->worker);
+	return r;
 }
 
 static int real_move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,

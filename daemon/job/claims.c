@@ -9,8 +9,8 @@
 typedef struct Claim Claim;
 struct Claim {
 	Claim *next;
-	uint32_t job; /* 0: a quarantine */
-	char *group;
+	uint32_t job;	   /* 0: a quarantine */
+	char *group;	   /* NULL: a probe's, of GPUs of any group */
 	char *domain_uuid; /* NULL: none */
 	char *reason;	   /* of a quarantine */
 	Bdf *functions;
@@ -93,8 +93,12 @@ static int conflict(const Claim *held, Problem **ret_problem)
 		return problem_remedy(*ret_problem, "when its cause is gone: gpupass clear %s",
 				      held->group);
 	}
-	r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY, "job %u has %s in hand", held->job,
-			held->group);
+	if (held->group)
+		r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY, "job %u has %s in hand",
+				held->job, held->group);
+	else
+		r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+				"job %u probes the links and has the GPUs open", held->job);
 	if (r != PROBLEM)
 		return r;
 	return problem_remedy(*ret_problem, "wait for it (gpupass jobs %u), then try again",
@@ -109,9 +113,9 @@ static int claim_new(uint32_t job, const char *group, const Bdf *functions, size
 	if (!claim)
 		return -ENOMEM;
 	claim->job = job;
-	claim->group = strdup(group);
+	claim->group = group ? strdup(group) : NULL;
 	claim->functions = calloc(n_functions ? n_functions : 1, sizeof(Bdf));
-	if (!claim->group || !claim->functions)
+	if ((group && !claim->group) || !claim->functions)
 		return -ENOMEM;
 	memcpy(claim->functions, functions, n_functions * sizeof(Bdf));
 	claim->n_functions = n_functions;

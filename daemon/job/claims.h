@@ -23,7 +23,8 @@ DEFINE_CLEANUP(Claims, claims_free)
 uint64_t claims_generation(Claims *claims);
 
 /*
- * Takes the functions and the domain (NULL: none) for this job. -ESTALE when a job let go since
+ * Takes the functions and the domain (NULL: none) for this job of a group, or for a probe (NULL), which
+ * is only to keep other jobs away and must never become a quarantine. -ESTALE when a job let go since
  * `generation`: look again. PROBLEM (GroupBusy, Quarantined) when somebody has one of them.
  */
 int claims_take(Claims *claims, uint64_t generation, uint32_t job, const char *group,

@@ -243,7 +243,7 @@ static void probe_work(Task *task)
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_(probe_clear) Probe probe = { 0 };
 	JobEvent planned;
-	int r = probe_prepare(&task->place, &task->request, &probe, &problem);
+	int r = probe_prepare(&task->place, &task->request, task->id, &probe, &problem);
 
 	if (r == 0)
 		r = probe_event(&probe, &planned);
@@ -255,19 +255,14 @@ static void probe_work(Task *task)
 	end_with(task, r == 0 ? JOB_DONE : JOB_FAILED, r, problem, "cannot probe the links");
 }
 
-static void job_work(void *data)
+static void plan_and_run(Task *task)
 {
-	Task *task = data;
 	_cleanup_(prepared_freep) Prepared *prepared = NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *prefix = NULL;
 	JobEvent planned;
 	int r;
 
-	if (task->request.operation == OPERATION_PROBE) {
-		probe_work(task);
-		return;
-	}
 	r = prepare(&task->place, &task->request, task->id, &prepared, &problem, &prefix);
 	if (r == 0)
 		r = planned_event(prepared->plan, &planned);
@@ -277,6 +272,16 @@ static void job_work(void *data)
 	} else {
 		end_with(task, JOB_FAILED, r, problem, prefix);
 	}
+}
+
+static void job_work(void *data)
+{
+	Task *task = data;
+
+	if (task->request.operation == OPERATION_PROBE)
+		probe_work(task);
+	else
+		plan_and_run(task);
 	claims_release(task->place.claims, task->id);
 }
 

@@ -7,10 +7,6 @@
 #include "util/clock.h"
 #include "util/text.h"
 
-/* Another job may finish while this one looks at the machine; then the look is repeated. More
- * often than this in a row means that the host is busier than it can be managed. */
-#define LOOKS_MAX 16
-
 static int copy(char **ret, const char *from)
 {
 	*ret = from ? strdup(from) : NULL;
@@ -387,22 +383,22 @@ static char *make_prefix(const JobRequest *request, const Prepared *p)
 	return plan_prefix(request->operation, group, domain);
 }
 
-static int too_busy(const JobRequest *request, Problem **ret_problem, char **ret_prefix)
+int prepare_too_busy(Problem **ret_problem)
 {
-	const Prepared nothing = { 0 };
 	int r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
 			    "other jobs ended each time that the host was looked at");
 
 	if (r != PROBLEM)
 		return r;
-	*ret_prefix = make_prefix(request, &nothing);
 	return problem_remedy(*ret_problem, "try again when they are done: gpupass jobs");
 }
 
 int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared **ret,
 	    Problem **ret_problem, char **ret_prefix)
 {
-	for (unsigned looks = 0; looks < LOOKS_MAX; looks++) {
+	const Prepared nothing = { 0 };
+
+	for (unsigned looks = 0; looks < PREPARE_LOOKS_MAX; looks++) {
 		_cleanup_(prepared_freep) Prepared *p = calloc(1, sizeof(Prepared));
 		int r;
 
@@ -429,5 +425,6 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 			*ret = TAKE_PTR(p);
 		return r;
 	}
-	return too_busy(request, ret_problem, ret_prefix);
+	*ret_prefix = make_prefix(request, &nothing);
+	return prepare_too_busy(ret_problem);
 }

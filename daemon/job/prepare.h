@@ -68,6 +68,10 @@ typedef struct Prepared {
  */
 int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared **ret,
 	    Problem **ret_problem, char **ret_prefix);
+/* Another job may end while this one looks at the machine; then the look is repeated. More often than
+ * this in a row means that the host is busier than it can be managed: GroupBusy. */
+#define PREPARE_LOOKS_MAX 16
+int prepare_too_busy(Problem **ret_problem);
 /* Its first part: domains, assignments and groups, observed together. */
 int prepare_look(const JobPlace *place, Prepared *p, Problem **ret_problem);
 Prepared *prepared_free(Prepared *prepared);

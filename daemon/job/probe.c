@@ -49,19 +49,11 @@ static int leave_out(Probe *probe, const Gpu *gpu, const char *why)
 		     : -ENOMEM;
 }
 
-/* Nothing is asked of a GPU that a job moves; one in quarantine is left out, the others are not. */
-static int check_claims(const JobPlace *place, Probe *probe, const Gpu *gpu, bool *ret_out,
-			Problem **ret_problem)
+static bool is_quarantined(const JobPlace *place, const Gpu *gpu)
 {
-	_cleanup_(problem_freep) Problem *problem = NULL;
-	int r = claims_check(place->claims, &gpu->lead->bdf, 1, NULL, &problem);
+	_cleanup_free_ char *reason = claims_quarantine_reason(place->claims, &gpu->lead->bdf);
 
-	*ret_out = r == PROBLEM && problem->error == GPUPASS_ERROR_QUARANTINED;
-	if (*ret_out)
-		return leave_out(probe, gpu, "it is in quarantine");
-	if (r == PROBLEM)
-		*ret_problem = TAKE_PTR(problem);
-	return r;
+	return reason != NULL;
 }
 
 /* A guest that runs with the GPU has its registers, too. */
@@ -91,19 +83,15 @@ static int add_mmio(const JobPlace *place, Probe *probe, const Gpu *gpu)
 	return 0;
 }
 
-static int choose(const JobPlace *place, Probe *probe, const Gpu *gpu, bool mmio,
-		  Problem **ret_problem)
+static int choose(const JobPlace *place, Probe *probe, const Gpu *gpu, bool mmio)
 {
 	_cleanup_free_ char *why = NULL;
-	bool out = false;
-	int r;
 
 	if (!is_candidate(gpu))
 		return 0;
-	r = check_claims(place, probe, gpu, &out, ret_problem);
-	if (r != 0 || out)
-		return r;
-	if (str_equal(gpu->lead->driver, "nvidia")) {
+	if (is_quarantined(place, gpu))
+		return leave_out(probe, gpu, "it is in quarantine");
+	if (str_equal(gpu->lead->driver, NVIDIA_DRIVER)) {
 		probe->nvml[probe->n_nvml++] = gpu->lead->bdf;
 		return 0;
 	}
@@ -143,25 +131,66 @@ static int refuse_second(pid_t pid, Problem **ret_problem)
 			      "gpupassd(8), EVIDENCE");
 }
 
-int probe_prepare(const JobPlace *place, const JobRequest *request, Probe *ret,
-		  Problem **ret_problem)
+/*
+ * NVML opens GPUs that it is not asked about, too (nvmlInit, nvmlDeviceGetHandleByPciBusId_v2), and one
+ * that is open when it is unbound never comes out of its remove(). A look at who has it open, as every
+ * job takes before, comes too early when NVML opens it after that. So no job moves a GPU of the nvidia
+ * driver beside a probe, nor one whose registers are read; one in quarantine nobody moves anyway.
+ */
+static int claim(const JobPlace *place, const Probe *probe, uint32_t job, uint64_t generation,
+		 Problem **ret_problem)
+{
+	const GpuSet *gpus = probe->inventory->gpus;
+	_cleanup_free_ Bdf *leads = calloc(gpus->n_gpus + 1, sizeof(Bdf));
+	size_t n = 0;
+
+	if (!leads)
+		return -ENOMEM;
+	for (size_t i = 0; i < gpus->n_gpus; i++) {
+		const Gpu *gpu = &gpus->gpus[i];
+
+		if ((str_equal(gpu->lead->driver, NVIDIA_DRIVER) ||
+		     bdf_in(&gpu->lead->bdf, probe->mmio, probe->n_mmio)) &&
+		    !is_quarantined(place, gpu))
+			leads[n++] = gpu->lead->bdf;
+	}
+	return claims_take(place->claims, generation, job, NULL, leads, n, NULL, ret_problem);
+}
+
+static int prepare_once(const JobPlace *place, const JobRequest *request, uint32_t job,
+			Probe *probe, Problem **ret_problem)
 {
 	bool mmio = request->mmio || place->rules->policy.allow_mmio;
+	uint64_t generation = claims_generation(place->claims);
 	const GpuSet *gpus;
 	pid_t pid;
-	int r = look(place, ret);
+	int r = look(place, probe);
 
 	if (r < 0)
 		return r;
-	gpus = ret->inventory->gpus;
+	gpus = probe->inventory->gpus;
 	for (size_t i = 0; r == 0 && i < gpus->n_gpus; i++)
-		r = choose(place, ret, &gpus->gpus[i], mmio, ret_problem);
-	if (r != 0)
+		r = choose(place, probe, &gpus->gpus[i], mmio);
+	if (r < 0)
 		return r;
-	if (ret->n_nvml + ret->n_mmio == 0)
-		return refuse_nobody(ret, ret_problem);
+	if (probe->n_nvml + probe->n_mmio == 0)
+		return refuse_nobody(probe, ret_problem);
 	pid = place->host->ops->probe_worker(place->host);
-	return pid > 0 ? refuse_second(pid, ret_problem) : 0;
+	return pid > 0 ? refuse_second(pid, ret_problem)
+		       : claim(place, probe, job, generation, ret_problem);
+}
+
+int probe_prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Probe *ret,
+		  Problem **ret_problem)
+{
+	for (unsigned looks = 0; looks < PREPARE_LOOKS_MAX; looks++) {
+		int r = prepare_once(place, request, job, ret, ret_problem);
+
+		if (r != -ESTALE)
+			return r;
+		probe_clear(ret);
+	}
+	return prepare_too_busy(ret_problem);
 }
 
 /* ---- asking, and judging the answer ---- */

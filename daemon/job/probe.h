@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A probe of the links: which GPUs can be asked, asking them by a worker, and keeping what they
- * said. Its job has no plan and claims nothing; it writes nothing to the machine.
+ * said. Its job has no plan, and writes nothing to the machine.
  */
 #pragma once
 
@@ -14,8 +14,11 @@ typedef struct Probe {
 	char **warnings; /* who was left out, and why; what could not be kept */
 } Probe;
 
-/* PROBLEM: nobody can be asked, or somebody else is at work. Blocks. */
-int probe_prepare(const JobPlace *place, const JobRequest *request, Probe *ret,
+/*
+ * Takes all GPUs that NVML may open, and those whose registers are read, for this job: see claim(). The
+ * caller lets them go. PROBLEM: nobody can be asked, or somebody else is at work. Blocks.
+ */
+int probe_prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Probe *ret,
 		  Problem **ret_problem);
 /* PROBLEM (ProbeFailed): nothing was seen. May take as long as the request says. */
 int probe_run(const JobPlace *place, const JobRequest *request, Probe *probe,

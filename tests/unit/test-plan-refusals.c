@@ -184,6 +184,11 @@ static void held_by_processes(PlanModel *m)
 	model_holder(m, "0000:a1:00.0", "/dev/nvidia2", false); /* of another group */
 }
 
+static void probe_worker_waits(PlanModel *m)
+{
+	m->inspection.probe_worker = 4711;
+}
+
 static void held_by_a_foreign_guest(PlanModel *m)
 {
 	model_holder(m, "0000:61:00.0", "/dev/vfio/41", true);
@@ -243,6 +248,10 @@ static void functions_must_be_free_to_move(_unused_ void **state)
 		  "0000:41:00.0: /dev/nvidia0 by python3 (pid 4242, unit train.service, container "
 		  "1f2e3d)\n0000:61:00.1: /dev/snd/controlC1 by python3 (pid 4242)",
 		  "stop them" },
+		/* fault L16 */
+		{ "a probe's worker", probe_worker_waits, GPUPASS_ERROR_HOST_IN_USE,
+		  "worker 4711 of an earlier probe still waits in NVML",
+		  "NVML opens every GPU of the nvidia driver", "kill 4711" },
 		{ "foreign guest", held_by_a_foreign_guest, GPUPASS_ERROR_FOREIGN_OWNER,
 		  "a guest that gpupass knows nothing of runs on it",
 		  "0000:61:00.0: /dev/vfio/41 by python3 (pid 4242)", "shut that guest down" },

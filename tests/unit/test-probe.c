@@ -28,6 +28,9 @@ typedef struct Prober {
 	char *asked;
 } Prober;
 
+#define PROBE_JOB 99
+static const JobRequest probe_request = { .operation = OPERATION_PROBE };
+
 static Prober *prober; /* of the test that runs: HostOps know their host only */
 
 static Bdf bus(unsigned n)
@@ -121,14 +124,14 @@ static int teardown(void **state)
 /* Runs it; PROBLEM with its whole message in *ret_message, otherwise the warnings. */
 static int probe(char **ret_message)
 {
-	static const JobRequest request = { .operation = OPERATION_PROBE };
 	const JobPlace *place = &prober->rig->place;
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_(probe_clear) Probe p = { 0 };
-	int r = probe_prepare(place, &request, &p, &problem);
+	int r = probe_prepare(place, &probe_request, PROBE_JOB, &p, &problem);
 
 	if (r == 0)
-		r = probe_run(place, &request, &p, &problem);
+		r = probe_run(place, &probe_request, &p, &problem);
+	claims_release(prober->rig->claims, PROBE_JOB);
 	if (r == PROBLEM) {
 		_cleanup_free_ char *text = problem_message(problem, NULL);
 
@@ -218,6 +221,82 @@ static void a_group_that_a_job_moves_refuses_the_probe(void **state)
 	expect(0, "");
 }
 
+/* An RTX 4090, which no bridge joins to another. */
+static void put_4090(const char *bdf)
+{
+	PciSnapshot *snapshot = prober->rig->fake.snapshot;
+
+	for (size_t i = 0; i < snapshot->n_functions; i++)
+		if (strcmp(BDF_TEXT(&snapshot->functions[i].bdf), bdf) == 0)
+			snapshot->functions[i].device = 0x2684;
+}
+
+/* fault L16 */
+static void a_gpu_that_is_moved_refuses_the_probe_though_it_is_not_asked(void **state)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	const Bdf moved = bus(0xc1);
+
+	put_4090("0000:c1:00.0");
+	assert_int_equal(claims_take(prober->rig->claims, claims_generation(prober->rig->claims), 9,
+				     "odd", &moved, 1, NULL, &problem),
+			 0);
+	expect(PROBLEM, "GroupBusy: job 9 has odd in hand");
+	assert_null(prober->asked);
+	claims_release(prober->rig->claims, 9);
+	expect(0, "");
+	assert_string_equal(prober->asked, "41,61,a1");
+}
+
+/* fault L16 */
+static void beside_a_probe_no_job_moves_what_nvml_may_open(void **state)
+{
+	const JobRequest bind0 = bind_request("pair0"), unbind1 = unbind_request("pair1");
+	Rig *rig = prober->rig;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(probe_clear) Probe p = { 0 };
+	Outcome outcome;
+
+	for (unsigned i = 0; i < 2; i++) {
+		fake_set_driver(&rig->fake, i ? "0000:c1:00.0" : "0000:a1:00.0", "vfio-pci",
+				"vfio-pci");
+		fake_set_driver(&rig->fake, i ? "0000:c1:00.1" : "0000:a1:00.1", "vfio-pci",
+				"vfio-pci");
+	}
+	assert_int_equal(probe_prepare(&rig->place, &probe_request, PROBE_JOB, &p, &problem), 0);
+	outcome = rig_run(rig, &bind0);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_GROUP_BUSY,
+			   "job 99 probes the links and has the GPUs open");
+	rig_must(rig, &unbind1);
+	claims_release(rig->claims, PROBE_JOB);
+	rig_must(rig, &bind0);
+}
+
+/* A job ended while the probe looked. */
+static void end_a_job(FakeHost *fake, FakeOp op, unsigned nth)
+{
+	if (op == FAKE_SCAN && nth == 1)
+		claims_release(prober->rig->claims, 4711);
+}
+static void end_jobs(FakeHost *fake, FakeOp op, unsigned nth)
+{
+	if (op == FAKE_SCAN)
+		claims_release(prober->rig->claims, 4711);
+}
+
+static void a_look_that_another_job_made_old_is_taken_again(void **state)
+{
+	fake_watch(&prober->rig->fake);
+	prober->rig->fake.hook = end_a_job;
+	expect(0, "");
+	assert_int_equal(prober->rig->fake.calls[FAKE_SCAN], 2);
+	assert_string_equal(prober->asked, "41,61,a1,c1");
+	fake_watch(&prober->rig->fake);
+	prober->rig->fake.hook = end_jobs;
+	expect(PROBLEM, "GroupBusy: other jobs ended each time");
+	assert_int_equal(prober->rig->fake.calls[FAKE_SCAN], PREPARE_LOOKS_MAX);
+}
+
 static void a_group_in_quarantine_is_left_out(void **state)
 {
 	const Bdf stuck = bus(0x61);
@@ -301,6 +380,9 @@ int main(void)
 		WITH_PROBER(what_was_seen_before_is_kept_of_gpus_that_cannot_be_asked),
 		WITH_PROBER(with_nobody_to_ask_it_is_refused),
 		WITH_PROBER(a_group_that_a_job_moves_refuses_the_probe),
+		WITH_PROBER(a_gpu_that_is_moved_refuses_the_probe_though_it_is_not_asked),
+		WITH_PROBER(beside_a_probe_no_job_moves_what_nvml_may_open),
+		WITH_PROBER(a_look_that_another_job_made_old_is_taken_again),
 		WITH_PROBER(a_group_in_quarantine_is_left_out),
 		WITH_PROBER(a_second_probe_beside_one_that_hangs_is_refused),
 		WITH_PROBER(a_worker_without_an_answer_changes_nothing),

@@ -90,6 +90,24 @@ knob 0000:61:00.0 fail_bind ""
 equal "leaves it as it was" "1 0" "$(mode 41) $(mode 61)"
 equal "and turned it off before" 0 "$(dmesg | grep -c 'removed with persistence mode on')"
 
+# fault L16
+# NVML may open any GPU of its driver at any time. (The stand-in opens none, which nobody can see.)
+promise "a pair is on vfio-pci" gpupass bind pair1
+echo "hang init" >"$nvml.scenario"
+gpupass probe --timeout=20 >/dev/null 2>&1 &
+probe=$!
+promise "a probe is under way" until_true 15 pgrep -f 'gpupass-worker.* probe '
+refused "beside it no GPU is taken from the driver" 9 GroupBusy "probes the links" \
+	gpupass assign vm42 pair0
+promise "the others can be moved" gpupass unbind pair1
+wait "$probe"
+nvml_tells 41 61 61 41 a1 c1 c1 a1 >"$nvml.scenario"
+refused "nor while a probe that was given up waits in NVML" 9 HostInUse "still waits in NVML" \
+	gpupass assign vm42 pair0
+pkill -f 'gpupass-worker.* probe '
+promise "when that has ended they can" gpupass assign vm42 pair0
+promise "release" gpupass release vm42
+
 # fault L7
 # NVML that never answers: its deadline, and nothing else.
 echo "hang init" >"$nvml.scenario"
