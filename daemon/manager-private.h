@@ -85,6 +85,9 @@ struct Manager {
 
 /* Derives states from the facts at hand and tells the listener. */
 void manager_observe(Manager *m);
+/* The looks at sysfs and at libvirt's domains: manager-look.c. */
+void manager_init_looks(Manager *m);
+void manager_clear_looks(Manager *m);
 /* Finds drift in the picture and logs what came and what went. */
 void manager_observe_drift(Manager *m);
 /* What gpupass-bind said of a function that is still not bound; NULL: nothing. Caller frees. */

@@ -2,6 +2,7 @@
 /* Jobs and quarantines of the daemon before this one, and the lifting of a quarantine. */
 #include <string.h>
 
+#include "job/lift.h"
 #include "job/recover.h"
 #include "manager-private.h"
 #include "util/clock.h"

@@ -32,9 +32,5 @@ int recover_claim(const JobPlace *place, const OpenJob *job, const char *reason)
 int recover_job(const JobPlace *place, OpenJob *job, uint64_t wait_usec, Recovery *ret);
 void recovery_clear(Recovery *recovery);
 
-/*
- * Lifts the quarantine of a group, if each of its functions answers, no worker of any daemon is
- * at work on one, and no domain has a part of it. PROBLEM (NoSuchGroup, Quarantined,
- * LibvirtUnavailable …): it stays. What the functions are then is what is found.
- */
-int quarantine_lift(const JobPlace *place, const char *group, Problem **ret_problem);
+/* The first function that a worker of any daemon is at work on, and its pid; 0: none. */
+pid_t recover_find_worker(const JobPlace *place, const Bdf *functions, size_t n, const Bdf **ret);

@@ -13,6 +13,7 @@
 
 #include "core/text-diff.h"
 #include "job-rig.h"
+#include "job/lift.h"
 #include "job/recover.h"
 #include "util/file.h"
 #include "util/text.h"

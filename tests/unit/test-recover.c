@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "job-rig.h"
+#include "job/lift.h"
 #include "job/recover.h"
 #include "util/file.h"
 #include "util/text.h"

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "job-rig.h"
+#include "job/lift.h"
 #include "job/recover.h"
 #include "util/text.h"
 

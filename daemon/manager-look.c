@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Looking at the machine, off the loop. */
+#include <string.h>
+
+#include "manager-private.h"
+#include "util/log.h"
+#include "util/text.h"
+
+static int waiter_add(Waiter **list, ManagerDone done, void *userdata)
+{
+	Waiter *waiter;
+
+	if (!done)
+		return 0;
+	waiter = calloc(1, sizeof(Waiter));
+	if (!waiter)
+		return -ENOMEM;
+	*waiter = (Waiter){ .next = *list, .done = done, .userdata = userdata };
+	*list = waiter;
+	return 0;
+}
+
+static void waiters_tell(Waiter *waiter)
+{
+	while (waiter) {
+		Waiter *next = waiter->next;
+
+		waiter->done(waiter->userdata);
+		free(waiter);
+		waiter = next;
+	}
+}
+
+static int look_request(Manager *m, Look *look, ManagerDone done, void *userdata)
+{
+	int r;
+
+	r = waiter_add(look->running ? &look->next : &look->current, done, userdata);
+	if (r < 0)
+		return r;
+	if (look->running) {
+		look->again = true;
+		return 0;
+	}
+	look->running = true;
+	r = look->start(m);
+	if (r < 0)
+		look->running = false;
+	return r;
+}
+
+static void look_finished(Manager *m, Look *look)
+{
+	Waiter *told = TAKE_PTR(look->current);
+
+	look->running = false;
+	if (look->again) {
+		look->again = false;
+		look->current = TAKE_PTR(look->next);
+		look->running = true;
+		if (look->start(m) < 0) {
+			look->running = false;
+			log_error("out of memory: the picture of this host may be old");
+		}
+	}
+	waiters_tell(told);
+}
+
+typedef struct ScanTask {
+	Manager *manager;
+	Host *host;
+	const AssignmentStore *store;
+	Rules *rules;
+	Identities *known;
+	Inventory *inventory;
+	Assignments *assignments;
+	char **notes;
+	int result;
+} ScanTask;
+
+static ScanTask *scan_task_free(ScanTask *task)
+{
+	if (!task)
+		return NULL;
+	rules_unref(task->rules);
+	identities_free(task->known);
+	inventory_free(task->inventory);
+	assignments_free(task->assignments);
+	strv_free(task->notes);
+	free(task);
+	return NULL;
+}
+DEFINE_CLEANUP(ScanTask, scan_task_free)
+
+static void scan_work(void *data)
+{
+	ScanTask *task = data;
+
+	task->result = assignment_store_load(task->store, &task->assignments, &task->notes);
+	if (task->result >= 0)
+		task->result = inventory_take(task->host, task->rules, task->assignments,
+					      task->known, &task->inventory);
+}
+
+static void scan_done(void *data)
+{
+	_cleanup_(scan_task_freep) ScanTask *task = data;
+	Manager *m = task->manager;
+
+	free(m->scan_note);
+	m->scan_note = NULL;
+	if (task->result < 0) {
+		m->scan_note =
+			strf("the last scan of this host failed: %s", strerror(-task->result));
+		log_error("cannot scan this host: %s", strerror(-task->result));
+	} else {
+		inventory_free(m->inventory);
+		m->inventory = TAKE_PTR(task->inventory);
+		assignments_free(m->assignments);
+		m->assignments = TAKE_PTR(task->assignments);
+		strv_free(m->store_notes);
+		m->store_notes = TAKE_PTR(task->notes);
+	}
+	manager_observe(m);
+	manager_look_at_health(m);
+	look_finished(m, &m->scan);
+}
+
+static int scan_start(Manager *m)
+{
+	_cleanup_(scan_task_freep) ScanTask *task = calloc(1, sizeof(ScanTask));
+	int r;
+
+	if (!task)
+		return -ENOMEM;
+	task->manager = m;
+	task->host = m->place.host;
+	task->store = m->place.store;
+	task->rules = rules_ref(m->rules);
+	r = identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
+	if (r >= 0) {
+		_cleanup_(evidence_unrefp) Evidence *evidence =
+			topology_store_get(m->place.topology);
+
+		identities_set_evidence(task->known, evidence);
+		r = mailbox_run(m->place.mailbox, scan_work, scan_done, task);
+	}
+	if (r < 0)
+		return r;
+	TAKE_PTR(task);
+	return 0;
+}
+
+typedef struct UsesTask {
+	Manager *manager;
+	Host *host;
+	DomainUses *uses;
+	Problem *problem;
+	int result;
+} UsesTask;
+
+static void uses_work(void *data)
+{
+	UsesTask *task = data;
+
+	task->result = task->host->ops->domain_uses(task->host, &task->uses, &task->problem);
+}
+
+static char *uses_note(const Problem *problem, int error)
+{
+	return strf("libvirt's domains cannot be read, so nothing can be assigned or released: "
+		    "%s%s%s",
+		    problem ? problem->reason : strerror(-error),
+		    problem && problem->cause ? ": " : "",
+		    problem ? str_or_empty(problem->cause) : "");
+}
+
+static void uses_done(void *data)
+{
+	UsesTask *task = data;
+	Manager *m = task->manager;
+
+	/* When they cannot be had, what is known no longer is: better "not known" than old. */
+	domain_uses_free(m->uses);
+	m->uses = task->result == 0 ? TAKE_PTR(task->uses) : NULL;
+	free(m->uses_note);
+	m->uses_note = task->result == 0 ? NULL : uses_note(task->problem, task->result);
+	problem_free(task->problem);
+	free(task);
+	manager_observe(m);
+	look_finished(m, &m->uses_look);
+}
+
+static int uses_start(Manager *m)
+{
+	UsesTask *task = calloc(1, sizeof(UsesTask));
+	int r;
+
+	if (!task)
+		return -ENOMEM;
+	*task = (UsesTask){ .manager = m, .host = m->place.host };
+	r = mailbox_run(m->place.mailbox, uses_work, uses_done, task);
+	if (r < 0)
+		free(task);
+	return r;
+}
+
+int manager_rescan(Manager *m, ManagerDone done, void *userdata)
+{
+	return look_request(m, &m->scan, done, userdata);
+}
+
+void manager_libvirt_changed(Manager *m, bool connected)
+{
+	m->connected = connected;
+	if (connected) {
+		if (look_request(m, &m->uses_look, NULL, NULL) < 0)
+			log_error("out of memory: libvirt's domains were not read");
+		return;
+	}
+	m->uses = domain_uses_free(m->uses);
+	manager_observe(m);
+}
+
+typedef struct Refresh {
+	Manager *manager;
+	ManagerDone done;
+	void *userdata;
+} Refresh;
+
+static void refresh_done(void *userdata)
+{
+	Refresh *refresh = userdata;
+
+	refresh->done(refresh->userdata);
+	free(refresh);
+}
+
+static void refresh_scanned(void *userdata)
+{
+	Refresh *refresh = userdata;
+	Manager *m = refresh->manager;
+
+	if (!m->connected || look_request(m, &m->uses_look, refresh_done, refresh) < 0)
+		refresh_done(refresh);
+}
+
+int manager_refresh(Manager *m, ManagerDone done, void *userdata)
+{
+	Refresh *refresh = calloc(1, sizeof(Refresh));
+	int r;
+
+	if (!refresh)
+		return -ENOMEM;
+	*refresh = (Refresh){ .manager = m, .done = done, .userdata = userdata };
+	r = look_request(m, &m->scan, refresh_scanned, refresh);
+	if (r < 0)
+		free(refresh);
+	return r;
+}
+
+void manager_init_looks(Manager *m)
+{
+	m->scan.start = scan_start;
+	m->uses_look.start = uses_start;
+}
+
+static void waiters_free(Waiter *waiter)
+{
+	while (waiter) {
+		Waiter *next = waiter->next;
+
+		free(waiter);
+		waiter = next;
+	}
+}
+
+void manager_clear_looks(Manager *m)
+{
+	waiters_free(m->scan.current);
+	waiters_free(m->scan.next);
+	waiters_free(m->uses_look.current);
+	waiters_free(m->uses_look.next);
+}
