@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "util/file.h"
@@ -56,6 +57,88 @@ static int open_part(const RigCopy *copy, int part)
 	assert_int_equal(dir_open_at(AT_FDCWD, path, true, &fd), 0);
 	return fd;
 }
+
+/* ---- what lasts ---- */
+
+/* FNV-1a. */
+static void hash(uint64_t *into, const void *data, size_t size)
+{
+	const unsigned char *bytes = data;
+
+	for (size_t i = 0; i < size; i++)
+		*into = (*into ^ bytes[i]) * 0x100000001b3;
+}
+
+static void hash_text(uint64_t *into, const char *text)
+{
+	hash(into, text ? text : "\xff", text ? strlen(text) + 1 : 1);
+}
+
+/* In whatever order they are listed, so that the files' hashes are added up. */
+static uint64_t hash_directory(int dir_fd)
+{
+	_cleanup_closedir_ DIR *dir = fdopendir(openat(dir_fd, ".", O_RDONLY | O_DIRECTORY));
+	struct dirent *entry;
+	uint64_t sum = 0;
+
+	assert_non_null(dir);
+	while ((entry = readdir(dir))) {
+		_cleanup_free_ char *content = NULL;
+		uint64_t one = 0xcbf29ce484222325;
+		size_t size = 0;
+
+		if (str_equal(entry->d_name, ".") || str_equal(entry->d_name, ".."))
+			continue;
+		assert_int_equal(file_read_at(dir_fd, entry->d_name, 1024 * 1024, &content, &size),
+				 0);
+		hash_text(&one, entry->d_name);
+		hash(&one, content, size);
+		sum += one;
+	}
+	return sum;
+}
+
+static void hash_machine(uint64_t *into, const FakeHost *fake)
+{
+	size_t n = fake->snapshot->n_functions;
+
+	for (size_t i = 0; i < n; i++) {
+		hash_text(into, fake->snapshot->functions[i].driver);
+		hash_text(into, fake->overrides[i]);
+	}
+	hash(into, fake->stuck, n * sizeof(*fake->stuck));
+	hash(into, fake->gone, n * sizeof(*fake->gone));
+	hash(into, fake->wake, n * sizeof(*fake->wake));
+	hash(into, fake->persistence, n * sizeof(*fake->persistence));
+	for (size_t i = 0; i < fake->n_domains; i++) {
+		hash_text(into, fake->domains[i].uuid);
+		hash_text(into, fake->domains[i].name);
+		hash_text(into, fake->domains[i].config_xml);
+		hash_text(into, fake->domains[i].live_xml);
+	}
+	/* That a reset was made leaves nothing else; and a fault comes at its call. */
+	for (char *const *line = fake->log; line && *line; line++)
+		hash_text(into, *line);
+	for (size_t i = 0; i < fake->n_faults; i++)
+		hash(into, &fake->calls[fake->faults[i].op], sizeof(unsigned));
+}
+
+uint64_t rig_what_lasts(const Rig *rig)
+{
+	uint64_t all = 0xcbf29ce484222325;
+	int directories[N_DIRECTORIES];
+
+	directories_of(rig, directories);
+	for (int i = 0; i < N_DIRECTORIES; i++) {
+		uint64_t one = hash_directory(directories[i]);
+
+		hash(&all, &one, sizeof(one));
+	}
+	hash_machine(&all, &rig->fake);
+	return all;
+}
+
+/* ---- copies ---- */
 
 void rig_copy_make(const Rig *rig, RigCopy *ret)
 {
