@@ -63,10 +63,7 @@ promise "and the group shows it" sh -c 'gpupass status pair0 | grep -q "In guest
 mode ga102-half
 equal "half the links: degraded" "1 degraded few-links" "$(verdict)"
 equal "it says which" "2 of 4 links are active on 0000:01:00.0" "$(reason)"
-mode ga102-no-bridge
-equal "a path over PCIe: broken" "1 broken no-nvlink" "$(verdict)"
-mode mig
-equal "MIG is named as the reason" "1 broken mig" "$(verdict)"
+# (What else a guest may print, and what it means, is unit verify's.)
 mode no-driver
 equal "without a driver: unknown" "1 unknown no-driver" "$(verdict)"
 # fault 54
