@@ -13,7 +13,8 @@ struct Table {
 	size_t n_columns;
 };
 
-static int add_column(Table *table, const Column *column)
+/* Where no headings are printed, libsmartcols 2.38 makes room for them, and 2.41 does not. */
+static int add_column(Table *table, const Column *column, bool heading)
 {
 	struct libscols_column *c;
 	int flags = 0;
@@ -26,7 +27,7 @@ static int add_column(Table *table, const Column *column)
 		flags |= SCOLS_FL_TREE;
 	if (column->flags & COLUMN_RIGHT)
 		flags |= SCOLS_FL_RIGHT;
-	c = scols_table_new_column(table->scols, column->title, 0, flags);
+	c = scols_table_new_column(table->scols, heading ? column->title : "", 0, flags);
 	if (!c)
 		return -ENOMEM;
 	if (!(column->flags & COLUMN_LINES))
@@ -60,7 +61,7 @@ int table_new(const Terminal *terminal, const Column *columns, size_t n_columns,
 	    scols_table_enable_colors(table->scols, terminal->colour) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_columns; i++)
-		if (add_column(table, &columns[i]) < 0)
+		if (add_column(table, &columns[i], headings) < 0)
 			return -ENOMEM;
 	*ret = TAKE_PTR(table);
 	return 0;
