@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The prototypes are our own, of NVML's stable ABI (nvml.h of CUDA 12): structs and numbers below
- * are those, names are the ones that the library exports.
+ * The prototypes are our own, of NVML's stable ABI (nvml.h of CUDA 12): structs, their tags and numbers
+ * below are those, names are the ones that the library exports. clang's -fsanitize=function, which is
+ * for C since its version 17, compares tags, too.
  */
 #include "host/nvml.h"
 
@@ -29,7 +30,7 @@ enum { REMOTE_GPU = 0 }; /* NVML_NVLINK_DEVICE_TYPE_GPU; 1 NPU, 2 switch */
 
 enum { FEATURE_DISABLED = 0, FEATURE_ENABLED = 1 }; /* nvmlEnableState_t */
 
-typedef struct NvmlPciInfo { /* nvmlPciInfo_t, as of its version 3 */
+typedef struct nvmlPciInfo_st { /* nvmlPciInfo_t, as of its version 3 */
 	char bus_id_legacy[16];
 	unsigned domain, bus, device;
 	unsigned pci_device_id; /* device << 16 | vendor */
@@ -39,7 +40,7 @@ typedef struct NvmlPciInfo { /* nvmlPciInfo_t, as of its version 3 */
 _Static_assert(offsetof(NvmlPciInfo, bus_id) == 36 && sizeof(NvmlPciInfo) == 68,
 	       "not the layout of nvmlPciInfo_t");
 
-typedef void *NvmlDevice;
+typedef struct nvmlDevice_st *NvmlDevice;
 
 /* X(member, exported name, arguments) */
 #define NVML_FUNCTIONS(X)                                                                          \
