@@ -62,6 +62,8 @@ int pci_names_new_from(const char *path, PciNames **ret)
 	names->access->error = leave;
 	names->access->warning = ignore;
 	names->access->debug = ignore;
+	/* The list alone, not what lspci once kept of the network's answers in a home directory. */
+	names->access->id_lookup_mode = 0;
 	/* No pci_init(): it would choose a way to the devices, and ends the process without one. */
 	if (path)
 		pci_set_name_list_path(names->access, names->path, 0);
