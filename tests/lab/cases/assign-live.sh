@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long
 # host: pair-3090
-# timeout: 500
+# timeout: 800
 #
 # A running domain: attached function by function, live and in its definition, and taken out again.
 # shellcheck source=tests/lab/lib/case.sh
@@ -24,12 +24,12 @@ refused "a running domain without ACPI is refused: its guest would never see the
 virsh -q destroy noacpi
 
 "$here/define-vm" vm42 --free-ports 4 --start
-promise "the guest is up without GPUs" "$here/define-vm" --wait vm42 0 150
+promise "the guest is up without GPUs" "$here/define-vm" --wait vm42 0 300
 before=$(world)
 promise "assign to a running domain succeeds" gpupass assign vm42 pair0
 equal "its running guest has exactly those hostdevs" "$all" "$(hostdevs vm42)"
 equal "so has its definition" "$all" "$(hostdevs --inactive vm42)"
-promise "the guest's own kernel lists all four functions" "$here/define-vm" --wait vm42 4 60
+promise "the guest's own kernel lists all four functions" "$here/define-vm" --wait vm42 4 120
 promise "gpupass lists it as assigned" sh -c 'gpupass list | grep -Eq "pair0 .*assigned.*vm42"'
 
 "$here/define-vm" other --free-ports 4 --no-guest
@@ -38,7 +38,7 @@ virsh -q undefine other
 
 promise "release from a running domain succeeds" gpupass release vm42
 equal "the running guest has no hostdevs" "" "$(hostdevs vm42)"
-promise "the guest's own kernel has let go of all of them" "$here/define-vm" --wait vm42 0 60
+promise "the guest's own kernel has let go of all of them" "$here/define-vm" --wait vm42 0 120
 equal "drivers and definition are as they were before" "$before" "$(world)"
 
 # fault 29

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long
 # host: pair-3090
-# timeout: 600
+# timeout: 900
 #
 # gpupass verify asks a real guest agent in a real guest, where a stand-in for nvidia-smi prints what
 # the guests of tests/fixtures/guests print.
@@ -50,7 +50,7 @@ virsh -q undefine vm42
 promise "the group is assigned to a domain with an agent" gpupass assign vm42 pair0
 before=$(world)
 virsh -q start vm42
-promise "the guest's own kernel lists all four functions" "$here/define-vm" --wait vm42 4 200
+promise "the guest's own kernel lists all four functions" "$here/define-vm" --wait vm42 4 400
 equal "as two RTX 3090 with their audio" "$(printf '10de:1aef\n10de:1aef\n10de:2204\n10de:2204')" \
 	"$(tr -d '\r' </run/lab/vm42.log | grep '^gpu +' | awk '{print $4}' | sort)"
 promise "its agent answers" until_true 60 agent '{"execute":"guest-ping"}'
