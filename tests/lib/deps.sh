@@ -15,9 +15,11 @@ deps_test="git libcmocka-dev clang clang-format clang-tidy dbus dbus-daemon libx
 deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
 	libvirt-daemon busybox-static cpio kmod make procps pciutils xz-utils zstd udev"
 
-# The headers that match the kernel the lab boots: Debian and Ubuntu name the meta package apart.
+# The headers that match the kernel the lab boots: Debian and Ubuntu name the meta package apart. Each
+# knows the other's name as well, from dependencies of other packages: apt-cache then succeeds, and
+# shows nothing.
 deps_kernel_headers() {
-	if apt-cache show linux-headers-amd64 >/dev/null 2>&1; then
+	if [ -n "$(apt-cache show linux-headers-amd64 2>/dev/null)" ]; then
 		echo linux-headers-amd64
 	else
 		echo linux-headers-generic
