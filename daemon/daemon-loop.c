@@ -73,6 +73,9 @@ int daemon_open_bus(Daemon *d, bool session)
 
 	if (r >= 0)
 		r = sd_bus_set_exit_on_disconnect(d->bus, true);
+	/* The end of the loop would close it, and nobody could tell any more whether it has gone. */
+	if (r >= 0)
+		r = sd_bus_set_close_on_exit(d->bus, false);
 	if (r >= 0)
 		r = sd_bus_attach_event(d->bus, d->event, SD_EVENT_PRIORITY_NORMAL);
 	if (r < 0)
