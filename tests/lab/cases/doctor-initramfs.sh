@@ -44,9 +44,10 @@ doctor_finds "it is one once a GPU is assigned that it takes" initramfs
 promise "named with the image, the module and the function" sh -c \
 	"gpupass doctor | grep -q '$image has nvidia, which takes 0000:01:00.0 of pair0'"
 
-# What initramfs-tools has for its hooks, as far as ours uses it.
+# What initramfs-tools has for its hooks, as far as ours uses it. Not its own where it is installed: those
+# only note the modules, for a mkinitramfs that sets up what they need.
 functions=/usr/share/initramfs-tools/hook-functions
-[ -e "$functions" ] || cat >"$functions" <<'END'
+cat >"$functions" <<'END'
 manual_add_modules() {
 	for m; do find -L "/lib/modules/$(uname -r)" -name "$m.ko*" -exec cp --parents {} "$DESTDIR" \;; done
 }
