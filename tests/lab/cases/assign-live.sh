@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long
 # host: pair-3090
-# timeout: 800
+# timeout: 1100
 #
 # A running domain: attached function by function, live and in its definition, and taken out again.
 # shellcheck source=tests/lab/lib/case.sh
@@ -24,7 +24,7 @@ refused "a running domain without ACPI is refused: its guest would never see the
 virsh -q destroy noacpi
 
 "$here/define-vm" vm42 --free-ports 4 --start
-promise "the guest is up without GPUs" "$here/define-vm" --wait vm42 0 300
+promise "the guest is up without GPUs" "$here/define-vm" --wait vm42 0 600
 before=$(world)
 promise "assign to a running domain succeeds" gpupass assign vm42 pair0
 equal "its running guest has exactly those hostdevs" "$all" "$(hostdevs vm42)"
