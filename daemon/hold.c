@@ -2,14 +2,33 @@
 #include "hold.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "job/assignment-store.h"
+#include "util/clock.h"
 #include "util/file.h"
 #include "util/log.h"
 
+#define WAIT_USEC (2 * USEC_PER_SEC)
+#define POLL_USEC (20 * USEC_PER_MSEC)
+
+/*
+ * A daemon that ended, or was killed, may have left a child that was about to exec: until it does, the
+ * lock is its, too (flock(2)). So a lock that somebody has is waited for a little.
+ */
+static int lock(int dir_fd)
+{
+	uint64_t deadline = now_monotonic() + WAIT_USEC;
+	int r;
+
+	while ((r = dir_lock(dir_fd)) == -EWOULDBLOCK && now_monotonic() < deadline)
+		usleep(POLL_USEC);
+	return r;
+}
+
 int hold_directory(int dir_fd, const char *what)
 {
-	int r = dir_lock(dir_fd);
+	int r = lock(dir_fd);
 
 	if (r == -EWOULDBLOCK)
 		log_error("another gpupassd works on %s", what);

@@ -7,6 +7,7 @@
 
 /*
  * This process has the directory from now until it ends, however it ends; what a power cut left half
- * written in it is removed. -EWOULDBLOCK: another daemon has it. Logs its errors; `what` is for them.
+ * written in it is removed. Waits for up to 2 s. -EWOULDBLOCK: another daemon has it. Logs its errors;
+ * `what` is for them.
  */
 int hold_directory(int dir_fd, const char *what);
