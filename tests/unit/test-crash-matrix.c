@@ -3,10 +3,10 @@
  * The daemon ends before and after every write of its journal and every call to the machine, and
  * the one after it recovers. At each of these points a process is forked off that goes no further, and
  * becomes the next daemon: what is in its memory of the machine, and a copy of what is on disk, is all
- * there is. That daemon may end at any of its own points, too, in the same way. And instead of the daemon the machine may
- * end: then drivers, overrides and guests are as a boot makes them, and gpupass-bind has run. Between
- * two points at which files and machine are the same nothing can differ: the second is not gone. What a
- * disk loses that was not told to flush is not modelled here; that is the lab's (power-cut).
+ * there is. That daemon may end at any of its own points, too, in the same way. And instead of the daemon
+ * the machine may end: then drivers, overrides and guests are as a boot makes them, and gpupass-bind has
+ * run. Between two points at which files and machine are the same nothing can differ: the second is not
+ * gone. What a disk loses that was not told to flush is not modelled here; that is the lab's (power-cut).
  */
 #include <setjmp.h>
 #include <stdarg.h>
