@@ -3,7 +3,7 @@
 # host: pair-3090
 # before: tests/lab/before/assigned.sh
 # systemd
-# timeout: 300
+# timeout: 480
 #
 # A boot with an assignment: its functions are on vfio-pci before udev loads nvidia for the others,
 # and before libvirt starts the domain that has them.
@@ -57,13 +57,27 @@ find_again
 promise "removed and found again, they are on vfio-pci: the rule is ahead of the drivers" \
 	until_true 20 all_on_vfio
 
-# With nvidia loaded the kernel binds a new device before any program hears of it.
+# With nvidia loaded the kernel mostly binds a new device before any program hears of it; which of them is
+# first is a race at each function. Bound again, or degraded and told: nothing else.
+is_degraded() { gpupass list | grep -q "pair0 .*degraded"; }
+# Each function that is not on vfio-pci is in the journal with the driver that has it.
+is_told() {
+	local f driver
+	journalctl -b >"$work/journal"
+	for f in "${pair[@]}"; do
+		driver=$(driver_of "$f")
+		[ "$driver" = vfio-pci ] ||
+			grep -q "$f (pair0, vm42): taken: $driver had it first" "$work/journal" || return 1
+	done
+}
 modprobe -a nvidia snd_hda_intel
 find_again
-promise "with nvidia loaded, a group found again is degraded" until_true 20 sh -c \
-	'gpupass list | grep -q "pair0 .*degraded"'
-promise "the journal names the driver that was first" until_true 20 sh -c \
-	'journalctl -b | grep -q "0000:01:00.0 (pair0, vm42): taken: nvidia had it first"'
+if all_on_vfio; then
+	ok "with nvidia loaded, a group found again is on vfio-pci: the rule was ahead of it"
+else
+	promise "with nvidia loaded, a group found again is degraded" until_true 20 is_degraded
+fi
+promise "the journal names each driver that was first" until_true 60 is_told
 promise "and bind puts it right" gpupass bind pair0
 promise "all on vfio-pci again" all_on_vfio
 finish
