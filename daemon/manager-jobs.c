@@ -170,6 +170,7 @@ static void log_end(const JobRecord *job, JobState state, Verdict verdict)
 							: LOG_ID_JOB_FAILED,
 		.group = job->group,
 		.domain = job->domain_name,
+		.domain_uuid = job->domain_uuid,
 		.functions = functions,
 		.job = job->id,
 		.uid = job->caller_uid,

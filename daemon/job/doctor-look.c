@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/drift.h"
-
+#include "job/select.h"
 #include "util/text.h"
 
 typedef struct Look {
@@ -61,11 +61,14 @@ static int look_at_uses(Look *l)
 
 static int look_at_domain(Look *l, Problem **ret_problem)
 {
-	Host *host = l->place->host;
+	static const JobRequest anybody = {
+		0
+	}; /* who only looks needs no permission for a domain */
 
 	if (!l->request->domain)
 		return 0;
-	return host->ops->domain_get(host, l->request->domain, &l->domain, ret_problem);
+	return select_domain(l->place, &anybody, l->request->domain, l->uses, &l->domain,
+			     ret_problem);
 }
 
 static int look_at_groups(Look *l)
@@ -309,9 +312,9 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 	_cleanup_(look_clear) Look l = { .place = place, .request = request };
 	int r;
 
-	r = look_at_domain(&l, ret_problem);
+	r = look_at_uses(&l);
 	if (r == 0)
-		r = look_at_uses(&l);
+		r = look_at_domain(&l, ret_problem);
 	if (r == 0)
 		r = look_at_groups(&l);
 	if (r == 0)

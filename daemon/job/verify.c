@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "job/select.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -39,8 +40,8 @@ static int find(const JobPlace *place, const JobRequest *request, Prepared *p,
 
 	r = prepare_look(place, p, ret_problem);
 	if (r == 0)
-		r = place->host->ops->domain_get(place->host, request->domain, &p->domain,
-						 ret_problem);
+		r = select_domain(place, request, request->domain, p->uses, &p->domain,
+				  ret_problem);
 	if (r != 0)
 		return r;
 	p->group = group_of(p->inventory->groups, p->domain);
@@ -133,8 +134,7 @@ int verification_new(const JobPlace *place, const JobRequest *request, Verificat
 	if (r == 0)
 		r = find_gpus(v, ret_problem);
 	if (r == PROBLEM)
-		*ret_prefix = plan_prefix(OPERATION_VERIFY, p->group ? p->group->name : NULL,
-					  p->domain ? p->domain->name : request->domain);
+		*ret_prefix = prepare_prefix(request, p);
 	if (r != 0)
 		return r;
 	*ret = TAKE_PTR(v);

@@ -349,17 +349,36 @@ static int no_such_domain(const char *name, Problem **ret_problem)
 			   name);
 }
 
-static int fake_get(Host *host, const char *name, VirtDomain **ret, Problem **ret_problem)
+static int fake_find(Host *host, const char *name_or_uuid, DomainId *ret, Problem **ret_problem)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = fake_enter(fake, FAKE_FIND);
+	char uuid[DOMAIN_UUID_SIZE];
+	const FakeDomain *found = domain_uuid_parse(name_or_uuid, uuid)
+					  ? fake_domain_of(fake, uuid)
+					  : fake_domain(fake, name_or_uuid);
+
+	if (fault)
+		return fake_leave(fake, fault_result(fault, ret_problem));
+	*ret = (DomainId){ 0 };
+	if (found) {
+		memcpy(ret->uuid, found->uuid, sizeof(ret->uuid));
+		fake_set_text(&ret->name, found->name);
+	}
+	return fake_leave(fake, 0);
+}
+
+static int fake_get(Host *host, const char *uuid, VirtDomain **ret, Problem **ret_problem)
 {
 	FakeHost *fake = fake_of(host);
 	const FakeFault *fault = fake_enter(fake, FAKE_GET);
-	const FakeDomain *found = fake_domain(fake, name);
+	const FakeDomain *found = fake_domain_of(fake, uuid);
 	VirtDomain *domain;
 
 	if (fault)
 		return fake_leave(fake, fault_result(fault, ret_problem));
 	if (!found)
-		return fake_leave(fake, no_such_domain(name, ret_problem));
+		return fake_leave(fake, no_such_domain(uuid, ret_problem));
 	domain = calloc(1, sizeof(*domain));
 	assert_non_null(domain);
 	fake_set_text(&domain->uuid, found->uuid);
@@ -400,7 +419,7 @@ static int fake_define(Host *host, const char *uuid, const char *expected, const
 {
 	FakeHost *fake = fake_of(host);
 	const FakeFault *fault = fake_enter(fake, FAKE_DEFINE);
-	FakeDomain *domain = fake_domain(fake, uuid);
+	FakeDomain *domain = fake_domain_of(fake, uuid);
 
 	if (fault && !fault->late)
 		return fake_leave(fake, fault_result(fault, ret_problem));
@@ -417,7 +436,7 @@ static int fake_define(Host *host, const char *uuid, const char *expected, const
 
 static int attach(FakeHost *fake, const char *uuid, const char *hostdev_xml, Problem **ret_problem)
 {
-	FakeDomain *domain = fake_domain(fake, uuid);
+	FakeDomain *domain = fake_domain_of(fake, uuid);
 	Bdf bdf = fake_xml_function(hostdev_xml);
 	size_t i = fake_find_function(fake, &bdf);
 
@@ -451,7 +470,7 @@ static int fake_detach(Host *host, const char *uuid, const Bdf *function, uint64
 {
 	FakeHost *fake = fake_of(host);
 	const FakeFault *fault = fake_enter(fake, FAKE_DETACH);
-	FakeDomain *domain = fake_domain(fake, uuid);
+	FakeDomain *domain = fake_domain_of(fake, uuid);
 
 	if (fault && !fault->late)
 		return fake_leave(fake, fault_result(fault, ret_problem));
@@ -501,7 +520,7 @@ static int fake_guest_run(Host *host, const char *uuid, const char *const *const
 {
 	FakeHost *fake = fake_of(host);
 	const FakeFault *fault = fake_enter(fake, FAKE_GUEST_RUN);
-	const FakeDomain *domain = fake_domain(fake, uuid);
+	const FakeDomain *domain = fake_domain_of(fake, uuid);
 
 	if (fault)
 		return fake_leave(fake, fault_result(fault, ret_problem));
@@ -529,6 +548,7 @@ const HostOps fake_ops = {
 	.move = fake_move,
 	.reset = fake_reset,
 	.worker_on = fake_worker_on,
+	.domain_find = fake_find,
 	.domain_get = fake_get,
 	.domain_uses = fake_uses,
 	.domain_define = fake_define,
