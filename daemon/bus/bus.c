@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "bus/face-private.h"
+#include "bus/subject.h"
 #include "gpupass/dbus.h"
 #include "util/log.h"
 
@@ -218,7 +219,7 @@ int face_new(sd_bus *bus, Manager *manager, Face **ret)
 		return -ENOMEM;
 	f->bus = bus;
 	f->manager = manager;
-	f->reads = f->acts = (Quota){
+	f->reads = f->acts = f->looks = (Quota){
 		.all_max = PENDING_MAX,
 		.user_max = PENDING_USER_MAX,
 		.own_uid = geteuid(),
@@ -260,6 +261,7 @@ Face *face_free(Face *f)
 	collection_free_set(&f->assignments, &f->assignments.shown);
 	collection_free_set(&f->jobs, &f->jobs.shown);
 	fields_clear(manager_fields, n_manager_fields, &f->shown);
+	lookups_free(f->lookups);
 	polkit_free(f->polkit);
 	pci_names_free(f->names);
 	free(f);

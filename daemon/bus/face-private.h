@@ -7,6 +7,9 @@
 #include "bus/quota.h"
 #include "bus/views.h"
 
+/* subject.c */
+typedef struct Lookup Lookup;
+
 struct Face {
 	sd_bus *bus;
 	Manager *manager;
@@ -14,6 +17,8 @@ struct Face {
 	Collection groups, gpus, assignments, jobs;
 	ManagerView shown; /* the manager object's own properties */
 	Polkit *polkit;
+	Lookup *lookups; /* that have ended, and whose calls come again */
+	Quota looks;	 /* lookups under way */
 	Quota reads,
 		acts; /* answers owed: of dry runs and close looks, of what changes something */
 };

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "bus/request.h"
+#include "bus/subject.h"
 #include "core/declaration.h"
 #include "gpupass/dbus.h"
 #include "util/text.h"
@@ -51,14 +51,16 @@ int start_job(Face *f, sd_bus_message *m, const char *action, const JobRequest *
 	      sd_bus_error *error)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(subject_clear) Subject subject = { 0 };
 	_cleanup_free_ char *path = NULL;
+	JobRequest permitted = *request;
 	uint32_t id = 0;
 	int r;
 
-	r = authorize(f, m, action, request->domain, request->group, request->target, error);
+	r = authorize_job(f, m, action, &permitted, &subject, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = manager_start_job(f->manager, request, &id, &problem);
+	r = manager_start_job(f->manager, &permitted, &id, &problem);
 	if (r == PROBLEM)
 		return set_problem(error, problem, NULL);
 	if (r < 0)

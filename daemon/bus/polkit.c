@@ -31,6 +31,7 @@ struct Check {
 	uid_t uid;
 	uint64_t number;     /* names it to polkit, so that it can be called off */
 	bool interactive;    /* polkit may have a password asked for */
+	char *domain_uuid;   /* that it is about; NULL: none */
 	bool granted;	     /* the call waits to be dispatched once more */
 	sd_bus_slot *answer; /* awaited */
 	sd_bus_track *caller;
@@ -73,6 +74,7 @@ static Check *check_free(Check *check)
 	sd_bus_slot_unref(check->answer);
 	sd_bus_track_unref(check->caller);
 	sd_bus_message_unref(check->call);
+	free(check->domain_uuid);
 	free(check);
 	return NULL;
 }
@@ -218,6 +220,7 @@ static int append_details(sd_bus_message *ask, const PolkitQuestion *question)
 		const char *key, *value;
 	} details[] = {
 		{ "domain", question->domain },
+		{ "domain_uuid", question->domain_uuid },
 		{ "group", question->group },
 		{ "target", question->target },
 	};
@@ -276,6 +279,11 @@ static int check_begin(Polkit *polkit, sd_bus_message *call, uid_t uid,
 		return r;
 	check->next = polkit->checks;
 	polkit->checks = check;
+	if (question->domain_uuid) {
+		check->domain_uuid = strdup(question->domain_uuid);
+		if (!check->domain_uuid)
+			return -ENOMEM;
+	}
 	r = sd_bus_track_new(polkit->bus, &check->caller, on_caller_gone, check);
 	if (r >= 0)
 		r = sd_bus_track_add_sender(check->caller, call);
@@ -293,6 +301,21 @@ static Check *find_granted(const Polkit *polkit, const sd_bus_message *call)
 		if (check->granted && check->call == call)
 			return check;
 	return NULL;
+}
+
+bool polkit_granted(const Polkit *polkit, const sd_bus_message *m, const char **ret_domain_uuid)
+{
+	const Check *check = find_granted(polkit, m);
+
+	*ret_domain_uuid = check ? check->domain_uuid : NULL;
+	return check;
+}
+
+bool polkit_trusts(const Polkit *polkit, sd_bus_message *m)
+{
+	uid_t uid = (uid_t)-1;
+
+	return caller_uid(m, &uid) >= 0 && quota_is_privileged(&polkit->quota, uid);
 }
 
 int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,

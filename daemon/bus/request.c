@@ -32,6 +32,15 @@ int limits_exceeded(sd_bus_error *error, size_t max, bool of_user)
 				 max, of_user ? " of this user" : "");
 }
 
+/* Of ASCII: in the middle of a message it would begin a line of its own. */
+static bool has_control_character(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			return true;
+	return false;
+}
+
 int check_name(const char *name, const char *what, bool may_be_empty, sd_bus_error *error)
 {
 	_cleanup_free_ char *text = NULL;
@@ -42,6 +51,9 @@ int check_name(const char *name, const char *what, bool may_be_empty, sd_bus_err
 		text = strf("the %s is empty", what);
 	else if (strlen(name) > NAME_ARGUMENT_MAX)
 		text = strf("the %s is longer than %d bytes", what, NAME_ARGUMENT_MAX);
+	else if (has_control_character(name))
+		text = strf("the %s has a control character; a domain that is named so has a UUID",
+			    what);
 	else
 		return 0;
 	return text ? invalid_argument(error, text,
