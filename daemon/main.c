@@ -52,6 +52,15 @@ static int check_config(const Options *options)
 	return notes ? GPUPASS_EXIT_UNCONFIGURED : GPUPASS_EXIT_DONE;
 }
 
+/* Where sd-bus looks, too; but it declines no descriptors then. NULL: none is known. */
+static const char *bus_address(bool session)
+{
+	const char *address =
+		secure_getenv(session ? "DBUS_SESSION_BUS_ADDRESS" : "DBUS_SYSTEM_BUS_ADDRESS");
+
+	return address || session ? address : "unix:path=/run/dbus/system_bus_socket";
+}
+
 /* ---- life ---- */
 
 static int start_log(void)
@@ -92,7 +101,7 @@ static int run(const Options *options, Config *config)
 	if (r >= 0)
 		r = start_log();
 	if (r >= 0)
-		r = daemon_open_bus(d, options->session);
+		r = daemon_open_bus(d, bus_address(options->session), options->session);
 	if (r >= 0)
 		r = daemon_open_state(d, options);
 	if (r >= 0)

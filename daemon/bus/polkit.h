@@ -8,6 +8,7 @@
 
 #include <systemd/sd-bus.h>
 
+#include "bus/intake.h"
 #include "gpupass/cleanup.h"
 
 typedef struct Polkit Polkit;
@@ -18,8 +19,8 @@ typedef struct PolkitQuestion {
 	const char *domain, *group, *target; /* NULL: none */
 } PolkitQuestion;
 
-/* bus is borrowed. */
-int polkit_new(sd_bus *bus, Polkit **ret);
+/* bus and intake are borrowed. */
+int polkit_new(sd_bus *bus, Intake *intake, Polkit **ret);
 
 /*
  * Asked by a method's handler after it has read and validated, and before it does anything.
