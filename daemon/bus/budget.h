@@ -28,6 +28,7 @@ void bucket_take(Bucket *bucket, const Rate *rate, uint64_t tokens, uint64_t now
 typedef struct User {
 	uid_t uid;
 	Bucket calls, refusals;
+	uint64_t muted_until; /* after a call that was too large */
 	CallQueue waiting;
 	uint64_t refused_at; /* the last one; 0: never */
 	uint64_t refused;    /* since the log told of it */

@@ -18,6 +18,7 @@ typedef struct Caller {
 	char *name;	   /* unique, ":1.42" */
 	bool known;	   /* uid is */
 	uid_t uid;	   /* of whom the bus says that he connected */
+	bool too_large;	   /* a call of his was, while it was not known whose it is */
 	uint64_t last_use; /* who has not called for longest is forgotten first */
 	sd_bus_slot *question;
 	CallQueue held; /* until he is known */

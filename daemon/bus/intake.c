@@ -39,6 +39,10 @@ static const Rate refusal_rate = { .usec_per_token = USEC_PER_SEC / 100, .burst 
 /* The log is told of a user once, until he was within his budget for so long. */
 #define QUIET_USEC (60 * USEC_PER_SEC)
 
+/* A call that is too large costs more to look at than to read: sd-bus hands out no string before it
+ * has seen that it is UTF-8, 2.5 ms for a MiB. So its user is not looked at for a while. */
+#define MUTED_USEC USEC_PER_SEC
+
 /* When the bus daemon does not take our answers: no more are made. */
 #define UNSENT_MAX 256
 
@@ -116,22 +120,19 @@ int intake_let_in_again(Intake *intake, sd_bus_message *call)
 
 /* ---- a user's budget ---- */
 
-/* What costs more than a look at one object: in the time that an answer takes, and in its length. */
+/* A property is cheap; all else makes a long answer, asks polkit, or has a thread look at something. */
 static uint64_t tokens_of(sd_bus_message *m, size_t bytes)
 {
-	static const char *const whole[] = {
-		"GetManagedObjects",
-		"GetTopology",
-		"GetEvidence",
-		"Introspect",
+	static const char *const cheap[] = {
+		"org.freedesktop.DBus.Properties",
+		"org.freedesktop.DBus.Peer",
 	};
-	const char *member = sd_bus_message_get_member(m);
-	uint64_t tokens = 1 + bytes / CALL_BYTES_SMALL;
+	const char *interface = sd_bus_message_get_interface(m);
 
-	for (size_t i = 0; i < ELEMENTS(whole); i++)
-		if (str_equal(member, whole[i]))
-			tokens += 3;
-	return tokens;
+	for (size_t i = 0; i < ELEMENTS(cheap); i++)
+		if (str_equal(interface, cheap[i]))
+			return 1 + bytes / CALL_BYTES_SMALL;
+	return 4 + bytes / CALL_BYTES_SMALL;
 }
 
 /* 0: the tokens were taken; otherwise how long until they are there. */
@@ -217,19 +218,39 @@ static int wait_for_tokens(Intake *intake, User *user, sd_bus_message *m, size_t
 
 /* ---- whose it is ---- */
 
-/* 0: it may go on to its object; 1: it waits, or was refused. */
-static int admit(Intake *intake, uid_t uid, sd_bus_message *m, size_t bytes, bool too_large)
+static bool is_privileged(const Intake *intake, uid_t uid)
 {
-	uint64_t wait;
+	return uid == 0 || uid == intake->own_uid;
+}
+
+static void mute(User *user)
+{
+	user->muted_until = now_monotonic() + MUTED_USEC;
+}
+
+/* 0: it may go on to its object; 1: it waits, or was refused. */
+static int admit(Intake *intake, User *user, sd_bus_message *m, size_t bytes)
+{
+	uint64_t wait =
+		user->waiting.n > 0 ? user_rate.usec_per_token : pay(intake, user, m, bytes);
+
+	return wait > 0 ? wait_for_tokens(intake, user, m, bytes, wait) : 0;
+}
+
+static int on_call_of(Intake *intake, uid_t uid, sd_bus_message *m)
+{
+	size_t bytes = 0;
 	User *user;
 
-	if (uid == 0 || uid == intake->own_uid)
-		return too_large ? refuse_size(m, NULL) : 0;
+	if (is_privileged(intake, uid))
+		return call_size(m, CALL_BYTES_MAX, &bytes) < 0 ? refuse_size(m, NULL) : 0;
 	user = users_get(&intake->users, uid, now_monotonic());
-	if (too_large)
-		return refuse_size(m, &user->refusals);
-	wait = user->waiting.n > 0 ? user_rate.usec_per_token : pay(intake, user, m, bytes);
-	return wait > 0 ? wait_for_tokens(intake, user, m, bytes, wait) : 0;
+	if (user->muted_until > now_monotonic())
+		return refuse_user(user, m);
+	if (call_size(m, CALL_BYTES_MAX, &bytes) >= 0)
+		return admit(intake, user, m, bytes);
+	mute(user);
+	return refuse_size(m, &user->refusals);
 }
 
 static int hold(Intake *intake, Caller *caller, sd_bus_message *m, size_t bytes)
@@ -261,13 +282,18 @@ static sd_bus_message *take_held(Intake *intake, Caller *caller, size_t *ret_byt
 static void on_known(Caller *caller, void *userdata)
 {
 	Intake *intake = userdata;
+	User *user = is_privileged(intake, caller->uid)
+			     ? NULL
+			     : users_get(&intake->users, caller->uid, now_monotonic());
 
+	if (user && caller->too_large)
+		mute(user);
 	while (caller->held.first) {
 		size_t bytes;
 		_cleanup_(sd_bus_message_unrefp) sd_bus_message *m =
 			take_held(intake, caller, &bytes);
 
-		if (admit(intake, caller->uid, m, bytes, false) == 0 &&
+		if ((!user || admit(intake, user, m, bytes) == 0) &&
 		    intake_let_in_again(intake, m) < 0)
 			refuse(m, &intake->strangers, "out of memory");
 	}
@@ -338,20 +364,15 @@ void intake_on_left(Intake *intake, IntakeLeft left, void *userdata)
 static int on_call(Intake *intake, const char *sender, sd_bus_message *m)
 {
 	Caller *caller = callers_find(intake->callers, sender);
-	bool too_large;
 	size_t bytes = 0;
-	int r;
 
-	r = call_size(m, CALL_BYTES_MAX, &bytes);
-	too_large = r < 0;
 	if (caller && caller->known)
-		return admit(intake, caller->uid, m, bytes, too_large);
-	if (too_large)
-		return refuse_size(m, &intake->strangers);
-	r = callers_get(intake->callers, sender, &caller);
-	if (r < 0)
+		return on_call_of(intake, caller->uid, m);
+	if (!caller && callers_get(intake->callers, sender, &caller) < 0)
 		return refuse(m, &intake->strangers, "too many callers are on the bus");
-	return hold(intake, caller, m, bytes);
+	caller->too_large |= !caller->too_large && call_size(m, CALL_BYTES_MAX, &bytes) < 0;
+	return caller->too_large ? refuse_size(m, &intake->strangers)
+				 : hold(intake, caller, m, bytes);
 }
 
 static int on_message(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *ret_error)

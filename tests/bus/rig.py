@@ -53,7 +53,7 @@ class Host:
         # A worker has no environment: the library finds its scenario beside itself.
         self.nvml = os.path.join(self.directory, "libnvidia-ml.so.1")
         os.symlink(os.path.abspath(nvml), self.nvml)
-        self.bus = PrivateBus(self.directory)
+        self.bus = self.new_bus()
         self.environment = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=self.bus.address,
                                 LC_ALL="C.UTF-8")
         self.process = None
@@ -62,6 +62,9 @@ class Host:
         except AssertionError:
             self.close()
             raise
+
+    def new_bus(self):
+        return PrivateBus(self.directory)
 
     def write(self, name, text):
         path = os.path.join(self.directory, name)
