@@ -126,11 +126,29 @@ static int on_look(sd_event_source *source, uint64_t usec, void *userdata)
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
+/* The bus daemon takes nothing from us for as long as too much of ours waits there for clients who do
+ * not read: that much can only be signals, of many weeks. Nobody hears us then; a new connection has
+ * nothing waiting. */
+static void end_when_unheard(Daemon *d)
+{
+	uint64_t unsent = 0;
+
+	if (sd_bus_get_n_queued_write(d->bus, &unsent) < 0)
+		return;
+	if (d->unsent > 0 && unsent >= d->unsent) {
+		log_error("the bus has taken nothing for a minute: ending; the next start takes up "
+			  "what is open");
+		sd_event_exit(d->event, GPUPASS_EXIT_FAILED);
+	}
+	d->unsent = unsent;
+}
+
 static int on_health_due(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	Daemon *d = userdata;
 
 	manager_look_at_health(d->manager);
+	end_when_unheard(d);
 	return sd_event_source_set_time_relative(source, HEALTH_PERIOD_USEC);
 }
 

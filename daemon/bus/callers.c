@@ -59,6 +59,7 @@ static Caller *caller_free(Caller *caller)
 	if (!caller)
 		return NULL;
 	sd_bus_slot_unref(caller->question);
+	sd_bus_slot_unref(caller->unread_question);
 	call_queue_clear(&caller->held);
 	free(caller->name);
 	free(caller);
@@ -88,6 +89,14 @@ static Caller *longest_unused(const Callers *callers)
 			if (c->known && c->uid != 0 && (!found || c->last_use < found->last_use))
 				found = c;
 	return found;
+}
+
+void callers_visit(Callers *callers, CallerVisit visit, void *userdata)
+{
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (Caller *c = callers->buckets[i]; c; c = c->next)
+			if (c->known)
+				visit(c, userdata);
 }
 
 /* ---- who he is ---- */

@@ -15,9 +15,12 @@ typedef struct Callers Callers;
 typedef struct Caller {
 	struct Caller *next; /* with the same hash */
 	Callers *callers;
-	char *name;	   /* unique, ":1.42" */
-	bool known;	   /* uid is */
-	uid_t uid;	   /* of whom the bus says that he connected */
+	char *name;	 /* unique, ":1.42" */
+	bool known;	 /* uid is */
+	uid_t uid;	 /* of whom the bus says that he connected */
+	uint32_t unread; /* bytes that wait for him in the bus daemon, as it told last */
+	sd_bus_slot *unread_question;
+	void *unread_asker;
 	bool too_large;	   /* a call of his was, while it was not known whose it is */
 	uint64_t last_use; /* who has not called for longest is forgotten first */
 	sd_bus_slot *question;
@@ -36,6 +39,10 @@ typedef struct CallersListener {
 
 /* bus is borrowed. */
 int callers_new(sd_bus *bus, const CallersListener *listener, Callers **ret);
+
+typedef void (*CallerVisit)(Caller *caller, void *userdata);
+/* Each one that is known. */
+void callers_visit(Callers *callers, CallerVisit visit, void *userdata);
 
 /* NULL: nobody asked for him yet, or he has left. */
 Caller *callers_find(Callers *callers, const char *name);

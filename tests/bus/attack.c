@@ -4,11 +4,12 @@
  *
  *   attack COUNT KIND [SECONDS [SERVICE]]
  *   attack serve NAME
+ *   attack poll
  *
  * It ends after COUNT messages or SECONDS (20), whichever comes first, and prints how many it sent
  * and how many answers it read. SERVICE is org.gpupass1, unless another is given. `serve` is a
  * service of the attacker's own that does nothing: what an attack costs on this machine and this
- * bus without gpupassd.
+ * bus without gpupassd. `poll` is no attack: one call of gpupassd for each line it reads.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -244,6 +245,9 @@ static int send_unread(Attack *a, NewCall new)
 
 	for (unsigned i = 0; r >= 0 && i < CONNECTIONS; i++)
 		r = connect_bus(&bus[i]);
+	/* sd-bus says Hello when it processes, and must not read what comes later. */
+	for (unsigned i = 0; r >= 0 && i < CONNECTIONS; i++)
+		r = sd_bus_flush(bus[i]);
 	for (; r >= 0 && !over(a); a->sent++) {
 		sd_bus *from = bus[a->sent % CONNECTIONS];
 		sd_bus_message *m = NULL;
@@ -330,7 +334,8 @@ static const struct Kind {
 
 static int usage(void)
 {
-	fputs("attack COUNT KIND [SECONDS [SERVICE]]\nattack serve NAME\nKIND:", stderr);
+	fputs("attack COUNT KIND [SECONDS [SERVICE]]\nattack serve NAME\nattack poll\nKIND:",
+	      stderr);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		fprintf(stderr, " %s", kinds[i].name);
 	fputs("\n", stderr);
@@ -356,6 +361,22 @@ static int serve(const char *name)
 	return 1;
 }
 
+static int poll_service(void)
+{
+	sd_bus *bus = NULL;
+	int r = connect_bus(&bus);
+
+	while (r >= 0 && getchar() == '\n') {
+		r = sd_bus_call_method(bus, GPUPASS_BUS_NAME, GPUPASS_PATH_ROOT,
+				       "org.freedesktop.DBus.Properties", "GetAll", NULL, NULL, "s",
+				       GPUPASS_IFACE_MANAGER);
+		puts(r >= 0 ? "ok" : strerror(-r));
+		fflush(stdout);
+	}
+	sd_bus_unref(bus);
+	return r < 0;
+}
+
 /* A bus that takes nothing any more must not keep us. */
 static void end(int number)
 {
@@ -370,6 +391,8 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[1], "serve") == 0)
 		return serve(argv[2]);
+	if (argc == 2 && strcmp(argv[1], "poll") == 0)
+		return poll_service();
 	if (argc < 3 || argc > 5)
 		return usage();
 	if (argc > 3)
