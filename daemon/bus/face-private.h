@@ -3,6 +3,7 @@
 
 #include "bus/bus.h"
 #include "bus/collection.h"
+#include "bus/intake.h"
 #include "bus/polkit.h"
 #include "bus/quota.h"
 #include "bus/views.h"
@@ -16,9 +17,13 @@ struct Face {
 	PciNames *names;
 	Collection groups, gpus, assignments, jobs;
 	ManagerView shown; /* the manager object's own properties */
+	Intake *intake;
 	Polkit *polkit;
 	Lookup *lookups; /* that have ended, and whose calls come again */
 	Quota looks;	 /* lookups under way */
+	sd_bus_slot *name; /* asked for */
+	FacePublished published;
+	void *published_userdata;
 	Quota reads,
 		acts; /* answers owed: of dry runs and close looks, of what changes something */
 };

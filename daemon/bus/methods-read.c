@@ -68,7 +68,7 @@ int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error)
 			       error);
 	if (r >= 0)
 		r = check_name(group, "group", true, error);
-	request = request_from(m, operation, &options);
+	request = request_from(f, m, operation, &options);
 	if (r >= 0)
 		r = check_fit(&options, &request, error);
 	if (r >= 0)

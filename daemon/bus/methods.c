@@ -89,7 +89,7 @@ static int method_assign(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		r = check_timeout(&options, error);
 	if (r < 0)
 		return r;
-	request = request_from(m, OPERATION_ASSIGN, &options);
+	request = request_from(userdata, m, OPERATION_ASSIGN, &options);
 	r = check_fit(&options, &request, error);
 	if (r < 0)
 		return r;
@@ -124,7 +124,7 @@ static int start_on_one_name(sd_bus_message *m, Face *f, const OneName *job, sd_
 		r = check_timeout(&options, error);
 	if (r < 0)
 		return r;
-	request = request_from(m, job->operation, &options);
+	request = request_from(f, m, job->operation, &options);
 	*(char **)((char *)&request + job->member) = (char *)name;
 	return start_job(f, m, job->action, &request, error);
 }

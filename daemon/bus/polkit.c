@@ -34,31 +34,15 @@ struct Check {
 	char *domain_uuid;   /* that it is about; NULL: none */
 	bool granted;	     /* the call waits to be dispatched once more */
 	sd_bus_slot *answer; /* awaited */
-	sd_bus_track *caller;
 };
 
 struct Polkit {
 	sd_bus *bus;
+	Intake *intake;
 	Check *checks;
 	Quota quota;
 	uint64_t last_number;
 };
-
-int polkit_new(sd_bus *bus, Polkit **ret)
-{
-	Polkit *polkit = calloc(1, sizeof(Polkit));
-
-	if (!polkit)
-		return -ENOMEM;
-	polkit->bus = bus;
-	polkit->quota = (Quota){
-		.all_max = CHECKS_MAX,
-		.user_max = CHECKS_USER_MAX,
-		.own_uid = geteuid(),
-	};
-	*ret = polkit;
-	return 0;
-}
 
 static Check *check_free(Check *check)
 {
@@ -72,7 +56,6 @@ static Check *check_free(Check *check)
 		break;
 	}
 	sd_bus_slot_unref(check->answer);
-	sd_bus_track_unref(check->caller);
 	sd_bus_message_unref(check->call);
 	free(check->domain_uuid);
 	free(check);
@@ -173,11 +156,8 @@ static int read_answer(const Check *check, sd_bus_message *answer, sd_bus_error 
 /* The handler is entered again; the check stays, to be found there. */
 static int dispatch_again(Check *check)
 {
-	int r = sd_bus_message_rewind(check->call, true);
-
-	check->caller = sd_bus_track_unref(check->caller);
 	check->granted = true;
-	return r < 0 ? r : sd_bus_enqueue_for_read(check->polkit->bus, check->call);
+	return intake_let_in_again(check->polkit->intake, check->call);
 }
 
 static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_error *ret_error)
@@ -199,17 +179,41 @@ static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_err
 	return 1;
 }
 
-/* Nobody is there whom polkit could be right about, nor anybody to answer. */
-static int on_caller_gone(_unused_ sd_bus_track *track, void *userdata)
+/* Nobody is there whom polkit could be right about, nor anybody to answer. What it has granted is
+ * on its way to the handler again, and denied there. */
+static void on_caller_left(const char *name, void *userdata)
 {
-	Check *check = userdata;
+	const Polkit *polkit = userdata;
+	Check *next;
 
-	log_line(LOG_NOTICE, &(LogFields){ .message_id = LOG_ID_DENIED },
-		 "user %ld left the bus while polkit was asked for %s: denied", (long)check->uid,
-		 check->action);
-	call_off(check);
-	check_free(check);
-	return 1;
+	for (Check *check = polkit->checks; check; check = next) {
+		next = check->next;
+		if (check->granted || !str_equal(sd_bus_message_get_sender(check->call), name))
+			continue;
+		log_line(LOG_NOTICE, &(LogFields){ .message_id = LOG_ID_DENIED },
+			 "user %ld left the bus while polkit was asked for %s: denied",
+			 (long)check->uid, check->action);
+		call_off(check);
+		check_free(check);
+	}
+}
+
+int polkit_new(sd_bus *bus, Intake *intake, Polkit **ret)
+{
+	Polkit *polkit = calloc(1, sizeof(Polkit));
+
+	if (!polkit)
+		return -ENOMEM;
+	polkit->bus = bus;
+	polkit->intake = intake;
+	polkit->quota = (Quota){
+		.all_max = CHECKS_MAX,
+		.user_max = CHECKS_USER_MAX,
+		.own_uid = geteuid(),
+	};
+	intake_on_left(intake, on_caller_left, polkit);
+	*ret = polkit;
+	return 0;
 }
 
 /* ---- the question ---- */
@@ -284,11 +288,7 @@ static int check_begin(Polkit *polkit, sd_bus_message *call, uid_t uid,
 		if (!check->domain_uuid)
 			return -ENOMEM;
 	}
-	r = sd_bus_track_new(polkit->bus, &check->caller, on_caller_gone, check);
-	if (r >= 0)
-		r = sd_bus_track_add_sender(check->caller, call);
-	if (r >= 0)
-		r = ask(check, question);
+	r = ask(check, question);
 	if (r < 0)
 		return r;
 	TAKE_PTR(check);
@@ -315,7 +315,7 @@ bool polkit_trusts(const Polkit *polkit, sd_bus_message *m)
 {
 	uid_t uid = (uid_t)-1;
 
-	return caller_uid(m, &uid) >= 0 && quota_is_privileged(&polkit->quota, uid);
+	return intake_uid(polkit->intake, m, &uid) >= 0 && quota_is_privileged(&polkit->quota, uid);
 }
 
 int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,
@@ -325,8 +325,8 @@ int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *qu
 	uid_t uid = (uid_t)-1;
 	int r;
 
-	/* Asked of the bus each time: a caller who has left since is not one who may. */
-	if (caller_uid(m, &uid) < 0)
+	/* Each time: a caller who has left since is not one who may. */
+	if (intake_uid(polkit->intake, m, &uid) < 0)
 		return access_denied(question->action, uid, "the caller has left the bus", error);
 	if (granted)
 		return strcmp(granted->action, question->action) == 0 && granted->uid == uid

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <systemd/sd-bus.h>
 
+#include "bus/intake.h"
 #include "gpupass/cleanup.h"
 
 typedef struct Polkit Polkit;
@@ -20,8 +21,8 @@ typedef struct PolkitQuestion {
 	const char *domain_uuid;	     /* NULL: there is no such domain */
 } PolkitQuestion;
 
-/* bus is borrowed. */
-int polkit_new(sd_bus *bus, Polkit **ret);
+/* bus and intake are borrowed. */
+int polkit_new(sd_bus *bus, Intake *intake, Polkit **ret);
 
 /*
  * Asked by a method's handler after it has read and validated, and before it does anything.

@@ -86,14 +86,6 @@ int check_timeout(const RequestOptions *options, sd_bus_error *error)
 				"give at most 3600 seconds");
 }
 
-int caller_uid(sd_bus_message *m, uid_t *ret)
-{
-	_cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
-	int r = sd_bus_query_sender_creds(m, SD_BUS_CREDS_EUID, &creds);
-
-	return r < 0 ? r : sd_bus_creds_get_euid(creds, ret);
-}
-
 static const char *named(const char *text)
 {
 	return str_is_empty(text) ? NULL : text;
@@ -112,12 +104,13 @@ int authorize(Face *face, sd_bus_message *m, const char *action, const char *dom
 	return polkit_authorize(face->polkit, m, &question, error);
 }
 
-JobRequest request_from(sd_bus_message *m, Operation operation, const RequestOptions *options)
+JobRequest request_from(Face *face, sd_bus_message *m, Operation operation,
+			const RequestOptions *options)
 {
 	uid_t uid = (uid_t)-1;
 
 	/* For the record, and for the limits of a user. */
-	(void)caller_uid(m, &uid);
+	(void)intake_uid(face->intake, m, &uid);
 	return (JobRequest){
 		.operation = operation,
 		.model = options->model,
@@ -150,7 +143,7 @@ int pending_new(Face *f, sd_bus_message *m, bool reads, Pending **ret, sd_bus_er
 
 	if (!pending)
 		return -ENOMEM;
-	r = caller_uid(m, &uid);
+	r = intake_uid(f->intake, m, &uid);
 	if (r < 0)
 		return r;
 	r = quota_take(quota, uid);

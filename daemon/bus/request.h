@@ -18,10 +18,8 @@ void request_options_clear(RequestOptions *options);
 	}
 
 /* A job's request out of the options; strings stay borrowed from them. */
-JobRequest request_from(sd_bus_message *m, Operation operation, const RequestOptions *options);
-
-/* Of whom the bus delivered it for; < 0: he has left. */
-int caller_uid(sd_bus_message *m, uid_t *ret);
+JobRequest request_from(Face *face, sd_bus_message *m, Operation operation,
+			const RequestOptions *options);
 
 /*
  * Whether the caller may do what the action covers; see polkit_authorize(). domain, group, target:

@@ -70,10 +70,9 @@ static Lookup *lookup_take(Face *f, const sd_bus_message *m)
 static int dispatch_again(Lookup **lookup)
 {
 	Face *f = (*lookup)->face;
-	int r = sd_bus_message_rewind((*lookup)->call, true);
+	int r;
 
-	if (r >= 0)
-		r = sd_bus_enqueue_for_read(f->bus, (*lookup)->call);
+	r = intake_let_in_again(f->intake, (*lookup)->call);
 	if (r < 0)
 		return r;
 	(*lookup)->next = f->lookups;
@@ -101,7 +100,7 @@ static int lookup_begin(Face *f, sd_bus_message *m, const char *word, sd_bus_err
 {
 	_cleanup_(lookup_freep) Lookup *lookup = NULL;
 	uid_t uid = (uid_t)-1;
-	int r = caller_uid(m, &uid);
+	int r = intake_uid(f->intake, m, &uid);
 
 	if (r < 0)
 		return r;
