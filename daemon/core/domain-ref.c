@@ -11,6 +11,19 @@ char *domain_ref_text(const char *name, const char *uuid)
 	return uuid ? strf("%s (%s)", name, uuid) : strdup(name);
 }
 
+const char *domain_ref_word(const char *name, const char *uuid)
+{
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+	char parsed[DOMAIN_UUID_SIZE];
+
+	/* virsh takes a number for an id. */
+	if (!uuid || (*name != '-' && *name != '\0' && name[strspn(name, plain)] == '\0' &&
+		      name[strspn(name, "0123456789")] != '\0' && !domain_uuid_parse(name, parsed)))
+		return name;
+	return uuid;
+}
+
 static const DomainUse *find_named(const DomainUses *uses, const char *name,
 				   int (*compare)(const char *, const char *))
 {

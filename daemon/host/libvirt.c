@@ -213,7 +213,7 @@ static const char *xml_fault(const Problem *problem)
  * A domain whose XML cannot be understood may hold any function: leaving it out would let its
  * GPUs be given away. So nothing is answered, and the operator hears which domain it is.
  */
-static int unreadable(const char *name, Problem **ret_problem)
+static int unreadable(const char *name, const char *uuid, Problem **ret_problem)
 {
 	_cleanup_(problem_freep) Problem *why = TAKE_PTR(*ret_problem);
 	int r;
@@ -226,7 +226,7 @@ static int unreadable(const char *name, Problem **ret_problem)
 	return problem_remedy(*ret_problem,
 			      "look at `virsh dumpxml %s`; while it is not understood, no GPU is "
 			      "given to any domain",
-			      name);
+			      domain_ref_word(name, uuid));
 }
 
 /* Known to libvirt until its next restart. A driver that cannot tell has no migration. */
@@ -244,6 +244,8 @@ static int add_use(const VirtCall *call, virDomainPtr domain, DomainUses *uses,
 {
 	const char *name = virt_domain_name(domain);
 	_cleanup_free_ char *live = NULL, *config = NULL;
+	char uuid[VIR_UUID_STRING_BUFLEN];
+	bool has_uuid = virDomainGetUUIDString(domain, uuid) >= 0;
 	int r;
 
 	if (read_xml(domain, false, &live, &config) < 0)
@@ -252,7 +254,7 @@ static int add_use(const VirtCall *call, virDomainPtr domain, DomainUses *uses,
 		return 0; /* a transient one that has stopped */
 	r = domain_use_from_xml(live, config, &uses->items[uses->n_items], ret_problem);
 	if (r == PROBLEM)
-		return unreadable(name, ret_problem);
+		return unreadable(name, has_uuid ? uuid : NULL, ret_problem);
 	if (r < 0)
 		return r;
 	uses->items[uses->n_items++].migrated = !live && was_migrated(domain);

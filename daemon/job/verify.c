@@ -112,6 +112,7 @@ static int find_gpus(Verification *v, Problem **ret_problem)
 	}
 	v->input.gpus = v->gpus;
 	v->input.domain = p->domain->name;
+	v->input.domain_uuid = p->domain->uuid;
 	v->input.group = p->group->name;
 	v->input.links_expected = p->group->links_expected;
 	return 0;

@@ -111,6 +111,45 @@ static void a_missing_domain_is_named_with_what_may_have_been_meant(void **state
 	}
 }
 
+static void a_command_calls_a_domain_by_what_is_one_word_and_no_other_thing(void **state _unused_)
+{
+	static const char *const plain[] = { "vm42", "pair0", "a", "web-1.example_x", "7a", "." };
+	static const char *const odd[] = {
+		"",
+		"-H",
+		"--help",
+		"7",
+		"0042",
+		VM42,
+		"3f0c9a526c2b4a629a0e0c1d5b8f4242",
+		"vm 42",
+		"$(reboot)",
+		"a;b",
+		"a|b",
+		"a&b",
+		"`a`",
+		"a'b",
+		"a\"b",
+		"a\\b",
+		"a*",
+		"~a",
+		"a>b",
+		"#a",
+		"a\tb",
+		"a\xc2\x9b",
+		"vm\xc3\xa4",
+		"{a,b}",
+		"a!b",
+		"a=b",
+	};
+
+	for (size_t i = 0; i < ELEMENTS(plain); i++)
+		assert_string_equal(domain_ref_word(plain[i], "uuid"), plain[i]);
+	for (size_t i = 0; i < ELEMENTS(odd); i++)
+		assert_string_equal(domain_ref_word(odd[i], "uuid"), "uuid");
+	assert_string_equal(domain_ref_word("vm 42", NULL), "vm 42");
+}
+
 static void a_domain_is_written_with_both(void **state _unused_)
 {
 	_cleanup_free_ char *both = domain_ref_text("vm42", VM42);
@@ -126,6 +165,7 @@ int main(void)
 		cmocka_unit_test(whatever_libvirt_takes_for_a_uuid_is_one),
 		cmocka_unit_test(what_only_looks_like_a_uuid_is_a_name),
 		cmocka_unit_test(a_missing_domain_is_named_with_what_may_have_been_meant),
+		cmocka_unit_test(a_command_calls_a_domain_by_what_is_one_word_and_no_other_thing),
 		cmocka_unit_test(a_domain_is_written_with_both),
 	};
 
