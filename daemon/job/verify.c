@@ -37,7 +37,7 @@ static int find(const JobPlace *place, const JobRequest *request, Prepared *p,
 {
 	int r;
 
-	r = prepare_look(place, p, ret_problem);
+	r = prepare_look(place, INSPECT_CONFIG_ALL, p, ret_problem);
 	if (r == 0)
 		r = place->host->ops->domain_get(place->host, request->domain, &p->domain,
 						 ret_problem);
