@@ -8,9 +8,12 @@
 #include "gpupass/dbus.h"
 #include "util/log.h"
 
-/* Each is a thread, and most start a worker. */
+/*
+ * Each is a thread, and most start a worker. So many for all users, and as many again for root: four
+ * users are needed to leave a fifth without, and none leaves root without.
+ */
 #define PENDING_MAX 16
-#define PENDING_USER_MAX 8
+#define PENDING_USER_MAX 4
 
 /* ---- from the manager's picture to what is shown ---- */
 
@@ -223,7 +226,9 @@ int face_new(sd_bus *bus, Manager *manager, Face **ret)
 		.user_max = PENDING_USER_MAX,
 		.own_uid = geteuid(),
 	};
-	r = polkit_new(bus, &f->polkit);
+	r = refusals_new(bus, &f->refusals);
+	if (r >= 0)
+		r = polkit_new(bus, f->refusals, &f->polkit);
 	if (r >= 0)
 		r = manager_view_fill(manager, &f->shown);
 	if (r >= 0)
@@ -261,6 +266,7 @@ Face *face_free(Face *f)
 	collection_free_set(&f->jobs, &f->jobs.shown);
 	fields_clear(manager_fields, n_manager_fields, &f->shown);
 	polkit_free(f->polkit);
+	refusals_free(f->refusals);
 	pci_names_free(f->names);
 	free(f);
 	return NULL;

@@ -5,6 +5,7 @@
 #include "bus/collection.h"
 #include "bus/polkit.h"
 #include "bus/quota.h"
+#include "bus/refusals.h"
 #include "bus/views.h"
 
 struct Face {
@@ -13,6 +14,7 @@ struct Face {
 	PciNames *names;
 	Collection groups, gpus, assignments, jobs;
 	ManagerView shown; /* the manager object's own properties */
+	Refusals *refusals;
 	Polkit *polkit;
 	Quota reads,
 		acts; /* answers owed: of dry runs and close looks, of what changes something */

@@ -8,6 +8,7 @@
 
 #include <systemd/sd-bus.h>
 
+#include "bus/refusals.h"
 #include "gpupass/cleanup.h"
 
 typedef struct Polkit Polkit;
@@ -18,8 +19,8 @@ typedef struct PolkitQuestion {
 	const char *domain, *group, *target; /* NULL: none */
 } PolkitQuestion;
 
-/* bus is borrowed. */
-int polkit_new(sd_bus *bus, Polkit **ret);
+/* bus and refusals are borrowed. */
+int polkit_new(sd_bus *bus, Refusals *refusals, Polkit **ret);
 
 /*
  * Asked by a method's handler after it has read and validated, and before it does anything.
