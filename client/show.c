@@ -37,8 +37,9 @@ static int read_facts(sd_bus_message *m, json_t *facts)
 }
 
 /*
- * What reading the device itself tells: a call of its own and not a property, since a worker has to look,
- * and not for everybody. Without it the rest is still worth printing, so nobody is asked for a password.
+ * What reading the device itself tells: a call of its own and not a property, since a worker has to
+ * look, and not for everybody. Without it the rest is still worth printing, so nobody is asked for
+ * a password.
  */
 static int inspect(Client *c, const Gpu *gpu, json_t **ret)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which of many like events are worth a line in the log: the first of a burst, and at its end how many
- * there were. A burst is what one user does of one kind without a pause. Whoever comes with more users
- * than the table has places gets one burst for all of them, so that lines stay few whatever is done.
- * Pure: the caller has the clock.
+ * Which of many like events are worth a line in the log: the first of a burst, and at its end how
+ * many there were. A burst is what one user does of one kind without a pause. Whoever comes with
+ * more users than the table has places gets one burst for all of them, so that lines stay few
+ * whatever is done. Pure: the caller has the clock.
  */
 #pragma once
 

@@ -9,8 +9,8 @@
 #include "util/log.h"
 
 /*
- * Each is a thread, and most start a worker. So many for all users, and as many again for root: four
- * users are needed to leave a fifth without, and none leaves root without.
+ * Each is a thread, and most start a worker. So many for all users, and as many again for root:
+ * four users are needed to leave a fifth without, and none leaves root without.
  */
 #define PENDING_MAX 16
 #define PENDING_USER_MAX 4

@@ -4,9 +4,9 @@
  * replies; what takes time replies later, from a job or a callback.
  *
  * Nothing may happen before authorize() returned 1: until then the handler may be entered again.
- * What is validated is bounded, since the message is kept while polkit is asked. Validation looks at
- * the call alone, never at the machine: what it answers tells nobody whether a domain exists. Open to
- * all is what is in the picture already; whatever starts a thread asks.
+ * What is validated is bounded, since the message is kept while polkit is asked. Validation looks
+ * at the call alone, never at the machine: what it answers tells nobody whether a domain exists.
+ * Open to all is what is in the picture already; whatever starts a thread asks.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A bound on what callers have under way: so much for all users together, and so much a user. By user,
- * and not by bus name, because a user can have as many names as he likes. He may have many uids, too (of
- * his user namespaces), so root does not share with users: it has as much again of its own, and no
- * number of them leaves it without.
+ * A bound on what callers have under way: so much for all users together, and so much a user. By
+ * user, and not by bus name, because a user can have as many names as he likes. He may have many
+ * uids, too (of his user namespaces), so root does not share with users: it has as much again of
+ * its own, and no number of them leaves it without.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #define QUOTA_MAX 64
 
 typedef struct Quota {
-	size_t all_max; /* of users, and as many of root and the daemon's own user; at most QUOTA_MAX */
+	size_t all_max;	 /* of users, and as many of root; at most QUOTA_MAX */
 	size_t user_max; /* not for root and the daemon's own user */
 	uid_t own_uid;
 	uid_t users[QUOTA_MAX]; /* who has something under way, once for each */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The log of what was refused: by polkit, and by a limit. Both are what any user can have as often as he
- * likes, so that a burst gets a line at its begin, and one at its end that says how many there were.
+ * The log of what was refused: by polkit, and by a limit. Both are what any user can have as often
+ * as he likes, so that a burst gets a line at its begin, and one at its end that says how many
+ * there were.
  */
 #pragma once
 

@@ -51,8 +51,8 @@ typedef struct Pending {
 /* reads: what changes nothing; it has a limit of its own. */
 int pending_new(Face *face, sd_bus_message *m, bool reads, Pending **ret, sd_bus_error *error);
 /*
- * For a handler that only looks, after validation: may the caller read, and has he a place? 1: go on;
- * 0: polkit is asked first, and then the handler is entered again.
+ * For a handler that only looks, after validation: may the caller read, and has he a place? 1: go
+ * on; 0: polkit is asked first, and then the handler is entered again.
  */
 int begin_read(Face *face, sd_bus_message *m, Pending **ret, sd_bus_error *error);
 void pending_reply_error(Pending *pending, const char *name, const char *message);

@@ -90,11 +90,11 @@ static int warn_of_unasked(Planner *p)
 	if (!addresses)
 		return 0;
 	which = strv_join(addresses, ", ");
-	return which ? plan_warn(
-			       p->plan,
-			       "whether persistence mode is on was not asked of %s, because that "
-			       "opens a GPU: steps about it may be missing here; root's plan has them",
-			       which)
+	return which ? plan_warn(p->plan,
+				 "whether persistence mode is on was not asked of %s, because "
+				 "that opens a GPU: steps about it may be missing here; root's "
+				 "plan has them",
+				 which)
 		     : -ENOMEM;
 }
 

@@ -34,8 +34,8 @@ typedef struct Inventory {
 
 /*
  * Scans, learns identities that are asked for and can be had (UUIDs while the nvidia driver is
- * bound; serial numbers when a declaration names one), and resolves groups. Blocks. `most`: the most
- * that may be read of config space, where serial numbers are.
+ * bound; serial numbers when a declaration names one), and resolves groups. Blocks. `most`: the
+ * most that may be read of config space, where serial numbers are.
  */
 int inventory_take(Host *host, const Rules *rules, const Assignments *assignments,
 		   const Identities *known, InspectConfig most, Inventory **ret);

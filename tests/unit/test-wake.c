@@ -89,7 +89,7 @@ static bool warns(const Plan *plan, const char *what)
 	return false;
 }
 
-/* One who may only read costs no GPU its sleep, and no NVML; and his plan does not say more than it saw. */
+/* One who may only read wakes no GPU and asks no NVML, and his plan says no more than was seen. */
 static void a_plan_for_who_may_only_read_wakes_nothing_and_says_so(_unused_ void **state)
 {
 	static const Row *const rows[] = { &assign_cold, &assign_live, &bind_row, &unbind_row };
