@@ -100,7 +100,8 @@ static int check_group(DeclareTask *task, const Assignments *assignments)
 	const Group *group;
 	int r;
 
-	r = inventory_take(task->host, task->rules, assignments, task->known, &inventory);
+	r = inventory_take(task->host, task->rules, assignments, task->known, INSPECT_CONFIG_ALL,
+			   &inventory);
 	if (r < 0)
 		return r;
 	group = group_set_find(inventory->groups, task->name);

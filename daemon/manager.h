@@ -114,7 +114,8 @@ int manager_clear(Manager *m, const char *group, ManagerDeclared done, void *use
 /* Reads groups.d again, as after a person edited it. */
 int manager_reload(Manager *m);
 
-/* A close look at one GPU for `show`. NULL inspection: `error` is a negative errno. */
+/* A close look at one GPU for `show`, which wakes nothing. NULL inspection: `error` is a negative
+ * errno. */
 typedef void (*ManagerInspected)(const Inspection *inspection, int error, void *userdata);
 int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
 		    void *userdata);

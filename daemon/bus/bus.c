@@ -9,9 +9,12 @@
 #include "gpupass/dbus.h"
 #include "util/log.h"
 
-/* Each is a thread, and most start a worker. */
+/*
+ * Each is a thread, and most start a worker. So many for all users, and as many again for root:
+ * four users are needed to leave a fifth without, and none leaves root without.
+ */
 #define PENDING_MAX 16
-#define PENDING_USER_MAX 8
+#define PENDING_USER_MAX 4
 
 /* ---- from the manager's picture to what is shown ---- */
 
@@ -226,7 +229,9 @@ int face_new(sd_bus *bus, Manager *manager, Face **ret)
 	};
 	r = intake_new(bus, &f->intake);
 	if (r >= 0)
-		r = polkit_new(bus, f->intake, &f->polkit);
+		r = refusals_new(bus, &f->refusals);
+	if (r >= 0)
+		r = polkit_new(bus, f->intake, f->refusals, &f->polkit);
 	if (r >= 0)
 		r = manager_view_fill(manager, &f->shown);
 	if (r >= 0)
@@ -288,6 +293,7 @@ Face *face_free(Face *f)
 	lookups_free(f->lookups);
 	sd_bus_slot_unref(f->name);
 	polkit_free(f->polkit);
+	refusals_free(f->refusals);
 	intake_free(f->intake);
 	pci_names_free(f->names);
 	free(f);

@@ -6,6 +6,7 @@
 #include "bus/intake.h"
 #include "bus/polkit.h"
 #include "bus/quota.h"
+#include "bus/refusals.h"
 #include "bus/views.h"
 
 /* subject.c */
@@ -18,9 +19,10 @@ struct Face {
 	Collection groups, gpus, assignments, jobs;
 	ManagerView shown; /* the manager object's own properties */
 	Intake *intake;
+	Refusals *refusals;
 	Polkit *polkit;
-	Lookup *lookups; /* that have ended, and whose calls come again */
-	Quota looks;	 /* lookups under way */
+	Lookup *lookups;   /* that have ended, and whose calls come again */
+	Quota looks;	   /* lookups under way */
 	sd_bus_slot *name; /* asked for */
 	FacePublished published;
 	void *published_userdata;

@@ -4,8 +4,9 @@
  * replies; what takes time replies later, from a job or a callback.
  *
  * Nothing may happen before authorize() returned 1: until then the handler may be entered again.
- * What is validated is bounded, since the message is kept while polkit is asked. Reading is open to
- * all.
+ * What is validated is bounded, since the message is kept while polkit is asked. Validation looks
+ * at the call alone, never at the machine: what it answers tells nobody whether a domain exists.
+ * Open to all is what is in the picture already; whatever starts a thread asks.
  */
 #include <string.h>
 
@@ -61,6 +62,8 @@ int start_job(Face *f, sd_bus_message *m, const char *action, const JobRequest *
 	if (r <= 0)
 		return r < 0 ? r : 1;
 	r = manager_start_job(f->manager, &permitted, &id, &problem);
+	if (r == PROBLEM && problem->error == GPUPASS_ERROR_LIMITS_EXCEEDED)
+		refusals_limited(f->refusals, request->caller_uid, "jobs");
 	if (r == PROBLEM)
 		return set_problem(error, problem, NULL);
 	if (r < 0)
@@ -301,9 +304,9 @@ const sd_bus_vtable manager_methods[] = {
 		    SD_BUS_PARAM(group), method_declare),
 	METHOD_ASKS("Forget", "sa{sv}", SD_BUS_PARAM(name) SD_BUS_PARAM(options), "", ,
 		    method_forget),
-	METHOD_READS("Plan", "ssa{sv}",
-		     SD_BUS_PARAM(domain) SD_BUS_PARAM(group) SD_BUS_PARAM(options), "s",
-		     SD_BUS_PARAM(plan), method_plan),
+	METHOD_ASKS("Plan", "ssa{sv}",
+		    SD_BUS_PARAM(domain) SD_BUS_PARAM(group) SD_BUS_PARAM(options), "s",
+		    SD_BUS_PARAM(plan), method_plan),
 	METHOD_ASKS("Assign", "ssa{sv}",
 		    SD_BUS_PARAM(domain) SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
 		    SD_BUS_PARAM(job), method_assign),
@@ -319,10 +322,10 @@ const sd_bus_vtable manager_methods[] = {
 		    method_clear),
 	METHOD_ASKS("Reconcile", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
 		    SD_BUS_PARAM(job), method_reconcile),
-	METHOD_READS("GetDrift", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(drift),
-		     method_get_drift),
-	METHOD_READS("Doctor", "sa{sv}", SD_BUS_PARAM(domain) SD_BUS_PARAM(options), "s",
-		     SD_BUS_PARAM(json), method_doctor),
+	METHOD_ASKS("GetDrift", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(drift),
+		    method_get_drift),
+	METHOD_ASKS("Doctor", "sa{sv}", SD_BUS_PARAM(domain) SD_BUS_PARAM(options), "s",
+		    SD_BUS_PARAM(json), method_doctor),
 	METHOD_ASKS("Probe", "a{sv}", SD_BUS_PARAM(options), "o", SD_BUS_PARAM(job), method_probe),
 	METHOD_READS("GetEvidence", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(evidence),
 		     method_get_evidence),

@@ -7,7 +7,6 @@
 
 #include "bus/quota.h"
 #include "bus/request.h"
-#include "util/log.h"
 #include "util/text.h"
 
 #define SERVICE "org.freedesktop.PolicyKit1"
@@ -40,6 +39,7 @@ struct Polkit {
 	sd_bus *bus;
 	Intake *intake;
 	Check *checks;
+	Refusals *refusals; /* borrowed, as intake is */
 	Quota quota;
 	uint64_t last_number;
 };
@@ -91,20 +91,20 @@ static void call_off(const Check *check)
 
 /* ---- no ---- */
 
-static int deny(const char *action, uid_t uid, const char *name, const char *why,
-		sd_bus_error *error)
+static int deny(const Polkit *polkit, const char *action, uid_t uid, const char *name,
+		const char *why, sd_bus_error *error)
 {
-	log_line(LOG_NOTICE, &(LogFields){ .message_id = LOG_ID_DENIED }, "user %ld may not %s: %s",
-		 (long)uid, action, why);
+	refusals_denied(polkit->refusals, uid, action, why);
 	return sd_bus_error_setf(error, name,
 				 "not permitted: %s\nCause:  %s\nState:  nothing was changed\n"
 				 "Remedy: run it as root; or see gpupassd(8), POLKIT",
 				 action, why);
 }
 
-static int access_denied(const char *action, uid_t uid, const char *why, sd_bus_error *error)
+static int access_denied(const Polkit *polkit, const char *action, uid_t uid, const char *why,
+			 sd_bus_error *error)
 {
-	return deny(action, uid, SD_BUS_ERROR_ACCESS_DENIED, why, error);
+	return deny(polkit, action, uid, SD_BUS_ERROR_ACCESS_DENIED, why, error);
 }
 
 static char *why_no_answer(const sd_bus_error *error)
@@ -135,19 +135,22 @@ static int read_answer(const Check *check, sd_bus_message *answer, sd_bus_error 
 	if (sd_bus_message_is_method_error(answer, NULL)) {
 		_cleanup_free_ char *why = why_no_answer(sd_bus_message_get_error(answer));
 
-		return access_denied(check->action, check->uid, why ? why : "out of memory", error);
+		return access_denied(check->polkit, check->action, check->uid,
+				     why ? why : "out of memory", error);
 	}
 	r = sd_bus_message_enter_container(answer, 'r', "bba{ss}");
 	if (r >= 0)
 		r = sd_bus_message_read(answer, "bb", &authorized, &challenge);
 	if (r < 0)
-		return access_denied(check->action, check->uid,
+		return access_denied(check->polkit, check->action, check->uid,
 				     "polkit's answer cannot be understood", error);
 	if (authorized)
 		return 1;
 	if (!challenge)
-		return access_denied(check->action, check->uid, "polkit says no", error);
-	return deny(check->action, check->uid, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
+		return access_denied(check->polkit, check->action, check->uid, "polkit says no",
+				     error);
+	return deny(check->polkit, check->action, check->uid,
+		    SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
 		    check->interactive ? "a password is wanted, and nothing here can ask for it"
 				       : "a password is wanted, and asking was not allowed",
 		    error);
@@ -190,15 +193,13 @@ static void on_caller_left(const char *name, void *userdata)
 		next = check->next;
 		if (check->granted || !str_equal(sd_bus_message_get_sender(check->call), name))
 			continue;
-		log_line(LOG_NOTICE, &(LogFields){ .message_id = LOG_ID_DENIED },
-			 "user %ld left the bus while polkit was asked for %s: denied",
-			 (long)check->uid, check->action);
+		refusals_left(polkit->refusals, check->uid, check->action);
 		call_off(check);
 		check_free(check);
 	}
 }
 
-int polkit_new(sd_bus *bus, Intake *intake, Polkit **ret)
+int polkit_new(sd_bus *bus, Intake *intake, Refusals *refusals, Polkit **ret)
 {
 	Polkit *polkit = calloc(1, sizeof(Polkit));
 
@@ -206,6 +207,8 @@ int polkit_new(sd_bus *bus, Intake *intake, Polkit **ret)
 		return -ENOMEM;
 	polkit->bus = bus;
 	polkit->intake = intake;
+	polkit->refusals = refusals;
+	/* Root is never asked about, and has no place to be kept. */
 	polkit->quota = (Quota){
 		.all_max = CHECKS_MAX,
 		.user_max = CHECKS_USER_MAX,
@@ -327,17 +330,18 @@ int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *qu
 
 	/* Each time: a caller who has left since is not one who may. */
 	if (intake_uid(polkit->intake, m, &uid) < 0)
-		return access_denied(question->action, uid, "the caller has left the bus", error);
+		return access_denied(polkit, question->action, uid, "the caller has left the bus",
+				     error);
 	if (granted)
 		return strcmp(granted->action, question->action) == 0 && granted->uid == uid
 			       ? 1
-			       : access_denied(question->action, uid,
+			       : access_denied(polkit, question->action, uid,
 					       "polkit was asked something else", error);
 	if (quota_is_privileged(&polkit->quota, uid))
 		return 1;
 	r = check_begin(polkit, m, uid, question);
-	if (r == -EDQUOT || r == -EAGAIN)
-		return limits_exceeded(error, r == -EDQUOT ? CHECKS_USER_MAX : CHECKS_MAX,
-				       r == -EDQUOT);
-	return r;
+	if (r != -EDQUOT && r != -EAGAIN)
+		return r;
+	refusals_limited(polkit->refusals, uid, "questions to polkit");
+	return limits_exceeded(error, &polkit->quota, r);
 }

@@ -10,6 +10,7 @@
 #include <systemd/sd-bus.h>
 
 #include "bus/intake.h"
+#include "bus/refusals.h"
 #include "gpupass/cleanup.h"
 
 typedef struct Polkit Polkit;
@@ -21,8 +22,8 @@ typedef struct PolkitQuestion {
 	const char *domain_uuid;	     /* NULL: there is no such domain */
 } PolkitQuestion;
 
-/* bus and intake are borrowed. */
-int polkit_new(sd_bus *bus, Intake *intake, Polkit **ret);
+/* bus, intake and refusals are borrowed. */
+int polkit_new(sd_bus *bus, Intake *intake, Refusals *refusals, Polkit **ret);
 
 /*
  * Asked by a method's handler after it has read and validated, and before it does anything.

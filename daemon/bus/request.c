@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "gpupass/dbus.h"
 #include "util/text.h"
 
 #define NAME_ARGUMENT_MAX 255
@@ -24,8 +25,11 @@ int invalid_argument(sd_bus_error *error, const char *what, const char *remedy)
 				 "%s\nState:  nothing was changed\nRemedy: %s", what, remedy);
 }
 
-int limits_exceeded(sd_bus_error *error, size_t max, bool of_user)
+int limits_exceeded(sd_bus_error *error, const Quota *quota, int r)
 {
+	bool of_user = r == -EDQUOT;
+	size_t max = of_user ? quota->user_max : quota->all_max;
+
 	return sd_bus_error_setf(error, problem_dbus_name(GPUPASS_ERROR_LIMITS_EXCEEDED),
 				 "%zu such calls%s are under way already\n"
 				 "State:  nothing was changed\nRemedy: try again later",
@@ -147,13 +151,25 @@ int pending_new(Face *f, sd_bus_message *m, bool reads, Pending **ret, sd_bus_er
 	if (r < 0)
 		return r;
 	r = quota_take(quota, uid);
-	if (r < 0)
-		return limits_exceeded(error, r == -EDQUOT ? quota->user_max : quota->all_max,
-				       r == -EDQUOT);
+	if (r < 0) {
+		refusals_limited(f->refusals, uid, reads ? "looks and dry runs" : "changes");
+		return limits_exceeded(error, quota, r);
+	}
 	*pending =
 		(Pending){ .face = f, .call = sd_bus_message_ref(m), .quota = quota, .uid = uid };
 	*ret = TAKE_PTR(pending);
 	return 0;
+}
+
+int begin_read(Face *f, sd_bus_message *m, Pending **ret, sd_bus_error *error)
+{
+	/* Nothing of the call is told to polkit: who may read may read of all domains. */
+	int r = authorize(f, m, GPUPASS_ACTION_READ, NULL, NULL, NULL, error);
+
+	if (r <= 0)
+		return r;
+	r = pending_new(f, m, true, ret, error);
+	return r < 0 ? r : 1;
 }
 
 void pending_reply_error(Pending *pending, const char *name, const char *message)

@@ -105,9 +105,10 @@ static int lookup_begin(Face *f, sd_bus_message *m, const char *word, sd_bus_err
 	if (r < 0)
 		return r;
 	r = quota_take(&f->looks, uid);
-	if (r < 0)
-		return limits_exceeded(error, r == -EDQUOT ? f->looks.user_max : f->looks.all_max,
-				       r == -EDQUOT);
+	if (r < 0) {
+		refusals_limited(f->refusals, uid, "questions to libvirt");
+		return limits_exceeded(error, &f->looks, r);
+	}
 	lookup = calloc(1, sizeof(Lookup));
 	if (!lookup) {
 		quota_give(&f->looks, uid);

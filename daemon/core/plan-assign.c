@@ -280,6 +280,8 @@ static int fill_steps(Planner *p)
 	if (r == 0)
 		r = warn_of_mode(p);
 	if (r == 0)
+		r = plan_warn_of_unseen(p);
+	if (r == 0)
 		r = plan_warn_of_persistence(p);
 	if (r == 0)
 		r = plan_fill_record(p);

@@ -85,8 +85,9 @@ typedef struct PlanRequest {
 	bool live, config; /* both false: what fits the domain's state */
 	bool keep_vfio;	   /* release: leave the functions on vfio-pci */
 	bool allow_boot_vga;
-	bool only_record;  /* reconcile: neither functions nor definition */
-	FitMode numa, fit; /* assign */
+	bool only_record;   /* reconcile: neither functions nor definition */
+	bool wakes_nothing; /* what opens or wakes a GPU was not asked; the plan tells what */
+	FitMode numa, fit;  /* assign */
 	uint32_t caller_uid;
 	uint64_t now_usec; /* CLOCK_REALTIME, for the record */
 } PlanRequest;

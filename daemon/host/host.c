@@ -35,11 +35,11 @@ static int real_facts(Host *host, HostFacts **ret)
 	return fit_facts_read(real(host)->sysfs_fd, real(host)->proc_fd, ret);
 }
 
-static int real_inspect(Host *host, const Bdf *functions, size_t n, bool capabilities,
+static int real_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config,
 			Inspection **ret)
 {
-	int r = worker_inspect(&real(host)->worker, functions, n, capabilities,
-			       INSPECT_TIMEOUT_USEC, ret);
+	int r = worker_inspect(&real(host)->worker, functions, n, config, INSPECT_TIMEOUT_USEC,
+			       ret);
 
 	if (r >= 0)
 		(*ret)->probe_worker = worker_find_probe(&real(host)->worker);

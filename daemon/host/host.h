@@ -19,7 +19,7 @@ typedef struct HostOps {
 	int (*scan)(Host *host, PciSnapshot **ret);
 	/* What could not be read is not known; -ENOMEM only. */
 	int (*facts)(Host *host, HostFacts **ret);
-	int (*inspect)(Host *host, const Bdf *functions, size_t n, bool capabilities,
+	int (*inspect)(Host *host, const Bdf *functions, size_t n, InspectConfig config,
 		       Inspection **ret);
 	int (*move)(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
 		    MoveOutcome *ret_outcomes);

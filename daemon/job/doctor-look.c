@@ -78,7 +78,7 @@ static int look_at_groups(Look *l)
 
 	if (r >= 0)
 		r = inventory_take(place->host, place->rules, l->assignments, place->known,
-				   &l->inventory);
+				   INSPECT_CONFIG_AWAKE, &l->inventory);
 	return r < 0 ? r
 		     : groups_observe(l->inventory->groups, l->uses, l->assignments,
 				      &place->rules->policy);
@@ -163,7 +163,8 @@ static int look_closely(Look *l)
 		for (size_t k = 0; may_inspect(l, &gpus->gpus[i]) && k < gpus->gpus[i].n_functions;
 		     k++)
 			functions[n++] = gpus->gpus[i].functions[k]->bdf;
-	l->inspection_error = host->ops->inspect(host, functions, n, false, &l->inspection);
+	l->inspection_error =
+		host->ops->inspect(host, functions, n, INSPECT_CONFIG_NOT, &l->inspection);
 	l->host_error = host->ops->examine_host(host, &l->host);
 	return l->inspection_error == -ENOMEM || l->host_error == -ENOMEM ? -ENOMEM : 0;
 }

@@ -29,7 +29,7 @@ static int still_moving(const JobPlace *place, const Bdf *functions, size_t n,
 static int check_answers(const JobPlace *place, const Bdf *functions, size_t n, Inspection **ret,
 			 Problem **ret_problem)
 {
-	int r = place->host->ops->inspect(place->host, functions, n, false, ret);
+	int r = place->host->ops->inspect(place->host, functions, n, INSPECT_CONFIG_NOT, ret);
 
 	if (r == 0 || r == -ENOMEM)
 		return r;

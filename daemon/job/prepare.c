@@ -64,7 +64,7 @@ Prepared *prepared_free(Prepared *prepared)
 }
 
 /* Domains, assignments and groups, observed together. */
-int prepare_look(const JobPlace *place, Prepared *p, Problem **ret_problem)
+int prepare_look(const JobPlace *place, InspectConfig most, Prepared *p, Problem **ret_problem)
 {
 	int r;
 
@@ -74,7 +74,8 @@ int prepare_look(const JobPlace *place, Prepared *p, Problem **ret_problem)
 	r = place->host->ops->domain_uses(place->host, &p->uses, ret_problem);
 	if (r != 0)
 		return r;
-	r = inventory_take(place->host, place->rules, p->assignments, place->known, &p->inventory);
+	r = inventory_take(place->host, place->rules, p->assignments, place->known, most,
+			   &p->inventory);
 	if (r < 0)
 		return r;
 	return groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
@@ -155,11 +156,17 @@ static bool wakes_functions(Operation operation)
 	       operation == OPERATION_UNBIND;
 }
 
+static InspectConfig most_config(const JobRequest *request)
+{
+	return request->wakes_nothing ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL;
+}
+
 static int inspect_group(const JobPlace *place, const JobRequest *request, const Bdf *functions,
 			 size_t n, Prepared *p, Problem **ret_problem)
 {
-	int r = inspect_past_exit(place->host, functions, n, wakes_functions(request->operation),
-				  &p->inspection);
+	InspectConfig config =
+		wakes_functions(request->operation) ? most_config(request) : INSPECT_CONFIG_NOT;
+	int r = inspect_past_exit(place->host, functions, n, config, &p->inspection);
 
 	if (r != -ETIMEDOUT)
 		return r;
@@ -174,8 +181,10 @@ static int inspect_group(const JobPlace *place, const JobRequest *request, const
 			      p->group->name);
 }
 
-static bool may_leave_nvidia(const JobRequest *request)
+static bool asks_persistence(const JobRequest *request)
 {
+	if (request->wakes_nothing)
+		return false; /* which the plan tells */
 	return request->operation == OPERATION_ASSIGN || request->operation == OPERATION_BIND ||
 	       (request->operation == OPERATION_RECONCILE && !request->only_record);
 }
@@ -192,7 +201,7 @@ static int ask_persistence(const JobPlace *place, const JobRequest *request, Pre
 
 	if (!gpus)
 		return -ENOMEM;
-	for (size_t i = 0; may_leave_nvidia(request) && i < p->group->n_gpus; i++)
+	for (size_t i = 0; asks_persistence(request) && i < p->group->n_gpus; i++)
 		if (str_equal(p->group->gpus[i]->lead->driver, NVIDIA_DRIVER))
 			gpus[n++] = p->group->gpus[i]->lead->bdf;
 	if (n == 0)
@@ -213,7 +222,7 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	size_t n = 0;
 	int r;
 
-	r = prepare_look(place, p, ret_problem);
+	r = prepare_look(place, most_config(request), p, ret_problem);
 	if (r == 0)
 		r = select_group(place, request, p, ret_problem);
 	if (r == 0)
@@ -268,6 +277,7 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 			.keep_vfio = request->keep_vfio,
 			.allow_boot_vga = request->allow_boot_vga,
 			.only_record = request->only_record,
+			.wakes_nothing = request->wakes_nothing,
 			.numa = request->numa,
 			.fit = request->fit,
 			.caller_uid = request->caller_uid,

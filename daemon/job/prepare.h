@@ -24,6 +24,7 @@ typedef struct JobRequest {
 	char *model;  /* assign without a group: only of this board; NULL: any */
 	bool live, config, keep_vfio, allow_boot_vga;
 	bool only_record;      /* reconcile: neither functions nor definition */
+	bool wakes_nothing;    /* a dry run of one who may only read: opens no GPU, wakes none */
 	uint64_t timeout_usec; /* for device steps, or of a verification; 0: the usual one */
 	bool mmio;	       /* probe: link registers, too */
 	FitMode numa, fit;     /* assign */
@@ -81,6 +82,6 @@ int prepare_too_busy(Problem **ret_problem);
 /* How the sentence of a refusal begins, with what is known so far: a domain by name and UUID. */
 char *prepare_prefix(const JobRequest *request, const Prepared *p);
 /* Its first part: domains, assignments and groups, observed together. */
-int prepare_look(const JobPlace *place, Prepared *p, Problem **ret_problem);
+int prepare_look(const JobPlace *place, InspectConfig most, Prepared *p, Problem **ret_problem);
 Prepared *prepared_free(Prepared *prepared);
 DEFINE_CLEANUP(Prepared, prepared_free)

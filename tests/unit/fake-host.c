@@ -138,7 +138,7 @@ static void add_holder(Inspection *into, const Bdf *bdf, const char *command, bo
 	};
 }
 
-static void inspect_one(const FakeHost *fake, size_t i, bool capabilities, Inspection *into)
+static void inspect_one(const FakeHost *fake, size_t i, InspectConfig config, Inspection *into)
 {
 	const PciFunction *function = &fake->snapshot->functions[i];
 	FunctionFacts *facts = &into->functions[into->n_functions++];
@@ -146,7 +146,8 @@ static void inspect_one(const FakeHost *fake, size_t i, bool capabilities, Inspe
 	*facts = (FunctionFacts){ .bdf = function->bdf, .device_minor = -1 };
 	fake_set_text(&facts->driver, function->driver);
 	fake_set_text(&facts->driver_override, fake->overrides[i]);
-	facts->config_all_ones = capabilities && fake->wake[i] == FAKE_WAKE_FAILS;
+	facts->left_asleep = config == INSPECT_CONFIG_AWAKE && fake->wake[i] != FAKE_WAKES;
+	facts->config_all_ones = config == INSPECT_CONFIG_ALL && fake->wake[i] == FAKE_WAKE_FAILS;
 	if (domain_running_with(fake, &function->bdf))
 		add_holder(into, &function->bdf, "qemu-system-x86", true);
 	for (size_t k = 0; k < fake->n_holders; k++)
@@ -155,7 +156,7 @@ static void inspect_one(const FakeHost *fake, size_t i, bool capabilities, Inspe
 				   fake->holders[k].vfio);
 }
 
-static int fake_inspect(Host *host, const Bdf *functions, size_t n, bool capabilities,
+static int fake_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config,
 			Inspection **ret)
 {
 	FakeHost *fake = fake_of(host);
@@ -174,9 +175,10 @@ static int fake_inspect(Host *host, const Bdf *functions, size_t n, bool capabil
 		if (index == SIZE_MAX || fake->gone[index])
 			return fake_leave(fake, -ENOENT);
 		/* driver_override cannot be read while the device's lock is held. */
-		if (fake->stuck[index] || (capabilities && fake->wake[index] == FAKE_WAKE_HANGS))
+		if (fake->stuck[index] ||
+		    (config == INSPECT_CONFIG_ALL && fake->wake[index] == FAKE_WAKE_HANGS))
 			return fake_leave(fake, -ETIMEDOUT);
-		inspect_one(fake, index, capabilities, inspection);
+		inspect_one(fake, index, config, inspection);
 	}
 	*ret = TAKE_PTR(inspection);
 	return fake_leave(fake, 0);

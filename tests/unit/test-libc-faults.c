@@ -36,9 +36,10 @@ static int scan(Host *host, PciSnapshot **ret)
 	OUTSIDE(scan(host, ret));
 }
 
-static int inspect(Host *host, const Bdf *functions, size_t n, bool capabilities, Inspection **ret)
+static int inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config,
+		   Inspection **ret)
 {
-	OUTSIDE(inspect(host, functions, n, capabilities, ret));
+	OUTSIDE(inspect(host, functions, n, config, ret));
 }
 
 static int move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
