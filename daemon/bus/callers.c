@@ -79,14 +79,16 @@ static void forget(Caller *caller)
 	caller_free(caller);
 }
 
-/* Root's place is never taken: others have room for more names than the bus gives them. */
+/* Root's place is never taken: others have room for more names than the bus gives them. Nor that of
+ * one for whom answers wait, which are counted against his user. */
 static Caller *longest_unused(const Callers *callers)
 {
 	Caller *found = NULL;
 
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (Caller *c = callers->buckets[i]; c; c = c->next)
-			if (c->known && c->uid != 0 && (!found || c->last_use < found->last_use))
+			if (c->known && c->uid != 0 && c->unread == 0 &&
+			    (!found || c->last_use < found->last_use))
 				found = c;
 	return found;
 }
