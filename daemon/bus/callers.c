@@ -109,8 +109,10 @@ static int read_uid(sd_bus_message *answer, uid_t *ret)
 	int r;
 
 	/* What sd-bus makes itself, as at a deadline, are errors. */
-	if (sd_bus_message_is_method_error(answer, NULL))
-		return -sd_bus_message_get_errno(answer);
+	if (sd_bus_message_is_method_error(answer, NULL)) {
+		r = sd_bus_message_get_errno(answer);
+		return r > 0 ? -r : -EPROTO;
+	}
 	if (!str_equal(sd_bus_message_get_sender(answer), DRIVER))
 		return -EPROTO;
 	r = sd_bus_message_read(answer, "u", &uid);
@@ -176,6 +178,7 @@ int callers_get(Callers *callers, const char *name, Caller **ret)
 	if (!caller)
 		return -ENOMEM;
 	caller->callers = callers;
+	caller->uid = (uid_t)-1;
 	caller->last_use = ++callers->uses;
 	caller->name = strdup(name);
 	if (!caller->name)
