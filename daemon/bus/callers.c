@@ -79,14 +79,16 @@ static void forget(Caller *caller)
 	caller_free(caller);
 }
 
-/* Root's place is never taken: others have room for more names than the bus gives them. */
+/* Root's place is never taken: others have room for more names than the bus gives them. Nor that of
+ * one for whom answers wait, which are counted against his user. */
 static Caller *longest_unused(const Callers *callers)
 {
 	Caller *found = NULL;
 
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (Caller *c = callers->buckets[i]; c; c = c->next)
-			if (c->known && c->uid != 0 && (!found || c->last_use < found->last_use))
+			if (c->known && c->uid != 0 && c->unread == 0 &&
+			    (!found || c->last_use < found->last_use))
 				found = c;
 	return found;
 }
@@ -107,8 +109,10 @@ static int read_uid(sd_bus_message *answer, uid_t *ret)
 	int r;
 
 	/* What sd-bus makes itself, as at a deadline, are errors. */
-	if (sd_bus_message_is_method_error(answer, NULL))
-		return -sd_bus_message_get_errno(answer);
+	if (sd_bus_message_is_method_error(answer, NULL)) {
+		r = sd_bus_message_get_errno(answer);
+		return r > 0 ? -r : -EPROTO;
+	}
 	if (!str_equal(sd_bus_message_get_sender(answer), DRIVER))
 		return -EPROTO;
 	r = sd_bus_message_read(answer, "u", &uid);
@@ -174,6 +178,7 @@ int callers_get(Callers *callers, const char *name, Caller **ret)
 	if (!caller)
 		return -ENOMEM;
 	caller->callers = callers;
+	caller->uid = (uid_t)-1;
 	caller->last_use = ++callers->uses;
 	caller->name = strdup(name);
 	if (!caller->name)

@@ -54,8 +54,10 @@ static int read_bytes(sd_bus_message *answer, const char *key, uint32_t *ret)
 {
 	int r;
 
-	if (sd_bus_message_is_method_error(answer, NULL))
-		return -sd_bus_message_get_errno(answer);
+	if (sd_bus_message_is_method_error(answer, NULL)) {
+		r = sd_bus_message_get_errno(answer);
+		return r > 0 ? -r : -EPROTO;
+	}
 	if (!str_equal(sd_bus_message_get_sender(answer), DRIVER))
 		return -EPROTO;
 	r = sd_bus_message_enter_container(answer, 'a', "{sv}");
@@ -85,7 +87,7 @@ static int on_callers_bytes(sd_bus_message *answer, void *userdata,
 			    _unused_ sd_bus_error *ret_error)
 {
 	Caller *caller = userdata;
-	uint32_t bytes;
+	uint32_t bytes = 0;
 
 	caller->unread_question = sd_bus_slot_unref(caller->unread_question);
 	if (read_bytes(answer, "OutgoingBytes", &bytes) >= 0)
