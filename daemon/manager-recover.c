@@ -185,6 +185,8 @@ static void recovered_late(_unused_ void *userdata)
 void manager_take_open_job(Manager *m, OpenJob *job)
 {
 	OpenJob **one = calloc(1, sizeof(OpenJob *));
+	uint32_t id = job->id;
+	int r;
 
 	if (!one) {
 		log_error("out of memory: job %u waits for a restart of gpupassd", job->id);
@@ -194,8 +196,9 @@ void manager_take_open_job(Manager *m, OpenJob *job)
 	one[0] = job;
 	keep_open(m, one, 1);
 	/* libvirt may be back by now; otherwise its coming back begins it. */
-	if (m->connected && manager_recover(m, recovered_late, NULL) == -ENOMEM)
-		log_error("out of memory: job %u waits for libvirt's next start", job->id);
+	r = m->connected ? manager_recover(m, recovered_late, NULL) : 0;
+	if (r < 0 && r != -EBUSY)
+		log_error("job %u waits for libvirt's next start: %s", id, strerror(-r));
 }
 
 /* ---- clear ---- */
