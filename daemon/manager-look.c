@@ -2,6 +2,7 @@
 /* Looking at the machine, off the loop. */
 #include <string.h>
 
+#include "job/unread.h"
 #include "manager-private.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -128,6 +129,8 @@ static void scan_done(void *data)
 		m->assignments = TAKE_PTR(task->assignments);
 		strv_free(m->store_notes);
 		m->store_notes = TAKE_PTR(task->notes);
+		if (unread_settle(m->claims, m->inventory->groups) < 0)
+			log_error("out of memory: every group stays quarantined");
 	}
 	manager_observe(m);
 	manager_look_at_health(m);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "job/guest-exit.h"
+#include "job/unread.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -70,6 +71,8 @@ int prepare_look(const JobPlace *place, Prepared *p, Problem **ret_problem)
 	if (r != 0)
 		return r;
 	r = inventory_take(place->host, place->rules, p->assignments, place->known, &p->inventory);
+	if (r >= 0)
+		r = unread_settle(place->claims, p->inventory->groups);
 	if (r < 0)
 		return r;
 	return groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
