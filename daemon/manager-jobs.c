@@ -202,6 +202,15 @@ typedef struct Ended {
 	JobState state;
 } Ended;
 
+static void end(Manager *m, JobRecord *job, JobState state)
+{
+	job->state = state;
+	job->ended = true;
+	manager_observe(m);
+	m->listener.job_ended(job, m->listener.userdata);
+	trim_history(m);
+}
+
 /*
  * The end is told once the picture shows it: who asks after it sees the new state of the group. Until
  * then the job's own state is the moving one, since the jobs are shown whenever one of them changes.
@@ -212,13 +221,8 @@ static void tell_end(void *userdata)
 	Manager *m = ended->manager;
 	JobRecord *job = find(m, ended->id);
 
-	if (job) {
-		job->state = ended->state;
-		job->ended = true;
-		manager_observe(m);
-		m->listener.job_ended(job, m->listener.userdata);
-		trim_history(m);
-	}
+	if (job)
+		end(m, job, ended->state);
 	free(ended);
 }
 
@@ -246,9 +250,7 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 			return;
 		free(ended);
 	}
-	job->state = event->state;
-	job->ended = true;
-	m->listener.job_ended(job, m->listener.userdata);
+	end(m, job, event->state);
 }
 
 static void on_event(uint32_t id, JobEvent *event, void *userdata)
@@ -273,7 +275,7 @@ static void on_event(uint32_t id, JobEvent *event, void *userdata)
 		log_note(job, &event->note);
 		return;
 	case JOB_EVENT_ENDED:
-		on_ended(m, job, event);
+		on_ended(m, job, event); /* which may forget it */
 		return;
 	}
 	manager_observe(m);

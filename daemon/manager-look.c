@@ -2,22 +2,18 @@
 /* Looking at the machine, off the loop. */
 #include <string.h>
 
+#include "job/unread.h"
 #include "manager-private.h"
 #include "util/log.h"
 #include "util/text.h"
 
-static int waiter_add(Waiter **list, ManagerDone done, void *userdata)
+static Waiter *waiter_new(ManagerDone done, void *userdata)
 {
-	Waiter *waiter;
+	Waiter *waiter = calloc(1, sizeof(Waiter));
 
-	if (!done)
-		return 0;
-	waiter = calloc(1, sizeof(Waiter));
-	if (!waiter)
-		return -ENOMEM;
-	*waiter = (Waiter){ .next = *list, .done = done, .userdata = userdata };
-	*list = waiter;
-	return 0;
+	if (waiter)
+		*waiter = (Waiter){ .done = done, .userdata = userdata };
+	return waiter;
 }
 
 static void waiters_tell(Waiter *waiter)
@@ -31,39 +27,52 @@ static void waiters_tell(Waiter *waiter)
 	}
 }
 
+/*
+ * Who is told < 0 keeps what he handed in, and frees it: so the list takes it last, once nothing can
+ * fail any more.
+ */
 static int look_request(Manager *m, Look *look, ManagerDone done, void *userdata)
 {
-	int r;
+	_cleanup_free_ Waiter *waiter = done ? waiter_new(done, userdata) : NULL;
+	Waiter **list = look->running ? &look->next : &look->current;
+	int r = 0;
 
-	r = waiter_add(look->running ? &look->next : &look->current, done, userdata);
+	if (done && !waiter)
+		return -ENOMEM;
+	if (look->running)
+		look->again = true;
+	else
+		r = look->start(m);
 	if (r < 0)
 		return r;
-	if (look->running) {
-		look->again = true;
-		return 0;
-	}
 	look->running = true;
-	r = look->start(m);
-	if (r < 0)
-		look->running = false;
-	return r;
+	if (!waiter)
+		return 0;
+	waiter->next = *list;
+	*list = TAKE_PTR(waiter);
+	return 0;
 }
 
+/* Those who wait for a look that cannot be made are told all the same: nobody else would end them. */
 static void look_finished(Manager *m, Look *look)
 {
-	Waiter *told = TAKE_PTR(look->current);
+	Waiter *told = TAKE_PTR(look->current), *next = NULL;
 
 	look->running = false;
 	if (look->again) {
+		int r = look->start(m);
+
 		look->again = false;
+		look->running = r >= 0;
 		look->current = TAKE_PTR(look->next);
-		look->running = true;
-		if (look->start(m) < 0) {
-			look->running = false;
-			log_error("out of memory: the picture of this host may be old");
+		if (r < 0) {
+			log_error("the picture of this host may be old: it cannot be looked at: %s",
+				  strerror(-r));
+			next = TAKE_PTR(look->current);
 		}
 	}
 	waiters_tell(told);
+	waiters_tell(next);
 }
 
 typedef struct ScanTask {
@@ -120,6 +129,8 @@ static void scan_done(void *data)
 		m->assignments = TAKE_PTR(task->assignments);
 		strv_free(m->store_notes);
 		m->store_notes = TAKE_PTR(task->notes);
+		if (unread_settle(m->claims, m->inventory->groups) < 0)
+			log_error("out of memory: every group stays quarantined");
 	}
 	manager_observe(m);
 	manager_look_at_health(m);

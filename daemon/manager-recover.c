@@ -25,28 +25,37 @@ static int take_notes(Manager *m, char **notes)
 	return r;
 }
 
+/* They are notes for as long as the claims are there. */
+static int log_unread(const Manager *m)
+{
+	_cleanup_strv_ char **lines = NULL;
+	int r = claims_note_unread(m->claims, &lines);
+
+	for (char **line = lines; r >= 0 && line && *line; line++)
+		log_line(LOG_ERR, &(LogFields){ .message_id = LOG_ID_QUARANTINED }, "%s", *line);
+	return r;
+}
+
 int manager_load_state(Manager *m)
 {
 	const JobPlace place = manager_job_place(m);
 	char **notes = NULL;
 	int r;
 
-	r = quarantine_store_load(m->place.quarantine, m->claims, &notes);
-	if (r >= 0)
-		r = take_notes(m, TAKE_PTR(notes));
+	r = quarantine_store_load(m->place.quarantine, m->claims);
 	if (r >= 0)
 		r = topology_store_load(m->place.topology, &notes);
 	if (r >= 0)
 		r = take_notes(m, TAKE_PTR(notes));
 	if (r >= 0)
-		r = journal_load(m->place.journal, &m->open_jobs, &m->n_open_jobs, &m->last_job,
-				 &notes);
+		r = journal_load(m->place.journal, m->claims, &m->open_jobs, &m->n_open_jobs,
+				 &m->last_job, &notes);
 	if (r >= 0)
 		r = take_notes(m, TAKE_PTR(notes));
 	for (size_t i = 0; r >= 0 && i < m->n_open_jobs; i++)
 		r = recover_claim(&place, m->open_jobs[i],
 				  "a job was interrupted and is being recovered");
-	return r;
+	return r < 0 ? r : log_unread(m);
 }
 
 /* ---- recovery ---- */
@@ -185,6 +194,8 @@ static void recovered_late(_unused_ void *userdata)
 void manager_take_open_job(Manager *m, OpenJob *job)
 {
 	OpenJob **one = calloc(1, sizeof(OpenJob *));
+	uint32_t id = job->id;
+	int r;
 
 	if (!one) {
 		log_error("out of memory: job %u waits for a restart of gpupassd", job->id);
@@ -194,8 +205,9 @@ void manager_take_open_job(Manager *m, OpenJob *job)
 	one[0] = job;
 	keep_open(m, one, 1);
 	/* libvirt may be back by now; otherwise its coming back begins it. */
-	if (m->connected && manager_recover(m, recovered_late, NULL) == -ENOMEM)
-		log_error("out of memory: job %u waits for libvirt's next start", job->id);
+	r = m->connected ? manager_recover(m, recovered_late, NULL) : 0;
+	if (r < 0 && r != -EBUSY)
+		log_error("job %u waits for libvirt's next start: %s", id, strerror(-r));
 }
 
 /* ---- clear ---- */

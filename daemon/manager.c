@@ -60,7 +60,7 @@ static void overlay(Manager *m, Group *group)
 		return;
 	}
 	for (size_t i = 0; i < group->n_gpus && !reason; i++)
-		reason = claims_quarantine_reason(m->claims, &group->gpus[i]->lead->bdf);
+		reason = claims_quarantine_reason(m->claims, &group->gpus[i]->lead->bdf, NULL);
 	if (reason)
 		set_moving(group, GROUP_QUARANTINED, reason);
 	else if (group->state == GROUP_DEGRADED)
@@ -92,6 +92,8 @@ static int collect_notes(Manager *m, char ***ret)
 	if (r >= 0 && m->drift && m->drift->n_items > 0)
 		r = strv_appendf(&notes, "%zu finding%s of drift; see: gpupass reconcile --dry-run",
 				 m->drift->n_items, m->drift->n_items == 1 ? "" : "s");
+	if (r >= 0)
+		r = claims_note_unread(m->claims, &notes);
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(sources); i++)
 		for (char *const *note = sources[i]; r >= 0 && note && *note; note++)
 			r = strv_append(&notes, *note);

@@ -207,17 +207,38 @@ static int probe(const BootMachine *machine, BootReport *report)
 	return r;
 }
 
-static int note_faults(const AssignmentFaults *faults, char ***notes)
+/*
+ * A record of another version holds: its GPUs are a domain's, and not for the host's own driver. It is
+ * acted on where it tells all that is checked before a function is touched.
+ */
+static int adopt(Assignments *all, AssignmentFence *fence)
+{
+	Assignment **bigger = reallocarray(all->items, all->n_items + 1, sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	all->items = bigger;
+	all->items[all->n_items++] = TAKE_PTR(fence->lenient);
+	return 0;
+}
+
+/* Files that were set aside are the daemon's to tell of. */
+static int note_faults(Assignments *all, const AssignmentFaults *faults, char ***notes)
 {
 	for (size_t i = 0; i < faults->n_items; i++) {
 		const AssignmentFault *fault = &faults->items[i];
+		AssignmentFence *fence = &all->fences[i];
+		bool adopted = fence->lenient != NULL;
 		int r;
 
-		r = strv_appendf(notes, "assignments.d/%s %s (%s); what it assigns is not bound",
-				 fault->name,
+		r = strv_appendf(notes, "assignments.d/%s %s (%s); %s", fence->file,
 				 fault->error == -EPROTO ? "was written by another version"
 							 : "cannot be understood",
-				 fault->why ? fault->why : strerror(-fault->error));
+				 fence->why,
+				 adopted ? "what can be read of it is bound all the same"
+					 : "what it assigns is not bound");
+		if (r >= 0 && adopted)
+			r = adopt(all, fence);
 		if (r < 0)
 			return r;
 	}
@@ -263,7 +284,7 @@ int boot_bind(const BootMachine *machine, int dir_fd, const Bdf *only, BootRepor
 		return -ENOMEM;
 	r = assignment_files_read(dir_fd, &report->assignments, &faults);
 	if (r >= 0)
-		r = note_faults(faults, &report->notes);
+		r = note_faults(report->assignments, faults, &report->notes);
 	if (r >= 0)
 		r = list_functions(report, only);
 	/* First all overrides, which no driver can delay; then the probes. */

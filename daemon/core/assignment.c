@@ -157,8 +157,8 @@ static int functions_from_json(const json_t *array, Assignment *assignment, char
 	return 0;
 }
 
-/* libvirt's own form: 8-4-4-4-12 lower-case hex digits. The UUID is also a file's name. */
-static bool uuid_valid(const char *s)
+/* The UUID is also a file's name. */
+bool assignment_uuid_valid(const char *s)
 {
 	for (size_t i = 0; i < UUID_LENGTH; i++) {
 		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
@@ -191,7 +191,7 @@ static int assignment_from_root(const json_t *root, bool first, Assignment *a, c
 	json_read_bool_if_any(&reader, "apply_fit", &a->apply_fit);
 	json_read_bool_if_any(&reader, "apply_numa", &a->apply_numa);
 	functions = json_read_array(&reader, "functions", FUNCTIONS_MAX);
-	if (a->domain_uuid && !uuid_valid(a->domain_uuid))
+	if (a->domain_uuid && !assignment_uuid_valid(a->domain_uuid))
 		json_reader_fail(&reader, "domain_uuid", "is not a UUID in lower case");
 	if (json_array_size(functions) == 0)
 		json_reader_fail(&reader, "functions", "is empty");
@@ -306,13 +306,25 @@ Assignment *assignment_free(Assignment *assignment)
 	return NULL;
 }
 
+static void fence_clear(AssignmentFence *fence)
+{
+	free(fence->file);
+	free(fence->why);
+	free(fence->domain_uuid);
+	free(fence->functions);
+	assignment_free(fence->lenient);
+}
+
 Assignments *assignments_free(Assignments *all)
 {
 	if (!all)
 		return NULL;
 	for (size_t i = 0; i < all->n_items; i++)
 		assignment_free(all->items[i]);
+	for (size_t i = 0; i < all->n_fences; i++)
+		fence_clear(&all->fences[i]);
 	free(all->items);
+	free(all->fences);
 	free(all);
 	return NULL;
 }

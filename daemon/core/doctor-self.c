@@ -95,11 +95,32 @@ static bool is_quarantined(const Doctor *d, const Group *group)
 	return false;
 }
 
+/* What keeps groups apart is told before them, whatever domain is asked about. */
+static void check_unread_assignments(const Doctor *d, Finding *f)
+{
+	const Assignments *all = d->facts->assignments;
+
+	for (size_t i = 0; i < all->n_fences; i++) {
+		_cleanup_free_ char *what = assignment_fence_what(&all->fences[i]);
+
+		if (!what) {
+			f->error = -ENOMEM;
+			return;
+		}
+		finding_fail(f, NULL, "%s: %s", what,
+			     all->fences[i].n_functions == 0
+				     ? "any group may be its, and none is assigned"
+				     : "what it names is kept apart");
+		finding_remedy(f, "%s", assignment_fence_remedy(&all->fences[i]));
+	}
+}
+
 void check_groups(const Doctor *d, Finding *f)
 {
 	const GroupSet *groups = d->facts->groups;
 	size_t busy = 0;
 
+	check_unread_assignments(d, f);
 	for (size_t i = 0; i < groups->n_items; i++) {
 		const Group *group = &groups->items[i];
 
@@ -161,7 +182,9 @@ void check_quarantine(const Doctor *d, Finding *f)
 		if (d->facts->domain && (!d->group || !str_equal(d->group->name, name)))
 			continue;
 		finding_fail(f, name, "%s", *line);
-		finding_remedy(f, "when its cause is gone: gpupass clear %s", name);
+		finding_remedy(f, "when its cause is gone: gpupass clear %s",
+			       d->facts->clears ? d->facts->clears[line - d->facts->quarantined]
+						: name);
 	}
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "none");

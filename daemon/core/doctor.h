@@ -84,6 +84,7 @@ typedef struct DoctorFacts {
 	size_t n_health;
 	char *const *busy;	     /* groups that a job has in hand: their state is no fault */
 	char *const *quarantined;    /* "pair0: why" */
+	char *const *clears;	     /* for each of them what clear calls it; NULL: the group */
 	char *const *open_jobs;	     /* "job 7 (assign pair0)": interrupted, not recovered yet */
 	const DoctorNotes *drift;    /* NULL: nobody has looked */
 	const DoctorNotes *evidence; /* likewise */

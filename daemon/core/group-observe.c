@@ -22,6 +22,8 @@ typedef struct View {
 	const Assignment *other_record; /* a second one */
 	const DomainUse *domain;	/* the first that uses one of its functions */
 	const DomainUse *other_domain;	/* a second one */
+	const AssignmentFence *fence;	/* an assignment that cannot be read keeps it apart */
+	bool fenced;			/* and is about it, not only perhaps */
 } View;
 
 static int settle(View *v, GroupState state, const char *reason, ...) _printf_(3, 4);
@@ -106,6 +108,23 @@ static void find_records(View *v)
 	named = assignments_find_group(v->assignments, v->group->name);
 	if (named && !record_is_elsewhere(v, named))
 		v->record = named;
+}
+
+static int find_fence(View *v)
+{
+	_cleanup_free_ Bdf *addresses = NULL;
+
+	if (v->assignments->n_fences == 0)
+		return 0;
+	addresses = calloc(v->n_functions + 1, sizeof(Bdf));
+	if (!addresses)
+		return -ENOMEM;
+	for (size_t i = 0; i < v->n_functions; i++)
+		addresses[i] = v->functions[i]->bdf;
+	v->fence = assignments_fence(v->assignments, addresses, v->n_functions, NULL);
+	v->fenced =
+		v->fence && assignment_fence_is_about(v->fence, addresses, v->n_functions, NULL);
+	return 0;
 }
 
 static void find_domains(View *v)
@@ -330,6 +349,11 @@ static int settle_by_drivers(View *v)
 	if (!v->uses)
 		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
 			      "libvirt does not answer, so whether a domain has it is not known");
+	if (v->fence)
+		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
+			      "assignments.d/%s cannot be read, so whether it is assigned is not "
+			      "known",
+			      v->fence->file);
 	v->group->assignable = true;
 	return settle_plainly(v, bound ? GROUP_BOUND : GROUP_FREE);
 }
@@ -357,7 +381,10 @@ static int settle_whatever_uses(View *v, GroupState state, const char *why)
 static int observe(View *v)
 {
 	Group *group = v->group;
+	int r = find_fence(v);
 
+	if (r < 0)
+		return r;
 	find_records(v);
 	find_domains(v);
 	if (group->fault)
@@ -368,6 +395,11 @@ static int observe(View *v)
 		return settle_recorded(v);
 	if (v->domain)
 		return settle_used(v);
+	if (v->fenced)
+		return settle(v, GROUP_DEGRADED, "assigned by assignments.d/%s, which %s",
+			      v->fence->file,
+			      v->fence->kind == ASSIGNMENT_NEWER ? "is of another version"
+								 : "cannot be read");
 	return settle_by_drivers(v);
 }
 

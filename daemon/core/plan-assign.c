@@ -332,7 +332,9 @@ int plan_assign(Planner *p)
 		r = plan_tune_is_open(p, &p->tune_open);
 	if (r != 0 || is_done(p))
 		return r;
-	r = plan_check_evidence(p);
+	r = plan_check_unread(p);
+	if (r == 0)
+		r = plan_check_evidence(p);
 	if (r == 0)
 		r = plan_check_owners(p);
 	return r == 0 ? fill_steps(p) : r;

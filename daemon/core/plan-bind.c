@@ -53,7 +53,9 @@ int plan_bind(Planner *p)
 		r = plan_target_vfio(p);
 	if (r != 0 || plan_count_moves(p->plan) == 0)
 		return r;
-	r = plan_check_evidence(p);
+	r = plan_check_unread(p);
+	if (r == 0)
+		r = plan_check_evidence(p);
 	if (r == 0)
 		r = check_foreign(p);
 	return r == 0 ? check_and_add_steps(p, STEP_BIND) : r;
@@ -111,6 +113,8 @@ int plan_unbind(Planner *p)
 	int r;
 
 	r = plan_check_state(p);
+	if (r == 0)
+		r = plan_check_unread(p);
 	if (r == 0)
 		r = plan_check_unused(p);
 	if (r == 0)

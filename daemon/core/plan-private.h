@@ -47,6 +47,10 @@ int plan_warn_of_lost_record(Planner *p);
 int plan_check_state(const Planner *p);
 /* plan-check-group.c: what is known of its links and boards suffices to give it away. */
 int plan_check_evidence(const Planner *p);
+/* plan-unread.c: no assignment that cannot be read has it, or may have it. */
+int plan_check_unread(const Planner *p);
+/* plan-unread.c: none of another version, or that cannot be read just now, is about it. */
+int plan_check_newer(const Planner *p);
 /* plan-fence.c: no function of the group is anybody else's, and no part of it is left out. */
 int plan_check_fence(const Planner *p);
 /* plan-fence.c: no domain at all has a function of the group. */

@@ -176,6 +176,8 @@ int plan_reconcile(Planner *p)
 	int r;
 
 	r = plan_check_state(p);
+	if (r == 0)
+		r = plan_check_newer(p);
 	if (r != 0)
 		return r;
 	if (p->record && !p->facts->domain)

@@ -204,6 +204,8 @@ int plan_release(Planner *p)
 	int r;
 
 	r = plan_check_state(p);
+	if (r == 0)
+		r = plan_check_newer(p);
 	if (r != 0)
 		return r;
 	if (!record_applies(p) && !(p->facts->domain && plan_domain_is_ours(p)))

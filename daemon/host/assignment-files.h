@@ -27,7 +27,8 @@ int assignment_file_read(int dir_fd, const char *name, Assignment **ret, char **
 
 /*
  * All of a directory. A file whose name is not its domain's UUID is a fault, too: a copy would give
- * one group to two domains. Files that vanish meanwhile are left out.
+ * one group to two domains. Files that vanish meanwhile are left out. The fences of *ret are of the
+ * faults, in their order, and then of files that were set aside as damaged.
  */
 int assignment_files_read(int dir_fd, Assignments **ret, AssignmentFaults **ret_faults);
 

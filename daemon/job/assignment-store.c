@@ -10,8 +10,6 @@
 #include "util/file.h"
 #include "util/text.h"
 
-#define DAMAGED_SUFFIX ".damaged"
-
 int assignment_store_open(const char *directory, AssignmentStore *ret)
 {
 	int fd = -1, r;
@@ -31,7 +29,7 @@ void assignment_store_close(AssignmentStore *store)
 /* Keeps the bytes for a person to look at, out of the way of the next load. */
 static int set_aside(int dir_fd, const char *name)
 {
-	_cleanup_free_ char *aside = strf("%s" DAMAGED_SUFFIX, name);
+	_cleanup_free_ char *aside = strf("%s" FILE_DAMAGED_SUFFIX, name);
 
 	if (!aside)
 		return -ENOMEM;
@@ -41,47 +39,47 @@ static int set_aside(int dir_fd, const char *name)
 	return 0;
 }
 
-/* What the file says is wrong, for good; not that it could not be read just now. */
-static bool is_damage(int error)
+static int note_fence(const AssignmentFence *fence, const char *more, char ***notes)
 {
-	return error == -EBADMSG || error == -EFBIG || error == -EISDIR || error == -ELOOP;
+	_cleanup_free_ char *note = assignment_fence_note(fence);
+
+	return note ? strv_appendf(notes, "%s%s", note, more) : -ENOMEM;
 }
 
-static int note_damage(int dir_fd, const char *name, int error, const char *why, char ***notes)
+static int note_fault(int dir_fd, const AssignmentFault *fault, const AssignmentFence *fence,
+		      char ***notes)
 {
+	_cleanup_free_ char *left = NULL;
 	int r;
 
-	if (error != -EPROTO && !is_damage(error))
+	if (fault->error == -EPROTO)
+		return note_fence(fence, "", notes);
+	if (!file_state_damaged(fault->error))
 		return strv_appendf(notes,
 				    "assignments.d/%s cannot be read (%s); until it can, nothing "
 				    "is assigned or released",
-				    name, strerror(-error));
-	if (error == -EPROTO)
-		return strv_appendf(
-			notes,
-			"assignments.d/%s was written by another version (%s); it is left "
-			"alone, and its group must not be given away",
-			name, str_or_empty(why));
-	r = set_aside(dir_fd, name);
+				    fence->file, strerror(-fault->error));
+	r = set_aside(dir_fd, fault->name);
 	if (r == -ENOMEM)
 		return r;
-	return strv_appendf(notes, "assignments.d/%s cannot be understood (%s); it was %s%s", name,
-			    why ? why : strerror(-error),
-			    r < 0 ? "left in place: " : "set aside as ",
-			    r < 0 ? strerror(-r) : "a " DAMAGED_SUFFIX " file");
+	if (r < 0)
+		left = strf("; it was left in place: %s", strerror(-r));
+	else
+		left = strdup("; it was set aside as a " FILE_DAMAGED_SUFFIX " file");
+	return left ? note_fence(fence, left, notes) : -ENOMEM;
 }
 
-/* Told for as long as they are there, not only by the load that set them aside. */
-static int note_set_aside(int dir_fd, char ***notes)
+/* The fences of faults come first, one each; then those of files set aside earlier. */
+static int note_all(int dir_fd, const Assignments *all, const AssignmentFaults *faults,
+		    char ***notes)
 {
-	_cleanup_strv_ char **names = NULL;
-	int r = dir_list(dir_fd, DAMAGED_SUFFIX, &names);
+	int r = 0;
 
-	for (char **name = names; r >= 0 && name && *name; name++)
-		r = strv_appendf(notes,
-				 "assignments.d/%s could not be understood and was set aside; see "
-				 "what it says, then remove it",
-				 *name);
+	/* Told for as long as they are there, not only by the load that set them aside. */
+	for (size_t i = faults->n_items; r >= 0 && i < all->n_fences; i++)
+		r = note_fence(&all->fences[i], "", notes);
+	for (size_t i = 0; r >= 0 && i < faults->n_items; i++)
+		r = note_fault(dir_fd, &faults->items[i], &all->fences[i], notes);
 	return r;
 }
 
@@ -92,21 +90,17 @@ int assignment_store_load(const AssignmentStore *store, Assignments **ret, char 
 	_cleanup_strv_ char **notes = NULL;
 	int r;
 
-	r = note_set_aside(store->dir_fd, &notes);
-	if (r >= 0)
-		r = assignment_files_read(store->dir_fd, &all, &faults);
+	r = assignment_files_read(store->dir_fd, &all, &faults);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < faults->n_items; i++) {
-		const AssignmentFault *fault = &faults->items[i];
-
-		/* Who decides by it must have all of them. */
-		if (!ret_notes && fault->error != -EPROTO && !is_damage(fault->error))
-			return fault->error;
-		r = note_damage(store->dir_fd, fault->name, fault->error, fault->why, &notes);
-		if (r < 0)
-			return r;
-	}
+	/* Who decides by it must have all of them. */
+	for (size_t i = 0; !ret_notes && i < faults->n_items; i++)
+		if (faults->items[i].error != -EPROTO &&
+		    !file_state_damaged(faults->items[i].error))
+			return faults->items[i].error;
+	r = note_all(store->dir_fd, all, faults, &notes);
+	if (r < 0)
+		return r;
 	*ret = TAKE_PTR(all);
 	if (ret_notes)
 		*ret_notes = TAKE_PTR(notes);

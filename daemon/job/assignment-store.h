@@ -17,7 +17,8 @@ void assignment_store_close(AssignmentStore *store);
 
 /*
  * Reads all. A file that cannot be understood is set aside as NAME.damaged (one of a newer version
- * is left in place), never deleted; *ret_notes has a line for each, and for those set aside earlier.
+ * is left in place), never deleted. Each keeps apart what it may be about, as does one that was set
+ * aside earlier, until a person removes it: (*ret)->fences; *ret_notes has a line for each.
  */
 int assignment_store_load(const AssignmentStore *store, Assignments **ret, char ***ret_notes);
 

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/bdf.h"
@@ -48,11 +49,41 @@ void claims_quarantine(Claims *claims, uint32_t job, const char *reason);
 int claims_add_quarantine(Claims *claims, const char *group, const Bdf *functions,
 			  size_t n_functions, const char *domain_uuid, const char *reason);
 
+/*
+ * A file that says what is kept apart, and that cannot be read as it should. It is a quarantine of the
+ * functions that it names, of its group's as soon as there is one of that name, and until then, where
+ * no function is known, of every function there is. Only claims_lift_unread() lets it go.
+ */
+typedef struct UnreadClaim {
+	const char *file;  /* "quarantine/pair0.json": of the state directory */
+	const char *name;  /* what gpupass clear calls it; printable */
+	const char *group; /* NULL: not known */
+	const Bdf *functions;
+	size_t n_functions; /* 0: not known */
+	const char *domain_uuid;
+	const char *why; /* "quarantine/pair0.json cannot be understood (…)" */
+} UnreadClaim;
+int claims_add_unread(Claims *claims, const UnreadClaim *unread);
+/* A group that there is now: an unread file that names it is about these functions from now on. */
+int claims_settle_unread(Claims *claims, const char *group, const Bdf *functions, size_t n);
+/* -ENOENT: there is none of that name. ret_n 0: its functions are not known. */
+int claims_find_unread(Claims *claims, const char *name, char **ret_file, Bdf **ret, size_t *ret_n);
+void claims_lift_unread(Claims *claims, const char *file);
+/* A line for each, with its remedy. */
+int claims_note_unread(Claims *claims, char ***notes);
+/* The names by which clear knows what is quarantined: "pair0, journal/7.journal". */
+char *claims_quarantine_names(Claims *claims);
+
 /* Lets the group's quarantine go; harmless where there is none. */
 void claims_lift(Claims *claims, const char *group);
 
 /* The functions of the group's quarantine. -ENOENT: it has none. */
 int claims_quarantined(Claims *claims, const char *group, Bdf **ret, size_t *ret_n);
 
-/* Why this function is quarantined; NULL: it is not. Caller frees. */
-char *claims_quarantine_reason(Claims *claims, const Bdf *function);
+/*
+ * Why this function is quarantined; NULL: it is not. Caller frees, as *ret_name (may be NULL): what
+ * clear calls it, for a shell.
+ */
+char *claims_quarantine_reason(Claims *claims, const Bdf *function, char **ret_name);
+/* It is quarantined by something that says so of this very function, not of every one. */
+bool claims_quarantined_itself(Claims *claims, const Bdf *function);

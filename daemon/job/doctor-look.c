@@ -5,6 +5,7 @@
 
 #include "core/drift.h"
 #include "job/select.h"
+#include "job/unread.h"
 #include "util/text.h"
 
 typedef struct Look {
@@ -19,7 +20,7 @@ typedef struct Look {
 	Examination *host;
 	GpuHealth *health;
 	size_t n_health;
-	char **busy, **quarantined;
+	char **busy, **quarantined, **clears;
 	Drift *drift;
 	DoctorNotes drift_notes; /* of the findings in it */
 	DoctorNotes evidence_notes;
@@ -43,6 +44,7 @@ static void look_clear(Look *l)
 	strv_free(l->texts);
 	strv_free(l->busy);
 	strv_free(l->quarantined);
+	strv_free(l->clears);
 }
 
 static int look_at_uses(Look *l)
@@ -79,6 +81,8 @@ static int look_at_groups(Look *l)
 	if (r >= 0)
 		r = inventory_take(place->host, place->rules, l->assignments, place->known,
 				   INSPECT_CONFIG_AWAKE, &l->inventory);
+	if (r >= 0)
+		r = unread_settle(place->claims, l->inventory->groups);
 	return r < 0 ? r
 		     : groups_observe(l->inventory->groups, l->uses, l->assignments,
 				      &place->rules->policy);
@@ -88,16 +92,18 @@ static int look_at_groups(Look *l)
 static int look_at_claims(Look *l, const Group *group)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	_cleanup_free_ char *reason = NULL;
+	_cleanup_free_ char *reason = NULL, *name = NULL;
 	const Bdf *lead;
 	int r;
 
 	if (group->n_gpus == 0)
 		return 0;
 	lead = &group->gpus[0]->lead->bdf;
-	reason = claims_quarantine_reason(l->place->claims, lead);
-	if (reason)
-		return strv_appendf(&l->quarantined, "%s: %s", group->name, reason);
+	reason = claims_quarantine_reason(l->place->claims, lead, &name);
+	if (reason) {
+		r = name ? strv_append(&l->clears, name) : -ENOMEM;
+		return r < 0 ? r : strv_appendf(&l->quarantined, "%s: %s", group->name, reason);
+	}
 	r = claims_check(l->place->claims, lead, 1, NULL, &problem);
 	return r == PROBLEM ? strv_append(&l->busy, group->name) : r;
 }
@@ -288,6 +294,7 @@ static char *make_report(const Look *l)
 		.n_health = l->n_health,
 		.busy = l->busy,
 		.quarantined = l->quarantined,
+		.clears = l->clears,
 		.open_jobs = l->request->open_jobs,
 		.drift = &l->drift_notes,
 		.evidence = &l->evidence_notes,

@@ -6,12 +6,21 @@
 #include <string.h>
 
 #include "core/plan-record.h"
+#include "core/remains.h"
 #include "job/journal-line.h"
+#include "job/unread.h"
 #include "util/file.h"
 #include "util/json.h"
 #include "util/text.h"
 
 #define SUFFIX ".journal"
+
+static char *memdup(const char *data, size_t size)
+{
+	char *copy = malloc(size);
+
+	return copy ? memcpy(copy, data, size) : NULL;
+}
 
 /* ---- writing ---- */
 
@@ -75,7 +84,7 @@ static int job_open(const Journal *journal, const char *name, int flags, Journal
 	if (!job->name)
 		return -ENOMEM;
 	job->fd = openat(journal->dir_fd, name,
-			 O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
+			 O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
 	if (job->fd < 0)
 		return -errno;
 	*ret = TAKE_PTR(job);
@@ -193,15 +202,14 @@ int journal_end(JournalJob *job)
 
 int journal_set_aside(JournalJob *job)
 {
-	_cleanup_free_ char *aside = strf("%s.damaged", job->name);
+	return journal_set_aside_file(job->journal, job->name);
+}
 
-	if (!aside)
-		return -ENOMEM;
-	/* One of an earlier day is not overwritten. */
-	if (renameat2(job->journal->dir_fd, job->name, job->journal->dir_fd, aside,
-		      RENAME_NOREPLACE) < 0)
-		return -errno;
-	return fsync(job->journal->dir_fd) < 0 ? -errno : 0;
+int journal_set_aside_file(const Journal *journal, const char *name)
+{
+	int r = file_set_aside_at(journal->dir_fd, name);
+
+	return r == -ENOENT ? 0 : r;
 }
 
 /* ---- reading ---- */
@@ -280,19 +288,30 @@ static int read_step(const json_t *record, OpenJob *job)
 	return strcmp(kind, "outcome") == 0 ? 0 : -EBADMSG;
 }
 
-/* 1: there is nothing to recover; otherwise as for journal_line_parse(). */
-static int read_lines(char *text, OpenJob *job, char **ret_message)
+static int refuse_zero(char **ret_message)
 {
-	char *end = strchr(text, '\n');
+	*ret_message = strdup("there is a zero in it");
+	return *ret_message ? -EBADMSG : -ENOMEM;
+}
+
+/* 1: there is nothing to recover; otherwise as for journal_line_parse(). */
+static int read_lines(char *text, size_t size, OpenJob *job, char **ret_message)
+{
+	const char *all = text + size;
+	char *end = memchr(text, '\n', size);
 
 	if (!end)
 		return 1; /* cut off in its first write: nothing was begun */
-	for (size_t i = 0; end; i++, text = end + 1, end = strchr(text, '\n')) {
+	for (size_t i = 0; end;
+	     i++, text = end + 1, end = memchr(text, '\n', (size_t)(all - text))) {
 		_cleanup_json_ json_t *record = NULL;
 		int r;
 
 		*end = '\0';
-		r = journal_line_parse(text, &record, ret_message);
+		if (strlen(text) == (size_t)(end - text))
+			r = journal_line_parse(text, &record, ret_message);
+		else
+			r = refuse_zero(ret_message);
 		if (r >= 0)
 			r = i == 0 ? read_begin(record, job, ret_message) : read_step(record, job);
 		if (r == 1 || r == -ENOMEM || (r < 0 && i == 0))
@@ -308,27 +327,37 @@ static int read_lines(char *text, OpenJob *job, char **ret_message)
 	return 0;
 }
 
-static int note(int r, JournalJob *log, const char *why, char ***notes)
+/* The plan in the line that a journal begins with, or what stands there instead. */
+static int read_remains(const char *text, size_t size, bool other_version, Remains *ret)
 {
-	if (r == -EPROTO)
-		return strv_appendf(notes,
-				    "journal/%s was written by another version (%s); it is left "
-				    "alone, and its group must not be used: recover it with that "
-				    "version",
-				    log->name, str_or_empty(why));
-	/* That it cannot be read just now says nothing of what is in it. */
-	if (r != -EBADMSG && r != -EFBIG)
-		return strv_appendf(notes,
-				    "journal/%s cannot be read (%s); it is left in place, and its "
-				    "group must not be used: when it can be, restart gpupassd",
-				    log->name, strerror(-r));
-	r = journal_set_aside(log);
-	return strv_appendf(notes,
-			    "journal/%s cannot be understood (%s); it was %s%s; look at the "
-			    "group that it names before that is used",
-			    log->name, why ? why : "it is too big to be one",
-			    r < 0 ? "left in place: " : "set aside as a .damaged file",
-			    r < 0 ? strerror(-r) : "");
+	const char *end = memchr(text, '\n', size);
+	size_t length = end ? (size_t)(end - text) : size;
+	const char *record = memchr(text, '{', length);
+	_cleanup_json_ json_t *root = NULL;
+
+	if (!other_version)
+		return remains_scan(text, length, ret);
+	if (record)
+		root = json_loadb(record, length - (size_t)(record - text), 0, NULL);
+	return remains_of_object(json_object_get(root, "plan"), ret);
+}
+
+/* Nobody knows what its job had begun. */
+static int keep_apart(Claims *claims, const char *name, int error, const char *message,
+		      const char *text, size_t size)
+{
+	_cleanup_(remains_clear) Remains remains = { 0 };
+	int r = text ? read_remains(text, size, error == -EPROTO, &remains) : 0;
+
+	if (r < 0)
+		return r;
+	return unread_claim(claims, &(UnreadFile){
+					    .directory = "journal",
+					    .name = name,
+					    .error = error,
+					    .message = message,
+					    .remains = &remains,
+				    });
 }
 
 static int append_job(OpenJob ***jobs, size_t *n, OpenJob **job)
@@ -343,29 +372,30 @@ static int append_job(OpenJob ***jobs, size_t *n, OpenJob **job)
 }
 
 static int load_one(const Journal *journal, const char *name, OpenJob ***jobs, size_t *n,
-		    char ***notes)
+		    Claims *claims)
 {
 	_cleanup_(open_job_freep) OpenJob *job = calloc(1, sizeof(OpenJob));
-	_cleanup_free_ char *text = NULL, *message = NULL;
+	_cleanup_free_ char *text = NULL, *lines = NULL, *message = NULL;
 	size_t size = 0;
 	int r;
 
 	if (!job)
 		return -ENOMEM;
-	r = job_open(journal, name, 0, &job->log);
-	if (r < 0)
-		return r;
-	if (!job->log)
-		return -EIO;
-	r = file_read_at(journal->dir_fd, name, JOURNAL_FILE_MAX, &text, &size);
-	if (r >= 0)
-		r = read_lines(text, job, &message);
+	r = file_read_state_at(journal->dir_fd, name, JOURNAL_FILE_MAX, &text, &size);
+	if (r >= 0) {
+		r = job_open(journal, name, 0, &job->log);
+		if (r < 0)
+			return r;
+		/* Which reading cuts into lines. */
+		lines = memdup(text, size + 1);
+		r = lines && job->log ? read_lines(lines, size, job, &message) : -ENOMEM;
+	}
 	if (r == 1)
 		return journal->io.remove(journal->io.userdata, journal->dir_fd, name);
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)
-		return note(r, job->log, message, notes);
+		return claims ? keep_apart(claims, name, r, message, text, size) : 0;
 	/* What was cut off goes, or the next record would become a part of it. */
 	if (!job->damage && ftruncate(job->log->fd, job->log->size) < 0)
 		return -errno;
@@ -391,16 +421,14 @@ static int note_set_aside(const Journal *journal, uint32_t *last, char ***notes)
 	for (char **name = names; r >= 0 && name && *name; name++) {
 		if (id_of(*name) > *last)
 			*last = id_of(*name);
-		r = strv_appendf(notes,
-				 "journal/%s could not be understood and was set aside; see what "
-				 "it says, then remove it",
-				 *name);
+		r = strv_appendf(
+			notes, "journal/%s was set aside; see what it says, then remove it", *name);
 	}
 	return r;
 }
 
-int journal_load(const Journal *journal, OpenJob ***ret, size_t *ret_n, uint32_t *ret_last,
-		 char ***ret_notes)
+int journal_load(const Journal *journal, Claims *claims, OpenJob ***ret, size_t *ret_n,
+		 uint32_t *ret_last, char ***ret_notes)
 {
 	_cleanup_strv_ char **names = NULL, **notes = NULL;
 	OpenJob **jobs = NULL;
@@ -414,7 +442,7 @@ int journal_load(const Journal *journal, OpenJob ***ret, size_t *ret_n, uint32_t
 	for (char **name = names; r >= 0 && name && *name; name++) {
 		if (id_of(*name) > last)
 			last = id_of(*name);
-		r = load_one(journal, *name, &jobs, &n, &notes);
+		r = load_one(journal, *name, &jobs, &n, claims);
 	}
 	if (r < 0) {
 		open_jobs_free(jobs, n);
@@ -430,10 +458,9 @@ int journal_load(const Journal *journal, OpenJob ***ret, size_t *ret_n, uint32_t
 int journal_load_job(const Journal *journal, uint32_t id, OpenJob **ret)
 {
 	_cleanup_free_ char *name = strf("%u" SUFFIX, id);
-	_cleanup_strv_ char **notes = NULL;
 	OpenJob **jobs = NULL;
 	size_t n = 0;
-	int r = name ? load_one(journal, name, &jobs, &n, &notes) : -ENOMEM;
+	int r = name ? load_one(journal, name, &jobs, &n, NULL) : -ENOMEM;
 
 	if (r >= 0 && n == 0)
 		r = -ENOENT;
@@ -453,9 +480,9 @@ static int forget_one(const Journal *journal, const char *name, const char *grou
 
 	if (!job)
 		return -ENOMEM;
-	r = file_read_at(journal->dir_fd, name, JOURNAL_FILE_MAX, &text, &size);
+	r = file_read_state_at(journal->dir_fd, name, JOURNAL_FILE_MAX, &text, &size);
 	if (r < 0)
-		return r == -ENOENT ? 0 : r; /* that job ended meanwhile */
+		return r == -ENOENT || file_state_damaged(r) ? 0 : r; /* that job ended meanwhile */
 	text[strcspn(text, "\n")] = '\0';
 	r = journal_line_parse(text, &record, &message);
 	if (r >= 0)

@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "core/plan.h"
+#include "job/claims.h"
 
 /* The two writes, as a seam for tests. */
 typedef struct JournalIo {
@@ -71,6 +72,8 @@ int journal_undone(JournalJob *job, size_t step, bool ok);
 int journal_end(JournalJob *job);
 /* Keeps the file for a person, as NAME.damaged, out of the way of the next load. */
 int journal_set_aside(JournalJob *job);
+/* The same by the file's name. */
+int journal_set_aside_file(const Journal *journal, const char *name);
 /* Removes the open journal of a job on this group, of which none runs. Others are not touched. */
 int journal_forget_group(const Journal *journal, const char *group);
 /* Closes the log; an open job stays open. */
@@ -78,11 +81,12 @@ JournalJob *journal_job_free(JournalJob *job);
 DEFINE_CLEANUP(JournalJob, journal_job_free)
 
 /*
- * Reads all open jobs. A file whose begin cannot be understood is set aside, one of another version
- * left alone; *ret_notes has a line for each. *ret_last is the highest id of any file.
+ * Reads all open jobs. A file whose begin cannot be understood, or read, or that is of another version,
+ * stays where it is, and keeps apart what can be read of it: job/unread.h. *ret_notes has a line for
+ * each that a person has set aside. *ret_last is the highest id of any file.
  */
-int journal_load(const Journal *journal, OpenJob ***ret, size_t *ret_n, uint32_t *ret_last,
-		 char ***ret_notes);
+int journal_load(const Journal *journal, Claims *claims, OpenJob ***ret, size_t *ret_n,
+		 uint32_t *ret_last, char ***ret_notes);
 /* One job of this process that was left open. -ENOENT: there is none. */
 int journal_load_job(const Journal *journal, uint32_t id, OpenJob **ret);
 OpenJob *open_job_free(OpenJob *job);

@@ -98,25 +98,42 @@ static int check_domains(const JobPlace *place, const Bdf *functions, size_t n,
 	return runs ? 0 : check_no_user(now, ret_problem);
 }
 
-int quarantine_lift(const JobPlace *place, const char *group, Problem **ret_problem)
+static int check(const JobPlace *place, const Bdf *functions, size_t n, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	_cleanup_free_ Bdf *functions = NULL;
-	size_t n = 0;
-	int r;
+	int r = still_moving(place, functions, n, ret_problem);
 
-	r = claims_quarantined(place->claims, group, &functions, &n);
-	if (r == -ENOENT) {
-		r = problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP,
-				"no group of this name is quarantined");
-		return r == PROBLEM ? problem_remedy(*ret_problem, "see: gpupass list") : r;
-	}
-	if (r == 0)
-		r = still_moving(place, functions, n, ret_problem);
 	if (r == 0)
 		r = check_answers(place, functions, n, &now, ret_problem);
+	return r == 0 ? check_domains(place, functions, n, now, ret_problem) : r;
+}
+
+/* ---- of a group ---- */
+
+static int refuse_name(const JobPlace *place, Problem **ret_problem)
+{
+	_cleanup_free_ char *names = claims_quarantine_names(place->claims);
+	int r = names ? problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP,
+				    "no group of this name is quarantined")
+		      : -ENOMEM;
+
+	if (r != PROBLEM)
+		return r;
+	if (*names)
+		problem_cause(*ret_problem, "what is quarantined is called %s", names);
+	return problem_remedy(*ret_problem, "see: gpupass list");
+}
+
+static int lift_group(const JobPlace *place, const char *group, Problem **ret_problem)
+{
+	_cleanup_free_ Bdf *functions = NULL;
+	size_t n = 0;
+	int r = claims_quarantined(place->claims, group, &functions, &n);
+
+	if (r == -ENOENT)
+		return refuse_name(place, ret_problem);
 	if (r == 0)
-		r = check_domains(place, functions, n, now, ret_problem);
+		r = check(place, functions, n, ret_problem);
 	/* A journal that could not be closed must not undo later what others do from now on. */
 	if (r == 0)
 		r = journal_forget_group(place->journal, group);
@@ -125,4 +142,86 @@ int quarantine_lift(const JobPlace *place, const char *group, Problem **ret_prob
 	if (r == 0)
 		claims_lift(place->claims, group);
 	return r;
+}
+
+/* ---- by a file that cannot be read ---- */
+
+/* Each group as a whole; what has a quarantine of its own stays in that. */
+static int check_every_group(const JobPlace *place, const GroupSet *groups, Problem **ret_problem)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < groups->n_items; i++) {
+		const Group *group = &groups->items[i];
+		_cleanup_free_ const PciFunction **functions = NULL;
+		_cleanup_free_ Bdf *addresses = NULL;
+		size_t n = 0;
+
+		r = group_functions(group, &functions, &n);
+		if (r < 0 || n == 0)
+			continue;
+		addresses = calloc(n, sizeof(Bdf));
+		if (!addresses)
+			return -ENOMEM;
+		for (size_t k = 0; k < n; k++)
+			addresses[k] = functions[k]->bdf;
+		if (!claims_quarantined_itself(place->claims, &addresses[0]))
+			r = check(place, addresses, n, ret_problem);
+	}
+	return r;
+}
+
+static int set_aside(const JobPlace *place, const char *file)
+{
+	const char *name = strchr(file, '/') + 1;
+
+	return str_starts_with(file, "journal/")
+		       ? journal_set_aside_file(place->journal, name)
+		       : quarantine_store_set_aside(place->quarantine, name);
+}
+
+/* A damaged file may name what never was on this host, and what is not there cannot answer. */
+static size_t keep_present(const PciSnapshot *snapshot, Bdf *functions, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (pci_snapshot_find(snapshot, &functions[i]))
+			functions[kept++] = functions[i];
+	return kept;
+}
+
+static int lift_unread(const JobPlace *place, const char *name, Problem **ret_problem)
+{
+	_cleanup_(prepared_freep) Prepared *now = calloc(1, sizeof(Prepared));
+	_cleanup_free_ Bdf *functions = NULL;
+	_cleanup_free_ char *file = NULL;
+	size_t n = 0;
+	int r = now ? prepare_look(place, INSPECT_CONFIG_ALL, now, ret_problem) : -ENOMEM;
+
+	if (r == 0)
+		r = claims_find_unread(place->claims, name, &file, &functions, &n);
+	if (r == 0)
+		n = keep_present(now->inventory->snapshot, functions, n);
+	if (r == 0 && n > 0)
+		r = check(place, functions, n, ret_problem);
+	else if (r == 0)
+		r = check_every_group(place, now->inventory->groups, ret_problem);
+	if (r == 0)
+		r = set_aside(place, file);
+	if (r == 0)
+		claims_lift_unread(place->claims, file);
+	return r;
+}
+
+int quarantine_lift(const JobPlace *place, const char *name, Problem **ret_problem)
+{
+	_cleanup_free_ Bdf *functions = NULL;
+	_cleanup_free_ char *file = NULL;
+	size_t n = 0;
+	int r = claims_find_unread(place->claims, name, &file, &functions, &n);
+
+	if (r == -ENOENT)
+		return lift_group(place, name, ret_problem);
+	return r < 0 ? r : lift_unread(place, name, ret_problem);
 }

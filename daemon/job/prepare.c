@@ -5,6 +5,7 @@
 
 #include "job/guest-exit.h"
 #include "job/select.h"
+#include "job/unread.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -76,6 +77,8 @@ int prepare_look(const JobPlace *place, InspectConfig most, Prepared *p, Problem
 		return r;
 	r = inventory_take(place->host, place->rules, p->assignments, place->known, most,
 			   &p->inventory);
+	if (r >= 0)
+		r = unread_settle(place->claims, p->inventory->groups);
 	if (r < 0)
 		return r;
 	return groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);

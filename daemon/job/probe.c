@@ -51,7 +51,8 @@ static int leave_out(Probe *probe, const Gpu *gpu, const char *why)
 
 static bool is_quarantined(const JobPlace *place, const Gpu *gpu)
 {
-	_cleanup_free_ char *reason = claims_quarantine_reason(place->claims, &gpu->lead->bdf);
+	_cleanup_free_ char *reason =
+		claims_quarantine_reason(place->claims, &gpu->lead->bdf, NULL);
 
 	return reason != NULL;
 }

@@ -29,6 +29,7 @@ typedef struct Quarantine {
 int quarantine_store_open(const char *directory, QuarantineStore *ret);
 void quarantine_store_close(QuarantineStore *store);
 
+/* A file of that name that cannot be read is set aside. */
 int quarantine_store_save(const QuarantineStore *store, const Quarantine *quarantine);
 /* The same for all functions of a plan, from now. */
 int quarantine_plan(const QuarantineStore *store, const Plan *plan, uint32_t job,
@@ -37,7 +38,9 @@ int quarantine_plan(const QuarantineStore *store, const Plan *plan, uint32_t job
 int quarantine_store_remove(const QuarantineStore *store, const char *group);
 
 /*
- * Puts all of them into the claims. A file that cannot be understood stays where it is and yields a
- * line in *ret_notes.
+ * Puts all of them into the claims. A file that cannot be read stays where it is, and keeps apart what
+ * can be read of it: job/unread.h.
  */
-int quarantine_store_load(const QuarantineStore *store, Claims *claims, char ***ret_notes);
+int quarantine_store_load(const QuarantineStore *store, Claims *claims);
+/* Keeps such a file for a person, out of the way of the next load; one that can be read stays. */
+int quarantine_store_set_aside(const QuarantineStore *store, const char *name);

@@ -62,11 +62,57 @@ static int read_all(int fd, size_t max, char **ret, size_t *ret_size)
 
 int file_read_at(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_size)
 {
-	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	/* The open of a FIFO waits for a writer, who may never come. */
+	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 
 	if (fd < 0)
 		return -errno;
 	return read_all(fd, max, ret, ret_size);
+}
+
+int file_read_state_at(int dir_fd, const char *name, size_t max, char **ret, size_t *ret_size)
+{
+	_cleanup_close_ int fd =
+		openat(dir_fd, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (!S_ISREG(st.st_mode))
+		return -EBADMSG;
+	return read_all(fd, max, ret, ret_size);
+}
+
+const char *file_state_error(int error)
+{
+	return error == -EBADMSG ? "it is no regular file"
+	       : error == -ELOOP ? "it is a symbolic link"
+				 : strerror(-error);
+}
+
+bool file_state_damaged(int error)
+{
+	return error == -EBADMSG || error == -EFBIG || error == -EISDIR || error == -ELOOP;
+}
+
+int file_set_aside_at(int dir_fd, const char *name)
+{
+	for (unsigned i = 1; i < 1000; i++) {
+		_cleanup_free_ char *aside = i == 1 ? strf("%s" FILE_DAMAGED_SUFFIX, name)
+						    : strf("%s.%u" FILE_DAMAGED_SUFFIX, name, i);
+
+		if (!aside)
+			return -ENOMEM;
+		if (renameat2(dir_fd, name, dir_fd, aside, RENAME_NOREPLACE) >= 0)
+			return fsync(dir_fd) < 0 ? -errno : 0;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
 }
 
 int file_read_line_at(int dir_fd, const char *path, char **ret)

@@ -14,6 +14,24 @@
  */
 int file_read_at(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_size);
 
+/*
+ * A file of our own state: a regular one, at this very name. -ELOOP: a symbolic link; -EISDIR;
+ * -EBADMSG: a FIFO or the like, which is never waited for. Whoever decides by what is in these files
+ * has to keep apart what one might say that he cannot read.
+ */
+int file_read_state_at(int dir_fd, const char *name, size_t max, char **ret, size_t *ret_size);
+/* What is the matter with it, in words. */
+const char *file_state_error(int error);
+/* What is there is no such file, for good; not that it could not be read just now. */
+bool file_state_damaged(int error);
+
+/*
+ * Keeps the bytes for a person to look at, as NAME.damaged, or NAME.N.damaged where an earlier one
+ * has that name; durably.
+ */
+int file_set_aside_at(int dir_fd, const char *name);
+#define FILE_DAMAGED_SUFFIX ".damaged"
+
 /* One line without its newline and outer blanks. -EFBIG over 4096 bytes (a sysfs page). */
 int file_read_line_at(int dir_fd, const char *path, char **ret);
 

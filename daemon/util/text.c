@@ -41,6 +41,16 @@ bool str_starts_with(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+char *str_printable(const char *s)
+{
+	char *copy = strdup(s);
+
+	for (char *c = copy; c && *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	return copy;
+}
+
 char *str_strip(char *s)
 {
 	size_t n;

@@ -17,6 +17,9 @@ bool str_equal(const char *a, const char *b);
 const char *str_or_empty(const char *s);
 bool str_is_empty(const char *s);
 bool str_starts_with(const char *s, const char *prefix);
+/* A copy in which every byte but printable ASCII is '?': for names of files, and what is said of them,
+ * in messages and on the bus. NULL when memory is out. */
+char *str_printable(const char *s);
 /* Cuts blanks and newlines off both ends, in place; returns the new start. */
 char *str_strip(char *s);
 

@@ -42,6 +42,7 @@ void *__real_reallocarray(void *p, size_t n, size_t size);
 char *__real_strdup(const char *s);
 char *__real_strndup(const char *s, size_t n);
 int __real_vasprintf(char **ret, const char *format, va_list ap);
+int __real___vasprintf_chk(char **ret, int flag, const char *format, va_list ap);
 int __real_open64(const char *path, int flags, ...);
 int __real_openat64(int dir_fd, const char *path, int flags, ...);
 ssize_t __real_write(int fd, const void *data, size_t size);
@@ -55,6 +56,7 @@ void *__wrap_reallocarray(void *p, size_t n, size_t size);
 char *__wrap_strdup(const char *s);
 char *__wrap_strndup(const char *s, size_t n);
 int __wrap_vasprintf(char **ret, const char *format, va_list ap);
+int __wrap___vasprintf_chk(char **ret, int flag, const char *format, va_list ap);
 int __wrap_open64(const char *path, int flags, ...);
 int __wrap_openat64(int dir_fd, const char *path, int flags, ...);
 ssize_t __wrap_write(int fd, const void *data, size_t size);
@@ -103,6 +105,13 @@ int __wrap_vasprintf(char **ret, const char *format, va_list ap)
 {
 	FAIL(LIBC_MEMORY, ENOMEM, -1);
 	return __real_vasprintf(ret, format, ap);
+}
+
+/* What _FORTIFY_SOURCE makes of it. */
+int __wrap___vasprintf_chk(char **ret, int flag, const char *format, va_list ap)
+{
+	FAIL(LIBC_MEMORY, ENOMEM, -1);
+	return __real___vasprintf_chk(ret, flag, format, ap);
 }
 
 int __wrap_open64(const char *path, int flags, ...)

@@ -338,7 +338,6 @@ static void files_that_cannot_be_used_are_noted_and_left_in_place(void **state _
 	static const struct {
 		const char *name, *schema, *note;
 	} rows[] = {
-		{ UUID ".json", "org.gpupass1.assignment/3", "was written by another version" },
 		{ "copy.json", "org.gpupass1.assignment/1", "its name is not its domain's UUID" },
 		{ UUID ".json", "\"", "cannot be understood" },
 	};
@@ -356,6 +355,41 @@ static void files_that_cannot_be_used_are_noted_and_left_in_place(void **state _
 		assert_non_null(strstr(b.report->notes[0], rows[i].note));
 		assert_no_writes(&b);
 		assert_int_equal(faccessat(b.dir_fd, path, F_OK, 0), 0);
+		teardown(&b);
+	}
+}
+
+/* fault 41 */
+/* A domain's GPUs are not for the host's own driver because gpupass was downgraded. */
+static void what_another_version_assigned_is_bound_as_far_as_it_can_be_read(void **state _unused_)
+{
+	static const struct {
+		const char *name, *subsystem;
+		const char *outcomes; /* "": nothing is bound */
+	} rows[] = {
+		{ UUID ".json", "1467", "bound bound bound bound" },
+		/* Another board than the recorded one; one that is not told; a name of no domain. */
+		{ UUID ".json", "1468", "changed changed bound bound" },
+		{ UUID ".json", "many", "" },
+		{ "vm42.json", "1467", "" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Bench b;
+
+		setup(&b, NULL);
+		assign_as(&b, rows[i].name, "org.gpupass1.assignment/3", rows[i].subsystem, NULL);
+		run(&b, NULL);
+		print_message("row %zu\n", i);
+		if (*rows[i].outcomes)
+			assert_outcomes(&b, rows[i].outcomes);
+		else
+			assert_int_equal(b.report->n_functions, 0);
+		assert_int_equal(strv_length(b.report->notes), 1);
+		assert_non_null(strstr(b.report->notes[0], "was written by another version"));
+		assert_non_null(strstr(b.report->notes[0], *rows[i].outcomes
+								   ? "is bound all the same"
+								   : "is not bound"));
 		teardown(&b);
 	}
 }
@@ -416,6 +450,7 @@ int main(void)
 		cmocka_unit_test(a_probe_that_fails_is_told_and_stops_no_other),
 		cmocka_unit_test(an_override_that_cannot_be_written_is_told),
 		cmocka_unit_test(files_that_cannot_be_used_are_noted_and_left_in_place),
+		cmocka_unit_test(what_another_version_assigned_is_bound_as_far_as_it_can_be_read),
 		cmocka_unit_test(one_function_alone_is_acted_on_when_udev_asks),
 		cmocka_unit_test(the_report_is_one_document),
 	};

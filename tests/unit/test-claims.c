@@ -134,9 +134,9 @@ static void a_quarantine_outlives_its_job_and_lets_the_domain_go(void **state)
 		    "pair0 is quarantined");
 	must_refuse(claims, "odd", mixed, NULL, GPUPASS_ERROR_QUARANTINED, "pair0 is quarantined");
 	must_take(claims, 2, "pair1", pair1, "uuid-a");
-	reason = claims_quarantine_reason(claims, &pair0[1]);
+	reason = claims_quarantine_reason(claims, &pair0[1], NULL);
 	assert_string_equal(reason, "a worker hangs");
-	other = claims_quarantine_reason(claims, &pair1[0]);
+	other = claims_quarantine_reason(claims, &pair1[0], NULL);
 	assert_null(other);
 }
 

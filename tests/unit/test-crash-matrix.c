@@ -112,7 +112,8 @@ static void check_state(const Crash *c, const JobPlace *place)
 	_cleanup_strv_ char **left = NULL;
 	_cleanup_free_ char *reason = NULL;
 
-	reason = claims_quarantine_reason(place->claims, &c->rig->fake.snapshot->functions[0].bdf);
+	reason = claims_quarantine_reason(place->claims, &c->rig->fake.snapshot->functions[0].bdf,
+					  NULL);
 	if (reason)
 		die(c, "something is quarantined", reason);
 	if (dir_list(c->rig->quarantine.dir_fd, "", &left) < 0 || left)
@@ -149,7 +150,7 @@ static void recover(Crash *c)
 		boot(c->rig);
 	++*c->recoveries;
 	if (claims_new(&place.claims) < 0 ||
-	    journal_load(&c->rig->journal, &jobs, &n, &last, &notes) < 0)
+	    journal_load(&c->rig->journal, c->rig->claims, &jobs, &n, &last, &notes) < 0)
 		die(c, "the journal cannot be read", NULL);
 	if (notes)
 		die(c, "the journal was not understood", notes[0]);

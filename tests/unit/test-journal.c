@@ -72,13 +72,16 @@ static void put_journal(const Rig *rig, const char *text, size_t size)
 static char *load_text(const Rig *rig, size_t *ret_size)
 {
 	_cleanup_strv_ char **notes = NULL;
+	_cleanup_free_ char *kept_apart = NULL;
 	OpenJob **jobs = NULL;
 	uint32_t last = 0;
 	size_t n = 0;
 	char *text;
 
-	assert_int_equal(journal_load(&rig->journal, &jobs, &n, &last, &notes), 0);
+	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
 	assert_null(notes);
+	kept_apart = claims_quarantine_names(rig->claims);
+	assert_string_equal(kept_apart, "");
 	text = n == 0 ? strdup("none")
 		      : strf("begun %zu, rolling back %d, damage %s", jobs[0]->begun,
 			     jobs[0]->rolling_back, str_or_empty(jobs[0]->damage));

@@ -58,7 +58,7 @@ static void check_nothing_left(const Rig *rig, const char *what)
 	Bdf function;
 
 	assert_int_equal(bdf_parse("0000:41:00.0", &function), 0);
-	reason = claims_quarantine_reason(rig->claims, &function);
+	reason = claims_quarantine_reason(rig->claims, &function, NULL);
 	if (reason)
 		fail_msg("%s: quarantined: %s", what, reason);
 	assert_int_equal(dir_list(rig->journal.dir_fd, "", &journals), 0);
@@ -179,7 +179,7 @@ static void recover_left_open(Rig *rig, const char *what)
 	uint32_t last = 0;
 	size_t n = 0;
 
-	assert_int_equal(journal_load(&rig->journal, &jobs, &n, &last, &notes), 0);
+	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
 	if (n != 1 || notes)
 		fail_msg("%s: %zu journals are open", what, n);
 	assert_int_equal(recover_claim(&rig->place, jobs[0], "waits"), 0);

@@ -122,7 +122,7 @@ static void an_interrupted_job_is_recovered_in_the_planned_domain(void **state)
 	fake_set_config(&rig->fake, "vm42", prepared->plan->xml_after);
 	fake_set_driver(&rig->fake, functions[0], "nvidia", NULL); /* so that it is undone */
 	claims_release(rig->claims, rig->last_job);
-	assert_int_equal(journal_load(&rig->journal, &jobs, &n, &last, &notes), 0);
+	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(recover_claim(&rig->place, jobs[0], "it is being recovered"), 0);
 	assert_int_equal(recover_job(&rig->place, jobs[0], 0, &recovery), 0);

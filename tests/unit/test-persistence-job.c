@@ -214,7 +214,7 @@ static void a_mode_that_cannot_be_put_back_is_told(void **state)
 	assert_non_null(strstr(outcome.message, "State:  everything was put back as it was, but\n"
 						"        " NOT_ON_AGAIN));
 	rig_expect_failure(&outcome, GPUPASS_ERROR_DEFINE_FAILED, "");
-	assert_null(claims_quarantine_reason(rig->claims, &a));
+	assert_null(claims_quarantine_reason(rig->claims, &a, NULL));
 	assert_false(has_mode(rig, A));
 	assert_true(has_mode(rig, B));
 	fake_watch(&rig->fake);
@@ -343,7 +343,7 @@ static void recover(Rig *rig, RecoveryOutcome expected, char ***ret_left)
 	uint32_t last = 0;
 	size_t n = 0;
 
-	assert_int_equal(journal_load(&rig->journal, &jobs, &n, &last, &notes), 0);
+	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(recover_job(&rig->place, jobs[0], 0, &recovery), 0);
 	assert_int_equal(recovery.outcome, expected);

@@ -123,7 +123,7 @@ static OpenJob *open_job(Rig *rig, OpenJob ***ret)
 	for (size_t i = 0; i < ELEMENTS(functions); i++)
 		fake_set_driver(&rig->fake, functions[i], "vfio-pci", "vfio-pci");
 	claims_release(rig->claims, rig->last_job);
-	assert_int_equal(journal_load(&rig->journal, ret, &n, &last, &notes), 0);
+	assert_int_equal(journal_load(&rig->journal, rig->claims, ret, &n, &last, &notes), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(last, 7);
 	assert_int_equal(recover_claim(&rig->place, (*ret)[0], "it is being recovered"), 0);
@@ -135,7 +135,7 @@ static char *why_quarantined(const Rig *rig)
 	Bdf function;
 
 	assert_int_equal(bdf_parse("0000:41:00.0", &function), 0);
-	return claims_quarantine_reason(rig->claims, &function);
+	return claims_quarantine_reason(rig->claims, &function, NULL);
 }
 
 static void without_libvirt_a_job_waits_and_is_undone_later(void **state)
@@ -191,9 +191,9 @@ static void a_guest_that_runs_is_left_alone(void **state)
 	rig_check_world(rig, before, "left alone");
 	/* It is on disk. */
 	assert_int_equal(claims_new(&next), 0);
-	assert_int_equal(quarantine_store_load(&rig->quarantine, next, &notes), 0);
+	assert_int_equal(quarantine_store_load(&rig->quarantine, next), 0);
 	assert_int_equal(bdf_parse("0000:61:00.1", &function), 0);
-	why = claims_quarantine_reason(next, &function);
+	why = claims_quarantine_reason(next, &function, NULL);
 	assert_string_equal(why, recovery.reason);
 	recovery_clear(&recovery);
 	open_jobs_free(jobs, 1);
@@ -232,7 +232,7 @@ static void a_job_whose_journal_is_damaged_is_quarantined_and_kept_to_look_at(vo
 	open_jobs_free(jobs, 1);
 	damage_journal(rig);
 	before = rig_world(rig);
-	assert_int_equal(journal_load(&rig->journal, &jobs, &n, &last, &notes), 0);
+	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(recover_job(&rig->place, jobs[0], 0, &recovery), 0);
 	assert_int_equal(recovery.outcome, RECOVERED_QUARANTINED);
@@ -245,7 +245,7 @@ static void a_job_whose_journal_is_damaged_is_quarantined_and_kept_to_look_at(vo
 	/* It is there to look at, and no start takes it up again. */
 	assert_int_equal(dir_list(rig->journal.dir_fd, ".damaged", &left), 0);
 	assert_true(left && left[0] && !left[1]);
-	assert_int_equal(journal_load(&rig->journal, &jobs, &n, &last, &notes), 0);
+	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
 	assert_int_equal(n, 0);
 	open_jobs_free(jobs, n);
 }

@@ -49,7 +49,7 @@ static void expect_quarantine(Rig *rig, Outcome *outcome, GpupassError error, co
 		fail_msg("%s: %s", job_state_to_string(outcome->state),
 			 str_or_empty(outcome->message));
 	assert_false(str_is_empty(outcome->remedy));
-	why = claims_quarantine_reason(rig->claims, &function);
+	why = claims_quarantine_reason(rig->claims, &function, NULL);
 	assert_non_null(why);
 	assert_true(str_starts_with(why, reason));
 	outcome_clear(outcome);
