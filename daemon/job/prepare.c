@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "job/guest-exit.h"
+#include "job/tenant-look.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -50,6 +51,7 @@ Prepared *prepared_free(Prepared *prepared)
 	plan_free(prepared->plan);
 	inspection_free(prepared->inspection);
 	persistence_list_free(prepared->persistence, prepared->n_persistence);
+	tenants_free(prepared->tenants);
 	virt_domain_free(prepared->domain);
 	domain_uses_free(prepared->uses);
 	inventory_free(prepared->inventory);
@@ -257,6 +259,7 @@ static int make_plan(const JobPlace *place, Prepared *p, Problem **ret_problem)
 		.inspection = p->inspection,
 		.uses = p->uses,
 		.assignments = p->assignments,
+		.tenants = p->tenants,
 		.policy = &place->rules->policy,
 		.host = p->inventory->facts,
 		.persistence = p->persistence,
@@ -365,6 +368,8 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	if (r == 0)
 		r = claim(place, p, job, generation, functions, n, ret_problem);
 	if (r == 0)
+		r = tenant_look(place, p, job > 0, ret_problem);
+	if (r == 0)
 		r = ask_persistence(place, request, p);
 	if (r == 0)
 		r = inspect_group(place, request, functions, n, p, ret_problem);
@@ -410,6 +415,7 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 			.config = request->config,
 			.keep_vfio = request->keep_vfio,
 			.allow_boot_vga = request->allow_boot_vga,
+			.accept_dirty = request->accept_dirty,
 			.only_record = request->only_record,
 			.numa = request->numa,
 			.fit = request->fit,
