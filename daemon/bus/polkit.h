@@ -30,6 +30,9 @@ int polkit_new(sd_bus *bus, Polkit **ret);
 int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,
 		     sd_bus_error *error);
 
+/* For what no rule can permit: root alone. 0, or < 0 with *error. */
+int polkit_require_root(Polkit *polkit, sd_bus_message *m, const char *what, sd_bus_error *error);
+
 /* Forgets what is open; its callers get no answer. */
 Polkit *polkit_free(Polkit *polkit);
 DEFINE_CLEANUP(Polkit, polkit_free)
