@@ -61,16 +61,19 @@ static void note_work(void *data)
 static void note_done(void *data)
 {
 	_cleanup_(note_task_freep) NoteTask *task = data;
+	_cleanup_free_ char *told = NULL;
 	Manager *m = task->manager;
 
 	m->noting_tenants = false;
-	free(m->tenants_note);
+	told = m->tenants_note;
 	m->tenants_note = NULL;
 	if (task->failed < 0) {
 		disk_watch_note(m->disk, "a mark of a tenant", task->failed);
 		m->tenants_note =
 			strf("who uses a board could not be stored: %s", strerror(-task->failed));
-		log_error("who uses a board could not be stored: %s", strerror(-task->failed));
+		if (!told)
+			log_error("who uses a board could not be stored: %s",
+				  strerror(-task->failed));
 	}
 	if (task->tenants) {
 		tenants_free(m->tenants);
