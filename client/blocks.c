@@ -121,6 +121,35 @@ static void print_health(const Terminal *t, const Gpu *gpu, bool with_address)
 		       with_address && *reason ? ": " : "", reason);
 }
 
+/* "dirty: last used by vm42, 3f0c…, and not reset since" */
+static void print_tenant(const Terminal *t, const Gpu *gpu, bool with_address)
+{
+	bool dirty = strcmp(gpu->tenant_state, "dirty") == 0;
+	const char *who = *gpu->tenant ? gpu->tenant : "a tenant that is not known";
+
+	terminal_field(t, "Tenant", "%s%s%s: %s%s%s %s%s%s%s%s%s",
+		       terminal_colour(t, dirty ? COLOUR_NONE : COLOUR_GOOD), gpu->tenant_state,
+		       terminal_plain(t), with_address ? gpu->address : "",
+		       with_address ? " was " : "", dirty ? "last used by" : "reset since",
+		       gpu->tenant_name, *gpu->tenant_name ? ", " : "", who,
+		       dirty ? ", and not reset since" : "",
+		       dirty && *gpu->tenant_reason ? "; " : "", dirty ? gpu->tenant_reason : "");
+}
+
+/* What a domain has is its own. Otherwise the next one may not get it as it is. */
+static void group_tenant(const Terminal *t, const World *w, const Group *g)
+{
+	for (size_t i = 0; g->gpu_addresses && g->gpu_addresses[i]; i++) {
+		const Gpu *gpu = world_find_gpu(w, g->gpu_addresses[i]);
+
+		if (!gpu || strcmp(gpu->tenant_state, "dirty") != 0 ||
+		    (*gpu->tenant && strcmp(gpu->tenant, g->domain_uuid) == 0))
+			continue;
+		print_tenant(t, gpu, true);
+		return;
+	}
+}
+
 /* A group is as well as the worst of its GPUs. */
 static void group_health(const Terminal *t, const World *w, const Group *g)
 {
@@ -175,6 +204,7 @@ int block_group(Client *c, const World *w, const Group *g)
 		return r;
 	terminal_field(t, "Driver", "%s", g->driver);
 	group_health(t, w, g);
+	group_tenant(t, w, g);
 	group_job(t, w, g);
 	/* A reason ends in its own remedy. */
 	terminal_field(t, "Remedy", "%s", remedy && !*g->reason ? remedy : "");
@@ -289,6 +319,8 @@ int block_gpu(Client *c, const World *w, const Gpu *g)
 			       "%" PRIu64 " corrected, %" PRIu64 " non-fatal, %" PRIu64
 			       " fatal since boot",
 			       g->aer_correctable, g->aer_nonfatal, g->aer_fatal);
+	if (*g->tenant_state && strcmp(g->tenant_state, "none") != 0)
+		print_tenant(t, g, false);
 	terminal_field(t, "UUID", "%s", g->uuid);
 	terminal_field(t, "Serial", "%s", g->serial_number);
 	return 0;

@@ -100,20 +100,20 @@ static json_t *json_evidence(const EvidenceList *l)
 
 json_t *json_group(const Group *g)
 {
-	return json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:I, s:I, s:o, s:o,"
-			 " s:o, s:o, s:o, s:o, s:s?, s:o, s:b, s:o, s:s?, s:o}",
-			 "name", g->name, "state", g->state, "reason", or_null(g->reason),
-			 "provenance", or_null(g->provenance), "source", or_null(g->source),
-			 "reasoning", or_null(g->reasoning), "model", or_null(g->model), "link",
-			 or_null(g->link), "links", (json_int_t)g->links, "links_expected",
-			 (json_int_t)g->links_expected, "evidence", json_evidence(&g->evidence),
-			 "evidence_at", json_time(g->evidence_at), "gpus",
-			 json_strings(g->gpu_addresses), "functions", json_strings(g->functions),
-			 "iommu_groups", json_numbers(&g->iommu_groups), "numa_nodes",
-			 json_numbers(&g->numa_nodes), "driver", or_null(g->driver), "domain",
-			 json_domain(g->domain_name, g->domain_uuid), "assignable", g->assignable,
-			 "job", json_job_id(g->job), "verified", or_null(g->verified),
-			 "verified_at", json_time(g->verified_at));
+	return json_pack(
+		"{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:I, s:I, s:o, s:o,"
+		" s:o, s:o, s:o, s:o, s:s?, s:o, s:b, s:o, s:s?, s:s?, s:o}",
+		"name", g->name, "state", g->state, "reason", or_null(g->reason), "provenance",
+		or_null(g->provenance), "source", or_null(g->source), "reasoning",
+		or_null(g->reasoning), "model", or_null(g->model), "link", or_null(g->link),
+		"links", (json_int_t)g->links, "links_expected", (json_int_t)g->links_expected,
+		"evidence", json_evidence(&g->evidence), "evidence_at", json_time(g->evidence_at),
+		"gpus", json_strings(g->gpu_addresses), "functions", json_strings(g->functions),
+		"iommu_groups", json_numbers(&g->iommu_groups), "numa_nodes",
+		json_numbers(&g->numa_nodes), "driver", or_null(g->driver), "domain",
+		json_domain(g->domain_name, g->domain_uuid), "assignable", g->assignable, "job",
+		json_job_id(g->job), "tenant_state", or_null(g->tenant_state), "verified",
+		or_null(g->verified), "verified_at", json_time(g->verified_at));
 }
 
 static json_t *json_functions(const FunctionList *l)
@@ -152,23 +152,31 @@ static json_t *json_health(const Gpu *g)
 			 json_unsigned(g->aer_nonfatal), "aer_fatal", json_unsigned(g->aer_fatal));
 }
 
+static json_t *json_tenant(const Gpu *g)
+{
+	return json_pack("{s:s?, s:s?, s:s?, s:s?}", "state", or_null(g->tenant_state), "uuid",
+			 or_null(g->tenant), "name", or_null(g->tenant_name), "reason",
+			 or_null(g->tenant_reason));
+}
+
 json_t *json_gpu(const World *w, const Gpu *g)
 {
-	return json_pack(
-		"{s:s, s:s?, s:s?, s:i, s:i, s:i, s:i, s:o, s:o, s:s?, s:o, s:o,"
-		" s:s?, s:o, s:o, s:o, s:b, s:b, s:s?, s:o, s:s?, s:s?, s:s?}",
-		"address", g->address, "name", or_null(g->name), "model", or_null(g->model),
-		"vendor_id", (int)g->vendor_id, "device_id", (int)g->device_id,
-		"subsystem_vendor_id", (int)g->subsystem_vendor_id, "subsystem_device_id",
-		(int)g->subsystem_device_id, "nvlink", json_nvlink(g), "functions",
-		json_functions(&g->functions), "driver", or_null(g->driver), "iommu_group",
-		json_number(g->iommu_group), "numa_node", json_number(g->numa_node),
-		"physical_slot", or_null(g->physical_slot), "upstream_path",
-		json_strings(g->upstream_path), "bar_sizes", json_sizes(&g->bar_sizes),
-		"reset_methods", json_strings(g->reset_methods), "boot_vga", g->boot_vga,
-		"virtual_functions", g->virtual_functions, "power_state", or_null(g->power_state),
-		"health", json_health(g), "uuid", or_null(g->uuid), "serial_number",
-		or_null(g->serial_number), "group", or_null(world_group_name(w, g->group)));
+	return json_pack("{s:s, s:s?, s:s?, s:i, s:i, s:i, s:i, s:o, s:o, s:s?, s:o, s:o,"
+			 " s:s?, s:o, s:o, s:o, s:b, s:b, s:s?, s:o, s:s?, s:s?, s:o, s:s?}",
+			 "address", g->address, "name", or_null(g->name), "model",
+			 or_null(g->model), "vendor_id", (int)g->vendor_id, "device_id",
+			 (int)g->device_id, "subsystem_vendor_id", (int)g->subsystem_vendor_id,
+			 "subsystem_device_id", (int)g->subsystem_device_id, "nvlink",
+			 json_nvlink(g), "functions", json_functions(&g->functions), "driver",
+			 or_null(g->driver), "iommu_group", json_number(g->iommu_group),
+			 "numa_node", json_number(g->numa_node), "physical_slot",
+			 or_null(g->physical_slot), "upstream_path", json_strings(g->upstream_path),
+			 "bar_sizes", json_sizes(&g->bar_sizes), "reset_methods",
+			 json_strings(g->reset_methods), "boot_vga", g->boot_vga,
+			 "virtual_functions", g->virtual_functions, "power_state",
+			 or_null(g->power_state), "health", json_health(g), "uuid",
+			 or_null(g->uuid), "serial_number", or_null(g->serial_number), "tenant",
+			 json_tenant(g), "group", or_null(world_group_name(w, g->group)));
 }
 
 json_t *json_assignment(const Assignment *a)

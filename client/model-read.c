@@ -60,6 +60,7 @@ static const Property group_properties[] = {
 	P(Group, "DomainUuid", "s", domain_uuid, 0),
 	P(Group, "Assignable", "b", assignable, 0),
 	P(Group, "Job", "o", job, 0),
+	P(Group, "TenantState", "s", tenant_state, 0),
 	P(Group, "Verified", "s", verified, 0),
 	P(Group, "VerifiedAt", "t", verified_at, 0),
 };
@@ -99,6 +100,10 @@ static const Property gpu_properties[] = {
 	P(Gpu, "AerFatal", "t", aer_fatal, 0),
 	P(Gpu, "Uuid", "s", uuid, 0),
 	P(Gpu, "SerialNumber", "s", serial_number, 0),
+	P(Gpu, "TenantState", "s", tenant_state, 0),
+	P(Gpu, "Tenant", "s", tenant, 0),
+	P(Gpu, "TenantName", "s", tenant_name, 0),
+	P(Gpu, "TenantReason", "s", tenant_reason, 0),
 	P(Gpu, "Group", "o", group, 0),
 };
 

@@ -87,7 +87,8 @@ typedef struct Group {
 	char *driver, *domain_name, *domain_uuid;
 	bool assignable;
 	char *job;
-	char *verified; /* what its guest said last */
+	char *tenant_state; /* of the worst of its boards */
+	char *verified;	    /* what its guest said last */
 	uint64_t verified_at;
 } Group;
 
@@ -107,6 +108,7 @@ typedef struct Gpu {
 	bool boot_vga, virtual_functions;
 	char *power_state, *uuid, *serial_number, *group;
 	char *health, *health_reason, *link_speed, *max_link_speed;
+	char *tenant_state, *tenant, *tenant_name, *tenant_reason; /* who had it last */
 	uint32_t link_width, max_link_width;
 	uint64_t aer_correctable, aer_nonfatal, aer_fatal;
 } Gpu;

@@ -31,6 +31,7 @@ typedef enum OptionId {
 	ID_MMIO,
 	ID_NUMA,
 	ID_FIT,
+	ID_ACCEPT_DIRTY,
 } OptionId;
 
 typedef struct OptionRow {
@@ -65,6 +66,8 @@ static const OptionRow rows[] = {
 	  OPTION_ALLOW_BOOT_VGA },
 	{ "numa", "MODE", "NUMA placement: advise, apply, or strict", ID_NUMA, OPTION_NUMA },
 	{ "fit", "MODE", "Address space and memory: advise, apply, or strict", ID_FIT, OPTION_FIT },
+	{ "accept-dirty", NULL, "Root: give a board that cannot be reset as it is", ID_ACCEPT_DIRTY,
+	  OPTION_ACCEPT_DIRTY },
 	{ "keep-vfio", NULL, "Leave the functions on vfio-pci", ID_KEEP_VFIO, OPTION_KEEP_VFIO },
 	{ "release", NULL, "Plan a release instead", ID_RELEASE, OPTION_RELEASE },
 	{ "detailed-exitcode", NULL, "Exit with 10 when there is something to do",

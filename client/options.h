@@ -33,6 +33,7 @@ typedef enum VerbOption {
 	OPTION_MMIO = 1 << 13,
 	OPTION_NUMA = 1 << 14,
 	OPTION_FIT = 1 << 15,
+	OPTION_ACCEPT_DIRTY = 1 << 16,
 } VerbOption;
 
 typedef struct Options {

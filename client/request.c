@@ -14,6 +14,7 @@ static int append_flags(sd_bus_message *call, unsigned given)
 		{ OPTION_CONFIG, GPUPASS_OPTION_CONFIG },
 		{ OPTION_KEEP_VFIO, GPUPASS_OPTION_KEEP_VFIO },
 		{ OPTION_ALLOW_BOOT_VGA, GPUPASS_OPTION_ALLOW_BOOT_VGA },
+		{ OPTION_ACCEPT_DIRTY, GPUPASS_OPTION_ACCEPT_DIRTY },
 		{ OPTION_MMIO, GPUPASS_OPTION_MMIO },
 	};
 	int r;
@@ -61,7 +62,8 @@ int request_append_options(Client *c, sd_bus_message *call, Operation operation,
 int request_check(Client *c, Operation operation)
 {
 	const unsigned of_assign = OPTION_LIVE | OPTION_CONFIG | OPTION_MODEL |
-				   OPTION_ALLOW_BOOT_VGA | OPTION_NUMA | OPTION_FIT;
+				   OPTION_ALLOW_BOOT_VGA | OPTION_NUMA | OPTION_FIT |
+				   OPTION_ACCEPT_DIRTY;
 	unsigned wrong = 0;
 
 	if (operation == OPERATION_RELEASE)

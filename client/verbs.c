@@ -21,7 +21,7 @@ typedef struct Verb {
 #define JOB_OPTIONS (OPTION_NO_BLOCK | OPTION_TIMEOUT)
 #define ASSIGN_OPTIONS                                                                             \
 	(OPTION_LIVE | OPTION_CONFIG | OPTION_MODEL | OPTION_TIMEOUT | OPTION_ALLOW_BOOT_VGA |     \
-	 OPTION_NUMA | OPTION_FIT)
+	 OPTION_NUMA | OPTION_FIT | OPTION_ACCEPT_DIRTY)
 
 static const Verb verbs[] = {
 	{ "list", "", 0, 0, 0, verb_list, "List groups, and GPUs in no group" },

@@ -38,6 +38,8 @@ static int open_state(Daemon *d, const Options *options)
 	if (r >= 0)
 		r = quarantine_store_open(quarantine, &d->quarantine);
 	if (r >= 0)
+		r = tenant_store_open(options->state_directory, &d->tenants);
+	if (r >= 0)
 		r = topology_store_open(options->state_directory, &d->topology);
 	if (r < 0)
 		log_error("cannot open %s: %s", options->state_directory, strerror(-r));
@@ -53,6 +55,8 @@ static int hold_state(Daemon *d)
 		r = hold_directory(d->journal.dir_fd, "the journal");
 	if (r >= 0)
 		r = hold_directory(d->quarantine.dir_fd, "the quarantines");
+	if (r >= 0)
+		r = hold_directory(d->tenants.dir_fd, "the tenants' marks");
 	return r < 0 ? r : hold_directory(d->receipts.dir_fd, "the receipts");
 }
 

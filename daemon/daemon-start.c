@@ -128,6 +128,7 @@ int daemon_set_up_manager(Daemon *d, const Options *options)
 		.receipts = &d->receipts,
 		.journal = &d->journal,
 		.quarantine = &d->quarantine,
+		.tenants = &d->tenants,
 		.topology = &d->topology,
 		.config_directory = options->config_directory,
 		.policy = d->config->policy,

@@ -22,6 +22,7 @@ typedef struct Daemon {
 	ReceiptStore receipts;
 	Journal journal;
 	QuarantineStore quarantine;
+	TenantStore tenants;
 	TopologyStore topology;
 	RealHost host;
 	Virt *virt;

@@ -154,6 +154,8 @@ static void log_note(const JobRecord *job, const JobNote *note)
 	} kinds[] = {
 		[JOB_NOTE_RESET] = { LOG_NOTICE, LOG_ID_RESET },
 		[JOB_NOTE_RESET_FAILED] = { LOG_ERR, LOG_ID_RESET_FAILED },
+		[JOB_NOTE_NOT_RESET] = { LOG_WARNING, LOG_ID_NOT_RESET },
+		[JOB_NOTE_ACCEPTED] = { LOG_WARNING, LOG_ID_ACCEPTED_DIRTY },
 		[JOB_NOTE_LINKS] = { LOG_WARNING, NULL },
 	};
 	const LogFields fields = {

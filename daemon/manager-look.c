@@ -79,10 +79,12 @@ typedef struct ScanTask {
 	Manager *manager;
 	Host *host;
 	const AssignmentStore *store;
+	TenantStore *tenant_store;
 	Rules *rules;
 	Identities *known;
 	Inventory *inventory;
 	Assignments *assignments;
+	Tenants *tenants;
 	char **notes;
 	int result;
 } ScanTask;
@@ -95,6 +97,7 @@ static ScanTask *scan_task_free(ScanTask *task)
 	identities_free(task->known);
 	inventory_free(task->inventory);
 	assignments_free(task->assignments);
+	tenants_free(task->tenants);
 	strv_free(task->notes);
 	free(task);
 	return NULL;
@@ -109,6 +112,8 @@ static void scan_work(void *data)
 	if (task->result >= 0)
 		task->result = inventory_take(task->host, task->rules, task->assignments,
 					      task->known, INSPECT_CONFIG_ALL, &task->inventory);
+	if (task->result >= 0)
+		task->result = tenant_store_load(task->tenant_store, &task->tenants);
 }
 
 static void scan_done(void *data)
@@ -127,12 +132,15 @@ static void scan_done(void *data)
 		m->inventory = TAKE_PTR(task->inventory);
 		assignments_free(m->assignments);
 		m->assignments = TAKE_PTR(task->assignments);
+		tenants_free(m->tenants);
+		m->tenants = TAKE_PTR(task->tenants);
 		strv_free(m->store_notes);
 		m->store_notes = TAKE_PTR(task->notes);
 		if (unread_settle(m->claims, m->inventory->groups) < 0)
 			log_error("out of memory: every group stays quarantined");
 	}
 	manager_observe(m);
+	manager_note_tenants(m);
 	manager_look_at_health(m);
 	look_finished(m, &m->scan);
 }
@@ -147,6 +155,7 @@ static int scan_start(Manager *m)
 	task->manager = m;
 	task->host = m->place.host;
 	task->store = m->place.store;
+	task->tenant_store = m->place.tenants;
 	task->rules = rules_ref(m->rules);
 	r = identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
 	if (r >= 0) {
@@ -166,6 +175,7 @@ typedef struct UsesTask {
 	Manager *manager;
 	Host *host;
 	DomainUses *uses;
+	uint64_t generation;
 	Problem *problem;
 	int result;
 } UsesTask;
@@ -194,11 +204,13 @@ static void uses_done(void *data)
 	/* When they cannot be had, what is known no longer is: better "not known" than old. */
 	domain_uses_free(m->uses);
 	m->uses = task->result == 0 ? TAKE_PTR(task->uses) : NULL;
+	m->uses_generation = task->generation;
 	free(m->uses_note);
 	m->uses_note = task->result == 0 ? NULL : uses_note(task->problem, task->result);
 	problem_free(task->problem);
 	free(task);
 	manager_observe(m);
+	manager_note_tenants(m);
 	look_finished(m, &m->uses_look);
 }
 
@@ -209,7 +221,9 @@ static int uses_start(Manager *m)
 
 	if (!task)
 		return -ENOMEM;
-	*task = (UsesTask){ .manager = m, .host = m->place.host };
+	*task = (UsesTask){ .manager = m,
+			    .host = m->place.host,
+			    .generation = claims_generation(m->claims) };
 	r = mailbox_run(m->place.mailbox, uses_work, uses_done, task);
 	if (r < 0)
 		free(task);

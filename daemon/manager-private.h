@@ -56,9 +56,14 @@ struct Manager {
 	Inventory *inventory;
 	Assignments *assignments;
 	char **store_notes;
-	char *scan_note;  /* why the last scan failed; NULL: it did not */
-	char *uses_note;  /* why the domains could not be read; NULL: they were */
-	DomainUses *uses; /* NULL: not known */
+	Tenants *tenants;	  /* marks as they were last read; NULL: not yet */
+	bool noting_tenants;	  /* a thread writes marks */
+	bool note_tenants_again;  /* there was a look meanwhile */
+	uint64_t uses_generation; /* of the claims, when the look at domains began */
+	char *tenants_note;	  /* why a mark could not be written; NULL: nothing failed */
+	char *scan_note;	  /* why the last scan failed; NULL: it did not */
+	char *uses_note;	  /* why the domains could not be read; NULL: they were */
+	DomainUses *uses;	  /* NULL: not known */
 	bool connected;
 	char **notes; /* all of them */
 
@@ -88,6 +93,8 @@ void manager_observe(Manager *m);
 /* The looks at sysfs and at libvirt's domains: manager-look.c. */
 void manager_init_looks(Manager *m);
 void manager_clear_looks(Manager *m);
+/* Writes what the picture shows of who has a board, where its mark does not say so: manager-tenants.c. */
+void manager_note_tenants(Manager *m);
 /* Finds drift in the picture and logs what came and what went. */
 void manager_observe_drift(Manager *m);
 /* What gpupass-bind said of a function that is still not bound; NULL: nothing. Caller frees. */

@@ -84,6 +84,13 @@ static int collect_notes(Manager *m, char ***ret)
 		r = strv_append(&notes, m->place.host_note);
 	if (r >= 0 && m->scan_note)
 		r = strv_append(&notes, m->scan_note);
+	if (r >= 0 && m->tenants_note)
+		r = strv_append(&notes, m->tenants_note);
+	if (r >= 0)
+		r = tenancy_notes(
+			&(TenancyFacts){ .tenants = m->tenants,
+					 .gpus = m->inventory ? m->inventory->gpus : NULL },
+			&notes);
 	if (r >= 0 && m->connected && m->uses_note)
 		r = strv_append(&notes, m->uses_note);
 	if (r >= 0 && !m->connected)
@@ -166,6 +173,7 @@ JobPlace manager_job_place(Manager *m)
 		.receipts = m->place.receipts,
 		.journal = m->place.journal,
 		.quarantine = m->place.quarantine,
+		.tenants = m->place.tenants,
 		.topology = m->place.topology,
 		.claims = m->claims,
 		.disk = m->disk,
@@ -223,6 +231,8 @@ Manager *manager_free(Manager *m)
 	verdicts_clear(&m->verdicts);
 	inventory_free(m->inventory);
 	assignments_free(m->assignments);
+	tenants_free(m->tenants);
+	free(m->tenants_note);
 	domain_uses_free(m->uses);
 	rules_unref(m->rules);
 	claims_free(m->claims);

@@ -62,6 +62,7 @@ typedef struct ManagerPlace {
 	const ReceiptStore *receipts;
 	const Journal *journal;
 	const QuarantineStore *quarantine;
+	TenantStore *tenants;
 	TopologyStore *topology;
 	const char *config_directory;
 	Policy policy;
@@ -145,6 +146,8 @@ const Assignments *manager_assignments(const Manager *m);
 const DomainUses *manager_uses(const Manager *m); /* NULL: not known */
 char *const *manager_notes(const Manager *m);
 bool manager_libvirt_connected(const Manager *m);
+/* Who had the board last, and whether it was reset since; texts are borrowed from the picture. */
+Tenancy manager_gpu_tenancy(const Manager *m, const Gpu *gpu);
 /* What the guest that has the group said of it last. Verdict UNKNOWN and 0: it was not asked. */
 Verdict manager_group_verdict(const Manager *m, const Group *group, uint64_t *ret_asked_usec);
 uint32_t manager_group_job(const Manager *m, const Group *group); /* 0: none */

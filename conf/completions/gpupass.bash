@@ -38,7 +38,7 @@ _gpupass_verbs() {
 
 # _gpupass_options VERB
 _gpupass_options() {
-	local assign='--live --config --model= --timeout= --allow-boot-vga --numa= --fit='
+	local assign='--live --config --model= --timeout= --allow-boot-vga --numa= --fit= --accept-dirty'
 	local own=''
 
 	case $1 in

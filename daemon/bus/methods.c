@@ -21,6 +21,7 @@ static const OptionSpec assign_options[] = {
 	OPTION(GPUPASS_OPTION_MODEL, 's', model),
 	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
 	OPTION(GPUPASS_OPTION_ALLOW_BOOT_VGA, 'b', allow_boot_vga),
+	OPTION(GPUPASS_OPTION_ACCEPT_DIRTY, 'b', accept_dirty),
 	OPTION(GPUPASS_OPTION_NUMA, 's', numa),
 	OPTION(GPUPASS_OPTION_FIT, 's', fit),
 };
@@ -72,6 +73,20 @@ int start_job(Face *f, sd_bus_message *m, const char *action, const JobRequest *
 	return path ? sd_bus_reply_method_return(m, "o", path) : -ENOMEM;
 }
 
+/*
+ * Whoever may give a domain its group is not the one to say that the data which another tenant left in it
+ * do not matter: those are not that domain's. A rule of polkit's cannot tell whose they are.
+ */
+static int check_acceptance(Face *f, sd_bus_message *m, const JobRequest *request,
+			    sd_bus_error *error)
+{
+	return request->accept_dirty ? polkit_require_root(f->polkit, m,
+							   GPUPASS_ACTION_ASSIGN
+							   " with " GPUPASS_OPTION_ACCEPT_DIRTY,
+							   error)
+				     : 0;
+}
+
 static int method_assign(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
 	_cleanup_(request_options_clear) RequestOptions options = { 0 };
@@ -98,6 +113,9 @@ static int method_assign(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		return r;
 	request.domain = (char *)domain;
 	request.group = *group ? (char *)group : NULL;
+	r = check_acceptance(userdata, m, &request, error);
+	if (r < 0)
+		return r;
 	return start_job(userdata, m, GPUPASS_ACTION_ASSIGN, &request, error);
 }
 

@@ -345,3 +345,14 @@ int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *qu
 	refusals_limited(polkit->refusals, uid, "questions to polkit");
 	return limits_exceeded(error, &polkit->quota, r);
 }
+
+int polkit_require_root(Polkit *polkit, sd_bus_message *m, const char *what, sd_bus_error *error)
+{
+	uid_t uid = (uid_t)-1;
+
+	if (intake_uid(polkit->intake, m, &uid) < 0)
+		return access_denied(polkit, what, uid, "the caller has left the bus", error);
+	return quota_is_privileged(&polkit->quota, uid)
+		       ? 0
+		       : access_denied(polkit, what, uid, "that is for root alone", error);
+}

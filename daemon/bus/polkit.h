@@ -41,6 +41,8 @@ bool polkit_trusts(const Polkit *polkit, sd_bus_message *m);
  * the caller may no longer choose. The string is valid until polkit_authorize().
  */
 bool polkit_granted(const Polkit *polkit, const sd_bus_message *m, const char **ret_domain_uuid);
+/* For what no rule can permit: root alone. 0, or < 0 with *error. */
+int polkit_require_root(Polkit *polkit, sd_bus_message *m, const char *what, sd_bus_error *error);
 
 /* Forgets what is open; its callers get no answer. */
 Polkit *polkit_free(Polkit *polkit);

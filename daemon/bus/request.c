@@ -122,6 +122,7 @@ JobRequest request_from(Face *face, sd_bus_message *m, Operation operation,
 		.config = options->config,
 		.keep_vfio = options->keep_vfio,
 		.allow_boot_vga = options->allow_boot_vga,
+		.accept_dirty = options->accept_dirty,
 		.timeout_usec = options->timeout_usec,
 		.caller_uid = uid,
 	};

@@ -204,6 +204,19 @@ static void fill_evidence(const Group *group, GroupView *view, int *r)
 	view->evidence_at = group->evidence_usec;
 }
 
+/* The worst of its boards': dirty before clean before none. */
+static TenantState group_tenancy(const Manager *m, const Group *group)
+{
+	TenantState worst = TENANT_NONE;
+
+	for (size_t i = 0; i < group->n_gpus; i++) {
+		TenantState state = manager_gpu_tenancy(m, group->gpus[i]).state;
+
+		worst = state > worst ? state : worst;
+	}
+	return worst;
+}
+
 int group_view_fill(const Manager *m, const Group *group, GroupView *view)
 {
 	uint32_t job = manager_group_job(m, group);
@@ -225,6 +238,7 @@ int group_view_fill(const Manager *m, const Group *group, GroupView *view)
 	put_copy(&r, &view->domain_uuid, group->domain_uuid);
 	view->assignable = group->assignable;
 	put_path(&r, &view->job, job > 0 ? job_path(job) : NULL);
+	put_copy(&r, &view->tenant_state, tenant_state_to_string(group_tenancy(m, group)));
 	verdict = manager_group_verdict(m, group, &view->verified_at);
 	put_copy(&r, &view->verified, view->verified_at > 0 ? verdict_to_string(verdict) : NULL);
 	fill_group_functions(group, view, &r);
@@ -302,6 +316,17 @@ static void fill_health(const GpuHealth *health, GpuView *view, int *r)
 	view->aer_fatal = h->fatal;
 }
 
+static void fill_tenancy(const Manager *m, const Gpu *gpu, GpuView *view, int *r)
+{
+	const Tenancy tenancy = manager_gpu_tenancy(m, gpu);
+
+	put_copy(r, &view->tenant_state, tenant_state_to_string(tenancy.state));
+	put_copy(r, &view->tenant, tenancy.domain_uuid);
+	put_copy(r, &view->tenant_name, tenancy.domain_name);
+	put_copy(r, &view->tenant_reason,
+		 tenancy.no_method ? "the last try found no way to reset it" : tenancy.why);
+}
+
 int gpu_view_fill(const Manager *m, PciNames *names, const Gpu *gpu, GpuView *view)
 {
 	const PciFunction *lead = gpu->lead;
@@ -327,6 +352,7 @@ int gpu_view_fill(const Manager *m, PciNames *names, const Gpu *gpu, GpuView *vi
 	fill_health(manager_gpu_health(m, &lead->bdf), view, &r);
 	put_copy(&r, &view->uuid, gpu->uuid);
 	put_copy(&r, &view->serial_number, gpu->serial_number);
+	fill_tenancy(m, gpu, view, &r);
 	put_path(&r, &view->group, group ? group_path(group->name) : NULL);
 	return r;
 }

@@ -36,6 +36,7 @@
 	X("DomainUuid", char *, domain_uuid, STRING, CHANGES)                                      \
 	X("Assignable", int, assignable, BOOL, CHANGES)                                            \
 	X("Job", char *, job, PATH, CHANGES)                                                       \
+	X("TenantState", char *, tenant_state, STRING, CHANGES)                                    \
 	X("Verified", char *, verified, STRING, CHANGES)                                           \
 	X("VerifiedAt", uint64_t, verified_at, UINT64, CHANGES)
 
@@ -74,6 +75,10 @@
 	X("AerFatal", uint64_t, aer_fatal, UINT64, CHANGES)                                        \
 	X("Uuid", char *, uuid, STRING, CHANGES)                                                   \
 	X("SerialNumber", char *, serial_number, STRING, CHANGES)                                  \
+	X("TenantState", char *, tenant_state, STRING, CHANGES)                                    \
+	X("Tenant", char *, tenant, STRING, CHANGES)                                               \
+	X("TenantName", char *, tenant_name, STRING, CHANGES)                                      \
+	X("TenantReason", char *, tenant_reason, STRING, CHANGES)                                  \
 	X("Group", char *, group, PATH, CHANGES)
 
 #define ASSIGNMENT_VIEW(X)                                                                         \

@@ -94,6 +94,7 @@ void check_managed(const Doctor *d, Finding *f);
 void check_groups(const Doctor *d, Finding *f);
 void check_drift(const Doctor *d, Finding *f);
 void check_evidence(const Doctor *d, Finding *f);
+void check_tenants(const Doctor *d, Finding *f);
 void check_quarantine(const Doctor *d, Finding *f);
 void check_jobs(const Doctor *d, Finding *f);
 void check_boot_report(const Doctor *d, Finding *f);

@@ -170,6 +170,11 @@ void check_evidence(const Doctor *d, Finding *f)
 	check_notes(d, d->facts->evidence, f);
 }
 
+void check_tenants(const Doctor *d, Finding *f)
+{
+	check_notes(d, d->facts->tenants, f);
+}
+
 void check_quarantine(const Doctor *d, Finding *f)
 {
 	for (char *const *line = d->facts->quarantined; line && *line; line++) {

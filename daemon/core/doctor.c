@@ -53,6 +53,7 @@ static const DoctorCheck checks[] = {
 	{ "groups", "Groups", 0, check_groups, "states-that-need-a-hand" },
 	{ "drift", "Drift from the assignments", 0, check_drift, SEE_TABLE },
 	{ "evidence", "Evidence of NVLinks", 0, check_evidence, SEE_TABLE },
+	{ "tenants", "Boards since their last tenants", 0, check_tenants, "resetfailed" },
 	{ "quarantine", "Quarantines", 0, check_quarantine, "lifting-a-quarantine" },
 	{ "jobs", "Interrupted jobs", 0, check_jobs, SEE_TABLE },
 	{ "boot", "What became of assignments at boot", NEEDS_HOST, check_boot_report,

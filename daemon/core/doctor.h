@@ -88,6 +88,7 @@ typedef struct DoctorFacts {
 	char *const *open_jobs;	     /* "job 7 (assign pair0)": interrupted, not recovered yet */
 	const DoctorNotes *drift;    /* NULL: nobody has looked */
 	const DoctorNotes *evidence; /* likewise */
+	const DoctorNotes *tenants;  /* likewise */
 	const DoctorDomain *domain;  /* NULL: the host as a whole */
 	DoctorSymptom symptom;
 } DoctorFacts;

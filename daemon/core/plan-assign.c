@@ -239,6 +239,7 @@ static int add_steps(Planner *p, bool bind)
 		{ !runs_with_it(p), STEP_PREFLIGHT },
 		{ plan_count_persistence(p->plan, STEP_PERSISTENCE_OFF) > 0, STEP_PERSISTENCE_OFF },
 		{ bind, STEP_BIND },
+		{ plan_resets(p->plan), STEP_RESET },
 		{ p->plan->live, STEP_ATTACH },
 		{ p->plan->config, STEP_DEFINE },
 		{ true, STEP_VERIFY },
@@ -271,6 +272,11 @@ static int fill_steps(Planner *p)
 					 p->facts->assignments, p->request, p->ret_problem);
 	if (r == 0 && plan->live)
 		r = plan_hostdevs(p);
+	/* A guest's own board is not reset under it. */
+	if (r == 0 && runs_with_it(p))
+		r = plan_fill_boards(p);
+	else if (r == 0)
+		r = plan_turnover(p);
 	if (r == 0 && plan->config)
 		r = plan_define_group(p);
 	else if (r == 0 && plan->live)

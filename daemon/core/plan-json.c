@@ -140,17 +140,39 @@ static int add_persistence_on(json_t *writes, const PlanFunction *function)
 
 typedef int (*AddWrites)(json_t *writes, const PlanFunction *function);
 
-/* Each kind of all functions, in the order of the steps. */
+/* Each kind of all functions, in the order of the steps: what leaves is reset while it is on vfio-pci,
+ * what comes once it is. */
 static json_t *writes_to_json(const Plan *plan)
 {
-	static const AddWrites kinds[] = { add_reset, add_persistence_off, add_writes,
-					   add_persistence_on };
+	static const AddWrites kinds[2][4] = {
+		{ add_persistence_off, add_writes, add_reset, add_persistence_on },
+		{ add_reset, add_persistence_off, add_writes, add_persistence_on },
+	};
+	const AddWrites *order = kinds[plan->operation == OPERATION_RELEASE];
 	_cleanup_json_ json_t *a = json_array();
 
-	for (size_t kind = 0; a && kind < ELEMENTS(kinds); kind++)
+	for (size_t kind = 0; a && kind < ELEMENTS(kinds[0]); kind++)
 		for (size_t i = 0; i < plan->n_functions; i++)
-			if (kinds[kind](a, &plan->functions[i]) < 0)
+			if (order[kind](a, &plan->functions[i]) < 0)
 				return NULL;
+	return TAKE_PTR(a);
+}
+
+static json_t *boards_to_json(const Plan *plan)
+{
+	_cleanup_json_ json_t *a = json_array();
+
+	for (size_t i = 0; a && i < plan->n_boards; i++) {
+		const TenantMark *last = &plan->boards[i].last;
+		json_t *o =
+			json_pack("{s:s, s:s, s:s?, s:s?, s:b}", "address", BDF_TEXT(&last->bdf),
+				  "tenant_state", tenant_state_to_string(last->state), "tenant",
+				  last->domain_uuid, "tenant_name", last->domain_name, "reset",
+				  plan->boards[i].reset && plan_resets_board(plan, &last->bdf));
+
+		if (json_array_append_new(a, o) < 0)
+			return NULL;
+	}
 	return TAKE_PTR(a);
 }
 
@@ -223,6 +245,7 @@ char *plan_to_json(const Plan *plan)
 	    set(o, "changed", json_boolean(plan->changed)) < 0 ||
 	    set(o, "steps", steps_to_json(plan)) < 0 ||
 	    set(o, "functions", functions_to_json(plan)) < 0 ||
+	    set(o, "boards", boards_to_json(plan)) < 0 ||
 	    set(o, "writes", writes_to_json(plan)) < 0 ||
 	    set(o, "hostdevs", json_strv(plan->hostdevs)) < 0 ||
 	    set(o, "xml_diff", diff_to_json(plan)) < 0 ||

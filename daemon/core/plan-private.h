@@ -58,9 +58,21 @@ int plan_check_unused(const Planner *p);
 /* plan-fence.c: no other domain runs with a function of the group. */
 int plan_check_not_running_elsewhere(const Planner *p);
 
-/* plan-reset.c: how each function is reset when it has left the domain. */
+/*
+ * plan-reset.c: how each function is reset: of a release all that are on a vfio driver, otherwise those
+ * of boards with `reset`, when they are bound.
+ */
 int plan_reset(Planner *p);
 bool plan_resets(const Plan *plan);
+/* The leading function, or its slot, has a way to be reset, and no function is left out. */
+bool plan_resets_board(const Plan *plan, const Bdf *lead);
+
+/* plan-turnover.c: who had each board last. */
+int plan_fill_boards(Planner *p);
+/* plan-turnover.c: what another tenant had is reset before the domain gets it, or refused. */
+int plan_turnover(Planner *p);
+/* plan-turnover.c: says which boards a release leaves as they are. */
+int plan_warn_of_unreset(Planner *p);
 
 /* plan-unseen.c: says of which functions it is not known whether they answer, since they sleep. */
 int plan_warn_of_unseen(Planner *p);

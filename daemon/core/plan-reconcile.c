@@ -120,11 +120,9 @@ static int add_steps(Planner *p, bool bind, bool record)
 		bool wanted;
 		StepKind kind;
 	} steps[] = {
-		{ preflight, STEP_PREFLIGHT },
-		{ persistence, STEP_PERSISTENCE_OFF },
-		{ bind, STEP_BIND },
-		{ config, STEP_DEFINE },
-		{ bind || config, STEP_VERIFY },
+		{ preflight, STEP_PREFLIGHT }, { persistence, STEP_PERSISTENCE_OFF },
+		{ bind, STEP_BIND },	       { plan_resets(p->plan), STEP_RESET },
+		{ config, STEP_DEFINE },       { bind || config, STEP_VERIFY },
 		{ record, STEP_RECORD },
 	};
 	int r = 0;
@@ -151,6 +149,10 @@ static int plan_machine(Planner *p, bool *ret_bind)
 	if (r == 0 && plan_count_hostdevs(p, true) == 0)
 		r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
 					 p->facts->assignments, p->request, p->ret_problem);
+	if (r == 0 && plan_count_hostdevs(p, true) == 0)
+		r = plan_turnover(p);
+	else if (r == 0)
+		r = plan_fill_boards(p);
 	if (r == 0)
 		r = plan_warn_of_persistence(p);
 	return r == 0 && p->plan->config ? plan_define_group(p) : r;

@@ -199,6 +199,15 @@ static int fill_identity_from_record(Planner *p)
 	return p->plan->domain_uuid && p->plan->domain_name ? 0 : -ENOMEM;
 }
 
+static int plan_turn_over(Planner *p)
+{
+	int r = plan_fill_boards(p);
+
+	if (r == 0)
+		r = plan_reset(p);
+	return r == 0 ? plan_warn_of_unreset(p) : r;
+}
+
 int plan_release(Planner *p)
 {
 	int r;
@@ -220,7 +229,7 @@ int plan_release(Planner *p)
 	if (remains(p))
 		r = warn_remains(p);
 	else
-		r = plan_reset(p);
+		r = plan_turn_over(p);
 	if (r == 0 && !remains(p) && !p->request->keep_vfio)
 		r = plan_restore(p);
 	if (r == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which functions a release resets, and how: what was in a guest's hands must not be the next's. */
+/* Which functions are reset, and how: what was in a guest's hands must not be the next's. */
 #include <string.h>
 
 #include "core/plan-private.h"
@@ -19,6 +19,21 @@ static int first_method(const PciFunction *function, char **ret)
 		return 0;
 	*ret = strndup(methods, strcspn(methods, " "));
 	return *ret ? 0 : -ENOMEM;
+}
+
+/* What it is on when the step comes. */
+static const char *driver_then(const Plan *plan, const PlanFunction *f)
+{
+	return plan->operation == OPERATION_RELEASE ? f->from_driver : f->to_driver;
+}
+
+/* On another driver the host has it, and a reset would pull it from under it. */
+static bool takes_part(const Plan *plan, const PlanFunction *f)
+{
+	const PlanBoard *board = plan_board(plan, &f->bdf);
+
+	return driver_is_vfio(driver_then(plan, f)) &&
+	       (plan->operation == OPERATION_RELEASE || (board && board->reset));
 }
 
 /* A function of the group's, of another slot on the same bus, or of nobody's knowledge. */
@@ -69,7 +84,7 @@ static void count_slot(const Planner *p, const Bdf *bdf, size_t *ret_all, size_t
 		*ret_all += bdf_same_slot(&snapshot->functions[i].bdf, bdf);
 	for (size_t i = 0; i < p->plan->n_functions; i++)
 		*ret_ours += bdf_same_slot(&p->plan->functions[i].bdf, bdf) &&
-			     driver_is_vfio(p->plan->functions[i].from_driver);
+			     driver_is_vfio(driver_then(p->plan, &p->plan->functions[i]));
 }
 
 /*
@@ -89,34 +104,21 @@ static bool needs_slot_reset(const Planner *p, size_t i)
 	return all == ours && (all > 1 || !f->reset_method);
 }
 
-/* Some function of the slot is reset. */
-static bool slot_resets(const Plan *plan, size_t i)
+bool plan_resets_board(const Plan *plan, const Bdf *lead)
 {
-	for (size_t k = 0; k < plan->n_functions; k++)
-		if ((plan->functions[k].reset_method ||
-		     plan->functions[k].reset == PLAN_RESET_SLOT) &&
-		    bdf_same_slot(&plan->functions[k].bdf, &plan->functions[i].bdf))
-			return true;
-	return false;
-}
+	bool leads = false;
 
-static int warn_without_method(Planner *p)
-{
-	for (size_t i = 0; i < p->plan->n_functions; i++) {
-		const PlanFunction *f = &p->plan->functions[i];
-		int r;
+	for (size_t i = 0; i < plan->n_functions; i++) {
+		const PlanFunction *f = &plan->functions[i];
 
-		if (f->reset != PLAN_RESET_OWN || slot_resets(p->plan, i) ||
-		    (i > 0 && bdf_same_slot(&p->plan->functions[i - 1].bdf, &f->bdf)))
+		if (!bdf_same_slot(&f->bdf, lead))
 			continue;
-		r = plan_warn(p->plan,
-			      "the kernel knows no way to reset %s: only what vfio-pci does when a "
-			      "guest ends has reset it",
-			      BDF_TEXT(&f->bdf));
-		if (r < 0)
-			return r;
+		if (f->reset == PLAN_RESET_NOT)
+			return false;
+		if (bdf_equal(&f->bdf, lead))
+			leads = f->reset != PLAN_RESET_OWN || f->reset_method;
 	}
-	return 0;
+	return leads;
 }
 
 int plan_reset(Planner *p)
@@ -125,8 +127,7 @@ int plan_reset(Planner *p)
 		PlanFunction *f = &p->plan->functions[i];
 		int r;
 
-		/* On another driver the host has it, and a reset would pull it from under it. */
-		if (!driver_is_vfio(f->from_driver))
+		if (!takes_part(p->plan, f))
 			continue;
 		f->reset = goes_with_lead(p->plan, i) ? PLAN_RESET_WITH_LEAD : PLAN_RESET_OWN;
 		if (f->reset != PLAN_RESET_OWN)
@@ -139,7 +140,7 @@ int plan_reset(Planner *p)
 		if (r != 0)
 			return r;
 	}
-	return warn_without_method(p);
+	return 0;
 }
 
 bool plan_resets(const Plan *plan)

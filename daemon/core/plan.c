@@ -269,6 +269,7 @@ int plan_make(const PlanRequest *request, const PlanFacts *facts, Plan **ret, Pr
 	if (!plan)
 		return -ENOMEM;
 	plan->operation = request->operation;
+	plan->accept_dirty = request->accept_dirty;
 	r = run_planner(&p);
 	free(p.functions);
 	domain_use_clear(&p.use);
@@ -311,10 +312,21 @@ int plan_check_fresh(const Plan *plan, const Inspection *inspection, Problem **r
 	return 0;
 }
 
+const PlanBoard *plan_board(const Plan *plan, const Bdf *function)
+{
+	for (size_t i = 0; i < plan->n_boards; i++)
+		if (bdf_same_slot(&plan->boards[i].last.bdf, function))
+			return &plan->boards[i];
+	return NULL;
+}
+
 Plan *plan_free(Plan *plan)
 {
 	if (!plan)
 		return NULL;
+	for (size_t i = 0; i < plan->n_boards; i++)
+		tenant_mark_clear(&plan->boards[i].last);
+	free(plan->boards);
 	for (size_t i = 0; i < plan->n_functions; i++) {
 		free(plan->functions[i].from_driver);
 		free(plan->functions[i].from_override);

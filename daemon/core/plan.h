@@ -11,6 +11,7 @@
 #include "core/group.h"
 #include "core/inspection.h"
 #include "core/persistence.h"
+#include "core/tenancy.h"
 
 DECLARE_STRING_TABLE(operation, Operation);
 
@@ -59,6 +60,12 @@ typedef struct PlanFunction {
 	PersistenceMode from_persistence, to_persistence;
 } PlanFunction;
 
+/* A board of the group, and who had it last as the plan found it: `state` may be "none". */
+typedef struct PlanBoard {
+	TenantMark last;
+	bool reset; /* this plan resets it, as far as the plan can know */
+} PlanBoard;
+
 typedef struct Plan {
 	Operation operation;
 	char *group;
@@ -69,6 +76,9 @@ typedef struct Plan {
 	bool changed; /* false: everything is so already; there are no steps */
 	PlanFunction *functions;
 	size_t n_functions;
+	PlanBoard *boards; /* not of a bind or unbind */
+	size_t n_boards;
+	bool accept_dirty; /* assign: a board without any way to reset it is given as it is */
 	StepKind *steps;
 	size_t n_steps;
 	char *xml_before; /* the definition; NULL unless config */
@@ -85,6 +95,7 @@ typedef struct PlanRequest {
 	bool live, config; /* both false: what fits the domain's state */
 	bool keep_vfio;	   /* release: leave the functions on vfio-pci */
 	bool allow_boot_vga;
+	bool accept_dirty;  /* assign: see Plan */
 	bool only_record;   /* reconcile: neither functions nor definition */
 	bool wakes_nothing; /* what opens or wakes a GPU was not asked; the plan tells what */
 	FitMode numa, fit;  /* assign */
@@ -112,6 +123,7 @@ typedef struct PlanFacts {
 	const PlanDomain *domain;     /* NULL: bind, unbind; release when it is gone */
 	const DomainUses *uses;	      /* of every domain, running or not; NULL: unknown */
 	const Assignments *assignments;
+	const Tenants *tenants; /* NULL: no marks are kept (tests) */
 	const Policy *policy;
 	const HostFacts *host; /* NULL: not known */
 	/* Of GPUs on nvidia; NULL: nobody asked. */
@@ -152,6 +164,9 @@ int plan_choose_group(const GroupSet *groups, const char *domain_uuid, const cha
  */
 bool plan_function_loses_persistence(const PlanFunction *function);
 bool plan_function_regains_persistence(const PlanFunction *function);
+
+/* The board with this function; NULL: none, as in a plan from a journal. */
+const PlanBoard *plan_board(const Plan *plan, const Bdf *function);
 
 /* "cannot assign pair0 to vm42 (3f0c9a52-…)", for problem_message(), with the domain as
  * domain_ref_text() has it. NULL parts are left out. */

@@ -42,7 +42,7 @@ typedef struct ResetReport {
 	ResetLook before, after;
 } ResetReport;
 
-/* The next tenant may have it, as far as this function is concerned. */
+/* Nothing is wrong with it. That its board was reset takes more: without a method nothing was. */
 bool reset_result_is_good(ResetResult result);
 
 /* `before` had a faster or wider link. What is not known of either is no difference. */

@@ -24,6 +24,8 @@ typedef struct Look {
 	Drift *drift;
 	DoctorNotes drift_notes; /* of the findings in it */
 	DoctorNotes evidence_notes;
+	Tenants *tenants; /* NULL: nobody keeps marks */
+	DoctorNotes tenant_notes;
 	char **texts; /* of those */
 	int inspection_error, host_error;
 } Look;
@@ -41,6 +43,8 @@ static void look_clear(Look *l)
 	drift_free(l->drift);
 	free(l->drift_notes.items);
 	free(l->evidence_notes.items);
+	free(l->tenant_notes.items);
+	tenants_free(l->tenants);
 	strv_free(l->texts);
 	strv_free(l->busy);
 	strv_free(l->quarantined);
@@ -273,6 +277,74 @@ static int look_for_stale_evidence(Look *l)
 	return r;
 }
 
+static bool is_free(const Look *l, const Gpu *gpu)
+{
+	for (size_t i = 0; i < gpu->n_functions; i++) {
+		size_t at = 0;
+
+		if (assignments_find_function(l->assignments, &gpu->functions[i]->bdf) ||
+		    (l->uses && domain_uses_holding(l->uses, &gpu->functions[i]->bdf, &at)))
+			return false;
+	}
+	return true;
+}
+
+static int note_tenant(Look *l, const Gpu *gpu, const Tenancy *tenancy)
+{
+	const Group *group = group_set_find_gpu(l->inventory->groups, &gpu->lead->bdf);
+	_cleanup_free_ char *tenant =
+		tenancy_tenant_text(tenancy->domain_uuid, tenancy->domain_name);
+	bool fault = tenancy->source == TENANCY_FAULT;
+	DoctorNote note = {
+		.fail = fault,
+		.remedy = fault ? "see the state directory's tenants/; the next assign resets the "
+				  "board and writes its mark anew"
+				: "power the host off and on, then as root: gpupass assign "
+				  "--accept-dirty DOMAIN GROUP",
+	};
+	const char *address = BDF_TEXT(&gpu->lead->bdf);
+	int r = tenant ? 0 : -ENOMEM;
+
+	if (r >= 0)
+		r = keep_text(l, strdup(group ? group->name : address), &note.group);
+	if (r >= 0)
+		r = keep_text(
+			l,
+			fault ? strf("who used %s last is not known: %s", address,
+				     str_or_empty(tenancy->why))
+			      : strf("%s was last used by %s, and there was no way to reset it: "
+				     "no other domain gets it",
+				     address, tenant),
+			&note.what);
+	if (r >= 0)
+		l->tenant_notes.items[l->tenant_notes.n_items++] = note;
+	return r;
+}
+
+/* What keeps the next domain from a board, and no assign mends by itself. */
+static int look_for_tenants(Look *l)
+{
+	const GpuSet *gpus = l->inventory->gpus;
+	TenancyFacts facts = { .gpus = gpus, .assignments = l->assignments, .uses = l->uses };
+	int r = 0;
+
+	l->tenant_notes.items = calloc(gpus->n_gpus + 1, sizeof(DoctorNote));
+	if (!l->tenant_notes.items)
+		return -ENOMEM;
+	if (l->place->tenants)
+		r = tenant_store_load(l->place->tenants, &l->tenants);
+	facts.tenants = l->tenants;
+	for (size_t i = 0; r >= 0 && i < gpus->n_gpus; i++) {
+		const Tenancy tenancy = tenancy_of(&facts, &gpus->gpus[i]);
+
+		if (tenancy.source == TENANCY_FAULT ||
+		    (tenancy.state == TENANT_DIRTY && tenancy.no_method &&
+		     is_free(l, &gpus->gpus[i])))
+			r = note_tenant(l, &gpus->gpus[i], &tenancy);
+	}
+	return r;
+}
+
 static char *make_report(const Look *l)
 {
 	const VirtDomain *v = l->domain;
@@ -298,6 +370,7 @@ static char *make_report(const Look *l)
 		.open_jobs = l->request->open_jobs,
 		.drift = &l->drift_notes,
 		.evidence = &l->evidence_notes,
+		.tenants = &l->tenant_notes,
 		.symptom = l->request->symptom,
 	};
 
@@ -335,6 +408,8 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 		r = look_for_drift(&l);
 	if (r == 0)
 		r = look_for_stale_evidence(&l);
+	if (r == 0)
+		r = look_for_tenants(&l);
 	if (r == 0) {
 		*ret_report = make_report(&l);
 		r = *ret_report ? 0 : -ENOMEM;

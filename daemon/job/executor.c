@@ -270,9 +270,11 @@ static int check_disk(const Run *run, Problem **ret_problem)
 {
 	const JobPlace *place = run->context.place;
 	const int directories[] = { place->journal->dir_fd, place->quarantine->dir_fd,
-				    place->store->dir_fd };
+				    place->store->dir_fd,
+				    place->tenants ? place->tenants->dir_fd : -1 };
+	size_t n = ELEMENTS(directories) - !place->tenants;
 
-	return disk_watch_check(place->disk, directories, ELEMENTS(directories), ret_problem);
+	return disk_watch_check(place->disk, directories, n, ret_problem);
 }
 
 static int begin(Run *run, uint32_t job, Problem **ret_problem)

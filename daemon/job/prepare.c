@@ -5,6 +5,7 @@
 
 #include "job/guest-exit.h"
 #include "job/select.h"
+#include "job/tenant-look.h"
 #include "job/unread.h"
 #include "util/clock.h"
 #include "util/text.h"
@@ -56,6 +57,7 @@ Prepared *prepared_free(Prepared *prepared)
 	plan_free(prepared->plan);
 	inspection_free(prepared->inspection);
 	persistence_list_free(prepared->persistence, prepared->n_persistence);
+	tenants_free(prepared->tenants);
 	virt_domain_free(prepared->domain);
 	domain_uses_free(prepared->uses);
 	inventory_free(prepared->inventory);
@@ -117,6 +119,7 @@ static int make_plan(const JobPlace *place, Prepared *p, Problem **ret_problem)
 		.inspection = p->inspection,
 		.uses = p->uses,
 		.assignments = p->assignments,
+		.tenants = p->tenants,
 		.policy = &place->rules->policy,
 		.host = p->inventory->facts,
 		.persistence = p->persistence,
@@ -233,6 +236,8 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	if (r == 0)
 		r = claim(place, p, job, generation, functions, n, ret_problem);
 	if (r == 0)
+		r = tenant_look(place, p, job > 0, ret_problem);
+	if (r == 0)
 		r = ask_persistence(place, request, p);
 	if (r == 0)
 		r = inspect_group(place, request, functions, n, p, ret_problem);
@@ -279,6 +284,7 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 			.config = request->config,
 			.keep_vfio = request->keep_vfio,
 			.allow_boot_vga = request->allow_boot_vga,
+			.accept_dirty = request->accept_dirty,
 			.only_record = request->only_record,
 			.wakes_nothing = request->wakes_nothing,
 			.numa = request->numa,

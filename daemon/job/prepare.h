@@ -14,6 +14,7 @@
 #include "job/journal.h"
 #include "job/quarantine.h"
 #include "job/receipt-store.h"
+#include "job/tenant-store.h"
 #include "job/topology-store.h"
 
 typedef struct JobRequest {
@@ -23,6 +24,7 @@ typedef struct JobRequest {
 	char *target; /* release: a group's name, or a domain */
 	char *model;  /* assign without a group: only of this board; NULL: any */
 	bool live, config, keep_vfio, allow_boot_vga;
+	bool accept_dirty;     /* assign: also a board that no reset is known for */
 	bool only_record;      /* reconcile: neither functions nor definition */
 	bool wakes_nothing;    /* a dry run of one who may only read: opens no GPU, wakes none */
 	uint64_t timeout_usec; /* for device steps, or of a verification; 0: the usual one */
@@ -47,6 +49,7 @@ typedef struct JobPlace {
 	const ReceiptStore *receipts;
 	const Journal *journal;		   /* NULL: none is kept (dry runs) */
 	const QuarantineStore *quarantine; /* NULL: in memory only, with `journal` */
+	TenantStore *tenants;		   /* NULL: nobody keeps marks (tests) */
 	TopologyStore *topology;	   /* NULL: nothing is known of links (tests) */
 	DiskWatch *disk;		   /* NULL: nobody watches */
 	HealthLook *health;		   /* NULL: nobody looks (tests) */
@@ -60,6 +63,7 @@ typedef struct Prepared {
 	Assignments *assignments;
 	Inventory *inventory;
 	DomainUses *uses;
+	Tenants *tenants;   /* NULL: nobody keeps marks */
 	VirtDomain *domain; /* NULL: the operation has none */
 	const Group *group;
 	GpuPersistence *persistence; /* of GPUs on nvidia that the plan may move; NULL: not asked */

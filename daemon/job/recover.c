@@ -67,10 +67,11 @@ static bool needs_libvirt(const Plan *plan)
 	return false;
 }
 
+/* A reset leaves nothing to undo, but perhaps a worker that is still at it. */
 static bool wrote_something(const OpenJob *job)
 {
 	for (size_t i = 0; i < job->begun; i++)
-		if (step_ops(job->plan->steps[i])->undo)
+		if (step_ops(job->plan->steps[i])->undo || job->plan->steps[i] == STEP_RESET)
 			return true;
 	return false;
 }

@@ -138,6 +138,9 @@ static int undefine(StepContext *c, Problem **ret_problem)
 	if (c->not_defined)
 		return 0;
 	r = host_ops(c)->domain_get(c->place->host, c->plan->domain_uuid, &domain, ret_problem);
+	/* What a release took out comes back. */
+	if (r == 0 && c->plan->operation == OPERATION_RELEASE)
+		r = step_mark_tenant(c, ret_problem);
 	if (r != 0)
 		return r;
 	now = domain->config_xml;
@@ -258,6 +261,10 @@ static int define(StepContext *c, Problem **ret_problem)
 
 	if (r != 0 || done)
 		return r;
+	if (c->plan->operation != OPERATION_RELEASE)
+		r = step_mark_tenant(c, ret_problem);
+	if (r != 0)
+		return r;
 	r = redefine(c, c->plan->xml_before, c->plan->xml_after, ret_problem);
 	/* Only the first try can know that nothing of ours is in it. */
 	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_STALE_PLAN && !c->again)
@@ -290,6 +297,10 @@ static int detach_range(StepContext *c, size_t n, size_t *done, Problem **ret_pr
 
 static int attach(StepContext *c, Problem **ret_problem)
 {
+	int marked = step_mark_tenant(c, ret_problem);
+
+	if (marked != 0)
+		return marked;
 	for (; c->n_attached < c->plan->n_functions; c->n_attached++) {
 		int r = host_ops(c)->domain_attach(c->place->host, c->plan->domain_uuid,
 						   c->plan->hostdevs[c->n_attached], ret_problem);
@@ -355,7 +366,9 @@ static int undetach(StepContext *c, Problem **ret_problem)
 	r = host_ops(c)->domain_get(c->place->host, c->plan->domain_uuid, &now, ret_problem);
 	if (r != 0 || !now->active)
 		return r; /* a guest that ended has nothing to get back */
-	r = domain_use_from_xml(c->prepared->domain->live_xml, NULL, &before, ret_problem);
+	r = step_mark_tenant(c, ret_problem);
+	if (r == 0)
+		r = domain_use_from_xml(c->prepared->domain->live_xml, NULL, &before, ret_problem);
 	for (size_t i = first; r == 0 && i < n; i++)
 		if (domain_use_hostdev(&before, &c->plan->functions[i].bdf))
 			r = attach_again(c, i, ret_problem);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The turnover between two tenants: each function that leaves a domain is reset while it is on
- * vfio-pci and nobody has it open, must answer again, and a receipt says so. vfio resets a
- * function, too, when its file is closed, but tells nobody when that fails.
+ * The turnover between two tenants: each function that leaves a domain, or comes to one from another, is
+ * reset while it is on vfio-pci and nobody has it open, must answer again, and a receipt says so; then
+ * the mark of its board is turned clean. vfio resets a function, too, when its file is closed, but tells
+ * nobody when that fails.
  */
 #include <string.h>
 
 #include "host/reset.h"
 #include "job/steps.h"
+#include "job/tenant-look.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -18,6 +20,8 @@ typedef struct Turnover {
 	size_t n;
 	ResetReport *reports; /* borrow from outcomes: of all functions on vfio-pci */
 	size_t n_reports;
+	ReceiptBoard *boards; /* borrow from the plan: of all that take part */
+	size_t n_boards;
 	uint64_t begun_usec;
 } Turnover;
 
@@ -28,6 +32,7 @@ static void turnover_clear(Turnover *t)
 	free(t->targets);
 	free(t->outcomes);
 	free(t->reports);
+	free(t->boards);
 }
 
 static int turnover_make(StepContext *c, Turnover *ret)
@@ -38,10 +43,11 @@ static int turnover_make(StepContext *c, Turnover *ret)
 		.targets = calloc(n + 1, sizeof(ResetTarget)),
 		.outcomes = calloc(n + 1, sizeof(ResetOutcome)),
 		.reports = calloc(n + 1, sizeof(ResetReport)),
+		.boards = calloc(c->plan->n_boards + 1, sizeof(ReceiptBoard)),
 		.begun_usec = now_realtime(),
 	};
 
-	if (!t.targets || !t.outcomes || !t.reports) {
+	if (!t.targets || !t.outcomes || !t.reports || !t.boards) {
 		turnover_clear(&t);
 		return -ENOMEM;
 	}
@@ -74,6 +80,74 @@ static void collect_reports(Turnover *t)
 				.result = RESET_WITH_LEAD,
 			};
 	}
+}
+
+static bool leaves(const Turnover *t)
+{
+	return t->context->plan->operation == OPERATION_RELEASE;
+}
+
+static const ResetReport *report_of(const Turnover *t, const Bdf *bdf)
+{
+	for (size_t i = 0; i < t->n_reports; i++)
+		if (bdf_equal(&t->reports[i].bdf, bdf))
+			return &t->reports[i];
+	return NULL;
+}
+
+/* The leading function, or its slot, was reset by a method, and no function was left out. */
+static bool was_reset(const Turnover *t, const Bdf *lead)
+{
+	const ResetReport *leading = report_of(t, lead);
+	const Plan *plan = t->context->plan;
+	bool any = false;
+
+	for (size_t i = 0; i < plan->n_functions; i++) {
+		const ResetReport *report = report_of(t, &plan->functions[i].bdf);
+
+		if (!bdf_same_slot(&plan->functions[i].bdf, lead))
+			continue;
+		if (!report || !reset_result_is_good(report->result))
+			return false;
+		any |= report->result == RESET_DONE;
+	}
+	return any && leading && leading->result != RESET_NO_METHOD;
+}
+
+static bool takes_part(const Turnover *t, const Bdf *lead)
+{
+	for (size_t i = 0; i < t->n_reports; i++)
+		if (bdf_same_slot(&t->reports[i].bdf, lead))
+			return true;
+	return false;
+}
+
+static void collect_boards(Turnover *t)
+{
+	const Plan *plan = t->context->plan;
+
+	for (size_t i = 0; i < plan->n_boards; i++) {
+		const TenantMark *last = &plan->boards[i].last;
+		bool reset = was_reset(t, &last->bdf);
+
+		if (takes_part(t, &last->bdf))
+			t->boards[t->n_boards++] = (ReceiptBoard){
+				.bdf = last->bdf,
+				.reset = reset,
+				.accepted = !reset && plan->accept_dirty,
+				.tenant_uuid = leaves(t) ? plan->domain_uuid : last->domain_uuid,
+				.tenant_name = leaves(t) ? plan->domain_name : last->domain_name,
+			};
+	}
+}
+
+/* A release may end without it, and the next domain then does not get the board. */
+static bool failed(const Turnover *t, const Receipt *receipt)
+{
+	for (size_t i = 0; !leaves(t) && i < t->n_boards; i++)
+		if (!t->boards[i].reset && !t->boards[i].accepted)
+			return true;
+	return receipt_has_failure(receipt);
 }
 
 static int remember_stuck(const Turnover *t)
@@ -111,10 +185,48 @@ static char *functions_text(const Turnover *t, bool only_bad)
 	return strv_join(lines, only_bad ? "\n" : "; ");
 }
 
+/* "0000:41:00.0 was last used by vm42 (…)", of those that were not reset; NULL: none, or no memory. */
+static char *tenants_text(const Turnover *t)
+{
+	_cleanup_strv_ char **lines = NULL;
+
+	for (size_t i = 0; i < t->n_boards; i++) {
+		const ReceiptBoard *board = &t->boards[i];
+		_cleanup_free_ char *tenant =
+			tenancy_tenant_text(board->tenant_uuid, board->tenant_name);
+
+		if (!board->reset && tenant &&
+		    strv_appendf(&lines, "%s was last used by %s%s", BDF_TEXT(&board->bdf), tenant,
+				 report_of(t, &board->bdf) && report_of(t, &board->bdf)->result ==
+								      RESET_NO_METHOD
+					 ? ", and the kernel knows no way to reset it"
+					 : "") < 0)
+			return NULL;
+	}
+	return lines ? strv_join(lines, "\n") : NULL;
+}
+
+static int remedy(const Turnover *t, Problem *problem)
+{
+	const Plan *plan = t->context->plan;
+
+	if (leaves(t))
+		return problem_remedy(problem,
+				      "see dmesg for these addresses, power the host off and on, "
+				      "then: gpupass release %s",
+				      plan->group);
+	return problem_remedy(problem,
+			      "see dmesg for these addresses, or power the host off and on, which "
+			      "clears them, and try again; where there is no way to reset them, as "
+			      "root: gpupass assign --accept-dirty %s %s",
+			      str_or_empty(plan->domain_name), plan->group);
+}
+
 /* Stuck, it cannot be put back as it was. Otherwise it will be. */
 static int refuse(const Turnover *t, Problem **ret_problem)
 {
-	_cleanup_free_ char *cause = functions_text(t, true);
+	_cleanup_free_ char *functions = functions_text(t, true);
+	_cleanup_free_ char *tenants = leaves(t) ? NULL : tenants_text(t);
 	bool stuck = t->context->stuck;
 	int r = problem_set(ret_problem,
 			    stuck ? GPUPASS_ERROR_ROLLBACK_FAILED : GPUPASS_ERROR_RESET_FAILED,
@@ -122,26 +234,41 @@ static int refuse(const Turnover *t, Problem **ret_problem)
 
 	if (r != PROBLEM)
 		return r;
-	if (cause)
-		problem_cause(*ret_problem, "%s", cause);
-	return problem_remedy(*ret_problem,
-			      "see dmesg for these addresses, power the host off and on, then: "
-			      "gpupass release %s",
-			      t->context->plan->group);
+	if (functions || tenants)
+		problem_cause(*ret_problem, "%s%s%s", str_or_empty(functions),
+			      !str_is_empty(functions) && tenants ? "\n" : "",
+			      str_or_empty(tenants));
+	return remedy(t, *ret_problem);
+}
+
+static JobNoteKind note_kind(const Turnover *t, const Receipt *receipt)
+{
+	if (failed(t, receipt))
+		return JOB_NOTE_RESET_FAILED;
+	if (receipt_is_good(receipt))
+		return JOB_NOTE_RESET;
+	return leaves(t) ? JOB_NOTE_NOT_RESET : JOB_NOTE_ACCEPTED;
 }
 
 /* Memory that is out costs the log a line, and nobody a group. */
 static void note_receipt(const Turnover *t, const Receipt *receipt)
 {
+	static const char *const words[] = {
+		[JOB_NOTE_RESET] = "was reset",
+		[JOB_NOTE_RESET_FAILED] = "could not be reset",
+		[JOB_NOTE_NOT_RESET] = "was not reset",
+		[JOB_NOTE_ACCEPTED] = "is given on without a reset, as was asked for,",
+	};
 	_cleanup_free_ char *text = functions_text(t, false);
-	bool good = receipt_is_good(receipt);
+	_cleanup_free_ char *tenant =
+		tenancy_tenant_text(receipt->domain_uuid, receipt->domain_name);
+	const char *name = receipt->domain_name ? receipt->domain_name : tenant;
 	JobNote *note = &t->context->note;
 
 	free(note->text);
-	note->kind = good ? JOB_NOTE_RESET : JOB_NOTE_RESET_FAILED;
-	note->text = strf("%s %s after %s: %s", receipt->group,
-			  good ? "was reset" : "could not be reset",
-			  str_or_empty(receipt->domain_name), str_or_empty(text));
+	note->kind = note_kind(t, receipt);
+	note->text = strf("%s %s after %s: %s", receipt->group, words[note->kind],
+			  str_or_empty(name), str_or_empty(text));
 }
 
 static int write_receipt(const Turnover *t, const Receipt *receipt, Problem **ret_problem)
@@ -160,27 +287,118 @@ static int write_receipt(const Turnover *t, const Receipt *receipt, Problem **re
 			      "space left");
 }
 
-/* That it failed counts more than that its receipt did. */
-static int conclude(Turnover *t, Problem **ret_problem)
+/* ---- marks ---- */
+
+/* A mark that cannot be turned clean stays dirty, which is safe: the board is reset once more. */
+static int not_turned(const Turnover *t, const Bdf *bdf, int error, Problem **ret_problem)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	int r = tenant_not_stored(t->context->place, bdf, error, &problem);
+
+	if (r != PROBLEM)
+		return r;
+	if (leaves(t))
+		return step_note_left(t->context, problem);
+	*ret_problem = TAKE_PTR(problem);
+	return r;
+}
+
+static int turn_clean(const Turnover *t, const ReceiptBoard *board, const char *receipt_name,
+		      Problem **ret_problem)
+{
+	TenantMark mark = plan_board(t->context->plan, &board->bdf)->last; /* borrows */
+	_cleanup_free_ char *why = strf("reset; receipt %s", receipt_name);
+	int r;
+
+	if (!why)
+		return -ENOMEM;
+	mark.state = TENANT_CLEAN;
+	mark.no_method = false;
+	mark.domain_uuid = (char *)board->tenant_uuid;
+	mark.domain_name = (char *)board->tenant_name;
+	mark.since_usec = now_realtime();
+	mark.why = why;
+	r = tenant_store_save(t->context->place->tenants, &mark);
+	return r < 0 ? not_turned(t, &board->bdf, r, ret_problem) : 0;
+}
+
+/* For who asks why a board stays dirty; it is so without, too. */
+static void note_no_method(const Turnover *t, const ReceiptBoard *board)
+{
+	TenantMark mark = plan_board(t->context->plan, &board->bdf)->last;
+	const ResetReport *leading = report_of(t, &board->bdf);
+
+	if (mark.state != TENANT_DIRTY || !mark.domain_uuid || !leading ||
+	    leading->result != RESET_NO_METHOD)
+		return;
+	mark.no_method = true;
+	(void)tenant_store_save(t->context->place->tenants, &mark);
+}
+
+/* When the receipt is on disk. */
+static int turn_marks(const Turnover *t, const Receipt *receipt, Problem **ret_problem)
+{
+	_cleanup_free_ char *name = receipt_file_name(receipt);
+	int r = name ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && t->context->place->tenants && i < t->n_boards; i++)
+		if (!t->boards[i].reset)
+			note_no_method(t, &t->boards[i]);
+		else if (!failed(t, receipt))
+			r = turn_clean(t, &t->boards[i], name, ret_problem);
+	return r;
+}
+
+/* ---- the step ---- */
+
+/* Whose reset it is: of all of its boards, or nobody's. */
+static const ReceiptBoard *common_tenant(const Turnover *t)
+{
+	for (size_t i = 1; i < t->n_boards; i++)
+		if (!str_equal(t->boards[i].tenant_uuid, t->boards[0].tenant_uuid))
+			return NULL;
+	return t->n_boards > 0 ? &t->boards[0] : NULL;
+}
+
+static Receipt make_receipt(const Turnover *t)
 {
 	const Plan *plan = t->context->plan;
+	const ReceiptBoard *common = common_tenant(t);
 	Receipt receipt = {
 		.group = plan->group,
-		.domain_uuid = plan->domain_uuid,
-		.domain_name = plan->domain_name,
 		.caller_uid = t->context->prepared->request.caller_uid,
 		.begun_usec = t->begun_usec,
 		.ended_usec = now_realtime(),
 		.functions = t->reports,
 		.n_functions = t->n_reports,
+		.boards = t->boards,
+		.n_boards = t->n_boards,
 	};
-	bool good = receipt_is_good(&receipt);
+
+	if (leaves(t)) {
+		receipt.domain_uuid = plan->domain_uuid;
+		receipt.domain_name = plan->domain_name;
+		return receipt;
+	}
+	receipt.domain_uuid = common ? common->tenant_uuid : NULL;
+	receipt.domain_name = common ? common->tenant_name : NULL;
+	receipt.next_uuid = plan->domain_uuid;
+	receipt.next_name = plan->domain_name;
+	return receipt;
+}
+
+/* That it failed counts more than that its receipt did. */
+static int conclude(Turnover *t, Problem **ret_problem)
+{
+	const Receipt receipt = make_receipt(t);
 	_cleanup_(problem_freep) Problem *unwritten = NULL;
 	int r;
 
 	note_receipt(t, &receipt);
 	r = write_receipt(t, &receipt, &unwritten);
-	if (!good)
+	if (r == 0)
+		r = turn_marks(t, &receipt, &unwritten);
+	if (failed(t, &receipt))
 		return refuse(t, ret_problem);
 	if (r == PROBLEM)
 		*ret_problem = TAKE_PTR(unwritten);
@@ -203,6 +421,7 @@ static int reset(StepContext *c, Problem **ret_problem)
 	if (r < 0)
 		return r;
 	collect_reports(&t);
+	collect_boards(&t);
 	return conclude(&t, ret_problem);
 }
 

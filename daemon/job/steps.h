@@ -56,6 +56,11 @@ int step_move(StepContext *c, bool forward, Problem **ret_problem);
 int step_drivers_hold(StepContext *c, Problem **ret_problem);
 /* PROBLEM while somebody has a function open through vfio. */
 int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem);
+/*
+ * Turns the marks of the plan's boards dirty, of its domain; before anything that puts a function into
+ * that. PROBLEM: it could not be stored, or another tenant's data may still be in one.
+ */
+int step_mark_tenant(StepContext *c, Problem **ret_problem);
 /* A worker never came back: `why` is kept of the first one. */
 int step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ...) _printf_(3, 4);
 /* "worker 123", or "a worker" where its pid is not known. */

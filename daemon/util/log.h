@@ -20,6 +20,8 @@
 #define LOG_ID_QUARANTINED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f03"
 #define LOG_ID_RESET "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f11"
 #define LOG_ID_RESET_FAILED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f12"
+#define LOG_ID_NOT_RESET "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f13"
+#define LOG_ID_ACCEPTED_DIRTY "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f14"
 #define LOG_ID_DRIFT "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f21"
 #define LOG_ID_DRIFT_GONE "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f22"
 #define LOG_ID_CONFIG_ERROR "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f04"

@@ -38,6 +38,7 @@
 #define GPUPASS_OPTION_OPERATION "operation" /* s: Plan: "assign" or "release" */
 #define GPUPASS_OPTION_KEEP_VFIO "keep-vfio" /* b: Release: leave the functions on vfio-pci */
 #define GPUPASS_OPTION_ALLOW_BOOT_VGA "allow-boot-vga" /* b: take the host's boot display */
+#define GPUPASS_OPTION_ACCEPT_DIRTY "accept-dirty"     /* b: Assign, root: give it unreset */
 #define GPUPASS_OPTION_SYMPTOM "symptom"	       /* s: Doctor: what is seen in the guest */
 #define GPUPASS_OPTION_MMIO "mmio"		       /* b: Probe: read link registers, too */
 #define GPUPASS_OPTION_NUMA "numa" /* s: Assign: advise, apply or strict; memory and vCPUs */
@@ -56,6 +57,7 @@
 #define GPUPASS_SCHEMA_PROBE "org.gpupass1.probe/1"
 #define GPUPASS_SCHEMA_WORKER "org.gpupass1.worker/1"
 #define GPUPASS_SCHEMA_RECEIPT "org.gpupass1.receipt/1"
+#define GPUPASS_SCHEMA_TENANT "org.gpupass1.tenant/1"
 #define GPUPASS_SCHEMA_DOCTOR "org.gpupass1.doctor/1"
 #define GPUPASS_SCHEMA_VERIFY "org.gpupass1.verify/1"
 #define GPUPASS_SCHEMA_LIST "org.gpupass1.list/1"

@@ -26,7 +26,7 @@ typedef struct Rig {
 	bool no_inspection, no_host, no_libvirt, no_machine, with_domain, golden, bad_xml;
 	int inspection_error, host_error;
 	DoctorSymptom symptom;
-	DoctorNotes drift, evidence;
+	DoctorNotes drift, evidence, tenants;
 	DoctorDomain domain;
 	json_t *report;
 } Rig;
@@ -142,6 +142,7 @@ static inline _unused_ void rig_report(Rig *rig)
 		.open_jobs = rig->open_jobs,
 		.drift = rig->golden ? NULL : &rig->drift,
 		.evidence = rig->golden ? NULL : &rig->evidence,
+		.tenants = rig->golden ? NULL : &rig->tenants,
 		.symptom = rig->symptom,
 	};
 	_cleanup_free_ char *text = NULL;
@@ -297,10 +298,10 @@ static const char *const doctor_device_room[] _unused_ = {
 	"answers", "power",  "link-width", "link-speed",
 	"aer",	   "reset",  NULL
 };
-static const char *const doctor_self_room[] _unused_ = { "managed", "libvirt",	"groups",
-							 "drift",   "evidence", "quarantine",
-							 "jobs",    "boot",	"boot-unit",
-							 NULL };
+static const char *const doctor_self_room[] _unused_ = { "managed",    "libvirt",  "groups",
+							 "drift",      "evidence", "tenants",
+							 "quarantine", "jobs",	   "boot",
+							 "boot-unit",  NULL };
 static const char *const doctor_domain_room[] _unused_ = { "domain-group",
 							   "domain-hostdevs",
 							   "domain-machine",

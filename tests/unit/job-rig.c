@@ -48,8 +48,10 @@ static void open_state(Rig *rig)
 	assert_int_equal(fchmod(rig->journal.dir_fd, 0777), 0);
 	assert_int_equal(fchmod(rig->quarantine.dir_fd, 0777), 0);
 	assert_int_equal(receipt_store_open(rig->state_directory, &rig->receipts), 0);
+	assert_int_equal(tenant_store_open(rig->state_directory, &rig->tenants), 0);
 	/* Also while rig_store_read_only() is somebody else. */
 	assert_int_equal(fchmod(rig->receipts.dir_fd, 0777), 0);
+	assert_int_equal(fchmod(rig->tenants.dir_fd, 0777), 0);
 }
 
 static void empty(int dir_fd, const char *directory)
@@ -67,9 +69,12 @@ static void remove_state(Rig *rig)
 	_cleanup_free_ char *journal = strf("%s/journal", rig->state_directory);
 	_cleanup_free_ char *quarantine = strf("%s/quarantine", rig->state_directory);
 	_cleanup_free_ char *receipts = strf("%s/receipts", rig->state_directory);
+	_cleanup_free_ char *tenants = strf("%s/tenants", rig->state_directory);
 
 	empty(rig->receipts.dir_fd, receipts);
 	receipt_store_close(&rig->receipts);
+	empty(rig->tenants.dir_fd, tenants);
+	tenant_store_close(&rig->tenants);
 	empty(rig->journal.dir_fd, journal);
 	empty(rig->quarantine.dir_fd, quarantine);
 	rmdir(rig->state_directory);
@@ -98,6 +103,7 @@ Rig *rig_new(void)
 		.host = &rig->fake.host,
 		.store = &rig->store,
 		.receipts = &rig->receipts,
+		.tenants = &rig->tenants,
 		.journal = &rig->journal,
 		.quarantine = &rig->quarantine,
 		.claims = rig->claims,

@@ -15,6 +15,7 @@ typedef struct Rig {
 	ReceiptStore receipts;
 	Journal journal;
 	QuarantineStore quarantine;
+	TenantStore tenants;
 	bool read_only; /* the store */
 	Claims *claims;
 	Rules *rules;

@@ -21,6 +21,7 @@ typedef struct PlanModel {
 	const HostFacts *facts;	     /* NULL: not known */
 	GpuPersistence *persistence; /* NULL: nobody asked */
 	size_t n_persistence;
+	Tenants *tenants; /* NULL: no marks are kept */
 	char *config_xml, *live_xml;
 	const char *group;
 	bool without_domain, without_libvirt;
@@ -209,6 +210,7 @@ static inline _unused_ int model_plan(PlanModel *m)
 		.gpus = m->host.set,
 		.inspection = &m->inspection,
 		.assignments = m->host.assignments,
+		.tenants = m->tenants,
 		.policy = &m->policy,
 		.host = m->facts,
 		.persistence = m->persistence,
@@ -255,6 +257,7 @@ static inline _unused_ void model_done(PlanModel *m)
 	persistence_list_free(m->persistence, m->n_persistence);
 	free(m->inspection.functions);
 	free(m->inspection.holders);
+	m->tenants = tenants_free(m->tenants);
 	free(m->config_xml);
 	free(m->live_xml);
 	m->plan = plan_free(m->plan);

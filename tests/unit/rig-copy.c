@@ -16,7 +16,7 @@
 #include "util/file.h"
 #include "util/text.h"
 
-#define N_DIRECTORIES 4
+#define N_DIRECTORIES 5
 
 static void directories_of(const Rig *rig, int ret[N_DIRECTORIES])
 {
@@ -24,6 +24,7 @@ static void directories_of(const Rig *rig, int ret[N_DIRECTORIES])
 	ret[1] = rig->receipts.dir_fd;
 	ret[2] = rig->journal.dir_fd;
 	ret[3] = rig->quarantine.dir_fd;
+	ret[4] = rig->tenants.dir_fd;
 }
 
 static void copy_file(int from, int to, const char *name)

@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "core/tenancy.h"
 #include "core/text-diff.h"
 #include "host/assignment-files.h"
 #include "job/recover.h"
@@ -56,6 +57,7 @@ typedef struct Crash {
 	unsigned second;     /* points that the recovery has passed */
 	uint64_t last;	     /* what lasts of the world, at the point before */
 	bool recovering;
+	bool marked;	      /* there were marks before */
 	unsigned *recoveries; /* that were made; shared by all processes */
 	JournalIo io;	      /* the real one */
 } Crash;
@@ -87,6 +89,55 @@ static bool was_reset(const Crash *c)
 		if (str_starts_with(*line, "reset "))
 			return true;
 	return false;
+}
+
+static Bdf address_of(const char *text)
+{
+	Bdf bdf = { 0 };
+
+	assert_int_equal(bdf_parse(text, &bdf), 0);
+	return bdf;
+}
+
+/* A guest has the board, or can have it when it is started. */
+static bool is_somebodys(const FakeHost *fake, const Bdf *lead)
+{
+	for (size_t i = 0; i < fake->n_domains; i++)
+		for (uint8_t function = 0; function < 2; function++) {
+			Bdf bdf = *lead;
+
+			bdf.function = function;
+			if (fake_xml_has(fake->domains[i].live_xml, &bdf) ||
+			    fake_xml_has(fake->domains[i].config_xml, &bdf))
+				return true;
+		}
+	return false;
+}
+
+/* Never clean while a guest may have had it since the last reset; and of whom, as long as it is dirty. */
+static void check_marks(const Crash *c, const JobPlace *place)
+{
+	static const char *const leads[] = { "0000:41:00.0", "0000:61:00.0" };
+	_cleanup_(tenants_freep) Tenants *tenants = NULL;
+
+	if (tenant_store_load(place->tenants, &tenants) < 0 || tenants->fault)
+		die(c, "the marks cannot be read", NULL);
+	for (size_t i = 0; i < ELEMENTS(leads); i++) {
+		const Bdf lead = address_of(leads[i]);
+		const TenantFile *file = tenants_find(tenants, &lead);
+		bool dirty = file && file->mark && file->mark->state == TENANT_DIRTY;
+
+		if (file && !file->mark)
+			die(c, "a mark cannot be understood", file->fault);
+		if (is_somebodys(&c->rig->fake, &lead) && !dirty)
+			die(c, "a domain has what is not marked", leads[i]);
+		if (file && !dirty && !was_reset(c))
+			die(c, "nobody has reset what is marked clean", leads[i]);
+		if (c->marked && !file)
+			die(c, "a mark is lost", leads[i]);
+		if (dirty && !file->mark->domain_uuid)
+			die(c, "it is forgotten who had it", leads[i]);
+	}
 }
 
 /* What a boot makes of the machine, up to the start of the daemon. */
@@ -133,6 +184,9 @@ static void check_world(const Crash *c)
 	}
 	if (str_starts_with(c->name, "release") && !str_equal(world, c->before) && !was_reset(c))
 		die(c, "a group was released that nobody had reset", NULL);
+	if (strstr(c->name, "after another tenant") && !str_equal(world, c->before) &&
+	    !was_reset(c))
+		die(c, "a group was given on that nobody had reset", NULL);
 	if (c->rig->fake.violations)
 		die(c, "the machine was mistreated", c->rig->fake.violations[0]);
 }
@@ -157,6 +211,7 @@ static void recover(Crash *c)
 	for (size_t i = 0; i < n; i++)
 		must_recover(c, &place, jobs[i]);
 	check_world(c);
+	check_marks(c, &place);
 	check_state(c, &place);
 }
 
@@ -259,6 +314,31 @@ typedef struct Operating {
 
 static void nothing(_unused_ Rig *rig)
 {
+}
+
+/* Whose boards came back to the host without a reset, as with managed='yes'. */
+static void used_by_another(Rig *rig)
+{
+	static const char *const functions[] = { PAIR0_FUNCTIONS };
+	JobRequest assign = assign_request("vm43", "pair0"), release = release_request("vm43");
+
+	fake_add_domain(&rig->fake, "vm43", "q35", NULL);
+	rig_must(rig, &assign);
+	for (size_t i = 0; i < ELEMENTS(functions); i++)
+		fake_set_driver(&rig->fake, functions[i], i % 2 ? "snd_hda_intel" : "nvidia", NULL);
+	rig_must(rig, &release);
+}
+
+static void used_by_another_shut_off(Rig *rig)
+{
+	used_by_another(rig);
+	rig_shut_off(rig);
+}
+
+static void used_by_another_running(Rig *rig)
+{
+	used_by_another(rig);
+	rig_running(rig);
 }
 
 /* Of one GPU, so that the other's must not be set. */
@@ -383,6 +463,14 @@ static char *world_before(const Operating *o, Way way)
 	return world;
 }
 
+static bool has_marks(Rig *rig)
+{
+	_cleanup_(tenants_freep) Tenants *tenants = NULL;
+
+	assert_int_equal(tenant_store_load(&rig->tenants, &tenants), 0);
+	return tenants->n_items > 0;
+}
+
 static void run_all(const Operating *o, Crash *c)
 {
 	Outcome outcome;
@@ -390,6 +478,7 @@ static void run_all(const Operating *o, Crash *c)
 	crash = c;
 	c->rig = rig_for(o);
 	c->io = c->rig->journal.io;
+	c->marked = has_marks(c->rig);
 	c->rig->journal.io = (JournalIo){ append_and_pass, remove_and_pass, NULL };
 	c->rig->fake.point = on_point;
 	outcome = rig_run(c->rig, &o->request);
@@ -474,6 +563,18 @@ static const Operating operations[] = {
 	  assigned_with_persistence_mode,
 	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
 	  false },
+	{ "assign, shut off, after another tenant",
+	  used_by_another_shut_off,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  false },
+	{ "assign, running, after another tenant",
+	  used_by_another_running,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  false },
+	{ "assign after another tenant that fails",
+	  used_by_another_shut_off,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  true },
 	{ "bind", nothing, { .operation = OPERATION_BIND, .group = (char *)"pair0" }, false },
 	{ "unbind", rig_bound, { .operation = OPERATION_UNBIND, .group = (char *)"pair0" }, false },
 	{ "reconcile",

@@ -53,6 +53,11 @@ static void stale_evidence(Rig *r)
 	r->evidence = (DoctorNotes){ .items = &a_note, .n_items = 1 };
 }
 
+static void not_reset(Rig *r)
+{
+	r->tenants = (DoctorNotes){ .items = &a_note, .n_items = 1 };
+}
+
 static void quarantined(Rig *r)
 {
 	add(&r->quarantined, "pair1: worker 4711 still waits");
@@ -85,6 +90,8 @@ static const Case cases[] = {
 	  "gpupass status pair2" },
 	{ "drift", drifted, "drift", "drift", "warn", "pair0: 0000:41:00.0", "gpupass reconcile" },
 	{ "stale evidence", stale_evidence, "evidence", "evidence", "warn", "pair0",
+	  "gpupass reconcile" },
+	{ "a board that was not reset", not_reset, "tenants", "tenants", "warn", "pair0",
 	  "gpupass reconcile" },
 	{ "a quarantine", quarantined, "quarantine", "quarantine", "fail", "4711",
 	  "gpupass clear pair1" },

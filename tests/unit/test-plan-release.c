@@ -102,7 +102,8 @@ static void release_plans_the_way_back(_unused_ void **state)
 		{ "other board", other_board, "preflight, define, reset, give back, verify, forget",
 		  false, true, "no record says what 0000:41:00.0 was on", 3 },
 		{ "driver drifted", driver_drifted,
-		  "preflight, define, reset, give back, verify, forget", false, true, NULL, 3 },
+		  "preflight, define, reset, give back, verify, forget", false, true,
+		  "0000:61:00.0 is not reset now", 3 },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The gate before a guest: whatever puts a function into a domain, forward or back, comes through here
+ * first, and the mark of its board is then on disk before the guest can touch it.
+ */
+#include <string.h>
+
+#include "job/steps.h"
+#include "job/tenant-look.h"
+#include "util/clock.h"
+#include "util/text.h"
+
+/* Back to the domain that had it a moment ago. */
+static bool goes_back(const Plan *plan)
+{
+	return plan->operation == OPERATION_RELEASE;
+}
+
+static bool is_ours(const StepContext *c, const TenantMark *mark)
+{
+	return mark->state == TENANT_DIRTY && str_equal(mark->domain_uuid, c->plan->domain_uuid);
+}
+
+/* Nobody else's data can be in it, or an operator takes that upon himself. */
+static bool may_have(const StepContext *c, const TenantFile *file, const PlanBoard *board)
+{
+	const TenantMark *mark = file ? file->mark : NULL;
+
+	if (c->plan->accept_dirty)
+		return true;
+	if (goes_back(c->plan))
+		return !mark || mark->state != TENANT_DIRTY || !mark->domain_uuid ||
+		       is_ours(c, mark);
+	if (!file)
+		return !board || board->last.state != TENANT_DIRTY || is_ours(c, &board->last);
+	if (!mark || (board && !tenant_marks_match(mark, &board->last)))
+		return false;
+	return mark->state != TENANT_DIRTY || is_ours(c, mark);
+}
+
+static int refuse(const Bdf *bdf, const TenantFile *file, Problem **ret_problem)
+{
+	const TenantMark *mark = file ? file->mark : NULL;
+	_cleanup_free_ char *tenant = tenancy_tenant_text(mark ? mark->domain_uuid : NULL,
+							  mark ? mark->domain_name : NULL);
+	int r = problem_set(ret_problem, GPUPASS_ERROR_RESET_FAILED,
+			    "%s was not reset since another tenant had it", BDF_TEXT(bdf));
+
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "%s was last used by %s", BDF_TEXT(bdf), str_or_empty(tenant));
+	return problem_remedy(*ret_problem, "run the command again: it is reset then");
+}
+
+static int set_text(char **to, const char *from)
+{
+	char *copy = from ? strdup(from) : NULL;
+
+	if (from && !copy)
+		return -ENOMEM;
+	free(*to);
+	*to = copy;
+	return 0;
+}
+
+/* Of the board as the plan saw it; for a plan from a journal as its mark, or its record, has it. */
+static int identify(const StepContext *c, const Bdf *bdf, const TenantMark *there,
+		    const PlanBoard *board, TenantMark *ret)
+{
+	const Assignment *record = c->plan->assignment;
+	const AssignedFunction *f = record ? assignment_function(record, bdf) : NULL;
+	const TenantMark *from = board ? &board->last : there;
+
+	ret->bdf = from ? from->bdf : *bdf;
+	if (!from && !f)
+		return 0; /* a board of no ids is none that is there: it counts as dirty */
+	ret->vendor = from ? from->vendor : f->vendor;
+	ret->device = from ? from->device : f->device;
+	ret->subsystem_vendor = from ? from->subsystem_vendor : f->subsystem_vendor;
+	ret->subsystem_device = from ? from->subsystem_device : f->subsystem_device;
+	if (set_text(&ret->uuid, from ? from->uuid : f->uuid) < 0)
+		return -ENOMEM;
+	return set_text(&ret->serial_number, from ? from->serial_number : f->serial_number);
+}
+
+static int mark_board(StepContext *c, const Tenants *tenants, const Bdf *bdf, Problem **ret_problem)
+{
+	const TenantFile *file = tenants_find(tenants, bdf);
+	const PlanBoard *board = plan_board(c->plan, bdf);
+	const TenantMark *there = file ? file->mark : NULL;
+	_cleanup_(tenant_mark_clear)
+		TenantMark mark = { .state = TENANT_DIRTY, .since_usec = now_realtime() };
+	int r;
+
+	if (!may_have(c, file, board))
+		return refuse(bdf, file, ret_problem);
+	if (there && is_ours(c, there) && (!board || tenant_marks_match(there, &board->last)))
+		return 0;
+	/* What cannot be understood says dirty as it is. */
+	if (file && !there && goes_back(c->plan))
+		return 0;
+	mark.no_method = there && there->no_method;
+	r = identify(c, bdf, there, board, &mark);
+	if (r < 0 || set_text(&mark.domain_uuid, c->plan->domain_uuid) < 0 ||
+	    set_text(&mark.domain_name, c->plan->domain_name) < 0 ||
+	    set_text(&mark.why, goes_back(c->plan) ? "given back by a release that failed"
+						   : "given to it by gpupass") < 0)
+		return -ENOMEM;
+	r = tenant_store_save(c->place->tenants, &mark);
+	return r < 0 ? tenant_not_stored(c->place, bdf, r, ret_problem) : 0;
+}
+
+static int refuse_unread(const char *why, Problem **ret_problem)
+{
+	int r = problem_set(ret_problem, GPUPASS_ERROR_INTERNAL,
+			    "who had its boards last cannot be read: %s", why);
+
+	return r != PROBLEM ? r
+			    : problem_remedy(*ret_problem,
+					     "see that the state directory's file system is whole");
+}
+
+int step_mark_tenant(StepContext *c, Problem **ret_problem)
+{
+	_cleanup_(tenants_freep) Tenants *tenants = NULL;
+	const Plan *plan = c->plan;
+	int r;
+
+	if (!c->place->tenants)
+		return 0;
+	r = tenant_store_load(c->place->tenants, &tenants);
+	if (r == 0 && tenants->fault)
+		return refuse_unread(tenants->fault, ret_problem);
+	for (size_t i = 0; r == 0 && i < plan->n_functions; i++)
+		if (i == 0 || !bdf_same_slot(&plan->functions[i - 1].bdf, &plan->functions[i].bdf))
+			r = mark_board(c, tenants, &plan->functions[i].bdf, ret_problem);
+	return r;
+}

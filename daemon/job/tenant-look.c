@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/tenant-look.h"
+
+#include <string.h>
+
+#include "util/text.h"
+
+int tenant_not_stored(const JobPlace *place, const Bdf *bdf, int error, Problem **ret_problem)
+{
+	bool foreign = error == -EPROTO;
+	int r;
+
+	if (error == -ENOMEM)
+		return error;
+	disk_watch_note(place->disk, "a mark of a tenant", error);
+	r = problem_set(ret_problem, GPUPASS_ERROR_INTERNAL, "who uses %s could not be stored: %s",
+			BDF_TEXT(bdf),
+			foreign ? "there is a mark of another version of gpupass"
+				: strerror(-error));
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "tenants/%s.json", BDF_TEXT(bdf));
+	return problem_remedy(
+		*ret_problem, "%s",
+		foreign ? "use the version that wrote it; or, when the host has been off "
+			  "since, remove the file"
+			: "see that the state directory's file system is writable and "
+			  "has space left");
+}
+
+static int store_news(const JobPlace *place, const Prepared *p, const Gpu *gpu,
+		      Problem **ret_problem)
+{
+	const TenancyFacts facts = {
+		.tenants = p->tenants,
+		.gpus = p->inventory->gpus,
+		.assignments = p->assignments,
+		.uses = p->uses,
+	};
+	const Tenancy tenancy = tenancy_of(&facts, gpu);
+	_cleanup_(tenant_mark_clear) TenantMark mark = { 0 };
+	int r;
+
+	if (!tenancy_is_news(&tenancy))
+		return 0;
+	r = tenancy_mark(&tenancy, gpu, p->request.now_usec, &mark);
+	if (r < 0)
+		return r;
+	r = tenant_store_save(place->tenants, &mark);
+	return r < 0 ? tenant_not_stored(place, &mark.bdf, r, ret_problem) : 0;
+}
+
+int tenant_look(const JobPlace *place, Prepared *p, bool claimed, Problem **ret_problem)
+{
+	int r;
+
+	if (!place->tenants)
+		return 0;
+	r = tenant_store_load(place->tenants, &p->tenants);
+	for (size_t i = 0; r == 0 && claimed && i < p->group->n_gpus; i++)
+		r = store_news(place, p, p->group->gpus[i], ret_problem);
+	return r;
+}
