@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Telling apart what libvirt would, and showing the difference to people. */
+/* Telling apart what libvirt would. */
 #include <string.h>
 
-#include <libxml/xmlsave.h>
-
-#include "core/text-diff.h"
 #include "core/xml-tree.h"
 #include "util/text.h"
 
@@ -56,7 +53,7 @@ static const xmlNode *skip_white(const xmlNode *node)
 	return node;
 }
 
-/* Recursion is bounded: libxml2 refuses documents deeper than 256 elements. */
+/* Recursion is bounded: xml-bounds.h refuses documents that are too deep. */
 static bool same_node(const xmlNode *a, const xmlNode *b)
 {
 	const xmlNode *i, *j;
@@ -90,38 +87,4 @@ bool domain_xml_equivalent(const char *a, const char *b)
 	one = xml_parse(a, 0, &why_one);
 	other = xml_parse(b, 0, &why_other);
 	return one && other && same_node(xmlDocGetRootElement(one), xmlDocGetRootElement(other));
-}
-
-/*
- * The definition was read with VIR_DOMAIN_XML_SECURE, because it is defined again; the difference is
- * for everybody's eyes. What that flag adds are the passwords of <graphics>.
- */
-static void leave_out_passwords(xmlNode *node)
-{
-	for (xmlNode *child = xml_first(node); child; child = xml_next(child)) {
-		if (xml_is(child, "graphics"))
-			xmlUnsetProp(child, (const xmlChar *)"passwd");
-		leave_out_passwords(child);
-	}
-}
-
-/* One form for both sides, so that quotes and line breaks do not show up as changes. */
-static char *canonical(const char *text)
-{
-	_cleanup_(xml_doc_freep) xmlDoc *doc = NULL;
-	_cleanup_free_ char *message = NULL;
-
-	doc = xml_parse(text, XML_PARSE_NOBLANKS, &message);
-	if (!doc)
-		return message ? strdup(text) : NULL;
-	leave_out_passwords(xmlDocGetRootElement(doc));
-	return xml_to_text(doc, XML_SAVE_FORMAT);
-}
-
-char *domain_xml_diff(const char *before, const char *after)
-{
-	_cleanup_free_ char *from = canonical(before);
-	_cleanup_free_ char *to = canonical(after);
-
-	return from && to ? text_diff(from, to) : NULL;
 }

@@ -80,7 +80,7 @@ static int read_identity(DomainXml *xml, Problem **ret_problem)
 	return 0;
 }
 
-int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem)
+static int parse(const char *text, bool skim, DomainXml **ret, Problem **ret_problem)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = calloc(1, sizeof(*xml));
 	_cleanup_free_ char *message = NULL;
@@ -88,7 +88,7 @@ int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem)
 
 	if (!xml)
 		return -ENOMEM;
-	xml->doc = xml_parse(text, 0, &message);
+	xml->doc = skim ? xml_skim(text, &message) : xml_parse(text, 0, &message);
 	if (!xml->doc)
 		return refuse_xml(ret_problem, message);
 	xml->root = xmlDocGetRootElement(xml->doc);
@@ -97,6 +97,16 @@ int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem)
 		return r;
 	*ret = TAKE_PTR(xml);
 	return 0;
+}
+
+int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem)
+{
+	return parse(text, false, ret, ret_problem);
+}
+
+int domain_xml_skim(const char *text, DomainXml **ret, Problem **ret_problem)
+{
+	return parse(text, true, ret, ret_problem);
 }
 
 DomainXml *domain_xml_free(DomainXml *xml)

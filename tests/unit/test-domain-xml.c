@@ -88,7 +88,7 @@ static void parse_bounds_size_and_depth(_unused_ void **state)
 	memcpy(text, "<domain>", strlen("<domain>"));
 	text[DOMAIN_XML_MAX + 1] = '\0';
 	assert_int_equal(domain_xml_parse(text, &xml, &long_problem), PROBLEM);
-	assert_string_equal(long_problem->cause, "it is longer than 4194304 bytes");
+	assert_string_equal(long_problem->cause, "it is longer than 8388608 bytes");
 
 	for (size_t i = 0; i < deep; i++)
 		memcpy(text + 3 * i, "<a>", 3);
@@ -407,13 +407,11 @@ static void diff_shows_no_change_of_mere_form(_unused_ void **state)
 	_cleanup_free_ char *again = domain_xml_to_text(xml);
 	_cleanup_free_ char *none = domain_xml_diff(text, again);
 	_cleanup_free_ char *one = domain_xml_diff("<a><b c='1'/></a>", "<a>\n<b c='2'/></a>");
-	_cleanup_free_ char *broken = domain_xml_diff("<a", "<b");
 
 	assert_true(domain_xml_equivalent(text, again));
 	assert_string_equal(none, "");
 	assert_string_equal(one, "--- before\n+++ after\n@@ -1,3 +1,3 @@\n <a>\n"
 				 "-  <b c=\"1\"/>\n+  <b c=\"2\"/>\n </a>\n");
-	assert_string_equal(broken, "--- before\n+++ after\n@@ -1 +1 @@\n-<a\n+<b\n");
 }
 
 /* Anybody may ask for a plan; libvirt shows a password to none but those who may write. */
