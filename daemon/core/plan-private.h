@@ -54,6 +54,11 @@ int plan_check_unused(const Planner *p);
 /* plan-fence.c: no other domain runs with a function of the group. */
 int plan_check_not_running_elsewhere(const Planner *p);
 
+/* plan-fence.c: of every other domain it is known what it has. */
+int plan_check_all_read(const Planner *p);
+/* plan-fence.c: the same as warnings, where nobody is given anything. */
+int plan_warn_of_unread(const Planner *p);
+
 /* plan-reset.c: how each function is reset when it has left the domain. */
 int plan_reset(Planner *p);
 bool plan_resets(const Plan *plan);
