@@ -26,13 +26,24 @@ static const xmlChar *attribute_value(const xmlAttr *attribute)
 	return attribute->children ? attribute->children->content : (const xmlChar *)"";
 }
 
+static bool is_named_as(const xmlAttr *a, const xmlAttr *b)
+{
+	return xmlStrEqual(a->name, b->name) &&
+	       xmlStrEqual(a->ns ? a->ns->href : NULL, b->ns ? b->ns->href : NULL);
+}
+
+/* Their order is mostly the same: searched for is only what is elsewhere. */
 static bool same_attributes(const xmlNode *a, const xmlNode *b)
 {
+	const xmlAttr *opposite = b->properties;
+
 	if (count_attributes(a) != count_attributes(b))
 		return false;
-	for (const xmlAttr *i = a->properties; i; i = i->next) {
-		const xmlAttr *other = xmlHasNsProp(b, i->name, i->ns ? i->ns->href : NULL);
+	for (const xmlAttr *i = a->properties; i; i = i->next, opposite = opposite->next) {
+		const xmlAttr *other = opposite;
 
+		if (!is_named_as(i, other))
+			other = xmlHasNsProp(b, i->name, i->ns ? i->ns->href : NULL);
 		if (!other || !xmlStrEqual(attribute_value(i), attribute_value(other)))
 			return false;
 	}
