@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/doctor-private.h"
-#include "core/mark.h"
 #include "core/json-fields.h"
+#include "core/mark.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 

@@ -39,10 +39,11 @@ const DomainUse *domain_uses_unread(const DomainUses *uses, size_t *position)
 /* By UUID: what is typed here may be typed by root, and a name is anybody's choice. */
 char *domain_use_unread_remedy(const DomainUse *use)
 {
-	return strf("look at: virsh dumpxml %s; if it is too long, take out its description (virsh desc "
-		    "%s '') and others' metadata (virsh metadata %s --uri URI --remove), otherwise "
-		    "correct it: virsh edit %s",
-		    use->uuid, use->uuid, use->uuid, use->uuid);
+	return strf(
+		"look at: virsh dumpxml %s; if it is too long, take out its description (virsh desc "
+		"%s '') and others' metadata (virsh metadata %s --uri URI --remove), otherwise "
+		"correct it: virsh edit %s",
+		use->uuid, use->uuid, use->uuid, use->uuid);
 }
 
 const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf)
@@ -103,8 +104,7 @@ int domain_use_copy(const DomainUse *from, DomainUse *ret)
 
 	if (copy_text(from->uuid, &copy.uuid) < 0 || copy_text(from->name, &copy.name) < 0 ||
 	    copy_text(from->gpupass_group, &copy.gpupass_group) < 0 ||
-	    copy_text(from->unread, &copy.unread) < 0 ||
-	    copy_hostdevs(from, &copy) < 0) {
+	    copy_text(from->unread, &copy.unread) < 0 || copy_hostdevs(from, &copy) < 0) {
 		domain_use_clear(&copy);
 		return -ENOMEM;
 	}

@@ -20,8 +20,8 @@ typedef struct DomainUse {
 	char *name;
 	bool active;
 	bool persistent;
-	bool migrated;	     /* shut off here, because its guest runs on another host */
-	char *unread; /* why its XML is not known, and so neither mark nor hostdevs; NULL: it is */
+	bool migrated; /* shut off here, because its guest runs on another host */
+	char *unread;  /* why its XML is not known, and so neither mark nor hostdevs; NULL: it is */
 	char *gpupass_group; /* the group our own <metadata> names; NULL: none */
 	DomainHostdev *hostdevs;
 	size_t n_hostdevs;

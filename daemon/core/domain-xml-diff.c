@@ -55,8 +55,8 @@ static bool is_our_argument(const char *value)
 
 static bool shows_attribute(const xmlNode *node, const xmlAttr *attribute, Detail detail)
 {
-	static const char *const harmless[] = { "type", "device", "model", "mode",
-						"index", "port",  NULL };
+	static const char *const harmless[] = { "type",	 "device", "model", "mode",
+						"index", "port",   NULL };
 	const char *name = (const char *)attribute->name;
 
 	if (detail == FOR_KEY)

@@ -18,9 +18,10 @@ static int refuse_xml(Problem **ret_problem, const char *why)
 	if (r != PROBLEM)
 		return r;
 	problem_cause(*ret_problem, "%s", why);
-	return problem_remedy(*ret_problem,
-			      "look at it: virsh dumpxml; what other tools have put into its metadata, or "
-			      "its description, can be taken out: virsh metadata --remove, virsh desc");
+	return problem_remedy(
+		*ret_problem,
+		"look at it: virsh dumpxml; what other tools have put into its metadata, or "
+		"its description, can be taken out: virsh metadata --remove, virsh desc");
 }
 
 /* 8-4-4-4-12 hex digits, made lower case: the form that UUIDs are compared in. */

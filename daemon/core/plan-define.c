@@ -49,8 +49,9 @@ static bool is_believed(const Planner *p)
 
 static bool is_marked(const Planner *p)
 {
-	return p->use.gpupass_group && is_believed(p) && (str_equal(p->use.gpupass_group, p->facts->group->name) ||
-					str_equal(p->use.gpupass_group, p->old_name));
+	return p->use.gpupass_group && is_believed(p) &&
+	       (str_equal(p->use.gpupass_group, p->facts->group->name) ||
+		str_equal(p->use.gpupass_group, p->old_name));
 }
 
 static bool asks_to_apply(const Planner *p)
@@ -124,10 +125,11 @@ static int refuse_size(const Planner *p)
 	if (r != PROBLEM)
 		return r;
 	problem_cause(*p->ret_problem, "it would be longer than %u bytes", DOMAIN_XML_MAX);
-	return problem_remedy(*p->ret_problem,
-			      "take out its description (virsh desc %s '') or others' metadata (virsh "
-			      "metadata %s --uri URI --remove)",
-			      p->use.uuid, p->use.uuid);
+	return problem_remedy(
+		*p->ret_problem,
+		"take out its description (virsh desc %s '') or others' metadata (virsh "
+		"metadata %s --uri URI --remove)",
+		p->use.uuid, p->use.uuid);
 }
 
 static int finish(Planner *p, const DomainXml *xml)

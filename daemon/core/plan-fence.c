@@ -152,10 +152,11 @@ int plan_warn_of_unread(const Planner *p)
 
 	while (r == 0 && (use = domain_uses_unread(p->facts->uses, &position)))
 		if (!str_equal(use->uuid, p->use.uuid))
-			r = plan_warn(p->plan,
-				      "whether the definition of %s (%s) has a part of it cannot be "
-				      "told: %s",
-				      use->name, use->uuid, use->unread);
+			r = plan_warn(
+				p->plan,
+				"whether the definition of %s (%s) has a part of it cannot be "
+				"told: %s",
+				use->name, use->uuid, use->unread);
 	return r;
 }
 

@@ -213,9 +213,10 @@ static json_t *warnings_to_json(const Plan *plan, const char *diff)
 
 	if (!a || !has_diff(plan) || diff)
 		return TAKE_PTR(a);
-	untold = strf("the definition of %s changes, but the difference is not shown: the XML is too "
-		      "large or not understood",
-		      plan->domain_name);
+	untold = strf(
+		"the definition of %s changes, but the difference is not shown: the XML is too "
+		"large or not understood",
+		plan->domain_name);
 	if (!untold || json_array_append_new(a, json_string(untold)) < 0)
 		return NULL;
 	return TAKE_PTR(a);

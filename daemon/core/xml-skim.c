@@ -51,16 +51,14 @@ static void start_element(void *data, const xmlChar *name, const xmlChar *prefix
 {
 	const xmlParserCtxt *parser = data;
 
-	if (*left_out(data) > 0 ||
-	    !is_kept(parser->node, (const char *)name, (const char *)href))
+	if (*left_out(data) > 0 || !is_kept(parser->node, (const char *)name, (const char *)href))
 		(*left_out(data))++;
 	else
 		xmlSAX2StartElementNs(data, name, prefix, href, n_namespaces, namespaces,
 				      n_attributes, n_defaulted, attributes);
 }
 
-static void end_element(void *data, const xmlChar *name, const xmlChar *prefix,
-			const xmlChar *href)
+static void end_element(void *data, const xmlChar *name, const xmlChar *prefix, const xmlChar *href)
 {
 	if (*left_out(data) > 0)
 		(*left_out(data))--;

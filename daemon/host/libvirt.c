@@ -119,10 +119,11 @@ int virt_read_problem(const VirtCall *call, const char *name, Problem **ret_prob
 			 "libvirt could not read domain %s", name);
 	if (r != PROBLEM || (*ret_problem)->error != GPUPASS_ERROR_INTERNAL)
 		return r;
-	return problem_remedy(*ret_problem,
-			      "see whether virsh dumpxml can; where its text is too long for libvirt, "
-			      "take out its description (virsh desc) and others' metadata (virsh "
-			      "metadata --remove)");
+	return problem_remedy(
+		*ret_problem,
+		"see whether virsh dumpxml can; where its text is too long for libvirt, "
+		"take out its description (virsh desc) and others' metadata (virsh "
+		"metadata --remove)");
 }
 
 /*

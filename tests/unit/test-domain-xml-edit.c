@@ -446,7 +446,8 @@ static void a_namespace_that_something_uses_stays(_unused_ void **state)
 		{ "<qemu:a/>", true },
 		{ "<a><b><qemu:c/></b></a>", true },
 		{ "<a><b qemu:c='d'/></a>", true },
-		{ "<a xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'><qemu:b/></a>", false },
+		{ "<a xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'><qemu:b/></a>",
+		  false },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {

@@ -521,10 +521,11 @@ static char *repeated(const char *before, const char *what, size_t n, const char
 /* Who may write a description or metadata writes most of a domain's text. */
 static void use_is_read_whatever_others_have_written_beside_it(_unused_ void **state)
 {
-	static const char ours[] = "<m:assignment xmlns:m='" DOMAIN_XML_NAMESPACE "' group='g'/>"
-				   "</metadata><devices><disk><source/></disk>"
-				   "<hostdev mode='subsystem' type='pci'><source><address bus='0x41' "
-				   "slot='0'/></source><alias name='ua-x'/></hostdev></devices>";
+	static const char ours[] =
+		"<m:assignment xmlns:m='" DOMAIN_XML_NAMESPACE "' group='g'/>"
+		"</metadata><devices><disk><source/></disk>"
+		"<hostdev mode='subsystem' type='pci'><source><address bus='0x41' "
+		"slot='0'/></source><alias name='ua-x'/></hostdev></devices>";
 	static const struct {
 		const char *what;
 		size_t n;
