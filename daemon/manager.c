@@ -7,6 +7,9 @@
 #include "util/log.h"
 #include "util/text.h"
 
+/* Of domains whose XML is not known; the doctor tells of all. */
+#define UNREAD_NOTES_MAX 8
+
 static GroupState moving_state(const JobRecord *job)
 {
 	if (job->rolling_back)
@@ -67,6 +70,24 @@ static void overlay(Manager *m, Group *group)
 		add_boot_reason(m, group);
 }
 
+static int note_unread(const DomainUses *uses, char ***notes)
+{
+	size_t n = 0, position = 0;
+	const DomainUse *use;
+
+	while (uses && n < UNREAD_NOTES_MAX && (use = domain_uses_unread(uses, &position))) {
+		int r = strv_appendf(notes,
+				     "what domain %s (%s) has cannot be told, so nothing can be "
+				     "assigned: its XML: %s; see: gpupass doctor",
+				     use->name, use->uuid, use->unread);
+
+		if (r < 0)
+			return r;
+		n++;
+	}
+	return 0;
+}
+
 static int collect_notes(Manager *m, char ***ret)
 {
 	_cleanup_strv_ char **notes = NULL;
@@ -93,6 +114,8 @@ static int collect_notes(Manager *m, char ***ret)
 			&notes);
 	if (r >= 0 && m->connected && m->uses_note)
 		r = strv_append(&notes, m->uses_note);
+	if (r >= 0)
+		r = note_unread(m->uses, &notes);
 	if (r >= 0 && !m->connected)
 		r = strv_append(&notes, "libvirt does not answer: domains are not known, and "
 					"nothing can be assigned or released");

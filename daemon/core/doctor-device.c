@@ -337,6 +337,10 @@ static bool runs_in_domain(const Doctor *d, const Bdf *bdf)
 	while (d->facts->uses && (use = domain_uses_holding(d->facts->uses, bdf, &position)))
 		if (use->active)
 			return true;
+	position = 0;
+	while (d->facts->uses && (use = domain_uses_unread(d->facts->uses, &position)))
+		if (use->active)
+			return true; /* it may be this one's */
 	return false;
 }
 

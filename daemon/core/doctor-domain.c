@@ -49,6 +49,10 @@ void check_domain_hostdevs(const Doctor *d, Finding *f)
 		finding_skip(f, "libvirt has no such domain any more");
 		return;
 	}
+	if (use->unread) {
+		finding_skip(f, "its XML is not known: %s", use->unread);
+		return;
+	}
 	if (use->persistent)
 		check_side(d, use, false, f);
 	if (use->active)

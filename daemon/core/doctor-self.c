@@ -5,10 +5,31 @@
 #include "core/doctor-private.h"
 #include "core/domain-ref.h"
 
+static void check_unread(const DomainUses *uses, Finding *f)
+{
+	const DomainUse *use;
+	size_t position = 0;
+
+	while ((use = domain_uses_unread(uses, &position))) {
+		_cleanup_free_ char *remedy = domain_use_unread_remedy(use);
+
+		if (!remedy) {
+			f->error = -ENOMEM;
+			return;
+		}
+		finding_fail(f, use->name,
+			     "what %s (%s) has cannot be told, so nothing is assigned: its XML: %s",
+			     use->name, use->uuid, use->unread);
+		finding_remedy(f, "%s", remedy);
+	}
+}
+
 void check_libvirt(const Doctor *d, Finding *f)
 {
 	if (d->facts->uses) {
-		finding_pass(f, "it answers: %zu domains", d->facts->uses->n_items);
+		check_unread(d->facts->uses, f);
+		if (f->status == FINDING_SKIPPED)
+			finding_pass(f, "it answers: %zu domains", d->facts->uses->n_items);
 		return;
 	}
 	finding_fail(f, NULL, "its domains cannot be read%s%s: nothing can be assigned or released",

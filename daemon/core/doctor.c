@@ -5,6 +5,7 @@
 
 #include "core/doctor-private.h"
 #include "core/json-fields.h"
+#include "core/mark.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 
@@ -194,7 +195,7 @@ static const Group *find_group(const DoctorFacts *facts)
 	const DomainUse *use = facts->uses ? domain_uses_find(facts->uses, uuid) : NULL;
 	const Group *group = record ? group_set_find_assigned(facts->groups, record) : NULL;
 
-	if (!group && use && use->gpupass_group)
+	if (!group && use && mark_counts(facts->groups, use))
 		group = group_set_find(facts->groups, use->gpupass_group);
 	for (size_t i = 0; !group && use && i < use->n_hostdevs; i++)
 		group = group_set_find_gpu(facts->groups, &use->hostdevs[i].bdf);

@@ -125,7 +125,7 @@ static int add_text(DomainUse *use, const char *text, bool live, Problem **ret_p
 
 	if (!text)
 		return 0;
-	r = domain_xml_parse(text, &xml, ret_problem);
+	r = domain_xml_skim(text, &xml, ret_problem);
 	if (r == 0)
 		r = set_identity(use, xml, ret_problem);
 	if (r == 0)

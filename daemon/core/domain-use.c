@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "util/text.h"
+
 const DomainUse *domain_uses_find(const DomainUses *uses, const char *uuid)
 {
 	for (size_t i = 0; uuid && i < uses->n_items; i++)
@@ -23,6 +25,27 @@ const DomainUse *domain_uses_holding(const DomainUses *uses, const Bdf *bdf, siz
 	return NULL;
 }
 
+const DomainUse *domain_uses_unread(const DomainUses *uses, size_t *position)
+{
+	while (*position < uses->n_items) {
+		const DomainUse *use = &uses->items[(*position)++];
+
+		if (use->unread)
+			return use;
+	}
+	return NULL;
+}
+
+/* By UUID: what is typed here may be typed by root, and a name is anybody's choice. */
+char *domain_use_unread_remedy(const DomainUse *use)
+{
+	return strf(
+		"look at: virsh dumpxml %s; if it is too long, take out its description (virsh desc "
+		"%s '') and others' metadata (virsh metadata %s --uri URI --remove), otherwise "
+		"correct it: virsh edit %s",
+		use->uuid, use->uuid, use->uuid, use->uuid);
+}
+
 const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf)
 {
 	for (size_t i = 0; i < use->n_hostdevs; i++)
@@ -39,6 +62,7 @@ void domain_use_clear(DomainUse *use)
 	free(use->uuid);
 	free(use->name);
 	free(use->gpupass_group);
+	free(use->unread);
 	*use = (DomainUse){ 0 };
 }
 
@@ -80,7 +104,7 @@ int domain_use_copy(const DomainUse *from, DomainUse *ret)
 
 	if (copy_text(from->uuid, &copy.uuid) < 0 || copy_text(from->name, &copy.name) < 0 ||
 	    copy_text(from->gpupass_group, &copy.gpupass_group) < 0 ||
-	    copy_hostdevs(from, &copy) < 0) {
+	    copy_text(from->unread, &copy.unread) < 0 || copy_hostdevs(from, &copy) < 0) {
 		domain_use_clear(&copy);
 		return -ENOMEM;
 	}

@@ -20,7 +20,8 @@ typedef struct DomainUse {
 	char *name;
 	bool active;
 	bool persistent;
-	bool migrated;	     /* shut off here, because its guest runs on another host */
+	bool migrated; /* shut off here, because its guest runs on another host */
+	char *unread;  /* why its XML is not known, and so neither mark nor hostdevs; NULL: it is */
 	char *gpupass_group; /* the group our own <metadata> names; NULL: none */
 	DomainHostdev *hostdevs;
 	size_t n_hostdevs;
@@ -34,6 +35,10 @@ typedef struct DomainUses {
 const DomainUse *domain_uses_find(const DomainUses *uses, const char *uuid);
 /* The next domain from index *position on that uses the function, or NULL; advances *position. */
 const DomainUse *domain_uses_holding(const DomainUses *uses, const Bdf *bdf, size_t *position);
+/* The next domain whose XML is not known, and which may so have any function; NULL: none. */
+const DomainUse *domain_uses_unread(const DomainUses *uses, size_t *position);
+/* What a person does about it. Caller frees; NULL when memory is out. */
+char *domain_use_unread_remedy(const DomainUse *use);
 const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf);
 
 void domain_use_clear(DomainUse *use);

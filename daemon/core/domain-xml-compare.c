@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Telling apart what libvirt would, and showing the difference to people. */
+/* Telling apart what libvirt would. */
 #include <string.h>
 
-#include <libxml/xmlsave.h>
-
-#include "core/text-diff.h"
 #include "core/xml-tree.h"
 #include "util/text.h"
 
@@ -29,13 +26,24 @@ static const xmlChar *attribute_value(const xmlAttr *attribute)
 	return attribute->children ? attribute->children->content : (const xmlChar *)"";
 }
 
+static bool is_named_as(const xmlAttr *a, const xmlAttr *b)
+{
+	return xmlStrEqual(a->name, b->name) &&
+	       xmlStrEqual(a->ns ? a->ns->href : NULL, b->ns ? b->ns->href : NULL);
+}
+
+/* Their order is mostly the same: searched for is only what is elsewhere. */
 static bool same_attributes(const xmlNode *a, const xmlNode *b)
 {
+	const xmlAttr *opposite = b->properties;
+
 	if (count_attributes(a) != count_attributes(b))
 		return false;
-	for (const xmlAttr *i = a->properties; i; i = i->next) {
-		const xmlAttr *other = xmlHasNsProp(b, i->name, i->ns ? i->ns->href : NULL);
+	for (const xmlAttr *i = a->properties; i; i = i->next, opposite = opposite->next) {
+		const xmlAttr *other = opposite;
 
+		if (!is_named_as(i, other))
+			other = xmlHasNsProp(b, i->name, i->ns ? i->ns->href : NULL);
 		if (!other || !xmlStrEqual(attribute_value(i), attribute_value(other)))
 			return false;
 	}
@@ -56,7 +64,7 @@ static const xmlNode *skip_white(const xmlNode *node)
 	return node;
 }
 
-/* Recursion is bounded: libxml2 refuses documents deeper than 256 elements. */
+/* Recursion is bounded: xml-bounds.h refuses documents that are too deep. */
 static bool same_node(const xmlNode *a, const xmlNode *b)
 {
 	const xmlNode *i, *j;
@@ -90,38 +98,4 @@ bool domain_xml_equivalent(const char *a, const char *b)
 	one = xml_parse(a, 0, &why_one);
 	other = xml_parse(b, 0, &why_other);
 	return one && other && same_node(xmlDocGetRootElement(one), xmlDocGetRootElement(other));
-}
-
-/*
- * The definition was read with VIR_DOMAIN_XML_SECURE, because it is defined again; the difference is
- * for everybody's eyes. What that flag adds are the passwords of <graphics>.
- */
-static void leave_out_passwords(xmlNode *node)
-{
-	for (xmlNode *child = xml_first(node); child; child = xml_next(child)) {
-		if (xml_is(child, "graphics"))
-			xmlUnsetProp(child, (const xmlChar *)"passwd");
-		leave_out_passwords(child);
-	}
-}
-
-/* One form for both sides, so that quotes and line breaks do not show up as changes. */
-static char *canonical(const char *text)
-{
-	_cleanup_(xml_doc_freep) xmlDoc *doc = NULL;
-	_cleanup_free_ char *message = NULL;
-
-	doc = xml_parse(text, XML_PARSE_NOBLANKS, &message);
-	if (!doc)
-		return message ? strdup(text) : NULL;
-	leave_out_passwords(xmlDocGetRootElement(doc));
-	return xml_to_text(doc, XML_SAVE_FORMAT);
-}
-
-char *domain_xml_diff(const char *before, const char *after)
-{
-	_cleanup_free_ char *from = canonical(before);
-	_cleanup_free_ char *to = canonical(after);
-
-	return from && to ? text_diff(from, to) : NULL;
 }

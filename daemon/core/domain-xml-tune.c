@@ -217,23 +217,6 @@ static bool remove_window(DomainXml *xml, const char *value)
 	return false;
 }
 
-/* Only what nothing uses: an element or attribute keeps a pointer to it. */
-static bool remove_namespace(DomainXml *xml)
-{
-	for (xmlNode *i = xml_first(xml->root); i; i = xml_next(i))
-		if (i->ns && str_equal((const char *)i->ns->href, QEMU_NAMESPACE))
-			return false;
-	for (xmlNs **ns = &xml->root->nsDef; *ns; ns = &(*ns)->next)
-		if (str_equal((const char *)(*ns)->href, QEMU_NAMESPACE)) {
-			xmlNs *gone = *ns;
-
-			*ns = gone->next;
-			xmlFreeNs(gone);
-			return true;
-		}
-	return false;
-}
-
 static bool remove_added(DomainXml *xml, const char *what, const char *value)
 {
 	if (str_equal(what, ADDED_NUMATUNE))
@@ -285,6 +268,6 @@ void domain_xml_untune(DomainXml *xml, bool *ret_changed)
 	}
 	/* Last, when what used it is gone. */
 	if (had_namespace)
-		changed |= remove_namespace(xml);
+		changed |= xml_remove_namespace(xml->root, QEMU_NAMESPACE);
 	*ret_changed = changed;
 }

@@ -15,9 +15,13 @@ static int refuse_xml(Problem **ret_problem, const char *why)
 		return -ENOMEM;
 	r = problem_set(ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 			"the domain's XML cannot be used");
-	if (r == PROBLEM)
-		problem_cause(*ret_problem, "%s", why);
-	return r;
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "%s", why);
+	return problem_remedy(
+		*ret_problem,
+		"look at it: virsh dumpxml; what other tools have put into its metadata, or "
+		"its description, can be taken out: virsh metadata --remove, virsh desc");
 }
 
 /* 8-4-4-4-12 hex digits, made lower case: the form that UUIDs are compared in. */
@@ -80,7 +84,7 @@ static int read_identity(DomainXml *xml, Problem **ret_problem)
 	return 0;
 }
 
-int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem)
+static int parse(const char *text, bool skim, DomainXml **ret, Problem **ret_problem)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = calloc(1, sizeof(*xml));
 	_cleanup_free_ char *message = NULL;
@@ -88,7 +92,7 @@ int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem)
 
 	if (!xml)
 		return -ENOMEM;
-	xml->doc = xml_parse(text, 0, &message);
+	xml->doc = skim ? xml_skim(text, &message) : xml_parse(text, 0, &message);
 	if (!xml->doc)
 		return refuse_xml(ret_problem, message);
 	xml->root = xmlDocGetRootElement(xml->doc);
@@ -97,6 +101,16 @@ int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem)
 		return r;
 	*ret = TAKE_PTR(xml);
 	return 0;
+}
+
+int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem)
+{
+	return parse(text, false, ret, ret_problem);
+}
+
+int domain_xml_skim(const char *text, DomainXml **ret, Problem **ret_problem)
+{
+	return parse(text, true, ret, ret_problem);
 }
 
 DomainXml *domain_xml_free(DomainXml *xml)

@@ -13,7 +13,14 @@
 #include "core/problem.h"
 
 #define DOMAIN_XML_NAMESPACE "https://gpupass.org/domain/1"
-#define DOMAIN_XML_MAX (4U * 1024 * 1024)
+/*
+ * Of a domain that is to be changed. libvirtd sends and takes no text of more than 4 MiB
+ * (REMOTE_STRING_MAX in its remote_protocol.x), so that whatever comes from it fits, also with a group
+ * added.
+ */
+#define DOMAIN_XML_MAX (8U * 1024 * 1024)
+/* Of one that is only looked at: no message of libvirt's is longer (VIR_NET_MESSAGE_MAX). */
+#define DOMAIN_SKIM_MAX (32U * 1024 * 1024)
 
 typedef struct DomainXml DomainXml;
 
@@ -85,7 +92,12 @@ int domain_xml_rename_group(DomainXml *xml, const char *from, const char *to);
 /* One <hostdev> for a live attach, with its user alias; libvirt picks the address. */
 char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf);
 
-/* Line diff in unified form with three lines of context; "" when equal. */
+/*
+ * Line diff in unified form with three lines of context; "" when equal. For everybody's eyes: what
+ * differs is shown, and of everything else, which may be somebody's secret, only the names of
+ * elements. NULL: there is none to show, because memory is out, one of them is not understood, or they
+ * are too far apart.
+ */
 char *domain_xml_diff(const char *before, const char *after);
 /* Equal but for white space between elements and the order of attributes. */
 bool domain_xml_equivalent(const char *a, const char *b);

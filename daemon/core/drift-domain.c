@@ -183,8 +183,9 @@ int drift_check_domain(DriftSubject *s)
 			s, DRIFT_RENAMED, DRIFT_REPAIR_RENAME,
 			strf("domain %s is called %s now", s->record->domain_name, s->domain->name),
 			NULL);
-	if (r == 0)
-		r = check_renamed_group(s, held);
+	if (r != 0 || s->domain->unread)
+		return r; /* that it has nothing of the group is not known */
+	r = check_renamed_group(s, held);
 	if (r == 0 && s->domain->migrated)
 		r = drift_add(
 			s, DRIFT_MIGRATED, DRIFT_REPAIR_NONE,

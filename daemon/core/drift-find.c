@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "core/domain-ref.h"
+#include "core/domain-xml.h"
 #include "core/drift-private.h"
+#include "core/mark.h"
 #include "core/xml-marks.h"
 
 static void forget_about(DriftSubject *s)
@@ -25,7 +27,9 @@ static int copy_text(const char *from, char **ret)
 
 static int fill(const DriftSubject *s, DriftFinding *finding)
 {
-	const char *uuid = s->record ? s->record->domain_uuid : s->domain ? s->domain->uuid : NULL;
+	const char *uuid = s->record && !s->marked ? s->record->domain_uuid
+			   : s->domain		   ? s->domain->uuid
+						   : NULL;
 	const char *name = s->domain ? s->domain->name : s->record ? s->record->domain_name : NULL;
 
 	if (copy_text(s->name, &finding->group) < 0 || copy_text(uuid, &finding->domain_uuid) < 0 ||
@@ -154,21 +158,37 @@ static int check_recorded(DriftSubject *s)
 	return r == 0 && !s->blocked ? drift_check_overrides(s) : r;
 }
 
-static int check_mark(DriftSubject *s)
+/*
+ * Text in metadata, which anybody may have put there: it is told, and keeps reconcile from nothing.
+ */
+static int tell_lone_mark(DriftSubject *s)
 {
-	DriftHeld held = drift_count_held(s);
+	bool blocked = s->blocked;
+	int r = drift_add(s, DRIFT_MARK, DRIFT_REPAIR_NONE,
+			  strf("%s (%s) is marked as having it, has nothing of it, and there is no "
+			       "record: the mark does not count",
+			       s->domain->name, s->domain->uuid),
+			  strf("virsh metadata %s --uri " DOMAIN_XML_NAMESPACE " %s --remove",
+			       s->domain->uuid, s->domain->persistent ? "--config" : "--live"));
+
+	s->blocked = blocked;
+	return r;
+}
+
+/* Metadata alone makes no record: the hostdevs have to be those that gpupass defines, too. */
+static int check_unrecorded(DriftSubject *s)
+{
 	int r;
 
-	if (assignments_find_domain(s->facts->assignments, s->domain->uuid))
-		return 0; /* it has another group, and this one is told there */
-	if (held.config != s->n_functions && held.live != s->n_functions) {
-		drift_about_lacking(s, held.config == 0 && held.live > 0);
+	if (!mark_is_ours(s->domain, s->functions, s->n_functions))
 		return drift_add(s, DRIFT_MARK, DRIFT_REPAIR_NONE,
-				 strf("%s is marked as having it, lacks %s, and there is no record",
-				      s->domain->name, BDF_TEXT(&s->about[0])),
-				 strf("gpupass release %s",
+				 strf("%s is marked as having it, its hostdevs are not those of "
+				      "gpupass, and there is no record",
+				      s->domain->name),
+				 strf("take the hostdevs out (virsh edit %s), then assign it; or: "
+				      "gpupass release %s",
+				      domain_ref_word(s->domain->name, s->domain->uuid),
 				      domain_ref_word(s->domain->name, s->domain->uuid)));
-	}
 	r = drift_check_others(s);
 	if (r == 0)
 		r = drift_add(s, DRIFT_NO_RECORD, DRIFT_REPAIR_RECORD,
@@ -182,15 +202,38 @@ static int check_mark(DriftSubject *s)
 	return r;
 }
 
+static int check_mark(DriftSubject *s)
+{
+	DriftHeld held = drift_count_held(s);
+
+	if (assignments_find_domain(s->facts->assignments, s->domain->uuid))
+		return 0; /* it has another group, and this one is told there */
+	if (!mark_counts(s->facts->groups, s->domain))
+		return tell_lone_mark(s);
+	if (s->record)
+		return 0; /* that it has a part of another's group is told there */
+	if (held.config == s->n_functions || held.live == s->n_functions)
+		return check_unrecorded(s);
+	drift_about_lacking(s, held.config == 0 && held.live > 0);
+	return drift_add(s, DRIFT_MARK, DRIFT_REPAIR_NONE,
+			 strf("%s is marked as having it, lacks %s, and there is no record",
+			      s->domain->name, BDF_TEXT(&s->about[0])),
+			 strf("gpupass release %s", s->domain->name));
+}
+
 static int check_marks(DriftSubject *s)
 {
+	const DomainUse *before = s->domain;
 	int r = 0;
 
+	s->marked = true;
 	for (size_t i = 0; r == 0 && s->facts->uses && i < s->facts->uses->n_items; i++) {
 		s->domain = &s->facts->uses->items[i];
 		if (str_equal(s->domain->gpupass_group, s->name))
 			r = check_mark(s);
 	}
+	s->domain = before;
+	s->marked = false;
 	return r;
 }
 
@@ -231,7 +274,7 @@ static int find_in_group(const DriftFacts *facts, const Group *group, Drift *dri
 	s.record = find_record(facts, group, functions, s.n_functions);
 	if (s.record)
 		r = check_recorded(&s);
-	else if (group->provenance != PROVENANCE_NONE)
+	if (r == 0 && group->provenance != PROVENANCE_NONE)
 		r = check_marks(&s);
 	return r == 0 ? settle(&s) : r;
 }

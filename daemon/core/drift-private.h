@@ -17,6 +17,7 @@ typedef struct DriftSubject {
 	size_t n_functions;
 	const Assignment *record;
 	const DomainUse *domain; /* that the record names, or that is marked */
+	bool marked;		 /* the latter */
 	Bdf about[64];		 /* of the next finding */
 	size_t n_about;
 } DriftSubject;

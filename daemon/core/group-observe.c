@@ -241,6 +241,8 @@ static int settle_unused_record(View *v)
 {
 	const DomainUse *domain = domain_uses_find(v->uses, v->record->domain_uuid);
 
+	if (domain && domain->unread)
+		return settle_assigned(v, "by the record; the domain's XML is not known");
 	if (!domain)
 		return settle(v, GROUP_DEGRADED,
 			      "assigned to %s (%s), which libvirt no longer has; release the group",
@@ -327,6 +329,8 @@ static int settle_used(View *v)
 static int settle_by_drivers(View *v)
 {
 	const Gpu *bound = NULL, *unbound = NULL;
+	const DomainUse *unread;
+	size_t position = 0;
 
 	for (size_t i = 0; i < v->group->n_gpus; i++) {
 		const Gpu *gpu = v->group->gpus[i];
@@ -354,6 +358,12 @@ static int settle_by_drivers(View *v)
 			      "assignments.d/%s cannot be read, so whether it is assigned is not "
 			      "known",
 			      v->fence->file);
+	unread = domain_uses_unread(v->uses, &position);
+	if (unread)
+		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
+			      "whether domain %s (%s) has a part of it cannot be told: its XML is "
+			      "not known",
+			      unread->name, unread->uuid);
 	v->group->assignable = true;
 	return settle_plainly(v, bound ? GROUP_BOUND : GROUP_FREE);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/domain-ref.h"
+#include "core/mark.h"
 #include "core/plan-private.h"
 
 /*
@@ -44,7 +45,8 @@ static int check_single_group(const Planner *p)
 	const char *name = p->use.gpupass_group;
 	int r;
 
-	if (str_equal(name, p->facts->group->name) || str_equal(name, p->old_name))
+	if (str_equal(name, p->facts->group->name) || str_equal(name, p->old_name) ||
+	    !mark_counts(p->facts->groups, &p->use))
 		name = NULL;
 	if (!name && other && other != p->record)
 		name = other->group_name;
@@ -343,5 +345,7 @@ int plan_assign(Planner *p)
 		r = plan_check_evidence(p);
 	if (r == 0)
 		r = plan_check_owners(p);
+	if (r == 0)
+		r = plan_check_all_read(p);
 	return r == 0 ? fill_steps(p) : r;
 }

@@ -34,6 +34,8 @@ static int check_and_add_steps(Planner *p, StepKind move)
 	if (r == 0)
 		r = plan_warn_of_persistence(p);
 	if (r == 0)
+		r = plan_warn_of_unread(p);
+	if (r == 0)
 		r = plan_add_step(p->plan, STEP_PREFLIGHT);
 	if (r == 0 && plan_count_persistence(p->plan, STEP_PERSISTENCE_OFF) > 0)
 		r = plan_add_step(p->plan, STEP_PERSISTENCE_OFF);

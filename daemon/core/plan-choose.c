@@ -35,6 +35,12 @@ static bool lacks_evidence(const Group *group)
 	return group->state == GROUP_UNKNOWN || group->state == GROUP_INFERRED;
 }
 
+/* Nobody is known to have it, but not everybody is known: the plan says who is not, and what to do. */
+static bool looks_free(const Group *group)
+{
+	return group->state == GROUP_FREE || group->state == GROUP_BOUND;
+}
+
 static int refuse_none(const char *model, Problem **ret_problem)
 {
 	int r;
@@ -88,7 +94,7 @@ static const Group *find_own(const GroupSet *groups, const char *domain_uuid)
 int plan_choose_group(const GroupSet *groups, const char *domain_uuid, const char *model,
 		      const Group **ret, Problem **ret_problem)
 {
-	const Group *own = find_own(groups, domain_uuid);
+	const Group *own = find_own(groups, domain_uuid), *unsure = NULL;
 	_cleanup_strv_ char **lines = NULL;
 	bool evidence = false;
 
@@ -111,11 +117,17 @@ int plan_choose_group(const GroupSet *groups, const char *domain_uuid, const cha
 			*ret = group;
 			return 0;
 		}
+		if (r > 0 && !unsure && looks_free(group))
+			unsure = group;
 		if (r > 0)
 			r = explain(group, &lines);
 		if (r < 0)
 			return r;
 		evidence |= !lacks_evidence(group);
+	}
+	if (unsure) {
+		*ret = unsure;
+		return 0;
 	}
 	return lines ? refuse_all(model, lines, evidence, ret_problem)
 		     : refuse_none(model, ret_problem);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The definition with the group in it once and whole, or without it; and what belongs to it. */
+#include <string.h>
+
 #include "core/domain-xml-tune.h"
+#include "core/mark.h"
 #include "core/plan-private.h"
 
 static int fill_gpus(const Group *group, DomainXmlGpu **ret)
@@ -34,10 +37,21 @@ static int list_functions(const Planner *p, Bdf **ret)
 	return 0;
 }
 
+/*
+ * The mark says what gpupass wrote, and with which notes, where something of the group stands beside it
+ * or a record says so. Otherwise it is text that somebody put there.
+ */
+static bool is_believed(const Planner *p)
+{
+	return mark_counts(p->facts->groups, &p->use) ||
+	       assignments_find_domain(p->facts->assignments, p->use.uuid);
+}
+
 static bool is_marked(const Planner *p)
 {
-	return p->use.gpupass_group && (str_equal(p->use.gpupass_group, p->facts->group->name) ||
-					str_equal(p->use.gpupass_group, p->old_name));
+	return p->use.gpupass_group && is_believed(p) &&
+	       (str_equal(p->use.gpupass_group, p->facts->group->name) ||
+		str_equal(p->use.gpupass_group, p->old_name));
 }
 
 static bool asks_to_apply(const Planner *p)
@@ -86,7 +100,8 @@ static int remove_ours(const Planner *p, DomainXml *xml, bool keep_metadata, boo
 	_cleanup_free_ Bdf *functions = NULL;
 	int r = list_functions(p, &functions);
 
-	*ret_changed = false;
+	/* With what it notes, by which nothing of the operator's is taken out. */
+	*ret_changed = !is_believed(p) && domain_xml_unmark(xml);
 	for (size_t i = 0; r == 0 && i < ELEMENTS(names); i++) {
 		bool changed = false;
 
@@ -101,11 +116,29 @@ static int remove_ours(const Planner *p, DomainXml *xml, bool keep_metadata, boo
 	return r;
 }
 
+/* The steps read it again. */
+static int refuse_size(const Planner *p)
+{
+	int r = problem_set(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			    "the new definition of %s would be too long", p->use.name);
+
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*p->ret_problem, "it would be longer than %u bytes", DOMAIN_XML_MAX);
+	return problem_remedy(
+		*p->ret_problem,
+		"take out its description (virsh desc %s '') or others' metadata (virsh "
+		"metadata %s --uri URI --remove)",
+		p->use.uuid, p->use.uuid);
+}
+
 static int finish(Planner *p, const DomainXml *xml)
 {
 	p->plan->xml_before = strdup(p->facts->domain->config_xml);
 	p->plan->xml_after = domain_xml_to_text(xml);
-	return p->plan->xml_before && p->plan->xml_after ? 0 : -ENOMEM;
+	if (!p->plan->xml_before || !p->plan->xml_after)
+		return -ENOMEM;
+	return strlen(p->plan->xml_after) > DOMAIN_XML_MAX ? refuse_size(p) : 0;
 }
 
 /*

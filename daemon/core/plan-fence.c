@@ -5,6 +5,7 @@
  * whoever put the hostdev there.
  */
 #include "core/domain-ref.h"
+#include "core/mark.h"
 #include "core/plan-private.h"
 
 static const char *where(const DomainHostdev *hostdev)
@@ -82,7 +83,10 @@ static bool has_another(const Planner *p, const DomainUse *use)
 	return record && record != p->record;
 }
 
-/* Another domain may be marked with this group although it has none of its functions. */
+/*
+ * Another domain may be marked with this group although it has none of its functions now: it has
+ * others, that gpupass put there. Without any the mark is text, which says nothing.
+ */
 static int check_records(const Planner *p)
 {
 	const Group *group = p->facts->group;
@@ -94,7 +98,8 @@ static int check_records(const Planner *p)
 		int r;
 
 		if (str_equal(use->uuid, p->use.uuid) ||
-		    !str_equal(use->gpupass_group, group->name) || has_another(p, use))
+		    !str_equal(use->gpupass_group, group->name) || has_another(p, use) ||
+		    !mark_counts(p->facts->groups, use))
 			continue;
 		r = problem_set(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
 				"%s is marked as having it", use->name);
@@ -111,6 +116,51 @@ static const Bdf *first_function(const Planner *p, bool held)
 		if ((domain_use_hostdev(&p->use, &p->functions[i]->bdf) != NULL) == held)
 			return &p->functions[i]->bdf;
 	return NULL;
+}
+
+/*
+ * A definition that is not known may have a part of the group, and could be started by anybody who may
+ * start that domain. So nobody gets the group until it is known.
+ */
+int plan_check_all_read(const Planner *p)
+{
+	_cleanup_free_ char *remedy = NULL;
+	const DomainUse *use;
+	size_t position = 0;
+	int r;
+
+	do
+		use = domain_uses_unread(p->facts->uses, &position);
+	while (use && str_equal(use->uuid, p->use.uuid));
+	if (!use)
+		return 0;
+	remedy = domain_use_unread_remedy(use);
+	if (!remedy)
+		return -ENOMEM;
+	r = problem_set(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			"whether domain %s (%s) has a part of it cannot be told", use->name,
+			use->uuid);
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*p->ret_problem, "the XML of %s: %s", use->name, use->unread);
+	return problem_remedy(*p->ret_problem, "%s", remedy);
+}
+
+/* What it runs with is found at the files of vfio all the same. */
+int plan_warn_of_unread(const Planner *p)
+{
+	const DomainUse *use;
+	size_t position = 0;
+	int r = 0;
+
+	while (r == 0 && (use = domain_uses_unread(p->facts->uses, &position)))
+		if (!str_equal(use->uuid, p->use.uuid))
+			r = plan_warn(
+				p->plan,
+				"whether the definition of %s (%s) has a part of it cannot be "
+				"told: %s",
+				use->name, use->uuid, use->unread);
+	return r;
 }
 
 /* Hostdevs of the group in the domain itself that gpupass has not put there. */

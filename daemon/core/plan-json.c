@@ -206,16 +206,6 @@ static json_t *domain_to_json(const Plan *plan)
 	return TAKE_PTR(o);
 }
 
-static json_t *diff_to_json(const Plan *plan)
-{
-	_cleanup_free_ char *diff = NULL;
-
-	if (!plan->xml_before || !plan->xml_after)
-		return json_string("");
-	diff = domain_xml_diff(plan->xml_before, plan->xml_after);
-	return diff ? json_string(diff) : NULL;
-}
-
 static json_t *findings_to_json(const FitReport *fit)
 {
 	_cleanup_json_ json_t *a = json_array();
@@ -232,9 +222,33 @@ static json_t *findings_to_json(const FitReport *fit)
 	return TAKE_PTR(a);
 }
 
+static bool has_diff(const Plan *plan)
+{
+	return plan->xml_before && plan->xml_after;
+}
+
+/* A difference that cannot be shown is told, and nothing of the two texts is. */
+static json_t *warnings_to_json(const Plan *plan, const char *diff)
+{
+	_cleanup_json_ json_t *a = json_strv(plan->warnings);
+	_cleanup_free_ char *untold = NULL;
+
+	if (!a || !has_diff(plan) || diff)
+		return TAKE_PTR(a);
+	untold = strf(
+		"the definition of %s changes, but the difference is not shown: the XML is too "
+		"large or not understood",
+		plan->domain_name);
+	if (!untold || json_array_append_new(a, json_string(untold)) < 0)
+		return NULL;
+	return TAKE_PTR(a);
+}
+
 char *plan_to_json(const Plan *plan)
 {
 	_cleanup_json_ json_t *o = json_object();
+	_cleanup_free_ char *diff =
+		has_diff(plan) ? domain_xml_diff(plan->xml_before, plan->xml_after) : NULL;
 
 	if (set(o, "schema", json_string(GPUPASS_SCHEMA_PLAN)) < 0 ||
 	    set(o, "operation", json_string(operation_to_string(plan->operation))) < 0 ||
@@ -248,9 +262,9 @@ char *plan_to_json(const Plan *plan)
 	    set(o, "boards", boards_to_json(plan)) < 0 ||
 	    set(o, "writes", writes_to_json(plan)) < 0 ||
 	    set(o, "hostdevs", json_strv(plan->hostdevs)) < 0 ||
-	    set(o, "xml_diff", diff_to_json(plan)) < 0 ||
+	    set(o, "xml_diff", json_string(str_or_empty(diff))) < 0 ||
 	    set(o, "findings", findings_to_json(plan->fit)) < 0 ||
-	    set(o, "warnings", json_strv(plan->warnings)) < 0)
+	    set(o, "warnings", warnings_to_json(plan, diff)) < 0)
 		return NULL;
 	return json_dumps(o, JSON_INDENT(2));
 }

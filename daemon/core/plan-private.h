@@ -58,6 +58,11 @@ int plan_check_unused(const Planner *p);
 /* plan-fence.c: no other domain runs with a function of the group. */
 int plan_check_not_running_elsewhere(const Planner *p);
 
+/* plan-fence.c: of every other domain it is known what it has. */
+int plan_check_all_read(const Planner *p);
+/* plan-fence.c: the same as warnings, where nobody is given anything. */
+int plan_warn_of_unread(const Planner *p);
+
 /*
  * plan-reset.c: how each function is reset: of a release all that are on a vfio driver, otherwise those
  * of boards with `reset`, when they are bound.

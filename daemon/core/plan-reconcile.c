@@ -155,6 +155,8 @@ static int plan_machine(Planner *p, bool *ret_bind)
 		r = plan_fill_boards(p);
 	if (r == 0)
 		r = plan_warn_of_persistence(p);
+	if (r == 0)
+		r = plan_warn_of_unread(p);
 	return r == 0 && p->plan->config ? plan_define_group(p) : r;
 }
 

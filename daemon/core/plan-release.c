@@ -31,6 +31,28 @@ static int refuse_not_assigned(const Planner *p)
 					     group);
 }
 
+/*
+ * Nothing but a mark, which says nothing: it is taken out of the definition, and the functions, which may
+ * be another domain's, are left alone.
+ */
+static bool has_only_mark(const Planner *p)
+{
+	return p->facts->domain && str_equal(p->use.gpupass_group, p->facts->group->name) &&
+	       !plan_domain_is_ours(p);
+}
+
+static int plan_unmark(Planner *p)
+{
+	int r = plan_resolve_mode(p);
+
+	if (r != 0 || !p->config)
+		return r;
+	r = plan_undefine_group(p);
+	if (r == 0 && p->plan->config)
+		r = plan_add_step(p->plan, STEP_DEFINE);
+	return r == 0 && p->plan->config ? plan_add_step(p->plan, STEP_VERIFY) : r;
+}
+
 /* The record is of this domain; a domain that is no more has left only the record. */
 static bool record_applies(const Planner *p)
 {
@@ -217,6 +239,10 @@ int plan_release(Planner *p)
 		r = plan_check_newer(p);
 	if (r != 0)
 		return r;
+	if (!record_applies(p) && has_only_mark(p)) {
+		r = plan_fill_functions(p);
+		return r == 0 ? plan_unmark(p) : r;
+	}
 	if (!record_applies(p) && !(p->facts->domain && plan_domain_is_ours(p)))
 		return refuse_not_assigned(p);
 	r = fill_identity_from_record(p);

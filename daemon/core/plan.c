@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/mark.h"
 #include "core/plan-private.h"
 
 #include <string.h>
@@ -127,7 +128,7 @@ bool plan_domain_is_ours(const Planner *p)
 {
 	const char *group = p->facts->group->name;
 
-	return str_equal(p->use.gpupass_group, group) ||
+	return (str_equal(p->use.gpupass_group, group) && mark_counts(p->facts->groups, &p->use)) ||
 	       (p->record && str_equal(p->record->domain_uuid, p->use.uuid));
 }
 

@@ -17,6 +17,7 @@
 typedef struct Line {
 	const char *text;
 	size_t length;
+	const DiffLine *shown; /* NULL: the text itself is */
 } Line;
 
 typedef struct Lines {
@@ -46,7 +47,7 @@ static int split_lines(const char *text, Lines *ret)
 	for (; *text; ret->n++) {
 		const char *end = strchrnul(text, '\n');
 
-		ret->items[ret->n] = (Line){ text, (size_t)(end - text) };
+		ret->items[ret->n] = (Line){ .text = text, .length = (size_t)(end - text) };
 		text = *end ? end + 1 : end;
 	}
 	return 0;
@@ -131,7 +132,10 @@ static void mark_all(Diff *diff)
 static void print_line(FILE *f, char sign, const Line *line)
 {
 	fputc(sign, f);
-	fwrite(line->text, 1, line->length, f);
+	if (line->shown)
+		fputs(sign == ' ' ? line->shown->beside : line->shown->changed, f);
+	else
+		fwrite(line->text, 1, line->length, f);
 	fputc('\n', f);
 }
 
@@ -218,23 +222,19 @@ static void print_diff(FILE *f, const Diff *diff)
 	} while (next_change(diff, &x, &y));
 }
 
-static int diff_init(Diff *diff, const char *before, const char *after)
+/* -E2BIG: the script is over the bound. */
+static int diff_find(Diff *diff)
 {
 	long d;
 
-	if (split_lines(before, &diff->before) < 0 || split_lines(after, &diff->after) < 0)
-		return -ENOMEM;
 	diff->removed = calloc((size_t)diff->before.n + 1, sizeof(bool));
 	diff->added = calloc((size_t)diff->after.n + 1, sizeof(bool));
 	if (!diff->removed || !diff->added)
 		return -ENOMEM;
 	d = find_script(diff);
-	if (d == -E2BIG)
-		mark_all(diff);
-	else if (d < 0)
+	if (d < 0)
 		return (int)d;
-	else
-		mark_script(diff, d);
+	mark_script(diff, d);
 	return 0;
 }
 
@@ -248,25 +248,79 @@ static void diff_done(Diff *diff)
 	free(diff->added);
 }
 
+static char *diff_to_text(const Diff *diff)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	bool failed;
+
+	if (!f)
+		return NULL;
+	print_diff(f, diff);
+	failed = ferror(f) != 0;
+	if (fclose(f) != 0 || failed) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
 char *text_diff(const char *before, const char *after)
 {
 	Diff diff = { 0 };
 	char *text = NULL;
-	size_t size = 0;
-	FILE *f = NULL;
+	int r = -ENOMEM;
 
-	if (diff_init(&diff, before, after) == 0)
-		f = open_memstream(&text, &size);
-	if (f) {
-		bool failed;
-
-		print_diff(f, &diff);
-		failed = ferror(f) != 0;
-		if (fclose(f) != 0 || failed) {
-			free(text);
-			text = NULL;
-		}
+	if (split_lines(before, &diff.before) == 0 && split_lines(after, &diff.after) == 0)
+		r = diff_find(&diff);
+	if (r == -E2BIG) {
+		mark_all(&diff);
+		r = 0;
 	}
+	if (r == 0)
+		text = diff_to_text(&diff);
 	diff_done(&diff);
 	return text;
+}
+
+static int take_lines(const DiffLines *lines, Lines *ret)
+{
+	ret->items = calloc(lines->n_items + 1, sizeof(Line));
+	if (!ret->items)
+		return -ENOMEM;
+	for (size_t i = 0; i < lines->n_items; i++)
+		ret->items[i] = (Line){ .text = lines->items[i].key,
+					.length = strlen(lines->items[i].key),
+					.shown = &lines->items[i] };
+	ret->n = (long)lines->n_items;
+	return 0;
+}
+
+int text_diff_lines(const DiffLines *before, const DiffLines *after, char **ret)
+{
+	Diff diff = { 0 };
+	int r = take_lines(before, &diff.before);
+
+	if (r == 0)
+		r = take_lines(after, &diff.after);
+	if (r == 0)
+		r = diff_find(&diff);
+	if (r == 0) {
+		*ret = diff_to_text(&diff);
+		r = *ret ? 0 : -ENOMEM;
+	}
+	diff_done(&diff);
+	return r;
+}
+
+void diff_lines_clear(DiffLines *lines)
+{
+	for (size_t i = 0; i < lines->n_items; i++) {
+		free(lines->items[i].key);
+		free(lines->items[i].changed);
+		free(lines->items[i].beside);
+	}
+	free(lines->items);
+	*lines = (DiffLines){ 0 };
 }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "core/xml-bounds.h"
 #include "util/text.h"
 
 /*
@@ -23,14 +24,6 @@ static const xmlChar *xml_of(const char *s)
 	return (const xmlChar *)s;
 }
 
-static xmlParserCtxt *parser_free(xmlParserCtxt *parser)
-{
-	if (parser)
-		xmlFreeParserCtxt(parser);
-	return NULL;
-}
-DEFINE_CLEANUP(xmlParserCtxt, parser_free)
-
 /*
  * A DOCTYPE is where entities come from, and so every attack on an XML parser; libvirt writes
  * none. Stopping at its name leaves nothing of it to be read.
@@ -39,15 +32,34 @@ static void refuse_doctype(void *data, _unused_ const xmlChar *name, _unused_ co
 			   _unused_ const xmlChar *system_id)
 {
 	xmlParserCtxt *parser = data;
-	bool *refused = parser->_private;
+	XmlParse *parse = parser->_private;
 
-	*refused = true;
+	parse->doctype = true;
 	xmlStopParser(parser);
 }
 
-static char *parse_message(xmlParserCtxt *parser, bool doctype)
+/* Errors whose words are libxml2's own, or names of elements and attributes. */
+static bool tells_no_content(const xmlError *error)
 {
-	const xmlError *error = xmlCtxtGetLastError(parser);
+	switch (error->code) {
+	case XML_ERR_TAG_NAME_MISMATCH:
+	case XML_ERR_ATTRIBUTE_REDEFINED:
+	case XML_ERR_UNDECLARED_ENTITY:
+	case XML_ERR_INVALID_CHAR: /* the bytes are on the next line, which is left out */
+	case XML_ERR_INVALID_ENCODING:
+		return true;
+	default:
+		return !error->str1 && !error->str2;
+	}
+}
+
+/*
+ * An error goes to whoever asked, and the text may have passwords: libxml2 puts pieces of it into its
+ * messages.
+ */
+static char *parse_message(const xmlParserCtxt *parser, bool doctype)
+{
+	const xmlError *error = xmlCtxtGetLastError((void *)parser);
 	_cleanup_free_ char *what = NULL;
 
 	if (doctype)
@@ -56,34 +68,56 @@ static char *parse_message(xmlParserCtxt *parser, bool doctype)
 		return strdup("it is not XML");
 	if (error->code == XML_ERR_NO_MEMORY)
 		return NULL;
-	what = strdup(error->message);
+	if (!tells_no_content(error))
+		return strf("line %d: it is not well-formed (libxml2's error %d)", error->line,
+			    error->code);
+	what = strndup(error->message, strcspn(error->message, "\n"));
 	return what ? strf("line %d: %s", error->line, str_strip(what)) : NULL;
+}
+
+/* libxml2's own limits go (XML_PARSE_HUGE), because xml-bounds.h and the size have taken their place. */
+xmlDoc *xml_parse_prepared(xmlParserCtxt *parser, const char *text, size_t size, int options,
+			   char **ret_message)
+{
+	_cleanup_(xml_doc_freep) xmlDoc *doc = NULL;
+	XmlParse parse = { 0 };
+
+	parser->_private = &parse;
+	parser->sax->internalSubset = refuse_doctype;
+	doc = xmlCtxtReadMemory(parser, text, (int)size, NULL, NULL,
+				options | XML_PARSE_NONET | XML_PARSE_NOERROR |
+					XML_PARSE_NOWARNING | XML_PARSE_HUGE);
+	if (doc && xmlDocGetRootElement(doc) && !parse.doctype)
+		return TAKE_PTR(doc);
+	*ret_message = parse_message(parser, parse.doctype);
+	return NULL;
+}
+
+int xml_check_size(const char *text, size_t max, size_t *ret, char **ret_message)
+{
+	*ret = strnlen(text, max + 1);
+	if (*ret <= max)
+		return 0;
+	*ret_message = strf("it is longer than %zu bytes", max);
+	return -E2BIG;
 }
 
 xmlDoc *xml_parse(const char *text, int options, char **ret_message)
 {
-	_cleanup_(parser_freep) xmlParserCtxt *parser = NULL;
-	_cleanup_(xml_doc_freep) xmlDoc *doc = NULL;
-	size_t size = strnlen(text, (size_t)DOMAIN_XML_MAX + 1);
-	bool doctype = false;
+	_cleanup_(xml_parser_freep) xmlParserCtxt *parser = NULL;
+	const char *fault;
+	size_t size;
 
 	*ret_message = NULL;
-	if (size > DOMAIN_XML_MAX) {
-		*ret_message = strf("it is longer than %u bytes", DOMAIN_XML_MAX);
+	if (xml_check_size(text, DOMAIN_XML_MAX, &size, ret_message) < 0)
+		return NULL;
+	fault = xml_bounds_check(text, size);
+	if (fault) {
+		*ret_message = strdup(fault);
 		return NULL;
 	}
 	parser = xmlNewParserCtxt();
-	if (!parser)
-		return NULL;
-	parser->_private = &doctype;
-	parser->sax->internalSubset = refuse_doctype;
-	doc = xmlCtxtReadMemory(parser, text, (int)size, NULL, NULL,
-				options | XML_PARSE_NONET | XML_PARSE_NOERROR |
-					XML_PARSE_NOWARNING);
-	if (doc && xmlDocGetRootElement(doc) && !doctype)
-		return TAKE_PTR(doc);
-	*ret_message = parse_message(parser, doctype);
-	return NULL;
+	return parser ? xml_parse_prepared(parser, text, size, options, ret_message) : NULL;
 }
 
 static xmlNode *element_from(xmlNode *node)
@@ -346,6 +380,46 @@ void xml_remove(xmlNode *node)
 	}
 	xmlUnlinkNode(node);
 	xmlFreeNode(node);
+}
+
+static bool refers_to(const xmlNode *node, const xmlNs *ns)
+{
+	if (node->type != XML_ELEMENT_NODE)
+		return false;
+	if (node->ns == ns)
+		return true;
+	for (const xmlAttr *i = node->properties; i; i = i->next)
+		if (i->ns == ns)
+			return true;
+	return false;
+}
+
+/* The next node of the tree in document order, without recursion: `root` may be deep. */
+static const xmlNode *next_node(const xmlNode *node, const xmlNode *root)
+{
+	if (node->type == XML_ELEMENT_NODE && node->children)
+		return node->children;
+	while (node != root && !node->next)
+		node = node->parent;
+	return node == root ? NULL : node->next;
+}
+
+bool xml_remove_namespace(xmlNode *element, const char *href)
+{
+	xmlNs **at = &element->nsDef, *gone;
+
+	while (*at && !xmlStrEqual((*at)->href, xml_of(href)))
+		at = &(*at)->next;
+	gone = *at;
+	if (!gone)
+		return false;
+	for (const xmlNode *i = element; i; i = next_node(i, element))
+		if (refers_to(i, gone))
+			return false;
+	*at = gone->next;
+	gone->next = NULL;
+	xmlFreeNs(gone);
+	return true;
 }
 
 bool xml_is_empty(const xmlNode *node)

@@ -33,11 +33,35 @@ static inline _unused_ xmlDoc *xml_doc_free(xmlDoc *doc)
 }
 DEFINE_CLEANUP(xmlDoc, xml_doc_free)
 
+static inline _unused_ xmlParserCtxt *xml_parser_free(xmlParserCtxt *parser)
+{
+	if (parser)
+		xmlFreeParserCtxt(parser);
+	return NULL;
+}
+DEFINE_CLEANUP(xmlParserCtxt, xml_parser_free)
+
 /*
  * Parses bounded text without network, entities or a DTD, and without a word on stderr. NULL with
  * *ret_message ("line 5: …") set; both NULL when memory is out.
  */
 xmlDoc *xml_parse(const char *text, int options, char **ret_message);
+/*
+ * The same of any domain of the host, of which no more is kept than who it is, our mark, and its PCI
+ * hostdevs. What somebody else has written into it costs no memory, and is nothing to fail for.
+ */
+xmlDoc *xml_skim(const char *text, char **ret_message);
+
+/* Of one parse; the parser's _private. */
+typedef struct XmlParse {
+	bool doctype;
+	unsigned left_out; /* xml_skim(): elements that are open and not kept */
+} XmlParse;
+
+/* What both do: -E2BIG with a message, and the parse itself, with a parser made ready. */
+int xml_check_size(const char *text, size_t max, size_t *ret, char **ret_message);
+xmlDoc *xml_parse_prepared(xmlParserCtxt *parser, const char *text, size_t size, int options,
+			   char **ret_message);
 
 /* The elements in `parent`, which may be NULL, one after another. */
 xmlNode *xml_first(const xmlNode *parent);
@@ -67,6 +91,8 @@ int xml_guest_address(const xmlNode *device, Bdf *ret);
 /* On -EBADMSG *ret_bad is the hostdev whose address is none. */
 int xml_read_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n,
 		      const xmlNode **ret_bad);
+/* domain_xml_parse() of xml_skim(). */
+int domain_xml_skim(const char *text, DomainXml **ret, Problem **ret_problem);
 /* Appends a copy with this alias, which may be NULL. */
 int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias);
 /* <alias name=…/>, borrowed; NULL: none. */
@@ -83,6 +109,12 @@ xmlNode *xml_insert_after(xmlNode *after, const char *name);
 int xml_set(xmlNode *node, const char *name, const char *format, ...) _printf_(3, 4);
 /* Takes the node out, with the white space that indents it. */
 void xml_remove(xmlNode *node);
+/*
+ * Takes the declaration of a namespace out of the element, unless something in it is of that namespace:
+ * libxml2's elements and attributes, however deep, keep a pointer to the declaration. The one place
+ * where a namespace is freed alone. True: it was there, and is gone.
+ */
+bool xml_remove_namespace(xmlNode *element, const char *href);
 /* No element and no text but white space inside. */
 bool xml_is_empty(const xmlNode *node);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/domain-ref.h"
 #include "host/libvirt-private.h"
@@ -63,7 +64,8 @@ int virt_problem(const VirtCall *call, Problem **ret_problem, GpupassError code,
 	r = problem_set(ret_problem, code, "%s", text);
 	if (r < 0)
 		return r;
-	return problem_cause(*ret_problem, "libvirt: %s", message);
+	/* On further lines libvirt quotes the XML, which may have passwords (virXMLErrorHandler()). */
+	return problem_cause(*ret_problem, "libvirt: %.*s", (int)strcspn(message, "\n"), message);
 }
 
 int virt_no_such_domain(const char *text, Problem **ret_problem)

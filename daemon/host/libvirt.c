@@ -124,10 +124,19 @@ int virt_lookup_uuid(const VirtCall *call, const char *uuid, virDomainPtr *ret,
 
 int virt_read_problem(const VirtCall *call, const char *name, Problem **ret_problem)
 {
+	int r;
+
 	if (virt_error_is_no_domain())
 		return virt_no_such_domain(name, ret_problem);
-	return virt_problem(call, ret_problem, GPUPASS_ERROR_INTERNAL,
-			    "libvirt could not read domain %s", name);
+	r = virt_problem(call, ret_problem, GPUPASS_ERROR_INTERNAL,
+			 "libvirt could not read domain %s", name);
+	if (r != PROBLEM || (*ret_problem)->error != GPUPASS_ERROR_INTERNAL)
+		return r;
+	return problem_remedy(
+		*ret_problem,
+		"see whether virsh dumpxml can; where its text is too long for libvirt, "
+		"take out its description (virsh desc) and others' metadata (virsh "
+		"metadata --remove)");
 }
 
 /*
@@ -210,23 +219,27 @@ static const char *xml_fault(const Problem *problem)
 /* --- uses --- */
 
 /*
- * A domain whose XML cannot be understood may hold any function: leaving it out would let its
- * GPUs be given away. So nothing is answered, and the operator hears which domain it is.
+ * A domain whose XML libvirt cannot send, or we do not understand, may hold any function. It is listed as
+ * such, so that nobody takes it for one that is gone or has none, and the others stay known.
  */
-static int unreadable(const char *name, const char *uuid, Problem **ret_problem)
+static int add_unread(virDomainPtr domain, DomainUses *uses, Problem **ret_problem)
 {
 	_cleanup_(problem_freep) Problem *why = TAKE_PTR(*ret_problem);
-	int r;
+	DomainUse *use = &uses->items[uses->n_items];
+	char uuid[VIR_UUID_STRING_BUFLEN];
 
-	r = problem_set(ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-			"the devices of domain %s cannot be told", name);
-	if (r < 0)
-		return r;
-	problem_cause(*ret_problem, "its XML: %s", xml_fault(why));
-	return problem_remedy(*ret_problem,
-			      "look at `virsh dumpxml %s`; while it is not understood, no GPU is "
-			      "given to any domain",
-			      domain_ref_word(name, uuid));
+	if (virDomainGetUUIDString(domain, uuid) < 0)
+		return -EIO;
+	uses->n_items++;
+	*use = (DomainUse){
+		/* Not to know whether it runs is to know that it may. */
+		.active = virDomainIsActive(domain) != 0,
+		.persistent = virDomainIsPersistent(domain) == 1,
+		.uuid = strdup(uuid),
+		.name = strdup(virt_domain_name(domain)),
+		.unread = strdup(xml_fault(why)),
+	};
+	return use->uuid && use->name && use->unread ? 0 : -ENOMEM;
 }
 
 /* Known to libvirt until its next restart. A driver that cannot tell has no migration. */
@@ -244,17 +257,22 @@ static int add_use(const VirtCall *call, virDomainPtr domain, DomainUses *uses,
 {
 	const char *name = virt_domain_name(domain);
 	_cleanup_free_ char *live = NULL, *config = NULL;
-	char uuid[VIR_UUID_STRING_BUFLEN];
-	bool has_uuid = virDomainGetUUIDString(domain, uuid) >= 0;
 	int r;
 
-	if (read_xml(domain, false, &live, &config) < 0)
-		return virt_error_is_no_domain() ? 0 : virt_read_problem(call, name, ret_problem);
+	if (read_xml(domain, false, &live, &config) < 0) {
+		if (virt_error_is_no_domain())
+			return 0;
+		r = virt_read_problem(call, name, ret_problem);
+		/* Anything else is about libvirt, and not about this domain. */
+		return r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_INTERNAL
+			       ? add_unread(domain, uses, ret_problem)
+			       : r;
+	}
 	if (!live && !config)
 		return 0; /* a transient one that has stopped */
 	r = domain_use_from_xml(live, config, &uses->items[uses->n_items], ret_problem);
 	if (r == PROBLEM)
-		return unreadable(name, has_uuid ? uuid : NULL, ret_problem);
+		return add_unread(domain, uses, ret_problem);
 	if (r < 0)
 		return r;
 	uses->items[uses->n_items++].migrated = !live && was_migrated(domain);

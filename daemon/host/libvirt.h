@@ -77,8 +77,8 @@ VirtDomain *virt_domain_free(VirtDomain *domain);
 DEFINE_CLEANUP(VirtDomain, virt_domain_free)
 
 /*
- * Every domain, running or not, with its PCI hostdevs. One whose XML is not understood is a
- * PROBLEM (UnsupportedDomain) of the whole call: it may hold any function.
+ * Every domain, running or not, with its PCI hostdevs. One whose XML libvirt cannot send, or that is
+ * not understood, is listed as unread.
  */
 int virt_domain_uses(Virt *virt, DomainUses **ret, Problem **ret_problem);
 

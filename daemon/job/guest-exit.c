@@ -16,8 +16,10 @@ static bool open_in_guest(const Inspection *inspection)
 	return false;
 }
 
-static bool runs_with_one(const DomainUse *use, const Bdf *functions, size_t n)
+static bool may_run_with_one(const DomainUse *use, const Bdf *functions, size_t n)
 {
+	if (use->unread && use->active)
+		return true;
 	for (size_t i = 0; i < n; i++) {
 		const DomainHostdev *hostdev = domain_use_hostdev(use, &functions[i]);
 
@@ -36,7 +38,7 @@ static bool no_domain_runs_with_them(Host *host, const Bdf *functions, size_t n)
 	if (host->ops->domain_uses(host, &uses, &problem) != 0)
 		return false;
 	for (size_t i = 0; i < uses->n_items; i++)
-		if (runs_with_one(&uses->items[i], functions, n))
+		if (may_run_with_one(&uses->items[i], functions, n))
 			return false;
 	return true;
 }

@@ -126,11 +126,43 @@ static bool touches_functions(const Plan *plan)
 	return false;
 }
 
+/* Of a guest whose XML is not known, vfio tells: whoever runs with a function has it open. */
+static int find_unread_guest(const JobPlace *place, const Plan *plan, const DomainUses *uses,
+			     char **ret_reason)
+{
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	_cleanup_free_ Bdf *functions = NULL;
+	const DomainUse *use;
+	size_t at = 0;
+	int r;
+
+	do
+		use = domain_uses_unread(uses, &at);
+	while (use && (!use->active || (plan->live && str_equal(use->uuid, plan->domain_uuid))));
+	if (!use)
+		return 0;
+	r = functions_of(plan, &functions);
+	if (r == 0)
+		r = place->host->ops->inspect(place->host, functions, plan->n_functions, false,
+					      &now);
+	if (r == -ENOMEM)
+		return r;
+	for (size_t i = 0; r == 0 && i < now->n_holders; i++)
+		if (now->holders[i].vfio)
+			r = -EBUSY;
+	if (r == 0)
+		return 0;
+	*ret_reason = strf("%s may run with it: its XML is not known, and the job was not finished",
+			   use->name);
+	return *ret_reason ? 0 : -ENOMEM;
+}
+
 /*
  * A guest that runs with the functions is left alone, unless it is the one that the job itself
  * was changing while it ran.
  */
-static int find_guest(const Plan *plan, const DomainUses *uses, char **ret_reason)
+static int find_guest(const JobPlace *place, const Plan *plan, const DomainUses *uses,
+		      char **ret_reason)
 {
 	for (size_t i = 0; touches_functions(plan) && i < plan->n_functions; i++) {
 		const Bdf *bdf = &plan->functions[i].bdf;
@@ -145,7 +177,7 @@ static int find_guest(const Plan *plan, const DomainUses *uses, char **ret_reaso
 			return *ret_reason ? 0 : -ENOMEM;
 		}
 	}
-	return 0;
+	return touches_functions(plan) ? find_unread_guest(place, plan, uses, ret_reason) : 0;
 }
 
 /* ---- a run made from the journal ---- */
@@ -269,7 +301,7 @@ static int settle(Run *run, OpenJob *job, const DomainUses *uses, RecoveryOutcom
 		return 0;
 	}
 	if (uses) {
-		r = find_guest(job->plan, uses, ret_reason);
+		r = find_guest(run->context.place, job->plan, uses, ret_reason);
 		if (r < 0 || *ret_reason)
 			return r;
 		look_at_domain(run, uses);

@@ -430,9 +430,49 @@ static void function_zero_of_a_shared_slot_stays(_unused_ void **state)
 	assert_null(strstr(text, "<hostdev"));
 }
 
+/*
+ * What was noted is taken out, but for what somebody else uses by now: libxml2's nodes keep a pointer to
+ * the namespace, however deep they are.
+ */
+static void a_namespace_that_something_uses_stays(_unused_ void **state)
+{
+	static const char qemu[] = "http://libvirt.org/schemas/domain/qemu/1.0";
+	static const struct {
+		const char *user;
+		bool stays;
+	} rows[] = {
+		{ "", false },
+		{ "<a/>", false },
+		{ "<qemu:a/>", true },
+		{ "<a><b><qemu:c/></b></a>", true },
+		{ "<a><b qemu:c='d'/></a>", true },
+		{ "<a xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'><qemu:b/></a>",
+		  false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *text = strf(
+			"<domain type='kvm' xmlns:qemu='%s'><name>a</name>"
+			"<uuid>3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242</uuid><metadata>%s"
+			"<g:assignment xmlns:g='" DOMAIN_XML_NAMESPACE "' group='pair0'>"
+			"<g:added what='qemu-namespace' value='qemu'/></g:assignment></metadata>"
+			"</domain>",
+			qemu, rows[i].user);
+		bool changed = false;
+		_cleanup_free_ char *after = take_out(text, "pair0", &changed);
+		_cleanup_(domain_xml_freep) DomainXml *again = parse(after);
+
+		assert_true(changed);
+		assert_non_null(again);
+		if ((strstr(after, "<domain type=\"kvm\">") == NULL) != rows[i].stays)
+			fail_msg("row %zu: %s", i, after);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_namespace_that_something_uses_stays),
 		cmocka_unit_test(adding_and_taking_out_leaves_the_definition_as_it_was),
 		cmocka_unit_test(
 			taking_out_of_what_libvirt_made_of_it_leaves_the_definition_as_it_was),

@@ -88,7 +88,7 @@ static void parse_bounds_size_and_depth(_unused_ void **state)
 	memcpy(text, "<domain>", strlen("<domain>"));
 	text[DOMAIN_XML_MAX + 1] = '\0';
 	assert_int_equal(domain_xml_parse(text, &xml, &long_problem), PROBLEM);
-	assert_string_equal(long_problem->cause, "it is longer than 4194304 bytes");
+	assert_string_equal(long_problem->cause, "it is longer than 8388608 bytes");
 
 	for (size_t i = 0; i < deep; i++)
 		memcpy(text + 3 * i, "<a>", 3);
@@ -407,13 +407,11 @@ static void diff_shows_no_change_of_mere_form(_unused_ void **state)
 	_cleanup_free_ char *again = domain_xml_to_text(xml);
 	_cleanup_free_ char *none = domain_xml_diff(text, again);
 	_cleanup_free_ char *one = domain_xml_diff("<a><b c='1'/></a>", "<a>\n<b c='2'/></a>");
-	_cleanup_free_ char *broken = domain_xml_diff("<a", "<b");
 
 	assert_true(domain_xml_equivalent(text, again));
 	assert_string_equal(none, "");
 	assert_string_equal(one, "--- before\n+++ after\n@@ -1,3 +1,3 @@\n <a>\n"
 				 "-  <b c=\"1\"/>\n+  <b c=\"2\"/>\n </a>\n");
-	assert_string_equal(broken, "--- before\n+++ after\n@@ -1 +1 @@\n-<a\n+<b\n");
 }
 
 /* Anybody may ask for a plan; libvirt shows a password to none but those who may write. */
@@ -430,6 +428,152 @@ static void diff_shows_no_password(_unused_ void **state)
 	assert_non_null(strstr(diff, "<hostdev/>"));
 	assert_non_null(strstr(diff, "<graphics type=\"vnc\" port=\"1\"/>"));
 	assert_null(strstr(diff, "cret"));
+}
+
+#define SECRET "s3cret"
+
+/* As much of it as is not ours, wherever a secret may be. */
+static void diff_shows_of_what_is_not_ours_only_names(_unused_ void **state)
+{
+	static const char *const parts[] = {
+		"<description>" SECRET "</description><title>" SECRET "</title>",
+		"<metadata><p:a xmlns:p='p' p:b='" SECRET "'>" SECRET "<p:c>" SECRET
+		"</p:c></p:a></metadata>",
+		"<q:commandline xmlns:q='http://libvirt.org/schemas/domain/qemu/1.0'>"
+		"<q:arg value='" SECRET "'/><q:env name='" SECRET "' value='" SECRET
+		"'/></q:commandline>",
+		"<devices><disk type='network'><auth username='" SECRET "'><secret usage='" SECRET
+		"'/></auth><source name='" SECRET "'/></disk></devices>",
+		"<sysinfo><entry name='" SECRET "'>" SECRET "</entry></sysinfo><!-- " SECRET " -->",
+		"<devices><graphics passwd='" SECRET "'/><a><![CDATA[" SECRET "]]></a></devices>",
+	};
+
+	for (size_t i = 0; i < ELEMENTS(parts); i++) {
+		_cleanup_free_ char *before = strf("<domain>%s</domain>", parts[i]);
+		_cleanup_free_ char *after = strf("<domain>%s<added by='us'/></domain>", parts[i]);
+		_cleanup_free_ char *diff = domain_xml_diff(before, after);
+
+		assert_non_null(diff);
+		assert_non_null(strstr(diff, "+  <added by=\"us\"/>\n"));
+		if (strstr(diff, SECRET))
+			fail_msg("row %zu:\n%s", i, diff);
+	}
+}
+
+/* There is none then, and no raw text in its place. */
+static void diff_of_what_cannot_be_read_is_none(_unused_ void **state)
+{
+	_cleanup_free_ char *text = malloc(DOMAIN_XML_MAX + 2);
+	_cleanup_free_ char *many = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&many, &size);
+
+	memset(text, ' ', DOMAIN_XML_MAX + 1);
+	memcpy(text, "<domain/>", strlen("<domain/>"));
+	text[DOMAIN_XML_MAX + 1] = '\0';
+	assert_null(domain_xml_diff("<domain><a passwd='" SECRET "'/></domain>", text));
+	assert_null(domain_xml_diff("<domain/>", "<domain passwd='" SECRET));
+	/* Too far apart: it would be shown as a whole. */
+	fputs("<domain>", f);
+	for (size_t i = 0; i < 2000; i++)
+		fprintf(f, "<a b='%zu'/>", i);
+	fputs("</domain>", f);
+	assert_int_equal(fclose(f), 0);
+	assert_null(domain_xml_diff("<domain/>", many));
+}
+
+static void errors_quote_nothing_of_the_text(_unused_ void **state)
+{
+	static const char *const texts[] = {
+		"<domain><a>x<" SECRET "</a></domain>",
+		"<domain><a passwd='" SECRET "<'/></domain>",
+		"<domain><a passwd=" SECRET "/></domain>",
+		"<domain><a passwd='" SECRET "/></domain>",
+		"<domain><" SECRET ":a/></a></domain>",
+		"<domain><?" SECRET " </domain>",
+	};
+
+	for (size_t i = 0; i < ELEMENTS(texts); i++) {
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		DomainXml *xml = NULL;
+
+		assert_int_equal(domain_xml_parse(texts[i], &xml, &problem), PROBLEM);
+		if (strstr(problem->cause, SECRET))
+			fail_msg("row %zu: %s", i, problem->cause);
+	}
+}
+
+static char *repeated(const char *before, const char *what, size_t n, const char *after)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_non_null(f);
+	fputs(before, f);
+	while (n-- > 0)
+		fputs(what, f);
+	fputs(after, f);
+	assert_int_equal(fclose(f), 0);
+	return text;
+}
+
+/* Who may write a description or metadata writes most of a domain's text. */
+static void use_is_read_whatever_others_have_written_beside_it(_unused_ void **state)
+{
+	static const char ours[] =
+		"<m:assignment xmlns:m='" DOMAIN_XML_NAMESPACE "' group='g'/>"
+		"</metadata><devices><disk><source/></disk>"
+		"<hostdev mode='subsystem' type='pci'><source><address bus='0x41' "
+		"slot='0'/></source><alias name='ua-x'/></hostdev></devices>";
+	static const struct {
+		const char *what;
+		size_t n;
+	} rows[] = {
+		{ "&amp;", 1000000 },
+		{ "<b/>", 1000000 },
+		{ "<devices><hostdev mode='subsystem' type='pci'/></devices>", 3 },
+		{ "<!-- <b c='> -->", 3 },
+		{ "<![CDATA[<b c='>]]>", 3 },
+		{ "<?b c='> ?>", 3 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *tail = strf("</p:a>%s</domain>", ours);
+		_cleanup_free_ char *text =
+			repeated("<domain>" IDENTITY "<metadata><p:a xmlns:p='p'>", rows[i].what,
+				 rows[i].n, tail);
+		DomainUse use = { 0 };
+
+		if (domain_use_from_xml(NULL, text, &use, NULL) != 0)
+			fail_msg("row %zu is not read", i);
+		assert_string_equal(use.gpupass_group, "g");
+		assert_int_equal(use.n_hostdevs, 1);
+		assert_int_equal(use.hostdevs[0].bdf.bus, 0x41);
+		assert_string_equal(use.hostdevs[0].alias, "ua-x");
+		domain_use_clear(&use);
+	}
+}
+
+static void use_is_read_beside_many_attributes_and_deep_elements(_unused_ void **state)
+{
+	static const size_t n = 100000;
+	_cleanup_free_ char *text = malloc(n * 12 + 10000);
+	char *at;
+	DomainUse use = { 0 };
+
+	at = stpcpy(text, "<domain>" IDENTITY "<metadata><p:a xmlns:p='p'");
+	for (size_t i = 0; i < n; i++)
+		at += sprintf(at, " a%zx='>'", i);
+	at = stpcpy(at, ">");
+	for (size_t i = 0; i < 250; i++)
+		at = stpcpy(at, "<b xmlns:p='q'>");
+	for (size_t i = 0; i < 250; i++)
+		at = stpcpy(at, "</b>");
+	stpcpy(at, "</p:a></metadata></domain>");
+	assert_int_equal(domain_use_from_xml(NULL, text, &use, NULL), 0);
+	assert_string_equal(use.name, "vm42");
+	domain_use_clear(&use);
 }
 
 int main(void)
@@ -452,6 +596,11 @@ int main(void)
 		cmocka_unit_test(equivalence_ignores_only_white_space_and_order_of_attributes),
 		cmocka_unit_test(diff_shows_no_change_of_mere_form),
 		cmocka_unit_test(diff_shows_no_password),
+		cmocka_unit_test(diff_shows_of_what_is_not_ours_only_names),
+		cmocka_unit_test(diff_of_what_cannot_be_read_is_none),
+		cmocka_unit_test(errors_quote_nothing_of_the_text),
+		cmocka_unit_test(use_is_read_whatever_others_have_written_beside_it),
+		cmocka_unit_test(use_is_read_beside_many_attributes_and_deep_elements),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

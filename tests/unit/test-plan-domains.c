@@ -105,9 +105,20 @@ static void gone_domain_has_a_record(PlanModel *m)
 	host_assignment(&m->host, "pair0", "vm1", 1, pair0_functions);
 }
 
+/* Its boards were moved since, so that the name is another group's now. */
 static void other_is_marked(PlanModel *m)
 {
-	model_other_domain(m, "vm1", false, one_function + 1, "pair0");
+	static const char *const elsewhere[] = { "0000:e1:00.0", NULL };
+	DomainUse *use = model_other_domain(m, "vm1", false, elsewhere, "pair0");
+
+	use->hostdevs[0].alias = strdup("ua-gpupass-pair0-0");
+}
+
+static void another_is_not_read(PlanModel *m)
+{
+	DomainUse *use = model_other_domain(m, "vm1", false, one_function + 1, NULL);
+
+	use->unread = strdup("it is longer than 33554432 bytes");
 }
 
 static void part_of_it_by_hand(PlanModel *m)
@@ -148,6 +159,10 @@ static void a_group_goes_to_one_domain_or_none(_unused_ void **state)
 		  "it is assigned to vm1", "which libvirt no longer has", "gpupass release pair0" },
 		{ "mark", other_is_marked, GPUPASS_ERROR_GROUP_BUSY, "vm1 is marked as having it",
 		  NULL, "gpupass release vm1" },
+		{ "not read", another_is_not_read, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		  "whether domain vm1 (00000000-0000-0000-0000-000000000001) has a part of it",
+		  "the XML of vm1: it is longer than",
+		  "virsh desc 00000000-0000-0000-0000-000000000001" },
 		{ "part by hand", part_of_it_by_hand, GPUPASS_ERROR_SPLIT_GROUP,
 		  "vm42 has only a part of it", "vm42 has 0000:41:00.0 and lacks 0000:61:00.0",
 		  "virsh edit vm42" },
@@ -165,11 +180,59 @@ static void a_group_goes_to_one_domain_or_none(_unused_ void **state)
 	check_refusals(rows, ELEMENTS(rows));
 }
 
+static void make_plan(PlanModel *m, Operation operation)
+{
+	m->request.operation = operation;
+	if (model_plan(m) != 0)
+		fail_msg("%s: %s", operation_to_string(operation),
+			 m->problem ? m->problem->reason : "errno");
+	model_done(m);
+}
+
+static void a_domain_that_is_not_read_keeps_from_assign_only(_unused_ void **state)
+{
+	static const Operation without_domain[] = { OPERATION_BIND, OPERATION_UNBIND };
+	PlanModel m;
+
+	for (size_t i = 0; i < ELEMENTS(without_domain); i++) {
+		model_init(&m);
+		m.without_domain = true;
+		another_is_not_read(&m);
+		make_plan(&m, without_domain[i]);
+	}
+	model_init(&m);
+	model_record(&m, "nvidia", NULL);
+	model_bind_pair0(&m);
+	model_domain(&m, "q35-assigned", NULL);
+	another_is_not_read(&m);
+	make_plan(&m, OPERATION_RELEASE);
+	model_init(&m);
+	model_record(&m, "nvidia", NULL);
+	model_domain(&m, "q35-assigned", NULL);
+	another_is_not_read(&m);
+	make_plan(&m, OPERATION_RECONCILE);
+}
+
+static void a_mark_alone_keeps_nobody_from_anything(_unused_ void **state)
+{
+	PlanModel m;
+
+	model_init(&m);
+	model_other_domain(&m, "vm1", false, one_function + 1, "pair0");
+	make_plan(&m, OPERATION_ASSIGN);
+	model_init(&m);
+	m.without_domain = true;
+	model_other_domain(&m, "vm1", false, one_function + 1, "pair0");
+	make_plan(&m, OPERATION_UNBIND);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_domain_must_be_able_to_take_it),
 		cmocka_unit_test(a_group_goes_to_one_domain_or_none),
+		cmocka_unit_test(a_domain_that_is_not_read_keeps_from_assign_only),
+		cmocka_unit_test(a_mark_alone_keeps_nobody_from_anything),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
