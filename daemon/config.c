@@ -174,7 +174,7 @@ static int on_too_long(int line, int max, void *userdata)
 static int unreadable(const char *file, int error, Problem **ret_problem)
 {
 	int r = problem_set(ret_problem, GPUPASS_ERROR_INVALID_CONFIG, "%s cannot be read: %s",
-			    file, strerror(-error));
+			    file, file_state_error(error));
 
 	return r == PROBLEM ? problem_remedy(*ret_problem, "make it readable to root, or remove it")
 			    : r;
@@ -203,7 +203,7 @@ static int read_text(int dir_fd, const char *path, const char *file, char **ret,
 	size_t size = 0;
 	int r;
 
-	r = file_read_at(dir_fd, path, CONFIG_FILE_MAX, &text, &size);
+	r = file_read_regular_at(dir_fd, path, CONFIG_FILE_MAX, &text, &size);
 	if (r == -ENOMEM)
 		return r;
 	if (r == -ENOENT && fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)

@@ -36,7 +36,7 @@ int manager_load_boot(Manager *m, const char *runtime_directory)
 
 	if (!path)
 		return -ENOMEM;
-	r = file_read_at(AT_FDCWD, path, BOOT_REPORT_MAX, &text, &size);
+	r = file_read_state_at(AT_FDCWD, path, BOOT_REPORT_MAX, &text, &size);
 	if (r == -ENOENT)
 		return 0; /* nothing was assigned, or gpupass-bind did not run */
 	if (r >= 0)
@@ -44,11 +44,12 @@ int manager_load_boot(Manager *m, const char *runtime_directory)
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0) {
-		log_warning("%s cannot be understood: %s", path, message ? message : strerror(-r));
+		log_warning("%s cannot be understood: %s", path,
+			    message ? message : file_state_error(r));
 		return strv_appendf(&m->state_notes,
 				    "%s cannot be understood (%s), so what happened at boot is "
 				    "not known; see: journalctl -u gpupass-bind",
-				    path, message ? message : strerror(-r));
+				    path, message ? message : file_state_error(r));
 	}
 	log_boot_faults(m->boot);
 	return 0;

@@ -35,7 +35,7 @@ static int read_file(const TopologyStore *store, Evidence **ret, char **ret_why)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
-	int r = file_read_at(store->dir_fd, TOPOLOGY_FILE, FILE_MAX, &text, &size);
+	int r = file_read_state_at(store->dir_fd, TOPOLOGY_FILE, FILE_MAX, &text, &size);
 
 	return r < 0 ? r : evidence_from_text(text, size, ret, ret_why);
 }
@@ -66,7 +66,7 @@ static int note_unread(TopologyStore *store, int error, const char *why, char **
 	return strv_appendf(notes,
 			    TOPOLOGY_FILE " cannot be understood (%s); it was %s%s; look at the "
 					  "links again: gpupass probe",
-			    why ? why : strerror(-error),
+			    why ? why : file_state_error(error),
 			    r < 0 ? "left in place: " : "set aside as " DAMAGED_FILE,
 			    r < 0 ? strerror(-r) : "");
 }

@@ -62,18 +62,19 @@ static int read_all(int fd, size_t max, char **ret, size_t *ret_size)
 
 int file_read_at(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_size)
 {
-	/* The open of a FIFO waits for a writer, who may never come. */
-	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
 	if (fd < 0)
 		return -errno;
 	return read_all(fd, max, ret, ret_size);
 }
 
-int file_read_state_at(int dir_fd, const char *name, size_t max, char **ret, size_t *ret_size)
+/* The open of a FIFO waits for a writer, who may never come. */
+static int read_regular(int dir_fd, const char *path, int flags, size_t max, char **ret,
+			size_t *ret_size)
 {
 	_cleanup_close_ int fd =
-		openat(dir_fd, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+		openat(dir_fd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | flags);
 	struct stat st;
 
 	if (fd < 0)
@@ -82,9 +83,20 @@ int file_read_state_at(int dir_fd, const char *name, size_t max, char **ret, siz
 		return -errno;
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
-	if (!S_ISREG(st.st_mode))
+	/* A link to /dev/null is how a person leaves a file of settings out. */
+	if (!S_ISREG(st.st_mode) && (!S_ISCHR(st.st_mode) || flags & O_NOFOLLOW))
 		return -EBADMSG;
 	return read_all(fd, max, ret, ret_size);
+}
+
+int file_read_regular_at(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_size)
+{
+	return read_regular(dir_fd, path, 0, max, ret, ret_size);
+}
+
+int file_read_state_at(int dir_fd, const char *name, size_t max, char **ret, size_t *ret_size)
+{
+	return read_regular(dir_fd, name, O_NOFOLLOW, max, ret, ret_size);
 }
 
 const char *file_state_error(int error)

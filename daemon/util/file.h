@@ -14,9 +14,12 @@
  */
 int file_read_at(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_size);
 
+/* A file of a person's, perhaps behind a link. -EISDIR; -EBADMSG: a FIFO or the like, which is never
+ * waited for. */
+int file_read_regular_at(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_size);
+
 /*
- * A file of our own state: a regular one, at this very name. -ELOOP: a symbolic link; -EISDIR;
- * -EBADMSG: a FIFO or the like, which is never waited for. Whoever decides by what is in these files
+ * A file of our own state: a regular one, at this very name. -ELOOP: a symbolic link. Whoever decides by what is in these files
  * has to keep apart what one might say that he cannot read.
  */
 int file_read_state_at(int dir_fd, const char *name, size_t max, char **ret, size_t *ret_size);

@@ -172,7 +172,6 @@ static void a_guest_that_runs_is_left_alone(void **state)
 	Rig *rig = *state;
 	_cleanup_free_ char *before = NULL, *why = NULL;
 	_cleanup_(claims_freep) Claims *next = NULL;
-	_cleanup_strv_ char **notes = NULL;
 	Recovery recovery = { 0 };
 	OpenJob **jobs, *job;
 	Bdf function;
