@@ -89,6 +89,7 @@ static int setup(void **state)
 						      .host = &rig->fake.host,
 						      .store = &rig->store,
 						      .receipts = &rig->receipts,
+						      .tenants = &rig->tenants,
 						      .journal = &rig->journal,
 						      .quarantine = &rig->quarantine,
 						      .topology = &place->topology,
