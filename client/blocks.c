@@ -330,6 +330,9 @@ int block_job(Client *c, const Job *j)
 	fprintf(t->stream, "Job %" PRIu32 " - %s%s%s%s%s\n", j->id, or_dash(j->operation),
 		*j->group_name ? " " : "", j->group_name, *j->domain_name ? ", domain " : "",
 		j->domain_name);
+	if (*j->domain_uuid)
+		terminal_field(t, "Domain", "%s%s%s", j->domain_name, *j->domain_name ? ", " : "",
+			       j->domain_uuid);
 	terminal_field(t, "State", "%s%s", j->state,
 		       job_is_over(j) && !j->changed ? ", nothing was changed" : "");
 	terminal_field(t, "Started", "%s, by uid %" PRIu32, created, j->caller_uid);

@@ -122,8 +122,10 @@ static int watch_and_tell(Client *c, Watch *w, Progress *p, JobEnd *end)
 
 	while ((r = watch_next(w)) > 0) {
 		r = print_headline(p, c, &w->job);
-		if (r >= 0)
-			r = progress_update(p, &w->job);
+		if (r < 0)
+			return r;
+		progress_domain(p, &w->job);
+		r = progress_update(p, &w->job);
 		if (r < 0)
 			return r;
 	}

@@ -213,14 +213,15 @@ static json_t *json_result(const Job *j)
 
 json_t *json_job(const Job *j)
 {
-	return json_pack("{s:I, s:s?, s:s?, s:s?, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
-			 "id", (json_int_t)j->id, "operation", or_null(j->operation), "group",
-			 or_null(j->group_name), "domain", or_null(j->domain_name), "state",
-			 j->state, "changed", j->changed, "steps", json_steps(&j->steps), "error",
-			 json_job_error(j), "warnings", json_strings(j->warnings), "created_at",
-			 json_unsigned(j->created_at), "duration_usec",
-			 json_unsigned(j->duration_usec), "caller_uid", (json_int_t)j->caller_uid,
-			 "result", json_result(j));
+	return json_pack(
+		"{s:I, s:s?, s:s?, s:s?, s:s?, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "id",
+		(json_int_t)j->id, "operation", or_null(j->operation), "group",
+		or_null(j->group_name), "domain", or_null(j->domain_name), "domain_uuid",
+		or_null(j->domain_uuid), "state", j->state, "changed", j->changed, "steps",
+		json_steps(&j->steps), "error", json_job_error(j), "warnings",
+		json_strings(j->warnings), "created_at", json_unsigned(j->created_at),
+		"duration_usec", json_unsigned(j->duration_usec), "caller_uid",
+		(json_int_t)j->caller_uid, "result", json_result(j));
 }
 
 json_t *json_groups(const World *w)

@@ -118,6 +118,7 @@ static const Property job_properties[] = {
 	P(Job, "Operation", "s", operation, 0),
 	P(Job, "GroupName", "s", group_name, 0),
 	P(Job, "DomainName", "s", domain_name, 0),
+	P(Job, "DomainUuid", "s", domain_uuid, 0),
 	P(Job, "State", "s", state, PROPERTY_REQUIRED),
 	P(Job, "Steps", "a(ssst)", steps, 0),
 	P(Job, "Changed", "b", changed, 0),

@@ -123,7 +123,7 @@ typedef struct Assignment {
 typedef struct Job {
 	char *path;
 	uint32_t id;
-	char *operation, *group_name, *domain_name, *state;
+	char *operation, *group_name, *domain_name, *domain_uuid, *state;
 	StepList steps;
 	bool changed;
 	char *error_name, *error_message;

@@ -40,10 +40,11 @@ static int print_what(const Terminal *t, const json_t *plan)
 	_cleanup_free_ char *operation = document_text(plan, "operation");
 	_cleanup_free_ char *group = document_text(plan, "group");
 	_cleanup_free_ char *name = document_text(domain, "name");
+	_cleanup_free_ char *uuid = document_text(domain, "uuid");
 	bool live = is_set(plan, "live"), config = is_set(plan, "config");
 	const char *where = "", *preposition = "to";
 
-	if (!operation || !group || !name)
+	if (!operation || !group || !name || !uuid)
 		return -ENOMEM;
 	if (live && config)
 		where = " (running domain and definition)";
@@ -56,6 +57,8 @@ static int print_what(const Terminal *t, const json_t *plan)
 	fprintf(t->stream, "%sPlan:%s %s %s%s%s%s%s%s\n", terminal_colour(t, COLOUR_BOLD),
 		terminal_plain(t), operation, group, *name ? " " : "", *name ? preposition : "",
 		*name ? " " : "", name, where);
+	if (*uuid)
+		terminal_field(t, "Domain", "%s%s%s", name, *name ? ", " : "", uuid);
 	return 0;
 }
 

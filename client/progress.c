@@ -148,6 +148,15 @@ void progress_headline(Progress *p, const Job *job, const Group *group)
 			*counterpart ? wording->link : "", *counterpart ? " " : "", counterpart);
 }
 
+void progress_domain(Progress *p, const Job *job)
+{
+	if (p->quiet || p->domain || !p->headline || !*job->domain_uuid)
+		return;
+	p->domain = true;
+	terminal_field(p->terminal, "Domain", "%s%s%s", job->domain_name,
+		       *job->domain_name ? ", " : "", job->domain_uuid);
+}
+
 static void draw_in_place(Progress *p, const Job *job)
 {
 	FILE *f = p->terminal->stream;

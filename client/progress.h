@@ -11,12 +11,15 @@ typedef struct Progress {
 	const Terminal *terminal;
 	bool quiet;
 	bool headline;	/* was printed */
+	bool domain;	/* likewise */
 	size_t n_drawn; /* lines on the terminal that the next drawing replaces */
 	char **printed; /* not a terminal: the state in which each step was printed last, or "" */
 } Progress;
 
 /* `group` (may be NULL) is the job's group, for its model and links. */
 void progress_headline(Progress *p, const Job *job, const Group *group);
+/* Its second line, once it is known which domain a name was: by both. */
+void progress_domain(Progress *p, const Job *job);
 int progress_update(Progress *p, const Job *job);
 /* The last line: what was done, how long it took. */
 int progress_result(Progress *p, const Job *job);

@@ -37,8 +37,9 @@ static int read_facts(sd_bus_message *m, json_t *facts)
 }
 
 /*
- * What reading the device itself tells. It wakes the device, which is why it is a call of its own
- * and not a property; without it the rest is still worth printing.
+ * What reading the device itself tells: a call of its own and not a property, since a worker has to
+ * look, and not for everybody. Without it the rest is still worth printing, so nobody is asked for
+ * a password.
  */
 static int inspect(Client *c, const Gpu *gpu, json_t **ret)
 {
@@ -50,6 +51,8 @@ static int inspect(Client *c, const Gpu *gpu, json_t **ret)
 	if (r < 0)
 		return r;
 	r = sd_bus_message_append(call, "a{sv}", 0);
+	if (r >= 0)
+		r = sd_bus_message_set_allow_interactive_authorization(call, false);
 	if (r < 0)
 		return bus_build_failed(c, r);
 	r = bus_call(c, call, BUS_TIMEOUT_READ_USEC, "a{sv}", &reply);
@@ -107,6 +110,23 @@ static int print_facts(Client *c, const json_t *facts, const char *known_serial)
 	return 0;
 }
 
+/* In a line, why there are no facts. */
+static int print_no_facts(Client *c)
+{
+	_cleanup_free_ char *why = text_printable_lines(c->failure->message);
+
+	if (!why)
+		return -ENOMEM;
+	if (c->failure->code == GPUPASS_EXIT_NOT_PERMITTED)
+		terminal_field(
+			&c->out, "Inspect",
+			"not permitted: PCIe link, override and holders are for root, and for "
+			"whom gpupassd(8), POLKIT, lets");
+	else
+		terminal_field(&c->out, "Inspect", "%.*s", (int)strcspn(why, "\n"), why);
+	return 0;
+}
+
 static int print_gpu(Client *c, const World *w, const Gpu *gpu)
 {
 	_cleanup_(json_decrefp) json_t *facts = NULL;
@@ -117,17 +137,14 @@ static int print_gpu(Client *c, const World *w, const Gpu *gpu)
 		return r;
 	r = inspect(c, gpu, &facts);
 	if (r == -ECANCELED) {
-		_cleanup_free_ char *why = text_printable_lines(c->failure->message);
-
-		terminal_field(&c->out, "Inspect", "%.*s", why ? (int)strcspn(why, "\n") : 0,
-			       why ? why : "");
+		r = print_no_facts(c);
 		client_forgive(c);
-		return 0;
+		return r;
 	}
 	return r < 0 ? r : print_facts(c, facts, gpu->serial_number);
 }
 
-/* The GPU with its facts; null where the device could not be read. */
+/* The GPU with its facts; null where the device could not be read, or may not be. */
 static int gpu_json(Client *c, const World *w, const Gpu *gpu, json_t **ret)
 {
 	_cleanup_(json_decrefp) json_t *document = json_gpu(w, gpu);

@@ -1,40 +1,73 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <string.h>
-#include <strings.h>
 
 #include "blocks.h"
 #include "bus.h"
 #include "describe.h"
+#include "gpupass/domain-ref.h"
 #include "json.h"
 #include "text.h"
 #include "verbs.h"
 
-static bool is_domain(const char *name, const char *uuid, const char *wanted)
+/* What was asked for. NULL: everything. */
+typedef struct Wanted {
+	const char *word;
+	bool is_uuid; /* a domain's, and then no domain's name */
+	char uuid[DOMAIN_UUID_SIZE];
+} Wanted;
+
+static bool is_domain(const char *name, const char *uuid, const Wanted *wanted)
 {
-	return (*name && strcmp(name, wanted) == 0) || (*uuid && strcasecmp(uuid, wanted) == 0);
+	return wanted->is_uuid ? strcmp(uuid, wanted->uuid) == 0 : strcmp(name, wanted->word) == 0;
 }
 
-/* A group by its own name or by that of its domain; all of them where nothing was named. */
-static bool group_wanted(const Group *g, const char *wanted)
+/* A group by its own name or by its domain; all of them where nothing was named. */
+static bool group_wanted(const Group *g, const Wanted *wanted)
 {
-	return !wanted || strcmp(g->name, wanted) == 0 ||
+	return !wanted || strcmp(g->name, wanted->word) == 0 ||
 	       is_domain(g->domain_name, g->domain_uuid, wanted);
 }
 
-static bool assignment_wanted(const World *w, const Assignment *a, const char *wanted)
+static bool assignment_wanted(const World *w, const Assignment *a, const Wanted *wanted)
 {
-	return !wanted || strcmp(a->group_name, wanted) == 0 ||
-	       strcmp(world_group_name(w, a->group), wanted) == 0 ||
+	return !wanted || strcmp(a->group_name, wanted->word) == 0 ||
+	       strcmp(world_group_name(w, a->group), wanted->word) == 0 ||
 	       is_domain(a->domain_name, a->domain_uuid, wanted);
 }
 
-static bool job_wanted(const Job *j, const char *wanted)
+static bool job_wanted(const Job *j, const Wanted *wanted)
 {
-	return !job_is_over(j) && (!wanted || strcmp(j->group_name, wanted) == 0 ||
-				   strcmp(j->domain_name, wanted) == 0);
+	return !job_is_over(j) && (!wanted || strcmp(j->group_name, wanted->word) == 0 ||
+				   is_domain(j->domain_name, j->domain_uuid, wanted));
 }
 
-static int status_json(Client *c, const World *w, const char *wanted)
+/* A domain of this name that has another group; NULL: none. */
+static const char *namesake(const World *w, const Group *group, const Wanted *wanted)
+{
+	for (size_t i = 0; i < w->n_groups; i++)
+		if (&w->groups[i] != group &&
+		    is_domain(w->groups[i].domain_name, w->groups[i].domain_uuid, wanted))
+			return w->groups[i].domain_uuid;
+	for (size_t i = 0; i < w->n_assignments; i++)
+		if (strcmp(w->assignments[i].group, group->path) != 0 &&
+		    is_domain(w->assignments[i].domain_name, w->assignments[i].domain_uuid, wanted))
+			return w->assignments[i].domain_uuid;
+	return NULL;
+}
+
+/* Whoever may name a domain shall not have it shown in the place of a group, nor the other way. */
+static int refuse_ambiguous(Client *c, const char *word, const char *uuid)
+{
+	return client_error(
+		c, GPUPASS_ERROR_INVALID_ARGUMENT,
+		"'%s' is a group and a domain that does not have it\n"
+		"Cause:  the domain of that name is %s\n"
+		"Remedy: for the domain: gpupass status %s; for the group, give the UUID of "
+		"the domain that has it, or see: gpupass show %s",
+		word, uuid, uuid, word);
+}
+
+static int status_json(Client *c, const World *w, const Wanted *wanted)
 {
 	_cleanup_(json_decrefp) json_t *groups = json_array();
 	_cleanup_(json_decrefp) json_t *assignments = json_array();
@@ -137,7 +170,7 @@ static int print_everything(Client *c, const World *w)
 	return r;
 }
 
-static int print_wanted(Client *c, const World *w, const char *wanted)
+static int print_wanted(Client *c, const World *w, const Wanted *wanted)
 {
 	size_t n = 0;
 	int r = 0;
@@ -159,7 +192,7 @@ static int print_wanted(Client *c, const World *w, const char *wanted)
 	return r;
 }
 
-static bool is_known(const World *w, const char *wanted)
+static bool is_known(const World *w, const Wanted *wanted)
 {
 	for (size_t i = 0; i < w->n_groups; i++)
 		if (group_wanted(&w->groups[i], wanted))
@@ -172,23 +205,29 @@ static bool is_known(const World *w, const char *wanted)
 
 int verb_status(Client *c, char *const *arguments, size_t n_arguments)
 {
-	const char *wanted = n_arguments > 0 ? arguments[0] : NULL;
+	Wanted named = { .word = n_arguments > 0 ? arguments[0] : NULL };
+	const Wanted *wanted = named.word ? &named : NULL;
 	_cleanup_(world_clear) World w = { 0 };
 	const Group *group;
+	const char *other;
 	int r;
 
 	r = world_load(c, &w);
 	if (r < 0)
 		return r;
 	/* It may be called otherwise now than when it was assigned. */
-	group = wanted ? world_find_group_named(&w, wanted) : NULL;
+	named.is_uuid = wanted && domain_uuid_parse(named.word, named.uuid);
+	group = wanted ? world_find_group_named(&w, named.word) : NULL;
+	other = group ? namesake(&w, group, wanted) : NULL;
+	if (other)
+		return refuse_ambiguous(c, named.word, other);
 	if (group)
-		wanted = group->name;
+		named = (Wanted){ .word = group->name };
 	if (wanted && !is_known(&w, wanted))
 		return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
 				    "there is no group '%s', and no domain of that name has one\n"
 				    "Remedy: see the groups with: gpupass list",
-				    wanted);
+				    named.word);
 	if (c->options->json != JSON_OFF)
 		r = status_json(c, &w, wanted);
 	else if (wanted)

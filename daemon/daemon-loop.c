@@ -66,10 +66,26 @@ int daemon_set_up_loop(Daemon *d)
 	return r;
 }
 
-int daemon_open_bus(Daemon *d, bool session)
+/* As sd_bus_open_system() does it, but without descriptors. They must be declined before the start:
+ * the bus daemon then refuses a message with descriptors, and nobody can fill our table of them. */
+static int connect_bus(Daemon *d, const char *address)
 {
-	int r = session ? sd_bus_open_user_with_description(&d->bus, "gpupassd")
-			: sd_bus_open_system_with_description(&d->bus, "gpupassd");
+	int r = sd_bus_new(&d->bus);
+
+	if (r >= 0)
+		r = sd_bus_set_description(d->bus, "gpupassd");
+	if (r >= 0)
+		r = sd_bus_set_address(d->bus, address);
+	if (r >= 0)
+		r = sd_bus_set_bus_client(d->bus, true);
+	if (r >= 0)
+		r = sd_bus_negotiate_fds(d->bus, false);
+	return r < 0 ? r : sd_bus_start(d->bus);
+}
+
+int daemon_open_bus(Daemon *d, const char *address, bool session)
+{
+	int r = address ? connect_bus(d, address) : -ENOMEDIUM;
 
 	if (r >= 0)
 		r = sd_bus_set_exit_on_disconnect(d->bus, true);
@@ -110,11 +126,29 @@ static int on_look(sd_event_source *source, uint64_t usec, void *userdata)
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
+/* The bus daemon takes nothing from us for as long as too much of ours waits there for clients who do
+ * not read: that much can only be signals, of many weeks. Nobody hears us then; a new connection has
+ * nothing waiting. */
+static void end_when_unheard(Daemon *d)
+{
+	uint64_t unsent = 0;
+
+	if (sd_bus_get_n_queued_write(d->bus, &unsent) < 0)
+		return;
+	if (d->unsent > 0 && unsent >= d->unsent) {
+		log_error("the bus has taken nothing for a minute: ending; the next start takes up "
+			  "what is open");
+		sd_event_exit(d->event, GPUPASS_EXIT_FAILED);
+	}
+	d->unsent = unsent;
+}
+
 static int on_health_due(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	Daemon *d = userdata;
 
 	manager_look_at_health(d->manager);
+	end_when_unheard(d);
 	return sd_event_source_set_time_relative(source, HEALTH_PERIOD_USEC);
 }
 

@@ -13,6 +13,22 @@
 /* How long a start waits for libvirt before it answers callers without knowing the domains. */
 #define LIBVIRT_GRACE_USEC (3 * USEC_PER_SEC)
 
+static void published(int result, void *userdata)
+{
+	Daemon *d = userdata;
+
+	if (result == 0) {
+		sd_notify(0, "READY=1");
+		log_info("ready: %zu groups", manager_inventory(d->manager)->groups->n_items);
+		return;
+	}
+	if (result == -EEXIST)
+		log_error("another gpupassd runs on this bus");
+	else
+		log_error("cannot take the bus name: %s", strerror(-result));
+	sd_event_exit(d->event, GPUPASS_EXIT_FAILED);
+}
+
 /* Callers find the whole picture, or none: the name is taken when there is one. */
 static void publish(void *userdata)
 {
@@ -22,17 +38,9 @@ static void publish(void *userdata)
 	if (d->published || !manager_inventory(d->manager))
 		return;
 	d->published = true;
-	r = face_publish(d->face);
-	if (r < 0) {
-		if (r == -EEXIST)
-			log_error("another gpupassd runs on this bus");
-		else
-			log_error("cannot take the bus name: %s", strerror(-r));
-		sd_event_exit(d->event, GPUPASS_EXIT_FAILED);
-		return;
-	}
-	sd_notify(0, "READY=1");
-	log_info("ready: %zu groups", manager_inventory(d->manager)->groups->n_items);
+	r = face_publish(d->face, published, d);
+	if (r < 0)
+		published(r, d);
 }
 
 static int on_grace_over(sd_event_source *source, uint64_t usec, void *userdata)

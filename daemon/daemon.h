@@ -30,6 +30,7 @@ typedef struct Daemon {
 	Uevents *uevents;
 	sd_event_source *health_timer;
 	atomic_flag no_units_told;
+	uint64_t unsent; /* messages that the bus had not taken a minute ago */
 	int exit_code;
 	char *host_note;
 	bool published;
@@ -39,7 +40,8 @@ typedef struct Daemon {
 
 /* daemon-loop.c: the loop, its signals, and the mailbox; then the bus on it. */
 int daemon_set_up_loop(Daemon *d);
-int daemon_open_bus(Daemon *d, bool session);
+/* address: NULL where none is known. */
+int daemon_open_bus(Daemon *d, const char *address, bool session);
 /* What it hears once it runs: when to look again. */
 int daemon_start_looking(Daemon *d, bool real_sysfs);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpupassd: reads settings, starts the daemon, runs its loop to the end. */
+#include <malloc.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -52,6 +53,15 @@ static int check_config(const Options *options)
 	return notes ? GPUPASS_EXIT_UNCONFIGURED : GPUPASS_EXIT_DONE;
 }
 
+/* Where sd-bus looks, too; but it declines no descriptors then. NULL: none is known. */
+static const char *bus_address(bool session)
+{
+	const char *address =
+		secure_getenv(session ? "DBUS_SESSION_BUS_ADDRESS" : "DBUS_SYSTEM_BUS_ADDRESS");
+
+	return address || session ? address : "unix:path=/run/dbus/system_bus_socket";
+}
+
 /* ---- life ---- */
 
 static int start_log(void)
@@ -81,18 +91,29 @@ static void end_anyway(Daemon *d, int exit_code)
 		pthread_detach(thread);
 }
 
+/* From this size on memory goes back to the system at once. Otherwise glibc keeps as much as the
+ * largest message that came: once such a one was freed it takes the next out of its heap. */
+#define KEPT_BYTES (4 * 1024 * 1024)
+
+static void keep_little_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+}
+
 static int run(const Options *options, Config *config)
 {
 	static Daemon daemon_state;
 	Daemon *d = &daemon_state;
 	int r;
 
+	keep_little_memory();
 	d->config = config;
 	r = daemon_set_up_loop(d);
 	if (r >= 0)
 		r = start_log();
 	if (r >= 0)
-		r = daemon_open_bus(d, options->session);
+		r = daemon_open_bus(d, bus_address(options->session), options->session);
 	if (r >= 0)
 		r = daemon_open_state(d, options);
 	if (r >= 0)

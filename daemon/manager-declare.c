@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "core/domain-ref.h"
 #include "manager-private.h"
 #include "util/text.h"
 
@@ -99,7 +100,8 @@ static int check_group(DeclareTask *task, const Assignments *assignments)
 	const Group *group;
 	int r;
 
-	r = inventory_take(task->host, task->rules, assignments, task->known, &inventory);
+	r = inventory_take(task->host, task->rules, assignments, task->known, INSPECT_CONFIG_ALL,
+			   &inventory);
 	if (r < 0)
 		return r;
 	group = group_set_find(inventory->groups, task->name);
@@ -133,9 +135,9 @@ static int check_unassigned(DeclareTask *task, const Assignments *assignments)
 				a->domain_name, a->group_name);
 		if (r != PROBLEM)
 			return r;
-		return problem_remedy(task->problem,
-				      "keep the name %s, or release it first: gpupass release %s",
-				      a->group_name, a->domain_name);
+		return problem_remedy(
+			task->problem, "keep the name %s, or release it first: gpupass release %s",
+			a->group_name, domain_ref_word(a->domain_name, a->domain_uuid));
 	}
 	return 0;
 }
@@ -235,8 +237,9 @@ static int forget(DeclareTask *task)
 		r = problem_set(&task->problem, GPUPASS_ERROR_GROUP_BUSY, "it is assigned to %s",
 				assignment->domain_name);
 		if (r == PROBLEM)
-			problem_remedy(task->problem, "release it first: gpupass release %s",
-				       assignment->domain_name);
+			problem_remedy(
+				task->problem, "release it first: gpupass release %s",
+				domain_ref_word(assignment->domain_name, assignment->domain_uuid));
 		return r;
 	}
 	r = check_own_file(task, declaration);

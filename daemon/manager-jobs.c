@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Jobs as the loop sees them: started, told about, kept for a while. */
 #include <string.h>
+#include <unistd.h>
 
 #include "manager-private.h"
 #include "util/clock.h"
@@ -57,24 +58,23 @@ uint32_t manager_group_job(const Manager *m, const Group *group)
 	return 0;
 }
 
-static size_t count_running(const Manager *m)
+/* Root, and the user that the daemon runs as: what they start is counted apart from all others'. */
+static bool is_privileged(uint32_t uid)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < m->n_jobs; i++)
-		n += !m->jobs[i]->ended;
-	return n;
+	return uid == 0 || uid == geteuid();
 }
 
-/* Forgets the oldest ended jobs beyond the history. */
-static void trim_history(Manager *m)
+/* Forgets the oldest ended jobs beyond the history, of root's or of users'. */
+static void trim_history_of(Manager *m, bool privileged)
 {
-	size_t ended = m->n_jobs - count_running(m);
+	size_t ended = 0;
 
+	for (size_t i = 0; i < m->n_jobs; i++)
+		ended += m->jobs[i]->ended && is_privileged(m->jobs[i]->caller_uid) == privileged;
 	for (size_t i = 0; i < m->n_jobs && ended > JOBS_HISTORY_MAX;) {
 		JobRecord *job = m->jobs[i];
 
-		if (!job->ended) {
+		if (!job->ended || is_privileged(job->caller_uid) != privileged) {
 			i++;
 			continue;
 		}
@@ -84,6 +84,13 @@ static void trim_history(Manager *m)
 		ended--;
 		job_record_free(job);
 	}
+}
+
+/* What users do does not push what root has done out of sight. */
+static void trim_history(Manager *m)
+{
+	trim_history_of(m, true);
+	trim_history_of(m, false);
 }
 
 static void replace(char **to, char **from)
@@ -170,6 +177,7 @@ static void log_end(const JobRecord *job, JobState state, Verdict verdict)
 							: LOG_ID_JOB_FAILED,
 		.group = job->group,
 		.domain = job->domain_name,
+		.domain_uuid = job->domain_uuid,
 		.functions = functions,
 		.job = job->id,
 		.uid = job->caller_uid,
@@ -302,39 +310,50 @@ static int record_new(Manager *m, const JobRequest *request, JobRecord **ret)
 	return 0;
 }
 
-static size_t count_verifications(const Manager *m)
+/* What runs of root, or what runs of users. */
+typedef struct Running {
+	size_t jobs, jobs_of_user;
+	size_t verifications, verifications_of_user;
+} Running;
+
+static Running count_beside(const Manager *m, uint32_t uid)
 {
-	size_t n = 0;
+	Running running = { 0 };
 
-	for (size_t i = 0; i < m->n_jobs; i++)
-		n += !m->jobs[i]->ended && m->jobs[i]->operation == OPERATION_VERIFY;
-	return n;
-}
+	for (size_t i = 0; i < m->n_jobs; i++) {
+		const JobRecord *job = m->jobs[i];
+		bool verifies = job->operation == OPERATION_VERIFY;
 
-static size_t count_running_of(const Manager *m, uint32_t uid)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < m->n_jobs; i++)
-		n += !m->jobs[i]->ended && m->jobs[i]->caller_uid == uid;
-	return n;
+		if (job->ended || is_privileged(job->caller_uid) != is_privileged(uid))
+			continue;
+		running.jobs++;
+		running.verifications += verifies;
+		running.jobs_of_user += job->caller_uid == uid;
+		running.verifications_of_user += job->caller_uid == uid && verifies;
+	}
+	return running;
 }
 
 /* LimitsExceeded: too many of this kind, or of this user's, at a time. */
 static int check_limits(const Manager *m, const JobRequest *request, Problem **ret_problem)
 {
 	uint32_t uid = request->caller_uid;
+	Running running = count_beside(m, uid);
+	bool verifies = request->operation == OPERATION_VERIFY, user = !is_privileged(uid);
 	int r = 0;
 
-	if (uid != 0 && count_running_of(m, uid) >= JOBS_RUNNING_USER_MAX)
+	if (user && running.jobs_of_user >= JOBS_RUNNING_USER_MAX)
 		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
 				"%d jobs of user %u are running already", JOBS_RUNNING_USER_MAX,
 				uid);
-	else if (count_running(m) >= JOBS_RUNNING_MAX)
+	else if (running.jobs >= JOBS_RUNNING_MAX)
 		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
 				"%d jobs are running already", JOBS_RUNNING_MAX);
-	else if (request->operation == OPERATION_VERIFY &&
-		 count_verifications(m) >= VERIFICATIONS_MAX)
+	else if (verifies && user && running.verifications_of_user >= VERIFICATIONS_USER_MAX)
+		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
+				"%d guest is being asked for user %u already",
+				VERIFICATIONS_USER_MAX, uid);
+	else if (verifies && running.verifications >= VERIFICATIONS_MAX)
 		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
 				"%d guests are being asked already", VERIFICATIONS_MAX);
 	if (r == PROBLEM)
@@ -392,8 +411,8 @@ static void inspect_work(void *data)
 {
 	Inspect *task = data;
 
-	task->result = task->host->ops->inspect(task->host, task->functions, task->n, true,
-						&task->inspection);
+	task->result = task->host->ops->inspect(task->host, task->functions, task->n,
+						INSPECT_CONFIG_AWAKE, &task->inspection);
 }
 
 static void inspect_done(void *data)

@@ -99,7 +99,7 @@ static void scan_work(void *data)
 	task->result = assignment_store_load(task->store, &task->assignments, &task->notes);
 	if (task->result >= 0)
 		task->result = inventory_take(task->host, task->rules, task->assignments,
-					      task->known, &task->inventory);
+					      task->known, INSPECT_CONFIG_ALL, &task->inventory);
 }
 
 static void scan_done(void *data)

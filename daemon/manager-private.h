@@ -6,11 +6,11 @@
 #include "core/drift.h"
 #include "manager.h"
 
-/* Jobs at a time; a host has a few groups. */
+/* Jobs at a time, of all users, and as many of root: no user leaves root without. */
 #define JOBS_RUNNING_MAX 64
 /* Of them, of one user who is not root: polkit may let many act, and none shall stop the others. */
 #define JOBS_RUNNING_USER_MAX 16
-/* Ended jobs that stay readable. */
+/* Ended jobs that stay readable, of all users, and as many of root. */
 #define JOBS_HISTORY_MAX 32
 
 /* Somebody who waits for a picture that is begun after the question. */

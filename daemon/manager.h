@@ -86,6 +86,15 @@ int manager_load_boot(Manager *m, const char *runtime_directory);
 /* Finishes or undoes what was left open, as far as libvirt answers. -EBUSY: it is at it. */
 int manager_recover(Manager *m, ManagerDone done, void *userdata);
 
+/*
+ * The domain that a person's word means, asked of libvirt now. NULL: there is none, or libvirt does
+ * not answer.
+ */
+typedef void (*ManagerFound)(const DomainId *id, void *userdata);
+int manager_find_domain(Manager *m, const char *word, ManagerFound done, void *userdata);
+/* By its name, or the one that it was assigned by, in the picture. NULL: none. */
+const Group *manager_find_group(const Manager *m, const char *name);
+
 /* Starts a job; its id in *ret_id. PROBLEM (LimitsExceeded) when too many run. */
 int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 		      Problem **ret_problem);
@@ -105,7 +114,8 @@ int manager_clear(Manager *m, const char *group, ManagerDeclared done, void *use
 /* Reads groups.d again, as after a person edited it. */
 int manager_reload(Manager *m);
 
-/* A close look at one GPU for `show`. NULL inspection: `error` is a negative errno. */
+/* A close look at one GPU for `show`, which wakes nothing. NULL inspection: `error` is a negative
+ * errno. */
 typedef void (*ManagerInspected)(const Inspection *inspection, int error, void *userdata);
 int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
 		    void *userdata);

@@ -3,10 +3,15 @@
 # Completion of gpupass(1).
 
 # Rows of the list as "GROUP GPUS DOMAIN" between tabs, "-" for what is not there. Columns are two
-# blanks apart; in an ASCII locale the bullets are one byte each.
+# blanks apart, and the last is the domain's name, whatever blanks it has: it must not end in what
+# looks like a column of its own. In an ASCII locale the bullets are one byte each.
 _gpupass_rows() {
 	LC_ALL=C gpupass "${_gpupass_host[@]}" --no-legend -q list 2>/dev/null |
-		awk -F '  +' -v OFS='\t' '/^[*o] / { print substr($1, 3), $2, $NF; next }
+		awk -F '  +' -v OFS='\t' '/^[*o] / {
+				domain = $0
+				for (i = 1; i < 9 && match(domain, /  +/); i++)
+					domain = substr(domain, RSTART + RLENGTH)
+				print substr($1, 3), $2, domain; next }
 			{ print "-", $3, "-" }'
 }
 

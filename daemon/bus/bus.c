@@ -5,12 +5,16 @@
 #include <unistd.h>
 
 #include "bus/face-private.h"
+#include "bus/subject.h"
 #include "gpupass/dbus.h"
 #include "util/log.h"
 
-/* Each is a thread, and most start a worker. */
+/*
+ * Each is a thread, and most start a worker. So many for all users, and as many again for root:
+ * four users are needed to leave a fifth without, and none leaves root without.
+ */
 #define PENDING_MAX 16
-#define PENDING_USER_MAX 8
+#define PENDING_USER_MAX 4
 
 /* ---- from the manager's picture to what is shown ---- */
 
@@ -218,12 +222,16 @@ int face_new(sd_bus *bus, Manager *manager, Face **ret)
 		return -ENOMEM;
 	f->bus = bus;
 	f->manager = manager;
-	f->reads = f->acts = (Quota){
+	f->reads = f->acts = f->looks = (Quota){
 		.all_max = PENDING_MAX,
 		.user_max = PENDING_USER_MAX,
 		.own_uid = geteuid(),
 	};
-	r = polkit_new(bus, &f->polkit);
+	r = intake_new(bus, &f->intake);
+	if (r >= 0)
+		r = refusals_new(bus, &f->refusals);
+	if (r >= 0)
+		r = polkit_new(bus, f->intake, f->refusals, &f->polkit);
 	if (r >= 0)
 		r = manager_view_fill(manager, &f->shown);
 	if (r >= 0)
@@ -245,10 +253,32 @@ int face_new(sd_bus *bus, Manager *manager, Face **ret)
 	return 0;
 }
 
-int face_publish(Face *f)
+/* The bus daemon's answers to RequestName. */
+#define NAME_IS_OURS 1
+#define NAME_IS_ANOTHERS 3
+
+static int on_name(sd_bus_message *answer, void *userdata, _unused_ sd_bus_error *ret_error)
 {
+	Face *f = userdata;
+	uint32_t result = 0;
+	int r;
+
+	f->name = sd_bus_slot_unref(f->name);
+	r = sd_bus_message_is_method_error(answer, NULL)
+		    ? -sd_bus_message_get_errno(answer)
+		    : sd_bus_message_read(answer, "u", &result);
+	if (r >= 0 && result != NAME_IS_OURS)
+		r = result == NAME_IS_ANOTHERS ? -EEXIST : -EPROTO;
+	f->published(r < 0 ? r : 0, f->published_userdata);
+	return 1;
+}
+
+int face_publish(Face *f, FacePublished published, void *userdata)
+{
+	f->published = published;
+	f->published_userdata = userdata;
 	/* Neither queued nor taken over: a second instance must end (fault 42). */
-	return sd_bus_request_name(f->bus, GPUPASS_BUS_NAME, 0);
+	return sd_bus_request_name_async(f->bus, &f->name, GPUPASS_BUS_NAME, 0, on_name, f);
 }
 
 Face *face_free(Face *f)
@@ -260,7 +290,11 @@ Face *face_free(Face *f)
 	collection_free_set(&f->assignments, &f->assignments.shown);
 	collection_free_set(&f->jobs, &f->jobs.shown);
 	fields_clear(manager_fields, n_manager_fields, &f->shown);
+	lookups_free(f->lookups);
+	sd_bus_slot_unref(f->name);
 	polkit_free(f->polkit);
+	refusals_free(f->refusals);
+	intake_free(f->intake);
 	pci_names_free(f->names);
 	free(f);
 	return NULL;

@@ -10,7 +10,9 @@ typedef struct Face Face;
 
 /* Registers all objects; the name is requested by face_publish(). bus and manager are borrowed. */
 int face_new(sd_bus *bus, Manager *manager, Face **ret);
-/* Takes the well-known name: from now on callers come. -EEXIST: another instance has it. */
-int face_publish(Face *face);
+/* 0: the well-known name is ours, callers come. -EEXIST: another instance has it. */
+typedef void (*FacePublished)(int result, void *userdata);
+/* Asks for the name; published is told later, once. */
+int face_publish(Face *face, FacePublished published, void *userdata);
 Face *face_free(Face *face);
 DEFINE_CLEANUP(Face, face_free)

@@ -3,9 +3,14 @@
 
 #include "bus/bus.h"
 #include "bus/collection.h"
+#include "bus/intake.h"
 #include "bus/polkit.h"
 #include "bus/quota.h"
+#include "bus/refusals.h"
 #include "bus/views.h"
+
+/* subject.c */
+typedef struct Lookup Lookup;
 
 struct Face {
 	sd_bus *bus;
@@ -13,7 +18,14 @@ struct Face {
 	PciNames *names;
 	Collection groups, gpus, assignments, jobs;
 	ManagerView shown; /* the manager object's own properties */
+	Intake *intake;
+	Refusals *refusals;
 	Polkit *polkit;
+	Lookup *lookups;   /* that have ended, and whose calls come again */
+	Quota looks;	   /* lookups under way */
+	sd_bus_slot *name; /* asked for */
+	FacePublished published;
+	void *published_userdata;
 	Quota reads,
 		acts; /* answers owed: of dry runs and close looks, of what changes something */
 };

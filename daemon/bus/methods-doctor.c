@@ -49,9 +49,10 @@ int method_doctor(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	if (r >= 0)
 		r = check_symptom(&options, domain, &symptom, error);
 	if (r >= 0)
-		r = pending_new(f, m, true, &pending, error);
-	if (r >= 0)
-		r = manager_doctor(f->manager, *domain ? domain : NULL, symptom, reported, pending);
+		r = begin_read(f, m, &pending, error);
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	r = manager_doctor(f->manager, *domain ? domain : NULL, symptom, reported, pending);
 	if (r < 0)
 		return r;
 	TAKE_PTR(pending);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Methods that only look: dry runs, scans, topology, and a close look at one GPU. */
+/*
+ * Methods that only look: dry runs, scans, topology, and a close look at one GPU. Those that start
+ * something ask whether the caller may read, and none opens or wakes a GPU for him, unless he is
+ * root.
+ */
 #include <string.h>
 
 #include "bus/request.h"
@@ -46,42 +50,56 @@ static bool needs_group(Operation operation)
 	       operation == OPERATION_RECONCILE;
 }
 
-int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error)
+/* Strings of the request are borrowed from the message and the options. */
+static int read_plan(Face *f, sd_bus_message *m, RequestOptions *options, JobRequest *ret,
+		     sd_bus_error *error)
 {
-	_cleanup_(request_options_clear) RequestOptions options = { 0 };
-	_cleanup_(pending_freep) Pending *pending = NULL;
 	const char *domain, *group;
-	JobRequest request;
 	Operation operation = OPERATION_ASSIGN;
-	Face *f = userdata;
 	int r;
 
 	r = sd_bus_message_read(m, "ss", &domain, &group);
 	if (r >= 0)
-		r = options_read(m, plan_options, ELEMENTS(plan_options), &options, error);
+		r = options_read(m, plan_options, ELEMENTS(plan_options), options, error);
 	if (r >= 0)
-		r = plan_operation(&options, &operation, error);
+		r = plan_operation(options, &operation, error);
 	if (r >= 0)
-		r = check_timeout(&options, error);
+		r = check_timeout(options, error);
 	if (r >= 0)
 		r = check_name(needs_group(operation) ? group : domain, "domain or group", false,
 			       error);
 	if (r >= 0)
 		r = check_name(group, "group", true, error);
-	request = request_from(m, operation, &options);
 	if (r >= 0)
-		r = check_fit(&options, &request, error);
+		r = check_name(domain, "domain", true, error);
 	if (r >= 0)
-		r = check_name(str_or_empty(options.model), "model", true, error);
-	if (r >= 0)
-		r = pending_new(f, m, true, &pending, error);
+		r = check_name(str_or_empty(options->model), "model", true, error);
 	if (r < 0)
 		return r;
-	request.group = *group ? (char *)group : NULL;
+	*ret = request_from(f, m, operation, options);
+	ret->group = *group ? (char *)group : NULL;
 	if (operation == OPERATION_RELEASE)
-		request.target = (char *)domain;
+		ret->target = (char *)domain;
 	else
-		request.domain = *domain ? (char *)domain : NULL;
+		ret->domain = *domain ? (char *)domain : NULL;
+	return check_fit(options, ret, error);
+}
+
+int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error)
+{
+	_cleanup_(request_options_clear) RequestOptions options = { 0 };
+	_cleanup_(pending_freep) Pending *pending = NULL;
+	JobRequest request;
+	Face *f = userdata;
+	int r;
+
+	r = read_plan(f, m, &options, &request, error);
+	if (r < 0)
+		return r;
+	r = begin_read(f, m, &pending, error);
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	request.wakes_nothing = !quota_is_privileged(&f->reads, pending->uid);
 	r = manager_plan(f->manager, &request, plan_ready, pending);
 	if (r < 0)
 		return r;
@@ -139,9 +157,10 @@ int method_get_drift(sd_bus_message *m, void *userdata, sd_bus_error *error)
 
 	r = options_read(m, NULL, 0, NULL, error);
 	if (r >= 0)
-		r = pending_new(f, m, true, &pending, error);
-	if (r >= 0)
-		r = manager_get_drift(f->manager, drift_ready, pending);
+		r = begin_read(f, m, &pending, error);
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	r = manager_get_drift(f->manager, drift_ready, pending);
 	if (r < 0)
 		return r;
 	TAKE_PTR(pending);
@@ -253,6 +272,34 @@ static void inspected(const Inspection *inspection, int error, void *userdata)
 		sd_bus_send(NULL, reply, NULL);
 }
 
+/*
+ * The inspection of a function waits for the device's lock, and its worker is left behind when it
+ * waits too long. While something has the function that may never let go, a user in a loop would
+ * leave processes without end. Root may have a reason.
+ */
+static int check_not_in_hand(const Face *f, uid_t uid, const char *address, sd_bus_error *error)
+{
+	const Inventory *inventory = manager_inventory(f->manager);
+	const Group *group;
+	bool quarantined;
+	Bdf lead;
+
+	if (quota_is_privileged(&f->reads, uid) || !inventory || bdf_parse(address, &lead) < 0)
+		return 0;
+	group = group_set_find_gpu(inventory->groups, &lead);
+	quarantined = group && group->state == GROUP_QUARANTINED;
+	if (!group || (!quarantined && manager_group_job(f->manager, group) == 0))
+		return 0;
+	return sd_bus_error_setf(error,
+				 problem_dbus_name(quarantined ? GPUPASS_ERROR_QUARANTINED
+							       : GPUPASS_ERROR_GROUP_BUSY),
+				 "%s, and a look at its GPUs may wait for it\n"
+				 "State:  nothing was changed\nRemedy: %s",
+				 quarantined ? "it is quarantined" : "a job has it in hand",
+				 quarantined ? "see why: gpupass status; look as root"
+					     : "look when it is done: gpupass jobs");
+}
+
 static int method_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
 	_cleanup_(pending_freep) Pending *pending = NULL;
@@ -263,11 +310,16 @@ static int method_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error
 	int r;
 
 	r = options_read(m, NULL, 0, NULL, error);
-	if (r < 0)
-		return r;
+	if (r >= 0)
+		r = begin_read(f, m, &pending, error);
+	if (r <= 0)
+		return r < 0 ? r : 1;
 	if (!view)
 		return sd_bus_error_set(error, problem_dbus_name(GPUPASS_ERROR_NO_SUCH_GPU),
 					"this GPU is gone");
+	r = check_not_in_hand(f, pending->uid, view->address, error);
+	if (r < 0)
+		return r;
 	/* The leading function first, then those that share its slot. */
 	functions = calloc(view->functions.n + 1, sizeof(Bdf));
 	if (!functions)
@@ -276,9 +328,7 @@ static int method_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error
 	for (size_t i = 0; i < view->functions.n; i++)
 		if (strcmp(view->functions.items[i].address, view->address) != 0)
 			bdf_parse(view->functions.items[i].address, &functions[n++]);
-	r = pending_new(f, m, true, &pending, error);
-	if (r >= 0)
-		r = manager_inspect(f->manager, functions, n, inspected, pending);
+	r = manager_inspect(f->manager, functions, n, inspected, pending);
 	if (r < 0)
 		return r;
 	TAKE_PTR(pending);
@@ -287,7 +337,7 @@ static int method_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error
 
 const sd_bus_vtable gpu_methods[] = {
 	SD_BUS_VTABLE_START(0),
-	METHOD_READS("Inspect", "a{sv}", SD_BUS_PARAM(options), "a{sv}", SD_BUS_PARAM(facts),
-		     method_inspect),
+	METHOD_ASKS("Inspect", "a{sv}", SD_BUS_PARAM(options), "a{sv}", SD_BUS_PARAM(facts),
+		    method_inspect),
 	SD_BUS_VTABLE_END,
 };

@@ -4,12 +4,13 @@
  * replies; what takes time replies later, from a job or a callback.
  *
  * Nothing may happen before authorize() returned 1: until then the handler may be entered again.
- * What is validated is bounded, since the message is kept while polkit is asked. Reading is open to
- * all.
+ * What is validated is bounded, since the message is kept while polkit is asked. Validation looks
+ * at the call alone, never at the machine: what it answers tells nobody whether a domain exists.
+ * Open to all is what is in the picture already; whatever starts a thread asks.
  */
 #include <string.h>
 
-#include "bus/request.h"
+#include "bus/subject.h"
 #include "core/declaration.h"
 #include "gpupass/dbus.h"
 #include "util/text.h"
@@ -51,14 +52,18 @@ int start_job(Face *f, sd_bus_message *m, const char *action, const JobRequest *
 	      sd_bus_error *error)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(subject_clear) Subject subject = { 0 };
 	_cleanup_free_ char *path = NULL;
+	JobRequest permitted = *request;
 	uint32_t id = 0;
 	int r;
 
-	r = authorize(f, m, action, request->domain, request->group, request->target, error);
+	r = authorize_job(f, m, action, &permitted, &subject, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = manager_start_job(f->manager, request, &id, &problem);
+	r = manager_start_job(f->manager, &permitted, &id, &problem);
+	if (r == PROBLEM && problem->error == GPUPASS_ERROR_LIMITS_EXCEEDED)
+		refusals_limited(f->refusals, request->caller_uid, "jobs");
 	if (r == PROBLEM)
 		return set_problem(error, problem, NULL);
 	if (r < 0)
@@ -87,7 +92,7 @@ static int method_assign(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		r = check_timeout(&options, error);
 	if (r < 0)
 		return r;
-	request = request_from(m, OPERATION_ASSIGN, &options);
+	request = request_from(userdata, m, OPERATION_ASSIGN, &options);
 	r = check_fit(&options, &request, error);
 	if (r < 0)
 		return r;
@@ -122,7 +127,7 @@ static int start_on_one_name(sd_bus_message *m, Face *f, const OneName *job, sd_
 		r = check_timeout(&options, error);
 	if (r < 0)
 		return r;
-	request = request_from(m, job->operation, &options);
+	request = request_from(f, m, job->operation, &options);
 	*(char **)((char *)&request + job->member) = (char *)name;
 	return start_job(f, m, job->action, &request, error);
 }
@@ -299,9 +304,9 @@ const sd_bus_vtable manager_methods[] = {
 		    SD_BUS_PARAM(group), method_declare),
 	METHOD_ASKS("Forget", "sa{sv}", SD_BUS_PARAM(name) SD_BUS_PARAM(options), "", ,
 		    method_forget),
-	METHOD_READS("Plan", "ssa{sv}",
-		     SD_BUS_PARAM(domain) SD_BUS_PARAM(group) SD_BUS_PARAM(options), "s",
-		     SD_BUS_PARAM(plan), method_plan),
+	METHOD_ASKS("Plan", "ssa{sv}",
+		    SD_BUS_PARAM(domain) SD_BUS_PARAM(group) SD_BUS_PARAM(options), "s",
+		    SD_BUS_PARAM(plan), method_plan),
 	METHOD_ASKS("Assign", "ssa{sv}",
 		    SD_BUS_PARAM(domain) SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
 		    SD_BUS_PARAM(job), method_assign),
@@ -317,10 +322,10 @@ const sd_bus_vtable manager_methods[] = {
 		    method_clear),
 	METHOD_ASKS("Reconcile", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
 		    SD_BUS_PARAM(job), method_reconcile),
-	METHOD_READS("GetDrift", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(drift),
-		     method_get_drift),
-	METHOD_READS("Doctor", "sa{sv}", SD_BUS_PARAM(domain) SD_BUS_PARAM(options), "s",
-		     SD_BUS_PARAM(json), method_doctor),
+	METHOD_ASKS("GetDrift", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(drift),
+		    method_get_drift),
+	METHOD_ASKS("Doctor", "sa{sv}", SD_BUS_PARAM(domain) SD_BUS_PARAM(options), "s",
+		    SD_BUS_PARAM(json), method_doctor),
 	METHOD_ASKS("Probe", "a{sv}", SD_BUS_PARAM(options), "o", SD_BUS_PARAM(job), method_probe),
 	METHOD_READS("GetEvidence", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(evidence),
 		     method_get_evidence),

@@ -7,7 +7,6 @@
 
 #include "bus/quota.h"
 #include "bus/request.h"
-#include "util/log.h"
 #include "util/text.h"
 
 #define SERVICE "org.freedesktop.PolicyKit1"
@@ -31,33 +30,19 @@ struct Check {
 	uid_t uid;
 	uint64_t number;     /* names it to polkit, so that it can be called off */
 	bool interactive;    /* polkit may have a password asked for */
+	char *domain_uuid;   /* that it is about; NULL: none */
 	bool granted;	     /* the call waits to be dispatched once more */
 	sd_bus_slot *answer; /* awaited */
-	sd_bus_track *caller;
 };
 
 struct Polkit {
 	sd_bus *bus;
+	Intake *intake;
 	Check *checks;
+	Refusals *refusals; /* borrowed, as intake is */
 	Quota quota;
 	uint64_t last_number;
 };
-
-int polkit_new(sd_bus *bus, Polkit **ret)
-{
-	Polkit *polkit = calloc(1, sizeof(Polkit));
-
-	if (!polkit)
-		return -ENOMEM;
-	polkit->bus = bus;
-	polkit->quota = (Quota){
-		.all_max = CHECKS_MAX,
-		.user_max = CHECKS_USER_MAX,
-		.own_uid = geteuid(),
-	};
-	*ret = polkit;
-	return 0;
-}
 
 static Check *check_free(Check *check)
 {
@@ -71,8 +56,8 @@ static Check *check_free(Check *check)
 		break;
 	}
 	sd_bus_slot_unref(check->answer);
-	sd_bus_track_unref(check->caller);
 	sd_bus_message_unref(check->call);
+	free(check->domain_uuid);
 	free(check);
 	return NULL;
 }
@@ -106,20 +91,20 @@ static void call_off(const Check *check)
 
 /* ---- no ---- */
 
-static int deny(const char *action, uid_t uid, const char *name, const char *why,
-		sd_bus_error *error)
+static int deny(const Polkit *polkit, const char *action, uid_t uid, const char *name,
+		const char *why, sd_bus_error *error)
 {
-	log_line(LOG_NOTICE, &(LogFields){ .message_id = LOG_ID_DENIED }, "user %ld may not %s: %s",
-		 (long)uid, action, why);
+	refusals_denied(polkit->refusals, uid, action, why);
 	return sd_bus_error_setf(error, name,
 				 "not permitted: %s\nCause:  %s\nState:  nothing was changed\n"
 				 "Remedy: run it as root; or see gpupassd(8), POLKIT",
 				 action, why);
 }
 
-static int access_denied(const char *action, uid_t uid, const char *why, sd_bus_error *error)
+static int access_denied(const Polkit *polkit, const char *action, uid_t uid, const char *why,
+			 sd_bus_error *error)
 {
-	return deny(action, uid, SD_BUS_ERROR_ACCESS_DENIED, why, error);
+	return deny(polkit, action, uid, SD_BUS_ERROR_ACCESS_DENIED, why, error);
 }
 
 static char *why_no_answer(const sd_bus_error *error)
@@ -150,19 +135,22 @@ static int read_answer(const Check *check, sd_bus_message *answer, sd_bus_error 
 	if (sd_bus_message_is_method_error(answer, NULL)) {
 		_cleanup_free_ char *why = why_no_answer(sd_bus_message_get_error(answer));
 
-		return access_denied(check->action, check->uid, why ? why : "out of memory", error);
+		return access_denied(check->polkit, check->action, check->uid,
+				     why ? why : "out of memory", error);
 	}
 	r = sd_bus_message_enter_container(answer, 'r', "bba{ss}");
 	if (r >= 0)
 		r = sd_bus_message_read(answer, "bb", &authorized, &challenge);
 	if (r < 0)
-		return access_denied(check->action, check->uid,
+		return access_denied(check->polkit, check->action, check->uid,
 				     "polkit's answer cannot be understood", error);
 	if (authorized)
 		return 1;
 	if (!challenge)
-		return access_denied(check->action, check->uid, "polkit says no", error);
-	return deny(check->action, check->uid, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
+		return access_denied(check->polkit, check->action, check->uid, "polkit says no",
+				     error);
+	return deny(check->polkit, check->action, check->uid,
+		    SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
 		    check->interactive ? "a password is wanted, and nothing here can ask for it"
 				       : "a password is wanted, and asking was not allowed",
 		    error);
@@ -171,11 +159,8 @@ static int read_answer(const Check *check, sd_bus_message *answer, sd_bus_error 
 /* The handler is entered again; the check stays, to be found there. */
 static int dispatch_again(Check *check)
 {
-	int r = sd_bus_message_rewind(check->call, true);
-
-	check->caller = sd_bus_track_unref(check->caller);
 	check->granted = true;
-	return r < 0 ? r : sd_bus_enqueue_for_read(check->polkit->bus, check->call);
+	return intake_let_in_again(check->polkit->intake, check->call);
 }
 
 static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_error *ret_error)
@@ -197,17 +182,41 @@ static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_err
 	return 1;
 }
 
-/* Nobody is there whom polkit could be right about, nor anybody to answer. */
-static int on_caller_gone(_unused_ sd_bus_track *track, void *userdata)
+/* Nobody is there whom polkit could be right about, nor anybody to answer. What it has granted is
+ * on its way to the handler again, and denied there. */
+static void on_caller_left(const char *name, void *userdata)
 {
-	Check *check = userdata;
+	const Polkit *polkit = userdata;
+	Check *next;
 
-	log_line(LOG_NOTICE, &(LogFields){ .message_id = LOG_ID_DENIED },
-		 "user %ld left the bus while polkit was asked for %s: denied", (long)check->uid,
-		 check->action);
-	call_off(check);
-	check_free(check);
-	return 1;
+	for (Check *check = polkit->checks; check; check = next) {
+		next = check->next;
+		if (check->granted || !str_equal(sd_bus_message_get_sender(check->call), name))
+			continue;
+		refusals_left(polkit->refusals, check->uid, check->action);
+		call_off(check);
+		check_free(check);
+	}
+}
+
+int polkit_new(sd_bus *bus, Intake *intake, Refusals *refusals, Polkit **ret)
+{
+	Polkit *polkit = calloc(1, sizeof(Polkit));
+
+	if (!polkit)
+		return -ENOMEM;
+	polkit->bus = bus;
+	polkit->intake = intake;
+	polkit->refusals = refusals;
+	/* Root is never asked about, and has no place to be kept. */
+	polkit->quota = (Quota){
+		.all_max = CHECKS_MAX,
+		.user_max = CHECKS_USER_MAX,
+		.own_uid = geteuid(),
+	};
+	intake_on_left(intake, on_caller_left, polkit);
+	*ret = polkit;
+	return 0;
 }
 
 /* ---- the question ---- */
@@ -218,6 +227,7 @@ static int append_details(sd_bus_message *ask, const PolkitQuestion *question)
 		const char *key, *value;
 	} details[] = {
 		{ "domain", question->domain },
+		{ "domain_uuid", question->domain_uuid },
 		{ "group", question->group },
 		{ "target", question->target },
 	};
@@ -276,11 +286,12 @@ static int check_begin(Polkit *polkit, sd_bus_message *call, uid_t uid,
 		return r;
 	check->next = polkit->checks;
 	polkit->checks = check;
-	r = sd_bus_track_new(polkit->bus, &check->caller, on_caller_gone, check);
-	if (r >= 0)
-		r = sd_bus_track_add_sender(check->caller, call);
-	if (r >= 0)
-		r = ask(check, question);
+	if (question->domain_uuid) {
+		check->domain_uuid = strdup(question->domain_uuid);
+		if (!check->domain_uuid)
+			return -ENOMEM;
+	}
+	r = ask(check, question);
 	if (r < 0)
 		return r;
 	TAKE_PTR(check);
@@ -295,6 +306,21 @@ static Check *find_granted(const Polkit *polkit, const sd_bus_message *call)
 	return NULL;
 }
 
+bool polkit_granted(const Polkit *polkit, const sd_bus_message *m, const char **ret_domain_uuid)
+{
+	const Check *check = find_granted(polkit, m);
+
+	*ret_domain_uuid = check ? check->domain_uuid : NULL;
+	return check;
+}
+
+bool polkit_trusts(const Polkit *polkit, sd_bus_message *m)
+{
+	uid_t uid = (uid_t)-1;
+
+	return intake_uid(polkit->intake, m, &uid) >= 0 && quota_is_privileged(&polkit->quota, uid);
+}
+
 int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,
 		     sd_bus_error *error)
 {
@@ -302,19 +328,20 @@ int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *qu
 	uid_t uid = (uid_t)-1;
 	int r;
 
-	/* Asked of the bus each time: a caller who has left since is not one who may. */
-	if (caller_uid(m, &uid) < 0)
-		return access_denied(question->action, uid, "the caller has left the bus", error);
+	/* Each time: a caller who has left since is not one who may. */
+	if (intake_uid(polkit->intake, m, &uid) < 0)
+		return access_denied(polkit, question->action, uid, "the caller has left the bus",
+				     error);
 	if (granted)
 		return strcmp(granted->action, question->action) == 0 && granted->uid == uid
 			       ? 1
-			       : access_denied(question->action, uid,
+			       : access_denied(polkit, question->action, uid,
 					       "polkit was asked something else", error);
 	if (quota_is_privileged(&polkit->quota, uid))
 		return 1;
 	r = check_begin(polkit, m, uid, question);
-	if (r == -EDQUOT || r == -EAGAIN)
-		return limits_exceeded(error, r == -EDQUOT ? CHECKS_USER_MAX : CHECKS_MAX,
-				       r == -EDQUOT);
-	return r;
+	if (r != -EDQUOT && r != -EAGAIN)
+		return r;
+	refusals_limited(polkit->refusals, uid, "questions to polkit");
+	return limits_exceeded(error, &polkit->quota, r);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "gpupass/dbus.h"
 #include "util/text.h"
 
 #define NAME_ARGUMENT_MAX 255
@@ -24,12 +25,24 @@ int invalid_argument(sd_bus_error *error, const char *what, const char *remedy)
 				 "%s\nState:  nothing was changed\nRemedy: %s", what, remedy);
 }
 
-int limits_exceeded(sd_bus_error *error, size_t max, bool of_user)
+int limits_exceeded(sd_bus_error *error, const Quota *quota, int r)
 {
+	bool of_user = r == -EDQUOT;
+	size_t max = of_user ? quota->user_max : quota->all_max;
+
 	return sd_bus_error_setf(error, problem_dbus_name(GPUPASS_ERROR_LIMITS_EXCEEDED),
 				 "%zu such calls%s are under way already\n"
 				 "State:  nothing was changed\nRemedy: try again later",
 				 max, of_user ? " of this user" : "");
+}
+
+/* Of ASCII: in the middle of a message it would begin a line of its own. */
+static bool has_control_character(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			return true;
+	return false;
 }
 
 int check_name(const char *name, const char *what, bool may_be_empty, sd_bus_error *error)
@@ -42,6 +55,9 @@ int check_name(const char *name, const char *what, bool may_be_empty, sd_bus_err
 		text = strf("the %s is empty", what);
 	else if (strlen(name) > NAME_ARGUMENT_MAX)
 		text = strf("the %s is longer than %d bytes", what, NAME_ARGUMENT_MAX);
+	else if (has_control_character(name))
+		text = strf("the %s has a control character; a domain that is named so has a UUID",
+			    what);
 	else
 		return 0;
 	return text ? invalid_argument(error, text,
@@ -74,14 +90,6 @@ int check_timeout(const RequestOptions *options, sd_bus_error *error)
 				"give at most 3600 seconds");
 }
 
-int caller_uid(sd_bus_message *m, uid_t *ret)
-{
-	_cleanup_(sd_bus_creds_unrefp) sd_bus_creds *creds = NULL;
-	int r = sd_bus_query_sender_creds(m, SD_BUS_CREDS_EUID, &creds);
-
-	return r < 0 ? r : sd_bus_creds_get_euid(creds, ret);
-}
-
 static const char *named(const char *text)
 {
 	return str_is_empty(text) ? NULL : text;
@@ -100,12 +108,13 @@ int authorize(Face *face, sd_bus_message *m, const char *action, const char *dom
 	return polkit_authorize(face->polkit, m, &question, error);
 }
 
-JobRequest request_from(sd_bus_message *m, Operation operation, const RequestOptions *options)
+JobRequest request_from(Face *face, sd_bus_message *m, Operation operation,
+			const RequestOptions *options)
 {
 	uid_t uid = (uid_t)-1;
 
 	/* For the record, and for the limits of a user. */
-	(void)caller_uid(m, &uid);
+	(void)intake_uid(face->intake, m, &uid);
 	return (JobRequest){
 		.operation = operation,
 		.model = options->model,
@@ -138,17 +147,29 @@ int pending_new(Face *f, sd_bus_message *m, bool reads, Pending **ret, sd_bus_er
 
 	if (!pending)
 		return -ENOMEM;
-	r = caller_uid(m, &uid);
+	r = intake_uid(f->intake, m, &uid);
 	if (r < 0)
 		return r;
 	r = quota_take(quota, uid);
-	if (r < 0)
-		return limits_exceeded(error, r == -EDQUOT ? quota->user_max : quota->all_max,
-				       r == -EDQUOT);
+	if (r < 0) {
+		refusals_limited(f->refusals, uid, reads ? "looks and dry runs" : "changes");
+		return limits_exceeded(error, quota, r);
+	}
 	*pending =
 		(Pending){ .face = f, .call = sd_bus_message_ref(m), .quota = quota, .uid = uid };
 	*ret = TAKE_PTR(pending);
 	return 0;
+}
+
+int begin_read(Face *f, sd_bus_message *m, Pending **ret, sd_bus_error *error)
+{
+	/* Nothing of the call is told to polkit: who may read may read of all domains. */
+	int r = authorize(f, m, GPUPASS_ACTION_READ, NULL, NULL, NULL, error);
+
+	if (r <= 0)
+		return r;
+	r = pending_new(f, m, true, ret, error);
+	return r < 0 ? r : 1;
 }
 
 void pending_reply_error(Pending *pending, const char *name, const char *message)

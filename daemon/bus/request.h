@@ -18,10 +18,8 @@ void request_options_clear(RequestOptions *options);
 	}
 
 /* A job's request out of the options; strings stay borrowed from them. */
-JobRequest request_from(sd_bus_message *m, Operation operation, const RequestOptions *options);
-
-/* Of whom the bus delivered it for; < 0: he has left. */
-int caller_uid(sd_bus_message *m, uid_t *ret);
+JobRequest request_from(Face *face, sd_bus_message *m, Operation operation,
+			const RequestOptions *options);
 
 /*
  * Whether the caller may do what the action covers; see polkit_authorize(). domain, group, target:
@@ -36,7 +34,8 @@ int check_name(const char *name, const char *what, bool may_be_empty, sd_bus_err
 int check_fit(const RequestOptions *options, JobRequest *request, sd_bus_error *error);
 int check_timeout(const RequestOptions *options, sd_bus_error *error);
 int invalid_argument(sd_bus_error *error, const char *what, const char *remedy);
-int limits_exceeded(sd_bus_error *error, size_t max, bool of_user);
+/* r: what quota_take() has said. */
+int limits_exceeded(sd_bus_error *error, const Quota *quota, int r);
 
 /* A call that is answered later. */
 typedef struct Pending {
@@ -47,16 +46,22 @@ typedef struct Pending {
 	uid_t uid;
 } Pending;
 
-/* reads: what anybody may ask for; it has a limit of its own. */
+/* reads: what changes nothing; it has a limit of its own. */
 int pending_new(Face *face, sd_bus_message *m, bool reads, Pending **ret, sd_bus_error *error);
+/*
+ * For a handler that only looks, after validation: may the caller read, and has he a place? 1: go
+ * on; 0: polkit is asked first, and then the handler is entered again.
+ */
+int begin_read(Face *face, sd_bus_message *m, Pending **ret, sd_bus_error *error);
 void pending_reply_error(Pending *pending, const char *name, const char *message);
 Pending *pending_free(Pending *pending);
 DEFINE_CLEANUP(Pending, pending_free)
 
-/* Its handler calls authorize() after validation; without that, anybody could act. */
+/* Its handler calls authorize() after validation; without that, anybody could. */
 #define METHOD_ASKS(Name, In, InNames, Out, OutNames, handler)                                     \
 	SD_BUS_METHOD_WITH_NAMES(Name, In, InNames, Out, OutNames, handler,                        \
 				 SD_BUS_VTABLE_UNPRIVILEGED)
+/* Tells what properties tell, too, and starts nothing. */
 #define METHOD_READS(Name, In, InNames, Out, OutNames, handler)                                    \
 	SD_BUS_METHOD_WITH_NAMES(Name, In, InNames, Out, OutNames, handler,                        \
 				 SD_BUS_VTABLE_UNPRIVILEGED)

@@ -378,6 +378,7 @@ int job_view_fill(const JobRecord *job, JobView *view)
 	put_copy(&r, &view->operation, operation_to_string(job->operation));
 	put_copy(&r, &view->group_name, job->group);
 	put_copy(&r, &view->domain_name, job->domain_name);
+	put_copy(&r, &view->domain_uuid, job->domain_uuid);
 	put_copy(&r, &view->state, job_state_to_string(job->state));
 	fill_steps(job, view, &r);
 	view->changed = job->changed;

@@ -91,6 +91,7 @@
 	X("Operation", char *, operation, STRING, CONST)                                           \
 	X("GroupName", char *, group_name, STRING, CHANGES)                                        \
 	X("DomainName", char *, domain_name, STRING, CHANGES)                                      \
+	X("DomainUuid", char *, domain_uuid, STRING, CHANGES)                                      \
 	X("State", char *, state, STRING, CHANGES)                                                 \
 	X("Steps", StepViews, steps, STEPS, CHANGES)                                               \
 	X("Changed", int, changed, BOOL, CHANGES)                                                  \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of one domain's XML against its group. */
 #include "core/doctor-private.h"
+#include "core/domain-ref.h"
 
 static const DomainUse *use_of(const Doctor *d)
 {
@@ -13,7 +14,8 @@ void check_domain_group(const Doctor *d, Finding *f)
 
 	if (!d->group) {
 		finding_warn(f, domain->name, "%s has no group, and no GPU of one", domain->name);
-		finding_remedy(f, "gpupass assign %s GROUP", domain->name);
+		finding_remedy(f, "gpupass assign %s GROUP",
+			       domain_ref_word(domain->name, domain->uuid));
 	} else if (!str_equal(d->group->domain_uuid, domain->uuid)) {
 		finding_fail(f, d->group->name, "%s is in %s's XML, but not assigned to it: %s",
 			     d->group->name, domain->name,
@@ -52,8 +54,9 @@ void check_domain_hostdevs(const Doctor *d, Finding *f)
 	if (use->active)
 		check_side(d, use, true, f);
 	if (f->status > FINDING_PASS)
-		finding_remedy(f, "gpupass release %s, then: gpupass assign %s %s", use->name,
-			       use->name, d->group->name);
+		finding_remedy(f, "gpupass release %s, then: gpupass assign %s %s",
+			       domain_ref_word(use->name, use->uuid),
+			       domain_ref_word(use->name, use->uuid), d->group->name);
 	else
 		finding_pass(f, "all functions of %s are there", d->group->name);
 }
@@ -242,7 +245,8 @@ static void tell_open(const Doctor *d, const FitTune *tune, Finding *f)
 			     "on CPUs %s",
 			     group, tune->cpuset);
 	if (fit || numa)
-		finding_remedy(f, "if that was not meant: gpupass assign %s %s%s%s", domain, group,
+		finding_remedy(f, "if that was not meant: gpupass assign %s %s%s%s",
+			       domain_ref_word(domain, d->facts->domain->uuid), group,
 			       fit ? " --fit=apply" : "", numa ? " --numa=apply" : "");
 	else
 		finding_pass(f, "it is there, or something else in its place");

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/doctor-private.h"
+#include "core/domain-ref.h"
 
 void check_libvirt(const Doctor *d, Finding *f)
 {
@@ -31,7 +32,7 @@ void check_managed(const Doctor *d, Finding *f)
 				     uses->items[i].name, BDF_TEXT(&hostdev->bdf));
 			finding_remedy(f,
 				       "take the hostdev out (virsh edit %s) and assign the group",
-				       uses->items[i].name);
+				       domain_ref_word(uses->items[i].name, uses->items[i].uuid));
 		}
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "none of these GPUs");

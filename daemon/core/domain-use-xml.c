@@ -2,6 +2,7 @@
 /* domain_use_from_xml(): the running domain and the definition, laid over each other. */
 #include <string.h>
 
+#include "core/domain-ref.h"
 #include "core/xml-tree.h"
 #include "util/text.h"
 
@@ -69,7 +70,8 @@ static int refuse_address(const DomainXml *xml, const xmlNode *hostdev, Problem 
 		return r;
 	problem_cause(*ret_problem, "line %ld of its XML: <address%s%s/>", xmlGetLineNo(hostdev),
 		      texts ? " " : "", text);
-	return problem_remedy(*ret_problem, "correct it with: virsh edit %s", xml->name);
+	return problem_remedy(*ret_problem, "correct it with: virsh edit %s",
+			      domain_ref_word(xml->name, xml->uuid));
 }
 
 static int add_hostdevs(DomainUse *use, const DomainXml *xml, bool live, Problem **ret_problem)

@@ -2,6 +2,7 @@
 /* Adding a group to a domain's XML. Taking it out again is domain-xml-remove.c's. */
 #include <string.h>
 
+#include "core/domain-ref.h"
 #include "core/xml-marks.h"
 #include "util/text.h"
 
@@ -106,7 +107,7 @@ static int check_group(const DomainXml *xml, const char *group, Problem **ret_pr
 	if (r != PROBLEM)
 		return r;
 	return problem_remedy(*ret_problem, "release that one first: gpupass release %s",
-			      xml->name);
+			      domain_ref_word(xml->name, xml->uuid));
 }
 
 static int check_absent(const DomainXml *xml, const DomainXmlGpu *gpus, size_t n_gpus,
@@ -127,7 +128,7 @@ static int check_absent(const DomainXml *xml, const DomainXmlGpu *gpus, size_t n
 				return r;
 			return problem_remedy(*ret_problem,
 					      "take that hostdev out first: virsh edit %s",
-					      xml->name);
+					      domain_ref_word(xml->name, xml->uuid));
 		}
 	}
 	return 0;

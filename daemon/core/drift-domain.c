@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Drift of domains: the one that the record names, and others that have a part of the group. */
+#include "core/domain-ref.h"
 #include "core/drift-private.h"
 
 static const DomainUse *find_by_name(const DomainUses *uses, const char *name)
@@ -45,7 +46,7 @@ int drift_check_others(DriftSubject *s)
 				      strf("domain %s (%s) has %s, too", use->name, use->uuid,
 					   BDF_TEXT(bdf)),
 				      strf("take the hostdev out of that domain: virsh edit %s",
-					   use->name));
+					   domain_ref_word(use->name, use->uuid)));
 			if (r != 0)
 				return r;
 		}

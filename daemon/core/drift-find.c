@@ -2,6 +2,7 @@
 /* Finding drift: each record, each group and each of our marks against what is there. */
 #include <string.h>
 
+#include "core/domain-ref.h"
 #include "core/drift-private.h"
 #include "core/xml-marks.h"
 
@@ -165,7 +166,8 @@ static int check_mark(DriftSubject *s)
 		return drift_add(s, DRIFT_MARK, DRIFT_REPAIR_NONE,
 				 strf("%s is marked as having it, lacks %s, and there is no record",
 				      s->domain->name, BDF_TEXT(&s->about[0])),
-				 strf("gpupass release %s", s->domain->name));
+				 strf("gpupass release %s",
+				      domain_ref_word(s->domain->name, s->domain->uuid)));
 	}
 	r = drift_check_others(s);
 	if (r == 0)

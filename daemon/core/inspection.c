@@ -74,6 +74,7 @@ static json_t *facts_to_json(const FunctionFacts *facts)
 	r |= json_object_set_new(o, "link_width", json_integer(facts->link_width));
 	r |= json_object_set_new(o, "link_width_max", json_integer(facts->link_width_max));
 	r |= json_set_true_if(o, "config_all_ones", facts->config_all_ones);
+	r |= json_set_true_if(o, "left_asleep", facts->left_asleep);
 	return r < 0 ? NULL : TAKE_PTR(o);
 }
 
@@ -127,6 +128,7 @@ static int facts_from_json(const json_t *json, size_t index, FunctionFacts *f, c
 					    "link_width",
 					    "link_width_max",
 					    "config_all_ones",
+					    "left_asleep",
 					    NULL };
 	_cleanup_free_ char *where = strf("functions[%zu]", index);
 	JsonReader reader;
@@ -147,6 +149,7 @@ static int facts_from_json(const json_t *json, size_t index, FunctionFacts *f, c
 	json_read_unsigned_if_any(&reader, "link_width", &f->link_width);
 	json_read_unsigned_if_any(&reader, "link_width_max", &f->link_width_max);
 	json_read_bool_if_any(&reader, "config_all_ones", &f->config_all_ones);
+	json_read_bool_if_any(&reader, "left_asleep", &f->left_asleep);
 	return json_reader_end(&reader, ret_message);
 }
 

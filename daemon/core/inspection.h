@@ -12,6 +12,13 @@
 #include "core/bdf.h"
 #include "gpupass/cleanup.h"
 
+/* Of which GPUs config space is read. Reading it wakes a device that is in D3cold. */
+typedef enum InspectConfig {
+	INSPECT_CONFIG_NOT,
+	INSPECT_CONFIG_ALL,
+	INSPECT_CONFIG_AWAKE, /* of those in D0 */
+} InspectConfig;
+
 typedef struct FunctionFacts {
 	Bdf bdf;
 	char *driver;	       /* NULL: none */
@@ -20,12 +27,13 @@ typedef struct FunctionFacts {
 	/* The nvidia driver's own word, where it is bound: */
 	char *uuid;	  /* NULL: not known */
 	int device_minor; /* N of /dev/nvidiaN; -1: not known */
-	/* Only when capabilities were asked for, of GPUs: */
+	/* Only when config space was asked for, of GPUs: */
 	char *serial_number; /* NULL: no such capability, or not asked */
 	char *link_speed;    /* "16 GT/s"; NULL: not asked or not PCIe */
 	char *link_speed_max;
 	unsigned link_width, link_width_max; /* lanes; 0: not known */
 	bool config_all_ones; /* config space answers nothing but ones: gone, or in D3cold */
+	bool left_asleep; /* with INSPECT_CONFIG_AWAKE: not seen in D0, so that it was not read */
 } FunctionFacts;
 
 typedef struct Holder {

@@ -2,6 +2,7 @@
 /* The plan that gives a group to a domain. */
 #include <string.h>
 
+#include "core/domain-ref.h"
 #include "core/plan-private.h"
 
 /*
@@ -30,8 +31,9 @@ static int check_record(const Planner *p)
 			*p->ret_problem, "%s was %04x:%04x (subsystem %04x:%04x), now it is %s",
 			BDF_TEXT(&then->bdf), then->vendor, then->device, then->subsystem_vendor,
 			then->subsystem_device, now ? "another board" : "not in the group");
-		return problem_remedy(*p->ret_problem, "gpupass release %s, then assign again",
-				      p->record->domain_name);
+		return problem_remedy(
+			*p->ret_problem, "gpupass release %s, then assign again",
+			domain_ref_word(p->record->domain_name, p->record->domain_uuid));
 	}
 	return 0;
 }
@@ -51,7 +53,8 @@ static int check_single_group(const Planner *p)
 	r = problem_set(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY, "%s has group %s already",
 			p->use.name, name);
 	return r != PROBLEM ? r
-			    : problem_remedy(*p->ret_problem, "gpupass release %s", p->use.name);
+			    : problem_remedy(*p->ret_problem, "gpupass release %s",
+					     domain_ref_word(p->use.name, p->use.uuid));
 }
 
 static int refuse_hotplug(const Planner *p, const char *reason, const char *remedy)
@@ -103,7 +106,7 @@ static int plan_hostdevs(Planner *p)
 		return r != PROBLEM ? r
 				    : problem_remedy(*p->ret_problem,
 						     "gpupass release %s, then assign again",
-						     p->use.name);
+						     domain_ref_word(p->use.name, p->use.uuid));
 	}
 	r = check_hotplug(p);
 	for (size_t i = 0; r == 0 && i < p->n_functions; i++) {
@@ -276,6 +279,8 @@ static int fill_steps(Planner *p)
 		r = warn_of_facts(p);
 	if (r == 0)
 		r = warn_of_mode(p);
+	if (r == 0)
+		r = plan_warn_of_unseen(p);
 	if (r == 0)
 		r = plan_warn_of_persistence(p);
 	if (r == 0)

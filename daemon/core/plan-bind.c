@@ -30,6 +30,8 @@ static int check_and_add_steps(Planner *p, StepKind move)
 	r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
 				 p->facts->assignments, p->request, p->ret_problem);
 	if (r == 0)
+		r = plan_warn_of_unseen(p);
+	if (r == 0)
 		r = plan_warn_of_persistence(p);
 	if (r == 0)
 		r = plan_add_step(p->plan, STEP_PREFLIGHT);

@@ -4,6 +4,7 @@
  * go to one domain together or to none, and that holds over every domain, running or shut off,
  * whoever put the hostdev there.
  */
+#include "core/domain-ref.h"
 #include "core/plan-private.h"
 
 static const char *where(const DomainHostdev *hostdev)
@@ -35,9 +36,10 @@ static int refuse_other(const Planner *p, const DomainUse *use, const Bdf *bdf)
 	problem_cause(*p->ret_problem, "domain %s (%s, %s) is %s: %s", use->name, use->uuid,
 		      use->active ? "running" : "shut off", where(hostdev), BDF_TEXT(bdf));
 	if (managed)
-		return problem_remedy(*p->ret_problem, "gpupass release %s", use->name);
+		return problem_remedy(*p->ret_problem, "gpupass release %s",
+				      domain_ref_word(use->name, use->uuid));
 	return problem_remedy(*p->ret_problem, "take the hostdev out of that domain: virsh edit %s",
-			      use->name);
+			      domain_ref_word(use->name, use->uuid));
 }
 
 static int check_other_domains(const Planner *p, bool running_only)
@@ -68,7 +70,8 @@ static int refuse_record(const Planner *p)
 	problem_cause(*p->ret_problem, "the record of domain %s%s", record->domain_uuid,
 		      known ? "" : ", which libvirt no longer has");
 	return problem_remedy(*p->ret_problem, "gpupass release %s",
-			      known ? record->domain_name : p->facts->group->name);
+			      known ? domain_ref_word(record->domain_name, record->domain_uuid)
+				    : p->facts->group->name);
 }
 
 /* The name that a domain is marked with is of what its record says, whoever has that name now. */
@@ -95,9 +98,9 @@ static int check_records(const Planner *p)
 			continue;
 		r = problem_set(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
 				"%s is marked as having it", use->name);
-		return r != PROBLEM
-			       ? r
-			       : problem_remedy(*p->ret_problem, "gpupass release %s", use->name);
+		return r != PROBLEM ? r
+				    : problem_remedy(*p->ret_problem, "gpupass release %s",
+						     domain_ref_word(use->name, use->uuid));
 	}
 	return 0;
 }
@@ -135,7 +138,7 @@ static int check_own_domain(const Planner *p)
 	return problem_remedy(*p->ret_problem,
 			      "take these hostdevs out of the domain (virsh edit %s), then assign "
 			      "the group",
-			      p->use.name);
+			      domain_ref_word(p->use.name, p->use.uuid));
 }
 
 int plan_check_fence(const Planner *p)

@@ -77,6 +77,27 @@ static int warn_of_unknown(Planner *p, size_t i)
 					  which, why);
 }
 
+/* Of GPUs only: the other functions of a board are on other drivers. */
+static int warn_of_unasked(Planner *p)
+{
+	_cleanup_strv_ char **addresses = NULL;
+	_cleanup_free_ char *which = NULL;
+
+	for (size_t i = 0; p->request->wakes_nothing && i < p->plan->n_functions; i++)
+		if (leaves_nvidia(&p->plan->functions[i]) &&
+		    strv_append(&addresses, BDF_TEXT(&p->plan->functions[i].bdf)) < 0)
+			return -ENOMEM;
+	if (!addresses)
+		return 0;
+	which = strv_join(addresses, ", ");
+	return which ? plan_warn(p->plan,
+				 "whether persistence mode is on was not asked of %s, because "
+				 "that opens a GPU: steps about it may be missing here; root's "
+				 "plan has them",
+				 which)
+		     : -ENOMEM;
+}
+
 /* A bind leaves no record behind. */
 static int warn_of_unbind(Planner *p)
 {
@@ -99,7 +120,7 @@ static int warn_of_unbind(Planner *p)
 
 int plan_warn_of_persistence(Planner *p)
 {
-	int r = 0;
+	int r = warn_of_unasked(p);
 
 	for (size_t i = 0; r == 0 && i < p->plan->n_functions; i++)
 		r = warn_of_unknown(p, i);

@@ -58,6 +58,8 @@ int plan_check_not_running_elsewhere(const Planner *p);
 int plan_reset(Planner *p);
 bool plan_resets(const Plan *plan);
 
+/* plan-unseen.c: says of which functions it is not known whether they answer, since they sleep. */
+int plan_warn_of_unseen(Planner *p);
 /* plan-persistence.c: says of which functions that leave nvidia the mode is not known, and why. */
 int plan_warn_of_persistence(Planner *p);
 size_t plan_count_persistence(const Plan *plan, StepKind step);

@@ -3,6 +3,7 @@
  * The plan that brings a group back to what its assignment says, as far as that can be done without
  * taking anything from anybody: functions to vfio-pci, the definition, the record. Never live.
  */
+#include "core/domain-ref.h"
 #include "core/drift.h"
 #include "core/plan-private.h"
 
@@ -35,9 +36,10 @@ static int refuse_part(const Planner *p, const char *where)
 	int r = problem_set(p->ret_problem, GPUPASS_ERROR_SPLIT_GROUP,
 			    "%s %s has only a part of it", where, p->use.name);
 
-	return r != PROBLEM ? r
-			    : problem_remedy(*p->ret_problem,
-					     "gpupass release %s, then assign again", p->use.name);
+	return r != PROBLEM
+		       ? r
+		       : problem_remedy(*p->ret_problem, "gpupass release %s, then assign again",
+					domain_ref_word(p->use.name, p->use.uuid));
 }
 
 /* A record that is missing is written only for what can be seen to be whole. */

@@ -2,6 +2,7 @@
 /* The plan that takes a group out of its domain and gives it back to the host. */
 #include <string.h>
 
+#include "core/domain-ref.h"
 #include "core/plan-private.h"
 
 static int refuse_not_assigned(const Planner *p)
@@ -17,7 +18,7 @@ static int refuse_not_assigned(const Planner *p)
 			       ? r
 			       : problem_remedy(*p->ret_problem,
 						"take those hostdevs out yourself: virsh edit %s",
-						p->use.name);
+						domain_ref_word(p->use.name, p->use.uuid));
 	}
 	if (p->facts->domain)
 		r = problem_set(p->ret_problem, GPUPASS_ERROR_NOT_ASSIGNED, "%s does not have it",
@@ -41,9 +42,10 @@ static int refuse_detach(const Planner *p, const char *why)
 	int r = problem_set(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "running %s %s",
 			    p->use.name, why);
 
-	return r != PROBLEM ? r
-			    : problem_remedy(*p->ret_problem,
-					     "shut it down, then: gpupass release %s", p->use.name);
+	return r != PROBLEM
+		       ? r
+		       : problem_remedy(*p->ret_problem, "shut it down, then: gpupass release %s",
+					domain_ref_word(p->use.name, p->use.uuid));
 }
 
 /* What cannot be unplugged is refused before anything is, not found out half way. */

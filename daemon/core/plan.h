@@ -85,8 +85,9 @@ typedef struct PlanRequest {
 	bool live, config; /* both false: what fits the domain's state */
 	bool keep_vfio;	   /* release: leave the functions on vfio-pci */
 	bool allow_boot_vga;
-	bool only_record;  /* reconcile: neither functions nor definition */
-	FitMode numa, fit; /* assign */
+	bool only_record;   /* reconcile: neither functions nor definition */
+	bool wakes_nothing; /* what opens or wakes a GPU was not asked; the plan tells what */
+	FitMode numa, fit;  /* assign */
 	uint32_t caller_uid;
 	uint64_t now_usec; /* CLOCK_REALTIME, for the record */
 } PlanRequest;
@@ -152,7 +153,8 @@ int plan_choose_group(const GroupSet *groups, const char *domain_uuid, const cha
 bool plan_function_loses_persistence(const PlanFunction *function);
 bool plan_function_regains_persistence(const PlanFunction *function);
 
-/* "cannot assign pair0 to vm42", for problem_message(). NULL parts are left out. */
+/* "cannot assign pair0 to vm42 (3f0c9a52-…)", for problem_message(), with the domain as
+ * domain_ref_text() has it. NULL parts are left out. */
 char *plan_prefix(Operation operation, const char *group, const char *domain);
 
 /* One line of detail for a step, as a job shows it when done: "4 functions". */

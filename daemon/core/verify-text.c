@@ -2,6 +2,7 @@
 /* A verdict in words and as JSON. */
 #include <string.h>
 
+#include "core/domain-ref.h"
 #include "core/verify-private.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
@@ -191,7 +192,7 @@ static const char *remedy_form(VerifyCause cause)
 /* %1$s is the domain, %2$s the group; forms have no other per cent sign. */
 static char *remedy_text(VerifyCause cause, const VerifyInput *in)
 {
-	const char *const names[] = { in->domain, in->group };
+	const char *const names[] = { domain_ref_word(in->domain, in->domain_uuid), in->group };
 	const char *form = remedy_form(cause), *at;
 	_cleanup_free_ char *text = strdup("");
 

@@ -82,6 +82,7 @@ typedef struct VerifyGpu {
 
 typedef struct VerifyInput {
 	const char *domain, *group;
+	const char *domain_uuid; /* NULL: commands call it by its name */
 	const VerifyGpu *gpus;
 	size_t n_gpus;		 /* that the running domain has */
 	size_t n_group;		 /* of them, the group's */

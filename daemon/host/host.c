@@ -35,11 +35,11 @@ static int real_facts(Host *host, HostFacts **ret)
 	return fit_facts_read(real(host)->sysfs_fd, real(host)->proc_fd, ret);
 }
 
-static int real_inspect(Host *host, const Bdf *functions, size_t n, bool capabilities,
+static int real_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config,
 			Inspection **ret)
 {
-	int r = worker_inspect(&real(host)->worker, functions, n, capabilities,
-			       INSPECT_TIMEOUT_USEC, ret);
+	int r = worker_inspect(&real(host)->worker, functions, n, config, INSPECT_TIMEOUT_USEC,
+			       ret);
 
 	if (r >= 0)
 		(*ret)->probe_worker = worker_find_probe(&real(host)->worker);
@@ -171,12 +171,19 @@ static int no_libvirt(Problem **ret_problem)
 			   "gpupassd has not begun to connect to libvirt");
 }
 
-static int real_domain_get(Host *host, const char *name_uuid_or_id, VirtDomain **ret,
-			   Problem **ret_problem)
+static int real_domain_find(Host *host, const char *name_or_uuid, DomainId *ret,
+			    Problem **ret_problem)
 {
 	if (!real(host)->virt)
 		return no_libvirt(ret_problem);
-	return virt_domain_get(real(host)->virt, name_uuid_or_id, ret, ret_problem);
+	return virt_domain_find(real(host)->virt, name_or_uuid, ret, ret_problem);
+}
+
+static int real_domain_get(Host *host, const char *uuid, VirtDomain **ret, Problem **ret_problem)
+{
+	if (!real(host)->virt)
+		return no_libvirt(ret_problem);
+	return virt_domain_get(real(host)->virt, uuid, ret, ret_problem);
 }
 
 static int real_domain_uses(Host *host, DomainUses **ret, Problem **ret_problem)
@@ -235,6 +242,7 @@ static const HostOps real_ops = {
 	.probe_worker = real_probe_worker,
 	.persistence = real_persistence,
 	.set_persistence = real_set_persistence,
+	.domain_find = real_domain_find,
 	.domain_get = real_domain_get,
 	.domain_uses = real_domain_uses,
 	.domain_define = real_domain_define,

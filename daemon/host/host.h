@@ -19,7 +19,7 @@ typedef struct HostOps {
 	int (*scan)(Host *host, PciSnapshot **ret);
 	/* What could not be read is not known; -ENOMEM only. */
 	int (*facts)(Host *host, HostFacts **ret);
-	int (*inspect)(Host *host, const Bdf *functions, size_t n, bool capabilities,
+	int (*inspect)(Host *host, const Bdf *functions, size_t n, InspectConfig config,
 		       Inspection **ret);
 	int (*move)(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
 		    MoveOutcome *ret_outcomes);
@@ -34,8 +34,10 @@ typedef struct HostOps {
 	int (*persistence)(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret);
 	int (*set_persistence)(Host *host, const Bdf *gpus, size_t n, bool on,
 			       uint64_t timeout_usec, PersistenceOutcome *ret_outcomes);
-	int (*domain_get)(Host *host, const char *name_uuid_or_id, VirtDomain **ret,
-			  Problem **ret_problem);
+	/* By a person's word, as virt_domain_find(). Everything below takes a UUID, and no name. */
+	int (*domain_find)(Host *host, const char *name_or_uuid, DomainId *ret,
+			   Problem **ret_problem);
+	int (*domain_get)(Host *host, const char *uuid, VirtDomain **ret, Problem **ret_problem);
 	int (*domain_uses)(Host *host, DomainUses **ret, Problem **ret_problem);
 	int (*domain_define)(Host *host, const char *uuid, const char *expected, const char *xml,
 			     Problem **ret_problem);

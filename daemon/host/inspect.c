@@ -31,7 +31,19 @@ static int read_number(int sysfs_fd, const Bdf *bdf, const char *attribute, int 
 	return 0;
 }
 
-static int read_capabilities(int sysfs_fd, FunctionFacts *facts)
+/* What the kernel does not tell the state of may sleep, too. */
+static int is_awake(int sysfs_fd, const Bdf *bdf)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, "power_state"), *state = NULL;
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	r = sysfs_line_if_any(sysfs_fd, path, &state);
+	return r == -ENOMEM ? r : str_equal(state, "D0");
+}
+
+static int read_capabilities(int sysfs_fd, InspectConfig config, FunctionFacts *facts)
 {
 	unsigned class_code = 0;
 	int r;
@@ -41,10 +53,14 @@ static int read_capabilities(int sysfs_fd, FunctionFacts *facts)
 		return r;
 	if (class_code >> 16 != BASE_CLASS_DISPLAY)
 		return 0;
-	return capabilities_read(sysfs_fd, facts);
+	r = config == INSPECT_CONFIG_ALL ? 1 : is_awake(sysfs_fd, &facts->bdf);
+	if (r < 0)
+		return r;
+	facts->left_asleep = r == 0;
+	return facts->left_asleep ? 0 : capabilities_read(sysfs_fd, facts);
 }
 
-static int read_facts(const InspectRoots *roots, bool capabilities, FunctionFacts *facts)
+static int read_facts(const InspectRoots *roots, InspectConfig config, FunctionFacts *facts)
 {
 	int r;
 
@@ -62,11 +78,11 @@ static int read_facts(const InspectRoots *roots, bool capabilities, FunctionFact
 	r = nvidia_proc_read(roots->proc_fd, &facts->bdf, &facts->uuid, &facts->device_minor);
 	if (r < 0)
 		return r;
-	return capabilities ? read_capabilities(roots->sysfs_fd, facts) : 0;
+	return config == INSPECT_CONFIG_NOT ? 0 : read_capabilities(roots->sysfs_fd, config, facts);
 }
 
-int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n, bool capabilities,
-		      Inspection **ret)
+int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n,
+		      InspectConfig config, Inspection **ret)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = calloc(1, sizeof(*inspection));
 	int r;
@@ -81,7 +97,7 @@ int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n,
 
 		facts->bdf = functions[i];
 		facts->device_minor = -1;
-		r = read_facts(roots, capabilities, facts);
+		r = read_facts(roots, config, facts);
 		if (r < 0)
 			return r;
 	}

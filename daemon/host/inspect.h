@@ -14,13 +14,14 @@ typedef struct InspectRoots {
 } InspectRoots;
 
 /*
- * capabilities: also read config space through libpci (serial number, PCIe link), of display-class
- * functions only. Without a function there are only the host's facts. -ENOENT when a function is
- * not there. Returns the number of processes that could not be looked into (holders_scan()).
- * libpci ends the process when it fails in a way it did not foresee: worker processes only.
+ * config: whether to read config space, too, through libpci (serial number, PCIe link); of
+ * display-class functions only. Without a function there are only the host's facts. -ENOENT when a
+ * function is not there. Returns the number of processes that could not be looked into
+ * (holders_scan()). libpci ends the process when it fails in a way it did not foresee: worker
+ * processes only.
  */
-int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n, bool capabilities,
-		      Inspection **ret);
+int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n,
+		      InspectConfig config, Inspection **ret);
 
 /*
  * Processes that hold one of the functions: open files and mappings (/proc/PID/fd, /proc/PID/maps)

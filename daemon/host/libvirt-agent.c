@@ -48,7 +48,7 @@ static int agent_call(void *userdata, const char *message, unsigned timeout_sec,
 	if (*ret_reply)
 		return 0;
 	if (virt_error_is_no_domain())
-		return virt_no_such_domain(agent->name, NULL, ret_problem);
+		return virt_no_such_domain(agent->name, ret_problem);
 	error = virGetLastError();
 	if (error && error->code == VIR_ERR_NO_MEMORY)
 		return -ENOMEM;

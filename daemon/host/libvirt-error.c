@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/domain-ref.h"
 #include "host/libvirt-private.h"
 #include "util/text.h"
 
@@ -65,14 +66,7 @@ int virt_problem(const VirtCall *call, Problem **ret_problem, GpupassError code,
 	return problem_cause(*ret_problem, "libvirt: %s", message);
 }
 
-int virt_no_such_domain(const char *text, const char *similar, Problem **ret_problem)
+int virt_no_such_domain(const char *text, Problem **ret_problem)
 {
-	int r;
-
-	r = problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN, "there is no domain '%s'", text);
-	if (r < 0)
-		return r;
-	if (similar)
-		problem_cause(*ret_problem, "names are case-sensitive; there is '%s'", similar);
-	return problem_remedy(*ret_problem, "see `virsh list --all` for the domains of this host");
+	return domain_ref_missing(text, NULL, ret_problem);
 }

@@ -117,7 +117,7 @@ void virt_wait_dismiss(Virt *virt, DeviceWait *wait);
 int virt_problem(const VirtCall *call, Problem **ret_problem, GpupassError code, const char *reason,
 		 ...) _printf_(4, 5);
 int virt_unavailable(const char *uri, const char *why, Problem **ret_problem);
-int virt_no_such_domain(const char *text, const char *similar, Problem **ret_problem);
+int virt_no_such_domain(const char *text, Problem **ret_problem);
 
 /* --- libvirt.c --- */
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Domains: look up, read, define. */
-#include <limits.h>
 #include <string.h>
 #include <strings.h>
 
@@ -20,22 +19,6 @@ static void list_freep(virDomainPtr **list)
 	free(*list);
 }
 
-/* The name that differs in case only: a common slip. Best effort; NULL: none. Caller frees. */
-static char *similar_name(virConnectPtr conn, const char *text)
-{
-	_cleanup_(list_freep) virDomainPtr *list = NULL;
-
-	if (virConnectListAllDomains(conn, &list, 0) < 0)
-		return NULL;
-	for (virDomainPtr *d = list; *d; d++) {
-		const char *name = virDomainGetName(*d);
-
-		if (name && strcasecmp(name, text) == 0)
-			return strdup(name);
-	}
-	return NULL;
-}
-
 /*
  * Looking up something that is not there is no error here. What is no UUID at all gives
  * VIR_ERR_INVALID_ARG.
@@ -49,47 +32,77 @@ static bool lookup_failed(virDomainPtr domain)
 	return error && error->code != VIR_ERR_NO_DOMAIN && error->code != VIR_ERR_INVALID_ARG;
 }
 
-/* NULL without an error that counts: there is none. */
-static virDomainPtr lookup_any(virConnectPtr conn, const char *text, bool *ret_failed)
+/* Every driver finds names exactly, but for some that go by what another hypervisor makes of them. */
+static bool has_name(virDomainPtr domain, const char *name)
 {
-	unsigned long long id;
+	return strcmp(virt_domain_name(domain), name) == 0;
+}
+
+/* NULL without an error that counts: there is none. */
+static virDomainPtr lookup_word(virConnectPtr conn, const char *text, bool *ret_failed)
+{
+	char uuid[DOMAIN_UUID_SIZE];
 	virDomainPtr domain;
 
+	if (domain_uuid_parse(text, uuid)) {
+		domain = virDomainLookupByUUIDString(conn, uuid);
+		*ret_failed = lookup_failed(domain);
+		return domain;
+	}
 	domain = virDomainLookupByName(conn, text);
 	*ret_failed = lookup_failed(domain);
-	if (domain || *ret_failed)
-		return domain;
-	domain = virDomainLookupByUUIDString(conn, text);
-	*ret_failed = lookup_failed(domain);
-	if (domain || *ret_failed)
-		return domain;
-	if (str_to_unsigned(text, 10, INT_MAX, &id) < 0)
+	if (domain && !has_name(domain, text)) {
+		virDomainFree(domain);
 		return NULL;
-	domain = virDomainLookupByID(conn, (int)id);
-	*ret_failed = lookup_failed(domain);
+	}
 	return domain;
 }
 
-static int lookup_text(const VirtCall *call, const char *text, virDomainPtr *ret,
-		       Problem **ret_problem)
+static int check_word(const char *text, Problem **ret_problem)
 {
-	_cleanup_free_ char *similar = NULL;
-	bool failed;
-
 	if (str_is_empty(text))
 		return problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
-				   "a domain's name, UUID or id is needed");
+				   "a domain's name or UUID is needed");
 	if (strlen(text) > DOMAIN_TEXT_MAX)
 		return problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
 				   "a domain's name has at most %d bytes", DOMAIN_TEXT_MAX);
-	*ret = lookup_any(call->conn, text, &failed);
-	if (*ret)
-		return 0;
+	return 0;
+}
+
+void domain_id_clear(DomainId *id)
+{
+	free(id->name);
+	*id = (DomainId){ 0 };
+}
+
+int virt_domain_find(Virt *virt, const char *name_or_uuid, DomainId *ret, Problem **ret_problem)
+{
+	_cleanup_call_ VirtCall call = { 0 };
+	_cleanup_domain_ virDomainPtr domain = NULL;
+	_cleanup_(domain_id_clear) DomainId id = { 0 };
+	bool failed;
+	int r;
+
+	r = check_word(name_or_uuid, ret_problem);
+	if (r == 0)
+		r = virt_call_begin(virt, &call, ret_problem);
+	if (r != 0)
+		return r;
+	domain = lookup_word(call.conn, name_or_uuid, &failed);
 	if (failed)
-		return virt_problem(call, ret_problem, GPUPASS_ERROR_INTERNAL,
-				    "libvirt could not look up domain '%s'", text);
-	similar = similar_name(call->conn, text);
-	return virt_no_such_domain(text, similar, ret_problem);
+		return virt_problem(&call, ret_problem, GPUPASS_ERROR_INTERNAL,
+				    "libvirt could not look up domain '%s'", name_or_uuid);
+	*ret = (DomainId){ 0 };
+	if (!domain)
+		return 0;
+	id.name = strdup(virt_domain_name(domain));
+	if (!id.name)
+		return -ENOMEM;
+	if (virDomainGetUUIDString(domain, id.uuid) < 0)
+		return virt_read_problem(&call, id.name, ret_problem);
+	*ret = id;
+	id.name = NULL;
+	return 0;
 }
 
 int virt_lookup_uuid(const VirtCall *call, const char *uuid, virDomainPtr *ret,
@@ -102,7 +115,7 @@ int virt_lookup_uuid(const VirtCall *call, const char *uuid, virDomainPtr *ret,
 		return virt_problem(call, ret_problem, GPUPASS_ERROR_INTERNAL,
 				    "libvirt could not look up domain %s", uuid);
 	if (!domain)
-		return virt_no_such_domain(uuid, NULL, ret_problem);
+		return virt_no_such_domain(uuid, ret_problem);
 	*ret = domain;
 	return 0;
 }
@@ -112,7 +125,7 @@ int virt_lookup_uuid(const VirtCall *call, const char *uuid, virDomainPtr *ret,
 int virt_read_problem(const VirtCall *call, const char *name, Problem **ret_problem)
 {
 	if (virt_error_is_no_domain())
-		return virt_no_such_domain(name, NULL, ret_problem);
+		return virt_no_such_domain(name, ret_problem);
 	return virt_problem(call, ret_problem, GPUPASS_ERROR_INTERNAL,
 			    "libvirt could not read domain %s", name);
 }
@@ -158,19 +171,17 @@ VirtDomain *virt_domain_free(VirtDomain *domain)
 	return NULL;
 }
 
-int virt_domain_get(Virt *virt, const char *name_uuid_or_id, VirtDomain **ret,
-		    Problem **ret_problem)
+int virt_domain_get(Virt *virt, const char *uuid, VirtDomain **ret, Problem **ret_problem)
 {
 	_cleanup_call_ VirtCall call = { 0 };
 	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
 	_cleanup_domain_ virDomainPtr found = NULL;
-	char uuid[VIR_UUID_STRING_BUFLEN];
 	int r;
 
 	r = virt_call_begin(virt, &call, ret_problem);
 	if (r != 0)
 		return r;
-	r = lookup_text(&call, name_uuid_or_id, &found, ret_problem);
+	r = virt_lookup_uuid(&call, uuid, &found, ret_problem);
 	if (r != 0)
 		return r;
 	domain = calloc(1, sizeof(*domain));
@@ -179,8 +190,7 @@ int virt_domain_get(Virt *virt, const char *name_uuid_or_id, VirtDomain **ret,
 	domain->name = strdup(virt_domain_name(found));
 	if (!domain->name)
 		return -ENOMEM;
-	if (virDomainGetUUIDString(found, uuid) < 0 ||
-	    read_xml(found, true, &domain->live_xml, &domain->config_xml) < 0)
+	if (read_xml(found, true, &domain->live_xml, &domain->config_xml) < 0)
 		return virt_read_problem(&call, domain->name, ret_problem);
 	domain->uuid = strdup(uuid);
 	if (!domain->uuid)
@@ -203,7 +213,7 @@ static const char *xml_fault(const Problem *problem)
  * A domain whose XML cannot be understood may hold any function: leaving it out would let its
  * GPUs be given away. So nothing is answered, and the operator hears which domain it is.
  */
-static int unreadable(const char *name, Problem **ret_problem)
+static int unreadable(const char *name, const char *uuid, Problem **ret_problem)
 {
 	_cleanup_(problem_freep) Problem *why = TAKE_PTR(*ret_problem);
 	int r;
@@ -216,7 +226,7 @@ static int unreadable(const char *name, Problem **ret_problem)
 	return problem_remedy(*ret_problem,
 			      "look at `virsh dumpxml %s`; while it is not understood, no GPU is "
 			      "given to any domain",
-			      name);
+			      domain_ref_word(name, uuid));
 }
 
 /* Known to libvirt until its next restart. A driver that cannot tell has no migration. */
@@ -234,6 +244,8 @@ static int add_use(const VirtCall *call, virDomainPtr domain, DomainUses *uses,
 {
 	const char *name = virt_domain_name(domain);
 	_cleanup_free_ char *live = NULL, *config = NULL;
+	char uuid[VIR_UUID_STRING_BUFLEN];
+	bool has_uuid = virDomainGetUUIDString(domain, uuid) >= 0;
 	int r;
 
 	if (read_xml(domain, false, &live, &config) < 0)
@@ -242,7 +254,7 @@ static int add_use(const VirtCall *call, virDomainPtr domain, DomainUses *uses,
 		return 0; /* a transient one that has stopped */
 	r = domain_use_from_xml(live, config, &uses->items[uses->n_items], ret_problem);
 	if (r == PROBLEM)
-		return unreadable(name, ret_problem);
+		return unreadable(name, has_uuid ? uuid : NULL, ret_problem);
 	if (r < 0)
 		return r;
 	uses->items[uses->n_items++].migrated = !live && was_migrated(domain);

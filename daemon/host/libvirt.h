@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "core/domain-ref.h"
 #include "core/domain-use.h"
 #include "core/problem.h"
 #include "host/guest-agent.h"
@@ -56,12 +57,22 @@ bool virt_connected(Virt *virt);
  */
 int virt_wait_connected(Virt *virt, uint64_t timeout_usec);
 
+/* Which domain a word means. From here on it is its UUID, and the name is for people to read. */
+typedef struct DomainId {
+	char uuid[DOMAIN_UUID_SIZE]; /* "": there is none */
+	char *name;
+} DomainId;
+
 /*
- * By name, UUID or id, in this order. (virsh tries the id first, and so cannot name a domain that
- * is called "7" while another one runs with id 7.)
+ * By a person's word (gpupass/domain-ref.h): for a word of somebody's, and for nothing else. 0 with
+ * an empty UUID where there is no such domain, and that costs no more than one that is there: a
+ * caller who may know of neither shall not tell them apart by the time it takes.
  */
-int virt_domain_get(Virt *virt, const char *name_uuid_or_id, VirtDomain **ret,
-		    Problem **ret_problem);
+int virt_domain_find(Virt *virt, const char *name_or_uuid, DomainId *ret, Problem **ret_problem);
+void domain_id_clear(DomainId *id);
+
+/* By UUID, never by name. */
+int virt_domain_get(Virt *virt, const char *uuid, VirtDomain **ret, Problem **ret_problem);
 VirtDomain *virt_domain_free(VirtDomain *domain);
 DEFINE_CLEANUP(VirtDomain, virt_domain_free)
 

@@ -24,7 +24,7 @@
 static const char usage[] =
 	"Usage: gpupass-worker [OPTION]... move BDF DRIVER|- OVERRIDE|-\n"
 	"       gpupass-worker [OPTION]... reset [--slot] BDF\n"
-	"       gpupass-worker [OPTION]... inspect [--capabilities] [BDF]...\n"
+	"       gpupass-worker [OPTION]... inspect [--capabilities [--awake]] [BDF]...\n"
 	"       gpupass-worker [OPTION]... examine [BDF [PORT]...]\n"
 	"       gpupass-worker [OPTION]... probe [--mmio] BDF...\n"
 	"       gpupass-worker [OPTION]... persistence [--set=on|off] BDF...\n"
@@ -40,6 +40,7 @@ static const char usage[] =
 	"      --known-image=KEY\n"
 	"                      examine: the initramfs that need not be read again\n"
 	"      --capabilities  inspect: read config space, too\n"
+	"      --awake         with --capabilities: of what is in D0 only\n"
 	"      --mmio          probe: read link registers (Hopper) instead of NVML\n"
 	"      --nvml=LIBRARY  NVML's library (default libnvidia-ml.so.1)\n"
 	"      --slot          reset: all functions of its slot, through vfio\n"
@@ -144,6 +145,8 @@ static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 {
 	if (n == 0)
 		return complain("nothing to do", NULL);
+	if (command->awake && !command->capabilities)
+		return complain("--awake is for --capabilities", NULL);
 	if (command->slot && strcmp(arguments[0], "reset") != 0)
 		return complain("--slot is for reset", NULL);
 	if (command->set_to && strcmp(arguments[0], "persistence") != 0)
@@ -179,6 +182,7 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 		{ "root", .text = &command.root_dir },
 		{ "known-image", .text = &command.known_image },
 		{ "capabilities", .flag = &command.capabilities },
+		{ "awake", .flag = &command.awake },
 		{ "mmio", .flag = &command.mmio },
 		{ "nvml", .text = &command.nvml },
 		{ "slot", .flag = &command.slot },
@@ -247,6 +251,13 @@ static int open_modules(void)
 	return path && dir_open_at(AT_FDCWD, path, false, &fd) >= 0 ? fd : -1;
 }
 
+static InspectConfig config_space(const WorkerCommand *command)
+{
+	if (!command->capabilities)
+		return INSPECT_CONFIG_NOT;
+	return command->awake ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL;
+}
+
 static int inspect(const WorkerCommand *command, Inspection **ret)
 {
 	_cleanup_close_ int sysfs_fd = -1, proc_fd = -1, modules_fd = open_modules();
@@ -264,7 +275,7 @@ static int inspect(const WorkerCommand *command, Inspection **ret)
 		.modules_fd = modules_fd,
 	};
 	r = inspect_functions(&roots, command->functions, command->n_functions,
-			      command->capabilities, ret);
+			      config_space(command), ret);
 	if (r > 0)
 		fprintf(stderr,
 			"gpupass-worker: %d processes could not be looked into for holders "

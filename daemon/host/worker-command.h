@@ -25,6 +25,7 @@ typedef struct WorkerCommand {
 	Bdf *functions;	     /* to inspect, to probe; to examine: none, or a GPU and its ports */
 	size_t n_functions;
 	bool capabilities; /* inspect */
+	bool awake;	   /* inspect, with capabilities: of what is in D0 */
 	bool mmio;	   /* probe: registers instead of NVML */
 	bool slot;	   /* reset */
 	/* persistence: of the one function; unknown: it is only read */

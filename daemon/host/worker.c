@@ -53,14 +53,16 @@ static int move_arguments(const WorkerConfig *config, const DriverTarget *target
 }
 
 static int inspect_arguments(const WorkerConfig *config, const Bdf *functions, size_t n,
-			     bool capabilities, char ***ret)
+			     InspectConfig config_space, char ***ret)
 {
 	_cleanup_strv_ char **argv = NULL;
 	int r;
 
 	r = worker_arguments_begin(config, "inspect", &argv);
-	if (r >= 0 && capabilities)
+	if (r >= 0 && config_space != INSPECT_CONFIG_NOT)
 		r = strv_append(&argv, "--capabilities");
+	if (r >= 0 && config_space == INSPECT_CONFIG_AWAKE)
+		r = strv_append(&argv, "--awake");
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		r = strv_append(&argv, BDF_TEXT(&functions[i]));
 	if (r < 0)
@@ -247,14 +249,14 @@ int worker_reset(const WorkerConfig *config, const ResetTarget *targets, size_t 
 	return 0;
 }
 
-int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n, bool capabilities,
-		   uint64_t timeout_usec, Inspection **ret)
+int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n,
+		   InspectConfig config_space, uint64_t timeout_usec, Inspection **ret)
 {
 	_cleanup_(children_freep) Children *children = NULL;
 	_cleanup_strv_ char **argv = NULL;
 	int r;
 
-	r = inspect_arguments(config, functions, n, capabilities, &argv);
+	r = inspect_arguments(config, functions, n, config_space, &argv);
 	if (r >= 0)
 		r = children_run_one(argv, INSPECT_OUTPUT_MAX, timeout_usec, &children);
 	if (r < 0)

@@ -9,7 +9,7 @@
  * Protocol: arguments in, one JSON document (schema org.gpupass1.worker/1) on its stdout out.
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] move BDF DRIVER|- OVERRIDE|-
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] reset [--slot] BDF
- *   gpupass-worker [--sysfs=DIR] [--proc=DIR] inspect [--capabilities] BDF…
+ *   gpupass-worker [--sysfs=DIR] [--proc=DIR] inspect [--capabilities [--awake]] BDF…
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] [--root=DIR] [--known-image=KEY] examine [BDF [PORT…]]
  *   and probe: host/worker-probe.h, persistence: host/worker-persistence.h
  * The worker exits with 0 when it has written its document, also when that tells of an error; what
@@ -93,8 +93,8 @@ int worker_reset(const WorkerConfig *config, const ResetTarget *targets, size_t 
  * -ETIMEDOUT when the worker did not answer in time; -EPROTO and -EBADMSG as above. n may be 0:
  * then there are only the host's facts.
  */
-int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n, bool capabilities,
-		   uint64_t timeout_usec, Inspection **ret);
+int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n,
+		   InspectConfig config_space, uint64_t timeout_usec, Inspection **ret);
 
 /* worker-examine.c: the host's setup. `known_image`: as of examine_host(). Errors as of
  * worker_inspect(). */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/drift.h"
-
+#include "job/select.h"
 #include "util/text.h"
 
 typedef struct Look {
@@ -61,11 +61,14 @@ static int look_at_uses(Look *l)
 
 static int look_at_domain(Look *l, Problem **ret_problem)
 {
-	Host *host = l->place->host;
+	static const JobRequest anybody = {
+		0
+	}; /* who only looks needs no permission for a domain */
 
 	if (!l->request->domain)
 		return 0;
-	return host->ops->domain_get(host, l->request->domain, &l->domain, ret_problem);
+	return select_domain(l->place, &anybody, l->request->domain, l->uses, &l->domain,
+			     ret_problem);
 }
 
 static int look_at_groups(Look *l)
@@ -75,7 +78,7 @@ static int look_at_groups(Look *l)
 
 	if (r >= 0)
 		r = inventory_take(place->host, place->rules, l->assignments, place->known,
-				   &l->inventory);
+				   INSPECT_CONFIG_AWAKE, &l->inventory);
 	return r < 0 ? r
 		     : groups_observe(l->inventory->groups, l->uses, l->assignments,
 				      &place->rules->policy);
@@ -160,7 +163,8 @@ static int look_closely(Look *l)
 		for (size_t k = 0; may_inspect(l, &gpus->gpus[i]) && k < gpus->gpus[i].n_functions;
 		     k++)
 			functions[n++] = gpus->gpus[i].functions[k]->bdf;
-	l->inspection_error = host->ops->inspect(host, functions, n, false, &l->inspection);
+	l->inspection_error =
+		host->ops->inspect(host, functions, n, INSPECT_CONFIG_NOT, &l->inspection);
 	l->host_error = host->ops->examine_host(host, &l->host);
 	return l->inspection_error == -ENOMEM || l->host_error == -ENOMEM ? -ENOMEM : 0;
 }
@@ -309,9 +313,9 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 	_cleanup_(look_clear) Look l = { .place = place, .request = request };
 	int r;
 
-	r = look_at_domain(&l, ret_problem);
+	r = look_at_uses(&l);
 	if (r == 0)
-		r = look_at_uses(&l);
+		r = look_at_domain(&l, ret_problem);
 	if (r == 0)
 		r = look_at_groups(&l);
 	if (r == 0)

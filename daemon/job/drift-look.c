@@ -69,7 +69,7 @@ static int take(const JobPlace *place, Look *look)
 		r = place->host->ops->domain_uses(place->host, &look->uses, &problem);
 	if (r >= 0)
 		r = inventory_take(place->host, place->rules, look->assignments, place->known,
-				   &look->inventory);
+				   INSPECT_CONFIG_AWAKE, &look->inventory);
 	if (r < 0)
 		return r;
 	groups = look->inventory->groups;
@@ -78,8 +78,8 @@ static int take(const JobPlace *place, Look *look)
 		r = leave_out_or_list(place, look, &groups->items[i]);
 	if (r < 0 || look->n_functions == 0)
 		return r;
-	r = place->host->ops->inspect(place->host, look->functions, look->n_functions, false,
-				      &look->inspection);
+	r = place->host->ops->inspect(place->host, look->functions, look->n_functions,
+				      INSPECT_CONFIG_NOT, &look->inspection);
 	/* One that does not answer leaves the overrides unknown, and the rest as it is. */
 	return r == -ENOMEM ? r : 0;
 }

@@ -41,14 +41,14 @@ static bool no_domain_runs_with_them(Host *host, const Bdf *functions, size_t n)
 	return true;
 }
 
-int inspect_past_exit(Host *host, const Bdf *functions, size_t n, bool capabilities,
+int inspect_past_exit(Host *host, const Bdf *functions, size_t n, InspectConfig config,
 		      Inspection **ret)
 {
 	uint64_t deadline = now_monotonic() + EXIT_USEC;
 
 	for (;;) {
 		_cleanup_(inspection_freep) Inspection *now = NULL;
-		int r = host->ops->inspect(host, functions, n, capabilities, &now);
+		int r = host->ops->inspect(host, functions, n, config, &now);
 
 		if (r < 0)
 			return r;

@@ -11,5 +11,5 @@
  * HostOps.inspect of the functions. While one is open through vfio and no domain runs with it, it is
  * done again, for at most ten seconds: what is then still open is not libvirt's.
  */
-int inspect_past_exit(Host *host, const Bdf *functions, size_t n, bool capabilities,
+int inspect_past_exit(Host *host, const Bdf *functions, size_t n, InspectConfig config,
 		      Inspection **ret);

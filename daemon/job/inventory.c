@@ -156,7 +156,8 @@ static bool worth_asking(const Gpu *gpu, bool serial_numbers)
 	return serial_numbers && !gpu->serial_number;
 }
 
-static int learn(Host *host, GpuSet *gpus, bool serial_numbers, const Evidence *evidence)
+static int learn(Host *host, GpuSet *gpus, bool serial_numbers, const Evidence *evidence,
+		 InspectConfig most)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = NULL;
 	_cleanup_free_ Bdf *ask = calloc(gpus->n_gpus + 1, sizeof(Bdf));
@@ -177,7 +178,7 @@ static int learn(Host *host, GpuSet *gpus, bool serial_numbers, const Evidence *
 	}
 	if (n == 0)
 		return 0;
-	r = host->ops->inspect(host, ask, n, capabilities, &inspection);
+	r = host->ops->inspect(host, ask, n, capabilities ? most : INSPECT_CONFIG_NOT, &inspection);
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)
@@ -249,7 +250,7 @@ static int resolve(Inventory *inventory, const Rules *rules, const Assignments *
 }
 
 int inventory_take(Host *host, const Rules *rules, const Assignments *assignments,
-		   const Identities *known, Inventory **ret)
+		   const Identities *known, InspectConfig most, Inventory **ret)
 {
 	_cleanup_(inventory_freep) Inventory *inventory = calloc(1, sizeof(Inventory));
 	Evidence *evidence = known ? known->evidence : NULL;
@@ -266,7 +267,7 @@ int inventory_take(Host *host, const Rules *rules, const Assignments *assignment
 		r = apply_known(inventory->gpus, known, assignments);
 	if (r >= 0)
 		r = learn(host, inventory->gpus, serial_numbers_asked(rules->declarations),
-			  evidence);
+			  evidence, most);
 	if (r >= 0)
 		r = remember(inventory->gpus, &inventory->identities);
 	if (r >= 0)

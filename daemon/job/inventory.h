@@ -34,10 +34,11 @@ typedef struct Inventory {
 
 /*
  * Scans, learns identities that are asked for and can be had (UUIDs while the nvidia driver is
- * bound; serial numbers when a declaration names one), and resolves groups. Blocks.
+ * bound; serial numbers when a declaration names one), and resolves groups. Blocks. `most`: the
+ * most that may be read of config space, where serial numbers are.
  */
 int inventory_take(Host *host, const Rules *rules, const Assignments *assignments,
-		   const Identities *known, Inventory **ret);
+		   const Identities *known, InspectConfig most, Inventory **ret);
 Inventory *inventory_free(Inventory *inventory);
 DEFINE_CLEANUP(Inventory, inventory_free)
 

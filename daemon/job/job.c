@@ -292,7 +292,8 @@ static int found_event(const Verification *v, JobEvent *ret)
 
 	event.group = strdup(v->input.group);
 	event.domain_name = strdup(v->input.domain);
-	if (!event.group || !event.domain_name) {
+	event.domain_uuid = strdup(v->found->domain->uuid);
+	if (!event.group || !event.domain_name || !event.domain_uuid) {
 		event_clear(&event);
 		return -ENOMEM;
 	}
@@ -334,7 +335,7 @@ static void verify_work(void *data)
 		if (v->note.text)
 			send_note(&v->note, task);
 		if (r == PROBLEM)
-			prefix = plan_prefix(OPERATION_VERIFY, v->input.group, v->input.domain);
+			prefix = prepare_prefix(&task->request, v->found);
 	}
 	if (r == 0)
 		r = take_result(task, v);

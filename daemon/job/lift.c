@@ -29,7 +29,7 @@ static int still_moving(const JobPlace *place, const Bdf *functions, size_t n,
 static int check_answers(const JobPlace *place, const Bdf *functions, size_t n, Inspection **ret,
 			 Problem **ret_problem)
 {
-	int r = place->host->ops->inspect(place->host, functions, n, false, ret);
+	int r = place->host->ops->inspect(place->host, functions, n, INSPECT_CONFIG_NOT, ret);
 
 	if (r == 0 || r == -ENOMEM)
 		return r;
@@ -93,7 +93,7 @@ static int check_domains(const JobPlace *place, const Bdf *functions, size_t n,
 			return r;
 		return problem_remedy(*ret_problem,
 				      "take these hostdevs out (virsh edit %s), or shut it down",
-				      use->name);
+				      domain_ref_word(use->name, use->uuid));
 	}
 	return runs ? 0 : check_no_user(now, ret_problem);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "job/guest-exit.h"
+#include "job/select.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -19,6 +20,7 @@ int job_request_copy(const JobRequest *from, JobRequest *ret)
 	int r;
 
 	request.domain = request.group = request.target = request.model = NULL;
+	request.permitted_uuid = NULL;
 	r = copy(&request.domain, from->domain);
 	if (r >= 0)
 		r = copy(&request.group, from->group);
@@ -26,6 +28,8 @@ int job_request_copy(const JobRequest *from, JobRequest *ret)
 		r = copy(&request.target, from->target);
 	if (r >= 0)
 		r = copy(&request.model, from->model);
+	if (r >= 0)
+		r = copy(&request.permitted_uuid, from->permitted_uuid);
 	if (r < 0) {
 		job_request_clear(&request);
 		return r;
@@ -40,6 +44,7 @@ void job_request_clear(JobRequest *request)
 	free(request->group);
 	free(request->target);
 	free(request->model);
+	free(request->permitted_uuid);
 	*request = (JobRequest){ 0 };
 }
 
@@ -59,7 +64,7 @@ Prepared *prepared_free(Prepared *prepared)
 }
 
 /* Domains, assignments and groups, observed together. */
-int prepare_look(const JobPlace *place, Prepared *p, Problem **ret_problem)
+int prepare_look(const JobPlace *place, InspectConfig most, Prepared *p, Problem **ret_problem)
 {
 	int r;
 
@@ -69,159 +74,11 @@ int prepare_look(const JobPlace *place, Prepared *p, Problem **ret_problem)
 	r = place->host->ops->domain_uses(place->host, &p->uses, ret_problem);
 	if (r != 0)
 		return r;
-	r = inventory_take(place->host, place->rules, p->assignments, place->known, &p->inventory);
+	r = inventory_take(place->host, place->rules, p->assignments, place->known, most,
+			   &p->inventory);
 	if (r < 0)
 		return r;
 	return groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
-}
-
-static const Group *find_group(const Prepared *p, const char *name)
-{
-	return group_set_find_named(p->inventory->groups, p->assignments, name);
-}
-
-static int no_such_group(const Prepared *p, const char *name, Problem **ret_problem)
-{
-	_cleanup_strv_ char **names = NULL;
-	_cleanup_free_ char *joined = NULL;
-	int r;
-
-	for (size_t i = 0; i < p->inventory->groups->n_items; i++) {
-		r = strv_append(&names, p->inventory->groups->items[i].name);
-		if (r < 0)
-			return r;
-	}
-	joined = strv_join(names, ", ");
-	if (!joined)
-		return -ENOMEM;
-	r = problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP, "there is no group \"%s\"", name);
-	if (r != PROBLEM)
-		return r;
-	if (names)
-		problem_cause(*ret_problem, "the groups of this host are %s", joined);
-	else
-		problem_cause(*ret_problem, "this host has no NVLink groups");
-	return problem_remedy(*ret_problem, "see: gpupass list");
-}
-
-static int get_domain(const JobPlace *place, Prepared *p, const char *name, Problem **ret_problem)
-{
-	return place->host->ops->domain_get(place->host, name, &p->domain, ret_problem);
-}
-
-static int select_for_assign(const JobPlace *place, const JobRequest *request, Prepared *p,
-			     Problem **ret_problem)
-{
-	int r;
-
-	r = get_domain(place, p, request->domain, ret_problem);
-	if (r != 0)
-		return r;
-	if (request->group) {
-		p->group = find_group(p, request->group);
-		return p->group ? 0 : no_such_group(p, request->group, ret_problem);
-	}
-	return plan_choose_group(p->inventory->groups, p->domain->uuid, request->model, &p->group,
-				 ret_problem);
-}
-
-/* The group a domain has: by its own metadata or by our record. */
-static const Group *group_of_domain(const Prepared *p, const VirtDomain *domain)
-{
-	const Assignment *assignment = assignments_find_domain(p->assignments, domain->uuid);
-	const DomainUse *use = domain_uses_find(p->uses, domain->uuid);
-	const Group *group = NULL;
-
-	if (assignment)
-		group = group_set_find_assigned(p->inventory->groups, assignment);
-	if (!group && use && use->gpupass_group)
-		group = group_set_find(p->inventory->groups, use->gpupass_group);
-	return group;
-}
-
-/* A domain that libvirt no longer has leaves a record, which is released without it. */
-static int get_recorded_domain(const JobPlace *place, Prepared *p, Problem **ret_problem)
-{
-	int r = get_domain(place, p, p->group->domain_uuid, ret_problem);
-
-	if (r != PROBLEM || (*ret_problem)->error != GPUPASS_ERROR_NO_SUCH_DOMAIN)
-		return r;
-	*ret_problem = problem_free(*ret_problem);
-	return 0;
-}
-
-static int refuse_unassigned(const Prepared *p, Problem **ret_problem)
-{
-	const Assignment *namesake = assignments_find_group(p->assignments, p->group->name);
-	const Group *other =
-		namesake ? group_set_find_assigned(p->inventory->groups, namesake) : NULL;
-	int r;
-
-	r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED, "it is assigned to no domain");
-	if (r != PROBLEM)
-		return r;
-	if (!other || other == p->group)
-		return problem_remedy(*ret_problem,
-				      "nothing to do; to give a bound group back to the host's "
-				      "drivers: gpupass unbind %s",
-				      p->group->name);
-	problem_cause(*ret_problem, "what %s was assigned by this name is called %s now",
-		      namesake->domain_name, other->name);
-	return problem_remedy(*ret_problem, "if that is meant: gpupass release %s", other->name);
-}
-
-static int select_for_release(const JobPlace *place, const JobRequest *request, Prepared *p,
-			      Problem **ret_problem)
-{
-	int r;
-
-	p->group = find_group(p, request->target);
-	if (p->group) {
-		return p->group->domain_uuid ? get_recorded_domain(place, p, ret_problem)
-					     : refuse_unassigned(p, ret_problem);
-	}
-	r = get_domain(place, p, request->target, ret_problem);
-	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_NO_SUCH_DOMAIN) {
-		*ret_problem = problem_free(*ret_problem);
-		r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
-				"there is neither a group nor a domain of that name");
-		if (r == PROBLEM)
-			problem_remedy(*ret_problem, "see: gpupass list; virsh list --all");
-	}
-	if (r != 0)
-		return r;
-	p->group = group_of_domain(p, p->domain);
-	if (p->group)
-		return 0;
-	r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED, "%s has no group",
-			p->domain->name);
-	if (r != PROBLEM)
-		return r;
-	return problem_remedy(*ret_problem, "see which domain has which group: gpupass list");
-}
-
-static int select_group(const JobPlace *place, const JobRequest *request, Prepared *p,
-			Problem **ret_problem)
-{
-	switch (request->operation) {
-	case OPERATION_ASSIGN:
-		return select_for_assign(place, request, p, ret_problem);
-	case OPERATION_RELEASE:
-		return select_for_release(place, request, p, ret_problem);
-	case OPERATION_BIND:
-	case OPERATION_UNBIND:
-	case OPERATION_RECONCILE:
-	case OPERATION_VERIFY:
-	case OPERATION_PROBE: /* has no plan; probe.c */
-	case OPERATION_MAX_:
-		break;
-	}
-	p->group = find_group(p, request->group);
-	if (!p->group)
-		return no_such_group(p, request->group, ret_problem);
-	if (request->operation == OPERATION_RECONCILE && p->group->domain_uuid)
-		return get_recorded_domain(place, p, ret_problem);
-	return 0;
 }
 
 /* Addresses of all functions of the group; at least one element is allocated. */
@@ -299,11 +156,17 @@ static bool wakes_functions(Operation operation)
 	       operation == OPERATION_UNBIND;
 }
 
+static InspectConfig most_config(const JobRequest *request)
+{
+	return request->wakes_nothing ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL;
+}
+
 static int inspect_group(const JobPlace *place, const JobRequest *request, const Bdf *functions,
 			 size_t n, Prepared *p, Problem **ret_problem)
 {
-	int r = inspect_past_exit(place->host, functions, n, wakes_functions(request->operation),
-				  &p->inspection);
+	InspectConfig config =
+		wakes_functions(request->operation) ? most_config(request) : INSPECT_CONFIG_NOT;
+	int r = inspect_past_exit(place->host, functions, n, config, &p->inspection);
 
 	if (r != -ETIMEDOUT)
 		return r;
@@ -318,8 +181,10 @@ static int inspect_group(const JobPlace *place, const JobRequest *request, const
 			      p->group->name);
 }
 
-static bool may_leave_nvidia(const JobRequest *request)
+static bool asks_persistence(const JobRequest *request)
 {
+	if (request->wakes_nothing)
+		return false; /* which the plan tells */
 	return request->operation == OPERATION_ASSIGN || request->operation == OPERATION_BIND ||
 	       (request->operation == OPERATION_RECONCILE && !request->only_record);
 }
@@ -336,7 +201,7 @@ static int ask_persistence(const JobPlace *place, const JobRequest *request, Pre
 
 	if (!gpus)
 		return -ENOMEM;
-	for (size_t i = 0; may_leave_nvidia(request) && i < p->group->n_gpus; i++)
+	for (size_t i = 0; asks_persistence(request) && i < p->group->n_gpus; i++)
 		if (str_equal(p->group->gpus[i]->lead->driver, NVIDIA_DRIVER))
 			gpus[n++] = p->group->gpus[i]->lead->bdf;
 	if (n == 0)
@@ -357,7 +222,7 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	size_t n = 0;
 	int r;
 
-	r = prepare_look(place, p, ret_problem);
+	r = prepare_look(place, most_config(request), p, ret_problem);
 	if (r == 0)
 		r = select_group(place, request, p, ret_problem);
 	if (r == 0)
@@ -373,14 +238,15 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	return r;
 }
 
-static char *make_prefix(const JobRequest *request, const Prepared *p)
+char *prepare_prefix(const JobRequest *request, const Prepared *p)
 {
 	const char *group = p->group ? p->group->name : request->group;
-	const char *domain = p->domain ? p->domain->name : request->domain;
+	_cleanup_free_ char *both =
+		p->domain ? domain_ref_text(p->domain->name, p->domain->uuid) : NULL;
 
 	if (request->operation == OPERATION_RELEASE && !p->group && !p->domain)
 		group = request->target;
-	return plan_prefix(request->operation, group, domain);
+	return plan_prefix(request->operation, group, both ? both : request->domain);
 }
 
 int prepare_too_busy(Problem **ret_problem)
@@ -411,6 +277,7 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 			.keep_vfio = request->keep_vfio,
 			.allow_boot_vga = request->allow_boot_vga,
 			.only_record = request->only_record,
+			.wakes_nothing = request->wakes_nothing,
 			.numa = request->numa,
 			.fit = request->fit,
 			.caller_uid = request->caller_uid,
@@ -420,11 +287,11 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 		if (r == -ESTALE)
 			continue;
 		if (r == 0 || r == PROBLEM)
-			*ret_prefix = make_prefix(request, p);
+			*ret_prefix = prepare_prefix(request, p);
 		if (r == 0)
 			*ret = TAKE_PTR(p);
 		return r;
 	}
-	*ret_prefix = make_prefix(request, &nothing);
+	*ret_prefix = prepare_prefix(request, &nothing);
 	return prepare_too_busy(ret_problem);
 }

@@ -18,16 +18,23 @@
 
 typedef struct JobRequest {
 	Operation operation;
-	char *domain; /* assign, verify: name, UUID or id; NULL otherwise */
+	char *domain; /* assign, verify: a person's word for it; NULL otherwise */
 	char *group;  /* its name, but for release; NULL: policy chooses (assign only) */
 	char *target; /* release: a group's name, or a domain */
 	char *model;  /* assign without a group: only of this board; NULL: any */
 	bool live, config, keep_vfio, allow_boot_vga;
 	bool only_record;      /* reconcile: neither functions nor definition */
+	bool wakes_nothing;    /* a dry run of one who may only read: opens no GPU, wakes none */
 	uint64_t timeout_usec; /* for device steps, or of a verification; 0: the usual one */
 	bool mmio;	       /* probe: link registers, too */
 	FitMode numa, fit;     /* assign */
 	uint32_t caller_uid;
+	/*
+	 * What domain the word was when somebody else permitted the job: on another one it does not
+	 * run. A name can be another domain's by the time that a password was typed.
+	 */
+	bool permitted;
+	char *permitted_uuid; /* NULL: there was none */
 } JobRequest;
 
 int job_request_copy(const JobRequest *from, JobRequest *ret);
@@ -72,7 +79,9 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
  * this in a row means that the host is busier than it can be managed: GroupBusy. */
 #define PREPARE_LOOKS_MAX 16
 int prepare_too_busy(Problem **ret_problem);
+/* How the sentence of a refusal begins, with what is known so far: a domain by name and UUID. */
+char *prepare_prefix(const JobRequest *request, const Prepared *p);
 /* Its first part: domains, assignments and groups, observed together. */
-int prepare_look(const JobPlace *place, Prepared *p, Problem **ret_problem);
+int prepare_look(const JobPlace *place, InspectConfig most, Prepared *p, Problem **ret_problem);
 Prepared *prepared_free(Prepared *prepared);
 DEFINE_CLEANUP(Prepared, prepared_free)

@@ -25,7 +25,7 @@ static int look(const JobPlace *place, Probe *probe)
 
 	if (r >= 0)
 		r = inventory_take(place->host, place->rules, assignments, place->known,
-				   &probe->inventory);
+				   INSPECT_CONFIG_ALL, &probe->inventory);
 	if (r < 0)
 		return r;
 	probe->nvml = calloc(probe->inventory->gpus->n_gpus + 1, sizeof(Bdf));
@@ -60,7 +60,8 @@ static bool is_quarantined(const JobPlace *place, const Gpu *gpu)
 static int check_guest(const JobPlace *place, const Gpu *gpu, bool *ret_used)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = NULL;
-	int r = place->host->ops->inspect(place->host, &gpu->lead->bdf, 1, false, &inspection);
+	int r = place->host->ops->inspect(place->host, &gpu->lead->bdf, 1, INSPECT_CONFIG_NOT,
+					  &inspection);
 
 	*ret_used = false;
 	for (size_t i = 0; r >= 0 && i < inspection->n_holders; i++)

@@ -64,8 +64,8 @@ static int inspect_by(StepContext *c, bool past_exit, Inspection **ret)
 	for (size_t i = 0; i < c->plan->n_functions; i++)
 		if (!bdf_in(&c->plan->functions[i].bdf, c->stuck_functions, c->n_stuck))
 			functions[n++] = c->plan->functions[i].bdf;
-	return past_exit ? inspect_past_exit(host, functions, n, false, ret)
-			 : host->ops->inspect(host, functions, n, false, ret);
+	return past_exit ? inspect_past_exit(host, functions, n, INSPECT_CONFIG_NOT, ret)
+			 : host->ops->inspect(host, functions, n, INSPECT_CONFIG_NOT, ret);
 }
 
 int step_inspect(StepContext *c, Inspection **ret)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "job/select.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -37,10 +38,10 @@ static int find(const JobPlace *place, const JobRequest *request, Prepared *p,
 {
 	int r;
 
-	r = prepare_look(place, p, ret_problem);
+	r = prepare_look(place, INSPECT_CONFIG_ALL, p, ret_problem);
 	if (r == 0)
-		r = place->host->ops->domain_get(place->host, request->domain, &p->domain,
-						 ret_problem);
+		r = select_domain(place, request, request->domain, p->uses, &p->domain,
+				  ret_problem);
 	if (r != 0)
 		return r;
 	p->group = group_of(p->inventory->groups, p->domain);
@@ -111,6 +112,7 @@ static int find_gpus(Verification *v, Problem **ret_problem)
 	}
 	v->input.gpus = v->gpus;
 	v->input.domain = p->domain->name;
+	v->input.domain_uuid = p->domain->uuid;
 	v->input.group = p->group->name;
 	v->input.links_expected = p->group->links_expected;
 	return 0;
@@ -133,8 +135,7 @@ int verification_new(const JobPlace *place, const JobRequest *request, Verificat
 	if (r == 0)
 		r = find_gpus(v, ret_problem);
 	if (r == PROBLEM)
-		*ret_prefix = plan_prefix(OPERATION_VERIFY, p->group ? p->group->name : NULL,
-					  p->domain ? p->domain->name : request->domain);
+		*ret_prefix = prepare_prefix(request, p);
 	if (r != 0)
 		return r;
 	*ret = TAKE_PTR(v);

@@ -10,8 +10,12 @@
 #include "job/note.h"
 #include "job/prepare.h"
 
-/* At a time: libvirtd serves five calls of one connection, and one to an agent takes seconds. */
+/*
+ * At a time, of all users, and as many of root: libvirtd serves five calls of one connection, and
+ * one to an agent takes seconds. The fifth is for all that asks no guest.
+ */
 #define VERIFICATIONS_MAX 2
+#define VERIFICATIONS_USER_MAX 1
 
 typedef struct Verification {
 	Prepared *found; /* domain, group and all that was looked at */

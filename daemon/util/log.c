@@ -8,6 +8,7 @@
 #include <systemd/sd-journal.h>
 
 #include "util/log-queue.h"
+#include "util/printable.h"
 #include "util/text.h"
 
 /* What waits for a sink that blocks: a few thousand lines. */
@@ -82,9 +83,14 @@ static void add_all_fields(Buffer *buffer, int level, const LogFields *fields, c
 	}
 }
 
-static Buffer make_record(int level, const LogFields *fields, const char *message)
+/* Fields of the journal are as they are, to be found by; it is the message that people read. */
+static Buffer make_record(int level, const LogFields *fields, const char *raw)
 {
+	_cleanup_free_ char *message = text_printable(raw);
 	Buffer buffer = { 0 };
+
+	if (!message)
+		return buffer;
 
 	if (sink.to_journal) {
 		add_all_fields(&buffer, level, fields, message);

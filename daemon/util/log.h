@@ -24,6 +24,8 @@
 #define LOG_ID_DRIFT_GONE "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f22"
 #define LOG_ID_CONFIG_ERROR "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f04"
 #define LOG_ID_DENIED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f05"
+#define LOG_ID_FLOOD "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f31"
+#define LOG_ID_LIMITED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f06"
 
 /* What a line is about; all may be left out. */
 typedef struct LogFields {

@@ -28,6 +28,7 @@
 #define GPUPASS_ACTION_BIND "org.gpupass1.bind"	      /* Bind, Unbind */
 #define GPUPASS_ACTION_PROBE "org.gpupass1.probe"     /* Probe, Verify */
 #define GPUPASS_ACTION_MANAGE "org.gpupass1.manage" /* Declare, Forget, Clear, Rescan, Reconcile */
+#define GPUPASS_ACTION_READ "org.gpupass1.read"	    /* Plan, GetDrift, Doctor, Inspect */
 
 /* Option keys of the a{sv} arguments. An unknown key is refused with InvalidArgument. */
 #define GPUPASS_OPTION_LIVE "live"	     /* b: the running domain */

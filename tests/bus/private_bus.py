@@ -9,8 +9,7 @@ CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configurat
  <type>custom</type>
  <listen>unix:path=%s</listen>
  <auth>EXTERNAL</auth>
- <!-- As in the system bus's own settings; what is built in is 128. -->
- <limit name="max_replies_per_connection">50000</limit>
+%s
  <policy context="default">
   <allow user="*"/>
   <allow send_destination="*" eavesdrop="true"/>
@@ -21,14 +20,21 @@ CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configurat
 """
 
 
-class PrivateBus:
-    """Listens in `directory`; `address` is for DBUS_SYSTEM_BUS_ADDRESS."""
+# What is built in is 128, and that is what the system bus of Debian and Ubuntu has.
+MANY_REPLIES = """ <limit name="max_replies_per_connection">50000</limit>"""
 
-    def __init__(self, directory):
+
+class PrivateBus:
+    """Listens in `directory`; `address` is for DBUS_SYSTEM_BUS_ADDRESS.
+
+    limits: as settings of dbus-daemon; "" for those that are built in, as on a system bus.
+    """
+
+    def __init__(self, directory, limits=MANY_REPLIES):
         socket = os.path.join(directory, "bus")
         config = os.path.join(directory, "bus.conf")
         with open(config, "w", encoding="utf-8") as f:
-            f.write(CONFIG % socket)
+            f.write(CONFIG % (socket, limits))
         self.address = "unix:path=" + socket
         self.process = subprocess.Popen(
             ["dbus-daemon", "--nofork", "--print-address", "--config-file=" + config],

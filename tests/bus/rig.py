@@ -53,7 +53,7 @@ class Host:
         # A worker has no environment: the library finds its scenario beside itself.
         self.nvml = os.path.join(self.directory, "libnvidia-ml.so.1")
         os.symlink(os.path.abspath(nvml), self.nvml)
-        self.bus = PrivateBus(self.directory)
+        self.bus = self.new_bus()
         self.environment = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=self.bus.address,
                                 LC_ALL="C.UTF-8")
         self.process = None
@@ -62,6 +62,15 @@ class Host:
         except AssertionError:
             self.close()
             raise
+
+    def new_bus(self):
+        return PrivateBus(self.directory)
+
+    def pid_on_bus(self):
+        return self.process.pid
+
+    def daemon_environment(self):
+        return self.environment
 
     def write(self, name, text):
         path = os.path.join(self.directory, name)
@@ -78,13 +87,13 @@ class Host:
              "--sysfs=" + os.path.join(self.tree, "sys"),
              "--proc=" + os.path.join(self.tree, "proc"), "--root=" + self.root,
              "--libvirt-uri=test://" + self.node],
-            env=self.environment, stderr=self.log)
+            env=self.daemon_environment(), stderr=self.log)
         deadline = time.monotonic() + TIMEOUT
         # (Not `busctl status`: where no cgroup file system is mounted it fails with systemd 257.)
         # Its name may still be the last one's for a moment, which has ended.
         while self.busctl("call", "org.freedesktop.DBus", "/org/freedesktop/DBus",
                           "org.freedesktop.DBus", "GetConnectionUnixProcessID", "s",
-                          "org.gpupass1").stdout.strip() != f"u {self.process.pid}":
+                          "org.gpupass1").stdout.strip() != f"u {self.pid_on_bus()}":
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise AssertionError("gpupassd did not come up: " + self.logged())
             time.sleep(0.05)

@@ -11,6 +11,7 @@ JOB = "org.gpupass1.Job"
 ERROR = "org.gpupass1.Error."
 
 UUID = "4dea22b3-1d52-d8f3-2516-782e98ab3fa0"
+VM42 = "9b0cf6fe-7c34-4f2d-9a0a-5d3e0c7a4242"
 CREATED = 1767323045 * 1000000
 
 
@@ -123,6 +124,7 @@ def job(number, **properties):
         "Operation": ["s", "assign"],
         "GroupName": ["s", "pair1"],
         "DomainName": ["s", "vm42"],
+        "DomainUuid": ["s", VM42],
         "State": ["s", "running"],
         "Steps": steps(),
         "Changed": ["b", True],
@@ -187,13 +189,14 @@ def assignment_that_works(number=17):
     path = job_path(number)
     then = [{"after": 10, "set": [path, JOB, {"State": ["s", "running"],
                                               "GroupName": ["s", "pair1"],
+                                              "DomainUuid": ["s", VM42],
                                               "Steps": assign_steps(1, "running")}]}]
     for done in (1, 2, 3, 4):
         then.append({"after": 5, "set": [path, JOB, {"Steps": assign_steps(done)}]})
     then.append({"hush": [path, JOB, {"State": ["s", "done"], "DurationUsec": ["t", 1031000]}]})
     then.append(removed(number))
     return {"Assign": {
-        "before": [{"add": [path, job(number, GroupName=["s", ""],
+        "before": [{"add": [path, job(number, GroupName=["s", ""], DomainUuid=["s", ""],
                                       State=["s", "planning"])[path]]}],
         "reply": ["o", path], "then": then}}
 

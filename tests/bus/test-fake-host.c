@@ -157,7 +157,7 @@ static void fake_worker_inspects_the_tree(void **state _unused_)
 	FakeHost host;
 
 	setup(&host, "four-a6000.json");
-	assert_int_equal(worker_inspect(&host.worker, &bdf, 1, true, LONG, &in), 0);
+	assert_int_equal(worker_inspect(&host.worker, &bdf, 1, INSPECT_CONFIG_ALL, LONG, &in), 0);
 	assert_string_equal(in->functions[0].driver, "nvidia");
 	assert_int_equal(in->functions[0].device_minor, 0);
 	assert_non_null(in->functions[0].uuid);

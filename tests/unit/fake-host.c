@@ -138,7 +138,7 @@ static void add_holder(Inspection *into, const Bdf *bdf, const char *command, bo
 	};
 }
 
-static void inspect_one(const FakeHost *fake, size_t i, bool capabilities, Inspection *into)
+static void inspect_one(const FakeHost *fake, size_t i, InspectConfig config, Inspection *into)
 {
 	const PciFunction *function = &fake->snapshot->functions[i];
 	FunctionFacts *facts = &into->functions[into->n_functions++];
@@ -146,7 +146,8 @@ static void inspect_one(const FakeHost *fake, size_t i, bool capabilities, Inspe
 	*facts = (FunctionFacts){ .bdf = function->bdf, .device_minor = -1 };
 	fake_set_text(&facts->driver, function->driver);
 	fake_set_text(&facts->driver_override, fake->overrides[i]);
-	facts->config_all_ones = capabilities && fake->wake[i] == FAKE_WAKE_FAILS;
+	facts->left_asleep = config == INSPECT_CONFIG_AWAKE && fake->wake[i] != FAKE_WAKES;
+	facts->config_all_ones = config == INSPECT_CONFIG_ALL && fake->wake[i] == FAKE_WAKE_FAILS;
 	if (domain_running_with(fake, &function->bdf))
 		add_holder(into, &function->bdf, "qemu-system-x86", true);
 	for (size_t k = 0; k < fake->n_holders; k++)
@@ -155,7 +156,7 @@ static void inspect_one(const FakeHost *fake, size_t i, bool capabilities, Inspe
 				   fake->holders[k].vfio);
 }
 
-static int fake_inspect(Host *host, const Bdf *functions, size_t n, bool capabilities,
+static int fake_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config,
 			Inspection **ret)
 {
 	FakeHost *fake = fake_of(host);
@@ -174,9 +175,10 @@ static int fake_inspect(Host *host, const Bdf *functions, size_t n, bool capabil
 		if (index == SIZE_MAX || fake->gone[index])
 			return fake_leave(fake, -ENOENT);
 		/* driver_override cannot be read while the device's lock is held. */
-		if (fake->stuck[index] || (capabilities && fake->wake[index] == FAKE_WAKE_HANGS))
+		if (fake->stuck[index] ||
+		    (config == INSPECT_CONFIG_ALL && fake->wake[index] == FAKE_WAKE_HANGS))
 			return fake_leave(fake, -ETIMEDOUT);
-		inspect_one(fake, index, capabilities, inspection);
+		inspect_one(fake, index, config, inspection);
 	}
 	*ret = TAKE_PTR(inspection);
 	return fake_leave(fake, 0);
@@ -349,17 +351,36 @@ static int no_such_domain(const char *name, Problem **ret_problem)
 			   name);
 }
 
-static int fake_get(Host *host, const char *name, VirtDomain **ret, Problem **ret_problem)
+static int fake_find(Host *host, const char *name_or_uuid, DomainId *ret, Problem **ret_problem)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = fake_enter(fake, FAKE_FIND);
+	char uuid[DOMAIN_UUID_SIZE];
+	const FakeDomain *found = domain_uuid_parse(name_or_uuid, uuid)
+					  ? fake_domain_of(fake, uuid)
+					  : fake_domain(fake, name_or_uuid);
+
+	if (fault)
+		return fake_leave(fake, fault_result(fault, ret_problem));
+	*ret = (DomainId){ 0 };
+	if (found) {
+		memcpy(ret->uuid, found->uuid, sizeof(ret->uuid));
+		fake_set_text(&ret->name, found->name);
+	}
+	return fake_leave(fake, 0);
+}
+
+static int fake_get(Host *host, const char *uuid, VirtDomain **ret, Problem **ret_problem)
 {
 	FakeHost *fake = fake_of(host);
 	const FakeFault *fault = fake_enter(fake, FAKE_GET);
-	const FakeDomain *found = fake_domain(fake, name);
+	const FakeDomain *found = fake_domain_of(fake, uuid);
 	VirtDomain *domain;
 
 	if (fault)
 		return fake_leave(fake, fault_result(fault, ret_problem));
 	if (!found)
-		return fake_leave(fake, no_such_domain(name, ret_problem));
+		return fake_leave(fake, no_such_domain(uuid, ret_problem));
 	domain = calloc(1, sizeof(*domain));
 	assert_non_null(domain);
 	fake_set_text(&domain->uuid, found->uuid);
@@ -400,7 +421,7 @@ static int fake_define(Host *host, const char *uuid, const char *expected, const
 {
 	FakeHost *fake = fake_of(host);
 	const FakeFault *fault = fake_enter(fake, FAKE_DEFINE);
-	FakeDomain *domain = fake_domain(fake, uuid);
+	FakeDomain *domain = fake_domain_of(fake, uuid);
 
 	if (fault && !fault->late)
 		return fake_leave(fake, fault_result(fault, ret_problem));
@@ -417,7 +438,7 @@ static int fake_define(Host *host, const char *uuid, const char *expected, const
 
 static int attach(FakeHost *fake, const char *uuid, const char *hostdev_xml, Problem **ret_problem)
 {
-	FakeDomain *domain = fake_domain(fake, uuid);
+	FakeDomain *domain = fake_domain_of(fake, uuid);
 	Bdf bdf = fake_xml_function(hostdev_xml);
 	size_t i = fake_find_function(fake, &bdf);
 
@@ -451,7 +472,7 @@ static int fake_detach(Host *host, const char *uuid, const Bdf *function, uint64
 {
 	FakeHost *fake = fake_of(host);
 	const FakeFault *fault = fake_enter(fake, FAKE_DETACH);
-	FakeDomain *domain = fake_domain(fake, uuid);
+	FakeDomain *domain = fake_domain_of(fake, uuid);
 
 	if (fault && !fault->late)
 		return fake_leave(fake, fault_result(fault, ret_problem));
@@ -501,7 +522,7 @@ static int fake_guest_run(Host *host, const char *uuid, const char *const *const
 {
 	FakeHost *fake = fake_of(host);
 	const FakeFault *fault = fake_enter(fake, FAKE_GUEST_RUN);
-	const FakeDomain *domain = fake_domain(fake, uuid);
+	const FakeDomain *domain = fake_domain_of(fake, uuid);
 
 	if (fault)
 		return fake_leave(fake, fault_result(fault, ret_problem));
@@ -529,6 +550,7 @@ const HostOps fake_ops = {
 	.move = fake_move,
 	.reset = fake_reset,
 	.worker_on = fake_worker_on,
+	.domain_find = fake_find,
 	.domain_get = fake_get,
 	.domain_uses = fake_uses,
 	.domain_define = fake_define,

@@ -19,6 +19,7 @@
 	X(FAKE_INSPECT, "inspect")                                                                 \
 	X(FAKE_MOVE, "move")                                                                       \
 	X(FAKE_RESET, "reset")                                                                     \
+	X(FAKE_FIND, "domain_find")                                                                \
 	X(FAKE_GET, "domain_get")                                                                  \
 	X(FAKE_USES, "domain_uses")                                                                \
 	X(FAKE_DEFINE, "domain_define")                                                            \
@@ -130,7 +131,8 @@ void fake_done(FakeHost *fake);
 
 /* Adds a domain called vmNN from fixtures; `live` NULL: shut off. Its UUID ends in NNNN. */
 FakeDomain *fake_add_domain(FakeHost *fake, const char *name, const char *config, const char *live);
-FakeDomain *fake_domain(FakeHost *fake, const char *name_or_uuid); /* NULL: none */
+FakeDomain *fake_domain(FakeHost *fake, const char *name); /* NULL: none */
+FakeDomain *fake_domain_of(FakeHost *fake, const char *uuid);
 
 /* Forgets calls, log, faults and hook. */
 void fake_watch(FakeHost *fake);

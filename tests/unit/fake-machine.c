@@ -138,11 +138,18 @@ FakeDomain *fake_add_domain(FakeHost *fake, const char *name, const char *config
 	return domain;
 }
 
-FakeDomain *fake_domain(FakeHost *fake, const char *name_or_uuid)
+FakeDomain *fake_domain(FakeHost *fake, const char *name)
 {
 	for (size_t i = 0; i < fake->n_domains; i++)
-		if (str_equal(fake->domains[i].name, name_or_uuid) ||
-		    str_equal(fake->domains[i].uuid, name_or_uuid))
+		if (str_equal(fake->domains[i].name, name))
+			return &fake->domains[i];
+	return NULL;
+}
+
+FakeDomain *fake_domain_of(FakeHost *fake, const char *uuid)
+{
+	for (size_t i = 0; i < fake->n_domains; i++)
+		if (str_equal(fake->domains[i].uuid, uuid))
 			return &fake->domains[i];
 	return NULL;
 }

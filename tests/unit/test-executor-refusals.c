@@ -129,7 +129,8 @@ static void what_the_preflight_refuses_says_that_nothing_was_changed(void **stat
 	assert_int_equal(fake_write_calls(&rig->fake), 0);
 	assert_false(outcome.rolled_back);
 	assert_non_null(strstr(outcome.message, "State:  nothing was changed"));
-	rig_expect_failure(&outcome, GPUPASS_ERROR_HOST_IN_USE, "cannot assign pair0 to vm42: ");
+	rig_expect_failure(&outcome, GPUPASS_ERROR_HOST_IN_USE,
+			   "cannot assign pair0 to vm42 (3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242): ");
 }
 
 static void what_cannot_be_found_is_named(void **state)

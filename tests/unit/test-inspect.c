@@ -27,14 +27,13 @@ static SysfsTree *one_gpu(void)
 	return tree;
 }
 
-static Inspection *inspect(const SysfsTree *tree, bool capabilities)
+static Inspection *inspect(const SysfsTree *tree, InspectConfig config)
 {
 	Bdf functions[] = { tree_bdf(DISPLAY), tree_bdf(AUDIO) };
 	Inspection *in = NULL;
 
 	assert_int_equal(
-		inspect_functions(&tree->roots, functions, ELEMENTS(functions), capabilities, &in),
-		0);
+		inspect_functions(&tree->roots, functions, ELEMENTS(functions), config, &in), 0);
 	return in;
 }
 
@@ -79,7 +78,7 @@ static void driver_override_and_vfs_are_read(void **state _unused_)
 
 	tree_write_attribute(tree, AUDIO, "driver_override", "vfio-pci\n");
 	tree_write_attribute(tree, DISPLAY, "sriov_numvfs", "4\n");
-	in = inspect(tree, false);
+	in = inspect(tree, INSPECT_CONFIG_NOT);
 	assert_int_equal(in->n_functions, 2);
 	assert_string_equal(in->functions[0].driver, "nvidia");
 	assert_null(in->functions[0].driver_override);
@@ -98,7 +97,7 @@ static void the_nvidia_drivers_word_is_read(void **state _unused_)
 	_cleanup_(inspection_freep) Inspection *in = NULL;
 
 	tree_add_nvidia_information(tree, DISPLAY, UUID, 12);
-	in = inspect(tree, false);
+	in = inspect(tree, INSPECT_CONFIG_NOT);
 	assert_string_equal(in->functions[0].uuid, UUID);
 	assert_int_equal(in->functions[0].device_minor, 12);
 	assert_int_equal(in->functions[1].device_minor, -1);
@@ -121,7 +120,7 @@ static void what_the_nvidia_driver_does_not_know_is_not_known(void **state _unus
 		_cleanup_(inspection_freep) Inspection *in = NULL;
 
 		tree_write(tree, "proc/driver/nvidia/gpus/" DISPLAY "/information", texts[i]);
-		in = inspect(tree, false);
+		in = inspect(tree, INSPECT_CONFIG_NOT);
 		if (in->functions[0].uuid || in->functions[0].device_minor != -1)
 			fail_msg("row %zu is taken", i);
 	}
@@ -136,7 +135,7 @@ static void serial_number_and_link_are_read_from_config_space(void **state _unus
 	fill_config(config);
 	write_config(tree, DISPLAY, config, sizeof(config));
 	write_config(tree, AUDIO, config, sizeof(config));
-	in = inspect(tree, true);
+	in = inspect(tree, INSPECT_CONFIG_ALL);
 	assert_string_equal(in->functions[0].serial_number, "00-04-4b-ff-fe-12-34-56");
 	assert_string_equal(in->functions[0].link_speed, "32 GT/s");
 	assert_string_equal(in->functions[0].link_speed_max, "64 GT/s");
@@ -156,7 +155,7 @@ static void config_space_is_not_read_unless_asked(void **state _unused_)
 
 	memset(config, 0xff, sizeof(config));
 	write_config(tree, DISPLAY, config, sizeof(config));
-	in = inspect(tree, false);
+	in = inspect(tree, INSPECT_CONFIG_NOT);
 	assert_false(in->functions[0].config_all_ones);
 }
 
@@ -168,10 +167,43 @@ static void a_device_that_answers_all_ones_is_noticed(void **state _unused_)
 
 	memset(config, 0xff, sizeof(config));
 	write_config(tree, DISPLAY, config, sizeof(config));
-	in = inspect(tree, true);
+	in = inspect(tree, INSPECT_CONFIG_ALL);
 	assert_true(in->functions[0].config_all_ones);
 	assert_null(in->functions[0].serial_number);
 	assert_null(in->functions[0].link_speed);
+}
+
+/* Reading config space wakes what is in D3cold. What the kernel does not tell of may be. */
+static void config_space_of_what_is_awake_only_leaves_sleepers_alone(void **state _unused_)
+{
+	static const struct {
+		const char *power_state; /* NULL: there is no such attribute */
+		bool awake;
+	} rows[] = {
+		{ "D0\n", true },      { "D1\n", false },      { "D3hot\n", false },
+		{ "D3cold\n", false }, { "unknown\n", false }, { "error\n", false },
+		{ "", false },	       { NULL, false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+		_cleanup_(inspection_freep) Inspection *in = NULL;
+		uint8_t config[CONFIG_BYTES];
+
+		fill_config(config);
+		write_config(tree, DISPLAY, config, sizeof(config));
+		if (rows[i].power_state)
+			tree_write_attribute(tree, DISPLAY, "power_state", rows[i].power_state);
+		else
+			tree_remove_attribute(tree, DISPLAY, "power_state");
+		in = inspect(tree, INSPECT_CONFIG_AWAKE);
+		if ((in->functions[0].serial_number != NULL) != rows[i].awake ||
+		    in->functions[0].left_asleep == rows[i].awake ||
+		    (in->functions[0].link_width > 0) != rows[i].awake)
+			fail_msg("row %zu", i);
+		/* Nobody asks for the config space of other functions. */
+		assert_false(in->functions[1].left_asleep);
+	}
 }
 
 /* Without CAP_SYS_ADMIN there are 64 bytes; without the file, none; and loops are anybody's. */
@@ -194,7 +226,7 @@ static void config_space_that_tells_nothing_is_no_error(void **state _unused_)
 		if (i <= ELEMENTS(sizes))
 			write_config(tree, DISPLAY, config,
 				     i < ELEMENTS(sizes) ? sizes[i] : CONFIG_BYTES);
-		in = inspect(tree, true);
+		in = inspect(tree, INSPECT_CONFIG_ALL);
 		if (in->functions[0].serial_number || in->functions[0].config_all_ones)
 			fail_msg("row %zu", i);
 	}
@@ -221,7 +253,7 @@ static void vfio_is_registered_loadable_or_neither(void **state _unused_)
 		_cleanup_free_ char *path = strf("modules/%s", rows[i].list);
 
 		tree_write(tree, path, rows[i].content);
-		in = inspect(tree, false);
+		in = inspect(tree, INSPECT_CONFIG_NOT);
 		if (in->vfio_pci || in->vfio_loadable != rows[i].loadable)
 			fail_msg("row %zu", i);
 	}
@@ -234,7 +266,7 @@ static void a_registered_vfio_needs_no_module(void **state _unused_)
 
 	tree_add_driver(tree, "vfio-pci");
 	tree->roots.modules_fd = close_fd(tree->roots.modules_fd);
-	in = inspect(tree, false);
+	in = inspect(tree, INSPECT_CONFIG_NOT);
 	assert_true(in->vfio_pci);
 	assert_false(in->vfio_loadable);
 }
@@ -261,7 +293,7 @@ static void unsafe_parameters_are_read(void **state _unused_)
 			tree_write(tree,
 				   "sys/module/vfio_iommu_type1/parameters/allow_unsafe_interrupts",
 				   rows[i].interrupts);
-		in = inspect(tree, false);
+		in = inspect(tree, INSPECT_CONFIG_NOT);
 		if (in->noiommu != rows[i].expect_noiommu ||
 		    in->unsafe_interrupts != rows[i].expect_interrupts)
 			fail_msg("row %zu", i);
@@ -274,7 +306,8 @@ static void a_function_that_is_not_there_is_an_error(void **state _unused_)
 	Bdf function = tree_bdf("0000:99:00.0");
 	Inspection *in = NULL;
 
-	assert_int_equal(inspect_functions(&tree->roots, &function, 1, false, &in), -ENOENT);
+	assert_int_equal(inspect_functions(&tree->roots, &function, 1, INSPECT_CONFIG_NOT, &in),
+			 -ENOENT);
 	assert_null(in);
 }
 
@@ -284,7 +317,7 @@ static void without_a_function_there_are_the_hosts_facts(void **state _unused_)
 	_cleanup_(inspection_freep) Inspection *in = NULL;
 
 	tree_add_driver(tree, "vfio-pci");
-	assert_int_equal(inspect_functions(&tree->roots, NULL, 0, false, &in), 0);
+	assert_int_equal(inspect_functions(&tree->roots, NULL, 0, INSPECT_CONFIG_NOT, &in), 0);
 	assert_int_equal(in->n_functions, 0);
 	assert_true(in->vfio_pci);
 }
@@ -297,7 +330,7 @@ static void holders_are_part_of_an_inspection(void **state _unused_)
 	tree_add_nvidia_information(tree, DISPLAY, UUID, 0);
 	tree_add_process(tree, 42, "dcgm", "0::/system.slice/nvidia-dcgm.service\n");
 	tree_process_opens(tree, 42, 3, "/dev/nvidia0");
-	in = inspect(tree, false);
+	in = inspect(tree, INSPECT_CONFIG_NOT);
 	assert_int_equal(in->n_holders, 1);
 	assert_string_equal(in->holders[0].unit, "nvidia-dcgm.service");
 }
@@ -311,6 +344,7 @@ int main(void)
 		cmocka_unit_test(serial_number_and_link_are_read_from_config_space),
 		cmocka_unit_test(config_space_is_not_read_unless_asked),
 		cmocka_unit_test(a_device_that_answers_all_ones_is_noticed),
+		cmocka_unit_test(config_space_of_what_is_awake_only_leaves_sleepers_alone),
 		cmocka_unit_test(config_space_that_tells_nothing_is_no_error),
 		cmocka_unit_test(vfio_is_registered_loadable_or_neither),
 		cmocka_unit_test(a_registered_vfio_needs_no_module),

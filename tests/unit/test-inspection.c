@@ -31,8 +31,9 @@ static Inspection *example(void)
 		.link_width_max = 16,
 		.config_all_ones = true,
 	};
-	*GROW(i->functions, i->n_functions) =
-		(FunctionFacts){ .bdf = bdf_of("0000:41:00.1"), .device_minor = -1 };
+	*GROW(i->functions, i->n_functions) = (FunctionFacts){ .bdf = bdf_of("0000:41:00.1"),
+							       .device_minor = -1,
+							       .left_asleep = true };
 	*GROW(i->holders, i->n_holders) = (Holder){
 		.bdf = bdf_of("0000:41:00.0"),
 		.pid = 4711,
@@ -78,6 +79,7 @@ static void an_inspection_round_trips(_unused_ void **state)
 	assert_int_equal(b->functions[1].device_minor, -1);
 	assert_null(b->functions[1].driver);
 	assert_false(b->functions[1].config_all_ones);
+	assert_true(b->functions[1].left_asleep && !f->left_asleep);
 	assert_int_equal(b->holders[0].pid, 4711);
 	assert_string_equal(b->holders[0].command, "qemu");
 	assert_string_equal(b->holders[0].unit, "machine.slice");

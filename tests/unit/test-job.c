@@ -149,7 +149,9 @@ static void a_refused_job_tells_only_its_end(void **state)
 	assert_int_equal(told.state, JOB_FAILED);
 	assert_string_equal(told.error_name, "org.gpupass1.Error.NoSuchDomain");
 	assert_string_equal(told.message, "cannot assign pair0 to vm99: there is no domain 'vm99'\n"
-					  "State:  nothing was changed");
+					  "State:  nothing was changed\n"
+					  "Remedy: see `virsh list --all` for the domains "
+					  "of this host");
 	told_clear(&told);
 }
 

@@ -190,7 +190,7 @@ static void a_reset_runs_as_a_unit_and_an_inspection_does_not(void **state _unus
 	assert_int_equal(worker_reset(&config, &target, 1, LONG, &o), 0);
 	assert_int_equal(o.report.result, RESET_DONE);
 	assert_true(fake_systemd_was_told(fake, "Description=Reset " DISPLAY " (gpupass)"));
-	assert_int_equal(worker_inspect(&config, &bdf, 1, false, LONG, &in), 0);
+	assert_int_equal(worker_inspect(&config, &bdf, 1, INSPECT_CONFIG_NOT, LONG, &in), 0);
 	assert_int_equal(fake_systemd_calls(fake), 1);
 	reset_outcome_clear(&o);
 }

@@ -36,9 +36,10 @@ static int scan(Host *host, PciSnapshot **ret)
 	OUTSIDE(scan(host, ret));
 }
 
-static int inspect(Host *host, const Bdf *functions, size_t n, bool capabilities, Inspection **ret)
+static int inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config,
+		   Inspection **ret)
 {
-	OUTSIDE(inspect(host, functions, n, capabilities, ret));
+	OUTSIDE(inspect(host, functions, n, config, ret));
 }
 
 static int move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
@@ -57,9 +58,14 @@ static pid_t worker_on(Host *host, const Bdf *function)
 	return fake_ops.worker_on(host, function);
 }
 
-static int domain_get(Host *host, const char *name, VirtDomain **ret, Problem **ret_problem)
+static int domain_find(Host *host, const char *name_or_uuid, DomainId *ret, Problem **ret_problem)
 {
-	OUTSIDE(domain_get(host, name, ret, ret_problem));
+	OUTSIDE(domain_find(host, name_or_uuid, ret, ret_problem));
+}
+
+static int domain_get(Host *host, const char *uuid, VirtDomain **ret, Problem **ret_problem)
+{
+	OUTSIDE(domain_get(host, uuid, ret, ret_problem));
 }
 
 static int domain_uses(Host *host, DomainUses **ret, Problem **ret_problem)
@@ -94,6 +100,7 @@ static HostOps outside_ops(void)
 	ops.move = move;
 	ops.reset = reset;
 	ops.worker_on = worker_on;
+	ops.domain_find = domain_find;
 	ops.domain_get = domain_get;
 	ops.domain_uses = domain_uses;
 	ops.domain_define = domain_define;

@@ -439,7 +439,7 @@ static void a_domain_that_vanishes_meanwhile_is_left_out(void **state _unused_)
 	script.vanish = true;
 	assert_int_equal(virt_domain_uses(virt, &uses, &problem), 0);
 	assert_int_equal(uses->n_items, 0);
-	assert_int_equal(virt_domain_get(virt, "running", &domain, &missing), PROBLEM);
+	assert_int_equal(virt_domain_get(virt, RUNNING, &domain, &missing), PROBLEM);
 	assert_int_equal(missing->error, GPUPASS_ERROR_NO_SUCH_DOMAIN);
 }
 
@@ -450,7 +450,7 @@ static void define_does_without_validation_where_a_driver_cannot(void **state _u
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
 	script.old_driver = true;
-	assert_int_equal(virt_domain_get(virt, "vm42", &domain, &problem), 0);
+	assert_int_equal(virt_domain_get(virt, VM42, &domain, &problem), 0);
 	assert_int_equal(
 		virt_domain_define(virt, VM42, domain->config_xml, domain->config_xml, &problem),
 		0);
@@ -546,12 +546,12 @@ static void a_lost_connection_is_told_refused_and_made_again(void **state _unuse
 	assert_int_equal(virt_domain_attach(virt, RUNNING, hostdev, &lost), PROBLEM);
 	lost = problem_free(lost);
 	/* Half a second passes before the next attempt. */
-	assert_int_equal(virt_domain_get(virt, "running", &domain, &lost), PROBLEM);
+	assert_int_equal(virt_domain_get(virt, RUNNING, &domain, &lost), PROBLEM);
 	assert_int_equal(lost->error, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE);
 	assert_non_null(strstr(lost->cause, "stopped answering"));
 	assert_false(virt_connected(virt));
 	assert_true(noted(&order, "cdc"));
-	assert_int_equal(virt_domain_get(virt, "running", &domain, &problem), 0);
+	assert_int_equal(virt_domain_get(virt, RUNNING, &domain, &problem), 0);
 }
 
 int main(void)

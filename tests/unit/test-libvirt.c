@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* host/libvirt against libvirt's own test driver, with the node of fixtures/libvirt/node.xml. */
+/* host/libvirt against libvirt's own test driver, with the nodes of fixtures/libvirt. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +17,8 @@
 #include "util/text.h"
 
 #define NODE "test://" FIXTURES "/libvirt/node.xml"
+/* The same with names that are UUIDs, an id and a group's. */
+#define NAMES "test://" FIXTURES "/libvirt/names.xml"
 #define RUNNING "11111111-1111-4111-8111-111111111111"
 #define VM42 "22222222-2222-4222-8222-222222222222"
 #define ONE "33333333-3333-4333-8333-333333333333"
@@ -188,86 +190,94 @@ static void virt_free_does_not_wait_for_a_libvirt_that_hangs(void **state _unuse
 
 /* --- looking up --- */
 
-static void a_domain_is_found_by_name_uuid_and_id_in_this_order(void **state _unused_)
+/*
+ * ids are no way to call a domain any more: with "2" the domain that runs with id 2 was found only
+ * while nobody had a domain of that name.
+ */
+static void a_word_is_a_uuid_or_else_a_name(void **state _unused_)
 {
 	static const struct {
-		const char *text, *uuid;
+		const char *text, *uuid; /* NULL: there is none */
 	} rows[] = {
-		{ "running", RUNNING }, { "vm42", VM42 },
-		{ VM42, VM42 },		{ "22222222222242228222222222222222", VM42 },
-		{ "1", ONE },	  /* a name, and the id of another one */
-		{ "2", PASSING }, /* an id */
+		{ "running", RUNNING },
+		{ "vm42", VM42 },
+		{ VM42, VM42 }, /* another domain's name, too */
+		{ "22222222222242228222222222222222", VM42 },
+		{ RUNNING, RUNNING },
+		{ "11111111-1111-4111-8111-11111111111A", NULL }, /* a name */
+		{ "1", ONE },					  /* the id of another one */
+		{ "pair0", PASSING },
+		{ "2", NULL }, /* an id only */
+		{ "nosuch", NULL },
+		{ "VM42", NULL },
+		{ NOBODY, NULL },
+		{ "+2", NULL },
+		{ "-1", NULL },
+		{ "99999999999999999999", NULL },
+		{ "\xff\xfe", NULL },
 	};
-	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
+	_cleanup_(virt_freep) Virt *virt = connect_to(NAMES);
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+		_cleanup_(domain_id_clear) DomainId id = { 0 };
 		_cleanup_(problem_freep) Problem *problem = NULL;
 
-		if (virt_domain_get(virt, rows[i].text, &domain, &problem) != 0)
-			fail_msg("'%s' not found: %s", rows[i].text,
-				 problem ? problem->reason : "?");
-		if (!str_equal(domain->uuid, rows[i].uuid))
-			fail_msg("'%s' gave %s", rows[i].text, domain->uuid);
+		if (virt_domain_find(virt, rows[i].text, &id, &problem) != 0)
+			fail_msg("'%s': %s", rows[i].text, problem ? problem->reason : "?");
+		if (!str_equal(id.uuid, str_or_empty(rows[i].uuid)) ||
+		    (id.name != NULL) != (rows[i].uuid != NULL))
+			fail_msg("'%s' gave %s", rows[i].text, id.uuid);
 	}
 }
 
-static void an_unknown_domain_is_named_with_a_hint(void **state _unused_)
+static void a_domain_is_read_by_its_uuid_and_by_nothing_else(void **state _unused_)
 {
-	static const struct {
-		const char *text;
-		GpupassError error;
-		const char *hint;
-	} rows[] = {
-		{ "nosuch", GPUPASS_ERROR_NO_SUCH_DOMAIN, NULL },
-		{ "VM42", GPUPASS_ERROR_NO_SUCH_DOMAIN, "'vm42'" },
-		{ NOBODY, GPUPASS_ERROR_NO_SUCH_DOMAIN, NULL },
-		{ "77", GPUPASS_ERROR_NO_SUCH_DOMAIN, NULL },
-		{ "+2", GPUPASS_ERROR_NO_SUCH_DOMAIN, NULL },
-		{ "-1", GPUPASS_ERROR_NO_SUCH_DOMAIN, NULL },
-		{ "99999999999999999999", GPUPASS_ERROR_NO_SUCH_DOMAIN, NULL },
-		{ "\xff\xfe", GPUPASS_ERROR_NO_SUCH_DOMAIN, NULL },
-		{ "", GPUPASS_ERROR_INVALID_ARGUMENT, NULL },
-	};
-	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		_cleanup_(problem_freep) Problem *problem = NULL;
-		VirtDomain *domain = NULL;
-		int r;
-
-		r = virt_domain_get(virt, rows[i].text, &domain, &problem);
-		assert_problem(r, &problem, rows[i].error, rows[i].text);
-		assert_null(domain);
-		if (rows[i].hint && !strstr(str_or_empty(problem->cause), rows[i].hint))
-			fail_msg("'%s': no hint in '%s'", rows[i].text, problem->cause);
-		if (!rows[i].hint && problem->cause)
-			fail_msg("'%s': unasked hint '%s'", rows[i].text, problem->cause);
-	}
-}
-
-static void an_endless_name_is_refused(void **state _unused_)
-{
-	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
+	static const char *const others[] = { "vm42", "1", "2",
+					      NOBODY, "",  "11111111-1111-4111-8111-11111111111A" };
+	_cleanup_(virt_freep) Virt *virt = connect_to(NAMES);
+	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	VirtDomain *domain = NULL;
+
+	assert_int_equal(virt_domain_get(virt, VM42, &domain, &problem), 0);
+	assert_string_equal(domain->name, "vm42");
+	assert_string_equal(domain->uuid, VM42);
+	for (size_t i = 0; i < ELEMENTS(others); i++) {
+		_cleanup_(problem_freep) Problem *missing = NULL;
+		VirtDomain *none = NULL;
+
+		assert_problem(virt_domain_get(virt, others[i], &none, &missing), &missing,
+			       GPUPASS_ERROR_NO_SUCH_DOMAIN, others[i]);
+		assert_null(none);
+	}
+}
+
+static void no_word_and_an_endless_one_are_refused(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
 	char name[5000];
+	const char *rows[] = { "", name };
 
 	memset(name, 'a', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	assert_problem(virt_domain_get(virt, name, &domain, &problem), &problem,
-		       GPUPASS_ERROR_INVALID_ARGUMENT, "5000 bytes");
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		DomainId id = { 0 };
+
+		assert_problem(virt_domain_find(virt, rows[i], &id, &problem), &problem,
+			       GPUPASS_ERROR_INVALID_ARGUMENT, rows[i]);
+		assert_null(id.name);
+	}
 }
 
 static void a_domain_comes_with_the_xml_that_it_has(void **state _unused_)
 {
 	static const struct {
-		const char *name;
+		const char *name, *uuid;
 		bool active, persistent;
 	} rows[] = {
-		{ "running", true, true },
-		{ "vm42", false, true },
-		{ "passing", true, false },
+		{ "running", RUNNING, true, true },
+		{ "vm42", VM42, false, true },
+		{ "passing", PASSING, true, false },
 	};
 	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
 
@@ -275,7 +285,7 @@ static void a_domain_comes_with_the_xml_that_it_has(void **state _unused_)
 		_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
 		_cleanup_(problem_freep) Problem *problem = NULL;
 
-		assert_int_equal(virt_domain_get(virt, rows[i].name, &domain, &problem), 0);
+		assert_int_equal(virt_domain_get(virt, rows[i].uuid, &domain, &problem), 0);
 		if (domain->active != rows[i].active || domain->persistent != rows[i].persistent ||
 		    (domain->live_xml != NULL) != rows[i].active ||
 		    (domain->config_xml != NULL) != rows[i].persistent)
@@ -323,12 +333,12 @@ static void uses_name_every_domain_and_its_functions(void **state _unused_)
 
 /* --- define --- */
 
-static VirtDomain *get(Virt *virt, const char *name)
+static VirtDomain *get(Virt *virt, const char *uuid)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	VirtDomain *domain = NULL;
 
-	assert_int_equal(virt_domain_get(virt, name, &domain, &problem), 0);
+	assert_int_equal(virt_domain_get(virt, uuid, &domain, &problem), 0);
 	return domain;
 }
 
@@ -349,7 +359,7 @@ static void define_changes_the_definition_and_is_heard(void **state _unused_)
 	assert_int_equal(virt_new(NODE, listen_to, &heard, &virt), 0);
 	assert_true(hears(&heard, &heard.connected, 1));
 	{
-		_cleanup_(virt_domain_freep) VirtDomain *before = get(virt, "vm42");
+		_cleanup_(virt_domain_freep) VirtDomain *before = get(virt, VM42);
 		_cleanup_free_ char *xml = edit(before->config_xml, ">65536<", ">131072<");
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		_cleanup_(virt_domain_freep) VirtDomain *after = NULL;
@@ -358,7 +368,7 @@ static void define_changes_the_definition_and_is_heard(void **state _unused_)
 				 0);
 		assert_true(hears(&heard, &heard.domain, 1));
 		assert_string_equal(heard.uuid, VM42);
-		after = get(virt, "vm42");
+		after = get(virt, VM42);
 		assert_non_null(strstr(after->config_xml, ">131072<"));
 	}
 }
@@ -366,7 +376,7 @@ static void define_changes_the_definition_and_is_heard(void **state _unused_)
 static void define_refuses_when_the_definition_is_not_the_expected_one(void **state _unused_)
 {
 	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
-	_cleanup_(virt_domain_freep) VirtDomain *before = get(virt, "vm42");
+	_cleanup_(virt_domain_freep) VirtDomain *before = get(virt, VM42);
 	_cleanup_(virt_domain_freep) VirtDomain *after = NULL;
 	_cleanup_free_ char *other = edit(before->config_xml, ">65536<", ">32768<");
 	_cleanup_free_ char *wanted = edit(before->config_xml, ">65536<", ">131072<");
@@ -379,14 +389,14 @@ static void define_refuses_when_the_definition_is_not_the_expected_one(void **st
 			       &problem, GPUPASS_ERROR_STALE_PLAN, str_or_empty(expected[i]));
 		assert_non_null(strstr(problem->reason, "vm42"));
 	}
-	after = get(virt, "vm42");
+	after = get(virt, VM42);
 	assert_string_equal(after->config_xml, before->config_xml);
 }
 
 static void define_refuses_what_is_no_definition_of_that_domain(void **state _unused_)
 {
 	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
-	_cleanup_(virt_domain_freep) VirtDomain *before = get(virt, "vm42");
+	_cleanup_(virt_domain_freep) VirtDomain *before = get(virt, VM42);
 	_cleanup_(virt_domain_freep) VirtDomain *after = NULL;
 	_cleanup_free_ char *another = edit(before->config_xml, VM42, NOBODY);
 	_cleanup_free_ char *torn = edit(before->config_xml, "</domain>", "");
@@ -401,14 +411,14 @@ static void define_refuses_what_is_no_definition_of_that_domain(void **state _un
 			virt_domain_define(virt, VM42, before->config_xml, rows[i], &problem),
 			&problem, GPUPASS_ERROR_DEFINE_FAILED, rows[i]);
 	}
-	after = get(virt, "vm42");
+	after = get(virt, VM42);
 	assert_string_equal(after->config_xml, before->config_xml);
 }
 
 static void define_refuses_a_domain_without_a_definition(void **state _unused_)
 {
 	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
-	_cleanup_(virt_domain_freep) VirtDomain *passing = get(virt, "passing");
+	_cleanup_(virt_domain_freep) VirtDomain *passing = get(virt, PASSING);
 	_cleanup_free_ char *nobody = edit(passing->live_xml, PASSING, NOBODY);
 	_cleanup_(problem_freep) Problem *stale = NULL, *missing = NULL;
 
@@ -478,13 +488,13 @@ static void *work(void *userdata)
 		_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
 		_cleanup_(problem_freep) Problem *problem = NULL, *missing = NULL;
 
-		if (virt_domain_get(virt, "vm42", &domain, &problem) != 0 ||
+		if (virt_domain_get(virt, VM42, &domain, &problem) != 0 ||
 		    virt_domain_uses(virt, &uses, &problem) != 0 ||
 		    virt_domain_define(virt, VM42, domain->config_xml, domain->config_xml,
 				       &problem) != 0)
 			failures++;
 		domain = virt_domain_free(domain);
-		if (virt_domain_get(virt, "nosuch", &domain, &missing) != PROBLEM ||
+		if (virt_domain_get(virt, NOBODY, &domain, &missing) != PROBLEM ||
 		    missing->error != GPUPASS_ERROR_NO_SUCH_DOMAIN)
 			failures++;
 	}
@@ -516,9 +526,9 @@ int main(void)
 		cmocka_unit_test(virt_connects_and_tells_the_listener),
 		cmocka_unit_test(a_missing_libvirt_is_unavailable_at_once_with_a_remedy),
 		cmocka_unit_test(virt_free_is_quick_connected_or_not),
-		cmocka_unit_test(a_domain_is_found_by_name_uuid_and_id_in_this_order),
-		cmocka_unit_test(an_unknown_domain_is_named_with_a_hint),
-		cmocka_unit_test(an_endless_name_is_refused),
+		cmocka_unit_test(a_word_is_a_uuid_or_else_a_name),
+		cmocka_unit_test(a_domain_is_read_by_its_uuid_and_by_nothing_else),
+		cmocka_unit_test(no_word_and_an_endless_one_are_refused),
 		cmocka_unit_test(a_domain_comes_with_the_xml_that_it_has),
 		cmocka_unit_test(uses_name_every_domain_and_its_functions),
 		cmocka_unit_test(define_changes_the_definition_and_is_heard),

@@ -69,6 +69,18 @@ static void nobody_asked(_unused_ PlanModel *m)
 {
 }
 
+/* Of who may only read. */
+static void may_not_ask(PlanModel *m)
+{
+	m->request.wakes_nothing = true;
+}
+
+static void may_not_ask_of_what_is_on_vfio(PlanModel *m)
+{
+	may_not_ask(m);
+	model_bind_pair0(m);
+}
+
 /* "preflight, bind vfio-pci, …" */
 static char *steps_of(const Plan *plan)
 {
@@ -94,6 +106,12 @@ static void a_gpu_that_leaves_nvidia_with_the_mode_loses_it_first(_unused_ void 
 		{ "one on", one_on, ASSIGN_WITH, "1 GPU", "" },
 		{ "both off", both_off, ASSIGN_WITHOUT, NULL, "" },
 		{ "nobody asked", nobody_asked, ASSIGN_WITHOUT, NULL, "" },
+		{ "may not ask", may_not_ask, ASSIGN_WITHOUT, NULL,
+		  "whether persistence mode is on was not asked of " A ", " B
+		  ", because that opens a GPU: steps about it may be missing here; root's plan has "
+		  "them" },
+		{ "nothing to ask", may_not_ask_of_what_is_on_vfio,
+		  "preflight, define, verify, record", NULL, "" },
 		/* fault P2 */
 		{ "one lost", one_lost, ASSIGN_WITH, "1 GPU",
 		  "whether persistence mode is on is not known of " A ": " LOST

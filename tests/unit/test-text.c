@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "util/printable.h"
 #include "util/text.h"
 
 static void strings_are_equal_by_content_and_null_only_to_null(_unused_ void **state)
@@ -171,6 +172,39 @@ static void times_are_written_in_utc_whatever_the_year(_unused_ void **state)
 	}
 }
 
+static void what_commands_a_terminal_is_written_out(void **state)
+{
+	static const struct {
+		const char *text, *clean;
+	} rows[] = {
+		{ "", "" },
+		{ "vm42", "vm42" },
+		{ "a line\nand\tanother", "a line\nand\tanother" },
+		{ "\x1b[2J\r\x7f\a", "\\x1b[2J\\x0d\\x7f\\x07" },
+		{ "\xc2\x9b"
+		  "31m",
+		  "\\x9b31m" },
+		{ "\xe2\x80\xae\xe2\x81\xa6", "\\u202e\\u2066" },
+		{ "\xe2\x80\xa8", "\\u2028" },
+		{ "\xc3\xa4 \xe2\x9c\x94 \xf0\x9f\x90\xa7",
+		  "\xc3\xa4 \xe2\x9c\x94 \xf0\x9f\x90\xa7" },
+		{ "\x9b"
+		  "31m\xff",
+		  "\\x9b31m\\xff" },	      /* no UTF-8 */
+		{ "\xe2\x80", "\\xe2\\x80" }, /* cut off */
+		{ "\xc0\x9b\xe0\x82\x9b",
+		  "\\xc0\\x9b\\xe0\\x82\\x9b" },       /* longer than it must be */
+		{ "\xed\xa0\x80", "\\xed\\xa0\\x80" }, /* a surrogate */
+		{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *clean = text_printable(rows[i].text);
+
+		assert_string_equal(clean, rows[i].clean);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +215,7 @@ int main(void)
 		cmocka_unit_test(lists_grow_and_keep_their_order),
 		cmocka_unit_test(splitting_drops_empty_parts_and_joining_puts_separators_between),
 		cmocka_unit_test(formatted_strings_are_new_ones),
+		cmocka_unit_test(what_commands_a_terminal_is_written_out),
 		cmocka_unit_test(times_are_written_in_utc_whatever_the_year),
 	};
 

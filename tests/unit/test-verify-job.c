@@ -234,14 +234,18 @@ static void what_cannot_be_asked_about_is_an_error(void **state)
 	fake_add_domain(&rig->fake, "vm77", "q35", NULL);
 	verify(rig, "vm77", &told);
 	assert_string_equal(told.error_name, "org.gpupass1.Error.NotAssigned");
-	assert_non_null(strstr(told.message, "cannot verify vm77: vm77 has no group"));
+	assert_non_null(strstr(
+		told.message,
+		"cannot verify vm77 (3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f7777): vm77 has no group"));
 	told_clear(&told);
 	assigned(rig, "ga102-rtx-a6000");
 	fake_fail(&rig->fake, &lost);
 	verify(rig, "vm42", &told);
 	assert_int_equal(told.state, JOB_FAILED);
 	assert_string_equal(told.error_name, "org.gpupass1.Error.LibvirtUnavailable");
-	assert_non_null(strstr(told.message, "cannot verify pair0 in vm42: "));
+	assert_non_null(
+		strstr(told.message,
+		       "cannot verify pair0 in vm42 (3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242): "));
 	told_clear(&told);
 }
 
@@ -330,7 +334,7 @@ static char *shown(Known *known, const Rig *rig, const char *name)
 
 	assert_non_null(p);
 	identities_set_evidence(known->identities, evidence);
-	assert_int_equal(prepare_look(&rig->place, p, &problem), 0);
+	assert_int_equal(prepare_look(&rig->place, INSPECT_CONFIG_ALL, p, &problem), 0);
 	group = group_set_find(p->inventory->groups, name);
 	assert_non_null(group);
 	for (size_t i = 0; i < group->n_evidence; i++)

@@ -81,6 +81,44 @@ static void what_does_not_wake_up_is_refused_before_anything_is_written(_unused_
 		}
 }
 
+static bool warns(const Plan *plan, const char *what)
+{
+	for (char *const *w = plan->warnings; w && *w; w++)
+		if (strstr(*w, what))
+			return true;
+	return false;
+}
+
+/* One who may only read wakes no GPU and asks no NVML, and his plan says no more than was seen. */
+static void a_plan_for_who_may_only_read_wakes_nothing_and_says_so(_unused_ void **state)
+{
+	static const Row *const rows[] = { &assign_cold, &assign_live, &bind_row, &unbind_row };
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		for (FakeWake wake = FAKE_WAKES; wake <= FAKE_WAKE_HANGS; wake++) {
+			_cleanup_(prepared_freep) Prepared *prepared = NULL;
+			_cleanup_(problem_freep) Problem *problem = NULL;
+			_cleanup_free_ char *prefix = NULL;
+			JobRequest request = rows[i]->request;
+			Rig *rig = rig_for(rows[i]);
+
+			request.wakes_nothing = true;
+			fake_sleep(&rig->fake, ASLEEP, wake);
+			fake_watch(&rig->fake);
+			assert_int_equal(
+				prepare(&rig->place, &request, 0, &prepared, &problem, &prefix), 0);
+			assert_int_equal(rig->fake.calls[FAKE_PERSISTENCE], 0);
+			assert_int_equal(warns(prepared->plan, "was not looked at, because that "
+							       "wakes them: " ASLEEP "; root's"),
+					 wake != FAKE_WAKES);
+			assert_int_equal(warns(prepared->plan,
+					       "whether persistence mode is on was not asked of "
+					       "0000:41:00.0, " ASLEEP ","),
+					 rows[i] != &unbind_row);
+			rig_free(rig);
+		}
+}
+
 /* fault 25 */
 /* Its reset would be the first to wake it. The record keeps everybody else away. */
 static void what_does_not_wake_up_is_not_released(_unused_ void **state)
@@ -211,6 +249,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_does_not_wake_up_is_refused_before_anything_is_written),
+		cmocka_unit_test(a_plan_for_who_may_only_read_wakes_nothing_and_says_so),
 		cmocka_unit_test(what_does_not_wake_up_is_not_released),
 		cmocka_unit_test(a_reset_that_waits_for_it_quarantines),
 		cmocka_unit_test(what_stops_waking_up_midway_is_never_called_done),

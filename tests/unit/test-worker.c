@@ -141,14 +141,14 @@ static void the_real_worker_inspects(void **state _unused_)
 	tree_add_driver(tree, "vfio-pci");
 	tree_add_process(tree, 42, "qemu\377\001", "0::/a.scope\n");
 	tree_process_opens(tree, 42, 3, "/dev/vfio/33");
-	assert_int_equal(worker_inspect(&config, functions, 2, true, LONG, &in), 0);
+	assert_int_equal(worker_inspect(&config, functions, 2, INSPECT_CONFIG_ALL, LONG, &in), 0);
 	assert_int_equal(in->n_functions, 2);
 	assert_string_equal(in->functions[1].driver, "snd_hda_intel");
 	assert_true(in->vfio_pci);
 	assert_int_equal(in->n_holders, 2);
 	assert_true(in->holders[0].vfio);
 	assert_string_equal(in->holders[0].unit, "a.scope");
-	assert_int_equal(worker_inspect(&config, NULL, 0, false, LONG, &host), 0);
+	assert_int_equal(worker_inspect(&config, NULL, 0, INSPECT_CONFIG_NOT, LONG, &host), 0);
 	assert_int_equal(host->n_functions, 0);
 }
 
@@ -196,7 +196,8 @@ static void the_real_worker_reports_a_function_that_is_not_there(void **state _u
 	WorkerConfig config = real(tree);
 	Inspection *in = NULL;
 
-	assert_int_equal(worker_inspect(&config, &function, 1, false, LONG, &in), -ENOENT);
+	assert_int_equal(worker_inspect(&config, &function, 1, INSPECT_CONFIG_NOT, LONG, &in),
+			 -ENOENT);
 	assert_null(in);
 }
 
@@ -216,7 +217,8 @@ static void a_worker_that_cannot_be_started_is_an_error(void **state _unused_)
 	assert_int_equal(outcomes[0].result.error, -ENOENT);
 	assert_int_equal(outcomes[1].result.error, -ECANCELED);
 	assert_false(outcomes[0].result.changed);
-	assert_int_equal(worker_inspect(&config, &function, 1, false, LONG, &in), -ENOENT);
+	assert_int_equal(worker_inspect(&config, &function, 1, INSPECT_CONFIG_NOT, LONG, &in),
+			 -ENOENT);
 }
 
 static void a_target_that_is_no_driver_starts_nothing(void **state _unused_)
@@ -254,7 +256,9 @@ static void answers_that_make_no_sense_are_refused(void **state _unused_)
 		if (o.result.error != rows[i].error || o.signal != rows[i].signal ||
 		    !o.result.changed || o.still_running || o.pid <= 0)
 			fail_msg("%s: error %d, signal %d", rows[i].mode, o.result.error, o.signal);
-		if (worker_inspect(&config, &function, 1, false, LONG, &in) != rows[i].error || in)
+		if (worker_inspect(&config, &function, 1, INSPECT_CONFIG_NOT, LONG, &in) !=
+			    rows[i].error ||
+		    in)
 			fail_msg("%s is taken for an inspection", rows[i].mode);
 		move_outcome_clear(&o);
 	}
@@ -345,8 +349,9 @@ static void an_inspection_that_takes_too_long_is_given_up(void **state _unused_)
 	Bdf function = tree_bdf(DISPLAY);
 	Inspection *in = NULL;
 
-	assert_int_equal(worker_inspect(&config, &function, 1, false, USEC_PER_SEC / 10, &in),
-			 -ETIMEDOUT);
+	assert_int_equal(
+		worker_inspect(&config, &function, 1, INSPECT_CONFIG_NOT, USEC_PER_SEC / 10, &in),
+		-ETIMEDOUT);
 	assert_null(in);
 }
 
@@ -354,7 +359,7 @@ static void an_inspection_that_takes_too_long_is_given_up(void **state _unused_)
 static void a_device_that_does_not_wake_is_given_up_and_scans_go_on(void **state _unused_)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
-	_cleanup_(inspection_freep) Inspection *close_look = NULL, *glance = NULL;
+	_cleanup_(inspection_freep) Inspection *close_look = NULL, *glance = NULL, *awake = NULL;
 	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
 	_cleanup_free_ char *config_path = NULL;
 	Bdf function = tree_bdf(DISPLAY);
@@ -365,10 +370,16 @@ static void a_device_that_does_not_wake_is_given_up_and_scans_go_on(void **state
 	tree_write_attribute(tree, DISPLAY, "power_state", "D3cold\n");
 	config_path = strf("%s/bus/pci/devices/" DISPLAY "/config", tree->sysfs);
 	assert_int_equal(mkfifo(config_path, 0600), 0);
-	assert_int_equal(worker_inspect(&config, &function, 1, true, USEC_PER_SEC, &close_look),
+	assert_int_equal(worker_inspect(&config, &function, 1, INSPECT_CONFIG_ALL, USEC_PER_SEC,
+					&close_look),
 			 -ETIMEDOUT);
+	/* Who may only read does not wake it, and so does not wait for it. */
+	assert_int_equal(worker_inspect(&config, &function, 1, INSPECT_CONFIG_AWAKE, LONG, &awake),
+			 0);
+	assert_true(awake->functions[0].left_asleep);
 	/* What a job looks at, and a scan, leave config space alone. */
-	assert_int_equal(worker_inspect(&config, &function, 1, false, LONG, &glance), 0);
+	assert_int_equal(worker_inspect(&config, &function, 1, INSPECT_CONFIG_NOT, LONG, &glance),
+			 0);
 	fd = open(tree->sysfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(scan_pci(fd, &snapshot), 0);

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/select.h"
+
+#include <string.h>
+
+#include "util/text.h"
+
+static const Group *find_group(const Prepared *p, const char *name)
+{
+	return group_set_find_named(p->inventory->groups, p->assignments, name);
+}
+
+static int no_such_group(const Prepared *p, const char *name, Problem **ret_problem)
+{
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_free_ char *joined = NULL;
+	int r;
+
+	for (size_t i = 0; i < p->inventory->groups->n_items; i++) {
+		r = strv_append(&names, p->inventory->groups->items[i].name);
+		if (r < 0)
+			return r;
+	}
+	joined = strv_join(names, ", ");
+	if (!joined)
+		return -ENOMEM;
+	r = problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP, "there is no group \"%s\"", name);
+	if (r != PROBLEM)
+		return r;
+	if (names)
+		problem_cause(*ret_problem, "the groups of this host are %s", joined);
+	else
+		problem_cause(*ret_problem, "this host has no NVLink groups");
+	return problem_remedy(*ret_problem, "see: gpupass list");
+}
+
+/* ---- domains ---- */
+
+/* `uuid`: of the domain that it is now; NULL: there is none. */
+static int check_permitted(const JobRequest *request, const char *word, const char *uuid,
+			   Problem **ret_problem)
+{
+	int r;
+
+	if (!request->permitted || str_equal(request->permitted_uuid, uuid))
+		return 0;
+	r = problem_set(ret_problem, GPUPASS_ERROR_STALE_PLAN,
+			"\"%s\" is not the domain that was permitted", word);
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "polkit was asked about %s%s; it is %s%s now",
+		      request->permitted_uuid ? "domain " : "no domain",
+		      str_or_empty(request->permitted_uuid), uuid ? "domain " : "no domain",
+		      str_or_empty(uuid));
+	return problem_remedy(*ret_problem, "try again, and name the domain by its UUID");
+}
+
+static int find_domain(const JobPlace *place, const char *word, DomainId *ret,
+		       Problem **ret_problem)
+{
+	return place->host->ops->domain_find(place->host, word, ret, ret_problem);
+}
+
+static int get_domain(const JobPlace *place, const char *uuid, VirtDomain **ret,
+		      Problem **ret_problem)
+{
+	return place->host->ops->domain_get(place->host, uuid, ret, ret_problem);
+}
+
+int select_domain(const JobPlace *place, const JobRequest *request, const char *word,
+		  const DomainUses *uses, VirtDomain **ret, Problem **ret_problem)
+{
+	_cleanup_(domain_id_clear) DomainId id = { 0 };
+	int r;
+
+	r = find_domain(place, word, &id, ret_problem);
+	if (r != 0)
+		return r;
+	if (!*id.uuid)
+		return domain_ref_missing(word, uses, ret_problem);
+	r = check_permitted(request, word, id.uuid, ret_problem);
+	return r != 0 ? r : get_domain(place, id.uuid, ret, ret_problem);
+}
+
+/* A domain that libvirt no longer has leaves a record, which is released without it. */
+static int get_recorded_domain(const JobPlace *place, Prepared *p, Problem **ret_problem)
+{
+	int r = get_domain(place, p->group->domain_uuid, &p->domain, ret_problem);
+
+	if (r != PROBLEM || (*ret_problem)->error != GPUPASS_ERROR_NO_SUCH_DOMAIN)
+		return r;
+	*ret_problem = problem_free(*ret_problem);
+	return 0;
+}
+
+/* ---- assign ---- */
+
+static int select_for_assign(const JobPlace *place, const JobRequest *request, Prepared *p,
+			     Problem **ret_problem)
+{
+	int r;
+
+	r = select_domain(place, request, request->domain, p->uses, &p->domain, ret_problem);
+	if (r != 0)
+		return r;
+	if (request->group) {
+		p->group = find_group(p, request->group);
+		return p->group ? 0 : no_such_group(p, request->group, ret_problem);
+	}
+	return plan_choose_group(p->inventory->groups, p->domain->uuid, request->model, &p->group,
+				 ret_problem);
+}
+
+/* ---- release ---- */
+
+/* The group a domain has: by its own metadata or by our record. */
+static const Group *group_of_domain(const Prepared *p, const VirtDomain *domain)
+{
+	const Assignment *assignment = assignments_find_domain(p->assignments, domain->uuid);
+	const DomainUse *use = domain_uses_find(p->uses, domain->uuid);
+	const Group *group = NULL;
+
+	if (assignment)
+		group = group_set_find_assigned(p->inventory->groups, assignment);
+	if (!group && use && use->gpupass_group)
+		group = group_set_find(p->inventory->groups, use->gpupass_group);
+	return group;
+}
+
+static int refuse_unassigned(const Prepared *p, Problem **ret_problem)
+{
+	const Assignment *namesake = assignments_find_group(p->assignments, p->group->name);
+	const Group *other =
+		namesake ? group_set_find_assigned(p->inventory->groups, namesake) : NULL;
+	int r;
+
+	r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED, "it is assigned to no domain");
+	if (r != PROBLEM)
+		return r;
+	if (!other || other == p->group)
+		return problem_remedy(*ret_problem,
+				      "nothing to do; to give a bound group back to the host's "
+				      "drivers: gpupass unbind %s",
+				      p->group->name);
+	problem_cause(*ret_problem, "what %s was assigned by this name is called %s now",
+		      namesake->domain_name, other->name);
+	return problem_remedy(*ret_problem, "if that is meant: gpupass release %s", other->name);
+}
+
+/*
+ * Who gives a domain a group's name must neither free another domain's group, where an operator
+ * releases that domain by its name, nor keep its own, where he releases the group.
+ */
+static int refuse_ambiguous(const Group *group, const DomainId *namesake, Problem **ret_problem)
+{
+	_cleanup_free_ char *holder =
+		group->domain_uuid
+			? domain_ref_text(str_or_empty(group->domain_name), group->domain_uuid)
+			: strdup("no domain");
+	int r;
+
+	if (!holder)
+		return -ENOMEM;
+	r = problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+			"\"%s\" is a group and a domain that does not have it", namesake->name);
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "group %s is assigned to %s\nthe domain of that name is %s",
+		      group->name, holder, namesake->uuid);
+	if (!group->domain_uuid)
+		return problem_remedy(*ret_problem,
+				      "if the domain is meant, give its UUID: gpupass release %s",
+				      namesake->uuid);
+	return problem_remedy(*ret_problem,
+			      "give the UUID of the domain that is meant; for the group: gpupass "
+			      "release %s",
+			      group->domain_uuid);
+}
+
+static int release_group(const JobPlace *place, const JobRequest *request, const DomainId *namesake,
+			 Prepared *p, Problem **ret_problem)
+{
+	const Group *group = p->group;
+	int r;
+
+	if (*namesake->uuid && !str_equal(group->domain_uuid, namesake->uuid))
+		return refuse_ambiguous(group, namesake, ret_problem);
+	r = check_permitted(request, request->target, group->domain_uuid, ret_problem);
+	if (r != 0)
+		return r;
+	return group->domain_uuid ? get_recorded_domain(place, p, ret_problem)
+				  : refuse_unassigned(p, ret_problem);
+}
+
+static int neither_group_nor_domain(const JobRequest *request, const Prepared *p,
+				    Problem **ret_problem)
+{
+	_cleanup_(problem_freep) Problem *missing = NULL;
+	int r;
+
+	r = domain_ref_missing(request->target, p->uses, &missing);
+	if (r != PROBLEM)
+		return r;
+	r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
+			"there is neither a group nor a domain of that name");
+	if (r != PROBLEM)
+		return r;
+	if (!missing->cause)
+		return problem_remedy(*ret_problem, "see: gpupass list; virsh list --all");
+	problem_cause(*ret_problem, "%s", missing->cause);
+	return problem_remedy(*ret_problem, "%s", missing->remedy);
+}
+
+static int no_group(const VirtDomain *domain, Problem **ret_problem)
+{
+	int r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED, "%s has no group",
+			    domain->name);
+
+	return r != PROBLEM ? r
+			    : problem_remedy(*ret_problem,
+					     "see which domain has which group: gpupass list");
+}
+
+static int select_for_release(const JobPlace *place, const JobRequest *request, Prepared *p,
+			      Problem **ret_problem)
+{
+	_cleanup_(domain_id_clear) DomainId id = { 0 };
+	int r;
+
+	p->group = find_group(p, request->target);
+	r = find_domain(place, request->target, &id, ret_problem);
+	if (r != 0)
+		return r;
+	if (p->group)
+		return release_group(place, request, &id, p, ret_problem);
+	if (!*id.uuid)
+		return neither_group_nor_domain(request, p, ret_problem);
+	r = check_permitted(request, request->target, id.uuid, ret_problem);
+	if (r == 0)
+		r = get_domain(place, id.uuid, &p->domain, ret_problem);
+	if (r != 0)
+		return r;
+	p->group = group_of_domain(p, p->domain);
+	return p->group ? 0 : no_group(p->domain, ret_problem);
+}
+
+int select_group(const JobPlace *place, const JobRequest *request, Prepared *p,
+		 Problem **ret_problem)
+{
+	switch (request->operation) {
+	case OPERATION_ASSIGN:
+		return select_for_assign(place, request, p, ret_problem);
+	case OPERATION_RELEASE:
+		return select_for_release(place, request, p, ret_problem);
+	case OPERATION_BIND:
+	case OPERATION_UNBIND:
+	case OPERATION_RECONCILE:
+	case OPERATION_VERIFY:
+	case OPERATION_PROBE: /* has no plan; probe.c */
+	case OPERATION_MAX_:
+		break;
+	}
+	p->group = find_group(p, request->group);
+	if (!p->group)
+		return no_such_group(p, request->group, ret_problem);
+	if (request->operation == OPERATION_RECONCILE && p->group->domain_uuid)
+		return get_recorded_domain(place, p, ret_problem);
+	return 0;
+}

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""
+A bus daemon that does not answer: between one client and the real one, on a socket of its own, it
+hands everything on but the answers to calls of the members in `silent`.
+
+    silent_bus.py SOCKET ADDRESS-OF-THE-BUS CONTROL
+
+CONTROL is a file with those members, a line each ("*": all of org.freedesktop.DBus); it is read again
+for each call.
+"""
+import select
+import socket
+import struct
+import sys
+
+HEADER = 16
+MEMBER, REPLY_SERIAL, DESTINATION = 3, 5, 6
+
+
+def align(n, to):
+    return (n + to - 1) // to * to
+
+
+def fields(message):
+    """{code: value} of a header; only strings and numbers are there."""
+    found, at = {}, HEADER
+    end = HEADER + struct.unpack_from("<I", message, 12)[0]
+    while at < end:
+        at = align(at, 8)
+        code, kind = message[at], message[at + 2:at + 3]
+        at += 4
+        if kind == b"g":
+            at += message[at] + 2
+            continue
+        at = align(at, 4)
+        number = struct.unpack_from("<I", message, at)[0]
+        at += 4
+        if kind == b"u":
+            found[code] = number
+        else:
+            found[code] = message[at:at + number].decode()
+            at += number + 1
+    return found
+
+
+class Direction:
+    """What comes from one side: lines at first, about who it is, and then messages ("l…")."""
+
+    def __init__(self, source, target):
+        self.source, self.target, self.buffer = source, target, b""
+
+    def read(self):
+        data = self.source.recv(65536)
+        if not data:
+            sys.exit(0)
+        self.buffer += data
+        while self.buffer and self.buffer[:1] != b"l":
+            line = self.buffer.find(b"\r\n")
+            if line < 0:
+                return
+            self.target.sendall(self.buffer[:line + 2])
+            self.buffer = self.buffer[line + 2:]
+        while len(self.buffer) >= HEADER:
+            body, _, header = struct.unpack_from("<III", self.buffer, 4)
+            size = align(HEADER + header, 8) + body
+            if len(self.buffer) < size:
+                return
+            yield self.buffer[:size]
+            self.buffer = self.buffer[size:]
+
+
+def main():
+    path, bus_address, control = sys.argv[1:]
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen()
+    print("ready", flush=True)
+    client, _ = listener.accept()
+    bus = socket.socket(socket.AF_UNIX)
+    bus.connect(bus_address.split("=", 1)[1])
+    to_bus, to_client = Direction(client, bus), Direction(bus, client)
+    unanswered = set()
+    while True:
+        for readable in select.select([client, bus], [], [])[0]:
+            if readable is client:
+                for message in to_bus.read():
+                    serial = struct.unpack_from("<I", message, 8)[0]
+                    header = fields(message)
+                    with open(control, encoding="ascii") as f:
+                        silent = f.read().split()
+                    if (header.get(DESTINATION) == "org.freedesktop.DBus" and
+                            ("*" in silent or header.get(MEMBER) in silent)):
+                        unanswered.add(serial)
+                    bus.sendall(message)
+            else:
+                for message in to_client.read():
+                    if fields(message).get(REPLY_SERIAL) not in unanswered:
+                        client.sendall(message)
+
+
+if __name__ == "__main__":
+    main()
