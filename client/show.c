@@ -77,6 +77,24 @@ static json_int_t fact_number(const json_t *facts, const char *key)
 	return json_integer_value(json_object_get(facts, key));
 }
 
+static int print_lines(const Terminal *t, const char *name, const json_t *lines)
+{
+	const json_t *line;
+	size_t i;
+
+	json_array_foreach (lines, i, line) {
+		_cleanup_free_ char *text = NULL;
+
+		if (!json_is_string(line))
+			continue;
+		text = text_printable(json_string_value(line));
+		if (!text)
+			return -ENOMEM;
+		terminal_field(t, i == 0 ? name : NULL, "%s", text);
+	}
+	return 0;
+}
+
 /* known_serial: what the GPU's block has shown already; "" when it had none. */
 static int print_facts(Client *c, const json_t *facts, const char *known_serial)
 {
@@ -85,8 +103,6 @@ static int print_facts(Client *c, const json_t *facts, const char *known_serial)
 	_cleanup_free_ char *override = text_printable(fact_string(facts, "driver-override"));
 	_cleanup_free_ char *serial = text_printable(fact_string(facts, "serial-number"));
 	const Terminal *t = &c->out;
-	const json_t *holder;
-	size_t i;
 
 	if (!speed || !speed_max || !override || !serial)
 		return -ENOMEM;
@@ -97,17 +113,9 @@ static int print_facts(Client *c, const json_t *facts, const char *known_serial)
 	terminal_field(t, "Override", "%s", override);
 	if (!*known_serial)
 		terminal_field(t, "Serial", "%s", serial);
-	json_array_foreach (json_object_get(facts, "holders"), i, holder) {
-		_cleanup_free_ char *text = NULL;
-
-		if (!json_is_string(holder))
-			continue;
-		text = text_printable(json_string_value(holder));
-		if (!text)
-			return -ENOMEM;
-		terminal_field(t, i == 0 ? "Holders" : NULL, "%s", text);
-	}
-	return 0;
+	if (print_lines(t, "Holders", json_object_get(facts, "holders")) < 0)
+		return -ENOMEM;
+	return print_lines(t, "Unseen", json_object_get(facts, "unseen"));
 }
 
 /* In a line, why there are no facts. */

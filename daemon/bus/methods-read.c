@@ -202,6 +202,21 @@ static int append_string(sd_bus_message *reply, const char *key, const char *val
 	return str_is_empty(value) ? 0 : sd_bus_message_append(reply, "{sv}", key, "s", value);
 }
 
+static int append_lines(sd_bus_message *reply, const char *key, char *const *lines)
+{
+	int r = sd_bus_message_open_container(reply, 'e', "sv");
+
+	if (r >= 0)
+		r = sd_bus_message_append(reply, "s", key);
+	if (r >= 0)
+		r = sd_bus_message_open_container(reply, 'v', "as");
+	if (r >= 0)
+		r = sd_bus_message_append_strv(reply, (char **)lines);
+	if (r >= 0)
+		r = sd_bus_message_close_container(reply);
+	return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
 static int append_holders(sd_bus_message *reply, const Inspection *inspection)
 {
 	_cleanup_strv_ char **lines = NULL;
@@ -212,17 +227,15 @@ static int append_holders(sd_bus_message *reply, const Inspection *inspection)
 
 		r = line ? strv_append(&lines, line) : -ENOMEM;
 	}
-	if (r >= 0)
-		r = sd_bus_message_open_container(reply, 'e', "sv");
-	if (r >= 0)
-		r = sd_bus_message_append(reply, "s", "holders");
-	if (r >= 0)
-		r = sd_bus_message_open_container(reply, 'v', "as");
-	if (r >= 0)
-		r = sd_bus_message_append_strv(reply, lines);
-	if (r >= 0)
-		r = sd_bus_message_close_container(reply);
-	return r < 0 ? r : sd_bus_message_close_container(reply);
+	return r < 0 ? r : append_lines(reply, "holders", lines);
+}
+
+static int append_unseen(sd_bus_message *reply, const Inspection *inspection)
+{
+	_cleanup_strv_ char **lines = NULL;
+	int r = inspection_tell_unseen(inspection, &lines);
+
+	return r < 0 || !lines ? r : append_lines(reply, "unseen", lines);
 }
 
 static int append_facts(sd_bus_message *reply, const Inspection *inspection,
@@ -249,6 +262,8 @@ static int append_facts(sd_bus_message *reply, const Inspection *inspection,
 		r = sd_bus_message_append(reply, "{sv}", "virtual-functions", "u", facts->num_vfs);
 	if (r >= 0)
 		r = append_holders(reply, inspection);
+	if (r >= 0)
+		r = append_unseen(reply, inspection);
 	return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 

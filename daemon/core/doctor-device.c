@@ -344,6 +344,21 @@ static bool runs_in_domain(const Doctor *d, const Bdf *bdf)
 	return false;
 }
 
+/* Nothing for the operator to mend, as a rule; but no silence. */
+static void tell_unseen(const Inspection *inspection, Finding *f)
+{
+	_cleanup_strv_ char **lines = NULL;
+	int r = inspection_tell_unseen(inspection, &lines);
+
+	for (char **line = lines; r >= 0 && line && *line; line++)
+		finding_warn(f, NULL, "%s", *line);
+	if (lines)
+		finding_remedy(f, "look at that process; a holder that is not seen can make the "
+				  "driver wait without a limit");
+	if (r < 0)
+		f->error = r;
+}
+
 /* A process of the host is in the way of assign; a guest on vfio is what all this is for. */
 void check_holders(const Doctor *d, Finding *f)
 {
@@ -365,6 +380,7 @@ void check_holders(const Doctor *d, Finding *f)
 			     holder->vfio ? ": a guest that libvirt does not know of" : "");
 		finding_remedy(f, "stop it before assign; the driver waits for it without a limit");
 	}
+	tell_unseen(inspection, f);
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "none but guests");
 }

@@ -11,6 +11,11 @@
 
 #define FUNCTIONS_MAX 4096
 #define HOLDERS_MAX 65536
+#define UNSEEN_MAX 4096
+/* Anybody can make very many. */
+#define UNSEEN_TOLD_MAX 8
+
+DEFINE_STRING_TABLE(unseen_reason, UnseenReason, UNSEEN_REASONS)
 
 const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bdf)
 {
@@ -26,6 +31,47 @@ char *holder_text(const Holder *holder)
 		    str_or_empty(holder->path), str_or_empty(holder->command), (long)holder->pid,
 		    holder->unit ? ", unit " : "", str_or_empty(holder->unit),
 		    holder->container ? ", container " : "", str_or_empty(holder->container));
+}
+
+static const char *unseen_what(UnseenReason reason)
+{
+	switch (reason) {
+	case UNSEEN_REFUSED:
+		return "the kernel does not let gpupass look into it";
+	case UNSEEN_FILES:
+		return "its open files could not all be looked at in time";
+	case UNSEEN_MAPPINGS:
+		return "its memory mappings could not all be looked at in time";
+	case UNSEEN_MOVING:
+		return "its memory mappings changed whenever they were looked at";
+	case UNSEEN_VFIO_DEVICE:
+		return "it has a device of vfio open, and this kernel does not tell which";
+	}
+	return "";
+}
+
+char *unseen_text(const Unseen *unseen)
+{
+	return strf("whether %s (pid %ld, uid %lu) holds a device is not known: %s",
+		    str_or_empty(unseen->command), (long)unseen->pid, (unsigned long)unseen->uid,
+		    unseen_what(unseen->reason));
+}
+
+int inspection_tell_unseen(const Inspection *inspection, char ***lines)
+{
+	size_t n = inspection->n_unseen < UNSEEN_TOLD_MAX ? inspection->n_unseen : UNSEEN_TOLD_MAX;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		_cleanup_free_ char *line = unseen_text(&inspection->unseen[i]);
+
+		r = line ? strv_append(lines, line) : -ENOMEM;
+	}
+	if (r >= 0 && inspection->all_unseen > n)
+		r = strv_appendf(lines,
+				 "whether %zu more processes hold a device is not known either",
+				 inspection->all_unseen - n);
+	return r;
 }
 
 /*
@@ -93,16 +139,31 @@ static json_t *holder_to_json(const Holder *holder)
 	return r < 0 ? NULL : TAKE_PTR(o);
 }
 
+static json_t *unseen_to_json(const Unseen *unseen)
+{
+	_cleanup_json_ json_t *o = json_object();
+	int r = 0;
+
+	r |= json_object_set_new(o, "pid", json_integer(unseen->pid));
+	r |= json_object_set_new(o, "uid", json_integer(unseen->uid));
+	r |= set_foreign_text(o, "command", unseen->command);
+	r |= json_object_set_new(o, "reason", json_string(unseen_reason_to_string(unseen->reason)));
+	return r < 0 ? NULL : TAKE_PTR(o);
+}
+
 json_t *inspection_to_json(const Inspection *inspection)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *functions = json_array(), *holders = json_array(); /* given to root below */
+	json_t *functions = json_array(), *holders = json_array(); /* given to root below, */
+	json_t *unseen = json_array();				   /* and so is this */
 	int r = 0;
 
 	for (size_t i = 0; i < inspection->n_functions; i++)
 		r |= json_array_append_new(functions, facts_to_json(&inspection->functions[i]));
 	for (size_t i = 0; i < inspection->n_holders; i++)
 		r |= json_array_append_new(holders, holder_to_json(&inspection->holders[i]));
+	for (size_t i = 0; i < inspection->n_unseen; i++)
+		r |= json_array_append_new(unseen, unseen_to_json(&inspection->unseen[i]));
 	r |= json_object_set_new(root, "schema", json_string(GPUPASS_SCHEMA_INSPECTION));
 	r |= json_object_set_new(root, "vfio_pci", json_boolean(inspection->vfio_pci));
 	r |= json_object_set_new(root, "vfio_loadable", json_boolean(inspection->vfio_loadable));
@@ -111,6 +172,9 @@ json_t *inspection_to_json(const Inspection *inspection)
 				 json_boolean(inspection->unsafe_interrupts));
 	r |= json_object_set_new(root, "functions", functions);
 	r |= json_object_set_new(root, "holders", holders);
+	r |= json_object_set_new(root, "unseen", unseen);
+	r |= json_object_set_new(root, "all_unseen",
+				 json_integer((json_int_t)inspection->all_unseen));
 	return r < 0 ? NULL : TAKE_PTR(root);
 }
 
@@ -173,6 +237,40 @@ static int holder_from_json(const json_t *json, size_t index, Holder *holder, ch
 	return json_reader_end(&reader, ret_message);
 }
 
+static int unseen_from_json(const json_t *json, size_t index, Unseen *unseen, char **ret_message)
+{
+	static const char *const keys[] = { "pid", "uid", "command", "reason", NULL };
+	_cleanup_free_ char *where = strf("unseen[%zu]", index), *reason = NULL;
+	JsonReader reader;
+
+	if (!where)
+		return -ENOMEM;
+	json_reader_begin(&reader, json, where, keys);
+	unseen->pid = (pid_t)json_read_number(&reader, "pid", INT32_MAX);
+	unseen->uid = (uid_t)json_read_number(&reader, "uid", UINT32_MAX);
+	json_read_text_if_any(&reader, "command", &unseen->command);
+	json_read_text(&reader, "reason", &reason);
+	if (reason && unseen_reason_from_string(reason, &unseen->reason) < 0)
+		json_reader_fail(&reader, "reason", "is none that there is");
+	return json_reader_end(&reader, ret_message);
+}
+
+static int unseen_list_from_json(const json_t *list, Inspection *inspection, char **ret_message)
+{
+	size_t n = json_array_size(list);
+	int r = 0;
+
+	inspection->unseen = calloc(n + 1, sizeof(Unseen));
+	if (!inspection->unseen)
+		return -ENOMEM;
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		inspection->n_unseen = i + 1;
+		r = unseen_from_json(json_array_get(list, i), i, &inspection->unseen[i],
+				     ret_message);
+	}
+	return r;
+}
+
 /* calloc(0) may give NULL, hence one more than needed. */
 static int lists_from_json(const json_t *functions, const json_t *holders, Inspection *inspection,
 			   char **ret_message)
@@ -221,11 +319,11 @@ static int check_schema(const json_t *json, char **ret_message)
 int inspection_from_json(const json_t *json, Inspection **ret, char **ret_message)
 {
 	static const char *const keys[] = {
-		"schema",  "vfio_pci", "vfio_loadable", "noiommu", "unsafe_interrupts", "functions",
-		"holders", NULL
+		"schema",    "vfio_pci", "vfio_loadable", "noiommu",	"unsafe_interrupts",
+		"functions", "holders",	 "unseen",	  "all_unseen", NULL
 	};
 	_cleanup_(inspection_freep) Inspection *inspection = NULL;
-	const json_t *functions, *holders;
+	const json_t *functions, *holders, *unseen;
 	JsonReader reader;
 	int r;
 
@@ -243,10 +341,14 @@ int inspection_from_json(const json_t *json, Inspection **ret, char **ret_messag
 	inspection->unsafe_interrupts = json_read_bool(&reader, "unsafe_interrupts");
 	functions = json_read_array(&reader, "functions", FUNCTIONS_MAX);
 	holders = json_read_array(&reader, "holders", HOLDERS_MAX);
+	unseen = json_read_array(&reader, "unseen", UNSEEN_MAX);
+	inspection->all_unseen = (size_t)json_read_number(&reader, "all_unseen", INT32_MAX);
 	r = json_reader_end(&reader, ret_message);
 	if (r < 0)
 		return r;
 	r = lists_from_json(functions, holders, inspection, ret_message);
+	if (r >= 0)
+		r = unseen_list_from_json(unseen, inspection, ret_message);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(inspection);
@@ -275,8 +377,11 @@ Inspection *inspection_free(Inspection *inspection)
 		free(holder->container);
 		free(holder->path);
 	}
+	for (size_t i = 0; i < inspection->n_unseen; i++)
+		free(inspection->unseen[i].command);
 	free(inspection->functions);
 	free(inspection->holders);
+	free(inspection->unseen);
 	free(inspection);
 	return NULL;
 }

@@ -11,6 +11,7 @@
 
 #include "core/bdf.h"
 #include "gpupass/cleanup.h"
+#include "gpupass/string-table.h"
 
 /* Of which GPUs config space is read. Reading it wakes a device that is in D3cold. */
 typedef enum InspectConfig {
@@ -42,15 +43,38 @@ typedef struct Holder {
 	char *command;	 /* comm */
 	char *unit;	 /* systemd unit from its cgroup; NULL: none */
 	char *container; /* container id from its cgroup; NULL: none */
-	char *path;	 /* /dev/nvidia0, /dev/vfio/33, /dev/dri/card1 … */
+	char *path;	 /* /dev/nvidia0, /dev/vfio/33, /dev/dri/card1 …: as udev names it */
 	bool vfio;	 /* an open vfio group: a guest runs on it */
 } Holder;
+
+/* Why it is not known whether a process holds a device. */
+#define UNSEEN_REASONS(X)                                                                          \
+	X(UNSEEN_REFUSED, "refused")	     /* the kernel does not let us look */                 \
+	X(UNSEEN_FILES, "files")	     /* too many to look at in time */                     \
+	X(UNSEEN_MAPPINGS, "mappings")	     /* too many, or they cannot be read */                \
+	X(UNSEEN_MOVING, "moving")	     /* mappings that changed again and again */           \
+	X(UNSEEN_VFIO_DEVICE, "vfio-device") /* has one, and this kernel does not tell which */
+#define UNSEEN_ENUMERATOR_(enumerator, name) enumerator,
+typedef enum UnseenReason { UNSEEN_REASONS(UNSEEN_ENUMERATOR_) } UnseenReason;
+#undef UNSEEN_ENUMERATOR_
+DECLARE_STRING_TABLE(unseen_reason, UnseenReason);
+
+/* A process that may hold a device or not. Anybody can be one, so it refuses nothing; it is told. */
+typedef struct Unseen {
+	pid_t pid;
+	uid_t uid;
+	char *command; /* comm */
+	UnseenReason reason;
+} Unseen;
 
 typedef struct Inspection {
 	FunctionFacts *functions;
 	size_t n_functions;
 	Holder *holders;
 	size_t n_holders;
+	Unseen *unseen; /* the first of them */
+	size_t n_unseen;
+	size_t all_unseen;	/* how many there are */
 	bool vfio_pci;		/* the vfio-pci driver is registered */
 	bool vfio_loadable;	/* not registered, but its module exists for this kernel */
 	bool noiommu;		/* vfio's enable_unsafe_noiommu_mode is on */
@@ -62,6 +86,11 @@ const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bd
 
 /* "0000:41:00.0: /dev/nvidia0 by python3 (pid 812, unit a.service)"; NULL when memory is out. */
 char *holder_text(const Holder *holder);
+
+/* "whether python3 (pid 812, uid 1000) holds a device is not known: …"; NULL when memory is out. */
+char *unseen_text(const Unseen *unseen);
+/* Appends a line for each of the first few, and one that counts the others. */
+int inspection_tell_unseen(const Inspection *inspection, char ***lines);
 
 json_t *inspection_to_json(const Inspection *inspection);
 int inspection_from_json(const json_t *json, Inspection **ret, char **ret_message);

@@ -277,6 +277,10 @@ int plan_make(const PlanRequest *request, const PlanFacts *facts, Plan **ret, Pr
 	if (r != 0)
 		return r;
 	plan->changed = plan->n_steps > 0;
+	/* No refusal: any user can make a process that cannot be looked at. */
+	r = plan->changed ? inspection_tell_unseen(facts->inspection, &plan->warnings) : 0;
+	if (r < 0)
+		return r;
 	*ret = TAKE_PTR(plan);
 	return 0;
 }

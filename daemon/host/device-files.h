@@ -1,28 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The device files through which a process can hold a PCI function. */
+/*
+ * The device files through which a process can hold a PCI function, by their numbers. A number is
+ * the same in every mount name space and under every name, and nobody but root can make a file of
+ * it; a path is whatever somebody called it.
+ */
 #pragma once
+
+#include <sys/types.h>
 
 #include "host/inspect.h"
 
 typedef struct DeviceFile {
-	char *path; /* "/dev/nvidia0" */
+	dev_t number;
+	char *path; /* "/dev/nvidia0": where udev puts it; for messages only */
 	Bdf bdf;
 	bool vfio; /* a guest's: the IOMMU group's file, or vfio's own for the device */
 } DeviceFile;
 
 typedef struct DeviceFiles {
-	DeviceFile *items; /* by path; functions of one IOMMU group share one */
+	DeviceFile *items; /* by number; functions of one IOMMU group share one */
 	size_t n_items;
+	/* Of the groups' files, where one of these functions is in vfio's hands; 0: none is. */
+	unsigned vfio_major;
 } DeviceFiles;
 
+/* Numbers are what sysfs and /proc/devices say. What the kernel has no device for is left out. */
 int device_files_collect(const InspectRoots *roots, const Bdf *functions, size_t n,
 			 DeviceFiles *ret);
 
-/*
- * The files that an open file's name stands for: *ret_n equal ones in a row, NULL when it is none.
- * The name is a link target from /proc/PID/fd or a path from /proc/PID/maps, cut in place: it may
- * end in " (deleted)", and begin with a chroot's directory.
- */
-const DeviceFile *device_files_match(const DeviceFiles *files, char *name, size_t *ret_n);
+/* The files of this number: *ret_n in a row, NULL when it is none. */
+const DeviceFile *device_files_match(const DeviceFiles *files, dev_t number, size_t *ret_n);
 
 void device_files_clear(DeviceFiles *files);

@@ -39,11 +39,6 @@ void launch_end(Launch *launch)
 		launch->units = launch->config->units->close(launch->units);
 }
 
-static char *unit_name(const Bdf *function)
-{
-	return strf("gpupass-worker@%s.service", BDF_TEXT(function));
-}
-
 /*
  * systemd-shutdown waits for every process but those whose name begins so (systemd.io,
  * "Storage Daemons for the Root File System"), twice as long as a service may take to stop. A
@@ -82,7 +77,7 @@ static int start_unit(Launch *launch, Children *children, size_t index, const Bd
 		      const char *description, char *const *argv, char **ret_why)
 {
 	_cleanup_close_ int read_fd = -1, write_fd = -1;
-	_cleanup_free_ char *name = unit_name(function);
+	_cleanup_free_ char *name = worker_unit_name(function);
 	_cleanup_strv_ char **marked = NULL;
 	UnitSpec spec;
 	int r;
@@ -134,7 +129,7 @@ pid_t launch_pid(Launch *launch, const Child *child, const Bdf *function)
 
 	if (child->pid > 0)
 		return child->pid;
-	name = unit_name(function);
+	name = worker_unit_name(function);
 	if (launch->units && name)
 		pid = launch->config->units->main_pid(launch->units, name);
 	return pid > 0 ? pid : worker_find(launch->config, function);

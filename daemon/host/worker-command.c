@@ -274,14 +274,8 @@ static int inspect(const WorkerCommand *command, Inspection **ret)
 		.proc_fd = proc_fd,
 		.modules_fd = modules_fd,
 	};
-	r = inspect_functions(&roots, command->functions, command->n_functions,
-			      config_space(command), ret);
-	if (r > 0)
-		fprintf(stderr,
-			"gpupass-worker: %d processes could not be looked into for holders "
-			"(needs CAP_SYS_PTRACE)\n",
-			r);
-	return r;
+	return inspect_functions(&roots, command->functions, command->n_functions,
+				 config_space(command), ret);
 }
 
 static int examine(const WorkerCommand *command, Examination **ret_host, GpuHealth *ret_gpu)

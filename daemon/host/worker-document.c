@@ -42,12 +42,11 @@ char *worker_move_document(const Bdf *bdf, const DriverResult *result)
 	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
 }
 
-char *worker_inspect_document(int outcome, const Inspection *inspection)
+char *worker_inspect_document(int error, const Inspection *inspection)
 {
-	_cleanup_json_ json_t *root = document_new("inspect", outcome < 0 ? outcome : 0);
+	_cleanup_json_ json_t *root = document_new("inspect", error);
 	int r = 0;
 
-	r |= json_object_set_new(root, "unreadable", json_integer(outcome < 0 ? 0 : outcome));
 	if (inspection)
 		r |= json_object_set_new(root, "inspection", inspection_to_json(inspection));
 	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);

@@ -2,12 +2,11 @@
 /*
  * What a worker answers, schema org.gpupass1.worker/1:
  *   { "schema", "verb": "move", "bdf", "error", "phase", "changed", "driver", "driver_override" }
- *   { "schema", "verb": "inspect", "error", "unreadable", "inspection" }
+ *   { "schema", "verb": "inspect", "error", "inspection" }
  *   { "schema", "verb": "reset", "error": 0, "report" }
  *   { "schema", "verb": "examine", "error", "host" or "gpu" }
  * "report" is that of core/reset-report.h. "error" is an errno, 0 for success; driver and driver_override are absent when there is none;
- * "inspection" is a document of schema org.gpupass1.inspection/1, absent on error; "unreadable"
- * counts the processes that could not be looked into.
+ * "inspection" is a document of schema org.gpupass1.inspection/1, absent on error.
  */
 #pragma once
 
@@ -19,8 +18,8 @@
 
 /* One line without a newline; NULL when memory is out. */
 char *worker_move_document(const Bdf *bdf, const DriverResult *result);
-/* `outcome`: -errno, or inspect_functions()'s count. `inspection`: NULL on error. */
-char *worker_inspect_document(int outcome, const Inspection *inspection);
+/* `inspection`: NULL on error. */
+char *worker_inspect_document(int error, const Inspection *inspection);
 char *worker_reset_document(const ResetReport *report);
 /* One of the two, or neither on error. */
 char *worker_examine_document(int error, const Examination *host, const GpuHealth *gpu);

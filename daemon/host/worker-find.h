@@ -5,8 +5,12 @@
 #include "host/worker.h"
 
 /*
- * The process that runs this worker program to move this function in this sysfs; 0: none. Found by
- * its command line, which can be read while it waits in the kernel, in the real /proc: `proc_dir`
- * may be another host's.
+ * The process that runs this worker program to move this function in this sysfs; 0: none. In the
+ * real /proc: `proc_dir` may be another host's. It has our uids, and is in the function's unit; or its
+ * program is this file, or it is in our service's control group, and then its command line says what
+ * it does. Nobody else can make a process that is any of these.
  */
 pid_t worker_find(const WorkerConfig *config, const Bdf *function);
+
+/* "gpupass-worker@0000:41:00.0.service", whatever the worker does; NULL when memory is out. */
+char *worker_unit_name(const Bdf *function);

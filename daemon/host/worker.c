@@ -11,7 +11,8 @@
 #include "util/text.h"
 
 #define MOVE_OUTPUT_MAX 65536U
-#define INSPECT_OUTPUT_MAX 1048576U
+/* Of holders there are as many as holders.c lists, with names as long as others like. */
+#define INSPECT_OUTPUT_MAX 4194304U
 
 /* "--" ends the options: an override that another tool set may begin with a dash. */
 int worker_arguments_begin(const WorkerConfig *config, const char *verb, char ***ret)

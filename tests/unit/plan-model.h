@@ -175,6 +175,17 @@ static inline _unused_ Holder *model_holder(PlanModel *m, const char *bdf, const
 	return holder;
 }
 
+static inline _unused_ void model_unseen(PlanModel *m, UnseenReason reason)
+{
+	Unseen *unseen = GROW(m->inspection.unseen, m->inspection.n_unseen);
+
+	unseen->pid = 4711;
+	unseen->uid = 1000;
+	unseen->command = strdup("mole");
+	unseen->reason = reason;
+	m->inspection.all_unseen++;
+}
+
 /* What NVML told of a GPU; `why` where it is unknown. */
 static inline _unused_ void model_persistence(PlanModel *m, const char *bdf, PersistenceMode mode,
 					      const char *why)
@@ -255,9 +266,12 @@ static inline _unused_ void model_done(PlanModel *m)
 		free(holder->path);
 	}
 	persistence_list_free(m->persistence, m->n_persistence);
+	for (size_t i = 0; i < m->inspection.n_unseen; i++)
+		free(m->inspection.unseen[i].command);
 	free(m->inspection.functions);
 	free(m->inspection.holders);
 	m->tenants = tenants_free(m->tenants);
+	free(m->inspection.unseen);
 	free(m->config_xml);
 	free(m->live_xml);
 	m->plan = plan_free(m->plan);

@@ -402,18 +402,22 @@ void tree_add_process(SysfsTree *tree, pid_t pid, const char *comm, const char *
 	_cleanup_free_ char *comm_line = TEXT("%s\n", comm);
 	_cleanup_free_ char *cgroup_path = TEXT("proc/%d/cgroup", pid);
 	_cleanup_free_ char *task = TEXT("proc/%d/task/%d/comm", pid, pid);
+	_cleanup_free_ char *fds = TEXT("proc/%d/fd", pid);
+	_cleanup_free_ char *of_task = TEXT("task/%d/fd", pid);
 
 	tree_write(tree, comm_path, comm_line);
 	tree_write(tree, cgroup_path, cgroup);
 	tree_write(tree, task, comm_line);
+	tree_link(tree, fds, of_task);
 	tree_process_opens(tree, pid, 0, "/dev/null");
 	tree_process_maps(tree, pid,
 			  "55d0c0a00000-55d0c0a02000 r--p 00000000 fd:00 131 /usr/bin/sleep\n");
+	tree_process_maps_file(tree, pid, "55d0c0a00000-55d0c0a02000", "../comm");
 }
 
 void tree_process_opens(SysfsTree *tree, pid_t pid, int fd, const char *target)
 {
-	_cleanup_free_ char *path = TEXT("proc/%d/fd/%d", pid, fd);
+	_cleanup_free_ char *path = TEXT("proc/%d/task/%d/fd/%d", pid, pid, fd);
 
 	tree_link(tree, path, target);
 }
@@ -423,4 +427,11 @@ void tree_process_maps(SysfsTree *tree, pid_t pid, const char *maps)
 	_cleanup_free_ char *path = TEXT("proc/%d/maps", pid);
 
 	tree_write(tree, path, maps);
+}
+
+void tree_process_maps_file(SysfsTree *tree, pid_t pid, const char *range, const char *target)
+{
+	_cleanup_free_ char *path = TEXT("proc/%d/map_files/%s", pid, range);
+
+	tree_link(tree, path, target);
 }

@@ -64,7 +64,20 @@ void tree_remove_function(SysfsTree *tree, const char *bdf);
 /* What the nvidia driver tells of a GPU. */
 void tree_add_nvidia_information(SysfsTree *tree, const char *bdf, const char *uuid, int minor);
 
-/* A process with its cgroup file; then what it has open (fd 0, 1, …) and mapped. */
+/*
+ * A process with its cgroup file; then what it has open (fd 0, 1, …) and mapped. A number is that of
+ * the file that `target` leads to: what stands for a GPU's device file here is one that is on every
+ * host, such as /dev/full, and sysfs says that this is the number of the GPU's.
+ */
 void tree_add_process(SysfsTree *tree, pid_t pid, const char *comm, const char *cgroup);
 void tree_process_opens(SysfsTree *tree, pid_t pid, int fd, const char *target);
 void tree_process_maps(SysfsTree *tree, pid_t pid, const char *maps);
+void tree_process_maps_file(SysfsTree *tree, pid_t pid, const char *range, const char *target);
+
+/* Numbers of files that are on every host. */
+#define NUMBER_OF_NULL "1:3\n"
+#define NUMBER_OF_ZERO "1:5\n"
+#define NUMBER_OF_FULL "1:7\n"
+/* /proc/devices of a host whose /dev/nvidia3 is /dev/null. */
+#define DEVICES_WITH_NVIDIA_AS_MEM                                                                 \
+	"Character devices:\n  1 nvidia-frontend\n  5 /dev/tty\n\nBlock devices:\n  8 nvidia\n"

@@ -14,6 +14,11 @@ static void holder(Rig *r)
 	model_holder(&r->m, GPU, "/dev/nvidia0", false);
 }
 
+static void process_unseen(Rig *r)
+{
+	model_unseen(&r->m, UNSEEN_FILES);
+}
+
 static void foreign_guest(Rig *r)
 {
 	model_holder(&r->m, GPU, "/dev/vfio/33", true);
@@ -101,6 +106,8 @@ static void no_reset_of_its_own(Rig *r)
 
 static const Case cases[] = {
 	{ "a holder", holder, "holders", "holders", "warn", "python3 (pid 4242", "stop it" },
+	{ "a process that could not be looked at", process_unseen, "holders", "holders", "warn",
+	  "whether mole (pid 4711, uid 1000)", "look at that process" },
 	{ "a guest that libvirt does not know", foreign_guest, "holders", "holders", "warn",
 	  "/dev/vfio/33", "stop it" },
 	{ "somebody else's override", foreign_override, "driver", "driver", "warn",

@@ -327,9 +327,10 @@ static void holders_are_part_of_an_inspection(void **state _unused_)
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
 	_cleanup_(inspection_freep) Inspection *in = NULL;
 
-	tree_add_nvidia_information(tree, DISPLAY, UUID, 0);
+	tree_add_nvidia_information(tree, DISPLAY, UUID, 7);
+	tree_write(tree, "proc/devices", DEVICES_WITH_NVIDIA_AS_MEM);
 	tree_add_process(tree, 42, "dcgm", "0::/system.slice/nvidia-dcgm.service\n");
-	tree_process_opens(tree, 42, 3, "/dev/nvidia0");
+	tree_process_opens(tree, 42, 3, "/dev/full");
 	in = inspect(tree, INSPECT_CONFIG_NOT);
 	assert_int_equal(in->n_holders, 1);
 	assert_string_equal(in->holders[0].unit, "nvidia-dcgm.service");

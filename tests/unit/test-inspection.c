@@ -43,6 +43,13 @@ static Inspection *example(void)
 		.path = strdup("/dev/vfio/33"),
 		.vfio = true,
 	};
+	*GROW(i->unseen, i->n_unseen) = (Unseen){
+		.pid = 4712,
+		.uid = 1000,
+		.command = strdup("a\nb"),
+		.reason = UNSEEN_MOVING,
+	};
+	i->all_unseen = 77;
 	return i;
 }
 
@@ -86,6 +93,12 @@ static void an_inspection_round_trips(_unused_ void **state)
 	assert_string_equal(b->holders[0].container, "abc");
 	assert_string_equal(b->holders[0].path, "/dev/vfio/33");
 	assert_true(b->holders[0].vfio);
+	assert_int_equal(b->n_unseen, 1);
+	assert_int_equal(b->all_unseen, 77);
+	assert_int_equal(b->unseen[0].pid, 4712);
+	assert_int_equal(b->unseen[0].uid, 1000);
+	assert_string_equal(b->unseen[0].command, "a?b");
+	assert_int_equal(b->unseen[0].reason, UNSEEN_MOVING);
 }
 
 static void a_process_cannot_hide_behind_its_name(_unused_ void **state)
@@ -121,8 +134,9 @@ static bool parser(const char *text, size_t size)
 
 static void every_fact_of_the_host_must_be_there(_unused_ void **state)
 {
-	static const char *const keys[] = { "schema",	 "vfio_pci", "vfio_loadable",	 "noiommu",
-					    "functions", "holders",  "unsafe_interrupts" };
+	static const char *const keys[] = { "schema",	 "vfio_pci", "vfio_loadable",	  "noiommu",
+					    "functions", "holders",  "unsafe_interrupts", "unseen",
+					    "all_unseen" };
 	_cleanup_(inspection_freep) Inspection *a = example();
 
 	for (size_t i = 0; i < ELEMENTS(keys); i++) {

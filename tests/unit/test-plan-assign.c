@@ -102,6 +102,17 @@ static void neighbour_on_stub(PlanModel *m)
 	model_function(m, NIC)->iommu_group = 33;
 }
 
+static void process_unseen(PlanModel *m)
+{
+	model_unseen(m, UNSEEN_MAPPINGS);
+}
+
+static void processes_unseen(PlanModel *m)
+{
+	for (int i = 0; i < 100; i++)
+		model_unseen(m, UNSEEN_REFUSED);
+}
+
 #define BIND "bind vfio-pci, "
 
 static void assign_plans_what_is_lacking_and_no_more(_unused_ void **state)
@@ -144,6 +155,13 @@ static void assign_plans_what_is_lacking_and_no_more(_unused_ void **state)
 		/* fault 20 */
 		{ "unsafe interrupts", unsafe_interrupts,
 		  "preflight, " BIND "define, verify, record", false, true, "forge interrupts" },
+		/* Anybody can make one, so it refuses nothing. */
+		{ "a process not seen", process_unseen, "preflight, " BIND "define, verify, record",
+		  false, true,
+		  "whether mole (pid 4711, uid 1000) holds a device is not known: its memory" },
+		{ "processes not seen", processes_unseen,
+		  "preflight, " BIND "define, verify, record", false, true,
+		  "whether 92 more processes" },
 		{ "boot display", boot_display_given_up,
 		  "preflight, " BIND "define, verify, record", false, true, NULL },
 		{ "harmless neighbours", neighbours_that_do_no_harm,

@@ -140,7 +140,8 @@ static void the_real_worker_inspects(void **state _unused_)
 	tree_add_gpu(tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
 	tree_add_driver(tree, "vfio-pci");
 	tree_add_process(tree, 42, "qemu\377\001", "0::/a.scope\n");
-	tree_process_opens(tree, 42, 3, "/dev/vfio/33");
+	tree_write(tree, "sys/class/vfio/33/dev", NUMBER_OF_FULL);
+	tree_process_opens(tree, 42, 3, "/dev/full");
 	assert_int_equal(worker_inspect(&config, functions, 2, INSPECT_CONFIG_ALL, LONG, &in), 0);
 	assert_int_equal(in->n_functions, 2);
 	assert_string_equal(in->functions[1].driver, "snd_hda_intel");
@@ -489,7 +490,7 @@ static void an_inspection_that_leaves_a_function_out_is_refused(void **state _un
 	FunctionFacts facts = { .bdf = tree_bdf(DISPLAY), .device_minor = -1 };
 	Inspection in = { .functions = &facts, .n_functions = 1 };
 	Bdf functions[] = { tree_bdf(DISPLAY), tree_bdf(AUDIO) };
-	_cleanup_free_ char *text = worker_inspect_document(2, &in);
+	_cleanup_free_ char *text = worker_inspect_document(0, &in);
 	_cleanup_(inspection_freep) Inspection *found = NULL;
 
 	assert_int_equal(worker_inspect_document_parse(text, strlen(text), functions, 2, &found),
