@@ -56,36 +56,40 @@ static bool is_text(const xmlNode *node)
 }
 
 /* White space counts as content only where there are no elements beside it. */
-static const xmlNode *skip_white(const xmlNode *node)
+static const xmlNode *skip_white(const xmlNode *node, bool beside_elements)
 {
-	while (node && is_text(node) && xmlIsBlankNode(node) &&
-	       xmlChildElementCount(node->parent) > 0)
+	while (beside_elements && node && is_text(node) && xmlIsBlankNode(node))
 		node = node->next;
 	return node;
+}
+
+static bool same_node(const xmlNode *a, const xmlNode *b);
+
+static bool same_children(const xmlNode *a, const xmlNode *b)
+{
+	bool in_a = xml_first(a) != NULL, in_b = xml_first(b) != NULL;
+	const xmlNode *i = skip_white(a->children, in_a);
+	const xmlNode *j = skip_white(b->children, in_b);
+
+	while (i && j) {
+		if (!same_node(i, j))
+			return false;
+		i = skip_white(i->next, in_a);
+		j = skip_white(j->next, in_b);
+	}
+	return !i && !j;
 }
 
 /* Recursion is bounded: xml-bounds.h refuses documents that are too deep. */
 static bool same_node(const xmlNode *a, const xmlNode *b)
 {
-	const xmlNode *i, *j;
-
 	if (is_text(a) && is_text(b))
 		return xmlStrEqual(a->content, b->content);
 	if (a->type != b->type)
 		return false;
 	if (a->type != XML_ELEMENT_NODE) /* a comment or processing instruction */
 		return xmlStrEqual(a->name, b->name) && xmlStrEqual(a->content, b->content);
-	if (!same_name(a, b) || !same_attributes(a, b))
-		return false;
-	i = skip_white(a->children);
-	j = skip_white(b->children);
-	while (i && j) {
-		if (!same_node(i, j))
-			return false;
-		i = skip_white(i->next);
-		j = skip_white(j->next);
-	}
-	return !i && !j;
+	return same_name(a, b) && same_attributes(a, b) && same_children(a, b);
 }
 
 bool domain_xml_equivalent(const char *a, const char *b)

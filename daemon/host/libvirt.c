@@ -10,6 +10,12 @@
 /* An RPC string of libvirt ends at 4 MiB; a name is a file name (NAME_MAX) on every driver. */
 #define DOMAIN_TEXT_MAX 255
 
+/*
+ * libxml2 validates in a time that grows with the square of siblings: metadata of 200,000 elements, which a
+ * tenant may write, takes 80 s. Definitions without such things have some ten KiB.
+ */
+#define VALIDATED_MAX (128U * 1024)
+
 /* --- look up --- */
 
 static void list_freep(virDomainPtr **list)
@@ -348,10 +354,12 @@ static int stale(const char *name, Problem **ret_problem)
  */
 static virDomainPtr define(virConnectPtr conn, const char *xml)
 {
-	virDomainPtr domain = virDomainDefineXMLFlags(conn, xml, VIR_DOMAIN_DEFINE_VALIDATE);
+	bool validates = strlen(xml) <= VALIDATED_MAX;
+	virDomainPtr domain =
+		virDomainDefineXMLFlags(conn, xml, validates ? VIR_DOMAIN_DEFINE_VALIDATE : 0);
 	const virError *error = virGetLastError();
 
-	if (!domain && error &&
+	if (validates && !domain && error &&
 	    (error->code == VIR_ERR_INVALID_ARG || error->code == VIR_ERR_ARGUMENT_UNSUPPORTED))
 		domain = virDomainDefineXMLFlags(conn, xml, 0);
 	return domain;

@@ -84,7 +84,7 @@ int virt_domain_uses(Virt *virt, DomainUses **ret, Problem **ret_problem);
 
 /*
  * Defines `xml` if the definition is still `expected` (domain_xml_equivalent). Validates against
- * libvirt's schema.
+ * libvirt's schema, unless it is so long that this would take minutes.
  */
 int virt_domain_define(Virt *virt, const char *uuid, const char *expected, const char *xml,
 		       Problem **ret_problem);

@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
-/* Three texts of a domain (DOMAIN_XML_MAX), escaped, and the rest. */
-#define JOURNAL_FILE_MAX (32U * 1024 * 1024)
+/* Two definitions (DOMAIN_XML_MAX) and a running domain's XML (DOMAIN_SKIM_MAX), escaped, and the rest. */
+#define JOURNAL_FILE_MAX (128U * 1024 * 1024)
 
 /* With its newline; NULL when memory is out. */
 char *journal_line(const json_t *record);

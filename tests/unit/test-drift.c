@@ -253,6 +253,40 @@ static void a_marked_domain_without_a_record_is_adopted_when_whole(_unused_ void
 	expect(&h, "another has a part, too", "taken/none taken/none no-record/none");
 }
 
+static void a_mark_alone_is_told_and_keeps_from_nothing(_unused_ void **state)
+{
+	HostModel h;
+
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, none);
+	expect(&h, "nobody has it", "mark/none");
+	init(&h, VFIO, "nvidia");
+	ours(&h, "vm1", false, all);
+	ours(&h, "vm2", false, none);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "another has it", "driver/bind mark/none");
+}
+
+/* Nor are hostdevs that an operator put there made gpupass' own by what a tenant may write. */
+static void a_mark_beside_hostdevs_of_others_is_not_adopted(_unused_ void **state)
+{
+	HostModel h;
+
+	init(&h, VFIO, VFIO);
+	host_domain(&h, "vm1", false, all)->gpupass_group = strdup("pair0");
+	expect(&h, "hostdevs without our alias", "mark/none");
+}
+
+static void of_a_domain_that_is_not_read_nothing_is_said(_unused_ void **state)
+{
+	HostModel h;
+
+	init(&h, VFIO, VFIO);
+	host_domain(&h, "vm1", false, none)->unread = strdup("too long");
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "not read", "");
+}
+
 static void without_libvirt_only_drivers_and_boards_are_told(_unused_ void **state)
 {
 	_cleanup_(drift_freep) Drift *drift = NULL;
@@ -431,6 +465,9 @@ int main(void)
 		cmocka_unit_test(what_a_person_must_see_to_keeps_reconcile_off),
 		cmocka_unit_test(records_and_boards_that_do_not_fit_are_told),
 		cmocka_unit_test(a_marked_domain_without_a_record_is_adopted_when_whole),
+		cmocka_unit_test(a_mark_alone_is_told_and_keeps_from_nothing),
+		cmocka_unit_test(a_mark_beside_hostdevs_of_others_is_not_adopted),
+		cmocka_unit_test(of_a_domain_that_is_not_read_nothing_is_said),
 		cmocka_unit_test(without_libvirt_only_drivers_and_boards_are_told),
 		cmocka_unit_test(a_missing_override_is_told_where_it_was_looked_at),
 		cmocka_unit_test(what_happened_at_boot_is_told_with_the_driver),

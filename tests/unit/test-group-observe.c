@@ -571,11 +571,41 @@ static void without_libvirt_nothing_is_given_away(_unused_ void **state)
 	}
 }
 
+static void a_domain_that_is_not_read_is_neither_gone_nor_without_hostdevs(_unused_ void **state)
+{
+	static const struct {
+		const char *driver;
+		unsigned record, unread;
+		GroupState state;
+	} rows[] = {
+		{ "nvidia", 0, 1, GROUP_FREE },
+		{ VFIO, 0, 1, GROUP_BOUND },
+		{ VFIO, 1, 0, GROUP_ASSIGNED },
+		{ "nvidia", 1, 0, GROUP_DEGRADED },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		const Group *group;
+		HostModel h;
+
+		build(&h, &(Case){ .drivers = { rows[i].driver, rows[i].driver },
+				   .record = rows[i].record });
+		h.uses->items[rows[i].unread].unread = strdup("too long");
+		host_observe(&h, true);
+		group = host_group(&h, "pair0");
+		if (group->state != rows[i].state || group->assignable || !group->reason ||
+		    strstr(group->reason, "no longer has"))
+			fail_msg("row %zu: %s", i, group_state_to_string(group->state));
+		host_done(&h);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(state_follows_from_drivers_domains_and_records),
 		cmocka_unit_test(a_state_that_is_over_leaves_nothing_behind),
+		cmocka_unit_test(a_domain_that_is_not_read_is_neither_gone_nor_without_hostdevs),
 		cmocka_unit_test(a_renamed_domain_is_shown_by_its_new_name),
 		cmocka_unit_test(a_managed_hostdev_needs_vfio_only_while_it_runs),
 		cmocka_unit_test(another_board_at_a_recorded_address_is_noticed),
