@@ -92,13 +92,17 @@ static void end_anyway(Daemon *d, int exit_code)
 }
 
 /* From this size on memory goes back to the system at once. Otherwise glibc keeps as much as the
- * largest message that came: once such a one was freed it takes the next out of its heap. */
+ * largest message that came: once such a one was freed it takes the next out of its heap.
+ *
+ * One heap for all threads: a job's thread lives for a second, and with a heap of its own each of up to
+ * eight a processor would keep what the largest of its domains' XML took. */
 #define KEPT_BYTES (4 * 1024 * 1024)
 
 static void keep_little_memory(void)
 {
 	mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
 	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	mallopt(M_ARENA_MAX, 1);
 }
 
 static int run(const Options *options, Config *config)

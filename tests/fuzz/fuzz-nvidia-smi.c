@@ -87,7 +87,7 @@ static void judge(const char *text, size_t size, size_t which)
 {
 	const VerifyGpu gpus[] = { { .bdf = { .bus = 1 }, .uuid = uuid_a },
 				   { .bdf = { .bus = 2 }, .uuid = uuid_b } };
-	const VerifyInput input = { "vm42", "pair0", gpus, 2, 2, 4 };
+	const VerifyInput input = { "vm42", "pair0", NULL, gpus, 2, 2, 4 };
 	const char *const healthy[VERIFY_RUNS] = {
 		"0, GPU-00000001-5c3e-4f7a-9d21-012345678901, 00000000:01:00.0\n"
 		"1, GPU-00000002-5c3e-4f7a-9d21-012345678902, 00000000:02:00.0\n",

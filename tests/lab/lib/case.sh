@@ -117,7 +117,8 @@ install_gpupass() {
 start_gpupassd() {
 	gpupassd "$@" 2>>"$work/gpupassd.log" &
 	gpupassd_pid=$!
-	until_true 20 busctl status org.gpupass1 || {
+	# Long beside a busy machine: emulated, and with whatever else is booted there.
+	until_true 120 busctl status org.gpupass1 || {
 		echo "gpupassd did not come up:" >&2
 		cat "$work/gpupassd.log" >&2
 		exit 1
