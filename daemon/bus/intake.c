@@ -96,10 +96,9 @@ static int refuse_user(User *user, sd_bus_message *m)
 	uint64_t now = now_monotonic();
 
 	if (user->refused_at == 0 || user->refused_at + QUIET_USEC < now)
-		log_line(
-			LOG_WARNING, &(LogFields){ .message_id = LOG_ID_FLOOD },
-			"user %ld calls more than gpupassd lets one user: calls of his are refused",
-			(long)user->uid);
+		log_line(LOG_WARNING, &(LogFields){ .message_id = LOG_ID_FLOOD },
+			 "user %ld calls more than gpupassd lets one user: some calls are refused",
+			 (long)user->uid);
 	user->refused_at = now;
 	return refuse(m, &user->refusals, "this user has called too often lately");
 }
