@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long
 # host: pair-3090
-# timeout: 400
+# timeout: 800
 #
 # The main job on a shut-off domain: from inference to a domain that runs with both GPUs, and back.
 # shellcheck source=tests/lab/lib/case.sh

@@ -3,7 +3,7 @@
 # host: pair-3090
 # before: tests/lab/before/assigned.sh
 # systemd
-# timeout: 480
+# timeout: 960
 #
 # A boot with an assignment: its functions are on vfio-pci before udev loads nvidia for the others,
 # and before libvirt starts the domain that has them.

@@ -3,7 +3,7 @@
 # host: pair-3090
 # before: tests/lab/before/changed.sh
 # systemd
-# timeout: 300
+# timeout: 600
 #
 # A boot after somebody put another board into one of the slots: that one is not bound by its address.
 # shellcheck source=tests/lab/lib/case.sh

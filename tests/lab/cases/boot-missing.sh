@@ -3,7 +3,7 @@
 # host: one-missing
 # before: tests/lab/before/assigned.sh
 # systemd
-# timeout: 300
+# timeout: 600
 #
 # A boot with one assigned GPU gone: the other is bound all the same, and the boot goes on.
 # shellcheck source=tests/lab/lib/case.sh

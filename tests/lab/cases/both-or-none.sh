@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # host: pair-3090
-# timeout: 300
+# timeout: 600
 #
 # When the second GPU cannot be bound, nothing at all is changed.
 # shellcheck source=tests/lab/lib/case.sh

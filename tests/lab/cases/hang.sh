@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long
 # host: two-pairs-a6000
-# timeout: 400
+# timeout: 800
 #
 # A GPU in use by something that no preflight can see: its unbind never returns. Meanwhile the other
 # group is assigned and released, the list answers as fast as ever, and the daemon stops at once. The same

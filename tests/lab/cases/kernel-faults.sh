@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long
 # host: pair-3090
-# timeout: 400
+# timeout: 800
 #
 # A disk that is full, and one that gives errors, a clock that jumps, a function that goes midway and one
 # that does not wake up, all of a real kernel.

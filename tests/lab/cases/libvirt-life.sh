@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long
 # host: pair-3090
-# timeout: 560
+# timeout: 1120
 #
 # libvirt restarts, freezes and loses domains; guests are destroyed, killed, renamed, redefined. No
 # group is half done, none is given away, and what can be mended is mended.

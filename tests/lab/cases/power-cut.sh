@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long
 # host: pair-3090
-# timeout: 600
+# timeout: 1200
 #
 # The power fails at every flush of the disk during an assign of a shut-off and of a running domain
 # and during a release. The disk is exact: a log of the block device says what was durable when. The

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long
 # host: two-pairs-a6000
-# timeout: 480
+# timeout: 960
 #
 # Four boards of one model, of which nothing is declared: NVML (a stand-in, installed where the
 # loader finds the real one) tells which are bridged, and that lasts when they have left its driver.

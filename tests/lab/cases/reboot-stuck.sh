@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # host: pair-3090
 # systemd
-# timeout: 300
+# timeout: 600
 # goes down: 90
 #
 # A reboot comes to its end although a worker waits in the kernel. systemd waits twice as long as

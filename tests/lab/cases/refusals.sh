@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long
 # host: pair-3090
-# timeout: 400
+# timeout: 800
 #
 # Every preflight refuses by name, before the first write, and bad input changes nothing.
 # shellcheck source=tests/lab/lib/case.sh

@@ -3,7 +3,7 @@
 # long
 # host: pair-3090
 # systemd
-# timeout: 300
+# timeout: 600
 #
 # gpupassd as a service of a real systemd: started by the first call, confined, watched, and told by
 # udev what changes.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long
 # host: pair-3090
-# timeout: 600
+# timeout: 1200
 #
 # Between two tenants every function is reset by the real kernel, must answer again, and a receipt
 # says so; a group whose GPU does not answer goes to nobody.
