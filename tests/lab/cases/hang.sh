@@ -81,7 +81,7 @@ holder=$!
 promise "a process opens one of its functions, and keeps the device's file alone" until_true 10 \
 	grep -q holding "$work/holder"
 status=0
-gpupass unbind pair0 --timeout=2 >/dev/null 2>"$work/err" || status=$?
+gpupass unbind pair0 --timeout=8 >/dev/null 2>"$work/err" || status=$?
 equal "to take it from vfio-pci ends with exit code 11" 11 "$status"
 promise "with UnbindTimeout" grep -q 'Error: *org.gpupass1.Error.UnbindTimeout$' "$work/err"
 promise "the kernel waits for that process" sh -c 'dmesg |
