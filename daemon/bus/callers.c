@@ -5,18 +5,16 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "bus/bus-daemon.h"
 #include "util/clock.h"
 #include "util/text.h"
-
-#define DRIVER "org.freedesktop.DBus"
-#define DRIVER_PATH "/org/freedesktop/DBus"
 
 /*
  * One match for all that leave, and not one a caller: a connection may have 512 matches in all on the
  * system bus, and a match costs the bus daemon two calls more.
  */
 #define MATCH_LEFT                                                                                 \
-	"type='signal',sender='" DRIVER "',path='" DRIVER_PATH "',interface='" DRIVER              \
+	"type='signal',sender='" BUS_DAEMON "',path='" BUS_DAEMON_PATH "',interface='" BUS_DAEMON  \
 	"',member='NameOwnerChanged',arg2=''"
 
 /* More than the system bus has connections (2048). */
@@ -108,13 +106,9 @@ static int read_uid(sd_bus_message *answer, uid_t *ret)
 	uint32_t uid;
 	int r;
 
-	/* What sd-bus makes itself, as at a deadline, are errors. */
-	if (sd_bus_message_is_method_error(answer, NULL)) {
-		r = sd_bus_message_get_errno(answer);
-		return r > 0 ? -r : -EPROTO;
-	}
-	if (!str_equal(sd_bus_message_get_sender(answer), DRIVER))
-		return -EPROTO;
+	r = bus_daemon_answered(answer);
+	if (r < 0)
+		return r;
 	r = sd_bus_message_read(answer, "u", &uid);
 	if (r < 0 || uid == (uint32_t)-1)
 		return -EPROTO;
@@ -149,7 +143,7 @@ static int ask(Caller *caller)
 	sd_bus *bus = caller->callers->bus;
 	int r;
 
-	r = sd_bus_message_new_method_call(bus, &m, DRIVER, DRIVER_PATH, DRIVER,
+	r = sd_bus_message_new_method_call(bus, &m, BUS_DAEMON, BUS_DAEMON_PATH, BUS_DAEMON,
 					   "GetConnectionUnixUser");
 	if (r >= 0)
 		r = sd_bus_message_append(m, "s", caller->name);

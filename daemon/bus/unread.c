@@ -5,12 +5,11 @@
 #include <string.h>
 #include <systemd/sd-event.h>
 
+#include "bus/bus-daemon.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/text.h"
 
-#define DRIVER "org.freedesktop.DBus"
-#define DRIVER_PATH "/org/freedesktop/DBus"
 #define STATS "org.freedesktop.DBus.Debug.Stats"
 
 /* Of ours, for all; and what each user may leave unread then. */
@@ -52,23 +51,18 @@ static int read_entry(sd_bus_message *m, const char *wanted, uint32_t *ret)
 
 static int read_bytes(sd_bus_message *answer, const char *key, uint32_t *ret)
 {
-	int r;
+	int r = bus_daemon_answered(answer);
 
-	if (sd_bus_message_is_method_error(answer, NULL)) {
-		r = sd_bus_message_get_errno(answer);
-		return r > 0 ? -r : -EPROTO;
-	}
-	if (!str_equal(sd_bus_message_get_sender(answer), DRIVER))
-		return -EPROTO;
-	r = sd_bus_message_enter_container(answer, 'a', "{sv}");
+	if (r >= 0)
+		r = sd_bus_message_enter_container(answer, 'a', "{sv}");
 	return r < 0 ? r : read_entry(answer, key, ret);
 }
 
 static int ask(sd_bus *bus, const char *name, sd_bus_message_handler_t answered, void *userdata,
 	       sd_bus_slot **ret)
 {
-	return sd_bus_call_method_async(bus, ret, DRIVER, DRIVER_PATH, STATS, "GetConnectionStats",
-					answered, userdata, "s", name);
+	return sd_bus_call_method_async(bus, ret, BUS_DAEMON, BUS_DAEMON_PATH, STATS,
+					"GetConnectionStats", answered, userdata, "s", name);
 }
 
 /* ---- whose it is ---- */
