@@ -57,7 +57,7 @@ promise "when the disk takes writes again, so can jobs" until_true 20 gpupass bi
 promise "and the list is quiet" sh -c '! gpupass list 2>&1 | grep -q "could not be written"'
 promise "unbind" gpupass unbind pair0
 
-knob 0000:02:00.0 bind_delay_ms 1500
+knob 0000:02:00.0 bind_delay_ms "$(slow 1500)"
 gpupass bind pair0 >/dev/null 2>"$work/err" &
 job=$!
 promise "a job is at work" until_true 10 test -e /sys/bus/pci/drivers/vfio-pci/0000:01:00.1
@@ -78,7 +78,7 @@ promise "until the disk takes writes again" until_true 20 gpupass clear pair0
 knob 0000:02:00.0 hold 1
 now=$(date +%s)
 begin=$(cut -d. -f1 /proc/uptime)
-gpupass assign vm42 pair0 --timeout=6 >/dev/null 2>"$work/err" &
+gpupass assign vm42 pair0 --timeout="$(slow 6)" >/dev/null 2>"$work/err" &
 job=$!
 sleep 2
 date -s "@$((now + 400000000))" >/dev/null
@@ -89,16 +89,16 @@ wait "$job" || status=$?
 took=$(($(cut -d. -f1 /proc/uptime) - begin))
 date -s "@$((now + took))" >/dev/null
 equal "a deadline ends its job while the clock jumps by years" 11 "$status"
-promise "neither early nor late ($took s)" test "$took" -ge 5 -a "$took" -le 14
+promise "neither early nor late ($took s)" test "$took" -ge "$(slow 5)" -a "$took" -le "$(slow 14)"
 knob 0000:02:00.0 hold 0
 promise "the quarantine is lifted" until_true 15 gpupass clear pair0
 promise "unbind again" gpupass unbind pair0
 
 # ---- fault 12: a function that goes midway ----
-knob 0000:01:00.0 unbind_delay_ms 4000
-gpupass bind pair0 --timeout=20 >/dev/null 2>"$work/err" &
+knob 0000:01:00.0 unbind_delay_ms "$(slow 4000)"
+gpupass bind pair0 --timeout="$(slow 20)" >/dev/null 2>"$work/err" &
 job=$!
-sleep 1.5
+sleep "$(slow 2)"
 echo 1 >/sys/bus/pci/devices/0000:02:00.1/remove
 status=0
 wait "$job" || status=$?
@@ -119,7 +119,7 @@ equal "a GPU that does not answer is refused, and none is bound" "1 $on_host" \
 	"$status $(drivers "${functions[@]}")"
 promise "by name" grep -q "0000:02:00.0 does not answer: its config space reads all ones" "$work/err"
 knob 0000:02:00.0 gone 0
-knob 0000:02:00.0 bind_delay_ms 1500
+knob 0000:02:00.0 bind_delay_ms "$(slow 1500)"
 gpupass bind pair0 >/dev/null 2>"$work/err" &
 job=$!
 until_true 10 test -e /sys/bus/pci/drivers/vfio-pci/0000:01:00.1

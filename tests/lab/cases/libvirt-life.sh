@@ -135,7 +135,7 @@ promise "and it was logged when it came and when it went" until_true 20 sh -c \
 
 # ---- fault 34: libvirt freezes ----
 kill -STOP "$(pgrep -x libvirtd)"
-promise "list answers at once beside a frozen libvirt" timeout 5 gpupass list
+promise "list answers at once beside a frozen libvirt" timeout "$(slow 5)" gpupass list
 promise "within the keepalive's half minute calls are refused by name" until_true 60 sh -c \
 	'gpupass assign vm77 pair0 2>&1 | grep -q org.gpupass1.Error.LibvirtUnavailable'
 promise "and the list says so" until_true 5 sh -c 'gpupass list 2>&1 | grep -q "libvirt does not answer"'
@@ -158,7 +158,7 @@ promise "release by the group's name" gpupass release pair0
 equal "the host has all of them" "$on_host" "$(drivers "${functions[@]}")"
 
 # ---- fault 27: libvirt goes in the middle of a job, and stays away for longer than the job waits ----
-knob 0000:02:00.0 bind_delay_ms 3000
+knob 0000:02:00.0 bind_delay_ms "$(slow 3000)"
 gpupass assign vm77 pair0 >"$work/assign" 2>&1 &
 job=$!
 promise "an assign binds" until_true 30 sh -c \

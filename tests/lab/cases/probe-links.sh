@@ -95,7 +95,7 @@ equal "and turned it off before" 0 "$(dmesg | grep -c 'removed with persistence 
 # NVML may open any GPU of its driver at any time. (The stand-in opens none, which nobody can see.)
 promise "a pair is on vfio-pci" gpupass bind pair1
 echo "hang init" >"$nvml.scenario"
-gpupass probe --timeout=20 >/dev/null 2>&1 &
+gpupass probe --timeout="$(slow 20)" >/dev/null 2>&1 &
 probe=$!
 promise "a probe is under way" until_true 15 pgrep -f 'gpupass-worker.* probe '
 refused "beside it no GPU is taken from the driver" 9 GroupBusy "probes the links" \

@@ -24,7 +24,7 @@ declare_pair0
 # fault 50
 knob 0000:02:00.0 hold 1
 status=0
-gpupass assign vm42 --timeout=2 >/dev/null 2>&1 || status=$?
+gpupass assign vm42 --timeout="$(slow 4)" >/dev/null 2>&1 || status=$?
 equal "an unbind that never returns ends with exit code 11" 11 "$status"
 promise "its worker is there" pgrep -f 'gpupass-worker.* 0000:02:00.0 vfio-pci'
 [ "$failures" = 0 ] || finish

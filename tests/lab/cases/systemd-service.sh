@@ -60,7 +60,7 @@ promise "workers were units, and systemd refused none" sh -c \
 # ---- faults 2, 3: a worker that never comes back ----
 knob 0000:02:00.0 hold 1
 status=0
-gpupass assign vm42 --timeout=2 >/dev/null 2>&1 || status=$?
+gpupass assign vm42 --timeout="$(slow 4)" >/dev/null 2>&1 || status=$?
 equal "an unbind that never returns ends with exit code 11" 11 "$status"
 worker=$(pgrep -f 'gpupass-worker.* 0000:02:00.0 vfio-pci')
 unit=gpupass-worker@0000:02:00.0.service
@@ -97,9 +97,9 @@ ends_within() {
 	done
 	return 1
 }
-promise "the daemon ends within a second of emulated time beside it" ends_within 1000 stop_by_signal
+promise "the daemon ends within a second of emulated time beside it" ends_within "$(slow 1000)" stop_by_signal
 promise "the next one starts beside it" gpupass list
-promise "systemctl, too, stops it within two" ends_within 2000 stop_by_systemd
+promise "systemctl, too, stops it within two" ends_within "$(slow 2000)" stop_by_systemd
 promise "and leaves the worker alone" kill -0 "$worker"
 # faults 6, 49
 promise "the next daemon starts beside it" gpupass list

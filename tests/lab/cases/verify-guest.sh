@@ -75,12 +75,12 @@ equal "more than 64 KiB is not taken" "1 unknown too-much-output" "$(verdict)"
 # fault 53
 mode hang
 begin=$SECONDS
-verdict --timeout=12 >"$work/hang" &
+verdict --timeout="$(slow 12)" >"$work/hang" &
 sleep 2
-promise "while nvidia-smi hangs, gpupassd answers" timeout 5 gpupass list
+promise "while nvidia-smi hangs, gpupassd answers" timeout "$(slow 5)" gpupass list
 wait $!
 equal "the verdict comes with the deadline" "1 unknown timeout" "$(cat "$work/hang")"
-equal "and not much later" 1 $((SECONDS - begin < 25))
+equal "and not much later" 1 $((SECONDS - begin < $(slow 25)))
 
 mode none
 equal "without nvidia-smi: unknown" "1 unknown no-nvidia-smi" "$(verdict)"
@@ -91,12 +91,13 @@ equal "nothing was changed by any of it" "$before" "$(world)"
 agent '{"execute":"guest-exec","arguments":{"path":"/bin/lab-mode","arg":["freeze"]}}' >/dev/null || true
 promise "an agent is frozen" until_true 60 is_frozen
 begin=$SECONDS
-verdict --timeout=60 >"$work/freeze" &
+verdict --timeout="$(slow 60)" >"$work/freeze" &
 sleep 2
-promise "while the agent hangs, libvirt and gpupassd answer" sh -c 'timeout 5 gpupass list && timeout 5 virsh -q list'
+promise "while the agent hangs, libvirt and gpupassd answer" sh -c \
+	"timeout $(slow 5) gpupass list && timeout $(slow 5) virsh -q list"
 wait $!
 equal "an agent that hangs is none" "1 unknown no-agent" "$(cat "$work/freeze")"
-equal "and is not waited for until the deadline" 1 $((SECONDS - begin < 30))
+equal "and is not waited for until the deadline" 1 $((SECONDS - begin < $(slow 30)))
 virsh -q destroy vm42
 promise "and the group is released" gpupass release vm42
 equal "the group has no verdict any more" "null" "$(gpupass list -j | jq -r '.groups[] | select(.name == "pair0").verified')"

@@ -79,7 +79,7 @@ add_nodes() {
 	local nodes=(${names[node]-})
 	[ "${#nodes[@]}" -gt 0 ] || return 0
 	total=$(get host host memory 2048)
-	cpus=$(get host host cpus 2)
+	cpus=$(get host host cpus 1)
 	for n in "${nodes[@]}"; do
 		id=node-$n
 		host_qemu+=(-object "memory-backend-ram,id=$id,size=$((total / ${#nodes[@]}))M")
@@ -251,7 +251,7 @@ read_host() {
 	local n iommu
 	host_file=$1
 	parse_host "$host_file"
-	host_qemu=(-m "$(get host host memory 2048)" -smp "cpus=$(get host host cpus 2),sockets=$(get host host cpus 2)")
+	host_qemu=(-m "$(get host host memory 2048)" -smp "cpus=$(get host host cpus 1),sockets=$(get host host cpus 1)")
 	host_kernel_args=$(get host host kernel-arguments)
 	for n in $(get host host qemu-devices); do host_qemu+=(-device "$n"); done
 	iommu=$(get host host iommu on)
