@@ -23,7 +23,7 @@ refused "a running domain without ACPI is refused: its guest would never see the
 	3 UnsupportedDomain "ACPI" gpupass assign noacpi pair0
 virsh -q destroy noacpi
 
-"$here/define-vm" vm42 --free-ports 4 --start
+"$here/define-vm" vm42 --linux --free-ports 4 --start
 promise "the guest is up without GPUs" "$here/define-vm" --wait vm42 0 600
 before=$(world)
 promise "assign to a running domain succeeds" gpupass assign vm42 pair0

@@ -4,7 +4,7 @@
 # What a lab needs before it can boot: the kernel, the modules, the initramfs. Sourced by boot.
 # Each thing is made once, in a folder named after a hash of what it is made from; prepare() holds
 # a lock while it looks and makes. Sets: lab_kernel lab_version lab_initrd lab_tree lab_guest_initrd
-# lab_agent_initrd lab_ovmf
+# lab_agent_initrd lab_ovmf lab_bare_guest
 
 # A folder that is complete once it has its final name. Usage: dir=$(made DIR FUNCTION ARG…)
 # A failure ends the shell (set -e, inherit_errexit): none of this may run under "if" or "||".
@@ -168,6 +168,14 @@ make_initrd() {
 	rm -rf "$root"
 }
 
+# A guest that is one small program; see guest/bare.c.
+make_bare_guest() {
+	local src=$1 dir=$2
+	gcc -m32 -O2 -Wall -Wextra -ffreestanding -fno-pic -fno-stack-protector -fcf-protection=none \
+		-mgeneral-regs-only -nostdlib -static -no-pie -Wl,--build-id=none -T "$src/bare.ld" \
+		-o "$dir/bare" "$src/bare.c"
+}
+
 make_guest_initrd() {
 	local src=$1 dir=$2 root=$2/root
 	mkdir -p "$root"/{bin,proc,sys,dev}
@@ -218,7 +226,7 @@ make_agent_initrd() {
 # Folders that no boot has used for a day.
 prune() {
 	find "$1" -mindepth 1 -maxdepth 1 -type d \
-		\( -name 'modules-*' -o -name 'tree-*' -o -name 'initrd-*' -o -name 'guest-*' -o -name 'agent-*' -o -name 'boot-*' \) \
+		\( -name 'modules-*' -o -name 'tree-*' -o -name 'initrd-*' -o -name 'guest-*' -o -name 'agent-*' -o -name 'bare-*' -o -name 'boot-*' \) \
 		-mtime +0 -exec rm -rf {} + 2>/dev/null || true
 }
 
@@ -267,6 +275,9 @@ prepare() {
 	# shellcheck disable=SC2034 # boot's
 	lab_guest_initrd=$(made "$build/guest-$(hash_of "$lab"/guest/* "$busybox")" \
 		make_guest_initrd "$lab/guest")/initrd
+	# shellcheck disable=SC2034 # boot's
+	lab_bare_guest=$(made "$build/bare-$(hash_of "$lab"/guest/bare.* "$lab/lib/prepare.sh")" \
+		make_bare_guest "$lab/guest")/bare
 	agent=$(made "$build/agent-package" unpack_package qemu-guest-agent)
 	# shellcheck disable=SC2034 # boot's
 	lab_ovmf=$(made "$build/ovmf-package" unpack_package ovmf)/usr/share/OVMF
