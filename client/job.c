@@ -6,7 +6,7 @@
 
 #include "bus.h"
 #include "job-watch.h"
-#include "json.h"
+#include "model-json.h"
 #include "progress.h"
 #include "text.h"
 

@@ -5,7 +5,7 @@
 #include "blocks.h"
 #include "bus.h"
 #include "describe.h"
-#include "json.h"
+#include "model-json.h"
 #include "table.h"
 #include "text.h"
 #include "verbs.h"

@@ -3,7 +3,7 @@
 
 #include "bus.h"
 #include "describe.h"
-#include "json.h"
+#include "model-json.h"
 #include "table.h"
 #include "text.h"
 #include "verbs.h"

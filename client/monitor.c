@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "bus.h"
-#include "json.h"
+#include "model-json.h"
 #include "text.h"
 #include "verbs.h"
 

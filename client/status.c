@@ -5,7 +5,7 @@
 #include "bus.h"
 #include "describe.h"
 #include "gpupass/domain-ref.h"
-#include "json.h"
+#include "model-json.h"
 #include "text.h"
 #include "verbs.h"
 
