@@ -14,21 +14,6 @@
 /* Names under /sys/bus/pci/slots are short; the rest of the limit is an INI line's. */
 #define SLOT_NAME_MAX 63
 
-bool group_name_valid(const char *name)
-{
-	size_t n = 0;
-
-	if (!name || !isascii((unsigned char)name[0]) || !isalpha((unsigned char)name[0]))
-		return false;
-	for (; name[n]; n++) {
-		unsigned char c = (unsigned char)name[n];
-
-		if (!isascii(c) || !(isalnum(c) || c == '-' || c == '_' || c == '.'))
-			return false;
-	}
-	return n <= GROUP_NAME_MAX;
-}
-
 /* `pattern`: 'x' stands for a hex digit, anything else for itself. */
 static bool matches(const char *s, const char *pattern)
 {

@@ -15,9 +15,9 @@
 #pragma once
 
 #include "core/gpu.h"
+#include "core/group-name.h"
 #include "core/problem.h"
 
-#define GROUP_NAME_MAX 63
 #define GROUP_MEMBERS_MIN 2
 #define GROUP_MEMBERS_MAX 8
 
@@ -45,9 +45,6 @@ typedef struct Declarations {
 	Declaration *items;
 	size_t n_items;
 } Declarations;
-
-/* Letters, digits, '-', '_', '.'; starts with a letter; at most GROUP_NAME_MAX. */
-bool group_name_valid(const char *name);
 
 int selector_parse(const char *text, Selector *ret);
 void selector_clear(Selector *selector);

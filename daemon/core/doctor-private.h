@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/doctor.h"
+#include "core/driver-name.h"
 #include "core/fit.h"
-#include "core/plan-private.h"
 #include "util/text.h"
 
 /* Facts that a check cannot do without; it is skipped, with the reason, where one is missing. */

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "core/fit-domain.h"
+#include "core/domain-xml-tune.h"
 #include "core/text-diff.h"
 #include "core/xml-tree.h"
 #include "util/text.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/fit-domain.h"
+#include "core/host-facts.h"
 #include "core/xml-tree.h"
 #include "util/text.h"
 
@@ -270,4 +270,11 @@ void domain_xml_untune(DomainXml *xml, bool *ret_changed)
 	if (had_namespace)
 		changed |= xml_remove_namespace(xml->root, QEMU_NAMESPACE);
 	*ret_changed = changed;
+}
+
+void fit_tune_clear(FitTune *tune)
+{
+	free(tune->nodeset);
+	free(tune->cpuset);
+	*tune = (FitTune){ 0 };
 }

@@ -7,7 +7,21 @@
  */
 #pragma once
 
-#include "core/fit.h"
+#include "core/domain-xml.h"
+
+#define QEMU_NAMESPACE "http://libvirt.org/schemas/domain/qemu/1.0"
+#define MMIO_WINDOW_KEY "opt/ovmf/X-PciMmio64Mb"
+
+/* What can be written into a definition so that it fits; 0 and NULL where nothing is to be. */
+typedef struct FitTune {
+	char *nodeset; /* <numatune><memory nodeset=…/> */
+	char *cpuset;  /* <vcpu cpuset=…> */
+	bool interleave;
+	bool passthrough; /* <maxphysaddr mode='passthrough'/> */
+	uint64_t mmio_mb; /* fw_cfg opt/ovmf/X-PciMmio64Mb */
+} FitTune;
+
+void fit_tune_clear(FitTune *tune);
 
 /* After domain_xml_add_group(). -ENOMEM, or -EINVAL when our metadata is not there. */
 int domain_xml_tune(DomainXml *xml, const FitTune *tune);

@@ -3,7 +3,8 @@
 #pragma once
 
 #include "core/drift.h"
-#include "core/plan-private.h"
+#include "core/driver-name.h"
+#include "util/text.h"
 
 /* One group, or one record of no group, under examination. */
 typedef struct DriftSubject {

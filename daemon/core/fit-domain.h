@@ -2,11 +2,8 @@
 /* What of a domain's XML says how large and where its guest is. */
 #pragma once
 
-#include "core/domain-xml.h"
+#include "core/domain-xml-tune.h"
 #include "core/host-facts.h"
-
-#define QEMU_NAMESPACE "http://libvirt.org/schemas/domain/qemu/1.0"
-#define MMIO_WINDOW_KEY "opt/ovmf/X-PciMmio64Mb"
 
 typedef enum Firmware { FIRMWARE_SEABIOS, FIRMWARE_OVMF, FIRMWARE_OTHER } Firmware;
 

@@ -265,10 +265,3 @@ int fit_tune(const FitFacts *facts, bool numa, bool fit, FitTune *ret)
 	*ret = tune;
 	return 0;
 }
-
-void fit_tune_clear(FitTune *tune)
-{
-	free(tune->nodeset);
-	free(tune->cpuset);
-	*tune = (FitTune){ 0 };
-}

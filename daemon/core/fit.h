@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "core/domain-xml.h"
+#include "core/domain-xml-tune.h"
 #include "core/gpu.h"
 #include "core/host-facts.h"
 #include "gpupass/string-table.h"
@@ -84,20 +84,10 @@ typedef struct FitFacts {
 	bool started;	       /* the guest runs, and has its memory */
 } FitFacts;
 
-/* What can be written into a definition so that it fits; 0 and NULL where nothing is to be. */
-typedef struct FitTune {
-	char *nodeset; /* <numatune><memory nodeset=…/> */
-	char *cpuset;  /* <vcpu cpuset=…> */
-	bool interleave;
-	bool passthrough; /* <maxphysaddr mode='passthrough'/> */
-	uint64_t mmio_mb; /* fw_cfg opt/ovmf/X-PciMmio64Mb */
-} FitTune;
-
 /* -ENOMEM */
 int fit_check(const FitFacts *facts, FitReport **ret);
 /* What --numa=apply and --fit=apply would write. -ENOMEM */
 int fit_tune(const FitFacts *facts, bool numa, bool fit, FitTune *ret);
-void fit_tune_clear(FitTune *tune);
 
 /* The first finding of warning or above that the modes refuse; NULL: none. */
 const FitFinding *fit_refusal(const FitReport *report, FitMode numa, FitMode fit);

@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/driver-name.h"
 #include "core/group.h"
 #include "util/text.h"
-
-#define VFIO_PCI "vfio-pci"
 
 /* One group and all that is known about who has it. Nothing here is owned but `functions`. */
 typedef struct View {

@@ -2,10 +2,9 @@
 /* What the parts of plan_make() share. */
 #pragma once
 
+#include "core/driver-name.h"
 #include "core/plan.h"
 #include "util/text.h"
-
-#define VFIO_PCI "vfio-pci"
 
 typedef struct Planner {
 	const PlanRequest *request;
@@ -112,6 +111,3 @@ size_t plan_count_moves(const Plan *plan);
 
 int plan_add_step(Plan *plan, StepKind kind);
 #define plan_warn(plan, ...) strv_appendf(&(plan)->warnings, __VA_ARGS__)
-
-/* vfio-pci or a vendor's variant of it. */
-bool driver_is_vfio(const char *driver);

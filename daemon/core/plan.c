@@ -7,14 +7,6 @@
 DEFINE_STRING_TABLE(operation, Operation, GPUPASS_OPERATIONS)
 DEFINE_STRING_TABLE(step_kind, StepKind, STEP_KINDS)
 
-/* Vendor variants are named for their modules, with underscores: nvgrace_gpu_vfio_pci. */
-bool driver_is_vfio(const char *driver)
-{
-	const char *tail = driver ? strstr(driver, "vfio") : NULL;
-
-	return tail && (strcmp(tail, VFIO_PCI) == 0 || strcmp(tail, "vfio_pci") == 0);
-}
-
 static int copy_text(const char *from, char **ret)
 {
 	char *copy = NULL;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/assignment.h"
-#include "core/declaration.h"
+#include "core/group-name.h"
 #include "util/json.h"
 #include "util/text.h"
 

@@ -7,13 +7,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/driver-name.h"
 #include "host/driver-ops.h"
 #include "host/sysfs.h"
 #include "host/vfio-hot-reset.h"
 #include "util/file.h"
 #include "util/text.h"
-
-DEFINE_STRING_TABLE(driver_phase, DriverPhase, DRIVER_PHASES)
 
 /*
  * Pauses before trying again, in milliseconds: long enough for a deferred probe's dependency or
@@ -37,29 +36,6 @@ static int fail(Move *move, DriverPhase phase, int error)
 {
 	move->result->phase = phase;
 	return error;
-}
-
-static bool text_valid(const char *s, size_t max)
-{
-	size_t n = strlen(s);
-
-	if (n == 0 || n > max || s[0] == ' ' || s[n - 1] == ' ' || strcmp(s, "-") == 0)
-		return false;
-	for (; *s; s++)
-		if (*s < ' ' || *s > '~')
-			return false;
-	return true;
-}
-
-bool driver_name_valid(const char *name)
-{
-	return text_valid(name, DRIVER_NAME_MAX) && !strchr(name, '/') && strcmp(name, ".") != 0 &&
-	       strcmp(name, "..") != 0;
-}
-
-bool driver_override_valid(const char *override)
-{
-	return text_valid(override, DRIVER_OVERRIDE_MAX) && strcmp(override, "(null)") != 0;
 }
 
 static int write_attribute(Move *move, const char *path, const char *value)
@@ -339,11 +315,4 @@ const DriverOps *driver_real_ops(void)
 void driver_move(int sysfs_fd, const DriverTarget *target, DriverResult *ret)
 {
 	driver_move_with(driver_real_ops(), sysfs_fd, target, ret);
-}
-
-void driver_result_clear(DriverResult *result)
-{
-	free(result->driver);
-	free(result->driver_override);
-	*result = (DriverResult){ 0 };
 }

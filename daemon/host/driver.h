@@ -6,45 +6,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
-#include "core/bdf.h"
-#include "gpupass/cleanup.h"
-#include "gpupass/string-table.h"
-
-/* Where the function shall be. */
-typedef struct DriverTarget {
-	Bdf bdf;
-	const char *driver;	     /* NULL: no driver */
-	const char *driver_override; /* NULL: none */
-	/* Another driver keeps the function, and that is -EBUSY in the phase verify: for those who
-	 * have not looked for holders. */
-	bool never_unbind;
-} DriverTarget;
-
-/* How far driver_move() got: names the failing write. */
-#define DRIVER_PHASES(X)                                                                           \
-	X(DRIVER_PHASE_READ, "read")                                                               \
-	X(DRIVER_PHASE_OVERRIDE, "driver_override")                                                \
-	X(DRIVER_PHASE_UNBIND, "unbind")                                                           \
-	X(DRIVER_PHASE_PROBE, "probe")                                                             \
-	X(DRIVER_PHASE_VERIFY, "verify")
-
-typedef enum DriverPhase {
-#define X(enumerator, name) enumerator,
-	DRIVER_PHASES(X)
-#undef X
-		DRIVER_PHASE_MAX_,
-} DriverPhase;
-DECLARE_STRING_TABLE(driver_phase, DriverPhase);
-
-typedef struct DriverResult {
-	int error;	   /* 0 or -errno */
-	DriverPhase phase; /* where, when error != 0 */
-	bool changed;	   /* something was written */
-	char *driver;	   /* as re-read at the end; NULL: none */
-	char *driver_override;
-} DriverResult;
+#include "host/move.h"
 
 /*
  * Override first, then unbind, then probe (drivers_probe when the override names the driver, that
@@ -68,15 +30,3 @@ typedef struct DriverResult {
  *                    -ENODEV  vfio-pci has it, and its config space reads all ones
  */
 void driver_move(int sysfs_fd, const DriverTarget *target, DriverResult *ret);
-
-/*
- * Printable, no blank at either end, at most DRIVER_NAME_MAX bytes, no path ("a/b", ".."), and not
- * "-", which stands for none on the worker's command line.
- */
-#define DRIVER_NAME_MAX 127
-bool driver_name_valid(const char *name);
-/* What can be written to and read back from driver_override. Others' overrides may be odd. */
-#define DRIVER_OVERRIDE_MAX 255
-bool driver_override_valid(const char *override);
-
-void driver_result_clear(DriverResult *result);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/reset.h"
 #include "host/sysfs.h"
 #include "host/worker-find.h"
 #include "util/clock.h"

@@ -10,12 +10,6 @@
 #include "host/driver-ops.h"
 
 /*
- * More than the kernel's own wait for a silent device (PCIE_RESET_READY_POLL_MS is 60 s, and its
- * pauses double up to 65.5 s): who outlives this hangs.
- */
-#define RESET_TIMEOUT_USEC (75 * 1000000ULL)
-
-/*
  * Writes 1 to the function's `reset`, which lets the kernel try the methods of `reset_method` in
  * their order. Only on a vfio driver or on none; nobody may have it open, which is the caller's to
  * know. A bus reset goes to every function of the bus: refused where one of another slot is on it.

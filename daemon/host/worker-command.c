@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "core/driver-name.h"
 #include "gpupass/errors.h"
 #include "host/examine.h"
 #include "host/inspect.h"

@@ -14,7 +14,7 @@
 #include "core/health.h"
 #include "core/inspection.h"
 #include "core/reset-report.h"
-#include "host/driver.h"
+#include "host/move.h"
 
 /* One line without a newline; NULL when memory is out. */
 char *worker_move_document(const Bdf *bdf, const DriverResult *result);

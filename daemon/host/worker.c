@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/driver-name.h"
 #include "host/launch.h"
 #include "host/worker-document.h"
 #include "host/worker-find.h"

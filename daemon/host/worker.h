@@ -34,7 +34,7 @@
 #include "core/inspection.h"
 #include "core/pci-snapshot.h"
 #include "core/reset-report.h"
-#include "host/driver.h"
+#include "host/move.h"
 
 typedef struct UnitOps UnitOps; /* unit.h */
 
@@ -83,6 +83,12 @@ typedef struct ResetOutcome {
 	bool still_running; /* as of MoveOutcome */
 	pid_t pid;
 } ResetOutcome;
+
+/*
+ * More than the kernel's own wait for a silent device (PCIE_RESET_READY_POLL_MS is 60 s, and its
+ * pauses double up to 65.5 s): who outlives this hangs.
+ */
+#define RESET_TIMEOUT_USEC (75 * 1000000ULL)
 
 /* As worker_move(): side by side, outcomes filled for every target. 0: every one has answered,
  * whatever it says; otherwise the first error of those that have not. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/domain-xml-tune.h"
+#include "core/fit.h"
 #include "util/text.h"
 
 #define GIB (1ULL << 30)
