@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The worker's side of host/launch/worker.h: its command line, and what it does. */
+/* The worker's side of host/launch/worker.h: its command line. */
 #pragma once
 
 #include "core/facts/persistence.h"
-#include "host/device/driver-ops.h"
+#include "host/wire/move.h"
 
 typedef enum WorkerVerb {
 	WORKER_INSPECT,
@@ -38,8 +38,5 @@ typedef struct WorkerCommand {
  * is nothing to do: --help, --version, or wrong usage, which it has said on stderr.
  */
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status);
-
-/* Does it and writes the answer to stdout; returns the exit status. `ops` NULL: the real ones. */
-int worker_command_run(const WorkerCommand *command, const DriverOps *ops);
 
 void worker_command_clear(WorkerCommand *command);

@@ -9,7 +9,7 @@
 
 #include "gpupass/cleanup.h"
 #include "util/text.h"
-#include "worker/command.h"
+#include "worker/run.h"
 
 /*
  * A worker may stay for ever, and with it every file it has: a library of the caller's that opened

@@ -20,7 +20,7 @@
 #include "rig/sysfs-kernel.h"
 #include "util/file.h"
 #include "util/text.h"
-#include "worker/command.h"
+#include "worker/run.h"
 
 #define SECONDS_MAX 3600
 

@@ -8,7 +8,8 @@
 
 #include <sys/types.h>
 
-#include "host/device/inspect.h"
+#include "core/base/bdf.h"
+#include "host/device/roots.h"
 
 typedef struct DeviceFile {
 	dev_t number;

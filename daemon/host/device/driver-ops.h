@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "host/device/driver.h"
+#include "host/wire/move.h"
 
 typedef struct DriverOps {
 	/* Writes `value` exactly to the attribute `path` below sysfs_fd. 0 or -errno. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "host/device/inspect.h"
+#include "host/device/holders.h"
 
 #include <fcntl.h>
 #include <limits.h>

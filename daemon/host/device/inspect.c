@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/device/capabilities.h"
+#include "host/device/holders.h"
 #include "host/device/vfio-facts.h"
 #include "host/scan/nvidia-proc.h"
 #include "host/scan/sysfs.h"

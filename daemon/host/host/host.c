@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/launch/worker-examine.h"
 #include "host/launch/worker-find.h"
 #include "host/scan/sysfs.h"
 #include "util/clock.h"

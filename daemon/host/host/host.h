@@ -7,6 +7,8 @@
 
 #include <pthread.h>
 
+#include "core/facts/examination.h"
+#include "core/facts/health.h"
 #include "host/launch/worker-persistence.h"
 #include "host/launch/worker-probe.h"
 #include "host/libvirt/libvirt.h"

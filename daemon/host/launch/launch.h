@@ -8,9 +8,10 @@
  */
 #pragma once
 
+#include "core/base/bdf.h"
 #include "host/launch/child.h"
+#include "host/launch/config.h"
 #include "host/launch/unit.h"
-#include "host/launch/worker.h"
 
 /* For one batch: one connection. All zero with `config` set is good to begin with. */
 typedef struct Launch {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/launch/worker-examine.h"
+
 #include <errno.h>
 
-#include "host/launch/worker-private.h"
+#include "host/launch/call.h"
 #include "host/wire/document.h"
 #include "util/text.h"
 

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "host/launch/worker-persistence.h"
-#include "host/launch/worker-probe.h"
 #include "host/scan/process.h"
 #include "util/file.h"
 #include "util/text.h"

@@ -2,7 +2,10 @@
 /* Workers that a daemon before this one left behind. */
 #pragma once
 
-#include "host/launch/worker.h"
+#include <sys/types.h>
+
+#include "core/base/bdf.h"
+#include "host/launch/config.h"
 
 /*
  * The process that runs this worker program to move this function in this sysfs; 0: none. In the
@@ -14,3 +17,9 @@ pid_t worker_find(const WorkerConfig *config, const Bdf *function);
 
 /* "gpupass-worker@0000:41:00.0.service", whatever the worker does; NULL when memory is out. */
 char *worker_unit_name(const Bdf *function);
+
+/* A worker that probes on this host, also one of a daemon before this one; 0: none. */
+pid_t worker_find_probe(const WorkerConfig *config);
+
+/* A worker that reads modes on this host, also one of a daemon before this one; 0: none. */
+pid_t worker_find_persistence(const WorkerConfig *config);

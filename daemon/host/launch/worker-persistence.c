@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "host/launch/call.h"
 #include "host/launch/launch.h"
 #include "host/launch/worker-find.h"
-#include "host/launch/worker-private.h"
 #include "host/wire/persistence.h"
 #include "util/text.h"
 

@@ -18,9 +18,6 @@
 int worker_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, uint64_t timeout_usec,
 		       GpuPersistence *ret);
 
-/* A worker that reads modes on this host, also one of a daemon before this one; 0: none. */
-pid_t worker_find_persistence(const WorkerConfig *config);
-
 typedef struct PersistenceOutcome {
 	GpuPersistence gpu; /* as it is now; where it is not as it was to be, with why */
 	bool still_running; /* a worker may yet set it: the deadline passed, or an older one is there */

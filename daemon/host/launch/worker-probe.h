@@ -16,6 +16,3 @@
  */
 int worker_probe(const WorkerConfig *config, const Bdf *functions, size_t n, bool mmio,
 		 uint64_t timeout_usec, ProbeAnswer *ret, pid_t *ret_pid);
-
-/* A worker that probes on this host, also one of a daemon before this one; 0: none. */
-pid_t worker_find_probe(const WorkerConfig *config);

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "core/pci/driver-name.h"
+#include "host/launch/call.h"
 #include "host/launch/launch.h"
 #include "host/launch/worker-find.h"
-#include "host/launch/worker-private.h"
 #include "host/wire/document.h"
 #include "util/text.h"
 
@@ -17,24 +17,6 @@
 #define INSPECT_OUTPUT_MAX 4194304U
 
 /* "--" ends the options: an override that another tool set may begin with a dash. */
-int worker_arguments_begin(const WorkerConfig *config, const char *verb, char ***ret)
-{
-	_cleanup_strv_ char **argv = NULL;
-	int r;
-
-	r = strv_append(&argv, config->program);
-	if (r >= 0)
-		r = strv_appendf(&argv, "--sysfs=%s", config->sysfs_dir);
-	if (r >= 0)
-		r = strv_appendf(&argv, "--proc=%s", config->proc_dir);
-	if (r >= 0)
-		r = strv_append(&argv, verb);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(argv);
-	return 0;
-}
-
 static int move_arguments(const WorkerConfig *config, const DriverTarget *target, char ***ret)
 {
 	_cleanup_strv_ char **argv = NULL;
@@ -72,29 +54,6 @@ static int inspect_arguments(const WorkerConfig *config, const Bdf *functions, s
 		return r;
 	*ret = TAKE_PTR(argv);
 	return 0;
-}
-
-/* systemd, too, has the pipe of a unit open, until it has seen its end; it may be slow at that. */
-static bool has_answered(const Child *child)
-{
-	return child->adopted && child->size > 0 && child->output[child->size - 1] == '\n';
-}
-
-/* Why there is no answer to parse; 0 when there is one. */
-int worker_child_error(const Child *child)
-{
-	if (child->running && !has_answered(child))
-		return -ETIMEDOUT;
-	if (child->error == -ENOMEM)
-		return child->error;
-	if (child->error < 0)
-		return -EBADMSG; /* more than any answer has, or unreadable */
-	/* A status that nobody could tell is not held against it. */
-	if (child->signal != 0 || child->status > 0)
-		return -EPROTO;
-	if (child->adopted && child->size == 0)
-		return -EPROTO;
-	return child->output ? 0 : -EBADMSG;
 }
 
 static void fill_outcome(Launch *launch, const Child *child, const DriverTarget *target,

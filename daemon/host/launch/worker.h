@@ -30,26 +30,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/facts/examination.h"
-#include "core/facts/health.h"
 #include "core/facts/inspection.h"
 #include "core/facts/reset-report.h"
-#include "core/pci/pci-snapshot.h"
+#include "host/launch/config.h"
 #include "host/wire/move.h"
-
-typedef struct UnitOps UnitOps; /* unit.h */
-
-typedef struct WorkerConfig {
-	const char *program;   /* path of gpupass-worker; for units it has to be absolute */
-	const char *sysfs_dir; /* "/sys" */
-	const char *proc_dir;  /* "/proc" */
-	const char *root_dir;  /* "/"; NULL: likewise */
-	const UnitOps *units;  /* &systemd_units; NULL: all workers are children */
-	/* There is no unit to be had, so that a child was started; on the caller's thread. */
-	void (*fell_back)(const char *why, void *userdata);
-	void *userdata;
-	const char *nvml; /* path of NVML's library; NULL: where the loader finds it */
-} WorkerConfig;
 
 /*
  * Beyond driver_move()'s own, result.error is -ETIMEDOUT (still running), -EPROTO (the worker died
@@ -102,18 +86,6 @@ int worker_reset(const WorkerConfig *config, const ResetTarget *targets, size_t 
  */
 int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n,
 		   InspectConfig config_space, uint64_t timeout_usec, Inspection **ret);
-
-/* worker-examine.c: the host's setup. `known_image`: as of examine_host(). Errors as of
- * worker_inspect(). */
-int worker_examine_host(const WorkerConfig *config, const char *known_image, uint64_t timeout_usec,
-			Examination **ret);
-
-/*
- * The health of n GPUs, by their leading functions, side by side, one worker each: one that does
- * not answer hides no other. ret[i].error tells of each. -ENOMEM: nothing was filled.
- */
-int worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *leads, size_t n,
-			uint64_t timeout_usec, GpuHealth *ret);
 
 /* Whether a child that this process left behind still runs. No other process is seen. */
 bool worker_running(pid_t pid);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "host/device/driver-ops.h"
+#include "host/device/driver.h"
 #include "host/scan/sysfs.h"
 #include "rig/sysfs-kernel.h"
 #include "rig/sysfs-tree.h"

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "host/device/examine.h"
+#include "host/launch/worker-examine.h"
 #include "host/launch/worker.h"
 #include "rig/sysfs-tree.h"
 #include "util/clock.h"

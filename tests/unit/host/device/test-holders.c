@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/device/holders.h"
 #include "host/device/inspect.h"
 #include "host/scan/cgroup.h"
 #include "rig/sysfs-tree.h"

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "host/device/nvml.h"
+#include "host/launch/worker-find.h"
 #include "host/launch/worker-probe.h"
 #include "rig/garbage.h"
 #include "rig/temp-dir.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What worker.c and worker-examine.c share. */
+/* What every call of a worker begins and ends with. */
 #pragma once
 
 #include "host/launch/child.h"
-#include "host/launch/worker.h"
+#include "host/launch/config.h"
 
 /* Program, roots and verb, to which the caller appends. */
 int worker_arguments_begin(const WorkerConfig *config, const char *verb, char ***ret);
