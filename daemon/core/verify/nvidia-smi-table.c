@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/verify/nvidia-smi-text.h"
+#include "core/verify/nvidia-smi.h"
 #include "util/text.h"
 
 /* GPUs, NICs and a few more; also a bound on what a line is split into. */

@@ -2,8 +2,9 @@
 /* What the parsers of nvidia-smi's output share. */
 #pragma once
 
-#include "core/verify/nvidia-smi.h"
-#include "gpupass/cleanup.h"
+#include <stddef.h>
+
+#define SMI_TEXT_MAX (64U * 1024)
 
 /*
  * A copy with a NUL at its end, without carriage returns and "ESC [ … m". -EBADMSG for a NUL or any

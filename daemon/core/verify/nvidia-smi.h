@@ -16,7 +16,6 @@
 #include "core/base/bdf.h"
 #include "gpupass/string-table.h"
 
-#define SMI_TEXT_MAX (64U * 1024)
 #define SMI_GPUS_MAX 64
 /* NVML_NVLINK_MAX_LINKS of driver 595 */
 #define SMI_LINKS_MAX 36

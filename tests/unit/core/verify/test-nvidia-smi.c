@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "core/verify/nvidia-smi-text.h"
 #include "rig/guests.h"
 
 #define UUID1 "GPU-00000001-5c3e-4f7a-9d21-012345678901"
