@@ -2,8 +2,8 @@
 #include <locale.h>
 #include <string.h>
 
-#include "json.h"
-#include "verbs.h"
+#include "base/json.h"
+#include "verbs/verbs.h"
 
 static int run(Client *c, int argc, char *argv[], Options *options)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bind/boot.h"
 
-#include "core/json-fields.h"
+#include "core/base/json-fields.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"

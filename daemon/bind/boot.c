@@ -4,10 +4,10 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "core/pci-snapshot.h"
-#include "host/assignment-files.h"
-#include "host/scan.h"
-#include "host/sysfs.h"
+#include "core/pci/pci-snapshot.h"
+#include "host/scan/assignment-files.h"
+#include "host/scan/scan.h"
+#include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
 

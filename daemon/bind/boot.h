@@ -10,10 +10,10 @@
 
 #include <stdbool.h>
 
-#include "core/assignment.h"
+#include "core/facts/assignment.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
-#include "host/driver-ops.h"
+#include "host/device/driver-ops.h"
 
 #define BOOT_DRIVER "vfio-pci"
 
@@ -51,8 +51,9 @@ typedef struct BootMachine {
 	int sysfs_fd;
 	DriverOps ops;
 	/*
-	 * Has n functions, whose override is set, probed side by side, and returns when all have ended
-	 * or a deadline has passed. ret_errors[i]: why one failed, or NULL. Errors of its own (-ENOMEM).
+	 * Has n functions, whose override is set, probed side by side, and returns when all have
+	 * ended or a deadline has passed. ret_errors[i]: why one failed, or NULL. Errors of its own
+	 * (-ENOMEM).
 	 */
 	int (*probe)(const struct BootMachine *machine, const Bdf *functions, size_t n,
 		     char **ret_errors);

@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "host/capabilities.h"
-#include "host/child.h"
+#include "host/device/capabilities.h"
+#include "host/launch/child.h"
 #include "util/file.h"
 #include "util/text.h"
 

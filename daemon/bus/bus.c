@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bus/face-private.h"
+#include "bus/face.h"
 #include "bus/subject.h"
 #include "gpupass/dbus.h"
 #include "util/log.h"

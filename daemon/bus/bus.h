@@ -4,7 +4,7 @@
 
 #include <systemd/sd-bus.h>
 
-#include "manager.h"
+#include "manager/manager.h"
 
 typedef struct Face Face;
 

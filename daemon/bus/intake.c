@@ -10,7 +10,7 @@
 #include "bus/call-size.h"
 #include "bus/callers.h"
 #include "bus/unread.h"
-#include "core/problem.h"
+#include "core/base/problem.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -390,7 +390,8 @@ static int on_message(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *
 	/* The bus daemon's signals, and those that sd-bus makes itself. */
 	if (!sender || sender[0] != ':')
 		return 0;
-	/* No signal of anybody else is listened to; answers that are waited for do not come here. */
+	/* No signal of anybody else is listened to; answers that are waited for do not come
+	 * here. */
 	if (!sd_bus_message_is_method_call(m, NULL, NULL))
 		return 1;
 	if (call_queue_remove(&intake->let_in, m))

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bus/request.h"
-#include "core/topology-json.h"
+#include "core/group/topology-json.h"
 #include "gpupass/dbus.h"
 #include "util/text.h"
 

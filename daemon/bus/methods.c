@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "bus/subject.h"
-#include "core/declaration.h"
+#include "core/links/declaration.h"
 #include "gpupass/dbus.h"
 #include "util/text.h"
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/problem.h"
+#include "core/base/problem.h"
 #include "util/text.h"
 
 #define OPTIONS_MAX 32

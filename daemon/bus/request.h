@@ -2,7 +2,7 @@
 /* What the methods share: their options, validation, and answers that come later. */
 #pragma once
 
-#include "bus/face-private.h"
+#include "bus/face.h"
 #include "bus/options.h"
 
 typedef struct RequestOptions {

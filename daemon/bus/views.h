@@ -3,8 +3,8 @@
 #pragma once
 
 #include "bus/field.h"
-#include "host/pci-names.h"
-#include "manager.h"
+#include "host/scan/pci-names.h"
+#include "manager/manager.h"
 
 #define MANAGER_VIEW(X)                                                                            \
 	X("Version", char *, version, STRING, CONST)                                               \

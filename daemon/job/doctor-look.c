@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "core/drift.h"
+#include "core/drift/drift.h"
 #include "job/select.h"
-#include "job/unread.h"
+#include "store/unread.h"
 #include "util/text.h"
 
 typedef struct Look {

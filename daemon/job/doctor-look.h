@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Gathers the facts for a report of `doctor` (core/doctor.h), and has it made. Blocks, but never
- * for long: everything that a hung device could hold up is a worker with a deadline. Changes
+ * Gathers the facts for a report of `doctor` (core/doctor/doctor.h), and has it made. Blocks, but
+ * never for long: everything that a hung device could hold up is a worker with a deadline. Changes
  * nothing and claims nothing.
  */
 #pragma once
 
-#include "core/doctor.h"
+#include "core/doctor/doctor.h"
 #include "job/prepare.h"
 
 typedef struct DoctorRequest {

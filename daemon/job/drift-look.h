@@ -2,7 +2,7 @@
 /* A fresh look at everything that can have drifted, by a worker where a device's lock is needed. */
 #pragma once
 
-#include "core/drift.h"
+#include "core/drift/drift.h"
 #include "job/prepare.h"
 
 /*

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "host/host.h"
+#include "host/host/host.h"
 
 /*
  * HostOps.inspect of the functions. While one is open through vfio and no domain runs with it, it is

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "host/host.h"
+#include "host/host/host.h"
 
 typedef struct HealthLook HealthLook;
 

@@ -5,10 +5,10 @@
  */
 #pragma once
 
-#include "core/evidence.h"
-#include "core/group.h"
-#include "core/rules.h"
-#include "host/host.h"
+#include "core/group/group.h"
+#include "core/group/rules.h"
+#include "core/links/evidence.h"
+#include "host/host/host.h"
 
 /* What was learnt of a board outside sysfs; kept while address and ids stay the same. */
 typedef struct Identity {

@@ -6,7 +6,7 @@
 #include "job/guest-exit.h"
 #include "job/select.h"
 #include "job/tenant-look.h"
-#include "job/unread.h"
+#include "store/unread.h"
 #include "util/clock.h"
 #include "util/text.h"
 

@@ -5,17 +5,17 @@
  */
 #pragma once
 
-#include "core/plan.h"
-#include "job/assignment-store.h"
-#include "job/claims.h"
-#include "job/disk-watch.h"
+#include "core/plan/plan.h"
 #include "job/health-look.h"
 #include "job/inventory.h"
-#include "job/journal.h"
-#include "job/quarantine.h"
-#include "job/receipt-store.h"
-#include "job/tenant-store.h"
-#include "job/topology-store.h"
+#include "store/assignments.h"
+#include "store/claims.h"
+#include "store/disk-watch.h"
+#include "store/evidence.h"
+#include "store/journal.h"
+#include "store/quarantine.h"
+#include "store/receipts.h"
+#include "store/tenants.h"
 
 typedef struct JobRequest {
 	Operation operation;

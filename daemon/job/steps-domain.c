@@ -2,8 +2,8 @@
 /* Putting a group's functions into a domain and taking them out: its definition, and live. */
 #include <string.h>
 
-#include "core/domain-xml.h"
-#include "core/drift.h"
+#include "core/domain/xml.h"
+#include "core/drift/drift.h"
 #include "job/steps.h"
 #include "util/text.h"
 

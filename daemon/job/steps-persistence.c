@@ -3,8 +3,9 @@
  * Persistence mode of GPUs that leave the nvidia driver with it, or come back to it. Which GPUs
  * these are is in the plan; what NVML says after each set is what is believed.
  *
- * After a boot nothing is set: the driver has begun without the mode (nvml.h: "not persistent across
- * reboots"), as it would have without the job, and whoever wants it at boot has turned it on.
+ * After a boot nothing is set: the driver has begun without the mode (host/device/nvml.h: "not
+ * persistent across reboots"), as it would have without the job, and whoever wants it at boot has
+ * turned it on.
  */
 #include <string.h>
 

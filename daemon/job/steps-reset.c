@@ -7,7 +7,6 @@
  */
 #include <string.h>
 
-#include "host/reset.h"
 #include "job/steps.h"
 #include "job/tenant-look.h"
 #include "util/clock.h"

@@ -38,8 +38,8 @@ typedef struct StepOps {
 	/* Where its undo fails, or a worker is stuck, steps before it are not undone: what they
 	 * did is safe to keep, and safer than a guest and a host driver on one group. */
 	bool barrier;
-	/* Where it fails that is told, and the run goes on: no guest and no driver is concerned, and the
-	 * group is as good as before in all else. */
+	/* Where it fails that is told, and the run goes on: no guest and no driver is concerned,
+	 * and the group is as good as before in all else. */
 	bool act_optional, undo_optional;
 } StepOps;
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "core/verify.h"
+#include "core/verify/verify.h"
 #include "job/note.h"
 #include "job/prepare.h"
 

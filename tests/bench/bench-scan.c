@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "host/scan.h"
-#include "sysfs-tree.h"
+#include "host/scan/scan.h"
+#include "rig/sysfs-tree.h"
 #include "util/text.h"
 
 #define FUNCTIONS_DEFAULT 4096

@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #include "gpupass/errors.h"
-#include "host/worker-command.h"
-#include "sysfs-kernel.h"
+#include "rig/sysfs-kernel.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "worker/run.h"
 
 #define SECONDS_MAX 3600
 

@@ -16,10 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/snapshot-json.h"
-#include "host/scan.h"
-#include "host/worker.h"
-#include "sysfs-tree.h"
+#include "core/pci/snapshot-json.h"
+#include "host/launch/worker.h"
+#include "host/scan/scan.h"
+#include "rig/sysfs-tree.h"
 #include "util/file.h"
 #include "util/text.h"
 

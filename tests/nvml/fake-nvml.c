@@ -36,7 +36,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* nvml.h: nvmlPciInfo_t */
+/* host/device/nvml.h: nvmlPciInfo_t */
 typedef struct nvmlPciInfo_st {
 	char busIdLegacy[16];
 	unsigned int domain, bus, device;

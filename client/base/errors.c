@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/errors.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "gpupass/dbus.h"
+
+#define BUS_ERROR "org.freedesktop.DBus.Error."
+
+#define REMEDY_START "start it with: systemctl start gpupassd"
+#define REMEDY_VERSIONS                                                                            \
+	"gpupass and gpupassd are of different versions; install one version of both, then: "      \
+	"systemctl restart gpupassd"
+
+/* Errors of the bus and of its libraries, with the text that an operator needs. */
+typedef struct BusError {
+	const char *name;
+	GpupassExit code;
+	const char *reason;
+	const char *state;
+	const char *remedy;
+} BusError;
+
+static const BusError bus_errors[] = {
+	{ BUS_ERROR "ServiceUnknown", GPUPASS_EXIT_NO_DAEMON, "gpupassd is not running",
+	  "nothing was changed", REMEDY_START },
+	{ BUS_ERROR "NameHasNoOwner", GPUPASS_EXIT_NO_DAEMON, "gpupassd is not running",
+	  "nothing was changed", REMEDY_START },
+	{ BUS_ERROR "Spawn.", GPUPASS_EXIT_NO_DAEMON, "gpupassd could not be started",
+	  "nothing was changed", "see: systemctl status gpupassd" },
+	{ "org.freedesktop.systemd1.", GPUPASS_EXIT_NO_DAEMON, "gpupassd could not be started",
+	  "nothing was changed", "see: systemctl status gpupassd" },
+	{ BUS_ERROR "NoReply", GPUPASS_EXIT_NO_DAEMON, "gpupassd did not answer",
+	  "not known; a job may be running", "see: systemctl status gpupassd; then: gpupass jobs" },
+	{ BUS_ERROR "Timeout", GPUPASS_EXIT_NO_DAEMON, "gpupassd did not answer",
+	  "not known; a job may be running", "see: systemctl status gpupassd; then: gpupass jobs" },
+	{ BUS_ERROR "TimedOut", GPUPASS_EXIT_NO_DAEMON, "gpupassd did not answer",
+	  "not known; a job may be running", "see: systemctl status gpupassd; then: gpupass jobs" },
+	{ BUS_ERROR "Disconnected", GPUPASS_EXIT_NO_DAEMON, "the connection to the bus was lost",
+	  "not known; a job may be running", "look at it with: gpupass jobs" },
+	{ BUS_ERROR "AccessDenied", GPUPASS_EXIT_NOT_PERMITTED, "not permitted",
+	  "nothing was changed", "run it as root" },
+	{ BUS_ERROR "InteractiveAuthorizationRequired", GPUPASS_EXIT_NOT_PERMITTED,
+	  "not permitted without a password", "nothing was changed",
+	  "run it as root, or without --no-ask-password" },
+	{ BUS_ERROR "AuthFailed", GPUPASS_EXIT_NOT_PERMITTED, "not permitted to use the bus",
+	  "nothing was changed", "run it as root" },
+	{ BUS_ERROR "InvalidArgs", GPUPASS_EXIT_USAGE, "gpupassd refused the arguments",
+	  "nothing was changed", NULL },
+	{ BUS_ERROR "LimitsExceeded", GPUPASS_EXIT_BUSY, "too many requests", "nothing was changed",
+	  "try again later" },
+	{ BUS_ERROR "UnknownMethod", GPUPASS_EXIT_DEPENDENCY, "gpupassd cannot do this",
+	  "nothing was changed", REMEDY_VERSIONS },
+	{ BUS_ERROR "UnknownInterface", GPUPASS_EXIT_DEPENDENCY, "gpupassd cannot do this",
+	  "nothing was changed", REMEDY_VERSIONS },
+	{ BUS_ERROR "UnknownObject", GPUPASS_EXIT_DEPENDENCY, "gpupassd does not have this object",
+	  "nothing was changed", REMEDY_VERSIONS },
+	{ BUS_ERROR "UnknownProperty", GPUPASS_EXIT_DEPENDENCY, "gpupassd cannot do this",
+	  "nothing was changed", REMEDY_VERSIONS },
+	{ BUS_ERROR "InconsistentMessage", GPUPASS_EXIT_DEPENDENCY,
+	  "gpupassd sent what cannot be read", NULL, REMEDY_VERSIONS },
+};
+
+static const struct {
+	const char *name;
+	GpupassExit code;
+} own_errors[] = {
+#define X(enumerator, name, code) [enumerator] = { GPUPASS_ERROR_PREFIX name, code },
+	GPUPASS_ERRORS(X)
+#undef X
+};
+
+const char *error_name(GpupassError error)
+{
+	return own_errors[error].name;
+}
+
+/* A name in the table that ends in '.' stands for all names that start so. */
+static const BusError *find_bus_error(const char *name)
+{
+	for (size_t i = 0; i < ELEMENTS(bus_errors); i++) {
+		const char *n = bus_errors[i].name;
+		bool family = n[strlen(n) - 1] == '.';
+
+		if (family ? str_starts_with(name, n) : strcmp(name, n) == 0)
+			return &bus_errors[i];
+	}
+	return NULL;
+}
+
+GpupassExit error_exit_code(const char *name)
+{
+	const BusError *b = find_bus_error(name);
+
+	if (b)
+		return b->code;
+	for (size_t i = 0; i < ELEMENTS(own_errors); i++)
+		if (strcmp(own_errors[i].name, name) == 0)
+			return own_errors[i].code;
+	return GPUPASS_EXIT_FAILED;
+}
+
+Failure *failure_new(const char *name, GpupassExit code, const char *message)
+{
+	_cleanup_(failure_freep) Failure *f = NULL;
+
+	if (!message)
+		return NULL;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return NULL;
+	f->code = code;
+	f->name = strdup(name);
+	f->message = strdup(message);
+	if (!f->name || !f->message)
+		return NULL;
+	return TAKE_PTR(f);
+}
+
+/* Cause, state and remedy of an error that the bus made. */
+static char *bus_error_text(const BusError *b, const char *message)
+{
+	return strf("%s%s%s%s%s%s%s", b->reason,
+		    str_is_empty(message) ? "" : "\nCause:  ", str_is_empty(message) ? "" : message,
+		    b->state ? "\nState:  " : "", b->state ? b->state : "",
+		    b->remedy ? "\nRemedy: " : "", b->remedy ? b->remedy : "");
+}
+
+Failure *failure_from_bus(const char *name, const char *message)
+{
+	_cleanup_free_ char *text = NULL;
+	const BusError *b;
+
+	b = find_bus_error(name);
+	/* A text of several lines is the daemon's own, and says more than the table. */
+	if (b && !(message && strchr(message, '\n')))
+		text = bus_error_text(b, message);
+	else
+		text = strdup(str_is_empty(message) ? "gpupassd gave no reason" : message);
+	return failure_new(name, error_exit_code(name), text);
+}
+
+Failure *failure_from_errno(int error, const char *what)
+{
+	_cleanup_free_ char *text = NULL;
+	const char *name = BUS_ERROR "Failed", *remedy = NULL;
+	GpupassExit code = GPUPASS_EXIT_FAILED;
+
+	switch (error) {
+	case ENOENT:
+	case ENOTDIR:
+	case ECONNREFUSED:
+	case ENOMEDIUM:
+		name = BUS_ERROR "FileNotFound";
+		code = GPUPASS_EXIT_NO_DAEMON;
+		remedy = "is D-Bus running? then start gpupassd with: systemctl start gpupassd";
+		break;
+	case ETIMEDOUT:
+	case ECONNRESET:
+	case ENOTCONN:
+	case EPIPE:
+	case ESHUTDOWN:
+		name = BUS_ERROR "Disconnected";
+		code = GPUPASS_EXIT_NO_DAEMON;
+		remedy = "see: systemctl status gpupassd; then: gpupass jobs";
+		break;
+	case EACCES:
+	case EPERM:
+		name = BUS_ERROR "AccessDenied";
+		code = GPUPASS_EXIT_NOT_PERMITTED;
+		remedy = "run it as root";
+		break;
+	case EBADMSG:
+		name = BUS_ERROR "InconsistentMessage";
+		code = GPUPASS_EXIT_DEPENDENCY;
+		remedy = REMEDY_VERSIONS;
+		break;
+	case ENOMEM:
+		name = BUS_ERROR "NoMemory";
+		break;
+	default:
+		break;
+	}
+	text = strf("%s\nCause:  %s%s%s", what, strerror(error), remedy ? "\nRemedy: " : "",
+		    remedy ? remedy : "");
+	return failure_new(name, code, text);
+}
+
+void failure_print(const Failure *failure, const Terminal *t)
+{
+	_cleanup_free_ char *text = text_printable_lines(failure->message);
+	_cleanup_free_ char *name = text_printable(failure->name);
+	bool first = true;
+	char *next;
+
+	for (char *line = text; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		if (first)
+			fprintf(t->stream, "%sgpupass: %s%s\n", terminal_colour(t, COLOUR_BAD),
+				line, terminal_plain(t));
+		else if (*line)
+			fprintf(t->stream, "  %s\n", line);
+		first = false;
+	}
+	/* A mistake in the command line needs no name to be looked up by. */
+	if (name && !failure->local)
+		fprintf(t->stream, "  Error:  %s\n", name);
+}
+
+/* The text behind "Cause:" up to the next label, its lines unindented; NULL: there is none. */
+static char *message_part(const char *message, const char *label)
+{
+	_cleanup_free_ char *part = NULL;
+	const char *line = message, *end;
+	bool inside = false;
+	size_t size;
+	FILE *f;
+
+	f = open_memstream(&part, &size);
+	if (!f)
+		return NULL;
+	while ((line = strchr(line, '\n'))) {
+		line++;
+		end = line + strcspn(line, "\n");
+		if (*line != ' ' && *line != '\t') {
+			inside = str_starts_with(line, label);
+			if (inside)
+				line += strlen(label);
+		} else if (inside) {
+			fputc('\n', f);
+		}
+		if (!inside)
+			continue;
+		line += strspn(line, " \t");
+		fwrite(line, 1, (size_t)(end - line), f);
+	}
+	if (fclose(f) != 0 || size == 0)
+		return NULL;
+	return TAKE_PTR(part);
+}
+
+json_t *failure_json(const Failure *failure, json_t *job)
+{
+	_cleanup_free_ char *cause = message_part(failure->message, "Cause:");
+	_cleanup_free_ char *state = message_part(failure->message, "State:");
+	_cleanup_free_ char *remedy = message_part(failure->message, "Remedy:");
+	_cleanup_free_ char *reason = NULL;
+	json_t *document;
+
+	reason = strndup(failure->message, strcspn(failure->message, "\n"));
+	document = json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:i}", "schema",
+			     GPUPASS_SCHEMA_ERROR, "error", failure->name, "message",
+			     failure->message, "reason", reason, "cause", cause, "state", state,
+			     "remedy", remedy, "exit", (int)failure->code);
+	if (job && json_object_set_new(document, "job", job) < 0) {
+		json_decref(document);
+		return NULL;
+	}
+	return document;
+}
+
+Failure *failure_free(Failure *failure)
+{
+	if (!failure)
+		return NULL;
+	free(failure->name);
+	free(failure->message);
+	free(failure);
+	return NULL;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* JSON, made and printed. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/client.h"
+
+json_t *json_strings(char *const *l);
+/* JSON's integers are signed here: larger numbers become the largest. */
+json_t *json_unsigned(uint64_t value);
+
+/* Prints a document to stdout as --json= says; takes the reference. NULL: memory was out. */
+int json_print(Client *c, json_t *document);

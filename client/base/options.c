@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/options.h"
+
+#include <getopt.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* What getopt_long() returns for an option; those with a letter return the letter. */
+typedef enum OptionId {
+	ID_JSON = 0x100,
+	ID_COLOUR,
+	ID_SESSION,
+	ID_NO_LEGEND,
+	ID_NO_PAGER,
+	ID_NO_ASK_PASSWORD,
+	ID_VERSION,
+	ID_LIVE,
+	ID_CONFIG,
+	ID_MODEL,
+	ID_DRY_RUN,
+	ID_NO_BLOCK,
+	ID_TIMEOUT,
+	ID_ALLOW_BOOT_VGA,
+	ID_KEEP_VFIO,
+	ID_RELEASE,
+	ID_DETAILED_EXITCODE,
+	ID_FORMAT,
+	ID_SYMPTOM,
+	ID_VERBOSE,
+	ID_MMIO,
+	ID_NUMA,
+	ID_FIT,
+	ID_ACCEPT_DIRTY,
+} OptionId;
+
+typedef struct OptionRow {
+	const char *name;
+	const char *argument; /* NULL: takes none */
+	const char *help;     /* NULL: for development, not shown */
+	int id;
+	unsigned verb_option; /* VerbOption; 0: for every verb */
+} OptionRow;
+
+static const OptionRow rows[] = {
+	{ "json", "MODE", "Print JSON: pretty, short, or off", ID_JSON, 0 },
+	{ NULL, NULL, "Print JSON: pretty on a terminal, otherwise short", 'j', 0 },
+	{ "host", "[USER@]HOST", "Talk to gpupassd on another host, over ssh", 'H', 0 },
+	{ "quiet", NULL, "No progress and no notes", 'q', 0 },
+	{ "color", "WHEN", "Colour: auto, always, or never", ID_COLOUR, 0 },
+	{ "no-legend", NULL, "No column headings, legend, or hints", ID_NO_LEGEND, 0 },
+	{ "no-pager", NULL, "Accepted; output is never paged", ID_NO_PAGER, 0 },
+	{ "no-ask-password", NULL, "Be refused rather than asked for a password",
+	  ID_NO_ASK_PASSWORD, 0 },
+	{ "version", NULL, "Print the version", ID_VERSION, 0 },
+	{ "help", NULL, "Print this help", 'h', 0 },
+	{ "session", NULL, NULL, ID_SESSION, 0 },
+	{ "live", NULL, "Change the running domain", ID_LIVE, OPTION_LIVE },
+	{ "config", NULL, "Change the domain's definition", ID_CONFIG, OPTION_CONFIG },
+	{ "model", "MODEL", "Take only a group of this board", ID_MODEL, OPTION_MODEL },
+	{ "dry-run", NULL, "Print the plan, change nothing", ID_DRY_RUN, OPTION_DRY_RUN },
+	{ "no-block", NULL, "Do not wait for the job", ID_NO_BLOCK, OPTION_NO_BLOCK },
+	{ "timeout", "TIME", "How long a device or a guest may take: 30, 30s, 2min", ID_TIMEOUT,
+	  OPTION_TIMEOUT },
+	{ "allow-boot-vga", NULL, "Take the display the host booted on, too", ID_ALLOW_BOOT_VGA,
+	  OPTION_ALLOW_BOOT_VGA },
+	{ "numa", "MODE", "NUMA placement: advise, apply, or strict", ID_NUMA, OPTION_NUMA },
+	{ "fit", "MODE", "Address space and memory: advise, apply, or strict", ID_FIT, OPTION_FIT },
+	{ "accept-dirty", NULL, "Root: give a board that cannot be reset as it is", ID_ACCEPT_DIRTY,
+	  OPTION_ACCEPT_DIRTY },
+	{ "keep-vfio", NULL, "Leave the functions on vfio-pci", ID_KEEP_VFIO, OPTION_KEEP_VFIO },
+	{ "release", NULL, "Plan a release instead", ID_RELEASE, OPTION_RELEASE },
+	{ "detailed-exitcode", NULL, "Exit with 10 when there is something to do",
+	  ID_DETAILED_EXITCODE, OPTION_DETAILED_EXITCODE },
+	{ "format", "FORMAT", "matrix, tree, svg, or dot", ID_FORMAT, OPTION_FORMAT },
+	{ "symptom", "SYMPTOM", "no-nvlink, one-gpu, no-p2p, or slow", ID_SYMPTOM, OPTION_SYMPTOM },
+	{ "verbose", NULL, "Print checks that passed or were skipped, too", ID_VERBOSE,
+	  OPTION_VERBOSE },
+	{ "mmio", NULL, "Read the link registers of Hopper GPUs off nvidia, too", ID_MMIO,
+	  OPTION_MMIO },
+};
+
+const char *option_name(unsigned option)
+{
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		if (rows[i].verb_option == option)
+			return rows[i].name;
+	return "?";
+}
+
+void options_print_help(const Terminal *t, unsigned mask)
+{
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		const OptionRow *row = &rows[i];
+		char letter[] = "   ", text[64];
+
+		if (!row->help || (mask == 0 ? row->verb_option != 0 : !(row->verb_option & mask)))
+			continue;
+		if (row->id < ID_JSON)
+			snprintf(letter, sizeof(letter), "-%c%s", row->id, row->name ? "," : " ");
+		snprintf(text, sizeof(text), "%s%s%s%s", row->name ? "--" : "",
+			 row->name ? row->name : "", row->argument ? "=" : "",
+			 row->argument ? row->argument : "");
+		fprintf(t->stream, "  %s %-22s %s\n", letter, text, row->help);
+	}
+}
+
+static int refuse(char **ret_why, char *why)
+{
+	if (!why)
+		return -ENOMEM;
+	*ret_why = why;
+	return -EINVAL;
+}
+
+static int parse_json(const char *mode, Options *o, char **ret_why)
+{
+	if (strcmp(mode, "pretty") == 0)
+		o->json = JSON_PRETTY;
+	else if (strcmp(mode, "short") == 0)
+		o->json = JSON_SHORT;
+	else if (strcmp(mode, "off") == 0)
+		o->json = JSON_OFF;
+	else
+		return refuse(ret_why, strf("--json=%s: not one of pretty, short, off", mode));
+	return 0;
+}
+
+static int parse_colour(const char *when, Options *o, char **ret_why)
+{
+	if (strcmp(when, "auto") == 0)
+		o->colour = COLOUR_AUTO;
+	else if (strcmp(when, "always") == 0)
+		o->colour = COLOUR_ALWAYS;
+	else if (strcmp(when, "never") == 0)
+		o->colour = COLOUR_NEVER;
+	else
+		return refuse(ret_why, strf("--color=%s: not one of auto, always, never", when));
+	return 0;
+}
+
+static int parse_format(const char *format, Options *o, char **ret_why)
+{
+	if (strcmp(format, "matrix") == 0)
+		o->format = TOPOLOGY_MATRIX;
+	else if (strcmp(format, "tree") == 0)
+		o->format = TOPOLOGY_TREE;
+	else if (strcmp(format, "svg") == 0)
+		o->format = TOPOLOGY_SVG;
+	else if (strcmp(format, "dot") == 0)
+		o->format = TOPOLOGY_DOT;
+	else
+		return refuse(ret_why,
+			      strf("--format=%s: not one of matrix, tree, svg, dot", format));
+	return 0;
+}
+
+static int parse_mode(const char *mode, const char *option, const char **to, char **ret_why)
+{
+	if (strcmp(mode, "advise") != 0 && strcmp(mode, "apply") != 0 &&
+	    strcmp(mode, "strict") != 0)
+		return refuse(ret_why,
+			      strf("--%s=%s: not one of advise, apply, strict", option, mode));
+	*to = mode;
+	return 0;
+}
+
+static int parse_timeout(const char *time, Options *o, char **ret_why)
+{
+	switch (duration_parse(time, &o->timeout_usec)) {
+	case 0:
+		return 0;
+	case -ERANGE:
+		return refuse(ret_why,
+			      strf("--timeout=%s: must be over 0 and at most a day", time));
+	default:
+		return refuse(ret_why, strf("--timeout=%s: not a time\n"
+					    "Remedy: write it as 30, 30s, 500ms, 2min or 1h",
+					    time));
+	}
+}
+
+static int parse_symptom(const char *symptom, Options *o, char **ret_why)
+{
+	static const char *const symptoms[] = { "no-nvlink", "one-gpu", "no-p2p", "slow" };
+
+	for (size_t i = 0; i < ELEMENTS(symptoms); i++)
+		if (strcmp(symptom, symptoms[i]) == 0) {
+			o->symptom = symptom;
+			return 0;
+		}
+	return refuse(ret_why,
+		      strf("--symptom=%s: there are no-nvlink, one-gpu, no-p2p, slow", symptom));
+}
+
+static const char *nearest_option(const char *name, size_t length)
+{
+	_cleanup_free_ char *wanted = strndup(name, length);
+	const char *nearest = NULL;
+	size_t best = 3;
+
+	for (size_t i = 0; wanted && i < ELEMENTS(rows); i++) {
+		size_t distance;
+
+		if (!rows[i].help || !rows[i].name)
+			continue;
+		distance = text_distance(wanted, rows[i].name);
+		if (distance < best) {
+			best = distance;
+			nearest = rows[i].name;
+		}
+	}
+	return nearest;
+}
+
+static bool is_ambiguous(const char *name, size_t length)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		if (rows[i].name && strncmp(rows[i].name, name, length) == 0)
+			n++;
+	return n > 1;
+}
+
+static int refuse_long_option(const char *word, char **ret_why)
+{
+	int length = (int)strcspn(word, "=");
+	const char *nearest;
+
+	if (is_ambiguous(word, (size_t)length))
+		return refuse(ret_why, strf("--%.*s can mean several options", length, word));
+	nearest = nearest_option(word, (size_t)length);
+	if (nearest)
+		return refuse(ret_why, strf("unknown option --%.*s\nRemedy: did you mean --%s?",
+					    length, word, nearest));
+	return refuse(ret_why,
+		      strf("unknown option --%.*s\nRemedy: see: gpupass --help", length, word));
+}
+
+/*
+ * getopt_long() returned '?' or ':'. It leaves in optopt 0 for an unknown long option, which is
+ * then the word before optind; otherwise the letter, or the id of the option that was misused.
+ */
+static int refuse_option(const char *word, int returned, char **ret_why)
+{
+	if (optopt == 0)
+		return refuse_long_option(word + strlen("--"), ret_why);
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		if (rows[i].id == optopt && rows[i].name)
+			return refuse(ret_why, strf(returned == ':' ? "--%s needs a value"
+								    : "--%s takes no value",
+						    rows[i].name));
+	return refuse(ret_why, strf("unknown option -%c\nRemedy: see: gpupass --help", optopt));
+}
+
+static int take_option(int id, const char *argument, Options *o, char **ret_why)
+{
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		if (rows[i].id == id)
+			o->given |= rows[i].verb_option;
+	switch (id) {
+	case ID_JSON:
+		return parse_json(argument, o, ret_why);
+	case 'j':
+		o->json = isatty(STDOUT_FILENO) == 1 ? JSON_PRETTY : JSON_SHORT;
+		break;
+	case 'H':
+		if (str_is_empty(argument))
+			return refuse(ret_why, strdup("--host needs the name of a host"));
+		o->host = argument;
+		break;
+	case 'q':
+		o->quiet = true;
+		break;
+	case ID_COLOUR:
+		return parse_colour(argument, o, ret_why);
+	case ID_NO_LEGEND:
+		o->legend = false;
+		break;
+	case ID_NO_ASK_PASSWORD:
+		o->ask_password = false;
+		break;
+	case ID_VERSION:
+		o->version = true;
+		break;
+	case 'h':
+		o->help = true;
+		break;
+	case ID_SESSION:
+		o->session = true;
+		break;
+	case ID_MODEL:
+		if (str_is_empty(argument))
+			return refuse(ret_why, strdup("--model needs the name of a board"));
+		o->model = argument;
+		break;
+	case ID_TIMEOUT:
+		return parse_timeout(argument, o, ret_why);
+	case ID_FORMAT:
+		return parse_format(argument, o, ret_why);
+	case ID_SYMPTOM:
+		return parse_symptom(argument, o, ret_why);
+	case ID_NUMA:
+		return parse_mode(argument, "numa", &o->numa, ret_why);
+	case ID_FIT:
+		return parse_mode(argument, "fit", &o->fit, ret_why);
+	default: /* flags, kept in o->given; --no-pager, which changes nothing */
+		break;
+	}
+	return 0;
+}
+
+static size_t fill_getopt(struct option *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		if (rows[i].name)
+			to[n++] = (struct option){ .name = rows[i].name,
+						   .has_arg = rows[i].argument ? required_argument
+									       : no_argument,
+						   .val = rows[i].id };
+	to[n] = (struct option){ 0 };
+	return n;
+}
+
+int options_parse(int argc, char *argv[], Options *ret, char **ret_why)
+{
+	Options o = { .legend = true, .ask_password = true };
+	struct option table[ELEMENTS(rows) + 1];
+	int id, r;
+
+	fill_getopt(table);
+	opterr = 0;
+	optopt = 0;
+	while ((id = getopt_long(argc, argv, ":jqhH:", table, NULL)) != -1) {
+		if (id == '?' || id == ':')
+			r = refuse_option(argv[optind - 1], id, ret_why);
+		else
+			r = take_option(id, optarg, &o, ret_why);
+		/* JSON was asked for before the mistake: then the mistake is told in JSON. */
+		ret->json = o.json;
+		if (r < 0)
+			return r;
+		optopt = 0;
+	}
+	o.arguments = argv + optind;
+	o.n_arguments = (size_t)(argc - optind);
+	*ret = o;
+	return 0;
+}

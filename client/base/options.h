@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The command line: options may stand before and after the verb. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/terminal.h"
+
+typedef enum JsonMode { JSON_OFF, JSON_PRETTY, JSON_SHORT } JsonMode;
+typedef enum TopologyFormat {
+	TOPOLOGY_MATRIX,
+	TOPOLOGY_TREE,
+	TOPOLOGY_SVG,
+	TOPOLOGY_DOT,
+} TopologyFormat;
+
+/* Options that only some verbs take. */
+typedef enum VerbOption {
+	OPTION_LIVE = 1 << 0,
+	OPTION_CONFIG = 1 << 1,
+	OPTION_MODEL = 1 << 2,
+	OPTION_DRY_RUN = 1 << 3,
+	OPTION_NO_BLOCK = 1 << 4,
+	OPTION_TIMEOUT = 1 << 5,
+	OPTION_ALLOW_BOOT_VGA = 1 << 6,
+	OPTION_KEEP_VFIO = 1 << 7,
+	OPTION_RELEASE = 1 << 8,
+	OPTION_DETAILED_EXITCODE = 1 << 9,
+	OPTION_FORMAT = 1 << 10,
+	OPTION_SYMPTOM = 1 << 11,
+	OPTION_VERBOSE = 1 << 12,
+	OPTION_MMIO = 1 << 13,
+	OPTION_NUMA = 1 << 14,
+	OPTION_FIT = 1 << 15,
+	OPTION_ACCEPT_DIRTY = 1 << 16,
+} VerbOption;
+
+typedef struct Options {
+	JsonMode json;
+	ColourWhen colour;
+	const char *host;
+	bool session;
+	bool legend;
+	bool ask_password;
+	bool quiet;
+	bool help;
+	bool version;
+	unsigned given; /* VerbOption: those that were given */
+	const char *model;
+	const char *symptom;
+	const char *numa, *fit; /* advise, apply or strict */
+	uint64_t timeout_usec;
+	TopologyFormat format;
+	char *const *arguments; /* verb and what follows; borrowed from argv */
+	size_t n_arguments;
+} Options;
+
+/* -EINVAL with what is wrong, and perhaps a second line with a remedy, in *ret_why. */
+int options_parse(int argc, char *argv[], Options *ret, char **ret_why);
+
+/* "live" for a bit of VerbOption. */
+const char *option_name(unsigned option);
+/* Lines of help for the options in the mask; for mask 0 those that every verb takes. */
+void options_print_help(const Terminal *t, unsigned mask);

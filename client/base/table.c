@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/table.h"
+
+#include <libsmartcols.h>
+#include <string.h>
+
+#include "base/text.h"
+
+struct Table {
+	const Terminal *terminal;
+	struct libscols_table *scols;
+	const Column *columns;
+	size_t n_columns;
+};
+
+/* Where no headings are printed, libsmartcols 2.38 makes room for them, and 2.41 does not. */
+static int add_column(Table *table, const Column *column, bool heading)
+{
+	struct libscols_column *c;
+	int flags = 0;
+
+	if (column->flags & COLUMN_LINES)
+		flags |= SCOLS_FL_WRAP;
+	if (column->flags & COLUMN_CUT)
+		flags |= SCOLS_FL_TRUNC;
+	if (column->flags & COLUMN_TREE)
+		flags |= SCOLS_FL_TREE;
+	if (column->flags & COLUMN_RIGHT)
+		flags |= SCOLS_FL_RIGHT;
+	c = scols_table_new_column(table->scols, heading ? column->title : "", 0, flags);
+	if (!c)
+		return -ENOMEM;
+	if (!(column->flags & COLUMN_LINES))
+		return 0;
+	/* Break at line feeds only; without this smartcols breaks anywhere. */
+	if (scols_column_set_wrapfunc(c, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL) <
+		    0 ||
+	    scols_column_set_safechars(c, "\n") < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+int table_new(const Terminal *terminal, const Column *columns, size_t n_columns, bool headings,
+	      Table **ret)
+{
+	_cleanup_(table_freep) Table *table = NULL;
+
+	table = calloc(1, sizeof(*table));
+	if (!table)
+		return -ENOMEM;
+	table->terminal = terminal;
+	table->columns = columns;
+	table->n_columns = n_columns;
+	table->scols = scols_new_table();
+	if (!table->scols)
+		return -ENOMEM;
+	if (scols_table_set_stream(table->scols, terminal->stream) < 0 ||
+	    scols_table_set_column_separator(table->scols, "  ") < 0 ||
+	    scols_table_enable_noheadings(table->scols, !headings) < 0 ||
+	    scols_table_enable_ascii(table->scols, !terminal->utf8) < 0 ||
+	    scols_table_enable_colors(table->scols, terminal->colour) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n_columns; i++)
+		if (add_column(table, &columns[i], headings) < 0)
+			return -ENOMEM;
+	*ret = TAKE_PTR(table);
+	return 0;
+}
+
+int table_row(Table *table, const char *const *cells, Colour colour, TableRow *parent,
+	      TableRow **ret_row)
+{
+	struct libscols_line *line;
+
+	line = scols_table_new_line(table->scols, (struct libscols_line *)parent);
+	if (!line)
+		return -ENOMEM;
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const char *sequence = terminal_colour(table->terminal, colour);
+
+		if (cells[i] && scols_line_set_data(line, i, cells[i]) < 0)
+			return -ENOMEM;
+		if ((table->columns[i].flags & COLUMN_COLOUR) && *sequence &&
+		    scols_cell_set_color(scols_line_get_cell(line, i), sequence) < 0)
+			return -ENOMEM;
+	}
+	if (ret_row)
+		*ret_row = (TableRow *)line;
+	return 0;
+}
+
+static size_t widest_line(char *text)
+{
+	size_t widest = 0;
+	char *next;
+
+	for (char *line = text; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		if (text_width(line) > widest)
+			widest = text_width(line);
+	}
+	return widest;
+}
+
+int table_width(Table *table, size_t *ret)
+{
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	if (scols_table_set_termforce(table->scols, SCOLS_TERMFORCE_NEVER) < 0 ||
+	    scols_table_enable_colors(table->scols, 0) < 0)
+		return -ENOMEM;
+	r = scols_print_table_to_string(table->scols, &text);
+	scols_table_enable_colors(table->scols, table->terminal->colour);
+	if (r < 0 || !text)
+		return -ENOMEM;
+	*ret = widest_line(text);
+	return 0;
+}
+
+/* smartcols fills every cell but the last; ends of lines are better left empty. */
+static void print_trimmed(FILE *stream, char *text)
+{
+	char *next;
+
+	for (char *line = text; *line; line = next) {
+		size_t length = strcspn(line, "\n");
+		size_t shown = length;
+
+		next = line + length + (line[length] == '\n');
+		while (shown > 0 && line[shown - 1] == ' ')
+			shown--;
+		fprintf(stream, "%.*s\n", (int)shown, line);
+	}
+}
+
+int table_print(Table *table)
+{
+	const Terminal *t = table->terminal;
+	_cleanup_free_ char *text = NULL;
+
+	/* Our own measure of the terminal, so that one width serves the whole output. */
+	scols_table_set_termforce(table->scols,
+				  t->width > 0 ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
+	if (t->width > 0)
+		scols_table_set_termwidth(table->scols, t->width);
+	if (scols_print_table_to_string(table->scols, &text) < 0 || !text)
+		return -ENOMEM;
+	print_trimmed(t->stream, text);
+	return 0;
+}
+
+Table *table_free(Table *table)
+{
+	if (!table)
+		return NULL;
+	scols_unref_table(table->scols);
+	free(table);
+	return NULL;
+}

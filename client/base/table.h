@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tables, by libsmartcols. */
+#pragma once
+
+#include "base/terminal.h"
+
+typedef enum ColumnFlags {
+	COLUMN_PLAIN = 0,
+	COLUMN_LINES = 1 << 0,	/* a cell may have several lines */
+	COLUMN_CUT = 1 << 1,	/* may be cut where the terminal is too narrow */
+	COLUMN_COLOUR = 1 << 2, /* takes the row's colour */
+	COLUMN_TREE = 1 << 3,	/* draws the branches */
+	COLUMN_RIGHT = 1 << 4,
+} ColumnFlags;
+
+typedef struct Column {
+	const char *title;
+	unsigned flags; /* ColumnFlags */
+} Column;
+
+typedef struct Table Table;
+typedef struct TableRow TableRow;
+
+int table_new(const Terminal *terminal, const Column *columns, size_t n_columns, bool headings,
+	      Table **ret);
+/*
+ * Appends a row; one cell a column, NULL for an empty one. Texts are copied. `parent` places the
+ * row in the tree, or is NULL. *ret_row (may be NULL) is borrowed from the table.
+ */
+int table_row(Table *table, const char *const *cells, Colour colour, TableRow *parent,
+	      TableRow **ret_row);
+/* Columns that the whole table takes when nothing is cut. */
+int table_width(Table *table, size_t *ret);
+int table_print(Table *table);
+Table *table_free(Table *table);
+DEFINE_CLEANUP(Table, table_free)

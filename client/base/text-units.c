@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Durations, times and sizes as text. */
+#include "base/text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#define USEC_PER_MSEC UINT64_C(1000)
+#define USEC_PER_SEC UINT64_C(1000000)
+#define USEC_PER_MIN (60 * USEC_PER_SEC)
+#define USEC_PER_HOUR (60 * USEC_PER_MIN)
+#define USEC_PER_DAY (24 * USEC_PER_HOUR)
+
+char *duration_format(uint64_t usec)
+{
+	if (usec < USEC_PER_SEC)
+		return strf("%" PRIu64 " ms", usec / USEC_PER_MSEC);
+	if (usec < 100 * USEC_PER_SEC)
+		return strf("%" PRIu64 ".%02" PRIu64 " s", usec / USEC_PER_SEC,
+			    usec % USEC_PER_SEC / (USEC_PER_SEC / 100));
+	return strf("%" PRIu64 " min %" PRIu64 " s", usec / USEC_PER_MIN,
+		    usec % USEC_PER_MIN / USEC_PER_SEC);
+}
+
+int duration_parse(const char *s, uint64_t *ret_usec)
+{
+	static const struct {
+		const char *name;
+		uint64_t usec;
+	} units[] = {
+		{ "", USEC_PER_SEC },	 { "s", USEC_PER_SEC },	  { "sec", USEC_PER_SEC },
+		{ "ms", USEC_PER_MSEC }, { "min", USEC_PER_MIN }, { "m", USEC_PER_MIN },
+		{ "h", USEC_PER_HOUR },
+	};
+	uint64_t value;
+	char *end;
+
+	if (!isdigit((unsigned char)s[0]))
+		return -EINVAL;
+	errno = 0;
+	value = strtoull(s, &end, 10);
+	if (errno != 0)
+		return -errno;
+	for (size_t i = 0; i < ELEMENTS(units); i++) {
+		if (strcmp(end, units[i].name) != 0)
+			continue;
+		if (value == 0 || value > USEC_PER_DAY / units[i].usec)
+			return -ERANGE;
+		*ret_usec = value * units[i].usec;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+char *time_format(uint64_t usec)
+{
+	time_t t = (time_t)(usec / USEC_PER_SEC);
+	char text[64];
+	struct tm tm;
+
+	if (usec == 0 || !localtime_r(&t, &tm) ||
+	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm) == 0)
+		return strdup("-");
+	return strdup(text);
+}
+
+char *size_format(uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	size_t i = 0;
+
+	while (bytes != 0 && bytes % 1024 == 0 && i + 1 < ELEMENTS(units)) {
+		bytes /= 1024;
+		i++;
+	}
+	return strf("%" PRIu64 " %s", bytes, units[i]);
+}

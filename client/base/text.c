@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/text.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+#include <wchar.h>
+
+char *strf(const char *format, ...)
+{
+	char *s = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vasprintf(&s, format, ap);
+	va_end(ap);
+	return n < 0 ? NULL : s;
+}
+
+bool str_is_empty(const char *s)
+{
+	return !s || !*s;
+}
+
+bool str_equal(const char *a, const char *b)
+{
+	if (!a || !b)
+		return a == b;
+	return strcmp(a, b) == 0;
+}
+
+bool str_starts_with(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+size_t strv_length(char *const *l)
+{
+	size_t n = 0;
+
+	while (l && l[n])
+		n++;
+	return n;
+}
+
+int strv_append(char ***l, const char *s)
+{
+	size_t n = strv_length(*l);
+	char **bigger;
+	char *copy;
+
+	copy = strdup(s);
+	if (!copy)
+		return -ENOMEM;
+	bigger = reallocarray(*l, n + 2, sizeof(char *));
+	if (!bigger) {
+		free(copy);
+		return -ENOMEM;
+	}
+	bigger[n] = copy;
+	bigger[n + 1] = NULL;
+	*l = bigger;
+	return 0;
+}
+
+bool strv_contains(char *const *l, const char *s)
+{
+	for (size_t i = 0; l && l[i]; i++)
+		if (strcmp(l[i], s) == 0)
+			return true;
+	return false;
+}
+
+char *strv_join(char *const *l, const char *separator)
+{
+	size_t size = 1;
+	char *joined, *p;
+
+	for (size_t i = 0; l && l[i]; i++)
+		size += strlen(l[i]) + strlen(separator);
+	joined = p = malloc(size);
+	if (!joined)
+		return NULL;
+	*p = '\0';
+	for (size_t i = 0; l && l[i]; i++) {
+		if (i > 0)
+			p = stpcpy(p, separator);
+		p = stpcpy(p, l[i]);
+	}
+	return joined;
+}
+
+char **strv_free(char **l)
+{
+	for (size_t i = 0; l && l[i]; i++)
+		free(l[i]);
+	free(l);
+	return NULL;
+}
+
+/* Decodes one character. Returns its length; 0 where the bytes are not UTF-8. */
+static size_t utf8_decode(const char *s, uint32_t *ret)
+{
+	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *u = (const unsigned char *)s;
+	uint32_t c;
+	size_t n;
+
+	if (u[0] < 0x80) {
+		*ret = u[0];
+		return 1;
+	}
+	n = u[0] >= 0xf0 ? 4 : u[0] >= 0xe0 ? 3 : 2;
+	if (u[0] < 0xc2 || u[0] > 0xf4)
+		return 0;
+	c = u[0] & (0xffU >> (n + 1));
+	for (size_t i = 1; i < n; i++) {
+		if ((u[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (u[i] & 0x3f);
+	}
+	if (c < smallest[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	*ret = c;
+	return n;
+}
+
+bool text_utf8_valid(const char *s)
+{
+	uint32_t c;
+	size_t n;
+
+	for (; *s; s += n) {
+		n = utf8_decode(s, &c);
+		if (n == 0)
+			return false;
+	}
+	return true;
+}
+
+/* Characters by which a text could command the terminal, or look like another text. */
+static bool is_unprintable(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+static void put_printable(FILE *f, const char *s, size_t n, uint32_t c, bool lines)
+{
+	if (n == 0)
+		fprintf(f, "\\x%02x", (unsigned char)*s);
+	else if (lines && (c == '\n' || c == '\t'))
+		fputc((int)c, f);
+	else if (c == '\n')
+		fputs("\\n", f);
+	else if (c == '\t')
+		fputs("\\t", f);
+	else if (is_unprintable(c))
+		fprintf(f, c < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned int)c);
+	else
+		fwrite(s, 1, n, f);
+}
+
+static char *printable(const char *s, bool lines)
+{
+	_cleanup_free_ char *clean = NULL;
+	size_t size, n;
+	uint32_t c = 0;
+	FILE *f;
+
+	f = open_memstream(&clean, &size);
+	if (!f)
+		return NULL;
+	for (; *s; s += n > 0 ? n : 1) {
+		n = utf8_decode(s, &c);
+		put_printable(f, s, n, c, lines);
+	}
+	if (fclose(f) != 0)
+		return NULL;
+	return TAKE_PTR(clean);
+}
+
+char *text_printable(const char *s)
+{
+	return printable(s, false);
+}
+
+char *text_printable_lines(const char *s)
+{
+	return printable(s, true);
+}
+
+size_t text_width(const char *s)
+{
+	mbstate_t state = { 0 };
+	size_t width = 0, n;
+	wchar_t c;
+
+	for (; *s; s += n) {
+		n = mbrtowc(&c, s, MB_LEN_MAX, &state);
+		if (n == (size_t)-1 || n == (size_t)-2) {
+			state = (mbstate_t){ 0 };
+			n = 1;
+			width++;
+			continue;
+		}
+		width += wcwidth(c) > 0 ? (size_t)wcwidth(c) : 0;
+	}
+	return width;
+}
+
+char *text_cut(const char *s, size_t width, const char *ellipsis)
+{
+	size_t room, used = 0, end = 0, n;
+	mbstate_t state = { 0 };
+	wchar_t c;
+
+	if (text_width(s) <= width)
+		return strdup(s);
+	if (width < text_width(ellipsis))
+		return strdup("");
+	room = width - text_width(ellipsis);
+	while (s[end]) {
+		size_t columns = 1;
+
+		n = mbrtowc(&c, s + end, MB_LEN_MAX, &state);
+		if (n == (size_t)-1 || n == (size_t)-2) {
+			state = (mbstate_t){ 0 };
+			n = 1;
+		} else {
+			columns = wcwidth(c) > 0 ? (size_t)wcwidth(c) : 0;
+		}
+		if (used + columns > room)
+			break;
+		used += columns;
+		end += n;
+	}
+	return strf("%.*s%s", (int)end, s, ellipsis);
+}
+
+#define DISTANCE_MAX 63 /* words longer than that are compared as far as this */
+
+size_t text_distance(const char *a, const char *b)
+{
+	size_t row[DISTANCE_MAX + 1];
+	size_t na = strnlen(a, DISTANCE_MAX), nb = strnlen(b, DISTANCE_MAX);
+
+	for (size_t j = 0; j <= nb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= na; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= nb; j++) {
+			size_t above = row[j];
+			size_t best = diagonal + (a[i - 1] != b[j - 1]);
+
+			if (above + 1 < best)
+				best = above + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+			diagonal = above;
+		}
+	}
+	return row[nb];
+}

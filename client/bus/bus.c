@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bus/bus.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "base/text.h"
+
+#define NO_SYSTEM_BUS "cannot connect to the system bus"
+#define NO_USER_BUS "cannot connect to the user's bus"
+
+/*
+ * sd-bus gives a connection that broke the name System.Error.E…, as it does with what a service
+ * returns as an errno. Only errnos of connections are taken for the former.
+ */
+static bool is_connection_error(const char *name)
+{
+	static const char *const names[] = {
+		"System.Error.ENOTCONN",  "System.Error.ECONNRESET", "System.Error.EPIPE",
+		"System.Error.ESHUTDOWN", "System.Error.ETIMEDOUT",
+	};
+
+	for (size_t i = 0; i < ELEMENTS(names); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int connection_failed(Client *c, int error)
+{
+	_cleanup_free_ char *what = NULL;
+
+	if (!c->options->host)
+		return client_fail(c, failure_from_errno(error, "cannot talk to gpupassd"));
+	what = strf("cannot talk to gpupassd on %s; does ssh to it work?", c->options->host);
+	return client_fail(c, what ? failure_from_errno(error, what) : NULL);
+}
+
+int bus_fail(Client *c, const sd_bus_error *error, int r)
+{
+	if (!error || !sd_bus_error_is_set(error))
+		return connection_failed(c, -r);
+	if (is_connection_error(error->name))
+		return connection_failed(c, sd_bus_error_get_errno(error));
+	return client_fail(c, failure_from_bus(error->name, error->message));
+}
+
+int bus_bad_reply(Client *c, const char *what)
+{
+	return client_fail(
+		c, failure_from_bus("org.freedesktop.DBus.Error.InconsistentMessage", what));
+}
+
+int bus_build_failed(Client *c, int r)
+{
+	return client_fail(c, failure_from_errno(-r, "cannot make the request"));
+}
+
+int bus_connect(Client *c)
+{
+	const Options *o = c->options;
+	int r;
+
+	if (c->bus)
+		return 0;
+	if (o->host)
+		r = sd_bus_open_system_remote(&c->bus, o->host);
+	else if (o->session)
+		r = sd_bus_open_user(&c->bus);
+	else
+		r = sd_bus_open_system(&c->bus);
+	if (r < 0 && o->host)
+		return connection_failed(c, -r);
+	if (r < 0)
+		return client_fail(
+			c, failure_from_errno(-r, o->session ? NO_USER_BUS : NO_SYSTEM_BUS));
+	r = sd_bus_set_allow_interactive_authorization(c->bus, o->ask_password);
+	return r < 0 ? bus_fail(c, NULL, r) : 0;
+}
+
+int bus_new_call(Client *c, const char *path, const char *interface, const char *member,
+		 sd_bus_message **ret)
+{
+	int r;
+
+	r = bus_connect(c);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_new_method_call(c->bus, ret, GPUPASS_BUS_NAME, path, interface, member);
+	return r < 0 ? bus_build_failed(c, r) : 0;
+}
+
+int bus_new_manager_call(Client *c, const char *member, sd_bus_message **ret)
+{
+	return bus_new_call(c, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER, member, ret);
+}
+
+int bus_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const char *signature,
+	     sd_bus_message **ret)
+{
+	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+	_cleanup_message_ sd_bus_message *reply = NULL;
+	_cleanup_free_ char *what = NULL;
+	int r;
+
+	r = sd_bus_call(c->bus, call, timeout_usec, &error, &reply);
+	if (r < 0)
+		return bus_fail(c, &error, r);
+	if (sd_bus_message_has_signature(reply, signature) <= 0) {
+		what = strf("the reply to %s has the signature '%s', not '%s'",
+			    sd_bus_message_get_member(call), sd_bus_message_get_signature(reply, 1),
+			    signature);
+		return bus_bad_reply(c, what);
+	}
+	*ret = TAKE_PTR(reply);
+	return 0;
+}
+
+int bus_get_all(Client *c, const char *path, const char *interface, sd_bus_message **ret)
+{
+	_cleanup_message_ sd_bus_message *call = NULL;
+	int r;
+
+	r = bus_new_call(c, path, "org.freedesktop.DBus.Properties", "GetAll", &call);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(call, "s", interface);
+	if (r < 0)
+		return bus_build_failed(c, r);
+	return bus_call(c, call, BUS_TIMEOUT_READ_USEC, "a{sv}", ret);
+}
+
+static json_t *integer_json(char type, const void *value)
+{
+	switch (type) {
+	case SD_BUS_TYPE_BYTE:
+		return json_integer(*(const uint8_t *)value);
+	case SD_BUS_TYPE_INT16:
+		return json_integer(*(const int16_t *)value);
+	case SD_BUS_TYPE_UINT16:
+		return json_integer(*(const uint16_t *)value);
+	case SD_BUS_TYPE_INT32:
+		return json_integer(*(const int32_t *)value);
+	case SD_BUS_TYPE_UINT32:
+		return json_integer(*(const uint32_t *)value);
+	case SD_BUS_TYPE_INT64:
+		return json_integer(*(const int64_t *)value);
+	case SD_BUS_TYPE_UINT64:
+		return json_unsigned(*(const uint64_t *)value);
+	default:
+		return NULL;
+	}
+}
+
+static int read_basic(sd_bus_message *m, char type, json_t **ret)
+{
+	union {
+		const char *s;
+		int b;
+		double d;
+		uint64_t number; /* the widest; smaller ones lie at its address */
+	} value = { .number = 0 };
+	json_t *j;
+	int r;
+
+	if (type == SD_BUS_TYPE_UNIX_FD) {
+		r = sd_bus_message_skip(m, NULL);
+		if (r < 0)
+			return r;
+		*ret = json_null();
+		return 0;
+	}
+	r = sd_bus_message_read_basic(m, type, &value);
+	if (r < 0)
+		return r;
+	switch (type) {
+	case SD_BUS_TYPE_STRING:
+	case SD_BUS_TYPE_OBJECT_PATH:
+	case SD_BUS_TYPE_SIGNATURE:
+		j = json_string(value.s);
+		break;
+	case SD_BUS_TYPE_BOOLEAN:
+		j = json_boolean(value.b);
+		break;
+	case SD_BUS_TYPE_DOUBLE:
+		j = json_real(value.d);
+		break;
+	default:
+		j = integer_json(type, &value);
+		break;
+	}
+	if (!j)
+		return -ENOMEM;
+	*ret = j;
+	return 0;
+}
+
+static int read_string_array(sd_bus_message *m, json_t **ret)
+{
+	_cleanup_(json_decrefp) json_t *array = json_array();
+	const char *s;
+	int r;
+
+	if (!array)
+		return -ENOMEM;
+	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "s");
+	if (r < 0)
+		return r;
+	while ((r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &s)) > 0)
+		if (json_array_append_new(array, json_string(s)) < 0)
+			return -ENOMEM;
+	if (r < 0)
+		return r;
+	r = sd_bus_message_exit_container(m);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(array);
+	return 0;
+}
+
+int bus_read_variant(sd_bus_message *m, json_t **ret)
+{
+	_cleanup_(json_decrefp) json_t *value = NULL;
+	const char *contents;
+	char type;
+	int r;
+
+	r = sd_bus_message_peek_type(m, &type, &contents);
+	if (r < 0)
+		return r;
+	if (r == 0 || type != SD_BUS_TYPE_VARIANT)
+		return -EBADMSG;
+	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_VARIANT, contents);
+	if (r < 0)
+		return r;
+	if (strcmp(contents, "as") == 0)
+		r = read_string_array(m, &value);
+	else if (strlen(contents) == 1 && contents[0] != SD_BUS_TYPE_VARIANT)
+		r = read_basic(m, contents[0], &value);
+	else
+		r = sd_bus_message_skip(m, contents);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_exit_container(m);
+	if (r < 0)
+		return r;
+	*ret = value ? TAKE_PTR(value) : json_null();
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Talking to gpupassd. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/client.h"
+#include "gpupass/dbus.h"
+
+#define _cleanup_message_ _cleanup_(sd_bus_message_unrefp_)
+static inline _unused_ void sd_bus_message_unrefp_(sd_bus_message **m)
+{
+	*m = sd_bus_message_unref(*m);
+}
+
+/* Reading is quick; a call that acts may wait for somebody to type a password. */
+#define BUS_TIMEOUT_READ_USEC (60 * UINT64_C(1000000))
+#define BUS_TIMEOUT_ACT_USEC (300 * UINT64_C(1000000))
+
+/* The system bus, here or on the host of -H; with --session that of the user. */
+int bus_connect(Client *c);
+
+int bus_new_call(Client *c, const char *path, const char *interface, const char *member,
+		 sd_bus_message **ret);
+/* A method of org.gpupass1.Manager. */
+int bus_new_manager_call(Client *c, const char *member, sd_bus_message **ret);
+/* Calls and waits. `signature` is what the reply must have. */
+int bus_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const char *signature,
+	     sd_bus_message **ret);
+int bus_get_all(Client *c, const char *path, const char *interface, sd_bus_message **ret);
+
+/* The failure that an error reply, or a negative return of sd-bus, stands for. */
+int bus_fail(Client *c, const sd_bus_error *error, int r);
+/* "gpupassd sent what cannot be read": `what` says which. */
+int bus_bad_reply(Client *c, const char *what);
+
+/* Tells a failure of building a message apart: these mean memory, or text that is no UTF-8. */
+int bus_build_failed(Client *c, int r);
+
+/* The variant at the reader's place as JSON; null for a type that has no plain form. */
+int bus_read_variant(sd_bus_message *m, json_t **ret);

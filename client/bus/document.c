@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bus/document.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* In the topology a pair of GPUs takes 150 bytes; the largest hosts have a few dozen GPUs. */
+#define DOCUMENT_MAX (16U * 1024 * 1024)
+
+static int bad(Client *c, const DocumentKind *kind, const char *how)
+{
+	_cleanup_free_ char *text = strf("%s %s", kind->what, how);
+
+	return text ? bus_bad_reply(c, text) : -ENOMEM;
+}
+
+static int not_json(Client *c, const DocumentKind *kind, const json_error_t *error)
+{
+	_cleanup_free_ char *clean = text_printable(error->text);
+	_cleanup_free_ char *how =
+		clean ? strf("is not JSON: line %d: %s", error->line, clean) : NULL;
+
+	return how ? bad(c, kind, how) : -ENOMEM;
+}
+
+static int parse(Client *c, const char *text, const DocumentKind *kind, json_t **ret)
+{
+	_cleanup_(json_decrefp) json_t *document = NULL;
+	_cleanup_free_ char *other = NULL;
+	const char *schema;
+	json_error_t error;
+
+	if (strlen(text) > DOCUMENT_MAX)
+		return bad(c, kind, "is larger than 16 MiB");
+	document = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	if (!document)
+		return not_json(c, kind, &error);
+	schema = json_string_value(json_object_get(document, "schema"));
+	if (!schema || strcmp(schema, kind->schema) != 0) {
+		other = strf("is not of the schema %s", kind->schema);
+		return other ? bad(c, kind, other) : -ENOMEM;
+	}
+	if (kind->list && !json_is_array(json_object_get(document, kind->list)))
+		return bad(c, kind, "lacks its list");
+	*ret = TAKE_PTR(document);
+	return 0;
+}
+
+int document_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const DocumentKind *kind,
+		  json_t **ret)
+{
+	_cleanup_message_ sd_bus_message *reply = NULL;
+	const char *text;
+	int r;
+
+	r = bus_call(c, call, timeout_usec, "s", &reply);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_read(reply, "s", &text);
+	return r < 0 ? bus_bad_reply(c, strerror(-r)) : parse(c, text, kind, ret);
+}
+
+int document_get(Client *c, const char *member, uint64_t timeout_usec, const DocumentKind *kind,
+		 json_t **ret)
+{
+	_cleanup_message_ sd_bus_message *call = NULL;
+	int r;
+
+	r = bus_new_manager_call(c, member, &call);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(call, "a{sv}", 0);
+	return r < 0 ? bus_build_failed(c, r) : document_call(c, call, timeout_usec, kind, ret);
+}
+
+char *document_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text_printable(text ? text : "");
+}

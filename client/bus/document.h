@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The JSON documents that methods of the manager answer with: plan, topology, evidence, drift, doctor. */
+#pragma once
+
+#include <jansson.h>
+
+#include "bus/bus.h"
+
+typedef struct DocumentKind {
+	const char *what;   /* "the plan": what a bad one is called */
+	const char *schema; /* GPUPASS_SCHEMA_… */
+	const char *list;   /* an array that it must have; NULL: none */
+} DocumentKind;
+
+/*
+ * *ret: the document that the call gives, an object of this schema with its list, otherwise not checked, which
+ * the caller owns. Anything else is a bad reply; the client's failure is set.
+ */
+int document_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const DocumentKind *kind,
+		  json_t **ret);
+/* The same from a method that takes options only, without any. */
+int document_get(Client *c, const char *member, uint64_t timeout_usec, const DocumentKind *kind,
+		 json_t **ret);
+
+/* A member's text, safe to print; "" where there is none. NULL: memory was out. */
+char *document_text(const json_t *object, const char *key);

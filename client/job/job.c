@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/job.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "bus/bus.h"
+#include "job/watch.h"
+#include "model/json.h"
+#include "show/progress.h"
+
+static json_t *job_document(const Job *job)
+{
+	_cleanup_(json_decrefp) json_t *document = json_job(job);
+
+	if (json_object_set_new(document, "schema", json_string(GPUPASS_SCHEMA_JOB)) < 0)
+		return NULL;
+	return TAKE_PTR(document);
+}
+
+static int print_job_json(Client *c, const Job *job)
+{
+	return c->options->json == JSON_OFF ? 0 : json_print(c, job_document(job));
+}
+
+/* The headline names board and links, which only the group knows; it does without them too. */
+static int print_headline(Progress *p, Client *c, const Job *job)
+{
+	_cleanup_(group_clear) Group group = { 0 };
+	_cleanup_free_ char *path = NULL;
+	int r;
+
+	/* A job that ended before it began is told in one line. */
+	if (p->quiet || p->headline || !*job->group_name ||
+	    (job_is_over(job) && job->steps.n_items == 0))
+		return 0;
+	if (sd_bus_path_encode(GPUPASS_PATH_GROUPS, job->group_name, &path) < 0)
+		return -ENOMEM;
+	r = object_load(c, OBJECT_GROUP, path, &group);
+	if (r < 0)
+		client_forgive(c);
+	progress_headline(p, job, r < 0 ? NULL : &group);
+	return 0;
+}
+
+static int tell_interrupted(Client *c, const Watch *w)
+{
+	if (w->known) {
+		fprintf(c->err.stream,
+			"gpupass: interrupted; job %" PRIu32 " goes on in gpupassd\n"
+			"  Remedy: look at it with: gpupass jobs %" PRIu32 "\n",
+			w->job.id, w->job.id);
+		print_job_json(c, &w->job);
+	} else {
+		fputs("gpupass: interrupted before gpupassd answered; a job may have been started\n"
+		      "  Remedy: look with: gpupass jobs\n",
+		      c->err.stream);
+	}
+	return JOB_EXIT_INTERRUPTED;
+}
+
+static int tell_lost(Client *c, const Watch *w)
+{
+	const char *cause =
+		w->daemon_lost ? "gpupassd left the bus" : "the connection to the bus was lost";
+	const char *state = w->daemon_lost ? "not known; the job may be half done"
+					   : "the job goes on in gpupassd";
+	_cleanup_free_ char *message = NULL;
+
+	if (w->known)
+		message = strf("job %" PRIu32 " can no longer be watched\nCause:  %s\n"
+			       "State:  %s\n"
+			       "Remedy: see: systemctl status gpupassd; then: gpupass status %s",
+			       w->job.id, cause, state, w->job.group_name);
+	else
+		message = strf("the request was not answered\nCause:  %s\n"
+			       "State:  not known; a job may have been started\n"
+			       "Remedy: see: systemctl status gpupassd; then: gpupass jobs",
+			       cause);
+	return client_fail(c, failure_new("org.freedesktop.DBus.Error.Disconnected",
+					  GPUPASS_EXIT_NO_DAEMON, message));
+}
+
+static int tell_failed(Client *c, const Job *job)
+{
+	_cleanup_free_ char *message = NULL;
+	Failure *failure;
+	bool incomplete = strcmp(job->state, "incomplete") == 0;
+	int r;
+
+	if (*job->error_message)
+		message = strdup(job->error_message);
+	else
+		message = strf("job %" PRIu32 " ended as %s\nRemedy: see: gpupass jobs %" PRIu32,
+			       job->id, job->state, job->id);
+	if (!message)
+		return -ENOMEM;
+	failure = failure_from_bus(
+		*job->error_name ? job->error_name : error_name(GPUPASS_ERROR_INTERNAL), message);
+	/* What could not be put back weighs more than why it was tried. */
+	if (failure && incomplete)
+		failure->code = GPUPASS_EXIT_ROLLBACK_INCOMPLETE;
+	r = client_fail(c, failure);
+	if (c->options->json != JSON_OFF)
+		c->failed_job = json_job(job);
+	return r;
+}
+
+static int tell_done(Client *c, Progress *p, const Job *job)
+{
+	int r = progress_result(p, job);
+
+	if (r >= 0)
+		r = print_job_json(c, job);
+	return r < 0 ? r : GPUPASS_EXIT_DONE;
+}
+
+static int watch_and_tell(Client *c, Watch *w, Progress *p, JobEnd *end)
+{
+	int r;
+
+	while ((r = watch_next(w)) > 0) {
+		r = print_headline(p, c, &w->job);
+		if (r < 0)
+			return r;
+		progress_domain(p, &w->job);
+		r = progress_update(p, &w->job);
+		if (r < 0)
+			return r;
+	}
+	if (r < 0)
+		return r;
+	if (!watch_job_is_over(w))
+		return w->interrupted ? tell_interrupted(c, w) : tell_lost(c, w);
+	return strcmp(w->job.state, "done") == 0 ? end(c, p, &w->job) : tell_failed(c, &w->job);
+}
+
+static int run_and_wait(Client *c, sd_bus_message *call, JobEnd *end)
+{
+	_cleanup_(watch_clear) Watch w = { 0 };
+	_cleanup_(progress_clear) Progress p = { .terminal = &c->err, .quiet = c->options->quiet };
+	int r;
+
+	r = watch_start(&w, c, call);
+	return r < 0 ? r : watch_and_tell(c, &w, &p, end);
+}
+
+static int run_and_go(Client *c, sd_bus_message *call)
+{
+	_cleanup_message_ sd_bus_message *reply = NULL;
+	_cleanup_(job_clear) Job job = { 0 };
+	const char *path;
+	int r;
+
+	r = bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "o", &reply);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_read(reply, "o", &path);
+	if (r < 0)
+		return bus_bad_reply(c, strerror(-r));
+	r = object_load(c, OBJECT_JOB, path, &job);
+	if (r < 0)
+		return r;
+	if (!c->options->quiet)
+		fprintf(c->err.stream,
+			"Started job %" PRIu32 "; look at it with: gpupass jobs %" PRIu32 "\n",
+			job.id, job.id);
+	r = print_job_json(c, &job);
+	return r < 0 ? r : GPUPASS_EXIT_DONE;
+}
+
+int job_run_to(Client *c, sd_bus_message *call, JobEnd *end)
+{
+	return c->options->given & OPTION_NO_BLOCK ? run_and_go(c, call)
+						   : run_and_wait(c, call, end);
+}
+
+int job_run(Client *c, sd_bus_message *call)
+{
+	return job_run_to(c, call, tell_done);
+}

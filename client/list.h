@@ -1,7 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The document that `list` prints; `rescan`, `forget` and `clear` print it too, as what is so now. */
-#pragma once
-
-#include "model.h"
-
-int list_print_json(Client *c, const World *w);

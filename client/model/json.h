@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The objects of model.h as JSON. Keys are in lower case with underscores; what is not known is
+ * null; times are microseconds since the epoch. Each returns NULL when memory is out.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/json.h"
+#include "model/model.h"
+
+/* Events of `gpupass monitor`, one document a line. */
+#define SCHEMA_EVENT "org.gpupass1.event/1"
+
+json_t *json_manager(const Manager *manager);
+json_t *json_group(const Group *group);
+json_t *json_gpu(const World *w, const Gpu *gpu);
+json_t *json_assignment(const Assignment *assignment);
+json_t *json_job(const Job *job);
+
+json_t *json_groups(const World *w);
+json_t *json_gpus(const World *w);
+json_t *json_jobs(const World *w);

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "model/model.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "base/text.h"
+#include "bus/bus.h"
+
+DEFINE_STRING_TABLE(group_state, GroupState, GPUPASS_GROUP_STATES)
+DEFINE_STRING_TABLE(job_state, JobState, GPUPASS_JOB_STATES)
+DEFINE_STRING_TABLE(step_state, StepState, GPUPASS_STEP_STATES)
+DEFINE_STRING_TABLE(operation, Operation, GPUPASS_OPERATIONS)
+
+/* A zeroed element at the end of a list, or NULL. */
+#define GROW(items, n_items)                                                                       \
+	({                                                                                         \
+		void *bigger_ = reallocarray((items), (n_items) + 1, sizeof(*(items)));            \
+		if (bigger_) {                                                                     \
+			(items) = bigger_;                                                         \
+			memset(&(items)[(n_items)], 0, sizeof(*(items)));                          \
+			(n_items)++;                                                               \
+		}                                                                                  \
+		bigger_ ? &(items)[(n_items)-1] : NULL;                                            \
+	})
+
+static void *world_add(World *w, ObjectKind kind)
+{
+	switch (kind) {
+	case OBJECT_MANAGER:
+		object_clear(OBJECT_MANAGER, &w->manager);
+		return &w->manager;
+	case OBJECT_GROUP:
+		return GROW(w->groups, w->n_groups);
+	case OBJECT_GPU:
+		return GROW(w->gpus, w->n_gpus);
+	case OBJECT_ASSIGNMENT:
+		return GROW(w->assignments, w->n_assignments);
+	case OBJECT_JOB:
+		return GROW(w->jobs, w->n_jobs);
+	case OBJECT_KIND_MAX_:
+		break;
+	}
+	return NULL;
+}
+
+static int read_interface(Client *c, World *w, const char *path, sd_bus_message *m)
+{
+	const char *interface;
+	char **own_path;
+	ObjectKind kind;
+	void *object;
+	int r;
+
+	r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &interface);
+	if (r < 0)
+		return r;
+	for (kind = 0; kind < OBJECT_KIND_MAX_; kind++)
+		if (strcmp(object_interface(kind), interface) == 0)
+			break;
+	if (kind == OBJECT_KIND_MAX_)
+		return sd_bus_message_skip(m, "a{sv}");
+	object = world_add(w, kind);
+	if (!object)
+		return -ENOMEM;
+	own_path = object; /* the first member of every kind */
+	*own_path = strdup(path);
+	if (!*own_path)
+		return -ENOMEM;
+	return object_read(c, kind, m, true, object);
+}
+
+static int read_object(Client *c, World *w, sd_bus_message *m)
+{
+	const char *path;
+	int r;
+
+	r = sd_bus_message_read_basic(m, SD_BUS_TYPE_OBJECT_PATH, &path);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sa{sv}}");
+	if (r < 0)
+		return r;
+	while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sa{sv}")) > 0) {
+		r = read_interface(c, w, path, m);
+		if (r < 0)
+			return r;
+		r = sd_bus_message_exit_container(m);
+		if (r < 0)
+			return r;
+	}
+	return r < 0 ? r : sd_bus_message_exit_container(m);
+}
+
+static int read_world(Client *c, World *w, sd_bus_message *m)
+{
+	int r;
+
+	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{oa{sa{sv}}}");
+	if (r < 0)
+		return r;
+	while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "oa{sa{sv}}")) > 0) {
+		r = read_object(c, w, m);
+		if (r < 0)
+			return r;
+		r = sd_bus_message_exit_container(m);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+	return strverscmp(((const Group *)a)->name, ((const Group *)b)->name);
+}
+
+static int compare_gpus(const void *a, const void *b)
+{
+	return address_compare(((const Gpu *)a)->address, ((const Gpu *)b)->address);
+}
+
+static int compare_assignments(const void *a, const void *b)
+{
+	return strverscmp(((const Assignment *)a)->domain_name,
+			  ((const Assignment *)b)->domain_name);
+}
+
+static int compare_jobs(const void *a, const void *b)
+{
+	const Job *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* qsort() must not be given NULL, which an empty list is. */
+static void sort_items(void *items, size_t n, size_t size,
+		       int (*compare)(const void *, const void *))
+{
+	if (n > 1)
+		qsort(items, n, size, compare);
+}
+
+static void world_sort(World *w)
+{
+	sort_items(w->groups, w->n_groups, sizeof(Group), compare_groups);
+	sort_items(w->gpus, w->n_gpus, sizeof(Gpu), compare_gpus);
+	sort_items(w->assignments, w->n_assignments, sizeof(Assignment), compare_assignments);
+	sort_items(w->jobs, w->n_jobs, sizeof(Job), compare_jobs);
+}
+
+int world_load(Client *c, World *ret)
+{
+	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
+	_cleanup_(world_clear) World w = { 0 };
+	int r;
+
+	r = bus_new_call(c, GPUPASS_PATH_ROOT, "org.freedesktop.DBus.ObjectManager",
+			 "GetManagedObjects", &call);
+	if (r < 0)
+		return r;
+	r = bus_call(c, call, BUS_TIMEOUT_READ_USEC, "a{oa{sa{sv}}}", &reply);
+	if (r < 0)
+		return r;
+	r = read_world(c, &w, reply);
+	if (r < 0)
+		return c->failure ? r : bus_bad_reply(c, strerror(-r));
+	/* GetManagedObjects tells of the objects below the one that it is asked of. */
+	if (!w.manager.path) {
+		r = object_load(c, OBJECT_MANAGER, GPUPASS_PATH_ROOT, &w.manager);
+		if (r < 0)
+			return r;
+	}
+	world_sort(&w);
+	*ret = w;
+	w = (World){ 0 };
+	return 0;
+}
+
+void world_clear(World *w)
+{
+	object_clear(OBJECT_MANAGER, &w->manager);
+	for (size_t i = 0; i < w->n_groups; i++)
+		object_clear(OBJECT_GROUP, &w->groups[i]);
+	for (size_t i = 0; i < w->n_gpus; i++)
+		object_clear(OBJECT_GPU, &w->gpus[i]);
+	for (size_t i = 0; i < w->n_assignments; i++)
+		object_clear(OBJECT_ASSIGNMENT, &w->assignments[i]);
+	for (size_t i = 0; i < w->n_jobs; i++)
+		object_clear(OBJECT_JOB, &w->jobs[i]);
+	free(w->groups);
+	free(w->gpus);
+	free(w->assignments);
+	free(w->jobs);
+	*w = (World){ 0 };
+}
+
+int object_load(Client *c, ObjectKind kind, const char *path, void *object)
+{
+	_cleanup_message_ sd_bus_message *reply = NULL;
+	char **own_path = object; /* the first member of every kind */
+	int r;
+
+	r = bus_get_all(c, path, object_interface(kind), &reply);
+	if (r < 0)
+		return r;
+	if (!*own_path) {
+		*own_path = strdup(path);
+		if (!*own_path)
+			return -ENOMEM;
+	}
+	return object_read(c, kind, reply, true, object);
+}
+
+const Group *world_find_group(const World *w, const char *name)
+{
+	for (size_t i = 0; i < w->n_groups; i++)
+		if (strcmp(w->groups[i].name, name) == 0)
+			return &w->groups[i];
+	return NULL;
+}
+
+const Group *world_find_group_named(const World *w, const char *name)
+{
+	const Group *group = world_find_group(w, name);
+
+	for (size_t i = 0; !group && i < w->n_assignments; i++)
+		if (strcmp(w->assignments[i].group_name, name) == 0)
+			group = world_find_group_path(w, w->assignments[i].group);
+	return group;
+}
+
+const Group *world_find_group_path(const World *w, const char *path)
+{
+	for (size_t i = 0; i < w->n_groups; i++)
+		if (strcmp(w->groups[i].path, path) == 0)
+			return &w->groups[i];
+	return NULL;
+}
+
+const char *world_group_name(const World *w, const char *path)
+{
+	const Group *group = world_find_group_path(w, path);
+
+	return group ? group->name : "";
+}
+
+const Gpu *world_find_gpu(const World *w, const char *address_or_uuid)
+{
+	for (size_t i = 0; i < w->n_gpus; i++) {
+		const Gpu *gpu = &w->gpus[i];
+
+		if (strcmp(gpu->address, address_or_uuid) == 0 ||
+		    (*gpu->uuid && strcasecmp(gpu->uuid, address_or_uuid) == 0))
+			return gpu;
+		for (size_t j = 0; j < gpu->functions.n_items; j++)
+			if (strcmp(gpu->functions.items[j].address, address_or_uuid) == 0)
+				return gpu;
+	}
+	return NULL;
+}
+
+const Job *world_find_job(const World *w, uint32_t id)
+{
+	for (size_t i = 0; i < w->n_jobs; i++)
+		if (w->jobs[i].id == id)
+			return &w->jobs[i];
+	return NULL;
+}
+
+const Job *world_find_job_path(const World *w, const char *path)
+{
+	for (size_t i = 0; i < w->n_jobs; i++)
+		if (strcmp(w->jobs[i].path, path) == 0)
+			return &w->jobs[i];
+	return NULL;
+}
+
+uint32_t job_id_from_path(const char *path)
+{
+	_cleanup_free_ char *text = NULL;
+	unsigned long id;
+	char *end;
+
+	if (sd_bus_path_decode(path, GPUPASS_PATH_JOBS, &text) <= 0)
+		return 0;
+	id = strtoul(text, &end, 10);
+	return *text != '\0' && *end == '\0' && id <= UINT32_MAX ? (uint32_t)id : 0;
+}
+
+bool job_is_over(const Job *job)
+{
+	JobState state;
+
+	if (job_state_from_string(job->state, &state) < 0)
+		return false;
+	return state == JOB_DONE || state == JOB_FAILED || state == JOB_INCOMPLETE;
+}

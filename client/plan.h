@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Asking for a plan, and printing it. */
-#pragma once
-
-#include "client.h"
-#include "gpupass/states.h"
-
-/* `group` may be NULL. Returns an exit code, or a negative errno. */
-int plan_show(Client *c, Operation operation, const char *target, const char *group);

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "show/describe.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "base/text.h"
+
+Colour group_colour(const Group *group)
+{
+	GroupState state;
+
+	if (group_state_from_string(group->state, &state) < 0)
+		return COLOUR_NONE; /* a newer daemon's state */
+	switch (state) {
+	case GROUP_ASSIGNED:
+		return COLOUR_GOOD;
+	case GROUP_DEGRADED:
+	case GROUP_QUARANTINED:
+	case GROUP_FOREIGN:
+		return COLOUR_BAD;
+	case GROUP_FREE:
+	case GROUP_BOUND:
+		return COLOUR_NONE;
+	case GROUP_UNKNOWN:
+	case GROUP_INFERRED:
+	case GROUP_BINDING:
+	case GROUP_ATTACHING:
+	case GROUP_DETACHING:
+	case GROUP_RELEASING:
+	case GROUP_ROLLING_BACK:
+	case GROUP_STATE_MAX_:
+		break;
+	}
+	return COLOUR_MOVING;
+}
+
+bool group_is_held(const Group *group)
+{
+	return *group->domain_name || *group->domain_uuid;
+}
+
+const char *group_bullet(const Terminal *t, const Group *group)
+{
+	return terminal_glyph(t,
+			      strcmp(group->state, "assigned") == 0 ? GLYPH_HELD : GLYPH_NOT_HELD);
+}
+
+char *group_summary(const Terminal *t, const Group *group)
+{
+	return strf("%zu%s %s%s%s", strv_length(group->gpu_addresses),
+		    terminal_glyph(t, GLYPH_TIMES), *group->model ? group->model : "GPU",
+		    *group->link ? ", " : "", group->link);
+}
+
+char *group_state_text(const Group *group)
+{
+	const char *domain = *group->domain_name ? group->domain_name : group->domain_uuid;
+
+	if (!*domain)
+		return strdup(group->state);
+	if (strcmp(group->state, "assigned") == 0)
+		return strf("%s to %s", group->state, domain);
+	return strf("%s (domain %s)", group->state, domain);
+}
+
+char *number_text(int32_t value)
+{
+	return value < 0 ? strdup("-") : strf("%" PRId32, value);
+}
+
+char *numbers_text(const IntList *list)
+{
+	_cleanup_strv_ char **texts = NULL;
+
+	for (size_t i = 0; i < list->n_items; i++) {
+		_cleanup_free_ char *text = number_text(list->items[i]);
+
+		if (!text)
+			return NULL;
+		if (!strv_contains(texts, text) && strv_append(&texts, text) < 0)
+			return NULL;
+	}
+	return texts ? strv_join(texts, ",") : strdup("-");
+}
+
+const char *gpu_exclusion(const Gpu *gpu)
+{
+	if (strcmp(gpu->nvlink, "none") == 0)
+		return "no NVLink";
+	if (strcmp(gpu->nvlink, "sxm") == 0)
+		return "SXM";
+	if (strcmp(gpu->nvlink, "unknown") == 0)
+		return "unknown board";
+	return "no group";
+}
+
+const char *or_dash(const char *s)
+{
+	return *s ? s : "-";
+}
+
+char *clause(const char *sentence)
+{
+	size_t n = strlen(sentence);
+
+	while (n > 0 && (sentence[n - 1] == '.' || sentence[n - 1] == ' '))
+		n--;
+	return strndup(sentence, n);
+}
+
+/* "gpupass declare pair0 41:00.0 61:00.0" */
+static char *declare_command(const Group *group)
+{
+	_cleanup_strv_ char **words = NULL;
+
+	if (strv_append(&words, "gpupass declare") < 0 || strv_append(&words, group->name) < 0)
+		return NULL;
+	for (size_t i = 0; group->gpu_addresses && group->gpu_addresses[i]; i++)
+		if (strv_append(&words, address_short(group->gpu_addresses[i])) < 0)
+			return NULL;
+	return strv_join(words, " ");
+}
+
+int group_remedy(const Group *group, char **ret)
+{
+	_cleanup_free_ char *command = NULL;
+	GroupState state;
+	char *remedy;
+
+	*ret = NULL;
+	if (group->assignable || group_state_from_string(group->state, &state) < 0)
+		return 0;
+	if (state == GROUP_INFERRED) {
+		command = declare_command(group);
+		remedy = command ? strf("declare it with: %s", command) : NULL;
+	} else if (state == GROUP_UNKNOWN) {
+		remedy = strdup("look at the bridges and declare each group with: "
+				"gpupass declare NAME GPU GPU");
+	} else {
+		return 0;
+	}
+	if (!remedy)
+		return -ENOMEM;
+	*ret = remedy;
+	return 0;
+}
+
+int group_hint(const Group *group, char **ret)
+{
+	_cleanup_free_ char *why = NULL, *remedy = NULL;
+	char *hint;
+	int r;
+
+	*ret = NULL;
+	r = group_remedy(group, &remedy);
+	if (r < 0)
+		return r;
+	if (!remedy && group_colour(group) != COLOUR_BAD)
+		return 0;
+	why = clause(remedy || !*group->reason ? group->reasoning : group->reason);
+	if (!remedy)
+		remedy = strf("see: gpupass status %s", group->name);
+	if (!why || !remedy)
+		return -ENOMEM;
+	hint = strf("%s is %s: %s; %s", group->name, group->state, why, remedy);
+	if (!hint)
+		return -ENOMEM;
+	*ret = hint;
+	return 0;
+}
+
+void print_notes(Client *c, const World *w)
+{
+	for (size_t i = 0; !c->options->quiet && w->manager.notes && w->manager.notes[i]; i++)
+		fprintf(c->err.stream, "Note: %s\n", w->manager.notes[i]);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Words for groups and GPUs that several verbs print. Returned strings are new, or NULL. */
+#pragma once
+
+#include "model/model.h"
+
+Colour group_colour(const Group *group);
+/* A group that a domain has. */
+bool group_is_held(const Group *group);
+/* "● " or "○ " */
+const char *group_bullet(const Terminal *t, const Group *group);
+/* "2× RTX A6000, NV4" */
+char *group_summary(const Terminal *t, const Group *group);
+/* "assigned to vm42" */
+char *group_state_text(const Group *group);
+/* "33,41"; each number once; "-" when none is known. */
+char *numbers_text(const IntList *list);
+char *number_text(int32_t value);
+/* "no NVLink", "SXM", "unknown board" for a GPU in no group. */
+const char *gpu_exclusion(const Gpu *gpu);
+/* "-" for "". */
+const char *or_dash(const char *s);
+/* A sentence without its full stop, to be continued. */
+char *clause(const char *sentence);
+
+/* "declare it with: gpupass declare …"; *ret NULL where a declaration would not help. */
+int group_remedy(const Group *group, char **ret);
+/* What the operator should know of this group and do, one line; *ret NULL when nothing. */
+int group_hint(const Group *group, char **ret);
+/* Manager.Notes, on stderr. */
+void print_notes(Client *c, const World *w);

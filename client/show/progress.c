@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "show/progress.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "show/describe.h"
+
+#define NAME_WIDTH 16
+#define DETAIL_WIDTH 40
+#define DURATION_WIDTH 10
+
+typedef struct StepLook {
+	Glyph glyph;
+	Colour colour;
+	bool ended; /* a line of its own where nothing is drawn in place */
+} StepLook;
+
+static StepLook step_look(const Step *step)
+{
+	StepState state;
+
+	if (step_state_from_string(step->state, &state) < 0)
+		return (StepLook){ GLYPH_PENDING, COLOUR_NONE, true }; /* a newer daemon's */
+	switch (state) {
+	case STEP_PENDING:
+	case STEP_STATE_MAX_:
+		break;
+	case STEP_RUNNING:
+		return (StepLook){ GLYPH_RUNNING, COLOUR_MOVING, false };
+	case STEP_DONE:
+		return (StepLook){ GLYPH_DONE, COLOUR_GOOD, true };
+	case STEP_UNCHANGED:
+		return (StepLook){ GLYPH_UNCHANGED, COLOUR_GOOD, true };
+	case STEP_FAILED:
+		return (StepLook){ GLYPH_FAILED, COLOUR_BAD, true };
+	case STEP_UNDONE:
+		return (StepLook){ GLYPH_UNDONE, COLOUR_MOVING, true };
+	case STEP_UNDO_FAILED:
+		return (StepLook){ GLYPH_FAILED, COLOUR_BAD, true };
+	}
+	return (StepLook){ GLYPH_PENDING, COLOUR_DIM, false };
+}
+
+/* Spaces that fill `s` up to `width` columns; printf() would count bytes. */
+static int padding(const char *s, int width)
+{
+	size_t used = text_width(s);
+
+	return used < (size_t)width ? width - (int)used : 0;
+}
+
+/* States that the glyph alone does not tell go before the detail. */
+static char *step_detail(const Step *step)
+{
+	static const char *const worded[] = { "unchanged", "failed", "undone", "undo-failed" };
+
+	for (size_t i = 0; i < ELEMENTS(worded); i++)
+		if (strcmp(step->state, worded[i]) == 0)
+			return strf("%s%s%s", step->state, *step->detail ? ": " : "", step->detail);
+	return strdup(step->detail);
+}
+
+void progress_print_step(const Terminal *t, const Step *step)
+{
+	StepLook look = step_look(step);
+	_cleanup_free_ char *detail = step_detail(step), *shown = NULL, *took = NULL;
+	size_t fixed = 3 + NAME_WIDTH + 1 + 1 + DURATION_WIDTH, room = DETAIL_WIDTH;
+
+	/* In place, a line that wraps would be counted as one: it must fit. */
+	if (t->width > fixed)
+		room = t->width - fixed - 1;
+	shown = detail && t->width > 0 ? text_cut(detail, room, terminal_glyph(t, GLYPH_ELLIPSIS))
+				       : NULL;
+	if (!shown)
+		shown = TAKE_PTR(detail);
+	took = look.ended ? duration_format(step->duration_usec) : NULL;
+	fprintf(t->stream, " %s%s%s %s", terminal_colour(t, look.colour),
+		terminal_glyph(t, look.glyph), terminal_plain(t), step->name);
+	if (took || !str_is_empty(shown))
+		fprintf(t->stream, "%*s %s", padding(step->name, NAME_WIDTH), "",
+			shown ? shown : "");
+	if (took)
+		fprintf(t->stream, "%*s %*s", padding(shown ? shown : "", DETAIL_WIDTH), "",
+			DURATION_WIDTH, took);
+	fputc('\n', t->stream);
+}
+
+/* The sentence of an operation in its forms; %1 is the group, %2 the domain. */
+typedef struct Wording {
+	const char *doing, *done, *link, *already;
+} Wording;
+
+static const Wording *job_wording(const Job *job)
+{
+	static const Wording wordings[] = {
+		[OPERATION_ASSIGN] = { "Assigning", "Assigned", "to", "is already assigned to" },
+		[OPERATION_RELEASE] = { "Releasing", "Released", "from",
+					"is already released from" },
+		[OPERATION_BIND] = { "Binding", "Bound", "to", "is already bound to" },
+		[OPERATION_UNBIND] = { "Giving back", "Gave back", "to",
+				       "is already given back to" },
+		[OPERATION_RECONCILE] = { "Reconciling", "Reconciled", "with",
+					  "is as recorded for" },
+		[OPERATION_VERIFY] = { "Verifying", "Verified", "in", "is verified in" },
+		[OPERATION_PROBE] = { "Probing", "Probed", "of", "is already probed" },
+	};
+	Operation operation;
+
+	if (operation_from_string(job->operation, &operation) < 0)
+		return NULL;
+	return &wordings[operation];
+}
+
+/* What the group goes to, or comes from: a domain, or a driver. "" when it is not known. */
+static const char *job_counterpart(const Job *job)
+{
+	if (strcmp(job->operation, "bind") == 0)
+		return "vfio-pci";
+	if (strcmp(job->operation, "unbind") == 0)
+		return "the host's drivers";
+	if (strcmp(job->operation, "probe") == 0)
+		return "this host";
+	return job->domain_name;
+}
+
+static const char *job_group(const Job *job)
+{
+	if (strcmp(job->operation, "probe") == 0)
+		return "the links";
+	return *job->group_name ? job->group_name : "a group";
+}
+
+void progress_headline(Progress *p, const Job *job, const Group *group)
+{
+	const Wording *wording = job_wording(job);
+	const char *counterpart = job_counterpart(job);
+	_cleanup_free_ char *summary = group ? group_summary(p->terminal, group) : NULL;
+
+	if (p->quiet || p->headline)
+		return;
+	p->headline = true;
+	if (wording)
+		fprintf(p->terminal->stream, "%s %s%s%s%s%s%s%s%s\n", wording->doing,
+			job_group(job), summary ? " (" : "", summary ? summary : "",
+			summary ? ")" : "", *counterpart ? " " : "",
+			*counterpart ? wording->link : "", *counterpart ? " " : "", counterpart);
+}
+
+void progress_domain(Progress *p, const Job *job)
+{
+	if (p->quiet || p->domain || !p->headline || !*job->domain_uuid)
+		return;
+	p->domain = true;
+	terminal_field(p->terminal, "Domain", "%s%s%s", job->domain_name,
+		       *job->domain_name ? ", " : "", job->domain_uuid);
+}
+
+static void draw_in_place(Progress *p, const Job *job)
+{
+	FILE *f = p->terminal->stream;
+
+	if (p->n_drawn > 0)
+		fprintf(f, "\033[%zuA", p->n_drawn);
+	for (size_t i = 0; i < job->steps.n_items; i++) {
+		fputs("\r\033[K", f);
+		progress_print_step(p->terminal, &job->steps.items[i]);
+	}
+	/* A plan does not shrink, but a list that did must not leave its tail. */
+	for (size_t i = job->steps.n_items; i < p->n_drawn; i++)
+		fputs("\r\033[K\n", f);
+	if (job->steps.n_items > p->n_drawn)
+		p->n_drawn = job->steps.n_items;
+	fflush(f);
+}
+
+static int print_ended(Progress *p, const Job *job)
+{
+	for (size_t i = 0; i < job->steps.n_items; i++) {
+		const Step *step = &job->steps.items[i];
+		char *state;
+
+		while (strv_length(p->printed) <= i)
+			if (strv_append(&p->printed, "") < 0)
+				return -ENOMEM;
+		if (!step_look(step).ended || strcmp(p->printed[i], step->state) == 0)
+			continue;
+		state = strdup(step->state);
+		if (!state)
+			return -ENOMEM;
+		free(p->printed[i]);
+		p->printed[i] = state;
+		progress_print_step(p->terminal, step);
+	}
+	return 0;
+}
+
+int progress_update(Progress *p, const Job *job)
+{
+	if (p->quiet || job->steps.n_items == 0)
+		return 0;
+	if (!p->terminal->tty)
+		return print_ended(p, job);
+	draw_in_place(p, job);
+	return 0;
+}
+
+int progress_result(Progress *p, const Job *job)
+{
+	const Wording *wording = job_wording(job);
+	const char *counterpart = job_counterpart(job);
+	_cleanup_free_ char *took = duration_format(job->duration_usec);
+	FILE *f = p->terminal->stream;
+
+	if (!took)
+		return -ENOMEM;
+	for (size_t i = 0; job->warnings && job->warnings[i]; i++)
+		fprintf(f, "%sWarning: %s%s\n", terminal_colour(p->terminal, COLOUR_MOVING),
+			job->warnings[i], terminal_plain(p->terminal));
+	if (p->quiet)
+		return 0;
+	if (!wording)
+		fprintf(f, "Job %" PRIu32 " is done, in %s\n", job->id, took);
+	else if (!job->changed)
+		fprintf(f, "%s %s %s; nothing to do\n", job_group(job), wording->already,
+			*counterpart ? counterpart : "its domain");
+	else
+		fprintf(f, "%s %s%s%s%s%s in %s (job %" PRIu32 ")\n", wording->done, job_group(job),
+			*counterpart ? " " : "", *counterpart ? wording->link : "",
+			*counterpart ? " " : "", counterpart, took, job->id);
+	return 0;
+}
+
+void progress_clear(Progress *p)
+{
+	p->printed = strv_free(p->printed);
+}

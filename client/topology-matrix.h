@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The matrix of `nvidia-smi topo -m`, for drivers of every kind. */
-#pragma once
-
-#include "terminal.h"
-#include "topology-model.h"
-
-int topology_print_matrix(const Terminal *t, const Topology *topology, bool legend);

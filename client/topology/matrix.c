@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "topology/matrix.h"
+
+#include <string.h>
+
+#include "base/table.h"
+#include "base/text.h"
+
+/* Columns beside the n of the matrix. */
+static const Column before[] = { { "", 0 }, { "ADDRESS", 0 } };
+static const Column behind[] = {
+	{ "CPU AFFINITY", 0 },
+	{ "NUMA", 0 },
+	{ "IOMMU", 0 },
+	{ "GROUP", COLUMN_COLOUR },
+};
+
+static int add_row(Table *table, const Topology *t, char *const *labels, size_t row)
+{
+	const TopologyGpu *gpu = &t->gpus[row];
+	const TopologyGroup *group = topology_group(t, gpu);
+	const TopologyNode *node = topology_node(t, gpu->numa_node);
+	_cleanup_free_ char *numa = NULL, *iommu = NULL;
+	_cleanup_free_ const char **cells = NULL;
+	bool bad = gpu->look == LOOK_BAD || gpu->look == LOOK_CLOSED;
+	size_t n = 0;
+
+	numa = gpu->numa_node < 0 ? strdup("-") : strf("%d", gpu->numa_node);
+	iommu = gpu->iommu_group < 0 ? strdup("-") : strf("%d", gpu->iommu_group);
+	cells = calloc(t->n_gpus + ELEMENTS(before) + ELEMENTS(behind), sizeof(*cells));
+	if (!numa || !iommu || !cells)
+		return -ENOMEM;
+	cells[n++] = labels[row];
+	cells[n++] = gpu->address;
+	for (size_t column = 0; column < t->n_gpus; column++)
+		cells[n++] = topology_cell(t, row, column);
+	cells[n++] = node && *node->cpus ? node->cpus : "-";
+	cells[n++] = numa;
+	cells[n++] = iommu;
+	cells[n++] = group ? group->name : "-";
+	return table_row(table, cells,
+			 bad							? COLOUR_BAD
+			 : gpu->look == LOOK_HELD				? COLOUR_GOOD
+			 : gpu->look == LOOK_UNSURE || gpu->look == LOOK_MOVING ? COLOUR_MOVING
+										: COLOUR_NONE,
+			 NULL, NULL);
+}
+
+static int make_labels(size_t n, char ***ret)
+{
+	_cleanup_strv_ char **labels = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *label = strf("GPU%zu", i);
+
+		if (!label || strv_append(&labels, label) < 0)
+			return -ENOMEM;
+	}
+	*ret = TAKE_PTR(labels);
+	return 0;
+}
+
+static void print_legend(const Terminal *t)
+{
+	fputs("\nLegend:\n"
+	      "  X     the GPU itself\n"
+	      "  NV#   # NVLinks; NV#? is what the board has, where nothing was observed\n"
+	      "  PIX   at most one PCIe switch between the two\n"
+	      "  PXB   several PCIe switches, no host bridge\n"
+	      "  PHB   one PCIe host bridge\n"
+	      "  NODE  several host bridges of one NUMA node\n"
+	      "  SYS   across NUMA nodes\n",
+	      t->stream);
+}
+
+int topology_print_matrix(const Terminal *t, const Topology *topology, bool legend)
+{
+	/* The matrix is not cut: half of it would mislead. */
+	Terminal whole = *t;
+	_cleanup_(table_freep) Table *table = NULL;
+	_cleanup_strv_ char **labels = NULL;
+	_cleanup_free_ Column *columns = NULL;
+	size_t n = 0;
+	int r;
+
+	whole.width = 0;
+	r = make_labels(topology->n_gpus, &labels);
+	if (r < 0)
+		return r;
+	columns = calloc(topology->n_gpus + ELEMENTS(before) + ELEMENTS(behind), sizeof(*columns));
+	if (!columns)
+		return -ENOMEM;
+	for (size_t i = 0; i < ELEMENTS(before); i++)
+		columns[n++] = before[i];
+	for (size_t i = 0; i < topology->n_gpus; i++)
+		columns[n++] = (Column){ labels[i], 0 };
+	for (size_t i = 0; i < ELEMENTS(behind); i++)
+		columns[n++] = behind[i];
+	/* The headings are the second axis, not a legend. */
+	r = table_new(&whole, columns, n, true, &table);
+	for (size_t i = 0; r >= 0 && i < topology->n_gpus; i++)
+		r = add_row(table, topology, labels, i);
+	if (r >= 0)
+		r = table_print(table);
+	if (r >= 0 && legend)
+		print_legend(t);
+	return r;
+}

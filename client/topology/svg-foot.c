@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Under the panels: why groups are not as they should be, and the legend. */
+#include <string.h>
+
+#include "base/text.h"
+#include "topology/svg-private.h"
+
+#define SIZE 13
+#define LINE 20
+#define NOTES_MAX 8
+#define NOTE_LINES_MAX 3
+#define NOTE_INSET 20
+#define ENTRY_GAP 26
+#define SWATCH 30
+
+typedef enum EntryKind { ENTRY_CARD, ENTRY_RAIL } EntryKind;
+
+/* One entry of the legend. */
+typedef struct Entry {
+	EntryKind kind;
+	const char *class; /* borrowed */
+	const char *style; /* of a rail */
+	TopologyLook look;
+	char *text;
+	int x, row;
+} Entry;
+
+typedef struct Note {
+	const char *class;
+	TopologyLook look;
+	char **lines;
+} Note;
+
+struct SvgFoot {
+	Note *notes;
+	size_t n_notes;
+	Entry *entries;
+	size_t n_entries;
+	int width, rows, lines;
+};
+
+SvgFoot *svg_foot_free(SvgFoot *foot)
+{
+	if (!foot)
+		return NULL;
+	for (size_t i = 0; i < foot->n_notes; i++)
+		strv_free(foot->notes[i].lines);
+	for (size_t i = 0; i < foot->n_entries; i++)
+		free(foot->entries[i].text);
+	free(foot->notes);
+	free(foot->entries);
+	free(foot);
+	return NULL;
+}
+
+/* ---- notes ---- */
+
+static const char *why(const TopologyGroup *group)
+{
+	return *group->reason ? group->reason : group->reasoning;
+}
+
+static bool wants_note(const TopologyGroup *group)
+{
+	return *why(group) && group->look != LOOK_HELD && group->look != LOOK_FREE &&
+	       group->look != LOOK_BOUND;
+}
+
+static int add_note(SvgFoot *foot, const Topology *t, const TopologyGroup *group, char *text)
+{
+	Note *note = &foot->notes[foot->n_notes];
+
+	if (!text)
+		return -ENOMEM;
+	note->lines =
+		svg_text_wrap(text, SVG_PLAIN, SIZE, foot->width - NOTE_INSET, NOTE_LINES_MAX);
+	free(text);
+	if (!note->lines)
+		return -ENOMEM;
+	foot->n_notes++;
+	note->look = group ? group->look : LOOK_NONE;
+	note->class = svg_class(t, note->look, group ? group->domain : "");
+	foot->lines += (int)strv_length(note->lines);
+	return 0;
+}
+
+static int add_notes(SvgFoot *foot, const Topology *t)
+{
+	size_t left = 0;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < t->n_groups; i++) {
+		const TopologyGroup *group = &t->groups[i];
+
+		if (!wants_note(group))
+			continue;
+		if (foot->n_notes == NOTES_MAX)
+			left++;
+		else
+			r = add_note(foot, t, group,
+				     strf("%s is %s: %s", group->name, group->state, why(group)));
+	}
+	if (r == 0 && left > 0)
+		r = add_note(foot, t, NULL, strf("and %zu more: gpupass status", left));
+	return r;
+}
+
+/* ---- legend ---- */
+
+static int add_entry(SvgFoot *foot, const Entry *entry, char *text)
+{
+	_cleanup_free_ char *full = text;
+	Entry *bigger;
+
+	if (!full)
+		return -ENOMEM;
+	bigger = reallocarray(foot->entries, foot->n_entries + 1, sizeof(Entry));
+	if (!bigger)
+		return -ENOMEM;
+	foot->entries = bigger;
+	bigger[foot->n_entries] = *entry;
+	bigger[foot->n_entries].text = svg_text_fit(full, SVG_PLAIN, SIZE, foot->width / 2);
+	return bigger[foot->n_entries++].text ? 0 : -ENOMEM;
+}
+
+static int add_domains(SvgFoot *foot, const Topology *t)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && t->domains && t->domains[i]; i++)
+		r = add_entry(foot,
+			      &(Entry){ .class = svg_class(t, LOOK_HELD, t->domains[i]),
+					.look = LOOK_HELD },
+			      strf("domain %s", t->domains[i]));
+	return r;
+}
+
+static int add_looks(SvgFoot *foot, const Topology *t)
+{
+	static const struct {
+		TopologyLook look;
+		const char *text;
+	} looks[] = {
+		{ LOOK_FREE, "free" },
+		{ LOOK_BOUND, "on vfio-pci, in no domain" },
+		{ LOOK_MOVING, "a job is at work" },
+		{ LOOK_UNSURE, "needs a declaration" },
+		{ LOOK_BAD, "degraded or foreign" },
+		{ LOOK_CLOSED, "quarantined" },
+		{ LOOK_NONE, "in no group" },
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ELEMENTS(looks); i++)
+		for (size_t k = 0; k < t->n_gpus; k++)
+			if (t->gpus[k].look == looks[i].look) {
+				r = add_entry(foot,
+					      &(Entry){ .class = svg_class(t, looks[i].look, ""),
+							.look = looks[i].look },
+					      strdup(looks[i].text));
+				break;
+			}
+	return r;
+}
+
+/* Which kinds of connector there are: not known, inferred, known, known but not observed. */
+static int add_rails(SvgFoot *foot, const Topology *t)
+{
+	bool none = false, inferred = false, known = false, expected = false;
+	int r = 0;
+
+	for (size_t i = 0; i < t->n_groups; i++) {
+		const TopologyGroup *group = &t->groups[i];
+
+		none |= !topology_group_linked(group);
+		inferred |= strcmp(group->provenance, "inferred") == 0;
+		known |= topology_group_linked(group) && strcmp(group->provenance, "inferred") != 0;
+		expected |= topology_group_linked(group) && strchr(group->link, '?');
+	}
+	if (known)
+		r = add_entry(foot, &(Entry){ ENTRY_RAIL, "free", "", 0, NULL, 0, 0 },
+			      strdup("NVLink bridge, NV# with # links"));
+	if (r == 0 && inferred)
+		r = add_entry(foot, &(Entry){ ENTRY_RAIL, "unsure", " inferred", 0, NULL, 0, 0 },
+			      strdup("inferred, not proven"));
+	if (r == 0 && none)
+		r = add_entry(foot, &(Entry){ ENTRY_RAIL, "unsure", " none-known", 0, NULL, 0, 0 },
+			      strdup("not known to be bridged"));
+	if (r == 0 && expected)
+		r = add_entry(foot, &(Entry){ ENTRY_RAIL, "none", NULL, 0, NULL, 0, 0 },
+			      strdup("NV#?: as the board has, not observed"));
+	return r;
+}
+
+/* Left to right, row by row. */
+static void place_entries(SvgFoot *foot)
+{
+	int x = 0, row = 0;
+
+	for (size_t i = 0; i < foot->n_entries; i++) {
+		Entry *entry = &foot->entries[i];
+		int width = svg_text_width(entry->text, SVG_PLAIN, SIZE) +
+			    (entry->style || entry->kind == ENTRY_CARD ? SWATCH + 8 : 0);
+		bool breaks = i > 0 && entry->kind != foot->entries[i - 1].kind;
+
+		if (x > 0 && (x + width > foot->width || breaks)) {
+			x = 0;
+			row++;
+		}
+		entry->x = x;
+		entry->row = row;
+		x += width + ENTRY_GAP;
+	}
+	foot->rows = foot->n_entries > 0 ? row + 1 : 0;
+}
+
+int svg_foot_new(const Topology *t, int width, SvgFoot **ret)
+{
+	_cleanup_(svg_foot_freep) SvgFoot *foot = calloc(1, sizeof(*foot));
+	int r;
+
+	if (!foot)
+		return -ENOMEM;
+	foot->width = width;
+	foot->notes = calloc(NOTES_MAX + 1, sizeof(Note));
+	if (!foot->notes)
+		return -ENOMEM;
+	r = add_notes(foot, t);
+	if (r == 0)
+		r = add_domains(foot, t);
+	if (r == 0)
+		r = add_looks(foot, t);
+	if (r == 0)
+		r = add_rails(foot, t);
+	if (r < 0)
+		return r;
+	place_entries(foot);
+	*ret = TAKE_PTR(foot);
+	return 0;
+}
+
+int svg_foot_height(const SvgFoot *foot)
+{
+	return (foot->lines > 0 ? 16 + foot->lines * LINE : 0) +
+	       (foot->rows > 0 ? 20 + foot->rows * (LINE + 4) : 0) + LAYOUT_MARGIN;
+}
+
+static int print_notes(Svg *s, const SvgFoot *foot, int y)
+{
+	if (foot->lines == 0)
+		return y;
+	y += 16;
+	for (size_t i = 0; i < foot->n_notes; i++) {
+		const Note *note = &foot->notes[i];
+
+		fprintf(s->f, "<g class=\"%s\">", note->class);
+		svg_sign(s, note->look, LAYOUT_MARGIN + 6, y + 10);
+		fputs("</g>\n", s->f);
+		for (char **line = note->lines; *line; line++, y += LINE)
+			svg_text(s,
+				 &(SvgText){ LAYOUT_MARGIN + NOTE_INSET, y + 15, SIZE, 0, SVG_PLAIN,
+					     "text", NULL },
+				 *line);
+	}
+	return y;
+}
+
+static void print_entry(Svg *s, const Entry *entry, int y)
+{
+	int x = LAYOUT_MARGIN + entry->x;
+
+	fprintf(s->f, "<g class=\"%s\">", entry->class);
+	if (entry->kind == ENTRY_CARD) {
+		fprintf(s->f,
+			"<rect class=\"card\" x=\"%d\" y=\"%d\" width=\"24\" height=\"18\" rx=\"4\"/>"
+			"<rect class=\"fill tint\" x=\"%d\" y=\"%d\" width=\"24\" height=\"18\""
+			" rx=\"4\"/><rect class=\"line\" stroke-width=\"1\" x=\"%d\" y=\"%d\""
+			" width=\"24\" height=\"18\" rx=\"4\"/>",
+			x, y, x, y, x, y);
+		svg_sign(s, entry->look, x + 12, y + 9);
+	} else if (entry->style) {
+		fprintf(s->f, "<path class=\"line rail%s\" d=\"M%d %dh22\"/>", entry->style, x + 4,
+			y + 9);
+	}
+	fputs("</g>\n", s->f);
+	if (entry->style || entry->kind == ENTRY_CARD)
+		x += SWATCH + 8;
+	svg_text(s, &(SvgText){ x, y + 14, SIZE, 0, SVG_PLAIN, "text", NULL }, entry->text);
+}
+
+void svg_foot_print(Svg *s, const SvgFoot *foot, int y)
+{
+	y = print_notes(s, foot, y) + 20;
+	for (size_t i = 0; i < foot->n_entries; i++)
+		print_entry(s, &foot->entries[i], y + foot->entries[i].row * (LINE + 4));
+}

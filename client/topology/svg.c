@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "topology/svg.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "topology/svg-private.h"
+
+#define WIDTH_MIN 680 /* for title and legend of a host with one GPU */
+#define INSET 14      /* of text in a card */
+
+/* Keeps the shortage, and passes the string on for _cleanup_free_. */
+static char *made(Svg *s, char *text)
+{
+	if (!text && s->error == 0)
+		s->error = -ENOMEM;
+	return text;
+}
+
+/* ---- title ---- */
+
+static size_t count_held(const Topology *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_gpus; i++)
+		n += *t->gpus[i].domain != '\0';
+	return n;
+}
+
+static size_t count_linked(const Topology *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_groups; i++)
+		n += topology_group_linked(&t->groups[i]);
+	return n;
+}
+
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void add_part(Svg *s, char ***parts, char *part)
+{
+	_cleanup_free_ char *text = made(s, part);
+
+	if (text && strv_append(parts, text) < 0)
+		s->error = -ENOMEM;
+}
+
+static char *subtitle(Svg *s)
+{
+	const Topology *t = s->topology;
+	size_t domains = strv_length(t->domains), linked = count_linked(t);
+	_cleanup_strv_ char **parts = NULL;
+
+	add_part(s, &parts, strf("%zu GPU%s", t->n_gpus, plural(t->n_gpus)));
+	if (linked > 0)
+		add_part(s, &parts, strf("%zu NVLink group%s", linked, plural(linked)));
+	if (t->n_nodes > 0)
+		add_part(s, &parts, strf("%zu NUMA node%s", t->n_nodes, plural(t->n_nodes)));
+	if (t->n_nvswitches > 0)
+		add_part(s, &parts,
+			 strf("%u NVSwitch%s", t->n_nvswitches, t->n_nvswitches == 1 ? "" : "es"));
+	if (domains > 0)
+		add_part(s, &parts,
+			 strf("%zu GPU%s in %zu domain%s", count_held(t), plural(count_held(t)),
+			      domains, plural(domains)));
+	if (!t->iommu)
+		add_part(s, &parts, strdup("the IOMMU is off"));
+	return made(s, strv_join(parts, "  ·  "));
+}
+
+static void print_title(Svg *s)
+{
+	const Topology *t = s->topology;
+	_cleanup_free_ char *title =
+		made(s, *t->host ? strf("GPUs of %s", t->host) : strdup("GPUs of this host"));
+	_cleanup_free_ char *parts = subtitle(s);
+	int width = s->width - 2 * LAYOUT_MARGIN;
+
+	if (!title || !parts)
+		return;
+	svg_text(s, &(SvgText){ LAYOUT_MARGIN, 46, 25, width, SVG_BOLD, "text", NULL }, title);
+	svg_text(s, &(SvgText){ LAYOUT_MARGIN, 72, 14, width, SVG_PLAIN, "dim", NULL }, parts);
+}
+
+/* ---- panels ---- */
+
+static void print_panel(Svg *s, const LayoutPanel *panel)
+{
+	_cleanup_free_ char *name = NULL, *facts = NULL;
+	int room = panel->w - 2 * LAYOUT_PAD, used;
+
+	if (panel->node >= 0)
+		name = made(s, strf("NUMA node %d", panel->node));
+	else
+		name = made(s, strdup(s->topology->n_nodes > 0 ? "No NUMA node told" : "No NUMA"));
+	facts = made(s, topology_node_text(s->topology, panel->node, "  ·  "));
+	if (!name || !facts)
+		return;
+	fprintf(s->f,
+		"<rect class=\"panel\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"12\"/>\n",
+		panel->x, panel->y, panel->w, panel->h);
+	svg_text(s,
+		 &(SvgText){ panel->x + LAYOUT_PAD, panel->y + 27, 15, room, SVG_BOLD, "text",
+			     NULL },
+		 name);
+	used = svg_text_width(name, SVG_BOLD, 15) + 16;
+	/* Half of a list of CPUs would mislead less than none, but not by much. */
+	if (room - used > 60)
+		svg_text(s,
+			 &(SvgText){ panel->x + panel->w - LAYOUT_PAD, panel->y + 27, 12,
+				     room - used, SVG_PLAIN, "dim", "end" },
+			 facts);
+}
+
+/* ---- bridges ---- */
+
+static char *bar_text(const Svg *s, const LayoutBar *bar)
+{
+	const TopologyBridge *bridge = topology_bridge(s->topology, bar->address);
+	const char *kind = bar->root ? "root port" : "switch";
+
+	if (bridge && strcmp(bridge->kind, "bridge") == 0)
+		kind = "bridge";
+	if (bridge && *bridge->vendor && bar->w > LAYOUT_CARD_W)
+		return strf("%s %s  ·  %s:%s", kind, bar->address, bridge->vendor, bridge->device);
+	return strf("%s %s", kind, bar->address);
+}
+
+static void print_bar(Svg *s, const LayoutBar *bar)
+{
+	_cleanup_free_ char *text = made(s, bar_text(s, bar));
+
+	if (!text)
+		return;
+	fprintf(s->f,
+		"<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\"/>\n",
+		bar->root ? "port" : "switch", bar->x, bar->y, bar->w, LAYOUT_BAR_H);
+	svg_text(s,
+		 &(SvgText){ bar->x + bar->w / 2, bar->y + 15, 11, bar->w - 12, SVG_PLAIN, "dim",
+			     "middle" },
+		 text);
+}
+
+static void print_wires(Svg *s)
+{
+	const Layout *l = s->layout;
+
+	for (size_t i = 0; i < l->n_wires; i++)
+		fprintf(s->f, "<path class=\"wire\" d=\"M%d %dV%d\"/>\n", l->wires[i].x,
+			l->wires[i].y1, l->wires[i].y2);
+}
+
+/* ---- NVLinks ---- */
+
+static const char *rail_style(const TopologyGroup *group)
+{
+	if (!topology_group_linked(group))
+		return " none-known";
+	return strcmp(group->provenance, "inferred") == 0 ? " inferred" : "";
+}
+
+static const char *group_class(const Svg *s, const TopologyGroup *group)
+{
+	return svg_class(s->topology, group->look, group->domain);
+}
+
+/*
+ * The halo lets what crosses pass below. It ends before the trunk that the rail goes on to, and
+ * begins below the first lane.
+ */
+static void print_halo(Svg *s, const LayoutRail *rail)
+{
+	int top = s->layout->rows[rail->row].card_y + LAYOUT_CARD_H + 3;
+
+	fprintf(s->f, "<path class=\"halo\" d=\"M%d %dH%d", rail->x1, rail->y,
+		rail->x2 - (rail->joined ? LAYOUT_GAP / 2 : 0));
+	for (size_t i = 0; rail->lane > 0 && i < rail->n_stubs; i++)
+		fprintf(s->f, "M%d %dV%d", rail->stubs[i], top, rail->y);
+	fputs("\"/>", s->f);
+}
+
+static void print_rail(Svg *s, const LayoutRail *rail)
+{
+	const TopologyGroup *group = &s->topology->groups[rail->group];
+	int bottom = s->layout->rows[rail->row].card_y + LAYOUT_CARD_H;
+
+	fprintf(s->f, "<g class=\"%s\">", group_class(s, group));
+	if (rail->lane > 0 || rail->joined)
+		print_halo(s, rail);
+	fprintf(s->f, "<path class=\"line rail%s\" d=\"", rail_style(group));
+	for (size_t i = 0; i < rail->n_stubs; i++)
+		fprintf(s->f, "M%d %dV%d", rail->stubs[i], bottom, rail->y);
+	fprintf(s->f, "M%d %dH%d\"/></g>\n", rail->x1, rail->y, rail->x2);
+}
+
+static void print_trunk(Svg *s, const LayoutTrunk *trunk)
+{
+	const TopologyGroup *group = &s->topology->groups[trunk->group];
+
+	fprintf(s->f,
+		"<g class=\"%s\"><path class=\"gap\" d=\"M%d %dV%d\"/>"
+		"<path class=\"line rail%s\" d=\"M%d %dV%d\"/></g>\n",
+		group_class(s, group), trunk->x, trunk->y1, trunk->y2, rail_style(group), trunk->x,
+		trunk->y1, trunk->y2);
+}
+
+static char *rail_text(const TopologyGroup *group)
+{
+	_cleanup_free_ char *link = topology_link_text(group);
+
+	if (!link)
+		return NULL;
+	if (!topology_group_linked(group))
+		return strf("%s  ·  ?", group->name);
+	return strf("%s  ·  %s%s", group->name, link, group->n_gpus > 2 ? " a pair" : "");
+}
+
+/* The label sits on the rail, and is never wider than what it labels. */
+static void print_label(Svg *s, const LayoutRail *rail)
+{
+	const TopologyGroup *group = &s->topology->groups[rail->group];
+	int first = rail->stubs[0], last = rail->stubs[0], room, width, x;
+	_cleanup_free_ char *full = made(s, rail_text(group)), *text = NULL;
+
+	for (size_t i = 0; i < rail->n_stubs; i++) {
+		first = rail->stubs[i] < first ? rail->stubs[i] : first;
+		last = rail->stubs[i] > last ? rail->stubs[i] : last;
+	}
+	room = (last - first > LAYOUT_CARD_W ? last - first : LAYOUT_CARD_W) - 24;
+	text = full ? made(s, svg_text_fit(full, SVG_BOLD, 12, room)) : NULL;
+	if (!text)
+		return;
+	width = svg_text_width(text, SVG_BOLD, 12) + 20;
+	x = (first + last) / 2;
+	fprintf(s->f,
+		"<g class=\"%s\"><rect class=\"pill box\" x=\"%d\" y=\"%d\""
+		" width=\"%d\" height=\"22\" rx=\"11\"/></g>\n",
+		group_class(s, group), x - width / 2, rail->y - 11, width);
+	svg_text(s, &(SvgText){ x, rail->y + 4, 12, 0, SVG_BOLD, "text", "middle" }, text);
+}
+
+/* ---- cards ---- */
+
+static void card_tooltip(Svg *s, const TopologyGpu *gpu)
+{
+	fputs("<title>", s->f);
+	svg_escape(s->f, gpu->address);
+	fputs(" ", s->f);
+	svg_escape(s->f, gpu->model);
+	for (size_t i = 0; gpu->functions && gpu->functions[i]; i++) {
+		fputs("\n", s->f);
+		svg_escape(s->f, gpu->functions[i]);
+	}
+	fputs("</title>\n", s->f);
+}
+
+/* Whose it is says all of an assigned GPU; of any other, its state, and whose it is. */
+static char *holder_text(const Topology *t, const TopologyGpu *gpu)
+{
+	if (!*gpu->domain)
+		return strdup(gpu->state);
+	if (gpu->look == LOOK_HELD && topology_group(t, gpu))
+		return strdup(gpu->domain);
+	return strf("%s · %s", gpu->domain, gpu->state);
+}
+
+static void card_lines(Svg *s, const TopologyGpu *gpu)
+{
+	_cleanup_free_ char *holder = made(s, holder_text(s->topology, gpu));
+	_cleanup_free_ char *driver = NULL, *parts = NULL;
+	const char *bound = *gpu->driver ? gpu->driver : "no driver";
+	size_t n = strv_length(gpu->functions);
+	int width = LAYOUT_CARD_W - 2 * INSET;
+
+	if (gpu->iommu_group >= 0)
+		driver = made(s, strf("%s · IOMMU %d", bound, gpu->iommu_group));
+	else
+		driver = made(s, strf("%s · no IOMMU", bound));
+	parts = made(s, strf("%zu function%s%s%s", n, plural(n), *gpu->slot ? " · slot " : "",
+			     gpu->slot));
+	if (!holder || !driver || !parts)
+		return;
+	svg_text(s, &(SvgText){ INSET, 30, 15, width, SVG_BOLD, "text", NULL },
+		 *gpu->model ? gpu->model : "GPU");
+	svg_text(s, &(SvgText){ INSET, 48, 12, width, SVG_MONO, "text", NULL }, gpu->address);
+	svg_text(s, &(SvgText){ INSET, 65, 12, width, SVG_PLAIN, "dim", NULL }, driver);
+	svg_text(s, &(SvgText){ INSET, 81, 12, width, SVG_PLAIN, "dim", NULL }, parts);
+	svg_sign(s, gpu->look, INSET + 5, 97);
+	svg_text(s, &(SvgText){ INSET + 17, 101, 12, width - 17, SVG_BOLD, "text", NULL }, holder);
+}
+
+/* Text stands in an <svg> of its own, which clips what an unusual font makes wider after all. */
+static void print_card(Svg *s, const LayoutCard *card)
+{
+	const TopologyGpu *gpu = &s->topology->gpus[card->gpu];
+	int w = LAYOUT_CARD_W, h = LAYOUT_CARD_H;
+
+	fprintf(s->f, "<svg class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\">\n",
+		svg_class(s->topology, gpu->look, gpu->domain), card->x, card->y, w, h);
+	card_tooltip(s, gpu);
+	fprintf(s->f, "<rect class=\"card\" width=\"%d\" height=\"%d\" rx=\"10\"/>", w, h);
+	fprintf(s->f, "<rect class=\"fill tint\" width=\"%d\" height=\"%d\" rx=\"10\"/>", w, h);
+	if (gpu->look == LOOK_CLOSED)
+		for (int x = -h + 14; x < w; x += 14)
+			fprintf(s->f, "<path class=\"line hatch\" d=\"M%d %dl%d -%d\"/>", x, h, h,
+				h);
+	fprintf(s->f, "<path class=\"fill\" d=\"M0 10a10 10 0 0 1 10 -10h%da10 10 0 0 1 10 10z\"/>",
+		w - 20);
+	fprintf(s->f,
+		"<rect class=\"line box\" x=\"1\" y=\"1\" width=\"%d\" height=\"%d\" rx=\"9\"%s/>\n",
+		w - 2, h - 2, gpu->look == LOOK_UNSURE ? " stroke-dasharray=\"6 5\"" : "");
+	card_lines(s, gpu);
+	fputs("</svg>\n", s->f);
+}
+
+/* ---- the whole ---- */
+
+static void print_body(Svg *s)
+{
+	const Layout *l = s->layout;
+
+	for (size_t i = 0; i < l->n_panels; i++)
+		print_panel(s, &l->panels[i]);
+	print_wires(s);
+	for (size_t i = 0; i < l->n_bars; i++)
+		print_bar(s, &l->bars[i]);
+	for (size_t i = 0; i < l->n_trunks; i++)
+		print_trunk(s, &l->trunks[i]);
+	for (size_t i = 0; i < l->n_rails; i++)
+		print_rail(s, &l->rails[i]);
+	for (size_t i = 0; i < l->n_cards; i++)
+		print_card(s, &l->cards[i]);
+	for (size_t i = 0; i < l->n_rails; i++)
+		print_label(s, &l->rails[i]);
+}
+
+int topology_print_svg(FILE *f, const Topology *topology)
+{
+	_cleanup_(layout_freep) Layout *layout = NULL;
+	_cleanup_(svg_foot_freep) SvgFoot *foot = NULL;
+	Svg s = { .f = f, .topology = topology };
+	int r;
+
+	r = layout_new(topology, &layout);
+	if (r < 0)
+		return r;
+	s.layout = layout;
+	s.width = layout->width > WIDTH_MIN ? layout->width : WIDTH_MIN;
+	r = svg_foot_new(topology, s.width - 2 * LAYOUT_MARGIN, &foot);
+	if (r < 0)
+		return r;
+	s.height = layout->height + svg_foot_height(foot);
+	fprintf(f,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\""
+		" viewBox=\"0 0 %d %d\" role=\"img\">\n<title>GPUs of ",
+		s.width, s.height, s.width, s.height);
+	svg_escape(f, *topology->host ? topology->host : "this host");
+	fputs(", and how they reach each other</title>\n", f);
+	svg_styles(&s);
+	fprintf(f, "<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n", s.width, s.height);
+	print_title(&s);
+	print_body(&s);
+	svg_foot_print(&s, foot, layout->height);
+	fputs("</svg>\n", f);
+	return s.error;
+}

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "topology/tree.h"
+
+#include <string.h>
+
+#include "base/table.h"
+#include "base/text.h"
+
+static const Column columns[] = {
+	{ "DEVICE", COLUMN_TREE },  { "MODEL", 0 }, { "DRIVER", 0 }, { "IOMMU", 0 },
+	{ "STATE", COLUMN_COLOUR }, { "LINK", 0 },
+};
+
+/* One line: a NUMA node, a bridge, or a GPU. */
+typedef struct Line {
+	size_t depth; /* 0: a NUMA node */
+	int node;
+	const char *bridge;	/* address; NULL: none */
+	const TopologyGpu *gpu; /* NULL: none */
+} Line;
+
+typedef struct Lane {
+	size_t first, last; /* lines */
+	size_t group, lane;
+} Lane;
+
+typedef struct Tree {
+	const Terminal *terminal;
+	const Topology *topology;
+	Line *lines;
+	size_t n_lines;
+	Lane *lanes; /* one a group with several GPUs and known links */
+	size_t n_lanes, width;
+	size_t model_width, state_width;
+} Tree;
+
+static void tree_clear(Tree *tree)
+{
+	free(tree->lines);
+	free(tree->lanes);
+}
+
+/* ---- lines ---- */
+
+/* How many bridges from the top both hang on. */
+static size_t shared(const TopologyGpu *a, const TopologyGpu *b)
+{
+	size_t n = 0;
+
+	if (!a || a->numa_node != b->numa_node)
+		return 0;
+	while (a->path && b->path && a->path[n] && b->path[n] &&
+	       strcmp(a->path[n], b->path[n]) == 0)
+		n++;
+	return n;
+}
+
+static void add_lines(Tree *tree, const TopologyGpu *above, const TopologyGpu *gpu)
+{
+	size_t depth = strv_length(gpu->path);
+
+	if (!above || above->numa_node != gpu->numa_node)
+		tree->lines[tree->n_lines++] = (Line){ .node = gpu->numa_node };
+	for (size_t i = shared(above, gpu); i < depth; i++)
+		tree->lines[tree->n_lines++] = (Line){ .depth = i + 1, .bridge = gpu->path[i] };
+	tree->lines[tree->n_lines++] = (Line){ .depth = depth + 1, .gpu = gpu };
+}
+
+static int make_lines(Tree *tree)
+{
+	const Topology *t = tree->topology;
+	_cleanup_free_ size_t *order = topology_tree_order(t);
+	size_t max = 0;
+
+	for (size_t i = 0; i < t->n_gpus; i++)
+		max += strv_length(t->gpus[i].path) + 2;
+	tree->lines = calloc(max + 1, sizeof(Line));
+	if (!order || !tree->lines)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->n_gpus; i++)
+		add_lines(tree, i > 0 ? &t->gpus[order[i - 1]] : NULL, &t->gpus[order[i]]);
+	return 0;
+}
+
+/* ---- links: a bracket from the first to the last line of a group ---- */
+
+static void find_span(const Tree *tree, size_t group, Lane *lane)
+{
+	lane->first = SIZE_MAX;
+	for (size_t i = 0; i < tree->n_lines; i++)
+		if (tree->lines[i].gpu && tree->lines[i].gpu->group == (ssize_t)group) {
+			if (lane->first == SIZE_MAX)
+				lane->first = i;
+			lane->last = i;
+		}
+}
+
+static int make_lanes(Tree *tree)
+{
+	const Topology *t = tree->topology;
+
+	tree->lanes = calloc(t->n_groups + 1, sizeof(Lane));
+	if (!tree->lanes)
+		return -ENOMEM;
+	for (size_t group = 0; group < t->n_groups; group++) {
+		Lane *lane = &tree->lanes[tree->n_lanes];
+
+		if (t->groups[group].n_gpus < 2 || !topology_group_linked(&t->groups[group]))
+			continue;
+		*lane = (Lane){ .group = group };
+		find_span(tree, group, lane);
+		for (size_t i = 0; i < tree->n_lanes; i++) {
+			const Lane *other = &tree->lanes[i];
+
+			if (other->lane == lane->lane && other->first <= lane->last &&
+			    lane->first <= other->last) {
+				lane->lane++;
+				i = SIZE_MAX; /* from the start, in the next lane */
+			}
+		}
+		tree->n_lanes++;
+		if (lane->lane + 1 > tree->width)
+			tree->width = lane->lane + 1;
+	}
+	return 0;
+}
+
+typedef enum Stroke { STROKE_FIRST, STROKE_NEXT, STROKE_LAST, STROKE_PASS, STROKE_REACH } Stroke;
+
+static const char *stroke_text(const Terminal *t, Stroke stroke)
+{
+	static const char *const utf8[] = { "┌", "├", "└", "│", "─" };
+	static const char *const ascii[] = { ",", "+", "`", "|", "-" };
+
+	return t->utf8 ? utf8[stroke] : ascii[stroke];
+}
+
+static const Lane *lane_at(const Tree *tree, size_t line, size_t lane)
+{
+	for (size_t i = 0; i < tree->n_lanes; i++)
+		if (tree->lanes[i].lane == lane && tree->lanes[i].first <= line &&
+		    line <= tree->lanes[i].last)
+			return &tree->lanes[i];
+	return NULL;
+}
+
+static void print_lanes(const Tree *tree, size_t line, FILE *f)
+{
+	const TopologyGpu *gpu = tree->lines[line].gpu;
+	bool reached = false;
+
+	for (size_t i = 0; i < tree->width; i++) {
+		const Lane *lane = lane_at(tree, line, i);
+		bool mine = lane && gpu && gpu->group == (ssize_t)lane->group;
+
+		if (mine)
+			fputs(stroke_text(tree->terminal, line == lane->first  ? STROKE_FIRST
+							  : line == lane->last ? STROKE_LAST
+									       : STROKE_NEXT),
+			      f);
+		else if (lane)
+			fputs(stroke_text(tree->terminal, STROKE_PASS), f);
+		else
+			fputs(reached ? stroke_text(tree->terminal, STROKE_REACH) : " ", f);
+		reached |= mine;
+	}
+	if (reached)
+		fputs(stroke_text(tree->terminal, STROKE_REACH), f);
+}
+
+static void print_label(const Tree *tree, size_t line, FILE *f)
+{
+	const TopologyGpu *gpu = tree->lines[line].gpu;
+	const TopologyGroup *group = gpu ? topology_group(tree->topology, gpu) : NULL;
+	_cleanup_free_ char *link = group ? topology_link_text(group) : NULL;
+
+	if (!gpu)
+		return;
+	if (!group)
+		fputs(tree->width > 0 ? " -" : "-", f);
+	else if (topology_group_linked(group) && link)
+		fprintf(f, " %s %s", link, group->name);
+	else
+		fprintf(f, "%s ? %s", tree->width > 0 ? " " : "", group->name);
+}
+
+static int link_text(const Tree *tree, size_t line, char **ret)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return -ENOMEM;
+	print_lanes(tree, line, f);
+	print_label(tree, line, f);
+	if (fclose(f) != 0) {
+		free(text);
+		return -ENOMEM;
+	}
+	*ret = text;
+	return 0;
+}
+
+/* ---- cells ---- */
+
+static char *device_text(const Line *line)
+{
+	if (line->gpu)
+		return strdup(line->gpu->address);
+	if (line->bridge)
+		return strdup(line->bridge);
+	return line->node < 0 ? strdup("no NUMA node") : strf("NUMA node %d", line->node);
+}
+
+static char *model_text(const Tree *tree, const Line *line)
+{
+	const char *ellipsis = terminal_glyph(tree->terminal, GLYPH_ELLIPSIS);
+	const TopologyBridge *bridge;
+	const char *text = "";
+
+	if (line->gpu) {
+		text = *line->gpu->model ? line->gpu->model : "-";
+	} else if (line->bridge) {
+		bridge = topology_bridge(tree->topology, line->bridge);
+		text = bridge ? bridge->kind : "bridge";
+		if (strcmp(text, "upstream-port") == 0)
+			text = "switch";
+		else if (strcmp(text, "root-port") == 0)
+			text = "root port";
+		else if (strcmp(text, "downstream-port") == 0)
+			text = "port";
+	}
+	return text_cut(text, tree->model_width, ellipsis);
+}
+
+static char *state_text(const Tree *tree, const TopologyGpu *gpu)
+{
+	const char *ellipsis = terminal_glyph(tree->terminal, GLYPH_ELLIPSIS);
+	_cleanup_free_ char *full = NULL;
+
+	if (!gpu)
+		return strdup("");
+	if (!*gpu->domain)
+		full = strdup(gpu->state);
+	else if (gpu->look == LOOK_HELD)
+		full = strdup(gpu->domain);
+	else
+		full = strf("%s, %s", gpu->state, gpu->domain);
+	return full ? text_cut(full, tree->state_width, ellipsis) : NULL;
+}
+
+static Colour colour_of(const TopologyGpu *gpu)
+{
+	if (!gpu)
+		return COLOUR_NONE;
+	switch (gpu->look) {
+	case LOOK_HELD:
+		return COLOUR_GOOD;
+	case LOOK_BAD:
+	case LOOK_CLOSED:
+		return COLOUR_BAD;
+	case LOOK_MOVING:
+	case LOOK_UNSURE:
+		return COLOUR_MOVING;
+	case LOOK_NONE:
+	case LOOK_FREE:
+	case LOOK_BOUND:
+	case LOOK_MAX_:
+		break;
+	}
+	return COLOUR_NONE;
+}
+
+static int add_line(const Tree *tree, Table *table, size_t i, TableRow *parent, TableRow **ret)
+{
+	const Line *line = &tree->lines[i];
+	_cleanup_free_ char *device = device_text(line), *model = model_text(tree, line);
+	_cleanup_free_ char *state = state_text(tree, line->gpu), *iommu = NULL, *link = NULL;
+	const char *driver = "";
+	int r;
+
+	if (line->gpu) {
+		driver = *line->gpu->driver ? line->gpu->driver : "none";
+		iommu = line->gpu->iommu_group < 0 ? strdup("-")
+						   : strf("%d", line->gpu->iommu_group);
+	} else {
+		iommu = strdup("");
+	}
+	r = link_text(tree, i, &link);
+	if (r < 0 || !device || !model || !state || !iommu)
+		return -ENOMEM;
+	return table_row(table, (const char *const[]){ device, model, driver, iommu, state, link },
+			 colour_of(line->gpu), parent, ret);
+}
+
+static int make_table(const Tree *tree, const Terminal *t, bool headings, Table **ret)
+{
+	_cleanup_(table_freep) Table *table = NULL;
+	_cleanup_free_ TableRow **parents = calloc(tree->n_lines + 1, sizeof(TableRow *));
+	int r;
+
+	if (!parents)
+		return -ENOMEM;
+	r = table_new(t, columns, ELEMENTS(columns), headings, &table);
+	for (size_t i = 0; r >= 0 && i < tree->n_lines; i++) {
+		size_t depth = tree->lines[i].depth;
+
+		r = add_line(tree, table, i, depth > 0 ? parents[depth - 1] : NULL,
+			     &parents[depth]);
+	}
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(table);
+	return 0;
+}
+
+/* A column is as wide as its widest text, but at most the width it is cut to. */
+static size_t widest(const Tree *tree, bool model)
+{
+	size_t widest = 0;
+
+	for (size_t i = 0; i < tree->n_lines; i++) {
+		_cleanup_free_ char *text = model ? model_text(tree, &tree->lines[i])
+						  : state_text(tree, tree->lines[i].gpu);
+
+		if (text && text_width(text) > widest)
+			widest = text_width(text);
+	}
+	return widest;
+}
+
+static void shorten(size_t *width, size_t least, size_t *over)
+{
+	size_t room = *width > least ? *width - least : 0;
+	size_t cut = room < *over ? room : *over;
+
+	*width -= cut;
+	*over -= cut;
+}
+
+/* Where the terminal is narrower: models and states are cut, devices and links never. */
+static int fit(Tree *tree, const Terminal *t, bool headings, size_t columns_there)
+{
+	_cleanup_(table_freep) Table *table = NULL;
+	size_t width = 0, over;
+	int r;
+
+	r = make_table(tree, t, headings, &table);
+	if (r >= 0)
+		r = table_width(table, &width);
+	if (r < 0 || width <= columns_there)
+		return r;
+	over = width - columns_there;
+	tree->state_width = widest(tree, false);
+	tree->model_width = widest(tree, true);
+	shorten(&tree->state_width, 8, &over);
+	shorten(&tree->model_width, 9, &over);
+	return 0;
+}
+
+int topology_print_tree(const Terminal *t, const Topology *topology, bool headings)
+{
+	Terminal whole = *t;
+	_cleanup_(tree_clear) Tree tree = { .terminal = t,
+					    .topology = topology,
+					    .model_width = SIZE_MAX,
+					    .state_width = SIZE_MAX };
+	_cleanup_(table_freep) Table *table = NULL;
+	int r;
+
+	whole.width = 0; /* a branch that is cut leads nowhere */
+	r = make_lines(&tree);
+	if (r >= 0)
+		r = make_lanes(&tree);
+	if (r >= 0 && t->width > 0)
+		r = fit(&tree, &whole, headings, t->width);
+	if (r >= 0)
+		r = make_table(&tree, &whole, headings, &table);
+	return r < 0 ? r : table_print(table);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The verbs that change something. */
+#include <string.h>
+
+#include "base/address.h"
+#include "base/text.h"
+#include "bus/bus.h"
+#include "job/job.h"
+#include "job/request.h"
+#include "model/json.h"
+#include "verbs/list.h"
+#include "verbs/plan.h"
+#include "verbs/verbs.h"
+
+/* A call that returns a job: its string arguments, then the options. `second` may be NULL. */
+static int act(Client *c, const char *method, Operation operation, const char *first,
+	       const char *second)
+{
+	_cleanup_message_ sd_bus_message *call = NULL;
+	int r;
+
+	r = bus_new_manager_call(c, method, &call);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(call, "s", first);
+	if (r >= 0 && second)
+		r = sd_bus_message_append(call, "s", second);
+	if (r < 0)
+		return bus_build_failed(c, r);
+	r = request_append_options(c, call, operation, false);
+	return r < 0 ? r : job_run(c, call);
+}
+
+int verb_assign(Client *c, char *const *arguments, size_t n_arguments)
+{
+	const char *group = n_arguments > 1 ? arguments[1] : "";
+
+	if (c->options->given & OPTION_DRY_RUN)
+		return plan_show(c, OPERATION_ASSIGN, arguments[0], group);
+	return act(c, "Assign", OPERATION_ASSIGN, arguments[0], group);
+}
+
+int verb_release(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+{
+	if (c->options->given & OPTION_DRY_RUN)
+		return plan_show(c, OPERATION_RELEASE, arguments[0], NULL);
+	return act(c, "Release", OPERATION_RELEASE, arguments[0], NULL);
+}
+
+int verb_bind(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+{
+	return act(c, "Bind", OPERATION_BIND, arguments[0], NULL);
+}
+
+int verb_unbind(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+{
+	return act(c, "Unbind", OPERATION_UNBIND, arguments[0], NULL);
+}
+
+/* Addresses in the kernel's form; UUIDs, serial: and slot: as they are, for the daemon to judge. */
+static int append_gpus(Client *c, sd_bus_message *call, char *const *gpus, size_t n)
+{
+	int r;
+
+	r = sd_bus_message_open_container(call, SD_BUS_TYPE_ARRAY, "s");
+	if (r < 0)
+		return bus_build_failed(c, r);
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *address = NULL;
+
+		r = address_normalise(gpus[i], &address);
+		if (r == -ENOMEM)
+			return r;
+		r = sd_bus_message_append(call, "s", address ? address : gpus[i]);
+		if (r < 0)
+			return bus_build_failed(c, r);
+	}
+	r = sd_bus_message_close_container(call);
+	return r < 0 ? bus_build_failed(c, r) : 0;
+}
+
+static int print_declared(Client *c, const char *path)
+{
+	_cleanup_(group_clear) Group group = { 0 };
+	_cleanup_free_ char *gpus = NULL;
+	int r;
+
+	r = object_load(c, OBJECT_GROUP, path, &group);
+	if (r < 0)
+		return r;
+	if (c->options->json != JSON_OFF)
+		return json_print(c, json_pack("{s:s, s:o, s:[]}", "schema", GPUPASS_SCHEMA_SHOW,
+					       "group", json_group(&group), "gpus"));
+	gpus = strv_join(group.gpu_addresses, ", ");
+	if (!gpus)
+		return -ENOMEM;
+	if (!c->options->quiet)
+		fprintf(c->err.stream, "Declared %s: %s; it is %s\n", group.name, gpus,
+			group.state);
+	return 0;
+}
+
+int verb_declare(Client *c, char *const *arguments, size_t n_arguments)
+{
+	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
+	const char *path;
+	int r;
+
+	r = bus_new_manager_call(c, "Declare", &call);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(call, "s", arguments[0]);
+	if (r < 0)
+		return bus_build_failed(c, r);
+	r = append_gpus(c, call, arguments + 1, n_arguments - 1);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(call, "a{sv}", 0);
+	if (r < 0)
+		return bus_build_failed(c, r);
+	r = bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "o", &reply);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_read(reply, "o", &path);
+	if (r < 0)
+		return bus_bad_reply(c, strerror(-r));
+	r = print_declared(c, path);
+	return r < 0 ? r : GPUPASS_EXIT_DONE;
+}
+
+/* Calls a method without a result; `argument` may be NULL. */
+static int call_plain(Client *c, const char *method, const char *argument)
+{
+	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
+	int r;
+
+	r = bus_new_manager_call(c, method, &call);
+	if (r < 0)
+		return r;
+	r = argument ? sd_bus_message_append(call, "s", argument) : 0;
+	if (r >= 0)
+		r = sd_bus_message_append(call, "a{sv}", 0);
+	if (r < 0)
+		return bus_build_failed(c, r);
+	return bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "", &reply);
+}
+
+/* The list as it is now, where JSON was asked for. */
+static int list_if_json(Client *c)
+{
+	_cleanup_(world_clear) World w = { 0 };
+	int r;
+
+	if (c->options->json == JSON_OFF)
+		return GPUPASS_EXIT_DONE;
+	r = world_load(c, &w);
+	if (r >= 0)
+		r = list_print_json(c, &w);
+	return r < 0 ? r : GPUPASS_EXIT_DONE;
+}
+
+/* `done`: what to say of the group then. */
+static int act_at_once(Client *c, const char *method, const char *group, const char *done)
+{
+	int r = call_plain(c, method, group);
+
+	if (r < 0)
+		return r;
+	if (!c->options->quiet)
+		fprintf(c->err.stream, "%s %s\n", done, group);
+	return list_if_json(c);
+}
+
+int verb_forget(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+{
+	return act_at_once(c, "Forget", arguments[0], "Withdrew the declaration of");
+}
+
+int verb_clear(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+{
+	return act_at_once(c, "Clear", arguments[0], "Lifted the quarantine of");
+}
+
+int verb_rescan(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
+{
+	_cleanup_(world_clear) World w = { 0 };
+	int r;
+
+	r = call_plain(c, "Rescan", NULL);
+	if (r >= 0)
+		r = world_load(c, &w);
+	if (r < 0)
+		return r;
+	if (!c->options->quiet)
+		fprintf(c->err.stream, "Found %zu GPU%s, %zu group%s\n", w.n_gpus,
+			w.n_gpus == 1 ? "" : "s", w.n_groups, w.n_groups == 1 ? "" : "s");
+	r = c->options->json == JSON_OFF ? 0 : list_print_json(c, &w);
+	return r < 0 ? r : GPUPASS_EXIT_DONE;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* gpupass doctor: what is wrong, why, and what to do; nothing is changed. */
+#include <string.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "bus/document.h"
+#include "verbs/verbs.h"
+
+#define DOCTOR_INDENT 6
+/* Narrower than this, a wrapped line is harder to read than a long one. */
+#define WRAP_MIN 40
+
+static int request_report(Client *c, const char *domain, json_t **ret)
+{
+	static const DocumentKind kind = { "the report", GPUPASS_SCHEMA_DOCTOR, NULL };
+	_cleanup_message_ sd_bus_message *call = NULL;
+	int r;
+
+	r = bus_new_manager_call(c, "Doctor", &call);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(call, "s", domain);
+	if (r >= 0 && (c->options->given & OPTION_SYMPTOM))
+		r = sd_bus_message_append(call, "a{sv}", 1, GPUPASS_OPTION_SYMPTOM, "s",
+					  c->options->symptom);
+	else if (r >= 0)
+		r = sd_bus_message_append(call, "a{sv}", 0);
+	if (r < 0)
+		return bus_build_failed(c, r);
+	/* A GPU that does not answer takes the whole of its deadline. */
+	return document_call(c, call, BUS_TIMEOUT_ACT_USEC, &kind, ret);
+}
+
+static size_t word_width(const char *s, size_t n)
+{
+	_cleanup_free_ char *word = strndup(s, n);
+
+	return word ? text_width(word) : n;
+}
+
+/* Words of `text` behind `label`, wrapped to the terminal, later lines below the first. */
+static void print_wrapped(const Terminal *t, size_t indent, const char *label, const char *text)
+{
+	size_t begin = indent + strlen(label), at = begin;
+	bool wrap = t->width >= begin + WRAP_MIN, first = true;
+
+	fprintf(t->stream, "%*s%s", (int)indent, "", label);
+	for (const char *word = text; *word;) {
+		size_t n = strcspn(word, " "), width = word_width(word, n);
+
+		if (!first && wrap && at + 1 + width > t->width) {
+			fprintf(t->stream, "\n%*s", (int)begin, "");
+			at = begin;
+		} else if (!first) {
+			fputc(' ', t->stream);
+			at++;
+		}
+		fprintf(t->stream, "%.*s", (int)n, word);
+		at += width;
+		word += n;
+		word += *word == ' ';
+		first = false;
+	}
+	fputc('\n', t->stream);
+}
+
+static Colour status_colour(const char *status)
+{
+	if (strcmp(status, "fail") == 0)
+		return COLOUR_BAD;
+	if (strcmp(status, "warn") == 0)
+		return COLOUR_MOVING;
+	return strcmp(status, "pass") == 0 ? COLOUR_GOOD : COLOUR_DIM;
+}
+
+static bool is_trouble(const char *status)
+{
+	return strcmp(status, "fail") == 0 || strcmp(status, "warn") == 0;
+}
+
+static int print_check(Client *c, const json_t *check)
+{
+	_cleanup_free_ char *status = document_text(check, "status"),
+			    *id = document_text(check, "id");
+	_cleanup_free_ char *title = document_text(check, "title"),
+			    *remedy = document_text(check, "remedy");
+	_cleanup_free_ char *see = document_text(check, "see");
+	const Terminal *t = &c->out;
+	const json_t *line;
+	size_t i;
+
+	if (!status || !id || !title || !remedy || !see)
+		return -ENOMEM;
+	if (!is_trouble(status) && !(c->options->given & OPTION_VERBOSE))
+		return 0;
+	fprintf(t->stream, "%s%-7s%s %s%s%s (%s)\n", terminal_colour(t, status_colour(status)),
+		status, terminal_plain(t), terminal_colour(t, COLOUR_BOLD), title,
+		terminal_plain(t), id);
+	json_array_foreach (json_object_get(check, "what"), i, line) {
+		_cleanup_free_ char *text =
+			text_printable(json_is_string(line) ? json_string_value(line) : "");
+
+		if (!text)
+			return -ENOMEM;
+		print_wrapped(t, DOCTOR_INDENT, "", text);
+	}
+	if (*remedy)
+		print_wrapped(t, DOCTOR_INDENT, "Remedy: ", remedy);
+	if (*see && is_trouble(status))
+		print_wrapped(t, DOCTOR_INDENT, "See:    TROUBLESHOOTING.md#", see);
+	return 0;
+}
+
+static int print_suspects(const Terminal *t, const json_t *suspects)
+{
+	_cleanup_strv_ char **ids = NULL;
+	_cleanup_free_ char *joined = NULL;
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach (suspects, i, item) {
+		_cleanup_free_ char *id =
+			text_printable(json_is_string(item) ? json_string_value(item) : "");
+
+		if (!id || strv_append(&ids, id) < 0)
+			return -ENOMEM;
+	}
+	joined = strv_join(ids, ", ");
+	if (!joined)
+		return -ENOMEM;
+	if (ids)
+		print_wrapped(t, 2, "Look first at: ", joined);
+	else
+		print_wrapped(t, 2, "", "Nothing that was found on the host explains it.");
+	return 0;
+}
+
+static int print_symptom(Client *c, const json_t *symptom)
+{
+	_cleanup_free_ char *title = document_text(symptom, "title");
+	const Terminal *t = &c->out;
+	const json_t *hint;
+	size_t i;
+	int r;
+
+	if (!title)
+		return -ENOMEM;
+	fprintf(t->stream, "\n%sSymptom:%s %s\n", terminal_colour(t, COLOUR_BOLD),
+		terminal_plain(t), title);
+	r = print_suspects(t, json_object_get(symptom, "suspects"));
+	if (r < 0)
+		return r;
+	print_wrapped(t, 2, "", "What only the guest can tell:");
+	json_array_foreach (json_object_get(symptom, "hints"), i, hint) {
+		_cleanup_free_ char *cause = document_text(hint, "cause");
+		_cleanup_free_ char *remedy = document_text(hint, "remedy");
+
+		if (!cause || !remedy)
+			return -ENOMEM;
+		print_wrapped(t, 2, "- ", cause);
+		print_wrapped(t, 4, "Remedy: ", remedy);
+	}
+	return 0;
+}
+
+static long long count(const json_t *report, const char *status)
+{
+	return json_integer_value(json_object_get(json_object_get(report, "counts"), status));
+}
+
+static int print_counts(Client *c, const json_t *report)
+{
+	bool verbose = c->options->given & OPTION_VERBOSE;
+	bool printed = verbose || count(report, "fail") + count(report, "warn") > 0 ||
+		       json_is_object(json_object_get(report, "symptom"));
+	_cleanup_free_ char *line =
+		strf("%zu checks: %lld failed, %lld with a warning, %lld passed, %lld skipped.%s",
+		     json_array_size(json_object_get(report, "checks")), count(report, "fail"),
+		     count(report, "warn"), count(report, "pass"), count(report, "skipped"),
+		     count(report, "skipped") > 0 && !verbose ? " Why: --verbose" : "");
+
+	if (!line)
+		return -ENOMEM;
+	if (printed)
+		fputc('\n', c->out.stream);
+	print_wrapped(&c->out, 0, "", line);
+	return 0;
+}
+
+static int print_report(Client *c, const json_t *report)
+{
+	const json_t *checks = json_object_get(report, "checks"), *check;
+	const json_t *symptom = json_object_get(report, "symptom");
+	size_t i;
+	int r = 0;
+
+	json_array_foreach (checks, i, check) {
+		r = print_check(c, check);
+		if (r < 0)
+			return r;
+	}
+	if (json_is_object(symptom))
+		r = print_symptom(c, symptom);
+	if (r < 0)
+		return r;
+	return c->options->legend ? print_counts(c, report) : 0;
+}
+
+int verb_doctor(Client *c, char *const *arguments, size_t n_arguments)
+{
+	_cleanup_(json_decrefp) json_t *report = NULL;
+	bool failed;
+	int r;
+
+	if ((c->options->given & OPTION_SYMPTOM) && n_arguments == 0)
+		return client_usage(c,
+				    "--symptom is of a domain\nRemedy: name it: gpupass doctor "
+				    "DOMAIN --symptom=%s",
+				    c->options->symptom);
+	r = request_report(c, n_arguments > 0 ? arguments[0] : "", &report);
+	if (r < 0)
+		return r;
+	failed = count(report, "fail") > 0;
+	if (c->options->json != JSON_OFF)
+		r = json_print(c, TAKE_PTR(report));
+	else
+		r = print_report(c, report);
+	if (r < 0)
+		return r;
+	return failed ? GPUPASS_EXIT_FAILED : GPUPASS_EXIT_DONE;
+}

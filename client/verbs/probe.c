@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* gpupass probe: has the daemon look at the links, and prints what each board told. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "bus/document.h"
+#include "job/job.h"
+#include "job/request.h"
+#include "model/model.h"
+#include "verbs/verbs.h"
+
+static const Column columns[] = {
+	{ "GPU", 0 }, { "MODEL", 0 }, { "LINKS", COLUMN_RIGHT }, { "PEERS", COLUMN_LINES },
+	{ "HOW", 0 }, { "SEEN", 0 },  { "NOTE", COLUMN_CUT },
+};
+
+static json_int_t number(const json_t *object, const char *key)
+{
+	return json_integer_value(json_object_get(object, key));
+}
+
+/* "4/4": active links of those that the board has when it is fully bridged. */
+static char *links_text(const json_t *board)
+{
+	const json_t *peer;
+	json_int_t active = number(board, "other"), expected = number(board, "expected");
+	size_t i;
+
+	json_array_foreach (json_object_get(board, "peers"), i, peer)
+		active += number(peer, "links");
+	return expected > 0 ? strf("%lld/%lld", (long long)active, (long long)expected)
+			    : strf("%lld", (long long)active);
+}
+
+/* "0000:61:00.0 ×4", one a line. */
+static char *peers_text(const Terminal *t, const json_t *board)
+{
+	_cleanup_strv_ char **lines = NULL;
+	const json_t *peer;
+	size_t i;
+
+	json_array_foreach (json_object_get(board, "peers"), i, peer) {
+		_cleanup_free_ char *address = document_text(peer, "address"), *line = NULL;
+
+		line = address ? strf("%s %s%lld", address, terminal_glyph(t, GLYPH_TIMES),
+				      (long long)number(peer, "links"))
+			       : NULL;
+		if (!line || strv_append(&lines, line) < 0)
+			return NULL;
+	}
+	if (number(board, "other") > 0) {
+		_cleanup_free_ char *line = strf("no GPU %s%lld", terminal_glyph(t, GLYPH_TIMES),
+						 (long long)number(board, "other"));
+
+		if (!line || strv_append(&lines, line) < 0)
+			return NULL;
+	}
+	return lines ? strv_join(lines, "\n") : strdup("-");
+}
+
+static int add_board(Client *c, Table *table, const json_t *board)
+{
+	_cleanup_free_ char *address = document_text(board, "address"),
+			    *model = document_text(board, "model");
+	_cleanup_free_ char *links = links_text(board), *peers = peers_text(&c->out, board);
+	_cleanup_free_ char *how = document_text(board, "source"),
+			    *why = document_text(board, "stale");
+	_cleanup_free_ char *when = time_format((uint64_t)number(board, "seen_usec"));
+	_cleanup_free_ char *note = NULL;
+
+	if (!address || !model || !links || !peers || !how || !why || !when)
+		return -ENOMEM;
+	note = *why ? strf("not used: %s", why) : strdup("");
+	if (!note)
+		return -ENOMEM;
+	return table_row(table,
+			 (const char *const[]){ address, model, links, peers, how, when, note },
+			 COLOUR_NONE, NULL, NULL);
+}
+
+/* Boards that were only there tell nothing. */
+static bool was_seen(const json_t *board)
+{
+	const char *way = json_string_value(json_object_get(board, "way"));
+
+	return way && strcmp(way, "present") != 0;
+}
+
+static int print_evidence(Client *c, const json_t *evidence)
+{
+	_cleanup_(table_freep) Table *table = NULL;
+	const json_t *board;
+	size_t i;
+	int r;
+
+	r = table_new(&c->out, columns, ELEMENTS(columns), c->options->legend, &table);
+	json_array_foreach (json_object_get(evidence, "boards"), i, board)
+		if (r >= 0 && was_seen(board))
+			r = add_board(c, table, board);
+	return r < 0 ? r : table_print(table);
+}
+
+static int tell_evidence(Client *c, Progress *p, const Job *job)
+{
+	static const DocumentKind kind = { "the evidence", GPUPASS_SCHEMA_EVIDENCE, "boards" };
+	_cleanup_(json_decrefp) json_t *evidence = NULL;
+	int r;
+
+	r = progress_result(p, job);
+	if (r >= 0)
+		r = document_get(c, "GetEvidence", BUS_TIMEOUT_READ_USEC, &kind, &evidence);
+	if (r < 0)
+		return r;
+	if (c->options->json != JSON_OFF)
+		r = json_print(c, TAKE_PTR(evidence));
+	else
+		r = print_evidence(c, evidence);
+	return r < 0 ? r : GPUPASS_EXIT_DONE;
+}
+
+int verb_probe(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
+{
+	_cleanup_message_ sd_bus_message *call = NULL;
+	int r;
+
+	r = bus_new_manager_call(c, "Probe", &call);
+	if (r >= 0)
+		r = request_append_options(c, call, OPERATION_PROBE, false);
+	return r < 0 ? r : job_run_to(c, call, tell_evidence);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/address.h"
+#include "base/text.h"
+#include "bus/bus.h"
+#include "model/json.h"
+#include "show/blocks.h"
+#include "show/describe.h"
+#include "verbs/verbs.h"
+
+static int read_facts(sd_bus_message *m, json_t *facts)
+{
+	int r;
+
+	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
+	if (r < 0)
+		return r;
+	while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
+		json_t *value = NULL;
+		const char *key;
+
+		r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &key);
+		if (r < 0)
+			return r;
+		r = bus_read_variant(m, &value);
+		if (r < 0)
+			return r;
+		if (json_object_set_new(facts, key, value) < 0)
+			return -ENOMEM;
+		r = sd_bus_message_exit_container(m);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+/*
+ * What reading the device itself tells: a call of its own and not a property, since a worker has to
+ * look, and not for everybody. Without it the rest is still worth printing, so nobody is asked for
+ * a password.
+ */
+static int inspect(Client *c, const Gpu *gpu, json_t **ret)
+{
+	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
+	_cleanup_(json_decrefp) json_t *facts = json_object();
+	int r;
+
+	r = bus_new_call(c, gpu->path, GPUPASS_IFACE_GPU, "Inspect", &call);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(call, "a{sv}", 0);
+	if (r >= 0)
+		r = sd_bus_message_set_allow_interactive_authorization(call, false);
+	if (r < 0)
+		return bus_build_failed(c, r);
+	r = bus_call(c, call, BUS_TIMEOUT_READ_USEC, "a{sv}", &reply);
+	if (r < 0)
+		return r;
+	r = read_facts(reply, facts);
+	if (r < 0)
+		return bus_bad_reply(c, strerror(-r));
+	*ret = TAKE_PTR(facts);
+	return 0;
+}
+
+static const char *fact_string(const json_t *facts, const char *key)
+{
+	const char *s = json_string_value(json_object_get(facts, key));
+
+	return s ? s : "";
+}
+
+static json_int_t fact_number(const json_t *facts, const char *key)
+{
+	return json_integer_value(json_object_get(facts, key));
+}
+
+static int print_lines(const Terminal *t, const char *name, const json_t *lines)
+{
+	const json_t *line;
+	size_t i;
+
+	json_array_foreach (lines, i, line) {
+		_cleanup_free_ char *text = NULL;
+
+		if (!json_is_string(line))
+			continue;
+		text = text_printable(json_string_value(line));
+		if (!text)
+			return -ENOMEM;
+		terminal_field(t, i == 0 ? name : NULL, "%s", text);
+	}
+	return 0;
+}
+
+/* known_serial: what the GPU's block has shown already; "" when it had none. */
+static int print_facts(Client *c, const json_t *facts, const char *known_serial)
+{
+	_cleanup_free_ char *speed = text_printable(fact_string(facts, "link-speed"));
+	_cleanup_free_ char *speed_max = text_printable(fact_string(facts, "link-speed-max"));
+	_cleanup_free_ char *override = text_printable(fact_string(facts, "driver-override"));
+	_cleanup_free_ char *serial = text_printable(fact_string(facts, "serial-number"));
+	const Terminal *t = &c->out;
+
+	if (!speed || !speed_max || !override || !serial)
+		return -ENOMEM;
+	if (*speed)
+		terminal_field(t, "PCIe link", "%s x%lld, of %s x%lld", speed,
+			       (long long)fact_number(facts, "link-width"), or_dash(speed_max),
+			       (long long)fact_number(facts, "link-width-max"));
+	terminal_field(t, "Override", "%s", override);
+	if (!*known_serial)
+		terminal_field(t, "Serial", "%s", serial);
+	if (print_lines(t, "Holders", json_object_get(facts, "holders")) < 0)
+		return -ENOMEM;
+	return print_lines(t, "Unseen", json_object_get(facts, "unseen"));
+}
+
+/* In a line, why there are no facts. */
+static int print_no_facts(Client *c)
+{
+	_cleanup_free_ char *why = text_printable_lines(c->failure->message);
+
+	if (!why)
+		return -ENOMEM;
+	if (c->failure->code == GPUPASS_EXIT_NOT_PERMITTED)
+		terminal_field(
+			&c->out, "Inspect",
+			"not permitted: PCIe link, override and holders are for root, and for "
+			"whom gpupassd(8), POLKIT, lets");
+	else
+		terminal_field(&c->out, "Inspect", "%.*s", (int)strcspn(why, "\n"), why);
+	return 0;
+}
+
+static int print_gpu(Client *c, const World *w, const Gpu *gpu)
+{
+	_cleanup_(json_decrefp) json_t *facts = NULL;
+	int r;
+
+	r = block_gpu(c, w, gpu);
+	if (r < 0)
+		return r;
+	r = inspect(c, gpu, &facts);
+	if (r == -ECANCELED) {
+		r = print_no_facts(c);
+		client_forgive(c);
+		return r;
+	}
+	return r < 0 ? r : print_facts(c, facts, gpu->serial_number);
+}
+
+/* The GPU with its facts; null where the device could not be read, or may not be. */
+static int gpu_json(Client *c, const World *w, const Gpu *gpu, json_t **ret)
+{
+	_cleanup_(json_decrefp) json_t *document = json_gpu(w, gpu);
+	json_t *facts = NULL;
+	int r;
+
+	r = inspect(c, gpu, &facts);
+	if (r == -ECANCELED)
+		client_forgive(c);
+	else if (r < 0)
+		return r;
+	if (json_object_set_new(document, "facts", facts ? facts : json_null()) < 0)
+		return -ENOMEM;
+	*ret = TAKE_PTR(document);
+	return 0;
+}
+
+static int show_gpu(Client *c, const World *w, const Gpu *gpu)
+{
+	json_t *document = NULL;
+	int r;
+
+	if (c->options->json == JSON_OFF)
+		return print_gpu(c, w, gpu);
+	r = gpu_json(c, w, gpu, &document);
+	if (r < 0)
+		return r;
+	return json_print(c, json_pack("{s:s, s:n, s:[o]}", "schema", GPUPASS_SCHEMA_SHOW, "group",
+				       "gpus", document));
+}
+
+static int show_group(Client *c, const World *w, const Group *group)
+{
+	_cleanup_(json_decrefp) json_t *gpus = json_array();
+	bool json = c->options->json != JSON_OFF;
+	int r = 0;
+
+	if (!json)
+		r = block_group(c, w, group);
+	for (size_t i = 0; r >= 0 && group->gpu_addresses && group->gpu_addresses[i]; i++) {
+		const Gpu *gpu = world_find_gpu(w, group->gpu_addresses[i]);
+		json_t *item = NULL;
+
+		if (!gpu)
+			continue;
+		if (json) {
+			r = gpu_json(c, w, gpu, &item);
+			if (r >= 0 && json_array_append_new(gpus, item) < 0)
+				r = -ENOMEM;
+		} else {
+			fputc('\n', c->out.stream);
+			r = print_gpu(c, w, gpu);
+		}
+	}
+	if (r < 0 || !json)
+		return r;
+	return json_print(c, json_pack("{s:s, s:o, s:o}", "schema", GPUPASS_SCHEMA_SHOW, "group",
+				       json_group(group), "gpus", TAKE_PTR(gpus)));
+}
+
+int verb_show(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+{
+	_cleanup_(world_clear) World w = { 0 };
+	_cleanup_free_ char *address = NULL;
+	const Group *group;
+	const Gpu *gpu;
+	int r;
+
+	r = world_load(c, &w);
+	if (r < 0)
+		return r;
+	group = world_find_group_named(&w, arguments[0]);
+	if (group)
+		return show_group(c, &w, group);
+	r = address_normalise(arguments[0], &address);
+	if (r == -ENOMEM)
+		return r;
+	gpu = world_find_gpu(&w, address ? address : arguments[0]);
+	if (gpu)
+		return show_gpu(c, &w, gpu);
+	return client_error(c, address ? GPUPASS_ERROR_NO_SUCH_GPU : GPUPASS_ERROR_NO_SUCH_GROUP,
+			    address ? "there is no GPU at %s\n"
+				      "Remedy: see the GPUs with: gpupass list"
+				    : "there is no group or GPU '%s'\n"
+				      "Remedy: see the groups with: gpupass list",
+			    address ? address : arguments[0]);
+}

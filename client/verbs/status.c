@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "base/text.h"
+#include "bus/bus.h"
+#include "gpupass/domain-ref.h"
+#include "model/json.h"
+#include "show/blocks.h"
+#include "show/describe.h"
+#include "verbs/verbs.h"
+
+/* What was asked for. NULL: everything. */
+typedef struct Wanted {
+	const char *word;
+	bool is_uuid; /* a domain's, and then no domain's name */
+	char uuid[DOMAIN_UUID_SIZE];
+} Wanted;
+
+static bool is_domain(const char *name, const char *uuid, const Wanted *wanted)
+{
+	return wanted->is_uuid ? strcmp(uuid, wanted->uuid) == 0 : strcmp(name, wanted->word) == 0;
+}
+
+/* A group by its own name or by its domain; all of them where nothing was named. */
+static bool group_wanted(const Group *g, const Wanted *wanted)
+{
+	return !wanted || strcmp(g->name, wanted->word) == 0 ||
+	       is_domain(g->domain_name, g->domain_uuid, wanted);
+}
+
+static bool assignment_wanted(const World *w, const Assignment *a, const Wanted *wanted)
+{
+	return !wanted || strcmp(a->group_name, wanted->word) == 0 ||
+	       strcmp(world_group_name(w, a->group), wanted->word) == 0 ||
+	       is_domain(a->domain_name, a->domain_uuid, wanted);
+}
+
+static bool job_wanted(const Job *j, const Wanted *wanted)
+{
+	return !job_is_over(j) && (!wanted || strcmp(j->group_name, wanted->word) == 0 ||
+				   is_domain(j->domain_name, j->domain_uuid, wanted));
+}
+
+/* A domain of this name that has another group; NULL: none. */
+static const char *namesake(const World *w, const Group *group, const Wanted *wanted)
+{
+	for (size_t i = 0; i < w->n_groups; i++)
+		if (&w->groups[i] != group &&
+		    is_domain(w->groups[i].domain_name, w->groups[i].domain_uuid, wanted))
+			return w->groups[i].domain_uuid;
+	for (size_t i = 0; i < w->n_assignments; i++)
+		if (strcmp(w->assignments[i].group, group->path) != 0 &&
+		    is_domain(w->assignments[i].domain_name, w->assignments[i].domain_uuid, wanted))
+			return w->assignments[i].domain_uuid;
+	return NULL;
+}
+
+/* Whoever may name a domain shall not have it shown in the place of a group, nor the other way. */
+static int refuse_ambiguous(Client *c, const char *word, const char *uuid)
+{
+	return client_error(
+		c, GPUPASS_ERROR_INVALID_ARGUMENT,
+		"'%s' is a group and a domain that does not have it\n"
+		"Cause:  the domain of that name is %s\n"
+		"Remedy: for the domain: gpupass status %s; for the group, give the UUID of "
+		"the domain that has it, or see: gpupass show %s",
+		word, uuid, uuid, word);
+}
+
+static int status_json(Client *c, const World *w, const Wanted *wanted)
+{
+	_cleanup_(json_decrefp) json_t *groups = json_array();
+	_cleanup_(json_decrefp) json_t *assignments = json_array();
+	_cleanup_(json_decrefp) json_t *jobs = json_array();
+
+	for (size_t i = 0; i < w->n_groups; i++)
+		if (group_wanted(&w->groups[i], wanted) &&
+		    json_array_append_new(groups, json_group(&w->groups[i])) < 0)
+			return -ENOMEM;
+	for (size_t i = 0; i < w->n_assignments; i++)
+		if (assignment_wanted(w, &w->assignments[i], wanted) &&
+		    json_array_append_new(assignments, json_assignment(&w->assignments[i])) < 0)
+			return -ENOMEM;
+	for (size_t i = 0; i < w->n_jobs; i++)
+		if (job_wanted(&w->jobs[i], wanted) &&
+		    json_array_append_new(jobs, json_job(&w->jobs[i])) < 0)
+			return -ENOMEM;
+	return json_print(c, json_pack("{s:s, s:o, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_STATUS,
+				       "manager", json_manager(&w->manager), "groups",
+				       TAKE_PTR(groups), "assignments", TAKE_PTR(assignments),
+				       "jobs", TAKE_PTR(jobs)));
+}
+
+static size_t count_state(const World *w, const char *state)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n_groups; i++)
+		n += strcmp(w->groups[i].state, state) == 0;
+	return n;
+}
+
+/* "3 (2 assigned, 1 free)" */
+static int groups_count(const World *w, char **ret)
+{
+	_cleanup_strv_ char **parts = NULL;
+	_cleanup_free_ char *joined = NULL;
+	char *text;
+
+	for (size_t i = 0; i < GROUP_STATE_MAX_; i++) {
+		const char *state = group_state_to_string((GroupState)i);
+		_cleanup_free_ char *part = NULL;
+		size_t n = count_state(w, state);
+
+		if (n == 0)
+			continue;
+		part = strf("%zu %s", n, state);
+		if (!part || strv_append(&parts, part) < 0)
+			return -ENOMEM;
+	}
+	joined = strv_join(parts, ", ");
+	if (!joined)
+		return -ENOMEM;
+	text = strf("%zu%s%s%s", w->n_groups, *joined ? " (" : "", joined, *joined ? ")" : "");
+	if (!text)
+		return -ENOMEM;
+	*ret = text;
+	return 0;
+}
+
+static int print_manager(Client *c, const World *w)
+{
+	const Terminal *t = &c->out;
+	_cleanup_free_ char *scanned = time_format(w->manager.scanned_at);
+	_cleanup_free_ char *groups = NULL;
+	size_t single = 0, running = 0;
+	int r;
+
+	r = groups_count(w, &groups);
+	if (r < 0 || !scanned)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->n_gpus; i++)
+		single += !world_find_group_path(w, w->gpus[i].group);
+	for (size_t i = 0; i < w->n_jobs; i++)
+		running += !job_is_over(&w->jobs[i]);
+	fprintf(t->stream, "gpupassd %s\n", or_dash(w->manager.version));
+	terminal_field(t, "libvirt", "%s",
+		       w->manager.libvirt_connected ? "connected" : "not connected");
+	terminal_field(t, "IOMMU", "%s", w->manager.iommu_enabled ? "enabled" : "not enabled");
+	terminal_field(t, "Scanned", "%s", scanned);
+	terminal_field(t, "Groups", "%s", groups);
+	if (single > 0)
+		terminal_field(t, "GPUs", "%zu, %zu of them in no group", w->n_gpus, single);
+	else
+		terminal_field(t, "GPUs", "%zu", w->n_gpus);
+	terminal_field(t, "Jobs", "%zu running", running);
+	return 0;
+}
+
+static int print_everything(Client *c, const World *w)
+{
+	int r;
+
+	r = print_manager(c, w);
+	for (size_t i = 0; r >= 0 && i < w->n_groups; i++) {
+		fputc('\n', c->out.stream);
+		r = block_group(c, w, &w->groups[i]);
+	}
+	print_notes(c, w);
+	return r;
+}
+
+static int print_wanted(Client *c, const World *w, const Wanted *wanted)
+{
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < w->n_groups; i++) {
+		if (!group_wanted(&w->groups[i], wanted))
+			continue;
+		if (n++ > 0)
+			fputc('\n', c->out.stream);
+		r = block_group(c, w, &w->groups[i]);
+	}
+	for (size_t i = 0; r >= 0 && i < w->n_assignments; i++) {
+		if (!assignment_wanted(w, &w->assignments[i], wanted))
+			continue;
+		if (n++ > 0)
+			fputc('\n', c->out.stream);
+		r = block_assignment(c, w, &w->assignments[i]);
+	}
+	return r;
+}
+
+static bool is_known(const World *w, const Wanted *wanted)
+{
+	for (size_t i = 0; i < w->n_groups; i++)
+		if (group_wanted(&w->groups[i], wanted))
+			return true;
+	for (size_t i = 0; i < w->n_assignments; i++)
+		if (assignment_wanted(w, &w->assignments[i], wanted))
+			return true;
+	return false;
+}
+
+int verb_status(Client *c, char *const *arguments, size_t n_arguments)
+{
+	Wanted named = { .word = n_arguments > 0 ? arguments[0] : NULL };
+	const Wanted *wanted = named.word ? &named : NULL;
+	_cleanup_(world_clear) World w = { 0 };
+	const Group *group;
+	const char *other;
+	int r;
+
+	r = world_load(c, &w);
+	if (r < 0)
+		return r;
+	/* It may be called otherwise now than when it was assigned. */
+	named.is_uuid = wanted && domain_uuid_parse(named.word, named.uuid);
+	group = wanted ? world_find_group_named(&w, named.word) : NULL;
+	other = group ? namesake(&w, group, wanted) : NULL;
+	if (other)
+		return refuse_ambiguous(c, named.word, other);
+	if (group)
+		named = (Wanted){ .word = group->name };
+	if (wanted && !is_known(&w, wanted))
+		return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
+				    "there is no group '%s', and no domain of that name has one\n"
+				    "Remedy: see the groups with: gpupass list",
+				    named.word);
+	if (c->options->json != JSON_OFF)
+		r = status_json(c, &w, wanted);
+	else if (wanted)
+		r = print_wanted(c, &w, wanted);
+	else
+		r = print_everything(c, &w);
+	return r < 0 ? r : GPUPASS_EXIT_DONE;
+}

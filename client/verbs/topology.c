@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <string.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "bus/document.h"
+#include "topology/dot.h"
+#include "topology/matrix.h"
+#include "topology/svg.h"
+#include "topology/tree.h"
+#include "verbs/verbs.h"
+
+static int draw(Client *c, const Topology *t)
+{
+	switch (c->options->format) {
+	case TOPOLOGY_MATRIX:
+		break;
+	case TOPOLOGY_TREE:
+		return topology_print_tree(&c->out, t, c->options->legend);
+	case TOPOLOGY_SVG:
+		return topology_print_svg(c->out.stream, t);
+	case TOPOLOGY_DOT:
+		topology_print_dot(c->out.stream, t);
+		return 0;
+	}
+	return topology_print_matrix(&c->out, t, c->options->legend);
+}
+
+int verb_topology(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
+{
+	static const DocumentKind kind = { "the topology", GPUPASS_SCHEMA_TOPOLOGY, NULL };
+	_cleanup_(json_decrefp) json_t *document = NULL;
+	_cleanup_(topology_freep) Topology *t = NULL;
+	_cleanup_free_ char *why = NULL;
+	int r;
+
+	r = document_get(c, "GetTopology", BUS_TIMEOUT_READ_USEC, &kind, &document);
+	if (r < 0)
+		return r;
+	if (c->options->json != JSON_OFF) {
+		r = json_print(c, json_incref(document));
+		return r < 0 ? r : GPUPASS_EXIT_DONE;
+	}
+	r = topology_parse(document, &t, &why);
+	if (r == -EBADMSG)
+		return bus_bad_reply(c, why);
+	if (r >= 0)
+		r = draw(c, t);
+	return r < 0 ? r : GPUPASS_EXIT_DONE;
+}

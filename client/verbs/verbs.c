@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verbs/verbs.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* Longer arguments name nothing that exists: libvirt and the daemon have shorter limits. */
+#define ARGUMENT_MAX 4096
+
+typedef struct Verb {
+	const char *name;
+	const char *usage;
+	size_t min_arguments, max_arguments;
+	unsigned options; /* VerbOption */
+	VerbRun *run;
+	const char *help;
+} Verb;
+
+#define JOB_OPTIONS (OPTION_NO_BLOCK | OPTION_TIMEOUT)
+#define ASSIGN_OPTIONS                                                                             \
+	(OPTION_LIVE | OPTION_CONFIG | OPTION_MODEL | OPTION_TIMEOUT | OPTION_ALLOW_BOOT_VGA |     \
+	 OPTION_NUMA | OPTION_FIT | OPTION_ACCEPT_DIRTY)
+
+static const Verb verbs[] = {
+	{ "list", "", 0, 0, 0, verb_list, "List groups, and GPUs in no group" },
+	{ "status", "[GROUP|DOMAIN]", 0, 1, 0, verb_status,
+	  "State of gpupassd, of a group, or of a domain" },
+	{ "show", "GROUP|GPU", 1, 1, 0, verb_show, "All that is known of a group or a GPU" },
+	{ "topology", "", 0, 0, OPTION_FORMAT, verb_topology, "How GPUs reach each other" },
+	{ "plan", "DOMAIN [GROUP]", 1, 2,
+	  ASSIGN_OPTIONS | OPTION_KEEP_VFIO | OPTION_RELEASE | OPTION_DETAILED_EXITCODE, verb_plan,
+	  "Show what assign would do, write by write" },
+	{ "assign", "DOMAIN [GROUP]", 1, 2, ASSIGN_OPTIONS | OPTION_NO_BLOCK | OPTION_DRY_RUN,
+	  verb_assign, "Give a group to a domain" },
+	{ "release", "DOMAIN|GROUP", 1, 1, JOB_OPTIONS | OPTION_KEEP_VFIO | OPTION_DRY_RUN,
+	  verb_release, "Take a group back from its domain" },
+	{ "declare", "NAME GPU GPU...", 3, 9, 0, verb_declare, "Declare GPUs to be bridged" },
+	{ "forget", "NAME", 1, 1, 0, verb_forget, "Withdraw a declaration" },
+	{ "bind", "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA, verb_bind,
+	  "Bind a group to vfio-pci" },
+	{ "unbind", "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA, verb_unbind,
+	  "Give a group back to the host's drivers" },
+	{ "verify", "DOMAIN", 1, 1, JOB_OPTIONS, verb_verify,
+	  "Prove in the guest that NVLink works" },
+	{ "clear", "GROUP", 1, 1, 0, verb_clear, "Lift a quarantine whose cause is gone" },
+	{ "reconcile", "[GROUP]", 0, 1, JOB_OPTIONS | OPTION_DRY_RUN | OPTION_DETAILED_EXITCODE,
+	  verb_reconcile, "Find what drifted from the assignments, and mend it" },
+	{ "doctor", "[DOMAIN]", 0, 1, OPTION_SYMPTOM | OPTION_VERBOSE, verb_doctor,
+	  "Find out what is wrong, and what to do" },
+	{ "probe", "", 0, 0, JOB_OPTIONS | OPTION_MMIO, verb_probe,
+	  "See which GPUs are linked, through NVML" },
+	{ "jobs", "[ID]", 0, 1, 0, verb_jobs, "List jobs, or show one" },
+	{ "rescan", "", 0, 0, 0, verb_rescan, "Read devices, drivers and domains afresh" },
+	{ "monitor", "", 0, 0, 0, verb_monitor, "Print jobs and changes as they come" },
+	{ "help", "[VERB]", 0, 1, 0, verb_help, "Print help" },
+};
+
+static const Verb *find_verb(const char *name)
+{
+	for (size_t i = 0; i < ELEMENTS(verbs); i++)
+		if (strcmp(verbs[i].name, name) == 0)
+			return &verbs[i];
+	return NULL;
+}
+
+static int unknown_verb(Client *c, const char *name)
+{
+	const char *nearest = NULL;
+	size_t best = 3;
+
+	for (size_t i = 0; i < ELEMENTS(verbs); i++) {
+		size_t distance = text_distance(name, verbs[i].name);
+
+		if (distance < best && distance < strlen(verbs[i].name)) {
+			best = distance;
+			nearest = verbs[i].name;
+		}
+	}
+	if (nearest)
+		return client_usage(c, "unknown verb '%s'\nRemedy: did you mean '%s'?", name,
+				    nearest);
+	return client_usage(c, "unknown verb '%s'\nRemedy: see: gpupass --help", name);
+}
+
+/* Before anything is sent: what cannot be right, such as a shell variable that was not set. */
+static int check_arguments(Client *c, char *const *arguments, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!*arguments[i])
+			return client_usage(c, "argument %zu is empty", i + 1);
+		if (strlen(arguments[i]) > ARGUMENT_MAX)
+			return client_usage(c, "argument %zu is longer than %d bytes", i + 1,
+					    ARGUMENT_MAX);
+		if (!text_utf8_valid(arguments[i]))
+			return client_usage(c, "argument %zu is not UTF-8", i + 1);
+		for (const char *s = arguments[i]; *s; s++)
+			if (iscntrl((unsigned char)*s) && (unsigned char)*s < 0x80)
+				return client_usage(c, "argument %zu has a control character",
+						    i + 1);
+	}
+	return 0;
+}
+
+static int check_verb(Client *c, const Verb *verb, size_t n_arguments)
+{
+	unsigned extra = c->options->given & ~verb->options;
+
+	if (extra)
+		return client_usage(c, "--%s is no option of %s\nRemedy: see: gpupass help %s",
+				    option_name(extra & -extra), verb->name, verb->name);
+	if (n_arguments < verb->min_arguments || n_arguments > verb->max_arguments)
+		return client_usage(c, "%s: too %s arguments\nRemedy: write it as: gpupass %s%s%s",
+				    verb->name, n_arguments < verb->min_arguments ? "few" : "many",
+				    verb->name, *verb->usage ? " " : "", verb->usage);
+	return 0;
+}
+
+static int print_verb_help(Client *c, const Verb *verb)
+{
+	fprintf(c->out.stream, "gpupass [OPTION...] %s%s%s\n\n%s.\n", verb->name,
+		*verb->usage ? " " : "", verb->usage, verb->help);
+	if (verb->options) {
+		fprintf(c->out.stream, "\nOptions of %s:\n", verb->name);
+		options_print_help(&c->out, verb->options);
+	}
+	fprintf(c->out.stream, "\nOptions of every verb:\n");
+	options_print_help(&c->out, 0);
+	return GPUPASS_EXIT_DONE;
+}
+
+static int print_help(Client *c)
+{
+	fprintf(c->out.stream, "gpupass [OPTION...] [VERB] [ARGUMENT...]\n\n"
+			       "Give NVLink-bridged GPUs to virtual machines.\n\nVerbs:\n");
+	for (size_t i = 0; i < ELEMENTS(verbs); i++)
+		fprintf(c->out.stream, "  %-9s %-16s %s\n", verbs[i].name, verbs[i].usage,
+			verbs[i].help);
+	fprintf(c->out.stream, "\nOptions:\n");
+	options_print_help(&c->out, 0);
+	fprintf(c->out.stream, "\nOptions of one verb: gpupass help VERB. Manual: gpupass(1).\n");
+	return GPUPASS_EXIT_DONE;
+}
+
+int verb_help(Client *c, char *const *arguments, size_t n_arguments)
+{
+	const Verb *verb;
+
+	if (n_arguments == 0)
+		return print_help(c);
+	verb = find_verb(arguments[0]);
+	return verb ? print_verb_help(c, verb) : unknown_verb(c, arguments[0]);
+}
+
+int verbs_dispatch(Client *c)
+{
+	const Options *o = c->options;
+	const char *name = o->n_arguments > 0 ? o->arguments[0] : "list";
+	size_t n = o->n_arguments > 0 ? o->n_arguments - 1 : 0;
+	const Verb *verb;
+	int r;
+
+	if (o->version) {
+		fprintf(c->out.stream, "gpupass %s\n", GPUPASS_VERSION);
+		return GPUPASS_EXIT_DONE;
+	}
+	if (o->help && o->n_arguments == 0)
+		return print_help(c);
+	r = check_arguments(c, o->arguments, o->n_arguments);
+	if (r < 0)
+		return r;
+	verb = find_verb(name);
+	if (!verb)
+		return unknown_verb(c, name);
+	if (o->help)
+		return print_verb_help(c, verb);
+	r = check_verb(c, verb, n);
+	if (r < 0)
+		return r;
+	return verb->run(c, o->arguments + 1, n);
+}

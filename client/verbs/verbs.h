@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The verbs of the command line. */
+#pragma once
+
+#include "base/client.h"
+
+/* What a verb does with its arguments. Returns an exit code, or a negative errno
+ * (base/client.h). */
+typedef int VerbRun(Client *c, char *const *arguments, size_t n_arguments);
+
+VerbRun verb_list, verb_status, verb_show, verb_topology, verb_plan, verb_assign, verb_release,
+	verb_declare, verb_forget, verb_bind, verb_unbind, verb_verify, verb_doctor, verb_clear,
+	verb_reconcile, verb_jobs, verb_rescan, verb_monitor, verb_help, verb_probe;
+
+/* Finds the verb that the command line names, checks what it was given, and runs it. */
+int verbs_dispatch(Client *c);

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* `gpupass verify`, and what a verification found: org.gpupass1.verify/1. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "bus/document.h"
+#include "job/job.h"
+#include "job/request.h"
+#include "verbs/verbs.h"
+
+static char *item(const json_t *object, const char *key, size_t i)
+{
+	const char *text = json_string_value(json_array_get(json_object_get(object, key), i));
+
+	return text_printable(text ? text : "");
+}
+
+static Colour verdict_colour(const char *verdict)
+{
+	if (strcmp(verdict, "verified") == 0)
+		return COLOUR_GOOD;
+	return strcmp(verdict, "unknown") == 0 ? COLOUR_MOVING : COLOUR_BAD;
+}
+
+static void upper(char *s)
+{
+	for (; *s; s++)
+		*s = (char)toupper((unsigned char)*s);
+}
+
+/* "4" of the GPU at this address; "?" where it was not told. */
+static char *links_active(const json_t *document, const char *address)
+{
+	const json_t *gpus = json_object_get(document, "gpus"), *gpu;
+	size_t i;
+
+	json_array_foreach (gpus, i, gpu) {
+		const char *at = json_string_value(json_object_get(gpu, "address"));
+
+		if (at && strcmp(at, address) == 0 && json_is_true(json_object_get(gpu, "listed")))
+			return strf("%lld", (long long)json_integer_value(
+						    json_object_get(gpu, "links_active")));
+	}
+	return strdup("?");
+}
+
+/* 0000:41:00.0 0000:61:00.0  NV4 NV4  links 4 4  p2p OK OK  verified */
+static int print_link(Client *c, const json_t *document, const json_t *link)
+{
+	const Terminal *t = &c->out;
+	_cleanup_free_ char *a = item(link, "gpus", 0), *b = item(link, "gpus", 1);
+	_cleanup_free_ char *ab = item(link, "paths", 0), *ba = item(link, "paths", 1);
+	_cleanup_free_ char *pab = item(link, "peer_to_peer", 0);
+	_cleanup_free_ char *pba = item(link, "peer_to_peer", 1);
+	_cleanup_free_ char *verdict = document_text(link, "verdict"), *la = NULL, *lb = NULL;
+
+	if (!a || !b || !ab || !ba || !pab || !pba || !verdict)
+		return -ENOMEM;
+	la = links_active(document, a);
+	lb = links_active(document, b);
+	if (!la || !lb)
+		return -ENOMEM;
+	fprintf(t->stream, "  %s %s  path %s %s  links %s %s  p2p %s %s  %s%s%s\n", a, b, ab, ba,
+		la, lb, pab, pba, terminal_colour(t, verdict_colour(verdict)), verdict,
+		terminal_plain(t));
+	return 0;
+}
+
+static int print_links(Client *c, const json_t *document)
+{
+	const json_t *links = json_object_get(document, "links"), *link;
+	size_t i;
+
+	json_array_foreach (links, i, link) {
+		int r = print_link(c, document, link);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int print_text(Client *c, const json_t *document, const char *verdict)
+{
+	const Terminal *t = &c->out;
+	_cleanup_free_ char *domain = document_text(json_object_get(document, "domain"), "name");
+	_cleanup_free_ char *group = document_text(document, "group");
+	_cleanup_free_ char *reason = document_text(document, "reason");
+	_cleanup_free_ char *remedy = document_text(document, "remedy");
+	_cleanup_free_ char *loud = text_printable(verdict);
+	int r;
+
+	if (!domain || !group || !reason || !remedy || !loud)
+		return -ENOMEM;
+	upper(loud);
+	fprintf(t->stream, "%s in %s: %s%s%s\n", group, domain,
+		terminal_colour(t, verdict_colour(verdict)), loud, terminal_plain(t));
+	r = print_links(c, document);
+	if (r < 0)
+		return r;
+	if (*reason)
+		fprintf(t->stream, "  Reason: %s\n", reason);
+	if (*remedy)
+		fprintf(t->stream, "  Remedy: %s\n", remedy);
+	return 0;
+}
+
+static int tell_verdict(Client *c, _unused_ Progress *p, const Job *job)
+{
+	_cleanup_(json_decrefp) json_t *document = json_loads(job->result, 0, NULL);
+	const char *verdict = json_string_value(json_object_get(document, "verdict"));
+	bool verified;
+	int r;
+
+	if (!verdict)
+		return bus_bad_reply(c, "the job's result is no verdict");
+	verified = strcmp(verdict, "verified") == 0;
+	if (c->options->json == JSON_OFF)
+		r = print_text(c, document, verdict);
+	else
+		r = json_print(c, json_incref(document));
+	if (r < 0)
+		return r;
+	return verified ? GPUPASS_EXIT_DONE : GPUPASS_EXIT_FAILED;
+}
+
+int verb_verify(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+{
+	_cleanup_message_ sd_bus_message *call = NULL;
+	int r;
+
+	r = bus_new_manager_call(c, "Verify", &call);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(call, "s", arguments[0]);
+	if (r < 0)
+		return bus_build_failed(c, r);
+	r = request_append_options(c, call, OPERATION_VERIFY, false);
+	return r < 0 ? r : job_run_to(c, call, tell_verdict);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/base/bdf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SEGMENT_DIGITS_MIN 4
+#define SEGMENT_DIGITS_MAX 8
+#define DEVICE_MAX 31
+#define FUNCTION_MAX 7
+
+static size_t hex_digits(const char *s)
+{
+	size_t n = 0;
+
+	while (isxdigit((unsigned char)s[n]))
+		n++;
+	return n;
+}
+
+static uint32_t hex_value(const char *s, size_t n)
+{
+	uint32_t value = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int c = tolower((unsigned char)s[i]);
+
+		value = value << 4 | (uint32_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+	}
+	return value;
+}
+
+/* bb:dd.f with these separators, up to the end of the text. */
+static int parse_bus_device_function(const char *s, char colon, char dot, Bdf *bdf)
+{
+	uint32_t device, function;
+
+	if (hex_digits(s) != 2 || s[2] != colon || hex_digits(s + 3) != 2 || s[5] != dot ||
+	    hex_digits(s + 6) != 1 || s[7] != '\0')
+		return -EINVAL;
+	device = hex_value(s + 3, 2);
+	function = hex_value(s + 6, 1);
+	if (device > DEVICE_MAX || function > FUNCTION_MAX)
+		return -EINVAL;
+	bdf->bus = (uint8_t)hex_value(s, 2);
+	bdf->device = (uint8_t)device;
+	bdf->function = (uint8_t)function;
+	return 0;
+}
+
+int bdf_parse(const char *text, Bdf *ret)
+{
+	static const char nodedev[] = "pci_";
+	char colon = ':', dot = '.';
+	bool short_form = true;
+	Bdf bdf = { 0 };
+	size_t n;
+
+	if (!text)
+		return -EINVAL;
+	if (strncmp(text, nodedev, strlen(nodedev)) == 0) {
+		text += strlen(nodedev);
+		colon = dot = '_';
+		short_form = false;
+	}
+	n = hex_digits(text);
+	if (n >= SEGMENT_DIGITS_MIN && n <= SEGMENT_DIGITS_MAX && text[n] == colon) {
+		bdf.segment = hex_value(text, n);
+		text += n + 1;
+	} else if (!short_form) {
+		return -EINVAL;
+	}
+	if (parse_bus_device_function(text, colon, dot, &bdf) < 0)
+		return -EINVAL;
+	*ret = bdf;
+	return 0;
+}
+
+const char *bdf_format(const Bdf *bdf, char buffer[BDF_TEXT_MAX])
+{
+	snprintf(buffer, BDF_TEXT_MAX, "%04x:%02x:%02x.%x", bdf->segment, bdf->bus, bdf->device,
+		 bdf->function & FUNCTION_MAX);
+	return buffer;
+}
+
+int bdf_compare(const Bdf *a, const Bdf *b)
+{
+	if (a->segment != b->segment)
+		return a->segment < b->segment ? -1 : 1;
+	if (a->bus != b->bus)
+		return a->bus < b->bus ? -1 : 1;
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	if (a->function != b->function)
+		return a->function < b->function ? -1 : 1;
+	return 0;
+}
+
+bool bdf_equal(const Bdf *a, const Bdf *b)
+{
+	return bdf_compare(a, b) == 0;
+}
+
+bool bdf_same_slot(const Bdf *a, const Bdf *b)
+{
+	return a->segment == b->segment && a->bus == b->bus && a->device == b->device;
+}
+
+bool bdf_in(const Bdf *bdf, const Bdf *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bdf_equal(bdf, &list[i]))
+			return true;
+	return false;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/base/problem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/text.h"
+
+/* "Cause:  ", "State:  " and "Remedy: " are equally wide. */
+#define LABEL_WIDTH 8
+
+int problem_set(Problem **ret_problem, GpupassError error, const char *reason, ...)
+{
+	_cleanup_(problem_freep) Problem *problem = calloc(1, sizeof(*problem));
+	va_list ap;
+	int n;
+
+	if (!problem)
+		return -ENOMEM;
+	problem->error = error;
+	va_start(ap, reason);
+	n = vasprintf(&problem->reason, reason, ap);
+	va_end(ap);
+	if (n < 0) {
+		problem->reason = NULL; /* undefined after a failed vasprintf() */
+		return -ENOMEM;
+	}
+	*ret_problem = TAKE_PTR(problem);
+	return PROBLEM;
+}
+
+static void replace_part(char **part, const char *format, va_list ap) _printf_(2, 0);
+
+static void replace_part(char **part, const char *format, va_list ap)
+{
+	char *text = NULL;
+
+	if (vasprintf(&text, format, ap) < 0)
+		text = NULL;
+	free(*part);
+	*part = text;
+}
+
+int problem_cause(Problem *problem, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	replace_part(&problem->cause, format, ap);
+	va_end(ap);
+	return PROBLEM;
+}
+
+int problem_state(Problem *problem, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	replace_part(&problem->state, format, ap);
+	va_end(ap);
+	return PROBLEM;
+}
+
+int problem_remedy(Problem *problem, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	replace_part(&problem->remedy, format, ap);
+	va_end(ap);
+	return PROBLEM;
+}
+
+/* "\nLabel:  first line\n        further lines" */
+static void print_part(FILE *f, const char *label, const char *text)
+{
+	size_t n = strlen(text);
+
+	while (n > 0 && text[n - 1] == '\n')
+		n--;
+	fprintf(f, "\n%-*s", LABEL_WIDTH, label);
+	for (size_t i = 0; i < n; i++) {
+		fputc(text[i], f);
+		if (text[i] == '\n')
+			fprintf(f, "%*s", LABEL_WIDTH, "");
+	}
+}
+
+char *problem_message(const Problem *problem, const char *prefix)
+{
+	_cleanup_free_ char *message = NULL;
+	size_t size = 0;
+	bool failed;
+	FILE *f;
+
+	f = open_memstream(&message, &size);
+	if (!f)
+		return NULL;
+	if (prefix)
+		fprintf(f, "%s: ", prefix);
+	fputs(problem->reason, f);
+	if (!str_is_empty(problem->cause))
+		print_part(f, "Cause:", problem->cause);
+	print_part(f,
+		   "State:", str_is_empty(problem->state) ? "nothing was changed" : problem->state);
+	if (!str_is_empty(problem->remedy))
+		print_part(f, "Remedy:", problem->remedy);
+	failed = ferror(f) != 0;
+	/* The buffer is whole, and its failures are known, only once the stream is closed. */
+	if (fclose(f) != 0 || failed)
+		return NULL;
+	return TAKE_PTR(message);
+}
+
+const char *problem_dbus_name(GpupassError error)
+{
+	static const char *const names[] = {
+#define X(enumerator, name, code) [enumerator] = GPUPASS_ERROR_PREFIX name,
+		GPUPASS_ERRORS(X)
+#undef X
+	};
+	size_t i = (size_t)error;
+
+	return i < ELEMENTS(names) ? names[i] : names[GPUPASS_ERROR_INTERNAL];
+}
+
+Problem *problem_free(Problem *problem)
+{
+	if (!problem)
+		return NULL;
+	free(problem->reason);
+	free(problem->cause);
+	free(problem->state);
+	free(problem->remedy);
+	free(problem);
+	return NULL;
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Checks of the GPUs themselves, and of who has them. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/doctor/finding.h"
+
+/* Receivers correct a bit now and then; a link that is bad does it by the thousand. */
+#define CORRECTABLE_MANY 1000
+
+static const FunctionFacts *facts_of(const Doctor *d, const Bdf *bdf)
+{
+	return d->facts->inspection ? inspection_find(d->facts->inspection, bdf) : NULL;
+}
+
+/* A GPU that could not be looked at is the finding itself, not a reason to skip. */
+void check_answers(const Doctor *d, Finding *f)
+{
+	size_t read = 0;
+
+	for (size_t i = 0; i < d->n_gpus; i++) {
+		const Bdf *bdf = &d->gpus[i]->lead->bdf;
+		const FunctionFacts *facts = facts_of(d, bdf);
+		const GpuHealth *health =
+			gpu_healths_find(d->facts->health, d->facts->n_health, bdf);
+
+		if (health && health->error == -ETIMEDOUT) {
+			finding_fail(f, BDF_TEXT(bdf), "%s: reading it does not end",
+				     BDF_TEXT(bdf));
+			finding_remedy(f,
+				       "a driver hangs, or the device: see dmesg for it; usually "
+				       "only a reboot helps");
+		} else if ((health && health->error == 0 && health->config.read &&
+			    health->config.all_ones) ||
+			   (facts && facts->config_all_ones)) {
+			finding_fail(f, BDF_TEXT(bdf),
+				     "%s does not answer: its config space reads all ones",
+				     BDF_TEXT(bdf));
+			finding_remedy(f,
+				       "power-cycle the host; see dmesg for Xid or AER messages");
+		} else if (health && health->error == 0 && health->config.read) {
+			read++;
+		}
+	}
+	if (read == d->n_gpus)
+		finding_pass(f, "all of them do");
+	else if (read > 0)
+		finding_pass(f, "%zu of %zu do; the others sleep, or could not be read", read,
+			     d->n_gpus);
+	else if (f->status == FINDING_SKIPPED)
+		finding_skip(f,
+			     "all of them sleep or could not be read, and none is woken for this");
+}
+
+void check_power(const Doctor *d, Finding *f)
+{
+	for (size_t i = 0; i < d->n_gpus; i++) {
+		const PciFunction *lead = d->gpus[i]->lead;
+
+		if (str_equal(lead->power_state, "D3cold")) {
+			finding_warn(f, BDF_TEXT(&lead->bdf),
+				     "%s is powered off (D3cold), and has to wake up first",
+				     BDF_TEXT(&lead->bdf));
+			finding_remedy(
+				f, "keep it on: echo 0 > /sys/bus/pci/devices/%s/d3cold_allowed",
+				BDF_TEXT(&lead->bdf));
+		} else if (str_equal(lead->power_state, "error")) {
+			finding_fail(f, BDF_TEXT(&lead->bdf),
+				     "the kernel could not set the power state of %s",
+				     BDF_TEXT(&lead->bdf));
+			finding_remedy(f, "see dmesg for it; power-cycle the host");
+		} else if (lead->power_state) {
+			finding_pass(f, "%s: %s", BDF_TEXT(&lead->bdf), lead->power_state);
+		}
+	}
+	if (f->status == FINDING_SKIPPED && !f->what)
+		finding_skip(f, "this kernel does not tell power states");
+}
+
+static bool has_link(const GpuHealth *health)
+{
+	return health && health->config.width > 0 && health->config.width_max > 0 &&
+	       health->config.speed_max > 0;
+}
+
+static void skip_links(Finding *f)
+{
+	if (f->status == FINDING_SKIPPED && !f->what)
+		finding_skip(f, "no link could be read: the GPUs sleep, or tell nothing");
+}
+
+void check_link_width(const Doctor *d, Finding *f)
+{
+	for (size_t i = 0; i < d->n_gpus; i++) {
+		const GpuHealth *health = doctor_health(d, d->gpus[i]);
+		const Bdf *bdf = &d->gpus[i]->lead->bdf;
+		unsigned expected;
+
+		if (!has_link(health))
+			continue;
+		expected = gpu_health_width_expected(health);
+		if (health->config.width < expected) {
+			finding_fail(f, BDF_TEXT(bdf), "%s has x%u of x%u lanes", BDF_TEXT(bdf),
+				     health->config.width, expected);
+			finding_remedy(f, "reseat the board and its riser, and clean the contacts; "
+					  "then look at the slot");
+		} else if (health->config.width < health->config.width_max) {
+			finding_warn(f, BDF_TEXT(bdf),
+				     "%s has x%u lanes, all that its slot has; the board could x%u",
+				     BDF_TEXT(bdf), health->config.width, health->config.width_max);
+			finding_remedy(f, "use a wider slot; many boards split lanes among slots");
+		} else {
+			finding_pass(f, "%s: x%u", BDF_TEXT(bdf), health->config.width);
+		}
+	}
+	skip_links(f);
+}
+
+static bool is_service(const Holder *holder)
+{
+	return holder->command && (str_starts_with(holder->command, "nvidia-persiste") ||
+				   str_starts_with(holder->command, "nv-hostengine") ||
+				   str_starts_with(holder->command, "dcgm"));
+}
+
+/* Somebody other than a service that only watches has the GPU's file open. */
+static bool is_used(const Doctor *d, const Bdf *bdf)
+{
+	const Inspection *inspection = d->facts->inspection;
+
+	for (size_t i = 0; inspection && i < inspection->n_holders; i++)
+		if (bdf_equal(&inspection->holders[i].bdf, bdf) && !inspection->holders[i].vfio &&
+		    !is_service(&inspection->holders[i]))
+			return true;
+	return false;
+}
+
+/*
+ * An idle GPU lowers its link's speed by itself, to save power. Whether a guest's GPU is idle cannot
+ * be seen from here; a process of the host that has it open is what can be.
+ */
+void check_link_speed(const Doctor *d, Finding *f)
+{
+	for (size_t i = 0; i < d->n_gpus; i++) {
+		const GpuHealth *health = doctor_health(d, d->gpus[i]);
+		const Bdf *bdf = &d->gpus[i]->lead->bdf;
+		unsigned expected;
+
+		if (!has_link(health))
+			continue;
+		expected = gpu_health_speed_expected(health);
+		if (health->config.speed >= expected) {
+			finding_pass(f, "%s: %s", BDF_TEXT(bdf),
+				     pcie_speed_text(health->config.speed));
+		} else if (is_used(d, bdf)) {
+			finding_warn(f, BDF_TEXT(bdf),
+				     "%s is in use, and its link runs at %s of %s", BDF_TEXT(bdf),
+				     pcie_speed_text(health->config.speed),
+				     pcie_speed_text(expected));
+			finding_remedy(f,
+				       "look at it again under load; if it stays: another slot or "
+				       "riser, or the slot's speed in the firmware");
+		} else {
+			finding_pass(f, "%s: %s of %s, as an idle GPU has it", BDF_TEXT(bdf),
+				     pcie_speed_text(health->config.speed),
+				     pcie_speed_text(expected));
+		}
+	}
+	skip_links(f);
+}
+
+void check_aer(const Doctor *d, Finding *f)
+{
+	size_t counted = 0;
+
+	for (size_t i = 0; i < d->n_gpus; i++) {
+		const GpuHealth *health = doctor_health(d, d->gpus[i]);
+		const char *bdf = BDF_TEXT(&d->gpus[i]->lead->bdf);
+
+		if (!health || !health->aer)
+			continue;
+		counted++;
+		if (health->fatal > 0)
+			finding_fail(f, bdf, "%s: %" PRIu64 " fatal errors since boot", bdf,
+				     health->fatal);
+		if (health->nonfatal > 0)
+			finding_warn(f, bdf, "%s: %" PRIu64 " non-fatal errors since boot", bdf,
+				     health->nonfatal);
+		if (health->correctable >= CORRECTABLE_MANY)
+			finding_warn(f, bdf, "%s: %" PRIu64 " corrected errors since boot", bdf,
+				     health->correctable);
+	}
+	finding_remedy(f,
+		       "see dmesg for AER messages; reseat the board, try another slot or riser");
+	if (counted == 0)
+		finding_skip(f, "the kernel counts none: no AER, or not in its care");
+	else if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "none that matters since boot, at %zu GPUs", counted);
+}
+
+/* The kernel's first method reaches every function of the bus, or there is none; core/plan/reset.c
+ * then has the slot reset through vfio, which takes the bus as well. */
+static bool resets_with_bus(const PciFunction *lead)
+{
+	const char *methods = lead->reset_methods;
+
+	return str_is_empty(methods) || str_starts_with(methods, "bus") ||
+	       str_starts_with(methods, "cxl_bus");
+}
+
+static const PciFunction *board_beside(const Doctor *d, const Bdf *bdf)
+{
+	const PciSnapshot *snapshot = d->facts->snapshot;
+
+	for (size_t i = 0; i < snapshot->n_functions; i++) {
+		const PciFunction *other = &snapshot->functions[i];
+
+		if (other->bdf.segment == bdf->segment && other->bdf.bus == bdf->bus &&
+		    !bdf_same_slot(&other->bdf, bdf))
+			return other;
+	}
+	return NULL;
+}
+
+void check_reset(const Doctor *d, Finding *f)
+{
+	for (size_t i = 0; i < d->n_gpus; i++) {
+		const PciFunction *lead = d->gpus[i]->lead;
+		const PciFunction *beside = board_beside(d, &lead->bdf);
+		const char *bdf = BDF_TEXT(&lead->bdf);
+
+		if (!resets_with_bus(lead)) {
+			finding_pass(f, "%s: %s", bdf, lead->reset_methods);
+		} else if (!beside) {
+			finding_pass(f, "%s: its slot as a whole", bdf);
+		} else {
+			finding_fail(f, bdf,
+				     "%s can be reset with its whole bus only, and %s is on it: a "
+				     "release is refused",
+				     bdf, BDF_TEXT(&beside->bdf));
+			finding_remedy(f,
+				       "give each board a port of its own, or choose another way: "
+				       "/sys/bus/pci/devices/%s/reset_method",
+				       bdf);
+		}
+	}
+}
+
+void check_boot_vga(const Doctor *d, Finding *f)
+{
+	for (size_t i = 0; i < d->n_gpus; i++) {
+		const PciFunction *lead = d->gpus[i]->lead;
+
+		if (!lead->boot_vga)
+			continue;
+		if (driver_is_vfio(lead->driver)) {
+			finding_pass(f, "%s is the boot display, and on vfio-pci already",
+				     BDF_TEXT(&lead->bdf));
+			continue;
+		}
+		finding_warn(f, BDF_TEXT(&lead->bdf),
+			     "%s is the host's boot display: assign refuses", BDF_TEXT(&lead->bdf));
+		finding_remedy(f,
+			       "make another display the primary one in the firmware, or give up "
+			       "the console: --allow-boot-vga");
+	}
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "it is none of these GPUs");
+}
+
+void check_virtual_functions(const Doctor *d, Finding *f)
+{
+	for (size_t i = 0; i < d->n_gpus; i++) {
+		const PciFunction *lead = d->gpus[i]->lead;
+		const FunctionFacts *facts = facts_of(d, &lead->bdf);
+
+		if (!lead->has_vfs && (!facts || facts->num_vfs == 0))
+			continue;
+		finding_warn(f, BDF_TEXT(&lead->bdf),
+			     "%s has virtual functions enabled: assign refuses",
+			     BDF_TEXT(&lead->bdf));
+		finding_remedy(f, "echo 0 > /sys/bus/pci/devices/%s/sriov_numvfs",
+			       BDF_TEXT(&lead->bdf));
+	}
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "none are enabled");
+}
+
+/* As core/plan/check.c has it: these a GPU's functions have on a host of its own. */
+static bool driver_expected(const char *driver)
+{
+	static const char *const drivers[] = { "nvidia",	"nouveau",  "NovaCore",
+					       "snd_hda_intel", "xhci_hcd", "nvidia-gpu" };
+
+	if (!driver || driver_is_vfio(driver))
+		return true;
+	for (size_t i = 0; i < ELEMENTS(drivers); i++)
+		if (str_equal(driver, drivers[i]))
+			return true;
+	return false;
+}
+
+static void check_function_driver(const FunctionFacts *facts, Finding *f)
+{
+	const char *bdf = BDF_TEXT(&facts->bdf);
+
+	if (facts->driver_override && !driver_is_vfio(facts->driver_override)) {
+		finding_warn(f, bdf, "%s has somebody else's driver_override: %s", bdf,
+			     facts->driver_override);
+		finding_remedy(f, "find who set it (driverctl list-overrides), and clear it");
+	}
+	if (!driver_expected(facts->driver)) {
+		finding_warn(f, bdf, "%s is on a driver nobody expected there: %s", bdf,
+			     facts->driver);
+		finding_remedy(f, "find out why, and unbind it from that driver");
+	}
+}
+
+void check_driver(const Doctor *d, Finding *f)
+{
+	for (size_t i = 0; i < d->n_gpus; i++)
+		for (size_t k = 0; k < d->gpus[i]->n_functions; k++) {
+			const FunctionFacts *facts = facts_of(d, &d->gpus[i]->functions[k]->bdf);
+
+			if (facts)
+				check_function_driver(facts, f);
+		}
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "as a host or gpupass has them");
+}
+
+static bool runs_in_domain(const Doctor *d, const Bdf *bdf)
+{
+	const DomainUse *use;
+	size_t position = 0;
+
+	while (d->facts->uses && (use = domain_uses_holding(d->facts->uses, bdf, &position)))
+		if (use->active)
+			return true;
+	position = 0;
+	while (d->facts->uses && (use = domain_uses_unread(d->facts->uses, &position)))
+		if (use->active)
+			return true; /* it may be this one's */
+	return false;
+}
+
+/* Nothing for the operator to mend, as a rule; but no silence. */
+static void tell_unseen(const Inspection *inspection, Finding *f)
+{
+	_cleanup_strv_ char **lines = NULL;
+	int r = inspection_tell_unseen(inspection, &lines);
+
+	for (char **line = lines; r >= 0 && line && *line; line++)
+		finding_warn(f, NULL, "%s", *line);
+	if (lines)
+		finding_remedy(f, "look at that process; a holder that is not seen can make the "
+				  "driver wait without a limit");
+	if (r < 0)
+		f->error = r;
+}
+
+/* A process of the host is in the way of assign; a guest on vfio is what all this is for. */
+void check_holders(const Doctor *d, Finding *f)
+{
+	const Inspection *inspection = d->facts->inspection;
+
+	for (size_t i = 0; i < inspection->n_holders; i++) {
+		const Holder *holder = &inspection->holders[i];
+		_cleanup_free_ char *text = NULL;
+
+		if (!doctor_gpu_of(d, &holder->bdf) || is_service(holder) ||
+		    (holder->vfio && (!d->facts->uses || runs_in_domain(d, &holder->bdf))))
+			continue;
+		text = holder_text(holder);
+		if (!text) {
+			f->error = -ENOMEM;
+			return;
+		}
+		finding_warn(f, BDF_TEXT(&holder->bdf), "%s%s", text,
+			     holder->vfio ? ": a guest that libvirt does not know of" : "");
+		finding_remedy(f, "stop it before assign; the driver waits for it without a limit");
+	}
+	tell_unseen(inspection, f);
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "none but guests");
+}

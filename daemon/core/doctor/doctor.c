@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/json-fields.h"
+#include "core/doctor/finding.h"
+#include "core/group/mark.h"
+#include "gpupass/dbus.h"
+#include "util/json.h"
+
+DEFINE_STRING_TABLE(finding_status, FindingStatus, FINDING_STATUSES)
+DEFINE_STRING_TABLE(doctor_symptom, DoctorSymptom, DOCTOR_SYMPTOMS)
+
+#define SEE_TABLE "what-doctor-finds"
+
+/* The order of the report: what the later ones stand on comes first. */
+static const DoctorCheck checks[] = {
+	{ "iommu", "IOMMU", 0, check_iommu, SEE_TABLE },
+	{ "noiommu", "No-IOMMU mode of vfio", NEEDS_INSPECTION, check_noiommu, SEE_TABLE },
+	{ "interrupt-remapping", "Interrupt remapping", NEEDS_IOMMU, check_interrupt_remapping,
+	  SEE_TABLE },
+	{ "acs", "ACS on the way to the GPUs", NEEDS_IOMMU | NEEDS_GPUS, check_acs,
+	  "iommu-groups" },
+	{ "acs-override", "ACS override", NEEDS_HOST, check_acs_override, "iommu-groups" },
+	{ "iommu-group", "IOMMU groups", NEEDS_IOMMU | NEEDS_GPUS, check_iommu_group,
+	  "iommu-groups" },
+	{ "vfio", "vfio-pci", NEEDS_INSPECTION, check_vfio, "vfiomissing" },
+	{ "vfio-ids", "Boards taken by vfio-pci ids=", NEEDS_HOST | NEEDS_GPUS, check_vfio_ids,
+	  SEE_TABLE },
+	{ "initramfs", "GPU drivers in the initramfs", NEEDS_HOST, check_initramfs,
+	  "after-a-reboot" },
+	{ "driver-version", "Version of the nvidia driver", NEEDS_HOST, check_driver_version,
+	  SEE_TABLE },
+	{ "services", "Services that hold GPUs", NEEDS_HOST, check_services, "holders" },
+	{ "holders", "Processes that hold GPUs", NEEDS_INSPECTION | NEEDS_GPUS, check_holders,
+	  "holders" },
+	{ "driver", "Drivers and overrides", NEEDS_INSPECTION | NEEDS_GPUS, check_driver,
+	  "driverconflict" },
+	{ "driverctl", "driverctl", NEEDS_HOST | NEEDS_GPUS, check_driverctl, "driverconflict" },
+	{ "managed", "Hostdevs with managed='yes'", NEEDS_LIBVIRT | NEEDS_GPUS, check_managed,
+	  SEE_TABLE },
+	{ "boot-vga", "Boot display", NEEDS_GPUS, check_boot_vga, "boot-display" },
+	{ "virtual-functions", "Virtual functions", NEEDS_GPUS, check_virtual_functions,
+	  "hostinuse" },
+	{ "answers", "GPUs answer", NEEDS_GPUS, check_answers, SEE_TABLE },
+	{ "power", "Power states", NEEDS_GPUS, check_power, SEE_TABLE },
+	{ "link-width", "Lanes of the PCIe links", NEEDS_GPUS, check_link_width, SEE_TABLE },
+	{ "link-speed", "Speed of the PCIe links", NEEDS_GPUS, check_link_speed, SEE_TABLE },
+	{ "aer", "PCIe errors", NEEDS_GPUS, check_aer, SEE_TABLE },
+	{ "reset", "Ways to reset the GPUs", NEEDS_GPUS, check_reset, "resetfailed" },
+	{ "memlock", "Locked memory", NEEDS_HOST, check_memlock, SEE_TABLE },
+	{ "libvirt", "libvirt", 0, check_libvirt, "libvirtunavailable" },
+	{ "groups", "Groups", 0, check_groups, "states-that-need-a-hand" },
+	{ "drift", "Drift from the assignments", 0, check_drift, SEE_TABLE },
+	{ "evidence", "Evidence of NVLinks", 0, check_evidence, SEE_TABLE },
+	{ "tenants", "Boards since their last tenants", 0, check_tenants, "resetfailed" },
+	{ "quarantine", "Quarantines", 0, check_quarantine, "lifting-a-quarantine" },
+	{ "jobs", "Interrupted jobs", 0, check_jobs, SEE_TABLE },
+	{ "boot", "What became of assignments at boot", NEEDS_HOST, check_boot_report,
+	  "after-a-reboot" },
+	{ "boot-unit", "Binding at boot", NEEDS_HOST, check_boot_unit, "after-a-reboot" },
+	{ "domain-group", "The domain's group", NEEDS_DOMAIN, check_domain_group, SEE_TABLE },
+	{ "domain-hostdevs", "Hostdevs of the domain", NEEDS_DOMAIN | NEEDS_GROUP | NEEDS_LIBVIRT,
+	  check_domain_hostdevs, SEE_TABLE },
+	{ "domain-machine", "Machine type", NEEDS_DOMAIN, check_domain_machine, SEE_TABLE },
+	{ "domain-acpi", "Hotplug", NEEDS_DOMAIN, check_domain_acpi, "unsupporteddomain" },
+	{ "domain-window", "Address space for BARs", NEEDS_DOMAIN | NEEDS_GROUP,
+	  check_domain_window, SEE_TABLE },
+	{ "domain-hugepages", "Huge pages", NEEDS_DOMAIN, check_domain_hugepages, SEE_TABLE },
+	{ "domain-memlock", "Memory that is locked", NEEDS_DOMAIN, check_domain_memlock,
+	  SEE_TABLE },
+	{ "domain-numa", "NUMA placement", NEEDS_DOMAIN | NEEDS_GROUP, check_domain_numa,
+	  SEE_TABLE },
+	{ "domain-clique", "GPUDirect clique", NEEDS_DOMAIN, check_domain_clique, SEE_TABLE },
+	{ "domain-applied", "What --fit=apply and --numa=apply write", NEEDS_DOMAIN | NEEDS_GROUP,
+	  check_domain_applied, SEE_TABLE },
+};
+
+const char *doctor_check_id(size_t index)
+{
+	return index < ELEMENTS(checks) ? checks[index].id : NULL;
+}
+
+/* ---- findings ---- */
+
+/* Takes the line. */
+static void add_line(Finding *f, FindingStatus status, const char *object, char *line)
+{
+	_cleanup_free_ char *owned = line;
+
+	if (status > f->status) {
+		f->status = status;
+		free(f->remedy);
+		f->remedy = NULL;
+	}
+	if (!owned || strv_append(&f->what, owned) < 0)
+		f->error = -ENOMEM;
+	if (object && !strv_contains(f->objects, object) && strv_append(&f->objects, object) < 0)
+		f->error = -ENOMEM;
+}
+
+static _printf_(1, 0) char *format_line(const char *format, va_list ap)
+{
+	char *line = NULL;
+
+	return vasprintf(&line, format, ap) < 0 ? NULL : line;
+}
+
+void finding_pass(Finding *f, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	add_line(f, FINDING_PASS, NULL, format_line(format, ap));
+	va_end(ap);
+}
+
+void finding_skip(Finding *f, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	add_line(f, FINDING_SKIPPED, NULL, format_line(format, ap));
+	va_end(ap);
+}
+
+void finding_warn(Finding *f, const char *object, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	add_line(f, FINDING_WARN, object, format_line(format, ap));
+	va_end(ap);
+}
+
+void finding_fail(Finding *f, const char *object, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	add_line(f, FINDING_FAIL, object, format_line(format, ap));
+	va_end(ap);
+}
+
+void finding_remedy(Finding *f, const char *format, ...)
+{
+	va_list ap;
+
+	if (f->remedy)
+		return;
+	va_start(ap, format);
+	f->remedy = format_line(format, ap);
+	va_end(ap);
+	if (!f->remedy)
+		f->error = -ENOMEM;
+}
+
+static void finding_clear(Finding *f)
+{
+	strv_free(f->what);
+	strv_free(f->objects);
+	free(f->remedy);
+}
+
+/* ---- facts ---- */
+
+const GpuHealth *doctor_health(const Doctor *d, const Gpu *gpu)
+{
+	const GpuHealth *health =
+		gpu_healths_find(d->facts->health, d->facts->n_health, &gpu->lead->bdf);
+
+	return health && health->error == 0 ? health : NULL;
+}
+
+const Gpu *doctor_gpu_of(const Doctor *d, const Bdf *bdf)
+{
+	for (size_t i = 0; i < d->n_gpus; i++)
+		for (size_t k = 0; k < d->gpus[i]->n_functions; k++)
+			if (bdf_equal(&d->gpus[i]->functions[k]->bdf, bdf))
+				return d->gpus[i];
+	return NULL;
+}
+
+bool doctor_is_busy(const Doctor *d, const Group *group)
+{
+	return strv_contains(d->facts->busy, group->name);
+}
+
+/* By its record, by its own metadata, or by a hostdev. */
+static const Group *find_group(const DoctorFacts *facts)
+{
+	const char *uuid = facts->domain->uuid;
+	const Assignment *record = assignments_find_domain(facts->assignments, uuid);
+	const DomainUse *use = facts->uses ? domain_uses_find(facts->uses, uuid) : NULL;
+	const Group *group = record ? group_set_find_assigned(facts->groups, record) : NULL;
+
+	if (!group && use && mark_counts(facts->groups, use))
+		group = group_set_find(facts->groups, use->gpupass_group);
+	for (size_t i = 0; !group && use && i < use->n_hostdevs; i++)
+		group = group_set_find_gpu(facts->groups, &use->hostdevs[i].bdf);
+	return group;
+}
+
+static int select_gpus(Doctor *d)
+{
+	const DoctorFacts *facts = d->facts;
+
+	d->gpus = calloc(facts->gpus->n_gpus + 1, sizeof(*d->gpus));
+	if (!d->gpus)
+		return -ENOMEM;
+	for (size_t i = 0; i < facts->gpus->n_gpus; i++) {
+		const Gpu *gpu = &facts->gpus->gpus[i];
+		const Group *group = group_set_find_gpu(facts->groups, &gpu->lead->bdf);
+
+		if (group && (!facts->domain || group == d->group))
+			d->gpus[d->n_gpus++] = gpu;
+	}
+	return 0;
+}
+
+static const char *error_text(int error)
+{
+	return error == -ETIMEDOUT ? "it did not end within its time" : strerror(-error);
+}
+
+/* false: the check cannot run, and says why. */
+static bool has_facts(const Doctor *d, Finding *f)
+{
+	const DoctorFacts *facts = d->facts;
+	unsigned needs = f->check->needs;
+
+	if ((needs & NEEDS_GROUP) && facts->domain && !d->group)
+		finding_skip(f, "%s has no group", facts->domain->name);
+	else if ((needs & NEEDS_IOMMU) && !facts->snapshot->iommu)
+		finding_skip(f, "the IOMMU is off");
+	else if ((needs & NEEDS_GPUS) && d->n_gpus == 0)
+		finding_skip(f, "there is no GPU in a group");
+	else if ((needs & NEEDS_HOST) && !facts->host)
+		finding_skip(f, "the host's setup could not be read: %s",
+			     error_text(facts->host_error));
+	else if ((needs & NEEDS_INSPECTION) && !facts->inspection)
+		finding_skip(f, "the GPUs could not be inspected: %s",
+			     error_text(facts->inspection_error));
+	else if ((needs & NEEDS_LIBVIRT) && !facts->uses)
+		finding_skip(f, "libvirt does not answer");
+	else
+		return true;
+	return false;
+}
+
+/* ---- the report ---- */
+
+static json_t *finding_json(const Finding *f)
+{
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s}", "id", f->check->id, "title",
+			 f->check->title, "status", finding_status_to_string(f->status), "what",
+			 json_strv(f->what), "remedy",
+			 json_string_or_null(f->status > FINDING_PASS ? f->remedy : NULL),
+			 "objects", json_strv(f->objects), "see", f->check->see);
+}
+
+static json_t *domain_json(const Doctor *d)
+{
+	const DoctorDomain *domain = d->facts->domain;
+
+	if (!domain)
+		return json_null();
+	return json_pack("{s:s, s:s, s:o}", "name", domain->name, "uuid", domain->uuid, "group",
+			 json_string_or_null(d->group ? d->group->name : NULL));
+}
+
+static json_t *counts_json(const Finding *findings, size_t n)
+{
+	_cleanup_json_ json_t *o = json_object();
+	int r = 0;
+
+	for (int status = FINDING_STATUS_MAX_ - 1; status >= 0; status--) {
+		json_int_t count = 0;
+
+		for (size_t i = 0; i < n; i++)
+			count += findings[i].status == (FindingStatus)status;
+		r |= json_object_set_new(o, finding_status_to_string((FindingStatus)status),
+					 json_integer(count));
+	}
+	return r < 0 ? NULL : TAKE_PTR(o);
+}
+
+static char *report(const Doctor *d, const Finding *findings, size_t n)
+{
+	_cleanup_json_ json_t *root = json_object();
+	json_t *list = json_array(); /* given to root below, also on failure */
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++)
+		r |= json_array_append_new(list, finding_json(&findings[i]));
+	r |= json_object_set_new(root, "schema", json_string(GPUPASS_SCHEMA_DOCTOR));
+	r |= json_object_set_new(root, "domain", domain_json(d));
+	r |= json_object_set_new(root, "symptom", doctor_symptom_json(d, findings, n));
+	r |= json_object_set_new(root, "counts", counts_json(findings, n));
+	r |= json_object_set_new(root, "checks", list);
+	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
+}
+
+/* The checks that are asked for; -ENOMEM. */
+static int run_checks(const Doctor *d, Finding *findings, size_t *ret_n)
+{
+	for (size_t i = 0; i < ELEMENTS(checks); i++) {
+		Finding *f = &findings[*ret_n];
+
+		if ((checks[i].needs & NEEDS_DOMAIN) && !d->facts->domain)
+			continue;
+		(*ret_n)++;
+		f->check = &checks[i];
+		if (has_facts(d, f))
+			f->check->run(d, f);
+		if (f->error < 0)
+			return f->error;
+	}
+	return 0;
+}
+
+char *doctor_report(const DoctorFacts *facts)
+{
+	Finding findings[ELEMENTS(checks)] = { 0 };
+	Doctor d = { .facts = facts };
+	char *text = NULL;
+	size_t n = 0;
+
+	if (facts->domain)
+		d.group = find_group(facts);
+	if (select_gpus(&d) >= 0 && doctor_read_domain(&d) >= 0 &&
+	    run_checks(&d, findings, &n) >= 0)
+		text = report(&d, findings, n);
+	for (size_t i = 0; i < n; i++)
+		finding_clear(&findings[i]);
+	free(d.gpus);
+	domain_xml_free(d.xml);
+	fit_report_free(d.fit);
+	free(d.xml_error);
+	return text;
+}

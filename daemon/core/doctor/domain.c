@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Checks of one domain's XML against its group. */
+#include "core/doctor/finding.h"
+#include "core/domain/ref.h"
+
+static const DomainUse *use_of(const Doctor *d)
+{
+	return d->facts->uses ? domain_uses_find(d->facts->uses, d->facts->domain->uuid) : NULL;
+}
+
+void check_domain_group(const Doctor *d, Finding *f)
+{
+	const DoctorDomain *domain = d->facts->domain;
+
+	if (!d->group) {
+		finding_warn(f, domain->name, "%s has no group, and no GPU of one", domain->name);
+		finding_remedy(f, "gpupass assign %s GROUP",
+			       domain_ref_word(domain->name, domain->uuid));
+	} else if (!str_equal(d->group->domain_uuid, domain->uuid)) {
+		finding_fail(f, d->group->name, "%s is in %s's XML, but not assigned to it: %s",
+			     d->group->name, domain->name,
+			     str_or_empty(group_state_to_string(d->group->state)));
+		finding_remedy(f, "gpupass status %s", d->group->name);
+	} else {
+		finding_pass(f, "%s, %s", d->group->name, group_state_to_string(d->group->state));
+	}
+}
+
+/* The functions of the group that the domain lacks, in its definition or where it runs. */
+static void check_side(const Doctor *d, const DomainUse *use, bool live, Finding *f)
+{
+	for (size_t i = 0; i < d->n_gpus; i++)
+		for (size_t k = 0; k < d->gpus[i]->n_functions; k++) {
+			const Bdf *bdf = &d->gpus[i]->functions[k]->bdf;
+			const DomainHostdev *hostdev = domain_use_hostdev(use, bdf);
+
+			if (hostdev && (live ? hostdev->live : hostdev->config))
+				continue;
+			finding_fail(f, BDF_TEXT(bdf), "%s is not in the %s of %s", BDF_TEXT(bdf),
+				     live ? "running guest" : "definition", use->name);
+		}
+}
+
+void check_domain_hostdevs(const Doctor *d, Finding *f)
+{
+	const DomainUse *use = use_of(d);
+
+	if (!use) {
+		finding_skip(f, "libvirt has no such domain any more");
+		return;
+	}
+	if (use->unread) {
+		finding_skip(f, "its XML is not known: %s", use->unread);
+		return;
+	}
+	if (use->persistent)
+		check_side(d, use, false, f);
+	if (use->active)
+		check_side(d, use, true, f);
+	if (f->status > FINDING_PASS)
+		finding_remedy(f, "gpupass release %s, then: gpupass assign %s %s",
+			       domain_ref_word(use->name, use->uuid),
+			       domain_ref_word(use->name, use->uuid), d->group->name);
+	else
+		finding_pass(f, "all functions of %s are there", d->group->name);
+}
+
+/* ---- its XML ---- */
+
+static int parse(Doctor *d)
+{
+	const DoctorDomain *domain = d->facts->domain;
+	const char *text = domain->config_xml ? domain->config_xml : domain->live_xml;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	int r = text ? domain_xml_parse(text, &d->xml, &problem) : -ENOENT;
+
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	d->xml_error = strf("its XML is not understood%s%s", problem ? ": " : "",
+			    problem ? problem->reason : "");
+	return d->xml_error ? 0 : -ENOMEM;
+}
+
+/* -ENOMEM */
+static int has_functions(const DomainXml *xml, const PciFunction *const *functions, size_t n,
+			 bool *ret)
+{
+	_cleanup_free_ DomainHostdev *hostdevs = NULL;
+	size_t n_hostdevs = 0;
+	int r = domain_xml_hostdevs(xml, &hostdevs, &n_hostdevs);
+
+	*ret = false;
+	for (size_t i = 0; r >= 0 && i < n_hostdevs; i++) {
+		for (size_t k = 0; k < n; k++)
+			*ret |= bdf_equal(&hostdevs[i].bdf, &functions[k]->bdf);
+		free(hostdevs[i].alias);
+	}
+	return r == -ENOMEM ? r : 0;
+}
+
+/* As if the domain got its group now, or gets it again at its next start. */
+static int fit(Doctor *d)
+{
+	_cleanup_free_ const PciFunction **functions = NULL;
+	FitFacts facts = {
+		.xml = d->xml,
+		.host = d->facts->machine,
+		.started = d->facts->domain->active,
+	};
+	size_t n = 0;
+	int r;
+
+	for (size_t i = 0; i < d->n_gpus; i++)
+		n += d->gpus[i]->n_functions;
+	functions = calloc(n + 1, sizeof(*functions));
+	if (!functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->n_gpus; i++)
+		for (size_t k = 0; k < d->gpus[i]->n_functions; k++)
+			functions[facts.n_functions++] = d->gpus[i]->functions[k];
+	facts.functions = functions;
+	r = has_functions(d->xml, functions, n, &facts.within);
+	return r < 0 ? r : fit_check(&facts, &d->fit);
+}
+
+int doctor_read_domain(Doctor *d)
+{
+	int r;
+
+	if (!d->facts->domain)
+		return 0;
+	r = parse(d);
+	return r < 0 || !d->xml ? r : fit(d);
+}
+
+void check_domain_acpi(const Doctor *d, Finding *f)
+{
+	if (!d->xml) {
+		finding_skip(f, "%s", d->xml_error);
+		return;
+	}
+	if (domain_xml_has_acpi(d->xml)) {
+		finding_pass(f, "the guest hears of it");
+		return;
+	}
+	finding_warn(f, d->facts->domain->name,
+		     "it has no ACPI: its guest hears of no hotplug, and assigns and releases only "
+		     "while it is shut off");
+	finding_remedy(f, "add <acpi/> to its <features>");
+}
+
+/* ---- whether it fits: what core/fit/fit.h finds, in its words ---- */
+
+static void tell(const Doctor *d, const FitFinding *finding, Finding *f)
+{
+	const char *name = d->facts->domain->name;
+
+	switch (finding->severity) {
+	case FIT_ERROR:
+		finding_fail(f, name, "%s", finding->what);
+		break;
+	case FIT_WARNING:
+		finding_warn(f, name, "%s", finding->what);
+		break;
+	default:
+		finding_pass(f, "%s%s%s", finding->what, finding->remedy ? "; " : "",
+			     str_or_empty(finding->remedy));
+		return;
+	}
+	if (finding->remedy)
+		finding_remedy(f, "%s", finding->remedy);
+}
+
+/* No finding is also what a host gives of which not enough is known. */
+static void check_fit(const Doctor *d, Finding *f, const FitId *ids, size_t n)
+{
+	if (!d->fit) {
+		finding_skip(f, "%s", d->xml_error);
+		return;
+	}
+	for (size_t i = 0; i < d->fit->n_items; i++)
+		for (size_t k = 0; k < n; k++)
+			if (d->fit->items[i].id == ids[k])
+				tell(d, &d->fit->items[i], f);
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "nothing is known against it");
+}
+
+void check_domain_machine(const Doctor *d, Finding *f)
+{
+	static const FitId ids[] = { FIT_MACHINE_TYPE, FIT_ROOT_PORTS };
+
+	check_fit(d, f, ids, ELEMENTS(ids));
+}
+
+void check_domain_window(const Doctor *d, Finding *f)
+{
+	static const FitId ids[] = { FIT_BAR_WINDOW, FIT_HOTPLUG_WINDOW };
+
+	check_fit(d, f, ids, ELEMENTS(ids));
+}
+
+void check_domain_hugepages(const Doctor *d, Finding *f)
+{
+	static const FitId ids[] = { FIT_HUGEPAGES, FIT_PINNING };
+
+	check_fit(d, f, ids, ELEMENTS(ids));
+}
+
+void check_domain_memlock(const Doctor *d, Finding *f)
+{
+	static const FitId ids[] = { FIT_MEMLOCK, FIT_MEMORY, FIT_VIOMMU };
+
+	check_fit(d, f, ids, ELEMENTS(ids));
+}
+
+void check_domain_numa(const Doctor *d, Finding *f)
+{
+	static const FitId ids[] = { FIT_NUMA_MEMORY, FIT_NUMA_CPUS, FIT_NUMA_SPREAD };
+
+	check_fit(d, f, ids, ELEMENTS(ids));
+}
+
+void check_domain_clique(const Doctor *d, Finding *f)
+{
+	static const FitId ids[] = { FIT_CLIQUE };
+
+	check_fit(d, f, ids, ELEMENTS(ids));
+}
+
+static void tell_open(const Doctor *d, const FitTune *tune, Finding *f)
+{
+	const char *domain = d->facts->domain->name, *group = d->group->name;
+	bool fit = tune->passthrough || tune->mmio_mb > 0, numa = tune->nodeset || tune->cpuset;
+
+	if (fit)
+		finding_warn(f, domain,
+			     "%s was assigned with --fit=apply, and the definition does not have "
+			     "what makes room for its BARs",
+			     group);
+	if (tune->nodeset)
+		finding_warn(f, domain,
+			     "%s was assigned with --numa=apply, and memory may come from "
+			     "elsewhere than NUMA node %s",
+			     group, tune->nodeset);
+	if (tune->cpuset)
+		finding_warn(f, domain,
+			     "%s was assigned with --numa=apply, and vCPUs may run elsewhere than "
+			     "on CPUs %s",
+			     group, tune->cpuset);
+	if (fit || numa)
+		finding_remedy(f, "if that was not meant: gpupass assign %s %s%s%s",
+			       domain_ref_word(domain, d->facts->domain->uuid), group,
+			       fit ? " --fit=apply" : "", numa ? " --numa=apply" : "");
+	else
+		finding_pass(f, "it is there, or something else in its place");
+}
+
+/*
+ * Who edits the definition may take it out, which is no drift. That it is not there is worth a word
+ * where somebody asks.
+ */
+void check_domain_applied(const Doctor *d, Finding *f)
+{
+	const Assignment *record =
+		assignments_find_domain(d->facts->assignments, d->facts->domain->uuid);
+	_cleanup_free_ const PciFunction **functions = NULL;
+	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
+	FitFacts facts = { .host = d->facts->machine, .within = true };
+
+	if (!record || (!record->apply_fit && !record->apply_numa)) {
+		finding_pass(f, "not asked for");
+		return;
+	}
+	if (!d->facts->domain->config_xml) {
+		finding_skip(f, "it has no definition");
+		return;
+	}
+	if (!d->xml) {
+		finding_skip(f, "%s", d->xml_error);
+		return;
+	}
+	f->error = group_functions(d->group, &functions, &facts.n_functions);
+	facts.xml = d->xml;
+	facts.functions = functions;
+	if (f->error == 0)
+		f->error = fit_tune(&facts, record->apply_numa, record->apply_fit, &tune);
+	if (f->error == 0)
+		tell_open(d, &tune, f);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Checks of the host's setup. */
+#include <string.h>
+#include <strings.h>
+
+#include "core/doctor/finding.h"
+#include "core/facts/setup-files.h"
+
+static bool cmdline_has(const Doctor *d, const char *prefix, const char **ret)
+{
+	const Examination *host = d->facts->host;
+
+	for (char *const *word = host ? host->cmdline : NULL; word && *word; word++)
+		if (str_starts_with(*word, prefix)) {
+			*ret = *word;
+			return true;
+		}
+	return false;
+}
+
+void check_iommu(const Doctor *d, Finding *f)
+{
+	const Examination *host = d->facts->host;
+	const char *word;
+
+	if (d->facts->snapshot->iommu) {
+		finding_pass(f, "the kernel has IOMMU groups");
+		return;
+	}
+	finding_fail(f, NULL, "the IOMMU is off: the kernel has no IOMMU groups");
+	if (cmdline_has(d, "intel_iommu=off", &word) || cmdline_has(d, "amd_iommu=off", &word) ||
+	    cmdline_has(d, "iommu=off", &word))
+		finding_remedy(f, "take %s off the kernel command line, and reboot", word);
+	else if (host && host->iommu_units)
+		finding_remedy(f,
+			       "the kernel sees an IOMMU (%s) and does not use it: boot with "
+			       "intel_iommu=on (Intel)",
+			       host->iommu_units[0]);
+	else
+		finding_remedy(f, "enable VT-d or AMD-Vi in the firmware and boot with "
+				  "intel_iommu=on (Intel); see gpupassd(8)");
+}
+
+void check_noiommu(const Doctor *d, Finding *f)
+{
+	if (!d->facts->inspection->noiommu) {
+		finding_pass(f, "it is off");
+		return;
+	}
+	finding_fail(f, NULL,
+		     "vfio runs without protection by an IOMMU: a guest can reach all memory");
+	finding_remedy(f, "set vfio.enable_unsafe_noiommu_mode=0");
+}
+
+/*
+ * Without remapping a device of a guest can raise any interrupt of the host, so vfio refuses
+ * (vfio_iommu_type1: "No interrupt remapping support"), unless it is told to allow that.
+ */
+void check_interrupt_remapping(const Doctor *d, Finding *f)
+{
+	const Inspection *inspection = d->facts->inspection;
+	const Examination *host = d->facts->host;
+	bool known = host && host->interrupts_known;
+
+	if (inspection && inspection->unsafe_interrupts) {
+		finding_warn(f, NULL, "vfio_iommu_type1 is told to allow unsafe interrupts");
+		finding_remedy(f,
+			       "take allow_unsafe_interrupts out of modprobe.d and of the kernel "
+			       "command line, and reboot");
+	}
+	if (known && !host->interrupts_remapped) {
+		finding_fail(f, NULL, "interrupts are not remapped: %s",
+			     inspection && inspection->unsafe_interrupts
+				     ? "a guest can raise interrupts of the host"
+				     : "vfio refuses to give a device to a guest");
+		finding_remedy(f,
+			       "enable interrupt remapping in the firmware (VT-d, x2APIC), and "
+			       "boot without intremap=off; dmesg | grep -i remapping tells more");
+	} else if (known) {
+		finding_pass(f, "interrupts are remapped");
+	} else {
+		finding_skip(f, "this host does not tell whether interrupts are remapped");
+	}
+}
+
+/*
+ * The kernel turns ACS on at boot, and makes IOMMU groups by it, once. Turned off later (scripts do
+ * it for peer-to-peer over PCIe) the groups still look separate. A port without ACS is no fault
+ * here: the kernel has put what is behind it into one IOMMU group.
+ */
+void check_acs(const Doctor *d, Finding *f)
+{
+	size_t seen = 0;
+
+	for (size_t i = 0; i < d->n_gpus; i++) {
+		const GpuHealth *health = doctor_health(d, d->gpus[i]);
+
+		for (size_t k = 0; health && k < health->n_ports; k++) {
+			const HealthPort *port = &health->ports[k];
+
+			if (!port->config.read || port->config.all_ones)
+				continue;
+			seen++;
+			if (!pcie_acs_is_off(&port->config))
+				continue;
+			finding_fail(f, BDF_TEXT(&port->bdf),
+				     "%s, above %s, has ACS turned off (0x%x of 0x%x): what is "
+				     "behind it can reach its neighbours past the IOMMU",
+				     BDF_TEXT(&port->bdf), BDF_TEXT(&health->bdf),
+				     port->config.acs_control & PCIE_ACS_NEEDED,
+				     port->config.acs_capability & PCIE_ACS_NEEDED);
+		}
+	}
+	finding_remedy(f, "find what turned it off after boot (a script with setpci), take it out, "
+			  "and reboot");
+	if (seen == 0)
+		finding_skip(f, "the ports above the GPUs sleep, or could not be read");
+	else if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "on, or accounted for in the IOMMU groups, at %zu ports", seen);
+}
+
+void check_acs_override(const Doctor *d, Finding *f)
+{
+	const char *word;
+
+	if (!cmdline_has(d, "pcie_acs_override", &word)) {
+		finding_pass(f, "it is not in use");
+		return;
+	}
+	finding_warn(f, NULL,
+		     "the kernel runs with %s: IOMMU groups look separate that need not be", word);
+	finding_remedy(f, "do not use it between tenants: use other slots, or enable ACS in the "
+			  "firmware");
+}
+
+static void check_neighbour(const Doctor *d, const Gpu *gpu, const PciFunction *ours,
+			    const PciFunction *other, Finding *f)
+{
+	const Group *group = group_set_find_gpu(d->facts->groups, &gpu->lead->bdf);
+	const Group *others = group_set_find_gpu(d->facts->groups, &other->bdf);
+
+	if (other->bridge || other->iommu_group != ours->iommu_group || others == group)
+		return;
+	if (bdf_same_slot(&other->bdf, &ours->bdf))
+		return; /* of the same board: a virtual function, say */
+	if (other->driver && !driver_is_vfio(other->driver) &&
+	    !str_equal(other->driver, "pci-stub") && !others)
+		finding_fail(f, BDF_TEXT(&other->bdf),
+			     "%s (%s) shares IOMMU group %d with %s of %s", BDF_TEXT(&other->bdf),
+			     other->driver, ours->iommu_group, BDF_TEXT(&ours->bdf), group->name);
+	else if (others)
+		finding_warn(f, BDF_TEXT(&other->bdf),
+			     "%s of %s shares IOMMU group %d with %s of %s: only one of the two "
+			     "can be given away at a time",
+			     BDF_TEXT(&other->bdf), others->name, ours->iommu_group,
+			     BDF_TEXT(&ours->bdf), group->name);
+	finding_remedy(f, "use another slot or enable ACS; see gpupassd(8), IOMMU GROUPS");
+}
+
+/* The kernel's own rule (vfio_group_viable), over every function of the GPUs. */
+void check_iommu_group(const Doctor *d, Finding *f)
+{
+	const PciSnapshot *snapshot = d->facts->snapshot;
+
+	for (size_t i = 0; i < d->n_gpus; i++) {
+		/* Functions of one board are in one IOMMU group, or each is looked at. */
+		for (size_t k = 0; k < d->gpus[i]->n_functions; k++) {
+			const PciFunction *ours = d->gpus[i]->functions[k];
+
+			if (ours->iommu_group == IOMMU_GROUP_NONE) {
+				finding_fail(f, BDF_TEXT(&ours->bdf), "%s is in no IOMMU group",
+					     BDF_TEXT(&ours->bdf));
+				finding_remedy(f,
+					       "dmesg | grep -i -e DMAR -e AMD-Vi tells what the "
+					       "IOMMU covers");
+				continue;
+			}
+			if (k > 0 && ours->iommu_group == d->gpus[i]->functions[0]->iommu_group)
+				continue;
+			for (size_t o = 0; o < snapshot->n_functions; o++)
+				check_neighbour(d, d->gpus[i], ours, &snapshot->functions[o], f);
+		}
+	}
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "viable: nothing else of the host is in them");
+}
+
+void check_vfio(const Doctor *d, Finding *f)
+{
+	const Inspection *inspection = d->facts->inspection;
+
+	if (inspection->vfio_pci) {
+		finding_pass(f, "loaded");
+	} else if (inspection->vfio_loadable) {
+		finding_warn(f, NULL, "it is not loaded: nothing can be assigned");
+		finding_remedy(f, "modprobe vfio-pci; for each boot, name it in a file of "
+				  "/etc/modules-load.d");
+	} else {
+		finding_fail(f, NULL, "this kernel has no vfio-pci");
+		finding_remedy(f, "install the kernel's full set of modules (CONFIG_VFIO_PCI)");
+	}
+}
+
+static bool list_has_id(const char *ids, const char *id)
+{
+	size_t n = strlen(id);
+
+	for (const char *at = ids; *at; at++)
+		if ((at == ids || at[-1] == ',' || at[-1] == '=' || at[-1] == '"') &&
+		    strncasecmp(at, id, n) == 0)
+			return true;
+	return false;
+}
+
+/* The ids= of a line of modprobe.d or of a word of the command line; NULL: none of vfio-pci. */
+static const char *vfio_ids(const char *line)
+{
+	static const char *const begins[] = { "vfio-pci.ids=", "vfio_pci.ids=" };
+	const char *options = strstr(line, ": options vfio");
+
+	for (size_t i = 0; i < ELEMENTS(begins); i++)
+		if (str_starts_with(line, begins[i]))
+			return line + strlen(begins[i]) - 1;
+	options = options ? strstr(options, " ids=") : NULL;
+	return options ? options + strlen(" ids") : NULL;
+}
+
+static void check_ids_line(const Doctor *d, const char *line, Finding *f)
+{
+	const char *ids = vfio_ids(line);
+
+	for (size_t i = 0; ids && i < d->n_gpus; i++) {
+		const PciFunction *lead = d->gpus[i]->lead;
+		_cleanup_free_ char *id = strf("%04x:%04x", lead->vendor, lead->device);
+
+		if (!id) {
+			f->error = -ENOMEM;
+			return;
+		}
+		if (!list_has_id(ids, id))
+			continue;
+		finding_warn(f, BDF_TEXT(&lead->bdf),
+			     "%s: takes every board with the id %s at boot, whoever's it is", line,
+			     id);
+		finding_remedy(f, "take ids= out: gpupass binds what is assigned, one by one");
+		return;
+	}
+}
+
+/* new_id writes have the same effect; the kernel does not let them be read back. */
+void check_vfio_ids(const Doctor *d, Finding *f)
+{
+	const Examination *host = d->facts->host;
+	char *const *lists[] = { host->cmdline, host->modprobe };
+
+	for (size_t i = 0; i < ELEMENTS(lists); i++)
+		for (char *const *line = lists[i]; line && *line; line++)
+			check_ids_line(d, *line, f);
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "none, on the kernel command line and in modprobe.d");
+}
+
+/* Versions of which it is known that they make what gpupass does hang. Both ends count. */
+static const struct KnownBad {
+	const char *from, *to;
+	const char *what;
+	const char *source;
+} known_bad[] = {
+	{ "595.45", "610.57.04",
+	  "unbind takes a GPU off the list before its users have let go, and then waits for ever",
+	  "NVIDIA/open-gpu-kernel-modules issues 1119 and 1374" },
+	{ "595.71.05", "595.71.05",
+	  "on H100 NVL pairs NVML calls hang for good after a CUDA process ended",
+	  "NVIDIA/open-gpu-kernel-modules issue 1333" },
+};
+
+void check_driver_version(const Doctor *d, Finding *f)
+{
+	const char *version = d->facts->host->nvidia_version;
+
+	if (!version) {
+		finding_skip(f, "the nvidia driver is not loaded, or does not tell its version");
+		return;
+	}
+	for (size_t i = 0; i < ELEMENTS(known_bad); i++) {
+		const struct KnownBad *bad = &known_bad[i];
+
+		if (setup_compare_versions(version, bad->from) < 0 ||
+		    setup_compare_versions(version, bad->to) > 0)
+			continue;
+		finding_warn(f, NULL, "%s: %s (%s)", version, bad->what, bad->source);
+		finding_remedy(f,
+			       "stop everything that uses the GPUs before assign, or keep them on "
+			       "vfio-pci from boot (assign, then reboot); or use another version");
+	}
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "%s: nothing known against it", version);
+}
+
+static bool on_nvidia(const Doctor *d)
+{
+	for (size_t i = 0; i < d->n_gpus; i++)
+		if (str_equal(d->gpus[i]->lead->driver, "nvidia"))
+			return true;
+	return false;
+}
+
+void check_services(const Doctor *d, Finding *f)
+{
+	bool fabric_wanted = d->facts->gpus->n_nvswitches > 0, held = on_nvidia(d);
+
+	for (char **line = d->facts->host->services; line && *line; line++) {
+		bool fabric = str_starts_with(*line, "nv-fabricmanage");
+
+		if (fabric && !fabric_wanted) {
+			finding_warn(f, NULL,
+				     "%s runs, and there is no NVSwitch: bridged GPUs need none",
+				     *line);
+			finding_remedy(f, "systemctl disable --now nvidia-fabricmanager");
+		} else if (!fabric && held) {
+			finding_warn(
+				f, NULL,
+				"%s runs, and holds GPUs that are on nvidia: assign is refused",
+				*line);
+			finding_remedy(f,
+				       "stop it before assign (systemctl stop); start it again for "
+				       "the GPUs that stay");
+		}
+	}
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "none that is in the way");
+}
+
+void check_driverctl(const Doctor *d, Finding *f)
+{
+	for (char **line = d->facts->host->driverctl; line && *line; line++) {
+		_cleanup_free_ char *address = strndup(*line, strcspn(*line, " "));
+		Bdf bdf;
+
+		if (!address) {
+			f->error = -ENOMEM;
+			return;
+		}
+		if (bdf_parse(address, &bdf) < 0 || !doctor_gpu_of(d, &bdf))
+			continue;
+		finding_warn(f, address, "driverctl has an override of its own: %s", *line);
+		finding_remedy(f, "driverctl unset-override %s: two tools must not bind one device",
+			       address);
+	}
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "it has no override for these GPUs");
+}
+
+void check_memlock(const Doctor *d, Finding *f)
+{
+	const Examination *host = d->facts->host;
+
+	if (!host->libvirt_daemon) {
+		finding_skip(f, "neither virtqemud nor libvirtd runs");
+	} else if (!host->memlock_limited) {
+		finding_pass(f, "%s may raise the limit for each guest", host->libvirt_daemon);
+	} else {
+		finding_warn(f, NULL,
+			     "%s may lock %llu MiB and may not raise that: vfio locks all of a "
+			     "guest's memory",
+			     host->libvirt_daemon,
+			     (unsigned long long)(host->memlock_bytes / 1024 / 1024));
+		finding_remedy(f, "run it with CAP_SYS_RESOURCE, or with LimitMEMLOCK=infinity");
+	}
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who gets assigned GPUs in the initramfs, before gpupass-bind.service runs. What counts is what is in
+ * the image; the settings of those that make it count where it could not be read.
+ */
+#include "core/doctor/finding.h"
+
+/* Why gpupass-bind will not have the function first; NULL: it will. */
+static const char *what_lacks(const Initramfs *image, const Bdf *bdf)
+{
+	if (!image->bind)
+		return "gpupass-bind is not in it";
+	if (!image->trigger)
+		return "nothing in it runs gpupass-bind";
+	if (!image->vfio_pci)
+		return "vfio-pci is not in it";
+	if (!strv_contains(image->assigned, BDF_TEXT(bdf)))
+		return "its copy of the assignments is old, without this function";
+	return NULL;
+}
+
+static void remedy(const Doctor *d, const Initramfs *image, Finding *f)
+{
+	if (str_equal(image->maker, "initramfs-tools") && d->facts->host->initramfs_hook)
+		finding_remedy(f,
+			       "update-initramfs -u -k %s; or keep the driver out: "
+			       "gpupass-bind(8), INITRAMFS",
+			       image->release);
+	else if (str_equal(image->maker, "dracut"))
+		finding_remedy(f,
+			       "add_dracutmodules+=\" gpupass \" in "
+			       "/etc/dracut.conf.d/gpupass.conf, then: dracut --force %s %s",
+			       image->path, image->release);
+	else
+		finding_remedy(f,
+			       "put gpupass's hook into %s, or keep the driver out: "
+			       "gpupass-bind(8), INITRAMFS",
+			       image->path);
+}
+
+/* false: nothing is said of it. */
+static bool is_concerned(const Doctor *d, const Bdf *bdf)
+{
+	return !d->facts->domain || doctor_gpu_of(d, bdf);
+}
+
+static void check_function(const Doctor *d, const Initramfs *image, const Assignment *assignment,
+			   const Bdf *bdf, Finding *f)
+{
+	const PciFunction *function = pci_snapshot_find(d->facts->snapshot, bdf);
+	const char *module, *lacks;
+
+	/* One that is missing is another check's. */
+	if (!function || !is_concerned(d, bdf))
+		return;
+	module = initramfs_taker(image, function->class_code, d->facts->host->cmdline);
+	lacks = module ? what_lacks(image, bdf) : NULL;
+	if (!lacks)
+		return;
+	finding_warn(f, BDF_TEXT(bdf), "%s has %s, which takes %s of %s at the next boot: %s",
+		     image->path, module, BDF_TEXT(bdf), assignment->group_name, lacks);
+	remedy(d, image, f);
+}
+
+/* What was assigned when the image was made, and is not any more. */
+static void check_copies(const Doctor *d, const Initramfs *image, Finding *f)
+{
+	for (char **address = image->assigned; image->bind && address && *address; address++) {
+		Bdf bdf;
+
+		if (bdf_parse(*address, &bdf) < 0 || !is_concerned(d, &bdf) ||
+		    !pci_snapshot_find(d->facts->snapshot, &bdf) ||
+		    assignments_find_function(d->facts->assignments, &bdf))
+			continue;
+		finding_warn(f, *address,
+			     "%s has an old copy of the assignments: %s is put on vfio-pci at the "
+			     "next boot, and belongs to no domain",
+			     image->path, *address);
+		remedy(d, image, f);
+	}
+}
+
+static void check_image(const Doctor *d, const Initramfs *image, Finding *f)
+{
+	const Assignments *all = d->facts->assignments;
+	_cleanup_free_ char *modules = strv_join(image->modules, ", ");
+
+	if (!modules) {
+		f->error = -ENOMEM;
+		return;
+	}
+	for (size_t i = 0; i < all->n_items; i++)
+		for (size_t k = 0; k < all->items[i]->n_functions; k++)
+			check_function(d, image, all->items[i], &all->items[i]->functions[k].bdf,
+				       f);
+	check_copies(d, image, f);
+	if (f->status != FINDING_SKIPPED)
+		return;
+	finding_pass(f, "%s has %s%s; %s", image->path,
+		     *modules ? modules : "no driver of a GPU's function",
+		     image->bind ? ", and gpupass-bind" : "",
+		     all->n_items > 0 ? "nothing in it takes what is assigned before gpupass-bind"
+				      : "nothing is assigned");
+}
+
+static void check_settings(const Doctor *d, Finding *f)
+{
+	const Examination *host = d->facts->host;
+	_cleanup_free_ char *looked_at = strv_join(host->initramfs_at, ", ");
+
+	if (!looked_at) {
+		f->error = -ENOMEM;
+		return;
+	}
+	finding_skip(f, "its image was not read: %s",
+		     host->image ? str_or_empty(host->image->trouble) : "nobody has looked");
+	for (char **line = host->initramfs; line && *line && !host->initramfs_hook; line++)
+		finding_warn(f, NULL,
+			     "%s: a driver in the initramfs takes assigned GPUs before "
+			     "gpupass-bind runs",
+			     *line);
+	finding_remedy(f, "take the driver out, or put gpupass's hook in; then make the initramfs "
+			  "again: see gpupass-bind(8), INITRAMFS");
+	if (f->status == FINDING_SKIPPED && !host->initramfs && *looked_at)
+		finding_skip(f, "its settings ask for none: %s", looked_at);
+}
+
+void check_initramfs(const Doctor *d, Finding *f)
+{
+	const Initramfs *image = d->facts->host->image;
+
+	if (image && !image->trouble && image->path && image->release)
+		check_image(d, image, f);
+	else
+		check_settings(d, f);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From what an operator sees in a guest to its cause: which checks of this report speak to it, in
+ * the order in which they should be looked at, and what only the guest can tell.
+ */
+#include "core/doctor/finding.h"
+#include "util/json.h"
+
+#define SUSPECTS_MAX 12
+#define HINTS_MAX 6
+
+typedef struct Hint {
+	const char *cause, *remedy;
+} Hint;
+
+typedef struct Symptom {
+	DoctorSymptom symptom;
+	const char *title;
+	const char *suspects[SUSPECTS_MAX]; /* ids of checks */
+	Hint hints[HINTS_MAX];
+} Symptom;
+
+static const Symptom symptoms[] = {
+	{
+		.symptom = SYMPTOM_NO_NVLINK,
+		.title = "nvidia-smi in the guest shows no NVLink",
+		.suspects = { "groups", "quarantine", "evidence", "drift", "domain-group", "domain-hostdevs", "answers",
+			      "aer", "power", "domain-machine" },
+		.hints = {
+			{ "the guest has only one of the bridged GPUs, and the link of one GPU has no "
+			  "other end",
+			  "in the guest: nvidia-smi -L; if one is missing: gpupass doctor DOMAIN "
+			  "--symptom=one-gpu" },
+			{ "the bridge is not seated, or is on other boards than was declared: all links "
+			  "are inactive in nvidia-smi nvlink --status",
+			  "reseat the bridge with the host switched off; compare the boards with "
+			  "gpupass show GROUP" },
+			{ "Confidential Computing or MIG is on, which turn NVLink between GPUs off",
+			  "in the guest: nvidia-smi conf-compute -f; nvidia-smi -mig 0" },
+			{ "the guest's driver is too old for the board, or is not NVIDIA's",
+			  "install NVIDIA's driver in the guest; nouveau knows no NVLink" },
+		},
+	},
+	{
+		.symptom = SYMPTOM_ONE_GPU,
+		.title = "only one of the GPUs is visible in the guest",
+		.suspects = { "domain-hostdevs", "domain-group", "domain-window", "answers",
+			      "groups", "reset", "domain-machine", "domain-memlock", "managed" },
+		.hints = {
+			{ "the BARs of both do not fit into the guest's address window: lspci in the "
+			  "guest shows both, and dmesg \"can't assign; no space\" or \"BAR … failed to "
+			  "assign\"",
+			  "<maxphysaddr mode='passthrough'/> in the domain's <cpu>, with UEFI; or the "
+			  "QEMU option fw_cfg opt/ovmf/X-PciMmio64Mb" },
+			{ "lspci in the guest shows only one: the hostdev is missing or was unplugged",
+			  "virsh dumpxml DOMAIN; gpupass status DOMAIN" },
+			{ "lspci shows both and dmesg \"RmInitAdapter failed\": the driver could not "
+			  "start one",
+			  "shut the guest down and start it again, which resets the board; then see "
+			  "dmesg of the host" },
+		},
+	},
+	{
+		.symptom = SYMPTOM_NO_P2P,
+		.title = "peer-to-peer between the GPUs is disabled in the guest",
+		.suspects = { "groups", "domain-group", "domain-hostdevs", "answers",
+			      "domain-machine", "domain-clique", "aer" },
+		.hints = {
+			{ "NVLink does not work either: nvidia-smi topo -m shows no NV in the pair",
+			  "gpupass doctor DOMAIN --symptom=no-nvlink" },
+			{ "nvidia-smi topo -p2p n shows CNS or TNS: only the way over PCIe is asked, "
+			  "which a guest's topology does not offer and NVLink does not need",
+			  "ask for NVLink: NCCL_P2P_LEVEL=NVL, CUDA's cudaDeviceCanAccessPeer" },
+			{ "nvidia-smi topo -p2p n shows GNS: the board's driver offers none",
+			  "see NVIDIA's notes for this board; GeForce boards have it over NVLink only" },
+			{ "nvidia-smi topo -p2p n shows DR: a setting of the driver has it off",
+			  "look for NVreg_ options in the guest's modprobe.d" },
+			{ "Confidential Computing or MIG is on", "in the guest: nvidia-smi -mig 0" },
+		},
+	},
+	{
+		.symptom = SYMPTOM_SLOW,
+		.title = "bandwidth between the GPUs, or to the host, is low",
+		.suspects = { "link-width", "link-speed", "aer", "answers", "domain-hostdevs",
+			      "domain-numa", "domain-hugepages", "domain-machine", "acs", "power",
+			      "groups" },
+		.hints = {
+			{ "fewer links than the board has are active: count those that are not "
+			  "<inactive> in nvidia-smi nvlink --status, and compare with gpupass show "
+			  "GROUP",
+			  "reseat the bridge with the host switched off; boards with three bridges "
+			  "need all three" },
+			{ "the program does not use NVLink: NCCL_DEBUG=INFO says via SHM or NET",
+			  "NCCL_P2P_LEVEL=NVL; gpupass doctor DOMAIN --symptom=no-p2p" },
+			{ "memory or virtual CPUs of the guest are on another NUMA node than the GPUs",
+			  "gpupass topology; <numatune> and <vcpupin> in the domain" },
+			{ "the guest's link reads 2.5 GT/s while idle, which says nothing",
+			  "look at it under load" },
+		},
+	},
+};
+
+static const Finding *find(const Finding *findings, size_t n, const char *id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_equal(findings[i].check->id, id))
+			return &findings[i];
+	return NULL;
+}
+
+static json_t *suspects_json(const Symptom *symptom, const Finding *findings, size_t n)
+{
+	_cleanup_json_ json_t *list = json_array();
+	int r = 0;
+
+	/* What failed explains more than what is doubtful. */
+	for (int status = FINDING_FAIL; status >= FINDING_WARN; status--)
+		for (size_t i = 0; i < SUSPECTS_MAX && symptom->suspects[i]; i++) {
+			const Finding *f = find(findings, n, symptom->suspects[i]);
+
+			if (f && f->status == (FindingStatus)status)
+				r |= json_array_append_new(list, json_string(f->check->id));
+		}
+	return r < 0 ? NULL : TAKE_PTR(list);
+}
+
+static json_t *hints_json(const Symptom *symptom)
+{
+	_cleanup_json_ json_t *list = json_array();
+	int r = 0;
+
+	for (size_t i = 0; i < HINTS_MAX && symptom->hints[i].cause; i++)
+		r |= json_array_append_new(list,
+					   json_pack("{s:s, s:s}", "cause", symptom->hints[i].cause,
+						     "remedy", symptom->hints[i].remedy));
+	return r < 0 ? NULL : TAKE_PTR(list);
+}
+
+json_t *doctor_symptom_json(const Doctor *d, const Finding *findings, size_t n)
+{
+	for (size_t i = 0; i < ELEMENTS(symptoms); i++)
+		if (symptoms[i].symptom == d->facts->symptom)
+			return json_pack("{s:s, s:s, s:o, s:o}", "name",
+					 doctor_symptom_to_string(symptoms[i].symptom), "title",
+					 symptoms[i].title, "suspects",
+					 suspects_json(&symptoms[i], findings, n), "hints",
+					 hints_json(&symptoms[i]));
+	return json_null();
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/domain/ref.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "util/text.h"
+
+char *domain_ref_text(const char *name, const char *uuid)
+{
+	return uuid ? strf("%s (%s)", name, uuid) : strdup(name);
+}
+
+const char *domain_ref_word(const char *name, const char *uuid)
+{
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+	char parsed[DOMAIN_UUID_SIZE];
+
+	/* virsh takes a number for an id. */
+	if (!uuid || (*name != '-' && *name != '\0' && name[strspn(name, plain)] == '\0' &&
+		      name[strspn(name, "0123456789")] != '\0' && !domain_uuid_parse(name, parsed)))
+		return name;
+	return uuid;
+}
+
+static const DomainUse *find_named(const DomainUses *uses, const char *name,
+				   int (*compare)(const char *, const char *))
+{
+	for (size_t i = 0; uses && i < uses->n_items; i++)
+		if (uses->items[i].name && compare(uses->items[i].name, name) == 0)
+			return &uses->items[i];
+	return NULL;
+}
+
+int domain_ref_missing(const char *text, const DomainUses *uses, Problem **ret_problem)
+{
+	char uuid[DOMAIN_UUID_SIZE];
+	bool is_uuid = domain_uuid_parse(text, uuid);
+	const DomainUse *namesake = is_uuid ? find_named(uses, text, strcmp) : NULL;
+	const DomainUse *similar = is_uuid ? NULL : find_named(uses, text, strcasecmp);
+	int r;
+
+	r = problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN, "there is no domain '%s'", text);
+	if (r != PROBLEM)
+		return r;
+	if (namesake) {
+		problem_cause(*ret_problem,
+			      "a domain has this for its name, but what has a UUID's form is taken "
+			      "for a UUID only");
+		return problem_remedy(*ret_problem,
+				      "if that domain is meant, give its own UUID: %s",
+				      namesake->uuid);
+	}
+	if (similar)
+		problem_cause(*ret_problem, "names are case-sensitive; there is '%s'",
+			      similar->name);
+	else if (text[strspn(text, "0123456789")] == '\0')
+		problem_cause(*ret_problem,
+			      "a number is taken for a name: libvirt's ids change with every start "
+			      "of a domain");
+	return problem_remedy(*ret_problem, "see `virsh list --all` for the domains of this host");
+}

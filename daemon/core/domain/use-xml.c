@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* domain_use_from_xml(): the running domain and the definition, laid over each other. */
+#include <string.h>
+
+#include "core/domain/ref.h"
+#include "core/domain/xml-tree.h"
+#include "util/text.h"
+
+int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias)
+{
+	DomainHostdev *bigger;
+	char *copy = NULL;
+
+	if (alias) {
+		copy = strdup(alias);
+		if (!copy)
+			return -ENOMEM;
+	}
+	bigger = reallocarray(use->hostdevs, use->n_hostdevs + 1, sizeof(*bigger));
+	if (!bigger) {
+		free(copy);
+		return -ENOMEM;
+	}
+	use->hostdevs = bigger;
+	use->hostdevs[use->n_hostdevs] = *hostdev;
+	use->hostdevs[use->n_hostdevs++].alias = copy;
+	return 0;
+}
+
+/* A function in both texts is one hostdev; the definition's alias is the one that lasts. */
+static int merge(DomainUse *use, const DomainHostdev *hostdev)
+{
+	for (size_t i = 0; i < use->n_hostdevs; i++) {
+		DomainHostdev *known = &use->hostdevs[i];
+
+		if (!bdf_equal(&known->bdf, &hostdev->bdf))
+			continue;
+		known->live |= hostdev->live;
+		if (hostdev->live) {
+			known->has_guest = hostdev->has_guest;
+			known->guest = hostdev->guest;
+		}
+		known->config |= hostdev->config;
+		known->managed |= hostdev->managed;
+		return 0;
+	}
+	return domain_use_add(use, hostdev, hostdev->alias);
+}
+
+static int refuse_address(const DomainXml *xml, const xmlNode *hostdev, Problem **ret_problem)
+{
+	const xmlNode *address = xml_child(xml_child(hostdev, "source"), "address");
+	const char *parts[] = { "domain", "bus", "slot", "function" };
+	_cleanup_strv_ char **texts = NULL;
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	for (size_t i = 0; address && i < ELEMENTS(parts); i++) {
+		const char *value = xml_attribute(address, parts[i]);
+
+		if (value && strv_appendf(&texts, "%s='%.32s'", parts[i], value) < 0)
+			return -ENOMEM;
+	}
+	text = strv_join(texts, " ");
+	if (!text)
+		return -ENOMEM;
+	r = problem_set(ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			"domain %s has a PCI hostdev whose address is none", xml->name);
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "line %ld of its XML: <address%s%s/>", xmlGetLineNo(hostdev),
+		      texts ? " " : "", text);
+	return problem_remedy(*ret_problem, "correct it with: virsh edit %s",
+			      domain_ref_word(xml->name, xml->uuid));
+}
+
+static int add_hostdevs(DomainUse *use, const DomainXml *xml, bool live, Problem **ret_problem)
+{
+	DomainUse part = { 0 };
+	const xmlNode *bad = NULL;
+	int r;
+
+	r = xml_read_hostdevs(xml, &part.hostdevs, &part.n_hostdevs, &bad);
+	if (r == -EBADMSG)
+		return refuse_address(xml, bad, ret_problem);
+	for (size_t i = 0; r == 0 && i < part.n_hostdevs; i++) {
+		part.hostdevs[i].live = live;
+		part.hostdevs[i].config = !live;
+		r = merge(use, &part.hostdevs[i]);
+	}
+	domain_use_clear(&part);
+	return r;
+}
+
+/*
+ * A running domain keeps the metadata it was started with when the definition loses its own, so
+ * the definition's word counts wherever there is one.
+ */
+static int set_identity(DomainUse *use, const DomainXml *xml, Problem **ret_problem)
+{
+	const char *group = xml_group(xml);
+
+	if (use->uuid && strcmp(use->uuid, xml->uuid) != 0)
+		return problem_set(ret_problem, GPUPASS_ERROR_INTERNAL,
+				   "running domain %s is not the defined one %s", xml->uuid,
+				   use->uuid);
+	if (use->uuid)
+		return 0;
+	use->uuid = strdup(xml->uuid);
+	use->name = strdup(xml->name);
+	if (!use->uuid || !use->name)
+		return -ENOMEM;
+	if (group) {
+		use->gpupass_group = strdup(group);
+		if (!use->gpupass_group)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_text(DomainUse *use, const char *text, bool live, Problem **ret_problem)
+{
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	int r;
+
+	if (!text)
+		return 0;
+	r = domain_xml_skim(text, &xml, ret_problem);
+	if (r == 0)
+		r = set_identity(use, xml, ret_problem);
+	if (r == 0)
+		r = add_hostdevs(use, xml, live, ret_problem);
+	return r;
+}
+
+int domain_use_from_xml(const char *live, const char *config, DomainUse *ret, Problem **ret_problem)
+{
+	DomainUse use = { .active = live != NULL, .persistent = config != NULL };
+	int r;
+
+	if (!live && !config)
+		return -EINVAL;
+	/* The definition first: its name, group and aliases are those that last. */
+	r = add_text(&use, config, false, ret_problem);
+	if (r == 0)
+		r = add_text(&use, live, true, ret_problem);
+	if (r != 0) {
+		domain_use_clear(&use);
+		return r;
+	}
+	*ret = use;
+	return 0;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/domain/use.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "util/text.h"
+
+const DomainUse *domain_uses_find(const DomainUses *uses, const char *uuid)
+{
+	for (size_t i = 0; uuid && i < uses->n_items; i++)
+		if (uses->items[i].uuid && strcmp(uses->items[i].uuid, uuid) == 0)
+			return &uses->items[i];
+	return NULL;
+}
+
+const DomainUse *domain_uses_holding(const DomainUses *uses, const Bdf *bdf, size_t *position)
+{
+	while (*position < uses->n_items) {
+		const DomainUse *use = &uses->items[(*position)++];
+
+		if (domain_use_hostdev(use, bdf))
+			return use;
+	}
+	return NULL;
+}
+
+const DomainUse *domain_uses_unread(const DomainUses *uses, size_t *position)
+{
+	while (*position < uses->n_items) {
+		const DomainUse *use = &uses->items[(*position)++];
+
+		if (use->unread)
+			return use;
+	}
+	return NULL;
+}
+
+/* By UUID: what is typed here may be typed by root, and a name is anybody's choice. */
+char *domain_use_unread_remedy(const DomainUse *use)
+{
+	return strf(
+		"look at: virsh dumpxml %s; if it is too long, take out its description (virsh desc "
+		"%s '') and others' metadata (virsh metadata %s --uri URI --remove), otherwise "
+		"correct it: virsh edit %s",
+		use->uuid, use->uuid, use->uuid, use->uuid);
+}
+
+const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf)
+{
+	for (size_t i = 0; i < use->n_hostdevs; i++)
+		if (bdf_equal(&use->hostdevs[i].bdf, bdf))
+			return &use->hostdevs[i];
+	return NULL;
+}
+
+void domain_use_clear(DomainUse *use)
+{
+	for (size_t i = 0; i < use->n_hostdevs; i++)
+		free(use->hostdevs[i].alias);
+	free(use->hostdevs);
+	free(use->uuid);
+	free(use->name);
+	free(use->gpupass_group);
+	free(use->unread);
+	*use = (DomainUse){ 0 };
+}
+
+static int copy_text(const char *from, char **ret)
+{
+	char *copy = NULL;
+
+	if (from) {
+		copy = strdup(from);
+		if (!copy)
+			return -ENOMEM;
+	}
+	*ret = copy;
+	return 0;
+}
+
+static int copy_hostdevs(const DomainUse *from, DomainUse *to)
+{
+	if (from->n_hostdevs == 0)
+		return 0;
+	to->hostdevs = calloc(from->n_hostdevs, sizeof(DomainHostdev));
+	if (!to->hostdevs)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->n_hostdevs; i++) {
+		to->hostdevs[i] = from->hostdevs[i];
+		to->hostdevs[i].alias = NULL;
+		to->n_hostdevs = i + 1;
+		if (copy_text(from->hostdevs[i].alias, &to->hostdevs[i].alias) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int domain_use_copy(const DomainUse *from, DomainUse *ret)
+{
+	DomainUse copy = { .active = from->active,
+			   .persistent = from->persistent,
+			   .migrated = from->migrated };
+
+	if (copy_text(from->uuid, &copy.uuid) < 0 || copy_text(from->name, &copy.name) < 0 ||
+	    copy_text(from->gpupass_group, &copy.gpupass_group) < 0 ||
+	    copy_text(from->unread, &copy.unread) < 0 || copy_hostdevs(from, &copy) < 0) {
+		domain_use_clear(&copy);
+		return -ENOMEM;
+	}
+	*ret = copy;
+	return 0;
+}
+
+DomainUses *domain_uses_free(DomainUses *uses)
+{
+	if (!uses)
+		return NULL;
+	for (size_t i = 0; i < uses->n_items; i++)
+		domain_use_clear(&uses->items[i]);
+	free(uses->items);
+	free(uses);
+	return NULL;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which libvirt domains use which PCI functions, as read from their XML (live and definition). */
+#pragma once
+
+#include "core/base/bdf.h"
+#include "gpupass/cleanup.h"
+
+typedef struct DomainHostdev {
+	Bdf bdf;
+	bool live;    /* in the running domain's XML */
+	bool config;  /* in the definition */
+	bool managed; /* managed='yes': libvirt binds it */
+	bool has_guest;
+	Bdf guest;   /* its place in the running guest, as libvirt's XML has it */
+	char *alias; /* "ua-gpupass-pair0-0", "hostdev0"; NULL: none */
+} DomainHostdev;
+
+typedef struct DomainUse {
+	char *uuid; /* 36 characters, lower case */
+	char *name;
+	bool active;
+	bool persistent;
+	bool migrated; /* shut off here, because its guest runs on another host */
+	char *unread;  /* why its XML is not known, and so neither mark nor hostdevs; NULL: it is */
+	char *gpupass_group; /* the group our own <metadata> names; NULL: none */
+	DomainHostdev *hostdevs;
+	size_t n_hostdevs;
+} DomainUse;
+
+typedef struct DomainUses {
+	DomainUse *items;
+	size_t n_items;
+} DomainUses;
+
+const DomainUse *domain_uses_find(const DomainUses *uses, const char *uuid);
+/* The next domain from index *position on that uses the function, or NULL; advances *position. */
+const DomainUse *domain_uses_holding(const DomainUses *uses, const Bdf *bdf, size_t *position);
+/* The next domain whose XML is not known, and which may so have any function; NULL: none. */
+const DomainUse *domain_uses_unread(const DomainUses *uses, size_t *position);
+/* What a person does about it. Caller frees; NULL when memory is out. */
+char *domain_use_unread_remedy(const DomainUse *use);
+const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf);
+
+void domain_use_clear(DomainUse *use);
+int domain_use_copy(const DomainUse *from, DomainUse *ret);
+DomainUses *domain_uses_free(DomainUses *uses);
+DEFINE_CLEANUP(DomainUses, domain_uses_free)

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/domain/xml-bounds.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "gpupass/cleanup.h"
+
+/*
+ * libvirt parses definitions, and metadata alone, with libxml2's own limit of 256. It puts the one
+ * into the other two levels down, so that a few more than 256 can come.
+ */
+#define DEPTH_MAX 512
+/* Comparisons: 20,000 attributes of one element take 3 s, and an assign parses some ten times. */
+#define COST_MAX UINT64_C(200000000)
+/* libvirt's own elements: an address of a hostdev is five deep, and none has fifty attributes. */
+#define THIN_DEPTH 8
+#define THIN_ATTRIBUTES 256
+
+typedef struct Scan {
+	char *at, *end;
+	bool thin;
+	unsigned depth;
+	uint64_t cost;
+} Scan;
+
+static bool looking_at(const Scan *s, const char *what)
+{
+	size_t n = strlen(what);
+
+	return (size_t)(s->end - s->at) >= n && memcmp(s->at, what, n) == 0;
+}
+
+static void skip_past(Scan *s, const char *what)
+{
+	size_t n = strlen(what);
+	char *found = memmem(s->at, (size_t)(s->end - s->at), what, n);
+
+	s->at = found ? found + n : s->end;
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* To the '>' that ends the tag; values may have one, too. */
+static size_t skip_attributes(Scan *s)
+{
+	size_t n = 0;
+	char quote = '\0';
+
+	for (; s->at < s->end && (quote || *s->at != '>'); s->at++) {
+		if (quote) {
+			if (*s->at == quote)
+				quote = '\0';
+		} else if (*s->at == '"' || *s->at == '\'') {
+			quote = *s->at;
+			n++;
+		}
+	}
+	return n;
+}
+
+/* Line numbers stay as they are. */
+static void blank(char *from, const char *to)
+{
+	for (; from < to; from++)
+		if (*from != '\n')
+			*from = ' ';
+}
+
+static void scan_tag(Scan *s)
+{
+	char *from;
+	size_t n;
+	bool empty;
+
+	while (s->at < s->end && *s->at != '>' && *s->at != '/' && !is_space(*s->at))
+		s->at++;
+	from = s->at;
+	n = skip_attributes(s);
+	empty = s->at < s->end && s->at[-1] == '/';
+	s->depth++;
+	if (s->thin && (s->depth > THIN_DEPTH || n > THIN_ATTRIBUTES))
+		blank(from, s->at - empty);
+	else
+		s->cost += (uint64_t)n * n / 2;
+	if (empty)
+		s->depth--;
+}
+
+/* What is not well-formed is libxml2's to refuse; here it only has to end. */
+static const char *scan(Scan *s)
+{
+	while ((s->at = memchr(s->at, '<', (size_t)(s->end - s->at)))) {
+		if (looking_at(s, "<!--")) {
+			s->at += strlen("<!--");
+			skip_past(s, "-->");
+		} else if (looking_at(s, "<![CDATA[")) {
+			skip_past(s, "]]>");
+		} else if (looking_at(s, "<?")) {
+			skip_past(s, "?>");
+		} else if (looking_at(s, "<!") || looking_at(s, "</")) {
+			if (s->at[1] == '/' && s->depth > 0)
+				s->depth--;
+			skip_past(s, ">");
+		} else {
+			s->at++;
+			scan_tag(s);
+		}
+		if (s->depth > DEPTH_MAX)
+			return "Excessive depth: its elements are nested more than 512 deep";
+		if (s->cost > COST_MAX)
+			return "its elements have too many attributes";
+	}
+	return NULL;
+}
+
+const char *xml_bounds_check(const char *text, size_t size)
+{
+	/* Nothing is written unless it is thinned. */
+	Scan s = { .at = (char *)text, .end = (char *)text + size };
+
+	return scan(&s);
+}
+
+const char *xml_bounds_thin(char *text, size_t size)
+{
+	Scan s = { .at = text, .end = text + size, .thin = true };
+
+	return scan(&s);
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Showing people what a plan changes in a definition. It was read with VIR_DOMAIN_XML_SECURE, because it
+ * is defined again, and it may have secrets in many places: passwords of <graphics>, arguments of QEMU,
+ * other tools' metadata, a description. So nothing is shown because it is not known to be secret, but
+ * only what is known to be none: lines that differ, which are ours, and names of elements.
+ */
+#include <string.h>
+
+#include "core/domain/xml-tree.h"
+#include "core/domain/xml-tune.h"
+#include "util/text-diff.h"
+#include "util/text.h"
+
+/* For whom a line is made. */
+typedef enum Detail {
+	FOR_KEY,     /* to compare: with everything that gpupass may change. Never shown */
+	FOR_CHANGED, /* it differs */
+	FOR_BESIDE,  /* it does not */
+} Detail;
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	for (; *names; names++)
+		if (strcmp(name, *names) == 0)
+			return true;
+	return false;
+}
+
+static const char *name_of(const xmlNode *node)
+{
+	return (const char *)node->name;
+}
+
+static bool is_of(const xmlNode *node, const char *namespace)
+{
+	return node->ns && str_equal((const char *)node->ns->href, namespace);
+}
+
+/* gpupass changes nothing inside, so that there is nothing to compare. */
+static bool is_closed(const xmlNode *node)
+{
+	static const char *const texts[] = { "title", "description", "sysinfo", "seclabel", NULL };
+
+	if (node->ns)
+		return !is_of(node, DOMAIN_XML_NAMESPACE) && !is_of(node, QEMU_NAMESPACE);
+	return is_one_of(name_of(node), texts);
+}
+
+/* Any other argument may be a password: -object secret,data=… */
+static bool is_our_argument(const char *value)
+{
+	return str_equal(value, "-fw_cfg") || str_starts_with(value, "name=" MMIO_WINDOW_KEY ",");
+}
+
+static bool shows_attribute(const xmlNode *node, const xmlAttr *attribute, Detail detail)
+{
+	static const char *const harmless[] = { "type",	 "device", "model", "mode",
+						"index", "port",   NULL };
+	const char *name = (const char *)attribute->name;
+
+	if (detail == FOR_KEY)
+		return true;
+	if (attribute->ns || strcmp(name, "passwd") == 0)
+		return false;
+	if (is_of(node, QEMU_NAMESPACE))
+		return detail == FOR_CHANGED && strcmp(name, "value") == 0 &&
+		       is_our_argument(xml_attribute(node, name));
+	return detail == FOR_CHANGED || (!node->ns && is_one_of(name, harmless));
+}
+
+static bool shows_text(const xmlNode *node, Detail detail)
+{
+	static const char *const harmless[] = { "name", "uuid", "memory", "currentMemory",
+						"vcpu", "type", NULL };
+
+	return detail == FOR_KEY || (!node->ns && is_one_of(name_of(node), harmless));
+}
+
+static void print_escaped(FILE *f, const char *text)
+{
+	for (; *text; text++)
+		switch (*text) {
+		case '<':
+			fputs("&lt;", f);
+			break;
+		case '>':
+			fputs("&gt;", f);
+			break;
+		case '&':
+			fputs("&amp;", f);
+			break;
+		case '"':
+			fputs("&quot;", f);
+			break;
+		case '\n':
+			fputs("&#10;", f);
+			break;
+		default:
+			fputc(*text, f);
+		}
+}
+
+static void print_name(FILE *f, const xmlNode *node)
+{
+	if (node->ns && node->ns->prefix)
+		fprintf(f, "%s:", (const char *)node->ns->prefix);
+	fputs(name_of(node), f);
+}
+
+static void print_attributes(FILE *f, const xmlNode *node, Detail detail)
+{
+	for (const xmlNs *i = detail == FOR_BESIDE ? NULL : node->nsDef; i; i = i->next) {
+		fprintf(f, " xmlns%s%s=\"", i->prefix ? ":" : "",
+			i->prefix ? (const char *)i->prefix : "");
+		print_escaped(f, i->href ? (const char *)i->href : "");
+		fputc('"', f);
+	}
+	for (const xmlAttr *i = node->properties; i; i = i->next) {
+		if (!shows_attribute(node, i, detail))
+			continue;
+		fprintf(f, " %s=\"", (const char *)i->name);
+		print_escaped(f, i->children ? (const char *)i->children->content : "");
+		fputc('"', f);
+	}
+}
+
+static void print_text(FILE *f, const xmlNode *node, Detail detail)
+{
+	if (is_closed(node) || !shows_text(node, detail)) {
+		fputs("...", f);
+		return;
+	}
+	for (const xmlNode *i = node->children; i; i = i->next)
+		if (i->type == XML_TEXT_NODE || i->type == XML_CDATA_SECTION_NODE)
+			print_escaped(f, (const char *)i->content);
+}
+
+/* An element's first line, which is its only one unless others are shown in it. */
+static void print_element(FILE *f, const xmlNode *node, Detail detail, bool opens)
+{
+	fputc('<', f);
+	print_name(f, node);
+	if (!is_closed(node))
+		print_attributes(f, node, detail);
+	if (xml_is_empty(node)) {
+		fputs("/>", f);
+		return;
+	}
+	fputc('>', f);
+	if (opens)
+		return;
+	print_text(f, node, detail);
+	fputs("</", f);
+	print_name(f, node);
+	fputc('>', f);
+}
+
+static char *line_of(const xmlNode *node, unsigned depth, Detail detail, bool opens)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	bool failed;
+
+	if (!f)
+		return NULL;
+	fprintf(f, "%*s", (int)depth * 2, "");
+	print_element(f, node, detail, opens);
+	failed = ferror(f) != 0;
+	if (fclose(f) == 0 && !failed)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Takes the texts. */
+static int add_line(DiffLines *lines, char *key, char *changed, char *beside)
+{
+	/* Sizes double: an XML has many lines. */
+	size_t n = lines->n_items;
+	DiffLine *bigger = lines->items;
+
+	if ((n & (n - 1)) == 0)
+		bigger = reallocarray(lines->items, n ? 2 * n : 1, sizeof(DiffLine));
+	if (bigger)
+		lines->items = bigger;
+	if (!bigger || !key || !changed || !beside) {
+		free(key);
+		free(changed);
+		free(beside);
+		return -ENOMEM;
+	}
+	lines->items[lines->n_items++] =
+		(DiffLine){ .key = key, .changed = changed, .beside = beside };
+	return 0;
+}
+
+static int add_end(DiffLines *lines, const xmlNode *node, unsigned depth)
+{
+	const char *prefix = node->ns ? (const char *)node->ns->prefix : NULL;
+	_cleanup_free_ char *line = strf("%*s</%s%s%s>", (int)depth * 2, "", str_or_empty(prefix),
+					 prefix ? ":" : "", name_of(node));
+
+	return line ? add_line(lines, strdup(line), strdup(line), strdup(line)) : -ENOMEM;
+}
+
+/* Recursion is bounded: xml-bounds.h refuses documents that are too deep. */
+static int add_element(DiffLines *lines, const xmlNode *node, unsigned depth)
+{
+	bool opens = !is_closed(node) && xml_first(node);
+	int r = add_line(lines, line_of(node, depth, FOR_KEY, opens),
+			 line_of(node, depth, FOR_CHANGED, opens),
+			 line_of(node, depth, FOR_BESIDE, opens));
+
+	if (!opens)
+		return r;
+	for (const xmlNode *i = xml_first(node); r == 0 && i; i = xml_next(i))
+		r = add_element(lines, i, depth + 1);
+	return r == 0 ? add_end(lines, node, depth) : r;
+}
+
+static int read_lines(const char *text, DiffLines *ret)
+{
+	_cleanup_(xml_doc_freep) xmlDoc *doc = NULL;
+	_cleanup_free_ char *message = NULL;
+
+	doc = xml_parse(text, 0, &message);
+	if (!doc)
+		return message ? -EBADMSG : -ENOMEM;
+	return add_element(ret, xmlDocGetRootElement(doc), 0);
+}
+
+char *domain_xml_diff(const char *before, const char *after)
+{
+	_cleanup_(diff_lines_clear) DiffLines from = { 0 }, to = { 0 };
+	char *diff = NULL;
+
+	if (read_lines(before, &from) < 0 || read_lines(after, &to) < 0 ||
+	    text_diff_lines(&from, &to, &diff) < 0)
+		return NULL;
+	return diff;
+}

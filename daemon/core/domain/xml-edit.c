@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Adding a group to a domain's XML. Taking it out again is xml-remove.c's. */
+#include <string.h>
+
+#include "core/domain/ref.h"
+#include "core/domain/xml-marks.h"
+#include "util/text.h"
+
+#define GPUS_MAX 8 /* of one group; see core/links/declaration.h */
+
+/* Where one GPU goes in the guest: a root port's bus, slot 0, or a slot of bus 0. */
+typedef struct Place {
+	unsigned bus, slot;
+} Place;
+
+static int set_host_address(xmlNode *hostdev, const Bdf *bdf)
+{
+	xmlNode *source = xml_append(hostdev, "source");
+	xmlNode *address = source ? xml_append(source, "address") : NULL;
+
+	if (!address || xml_set(address, "domain", "0x%04x", bdf->segment) < 0 ||
+	    xml_set(address, "bus", "0x%02x", bdf->bus) < 0 ||
+	    xml_set(address, "slot", "0x%02x", bdf->device) < 0 ||
+	    xml_set(address, "function", "0x%x", bdf->function) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+static int set_alias(xmlNode *device, const char *stem, const char *kind, unsigned long number)
+{
+	xmlNode *alias = xml_append(device, "alias");
+
+	return alias ? xml_set(alias, "name", "%s%s%lu", stem, kind, number) : -ENOMEM;
+}
+
+/* managed='no': gpupass owns the binding; with 'yes' libvirt would move drivers as well. */
+static int fill_hostdev(xmlNode *hostdev, const char *stem, unsigned long number, const Bdf *bdf)
+{
+	if (xml_set(hostdev, "mode", "subsystem") < 0 || xml_set(hostdev, "type", "pci") < 0 ||
+	    xml_set(hostdev, "managed", "no") < 0 || set_host_address(hostdev, bdf) < 0)
+		return -ENOMEM;
+	return set_alias(hostdev, stem, "", number);
+}
+
+char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf)
+{
+	_cleanup_(xml_doc_freep) xmlDoc *doc = xmlNewDoc((const xmlChar *)"1.0");
+	_cleanup_free_ char *stem = alias_stem(group);
+	xmlNode *hostdev;
+
+	hostdev = doc ? xmlNewDocNode(doc, NULL, (const xmlChar *)"hostdev", NULL) : NULL;
+	if (!hostdev)
+		return NULL;
+	xmlDocSetRootElement(doc, hostdev);
+	if (!stem || fill_hostdev(hostdev, stem, index, bdf) < 0)
+		return NULL;
+	return xml_to_text(doc, 0);
+}
+
+static int refuse_domain(Problem **ret_problem, const char *reason, const char *cause,
+			 const char *remedy)
+{
+	int r = problem_set(ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "%s", reason);
+
+	if (r != PROBLEM)
+		return r;
+	if (cause)
+		problem_cause(*ret_problem, "%s", cause);
+	return problem_remedy(*ret_problem, "%s", remedy);
+}
+
+/*
+ * Only QEMU takes VFIO devices; libvirt would refuse too, but not say why. 'test' is libvirt's own
+ * test driver.
+ */
+static int check_kind(const DomainXml *xml, Problem **ret_problem)
+{
+	const xmlNode *type = xml_child(xml_child(xml->root, "os"), "type");
+	const char *machine = type ? str_or_empty(xml_attribute(type, "machine")) : "";
+	const char *kind = str_or_empty(xml_attribute(xml->root, "type"));
+	_cleanup_free_ char *cause = NULL;
+
+	if (!str_equal(kind, "kvm") && !str_equal(kind, "qemu") && !str_equal(kind, "test")) {
+		cause = strf("%s is a domain of type '%.32s'", xml->name, kind);
+		return !cause ? -ENOMEM
+			      : refuse_domain(ret_problem, "its hypervisor takes no VFIO devices",
+					      cause, "use a domain of type kvm");
+	}
+	if (domain_xml_is_pcie(xml) || !*machine || str_equal(machine, "pc") ||
+	    str_starts_with(machine, "pc-i440fx"))
+		return 0;
+	cause = strf("%s has machine type '%.64s'", xml->name, machine);
+	return !cause ? -ENOMEM
+		      : refuse_domain(ret_problem, "its machine type is not supported", cause,
+				      "use machine type q35 (or pc, or virt on aarch64)");
+}
+
+static int check_group(const DomainXml *xml, const char *group, Problem **ret_problem)
+{
+	const char *other = xml_group(xml);
+	int r;
+
+	if (!other || strcmp(other, group) == 0)
+		return 0;
+	r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY, "%s has group %s already", xml->name,
+			other);
+	if (r != PROBLEM)
+		return r;
+	return problem_remedy(*ret_problem, "release that one first: gpupass release %s",
+			      domain_ref_word(xml->name, xml->uuid));
+}
+
+static int check_absent(const DomainXml *xml, const DomainXmlGpu *gpus, size_t n_gpus,
+			Problem **ret_problem)
+{
+	for (xmlNode *i = xml_first(xml_child(xml->root, "devices")); i; i = xml_next(i)) {
+		Bdf bdf;
+		int r;
+
+		if (!xml_is_pci_hostdev(i) || xml_host_address(i, &bdf) < 0)
+			continue;
+		for (size_t g = 0; g < n_gpus; g++) {
+			if (!bdf_in(&bdf, gpus[g].functions, gpus[g].n_functions))
+				continue;
+			r = problem_set(ret_problem, GPUPASS_ERROR_SPLIT_GROUP, "%s has %s already",
+					xml->name, BDF_TEXT(&bdf));
+			if (r != PROBLEM)
+				return r;
+			return problem_remedy(*ret_problem,
+					      "take that hostdev out first: virsh edit %s",
+					      domain_ref_word(xml->name, xml->uuid));
+		}
+	}
+	return 0;
+}
+
+/*
+ * The first bus number that nothing has or asks for. Controllers without an index get the lowest
+ * free ones from libvirt, so those are left to them.
+ */
+static unsigned first_free_bus(const DomainXml *xml)
+{
+	unsigned highest = 0, unnumbered = 0;
+
+	for (xmlNode *i = xml_first(xml_child(xml->root, "devices")); i; i = xml_next(i)) {
+		unsigned index = 0;
+		Bdf guest;
+
+		if (xml_is_pci_controller(i) && xml_number(i, "index", UINT8_MAX, &index) < 0)
+			unnumbered++;
+		if (xml_guest_address(i, &guest) == 0 && guest.bus > index)
+			index = guest.bus;
+		if (index > highest)
+			highest = index;
+	}
+	return highest + unnumbered + 1;
+}
+
+static int place_on_ports(const DomainXml *xml, Place *places, size_t n, Problem **ret_problem)
+{
+	unsigned bus = first_free_bus(xml);
+
+	if (bus + n - 1 > UINT8_MAX)
+		return refuse_domain(ret_problem, "it has no PCI bus number left",
+				     "its PCI controllers use indexes up to 255",
+				     "remove unused PCI controllers from the domain");
+	for (size_t i = 0; i < n; i++)
+		places[i] = (Place){ .bus = bus + (unsigned)i };
+	return 0;
+}
+
+static int place_in_slots(const DomainXml *xml, Place *places, size_t n, Problem **ret_problem)
+{
+	_cleanup_free_ char *cause = NULL;
+	bool used[PCI_SLOTS];
+	size_t found = 0;
+
+	xml_used_slots(xml, used);
+	for (unsigned slot = 0; slot < PCI_SLOTS && found < n; slot++)
+		if (!used[slot])
+			places[found++] = (Place){ .slot = slot };
+	if (found == n)
+		return 0;
+	cause = strf("%zu needed on its bus 0, %zu free", n, found);
+	return !cause ? -ENOMEM
+		      : refuse_domain(ret_problem, "it has too few PCI slots left", cause,
+				      "remove devices from the domain, or use machine type q35");
+}
+
+/* Aliases are unique in a domain, and a port of ours may have stayed behind; see remove. */
+static unsigned long free_number(const xmlNode *devices, const char *stem, const char *kind,
+				 unsigned long from)
+{
+	size_t n = strlen(stem), k = strlen(kind);
+	bool again = true;
+
+	while (again) {
+		again = false;
+		for (xmlNode *i = xml_first(devices); i; i = xml_next(i)) {
+			const char *alias = xml_alias(i);
+			unsigned long long number;
+
+			if (alias && strncmp(alias, stem, n) == 0 &&
+			    strncmp(alias + n, kind, k) == 0 &&
+			    str_to_unsigned(alias + n + k, 10, ULONG_MAX, &number) == 0 &&
+			    number == from) {
+				from++;
+				again = true;
+			}
+		}
+	}
+	return from;
+}
+
+/* libvirt chooses the port's own address and chassis; only its bus number matters here. */
+static int add_port(xmlNode *devices, const char *stem, unsigned long number, unsigned bus)
+{
+	unsigned long n = free_number(devices, stem, ALIAS_PORT, number);
+	xmlNode *port = xml_append(devices, "controller");
+
+	if (!port || xml_set(port, "type", "pci") < 0 || xml_set(port, "index", "%u", bus) < 0 ||
+	    xml_set(port, "model", "pcie-root-port") < 0)
+		return -ENOMEM;
+	return set_alias(port, stem, ALIAS_PORT, n);
+}
+
+static int set_guest_address(xmlNode *hostdev, const Place *place, unsigned function, bool multi)
+{
+	xmlNode *address = xml_append(hostdev, "address");
+
+	if (!address || xml_set(address, "type", "pci") < 0 ||
+	    xml_set(address, "domain", "0x0000") < 0 ||
+	    xml_set(address, "bus", "0x%02x", place->bus) < 0 ||
+	    xml_set(address, "slot", "0x%02x", place->slot) < 0 ||
+	    xml_set(address, "function", "0x%x", function) < 0)
+		return -ENOMEM;
+	return multi ? xml_set(address, "multifunction", "on") : 0;
+}
+
+/*
+ * Guests look for further functions only behind a function 0, so where the host's function 0 is
+ * not among them the rest moves up.
+ */
+static int add_gpu(xmlNode *devices, const char *stem, unsigned long *number,
+		   const DomainXmlGpu *gpu, const Place *place)
+{
+	bool keep = gpu->functions[0].function == 0;
+
+	for (size_t i = 0; i < gpu->n_functions; i++) {
+		const Bdf *bdf = &gpu->functions[i];
+		unsigned function = keep ? bdf->function : (unsigned)i;
+		xmlNode *hostdev;
+		int r;
+
+		*number = free_number(devices, stem, "", *number);
+		hostdev = xml_append(devices, "hostdev");
+		if (!hostdev)
+			return -ENOMEM;
+		r = fill_hostdev(hostdev, stem, (*number)++, bdf);
+		if (r == 0)
+			r = set_guest_address(hostdev, place, function,
+					      function == 0 && gpu->n_functions > 1);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* libvirt's own order: what describes the domain, then <metadata>, then its resources. */
+static xmlNode *metadata_new(xmlNode *root)
+{
+	const char *before[] = { "name", "uuid", "genid", "title", "description" };
+	xmlNode *after = NULL;
+
+	for (xmlNode *i = xml_first(root); i; i = xml_next(i))
+		for (size_t k = 0; k < ELEMENTS(before); k++)
+			if (xml_is(i, before[k]))
+				after = i;
+	return after ? xml_insert_after(after, "metadata") : xml_append(root, "metadata");
+}
+
+static int add_metadata(DomainXml *xml, const char *group)
+{
+	xmlNode *metadata = xml_child(xml->root, "metadata");
+	xmlNode *assignment;
+	xmlNs *ns;
+
+	if (xml_assignment(xml))
+		return 0;
+	if (!metadata)
+		metadata = metadata_new(xml->root);
+	assignment = metadata ? xml_append(metadata, "assignment") : NULL;
+	if (!assignment)
+		return -ENOMEM;
+	ns = xmlNewNs(assignment, (const xmlChar *)DOMAIN_XML_NAMESPACE,
+		      (const xmlChar *)"gpupass");
+	if (!ns)
+		return -ENOMEM;
+	xmlSetNs(assignment, ns);
+	return xml_set(assignment, "group", "%s", group);
+}
+
+static int insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *gpus, size_t n_gpus,
+			const Place *places)
+{
+	xmlNode *devices = xml_child(xml->root, "devices");
+	_cleanup_free_ char *stem = alias_stem(group);
+	unsigned long number = 0;
+	int r = 0;
+
+	if (!devices)
+		devices = xml_append(xml->root, "devices");
+	if (!devices || !stem)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < n_gpus; i++)
+		if (places[i].bus != 0)
+			r = add_port(devices, stem, i, places[i].bus);
+	for (size_t i = 0; r == 0 && i < n_gpus; i++)
+		r = add_gpu(devices, stem, &number, &gpus[i], &places[i]);
+	return r < 0 ? r : add_metadata(xml, group);
+}
+
+int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *gpus, size_t n_gpus,
+			 Problem **ret_problem)
+{
+	Place places[GPUS_MAX] = { 0 };
+	int r;
+
+	if (n_gpus == 0 || n_gpus > GPUS_MAX)
+		return -EINVAL;
+	for (size_t i = 0; i < n_gpus; i++)
+		if (gpus[i].n_functions == 0 || gpus[i].n_functions > ELEMENTS(gpus[i].functions))
+			return -EINVAL;
+	r = check_kind(xml, ret_problem);
+	if (r == 0)
+		r = check_group(xml, group, ret_problem);
+	if (r == 0)
+		r = check_absent(xml, gpus, n_gpus, ret_problem);
+	if (r == 0)
+		r = domain_xml_is_pcie(xml) ? place_on_ports(xml, places, n_gpus, ret_problem)
+					    : place_in_slots(xml, places, n_gpus, ret_problem);
+	return r != 0 ? r : insert_group(xml, group, gpus, n_gpus, places);
+}

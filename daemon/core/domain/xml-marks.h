@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The user aliases that mark what gpupass has added to a domain: ua-gpupass-<group>-<n> on
+ * hostdevs, ua-gpupass-<group>-port<n> on root ports.
+ *
+ * libvirt silently drops an alias that does not start with "ua-" or has other characters than
+ * letters, digits, '_' and '-'. Group names may have '.', so '_' escapes here: "__" is '_' and
+ * "_d" is '.'; other names stand for themselves.
+ */
+#pragma once
+
+#include "core/domain/xml-tree.h"
+
+#define ALIAS_PREFIX "ua-gpupass-"
+#define ALIAS_PORT "port"
+
+/* "ua-gpupass-<group>-" */
+char *alias_stem(const char *group);
+
+/* `alias` (may be NULL) is this stem, then `kind`, then a number. */
+bool alias_is(const char *alias, const char *stem, const char *kind);

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Taking out of a domain's XML exactly what belongs to a group. */
+#include "core/domain/xml-marks.h"
+#include "core/domain/xml-tune.h"
+#include "util/text.h"
+
+static bool remove_hostdevs(xmlNode *devices, const char *stem, const Bdf *functions, size_t n)
+{
+	xmlNode *next = xml_first(devices);
+	bool changed = false;
+
+	while (next) {
+		xmlNode *hostdev = next;
+		Bdf bdf;
+
+		next = xml_next(hostdev);
+		if (!xml_is_pci_hostdev(hostdev))
+			continue;
+		if (!alias_is(xml_alias(hostdev), stem, "") &&
+		    !(xml_host_address(hostdev, &bdf) == 0 && bdf_in(&bdf, functions, n)))
+			continue;
+		xml_remove(hostdev);
+		changed = true;
+	}
+	return changed;
+}
+
+/*
+ * Something sits behind the port, or the port is function 0 of a slot whose other functions the
+ * guest would no longer find: libvirt packs root ports into one slot, ours with others'.
+ */
+static bool port_in_use(const xmlNode *devices, const xmlNode *port)
+{
+	bool placed;
+	unsigned bus;
+	Bdf own;
+
+	if (xml_number(port, "index", UINT8_MAX, &bus) < 0)
+		return true;
+	placed = xml_guest_address(port, &own) == 0;
+	for (xmlNode *i = xml_first(devices); i; i = xml_next(i)) {
+		Bdf guest;
+
+		if (i == port || xml_guest_address(i, &guest) < 0)
+			continue;
+		if (guest.bus == bus && bus != 0)
+			return true;
+		if (placed && own.function == 0 && bdf_same_slot(&guest, &own))
+			return true;
+	}
+	return false;
+}
+
+static xmlNode *find_port(const xmlNode *devices, const char *stem, bool unused)
+{
+	for (xmlNode *i = devices ? devices->children : NULL; i; i = i->next)
+		if (xml_is_pci_controller(i) && alias_is(xml_alias(i), stem, ALIAS_PORT) &&
+		    !(unused && port_in_use(devices, i)))
+			return i;
+	return NULL;
+}
+
+/* A port that has to stay loses its mark: it is no longer ours. */
+static bool remove_ports(xmlNode *devices, const char *stem)
+{
+	bool changed = false;
+	xmlNode *port;
+
+	/* Taking one out may free the next: they share slots. */
+	while ((port = find_port(devices, stem, true))) {
+		xml_remove(port);
+		changed = true;
+	}
+	while ((port = find_port(devices, stem, false))) {
+		xml_remove(xml_child(port, "alias"));
+		changed = true;
+	}
+	return changed;
+}
+
+bool domain_xml_unmark(DomainXml *xml)
+{
+	xmlNode *assignment = xml_assignment(xml), *metadata;
+
+	if (!assignment)
+		return false;
+	metadata = assignment->parent;
+	xml_remove(assignment);
+	if (xml_is_empty(metadata))
+		xml_remove(metadata);
+	return true;
+}
+
+static bool remove_metadata(DomainXml *xml, const char *group)
+{
+	return str_equal(xml_group(xml), group) && domain_xml_unmark(xml);
+}
+
+int domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *functions,
+			      size_t n_functions, bool *ret_changed)
+{
+	_cleanup_free_ char *stem = alias_stem(group);
+	xmlNode *devices = xml_child(xml->root, "devices");
+	bool changed;
+
+	if (!stem)
+		return -ENOMEM;
+	changed = remove_hostdevs(devices, stem, functions, n_functions);
+	changed |= remove_ports(devices, stem);
+	if (changed && xml_is_empty(devices))
+		xml_remove(devices);
+	*ret_changed = changed;
+	return 0;
+}
+
+int domain_xml_rename_group(DomainXml *xml, const char *from, const char *to)
+{
+	xmlNode *assignment = xml_assignment(xml);
+
+	if (!assignment || !str_equal(xml_group(xml), from))
+		return 0;
+	return xml_set(assignment, "group", "%s", to);
+}
+
+int domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functions,
+			    size_t n_functions, bool *ret_changed)
+{
+	bool changed, untuned = false;
+	int r = domain_xml_remove_devices(xml, group, functions, n_functions, &changed);
+
+	if (r < 0)
+		return r;
+	if (str_equal(xml_group(xml), group))
+		domain_xml_untune(xml, &untuned);
+	changed |= remove_metadata(xml, group) || untuned;
+	*ret_changed = changed;
+	return 0;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * xml_skim(): the tree of a domain without what does not matter for who has which function. Every
+ * domain of the host is read so at each look, and one that could not be read would be in everybody's
+ * way; so nothing is built of what a panel, or its tenant, may have written there.
+ */
+#include <libxml/SAX2.h>
+#include <string.h>
+
+#include "core/domain/xml-bounds.h"
+#include "core/domain/xml-tree.h"
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	for (; *names; names++)
+		if (strcmp(name, *names) == 0)
+			return true;
+	return false;
+}
+
+static bool is_root(const xmlNode *node)
+{
+	return node->parent->type != XML_ELEMENT_NODE;
+}
+
+static bool is_kept(const xmlNode *parent, const char *name, const char *href)
+{
+	static const char *const parts[] = { "name", "uuid", "metadata", "devices", NULL };
+
+	if (!parent)
+		return true; /* the root */
+	if (is_root(parent))
+		return !href && is_one_of(name, parts);
+	if (!is_root(parent->parent))
+		return true; /* in something that is kept */
+	if (xml_is(parent, "metadata"))
+		return href && strcmp(href, DOMAIN_XML_NAMESPACE) == 0;
+	return xml_is(parent, "devices") && !href && strcmp(name, "hostdev") == 0;
+}
+
+static unsigned *left_out(void *data)
+{
+	XmlParse *parse = ((xmlParserCtxt *)data)->_private;
+
+	return &parse->left_out;
+}
+
+static void start_element(void *data, const xmlChar *name, const xmlChar *prefix,
+			  const xmlChar *href, int n_namespaces, const xmlChar **namespaces,
+			  int n_attributes, int n_defaulted, const xmlChar **attributes)
+{
+	const xmlParserCtxt *parser = data;
+
+	if (*left_out(data) > 0 || !is_kept(parser->node, (const char *)name, (const char *)href))
+		(*left_out(data))++;
+	else
+		xmlSAX2StartElementNs(data, name, prefix, href, n_namespaces, namespaces,
+				      n_attributes, n_defaulted, attributes);
+}
+
+static void end_element(void *data, const xmlChar *name, const xmlChar *prefix, const xmlChar *href)
+{
+	if (*left_out(data) > 0)
+		(*left_out(data))--;
+	else
+		xmlSAX2EndElementNs(data, name, prefix, href);
+}
+
+static void characters(void *data, const xmlChar *text, int length)
+{
+	if (*left_out(data) == 0)
+		xmlSAX2Characters(data, text, length);
+}
+
+static void cdata(void *data, const xmlChar *text, int length)
+{
+	if (*left_out(data) == 0)
+		xmlSAX2CDataBlock(data, text, length);
+}
+
+static void listen(xmlSAXHandler *sax)
+{
+	sax->startElementNs = start_element;
+	sax->endElementNs = end_element;
+	sax->characters = sax->ignorableWhitespace = characters;
+	sax->cdataBlock = cdata;
+	sax->comment = NULL;
+	sax->processingInstruction = NULL;
+}
+
+xmlDoc *xml_skim(const char *text, char **ret_message)
+{
+	_cleanup_(xml_parser_freep) xmlParserCtxt *parser = NULL;
+	_cleanup_free_ char *thin = NULL;
+	const char *fault;
+	size_t size;
+
+	*ret_message = NULL;
+	if (xml_check_size(text, DOMAIN_SKIM_MAX, &size, ret_message) < 0)
+		return NULL;
+	thin = strndup(text, size);
+	if (!thin)
+		return NULL;
+	fault = xml_bounds_thin(thin, size);
+	if (fault) {
+		*ret_message = strdup(fault);
+		return NULL;
+	}
+	parser = xmlNewParserCtxt();
+	if (!parser)
+		return NULL;
+	listen(parser->sax);
+	return xml_parse_prepared(parser, thin, size, 0, ret_message);
+}

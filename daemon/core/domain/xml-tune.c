@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/domain/xml-tune.h"
+
+#include <string.h>
+
+#include "core/domain/xml-tree.h"
+#include "core/pci/host-facts.h"
+#include "util/text.h"
+
+#define ADDED_NUMATUNE "numatune"
+#define ADDED_CPUSET "vcpu-cpuset"
+#define ADDED_BITS "maxphysaddr"
+#define ADDED_WINDOW "firmware-window"
+#define ADDED_NAMESPACE "qemu-namespace"
+
+static const char *mode_of(const FitTune *tune)
+{
+	return tune->interleave ? "interleave" : "preferred";
+}
+
+static int note_added(const DomainXml *xml, const char *what, const char *value)
+{
+	xmlNode *assignment = xml_assignment(xml), *added;
+
+	added = assignment ? xml_append(assignment, "added") : NULL;
+	if (!added)
+		return assignment ? -ENOMEM : -EINVAL;
+	xmlSetNs(added, assignment->ns);
+	if (xml_set(added, "what", "%s", what) < 0 || xml_set(added, "value", "%s", value) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+/* ---- writing ---- */
+
+static int add_numatune(DomainXml *xml, const FitTune *tune)
+{
+	_cleanup_free_ char *value = strf("%s %s", mode_of(tune), tune->nodeset);
+	xmlNode *vcpu = xml_child(xml->root, "vcpu"), *memory;
+	xmlNode *numatune = xml_child(xml->root, "numatune");
+
+	if (!numatune)
+		numatune = vcpu ? xml_insert_after(vcpu, "numatune")
+				: xml_append(xml->root, "numatune");
+	memory = numatune ? xml_append(numatune, "memory") : NULL;
+	if (!memory || !value || xml_set(memory, "mode", "%s", mode_of(tune)) < 0 ||
+	    xml_set(memory, "nodeset", "%s", tune->nodeset) < 0)
+		return -ENOMEM;
+	return note_added(xml, ADDED_NUMATUNE, value);
+}
+
+static int add_cpuset(DomainXml *xml, const FitTune *tune)
+{
+	xmlNode *vcpu = xml_child(xml->root, "vcpu");
+
+	if (!vcpu)
+		return 0;
+	if (xml_set(vcpu, "cpuset", "%s", tune->cpuset) < 0)
+		return -ENOMEM;
+	return note_added(xml, ADDED_CPUSET, tune->cpuset);
+}
+
+static int add_bits(DomainXml *xml)
+{
+	xmlNode *cpu = xml_child(xml->root, "cpu");
+	xmlNode *bits = cpu ? xml_append(cpu, "maxphysaddr") : NULL;
+
+	if (!bits || xml_set(bits, "mode", "passthrough") < 0)
+		return -ENOMEM;
+	return note_added(xml, ADDED_BITS, "passthrough");
+}
+
+static int add_argument(xmlNode *commandline, const char *value)
+{
+	xmlNode *argument = xml_append(commandline, "arg");
+
+	if (!argument)
+		return -ENOMEM;
+	xmlSetNs(argument, commandline->ns);
+	return xml_set(argument, "value", "%s", value);
+}
+
+static xmlNode *find_commandline(const DomainXml *xml)
+{
+	for (xmlNode *i = xml_first(xml->root); i; i = xml_next(i))
+		if (str_equal((const char *)i->name, "commandline") && i->ns &&
+		    str_equal((const char *)i->ns->href, QEMU_NAMESPACE))
+			return i;
+	return NULL;
+}
+
+/*
+ * libvirt has a <sysinfo type='fwcfg'>, but refuses names under opt/ovmf/ there: this one has to go
+ * past it.
+ */
+static int add_window(DomainXml *xml, const FitTune *tune)
+{
+	_cleanup_free_ char *value =
+		strf("name=" MMIO_WINDOW_KEY ",string=%llu", (unsigned long long)tune->mmio_mb);
+	const xmlChar *href = (const xmlChar *)QEMU_NAMESPACE;
+	xmlNode *commandline = find_commandline(xml);
+	xmlNs *ns = xmlSearchNsByHref(xml->doc, xml->root, href);
+	int r = 0;
+
+	if (!value)
+		return -ENOMEM;
+	if (!ns) {
+		ns = xmlNewNs(xml->root, href, (const xmlChar *)"qemu");
+		r = ns ? note_added(xml, ADDED_NAMESPACE, "qemu") : -ENOMEM;
+	}
+	if (r == 0 && !commandline) {
+		commandline = xml_append(xml->root, "commandline");
+		if (!commandline)
+			return -ENOMEM;
+		xmlSetNs(commandline, ns);
+	}
+	if (r == 0)
+		r = add_argument(commandline, "-fw_cfg");
+	if (r == 0)
+		r = add_argument(commandline, value);
+	return r < 0 ? r : note_added(xml, ADDED_WINDOW, value);
+}
+
+int domain_xml_tune(DomainXml *xml, const FitTune *tune)
+{
+	int r = 0;
+
+	if (tune->nodeset)
+		r = add_numatune(xml, tune);
+	if (r == 0 && tune->cpuset)
+		r = add_cpuset(xml, tune);
+	if (r == 0 && tune->passthrough)
+		r = add_bits(xml);
+	if (r == 0 && tune->mmio_mb > 0)
+		r = add_window(xml, tune);
+	return r;
+}
+
+/* ---- taking out ---- */
+
+/* "<cpu mode='host-model'/>" again, where nothing but the indentation of what went is left. */
+static void remove_child(xmlNode *child)
+{
+	xmlNode *parent = child->parent;
+
+	xml_remove(child);
+	while (xml_is_empty(parent) && parent->children) {
+		xmlNode *blank = parent->children;
+
+		xmlUnlinkNode(blank);
+		xmlFreeNode(blank);
+	}
+}
+
+/* libvirt writes a set in its own way: "0,1" comes back as "0-1". */
+static bool same_set(const char *a, const char *b)
+{
+	CpuSet x, y;
+
+	if (str_equal(a, b))
+		return true;
+	return a && b && cpu_set_parse(a, &x) == 0 && cpu_set_parse(b, &y) == 0 &&
+	       cpu_set_within(&x, &y) && cpu_set_within(&y, &x);
+}
+
+static bool remove_numatune(DomainXml *xml, const char *value)
+{
+	xmlNode *numatune = xml_child(xml->root, "numatune");
+	xmlNode *memory = xml_child(numatune, "memory");
+	const char *mode = memory ? xml_attribute(memory, "mode") : NULL, *nodeset;
+
+	if (!mode || !str_starts_with(value, mode) || value[strlen(mode)] != ' ')
+		return false;
+	nodeset = xml_attribute(memory, "nodeset");
+	if (!same_set(nodeset, value + strlen(mode) + 1))
+		return false;
+	remove_child(memory);
+	if (xml_is_empty(numatune))
+		xml_remove(numatune);
+	return true;
+}
+
+static bool remove_cpuset(DomainXml *xml, const char *value)
+{
+	xmlNode *vcpu = xml_child(xml->root, "vcpu");
+
+	if (!vcpu || !same_set(xml_attribute(vcpu, "cpuset"), value))
+		return false;
+	return xmlUnsetProp(vcpu, (const xmlChar *)"cpuset") == 0;
+}
+
+static bool remove_bits(DomainXml *xml, const char *value)
+{
+	xmlNode *bits = xml_child(xml_child(xml->root, "cpu"), "maxphysaddr");
+
+	if (!bits || !xml_attribute_is(bits, "mode", value) || xml_attribute(bits, "limit"))
+		return false;
+	remove_child(bits);
+	return true;
+}
+
+static bool remove_window(DomainXml *xml, const char *value)
+{
+	xmlNode *commandline = find_commandline(xml), *previous = NULL;
+
+	for (xmlNode *i = commandline ? xml_first(commandline) : NULL; i;
+	     previous = i, i = xml_next(i)) {
+		if (!xml_attribute_is(i, "value", value) || !previous ||
+		    !xml_attribute_is(previous, "value", "-fw_cfg"))
+			continue;
+		xml_remove(previous);
+		remove_child(i);
+		if (xml_is_empty(commandline))
+			xml_remove(commandline);
+		return true;
+	}
+	return false;
+}
+
+static bool remove_added(DomainXml *xml, const char *what, const char *value)
+{
+	if (str_equal(what, ADDED_NUMATUNE))
+		return remove_numatune(xml, value);
+	if (str_equal(what, ADDED_CPUSET))
+		return remove_cpuset(xml, value);
+	if (str_equal(what, ADDED_BITS))
+		return remove_bits(xml, value);
+	if (str_equal(what, ADDED_WINDOW))
+		return remove_window(xml, value);
+	return false;
+}
+
+static bool is_note(const xmlNode *node, const char **ret_what, const char **ret_value)
+{
+	if (!str_equal((const char *)node->name, "added"))
+		return false;
+	*ret_what = xml_attribute(node, "what");
+	*ret_value = xml_attribute(node, "value");
+	return *ret_what && *ret_value;
+}
+
+void domain_xml_tuned(const DomainXml *xml, bool *ret_fit, bool *ret_numa)
+{
+	const xmlNode *assignment = xml_assignment(xml);
+	const char *what, *value;
+
+	*ret_fit = *ret_numa = false;
+	for (xmlNode *i = assignment ? xml_first(assignment) : NULL; i; i = xml_next(i)) {
+		if (!is_note(i, &what, &value))
+			continue;
+		*ret_fit |= str_equal(what, ADDED_BITS) || str_equal(what, ADDED_WINDOW);
+		*ret_numa |= str_equal(what, ADDED_NUMATUNE) || str_equal(what, ADDED_CPUSET);
+	}
+}
+
+void domain_xml_untune(DomainXml *xml, bool *ret_changed)
+{
+	const xmlNode *assignment = xml_assignment(xml);
+	bool changed = false, had_namespace = false;
+
+	for (xmlNode *i = assignment ? xml_first(assignment) : NULL; i; i = xml_next(i)) {
+		const char *what, *value;
+
+		if (!is_note(i, &what, &value))
+			continue;
+		had_namespace |= str_equal(what, ADDED_NAMESPACE);
+		changed |= remove_added(xml, what, value);
+	}
+	/* Last, when what used it is gone. */
+	if (had_namespace)
+		changed |= xml_remove_namespace(xml->root, QEMU_NAMESPACE);
+	*ret_changed = changed;
+}
+
+void fit_tune_clear(FitTune *tune)
+{
+	free(tune->nodeset);
+	free(tune->cpuset);
+	*tune = (FitTune){ 0 };
+}

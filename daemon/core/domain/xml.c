@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/domain/xml.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "core/domain/xml-tree.h"
+#include "util/text.h"
+
+static int refuse_xml(Problem **ret_problem, const char *why)
+{
+	int r;
+
+	if (!why)
+		return -ENOMEM;
+	r = problem_set(ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			"the domain's XML cannot be used");
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "%s", why);
+	return problem_remedy(
+		*ret_problem,
+		"look at it: virsh dumpxml; what other tools have put into its metadata, or "
+		"its description, can be taken out: virsh metadata --remove, virsh desc");
+}
+
+/* 8-4-4-4-12 hex digits, made lower case: the form that UUIDs are compared in. */
+static int uuid_copy(const char *text, char uuid[DOMAIN_UUID_LENGTH + 1])
+{
+	if (strlen(text) != DOMAIN_UUID_LENGTH)
+		return -EINVAL;
+	for (size_t i = 0; i < DOMAIN_UUID_LENGTH; i++) {
+		bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+
+		if (dash ? text[i] != '-' : !isxdigit((unsigned char)text[i]))
+			return -EINVAL;
+		uuid[i] = (char)tolower((unsigned char)text[i]);
+	}
+	uuid[DOMAIN_UUID_LENGTH] = '\0';
+	return 0;
+}
+
+/* The stripped text of a child of <domain>; -ENOENT when there is none or it is empty. */
+static int child_text(const xmlNode *root, const char *name, char **ret)
+{
+	const xmlNode *child = xml_child(root, name);
+	_cleanup_xml_char_ xmlChar *content = NULL;
+	char *text;
+
+	if (!child)
+		return -ENOENT;
+	content = xmlNodeGetContent(child);
+	if (!content)
+		return -ENOMEM;
+	text = str_strip((char *)content);
+	if (!*text)
+		return -ENOENT;
+	text = strdup(text);
+	if (!text)
+		return -ENOMEM;
+	*ret = text;
+	return 0;
+}
+
+static int read_identity(DomainXml *xml, Problem **ret_problem)
+{
+	_cleanup_free_ char *uuid = NULL;
+	int r;
+
+	if (!xml_is(xml->root, "domain"))
+		return refuse_xml(ret_problem, "its root element is not <domain>");
+	r = child_text(xml->root, "name", &xml->name);
+	if (r == -ENOENT)
+		return refuse_xml(ret_problem, "it has no <name>");
+	if (r < 0)
+		return r;
+	r = child_text(xml->root, "uuid", &uuid);
+	if (r == -ENOENT)
+		return refuse_xml(ret_problem, "it has no <uuid>");
+	if (r < 0)
+		return r;
+	if (uuid_copy(uuid, xml->uuid) < 0)
+		return refuse_xml(ret_problem, "its <uuid> is not a UUID");
+	return 0;
+}
+
+static int parse(const char *text, bool skim, DomainXml **ret, Problem **ret_problem)
+{
+	_cleanup_(domain_xml_freep) DomainXml *xml = calloc(1, sizeof(*xml));
+	_cleanup_free_ char *message = NULL;
+	int r;
+
+	if (!xml)
+		return -ENOMEM;
+	xml->doc = skim ? xml_skim(text, &message) : xml_parse(text, 0, &message);
+	if (!xml->doc)
+		return refuse_xml(ret_problem, message);
+	xml->root = xmlDocGetRootElement(xml->doc);
+	r = read_identity(xml, ret_problem);
+	if (r != 0)
+		return r;
+	*ret = TAKE_PTR(xml);
+	return 0;
+}
+
+int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem)
+{
+	return parse(text, false, ret, ret_problem);
+}
+
+int domain_xml_skim(const char *text, DomainXml **ret, Problem **ret_problem)
+{
+	return parse(text, true, ret, ret_problem);
+}
+
+DomainXml *domain_xml_free(DomainXml *xml)
+{
+	if (xml) {
+		xml_doc_free(xml->doc);
+		free(xml->name);
+		free(xml);
+	}
+	return NULL;
+}
+
+char *domain_xml_to_text(const DomainXml *xml)
+{
+	return xml_to_text(xml->doc, 0);
+}
+
+const char *domain_xml_uuid(const DomainXml *xml)
+{
+	return xml->uuid;
+}
+
+const char *domain_xml_name(const DomainXml *xml)
+{
+	return xml->name;
+}
+
+bool domain_xml_is_pcie(const DomainXml *xml)
+{
+	const xmlNode *type = xml_child(xml_child(xml->root, "os"), "type");
+	const char *machine = type ? str_or_empty(xml_attribute(type, "machine")) : "";
+
+	for (xmlNode *i = xml_first(xml_child(xml->root, "devices")); i; i = xml_next(i)) {
+		unsigned index = 0;
+
+		/* libvirt writes the root complex into every definition it has seen. */
+		if (xml_is_pci_controller(i) && xml_number(i, "index", UINT8_MAX, &index) == 0 &&
+		    index == 0)
+			return xml_attribute_is(i, "model", "pcie-root");
+	}
+	return strstr(machine, "q35") || str_equal(machine, "virt") ||
+	       str_starts_with(machine, "virt-");
+}
+
+bool domain_xml_has_acpi(const DomainXml *xml)
+{
+	return xml_child(xml_child(xml->root, "features"), "acpi") != NULL;
+}
+
+static bool is_hotplug_port(const xmlNode *device)
+{
+	const xmlNode *target = xml_child(device, "target");
+
+	/* A switch's downstream port takes a hotplug just as a root port does. */
+	if (!xml_is_pci_controller(device) ||
+	    (!xml_attribute_is(device, "model", "pcie-root-port") &&
+	     !xml_attribute_is(device, "model", "pcie-switch-downstream-port")))
+		return false;
+	return !target || !xml_attribute_is(target, "hotplug", "off");
+}
+
+unsigned domain_xml_free_root_ports(const DomainXml *xml)
+{
+	const xmlNode *devices = xml_child(xml->root, "devices");
+	bool port[UINT8_MAX + 1] = { false };
+	unsigned n = 0;
+
+	for (xmlNode *i = xml_first(devices); i; i = xml_next(i)) {
+		unsigned index;
+
+		if (is_hotplug_port(i) && xml_number(i, "index", UINT8_MAX, &index) == 0)
+			port[index] = true;
+	}
+	for (xmlNode *i = xml_first(devices); i; i = xml_next(i)) {
+		Bdf guest;
+
+		if (xml_guest_address(i, &guest) == 0)
+			port[guest.bus] = false;
+	}
+	for (size_t i = 0; i < ELEMENTS(port); i++)
+		n += port[i];
+	return n;
+}
+
+unsigned domain_xml_free_slots(const DomainXml *xml)
+{
+	bool used[PCI_SLOTS];
+	unsigned n = 0;
+
+	xml_used_slots(xml, used);
+	for (size_t i = 0; i < PCI_SLOTS; i++)
+		n += !used[i];
+	return n;
+}
+
+/* On -EBADMSG *ret_bad is the element whose address is none. */
+int xml_read_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n,
+		      const xmlNode **ret_bad)
+{
+	DomainUse use = { 0 }; /* so that domain_use_clear() can free what there is */
+	int r;
+
+	for (xmlNode *i = xml_first(xml_child(xml->root, "devices")); i; i = xml_next(i)) {
+		DomainHostdev hostdev = { .managed = xml_attribute_is(i, "managed", "yes") };
+
+		if (!xml_is_pci_hostdev(i))
+			continue;
+		*ret_bad = i;
+		r = xml_host_address(i, &hostdev.bdf);
+		hostdev.has_guest = xml_guest_address(i, &hostdev.guest) == 0;
+		if (r == 0)
+			r = domain_use_add(&use, &hostdev, xml_alias(i));
+		if (r < 0) {
+			domain_use_clear(&use);
+			return r;
+		}
+	}
+	*ret = use.hostdevs;
+	*ret_n = use.n_hostdevs;
+	return 0;
+}
+
+bool domain_xml_in_shared_slot(const DomainXml *xml, const Bdf *function)
+{
+	const xmlNode *devices = xml_child(xml->root, "devices");
+	const xmlNode *mine = NULL;
+	Bdf place, other;
+
+	for (const xmlNode *d = xml_first(devices); d && !mine; d = xml_next(d))
+		if (xml_is_pci_hostdev(d) && xml_host_address(d, &other) == 0 &&
+		    bdf_equal(&other, function))
+			mine = d;
+	if (!mine || xml_guest_address(mine, &place) < 0)
+		return false;
+	for (const xmlNode *d = xml_first(devices); d; d = xml_next(d))
+		if (d != mine && xml_guest_address(d, &other) == 0 && bdf_same_slot(&other, &place))
+			return true;
+	return false;
+}
+
+int domain_xml_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n)
+{
+	const xmlNode *bad;
+
+	return xml_read_hostdevs(xml, ret, ret_n, &bad);
+}
+
+char *domain_xml_group(const DomainXml *xml)
+{
+	const char *group = xml_group(xml);
+
+	return group ? strdup(group) : NULL;
+}

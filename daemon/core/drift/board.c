@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Drift of boards, drivers and overrides. */
+#include "core/drift/finding.h"
+
+static const PciFunction *function_of_group(const DriftSubject *s, const Bdf *bdf)
+{
+	for (size_t i = 0; i < s->n_functions; i++)
+		if (bdf_equal(&s->functions[i]->bdf, bdf))
+			return s->functions[i];
+	return NULL;
+}
+
+static bool same_board(const AssignedFunction *then, const PciFunction *now)
+{
+	return now->vendor == then->vendor && now->device == then->device &&
+	       now->subsystem_vendor == then->subsystem_vendor &&
+	       now->subsystem_device == then->subsystem_device;
+}
+
+/* " (at boot: taken: nvidia was first)" */
+static char *at_boot(const DriftSubject *s, const Bdf *bdf)
+{
+	const BootFault *fault = boot_faults_find(s->facts->boot, bdf);
+	_cleanup_free_ char *text = fault ? boot_fault_text(fault) : NULL;
+
+	if (!fault)
+		return strdup("");
+	return text ? strf(" (at boot: %s)", text) : NULL;
+}
+
+static int add_board(DriftSubject *s, const Bdf *bdf, const char *how)
+{
+	_cleanup_free_ char *boot = at_boot(s, bdf);
+
+	drift_about(s, bdf);
+	return drift_add(s, DRIFT_BOARD, DRIFT_REPAIR_NONE,
+			 boot ? strf("%s, which was assigned to %s, %s%s", BDF_TEXT(bdf),
+				     s->record->domain_name, how, boot)
+			      : NULL,
+			 strf("put the board back where it was, or: gpupass release %s", s->name));
+}
+
+int drift_check_boards(DriftSubject *s)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < s->record->n_functions; i++) {
+		const AssignedFunction *then = &s->record->functions[i];
+		const PciFunction *now = pci_snapshot_find(s->facts->snapshot, &then->bdf);
+
+		if (!now)
+			r = add_board(s, &then->bdf, "is not there");
+		else if (!same_board(then, now))
+			r = add_board(s, &then->bdf, "is another board now");
+		else if (!function_of_group(s, &then->bdf))
+			r = add_board(s, &then->bdf, "is not in the group");
+	}
+	for (size_t i = 0; r == 0 && i < s->n_functions; i++) {
+		const Bdf *bdf = &s->functions[i]->bdf;
+
+		if (assignment_function(s->record, bdf))
+			continue;
+		drift_about(s, bdf);
+		r = drift_add(
+			s, DRIFT_BOARD, DRIFT_REPAIR_NONE,
+			strf("%s is in the group, but was not assigned with it", BDF_TEXT(bdf)),
+			strf("gpupass release %s, then assign it again", s->name));
+	}
+	return r;
+}
+
+static bool is_live(const DriftSubject *s, const Bdf *bdf)
+{
+	const DomainHostdev *hostdev = s->domain ? domain_use_hostdev(s->domain, bdf) : NULL;
+
+	return hostdev && hostdev->live;
+}
+
+int drift_check_drivers(DriftSubject *s)
+{
+	const PciFunction *first = NULL;
+	_cleanup_free_ char *boot = NULL;
+
+	for (size_t i = 0; i < s->n_functions; i++) {
+		const PciFunction *function = s->functions[i];
+
+		/* What a guest has open is bound; a look in between says otherwise. */
+		if (driver_is_vfio(function->driver) || is_live(s, &function->bdf))
+			continue;
+		drift_about(s, &function->bdf);
+		if (!first)
+			first = function;
+	}
+	if (!first)
+		return 0;
+	boot = at_boot(s, &first->bdf);
+	return drift_add(s, DRIFT_DRIVER, DRIFT_REPAIR_BIND,
+			 boot ? strf("%zu of %zu functions are not on " VFIO_PCI ": %s is on %s%s",
+				     s->n_about, s->n_functions, BDF_TEXT(&first->bdf),
+				     first->driver ? first->driver : "no driver", boot)
+			      : NULL,
+			 NULL);
+}
+
+/* Without it, whatever driver is loaded next may take the function when it appears again. */
+int drift_check_overrides(DriftSubject *s)
+{
+	const FunctionFacts *first = NULL;
+
+	for (size_t i = 0; s->facts->inspection && i < s->n_functions; i++) {
+		const Bdf *bdf = &s->functions[i]->bdf;
+		const FunctionFacts *facts = inspection_find(s->facts->inspection, bdf);
+
+		if (!facts || !driver_is_vfio(facts->driver) || is_live(s, bdf) ||
+		    str_equal(facts->driver, facts->driver_override))
+			continue;
+		drift_about(s, bdf);
+		if (!first)
+			first = facts;
+	}
+	if (!first)
+		return 0;
+	return drift_add(s, DRIFT_OVERRIDE, DRIFT_REPAIR_BIND,
+			 strf("the driver_override of %s is %s, not %s", BDF_TEXT(&first->bdf),
+			      first->driver_override ? first->driver_override : "not set",
+			      first->driver),
+			 NULL);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Drift of domains: the one that the record names, and others that have a part of the group. */
+#include "core/domain/ref.h"
+#include "core/drift/finding.h"
+
+static const DomainUse *find_by_name(const DomainUses *uses, const char *name)
+{
+	for (size_t i = 0; i < uses->n_items; i++)
+		if (str_equal(uses->items[i].name, name))
+			return &uses->items[i];
+	return NULL;
+}
+
+static int check_gone(DriftSubject *s)
+{
+	const DomainUse *other = find_by_name(s->facts->uses, s->record->domain_name);
+
+	if (other)
+		return drift_add(
+			s, DRIFT_OTHER_DOMAIN, DRIFT_REPAIR_NONE,
+			strf("it is assigned to %s (%s), which libvirt no longer has; the domain "
+			     "of that name now is another one (%s), and does not get it",
+			     s->record->domain_name, s->record->domain_uuid, other->uuid),
+			strf("gpupass release %s", s->name));
+	return drift_add(
+		s, DRIFT_NO_DOMAIN, DRIFT_REPAIR_NONE,
+		strf("it is assigned to %s (%s), which libvirt no longer has; it is not given to "
+		     "anybody else",
+		     s->record->domain_name, s->record->domain_uuid),
+		strf("define %s again, or: gpupass release %s", s->record->domain_name, s->name));
+}
+
+int drift_check_others(DriftSubject *s)
+{
+	for (size_t i = 0; i < s->n_functions; i++) {
+		const Bdf *bdf = &s->functions[i]->bdf;
+		const DomainUse *use;
+		size_t at = 0;
+		int r;
+
+		while ((use = domain_uses_holding(s->facts->uses, bdf, &at))) {
+			if (use == s->domain)
+				continue;
+			drift_about(s, bdf);
+			r = drift_add(s, DRIFT_TAKEN, DRIFT_REPAIR_NONE,
+				      strf("domain %s (%s) has %s, too", use->name, use->uuid,
+					   BDF_TEXT(bdf)),
+				      strf("take the hostdev out of that domain: virsh edit %s",
+					   domain_ref_word(use->name, use->uuid)));
+			if (r != 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+DriftHeld drift_count_held(const DriftSubject *s)
+{
+	DriftHeld held = { 0 };
+
+	for (size_t i = 0; i < s->n_functions; i++) {
+		const DomainHostdev *hostdev = domain_use_hostdev(s->domain, &s->functions[i]->bdf);
+
+		held.live += hostdev && hostdev->live;
+		held.config += hostdev && hostdev->config;
+	}
+	return held;
+}
+
+void drift_about_lacking(DriftSubject *s, bool live)
+{
+	for (size_t i = 0; i < s->n_functions; i++) {
+		const Bdf *bdf = &s->functions[i]->bdf;
+		const DomainHostdev *hostdev = domain_use_hostdev(s->domain, bdf);
+
+		if (!hostdev || !(live ? hostdev->live : hostdev->config))
+			drift_about(s, bdf);
+	}
+}
+
+/* What an assignment with apply has written goes with our mark: without it, it is written again. */
+static const char *applied_text(const DriftSubject *s, DriftHeld held)
+{
+	bool fit = s->record && s->record->apply_fit, numa = s->record && s->record->apply_numa;
+
+	if (held.config > 0 && s->record &&
+	    (str_equal(s->domain->gpupass_group, s->record->group_name) ||
+	     str_equal(s->domain->gpupass_group, s->name)))
+		return "";
+	if (fit && numa)
+		return "; --fit=apply and --numa=apply, which it was assigned with, are applied again";
+	if (fit)
+		return "; --fit=apply, which it was assigned with, is applied again";
+	return numa ? "; --numa=apply, which it was assigned with, is applied again" : "";
+}
+
+static int check_edited(DriftSubject *s, DriftHeld held)
+{
+	const char *mark = s->record ? s->record->group_name : s->name;
+	Bdf functions[ELEMENTS(s->about)];
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_functions && n < ELEMENTS(functions); i++)
+		functions[n++] = s->functions[i]->bdf;
+	if (drift_defined_by_us(s->domain, mark, functions, n))
+		return 0;
+	return drift_add(
+		s, DRIFT_EDITED, DRIFT_REPAIR_DEFINE,
+		strf("the definition of %s has it, but not as gpupass put it there: an alias or "
+		     "the mark is missing, or a hostdev is managed by libvirt%s",
+		     s->domain->name, applied_text(s, held)),
+		NULL);
+}
+
+/* It was declared otherwise since. The definition's mark goes first; the record follows it. */
+static int check_renamed_group(DriftSubject *s, DriftHeld held)
+{
+	bool live_only = held.config == 0 && held.live > 0;
+
+	if (!s->group || str_equal(s->record->group_name, s->name))
+		return 0;
+	return drift_add(s, DRIFT_RENAMED,
+			 s->domain->persistent && !live_only ? DRIFT_REPAIR_DEFINE
+							     : DRIFT_REPAIR_RENAME,
+			 strf("%s got it as %s; it is called %s now", s->domain->name,
+			      s->record->group_name, s->name),
+			 NULL);
+}
+
+/* A guest that runs with the whole group and was never defined with it: assign --live. */
+static int check_definition(DriftSubject *s, DriftHeld held)
+{
+	if (!s->domain->persistent && held.live > 0)
+		return drift_add(
+			s, DRIFT_NO_DEFINITION, DRIFT_REPAIR_NONE,
+			strf("%s runs with it, but is no longer defined: the assignment outlives "
+			     "its domain",
+			     s->domain->name),
+			strf("define it again (virsh dumpxml, virsh define), or shut it down "
+			     "and: gpupass release %s",
+			     s->name));
+	if (held.config == s->n_functions)
+		return check_edited(s, held);
+	if (held.config == 0 && held.live == s->n_functions)
+		return 0;
+	drift_about_lacking(s, false);
+	if (held.config == 0)
+		return drift_add(s, DRIFT_LACKS_ALL, DRIFT_REPAIR_DEFINE,
+				 strf("the definition of %s has none of its functions%s",
+				      s->domain->name, applied_text(s, held)),
+				 NULL);
+	return drift_add(s, DRIFT_LACKS_SOME, DRIFT_REPAIR_DEFINE,
+			 strf("the definition of %s lacks %s and has others%s", s->domain->name,
+			      BDF_TEXT(&s->about[0]), applied_text(s, held)),
+			 NULL);
+}
+
+static int check_guest(DriftSubject *s, DriftHeld held)
+{
+	if (held.live == 0 || held.live == s->n_functions)
+		return 0;
+	drift_about_lacking(s, true);
+	return drift_add(
+		s, DRIFT_GUEST, DRIFT_REPAIR_NONE,
+		strf("running %s lacks %s and has others", s->domain->name, BDF_TEXT(&s->about[0])),
+		strf("shut %s down, then: gpupass reconcile %s", s->domain->name, s->name));
+}
+
+int drift_check_domain(DriftSubject *s)
+{
+	DriftHeld held;
+	int r;
+
+	s->domain = domain_uses_find(s->facts->uses, s->record->domain_uuid);
+	r = s->domain ? 0 : check_gone(s);
+	if (r == 0)
+		r = drift_check_others(s);
+	if (r != 0 || !s->domain)
+		return r;
+	held = drift_count_held(s);
+	if (!str_equal(s->domain->name, s->record->domain_name))
+		r = drift_add(
+			s, DRIFT_RENAMED, DRIFT_REPAIR_RENAME,
+			strf("domain %s is called %s now", s->record->domain_name, s->domain->name),
+			NULL);
+	if (r != 0 || s->domain->unread)
+		return r; /* that it has nothing of the group is not known */
+	r = check_renamed_group(s, held);
+	if (r == 0 && s->domain->migrated)
+		r = drift_add(
+			s, DRIFT_MIGRATED, DRIFT_REPAIR_NONE,
+			strf("the guest of %s was migrated to another host, where it has other "
+			     "boards",
+			     s->domain->name),
+			strf("if it does not come back: gpupass release %s", s->name));
+	if (r == 0)
+		r = check_guest(s, held);
+	return r == 0 ? check_definition(s, held) : r;
+}

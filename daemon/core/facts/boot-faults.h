@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What gpupass-bind could not bind at boot, read from its report (schema org.gpupass1.boot/1). */
+#pragma once
+
+#include "core/base/bdf.h"
+#include "gpupass/cleanup.h"
+
+typedef struct BootFault {
+	Bdf bdf;
+	char *outcome; /* "taken", "changed", "missing", "failed" */
+	char *detail;  /* NULL: none */
+} BootFault;
+
+typedef struct BootFaults {
+	BootFault *items;
+	size_t n_items;
+} BootFaults;
+
+/* Of the functions in the report those that were neither bound nor reserved. As for
+ * json_parse_document(): -EBADMSG or -EPROTO with *ret_message. */
+int boot_faults_parse(const char *text, size_t size, BootFaults **ret, char **ret_message);
+
+const BootFault *boot_faults_find(const BootFaults *faults, const Bdf *bdf); /* NULL: none */
+/* "taken: nvidia was first"; NULL when memory is out. */
+char *boot_fault_text(const BootFault *fault);
+
+BootFaults *boot_faults_free(BootFaults *faults);
+DEFINE_CLEANUP(BootFaults, boot_faults_free)

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What can be known of a GPU's health without its driver: does it answer, its PCI Express link and
+ * that of the ports above it, the kernel's error counters (AER). Read by a worker, one a GPU.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#include "core/base/bdf.h"
+#include "core/pci/pcie-config.h"
+#include "gpupass/cleanup.h"
+#include "gpupass/states.h"
+#include "gpupass/string-table.h"
+
+DECLARE_STRING_TABLE(health, Health);
+
+typedef struct HealthPort {
+	Bdf bdf;
+	PcieConfig config;
+} HealthPort;
+
+typedef struct GpuHealth {
+	Bdf bdf;	   /* the leading function */
+	int error;	   /* why there is nothing below: -ETIMEDOUT, -EPROTO …; 0: there is */
+	pid_t stuck;	   /* the worker that still waits for it, with -ETIMEDOUT; 0: none */
+	char *power_state; /* NULL: the kernel does not tell */
+	PcieConfig config; /* not read unless the power state is D0 */
+	bool aer;	   /* the kernel counts errors of this function */
+	uint64_t correctable, nonfatal, fatal; /* since boot */
+	HealthPort *ports;		       /* above it, root port first */
+	size_t n_ports;
+} GpuHealth;
+
+/* The lanes that the link should have: of the board, or of the port above where that has fewer. */
+unsigned gpu_health_width_expected(const GpuHealth *health);
+/* Likewise the speed, a code of PcieConfig. */
+unsigned gpu_health_speed_expected(const GpuHealth *health);
+
+/* *ret_reason, one sentence; "" with HEALTH_OK. -ENOMEM. `health` NULL: nobody has looked. */
+int gpu_health_judge(const GpuHealth *health, Health *ret, char **ret_reason);
+
+json_t *gpu_health_to_json(const GpuHealth *health);
+int gpu_health_from_json(const json_t *json, GpuHealth *ret, char **ret_message);
+
+void gpu_health_clear(GpuHealth *health);
+void gpu_healths_free(GpuHealth *items, size_t n);
+/* NULL when absent. */
+const GpuHealth *gpu_healths_find(const GpuHealth *items, size_t n, const Bdf *bdf);

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/facts/initramfs.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/base/json-fields.h"
+#include "core/facts/assignment.h"
+#include "util/json.h"
+#include "util/text.h"
+
+#define LIST_KEPT_MAX 256
+#define MODULE_NAME_MAX 64 /* the kernel's limit is below it */
+#define LINE_READ_MAX 1024
+
+/* Which modules take which functions of NVIDIA's boards; of nvidia there are several by name. */
+static const struct Taker {
+	uint32_t mask, class_code;
+	const char *modules[2];
+} takers[] = {
+	{ 0xff0000, 0x030000, { "nvidia", "nouveau" } },
+	{ 0xffff00, 0x040300, { "snd-hda-intel" } },
+	{ 0xffffff, 0x0c0330, { "xhci-pci" } }, /* USB-C of Turing boards, and its controller */
+	{ 0xffff00, 0x0c8000, { "i2c-nvidia-gpu" } },
+};
+
+/* Names of modules are written with dash or underscore. */
+static bool same_module(const char *a, const char *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char x = a[i] == '_' ? '-' : a[i], y = b[i] == '_' ? '-' : b[i];
+
+		if (x != y || x == '\0')
+			return false;
+	}
+	return b[n] == '\0';
+}
+
+/*
+ * The driver itself, as NVIDIA names it or a distribution does ("nvidia-current",
+ * "nvidia-tesla-470"): not its other modules, which bind no function, nor nvidiafb and the
+ * backlight's, which are the kernel's and something else.
+ */
+static bool is_nvidia(const char *module)
+{
+	static const char *const others[] = { "drm", "modeset", "uvm", "peermem", "vgpu-vfio" };
+	size_t n = strlen(module);
+
+	if (strncmp(module, "nvidia", 6) != 0 || (module[6] != '\0' && module[6] != '-'))
+		return false;
+	if (str_starts_with(module, "nvidia-wmi"))
+		return false;
+	for (size_t i = 0; i < ELEMENTS(others); i++) {
+		size_t size = strlen(others[i]);
+
+		if (n > size && module[n - size - 1] == '-' &&
+		    strcmp(module + n - size, others[i]) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* Whether `module`, as a file is named, is the one that a taker calls by `name`. */
+static bool is_module(const char *module, const char *name)
+{
+	return strcmp(name, "nvidia") == 0 ? is_nvidia(module) : strcmp(module, name) == 0;
+}
+
+static bool takes_anything(const char *module)
+{
+	for (size_t i = 0; i < ELEMENTS(takers); i++)
+		for (size_t k = 0; k < ELEMENTS(takers[i].modules) && takers[i].modules[k]; k++)
+			if (is_module(module, takers[i].modules[k]))
+				return true;
+	return false;
+}
+
+static int keep(char ***list, const char *s)
+{
+	if (strv_length(*list) >= LIST_KEPT_MAX || strv_contains(*list, s))
+		return 0;
+	return strv_append(list, s);
+}
+
+/* ---- names ---- */
+
+static const char *base_name(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return slash ? slash + 1 : name;
+}
+
+static bool ends_with(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), size = strlen(suffix);
+
+	return n >= size && strcmp(s + n - size, suffix) == 0;
+}
+
+/* "nvidia-drm" of "nvidia_drm.ko.zst": how long the name is; 0: it is no module. */
+static size_t module_size(const char *base)
+{
+	const char *end = strstr(base, ".ko");
+
+	return end && (end[3] == '\0' || end[3] == '.') ? (size_t)(end - base) : 0;
+}
+
+/* What takes nothing that GPUs have is not kept. */
+static int keep_module(char ***list, const char *name, size_t size)
+{
+	char module[MODULE_NAME_MAX + 1];
+
+	if (size == 0 || size > MODULE_NAME_MAX)
+		return 0;
+	for (size_t i = 0; i < size; i++)
+		module[i] = name[i] == '_' ? '-' : name[i];
+	module[size] = '\0';
+	return takes_anything(module) ? keep(list, module) : 0;
+}
+
+static int note_maker(Initramfs *image, const char *name, const char *base)
+{
+	const char *maker = NULL;
+
+	if (strcmp(base, "initramfs.conf") == 0 && strstr(name, "conf/"))
+		maker = "initramfs-tools";
+	else if (strstr(name, "lib/dracut/"))
+		maker = "dracut";
+	if (!maker || image->maker)
+		return 0;
+	image->maker = strdup(maker);
+	return image->maker ? 0 : -ENOMEM;
+}
+
+static bool is_assignment(const char *name)
+{
+	return strstr(name, "gpupass/assignments.d/") && ends_with(name, ".json");
+}
+
+static bool is_modprobe(const char *name)
+{
+	return strstr(name, "modprobe.d/") && ends_with(name, ".conf");
+}
+
+int initramfs_note_name(Initramfs *image, const char *name)
+{
+	const char *base = base_name(name);
+	int r;
+
+	if (ends_with(name, "gpupass/gpupass-bind"))
+		image->bind = true;
+	/* The udev rule, initramfs-tools' script, dracut's hook: each is enough. */
+	if (strcmp(base, "60-gpupass.rules") == 0 || ends_with(name, "scripts/init-top/gpupass") ||
+	    (strstr(name, "/hooks/") && ends_with(base, "gpupass-bind.sh")))
+		image->trigger = true;
+	if (module_size(base) == strlen("vfio-pci") &&
+	    same_module(base, "vfio-pci", strlen("vfio-pci")))
+		image->vfio_pci = true;
+	r = keep_module(&image->modules, base, module_size(base));
+	if (r >= 0)
+		r = note_maker(image, name, base);
+	if (r < 0)
+		return r;
+	return is_assignment(name) || is_modprobe(name) || strcmp(base, "modules.builtin") == 0;
+}
+
+/* ---- contents ---- */
+
+/* As modprobe.d(5) has it: "blacklist nouveau", "install nouveau /bin/false"; and the parameter with
+ * which nouveau registers no driver. */
+static int note_modprobe_line(Initramfs *image, const char *line)
+{
+	_cleanup_strv_ char **words = NULL;
+	int r = strv_split(line, " \t\r", &words);
+	size_t n = strv_length(words);
+	bool blocks = false;
+
+	if (r < 0 || n < 2)
+		return r;
+	if (strcmp(words[0], "blacklist") == 0)
+		blocks = true;
+	else if (strcmp(words[0], "install") == 0 && n > 2)
+		blocks = ends_with(words[2], "/false") || ends_with(words[2], "/true");
+	else if (strcmp(words[0], "options") == 0 && strcmp(words[1], "nouveau") == 0)
+		blocks = strv_contains(words + 2, "modeset=0");
+	return blocks ? keep_module(&image->blocked, words[1], strlen(words[1])) : 0;
+}
+
+static int note_modprobe(Initramfs *image, const char *text)
+{
+	int r = 0;
+
+	while (r >= 0 && *text) {
+		size_t n = strcspn(text, "\n");
+		_cleanup_free_ char *line = n < LINE_READ_MAX ? strndup(text, n) : strdup("");
+
+		r = line ? note_modprobe_line(image, line) : -ENOMEM;
+		text += text[n] ? n + 1 : n;
+	}
+	return r;
+}
+
+/* A copy that cannot be understood binds nothing. */
+static int note_assignment(Initramfs *image, const char *text)
+{
+	_cleanup_(assignment_freep) Assignment *assignment = NULL;
+	int r = assignment_from_json(text, strlen(text), &assignment, NULL);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	for (size_t i = 0; r >= 0 && i < assignment->n_functions; i++)
+		r = keep(&image->assigned, BDF_TEXT(&assignment->functions[i].bdf));
+	return r;
+}
+
+int initramfs_note_content(Initramfs *image, const char *name, const char *text)
+{
+	if (is_assignment(name))
+		return note_assignment(image, text);
+	if (is_modprobe(name))
+		return note_modprobe(image, text);
+	if (strstr(text, "/vfio-pci.ko"))
+		image->vfio_pci = true;
+	return 0;
+}
+
+/* ---- who takes what ---- */
+
+/* "modprobe.blacklist=nouveau,nova": a list has it. */
+static bool word_blocks(const char *word, const char *module)
+{
+	static const char *const lists[] = { "modprobe.blacklist=", "module_blacklist=",
+					     "rd.driver.blacklist=" };
+
+	if (strcmp(word, "nouveau.modeset=0") == 0)
+		return strcmp(module, "nouveau") == 0;
+	for (size_t i = 0; i < ELEMENTS(lists); i++) {
+		const char *at = word + strlen(lists[i]);
+
+		if (!str_starts_with(word, lists[i]))
+			continue;
+		for (; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+			if (same_module(at, module, strcspn(at, ",")))
+				return true;
+	}
+	return false;
+}
+
+static bool is_blocked(const Initramfs *image, const char *module, char *const *cmdline)
+{
+	for (char **name = image->blocked; name && *name; name++)
+		if (same_module(*name, module, strlen(*name)))
+			return true;
+	for (char *const *word = cmdline; word && *word; word++)
+		if (word_blocks(*word, module))
+			return true;
+	return false;
+}
+
+static const char *find_module(const Initramfs *image, const char *name, char *const *cmdline)
+{
+	for (char **module = image->modules; module && *module; module++)
+		if (is_module(*module, name) && !is_blocked(image, *module, cmdline))
+			return *module;
+	return NULL;
+}
+
+const char *initramfs_taker(const Initramfs *image, uint32_t class_code, char *const *cmdline)
+{
+	for (size_t i = 0; i < ELEMENTS(takers); i++) {
+		if ((class_code & takers[i].mask) != takers[i].class_code)
+			continue;
+		for (size_t k = 0; k < ELEMENTS(takers[i].modules) && takers[i].modules[k]; k++) {
+			const char *found = find_module(image, takers[i].modules[k], cmdline);
+
+			if (found)
+				return found;
+		}
+	}
+	return NULL;
+}
+
+/* ---- JSON ---- */
+
+json_t *initramfs_to_json(const Initramfs *image)
+{
+	_cleanup_json_ json_t *o = json_object();
+	int r = 0;
+
+#define X(member)                                                                                  \
+	if (image->member)                                                                         \
+		r |= json_object_set_new(o, #member, json_plain(image->member));
+	INITRAMFS_TEXTS(X)
+#undef X
+#define X(member) r |= json_set_plain_list(o, #member, image->member);
+	INITRAMFS_LISTS(X)
+#undef X
+#define X(member) r |= json_object_set_new(o, #member, json_boolean(image->member));
+	INITRAMFS_FLAGS(X)
+#undef X
+	return r < 0 ? NULL : TAKE_PTR(o);
+}
+
+int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message)
+{
+#define X(member) #member,
+	static const char *const keys[] = { INITRAMFS_TEXTS(X) INITRAMFS_LISTS(X) INITRAMFS_FLAGS(X)
+						    NULL };
+#undef X
+	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
+	JsonReader reader;
+	int r;
+
+	if (!image)
+		return -ENOMEM;
+	json_reader_begin(&reader, json, "image", keys);
+#define X(member) json_read_text_if_any(&reader, #member, &image->member);
+	INITRAMFS_TEXTS(X)
+#undef X
+#define X(member) json_read_list(&reader, #member, &image->member);
+	INITRAMFS_LISTS(X)
+#undef X
+#define X(member) image->member = json_read_bool(&reader, #member);
+	INITRAMFS_FLAGS(X)
+#undef X
+	r = json_reader_end(&reader, ret_message);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(image);
+	return 0;
+}
+
+int initramfs_copy(const Initramfs *from, Initramfs **ret)
+{
+	_cleanup_(initramfs_freep) Initramfs *copy = calloc(1, sizeof(*copy));
+
+	if (!copy)
+		return -ENOMEM;
+#define X(member)                                                                                  \
+	if (from->member && !(copy->member = strdup(from->member)))                                \
+		return -ENOMEM;
+	INITRAMFS_TEXTS(X)
+#undef X
+#define X(member)                                                                                  \
+	if (strv_copy(from->member, &copy->member) < 0)                                            \
+		return -ENOMEM;
+	INITRAMFS_LISTS(X)
+#undef X
+#define X(member) copy->member = from->member;
+	INITRAMFS_FLAGS(X)
+#undef X
+	*ret = TAKE_PTR(copy);
+	return 0;
+}
+
+Initramfs *initramfs_free(Initramfs *image)
+{
+	if (!image)
+		return NULL;
+#define X(member) free(image->member);
+	INITRAMFS_TEXTS(X)
+#undef X
+#define X(member) strv_free(image->member);
+	INITRAMFS_LISTS(X)
+#undef X
+	free(image);
+	return NULL;
+}

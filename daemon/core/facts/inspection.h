@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A close look at a few functions, just before a decision about them: what a scan leaves out
+ * because the kernel may make the reader wait (driver_override, sriov_numvfs, config space), who
+ * holds the devices, and what the host offers. Made by a disposable worker, carried as JSON.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#include "core/base/bdf.h"
+#include "gpupass/cleanup.h"
+#include "gpupass/string-table.h"
+
+/* Of which GPUs config space is read. Reading it wakes a device that is in D3cold. */
+typedef enum InspectConfig {
+	INSPECT_CONFIG_NOT,
+	INSPECT_CONFIG_ALL,
+	INSPECT_CONFIG_AWAKE, /* of those in D0 */
+} InspectConfig;
+
+typedef struct FunctionFacts {
+	Bdf bdf;
+	char *driver;	       /* NULL: none */
+	char *driver_override; /* NULL: none ("(null)" in sysfs) */
+	unsigned num_vfs;
+	/* The nvidia driver's own word, where it is bound: */
+	char *uuid;	  /* NULL: not known */
+	int device_minor; /* N of /dev/nvidiaN; -1: not known */
+	/* Only when config space was asked for, of GPUs: */
+	char *serial_number; /* NULL: no such capability, or not asked */
+	char *link_speed;    /* "16 GT/s"; NULL: not asked or not PCIe */
+	char *link_speed_max;
+	unsigned link_width, link_width_max; /* lanes; 0: not known */
+	bool config_all_ones; /* config space answers nothing but ones: gone, or in D3cold */
+	bool left_asleep; /* with INSPECT_CONFIG_AWAKE: not seen in D0, so that it was not read */
+} FunctionFacts;
+
+typedef struct Holder {
+	Bdf bdf; /* the function it holds */
+	pid_t pid;
+	char *command;	 /* comm */
+	char *unit;	 /* systemd unit from its cgroup; NULL: none */
+	char *container; /* container id from its cgroup; NULL: none */
+	char *path;	 /* /dev/nvidia0, /dev/vfio/33, /dev/dri/card1 …: as udev names it */
+	bool vfio;	 /* an open vfio group: a guest runs on it */
+} Holder;
+
+/* Why it is not known whether a process holds a device. */
+#define UNSEEN_REASONS(X)                                                                          \
+	X(UNSEEN_REFUSED, "refused")	     /* the kernel does not let us look */                 \
+	X(UNSEEN_FILES, "files")	     /* too many to look at in time */                     \
+	X(UNSEEN_MAPPINGS, "mappings")	     /* too many, or they cannot be read */                \
+	X(UNSEEN_MOVING, "moving")	     /* mappings that changed again and again */           \
+	X(UNSEEN_VFIO_DEVICE, "vfio-device") /* has one, and this kernel does not tell which */
+#define UNSEEN_ENUMERATOR_(enumerator, name) enumerator,
+typedef enum UnseenReason { UNSEEN_REASONS(UNSEEN_ENUMERATOR_) } UnseenReason;
+#undef UNSEEN_ENUMERATOR_
+DECLARE_STRING_TABLE(unseen_reason, UnseenReason);
+
+/* A process that may hold a device or not. Anybody can be one, so it refuses nothing; it is told. */
+typedef struct Unseen {
+	pid_t pid;
+	uid_t uid;
+	char *command; /* comm */
+	UnseenReason reason;
+} Unseen;
+
+typedef struct Inspection {
+	FunctionFacts *functions;
+	size_t n_functions;
+	Holder *holders;
+	size_t n_holders;
+	Unseen *unseen; /* the first of them */
+	size_t n_unseen;
+	size_t all_unseen;	/* how many there are */
+	bool vfio_pci;		/* the vfio-pci driver is registered */
+	bool vfio_loadable;	/* not registered, but its module exists for this kernel */
+	bool noiommu;		/* vfio's enable_unsafe_noiommu_mode is on */
+	bool unsafe_interrupts; /* vfio_iommu_type1.allow_unsafe_interrupts is on */
+	pid_t probe_worker; /* of a probe given up on, which may open GPUs; 0: none. Not in JSON */
+} Inspection;
+
+const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bdf);
+
+/* "0000:41:00.0: /dev/nvidia0 by python3 (pid 812, unit a.service)"; NULL when memory is out. */
+char *holder_text(const Holder *holder);
+
+/* "whether python3 (pid 812, uid 1000) holds a device is not known: …"; NULL when memory is out. */
+char *unseen_text(const Unseen *unseen);
+/* Appends a line for each of the first few, and one that counts the others. */
+int inspection_tell_unseen(const Inspection *inspection, char ***lines);
+
+json_t *inspection_to_json(const Inspection *inspection);
+int inspection_from_json(const json_t *json, Inspection **ret, char **ret_message);
+
+Inspection *inspection_free(Inspection *inspection);
+DEFINE_CLEANUP(Inspection, inspection_free)

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/facts/receipt.h"
+
+#include "gpupass/dbus.h"
+#include "util/json.h"
+#include "util/text.h"
+
+bool receipt_has_failure(const Receipt *receipt)
+{
+	for (size_t i = 0; i < receipt->n_functions; i++)
+		if (!reset_result_is_good(receipt->functions[i].result))
+			return true;
+	return false;
+}
+
+bool receipt_is_good(const Receipt *receipt)
+{
+	for (size_t i = 0; i < receipt->n_boards; i++)
+		if (!receipt->boards[i].reset)
+			return false;
+	return !receipt_has_failure(receipt);
+}
+
+static json_t *board_to_json(const ReceiptBoard *board)
+{
+	json_t *o = json_pack("{s:s, s:b, s:{s:s?, s:s?}}", "address", BDF_TEXT(&board->bdf),
+			      "reset", board->reset, "tenant", "uuid", board->tenant_uuid, "name",
+			      board->tenant_name);
+
+	if (!o || !board->accepted || json_object_set_new(o, "accepted", json_true()) >= 0)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+static json_t *boards_to_json(const Receipt *receipt)
+{
+	_cleanup_json_ json_t *a = json_array();
+
+	for (size_t i = 0; a && i < receipt->n_boards; i++)
+		if (json_array_append_new(a, board_to_json(&receipt->boards[i])) < 0)
+			return NULL;
+	return TAKE_PTR(a);
+}
+
+/* null where nobody gets it yet. */
+static json_t *next_to_json(const Receipt *receipt)
+{
+	return receipt->next_uuid ? json_pack("{s:s, s:s?}", "uuid", receipt->next_uuid, "name",
+					      receipt->next_name)
+				  : json_null();
+}
+
+static json_t *functions_to_json(const Receipt *receipt)
+{
+	_cleanup_json_ json_t *a = json_array();
+
+	for (size_t i = 0; a && i < receipt->n_functions; i++)
+		if (json_array_append_new(a, reset_report_to_json(&receipt->functions[i])) < 0)
+			return NULL;
+	return TAKE_PTR(a);
+}
+
+char *receipt_to_json(const Receipt *receipt)
+{
+	_cleanup_json_ json_t *root = json_pack(
+		"{s:s, s:s, s:b, s:{s:s?, s:s?}, s:o*, s:I, s:I, s:I, s:o*, s:o*}", "schema",
+		GPUPASS_SCHEMA_RECEIPT, "group", receipt->group, "good", receipt_is_good(receipt),
+		"domain", "uuid", receipt->domain_uuid, "name", receipt->domain_name, "next",
+		next_to_json(receipt), "uid", (json_int_t)receipt->caller_uid, "begun_usec",
+		(json_int_t)receipt->begun_usec, "ended_usec", (json_int_t)receipt->ended_usec,
+		"boards", boards_to_json(receipt), "functions", functions_to_json(receipt));
+	_cleanup_free_ char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+
+	if (!text || !json_object_get(root, "functions") || !json_object_get(root, "boards") ||
+	    !json_object_get(root, "next"))
+		return NULL;
+	return strf("%s\n", text);
+}

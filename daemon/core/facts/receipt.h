@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The record of one turnover: who had the boards of a group, and how each function was reset. */
+#pragma once
+
+#include <stdint.h>
+
+#include "core/facts/reset-report.h"
+
+typedef struct ReceiptBoard {
+	Bdf bdf; /* of the leading function */
+	bool reset;
+	bool accepted;			       /* given on all the same, by an operator's word */
+	const char *tenant_uuid, *tenant_name; /* who had it; NULL: not known */
+} ReceiptBoard;
+
+/* Borrows everything. */
+typedef struct Receipt {
+	const char *group;
+	const char *domain_uuid; /* who had it; NULL: not known, or several */
+	const char *domain_name;
+	const char *next_uuid; /* who gets it; NULL: nobody yet */
+	const char *next_name;
+	uint32_t caller_uid;
+	uint64_t begun_usec, ended_usec; /* CLOCK_REALTIME */
+	const ResetReport *functions;
+	size_t n_functions;
+	const ReceiptBoard *boards;
+	size_t n_boards;
+} Receipt;
+
+/* A function is unfit for anybody: it was to be reset and was not, or it does not answer. */
+bool receipt_has_failure(const Receipt *receipt);
+
+/* Every board was reset, and every function is fit for the next tenant. */
+bool receipt_is_good(const Receipt *receipt);
+
+/* Schema org.gpupass1.receipt/1, with a newline; NULL when memory is out. */
+char *receipt_to_json(const Receipt *receipt);

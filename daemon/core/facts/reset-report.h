@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What became of the reset of one function between two tenants, as a worker tells it. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "core/base/bdf.h"
+#include "gpupass/cleanup.h"
+#include "gpupass/string-table.h"
+
+#define RESET_RESULTS(X)                                                                           \
+	X(RESET_DONE, "reset")                                                                     \
+	X(RESET_NO_METHOD, "no method")		/* the kernel has none for it; it answers */       \
+	X(RESET_WITH_LEAD, "with its leader")	/* the leading function's reset is the slot's */   \
+	X(RESET_REFUSED, "refused")		/* not on vfio-pci, or others would be hit */      \
+	X(RESET_FAILED, "failed")		/* the kernel's own error */                       \
+	X(RESET_SILENT, "does not answer")	/* config space reads all ones, before or after */ \
+	X(RESET_LINK_WORSE, "link is worse")	/* slower or narrower than before */               \
+	X(RESET_UNKNOWN, "result is not known") /* the worker died, or never came back */
+
+typedef enum ResetResult {
+#define X(enumerator, name) enumerator,
+	RESET_RESULTS(X)
+#undef X
+		RESET_RESULT_MAX_,
+} ResetResult;
+DECLARE_STRING_TABLE(reset_result, ResetResult);
+
+/* One look at the function. Without PCIe, or with config space cut short, there is no link. */
+typedef struct ResetLook {
+	char *link_speed; /* "16 GT/s"; NULL: not known */
+	unsigned link_width;
+	char *power_state; /* "D0", "D3hot"; NULL: not told */
+} ResetLook;
+
+typedef struct ResetReport {
+	Bdf bdf;
+	ResetResult result;
+	int error;    /* -errno with failed, refused and unknown; otherwise 0 */
+	char *method; /* the kernel's name, "flr"; NULL: none was used */
+	ResetLook before, after;
+} ResetReport;
+
+/* Nothing is wrong with it. That its board was reset takes more: without a method nothing was. */
+bool reset_result_is_good(ResetResult result);
+
+/* `before` had a faster or wider link. What is not known of either is no difference. */
+bool reset_link_is_worse(const ResetLook *before, const ResetLook *after);
+
+/* "0000:41:00.0: failed (flr): Input/output error"; NULL when memory is out. */
+char *reset_report_text(const ResetReport *report);
+
+json_t *reset_report_to_json(const ResetReport *report);
+/* Strict; -EBADMSG or -ENOMEM, *ret is then untouched. */
+int reset_report_from_json(const json_t *json, ResetReport *ret);
+
+void reset_look_clear(ResetLook *look);
+void reset_report_clear(ResetReport *report);

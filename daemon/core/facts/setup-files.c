@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/facts/setup-files.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/bdf.h"
+#include "util/text.h"
+
+#define LINE_KEPT_MAX 400
+#define CAP_SYS_RESOURCE_BIT 24
+
+static int keep(char ***into, char *line)
+{
+	_cleanup_free_ char *owned = line;
+
+	if (!owned)
+		return -ENOMEM;
+	if (strv_length(*into) >= SETUP_LINES_MAX)
+		return 0;
+	if (strlen(owned) > LINE_KEPT_MAX)
+		owned[LINE_KEPT_MAX] = '\0';
+	return strv_append(into, owned);
+}
+
+int setup_read_cmdline(const char *text, char ***ret)
+{
+	static const char *const about[] = {
+		"intel_iommu",
+		"amd_iommu",
+		"iommu",
+		"intremap",
+		"pcie_acs_override",
+		"vfio",
+		"nvidia",
+		"nouveau",
+		"pci=",
+		"hugepages",
+		"video=",
+		"rd.driver",
+		"modprobe.blacklist",
+		"module_blacklist",
+	};
+	_cleanup_strv_ char **words = NULL, **kept = NULL;
+	int r = strv_split(text, " \t\n", &words);
+
+	for (char **word = words; r >= 0 && word && *word; word++)
+		for (size_t i = 0; r >= 0 && i < ELEMENTS(about); i++)
+			if (str_starts_with(*word, about[i])) {
+				r = keep(&kept, strdup(*word));
+				break;
+			}
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(kept);
+	return 0;
+}
+
+static bool is_word_byte(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '-';
+}
+
+/* Module names are written with dash or underscore; nvidia_drm is nvidia's, mynvidia is not. */
+static bool names_module(const char *line, const char *module)
+{
+	size_t n = strlen(module);
+
+	for (const char *at = strstr(line, module); at; at = strstr(at + 1, module))
+		if ((at == line || !is_word_byte(at[-1])) &&
+		    (!is_word_byte(at[n]) || at[n] == '-' || at[n] == '_'))
+			return true;
+	return false;
+}
+
+static bool is_gpu_driver_line(const char *line)
+{
+	return names_module(line, "nvidia") || names_module(line, "nouveau");
+}
+
+typedef bool (*LineFilter)(const char *line);
+
+static int read_lines(const char *name, const char *text, LineFilter wanted, char ***into)
+{
+	_cleanup_free_ char *copy = strdup(text);
+	unsigned number = 0;
+	char *next;
+	int r = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *line = copy; r >= 0 && line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		number++;
+		line = str_strip(line);
+		if (*line && *line != '#' && wanted(line))
+			r = keep(into, strf("%s:%u: %s", name, number, line));
+	}
+	return r;
+}
+
+static bool is_modprobe_line(const char *line)
+{
+	static const char *const commands[] = { "options", "softdep", "install", "blacklist" };
+	size_t word = strcspn(line, " \t");
+
+	for (size_t i = 0; i < ELEMENTS(commands); i++)
+		if (strlen(commands[i]) == word && strncmp(line, commands[i], word) == 0)
+			return is_gpu_driver_line(line) || names_module(line, "vfio");
+	return false;
+}
+
+int setup_read_modprobe(const char *name, const char *text, char ***into)
+{
+	return read_lines(name, text, is_modprobe_line, into);
+}
+
+/* dracut's omit_drivers and mkinitcpio's hooks keep a module out, or are no module. */
+static bool is_initramfs_line(const char *line)
+{
+	return !str_starts_with(line, "omit_drivers") && !str_starts_with(line, "HOOKS") &&
+	       is_gpu_driver_line(line);
+}
+
+int setup_read_initramfs(const char *name, const char *text, char ***into)
+{
+	return read_lines(name, text, is_initramfs_line, into);
+}
+
+int setup_read_driverctl(const char *name, const char *text, char ***into)
+{
+	_cleanup_free_ char *copy = NULL;
+	char *driver;
+	Bdf bdf;
+
+	if (!str_starts_with(name, "pci-") || bdf_parse(name + strlen("pci-"), &bdf) < 0)
+		return 0;
+	copy = strdup(text);
+	if (!copy)
+		return -ENOMEM;
+	driver = str_strip(copy);
+	driver[strcspn(driver, " \t\n")] = '\0';
+	return *driver ? keep(into, strf("%s %s", BDF_TEXT(&bdf), driver)) : 0;
+}
+
+/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 …": the first word that
+ * is numbers and dots, of the first line. */
+int setup_read_nvidia_version(const char *text, char **ret)
+{
+	_cleanup_free_ char *line = strndup(text, strcspn(text, "\n"));
+	_cleanup_strv_ char **words = NULL;
+	int r;
+
+	if (!line)
+		return -ENOMEM;
+	r = strv_split(line, " \t", &words);
+	if (r < 0)
+		return r;
+	*ret = NULL;
+	for (char **word = words; word && *word; word++) {
+		if (!isdigit((unsigned char)**word) || !strchr(*word, '.') ||
+		    (*word)[strspn(*word, "0123456789.")] != '\0' || strlen(*word) > 32)
+			continue;
+		*ret = strdup(*word);
+		return *ret ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
+bool setup_interrupt_is_remapped(const char *line)
+{
+	for (const char *at = strstr(line, "IR-"); at; at = strstr(at + 1, "IR-"))
+		if (at != line && isspace((unsigned char)at[-1]) &&
+		    (str_starts_with(at, "IR-IO-APIC") || str_starts_with(at, "IR-PCI-MSI")))
+			return true;
+	return false;
+}
+
+bool setup_read_aer(const char *text, uint64_t *ret)
+{
+	const char *line = strstr(text, "TOTAL_ERR_");
+	unsigned long long n;
+	char *end;
+
+	if (!line || (line != text && line[-1] != '\n'))
+		return false;
+	line += strcspn(line, " \n");
+	if (*line != ' ' || !isdigit((unsigned char)line[1]))
+		return false;
+	errno = 0;
+	n = strtoull(line + 1, &end, 10);
+	if (errno != 0 || (*end != '\n' && *end != '\0'))
+		return false;
+	*ret = n;
+	return true;
+}
+
+/* "Max locked memory         8388608              8388608              bytes": soft, then hard. */
+bool setup_read_memlock(const char *text, uint64_t *ret)
+{
+	static const char name[] = "Max locked memory";
+	const char *line = strstr(text, name);
+	unsigned long long n;
+	char *end;
+
+	if (!line || (line != text && line[-1] != '\n'))
+		return false;
+	line += sizeof(name) - 1;
+	line += strspn(line, " ");
+	line += strcspn(line, " \n");
+	line += strspn(line, " ");
+	if (str_starts_with(line, "unlimited")) {
+		*ret = UINT64_MAX;
+		return true;
+	}
+	if (!isdigit((unsigned char)*line))
+		return false;
+	errno = 0;
+	n = strtoull(line, &end, 10);
+	if (errno != 0 || *end != ' ')
+		return false;
+	*ret = n;
+	return true;
+}
+
+bool setup_may_raise_limits(const char *text)
+{
+	static const char name[] = "CapEff:";
+	const char *line = strstr(text, name);
+	unsigned long long set;
+	char *end;
+
+	if (!line || (line != text && line[-1] != '\n'))
+		return false;
+	line += sizeof(name) - 1;
+	line += strspn(line, " \t");
+	errno = 0;
+	set = strtoull(line, &end, 16);
+	return errno == 0 && end != line && (set >> CAP_SYS_RESOURCE_BIT & 1);
+}
+
+int setup_compare_versions(const char *a, const char *b)
+{
+	while (*a || *b) {
+		unsigned long long x = strtoull(a, (char **)&a, 10);
+		unsigned long long y = strtoull(b, (char **)&b, 10);
+
+		if (x != y)
+			return x < y ? -1 : 1;
+		/* At something that is no number neither pointer moves. */
+		if ((*a && *a != '.') || (*b && *b != '.'))
+			return strcmp(a, b);
+		a += *a == '.';
+		b += *b == '.';
+	}
+	return 0;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/fit/domain.h"
+
+#include <string.h>
+
+#include "core/domain/xml-tree.h"
+#include "util/text.h"
+
+/* What QEMU gives a guest's CPU unless it is told otherwise (TCG_PHYS_ADDR_BITS). */
+#define BITS_DEFAULT 40
+#define VCPUS_MAX 4096
+
+static uint64_t unit_of(const char *unit)
+{
+	static const struct {
+		const char *name;
+		uint64_t bytes;
+	} units[] = {
+		{ "b", 1 },
+		{ "bytes", 1 },
+		{ "KB", 1000 },
+		{ "k", UINT64_C(1) << 10 },
+		{ "KiB", UINT64_C(1) << 10 },
+		{ "MB", 1000000 },
+		{ "M", UINT64_C(1) << 20 },
+		{ "MiB", UINT64_C(1) << 20 },
+		{ "GB", 1000000000 },
+		{ "G", UINT64_C(1) << 30 },
+		{ "GiB", UINT64_C(1) << 30 },
+		{ "TB", 1000000000000 },
+		{ "T", UINT64_C(1) << 40 },
+		{ "TiB", UINT64_C(1) << 40 },
+	};
+
+	for (size_t i = 0; unit && i < ELEMENTS(units); i++)
+		if (strcmp(units[i].name, unit) == 0)
+			return units[i].bytes;
+	return UINT64_C(1) << 10; /* libvirt's default */
+}
+
+static uint64_t scaled(const char *number, const char *unit)
+{
+	unsigned long long value;
+	uint64_t bytes = unit_of(unit);
+
+	if (!number || str_to_unsigned(number, 10, UINT64_MAX / bytes, &value) < 0)
+		return 0;
+	return value * bytes;
+}
+
+/* "<memory unit='GiB'>64</memory>"; 0 when absent or no number. */
+static uint64_t size_of(const xmlNode *node)
+{
+	_cleanup_xml_char_ xmlChar *content = node ? xmlNodeGetContent(node) : NULL;
+
+	return content ? scaled(str_strip((char *)content), xml_attribute(node, "unit")) : 0;
+}
+
+static void read_memory(const xmlNode *root, FitDomain *d)
+{
+	const xmlNode *backing = xml_child(xml_child(root, "memoryBacking"), "hugepages");
+	const xmlNode *page = xml_child(backing, "page");
+	uint64_t maximum = size_of(xml_child(root, "maxMemory"));
+
+	d->memory_bytes = size_of(xml_child(root, "memory"));
+	d->memory_max_bytes = maximum > d->memory_bytes ? maximum : d->memory_bytes;
+	d->hard_limit_bytes = size_of(xml_child(xml_child(root, "memtune"), "hard_limit"));
+	d->hugepages = backing != NULL;
+	if (page)
+		d->page_bytes = scaled(xml_attribute(page, "size"), xml_attribute(page, "unit"));
+}
+
+static void read_firmware(const xmlNode *root, FitDomain *d)
+{
+	const xmlNode *os = xml_child(root, "os"), *type = xml_child(os, "type");
+	const xmlNode *loader = xml_child(os, "loader");
+	const char *arch = type ? xml_attribute(type, "arch") : NULL;
+
+	if (arch && strcmp(arch, "x86_64") != 0)
+		d->firmware = FIRMWARE_OTHER;
+	else if ((os && xml_attribute_is(os, "firmware", "efi")) ||
+		 (loader && xml_attribute_is(loader, "type", "pflash")))
+		d->firmware = FIRMWARE_OVMF;
+	else if (loader)
+		d->firmware = FIRMWARE_OTHER;
+}
+
+static void read_cpu(const xmlNode *root, FitDomain *d)
+{
+	const xmlNode *cpu = xml_child(root, "cpu"), *bits = xml_child(cpu, "maxphysaddr");
+
+	if (!cpu)
+		return;
+	d->has_cpu = xml_attribute(cpu, "mode") != NULL;
+	d->cpu_host = xml_attribute_is(cpu, "mode", "host-passthrough") ||
+		      xml_attribute_is(cpu, "mode", "maximum");
+	if (!bits)
+		return;
+	d->has_maxphysaddr = true;
+	d->bits_of_host = xml_attribute_is(bits, "mode", "passthrough");
+	xml_number(bits, "bits", 64, &d->bits);
+	xml_number(bits, "limit", 64, &d->bits_max);
+}
+
+/* ---- where it runs ---- */
+
+static void bind_cpus(FitDomain *d, const char *text)
+{
+	CpuSet set;
+
+	if (!text || cpu_set_parse(text, &set) < 0)
+		return;
+	d->cpus_bound = true;
+	for (size_t i = 0; i < ELEMENTS(set.bits); i++)
+		d->cpus.bits[i] |= set.bits[i];
+}
+
+static int read_placement(const xmlNode *root, FitDomain *d)
+{
+	const xmlNode *vcpu = xml_child(root, "vcpu");
+	const xmlNode *memory = xml_child(xml_child(root, "numatune"), "memory");
+	_cleanup_xml_char_ xmlChar *count = vcpu ? xmlNodeGetContent(vcpu) : NULL;
+	const char *nodeset = memory ? xml_attribute(memory, "nodeset") : NULL;
+	unsigned long long n;
+	bool pinned = false;
+
+	if (count && str_to_unsigned(str_strip((char *)count), 10, VCPUS_MAX, &n) >= 0)
+		d->vcpus = (unsigned)n;
+	d->cpus_auto = vcpu && xml_attribute_is(vcpu, "placement", "auto");
+	d->memory_auto = memory && xml_attribute_is(memory, "placement", "auto");
+	/* A pin counts for its vCPU, and the cpuset for those that have none. */
+	for (xmlNode *i = xml_first(xml_child(root, "cputune")); i; i = xml_next(i))
+		if (xml_is(i, "vcpupin")) {
+			bind_cpus(d, xml_attribute(i, "cpuset"));
+			pinned = true;
+		}
+	if (!pinned && vcpu)
+		bind_cpus(d, xml_attribute(vcpu, "cpuset"));
+	if (!nodeset)
+		return 0;
+	d->nodeset = strdup(nodeset);
+	return d->nodeset ? 0 : -ENOMEM;
+}
+
+/* ---- devices, and what goes past libvirt ---- */
+
+static void read_devices(const xmlNode *root, FitDomain *d)
+{
+	for (xmlNode *i = xml_first(xml_child(root, "devices")); i; i = xml_next(i)) {
+		if (xml_is(i, "iommu"))
+			d->viommu = true;
+		if (xml_is_pci_hostdev(i))
+			d->n_hostdevs++;
+	}
+}
+
+static void read_argument(FitDomain *d, const char *value)
+{
+	const char *window = strstr(value, MMIO_WINDOW_KEY);
+	const char *string = window ? strstr(window, "string=") : NULL;
+	unsigned long long mb;
+
+	if (strstr(value, "x-nv-gpudirect-clique"))
+		d->clique = true;
+	if (string && str_to_unsigned(string + strlen("string="), 10, UINT64_MAX >> 20, &mb) >= 0)
+		d->mmio_mb = mb;
+}
+
+/* <qemu:commandline> and <qemu:override>, whose elements are two deep and five deep. */
+static void read_qemu(const xmlNode *node, FitDomain *d, unsigned depth)
+{
+	for (xmlNode *i = xml_first(node); i && depth > 0; i = xml_next(i)) {
+		const char *value = xml_attribute(i, "value"), *name = xml_attribute(i, "name");
+
+		if (!i->ns || !str_equal((const char *)i->ns->href, QEMU_NAMESPACE))
+			continue;
+		if (value)
+			read_argument(d, value);
+		if (name)
+			read_argument(d, name);
+		read_qemu(i, d, depth - 1);
+	}
+}
+
+int fit_domain_read(const DomainXml *xml, FitDomain *ret)
+{
+	FitDomain d = { .name = domain_xml_name(xml), .pcie = domain_xml_is_pcie(xml) };
+	int r;
+
+	read_firmware(xml->root, &d);
+	read_memory(xml->root, &d);
+	read_cpu(xml->root, &d);
+	read_devices(xml->root, &d);
+	read_qemu(xml->root, &d, 5);
+	r = read_placement(xml->root, &d);
+	if (r < 0)
+		return r;
+	*ret = d;
+	return 0;
+}
+
+void fit_domain_clear(FitDomain *domain)
+{
+	free(domain->nodeset);
+	domain->nodeset = NULL;
+}
+
+unsigned fit_domain_bits(const FitDomain *d, const HostFacts *host)
+{
+	unsigned bits = host ? host->physical_bits : 0;
+
+	if (d->has_maxphysaddr && !d->bits_of_host)
+		return d->bits > 0 ? d->bits : BITS_DEFAULT;
+	if (!d->bits_of_host && !d->cpu_host)
+		return BITS_DEFAULT;
+	return d->bits_max > 0 && d->bits_max < bits ? d->bits_max : bits;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/fit/fit.h"
+
+#include "core/fit/finding.h"
+#include "util/text.h"
+
+DEFINE_STRING_TABLE(fit_mode, FitMode, FIT_MODES)
+DEFINE_STRING_TABLE(fit_severity, FitSeverity, FIT_SEVERITIES)
+DEFINE_STRING_TABLE(fit_id, FitId, FIT_IDS)
+
+#define GIB (UINT64_C(1) << 30)
+/* libvirt's own allowance beside the guest's RAM (qemuDomainGetMemLockLimitBytes). */
+#define MEMLOCK_EXTRA GIB
+/* A rule of thumb for ordinary pages, which are zeroed and pinned one by one; not a measurement. */
+#define PINNING_GIB_A_SECOND 4
+#define PINNING_LONG_SECONDS 20
+
+static bool of_numa(FitId id)
+{
+	return id == FIT_NUMA_MEMORY || id == FIT_NUMA_CPUS || id == FIT_NUMA_SPREAD;
+}
+
+/* ---- report ---- */
+
+int fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy)
+{
+	_cleanup_free_ char *text = what, *copy = remedy ? strf("%s", remedy) : NULL;
+	FitFinding *bigger;
+
+	if (!text || (remedy && !copy))
+		return -ENOMEM;
+	bigger = reallocarray(report->items, report->n_items + 1, sizeof(FitFinding));
+	if (!bigger)
+		return -ENOMEM;
+	report->items = bigger;
+	report->items[report->n_items++] = (FitFinding){
+		.id = id,
+		.severity = severity,
+		.what = TAKE_PTR(text),
+		.remedy = TAKE_PTR(copy),
+	};
+	return 0;
+}
+
+FitReport *fit_report_free(FitReport *report)
+{
+	if (!report)
+		return NULL;
+	for (size_t i = 0; i < report->n_items; i++) {
+		free(report->items[i].what);
+		free(report->items[i].remedy);
+	}
+	free(report->items);
+	free(report);
+	return NULL;
+}
+
+const FitFinding *fit_refusal(const FitReport *report, FitMode numa, FitMode fit)
+{
+	for (size_t i = 0; i < report->n_items; i++) {
+		const FitFinding *finding = &report->items[i];
+
+		if (finding->severity >= FIT_WARNING &&
+		    (of_numa(finding->id) ? numa : fit) == FIT_STRICT)
+			return finding;
+	}
+	return NULL;
+}
+
+/* ---- memory ---- */
+
+static int check_memory(Fit *f)
+{
+	const FitDomain *d = &f->domain;
+	uint64_t host = f->facts->host ? f->facts->host->memory_bytes : 0;
+	_cleanup_free_ char *guest = fit_size_text(d->memory_bytes), *has = fit_size_text(host);
+
+	if (!guest || !has)
+		return -ENOMEM;
+	if (host == 0 || d->memory_bytes <= host)
+		return 0;
+	return fit_add(f->report, FIT_MEMORY, FIT_ERROR,
+		       strf("%s has %s of memory, all of which is pinned, and this host has %s",
+			    d->name, guest, has),
+		       "give it less memory");
+}
+
+static size_t count_hostdevs(const Fit *f)
+{
+	return f->domain.n_hostdevs + (f->facts->within ? 0 : f->facts->n_functions);
+}
+
+/*
+ * What libvirt 9 lets QEMU lock (qemuDomainGetMemLockLimitBytes): <hard_limit> where there is one,
+ * whatever vfio needs; otherwise the guest's RAM, once for each vfio device where there is a vIOMMU
+ * (each then has an address space of its own), and 1 GiB.
+ */
+static int check_memlock(Fit *f)
+{
+	const FitDomain *d = &f->domain;
+	uint64_t times = d->viommu ? count_hostdevs(f) : 1, allowed;
+	_cleanup_free_ char *limit = NULL, *ram = NULL, *wanted = NULL, *remedy = NULL;
+
+	if (d->hard_limit_bytes == 0 ||
+	    d->memory_bytes > (UINT64_MAX - MEMLOCK_EXTRA) / (times + 1))
+		return 0;
+	allowed = d->memory_bytes * (times > 0 ? times : 1) + MEMLOCK_EXTRA;
+	if (d->hard_limit_bytes >= allowed)
+		return 0;
+	limit = fit_size_text(d->hard_limit_bytes);
+	ram = fit_size_text(d->memory_bytes);
+	wanted = fit_size_text(allowed);
+	remedy = wanted ? strf("take the <hard_limit> out of its <memtune>, or make it %s", wanted)
+			: NULL;
+	if (!limit || !ram || !remedy)
+		return -ENOMEM;
+	if (d->hard_limit_bytes <= d->memory_bytes)
+		return fit_add(f->report, FIT_MEMLOCK, FIT_ERROR,
+			       strf("the hard_limit of %s is %s, and vfio locks all of its memory, "
+				    "%s: it will not start",
+				    d->name, limit, ram),
+			       remedy);
+	return fit_add(
+		f->report, FIT_MEMLOCK, FIT_WARNING,
+		strf("the hard_limit of %s is %s, where libvirt would let a guest with these "
+		     "devices lock %s: it may not start",
+		     d->name, limit, wanted),
+		remedy);
+}
+
+static uint64_t free_pages(const HostFacts *host, uint64_t page_bytes, bool *ret_known)
+{
+	uint64_t free = 0;
+
+	*ret_known = false;
+	for (size_t i = 0; host && i < host->n_nodes; i++)
+		for (size_t k = 0; k < host->nodes[i].n_pools; k++)
+			if (host->nodes[i].pools[k].page_bytes == page_bytes) {
+				free += host->nodes[i].pools[k].free;
+				*ret_known = true;
+			}
+	return free;
+}
+
+static int check_huge_pages(Fit *f)
+{
+	const FitDomain *d = &f->domain;
+	uint64_t page = d->page_bytes > 0 ? d->page_bytes : UINT64_C(2) << 20, free, need;
+	_cleanup_free_ char *size = fit_size_text(page);
+	bool known;
+
+	if (!size)
+		return -ENOMEM;
+	free = free_pages(f->facts->host, page, &known);
+	need = d->memory_bytes / page + (d->memory_bytes % page > 0);
+	if (!known || free >= need)
+		return 0;
+	return fit_add(f->report, FIT_HUGEPAGES, FIT_ERROR,
+		       strf("%s needs %llu huge pages of %s, and %llu are free", d->name,
+			    (unsigned long long)need, size, (unsigned long long)free),
+		       "reserve more (vm.nr_hugepages, or hugepages= at boot)");
+}
+
+static int check_pinning(Fit *f)
+{
+	const FitDomain *d = &f->domain;
+	uint64_t seconds = d->memory_bytes / GIB / PINNING_GIB_A_SECOND;
+
+	if (f->facts->running || f->facts->started)
+		return 0; /* it has its pages */
+	if (d->hugepages)
+		return check_huge_pages(f);
+	if (seconds < PINNING_LONG_SECONDS)
+		return 0;
+	return fit_add(f->report, FIT_PINNING, FIT_INFO,
+		       strf("%s will take some %llu s longer to start: all of its memory is pinned "
+			    "(an estimate, at %d GiB/s)",
+			    d->name, (unsigned long long)seconds, PINNING_GIB_A_SECOND),
+		       "back it by huge pages: <memoryBacking><hugepages/>");
+}
+
+/* ---- devices ---- */
+
+static int check_machine(Fit *f)
+{
+	const FitDomain *d = &f->domain;
+
+	if (!d->pcie)
+		return fit_add(f->report, FIT_MACHINE_TYPE, FIT_WARNING,
+			       strf("%s has machine type i440fx, where GPUs sit on conventional "
+				    "PCI",
+				    d->name),
+			       "q35 suits them better");
+	if (!f->facts->running && domain_xml_free_root_ports(f->facts->xml) == 0)
+		return fit_add(f->report, FIT_ROOT_PORTS, FIT_INFO,
+			       strf("%s has no free pcie-root-port: nothing more can be plugged in "
+				    "while it runs",
+				    d->name),
+			       "add a pcie-root-port for each device to come");
+	return 0;
+}
+
+static int check_devices(Fit *f)
+{
+	const FitDomain *d = &f->domain;
+	int r = 0;
+
+	if (d->viommu)
+		r = fit_add(f->report, FIT_VIOMMU, FIT_INFO,
+			    strf("%s has a vIOMMU: its memory is locked once for each of %zu "
+				 "functions",
+				 d->name, count_hostdevs(f)),
+			    NULL);
+	if (r == 0 && d->clique)
+		r = fit_add(f->report, FIT_CLIQUE, FIT_WARNING,
+			    strf("%s sets x-nv-gpudirect-clique, which NVLink does not need; on "
+				 "boards without working PCIe peer-to-peer it gives wrong data",
+				 d->name),
+			    "take it out, unless peer-to-peer over PCIe was tested");
+	return r;
+}
+
+/* ---- all ---- */
+
+int fit_check(const FitFacts *facts, FitReport **ret)
+{
+	static int (*const checks[])(Fit *) = {
+		fit_check_window, check_machine, check_memory,	 check_memlock,
+		check_pinning,	  check_devices, fit_check_numa,
+	};
+	_cleanup_(fit_report_freep) FitReport *report = calloc(1, sizeof(*report));
+	Fit f = { .facts = facts, .report = report };
+	int r;
+
+	if (!report)
+		return -ENOMEM;
+	r = fit_domain_read(facts->xml, &f.domain);
+	for (size_t i = 0; r == 0 && i < ELEMENTS(checks); i++)
+		r = checks[i](&f);
+	fit_domain_clear(&f.domain);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(report);
+	return 0;
+}
+
+int fit_tune(const FitFacts *facts, bool numa, bool fit, FitTune *ret)
+{
+	FitTune tune = { 0 };
+	FitDomain domain = { 0 };
+	int r;
+
+	r = fit_domain_read(facts->xml, &domain);
+	if (r < 0)
+		return r;
+	if (fit)
+		fit_tune_window(facts, &domain, &tune);
+	if (numa)
+		r = fit_tune_numa(facts, &domain, &tune);
+	fit_domain_clear(&domain);
+	if (r < 0) {
+		fit_tune_clear(&tune);
+		return r;
+	}
+	*ret = tune;
+	return 0;
+}

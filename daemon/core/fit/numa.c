@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where memory and CPUs of the guest are, against the nodes its GPUs are on. */
+#include <string.h>
+
+#include "core/fit/finding.h"
+#include "util/text.h"
+
+/* Nodes of the group's GPUs, as a set of numbers; false where one is not told. */
+static bool gpu_nodes(const FitFacts *facts, CpuSet *ret)
+{
+	*ret = (CpuSet){ 0 };
+	for (size_t i = 0; i < facts->n_functions; i++) {
+		int node = facts->functions[i]->numa_node;
+
+		if (!host_facts_node(facts->host, node))
+			return false;
+		ret->bits[node / 64] |= UINT64_C(1) << (node % 64);
+	}
+	return facts->n_functions > 0;
+}
+
+/* There is a choice: the host has several nodes, and the GPUs are not on all of them. */
+static bool choice(const FitFacts *facts, CpuSet *ret_nodes)
+{
+	return facts->host && facts->host->n_nodes > 1 && gpu_nodes(facts, ret_nodes) &&
+	       cpu_set_count(ret_nodes) < facts->host->n_nodes;
+}
+
+/* "0,1" or, with `cpus`, "0-31,64-95": those of the nodes. */
+static char *nodes_text(const HostFacts *host, const CpuSet *nodes, bool cpus)
+{
+	_cleanup_strv_ char **parts = NULL;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < host->n_nodes; i++) {
+		const HostNode *node = &host->nodes[i];
+
+		if (!cpu_set_has(nodes, node->node))
+			continue;
+		if (!cpus)
+			r = strv_appendf(&parts, "%u", node->node);
+		else if (!str_is_empty(node->cpus))
+			r = strv_append(&parts, node->cpus);
+	}
+	return r < 0 ? NULL : strv_join(parts, ",");
+}
+
+static uint64_t memory_of(const HostFacts *host, const CpuSet *nodes)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < host->n_nodes; i++)
+		if (cpu_set_has(nodes, host->nodes[i].node))
+			sum += host->nodes[i].memory_bytes;
+	return sum;
+}
+
+static int check_memory(Fit *f, const CpuSet *nodes, const char *names)
+{
+	const FitDomain *d = &f->domain;
+	uint64_t memory = memory_of(f->facts->host, nodes);
+	_cleanup_free_ char *size = fit_size_text(memory),
+			    *guest = fit_size_text(d->memory_max_bytes);
+	CpuSet bound;
+
+	if (!size || !guest)
+		return -ENOMEM;
+	if (memory > 0 && d->memory_max_bytes > memory)
+		return fit_add(f->report, FIT_NUMA_MEMORY, FIT_WARNING,
+			       strf("%s has %s of memory, and NUMA node %s of its GPUs has %s: the "
+				    "rest will be remote",
+				    d->name, guest, names, size),
+			       "give it less memory, or a guest NUMA topology of its own");
+	if (d->memory_auto)
+		return 0;
+	if (!d->nodeset)
+		return fit_add(f->report, FIT_NUMA_MEMORY, FIT_WARNING,
+			       strf("the memory of %s may be on any NUMA node; its GPUs are on "
+				    "node %s",
+				    d->name, names),
+			       "use --numa=apply, or add a <numatune>");
+	if (cpu_set_parse(d->nodeset, &bound) < 0 || cpu_set_within(&bound, nodes))
+		return 0;
+	return fit_add(f->report, FIT_NUMA_MEMORY, FIT_WARNING,
+		       strf("the memory of %s is on NUMA node %s; its GPUs are on node %s", d->name,
+			    d->nodeset, names),
+		       "change its <numatune>");
+}
+
+static int check_cpus(Fit *f, const CpuSet *nodes, const char *names)
+{
+	const FitDomain *d = &f->domain;
+	_cleanup_free_ char *text = nodes_text(f->facts->host, nodes, true);
+	CpuSet cpus;
+
+	if (!text)
+		return -ENOMEM;
+	if (!*text || d->cpus_auto || cpu_set_parse(text, &cpus) < 0)
+		return 0;
+	if (d->vcpus > cpu_set_count(&cpus))
+		return fit_add(f->report, FIT_NUMA_CPUS, FIT_WARNING,
+			       strf("%s has %u vCPUs, and NUMA node %s of its GPUs has %u CPUs",
+				    d->name, d->vcpus, names, cpu_set_count(&cpus)),
+			       "give it fewer vCPUs, or a guest NUMA topology of its own");
+	if (!d->cpus_bound)
+		return fit_add(f->report, FIT_NUMA_CPUS, FIT_WARNING,
+			       strf("the vCPUs of %s may run on any NUMA node; its GPUs are on "
+				    "node %s",
+				    d->name, names),
+			       "use --numa=apply, or give its <vcpu> a cpuset");
+	if (cpu_set_within(&d->cpus, &cpus))
+		return 0;
+	return fit_add(f->report, FIT_NUMA_CPUS, FIT_WARNING,
+		       strf("vCPUs of %s are pinned to CPUs that are not on NUMA node %s of its "
+			    "GPUs",
+			    d->name, names),
+		       "change its <vcpupin> or the cpuset of its <vcpu>");
+}
+
+int fit_check_numa(Fit *f)
+{
+	_cleanup_free_ char *names = NULL;
+	CpuSet nodes;
+	int r;
+
+	if (!f->facts->host || f->facts->host->n_nodes < 2 || !gpu_nodes(f->facts, &nodes))
+		return 0;
+	names = nodes_text(f->facts->host, &nodes, false);
+	if (!names)
+		return -ENOMEM;
+	r = 0;
+	if (cpu_set_count(&nodes) > 1)
+		r = fit_add(f->report, FIT_NUMA_SPREAD, FIT_INFO,
+			    strf("the GPUs of the group are on NUMA nodes %s", names), NULL);
+	if (r < 0 || !choice(f->facts, &nodes))
+		return r;
+	r = check_memory(f, &nodes, names);
+	return r < 0 ? r : check_cpus(f, &nodes, names);
+}
+
+int fit_tune_numa(const FitFacts *facts, const FitDomain *d, FitTune *tune)
+{
+	_cleanup_free_ char *names = NULL, *text = NULL;
+	CpuSet nodes, cpus;
+
+	if (!choice(facts, &nodes))
+		return 0;
+	names = nodes_text(facts->host, &nodes, false);
+	text = nodes_text(facts->host, &nodes, true);
+	if (!names || !text)
+		return -ENOMEM;
+	if (!d->nodeset && !d->memory_auto &&
+	    memory_of(facts->host, &nodes) >= d->memory_max_bytes) {
+		tune->nodeset = TAKE_PTR(names);
+		/* Both let the guest start when a node has run full; "strict" would not. */
+		tune->interleave = cpu_set_count(&nodes) > 1;
+	}
+	if (*text && !d->cpus_bound && !d->cpus_auto && cpu_set_parse(text, &cpus) == 0 &&
+	    cpu_set_count(&cpus) >= d->vcpus)
+		tune->cpuset = TAKE_PTR(text);
+	return 0;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/group/check.h"
+
+#include <string.h>
+
+#include "util/text.h"
+
+static const Link *observed(const Links *links, const Group *group, size_t i, size_t k)
+{
+	return links_find_observed(links, &group->gpus[i]->lead->bdf, &group->gpus[k]->lead->bdf);
+}
+
+/* The fewest links of any two members that were observed, and when that was. */
+static void set_observed(Group *group, const Links *links)
+{
+	for (size_t i = 0; i < group->n_gpus; i++)
+		for (size_t k = i + 1; k < group->n_gpus; k++) {
+			const Link *link = observed(links, group, i, k);
+
+			if (!link || link->count == 0)
+				continue;
+			if (group->links == 0 || link->count < group->links)
+				group->links = link->count;
+			if (group->evidence_usec == 0 || link->observed_usec < group->evidence_usec)
+				group->evidence_usec = link->observed_usec;
+		}
+}
+
+/*
+ * Two boards share all their links; on a bridge for four each peer gets an equal share of them,
+ * also where one of the four is absent.
+ */
+static unsigned expected_links(const Group *group)
+{
+	const Board *board = group->n_gpus > 0 ? group->gpus[0]->board : NULL;
+
+	if (!board || board->kind != NVLINK_BRIDGE || group->provenance == PROVENANCE_NONE)
+		return 0;
+	return group->n_gpus > 2 ? board->links / (board->group_size - 1U) : board->links;
+}
+
+/*
+ * Boards that a bridge can join. Looser than gpu_same_model(), which serves inference: two makers'
+ * RTX 3090, or both revisions of an RTX 2080 Ti, do work when the operator says they are bridged.
+ */
+static bool bridgeable(const Gpu *a, const Gpu *b)
+{
+	if (a->board && b->board)
+		return strcmp(a->board->name, b->board->name) == 0;
+	return a->lead->vendor == b->lead->vendor && a->lead->device == b->lead->device;
+}
+
+/* 0 with *ret_fault NULL when there is none. Boards that are not in the catalogue pass: the
+ * operator's word is all there is about them. */
+static int member_fault(const Group *group, const Gpu *gpu, char **ret_fault)
+{
+	_cleanup_free_ char *model = gpu_model(gpu), *first = gpu_model(group->gpus[0]);
+	NvlinkKind kind = gpu->board ? gpu->board->kind : NVLINK_UNKNOWN;
+
+	if (!model || !first)
+		return -ENOMEM;
+	if (kind == NVLINK_NONE || kind == NVLINK_SXM)
+		*ret_fault = strf("%s (%s) cannot be in a group: %s", BDF_TEXT(&gpu->lead->bdf),
+				  model, board_exclusion(gpu->board));
+	else if (!bridgeable(group->gpus[0], gpu))
+		*ret_fault = strf("%s (%s) and %s (%s) differ: a bridge ties boards of one model",
+				  BDF_TEXT(&group->gpus[0]->lead->bdf), first,
+				  BDF_TEXT(&gpu->lead->bdf), model);
+	else
+		return 0;
+	return *ret_fault ? 0 : -ENOMEM;
+}
+
+static int members_fault(const Group *group, char **ret_fault)
+{
+	const Board *board;
+
+	for (size_t i = 0; i < group->n_gpus; i++) {
+		int r = member_fault(group, group->gpus[i], ret_fault);
+
+		if (r < 0 || *ret_fault)
+			return r;
+	}
+	board = group->n_gpus > 0 ? group->gpus[0]->board : NULL;
+	if (!board || board->group_size == 0 || group->n_gpus <= board->group_size)
+		return 0;
+	*ret_fault = strf("it has %zu GPUs, but a bridge ties at most %u of %s", group->n_gpus,
+			  board->group_size, board->name);
+	return *ret_fault ? 0 : -ENOMEM;
+}
+
+/* Two members that were both looked at and do not see each other alike. */
+static const Link *first_doubt(const Group *group, const Links *links)
+{
+	for (size_t i = 0; i < group->n_gpus; i++)
+		for (size_t k = i + 1; k < group->n_gpus; k++) {
+			const Link *link = observed(links, group, i, k);
+
+			if (link && link->doubt)
+				return link;
+		}
+	return NULL;
+}
+
+static int doubt_fault(Group *group, const Link *doubt, char **ret_fault)
+{
+	_cleanup_free_ char *when = utc_text(doubt->observed_usec);
+
+	if (!when)
+		return -ENOMEM;
+	group->seen_otherwise = true;
+	*ret_fault =
+		strf("%s (%s, %s, %s), but %s%s", doubt->doubt,
+		     provenance_to_string(doubt->provenance), str_or_empty(doubt->source), when,
+		     group->provenance == PROVENANCE_DECLARED ? "they are declared together in "
+							      : "they are linked by ",
+		     group->source);
+	return *ret_fault ? 0 : -ENOMEM;
+}
+
+/*
+ * All links of a member within the group; 0 when those to another member are not known. A trio on a
+ * bridge for four has the right number for each two, and still lacks a GPU.
+ */
+static unsigned links_of_member(const Group *group, const Links *links, size_t member)
+{
+	unsigned sum = 0;
+
+	for (size_t i = 0; i < group->n_gpus; i++) {
+		const Link *link = i == member ? NULL : observed(links, group, i, member);
+
+		if (i != member && !link)
+			return 0;
+		sum += link ? link->count : 0;
+	}
+	return sum;
+}
+
+static int member_links_fault(Group *group, const Links *links, char **ret_fault)
+{
+	const Board *board = group->n_gpus > 2 ? group->gpus[0]->board : NULL;
+
+	for (size_t i = 0; board && board->kind == NVLINK_BRIDGE && i < group->n_gpus; i++) {
+		unsigned n = links_of_member(group, links, i);
+
+		if (n == 0 || n >= board->links)
+			continue;
+		group->seen_otherwise = true;
+		*ret_fault = strf("%s has %u of its %u NVLinks to members: a GPU of its bridge is "
+				  "missing, or not seated",
+				  BDF_TEXT(&group->gpus[i]->lead->bdf), n, board->links);
+		return *ret_fault ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
+static int links_fault(Group *group, const Links *links, char **ret_fault)
+{
+	const Link *doubt = first_doubt(group, links);
+
+	if (doubt)
+		return doubt_fault(group, doubt, ret_fault);
+	if (group->links == 0 || group->links >= group->links_expected)
+		return member_links_fault(group, links, ret_fault);
+	group->seen_otherwise = true;
+	*ret_fault = strf("%u of %u NVLinks are active: the bridge may be badly seated",
+			  group->links, group->links_expected);
+	return *ret_fault ? 0 : -ENOMEM;
+}
+
+/* ---- the evidence, as it is shown ---- */
+
+static GroupEvidence *evidence_of(Group *group, const Link *link)
+{
+	for (size_t i = 0; i < group->n_evidence; i++)
+		if (group->evidence[i].provenance == link->provenance)
+			return &group->evidence[i];
+	return NULL;
+}
+
+static int add_evidence(Group *group, const Link *link)
+{
+	GroupEvidence *e = evidence_of(group, link), *bigger;
+	char *source;
+
+	if (e) {
+		if (link->count < e->links)
+			e->links = link->count;
+		if (link->observed_usec < e->seen_usec)
+			e->seen_usec = link->observed_usec;
+		return 0;
+	}
+	source = strdup(str_or_empty(link->source));
+	bigger = reallocarray(group->evidence, group->n_evidence + 1, sizeof(GroupEvidence));
+	if (bigger)
+		group->evidence = bigger;
+	if (!source || !bigger) {
+		free(source);
+		return -ENOMEM;
+	}
+	bigger[group->n_evidence++] = (GroupEvidence){
+		.provenance = link->provenance,
+		.links = link->count,
+		.seen_usec = link->observed_usec,
+		.source = source,
+	};
+	return 0;
+}
+
+static bool is_member(const Group *group, const Bdf *bdf)
+{
+	for (size_t i = 0; i < group->n_gpus; i++)
+		if (bdf_equal(&group->gpus[i]->lead->bdf, bdf))
+			return true;
+	return false;
+}
+
+static int compare_evidence(const void *a, const void *b)
+{
+	const GroupEvidence *x = a, *y = b;
+
+	return (int)y->provenance - (int)x->provenance;
+}
+
+static int collect_evidence(Group *group, const Links *links)
+{
+	for (size_t i = 0; i < links->n_items; i++) {
+		const Link *link = &links->items[i];
+		int r;
+
+		if (!is_member(group, &link->a) || !is_member(group, &link->b))
+			continue;
+		r = add_evidence(group, link);
+		if (r < 0)
+			return r;
+	}
+	if (group->n_evidence > 1)
+		qsort(group->evidence, group->n_evidence, sizeof(GroupEvidence), compare_evidence);
+	return 0;
+}
+
+int group_check(Group *group, const Links *links)
+{
+	int r = collect_evidence(group, links);
+
+	group->links_expected = expected_links(group);
+	if (group->provenance == PROVENANCE_NONE) {
+		group->state = GROUP_UNKNOWN;
+		return r;
+	}
+	set_observed(group, links);
+	if (r >= 0 && !group->fault)
+		r = members_fault(group, &group->fault);
+	if (r >= 0 && !group->fault)
+		r = links_fault(group, links, &group->fault);
+	if (r < 0)
+		return r;
+	group->state = group->fault				  ? GROUP_DEGRADED
+		       : group->provenance == PROVENANCE_INFERRED ? GROUP_INFERRED
+								  : GROUP_FREE;
+	if (group->fault) {
+		group->reason = strdup(group->fault);
+		if (!group->reason)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* "0000:41:00.0, 0000:61:00.0" */
+static char *addresses(Gpu *const *gpus, size_t n)
+{
+	_cleanup_strv_ char **list = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (strv_append(&list, BDF_TEXT(&gpus[i]->lead->bdf)) < 0)
+			return NULL;
+	return strv_join(list, ", ");
+}
+
+static char *reasoning_for_one(const Gpu *gpu)
+{
+	return strf(
+		"%s is the only %s of subsystem %04x:%04x that is in no group, so there "
+		"is nothing to pair it with; if it is bridged to a board of another make, declare "
+		"both: gpupass declare NAME BDF BDF",
+		BDF_TEXT(&gpu->lead->bdf), gpu->board->name, gpu->lead->subsystem_vendor,
+		gpu->lead->subsystem_device);
+}
+
+/* What was seen of two of them, or of one of them and a GPU elsewhere; NULL: nothing. */
+static const Link *doubt_about(Gpu *const *gpus, size_t n, const Links *links)
+{
+	for (size_t i = 0; i < links->n_items; i++) {
+		const Link *link = &links->items[i];
+
+		for (size_t k = 0; link->doubt && k < n; k++)
+			if (bdf_equal(&gpus[k]->lead->bdf, &link->a) ||
+			    bdf_equal(&gpus[k]->lead->bdf, &link->b))
+				return link;
+	}
+	return NULL;
+}
+
+char *candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n, const char *unsettled,
+			   const Links *links)
+{
+	const Link *doubt = doubt_about(gpus, n, links);
+	_cleanup_free_ char *list = addresses(gpus, n);
+
+	if (!list)
+		return NULL;
+	if (set->n_nvswitches > 0)
+		return strf("nothing is inferred beside an NVSwitch; if %s %s bridged, declare it: "
+			    "gpupass declare NAME BDF BDF",
+			    list, n == 1 ? "is" : "are");
+	if (unsettled)
+		return strf("declared group %s does not hold as it stands, so nothing is inferred "
+			    "about %s; correct that declaration, or declare these too",
+			    unsettled, list);
+	if (doubt)
+		return strdup(doubt->reasoning);
+	if (n == 1)
+		return reasoning_for_one(gpus[0]);
+	return strf("which of %s (%zu %s) are bridged cannot be read from sysfs", list, n,
+		    gpus[0]->board->name);
+}
+
+static int note_nvswitches(const GpuSet *set, char ***notes)
+{
+	if (set->n_nvswitches == 0)
+		return 0;
+	return strv_appendf(notes,
+			    "%zu NVSwitch%s present: NVIDIA's Fabric Manager partitions what "
+			    "NVSwitches link, and nothing is inferred on this host",
+			    set->n_nvswitches, set->n_nvswitches == 1 ? " is" : "es are");
+}
+
+/* That a board has no NVLink at all is no news to its owner. */
+static bool worth_a_note(const Gpu *gpu)
+{
+	return !gpu->board ||
+	       (gpu->board->kind != NVLINK_BRIDGE && gpu->board->kind != NVLINK_NONE);
+}
+
+static bool same_device(const Gpu *a, const Gpu *b)
+{
+	return a->lead->device == b->lead->device;
+}
+
+static bool noted_before(const GpuSet *set, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (same_device(&set->gpus[i], &set->gpus[index]))
+			return true;
+	return false;
+}
+
+/* One note for all boards like this one. */
+static int note_boards(const GpuSet *set, const Gpu *gpu, char ***notes)
+{
+	_cleanup_free_ char *model = gpu_model(gpu), *list = NULL;
+	_cleanup_free_ Gpu **alike = calloc(set->n_gpus, sizeof(Gpu *));
+	size_t n = 0;
+
+	if (!model || !alike)
+		return -ENOMEM;
+	for (size_t i = 0; i < set->n_gpus; i++)
+		if (same_device(&set->gpus[i], gpu))
+			alike[n++] = &set->gpus[i];
+	list = addresses(alike, n);
+	if (!list)
+		return -ENOMEM;
+	return strv_appendf(notes, "%s (%s): %s", list, model, board_exclusion(gpu->board));
+}
+
+int note_ungrouped(const GpuSet *set, char ***notes)
+{
+	int r = note_nvswitches(set, notes);
+
+	for (size_t i = 0; r >= 0 && i < set->n_gpus; i++)
+		if (worth_a_note(&set->gpus[i]) && !noted_before(set, i))
+			r = note_boards(set, &set->gpus[i], notes);
+	return r;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Groups of what links tie together, and of what is assigned whatever its links. */
+#include <string.h>
+
+#include "core/group/check.h"
+#include "core/group/resolve.h"
+#include "util/text.h"
+
+/*
+ * Connected components of the observed links. Links are joined strongest first, so that the last
+ * one that joins a component is the weakest that it needs.
+ */
+typedef struct Component {
+	size_t label;	     /* index of its first GPU */
+	const Link *weakest; /* valid at the label's own index */
+} Component;
+
+static void join_components(Component *components, size_t n, size_t a, size_t b, const Link *link)
+{
+	size_t keep = components[a].label, drop = components[b].label;
+
+	if (keep == drop)
+		return;
+	if (keep > drop) {
+		size_t swap = keep;
+
+		keep = drop;
+		drop = swap;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (components[i].label == drop)
+			components[i].label = keep;
+	components[keep].weakest = link;
+}
+
+static int add_components(Resolver *r, Component *components)
+{
+	size_t n = r->set->n_gpus;
+	_cleanup_free_ Gpu **members = calloc(n + 1, sizeof(Gpu *));
+
+	if (!members)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		size_t n_members = 0;
+		int result;
+
+		if (components[i].label != i || !components[i].weakest)
+			continue;
+		for (size_t k = i; k < n; k++)
+			if (components[k].label == i)
+				members[n_members++] = &r->set->gpus[k];
+		result = resolver_add_observed(r,
+					       resolver_free_name(r, resolver_base_name(n_members)),
+					       members, n_members, components[i].weakest);
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+/* ---- what is assigned ---- */
+
+/* The GPUs that a record names. *ret_missing: the first function that is not there. */
+static size_t recorded_gpus(const Resolver *r, const Assignment *record, Gpu **gpus,
+			    const Bdf **ret_missing)
+{
+	size_t n = 0;
+
+	*ret_missing = NULL;
+	for (size_t i = 0; i < r->set->n_gpus; i++) {
+		Gpu *gpu = &r->set->gpus[i];
+		bool named = false;
+
+		for (size_t k = 0; k < gpu->n_functions; k++)
+			named |= assignment_function(record, &gpu->functions[k]->bdf) != NULL;
+		if (named)
+			gpus[n++] = gpu;
+	}
+	for (size_t i = 0; !*ret_missing && i < record->n_functions; i++)
+		if (!gpu_set_find(r->set, &record->functions[i].bdf))
+			*ret_missing = &record->functions[i].bdf;
+	return n;
+}
+
+static bool has_gpu(Gpu *const *gpus, size_t n, const Gpu *gpu)
+{
+	for (size_t i = 0; i < n; i++)
+		if (gpus[i] == gpu)
+			return true;
+	return false;
+}
+
+/* The weakest link needed to tie just these together; *ret NULL: links do not. */
+static int find_weakest(const Resolver *r, Gpu *const *gpus, size_t n, const Link **ret)
+{
+	_cleanup_free_ Component *components = calloc(r->set->n_gpus + 1, sizeof(Component));
+	size_t label = resolver_gpu_index(r, gpus[0]);
+
+	if (!components)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->set->n_gpus; i++)
+		components[i].label = i;
+	for (int p = PROVENANCE_DECLARED - 1; p >= PROVENANCE_INFERRED; p--)
+		for (size_t i = 0; i < r->links->n_items; i++) {
+			const Link *link = &r->links->items[i];
+			Gpu *a, *b;
+
+			if ((int)link->provenance == p && !link->doubt &&
+			    resolver_link_ends(r, link, &a, &b) && has_gpu(gpus, n, a) &&
+			    has_gpu(gpus, n, b) &&
+			    (p > PROVENANCE_INFERRED || !resolver_unsettled(r, a)))
+				join_components(components, r->set->n_gpus,
+						resolver_gpu_index(r, a), resolver_gpu_index(r, b),
+						link);
+		}
+	*ret = components[label].weakest;
+	for (size_t i = 1; i < n; i++)
+		if (components[resolver_gpu_index(r, gpus[i])].label != label)
+			*ret = NULL;
+	return 0;
+}
+
+/* Nothing that counts says any more that these are linked; a domain has them all the same. */
+static int add_kept(Resolver *r, char *name, const Assignment *record, Gpu *const *gpus, size_t n,
+		    const Bdf *missing)
+{
+	Group group = {
+		.name = name,
+		.provenance = PROVENANCE_NONE,
+		.source = strf("record of %s", record->domain_name),
+		.reasoning =
+			strf("assigned to %s; by the record of that alone", record->domain_name),
+		.fault = missing ? strf("the record of %s names %s, which is not there",
+					record->domain_name, BDF_TEXT(missing))
+				 : strf("assigned to %s, but that its GPUs are linked is not known "
+					"any more",
+					record->domain_name),
+	};
+
+	if (!group.fault) {
+		group_clear(&group);
+		return -ENOMEM;
+	}
+	return resolver_add(r, gpus, n, &group);
+}
+
+/* Unless a declaration has some of them: that is about the rest, too. */
+static int add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
+{
+	const Bdf *missing;
+	const Link *weakest;
+	size_t n = recorded_gpus(r, record, gpus, &missing);
+	char *name;
+	int result;
+
+	for (size_t i = 0; i < n; i++)
+		if (resolver_is_owned(r, gpus[i]))
+			return 0;
+	if (n == 0)
+		return 0;
+	result = find_weakest(r, gpus, n, &weakest);
+	if (result < 0)
+		return result;
+	name = resolver_name_taken(r, record->group_name)
+		       ? resolver_free_name(r, resolver_base_name(n))
+		       : strdup(record->group_name);
+	return weakest && !missing ? resolver_add_observed(r, name, gpus, n, weakest)
+				   : add_kept(r, name, record, gpus, n, missing);
+}
+
+/*
+ * What is assigned stays one group under its name, whatever becomes of the evidence: by it the
+ * operator releases it, and its GPUs are nobody else's. Links out of it contradict it.
+ */
+int group_resolve_recorded(Resolver *r)
+{
+	_cleanup_free_ Gpu **gpus = calloc(r->set->n_gpus + 1, sizeof(Gpu *));
+	int result = gpus ? 0 : -ENOMEM;
+
+	for (size_t i = 0; result >= 0 && i < r->assignments->n_items; i++)
+		result = add_recorded(r, r->assignments->items[i], gpus);
+	return result;
+}
+
+int group_resolve_observed(Resolver *r)
+{
+	_cleanup_free_ Component *components = calloc(r->set->n_gpus + 1, sizeof(Component));
+
+	if (!components)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->set->n_gpus; i++)
+		components[i].label = i;
+	for (int p = PROVENANCE_DECLARED - 1; p > PROVENANCE_INFERRED; p--)
+		for (size_t i = 0; i < r->links->n_items; i++) {
+			const Link *link = &r->links->items[i];
+			Gpu *a, *b;
+
+			if ((int)link->provenance == p && !link->doubt &&
+			    resolver_link_ends(r, link, &a, &b))
+				join_components(components, r->set->n_gpus,
+						resolver_gpu_index(r, a), resolver_gpu_index(r, b),
+						link);
+		}
+	return add_components(r, components);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/group/mark.h"
+
+#include "core/domain/xml-marks.h"
+#include "util/text.h"
+
+static bool is_ours(const DomainHostdev *hostdev)
+{
+	return hostdev->alias && str_starts_with(hostdev->alias, ALIAS_PREFIX);
+}
+
+bool mark_counts(const GroupSet *groups, const DomainUse *use)
+{
+	const Group *named;
+
+	if (!use->gpupass_group)
+		return false;
+	named = group_set_find(groups, use->gpupass_group);
+	for (size_t i = 0; i < use->n_hostdevs; i++)
+		if (is_ours(&use->hostdevs[i]) ||
+		    (named && group_set_find_gpu(groups, &use->hostdevs[i].bdf) == named))
+			return true;
+	return false;
+}
+
+bool mark_is_ours(const DomainUse *use, const PciFunction *const *functions, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const DomainHostdev *hostdev = domain_use_hostdev(use, &functions[i]->bdf);
+
+		if (!hostdev || !is_ours(hostdev))
+			return false;
+	}
+	return true;
+}

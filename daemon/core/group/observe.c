@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The stable state of groups, from drivers, domain XML and assignments: groups_observe(). */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/group/group.h"
+#include "core/pci/driver-name.h"
+#include "util/text.h"
+
+/* One group and all that is known about who has it. Nothing here is owned but `functions`. */
+typedef struct View {
+	Group *group;
+	const GroupSet *groups;
+	const DomainUses *uses; /* NULL: libvirt does not answer */
+	const Assignments *assignments;
+	const Policy *policy;
+	const PciFunction **functions;
+	size_t n_functions;
+	const Assignment *record;	/* that names the group or one of its functions */
+	const Assignment *other_record; /* a second one */
+	const DomainUse *domain;	/* the first that uses one of its functions */
+	const DomainUse *other_domain;	/* a second one */
+	const AssignmentFence *fence;	/* an assignment that cannot be read keeps it apart */
+	bool fenced;			/* and is about it, not only perhaps */
+} View;
+
+static int settle(View *v, GroupState state, const char *reason, ...) _printf_(3, 4);
+
+/* Sets the state, and why. The one place where either is written. */
+static int settle(View *v, GroupState state, const char *reason, ...)
+{
+	char *text = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, reason);
+	n = vasprintf(&text, reason, ap);
+	va_end(ap);
+	if (n < 0)
+		return -ENOMEM;
+	free(v->group->reason);
+	v->group->reason = text;
+	v->group->state = state;
+	return 0;
+}
+
+/* A state that needs no explanation. */
+static int settle_plainly(View *v, GroupState state)
+{
+	free(v->group->reason);
+	v->group->reason = NULL;
+	v->group->state = state;
+	return 0;
+}
+
+static int set_domain(Group *group, const char *uuid, const char *name)
+{
+	_cleanup_free_ char *u = strdup(uuid), *n = strdup(name);
+
+	if (!u || !n)
+		return -ENOMEM;
+	free(group->domain_uuid);
+	free(group->domain_name);
+	group->domain_uuid = TAKE_PTR(u);
+	group->domain_name = TAKE_PTR(n);
+	return 0;
+}
+
+static bool on_vfio(const PciFunction *function)
+{
+	return str_equal(function->driver, VFIO_PCI);
+}
+
+static const char *driver_name(const PciFunction *function)
+{
+	return function->driver ? function->driver : "no driver";
+}
+
+/* A record that names this group while its functions are all somewhere else is another group's:
+ * names of undeclared groups may shift when boards come and go. */
+static bool record_is_elsewhere(const View *v, const Assignment *record)
+{
+	for (size_t i = 0; i < record->n_functions; i++)
+		if (group_set_find_gpu(v->groups, &record->functions[i].bdf))
+			return true;
+	return false;
+}
+
+static void find_records(View *v)
+{
+	const Assignment *named;
+
+	for (size_t i = 0; i < v->n_functions; i++) {
+		const Assignment *record =
+			assignments_find_function(v->assignments, &v->functions[i]->bdf);
+
+		if (!record || record == v->record)
+			continue;
+		if (v->record)
+			v->other_record = record;
+		else
+			v->record = record;
+	}
+	if (v->record)
+		return;
+	named = assignments_find_group(v->assignments, v->group->name);
+	if (named && !record_is_elsewhere(v, named))
+		v->record = named;
+}
+
+static int find_fence(View *v)
+{
+	_cleanup_free_ Bdf *addresses = NULL;
+
+	if (v->assignments->n_fences == 0)
+		return 0;
+	addresses = calloc(v->n_functions + 1, sizeof(Bdf));
+	if (!addresses)
+		return -ENOMEM;
+	for (size_t i = 0; i < v->n_functions; i++)
+		addresses[i] = v->functions[i]->bdf;
+	v->fence = assignments_fence(v->assignments, addresses, v->n_functions, NULL);
+	v->fenced =
+		v->fence && assignment_fence_is_about(v->fence, addresses, v->n_functions, NULL);
+	return 0;
+}
+
+static void find_domains(View *v)
+{
+	for (size_t i = 0; v->uses && i < v->n_functions; i++) {
+		const DomainUse *use;
+		size_t position = 0;
+
+		while ((use = domain_uses_holding(v->uses, &v->functions[i]->bdf, &position))) {
+			if (!v->domain)
+				v->domain = use;
+			else if (use != v->domain && !v->other_domain)
+				v->other_domain = use;
+		}
+	}
+}
+
+static const PciFunction *first_held(const View *v, const DomainUse *domain)
+{
+	for (size_t i = 0; i < v->n_functions; i++)
+		if (domain_use_hostdev(domain, &v->functions[i]->bdf))
+			return v->functions[i];
+	return NULL;
+}
+
+/* Whether a function is not in the domain, and which. */
+static bool lacks_function(const View *v, const DomainUse *domain, const PciFunction **ret)
+{
+	for (size_t i = 0; i < v->n_functions; i++)
+		if (!domain_use_hostdev(domain, &v->functions[i]->bdf)) {
+			*ret = v->functions[i];
+			return true;
+		}
+	return false;
+}
+
+/* Our own mark in the domain's metadata: its record may be lost, or not yet written. */
+static bool marked_as_ours(const View *v, const DomainUse *domain)
+{
+	return str_equal(domain->gpupass_group, v->group->name);
+}
+
+static int settle_two_domains(View *v)
+{
+	bool ours = v->record || marked_as_ours(v, v->domain) || marked_as_ours(v, v->other_domain);
+	GroupState state = ours ? GROUP_DEGRADED : GROUP_FOREIGN;
+	/* Both exist: that is how the two domains were found. */
+	const PciFunction *a = first_held(v, v->domain), *b = first_held(v, v->other_domain);
+
+	for (size_t i = 0; i < v->n_functions; i++)
+		if (domain_use_hostdev(v->domain, &v->functions[i]->bdf) &&
+		    domain_use_hostdev(v->other_domain, &v->functions[i]->bdf))
+			return settle(v, state, "%s is in two domains, %s and %s",
+				      BDF_TEXT(&v->functions[i]->bdf), v->domain->name,
+				      v->other_domain->name);
+	return settle(v, state, "split: %s is in domain %s, %s in domain %s", BDF_TEXT(&a->bdf),
+		      v->domain->name, BDF_TEXT(&b->bdf), v->other_domain->name);
+}
+
+/* The board at a recorded address is no longer the one that was assigned, or not there. */
+static int settle_changed_board(View *v, bool *ret_settled)
+{
+	*ret_settled = true;
+	for (size_t i = 0; i < v->record->n_functions; i++) {
+		const AssignedFunction *then = &v->record->functions[i];
+		const PciFunction *now = NULL;
+
+		for (size_t k = 0; k < v->n_functions; k++)
+			if (bdf_equal(&v->functions[k]->bdf, &then->bdf))
+				now = v->functions[k];
+		if (!now)
+			return settle(v, GROUP_DEGRADED,
+				      "the record of %s names %s, which is not in this group",
+				      v->record->domain_name, BDF_TEXT(&then->bdf));
+		if (now->vendor != then->vendor || now->device != then->device ||
+		    now->subsystem_vendor != then->subsystem_vendor ||
+		    now->subsystem_device != then->subsystem_device)
+			return settle(v, GROUP_DEGRADED,
+				      "%s is another board than was assigned to %s: %04x:%04x "
+				      "(subsystem %04x:%04x), recorded as %04x:%04x (%04x:%04x)",
+				      BDF_TEXT(&then->bdf), v->record->domain_name, now->vendor,
+				      now->device, now->subsystem_vendor, now->subsystem_device,
+				      then->vendor, then->device, then->subsystem_vendor,
+				      then->subsystem_device);
+	}
+	*ret_settled = false;
+	return 0;
+}
+
+/* libvirt binds a managed hostdev itself when the domain starts. */
+static bool needs_vfio(const DomainUse *domain, const PciFunction *function)
+{
+	const DomainHostdev *hostdev = domain ? domain_use_hostdev(domain, &function->bdf) : NULL;
+
+	return !hostdev || !hostdev->managed || (domain->active && hostdev->live);
+}
+
+/* Whole in one domain that is ours: the drivers decide between assigned and drifted. */
+static int settle_assigned(View *v, const char *remark)
+{
+	for (size_t i = 0; i < v->n_functions; i++) {
+		const PciFunction *function = v->functions[i];
+
+		if (!on_vfio(function) && needs_vfio(v->domain, function))
+			return settle(v, GROUP_DEGRADED, "assigned to %s, but %s is on %s, not %s",
+				      v->group->domain_name, BDF_TEXT(&function->bdf),
+				      driver_name(function), VFIO_PCI);
+	}
+	return remark ? settle(v, GROUP_ASSIGNED, "%s", remark) : settle_plainly(v, GROUP_ASSIGNED);
+}
+
+/* There is a record, and no domain uses any function of the group. */
+static int settle_unused_record(View *v)
+{
+	const DomainUse *domain = domain_uses_find(v->uses, v->record->domain_uuid);
+
+	if (domain && domain->unread)
+		return settle_assigned(v, "by the record; the domain's XML is not known");
+	if (!domain)
+		return settle(v, GROUP_DEGRADED,
+			      "assigned to %s (%s), which libvirt no longer has; release the group",
+			      v->record->domain_name, v->record->domain_uuid);
+	return settle(v, GROUP_DEGRADED, "assigned to %s by record, but that domain's XML lacks %s",
+		      domain->name, BDF_TEXT(&v->functions[0]->bdf));
+}
+
+static int settle_recorded(View *v)
+{
+	const PciFunction *lacking;
+	bool settled;
+	int r;
+
+	r = set_domain(v->group, v->record->domain_uuid, v->record->domain_name);
+	if (r < 0)
+		return r;
+	if (v->other_record)
+		return settle(v, GROUP_DEGRADED, "two records name it, of %s and %s",
+			      v->record->domain_name, v->other_record->domain_name);
+	r = settle_changed_board(v, &settled);
+	if (r < 0 || settled)
+		return r;
+	if (!v->uses)
+		return settle_assigned(v, "by the record; libvirt does not answer");
+	if (v->other_domain)
+		return settle_two_domains(v);
+	if (!v->domain)
+		return settle_unused_record(v);
+	if (!str_equal(v->domain->uuid, v->record->domain_uuid))
+		return settle(v, GROUP_DEGRADED, "assigned to %s by record, but domain %s has %s",
+			      v->record->domain_name, v->domain->name,
+			      BDF_TEXT(&first_held(v, v->domain)->bdf));
+	/* A domain may have been renamed since. */
+	r = set_domain(v->group, v->domain->uuid, v->domain->name);
+	if (r < 0)
+		return r;
+	if (lacks_function(v, v->domain, &lacking))
+		return settle(v, GROUP_DEGRADED, "assigned to %s, but that domain's XML lacks %s",
+			      v->domain->name, BDF_TEXT(&lacking->bdf));
+	return settle_assigned(v, NULL);
+}
+
+static const Gpu *first_gpu_not_held(const View *v, const DomainUse *domain)
+{
+	for (size_t i = 0; i < v->group->n_gpus; i++)
+		if (!domain_use_hostdev(domain, &v->group->gpus[i]->lead->bdf))
+			return v->group->gpus[i];
+	return NULL;
+}
+
+/* No record; one or two domains use functions of the group. */
+static int settle_used(View *v)
+{
+	const PciFunction *lacking;
+	const Gpu *outside;
+	int r;
+
+	r = set_domain(v->group, v->domain->uuid, v->domain->name);
+	if (r < 0)
+		return r;
+	if (v->other_domain)
+		return settle_two_domains(v);
+	if (marked_as_ours(v, v->domain)) {
+		if (lacks_function(v, v->domain, &lacking))
+			return settle(v, GROUP_DEGRADED,
+				      "domain %s is marked as having it, but its XML lacks %s",
+				      v->domain->name, BDF_TEXT(&lacking->bdf));
+		return settle_assigned(v, "by the domain's own mark; the record is missing");
+	}
+	outside = first_gpu_not_held(v, v->domain);
+	if (outside)
+		return settle(v, GROUP_FOREIGN,
+			      "split: domain %s has %s and not %s, without gpupass",
+			      v->domain->name, BDF_TEXT(&first_held(v, v->domain)->bdf),
+			      BDF_TEXT(&outside->lead->bdf));
+	return settle(v, GROUP_FOREIGN, "domain %s has it, without gpupass", v->domain->name);
+}
+
+/*
+ * Nobody has it. The leading functions decide: a GPU's audio function may stay on the host's driver
+ * (a plan moves it), but GPUs on different drivers are neither free nor bound.
+ */
+static int settle_by_drivers(View *v)
+{
+	const Gpu *bound = NULL, *unbound = NULL;
+	const DomainUse *unread;
+	size_t position = 0;
+
+	for (size_t i = 0; i < v->group->n_gpus; i++) {
+		const Gpu *gpu = v->group->gpus[i];
+
+		if (on_vfio(gpu->lead))
+			bound = gpu;
+		else
+			unbound = gpu;
+	}
+	if (bound && unbound)
+		return settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s",
+			      BDF_TEXT(&bound->lead->bdf), VFIO_PCI, BDF_TEXT(&unbound->lead->bdf),
+			      driver_name(unbound->lead));
+	if (v->group->provenance == PROVENANCE_INFERRED && !v->policy->accept_inferred)
+		return settle(v, GROUP_INFERRED,
+			      "the pairing is likely, not certain; declare it: "
+			      "gpupass declare %s %s %s",
+			      v->group->name, BDF_TEXT(&v->group->gpus[0]->lead->bdf),
+			      BDF_TEXT(&v->group->gpus[1]->lead->bdf));
+	if (!v->uses)
+		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
+			      "libvirt does not answer, so whether a domain has it is not known");
+	if (v->fence)
+		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
+			      "assignments.d/%s cannot be read, so whether it is assigned is not "
+			      "known",
+			      v->fence->file);
+	unread = domain_uses_unread(v->uses, &position);
+	if (unread)
+		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
+			      "whether domain %s (%s) has a part of it cannot be told: its XML is "
+			      "not known",
+			      unread->name, unread->uuid);
+	v->group->assignable = true;
+	return settle_plainly(v, bound ? GROUP_BOUND : GROUP_FREE);
+}
+
+/* Neither faults nor candidates depend on who has the GPUs; that is told all the same. */
+static int settle_whatever_uses(View *v, GroupState state, const char *why)
+{
+	const char *uuid = v->record ? v->record->domain_uuid : v->domain ? v->domain->uuid : NULL;
+	const char *name = v->record ? v->record->domain_name : v->domain ? v->domain->name : NULL;
+	int r;
+
+	/* Candidates are no unit: that one of them is in a domain says nothing of the others. */
+	if (uuid && state != GROUP_UNKNOWN) {
+		r = set_domain(v->group, uuid, name);
+		if (r < 0)
+			return r;
+	}
+	if (v->domain)
+		return settle(v, state, "%s%s%s is in domain %s", str_or_empty(why),
+			      why ? "; " : "", BDF_TEXT(&first_held(v, v->domain)->bdf),
+			      v->domain->name);
+	return why ? settle(v, state, "%s", why) : settle_plainly(v, state);
+}
+
+static int observe(View *v)
+{
+	Group *group = v->group;
+	int r = find_fence(v);
+
+	if (r < 0)
+		return r;
+	find_records(v);
+	find_domains(v);
+	if (group->fault)
+		return settle_whatever_uses(v, GROUP_DEGRADED, group->fault);
+	if (group->provenance == PROVENANCE_NONE)
+		return settle_whatever_uses(v, GROUP_UNKNOWN, NULL);
+	if (v->record)
+		return settle_recorded(v);
+	if (v->domain)
+		return settle_used(v);
+	if (v->fenced)
+		return settle(v, GROUP_DEGRADED, "assigned by assignments.d/%s, which %s",
+			      v->fence->file,
+			      v->fence->kind == ASSIGNMENT_NEWER ? "is of another version"
+								 : "cannot be read");
+	return settle_by_drivers(v);
+}
+
+int groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *assignments,
+		   const Policy *policy)
+{
+	for (size_t i = 0; i < groups->n_items; i++) {
+		Group *group = &groups->items[i];
+		_cleanup_free_ const PciFunction **functions = NULL;
+		View view = {
+			.group = group,
+			.groups = groups,
+			.uses = uses,
+			.assignments = assignments,
+			.policy = policy,
+		};
+		int r;
+
+		r = group_functions(group, &functions, &view.n_functions);
+		if (r < 0)
+			return r;
+		view.functions = functions;
+		group->assignable = false;
+		free(group->domain_uuid);
+		free(group->domain_name);
+		group->domain_uuid = group->domain_name = NULL;
+		r = observe(&view);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Groups once made: finding, counting, describing, freeing. */
+#include <ctype.h>
+#include <string.h>
+
+#include "core/group/check.h"
+#include "util/text.h"
+
+Group *group_set_find(const GroupSet *groups, const char *name)
+{
+	for (size_t i = 0; i < groups->n_items; i++)
+		if (str_equal(groups->items[i].name, name))
+			return &groups->items[i];
+	return NULL;
+}
+
+static bool gpu_has_function(const Gpu *gpu, const Bdf *bdf)
+{
+	for (size_t i = 0; i < gpu->n_functions; i++)
+		if (bdf_equal(&gpu->functions[i]->bdf, bdf))
+			return true;
+	return false;
+}
+
+Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf)
+{
+	for (size_t i = 0; i < groups->n_items; i++)
+		for (size_t k = 0; k < groups->items[i].n_gpus; k++)
+			if (gpu_has_function(groups->items[i].gpus[k], bdf))
+				return &groups->items[i];
+	return NULL;
+}
+
+Group *group_set_find_assigned(const GroupSet *groups, const Assignment *assignment)
+{
+	Group *found = NULL;
+
+	for (size_t i = 0; i < assignment->n_functions; i++) {
+		Group *group = group_set_find_gpu(groups, &assignment->functions[i].bdf);
+
+		if (found && group && group != found)
+			return group_set_find(groups, assignment->group_name);
+		if (group)
+			found = group;
+	}
+	return found ? found : group_set_find(groups, assignment->group_name);
+}
+
+Group *group_set_find_named(const GroupSet *groups, const Assignments *assignments,
+			    const char *name)
+{
+	Group *group = group_set_find(groups, name);
+	const Assignment *record = group ? NULL : assignments_find_group(assignments, name);
+
+	return record ? group_set_find_assigned(groups, record) : group;
+}
+
+const char *group_driver(const Group *group)
+{
+	const char *driver;
+
+	if (group->n_gpus == 0)
+		return "none";
+	driver = group->gpus[0]->lead->driver;
+	for (size_t i = 1; i < group->n_gpus; i++)
+		if (!str_equal(driver, group->gpus[i]->lead->driver))
+			return "mixed";
+	return driver ? driver : "none";
+}
+
+char *group_link_text(const Group *group)
+{
+	if (group->links > 0)
+		return strf("NV%u", group->links);
+	if (group->links_expected > 0)
+		return strf("NV%u?", group->links_expected);
+	return strdup("?");
+}
+
+int group_functions(const Group *group, const PciFunction ***ret, size_t *ret_n)
+{
+	const PciFunction **functions;
+	size_t n = 0;
+
+	for (size_t i = 0; i < group->n_gpus; i++)
+		n += group->gpus[i]->n_functions;
+	functions = calloc(n + 1, sizeof(*functions));
+	if (!functions)
+		return -ENOMEM;
+	n = 0;
+	for (size_t i = 0; i < group->n_gpus; i++)
+		for (size_t k = 0; k < group->gpus[i]->n_functions; k++)
+			functions[n++] = group->gpus[i]->functions[k];
+	*ret = functions;
+	*ret_n = n;
+	return 0;
+}
+
+/* Compares two runs of digits as numbers of any length, and steps over both. */
+static int compare_numbers(const char **a, const char **b)
+{
+	size_t n_a, n_b;
+	int order;
+
+	*a += strspn(*a, "0");
+	*b += strspn(*b, "0");
+	n_a = strspn(*a, "0123456789");
+	n_b = strspn(*b, "0123456789");
+	if (n_a != n_b)
+		return n_a < n_b ? -1 : 1;
+	order = strncmp(*a, *b, n_a);
+	*a += n_a;
+	*b += n_b;
+	return order;
+}
+
+int natural_compare(const char *a, const char *b)
+{
+	const char *x = a, *y = b;
+
+	while (*x && *y) {
+		int order;
+
+		if (isdigit((unsigned char)*x) && isdigit((unsigned char)*y))
+			order = compare_numbers(&x, &y);
+		else
+			order = (unsigned char)*x++ - (unsigned char)*y++;
+		if (order != 0)
+			return order;
+	}
+	if (*x || *y)
+		return *x ? 1 : -1;
+	return strcmp(a, b); /* pair01 and pair1 are two names */
+}
+
+void group_clear(Group *group)
+{
+	free(group->name);
+	free(group->gpus);
+	for (size_t i = 0; i < group->n_evidence; i++)
+		free(group->evidence[i].source);
+	free(group->evidence);
+	free(group->source);
+	free(group->reasoning);
+	free(group->fault);
+	free(group->reason);
+	free(group->domain_uuid);
+	free(group->domain_name);
+	*group = (Group){ 0 };
+}
+
+GroupSet *group_set_free(GroupSet *groups)
+{
+	if (!groups)
+		return NULL;
+	for (size_t i = 0; i < groups->n_items; i++)
+		group_clear(&groups->items[i]);
+	free(groups->items);
+	strv_free(groups->notes);
+	free(groups);
+	return NULL;
+}

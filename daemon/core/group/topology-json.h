@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The whole model of the host as one JSON document (schema org.gpupass1.topology/1): NUMA nodes,
+ * bridges, GPUs with their functions, IOMMU groups, groups with their evidence and holders, and
+ * for each pair of GPUs its PCIe distance and NVLinks. This is what the D-Bus method GetTopology
+ * returns, and all that `gpupass topology` draws from.
+ */
+#pragma once
+
+#include "core/group/group.h"
+#include "core/pci/host-facts.h"
+
+typedef struct TopologyFacts {
+	const PciSnapshot *snapshot;
+	const GpuSet *gpus;
+	const GroupSet *groups; /* observed */
+	const DomainUses *uses; /* NULL: not known */
+	const HostFacts *host;	/* NULL: not known */
+} TopologyFacts;
+
+/* NULL when memory is out. */
+char *topology_to_json(const TopologyFacts *facts);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Groups that the operator declares, in groups.d/NAME.conf:
+ *
+ *   [Group]
+ *   Name=pair0
+ *   Gpu=0000:41:00.0          by address (any form of bdf_parse), or
+ *   Gpu=GPU-1b5c…             by UUID, or
+ *   Gpu=serial:00-04-4b-…     by Device Serial Number, or
+ *   Gpu=slot:3                by physical slot
+ *
+ * One [Group] a file section; a file may hold several. Pure: works on text; reading the files is
+ * manager/config.c's.
+ */
+#pragma once
+
+#include "core/base/group-name.h"
+#include "core/base/problem.h"
+#include "core/pci/gpu.h"
+
+#define GROUP_MEMBERS_MIN 2
+#define GROUP_MEMBERS_MAX 8
+
+typedef enum SelectorKind {
+	SELECTOR_ADDRESS,
+	SELECTOR_UUID,
+	SELECTOR_SERIAL,
+	SELECTOR_SLOT
+} SelectorKind;
+
+typedef struct Selector {
+	SelectorKind kind;
+	Bdf address; /* SELECTOR_ADDRESS */
+	char *text;  /* as written, without its "serial:" or "slot:" */
+} Selector;
+
+typedef struct Declaration {
+	char *name;
+	Selector *members;
+	size_t n_members;
+	char *source; /* "groups.d/pair0.conf:1": file and line of the section */
+} Declaration;
+
+typedef struct Declarations {
+	Declaration *items;
+	size_t n_items;
+} Declarations;
+
+int selector_parse(const char *text, Selector *ret);
+void selector_clear(Selector *selector);
+
+/*
+ * Appends what `text` declares. On an error in it PROBLEM (InvalidConfig) with
+ * "groups.d/a.conf:7: …" as reason; `into` is then as before. Checks within and across files:
+ * names are unique, 2 … 8 members, no member in two groups.
+ */
+int declarations_parse(Declarations *into, const char *file_name, const char *text,
+		       Problem **ret_problem);
+
+/*
+ * The text of a file that declares this one group. NULL when memory is out, or when the name or a
+ * member is not valid: nothing that reads as another line gets into a file.
+ */
+char *declaration_to_text(const char *name, char *const *members);
+
+/* The GPU a selector means; NULL when none, or more than one, answers (*ret_why then says). */
+Gpu *selector_resolve(const Selector *selector, const GpuSet *set, char **ret_why);
+
+/* What a declaration's members are on this host. */
+typedef struct ResolvedMembers {
+	Gpu *gpus[GROUP_MEMBERS_MAX]; /* those that were found, by address */
+	size_t n_gpus;
+	char *missing; /* "there is no GPU at 0000:41:00.0; …" when not all were; NULL otherwise */
+} ResolvedMembers;
+
+/* 0 or -ENOMEM. Two members that turn out to be one GPU count as one found and one missing. */
+int declaration_resolve(const Declaration *declaration, const GpuSet *set, ResolvedMembers *ret);
+void resolved_members_clear(ResolvedMembers *resolved);
+
+Declarations *declarations_free(Declarations *declarations);
+DEFINE_CLEANUP(Declarations, declarations_free)

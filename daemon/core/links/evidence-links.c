@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From sightings to links. Two boards are linked by what both say, and by the same count; a board
+ * that was looked at and says otherwise is as much evidence, and makes a doubt.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "core/links/evidence.h"
+#include "util/text.h"
+
+/* ---- is it still the board that was seen? ---- */
+
+/* The board of a sighting's leading function; NULL when nothing leads there now. */
+static const Gpu *gpu_at(const GpuSet *set, const Bdf *bdf)
+{
+	const Gpu *gpu = gpu_set_find(set, bdf);
+
+	return gpu && bdf_equal(&gpu->lead->bdf, bdf) ? gpu : NULL;
+}
+
+static bool has_ids(const Sighting *s, const Gpu *gpu)
+{
+	return s->vendor == gpu->lead->vendor && s->device == gpu->lead->device &&
+	       s->subsystem_vendor == gpu->lead->subsystem_vendor &&
+	       s->subsystem_device == gpu->lead->subsystem_device;
+}
+
+/* What is not known on either side cannot tell boards apart. */
+static bool differ(const char *a, const char *b)
+{
+	return a && b && strcasecmp(a, b) != 0;
+}
+
+static char *changed_board(const Sighting *s, const Gpu *gpu)
+{
+	if (!gpu)
+		return strf("%s is not there any more", BDF_TEXT(&s->bdf));
+	if (!has_ids(s, gpu))
+		return strf("at %s there was %04x:%04x, subsystem %04x:%04x, and is %04x:%04x, "
+			    "subsystem %04x:%04x",
+			    BDF_TEXT(&s->bdf), s->vendor, s->device, s->subsystem_vendor,
+			    s->subsystem_device, gpu->lead->vendor, gpu->lead->device,
+			    gpu->lead->subsystem_vendor, gpu->lead->subsystem_device);
+	if (differ(s->uuid, gpu->uuid))
+		return strf("the board at %s was %s, and is %s", BDF_TEXT(&s->bdf), s->uuid,
+			    gpu->uuid);
+	return strf("the board at %s had the serial number %s, and has %s", BDF_TEXT(&s->bdf),
+		    s->serial_number, gpu->serial_number);
+}
+
+static bool is_changed(const Sighting *s, const Gpu *gpu)
+{
+	return !gpu || !has_ids(s, gpu) || differ(s->uuid, gpu->uuid) ||
+	       differ(s->serial_number, gpu->serial_number);
+}
+
+static bool knows_address(const Evidence *evidence, const Bdf *bdf)
+{
+	for (size_t i = 0; i < evidence->n_items; i++)
+		if (bdf_equal(&evidence->items[i].bdf, bdf))
+			return true;
+	return false;
+}
+
+/*
+ * A board like this one that came after the look: whoever put it in may have moved a bridge. What
+ * was in the host and could not be looked at is known as present.
+ */
+static const Gpu *newcomer(const Evidence *evidence, const Gpu *gpu, const GpuSet *set)
+{
+	for (size_t i = 0; i < set->n_gpus; i++) {
+		const Gpu *other = &set->gpus[i];
+
+		if (gpu->board && other->board &&
+		    strcmp(other->board->name, gpu->board->name) == 0 &&
+		    !knows_address(evidence, &other->lead->bdf))
+			return other;
+	}
+	return NULL;
+}
+
+int sighting_stale(const Evidence *evidence, const Sighting *s, const GpuSet *set, char **ret_why)
+{
+	const Gpu *gpu = gpu_at(set, &s->bdf), *other;
+	char *why = NULL;
+
+	if (is_changed(s, gpu)) {
+		why = changed_board(s, gpu);
+	} else {
+		/* A guest shows its own boards only, and is about nothing else. */
+		other = s->way == WAY_GUEST ? NULL : newcomer(evidence, gpu, set);
+		if (!other) {
+			*ret_why = NULL;
+			return 0;
+		}
+		why = strf("%s (%s) came since", BDF_TEXT(&other->lead->bdf), other->board->name);
+	}
+	if (!why)
+		return -ENOMEM;
+	*ret_why = why;
+	return 0;
+}
+
+/* ---- links ---- */
+
+typedef struct Maker {
+	Links *into;
+	const Evidence *evidence;
+	const GpuSet *set;
+	bool *stale; /* by index of sighting */
+} Maker;
+
+static unsigned links_to(const Sighting *s, const Bdf *peer)
+{
+	for (size_t i = 0; i < s->n_peers; i++)
+		if (bdf_equal(&s->peers[i].bdf, peer))
+			return s->peers[i].links;
+	return 0;
+}
+
+static Provenance provenance_of(const Maker *m, const Sighting *s)
+{
+	const Gpu *gpu = gpu_at(m->set, &s->bdf);
+
+	if (!s->fresh)
+		return PROVENANCE_CACHED;
+	switch (s->way) {
+	case WAY_NVML:
+		/* Away from its driver, nothing watches the links any more. */
+		return str_equal(gpu->lead->driver, "nvidia") ? PROVENANCE_PROBED
+							      : PROVENANCE_CACHED;
+	case WAY_MMIO:
+		return PROVENANCE_MMIO;
+	case WAY_GUEST:
+		return PROVENANCE_GUEST;
+	case WAY_PRESENT:
+	case WAY_MAX_:
+		break;
+	}
+	return PROVENANCE_NONE;
+}
+
+static char *count_text(unsigned n)
+{
+	return n == 0 ? strdup("no link") : strf("%u link%s", n, n == 1 ? "" : "s");
+}
+
+static char *source_text(const Sighting *a, const Sighting *b)
+{
+	if (str_equal(a->source, b->source))
+		return strdup(str_or_empty(a->source));
+	return strf("%s and %s", str_or_empty(a->source), str_or_empty(b->source));
+}
+
+/* "0000:41:00.0 sees 4 links to 0000:61:00.0, which sees no link to it" */
+static char *doubt_text(const Sighting *a, const Sighting *b, unsigned ab, unsigned ba)
+{
+	_cleanup_free_ char *first = NULL, *second = NULL;
+
+	if (ab == 0 && ba == 0)
+		return strf("no active link was seen between %s and %s", BDF_TEXT(&a->bdf),
+			    BDF_TEXT(&b->bdf));
+	first = count_text(ab);
+	second = count_text(ba);
+	if (!first || !second)
+		return NULL;
+	return strf("%s sees %s to %s, which sees %s to it", BDF_TEXT(&a->bdf), first,
+		    BDF_TEXT(&b->bdf), second);
+}
+
+static int finish(Maker *m, const Sighting *a, const Sighting *b, Link *link)
+{
+	Provenance x = provenance_of(m, a), y = provenance_of(m, b);
+	_cleanup_free_ char *when = NULL;
+
+	link->guest = a->way == WAY_GUEST;
+	link->provenance = x < y ? x : y;
+	link->observed_usec = a->seen_usec < b->seen_usec ? a->seen_usec : b->seen_usec;
+	link->source = source_text(a, b);
+	when = utc_text(link->observed_usec);
+	if (link->source && when && !link->doubt) {
+		_cleanup_free_ char *count = count_text(link->count);
+
+		link->reasoning = count ? strf("%s and %s each saw %s to the other (%s, %s)",
+					       BDF_TEXT(&a->bdf), BDF_TEXT(&b->bdf), count,
+					       link->source, when)
+					: NULL;
+	} else if (link->source && when) {
+		link->reasoning = strf("%s (%s, %s)", link->doubt, link->source, when);
+	}
+	if (!link->reasoning) {
+		link_clear(link);
+		return -ENOMEM;
+	}
+	return links_add(m->into, link);
+}
+
+/* Boards that a bridge could join: of others nobody expects a link. */
+static bool could_be_linked(const Maker *m, const Sighting *a, const Sighting *b)
+{
+	const Gpu *x = gpu_at(m->set, &a->bdf), *y = gpu_at(m->set, &b->bdf);
+
+	if (x->board && y->board)
+		return x->board->kind == NVLINK_BRIDGE &&
+		       strcmp(x->board->name, y->board->name) == 0;
+	return gpu_same_model(x, y);
+}
+
+static int add_pair(Maker *m, const Sighting *a, const Sighting *b)
+{
+	unsigned ab = links_to(a, &b->bdf), ba = links_to(b, &a->bdf);
+	bool ordered = bdf_compare(&a->bdf, &b->bdf) < 0;
+	Link link = {
+		.a = ordered ? a->bdf : b->bdf,
+		.b = ordered ? b->bdf : a->bdf,
+	};
+
+	if (ab == 0 && ba == 0 && !could_be_linked(m, a, b))
+		return 0;
+	if (ab == ba) {
+		link.count = ab;
+	} else {
+		link.one_sided = true;
+	}
+	if (link.count == 0) {
+		/* Who sees more is named first. */
+		link.doubt = ab >= ba ? doubt_text(a, b, ab, ba) : doubt_text(b, a, ba, ab);
+		if (!link.doubt)
+			return -ENOMEM;
+	}
+	return finish(m, a, b, &link);
+}
+
+/* A board told of links to one that was not looked at. */
+static int add_one_sided(Maker *m, const Sighting *s, const SeenPeer *peer)
+{
+	const Gpu *gpu = gpu_set_find(m->set, &peer->bdf);
+	bool ordered = bdf_compare(&s->bdf, &peer->bdf) < 0;
+	_cleanup_free_ char *count = count_text(peer->links);
+	Link link = {
+		.a = ordered ? s->bdf : peer->bdf,
+		.b = ordered ? peer->bdf : s->bdf,
+		.one_sided = true,
+	};
+
+	if (!count)
+		return -ENOMEM;
+	link.doubt =
+		strf("%s sees %s to %s, which %s", BDF_TEXT(&s->bdf), count, BDF_TEXT(&peer->bdf),
+		     gpu ? "was not looked at" : "is no GPU of this host");
+	return link.doubt ? finish(m, s, s, &link) : -ENOMEM;
+}
+
+static bool is_usable(const Maker *m, const Sighting *s)
+{
+	return s && s->way != WAY_PRESENT && !m->stale[s - m->evidence->items];
+}
+
+static bool comparable(const Sighting *a, const Sighting *b)
+{
+	if ((a->way == WAY_GUEST) != (b->way == WAY_GUEST))
+		return false;
+	return a->way != WAY_GUEST || (a->seen_usec == b->seen_usec &&
+				       str_equal(a->source, b->source)); /* one look at one guest */
+}
+
+static int add_links_of(Maker *m, size_t i)
+{
+	const Sighting *s = &m->evidence->items[i];
+	int r = 0;
+
+	for (size_t k = i + 1; r >= 0 && k < m->evidence->n_items; k++) {
+		const Sighting *other = &m->evidence->items[k];
+
+		if (is_usable(m, other) && comparable(s, other) && !bdf_equal(&s->bdf, &other->bdf))
+			r = add_pair(m, s, other);
+	}
+	/* Of a peer that is another board now, what was said means nothing any more. */
+	for (size_t k = 0; r >= 0 && s->way != WAY_GUEST && k < s->n_peers; k++)
+		if (!evidence_find_host(m->evidence, &s->peers[k].bdf))
+			r = add_one_sided(m, s, &s->peers[k]);
+	return r;
+}
+
+static int note_stale(const Sighting *s, const char *why, char ***notes)
+{
+	_cleanup_free_ char *when = utc_text(s->seen_usec);
+	_cleanup_free_ char *note =
+		when ? strf("links seen at %s are not used: %s; look again: gpupass probe", when,
+			    why)
+		     : NULL;
+
+	if (!note)
+		return -ENOMEM;
+	return strv_contains(*notes, note) ? 0 : strv_append(notes, note);
+}
+
+static int find_stale(Maker *m, char ***notes)
+{
+	for (size_t i = 0; i < m->evidence->n_items; i++) {
+		const Sighting *s = &m->evidence->items[i];
+		_cleanup_free_ char *why = NULL;
+		int r;
+
+		if (s->way == WAY_PRESENT)
+			continue;
+		r = sighting_stale(m->evidence, s, m->set, &why);
+		if (r >= 0 && why)
+			r = note_stale(s, why, notes);
+		if (r < 0)
+			return r;
+		m->stale[i] = why != NULL;
+	}
+	return 0;
+}
+
+int links_from_evidence(Links *into, const Evidence *evidence, const GpuSet *set, char ***notes)
+{
+	_cleanup_free_ bool *stale = NULL;
+	Maker m = { .into = into, .evidence = evidence, .set = set };
+	int r;
+
+	if (!evidence)
+		return 0;
+	stale = calloc(evidence->n_items + 1, sizeof(bool));
+	if (!stale)
+		return -ENOMEM;
+	m.stale = stale;
+	r = find_stale(&m, notes);
+	for (size_t i = 0; r >= 0 && i < evidence->n_items; i++)
+		if (is_usable(&m, &evidence->items[i]))
+			r = add_links_of(&m, i);
+	return r;
+}

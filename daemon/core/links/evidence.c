@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Evidence once made: counting references, finding, merging. */
+#include "core/links/evidence.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "util/text.h"
+
+#define TEXT_MAX 64
+
+DEFINE_STRING_TABLE(sighting_way, SightingWay, SIGHTING_WAYS)
+
+void sighting_clear(Sighting *sighting)
+{
+	free(sighting->source);
+	free(sighting->uuid);
+	free(sighting->vbios);
+	free(sighting->board_serial);
+	free(sighting->serial_number);
+	free(sighting->peers);
+	*sighting = (Sighting){ 0 };
+}
+
+int evidence_new(Evidence **ret)
+{
+	Evidence *evidence = calloc(1, sizeof(Evidence));
+
+	if (!evidence)
+		return -ENOMEM;
+	atomic_init(&evidence->references, 1);
+	*ret = evidence;
+	return 0;
+}
+
+Evidence *evidence_ref(Evidence *evidence)
+{
+	if (evidence)
+		atomic_fetch_add_explicit(&evidence->references, 1, memory_order_relaxed);
+	return evidence;
+}
+
+Evidence *evidence_unref(Evidence *evidence)
+{
+	if (!evidence ||
+	    atomic_fetch_sub_explicit(&evidence->references, 1, memory_order_acq_rel) > 1)
+		return NULL;
+	for (size_t i = 0; i < evidence->n_items; i++)
+		sighting_clear(&evidence->items[i]);
+	free(evidence->items);
+	free(evidence);
+	return NULL;
+}
+
+int evidence_add(Evidence *into, Sighting *sighting)
+{
+	Sighting *bigger;
+
+	if (into->n_items >= SIGHTINGS_MAX) {
+		sighting_clear(sighting);
+		return -E2BIG;
+	}
+	bigger = reallocarray(into->items, into->n_items + 1, sizeof(Sighting));
+	if (!bigger) {
+		sighting_clear(sighting);
+		return -ENOMEM;
+	}
+	into->items = bigger;
+	into->items[into->n_items++] = *sighting;
+	*sighting = (Sighting){ 0 };
+	return 0;
+}
+
+static const Sighting *find(const Evidence *evidence, const Bdf *bdf, bool guest)
+{
+	for (size_t i = 0; evidence && i < evidence->n_items; i++) {
+		const Sighting *s = &evidence->items[i];
+
+		if (bdf_equal(&s->bdf, bdf) && (s->way == WAY_GUEST) == guest)
+			return s;
+	}
+	return NULL;
+}
+
+const Sighting *evidence_find_host(const Evidence *evidence, const Bdf *bdf)
+{
+	const Sighting *s = find(evidence, bdf, false);
+
+	return s && s->way != WAY_PRESENT ? s : NULL;
+}
+
+const Sighting *evidence_find_guest(const Evidence *evidence, const Bdf *bdf)
+{
+	return find(evidence, bdf, true);
+}
+
+static int copy_text(char **to, const char *from)
+{
+	if (!from)
+		return 0;
+	*to = strdup(from);
+	return *to ? 0 : -ENOMEM;
+}
+
+static int add_copy(Evidence *into, const Sighting *from)
+{
+	Sighting copy = *from;
+	int r;
+
+	copy.source = copy.uuid = copy.vbios = copy.board_serial = copy.serial_number = NULL;
+	copy.peers = calloc(from->n_peers + 1, sizeof(SeenPeer));
+	r = copy.peers ? copy_text(&copy.source, from->source) : -ENOMEM;
+	if (r >= 0)
+		r = copy_text(&copy.uuid, from->uuid);
+	if (r >= 0)
+		r = copy_text(&copy.vbios, from->vbios);
+	if (r >= 0)
+		r = copy_text(&copy.board_serial, from->board_serial);
+	if (r >= 0)
+		r = copy_text(&copy.serial_number, from->serial_number);
+	if (r < 0) {
+		sighting_clear(&copy);
+		return r;
+	}
+	for (size_t i = 0; i < from->n_peers; i++)
+		copy.peers[i] = from->peers[i];
+	return evidence_add(into, &copy);
+}
+
+static bool same_ids(const Sighting *a, const Sighting *b)
+{
+	return a->vendor == b->vendor && a->device == b->device &&
+	       a->subsystem_vendor == b->subsystem_vendor &&
+	       a->subsystem_device == b->subsystem_device;
+}
+
+/* Only that it is there adds nothing to an earlier look at that board. */
+static bool outlives(const Sighting *older, const Sighting *newer)
+{
+	return newer->way == WAY_PRESENT && same_ids(older, newer);
+}
+
+static bool differ(const char *a, const char *b)
+{
+	return a && b && strcasecmp(a, b) != 0;
+}
+
+static bool is_kept(const Sighting *older, const Evidence *newer, bool whole)
+{
+	const Sighting *replacement = find(newer, &older->bdf, older->way == WAY_GUEST);
+	const Sighting *host = find(newer, &older->bdf, false);
+
+	/* What a guest told of a board that the host has found to be another one. */
+	if (older->way == WAY_GUEST && host &&
+	    (!same_ids(older, host) || differ(older->uuid, host->uuid) ||
+	     differ(older->serial_number, host->serial_number)))
+		return false;
+
+	if (replacement)
+		return outlives(older, replacement);
+	return !whole || find(newer, &older->bdf, false);
+}
+
+int evidence_merge(const Evidence *older, const Evidence *newer, bool whole, Evidence **ret)
+{
+	_cleanup_(evidence_unrefp) Evidence *merged = NULL;
+	int r = evidence_new(&merged);
+
+	for (size_t i = 0; r >= 0 && older && i < older->n_items; i++)
+		if (is_kept(&older->items[i], newer, whole))
+			r = add_copy(merged, &older->items[i]);
+	for (size_t i = 0; r >= 0 && i < newer->n_items; i++) {
+		const Sighting *s = &newer->items[i];
+
+		if (!find(merged, &s->bdf, s->way == WAY_GUEST))
+			r = add_copy(merged, s);
+	}
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(merged);
+	return 0;
+}
+
+bool evidence_text_valid(const char *s)
+{
+	size_t n = strlen(s);
+
+	if (n == 0 || n > TEXT_MAX)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (s[i] < ' ' || s[i] > '~')
+			return false;
+	return true;
+}

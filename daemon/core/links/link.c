@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/links/link.h"
+
+#include <string.h>
+
+#include "util/text.h"
+
+void link_clear(Link *link)
+{
+	free(link->group_name);
+	free(link->source);
+	free(link->reasoning);
+	free(link->doubt);
+	*link = (Link){ 0 };
+}
+
+int links_add(Links *into, Link *link)
+{
+	Link *bigger = reallocarray(into->items, into->n_items + 1, sizeof(Link));
+
+	if (!bigger) {
+		link_clear(link);
+		return -ENOMEM;
+	}
+	into->items = bigger;
+	into->items[into->n_items++] = *link;
+	*link = (Link){ 0 };
+	return 0;
+}
+
+/* `a` comes before `b` in its set, so its address is the lower one. */
+static int add_declared(Links *into, const Declaration *declaration, const Gpu *a, const Gpu *b)
+{
+	Link link = {
+		.a = a->lead->bdf,
+		.b = b->lead->bdf,
+		.provenance = PROVENANCE_DECLARED,
+		.group_name = strdup(declaration->name),
+		.source = strdup(declaration->source),
+	};
+
+	if (!link.group_name || !link.source) {
+		link_clear(&link);
+		return -ENOMEM;
+	}
+	return links_add(into, &link);
+}
+
+static bool is_declared(const Links *links, const Gpu *gpu)
+{
+	for (size_t i = 0; i < links->n_items; i++)
+		if (links->items[i].provenance == PROVENANCE_DECLARED &&
+		    (bdf_equal(&links->items[i].a, &gpu->lead->bdf) ||
+		     bdf_equal(&links->items[i].b, &gpu->lead->bdf)))
+			return true;
+	return false;
+}
+
+static int add_pairs(Links *into, const Declaration *declaration, const ResolvedMembers *members)
+{
+	for (size_t i = 0; i < members->n_gpus; i++)
+		for (size_t k = i + 1; k < members->n_gpus; k++) {
+			int r = add_declared(into, declaration, members->gpus[i], members->gpus[k]);
+
+			if (r < 0)
+				return r;
+		}
+	return 0;
+}
+
+/* Selectors of different kinds may mean one GPU, which only shows here; the first one has it. */
+static bool has_taken_member(const Links *links, const ResolvedMembers *members, const Gpu **ret)
+{
+	for (size_t i = 0; i < members->n_gpus; i++)
+		if (is_declared(links, members->gpus[i])) {
+			*ret = members->gpus[i];
+			return true;
+		}
+	return false;
+}
+
+int links_from_declarations(Links *into, const Declarations *declarations, const GpuSet *set,
+			    char ***notes)
+{
+	for (size_t i = 0; i < declarations->n_items; i++) {
+		const Declaration *declaration = &declarations->items[i];
+		ResolvedMembers members;
+		const Gpu *taken;
+		int r;
+
+		r = declaration_resolve(declaration, set, &members);
+		if (r < 0)
+			return r;
+		if (members.missing)
+			r = strv_appendf(notes, "group %s (%s): %s", declaration->name,
+					 declaration->source, members.missing);
+		else if (has_taken_member(into, &members, &taken))
+			r = strv_appendf(notes, "group %s (%s): %s is in another declared group",
+					 declaration->name, declaration->source,
+					 BDF_TEXT(&taken->lead->bdf));
+		else
+			r = add_pairs(into, declaration, &members);
+		resolved_members_clear(&members);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static bool is_candidate(const Links *links, const Gpu *gpu)
+{
+	return gpu->board && gpu->board->kind == NVLINK_BRIDGE && !is_declared(links, gpu);
+}
+
+/* By what ties GPUs together; what only one of two sees leaves both open, but not free to infer. */
+static bool is_linked(const Links *links, const Gpu *gpu)
+{
+	for (size_t i = 0; i < links->n_items; i++)
+		if ((!links->items[i].doubt || links->items[i].one_sided) &&
+		    (bdf_equal(&links->items[i].a, &gpu->lead->bdf) ||
+		     bdf_equal(&links->items[i].b, &gpu->lead->bdf)))
+			return true;
+	return false;
+}
+
+/* The one other candidate like this one; NULL when there is none, or more than one. */
+static const Gpu *only_partner(const Links *links, const GpuSet *set, const Gpu *gpu)
+{
+	const Gpu *partner = NULL;
+
+	for (size_t i = 0; i < set->n_gpus; i++) {
+		const Gpu *other = &set->gpus[i];
+
+		if (other == gpu || !is_candidate(links, other) || !gpu_same_model(gpu, other))
+			continue;
+		if (partner)
+			return NULL;
+		partner = other;
+	}
+	return partner;
+}
+
+static int add_inferred(Links *into, const Gpu *a, const Gpu *b)
+{
+	Link link = {
+		.a = a->lead->bdf,
+		.b = b->lead->bdf,
+		.provenance = PROVENANCE_INFERRED,
+		.source = strdup("sysfs"),
+		.reasoning = strf("%s and %s are the only two %s boards of one make that no "
+				  "declaration names",
+				  BDF_TEXT(&a->lead->bdf), BDF_TEXT(&b->lead->bdf), a->board->name),
+	};
+
+	if (!link.source || !link.reasoning) {
+		link_clear(&link);
+		return -ENOMEM;
+	}
+	return links_add(into, &link);
+}
+
+/*
+ * Physical slot names are no evidence here: they say where a board sits, not how wide a bridge is,
+ * and slots beside each other are just what must not be paired by.
+ * A board that bridges by four is no different: of exactly two there is one pairing, while four
+ * may be one quad or two pairs.
+ * A declaration that was not wholly found has no links here; groups_resolve(), which knows of it,
+ * drops what was inferred beside it.
+ */
+int links_infer(Links *into, const GpuSet *set)
+{
+	/* Beside an NVSwitch links are Fabric Manager's, and no pairing is the only one. */
+	if (set->n_nvswitches > 0)
+		return 0;
+	for (size_t i = 0; i < set->n_gpus; i++) {
+		const Gpu *gpu = &set->gpus[i], *partner;
+		int r;
+
+		if (!is_candidate(into, gpu) || is_linked(into, gpu))
+			continue;
+		partner = only_partner(into, set, gpu);
+		/* Seen from the lower address only, so that a pair is added once. */
+		if (!partner || partner < gpu || is_linked(into, partner) ||
+		    links_find_observed(into, &gpu->lead->bdf, &partner->lead->bdf))
+			continue;
+		r = add_inferred(into, gpu, partner);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+bool link_is_observed(const Link *link)
+{
+	return link->provenance > PROVENANCE_INFERRED && link->provenance < PROVENANCE_DECLARED;
+}
+
+static bool claims_more(const Link *link, const Link *other)
+{
+	return link->guest && !other->guest && link->count > other->count;
+}
+
+bool link_outweighs(const Link *link, const Link *other)
+{
+	if (claims_more(link, other) || claims_more(other, link))
+		return claims_more(other, link);
+	if (link->observed_usec != other->observed_usec)
+		return link->observed_usec > other->observed_usec;
+	return link->provenance > other->provenance;
+}
+
+const Link *links_find_observed(const Links *links, const Bdf *a, const Bdf *b)
+{
+	const Link *best = NULL;
+
+	for (size_t i = 0; i < links->n_items; i++) {
+		const Link *link = &links->items[i];
+
+		if (link_is_observed(link) &&
+		    ((bdf_equal(&link->a, a) && bdf_equal(&link->b, b)) ||
+		     (bdf_equal(&link->a, b) && bdf_equal(&link->b, a))) &&
+		    (!best || link_outweighs(link, best)))
+			best = link;
+	}
+	return best;
+}
+
+Links *links_free(Links *links)
+{
+	if (!links)
+		return NULL;
+	for (size_t i = 0; i < links->n_items; i++)
+		link_clear(&links->items[i]);
+	free(links->items);
+	free(links);
+	return NULL;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/pci/gpu.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#include "util/text.h"
+
+/* Index after the last function of the slot that begins at `start`; a snapshot is sorted. */
+static size_t slot_end(const PciSnapshot *snapshot, size_t start)
+{
+	size_t end = start + 1;
+
+	while (end < snapshot->n_functions &&
+	       bdf_same_slot(&snapshot->functions[start].bdf, &snapshot->functions[end].bdf))
+		end++;
+	return end;
+}
+
+/*
+ * The function that leads a slot: nearly always .0, but the class decides. Virtual functions may
+ * have addresses in their parent's slot (ARI) and are no GPUs of their own here.
+ */
+static const PciFunction *slot_lead(const PciSnapshot *snapshot, size_t start, size_t end)
+{
+	for (size_t i = start; i < end; i++) {
+		const PciFunction *function = &snapshot->functions[i];
+
+		if (!function->virtual_function && pci_function_is_nvidia_gpu(function))
+			return function;
+	}
+	return NULL;
+}
+
+static int fill_gpu(const PciSnapshot *snapshot, size_t start, size_t end, const PciFunction *lead,
+		    Gpu *gpu)
+{
+	gpu->functions = calloc(end - start, sizeof(*gpu->functions));
+	if (!gpu->functions)
+		return -ENOMEM;
+	for (size_t i = start; i < end; i++)
+		if (!snapshot->functions[i].virtual_function)
+			gpu->functions[gpu->n_functions++] = &snapshot->functions[i];
+	gpu->lead = lead;
+	gpu->board = board_find(lead->vendor, lead->device);
+	return 0;
+}
+
+static size_t count_gpus(const PciSnapshot *snapshot)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < snapshot->n_functions; i++)
+		if (pci_function_is_nvidia_gpu(&snapshot->functions[i]))
+			n++;
+	return n; /* an upper bound: some may share a slot or be virtual */
+}
+
+int gpu_set_new(const PciSnapshot *snapshot, GpuSet **ret)
+{
+	_cleanup_(gpu_set_freep) GpuSet *set = calloc(1, sizeof(*set));
+
+	if (!set)
+		return -ENOMEM;
+	set->gpus = calloc(count_gpus(snapshot) + 1, sizeof(Gpu));
+	if (!set->gpus)
+		return -ENOMEM;
+	for (size_t i = 0, end; i < snapshot->n_functions; i = end) {
+		const PciFunction *lead;
+
+		end = slot_end(snapshot, i);
+		if (pci_function_is_nvswitch(&snapshot->functions[i]))
+			set->n_nvswitches++;
+		lead = slot_lead(snapshot, i, end);
+		if (lead && fill_gpu(snapshot, i, end, lead, &set->gpus[set->n_gpus++]) < 0)
+			return -ENOMEM;
+	}
+	*ret = TAKE_PTR(set);
+	return 0;
+}
+
+GpuSet *gpu_set_free(GpuSet *set)
+{
+	if (!set)
+		return NULL;
+	for (size_t i = 0; set->gpus && i < set->n_gpus; i++) {
+		free(set->gpus[i].functions);
+		free(set->gpus[i].uuid);
+		free(set->gpus[i].serial_number);
+	}
+	free(set->gpus);
+	free(set);
+	return NULL;
+}
+
+Gpu *gpu_set_find(const GpuSet *set, const Bdf *bdf)
+{
+	for (size_t i = 0; i < set->n_gpus; i++) {
+		Gpu *gpu = &set->gpus[i];
+
+		if (!bdf_same_slot(&gpu->lead->bdf, bdf))
+			continue;
+		for (size_t k = 0; k < gpu->n_functions; k++)
+			if (bdf_equal(&gpu->functions[k]->bdf, bdf))
+				return gpu;
+	}
+	return NULL;
+}
+
+Gpu *gpu_set_find_uuid(const GpuSet *set, const char *uuid)
+{
+	for (size_t i = 0; uuid && i < set->n_gpus; i++)
+		if (set->gpus[i].uuid && strcasecmp(set->gpus[i].uuid, uuid) == 0)
+			return &set->gpus[i];
+	return NULL;
+}
+
+char *gpu_model(const Gpu *gpu)
+{
+	if (gpu->board)
+		return strf("%s", gpu->board->name);
+	return strf("%04x:%04x", gpu->lead->vendor, gpu->lead->device);
+}
+
+bool gpu_same_model(const Gpu *a, const Gpu *b)
+{
+	return a->lead->vendor == b->lead->vendor && a->lead->device == b->lead->device &&
+	       a->lead->subsystem_vendor == b->lead->subsystem_vendor &&
+	       a->lead->subsystem_device == b->lead->subsystem_device;
+}

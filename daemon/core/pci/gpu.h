@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* GPUs of a snapshot: one board's slot with all its functions, the display or 3D function first. */
+#pragma once
+
+#include "core/pci/board.h"
+#include "core/pci/pci-snapshot.h"
+
+typedef struct Gpu {
+	const PciFunction *lead;       /* borrowed from the snapshot */
+	const PciFunction **functions; /* by function number; members borrowed */
+	size_t n_functions;
+	const Board *board; /* NULL: not in the catalogue */
+	/* Learnt outside sysfs (proc of the nvidia driver, config space, records); NULL: not
+	 * known */
+	char *uuid;	     /* "GPU-…" */
+	char *serial_number; /* Device Serial Number, 16 hex digits in groups: "00-04-4b-…" */
+} Gpu;
+
+typedef struct GpuSet {
+	Gpu *gpus; /* sorted by address of the leading function */
+	size_t n_gpus;
+	size_t n_nvswitches;
+} GpuSet;
+
+/* The snapshot must outlive the set. Virtual functions (vGPU) are not GPUs here. */
+int gpu_set_new(const PciSnapshot *snapshot, GpuSet **ret);
+GpuSet *gpu_set_free(GpuSet *set);
+DEFINE_CLEANUP(GpuSet, gpu_set_free)
+
+/* By any function's address; NULL when absent. */
+Gpu *gpu_set_find(const GpuSet *set, const Bdf *bdf);
+Gpu *gpu_set_find_uuid(const GpuSet *set, const char *uuid);
+
+/* Catalogue name, or "10de:2684" for boards that are not in it. */
+char *gpu_model(const Gpu *gpu);
+
+/* What must be equal for two boards to be the same model: device and subsystem ids. */
+bool gpu_same_model(const Gpu *a, const Gpu *b);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a guest has to fit into: NUMA nodes, memory, huge pages, width of addresses. Filled by
+ * host/scan/fit-facts; what could not be read is 0 or NULL, and nothing is concluded from it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpupass/cleanup.h"
+
+/* CPUs that are told apart; the kernel's own NR_CPUS ends there. */
+#define HOST_CPUS_MAX 8192
+
+typedef struct CpuSet {
+	uint64_t bits[HOST_CPUS_MAX / 64];
+} CpuSet;
+
+/* A pool of huge pages of one size. */
+typedef struct HugePool {
+	uint64_t page_bytes;
+	uint64_t total, free; /* pages */
+} HugePool;
+
+typedef struct HostNode {
+	unsigned node;
+	char *cpus;	       /* as the kernel writes it, "0-31,64-95"; "" for memory alone */
+	uint64_t memory_bytes; /* 0: not known, or CPUs alone */
+	uint64_t free_bytes;
+	HugePool *pools;
+	size_t n_pools;
+} HostNode;
+
+typedef struct HostFacts {
+	char *name;		/* the host's own */
+	unsigned physical_bits; /* of an address; 0: not known */
+	HostNode *nodes;	/* by number; none: a kernel without NUMA, or not known */
+	size_t n_nodes;
+	uint64_t memory_bytes;
+} HostFacts;
+
+/* NULL when absent; `facts` may be NULL. */
+const HostNode *host_facts_node(const HostFacts *facts, int node);
+HostFacts *host_facts_free(HostFacts *facts);
+DEFINE_CLEANUP(HostFacts, host_facts_free)
+
+/* "0-31,64-95", also with libvirt's "^3" that takes one out again. -EINVAL; -ERANGE over the max. */
+int cpu_set_parse(const char *text, CpuSet *ret);
+bool cpu_set_has(const CpuSet *set, unsigned cpu);
+unsigned cpu_set_count(const CpuSet *set);
+/* Every CPU of `part` is in `whole`. */
+bool cpu_set_within(const CpuSet *part, const CpuSet *whole);

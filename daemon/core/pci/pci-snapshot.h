@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One look at /sys/bus/pci, immutable once made. host/scan fills it; everything in core/ reads
+ * it. Only attributes that the kernel serves without the device's lock are in it, so that taking
+ * one never waits for a driver that hangs in remove(): driver_override, sriov_numvfs and config
+ * space are not here but in an Inspection (core/facts/inspection.h).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/bdf.h"
+#include "gpupass/cleanup.h"
+
+#define PCI_VENDOR_NVIDIA 0x10de
+#define PCI_BARS 7 /* six BARs and the expansion ROM, as the first lines of `resource` */
+
+#define IOMMU_GROUP_NONE (-1)
+#define NUMA_NODE_NONE (-1)
+
+typedef struct PciFunction {
+	Bdf bdf;
+	uint16_t vendor, device;
+	uint16_t subsystem_vendor, subsystem_device;
+	uint32_t class_code; /* 24 bits: base class, subclass, programming interface */
+	char *driver;	     /* NULL: none bound */
+	int iommu_group;     /* IOMMU_GROUP_NONE: no IOMMU, or not in its care */
+	int numa_node;	     /* NUMA_NODE_NONE: not told */
+	bool bridge;	     /* has a pci_bus directory: the kernel exempts it from viability */
+	bool boot_vga;
+	bool virtual_function; /* an SR-IOV VF */
+	bool has_vfs;	       /* a PF with VFs enabled */
+	/* The following are read for display and 3D controllers of NVIDIA and their slot only;
+	 * empty elsewhere. */
+	char *physical_slot;	     /* name under /sys/bus/pci/slots; NULL: none */
+	char *reset_methods;	     /* as in reset_method, "flr bus"; NULL: none or unreadable */
+	char *power_state;	     /* "D0", "D3hot" …; NULL: unreadable */
+	uint64_t bar_size[PCI_BARS]; /* bytes; 0: absent */
+	Bdf *upstream;		     /* bridges above, root port first; not the function itself */
+	size_t n_upstream;
+} PciFunction;
+
+typedef struct PciSnapshot {
+	PciFunction *functions; /* sorted by address */
+	size_t n_functions;
+	bool iommu;	     /* /sys/kernel/iommu_groups is not empty */
+	uint64_t taken_usec; /* CLOCK_REALTIME; 0 in fixtures */
+} PciSnapshot;
+
+/* For builders: sorts, checks that no address is there twice (-EEXIST). */
+int pci_snapshot_seal(PciSnapshot *snapshot);
+
+/* NULL when absent. */
+const PciFunction *pci_snapshot_find(const PciSnapshot *snapshot, const Bdf *bdf);
+
+/* Display (03 00), 3D (03 02) or other display class, of NVIDIA. */
+bool pci_function_is_nvidia_gpu(const PciFunction *function);
+/* An NVSwitch: bridge class 06 80 of NVIDIA, ids as in facts. */
+bool pci_function_is_nvswitch(const PciFunction *function);
+
+void pci_function_clear(PciFunction *function);
+PciSnapshot *pci_snapshot_free(PciSnapshot *snapshot);
+DEFINE_CLEANUP(PciSnapshot, pci_snapshot_free)

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/pci/pcie-distance.h"
+
+DEFINE_STRING_TABLE(pcie_distance, PcieDistance, PCIE_DISTANCES)
+
+/* Bridges from the root port down that both paths share. */
+static size_t shared_bridges(const PciFunction *a, const PciFunction *b)
+{
+	size_t n = 0;
+
+	while (n < a->n_upstream && n < b->n_upstream &&
+	       bdf_equal(&a->upstream[n], &b->upstream[n]))
+		n++;
+	return n;
+}
+
+/* The bus that the host bridge itself leads to. */
+static uint8_t root_bus(const PciFunction *function)
+{
+	return function->n_upstream > 0 ? function->upstream[0].bus : function->bdf.bus;
+}
+
+/* A host of one node, or of none, has no connection between nodes to cross. */
+static bool same_node(const PciFunction *a, const PciFunction *b, size_t n_nodes)
+{
+	if (a->numa_node != NUMA_NODE_NONE && b->numa_node != NUMA_NODE_NONE)
+		return a->numa_node == b->numa_node;
+	return n_nodes == 1 || (n_nodes == 0 && a->numa_node == b->numa_node);
+}
+
+PcieDistance pcie_distance(const Gpu *a, const Gpu *b, size_t n_nodes)
+{
+	const PciFunction *x = a->lead, *y = b->lead;
+	size_t shared;
+
+	if (bdf_equal(&x->bdf, &y->bdf))
+		return PCIE_SELF;
+	shared = shared_bridges(x, y);
+	if (shared > 0) {
+		/*
+		 * Below the last shared bridge a single switch adds one downstream port to each
+		 * path; anything longer passes a second switch.
+		 */
+		return x->n_upstream - shared <= 1 && y->n_upstream - shared <= 1 ? PCIE_PIX
+										  : PCIE_PXB;
+	}
+	if (x->bdf.segment == y->bdf.segment && root_bus(x) == root_bus(y))
+		return PCIE_PHB;
+	return same_node(x, y, n_nodes) ? PCIE_NODE : PCIE_SYS;
+}

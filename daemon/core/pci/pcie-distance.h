@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How two GPUs reach each other over PCIe, in the words of `nvidia-smi topo -m`
+ * (host/device/nvml.h, nvmlGpuTopologyLevel_t): PIX one switch, PXB several switches and no host
+ * bridge, PHB one host bridge, NODE several host bridges of one NUMA node, SYS across nodes.
+ */
+#pragma once
+
+#include "core/pci/gpu.h"
+
+#define PCIE_DISTANCES(X)                                                                          \
+	X(PCIE_SELF, "X")                                                                          \
+	X(PCIE_PIX, "PIX")                                                                         \
+	X(PCIE_PXB, "PXB")                                                                         \
+	X(PCIE_PHB, "PHB")                                                                         \
+	X(PCIE_NODE, "NODE")                                                                       \
+	X(PCIE_SYS, "SYS")
+
+typedef enum PcieDistance {
+#define X(enumerator, name) enumerator,
+	PCIE_DISTANCES(X)
+#undef X
+		PCIE_DISTANCE_MAX_,
+} PcieDistance;
+DECLARE_STRING_TABLE(pcie_distance, PcieDistance);
+
+/*
+ * `n_nodes`: NUMA nodes of the host; 0: not known, or a kernel without NUMA. Firmware often tells
+ * no node for a device. With several nodes in the host that is SYS, the more distant, because
+ * nothing says that it is not.
+ */
+PcieDistance pcie_distance(const Gpu *a, const Gpu *b, size_t n_nodes);

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The plan that gives a group to a domain. */
+#include <string.h>
+
+#include "core/domain/ref.h"
+#include "core/group/mark.h"
+#include "core/plan/planner.h"
+
+/*
+ * A record whose functions are not those of the group now: boards were moved or changed. Its
+ * originals are not theirs, so it has to be let go of first.
+ */
+static int check_record(const Planner *p)
+{
+	for (size_t i = 0; p->record && i < p->record->n_functions; i++) {
+		const AssignedFunction *then = &p->record->functions[i];
+		const PciFunction *now = NULL;
+		int r;
+
+		for (size_t k = 0; k < p->n_functions; k++)
+			if (bdf_equal(&p->functions[k]->bdf, &then->bdf))
+				now = p->functions[k];
+		if (now && now->vendor == then->vendor && now->device == then->device &&
+		    now->subsystem_vendor == then->subsystem_vendor &&
+		    now->subsystem_device == then->subsystem_device)
+			continue;
+		r = problem_set(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+				"its boards are not those that were assigned");
+		if (r != PROBLEM)
+			return r;
+		problem_cause(
+			*p->ret_problem, "%s was %04x:%04x (subsystem %04x:%04x), now it is %s",
+			BDF_TEXT(&then->bdf), then->vendor, then->device, then->subsystem_vendor,
+			then->subsystem_device, now ? "another board" : "not in the group");
+		return problem_remedy(
+			*p->ret_problem, "gpupass release %s, then assign again",
+			domain_ref_word(p->record->domain_name, p->record->domain_uuid));
+	}
+	return 0;
+}
+
+static int check_single_group(const Planner *p)
+{
+	const Assignment *other = assignments_find_domain(p->facts->assignments, p->use.uuid);
+	const char *name = p->use.gpupass_group;
+	int r;
+
+	if (str_equal(name, p->facts->group->name) || str_equal(name, p->old_name) ||
+	    !mark_counts(p->facts->groups, &p->use))
+		name = NULL;
+	if (!name && other && other != p->record)
+		name = other->group_name;
+	if (!name)
+		return 0;
+	r = problem_set(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY, "%s has group %s already",
+			p->use.name, name);
+	return r != PROBLEM ? r
+			    : problem_remedy(*p->ret_problem, "gpupass release %s",
+					     domain_ref_word(p->use.name, p->use.uuid));
+}
+
+static int refuse_hotplug(const Planner *p, const char *reason, const char *remedy)
+{
+	int r = problem_set(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "running %s %s",
+			    p->use.name, reason);
+
+	return r != PROBLEM ? r : problem_remedy(*p->ret_problem, "%s", remedy);
+}
+
+/* libvirt attaches one function a call, each to a port or slot of its own. */
+static int check_hotplug(const Planner *p)
+{
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	_cleanup_free_ char *reason = NULL;
+	_cleanup_free_ char *remedy = NULL;
+	unsigned available;
+	bool pcie;
+	int r;
+
+	r = domain_xml_parse(p->facts->domain->live_xml, &xml, p->ret_problem);
+	if (r != 0)
+		return r;
+	if (!domain_xml_has_acpi(xml))
+		return refuse_hotplug(p, "has no ACPI, so its guest would never see a hotplug",
+				      "shut it down and assign, or add <acpi/> to its <features>");
+	pcie = domain_xml_is_pcie(xml);
+	available = pcie ? domain_xml_free_root_ports(xml) : domain_xml_free_slots(xml);
+	if (available >= p->n_functions)
+		return 0;
+	reason = strf("has %u free %s, and %zu are needed", available,
+		      pcie ? "pcie-root-ports" : "PCI slots", p->n_functions);
+	remedy = pcie ? strf("shut it down and assign, or define %zu more pcie-root-ports and "
+			     "start it anew",
+			     p->n_functions - available)
+		      : strdup("shut it down and assign, or remove devices from it");
+	return reason && remedy ? refuse_hotplug(p, reason, remedy) : -ENOMEM;
+}
+
+static int plan_hostdevs(Planner *p)
+{
+	size_t present = plan_count_hostdevs(p, true);
+	int r;
+
+	if (present > 0) {
+		r = problem_set(p->ret_problem, GPUPASS_ERROR_SPLIT_GROUP,
+				"running %s has only %zu of its %zu functions", p->use.name,
+				present, p->n_functions);
+		return r != PROBLEM ? r
+				    : problem_remedy(*p->ret_problem,
+						     "gpupass release %s, then assign again",
+						     domain_ref_word(p->use.name, p->use.uuid));
+	}
+	r = check_hotplug(p);
+	for (size_t i = 0; r == 0 && i < p->n_functions; i++) {
+		_cleanup_free_ char *hostdev =
+			domain_xml_hostdev(p->facts->group->name, i, &p->functions[i]->bdf);
+
+		r = hostdev ? strv_append(&p->plan->hostdevs, hostdev) : -ENOMEM;
+	}
+	return r;
+}
+
+/* What the record keeps to put the function back: from an earlier record, else as it is now. */
+static int fill_assigned(const Planner *p, size_t i, AssignedFunction *into)
+{
+	const PciFunction *function = p->functions[i];
+	const PlanFunction *planned = &p->plan->functions[i];
+	const AssignedFunction *then =
+		p->record ? assignment_function(p->record, &function->bdf) : NULL;
+	const char *driver = then ? then->original_driver : planned->from_driver;
+	const char *override = then ? then->original_override : planned->from_override;
+	const FunctionFacts *facts = inspection_find(p->facts->inspection, &function->bdf);
+	const Gpu *gpu = gpu_set_find(p->facts->gpus, &function->bdf);
+	const char *uuid = NULL, *serial = NULL;
+
+	if (gpu && gpu->lead == function) {
+		uuid = facts && facts->uuid ? facts->uuid : gpu->uuid;
+		serial = facts && facts->serial_number ? facts->serial_number : gpu->serial_number;
+	}
+	*into = (AssignedFunction){
+		.bdf = function->bdf,
+		.vendor = function->vendor,
+		.device = function->device,
+		.subsystem_vendor = function->subsystem_vendor,
+		.subsystem_device = function->subsystem_device,
+		.original_driver = driver ? strdup(driver) : NULL,
+		.original_override = override ? strdup(override) : NULL,
+		.uuid = uuid ? strdup(uuid) : NULL,
+		.serial_number = serial ? strdup(serial) : NULL,
+		.original_persistence =
+			then ? then->original_persistence : planned->from_persistence,
+	};
+	if ((driver && !into->original_driver) || (override && !into->original_override) ||
+	    (uuid && !into->uuid) || (serial && !into->serial_number))
+		return -ENOMEM;
+	return 0;
+}
+
+int plan_fill_record(Planner *p)
+{
+	Assignment *assignment = calloc(1, sizeof(*assignment));
+
+	if (!assignment)
+		return -ENOMEM;
+	p->plan->assignment = assignment;
+	assignment->created_usec = p->request->now_usec;
+	assignment->created_by = p->request->caller_uid;
+	assignment->apply_fit = p->apply_fit;
+	assignment->apply_numa = p->apply_numa;
+	assignment->domain_uuid = strdup(p->use.uuid);
+	assignment->domain_name = strdup(p->use.name);
+	assignment->group_name = strdup(p->facts->group->name);
+	assignment->functions = calloc(p->n_functions, sizeof(AssignedFunction));
+	if (!assignment->domain_uuid || !assignment->domain_name || !assignment->group_name ||
+	    !assignment->functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n_functions; i++) {
+		assignment->n_functions = i + 1;
+		if (fill_assigned(p, i, &assignment->functions[i]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int plan_warn_of_lost_record(Planner *p)
+{
+	return plan_warn(p->plan,
+			 "the record of %s was lost: what its functions were on before it was "
+			 "assigned is not known, and a release will leave them as they are now",
+			 p->facts->group->name);
+}
+
+static int warn_of_facts(Planner *p)
+{
+	const Group *group = p->facts->group;
+	int r = 0;
+
+	if (group->provenance == PROVENANCE_INFERRED)
+		r = plan_warn(p->plan, "the bridge of %s is inferred, not proven: %s", group->name,
+			      str_or_empty(group->reasoning));
+	if (r == 0 && !p->record && plan_domain_is_ours(p))
+		r = plan_warn_of_lost_record(p);
+	if (r == 0 && p->facts->inspection->unsafe_interrupts)
+		r = plan_warn(
+			p->plan,
+			"allow_unsafe_interrupts is on: a guest could forge interrupts of the "
+			"host; enable interrupt remapping in the firmware instead");
+	return r;
+}
+
+static int warn_of_mode(Planner *p)
+{
+	if (p->live && !p->config && plan_count_hostdevs(p, false) == 0)
+		return plan_warn(p->plan,
+				 "the definition of %s is not changed: the assignment ends when it "
+				 "is shut off",
+				 p->use.name);
+	if (!p->live && p->facts->domain->active && plan_count_hostdevs(p, true) == 0)
+		return plan_warn(p->plan, "running %s gets the group at its next start",
+				 p->use.name);
+	return 0;
+}
+
+static bool runs_with_it(const Planner *p)
+{
+	return plan_count_hostdevs(p, true) == p->n_functions;
+}
+
+/*
+ * No preflight where the domain's own guest runs on the functions: nothing is written to them then.
+ *
+ * The order of design.md: whoever is killed between two steps finds the drivers' originals in the
+ * journal; the record is the wish, and is written when it has come true.
+ */
+static int add_steps(Planner *p, bool bind)
+{
+	const struct {
+		bool wanted;
+		StepKind kind;
+	} steps[] = {
+		{ !runs_with_it(p), STEP_PREFLIGHT },
+		{ plan_count_persistence(p->plan, STEP_PERSISTENCE_OFF) > 0, STEP_PERSISTENCE_OFF },
+		{ bind, STEP_BIND },
+		{ plan_resets(p->plan), STEP_RESET },
+		{ p->plan->live, STEP_ATTACH },
+		{ p->plan->config, STEP_DEFINE },
+		{ true, STEP_VERIFY },
+		{ true, STEP_RECORD },
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ELEMENTS(steps); i++)
+		if (steps[i].wanted)
+			r = plan_add_step(p->plan, steps[i].kind);
+	return r;
+}
+
+static bool defined_whole(const Planner *p)
+{
+	return plan_count_hostdevs(p, false) == p->n_functions &&
+	       str_equal(p->use.gpupass_group, p->facts->group->name);
+}
+
+static int fill_steps(Planner *p)
+{
+	Plan *plan = p->plan;
+	bool bind = plan_count_moves(plan) > 0;
+	int r = 0;
+
+	plan->live = p->live && !runs_with_it(p);
+	plan->config = p->config && (!defined_whole(p) || p->tune_open);
+	if (!runs_with_it(p))
+		r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
+					 p->facts->assignments, p->request, p->ret_problem);
+	if (r == 0 && plan->live)
+		r = plan_hostdevs(p);
+	/* A guest's own board is not reset under it. */
+	if (r == 0 && runs_with_it(p))
+		r = plan_fill_boards(p);
+	else if (r == 0)
+		r = plan_turnover(p);
+	if (r == 0 && plan->config)
+		r = plan_define_group(p);
+	else if (r == 0 && plan->live)
+		r = plan_fit_running(p);
+	if (r == 0)
+		r = warn_of_facts(p);
+	if (r == 0)
+		r = warn_of_mode(p);
+	if (r == 0)
+		r = plan_warn_of_unseen(p);
+	if (r == 0)
+		r = plan_warn_of_persistence(p);
+	if (r == 0)
+		r = plan_fill_record(p);
+	return r == 0 ? add_steps(p, bind) : r;
+}
+
+/* What --fit=apply and --numa=apply ask for now is in the definition, and in the record. */
+static bool applied(const Planner *p)
+{
+	return !p->tune_open && (p->request->fit != FIT_APPLY || p->record->apply_fit) &&
+	       (p->request->numa != FIT_APPLY || p->record->apply_numa);
+}
+
+/* In place already: what is asked for holds, so nothing about links or policy can refuse it. */
+static bool is_done(const Planner *p)
+{
+	return p->record && str_equal(p->record->domain_uuid, p->use.uuid) &&
+	       (!p->live || runs_with_it(p)) && (!p->config || (defined_whole(p) && applied(p))) &&
+	       plan_count_moves(p->plan) == 0;
+}
+
+/* Who has it, and what is left of an earlier assignment. */
+int plan_check_owners(const Planner *p)
+{
+	int r;
+
+	r = check_single_group(p);
+	if (r == 0)
+		r = plan_check_fence(p);
+	return r == 0 ? check_record(p) : r;
+}
+
+int plan_assign(Planner *p)
+{
+	int r;
+
+	r = plan_check_state(p);
+	if (r == 0)
+		r = plan_resolve_mode(p);
+	if (r == 0)
+		r = plan_fill_functions(p);
+	/* What a guest runs on is on vfio-pci already, and must not be written to. */
+	if (r == 0 && !runs_with_it(p))
+		r = plan_target_vfio(p);
+	if (r == 0)
+		r = plan_read_wish(p);
+	if (r == 0 && p->config)
+		r = plan_tune_is_open(p, &p->tune_open);
+	if (r != 0 || is_done(p))
+		return r;
+	r = plan_check_unread(p);
+	if (r == 0)
+		r = plan_check_evidence(p);
+	if (r == 0)
+		r = plan_check_owners(p);
+	if (r == 0)
+		r = plan_check_all_read(p);
+	return r == 0 ? fill_steps(p) : r;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The plans that move drivers and touch no domain: bind and unbind. */
+#include "core/plan/planner.h"
+
+#define CLASS_DISPLAY 0x03
+#define CLASS_AUDIO 0x0403
+#define CLASS_USB_XHCI 0x0c0330
+#define CLASS_SERIAL_OTHER 0x0c80
+
+/* A domain that gpupass serves may have the functions; anybody else's are left alone. */
+static int check_foreign(const Planner *p)
+{
+	for (size_t i = 0; i < p->n_functions; i++) {
+		const DomainUse *use;
+		size_t position = 0;
+
+		while ((use = domain_uses_holding(p->facts->uses, &p->functions[i]->bdf,
+						  &position)))
+			if (!str_equal(use->gpupass_group, p->facts->group->name) &&
+			    (!p->record || !str_equal(p->record->domain_uuid, use->uuid)))
+				return plan_check_unused(p);
+	}
+	return 0;
+}
+
+static int check_and_add_steps(Planner *p, StepKind move)
+{
+	int r;
+
+	r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
+				 p->facts->assignments, p->request, p->ret_problem);
+	if (r == 0)
+		r = plan_warn_of_unseen(p);
+	if (r == 0)
+		r = plan_warn_of_persistence(p);
+	if (r == 0)
+		r = plan_warn_of_unread(p);
+	if (r == 0)
+		r = plan_add_step(p->plan, STEP_PREFLIGHT);
+	if (r == 0 && plan_count_persistence(p->plan, STEP_PERSISTENCE_OFF) > 0)
+		r = plan_add_step(p->plan, STEP_PERSISTENCE_OFF);
+	if (r == 0)
+		r = plan_add_step(p->plan, move);
+	return r == 0 ? plan_add_step(p->plan, STEP_VERIFY) : r;
+}
+
+int plan_bind(Planner *p)
+{
+	int r;
+
+	r = plan_check_state(p);
+	if (r == 0)
+		r = plan_fill_functions(p);
+	if (r == 0)
+		r = plan_target_vfio(p);
+	if (r != 0 || plan_count_moves(p->plan) == 0)
+		return r;
+	r = plan_check_unread(p);
+	if (r == 0)
+		r = plan_check_evidence(p);
+	if (r == 0)
+		r = check_foreign(p);
+	return r == 0 ? check_and_add_steps(p, STEP_BIND) : r;
+}
+
+/* The driver that a host has for such a function, by class; NULL: not known. */
+static const char *usual_driver(const PciFunction *function)
+{
+	if (function->class_code >> 16 == CLASS_DISPLAY)
+		return "nvidia";
+	if (function->class_code >> 8 == CLASS_AUDIO)
+		return "snd_hda_intel";
+	if (function->class_code == CLASS_USB_XHCI)
+		return "xhci_hcd";
+	return function->class_code >> 8 == CLASS_SERIAL_OTHER ? "nvidia-gpu" : NULL;
+}
+
+/* Some function of this host is on it, so it is registered: a bind to it can work. */
+static bool driver_in_use(const PciSnapshot *snapshot, const char *driver)
+{
+	for (size_t i = 0; driver && i < snapshot->n_functions; i++)
+		if (str_equal(snapshot->functions[i].driver, driver))
+			return true;
+	return false;
+}
+
+/*
+ * No record says what the functions were on. Off vfio-pci is what is asked for; the usual driver
+ * is a guess, so it is made only where it cannot fail for lack of that driver.
+ */
+static int plan_unbind_target(Planner *p, size_t i)
+{
+	PlanFunction *function = &p->plan->functions[i];
+	const char *driver = usual_driver(p->functions[i]);
+	int r;
+
+	if (!driver_is_vfio(function->from_driver)) {
+		driver = function->from_driver;
+	} else if (!driver_in_use(p->facts->snapshot, driver)) {
+		r = plan_warn(p->plan,
+			      "%s stays without a driver; to let the kernel choose one: "
+			      "echo %s > /sys/bus/pci/drivers_probe",
+			      BDF_TEXT(&function->bdf), BDF_TEXT(&function->bdf));
+		if (r < 0)
+			return r;
+		driver = NULL;
+	}
+	return plan_set_target(function, driver,
+			       driver_is_vfio(function->from_override) ? NULL
+								       : function->from_override);
+}
+
+int plan_unbind(Planner *p)
+{
+	int r;
+
+	r = plan_check_state(p);
+	if (r == 0)
+		r = plan_check_unread(p);
+	if (r == 0)
+		r = plan_check_unused(p);
+	if (r == 0)
+		r = plan_fill_functions(p);
+	for (size_t i = 0; r == 0 && i < p->plan->n_functions; i++)
+		r = plan_unbind_target(p, i);
+	if (r != 0 || plan_count_moves(p->plan) == 0)
+		return r;
+	return check_and_add_steps(p, STEP_RESTORE);
+}

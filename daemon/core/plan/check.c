@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* plan_check_functions(): may these PCI functions be touched, here and now? */
+#include "core/plan/planner.h"
+
+/* What the checks look at. */
+typedef struct Check {
+	const Group *group;
+	const PciSnapshot *snapshot;
+	const Inspection *inspection;
+	const Assignments *assignments;
+	const PlanRequest *request;
+	const PciFunction **functions;
+	size_t n_functions;
+	Problem **ret_problem;
+} Check;
+
+static bool gives_back(const Check *c)
+{
+	return c->request->operation == OPERATION_RELEASE ||
+	       c->request->operation == OPERATION_UNBIND;
+}
+
+/* Lines of a cause, then the problem. */
+static int refuse_lines(const Check *c, GpupassError error, const char *reason, char *const *lines,
+			const char *remedy)
+{
+	_cleanup_free_ char *cause = strv_join(lines, "\n");
+	int r;
+
+	if (!cause)
+		return -ENOMEM;
+	r = problem_set(c->ret_problem, error, "%s", reason);
+	if (r != PROBLEM)
+		return r;
+	if (*cause)
+		problem_cause(*c->ret_problem, "%s", cause);
+	return problem_remedy(*c->ret_problem, "%s", remedy);
+}
+
+static int check_iommu(const Check *c)
+{
+	if (!c->snapshot->iommu)
+		return refuse_lines(c, GPUPASS_ERROR_IOMMU_DISABLED, "the IOMMU is off", NULL,
+				    "enable VT-d or AMD-Vi in the firmware and boot with "
+				    "intel_iommu=on (Intel); see gpupassd(8)");
+	if (c->inspection->noiommu)
+		return refuse_lines(c, GPUPASS_ERROR_IOMMU_DISABLED,
+				    "vfio runs without protection by an IOMMU", NULL,
+				    "set vfio.enable_unsafe_noiommu_mode=0");
+	for (size_t i = 0; i < c->n_functions; i++) {
+		int r;
+
+		if (c->functions[i]->iommu_group != IOMMU_GROUP_NONE)
+			continue;
+		r = problem_set(c->ret_problem, GPUPASS_ERROR_IOMMU_DISABLED,
+				"%s is in no IOMMU group", BDF_TEXT(&c->functions[i]->bdf));
+		return r != PROBLEM ? r
+				    : problem_remedy(*c->ret_problem,
+						     "dmesg | grep -i -e DMAR -e AMD-Vi tells "
+						     "what the IOMMU covers");
+	}
+	return 0;
+}
+
+static int check_vfio(const Check *c)
+{
+	bool bound = true;
+
+	for (size_t i = 0; i < c->n_functions; i++)
+		bound &= driver_is_vfio(c->functions[i]->driver);
+	if (bound || c->inspection->vfio_pci)
+		return 0;
+	if (c->inspection->vfio_loadable)
+		return refuse_lines(c, GPUPASS_ERROR_VFIO_MISSING, "vfio-pci is not loaded", NULL,
+				    "modprobe vfio-pci");
+	return refuse_lines(c, GPUPASS_ERROR_VFIO_MISSING, "this kernel has no vfio-pci", NULL,
+			    "install the kernel's full set of modules (CONFIG_VFIO_PCI)");
+}
+
+static bool is_ours(const Check *c, const PciFunction *function)
+{
+	for (size_t i = 0; i < c->n_functions; i++)
+		if (bdf_equal(&c->functions[i]->bdf, &function->bdf))
+			return true;
+	return false;
+}
+
+static bool shares_iommu_group(const Check *c, const PciFunction *function)
+{
+	for (size_t i = 0; i < c->n_functions; i++)
+		if (c->functions[i]->iommu_group == function->iommu_group)
+			return true;
+	return false;
+}
+
+/* The domain of a neighbour that is assigned elsewhere; NULL: none. */
+static const char *tenant(const Check *c, const PciFunction *function)
+{
+	const Assignment *other = assignments_find_function(c->assignments, &function->bdf);
+
+	if (!other || str_equal(other->group_name, c->group->name))
+		return NULL;
+	return other->domain_name;
+}
+
+/*
+ * The kernel's own rule (vfio_group_viable): nothing in the IOMMU group but functions without a
+ * driver, on vfio or pci-stub, and bridges. And no second tenant: one IOMMU group has one owner.
+ */
+static bool disturbs(const Check *c, const PciFunction *function)
+{
+	if (function->bridge || function->iommu_group == IOMMU_GROUP_NONE || is_ours(c, function) ||
+	    !shares_iommu_group(c, function))
+		return false;
+	if (tenant(c, function))
+		return true;
+	return function->driver && !driver_is_vfio(function->driver) &&
+	       !str_equal(function->driver, "pci-stub");
+}
+
+static int check_viable(const Check *c)
+{
+	_cleanup_strv_ char **lines = NULL;
+	_cleanup_free_ char *reason = NULL;
+	int iommu_group = 0, r;
+
+	for (size_t i = 0; i < c->snapshot->n_functions; i++) {
+		const PciFunction *function = &c->snapshot->functions[i];
+		const char *domain;
+
+		if (!disturbs(c, function))
+			continue;
+		if (!lines)
+			iommu_group = function->iommu_group;
+		domain = tenant(c, function);
+		r = domain ? strv_appendf(&lines, "%s in IOMMU group %d is assigned to %s",
+					  BDF_TEXT(&function->bdf), function->iommu_group, domain)
+			   : strv_appendf(&lines, "%s (%s) shares IOMMU group %d",
+					  BDF_TEXT(&function->bdf), function->driver,
+					  function->iommu_group);
+		if (r < 0)
+			return r;
+	}
+	if (!lines)
+		return 0;
+	reason = strf("IOMMU group %d is not viable", iommu_group);
+	if (!reason)
+		return -ENOMEM;
+	return refuse_lines(c, GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE, reason, lines,
+			    "use another slot or enable ACS; see gpupassd(8), IOMMU GROUPS");
+}
+
+static int refuse_function(const Check *c, GpupassError error, const PciFunction *function,
+			   const char *what, const char *remedy)
+{
+	int r = problem_set(c->ret_problem, error, "%s %s", BDF_TEXT(&function->bdf), what);
+
+	return r != PROBLEM ? r : problem_remedy(*c->ret_problem, "%s", remedy);
+}
+
+static int check_alive(const Check *c, const PciFunction *function, const FunctionFacts *facts)
+{
+	if (!facts)
+		return refuse_function(c, GPUPASS_ERROR_NO_SUCH_GPU, function, "is no longer there",
+				       "look for it with lspci, then: gpupass rescan");
+	if (facts->config_all_ones)
+		return refuse_function(c, GPUPASS_ERROR_BIND_FAILED, function,
+				       "does not answer: its config space reads all ones",
+				       gives_back(c) ? "leave it on vfio-pci (--keep-vfio), then "
+						       "power-cycle the host"
+						     : "power-cycle the host; see dmesg for Xid or "
+						       "AER messages");
+	return 0;
+}
+
+static int check_use(const Check *c, const PciFunction *function, const FunctionFacts *facts)
+{
+	if (function->has_vfs || facts->num_vfs > 0) {
+		_cleanup_free_ char *remedy = strf("echo 0 > /sys/bus/pci/devices/%s/sriov_numvfs",
+						   BDF_TEXT(&function->bdf));
+
+		return !remedy ? -ENOMEM
+			       : refuse_function(c, GPUPASS_ERROR_HOST_IN_USE, function,
+						 "has virtual functions enabled", remedy);
+	}
+	if (function->boot_vga && !c->request->allow_boot_vga)
+		return refuse_function(c, GPUPASS_ERROR_HOST_IN_USE, function,
+				       "is the host's boot display",
+				       "make another display the primary one in the firmware, or "
+				       "give up the console: --allow-boot-vga");
+	return 0;
+}
+
+/* Drivers that a GPU's functions have on a host of its own. Any other is somebody's intention. */
+static bool driver_expected(const char *driver)
+{
+	static const char *const drivers[] = {
+		"nvidia", "nouveau", "NovaCore", "snd_hda_intel", "xhci_hcd", "nvidia-gpu",
+	};
+
+	if (!driver || driver_is_vfio(driver))
+		return true;
+	for (size_t i = 0; i < ELEMENTS(drivers); i++)
+		if (str_equal(driver, drivers[i]))
+			return true;
+	return false;
+}
+
+static int refuse_driver(const Check *c, const PciFunction *function, const char *what,
+			 const char *name, const char *remedy)
+{
+	int r = problem_set(c->ret_problem, GPUPASS_ERROR_DRIVER_CONFLICT, "%s %s %s",
+			    BDF_TEXT(&function->bdf), what, name);
+
+	return r != PROBLEM ? r : problem_remedy(*c->ret_problem, "%s", remedy);
+}
+
+static int check_driver(const Check *c, const PciFunction *function, const FunctionFacts *facts)
+{
+	if (facts->driver_override && !driver_is_vfio(facts->driver_override))
+		return refuse_driver(c, function, "has somebody else's driver_override",
+				     facts->driver_override,
+				     "find who set it (driverctl list-overrides), and clear it");
+	if (!driver_expected(facts->driver))
+		return refuse_driver(c, function,
+				     "is on a driver nobody expected there:", facts->driver,
+				     "find out why, and unbind it from that driver");
+	return 0;
+}
+
+static int check_each(const Check *c)
+{
+	for (size_t i = 0; i < c->n_functions; i++) {
+		const PciFunction *function = c->functions[i];
+		const FunctionFacts *facts = inspection_find(c->inspection, &function->bdf);
+		int r;
+
+		r = check_alive(c, function, facts);
+		if (r == 0 && !gives_back(c))
+			r = check_use(c, function, facts);
+		if (r == 0 && !gives_back(c))
+			r = check_driver(c, function, facts);
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}
+
+/* "0000:41:00.0: /dev/nvidia0 by python3 (pid 4242, unit train.service, container 1f2e)" */
+static int add_holder(const Holder *holder, char ***lines)
+{
+	_cleanup_free_ char *line = holder_text(holder);
+
+	return line ? strv_append(lines, line) : -ENOMEM;
+}
+
+static bool is_of_group(const Check *c, const Holder *holder)
+{
+	for (size_t i = 0; i < c->n_functions; i++)
+		if (bdf_equal(&c->functions[i]->bdf, &holder->bdf))
+			return true;
+	return false;
+}
+
+static int list_holders(const Check *c, bool vfio, const Holder **ret_first, char ***lines)
+{
+	*ret_first = NULL;
+	for (size_t i = 0; i < c->inspection->n_holders; i++) {
+		const Holder *holder = &c->inspection->holders[i];
+		int r;
+
+		if (holder->vfio != vfio || !is_of_group(c, holder))
+			continue;
+		if (!*ret_first)
+			*ret_first = holder;
+		r = add_holder(holder, lines);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static bool only_guest(const Check *c, pid_t pid)
+{
+	for (size_t i = 0; i < c->inspection->n_holders; i++) {
+		const Holder *holder = &c->inspection->holders[i];
+
+		if (holder->vfio && holder->pid != pid && is_of_group(c, holder))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Writing to a function whose vfio group is open kills the guest that runs on it, so nothing is
+ * touched, whoever's guest it is.
+ */
+static int check_guests(const Check *c)
+{
+	_cleanup_strv_ char **lines = NULL;
+	const Assignment *record;
+	const Holder *first;
+	int r;
+
+	r = list_holders(c, true, &first, &lines);
+	if (r < 0 || !first)
+		return r;
+	/* A live release starts by asking its one guest to let go; see plan_check_functions(). */
+	if (c->request->operation == OPERATION_RELEASE && c->request->live &&
+	    only_guest(c, first->pid))
+		return 0;
+	record = assignments_find_function(c->assignments, &first->bdf);
+	if (!record)
+		return refuse_lines(c, GPUPASS_ERROR_FOREIGN_OWNER,
+				    "a guest that gpupass knows nothing of runs on it", lines,
+				    "shut that guest down");
+	return refuse_lines(c, GPUPASS_ERROR_HOST_IN_USE, "a guest runs on it", lines,
+			    "shut that guest down, or detach the functions from it");
+}
+
+static int check_holders(const Check *c)
+{
+	_cleanup_strv_ char **lines = NULL;
+	const Holder *first;
+	int r;
+
+	r = list_holders(c, false, &first, &lines);
+	if (r < 0 || !first)
+		return r;
+	return refuse_lines(c, GPUPASS_ERROR_HOST_IN_USE, "processes of the host use it", lines,
+			    "stop them; nvidia-persistenced and DCGM are services to be stopped");
+}
+
+/* What NVML has not opened yet nobody holds; see claim() of job/probe.c. */
+static int check_probe_worker(const Check *c)
+{
+	pid_t pid = c->inspection->probe_worker;
+	bool on_nvidia = false;
+	int r;
+
+	for (size_t i = 0; i < c->n_functions; i++)
+		on_nvidia |= str_equal(c->functions[i]->driver, NVIDIA_DRIVER);
+	if (pid == 0 || !on_nvidia)
+		return 0;
+	r = problem_set(c->ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+			"worker %d of an earlier probe still waits in NVML", (int)pid);
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*c->ret_problem, "NVML opens every GPU of the nvidia driver, and one that is "
+				       "open when it is unbound hangs the driver");
+	return problem_remedy(*c->ret_problem,
+			      "wait for it, or end it (kill %d), then try again; see gpupassd(8), "
+			      "EVIDENCE",
+			      (int)pid);
+}
+
+/* The group may be older than the snapshot: what counts is what is there now. */
+static int look_up(Check *c)
+{
+	for (size_t i = 0; i < c->n_functions; i++) {
+		const PciFunction *now = pci_snapshot_find(c->snapshot, &c->functions[i]->bdf);
+
+		if (!now)
+			return check_alive(c, c->functions[i], NULL);
+		c->functions[i] = now;
+	}
+	return 0;
+}
+
+static int run_checks(Check *c)
+{
+	int r;
+
+	r = look_up(c);
+	if (r == 0 && !gives_back(c))
+		r = check_iommu(c);
+	if (r == 0 && !gives_back(c))
+		r = check_vfio(c);
+	if (r == 0 && !gives_back(c))
+		r = check_viable(c);
+	if (r == 0)
+		r = check_each(c);
+	if (r == 0)
+		r = check_guests(c);
+	if (r == 0 && !gives_back(c))
+		r = check_holders(c);
+	if (r == 0 && !gives_back(c))
+		r = check_probe_worker(c);
+	return r;
+}
+
+int plan_check_functions(const Group *group, const PciSnapshot *snapshot,
+			 const Inspection *inspection, const Assignments *assignments,
+			 const PlanRequest *request, Problem **ret_problem)
+{
+	_cleanup_free_ const PciFunction **functions = NULL;
+	Check c = {
+		.group = group,
+		.snapshot = snapshot,
+		.inspection = inspection,
+		.assignments = assignments,
+		.request = request,
+		.ret_problem = ret_problem,
+	};
+	int r;
+
+	r = group_functions(group, &functions, &c.n_functions);
+	if (r < 0)
+		return r;
+	c.functions = functions;
+	return run_checks(&c);
+}

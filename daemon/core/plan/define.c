@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The definition with the group in it once and whole, or without it; and what belongs to it. */
+#include <string.h>
+
+#include "core/domain/xml-tune.h"
+#include "core/group/mark.h"
+#include "core/plan/planner.h"
+
+static int fill_gpus(const Group *group, DomainXmlGpu **ret)
+{
+	DomainXmlGpu *gpus = calloc(group->n_gpus, sizeof(*gpus));
+
+	if (!gpus)
+		return -ENOMEM;
+	for (size_t i = 0; i < group->n_gpus; i++)
+		for (size_t k = 0; k < group->gpus[i]->n_functions; k++) {
+			if (gpus[i].n_functions == ELEMENTS(gpus[i].functions)) {
+				free(gpus);
+				return -E2BIG;
+			}
+			gpus[i].functions[gpus[i].n_functions++] =
+				group->gpus[i]->functions[k]->bdf;
+		}
+	*ret = gpus;
+	return 0;
+}
+
+static int list_functions(const Planner *p, Bdf **ret)
+{
+	Bdf *list = calloc(p->n_functions + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n_functions; i++)
+		list[i] = p->functions[i]->bdf;
+	*ret = list;
+	return 0;
+}
+
+/*
+ * The mark says what gpupass wrote, and with which notes, where something of the group stands beside it
+ * or a record says so. Otherwise it is text that somebody put there.
+ */
+static bool is_believed(const Planner *p)
+{
+	return mark_counts(p->facts->groups, &p->use) ||
+	       assignments_find_domain(p->facts->assignments, p->use.uuid);
+}
+
+static bool is_marked(const Planner *p)
+{
+	return p->use.gpupass_group && is_believed(p) &&
+	       (str_equal(p->use.gpupass_group, p->facts->group->name) ||
+		str_equal(p->use.gpupass_group, p->old_name));
+}
+
+static bool asks_to_apply(const Planner *p)
+{
+	return p->request->fit == FIT_APPLY || p->request->numa == FIT_APPLY;
+}
+
+/*
+ * Records of older versions do not say it, and one may be lost: then the definition's own notes of
+ * what was written count.
+ */
+int plan_read_wish(Planner *p)
+{
+	const Assignment *record = p->record;
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	bool fit = false, numa = false;
+	int r;
+
+	if (record && !str_equal(record->domain_uuid, p->use.uuid))
+		record = NULL;
+	if (is_marked(p) && p->facts->domain->config_xml) {
+		r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
+		if (r != 0)
+			return r;
+		domain_xml_tuned(xml, &fit, &numa);
+	}
+	p->apply_fit = fit || p->request->fit == FIT_APPLY || (record && record->apply_fit);
+	p->apply_numa = numa || p->request->numa == FIT_APPLY || (record && record->apply_numa);
+	return 0;
+}
+
+/*
+ * While our mark and a part of the group stand, the definition was edited and not made anew. What was
+ * written into it then stays as it is now found, changed or taken out: it was an operator's doing.
+ * Only who asks anew gets it written anew.
+ */
+bool plan_keeps_tuning(const Planner *p)
+{
+	return is_marked(p) && plan_count_hostdevs(p, false) > 0 && !asks_to_apply(p);
+}
+
+/* Also what it was marked with under the name that it was assigned by. */
+static int remove_ours(const Planner *p, DomainXml *xml, bool keep_metadata, bool *ret_changed)
+{
+	const char *names[] = { p->facts->group->name, p->old_name };
+	_cleanup_free_ Bdf *functions = NULL;
+	int r = list_functions(p, &functions);
+
+	/* With what it notes, by which nothing of the operator's is taken out. */
+	*ret_changed = !is_believed(p) && domain_xml_unmark(xml);
+	for (size_t i = 0; r == 0 && i < ELEMENTS(names); i++) {
+		bool changed = false;
+
+		if (!names[i])
+			continue;
+		r = keep_metadata ? domain_xml_remove_devices(xml, names[i], functions,
+							      p->n_functions, &changed)
+				  : domain_xml_remove_group(xml, names[i], functions,
+							    p->n_functions, &changed);
+		*ret_changed |= changed;
+	}
+	return r;
+}
+
+/* The steps read it again. */
+static int refuse_size(const Planner *p)
+{
+	int r = problem_set(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			    "the new definition of %s would be too long", p->use.name);
+
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*p->ret_problem, "it would be longer than %u bytes", DOMAIN_XML_MAX);
+	return problem_remedy(
+		*p->ret_problem,
+		"take out its description (virsh desc %s '') or others' metadata (virsh "
+		"metadata %s --uri URI --remove)",
+		p->use.uuid, p->use.uuid);
+}
+
+static int finish(Planner *p, const DomainXml *xml)
+{
+	p->plan->xml_before = strdup(p->facts->domain->config_xml);
+	p->plan->xml_after = domain_xml_to_text(xml);
+	if (!p->plan->xml_before || !p->plan->xml_after)
+		return -ENOMEM;
+	return strlen(p->plan->xml_after) > DOMAIN_XML_MAX ? refuse_size(p) : 0;
+}
+
+/*
+ * Whatever is left of an earlier assignment to this domain goes first: the group is in the new
+ * definition once and whole.
+ */
+int plan_define_group(Planner *p)
+{
+	const Group *group = p->facts->group;
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	_cleanup_free_ DomainXmlGpu *gpus = NULL;
+	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
+	bool keep = plan_keeps_tuning(p), removed;
+	int r;
+
+	r = fill_gpus(group, &gpus);
+	if (r == 0)
+		r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
+	if (r == 0)
+		r = remove_ours(p, xml, keep, &removed);
+	if (r == 0 && p->old_name)
+		r = domain_xml_rename_group(xml, p->old_name, group->name);
+	if (r == 0)
+		r = domain_xml_add_group(xml, group->name, gpus, group->n_gpus, p->ret_problem);
+	if (r == 0 && !keep)
+		r = plan_tune(p, xml, &tune);
+	if (r == 0)
+		r = finish(p, xml);
+	return r == 0 ? plan_fit(p, xml, true, &tune) : r;
+}
+
+int plan_undefine_group(Planner *p)
+{
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	bool changed = false;
+	int r;
+
+	r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
+	if (r == 0)
+		r = remove_ours(p, xml, false, &changed);
+	p->plan->config = changed;
+	return r == 0 && changed ? finish(p, xml) : r;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The fence: GPUs of one group are bridged, and what passes over a bridge passes no IOMMU. So they
+ * go to one domain together or to none, and that holds over every domain, running or shut off,
+ * whoever put the hostdev there.
+ */
+#include "core/domain/ref.h"
+#include "core/group/mark.h"
+#include "core/plan/planner.h"
+
+static const char *where(const DomainHostdev *hostdev)
+{
+	if (hostdev->live && hostdev->config)
+		return "running with it and defined with it";
+	return hostdev->live ? "running with it" : "defined with it";
+}
+
+/* By gpupass: its metadata names a group, or there is a record for it. */
+static bool is_managed(const Planner *p, const DomainUse *use)
+{
+	return use->gpupass_group || assignments_find_domain(p->facts->assignments, use->uuid);
+}
+
+static int refuse_other(const Planner *p, const DomainUse *use, const Bdf *bdf)
+{
+	const DomainHostdev *hostdev = domain_use_hostdev(use, bdf);
+	bool managed = is_managed(p, use);
+	int r;
+
+	if (managed)
+		r = problem_set(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY, "%s has it", use->name);
+	else
+		r = problem_set(p->ret_problem, GPUPASS_ERROR_FOREIGN_OWNER,
+				"%s has %s, without gpupass", use->name, BDF_TEXT(bdf));
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*p->ret_problem, "domain %s (%s, %s) is %s: %s", use->name, use->uuid,
+		      use->active ? "running" : "shut off", where(hostdev), BDF_TEXT(bdf));
+	if (managed)
+		return problem_remedy(*p->ret_problem, "gpupass release %s",
+				      domain_ref_word(use->name, use->uuid));
+	return problem_remedy(*p->ret_problem, "take the hostdev out of that domain: virsh edit %s",
+			      domain_ref_word(use->name, use->uuid));
+}
+
+static int check_other_domains(const Planner *p, bool running_only)
+{
+	for (size_t i = 0; i < p->n_functions; i++) {
+		const Bdf *bdf = &p->functions[i]->bdf;
+		const DomainUse *use;
+		size_t position = 0;
+
+		while ((use = domain_uses_holding(p->facts->uses, bdf, &position)))
+			if (!str_equal(use->uuid, p->use.uuid) &&
+			    (!running_only || domain_use_hostdev(use, bdf)->live))
+				return refuse_other(p, use, bdf);
+	}
+	return 0;
+}
+
+static int refuse_record(const Planner *p)
+{
+	const Assignment *record = p->record;
+	bool known = domain_uses_find(p->facts->uses, record->domain_uuid) != NULL;
+	int r;
+
+	r = problem_set(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY, "it is assigned to %s",
+			record->domain_name);
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*p->ret_problem, "the record of domain %s%s", record->domain_uuid,
+		      known ? "" : ", which libvirt no longer has");
+	return problem_remedy(*p->ret_problem, "gpupass release %s",
+			      known ? domain_ref_word(record->domain_name, record->domain_uuid)
+				    : p->facts->group->name);
+}
+
+/* The name that a domain is marked with is of what its record says, whoever has that name now. */
+static bool has_another(const Planner *p, const DomainUse *use)
+{
+	const Assignment *record = assignments_find_domain(p->facts->assignments, use->uuid);
+
+	return record && record != p->record;
+}
+
+/*
+ * Another domain may be marked with this group although it has none of its functions now: it has
+ * others, that gpupass put there. Without any the mark is text, which says nothing.
+ */
+static int check_records(const Planner *p)
+{
+	const Group *group = p->facts->group;
+
+	if (p->record && !str_equal(p->record->domain_uuid, p->use.uuid))
+		return refuse_record(p);
+	for (size_t i = 0; i < p->facts->uses->n_items; i++) {
+		const DomainUse *use = &p->facts->uses->items[i];
+		int r;
+
+		if (str_equal(use->uuid, p->use.uuid) ||
+		    !str_equal(use->gpupass_group, group->name) || has_another(p, use) ||
+		    !mark_counts(p->facts->groups, use))
+			continue;
+		r = problem_set(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+				"%s is marked as having it", use->name);
+		return r != PROBLEM ? r
+				    : problem_remedy(*p->ret_problem, "gpupass release %s",
+						     domain_ref_word(use->name, use->uuid));
+	}
+	return 0;
+}
+
+static const Bdf *first_function(const Planner *p, bool held)
+{
+	for (size_t i = 0; i < p->n_functions; i++)
+		if ((domain_use_hostdev(&p->use, &p->functions[i]->bdf) != NULL) == held)
+			return &p->functions[i]->bdf;
+	return NULL;
+}
+
+/*
+ * A definition that is not known may have a part of the group, and could be started by anybody who may
+ * start that domain. So nobody gets the group until it is known.
+ */
+int plan_check_all_read(const Planner *p)
+{
+	_cleanup_free_ char *remedy = NULL;
+	const DomainUse *use;
+	size_t position = 0;
+	int r;
+
+	do
+		use = domain_uses_unread(p->facts->uses, &position);
+	while (use && str_equal(use->uuid, p->use.uuid));
+	if (!use)
+		return 0;
+	remedy = domain_use_unread_remedy(use);
+	if (!remedy)
+		return -ENOMEM;
+	r = problem_set(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			"whether domain %s (%s) has a part of it cannot be told", use->name,
+			use->uuid);
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*p->ret_problem, "the XML of %s: %s", use->name, use->unread);
+	return problem_remedy(*p->ret_problem, "%s", remedy);
+}
+
+/* What it runs with is found at the files of vfio all the same. */
+int plan_warn_of_unread(const Planner *p)
+{
+	const DomainUse *use;
+	size_t position = 0;
+	int r = 0;
+
+	while (r == 0 && (use = domain_uses_unread(p->facts->uses, &position)))
+		if (!str_equal(use->uuid, p->use.uuid))
+			r = plan_warn(
+				p->plan,
+				"whether the definition of %s (%s) has a part of it cannot be "
+				"told: %s",
+				use->name, use->uuid, use->unread);
+	return r;
+}
+
+/* Hostdevs of the group in the domain itself that gpupass has not put there. */
+static int check_own_domain(const Planner *p)
+{
+	const Bdf *held = first_function(p, true), *lacking = first_function(p, false);
+	int r;
+
+	if (!held || plan_domain_is_ours(p))
+		return 0;
+	if (lacking)
+		r = problem_set(p->ret_problem, GPUPASS_ERROR_SPLIT_GROUP,
+				"%s has only a part of it, put there without gpupass", p->use.name);
+	else
+		r = problem_set(p->ret_problem, GPUPASS_ERROR_FOREIGN_OWNER,
+				"%s has it already, put there without gpupass", p->use.name);
+	if (r != PROBLEM)
+		return r;
+	if (lacking)
+		problem_cause(*p->ret_problem, "%s has %s and lacks %s", p->use.name,
+			      BDF_TEXT(held), BDF_TEXT(lacking));
+	else
+		problem_cause(*p->ret_problem, "%s has %s and the rest of the group", p->use.name,
+			      BDF_TEXT(held));
+	return problem_remedy(*p->ret_problem,
+			      "take these hostdevs out of the domain (virsh edit %s), then assign "
+			      "the group",
+			      domain_ref_word(p->use.name, p->use.uuid));
+}
+
+int plan_check_fence(const Planner *p)
+{
+	int r;
+
+	r = check_other_domains(p, false);
+	if (r == 0)
+		r = check_records(p);
+	if (r == 0)
+		r = check_own_domain(p);
+	return r;
+}
+
+int plan_check_unused(const Planner *p)
+{
+	int r;
+
+	r = check_other_domains(p, false); /* without a domain of its own: any */
+	return r != 0 ? r : check_records(p);
+}
+
+int plan_check_not_running_elsewhere(const Planner *p)
+{
+	return check_other_domains(p, true);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The plan that brings a group back to what its assignment says, as far as that can be done without
+ * taking anything from anybody: functions to vfio-pci, the definition, the record. Never live.
+ */
+#include "core/domain/ref.h"
+#include "core/drift/drift.h"
+#include "core/plan/planner.h"
+
+static int refuse_gone(const Planner *p)
+{
+	const Assignment *record = p->record;
+	const DomainUse *namesake = NULL;
+	int r;
+
+	for (size_t i = 0; i < p->facts->uses->n_items; i++)
+		if (str_equal(p->facts->uses->items[i].name, record->domain_name))
+			namesake = &p->facts->uses->items[i];
+	r = problem_set(p->ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN,
+			"libvirt no longer has the domain it is assigned to");
+	if (r != PROBLEM)
+		return r;
+	if (namesake)
+		problem_cause(*p->ret_problem,
+			      "it was %s (%s); the domain of that name is another one (%s)",
+			      record->domain_name, record->domain_uuid, namesake->uuid);
+	else
+		problem_cause(*p->ret_problem, "it was %s (%s)", record->domain_name,
+			      record->domain_uuid);
+	return problem_remedy(*p->ret_problem, "define it again, or: gpupass release %s",
+			      p->facts->group->name);
+}
+
+static int refuse_part(const Planner *p, const char *where)
+{
+	int r = problem_set(p->ret_problem, GPUPASS_ERROR_SPLIT_GROUP,
+			    "%s %s has only a part of it", where, p->use.name);
+
+	return r != PROBLEM
+		       ? r
+		       : problem_remedy(*p->ret_problem, "gpupass release %s, then assign again",
+					domain_ref_word(p->use.name, p->use.uuid));
+}
+
+/* A record that is missing is written only for what can be seen to be whole. */
+static int check_whole(const Planner *p)
+{
+	size_t live = plan_count_hostdevs(p, true), config = plan_count_hostdevs(p, false);
+
+	if (live > 0 && live < p->n_functions)
+		return refuse_part(p, "running");
+	if (!p->record && live < p->n_functions && config < p->n_functions)
+		return refuse_part(p, "the definition of");
+	return 0;
+}
+
+/*
+ * Also where a hostdev was edited, or the group is called otherwise now. A guest that alone has the
+ * group was assigned --live.
+ */
+static bool needs_definition(const Planner *p)
+{
+	size_t config = plan_count_hostdevs(p, false);
+	Bdf functions[64];
+	size_t n = 0;
+
+	if (!p->facts->domain->persistent || !p->facts->domain->config_xml)
+		return false;
+	if (config < p->n_functions)
+		return config > 0 || plan_count_hostdevs(p, true) == 0;
+	for (; n < p->n_functions && n < ELEMENTS(functions); n++)
+		functions[n] = p->functions[n]->bdf;
+	return !drift_defined_by_us(&p->use, p->facts->group->name, functions, n);
+}
+
+static int set_name(char **text, const char *name)
+{
+	char *copy = strdup(name);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+/* The group's name in the record is that of the mark in the definition. */
+static bool name_follows(const Planner *p)
+{
+	return p->old_name && (p->plan->config || !needs_definition(p));
+}
+
+static int copy_record(Planner *p)
+{
+	Assignment *record;
+	int r = assignment_copy(p->record, &p->plan->assignment);
+
+	if (r < 0)
+		return r;
+	record = p->plan->assignment;
+	record->apply_fit = p->apply_fit;
+	record->apply_numa = p->apply_numa;
+	r = set_name(&record->domain_name, p->use.name);
+	return r == 0 && name_follows(p) ? set_name(&record->group_name, p->facts->group->name) : r;
+}
+
+/* An older version, which wrote the record, did not keep it. */
+static bool lacks_wish(const Planner *p)
+{
+	return p->record->apply_fit != p->apply_fit || p->record->apply_numa != p->apply_numa;
+}
+
+static int add_steps(Planner *p, bool bind, bool record)
+{
+	bool config = p->plan->config;
+	/* As for assign: where its own guest runs on the functions nothing is written to them. */
+	bool preflight = bind || (config && plan_count_hostdevs(p, true) == 0);
+	bool persistence = plan_count_persistence(p->plan, STEP_PERSISTENCE_OFF) > 0;
+	const struct {
+		bool wanted;
+		StepKind kind;
+	} steps[] = {
+		{ preflight, STEP_PREFLIGHT }, { persistence, STEP_PERSISTENCE_OFF },
+		{ bind, STEP_BIND },	       { plan_resets(p->plan), STEP_RESET },
+		{ config, STEP_DEFINE },       { bind || config, STEP_VERIFY },
+		{ record, STEP_RECORD },
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ELEMENTS(steps); i++)
+		if (steps[i].wanted)
+			r = plan_add_step(p->plan, steps[i].kind);
+	return r;
+}
+
+/* The functions and the definition. */
+static int plan_machine(Planner *p, bool *ret_bind)
+{
+	int r = 0;
+
+	/* What a guest runs on is on vfio-pci already, and must not be written to. */
+	if (plan_count_hostdevs(p, true) == 0)
+		r = plan_target_vfio(p);
+	*ret_bind = plan_count_moves(p->plan) > 0;
+	p->plan->config = needs_definition(p);
+	if (r != 0 || (!*ret_bind && !p->plan->config))
+		return r;
+	r = plan_check_evidence(p);
+	if (r == 0 && plan_count_hostdevs(p, true) == 0)
+		r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
+					 p->facts->assignments, p->request, p->ret_problem);
+	if (r == 0 && plan_count_hostdevs(p, true) == 0)
+		r = plan_turnover(p);
+	else if (r == 0)
+		r = plan_fill_boards(p);
+	if (r == 0)
+		r = plan_warn_of_persistence(p);
+	if (r == 0)
+		r = plan_warn_of_unread(p);
+	return r == 0 && p->plan->config ? plan_define_group(p) : r;
+}
+
+static int plan_books(Planner *p, bool *ret_record)
+{
+	int r;
+
+	*ret_record = !p->record || !str_equal(p->record->domain_name, p->use.name) ||
+		      name_follows(p) || (p->plan->config && lacks_wish(p));
+	if (!*ret_record)
+		return 0;
+	if (p->record)
+		return copy_record(p);
+	r = plan_warn_of_lost_record(p);
+	return r == 0 ? plan_fill_record(p) : r;
+}
+
+int plan_reconcile(Planner *p)
+{
+	bool bind = false, record = false;
+	int r;
+
+	r = plan_check_state(p);
+	if (r == 0)
+		r = plan_check_newer(p);
+	if (r != 0)
+		return r;
+	if (p->record && !p->facts->domain)
+		return refuse_gone(p);
+	r = plan_fill_functions(p);
+	/* A domain that has it by hand is somebody else's: there is nothing of ours to mend. */
+	if (r != 0 || !p->facts->domain || !plan_domain_is_ours(p))
+		return r;
+	r = plan_check_owners(p);
+	if (r == 0)
+		r = check_whole(p);
+	if (r == 0)
+		r = plan_read_wish(p);
+	if (r == 0 && !p->request->only_record)
+		r = plan_machine(p, &bind);
+	if (r == 0)
+		r = plan_books(p, &record);
+	return r == 0 ? add_steps(p, bind, record) : r;
+}

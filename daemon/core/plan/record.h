@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A plan as the journal keeps it: everything that doing it again or undoing it needs, and nothing
+ * that is only shown. Not for clients; those get plan_to_json().
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "core/plan/plan.h"
+
+/* NULL when memory is out or a text is not UTF-8. */
+json_t *plan_to_record(const Plan *plan);
+
+/* Strict: -EBADMSG with *ret_message for what plan_to_record() would not have written. */
+int plan_from_record(const json_t *record, Plan **ret, char **ret_message);

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The plan that takes a group out of its domain and gives it back to the host. */
+#include <string.h>
+
+#include "core/domain/ref.h"
+#include "core/plan/planner.h"
+
+static int refuse_not_assigned(const Planner *p)
+{
+	const char *group = p->facts->group->name;
+	size_t held = plan_count_hostdevs(p, false) + plan_count_hostdevs(p, true);
+	int r;
+
+	if (held > 0) {
+		r = problem_set(p->ret_problem, GPUPASS_ERROR_FOREIGN_OWNER,
+				"%s has functions of it, but not from gpupass", p->use.name);
+		return r != PROBLEM
+			       ? r
+			       : problem_remedy(*p->ret_problem,
+						"take those hostdevs out yourself: virsh edit %s",
+						domain_ref_word(p->use.name, p->use.uuid));
+	}
+	if (p->facts->domain)
+		r = problem_set(p->ret_problem, GPUPASS_ERROR_NOT_ASSIGNED, "%s does not have it",
+				p->use.name);
+	else
+		r = problem_set(p->ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
+				"no domain has it, and there is no record of it");
+	return r != PROBLEM ? r
+			    : problem_remedy(*p->ret_problem, "see who has what: gpupass list (%s)",
+					     group);
+}
+
+/*
+ * Nothing but a mark, which says nothing: it is taken out of the definition, and the functions, which may
+ * be another domain's, are left alone.
+ */
+static bool has_only_mark(const Planner *p)
+{
+	return p->facts->domain && str_equal(p->use.gpupass_group, p->facts->group->name) &&
+	       !plan_domain_is_ours(p);
+}
+
+static int plan_unmark(Planner *p)
+{
+	int r = plan_resolve_mode(p);
+
+	if (r != 0 || !p->config)
+		return r;
+	r = plan_undefine_group(p);
+	if (r == 0 && p->plan->config)
+		r = plan_add_step(p->plan, STEP_DEFINE);
+	return r == 0 && p->plan->config ? plan_add_step(p->plan, STEP_VERIFY) : r;
+}
+
+/* The record is of this domain; a domain that is no more has left only the record. */
+static bool record_applies(const Planner *p)
+{
+	return p->record && (!p->facts->domain || str_equal(p->record->domain_uuid, p->use.uuid));
+}
+
+static int refuse_detach(const Planner *p, const char *why)
+{
+	int r = problem_set(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "running %s %s",
+			    p->use.name, why);
+
+	return r != PROBLEM
+		       ? r
+		       : problem_remedy(*p->ret_problem, "shut it down, then: gpupass release %s",
+					domain_ref_word(p->use.name, p->use.uuid));
+}
+
+/* What cannot be unplugged is refused before anything is, not found out half way. */
+static int check_detach(const Planner *p)
+{
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	int r;
+
+	r = domain_xml_parse(p->facts->domain->live_xml, &xml, p->ret_problem);
+	if (r != 0)
+		return r;
+	if (!domain_xml_has_acpi(xml))
+		return refuse_detach(p, "has no ACPI, so its guest would never let go");
+	for (size_t i = 0; i < p->n_functions; i++) {
+		const Bdf *function = &p->functions[i]->bdf;
+
+		if (!domain_xml_in_shared_slot(xml, function))
+			continue;
+		r = refuse_detach(p, "was started with its GPUs in multifunction slots, which "
+				     "cannot be unplugged live");
+		if (r != PROBLEM)
+			return r;
+		return problem_cause(*p->ret_problem,
+				     "%s shares its slot in the guest with another function; "
+				     "libvirt and QEMU unplug single functions only",
+				     BDF_TEXT(function));
+	}
+	return 0;
+}
+
+/* The record's word on this function, if the same board is still there. */
+static const AssignedFunction *original(const Planner *p, const PciFunction *function)
+{
+	const AssignedFunction *then =
+		record_applies(p) ? assignment_function(p->record, &function->bdf) : NULL;
+
+	if (!then || then->vendor != function->vendor || then->device != function->device ||
+	    then->subsystem_vendor != function->subsystem_vendor ||
+	    then->subsystem_device != function->subsystem_device)
+		return NULL;
+	return then;
+}
+
+static int plan_restore(Planner *p)
+{
+	for (size_t i = 0; i < p->plan->n_functions; i++) {
+		PlanFunction *function = &p->plan->functions[i];
+		const AssignedFunction *then = original(p, p->functions[i]);
+		int r;
+
+		if (then) {
+			r = plan_set_target(function, then->original_driver,
+					    then->original_override);
+			function->to_persistence = then->original_persistence;
+		} else {
+			r = plan_warn(p->plan,
+				      "no record says what %s was on before: it stays on %s",
+				      BDF_TEXT(&function->bdf),
+				      function->from_driver ? function->from_driver : "no driver");
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* A half of the domain, running or defined, still has the group when this is done. */
+static bool remains(const Planner *p)
+{
+	return (!p->plan->live && plan_count_hostdevs(p, true) > 0) ||
+	       (!p->config && plan_count_hostdevs(p, false) > 0);
+}
+
+static int warn_remains(Planner *p)
+{
+	if (!p->plan->live && plan_count_hostdevs(p, true) > 0)
+		return plan_warn(p->plan,
+				 "running %s keeps the group until it is shut off; release it then "
+				 "to give the GPUs back to the host",
+				 p->use.name);
+	return plan_warn(p->plan,
+			 "the definition of %s keeps the group: it is back at the next start",
+			 p->use.name);
+}
+
+static int add_steps(Planner *p, bool whole)
+{
+	bool restore = plan_count_moves(p->plan) > 0;
+	bool forget = whole && record_applies(p);
+	bool persistence = plan_count_persistence(p->plan, STEP_PERSISTENCE_ON) > 0;
+	const struct {
+		bool wanted;
+		StepKind kind;
+	} steps[] = {
+		{ true, STEP_PREFLIGHT },
+		{ p->plan->live, STEP_DETACH },
+		{ p->plan->config, STEP_DEFINE },
+		{ plan_resets(p->plan), STEP_RESET },
+		{ restore, STEP_RESTORE },
+		{ persistence, STEP_PERSISTENCE_ON },
+		{ true, STEP_VERIFY },
+		{ forget, STEP_FORGET },
+	};
+	int r = 0;
+
+	/* What is asked for holds already. */
+	if (!p->plan->live && !p->plan->config && !restore && !forget)
+		return 0;
+	for (size_t i = 0; r == 0 && i < ELEMENTS(steps); i++)
+		if (steps[i].wanted)
+			r = plan_add_step(p->plan, steps[i].kind);
+	return r;
+}
+
+static int plan_domain(Planner *p)
+{
+	int r;
+
+	r = plan_resolve_mode(p);
+	if (r != 0)
+		return r;
+	p->plan->live = p->live && plan_count_hostdevs(p, true) > 0;
+	if (p->plan->live)
+		r = check_detach(p);
+	return r == 0 && p->config ? plan_undefine_group(p) : r;
+}
+
+/* Not of a function that its guest or its definition keeps. */
+static int check_functions(const Planner *p)
+{
+	PlanRequest request = *p->request;
+	int r;
+
+	if (plan_count_moves(p->plan) == 0 && !plan_resets(p->plan))
+		return 0;
+	/* Somebody may have given a half of the group to another guest since. */
+	r = plan_check_not_running_elsewhere(p);
+	if (r != 0)
+		return r;
+	request.live = p->plan->live;
+	return plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
+				    p->facts->assignments, &request, p->ret_problem);
+}
+
+static int fill_identity_from_record(Planner *p)
+{
+	if (p->facts->domain)
+		return 0;
+	p->plan->domain_uuid = strdup(p->record->domain_uuid);
+	p->plan->domain_name = strdup(p->record->domain_name);
+	return p->plan->domain_uuid && p->plan->domain_name ? 0 : -ENOMEM;
+}
+
+static int plan_turn_over(Planner *p)
+{
+	int r = plan_fill_boards(p);
+
+	if (r == 0)
+		r = plan_reset(p);
+	return r == 0 ? plan_warn_of_unreset(p) : r;
+}
+
+int plan_release(Planner *p)
+{
+	int r;
+
+	r = plan_check_state(p);
+	if (r == 0)
+		r = plan_check_newer(p);
+	if (r != 0)
+		return r;
+	if (!record_applies(p) && has_only_mark(p)) {
+		r = plan_fill_functions(p);
+		return r == 0 ? plan_unmark(p) : r;
+	}
+	if (!record_applies(p) && !(p->facts->domain && plan_domain_is_ours(p)))
+		return refuse_not_assigned(p);
+	r = fill_identity_from_record(p);
+	if (r == 0)
+		r = plan_fill_functions(p);
+	if (r == 0 && p->facts->domain)
+		r = plan_domain(p);
+	if (r != 0)
+		return r;
+	if (remains(p))
+		r = warn_remains(p);
+	else
+		r = plan_turn_over(p);
+	if (r == 0 && !remains(p) && !p->request->keep_vfio)
+		r = plan_restore(p);
+	if (r == 0)
+		r = check_functions(p);
+	if (r == 0 && !remains(p) && record_applies(p))
+		r = assignment_copy(p->record, &p->plan->assignment);
+	return r == 0 ? add_steps(p, !remains(p)) : r;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which functions are reset, and how: what was in a guest's hands must not be the next's. */
+#include <string.h>
+
+#include "core/plan/planner.h"
+
+/* The kernel's methods that reach every function of the bus. */
+static bool hits_bus(const char *method)
+{
+	return str_equal(method, "bus") || str_equal(method, "cxl_bus");
+}
+
+/* The first of its methods is the one that the kernel tries first. */
+static int first_method(const PciFunction *function, char **ret)
+{
+	const char *methods = function->reset_methods;
+
+	if (str_is_empty(methods))
+		return 0;
+	*ret = strndup(methods, strcspn(methods, " "));
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* What it is on when the step comes. */
+static const char *driver_then(const Plan *plan, const PlanFunction *f)
+{
+	return plan->operation == OPERATION_RELEASE ? f->from_driver : f->to_driver;
+}
+
+/* On another driver the host has it, and a reset would pull it from under it. */
+static bool takes_part(const Plan *plan, const PlanFunction *f)
+{
+	const PlanBoard *board = plan_board(plan, &f->bdf);
+
+	return driver_is_vfio(driver_then(plan, f)) &&
+	       (plan->operation == OPERATION_RELEASE || (board && board->reset));
+}
+
+/* A function of the group's, of another slot on the same bus, or of nobody's knowledge. */
+static int check_bus(const Planner *p, const Bdf *bdf)
+{
+	const PciSnapshot *snapshot = p->facts->snapshot;
+
+	for (size_t i = 0; i < snapshot->n_functions; i++) {
+		const Bdf *other = &snapshot->functions[i].bdf;
+		int r;
+
+		if (other->segment != bdf->segment || other->bus != bdf->bus ||
+		    bdf_same_slot(other, bdf))
+			continue;
+		r = problem_set(p->ret_problem, GPUPASS_ERROR_RESET_FAILED,
+				"%s can be reset with its whole bus only", BDF_TEXT(bdf));
+		if (r != PROBLEM)
+			return r;
+		problem_cause(*p->ret_problem, "%s is on the same bus and would be reset, too",
+			      BDF_TEXT(other));
+		return problem_remedy(*p->ret_problem,
+				      "give each board a port of its own, or choose another way: "
+				      "/sys/bus/pci/devices/%s/reset_method",
+				      BDF_TEXT(bdf));
+	}
+	return 0;
+}
+
+/* The slot's leading function stands before the others: functions are sorted. */
+static bool goes_with_lead(const Plan *plan, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (bdf_same_slot(&plan->functions[k].bdf, &plan->functions[i].bdf) &&
+		    (plan->functions[k].reset == PLAN_RESET_SLOT ||
+		     (plan->functions[k].reset == PLAN_RESET_OWN &&
+		      hits_bus(plan->functions[k].reset_method))))
+			return true;
+	return false;
+}
+
+/* Functions of the slot: in the snapshot, and of these in the plan, on a vfio driver. */
+static void count_slot(const Planner *p, const Bdf *bdf, size_t *ret_all, size_t *ret_ours)
+{
+	const PciSnapshot *snapshot = p->facts->snapshot;
+
+	*ret_all = *ret_ours = 0;
+	for (size_t i = 0; i < snapshot->n_functions; i++)
+		*ret_all += bdf_same_slot(&snapshot->functions[i].bdf, bdf);
+	for (size_t i = 0; i < p->plan->n_functions; i++)
+		*ret_ours += bdf_same_slot(&p->plan->functions[i].bdf, bdf) &&
+			     driver_is_vfio(driver_then(p->plan, &p->plan->functions[i]));
+}
+
+/*
+ * A display function and its audio share a bus, so that the kernel refuses the bus reset that is
+ * all that many boards have. vfio resets a slot for whoever has all of it.
+ */
+static bool needs_slot_reset(const Planner *p, size_t i)
+{
+	const PlanFunction *f = &p->plan->functions[i];
+	size_t all, ours;
+
+	if (i > 0 && bdf_same_slot(&p->plan->functions[i - 1].bdf, &f->bdf))
+		return false; /* not the leading one */
+	if (f->reset_method && !hits_bus(f->reset_method))
+		return false;
+	count_slot(p, &f->bdf, &all, &ours);
+	return all == ours && (all > 1 || !f->reset_method);
+}
+
+bool plan_resets_board(const Plan *plan, const Bdf *lead)
+{
+	bool leads = false;
+
+	for (size_t i = 0; i < plan->n_functions; i++) {
+		const PlanFunction *f = &plan->functions[i];
+
+		if (!bdf_same_slot(&f->bdf, lead))
+			continue;
+		if (f->reset == PLAN_RESET_NOT)
+			return false;
+		if (bdf_equal(&f->bdf, lead))
+			leads = f->reset != PLAN_RESET_OWN || f->reset_method;
+	}
+	return leads;
+}
+
+int plan_reset(Planner *p)
+{
+	for (size_t i = 0; i < p->plan->n_functions; i++) {
+		PlanFunction *f = &p->plan->functions[i];
+		int r;
+
+		if (!takes_part(p->plan, f))
+			continue;
+		f->reset = goes_with_lead(p->plan, i) ? PLAN_RESET_WITH_LEAD : PLAN_RESET_OWN;
+		if (f->reset != PLAN_RESET_OWN)
+			continue;
+		r = first_method(p->functions[i], &f->reset_method);
+		if (r == 0 && needs_slot_reset(p, i))
+			f->reset = PLAN_RESET_SLOT;
+		if (r == 0 && (f->reset == PLAN_RESET_SLOT || hits_bus(f->reset_method)))
+			r = check_bus(p, &f->bdf);
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}
+
+bool plan_resets(const Plan *plan)
+{
+	for (size_t i = 0; i < plan->n_functions; i++)
+		if (plan->functions[i].reset != PLAN_RESET_NOT)
+			return true;
+	return false;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A plan in words: the prefix of its refusals, and one line for each step. */
+#include <string.h>
+
+#include "core/plan/planner.h"
+
+char *plan_prefix(Operation operation, const char *group, const char *domain)
+{
+	const char *between = operation == OPERATION_RELEASE  ? " from "
+			      : operation == OPERATION_VERIFY ? " in "
+							      : " to ";
+
+	if (!domain || operation == OPERATION_BIND || operation == OPERATION_UNBIND ||
+	    operation == OPERATION_RECONCILE)
+		return strf("cannot %s%s%s", operation_to_string(operation), group ? " " : "",
+			    str_or_empty(group));
+	if (!group && (operation == OPERATION_RELEASE || operation == OPERATION_VERIFY))
+		between = " ";
+	return strf("cannot %s%s%s%s%s", operation_to_string(operation), group ? " " : "",
+		    str_or_empty(group), between, domain);
+}
+
+static char *count(size_t n, const char *what)
+{
+	return strf("%zu %s%s", n, what, n == 1 ? "" : "s");
+}
+
+/* "IOMMU groups 57,60 viable; no holders" */
+static char *preflight_detail(const Plan *plan)
+{
+	_cleanup_strv_ char **groups = NULL;
+	_cleanup_free_ char *list = NULL;
+
+	if (plan->operation == OPERATION_RELEASE || plan->operation == OPERATION_UNBIND)
+		return strdup("nothing changed since it was planned");
+	for (size_t i = 0; i < plan->n_functions; i++) {
+		_cleanup_free_ char *number = strf("%d", plan->functions[i].iommu_group);
+
+		if (!number)
+			return NULL;
+		if (!strv_contains(groups, number) && strv_append(&groups, number) < 0)
+			return NULL;
+	}
+	list = strv_join(groups, ",");
+	return list ? strf("IOMMU group%s %s viable; no holders",
+			   strv_length(groups) == 1 ? "" : "s", list)
+		    : NULL;
+}
+
+static char *define_detail(const Plan *plan)
+{
+	if (plan->operation == OPERATION_RELEASE)
+		return strf("%s without %s", plan->domain_name, plan->group);
+	return count(plan->n_functions, "hostdev");
+}
+
+static char *reset_detail(const Plan *plan)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->n_functions; i++)
+		n += plan->functions[i].reset != PLAN_RESET_NOT;
+	return count(n, "function");
+}
+
+static char *verify_detail(const Plan *plan)
+{
+	return strdup(plan->live || plan->config ? "drivers and XML re-read" : "drivers re-read");
+}
+
+char *plan_step_detail(const Plan *plan, StepKind step)
+{
+	switch (step) {
+	case STEP_PREFLIGHT:
+		return preflight_detail(plan);
+	case STEP_BIND:
+	case STEP_RESTORE:
+		return count(plan_count_moves(plan), "function");
+	case STEP_PERSISTENCE_OFF:
+	case STEP_PERSISTENCE_ON:
+		return count(plan_count_persistence(plan, step), "GPU");
+	case STEP_ATTACH:
+	case STEP_DETACH:
+		return count(plan->n_functions, "function");
+	case STEP_RESET:
+		return reset_detail(plan);
+	case STEP_DEFINE:
+		return define_detail(plan);
+	case STEP_VERIFY:
+		return verify_detail(plan);
+	case STEP_RECORD:
+	case STEP_FORGET:
+		return strf("%s for %s", plan->group, str_or_empty(plan->domain_name));
+	case STEP_KIND_MAX_:
+		break;
+	}
+	return NULL;
+}

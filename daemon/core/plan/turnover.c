@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From one tenant to the next: a board goes to a domain that did not have it last only when it was
+ * reset since. Where it was not, the plan resets it first, or refuses.
+ */
+#include "core/plan/planner.h"
+
+int plan_fill_boards(Planner *p)
+{
+	const Group *group = p->facts->group;
+	const TenancyFacts facts = {
+		.tenants = p->facts->tenants,
+		.gpus = p->facts->gpus,
+		.assignments = p->facts->assignments,
+		.uses = p->facts->uses,
+	};
+
+	p->plan->boards = calloc(group->n_gpus + 1, sizeof(PlanBoard));
+	if (!p->plan->boards)
+		return -ENOMEM;
+	for (size_t i = 0; i < group->n_gpus; i++) {
+		const Tenancy tenancy = tenancy_of(&facts, group->gpus[i]);
+		int r = tenancy_mark(&tenancy, group->gpus[i], p->request->now_usec,
+				     &p->plan->boards[i].last);
+
+		if (r < 0)
+			return r;
+		p->plan->n_boards = i + 1;
+	}
+	return 0;
+}
+
+static bool suits(const TenantMark *last, const char *domain_uuid)
+{
+	return last->state != TENANT_DIRTY ||
+	       (last->domain_uuid && str_equal(last->domain_uuid, domain_uuid));
+}
+
+static char *last_text(const TenantMark *last)
+{
+	_cleanup_free_ char *tenant = tenancy_tenant_text(last->domain_uuid, last->domain_name);
+
+	return tenant ? strf("%s was last used by %s and not reset since%s%s%s",
+			     BDF_TEXT(&last->bdf), tenant, last->domain_uuid ? "" : " (",
+			     last->domain_uuid ? "" : str_or_empty(last->why),
+			     last->domain_uuid ? "" : ")")
+		      : NULL;
+}
+
+static int refuse_unresettable(const Planner *p, const PlanBoard *board, const char *what)
+{
+	int r = problem_set(p->ret_problem, GPUPASS_ERROR_RESET_FAILED,
+			    "the kernel knows no way to reset %s, which another tenant had",
+			    BDF_TEXT(&board->last.bdf));
+
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*p->ret_problem, "%s", what);
+	return problem_remedy(
+		*p->ret_problem,
+		"see /sys/bus/pci/devices/%s/reset_method; or power the host off and "
+		"on, which clears it, then as root: gpupass assign --accept-dirty %s %s",
+		BDF_TEXT(&board->last.bdf), p->use.name, p->facts->group->name);
+}
+
+static int judge(Planner *p, const PlanBoard *board)
+{
+	bool can = plan_resets_board(p->plan, &board->last.bdf);
+	_cleanup_free_ char *what = last_text(&board->last);
+
+	if (!what)
+		return -ENOMEM;
+	if (!can && !p->plan->accept_dirty)
+		return refuse_unresettable(p, board, what);
+	if (can)
+		return plan_warn(p->plan, "%s: it is reset first", what);
+	return plan_warn(p->plan,
+			 "%s, and the kernel knows no way to reset it: %s gets it as it is, with "
+			 "what that tenant left in it (--accept-dirty)",
+			 what, p->use.name);
+}
+
+int plan_turnover(Planner *p)
+{
+	int r = plan_fill_boards(p);
+	bool any = false;
+
+	for (size_t i = 0; r == 0 && i < p->plan->n_boards; i++) {
+		PlanBoard *board = &p->plan->boards[i];
+
+		board->reset = !suits(&board->last, p->use.uuid);
+		any |= board->reset;
+	}
+	if (r != 0 || !any)
+		return r;
+	r = plan_reset(p);
+	for (size_t i = 0; r == 0 && i < p->plan->n_boards; i++)
+		if (p->plan->boards[i].reset)
+			r = judge(p, &p->plan->boards[i]);
+	return r;
+}
+
+/* On a host driver: libvirt took it back when the guest ended, with managed='yes'. */
+static const PlanFunction *left_out(const Plan *plan, const Bdf *lead)
+{
+	for (size_t i = 0; i < plan->n_functions; i++)
+		if (plan->functions[i].reset == PLAN_RESET_NOT &&
+		    bdf_same_slot(&plan->functions[i].bdf, lead))
+			return &plan->functions[i];
+	return NULL;
+}
+
+int plan_warn_of_unreset(Planner *p)
+{
+	for (size_t i = 0; i < p->plan->n_boards; i++) {
+		PlanBoard *board = &p->plan->boards[i];
+		const Bdf *lead = &board->last.bdf;
+		const PlanFunction *f = left_out(p->plan, lead);
+		int r = 0;
+
+		board->reset = plan_resets_board(p->plan, lead);
+		if (f)
+			r = plan_warn(
+				p->plan,
+				"%s is not reset now, since %s is on %s: it is before another "
+				"domain gets it",
+				BDF_TEXT(lead), BDF_TEXT(&f->bdf),
+				f->from_driver ? f->from_driver : "no driver");
+		else if (!board->reset)
+			r = plan_warn(
+				p->plan,
+				"the kernel knows no way to reset %s: only what vfio-pci does "
+				"when a guest ends has reset it, and another domain gets it "
+				"with --accept-dirty only",
+				BDF_TEXT(lead));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/tenancy/tenancy.h"
+
+#include <string.h>
+
+#include "util/text.h"
+
+static bool differ(const char *then, const char *now)
+{
+	return then && now && strcmp(then, now) != 0;
+}
+
+/* What is not known of either board is no difference. */
+bool tenant_marks_match(const TenantMark *a, const TenantMark *b)
+{
+	return a->vendor == b->vendor && a->device == b->device &&
+	       a->subsystem_vendor == b->subsystem_vendor &&
+	       a->subsystem_device == b->subsystem_device && !differ(a->uuid, b->uuid) &&
+	       !differ(a->serial_number, b->serial_number);
+}
+
+static bool is_board(const TenantMark *mark, const Gpu *gpu)
+{
+	return tenant_marks_match(mark, &(TenantMark){
+						.vendor = gpu->lead->vendor,
+						.device = gpu->lead->device,
+						.subsystem_vendor = gpu->lead->subsystem_vendor,
+						.subsystem_device = gpu->lead->subsystem_device,
+						.uuid = gpu->uuid,
+						.serial_number = gpu->serial_number,
+					});
+}
+
+static Tenancy unusable(const char *why)
+{
+	return (Tenancy){ .state = TENANT_DIRTY, .source = TENANCY_FAULT, .why = why };
+}
+
+static Tenancy of_mark(const TenantMark *mark)
+{
+	return (Tenancy){
+		.state = mark->state,
+		.source = TENANCY_MARK,
+		.domain_uuid = mark->domain_uuid,
+		.domain_name = mark->domain_name,
+		.why = mark->why,
+		.no_method = mark->no_method,
+	};
+}
+
+/* A version that kept no marks has assigned it. */
+static Tenancy of_record(const Assignments *assignments, const Gpu *gpu)
+{
+	for (size_t i = 0; assignments && i < gpu->n_functions; i++) {
+		const Assignment *record =
+			assignments_find_function(assignments, &gpu->functions[i]->bdf);
+
+		if (record)
+			return (Tenancy){
+				.state = TENANT_DIRTY,
+				.source = TENANCY_RECORD,
+				.domain_uuid = record->domain_uuid,
+				.domain_name = record->domain_name,
+				.why = "assigned to it by a version that kept no marks",
+			};
+	}
+	return (Tenancy){ .state = TENANT_NONE };
+}
+
+static bool is_missing(const TenancyFacts *facts, const TenantMark *mark)
+{
+	for (size_t i = 0; i < facts->gpus->n_gpus; i++)
+		if (bdf_same_slot(&facts->gpus->gpus[i].lead->bdf, &mark->bdf))
+			return !is_board(mark, &facts->gpus->gpus[i]);
+	return true;
+}
+
+/*
+ * Addresses change when a bus gets another number, which needs no power cycle. So a board without a
+ * mark may be any of its model whose mark finds no board any more.
+ */
+static Tenancy of_moved(const TenancyFacts *facts, const Gpu *gpu)
+{
+	Tenancy found = { .state = TENANT_NONE };
+
+	for (size_t i = 0; facts->gpus && facts->tenants && i < facts->tenants->n_items; i++) {
+		const TenantMark *mark = facts->tenants->items[i].mark;
+
+		if (!mark || mark->state != TENANT_DIRTY || !is_board(mark, gpu) ||
+		    !is_missing(facts, mark))
+			continue;
+		if (found.state == TENANT_DIRTY && !str_equal(found.domain_uuid, mark->domain_uuid))
+			found.domain_uuid = found.domain_name = NULL;
+		else
+			found = of_mark(mark);
+		found.source = TENANCY_MOVED;
+		found.why = "a board of its model that was used is missing, and it may be that one";
+	}
+	return found;
+}
+
+/* By what is kept alone. */
+static Tenancy of_books(const TenancyFacts *facts, const Gpu *gpu)
+{
+	const TenantFile *file = tenants_find(facts->tenants, &gpu->lead->bdf);
+	Tenancy tenancy;
+
+	if (facts->tenants && facts->tenants->fault)
+		return unusable(facts->tenants->fault);
+	if (file && !file->mark)
+		return unusable(file->fault);
+	if (file && !is_board(file->mark, gpu))
+		return unusable("its mark is of another board");
+	if (file)
+		return of_mark(file->mark);
+	tenancy = of_record(facts->assignments, gpu);
+	return tenancy.state == TENANT_NONE ? of_moved(facts, gpu) : tenancy;
+}
+
+typedef struct Users {
+	const DomainUse *first;
+	bool several;
+} Users;
+
+/* Domains with a function of the board, running or in their definition. */
+static Users find_users(const DomainUses *uses, const Gpu *gpu, bool live)
+{
+	Users users = { 0 };
+
+	for (size_t i = 0; uses && i < uses->n_items; i++)
+		for (size_t k = 0; k < gpu->n_functions; k++) {
+			const DomainUse *use = &uses->items[i];
+			const DomainHostdev *hostdev =
+				domain_use_hostdev(use, &gpu->functions[k]->bdf);
+
+			if (!hostdev || (live ? !hostdev->live : !hostdev->config))
+				continue;
+			users.several |= users.first && users.first != use;
+			if (!users.first)
+				users.first = use;
+		}
+	return users;
+}
+
+static Tenancy of_users(const Users *users, const char *why)
+{
+	return (Tenancy){
+		.state = TENANT_DIRTY,
+		.source = TENANCY_SEEN,
+		.domain_uuid = users->several ? NULL : users->first->uuid,
+		.domain_name = users->several ? NULL : users->first->name,
+		.why = users->several ? "seen in several domains" : why,
+	};
+}
+
+/*
+ * Who runs with it now is its tenant. Who only has it in his definition may have run between two looks;
+ * but that takes no place of a tenant whose data may still be in it.
+ */
+Tenancy tenancy_of(const TenancyFacts *facts, const Gpu *gpu)
+{
+	Tenancy books = of_books(facts, gpu);
+	Users live = find_users(facts->uses, gpu, true);
+	Users defined = find_users(facts->uses, gpu, false);
+	Tenancy seen;
+
+	if (books.source == TENANCY_FAULT || (!live.first && !defined.first))
+		return books;
+	if (!live.first)
+		return books.state == TENANT_DIRTY ? books
+						   : of_users(&defined, "seen in its definition");
+	seen = of_users(&live, "seen in it while it ran");
+	return books.state == TENANT_DIRTY && str_equal(books.domain_uuid, seen.domain_uuid) ? books
+											     : seen;
+}
+
+bool tenancy_suits(const Tenancy *tenancy, const char *domain_uuid)
+{
+	return tenancy->state != TENANT_DIRTY ||
+	       (tenancy->domain_uuid && str_equal(tenancy->domain_uuid, domain_uuid));
+}
+
+bool tenancy_is_news(const Tenancy *tenancy)
+{
+	return tenancy->source == TENANCY_SEEN || tenancy->source == TENANCY_RECORD;
+}
+
+static int copy_text(char **ret, const char *from)
+{
+	*ret = from ? strdup(from) : NULL;
+	return from && !*ret ? -ENOMEM : 0;
+}
+
+int tenancy_mark(const Tenancy *tenancy, const Gpu *gpu, uint64_t now_usec, TenantMark *ret)
+{
+	TenantMark mark = {
+		.state = tenancy->state,
+		.since_usec = now_usec,
+		.no_method = tenancy->no_method,
+	};
+	int r = tenant_mark_identify(&mark, gpu);
+
+	if (r >= 0)
+		r = copy_text(&mark.domain_uuid, tenancy->domain_uuid);
+	if (r >= 0)
+		r = copy_text(&mark.domain_name, tenancy->domain_name);
+	if (r >= 0)
+		r = copy_text(&mark.why, tenancy->why);
+	if (r < 0) {
+		tenant_mark_clear(&mark);
+		return r;
+	}
+	*ret = mark;
+	return 0;
+}
+
+char *tenancy_tenant_text(const char *domain_uuid, const char *domain_name)
+{
+	if (!domain_uuid)
+		return strdup("a tenant that is not known");
+	return domain_name ? strf("%s (%s)", domain_name, domain_uuid) : strdup(domain_uuid);
+}
+
+static int note_file(const TenantFile *file, char ***notes)
+{
+	return strv_appendf(notes,
+			    "tenants/%s.json cannot be used (%s): the board counts as used by a "
+			    "tenant that is not known, and is reset before a domain gets it",
+			    BDF_TEXT(&file->bdf), str_or_empty(file->fault));
+}
+
+int tenancy_notes(const TenancyFacts *facts, char ***notes)
+{
+	const Tenants *tenants = facts->tenants;
+	int r = 0;
+
+	if (tenants && tenants->fault)
+		return strv_appendf(notes,
+				    "the marks of who used which board cannot be read (%s): no "
+				    "domain is given a board",
+				    tenants->fault);
+	for (size_t i = 0; r >= 0 && tenants && i < tenants->n_items; i++)
+		if (!tenants->items[i].mark)
+			r = note_file(&tenants->items[i], notes);
+	for (size_t i = 0; r >= 0 && facts->gpus && i < facts->gpus->n_gpus; i++) {
+		const Gpu *gpu = &facts->gpus->gpus[i];
+		const TenantFile *file = tenants_find(tenants, &gpu->lead->bdf);
+
+		if (file && file->mark && !is_board(file->mark, gpu))
+			r = strv_appendf(
+				notes,
+				"%s is another board than the one that its mark is of: it counts as "
+				"used by a tenant that is not known, and is reset before a domain "
+				"gets it",
+				BDF_TEXT(&gpu->lead->bdf));
+	}
+	return r;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which of the guest's GPUs are the group's. By UUID where the host knows it: the board tells the
+ * same one everywhere. Addresses in a guest are given by its firmware, and libvirt's XML has
+ * indexes of controllers for bus numbers, which mostly but not always are the same: they count only
+ * where they fit for every GPU of the domain.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "core/verify/private.h"
+
+static const SmiGpu *find_uuid(const SmiGpus *seen, const char *uuid)
+{
+	for (size_t i = 0; i < seen->n_items; i++)
+		if (strcasecmp(seen->items[i].uuid, uuid) == 0)
+			return &seen->items[i];
+	return NULL;
+}
+
+static const SmiGpu *find_address(const SmiGpus *seen, const Bdf *address)
+{
+	for (size_t i = 0; i < seen->n_items; i++)
+		if (bdf_equal(&seen->items[i].address, address))
+			return &seen->items[i];
+	return NULL;
+}
+
+static void take(VerifiedGpu *gpu, const SmiGpu *seen)
+{
+	gpu->found = true;
+	gpu->guest = *seen;
+}
+
+/* Takes those whose UUID is known. *ret_which: the first that is not shown. */
+static bool match_uuids(const VerifyInput *input, const SmiGpus *seen, VerifiedGpu *gpus,
+			size_t *ret_n, size_t *ret_which)
+{
+	*ret_n = 0;
+	for (size_t i = 0; i < input->n_group; i++) {
+		const SmiGpu *found;
+
+		if (!input->gpus[i].uuid)
+			continue;
+		found = find_uuid(seen, input->gpus[i].uuid);
+		if (!found) {
+			*ret_which = i;
+			return false;
+		}
+		take(&gpus[i], found);
+		(*ret_n)++;
+	}
+	return true;
+}
+
+/* Every GPU of the domain is where the XML has it, and nothing else is there. */
+static bool addresses_fit(const VerifyInput *input, const SmiGpus *seen)
+{
+	if (seen->n_items != input->n_gpus)
+		return false;
+	for (size_t i = 0; i < input->n_gpus; i++) {
+		const SmiGpu *found =
+			input->gpus[i].has_guest ? find_address(seen, &input->gpus[i].guest) : NULL;
+
+		if (!found ||
+		    (input->gpus[i].uuid && strcasecmp(found->uuid, input->gpus[i].uuid) != 0))
+			return false;
+		for (size_t k = 0; k < i; k++)
+			if (bdf_equal(&input->gpus[k].guest, &input->gpus[i].guest))
+				return false;
+	}
+	return true;
+}
+
+static bool is_taken(const VerifiedGpu *gpus, size_t n, const SmiGpu *seen)
+{
+	for (size_t i = 0; i < n; i++)
+		if (gpus[i].found && gpus[i].guest.index == seen->index)
+			return true;
+	return false;
+}
+
+/* The free one with the lowest address; there are as many as GPUs without one. */
+static const SmiGpu *lowest_free(const SmiGpus *seen, const VerifiedGpu *gpus, size_t n)
+{
+	const SmiGpu *lowest = NULL;
+
+	for (size_t i = 0; i < seen->n_items; i++)
+		if (!is_taken(gpus, n, &seen->items[i]) &&
+		    (!lowest || bdf_compare(&seen->items[i].address, &lowest->address) < 0))
+			lowest = &seen->items[i];
+	return lowest;
+}
+
+/* The group's GPU without one that comes first in the guest. */
+static size_t lowest_open(const VerifyInput *input, const VerifiedGpu *gpus)
+{
+	size_t lowest = SIZE_MAX;
+
+	for (size_t i = 0; i < input->n_group; i++) {
+		const VerifyGpu *gpu = &input->gpus[i];
+
+		if (!gpus[i].found && (lowest == SIZE_MAX ||
+				       (gpu->has_guest && input->gpus[lowest].has_guest &&
+					bdf_compare(&gpu->guest, &input->gpus[lowest].guest) < 0)))
+			lowest = i;
+	}
+	return lowest;
+}
+
+VerifyCause verify_match_gpus(const VerifyInput *input, const SmiGpus *seen, VerifiedGpu *gpus,
+			      VerifyMatch *ret_match, size_t *ret_which)
+{
+	size_t known = 0, open;
+
+	*ret_which = SIZE_MAX;
+	if (!match_uuids(input, seen, gpus, &known, ret_which))
+		return seen->n_items < input->n_gpus ? VERIFY_GPU_MISSING : VERIFY_OTHER_GPUS;
+	if (known == input->n_group) {
+		*ret_match = VERIFY_MATCH_UUID;
+		return VERIFY_NOTHING;
+	}
+	if (addresses_fit(input, seen)) {
+		for (size_t i = 0; i < input->n_group; i++)
+			take(&gpus[i], find_address(seen, &input->gpus[i].guest));
+		*ret_match = VERIFY_MATCH_ADDRESS;
+		return VERIFY_NOTHING;
+	}
+	if (input->n_gpus > input->n_group || seen->n_items > input->n_gpus)
+		return VERIFY_AMBIGUOUS;
+	if (seen->n_items < input->n_gpus)
+		return VERIFY_GPU_MISSING;
+	while ((open = lowest_open(input, gpus)) != SIZE_MAX)
+		take(&gpus[open], lowest_free(seen, gpus, input->n_group));
+	*ret_match = VERIFY_MATCH_COUNT;
+	return VERIFY_NOTHING;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What nvidia-smi prints, read for what it says of NVLink. The text comes from inside a guest, so
+ * nothing of it is believed that does not fit: sizes and numbers are bounded, a table that is not
+ * whole is refused, and no text of it is handed on but UUIDs and smi_excerpt().
+ *
+ * Parsers return 0, -EBADMSG (it is not that command's output), -EFBIG (over SMI_TEXT_MAX) or
+ * -ENOMEM. On failure *ret is as it was.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/bdf.h"
+#include "gpupass/string-table.h"
+
+#define SMI_GPUS_MAX 64
+/* NVML_NVLINK_MAX_LINKS of driver 595 */
+#define SMI_LINKS_MAX 36
+/* "GPU-" and a UUID, with its NUL */
+#define SMI_UUID_SIZE 41
+
+/* --- nvidia-smi --query-gpu=index,uuid,pci.bus_id --format=csv,noheader --- */
+
+typedef struct SmiGpu {
+	unsigned index;
+	char uuid[SMI_UUID_SIZE]; /* lower case but for "GPU" */
+	Bdf address;		  /* in the guest */
+} SmiGpu;
+
+typedef struct SmiGpus {
+	SmiGpu items[SMI_GPUS_MAX]; /* as printed */
+	size_t n_items;
+} SmiGpus;
+
+/* No GPUs only where nvidia-smi says so ("No devices were found"). */
+int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret);
+
+/* --- nvidia-smi topo -m, nvidia-smi topo -p2p n --- */
+
+/* How `topo -m` says that one GPU reaches another. */
+#define SMI_PATHS(X)                                                                               \
+	X(SMI_PATH_NONE, "nothing")                                                                \
+	X(SMI_PATH_SELF, "X")                                                                      \
+	X(SMI_PATH_NVLINK, "NV") /* and a number of links */                                       \
+	X(SMI_PATH_PIX, "PIX")                                                                     \
+	X(SMI_PATH_PXB, "PXB")                                                                     \
+	X(SMI_PATH_PHB, "PHB")                                                                     \
+	X(SMI_PATH_NODE, "NODE")                                                                   \
+	X(SMI_PATH_SYS, "SYS")                                                                     \
+	X(SMI_PATH_SOC, "SOC") /* SYS, before driver 384 */
+
+typedef enum SmiPath {
+#define X(enumerator, name) enumerator,
+	SMI_PATHS(X)
+#undef X
+		SMI_PATH_MAX_,
+} SmiPath;
+DECLARE_STRING_TABLE(smi_path, SmiPath);
+
+/* How `topo -p2p n` says what becomes of peer-to-peer over NVLink. */
+#define SMI_PEERS(X)                                                                               \
+	X(SMI_PEER_NONE, "nothing")                                                                \
+	X(SMI_PEER_SELF, "X")                                                                      \
+	X(SMI_PEER_OK, "OK")                                                                       \
+	X(SMI_PEER_CNS, "CNS") /* chipset not supported */                                         \
+	X(SMI_PEER_GNS, "GNS") /* GPU not supported */                                             \
+	X(SMI_PEER_TNS, "TNS") /* topology not supported */                                        \
+	X(SMI_PEER_NS, "NS")   /* not supported */                                                 \
+	X(SMI_PEER_DR, "DR")   /* disabled by a setting of the driver (regkey) */                  \
+	X(SMI_PEER_U, "U")     /* unknown */
+
+typedef enum SmiPeer {
+#define X(enumerator, name) enumerator,
+	SMI_PEERS(X)
+#undef X
+		SMI_PEER_MAX_,
+} SmiPeer;
+DECLARE_STRING_TABLE(smi_peer, SmiPeer);
+
+typedef struct SmiCell {
+	uint8_t kind;  /* SmiPath or SmiPeer */
+	uint8_t links; /* of SMI_PATH_NVLINK; otherwise 0 */
+} SmiCell;
+
+/* A table of GPUs by GPUs, by their index. */
+typedef struct SmiMatrix {
+	uint64_t gpus; /* bit by index: is in the table */
+	SmiCell cells[SMI_GPUS_MAX][SMI_GPUS_MAX];
+} SmiMatrix;
+
+/*
+ * Columns are found by the names in the header, which may be underlined; those of other devices
+ * and what stands behind them vary by version and are passed over.
+ */
+int smi_parse_topology(const char *text, size_t size, SmiMatrix *ret);
+int smi_parse_peers(const char *text, size_t size, SmiMatrix *ret);
+
+/* --- nvidia-smi nvlink --status --- */
+
+typedef struct SmiNvlink {
+	unsigned index;
+	char uuid[SMI_UUID_SIZE];
+	unsigned active, inactive;
+	unsigned min_mbps, max_mbps; /* of active links, one direction; 0 without any */
+	bool all_inactive;	     /* said so, in place of a list */
+} SmiNvlink;
+
+typedef struct SmiNvlinks {
+	SmiNvlink items[SMI_GPUS_MAX];
+	size_t n_items;
+	bool all_inactive; /* said before, or without, any GPU */
+} SmiNvlinks;
+
+/* No output at all is no GPU: so it is where no board has NVLink. */
+int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret);
+
+/* --- what stands in NVLink's way --- */
+
+/* nvidia-smi --query-gpu=index,mig.mode.current --format=csv,noheader; bit by index: MIG is on. */
+int smi_parse_mig(const char *text, size_t size, uint64_t *ret_enabled);
+/* nvidia-smi conf-compute -f */
+int smi_parse_confidential(const char *text, size_t size, bool *ret_on);
+
+/* The first line with anything in it, printable ASCII, at most 200 characters; NULL: no memory. */
+char *smi_excerpt(const char *text, size_t size);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "gpupassd/command-line.h"
+
+#include "gpupass/errors.h"
+#include "util/arguments.h"
+#include "util/text.h"
+
+static const char help[] =
+	"gpupassd [OPTION...]\n"
+	"\n"
+	"Gives NVLink-bridged GPUs to libvirt domains, whole groups at a time.\n"
+	"\n"
+	"  -h --help             Show this text\n"
+	"     --version          Show the version\n"
+	"     --check            Check the settings and declared groups, and exit\n"
+	"     --config-dir=DIR   Settings, groups and assignments (" GPUPASS_CONFIG_DIR ")\n"
+	"     --state-dir=DIR    Journal, quarantines, receipts (" GPUPASS_STATE_DIR ")\n"
+	"     --runtime-dir=DIR  Where gpupass-bind left its report (/run/gpupass)\n"
+	"\n"
+	"For development:\n"
+	"     --session          On the session bus\n"
+	"     --libvirt-uri=URI  Instead of the configured one\n"
+	"     --worker=PROGRAM   Instead of the installed gpupass-worker\n"
+	"     --nvml=LIBRARY     Instead of libnvidia-ml.so.1\n"
+	"     --sysfs=DIR        Instead of /sys\n"
+	"     --proc=DIR         Instead of /proc\n"
+	"     --root=DIR         Instead of /, for what doctor looks at\n"
+	"\n"
+	"See gpupassd(8).\n";
+
+static const Program program = { "gpupassd", help, GPUPASS_VERSION };
+
+bool options_parse(int argc, char **argv, Options *ret, int *ret_status)
+{
+	Options o = {
+		.config_directory = GPUPASS_CONFIG_DIR,
+		.state_directory = GPUPASS_STATE_DIR,
+		.runtime_directory = "/run/gpupass",
+		.worker = {
+			.program = GPUPASS_LIBEXEC_DIR "/gpupass-worker",
+			.sysfs_dir = "/sys",
+			.proc_dir = "/proc",
+			.root_dir = "/",
+		},
+	};
+	const Argument known[] = {
+		{ "check", .flag = &o.check },
+		{ "config-dir", .text = &o.config_directory },
+		{ "state-dir", .text = &o.state_directory },
+		{ "runtime-dir", .text = &o.runtime_directory },
+		{ "session", .flag = &o.session },
+		{ "libvirt-uri", .text = &o.libvirt_uri },
+		{ "worker", .text = &o.worker.program },
+		{ "nvml", .text = &o.worker.nvml },
+		{ "sysfs", .text = &o.worker.sysfs_dir },
+		{ "proc", .text = &o.worker.proc_dir },
+		{ "root", .text = &o.worker.root_dir },
+	};
+	int first;
+
+	if (!arguments_parse(&program, known, ELEMENTS(known), argc, argv, &first, ret_status))
+		return false;
+	if (first < argc) {
+		*ret_status = arguments_refuse(&program, "unexpected argument", argv[first]);
+		return false;
+	}
+	*ret = o;
+	return true;
+}

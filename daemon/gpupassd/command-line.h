@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* gpupassd's command line. */
+#pragma once
+
+#include "host/launch/worker.h"
+
+typedef struct Options {
+	const char *config_directory;
+	const char *state_directory;
+	const char *runtime_directory;
+	const char *libvirt_uri; /* NULL: as configured */
+	WorkerConfig worker;
+	bool session, check;
+} Options;
+
+/*
+ * true with *ret to run; strings are argv's. false with *ret_status, the exit status, when there
+ * is nothing to do: --help, --version, or wrong usage, which it has said on stderr.
+ */
+bool options_parse(int argc, char **argv, Options *ret, int *ret_status);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gpupassd as a whole, for main and the daemon-*.c alone: what it owns, and the stages of its
+ * start in their order. Each stage logs its errors.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <systemd/sd-event.h>
+
+#include "bus/bus.h"
+#include "gpupassd/command-line.h"
+#include "gpupassd/uevents.h"
+
+/* Threads may outlive the loop, so nothing of it that they use is ever freed. */
+typedef struct Daemon {
+	sd_event *event;
+	sd_bus *bus;
+	Mailbox *mailbox;
+	Config *config;
+	AssignmentStore store;
+	ReceiptStore receipts;
+	Journal journal;
+	QuarantineStore quarantine;
+	TenantStore tenants;
+	TopologyStore topology;
+	RealHost host;
+	Virt *virt;
+	Manager *manager;
+	Face *face;
+	Uevents *uevents;
+	sd_event_source *health_timer;
+	atomic_flag no_units_told;
+	uint64_t unsent; /* messages that the bus had not taken a minute ago */
+	int exit_code;
+	char *host_note;
+	bool published;
+	bool grace_over;
+	bool recover_again;
+} Daemon;
+
+/* loop.c: the loop, its signals, and the mailbox; then the bus on it. */
+int daemon_set_up_loop(Daemon *d);
+/* address: NULL where none is known. */
+int daemon_open_bus(Daemon *d, const char *address, bool session);
+/* What it hears once it runs: when to look again. */
+int daemon_start_looking(Daemon *d, bool real_sysfs);
+
+/* open.c: what is on disk, held for this process alone; and the machine, with libvirt. */
+int daemon_open_state(Daemon *d, const Options *options);
+int daemon_open_host(Daemon *d, const Options *options);
+
+/* start.c: from recovery and the first look to the name on the bus. */
+int daemon_set_up_manager(Daemon *d, const Options *options);
+int daemon_start(Daemon *d);
+/* On libvirt's event thread. */
+void daemon_on_virt_event(VirtEventKind kind, const char *uuid, void *userdata);

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the loop hears: signals, the mailbox, the bus, and when this host is to be looked at again. */
+#include <signal.h>
+#include <string.h>
+
+#include "gpupassd/daemon.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+/* Errors and lost lanes give no event: they are looked for now and then. */
+#define HEALTH_PERIOD_USEC (60 * USEC_PER_SEC)
+
+static int on_mail(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+	mailbox_dispatch(userdata);
+	return 0;
+}
+
+static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+	Daemon *d = userdata;
+
+	log_info("reading groups.d again");
+	if (manager_reload(d->manager) < 0)
+		log_error("out of memory: groups.d was not read again");
+	return 0;
+}
+
+static int on_stop(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+	Daemon *d = userdata;
+
+	return sd_event_exit(d->event, GPUPASS_EXIT_DONE);
+}
+
+int daemon_set_up_loop(Daemon *d)
+{
+	sigset_t mask;
+	int r;
+
+	/* A closed stderr or socket must not end the daemon. */
+	signal(SIGPIPE, SIG_IGN);
+	/* sd-event takes signals through signalfd, for which they must be blocked, also in every
+	 * thread that comes later. */
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGHUP);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+	r = sd_event_default(&d->event);
+	if (r >= 0)
+		r = mailbox_new(&d->mailbox);
+	if (r >= 0)
+		r = sd_event_add_io(d->event, NULL, mailbox_fd(d->mailbox), EPOLLIN, on_mail,
+				    d->mailbox);
+	if (r >= 0)
+		r = sd_event_add_signal(d->event, NULL, SIGTERM, on_stop, d);
+	if (r >= 0)
+		r = sd_event_add_signal(d->event, NULL, SIGINT, on_stop, d);
+	if (r >= 0)
+		r = sd_event_add_signal(d->event, NULL, SIGHUP, on_reload, d);
+	if (r >= 0)
+		r = sd_event_set_watchdog(d->event, true);
+	if (r < 0)
+		log_error("cannot set up the event loop: %s", strerror(-r));
+	return r;
+}
+
+/* As sd_bus_open_system() does it, but without descriptors. They must be declined before the start:
+ * the bus daemon then refuses a message with descriptors, and nobody can fill our table of them. */
+static int connect_bus(Daemon *d, const char *address)
+{
+	int r = sd_bus_new(&d->bus);
+
+	if (r >= 0)
+		r = sd_bus_set_description(d->bus, "gpupassd");
+	if (r >= 0)
+		r = sd_bus_set_address(d->bus, address);
+	if (r >= 0)
+		r = sd_bus_set_bus_client(d->bus, true);
+	if (r >= 0)
+		r = sd_bus_negotiate_fds(d->bus, false);
+	return r < 0 ? r : sd_bus_start(d->bus);
+}
+
+int daemon_open_bus(Daemon *d, const char *address, bool session)
+{
+	int r = address ? connect_bus(d, address) : -ENOMEDIUM;
+
+	if (r >= 0)
+		r = sd_bus_set_exit_on_disconnect(d->bus, true);
+	/* The end of the loop would close it, and nobody could tell any more whether it has
+	 * gone. */
+	if (r >= 0)
+		r = sd_bus_set_close_on_exit(d->bus, false);
+	if (r >= 0)
+		r = sd_bus_attach_event(d->bus, d->event, SD_EVENT_PRIORITY_NORMAL);
+	if (r < 0)
+		log_error("cannot reach the %s bus: %s", session ? "session" : "system",
+			  strerror(-r));
+	return r;
+}
+
+/* ---- when to look again ---- */
+
+static void rescan(void *userdata)
+{
+	Daemon *d = userdata;
+
+	if (manager_rescan(d->manager, NULL, NULL) < 0)
+		log_error("out of memory: a change of PCI devices was not followed");
+}
+
+static void looked(void *userdata)
+{
+}
+
+/* An event may be lost, of udev or of libvirt: what it would have told is then seen here. */
+static int on_look(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	Daemon *d = userdata;
+	int r;
+
+	if (manager_refresh(d->manager, looked, d) < 0)
+		log_error("out of memory: this host was not looked at again");
+	r = sd_event_source_set_time_relative(source, d->config->look_interval_usec);
+	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* The bus daemon takes nothing from us for as long as too much of ours waits there for clients who do
+ * not read: that much can only be signals, of many weeks. Nobody hears us then; a new connection has
+ * nothing waiting. */
+static void end_when_unheard(Daemon *d)
+{
+	uint64_t unsent = 0;
+
+	if (sd_bus_get_n_queued_write(d->bus, &unsent) < 0)
+		return;
+	if (d->unsent > 0 && unsent >= d->unsent) {
+		log_error("the bus has taken nothing for a minute: ending; the next start takes up "
+			  "what is open");
+		sd_event_exit(d->event, GPUPASS_EXIT_FAILED);
+	}
+	d->unsent = unsent;
+}
+
+static int on_health_due(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	Daemon *d = userdata;
+
+	manager_look_at_health(d->manager);
+	end_when_unheard(d);
+	return sd_event_source_set_time_relative(source, HEALTH_PERIOD_USEC);
+}
+
+/* sd-event arms a timer once; a second's slack lets the kernel join it with others. */
+static int start_health_timer(Daemon *d)
+{
+	int r = sd_event_add_time_relative(d->event, &d->health_timer, CLOCK_MONOTONIC,
+					   HEALTH_PERIOD_USEC, USEC_PER_SEC, on_health_due, d);
+
+	return r < 0 ? r : sd_event_source_set_enabled(d->health_timer, SD_EVENT_ON);
+}
+
+int daemon_start_looking(Daemon *d, bool real_sysfs)
+{
+	int r;
+
+	r = sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC,
+				       d->config->look_interval_usec, USEC_PER_SEC, on_look, d);
+	if (r >= 0)
+		r = start_health_timer(d);
+	if (r < 0) {
+		log_error("cannot set up: %s", strerror(-r));
+		return r;
+	}
+	/* A tree that stands in for sysfs has no events. */
+	if (!real_sysfs)
+		return 0;
+	r = uevents_new(d->event, rescan, d, &d->uevents);
+	if (r < 0)
+		log_warning("cannot follow PCI devices (%s); use: gpupass rescan", strerror(-r));
+	return 0;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* gpupassd: reads settings, starts the daemon, runs its loop to the end. */
+#include <malloc.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <systemd/sd-daemon.h>
+
+#include "gpupassd/daemon.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/text.h"
+
+/* For the last lines of the log, and for everything else that an end has to say. */
+#define LAST_LINES_USEC (200 * USEC_PER_MSEC)
+#define END_USEC (700 * USEC_PER_MSEC)
+
+/* ---- settings ---- */
+
+static int load_config(const Options *options, Config **ret)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *message = NULL;
+	int r;
+
+	r = config_load(options->config_directory, ret, &problem);
+	if (r == 0)
+		return 0;
+	message = problem ? problem_message(problem, NULL) : NULL;
+	log_line(LOG_ERR, &(LogFields){ .message_id = LOG_ID_CONFIG_ERROR }, "%s",
+		 message ? message : strerror(-r));
+	return -EINVAL;
+}
+
+/* --check: both kinds of files, all errors that can be told. */
+static int check_config(const Options *options)
+{
+	_cleanup_(config_freep) Config *config = NULL;
+	_cleanup_(rules_unrefp) Rules *rules = NULL;
+	_cleanup_strv_ char **notes = NULL;
+	int r;
+
+	r = load_config(options, &config);
+	if (r < 0)
+		return GPUPASS_EXIT_UNCONFIGURED;
+	r = config_load_rules(options->config_directory, &config->policy, &rules, &notes);
+	if (r < 0) {
+		log_error("cannot read groups.d: %s", strerror(-r));
+		return GPUPASS_EXIT_FAILED;
+	}
+	for (char **note = notes; note && *note; note++)
+		log_error("%s", *note);
+	return notes ? GPUPASS_EXIT_UNCONFIGURED : GPUPASS_EXIT_DONE;
+}
+
+/* Where sd-bus looks, too; but it declines no descriptors then. NULL: none is known. */
+static const char *bus_address(bool session)
+{
+	const char *address =
+		secure_getenv(session ? "DBUS_SESSION_BUS_ADDRESS" : "DBUS_SYSTEM_BUS_ADDRESS");
+
+	return address || session ? address : "unix:path=/run/dbus/system_bus_socket";
+}
+
+/* ---- life ---- */
+
+static int start_log(void)
+{
+	int r = log_start();
+
+	if (r < 0)
+		log_error("cannot start the thread of the log: %s", strerror(-r));
+	return r;
+}
+
+static void *wait_and_end(void *userdata)
+{
+	const Daemon *d = userdata;
+
+	usleep(END_USEC);
+	_exit(d->exit_code);
+}
+
+/* A bus or a journal that hangs must not keep us: what follows takes no longer than END_USEC. */
+static void end_anyway(Daemon *d, int exit_code)
+{
+	pthread_t thread;
+
+	d->exit_code = exit_code;
+	if (pthread_create(&thread, NULL, wait_and_end, d) == 0)
+		pthread_detach(thread);
+}
+
+/* From this size on memory goes back to the system at once. Otherwise glibc keeps as much as the
+ * largest message that came: once such a one was freed it takes the next out of its heap.
+ *
+ * One heap for all threads: a job's thread lives for a second, and with a heap of its own each of up to
+ * eight a processor would keep what the largest of its domains' XML took. */
+#define KEPT_BYTES (4 * 1024 * 1024)
+
+static void keep_little_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	mallopt(M_ARENA_MAX, 1);
+}
+
+static int run(const Options *options, Config *config)
+{
+	static Daemon daemon_state;
+	Daemon *d = &daemon_state;
+	int r;
+
+	keep_little_memory();
+	d->config = config;
+	r = daemon_set_up_loop(d);
+	if (r >= 0)
+		r = start_log();
+	if (r >= 0)
+		r = daemon_open_bus(d, bus_address(options->session), options->session);
+	if (r >= 0)
+		r = daemon_open_state(d, options);
+	if (r >= 0)
+		r = daemon_open_host(d, options);
+	if (r >= 0)
+		r = daemon_set_up_manager(d, options);
+	if (r >= 0)
+		r = daemon_start(d);
+	if (r >= 0)
+		r = daemon_start_looking(d, str_equal(options->worker.sysfs_dir, "/sys"));
+	if (r >= 0)
+		r = sd_event_loop(d->event);
+	end_anyway(d, r < 0 ? GPUPASS_EXIT_FAILED : r);
+	if (d->bus && sd_bus_is_open(d->bus) <= 0)
+		log_error("the bus has gone: ending; the next start takes up what is open");
+	sd_notify(0, "STOPPING=1");
+	if (d->bus)
+		sd_bus_flush(d->bus);
+	return r < 0 ? GPUPASS_EXIT_FAILED : r;
+}
+
+/* systemd tells by JOURNAL_STREAM that stderr is the journal's. The device and inode in it are
+ * compared, because a child may have got another stderr: systemd.exec(5). */
+static bool stderr_is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long device, inode;
+	struct stat st;
+
+	return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
+	       fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
+}
+
+int main(int argc, char *argv[])
+{
+	Options options;
+	Config *config = NULL;
+	int exit_code;
+
+	if (!options_parse(argc, argv, &options, &exit_code))
+		return exit_code;
+	log_open(stderr_is_journal(), LOG_INFO);
+	if (options.check)
+		return check_config(&options);
+	if (load_config(&options, &config) < 0)
+		return GPUPASS_EXIT_UNCONFIGURED;
+	log_open(stderr_is_journal(), config->log_level);
+	exit_code = run(&options, config);
+	log_flush(LAST_LINES_USEC);
+	/* Not exit(): threads may still wait for libvirt or a device, and must not keep it. */
+	fflush(NULL);
+	_exit(exit_code);
+}

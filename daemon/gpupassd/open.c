@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the daemon stands on: its files, which are its own while it runs, and the machine. */
+#include <fcntl.h>
+#include <string.h>
+
+#include "gpupassd/daemon.h"
+#include "host/launch/unit.h"
+#include "store/hold.h"
+#include "util/file.h"
+#include "util/log.h"
+#include "util/text.h"
+
+static int open_store(Daemon *d, const Options *options)
+{
+	_cleanup_free_ char *directory = strf("%s/assignments.d", options->config_directory);
+	int r = directory ? assignment_store_open(directory, &d->store) : -ENOMEM;
+
+	if (r < 0) {
+		log_error("cannot open %s: %s", str_or_empty(directory), strerror(-r));
+		return r;
+	}
+	r = receipt_store_open(options->state_directory, &d->receipts);
+	if (r < 0)
+		log_error("cannot open %s/receipts: %s", options->state_directory, strerror(-r));
+	return r;
+}
+
+static int open_state(Daemon *d, const Options *options)
+{
+	_cleanup_free_ char *journal = strf("%s/journal", options->state_directory);
+	_cleanup_free_ char *quarantine = strf("%s/quarantine", options->state_directory);
+	int r = journal && quarantine ? journal_open(journal, &d->journal) : -ENOMEM;
+
+	/* Without it (another kernel's /proc, a container) a reboot is not told from a restart. */
+	if (r >= 0)
+		(void)file_read_line_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id",
+					&d->journal.boot_id);
+	if (r >= 0)
+		r = quarantine_store_open(quarantine, &d->quarantine);
+	if (r >= 0)
+		r = tenant_store_open(options->state_directory, &d->tenants);
+	if (r >= 0)
+		r = topology_store_open(options->state_directory, &d->topology);
+	if (r < 0)
+		log_error("cannot open %s: %s", options->state_directory, strerror(-r));
+	return r;
+}
+
+/* Before anything in them is read. */
+static int hold_state(Daemon *d)
+{
+	int r = hold_directory(d->store.dir_fd, "assignments.d");
+
+	if (r >= 0)
+		r = hold_directory(d->journal.dir_fd, "the journal");
+	if (r >= 0)
+		r = hold_directory(d->quarantine.dir_fd, "the quarantines");
+	if (r >= 0)
+		r = hold_directory(d->tenants.dir_fd, "the tenants' marks");
+	return r < 0 ? r : hold_directory(d->receipts.dir_fd, "the receipts");
+}
+
+int daemon_open_state(Daemon *d, const Options *options)
+{
+	int r = open_store(d, options);
+
+	if (r >= 0)
+		r = open_state(d, options);
+	return r < 0 ? r : hold_state(d);
+}
+
+/* ---- the machine ---- */
+
+/* On a job's thread. Once is enough: it is so for every worker, as a rule. */
+static void no_units(const char *why, void *userdata)
+{
+	Daemon *d = userdata;
+
+	if (!atomic_flag_test_and_set(&d->no_units_told))
+		log_warning(
+			"workers are children of gpupassd, not units of systemd's: %s. One that "
+			"hangs stays in this service's control group, and may delay a shutdown",
+			why);
+}
+
+/* Looking still works, so that is no reason to end. */
+static void check_host(Daemon *d, const Options *options)
+{
+	_cleanup_free_ char *path = NULL;
+	int r = real_host_check_writable(&d->host, &path);
+
+	if (r == 0)
+		return;
+	d->host_note = strf("%s/%s cannot be written (%s), so no driver can be changed: see "
+			    "ReadWritePaths= of the unit, or whether this is a container",
+			    options->worker.sysfs_dir, str_or_empty(path), strerror(-r));
+	log_error("%s", d->host_note ? d->host_note : "sysfs cannot be written");
+}
+
+int daemon_open_host(Daemon *d, const Options *options)
+{
+	const char *uri = options->libvirt_uri ? options->libvirt_uri : d->config->libvirt_uri;
+	WorkerConfig worker = options->worker;
+	int r;
+
+	if (options->session) {
+		no_units("it is on the session bus", d);
+	} else {
+		worker.units = &systemd_units;
+		worker.fell_back = no_units;
+		worker.userdata = d;
+	}
+	r = real_host_init(&d->host, &worker);
+	if (r < 0) {
+		log_error("cannot open %s: %s", options->worker.sysfs_dir, strerror(-r));
+		return r;
+	}
+	check_host(d, options);
+	r = virt_new(uri, daemon_on_virt_event, d, &d->virt);
+	if (r < 0) {
+		log_error("cannot start the libvirt thread: %s", strerror(-r));
+		return r;
+	}
+	d->host.virt = d->virt;
+	return 0;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From nothing known to the name on the bus: what was left open is recovered, the host is looked at,
+ * libvirt is waited for, but not for long. And what libvirt tells, then and later.
+ */
+#include <string.h>
+#include <systemd/sd-daemon.h>
+
+#include "gpupassd/daemon.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+/* How long a start waits for libvirt before it answers callers without knowing the domains. */
+#define LIBVIRT_GRACE_USEC (3 * USEC_PER_SEC)
+
+static void published(int result, void *userdata)
+{
+	Daemon *d = userdata;
+
+	if (result == 0) {
+		sd_notify(0, "READY=1");
+		log_info("ready: %zu groups", manager_inventory(d->manager)->groups->n_items);
+		return;
+	}
+	if (result == -EEXIST)
+		log_error("another gpupassd runs on this bus");
+	else
+		log_error("cannot take the bus name: %s", strerror(-result));
+	sd_event_exit(d->event, GPUPASS_EXIT_FAILED);
+}
+
+/* Callers find the whole picture, or none: the name is taken when there is one. */
+static void publish(void *userdata)
+{
+	Daemon *d = userdata;
+	int r;
+
+	if (d->published || !manager_inventory(d->manager))
+		return;
+	d->published = true;
+	r = face_publish(d->face, published, d);
+	if (r < 0)
+		published(r, d);
+}
+
+static int on_grace_over(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	Daemon *d = userdata;
+
+	d->grace_over = true;
+	publish(d);
+	return 0;
+}
+
+static void first_scan_done(void *userdata)
+{
+	Daemon *d = userdata;
+
+	if (!manager_inventory(d->manager)) {
+		log_error("cannot scan this host; giving up");
+		sd_event_exit(d->event, GPUPASS_EXIT_FAILED);
+	} else if (d->grace_over) {
+		publish(d);
+	}
+}
+
+/* The picture is taken after what was left open is settled. While libvirt is slow, or a worker of
+ * the daemon before holds recovery up, the name is taken without: those groups are kept apart. */
+static void recovered(void *userdata)
+{
+	Daemon *d = userdata;
+
+	if (manager_refresh(d->manager, publish, d) < 0)
+		publish(d);
+}
+
+/* libvirt may have come meanwhile, and with it what waited for it. */
+static void recovered_without_libvirt(void *userdata)
+{
+	Daemon *d = userdata;
+
+	if (d->recover_again && manager_recover(d->manager, recovered, d) < 0)
+		recovered(d);
+	d->recover_again = false;
+}
+
+static void libvirt_connected(void *userdata)
+{
+	Daemon *d = userdata;
+
+	manager_libvirt_changed(d->manager, true);
+	d->recover_again = manager_recover(d->manager, recovered, d) == -EBUSY;
+}
+
+static void libvirt_disconnected(void *userdata)
+{
+	Daemon *d = userdata;
+
+	manager_libvirt_changed(d->manager, false);
+}
+
+static void libvirt_domain_changed(void *userdata)
+{
+	Daemon *d = userdata;
+
+	manager_libvirt_changed(d->manager, true);
+}
+
+/* Only hands on. */
+void daemon_on_virt_event(VirtEventKind kind, const char *uuid, void *userdata)
+{
+	static const MailboxCallback callbacks[] = {
+		[VIRT_EVENT_CONNECTED] = libvirt_connected,
+		[VIRT_EVENT_DISCONNECTED] = libvirt_disconnected,
+		[VIRT_EVENT_DOMAIN] = libvirt_domain_changed,
+	};
+	Daemon *d = userdata;
+
+	mailbox_post(d->mailbox, callbacks[kind], d);
+}
+
+int daemon_set_up_manager(Daemon *d, const Options *options)
+{
+	const ManagerPlace place = {
+		.mailbox = d->mailbox,
+		.host = &d->host.host,
+		.store = &d->store,
+		.receipts = &d->receipts,
+		.journal = &d->journal,
+		.quarantine = &d->quarantine,
+		.tenants = &d->tenants,
+		.topology = &d->topology,
+		.config_directory = options->config_directory,
+		.policy = d->config->policy,
+		.host_note = d->host_note,
+	};
+	int r;
+
+	r = manager_new(&place, &d->manager);
+	if (r >= 0)
+		r = manager_load_state(d->manager);
+	if (r >= 0)
+		r = manager_load_boot(d->manager, options->runtime_directory);
+	if (r >= 0)
+		r = face_new(d->bus, d->manager, &d->face);
+	if (r < 0)
+		log_error("cannot set up: %s", strerror(-r));
+	return r;
+}
+
+int daemon_start(Daemon *d)
+{
+	int r;
+
+	/* What touches no domain does not wait for libvirt. */
+	r = manager_recover(d->manager, recovered_without_libvirt, d);
+	if (r >= 0)
+		r = manager_rescan(d->manager, first_scan_done, d);
+	if (r >= 0)
+		r = sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC, LIBVIRT_GRACE_USEC,
+					       0, on_grace_over, d);
+	if (r < 0)
+		log_error("cannot set up: %s", strerror(-r));
+	return r;
+}

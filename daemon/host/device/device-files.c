@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/device/device-files.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "host/scan/nvidia-proc.h"
+#include "host/scan/sysfs.h"
+#include "util/file.h"
+#include "util/text.h"
+
+/* Of NVIDIA's driver for as long as there is one (nv.h, NV_MAJOR_DEVICE_NUMBER). */
+#define NVIDIA_MAJOR 195
+#define PROC_DEVICES_MAX 65536U
+/* As the kernel has them: 12 and 20 bits (include/linux/kdev_t.h). */
+#define MAJOR_MAX 4095
+#define MINOR_MAX 1048575
+
+/* Takes over `path`; NULL is a failed allocation. */
+static int add_file(DeviceFiles *files, char *path, dev_t number, const Bdf *bdf, bool vfio)
+{
+	_cleanup_free_ char *owned = path;
+	DeviceFile *p;
+
+	if (!owned)
+		return -ENOMEM;
+	p = reallocarray(files->items, files->n_items + 1, sizeof(DeviceFile));
+	if (!p)
+		return -ENOMEM;
+	files->items = p;
+	files->items[files->n_items++] = (DeviceFile){
+		.number = number,
+		.path = TAKE_PTR(owned),
+		.bdf = *bdf,
+		.vfio = vfio,
+	};
+	return 0;
+}
+
+/* "226:1", as the attribute dev of every device in sysfs has it. */
+static int parse_number(char *text, dev_t *ret)
+{
+	char *colon = strchr(text, ':');
+	unsigned long long major, minor;
+
+	if (!colon)
+		return -EBADMSG;
+	*colon = '\0';
+	if (str_to_unsigned(text, 10, MAJOR_MAX, &major) < 0 ||
+	    str_to_unsigned(colon + 1, 10, MINOR_MAX, &minor) < 0)
+		return -EBADMSG;
+	*ret = makedev((unsigned)major, (unsigned)minor);
+	return 0;
+}
+
+/* Adds the device whose directory in sysfs this is. One that has no number, or has gone, is none. */
+static int add_device(int sysfs_fd, const char *directory, const char *name, const char *dev,
+		      const Bdf *bdf, bool vfio, DeviceFiles *files)
+{
+	_cleanup_free_ char *path = strf("%s/%s/dev", directory, name), *text = NULL;
+	dev_t number = 0;
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	r = sysfs_line_if_any(sysfs_fd, path, &text);
+	if (r == -ENODEV || r == -ENOTDIR || (r >= 0 && !text))
+		return 0;
+	if (r >= 0)
+		r = parse_number(text, &number);
+	return r < 0 ? r : add_file(files, strf("%s/%s", dev, name), number, bdf, vfio);
+}
+
+/* Where classes put a function's device files: NAME below `directory` is PREFIX NAME below /dev. */
+typedef struct Place {
+	const char *directory;
+	const char *name_prefix; /* other entries ("power", "id") are no device files */
+	const char *dev;
+	bool vfio;
+} Place;
+
+static const Place places[] = {
+	{ "drm", "card", "/dev/dri", false },
+	{ "drm", "renderD", "/dev/dri", false },
+	{ "drm", "controlD", "/dev/dri", false },
+	{ "graphics", "fb", "/dev", false },
+	{ "vfio-dev", "vfio", "/dev/vfio/devices", true },
+};
+
+static const Place sound_places[] = {
+	{ NULL, "controlC", "/dev/snd", false }, { NULL, "pcmC", "/dev/snd", false },
+	{ NULL, "hwC", "/dev/snd", false },	 { NULL, "midiC", "/dev/snd", false },
+	{ NULL, "comprC", "/dev/snd", false },
+};
+
+/* The directory's entries; none when it is absent, or goes while we look. */
+static int list_entries(int sysfs_fd, const char *path, char ***ret)
+{
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	r = dir_open_at(sysfs_fd, path, false, &fd);
+	if (r >= 0)
+		r = dir_list(fd, "", ret);
+	return r == -ENOENT || r == -ENODEV || r == -ENOTDIR ? 0 : r;
+}
+
+static int add_place(int sysfs_fd, const char *directory, const Place *place, char *const *names,
+		     const Bdf *bdf, DeviceFiles *files)
+{
+	for (; names && *names; names++) {
+		int r;
+
+		if (!str_starts_with(*names, place->name_prefix))
+			continue;
+		r = add_device(sysfs_fd, directory, *names, place->dev, bdf, place->vfio, files);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_class_files(int sysfs_fd, const Bdf *bdf, DeviceFiles *files)
+{
+	for (size_t i = 0; i < ELEMENTS(places); i++) {
+		_cleanup_free_ char *path = sysfs_function_path(bdf, places[i].directory);
+		_cleanup_strv_ char **names = NULL;
+		int r;
+
+		if (!path)
+			return -ENOMEM;
+		r = list_entries(sysfs_fd, path, &names);
+		if (r < 0)
+			return r;
+		r = add_place(sysfs_fd, path, &places[i], names, bdf, files);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* sound/card1/pcmC1D3p: one level deeper. */
+static int add_sound_files(int sysfs_fd, const Bdf *bdf, DeviceFiles *files)
+{
+	_cleanup_free_ char *sound = sysfs_function_path(bdf, "sound");
+	_cleanup_strv_ char **cards = NULL;
+	int r;
+
+	if (!sound)
+		return -ENOMEM;
+	r = list_entries(sysfs_fd, sound, &cards);
+	if (r < 0)
+		return r;
+	for (char **card = cards; card && *card; card++) {
+		_cleanup_free_ char *path = strf("%s/%s", sound, *card);
+		_cleanup_strv_ char **names = NULL;
+
+		if (!path)
+			return -ENOMEM;
+		r = list_entries(sysfs_fd, path, &names);
+		for (size_t i = 0; r >= 0 && i < ELEMENTS(sound_places); i++)
+			r = add_place(sysfs_fd, path, &sound_places[i], names, bdf, files);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* "195 nvidia", "195 nvidia-frontend" until version 550. */
+static bool is_nvidia(const char *name)
+{
+	return strcmp(name, "nvidia") == 0 || strcmp(name, "nvidia-frontend") == 0;
+}
+
+static int read_nvidia_major(int proc_fd, unsigned *ret)
+{
+	_cleanup_free_ char *text = NULL;
+	char *save = NULL;
+	int r;
+
+	*ret = NVIDIA_MAJOR;
+	r = file_read_at(proc_fd, "devices", PROC_DEVICES_MAX, &text, NULL);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *number = str_strip(line), *name = strchr(number, ' ');
+		unsigned long long major;
+
+		if (str_starts_with(number, "Block devices"))
+			break;
+		if (!name || !is_nvidia(name + 1))
+			continue;
+		*name = '\0';
+		if (str_to_unsigned(number, 10, MAJOR_MAX, &major) >= 0)
+			*ret = (unsigned)major;
+	}
+	return 0;
+}
+
+static int add_nvidia_file(int proc_fd, const Bdf *bdf, DeviceFiles *files)
+{
+	_cleanup_free_ char *uuid = NULL;
+	unsigned major;
+	int minor, r;
+
+	r = nvidia_proc_read(proc_fd, bdf, &uuid, &minor);
+	if (r < 0 || minor < 0)
+		return r;
+	r = read_nvidia_major(proc_fd, &major);
+	if (r < 0)
+		return r;
+	return add_file(files, strf("/dev/nvidia%d", minor), makedev(major, (unsigned)minor), bdf,
+			false);
+}
+
+/* class/vfio/33 is there while a driver of vfio has a function of the group; nobody can have its file
+ * open otherwise. In noiommu mode it is noiommu-33. */
+static int add_iommu_group_file(int sysfs_fd, const Bdf *bdf, DeviceFiles *files)
+{
+	static const char *const prefixes[] = { "", "noiommu-" };
+	_cleanup_free_ char *path = sysfs_function_path(bdf, "iommu_group"), *group = NULL;
+	size_t before = files->n_items;
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	r = sysfs_link_name_if_any(sysfs_fd, path, &group);
+	for (size_t i = 0; r >= 0 && group && i < ELEMENTS(prefixes); i++) {
+		_cleanup_free_ char *name = strf("%s%s", prefixes[i], group);
+
+		r = name ? add_device(sysfs_fd, "class/vfio", name, "/dev/vfio", bdf, true, files)
+			 : -ENOMEM;
+	}
+	if (r >= 0 && files->n_items > before)
+		files->vfio_major = major(files->items[before].number);
+	return r;
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	const DeviceFile *x = a, *y = b;
+
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return bdf_compare(&x->bdf, &y->bdf);
+}
+
+int device_files_collect(const InspectRoots *roots, const Bdf *functions, size_t n,
+			 DeviceFiles *ret)
+{
+	_cleanup_(device_files_clear) DeviceFiles files = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		int r;
+
+		r = add_nvidia_file(roots->proc_fd, &functions[i], &files);
+		if (r < 0)
+			return r;
+		r = add_class_files(roots->sysfs_fd, &functions[i], &files);
+		if (r < 0)
+			return r;
+		r = add_sound_files(roots->sysfs_fd, &functions[i], &files);
+		if (r < 0)
+			return r;
+		r = add_iommu_group_file(roots->sysfs_fd, &functions[i], &files);
+		if (r < 0)
+			return r;
+	}
+	if (files.n_items > 0)
+		qsort(files.items, files.n_items, sizeof(DeviceFile), compare_files);
+	*ret = files;
+	files = (DeviceFiles){ 0 };
+	return 0;
+}
+
+const DeviceFile *device_files_match(const DeviceFiles *files, dev_t number, size_t *ret_n)
+{
+	size_t low = 0, high = files->n_items, n = 0;
+
+	while (low < high) { /* the first that is not before it */
+		size_t middle = low + (high - low) / 2;
+
+		if (files->items[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low + n < files->n_items && files->items[low + n].number == number)
+		n++;
+	if (n == 0)
+		return NULL;
+	*ret_n = n;
+	return &files->items[low];
+}
+
+void device_files_clear(DeviceFiles *files)
+{
+	for (size_t i = 0; i < files->n_items; i++)
+		free(files->items[i].path);
+	free(files->items);
+	*files = (DeviceFiles){ 0 };
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The device files through which a process can hold a PCI function, by their numbers. A number is
+ * the same in every mount name space and under every name, and nobody but root can make a file of
+ * it; a path is whatever somebody called it.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "core/base/bdf.h"
+#include "host/device/roots.h"
+
+typedef struct DeviceFile {
+	dev_t number;
+	char *path; /* "/dev/nvidia0": where udev puts it; for messages only */
+	Bdf bdf;
+	bool vfio; /* a guest's: the IOMMU group's file, or vfio's own for the device */
+} DeviceFile;
+
+typedef struct DeviceFiles {
+	DeviceFile *items; /* by number; functions of one IOMMU group share one */
+	size_t n_items;
+	/* Of the groups' files, where one of these functions is in vfio's hands; 0: none is. */
+	unsigned vfio_major;
+} DeviceFiles;
+
+/* Numbers are what sysfs and /proc/devices say. What the kernel has no device for is left out. */
+int device_files_collect(const InspectRoots *roots, const Bdf *functions, size_t n,
+			 DeviceFiles *ret);
+
+/* The files of this number: *ret_n in a row, NULL when it is none. */
+const DeviceFile *device_files_match(const DeviceFiles *files, dev_t number, size_t *ret_n);
+
+void device_files_clear(DeviceFiles *files);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The writes of driver_move(), as a seam. Tests put a simulated kernel there: it answers a write
+ * the way sysfs would on a tree of plain files, and can fail in ways that files cannot (EAGAIN, a
+ * driver that comes back).
+ */
+#pragma once
+
+#include "host/wire/move.h"
+
+typedef struct DriverOps {
+	/* Writes `value` exactly to the attribute `path` below sysfs_fd. 0 or -errno. */
+	int (*write)(void *userdata, int sysfs_fd, const char *path, const char *value);
+	void (*wait)(void *userdata, unsigned milliseconds);
+	/* vfio_hot_reset() of these functions, a whole slot; NULL: there is no vfio. */
+	int (*hot_reset)(void *userdata, int sysfs_fd, const Bdf *functions, size_t n);
+	void *userdata;
+} DriverOps;
+
+/* This machine's: a write to sysfs, a sleep. */
+const DriverOps *driver_real_ops(void);
+
+/*
+ * The override alone, whatever driver is bound or registered: it decides who may bind next. Writes
+ * nothing when it reads so already; -EBUSY when it reads otherwise than written.
+ */
+int driver_set_override(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, const char *override);
+
+void driver_move_with(const DriverOps *ops, int sysfs_fd, const DriverTarget *target,
+		      DriverResult *ret);

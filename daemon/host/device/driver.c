@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/device/driver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/pci/driver-name.h"
+#include "host/device/driver-ops.h"
+#include "host/device/vfio-hot-reset.h"
+#include "host/scan/sysfs.h"
+#include "util/file.h"
+#include "util/text.h"
+
+/*
+ * Pauses before trying again, in milliseconds: long enough for a deferred probe's dependency or
+ * for udev to finish, short enough not to be noticed beside a reset. The later ones are for what a
+ * user had open through vfio until now: its process lets go of the device first, then unpins
+ * its memory, which takes its time, and only then gives back the IOMMU group, without which no
+ * other driver is bound (__vfio_group_detach_container(), iommu_device_use_default_domain()).
+ */
+static const unsigned retry_pauses[] = { 50, 100, 200, 400, 800, 1600, 3200 };
+#define RETRIES 3U
+
+typedef struct Move {
+	const DriverOps *ops;
+	int sysfs_fd;
+	const DriverTarget *target;
+	const char *override_while_binding;
+	DriverResult *result;
+} Move;
+
+static int fail(Move *move, DriverPhase phase, int error)
+{
+	move->result->phase = phase;
+	return error;
+}
+
+static int write_attribute(Move *move, const char *path, const char *value)
+{
+	int r = move->ops->write(move->ops->userdata, move->sysfs_fd, path, value);
+
+	if (r >= 0)
+		move->result->changed = true;
+	return r;
+}
+
+static int write_function_attribute(Move *move, const char *attribute, const char *value)
+{
+	_cleanup_free_ char *path = sysfs_function_path(&move->target->bdf, attribute);
+
+	return path ? write_attribute(move, path, value) : -ENOMEM;
+}
+
+/* Re-read before and after: a write that is not needed is not made, and one that did not hold is
+ * noticed. */
+static int set_override(Move *move, const char *override)
+{
+	for (bool written = false;; written = true) {
+		_cleanup_free_ char *now = NULL;
+		int r;
+
+		r = sysfs_read_override(move->sysfs_fd, &move->target->bdf, &now);
+		if (r < 0)
+			return fail(move, DRIVER_PHASE_OVERRIDE, r);
+		if (str_equal(now, override))
+			return 0;
+		if (written)
+			return fail(move, DRIVER_PHASE_OVERRIDE, -EBUSY);
+		/* An empty write would be no write at all; a lone newline clears. */
+		r = write_function_attribute(move, "driver_override", override ? override : "\n");
+		if (r < 0)
+			return fail(move, DRIVER_PHASE_OVERRIDE, r);
+	}
+}
+
+static int driver_registered(int sysfs_fd, const char *driver)
+{
+	_cleanup_free_ char *path = strf(SYSFS_PCI_DRIVERS "/%s", driver);
+
+	if (!path)
+		return -ENOMEM;
+	if (faccessat(sysfs_fd, path, F_OK, 0) == 0)
+		return 0;
+	return errno == ENOENT ? -ENODEV : -errno;
+}
+
+/*
+ * Reads, and decides whether anything is to be done at all: 1 when everything holds already. A
+ * driver that is not there is noticed here, before the old one is unbound for nothing.
+ */
+static int holds_already(Move *move)
+{
+	const DriverTarget *target = move->target;
+	_cleanup_free_ char *driver = NULL, *override = NULL;
+	int r;
+
+	if ((target->driver && !driver_name_valid(target->driver)) ||
+	    (target->driver_override && !driver_override_valid(target->driver_override)))
+		return -EINVAL;
+	r = sysfs_read_driver(move->sysfs_fd, &target->bdf, &driver);
+	if (r < 0)
+		return r;
+	r = sysfs_read_override(move->sysfs_fd, &target->bdf, &override);
+	if (r < 0)
+		return r;
+	if (!str_equal(driver, target->driver))
+		return target->driver ? driver_registered(move->sysfs_fd, target->driver) : 0;
+	return str_equal(override, target->driver_override) ? 1 : 0;
+}
+
+static int unbind(Move *move)
+{
+	int r = write_function_attribute(move, "driver/unbind", BDF_TEXT(&move->target->bdf));
+
+	/* It was unbound between our look and our write; the re-read decides. */
+	if (r == -ENOENT || r == -ENODEV)
+		return 0;
+	return r < 0 ? fail(move, DRIVER_PHASE_UNBIND, r) : 0;
+}
+
+/* drivers_probe asks the override; without one it would let every driver try, so bind by name. */
+static int probe(Move *move)
+{
+	const char *driver = move->target->driver;
+	_cleanup_free_ char *path = NULL;
+	char bdf[BDF_TEXT_MAX];
+
+	bdf_format(&move->target->bdf, bdf);
+	if (str_equal(move->override_while_binding, driver))
+		return write_attribute(move, "bus/pci/drivers_probe", bdf);
+	path = strf(SYSFS_PCI_DRIVERS "/%s/bind", driver);
+	return path ? write_attribute(move, path, bdf) : -ENOMEM;
+}
+
+/* What the driver link says now, against what it shall say. */
+static int verify(Move *move)
+{
+	_cleanup_free_ char *driver = NULL;
+	int r;
+
+	r = sysfs_read_driver(move->sysfs_fd, &move->target->bdf, &driver);
+	if (r < 0)
+		return fail(move, DRIVER_PHASE_VERIFY, r);
+	if (str_equal(driver, move->target->driver))
+		return 0;
+	return fail(move, DRIVER_PHASE_VERIFY, driver ? -EBUSY : -ENXIO);
+}
+
+static int try_once(Move *move)
+{
+	int r, probed = 0;
+
+	r = verify(move);
+	if (r == 0)
+		return 0;
+	if (r == -EBUSY) { /* some other driver has it */
+		if (move->target->never_unbind)
+			return r;
+		r = unbind(move);
+		if (r < 0)
+			return r;
+	} else if (r != -ENXIO) {
+		return r;
+	}
+	if (move->target->driver)
+		probed = probe(move);
+	r = verify(move);
+	/* The probe's own error tells more than "no driver". When udev was faster, a bind gives
+	 * -EBUSY, and what counts is which driver it bound. */
+	if (r == -ENXIO && probed < 0)
+		return fail(move, DRIVER_PHASE_PROBE, probed);
+	return r;
+}
+
+static bool is_for_vfio(const Move *move)
+{
+	return str_equal(move->target->driver, "vfio-pci");
+}
+
+/* How often at the most. */
+static size_t retries_for(const Move *move, int error)
+{
+	const DriverResult *result = move->result;
+
+	if (result->phase == DRIVER_PHASE_PROBE)
+		return error == -EAGAIN			       ? RETRIES
+		       : error == -EBUSY && !is_for_vfio(move) ? ELEMENTS(retry_pauses)
+							       : 0;
+	if (error == -EBUSY && move->target->never_unbind)
+		return 0;
+	/* drivers_probe swallows a deferred probe: it, too, looks like "no driver". */
+	return result->phase == DRIVER_PHASE_VERIFY && (error == -ENXIO || error == -EBUSY)
+		       ? RETRIES
+		       : 0;
+}
+
+static int change_driver(Move *move)
+{
+	for (size_t i = 0;; i++) {
+		int r = try_once(move);
+
+		if (r == 0 || i >= retries_for(move, r))
+			return r;
+		move->ops->wait(move->ops->userdata, retry_pauses[i]);
+	}
+}
+
+/*
+ * vfio-pci takes a device, too, that does not wake up: it ignores what pci_set_power_state() says
+ * (vfio_pci_core_register_device() in drivers/vfio/pci/vfio_pci_core.c). A read of config space
+ * wakes what sleeps in D3cold; of one that stays asleep, or is gone, it gives all ones.
+ */
+static int check_answers(Move *move)
+{
+	_cleanup_free_ char *path = sysfs_function_path(&move->target->bdf, "config");
+	_cleanup_close_ int fd = -1;
+	uint32_t ids = 0;
+
+	if (!path)
+		return -ENOMEM;
+	fd = openat(move->sysfs_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, &ids, sizeof(ids)) == sizeof(ids) && ids == UINT32_MAX)
+		return fail(move, DRIVER_PHASE_VERIFY, -ENODEV);
+	return 0;
+}
+
+static int run(Move *move)
+{
+	int r;
+
+	r = holds_already(move);
+	if (r != 0)
+		return r < 0 ? fail(move, DRIVER_PHASE_READ, r) : 0;
+	r = set_override(move, move->override_while_binding);
+	if (r < 0)
+		return r;
+	r = change_driver(move);
+	if (r >= 0 && is_for_vfio(move))
+		r = check_answers(move);
+	if (r < 0)
+		return r;
+	return set_override(move, move->target->driver_override);
+}
+
+int driver_set_override(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, const char *override)
+{
+	DriverTarget target = { .bdf = *bdf };
+	DriverResult result = { 0 };
+	Move move = { .ops = ops, .sysfs_fd = sysfs_fd, .target = &target, .result = &result };
+
+	return set_override(&move, override);
+}
+
+void driver_move_with(const DriverOps *ops, int sysfs_fd, const DriverTarget *target,
+		      DriverResult *ret)
+{
+	DriverResult result = { 0 };
+	Move move = {
+		.ops = ops,
+		.sysfs_fd = sysfs_fd,
+		.target = target,
+		.override_while_binding = target->driver_override,
+		.result = &result,
+	};
+
+	if (target->driver && !str_equal(target->driver, target->driver_override))
+		move.override_while_binding = NULL;
+	result.error = run(&move);
+	if (result.error == 0)
+		result.phase = DRIVER_PHASE_READ; /* of an earlier try */
+	/* Also after a failure: the caller must know where the function is. Best effort, NULL when
+	 * it has vanished. */
+	sysfs_read_driver(sysfs_fd, &target->bdf, &result.driver);
+	sysfs_read_override(sysfs_fd, &target->bdf, &result.driver_override);
+	*ret = result;
+}
+
+static int write_sysfs(void *userdata _unused_, int sysfs_fd, const char *path, const char *value)
+{
+	return file_write_exact_at(sysfs_fd, path, value);
+}
+
+static void wait_monotonic(void *userdata _unused_, unsigned milliseconds)
+{
+	struct timespec left = {
+		.tv_sec = milliseconds / 1000,
+		.tv_nsec = (long)(milliseconds % 1000) * 1000000,
+	};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR)
+		;
+}
+
+static int hot_reset_vfio(void *userdata _unused_, int sysfs_fd, const Bdf *functions, size_t n)
+{
+	_cleanup_close_ int vfio_fd = open("/dev/vfio", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return vfio_fd < 0 ? -errno : vfio_hot_reset(sysfs_fd, vfio_fd, functions, n);
+}
+
+const DriverOps *driver_real_ops(void)
+{
+	static const DriverOps ops = {
+		.write = write_sysfs,
+		.wait = wait_monotonic,
+		.hot_reset = hot_reset_vfio,
+	};
+
+	return &ops;
+}
+
+void driver_move(int sysfs_fd, const DriverTarget *target, DriverResult *ret)
+{
+	driver_move_with(driver_real_ops(), sysfs_fd, target, ret);
+}

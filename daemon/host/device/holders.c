@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/device/holders.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+
+#include "host/device/device-files.h"
+#include "host/device/process-look.h"
+#include "host/scan/cgroup.h"
+#include "host/scan/process.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/text.h"
+
+/* More would not make a refusal any clearer, and must fit into one document. Of guests' as many
+ * again: whoever may open /dev/nvidia0 must not be able to crowd them out. */
+#define HOLDERS_MAX 1024
+#define UNSEEN_LISTED_MAX 64
+#define CGROUP_MAX_BYTES 65536U
+/* Each of both parts, for all processes together; an inspection has 20 s. */
+#define PART_USEC (6 * USEC_PER_SEC)
+
+/*
+ * A process that takes longer is left for the next round, so that who has a hundred thousand
+ * mappings, or memory whose lock nobody gets, is the last to be looked at and costs the others
+ * these few milliseconds.
+ */
+static const uint64_t rounds[] = { 10 * USEC_PER_MSEC, 100 * USEC_PER_MSEC, USEC_PER_SEC };
+
+typedef int (*LookAt)(const ProcessLook *look, int process_fd, UnseenReason *ret_reason);
+
+/* Files first: they cannot make us wait. */
+static const struct Part {
+	LookAt look_at;
+	UnseenReason too_slow;
+} parts[] = {
+	{ process_look_at_files, UNSEEN_FILES },
+	{ process_look_at_mappings, UNSEEN_MAPPINGS },
+};
+
+typedef struct Process {
+	pid_t pid;
+	uid_t uid;
+	size_t of_user; /* processes of this user */
+	bool pending;	/* in this part */
+	bool unseen;
+	UnseenReason reason;
+} Process;
+
+typedef struct Scan {
+	int proc_fd;
+	bool real_proc;
+	const DeviceFiles *files;
+	Inspection *into;
+	Process *items;
+	size_t n_items;
+	size_t n_vfio; /* of the holders */
+} Scan;
+
+/* What the process that looks tells of another one: all of a record, or nothing, comes at once. */
+typedef struct Record {
+	enum {
+		HAS_FILE, /* value: index of the device file */
+		SEEN_ALL,
+		NOT_SEEN, /* value: UnseenReason */
+		BROKEN,	  /* value: -errno, why we cannot look at all */
+	} kind;
+	int32_t value;
+	size_t process;
+} Record;
+
+/* ---- who there is ---- */
+
+static int compare_by_user(const void *a, const void *b)
+{
+	const Process *x = a, *y = b;
+
+	return x->uid < y->uid ? -1 : x->uid > y->uid;
+}
+
+/* Root's, then those of the users with the fewest, so that nobody's very many come before others'. */
+static int compare_by_turn(const void *a, const void *b)
+{
+	const Process *x = a, *y = b;
+
+	if ((x->uid == 0) != (y->uid == 0))
+		return x->uid == 0 ? -1 : 1;
+	if (x->of_user != y->of_user)
+		return x->of_user < y->of_user ? -1 : 1;
+	if (x->uid != y->uid)
+		return x->uid < y->uid ? -1 : 1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+static void sort_by_turn(Scan *scan)
+{
+	size_t first = 0;
+
+	if (scan->n_items == 0)
+		return;
+	qsort(scan->items, scan->n_items, sizeof(Process), compare_by_user);
+	for (size_t i = 0; i <= scan->n_items; i++) {
+		if (i < scan->n_items && scan->items[i].uid == scan->items[first].uid)
+			continue;
+		for (size_t k = first; k < i; k++)
+			scan->items[k].of_user = i - first;
+		first = i;
+	}
+	qsort(scan->items, scan->n_items, sizeof(Process), compare_by_turn);
+}
+
+/* The owner of /proc/PID is root where the process does not let itself be dumped: not its user. */
+static uid_t user_of(int process_fd)
+{
+	uid_t uids[PROCESS_UIDS];
+	struct stat owner;
+
+	if (process_uids(process_fd, uids) >= 0)
+		return uids[0];
+	return fstat(process_fd, &owner) < 0 ? (uid_t)-1 : owner.st_uid;
+}
+
+static int list_processes(Scan *scan)
+{
+	_cleanup_strv_ char **names = NULL;
+	int r = dir_list(scan->proc_fd, "", &names);
+
+	if (r < 0)
+		return r;
+	scan->items = calloc(strv_length(names) + 1, sizeof(Process));
+	if (!scan->items)
+		return -ENOMEM;
+	for (char **name = names; name && *name; name++) {
+		_cleanup_close_ int fd = -1;
+		unsigned long long pid;
+
+		if (str_to_unsigned(*name, 10, INT_MAX, &pid) < 0 ||
+		    dir_open_at(scan->proc_fd, *name, false, &fd) < 0)
+			continue;
+		scan->items[scan->n_items++] = (Process){ .pid = (pid_t)pid, .uid = user_of(fd) };
+	}
+	sort_by_turn(scan);
+	return 0;
+}
+
+/* ---- the process that looks ---- */
+
+typedef struct Teller {
+	int fd;
+	size_t process;
+	bool *told; /* a device file each */
+} Teller;
+
+static int tell(const Teller *teller, int kind, int value)
+{
+	Record record = { .kind = kind, .value = value, .process = teller->process };
+	ssize_t n;
+
+	do
+		n = write(teller->fd, &record, sizeof(record));
+	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof(record) ? 0 : -EPIPE;
+}
+
+static int tell_file(size_t file, void *userdata)
+{
+	Teller *teller = userdata;
+
+	if (teller->told[file])
+		return 0;
+	teller->told[file] = true;
+	return tell(teller, HAS_FILE, (int)file);
+}
+
+static int look_at_one(const Scan *scan, const struct Part *part, Teller *teller)
+{
+	const ProcessLook look = {
+		.files = scan->files,
+		.found = tell_file,
+		.userdata = teller,
+		.real_proc = scan->real_proc,
+	};
+	_cleanup_free_ char *name = strf("%ld", (long)scan->items[teller->process].pid);
+	_cleanup_close_ int fd = -1;
+	UnseenReason reason = part->too_slow;
+	int r;
+
+	memset(teller->told, 0, scan->files->n_items * sizeof(bool));
+	r = name ? dir_open_at(scan->proc_fd, name, false, &fd) : -ENOMEM;
+	if (r >= 0)
+		r = part->look_at(&look, fd, &reason);
+	else if (r != -ENOMEM && r != -EMFILE && r != -ENFILE)
+		r = 0; /* it has gone */
+	if (r < 0)
+		return tell(teller, BROKEN, r);
+	return tell(teller, r == 0 ? SEEN_ALL : NOT_SEEN, (int)reason);
+}
+
+/* Begins with `from`, and ends when it has told of all that are pending, or nobody listens. */
+static _Noreturn void look_at_all(const Scan *scan, const struct Part *part, size_t from, int fd)
+{
+	Teller teller = { .fd = fd };
+	int r = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGPIPE, SIG_IGN);
+	/* Who waits for our parent's answer shall not wait for the end of this. */
+	close(STDOUT_FILENO);
+	teller.told = calloc(scan->files->n_items, sizeof(bool));
+	for (size_t i = from; teller.told && r >= 0 && i < scan->n_items; i++) {
+		teller.process = i;
+		if (scan->items[i].pending)
+			r = look_at_one(scan, part, &teller);
+	}
+	_exit(0);
+}
+
+/* ---- who listens to it ---- */
+
+static bool is_known(const Scan *scan, pid_t pid, const DeviceFile *file)
+{
+	for (size_t i = 0; i < scan->into->n_holders; i++) {
+		const Holder *holder = &scan->into->holders[i];
+
+		if (holder->pid == pid && bdf_equal(&holder->bdf, &file->bdf) &&
+		    strcmp(holder->path, file->path) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int add_holder(Scan *scan, pid_t pid, const DeviceFile *file)
+{
+	Inspection *into = scan->into;
+	size_t alike = file->vfio ? scan->n_vfio : into->n_holders - scan->n_vfio;
+	char *path;
+	Holder *p;
+
+	if (alike >= HOLDERS_MAX || is_known(scan, pid, file))
+		return 0;
+	p = reallocarray(into->holders, into->n_holders + 1, sizeof(Holder));
+	if (!p)
+		return -ENOMEM;
+	into->holders = p;
+	path = strdup(file->path);
+	if (!path)
+		return -ENOMEM;
+	into->holders[into->n_holders++] = (Holder){
+		.bdf = file->bdf,
+		.pid = pid,
+		.path = path,
+		.vfio = file->vfio,
+	};
+	scan->n_vfio += file->vfio;
+	return 0;
+}
+
+static int take_record(Scan *scan, const Record *record)
+{
+	Process *process = &scan->items[record->process];
+
+	switch (record->kind) {
+	case HAS_FILE:
+		return add_holder(scan, process->pid, &scan->files->items[record->value]);
+	case BROKEN:
+		return record->value;
+	case NOT_SEEN:
+		if (!process->unseen)
+			process->reason = (UnseenReason)record->value;
+		process->unseen = true;
+		process->pending = false;
+		return 1;
+	case SEEN_ALL:
+		process->pending = false;
+		return 1;
+	}
+	return 0;
+}
+
+/* What is there now. 1: of some process the last was told; -EPIPE: no more will come. */
+static int take_records(Scan *scan, int fd)
+{
+	Record records[64];
+	ssize_t n = read(fd, records, sizeof(records));
+	int told = 0;
+
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN ? 0 : -errno;
+	if (n == 0 || n % (ssize_t)sizeof(Record) != 0)
+		return -EPIPE;
+	for (size_t i = 0; i < (size_t)n / sizeof(Record); i++) {
+		int r = take_record(scan, &records[i]);
+
+		if (r < 0)
+			return r;
+		told |= r;
+	}
+	return told;
+}
+
+static uint64_t cpu_usec(pid_t pid)
+{
+	clockid_t id;
+
+	return clock_getcpuclockid(pid, &id) == 0 ? clock_usec(id) : 0;
+}
+
+/* Neither waits for anything nor has had the time that it may take: the host is busy. */
+static bool is_starved(pid_t pid, uint64_t cpu_begun, uint64_t slice)
+{
+	_cleanup_free_ char *path = strf("/proc/%ld/stat", (long)pid), *line = NULL;
+	const char *state;
+
+	if (cpu_usec(pid) - cpu_begun >= slice || !path ||
+	    file_read_line_at(AT_FDCWD, path, &line) < 0)
+		return false;
+	state = strrchr(line, ')');
+	return state && str_starts_with(state, ") R");
+}
+
+/* Until it is through, or has been at one process for `slice`. */
+static int listen_to(Scan *scan, pid_t pid, int fd, uint64_t slice, uint64_t deadline)
+{
+	uint64_t begun = now_monotonic(), cpu_begun = cpu_usec(pid);
+
+	for (;;) {
+		struct pollfd pipe_end = { .fd = fd, .events = POLLIN };
+		uint64_t now = now_monotonic();
+		uint64_t until = begun + slice < deadline ? begun + slice : deadline;
+		int r;
+
+		if (now >= deadline || (now >= until && !is_starved(pid, cpu_begun, slice)))
+			return 0;
+		if (now >= until)
+			until = now + USEC_PER_MSEC;
+		r = poll(&pipe_end, 1, (int)((until - now) / USEC_PER_MSEC) + 1);
+		if (r <= 0)
+			continue;
+		r = take_records(scan, fd);
+		if (r < 0)
+			return r == -EPIPE ? 0 : r;
+		if (r > 0) {
+			begun = now_monotonic();
+			cpu_begun = cpu_usec(pid);
+		}
+	}
+}
+
+/* It only reads, so that it may be ended wherever it waits; where it cannot be, it is left. */
+static int look_from(Scan *scan, const struct Part *part, size_t from, uint64_t slice,
+		     uint64_t deadline)
+{
+	_cleanup_close_ int read_fd = -1;
+	int fds[2], r;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	read_fd = fds[0];
+	pid = fork();
+	if (pid == 0)
+		look_at_all(scan, part, from, fds[1]);
+	r = pid < 0 ? -errno : 0;
+	close_fd(fds[1]);
+	if (r < 0)
+		return r;
+	r = listen_to(scan, pid, read_fd, slice, deadline);
+	kill(pid, SIGKILL);
+	for (unsigned i = 0; i < 100 && waitpid(pid, NULL, WNOHANG) == 0; i++)
+		usleep(100);
+	return r;
+}
+
+static size_t next_pending(const Scan *scan, size_t from)
+{
+	while (from < scan->n_items && !scan->items[from].pending)
+		from++;
+	return from;
+}
+
+static int look_at_part(Scan *scan, const struct Part *part)
+{
+	uint64_t deadline = now_monotonic() + PART_USEC;
+
+	for (size_t i = 0; i < scan->n_items; i++)
+		scan->items[i].pending = true;
+	for (size_t round = 0; round < ELEMENTS(rounds); round++)
+		for (size_t at = next_pending(scan, 0);
+		     at < scan->n_items && now_monotonic() < deadline;) {
+			int r = look_from(scan, part, at, rounds[round], deadline);
+
+			if (r < 0)
+				return r;
+			/* The first that it left is the one at which it stayed. */
+			at = next_pending(scan, at);
+			at = next_pending(scan, at + 1);
+		}
+	for (size_t i = next_pending(scan, 0); i < scan->n_items; i = next_pending(scan, i + 1)) {
+		if (!scan->items[i].unseen)
+			scan->items[i].reason = part->too_slow;
+		scan->items[i].unseen = true;
+	}
+	return 0;
+}
+
+/* ---- their names ---- */
+
+static int read_of_process(const Scan *scan, pid_t pid, const char *file, char **ret)
+{
+	_cleanup_free_ char *path = strf("%ld/%s", (long)pid, file);
+
+	if (!path)
+		return -ENOMEM;
+	if (strcmp(file, "comm") == 0)
+		return file_read_line_at(scan->proc_fd, path, ret);
+	return file_read_at(scan->proc_fd, path, CGROUP_MAX_BYTES, ret, NULL);
+}
+
+static int name_holder(const Scan *scan, Holder *holder)
+{
+	_cleanup_free_ char *cgroup = NULL;
+	int r = read_of_process(scan, holder->pid, "comm", &holder->command);
+
+	if (r < 0)
+		return r;
+	r = read_of_process(scan, holder->pid, "cgroup", &cgroup);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	return cgroup_identify(cgroup, &holder->unit, &holder->container);
+}
+
+static int compare_holders(const void *a, const void *b)
+{
+	const Holder *x = a, *y = b;
+	int c;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	c = strcmp(x->path, y->path);
+	return c != 0 ? c : bdf_compare(&x->bdf, &y->bdf);
+}
+
+/* Who it is. A process that has ended meanwhile holds nothing any more. */
+static int name_holders(const Scan *scan)
+{
+	Inspection *into = scan->into;
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < into->n_holders; i++) {
+		Holder *holder = &into->holders[i];
+
+		if (r != -ENOMEM)
+			r = name_holder(scan, holder);
+		if (r >= 0) {
+			into->holders[n++] = *holder;
+			continue;
+		}
+		free(holder->command);
+		free(holder->path);
+	}
+	into->n_holders = n;
+	if (n > 0)
+		qsort(into->holders, n, sizeof(Holder), compare_holders);
+	return r == -ENOMEM ? r : 0;
+}
+
+static int list_unseen(const Scan *scan)
+{
+	Inspection *into = scan->into;
+
+	into->unseen = calloc(UNSEEN_LISTED_MAX, sizeof(Unseen));
+	if (!into->unseen)
+		return -ENOMEM;
+	for (size_t i = 0; i < scan->n_items; i++) {
+		const Process *process = &scan->items[i];
+		char *command = NULL;
+		int r;
+
+		if (!process->unseen)
+			continue;
+		r = read_of_process(scan, process->pid, "comm", &command);
+		if (r == -ENOMEM)
+			return r;
+		if (r < 0)
+			continue; /* it has ended */
+		into->all_unseen++;
+		if (into->n_unseen == UNSEEN_LISTED_MAX) {
+			free(command);
+			continue;
+		}
+		into->unseen[into->n_unseen++] = (Unseen){
+			.pid = process->pid,
+			.uid = process->uid,
+			.command = command,
+			.reason = process->reason,
+		};
+	}
+	return 0;
+}
+
+int holders_scan(const InspectRoots *roots, const Bdf *functions, size_t n, Inspection *into)
+{
+	_cleanup_(device_files_clear) DeviceFiles files = { 0 };
+	struct statfs fs;
+	Scan scan = { .proc_fd = roots->proc_fd, .files = &files, .into = into };
+	int r;
+
+	r = device_files_collect(roots, functions, n, &files);
+	if (r < 0 || files.n_items == 0)
+		return r;
+	scan.real_proc = fstatfs(roots->proc_fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+	r = list_processes(&scan);
+	for (size_t i = 0; r >= 0 && i < ELEMENTS(parts); i++)
+		r = look_at_part(&scan, &parts[i]);
+	if (r >= 0)
+		r = name_holders(&scan);
+	if (r >= 0)
+		r = list_unseen(&scan);
+	free(scan.items);
+	return r;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/device/initramfs-image.h"
+
+#include <archive.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/facts/cpio-stream.h"
+#include "util/clock.h"
+#include "util/text.h"
+
+#define BLOCK_BYTES (256U * 1024)
+/* Microcode, modules and the rest are three in Ubuntu's. */
+#define SEGMENTS_MAX 64
+#define RELEASE_MAX 128
+
+typedef struct ImageReader {
+	Initramfs *image;
+	CpioStream stream;
+	int fd;
+	uint64_t size, offset; /* of the file, in bytes */
+	uint64_t unpacked, unpacked_max;
+	uint64_t deadline_usec;
+} ImageReader;
+
+static void archive_freep(struct archive **a)
+{
+	archive_read_free(*a);
+}
+
+/* The first trouble counts. Takes the text; -EBADMSG, which ends the reading, or -ENOMEM. */
+static int trouble(Initramfs *image, char *text)
+{
+	_cleanup_free_ char *owned = text;
+
+	if (!owned)
+		return -ENOMEM;
+	if (!image->trouble)
+		image->trouble = TAKE_PTR(owned);
+	return -EBADMSG;
+}
+
+/* ---- the two ways of segments ---- */
+
+static int note_name(const char *name, void *userdata)
+{
+	return initramfs_note_name(userdata, name);
+}
+
+static int note_content(const char *name, const char *text, void *userdata)
+{
+	return initramfs_note_content(userdata, name, text);
+}
+
+static int push(ImageReader *r, const char *data, size_t size, size_t *ret_used)
+{
+	int error;
+
+	r->unpacked += size;
+	if (r->unpacked > r->unpacked_max)
+		return trouble(r->image, strf("%s is too large when unpacked", r->image->path));
+	if (now_monotonic() > r->deadline_usec)
+		return trouble(r->image, strf("%s: reading it takes too long", r->image->path));
+	error = cpio_stream_push(&r->stream, data, size, ret_used);
+	if (error >= 0 || error == -ENOMEM)
+		return error;
+	return trouble(r->image,
+		       strf("%s: %s", r->image->path,
+			    error == -E2BIG ? "it has too many entries" : "it is damaged"));
+}
+
+/* Archives that are not compressed, and zeros: microcode, and with some distributions modules. */
+static int read_plain(ImageReader *r)
+{
+	_cleanup_free_ char *block = malloc(BLOCK_BYTES);
+
+	if (!block)
+		return -ENOMEM;
+	while (r->offset < r->size) {
+		ssize_t n = pread(r->fd, block, BLOCK_BYTES, (off_t)r->offset);
+		size_t used = 0;
+		int error;
+
+		if (n <= 0)
+			return trouble(r->image,
+				       strf("%s: %s", r->image->path,
+					    n < 0 ? strerror(errno) : "it became shorter"));
+		error = push(r, block, (size_t)n, &used);
+		r->offset += used;
+		if (error < 0 || used < (size_t)n)
+			return error;
+	}
+	return 0;
+}
+
+/* As the kernel tells them apart (lib/decompress.c), and libarchive's part for each. lzop's needs
+ * another program, which is not started for this. */
+static const struct Compression {
+	unsigned char magic[2];
+	const char *name;
+	int (*support)(struct archive *a);
+} compressions[] = {
+	{ { 0x1f, 0x8b }, "gzip", archive_read_support_filter_gzip },
+	{ { 0x28, 0xb5 }, "zstd", archive_read_support_filter_zstd },
+	{ { 0xfd, 0x37 }, "xz", archive_read_support_filter_xz },
+	{ { 0x02, 0x21 }, "lz4", archive_read_support_filter_lz4 },
+	{ { 0x5d, 0x00 }, "lzma", archive_read_support_filter_lzma },
+	{ { 0x42, 0x5a }, "bzip2", archive_read_support_filter_bzip2 },
+	{ { 0x89, 0x4c }, "lzop", NULL },
+};
+
+static const struct Compression *find_compression(ImageReader *r)
+{
+	unsigned char magic[2];
+
+	if (pread(r->fd, magic, sizeof(magic), (off_t)r->offset) != sizeof(magic))
+		return NULL;
+	for (size_t i = 0; i < ELEMENTS(compressions); i++)
+		if (memcmp(magic, compressions[i].magic, sizeof(magic)) == 0)
+			return &compressions[i];
+	return NULL;
+}
+
+/* ARCHIVE_WARN says that libarchive was built without it, and would start a program instead. */
+static int open_compressed(ImageReader *r, const struct Compression *c, struct archive *a)
+{
+	if (!c->support || c->support(a) != ARCHIVE_OK)
+		return trouble(r->image, strf("%s is compressed by %s, which cannot be read here",
+					      r->image->path, c->name));
+	if (lseek(r->fd, (off_t)r->offset, SEEK_SET) < 0 ||
+	    archive_read_support_format_raw(a) != ARCHIVE_OK ||
+	    archive_read_open_fd(a, r->fd, BLOCK_BYTES) != ARCHIVE_OK)
+		return trouble(r->image, strf("%s: %s", r->image->path,
+					      str_or_empty(archive_error_string(a))));
+	return 0;
+}
+
+/* The unpacked bytes are archives, and nothing else. */
+static int push_unpacked(ImageReader *r, struct archive *a)
+{
+	for (;;) {
+		const void *data;
+		size_t size, used = 0;
+		la_int64_t offset;
+		int error, status = archive_read_data_block(a, &data, &size, &offset);
+
+		if (status == ARCHIVE_EOF)
+			return 0;
+		if (status != ARCHIVE_OK)
+			return trouble(r->image, strf("%s: %s", r->image->path,
+						      str_or_empty(archive_error_string(a))));
+		error = push(r, data, size, &used);
+		if (error < 0)
+			return error;
+		if (used < size)
+			return trouble(r->image, strf("%s: it is damaged: something that is no "
+						      "archive is compressed in it",
+						      r->image->path));
+	}
+}
+
+static int read_compressed(ImageReader *r)
+{
+	_cleanup_(archive_freep) struct archive *a = archive_read_new();
+	const struct Compression *c = find_compression(r);
+	struct archive_entry *entry;
+	la_int64_t consumed;
+	int error;
+
+	if (!a)
+		return -ENOMEM;
+	if (!c)
+		return trouble(r->image, strf("%s is damaged, or no image: no archive at byte %llu",
+					      r->image->path, (unsigned long long)r->offset));
+	error = open_compressed(r, c, a);
+	if (error < 0)
+		return error;
+	/* "Raw" is an archive with one entry: all of it. */
+	if (archive_read_next_header(a, &entry) != ARCHIVE_OK)
+		return trouble(r->image, strf("%s: %s", r->image->path,
+					      archive_error_string(a) ? archive_error_string(a)
+								      : "it is cut off"));
+	error = push_unpacked(r, a);
+	if (error < 0)
+		return error;
+	consumed = archive_filter_bytes(a, -1); /* of the file */
+	if (consumed <= 0)
+		return trouble(r->image, strf("%s is damaged", r->image->path));
+	r->offset += (uint64_t)consumed;
+	return 0;
+}
+
+static int read_segments(ImageReader *r)
+{
+	int error = 0;
+
+	for (unsigned i = 0; error >= 0 && r->offset < r->size; i++) {
+		if (i == SEGMENTS_MAX)
+			return trouble(r->image, strf("%s has too many parts", r->image->path));
+		error = read_plain(r);
+		if (error >= 0 && r->offset < r->size)
+			error = read_compressed(r);
+	}
+	if (error < 0)
+		return error;
+	if (!cpio_stream_is_whole(&r->stream))
+		return trouble(r->image, strf("%s is cut off", r->image->path));
+	if (r->stream.n_names == 0)
+		return trouble(r->image, strf("%s is empty", r->image->path));
+	return 0;
+}
+
+/* ---- which image ---- */
+
+static int make_key(Initramfs *image, const struct stat *st)
+{
+	image->key = strf("%s %llu %llu %lld.%09ld %lld.%09ld", image->path,
+			  (unsigned long long)st->st_size, (unsigned long long)st->st_ino,
+			  (long long)st->st_mtim.tv_sec, st->st_mtim.tv_nsec,
+			  (long long)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
+	return image->key ? 0 : -ENOMEM;
+}
+
+/* -ENOENT: there is none. O_NONBLOCK: what is no file is told, and not waited for. */
+static int open_image(int root_fd, const char *release, Initramfs *image)
+{
+	static const char *const names[][2] = {
+		{ "/boot/initrd.img-", "" },
+		{ "/boot/initramfs-", ".img" },
+		{ "/boot/initrd-", "" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(names); i++) {
+		_cleanup_free_ char *path = strf("%s%s%s", names[i][0], release, names[i][1]);
+		int fd;
+
+		if (!path)
+			return -ENOMEM;
+		fd = openat(root_fd, path + 1, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (fd < 0 && errno == ENOENT)
+			continue;
+		image->path = TAKE_PTR(path);
+		return fd >= 0 ? fd : trouble(image, strf("%s: %s", image->path, strerror(errno)));
+	}
+	return trouble(image, strf("there is none of kernel %s at /boot/initrd.img-…, "
+				   "/boot/initramfs-….img or /boot/initrd-…",
+				   release));
+}
+
+static int read_opened(int fd, const char *known, const InitramfsLimits *limits, Initramfs *image)
+{
+	const CpioHandler handler = {
+		.entry = note_name,
+		.content = note_content,
+		.userdata = image,
+	};
+	ImageReader reader = {
+		.image = image,
+		.fd = fd,
+		.unpacked_max = limits->unpacked_bytes,
+		.deadline_usec = now_monotonic() + limits->time_usec,
+	};
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return trouble(image, strf("%s is no file", image->path));
+	r = make_key(image, &st);
+	if (r < 0)
+		return r;
+	if (str_equal(known, image->key)) {
+		image->unchanged = true;
+		return 0;
+	}
+	reader.size = (uint64_t)st.st_size;
+	cpio_stream_init(&reader.stream, &handler);
+	r = read_segments(&reader);
+	cpio_stream_clear(&reader.stream);
+	return r;
+}
+
+int initramfs_image_read(int root_fd, const char *release, const char *known,
+			 const InitramfsLimits *limits, Initramfs **ret)
+{
+	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (!image)
+		return -ENOMEM;
+	image->release = strdup(release);
+	if (!image->release)
+		return -ENOMEM;
+	if (strchr(release, '/') || str_is_empty(release) || strlen(release) > RELEASE_MAX)
+		r = trouble(image, strdup("the kernel's release is no name"));
+	else
+		r = fd = open_image(root_fd, release, image);
+	if (r >= 0)
+		r = read_opened(fd, known, limits, image);
+	if (r < 0 && r != -EBADMSG)
+		return r;
+	*ret = TAKE_PTR(image);
+	return 0;
+}

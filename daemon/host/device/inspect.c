@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/device/inspect.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "host/device/capabilities.h"
+#include "host/device/holders.h"
+#include "host/device/vfio-facts.h"
+#include "host/scan/nvidia-proc.h"
+#include "host/scan/sysfs.h"
+#include "util/file.h"
+#include "util/text.h"
+
+#define BASE_CLASS_DISPLAY 0x03
+
+static int read_number(int sysfs_fd, const Bdf *bdf, const char *attribute, int base,
+		       unsigned long long max, unsigned *ret)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, attribute), *text = NULL;
+	unsigned long long number;
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	r = sysfs_line_if_any(sysfs_fd, path, &text);
+	if (r < 0 || !text)
+		return r;
+	if (str_to_unsigned(text, base, max, &number) < 0)
+		return -EBADMSG;
+	*ret = (unsigned)number;
+	return 0;
+}
+
+/* What the kernel does not tell the state of may sleep, too. */
+static int is_awake(int sysfs_fd, const Bdf *bdf)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, "power_state"), *state = NULL;
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	r = sysfs_line_if_any(sysfs_fd, path, &state);
+	return r == -ENOMEM ? r : str_equal(state, "D0");
+}
+
+static int read_capabilities(int sysfs_fd, InspectConfig config, FunctionFacts *facts)
+{
+	unsigned class_code = 0;
+	int r;
+
+	r = read_number(sysfs_fd, &facts->bdf, "class", 16, 0xffffff, &class_code);
+	if (r < 0)
+		return r;
+	if (class_code >> 16 != BASE_CLASS_DISPLAY)
+		return 0;
+	r = config == INSPECT_CONFIG_ALL ? 1 : is_awake(sysfs_fd, &facts->bdf);
+	if (r < 0)
+		return r;
+	facts->left_asleep = r == 0;
+	return facts->left_asleep ? 0 : capabilities_read(sysfs_fd, facts);
+}
+
+static int read_facts(const InspectRoots *roots, InspectConfig config, FunctionFacts *facts)
+{
+	int r;
+
+	r = sysfs_read_driver(roots->sysfs_fd, &facts->bdf, &facts->driver);
+	if (r < 0)
+		return r;
+	r = sysfs_read_override(roots->sysfs_fd, &facts->bdf, &facts->driver_override);
+	if (r < 0)
+		return r;
+	/* Absent on functions that cannot have any. */
+	r = read_number(roots->sysfs_fd, &facts->bdf, "sriov_numvfs", 10, UINT_MAX,
+			&facts->num_vfs);
+	if (r < 0)
+		return r;
+	r = nvidia_proc_read(roots->proc_fd, &facts->bdf, &facts->uuid, &facts->device_minor);
+	if (r < 0)
+		return r;
+	return config == INSPECT_CONFIG_NOT ? 0 : read_capabilities(roots->sysfs_fd, config, facts);
+}
+
+int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n,
+		      InspectConfig config, Inspection **ret)
+{
+	_cleanup_(inspection_freep) Inspection *inspection = calloc(1, sizeof(*inspection));
+	int r;
+
+	if (!inspection)
+		return -ENOMEM;
+	inspection->functions = calloc(n + 1, sizeof(FunctionFacts));
+	if (!inspection->functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		FunctionFacts *facts = &inspection->functions[inspection->n_functions++];
+
+		facts->bdf = functions[i];
+		facts->device_minor = -1;
+		r = read_facts(roots, config, facts);
+		if (r < 0)
+			return r;
+	}
+	r = vfio_facts_read(roots, inspection);
+	if (r < 0)
+		return r;
+	r = holders_scan(roots, functions, n, inspection);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(inspection);
+	return r;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A close look at a few functions (core/facts/inspection.h). May wait for the device's lock and for
+ * config space, and needs CAP_SYS_PTRACE to see others' files: runs in a worker process.
+ */
+#pragma once
+
+#include "core/facts/inspection.h"
+#include "host/device/roots.h"
+
+/*
+ * config: whether to read config space, too, through libpci (serial number, PCIe link); of
+ * display-class functions only. Without a function there are only the host's facts. -ENOENT when a
+ * function is not there.
+ * libpci ends the process when it fails in a way it did not foresee: worker processes only.
+ */
+int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n,
+		      InspectConfig config, Inspection **ret);

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/device/process-look.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/kcmp.h>
+#include <search.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+#include "core/base/bdf.h"
+#include "host/scan/sysfs.h"
+#include "util/file.h"
+#include "util/text.h"
+
+/* O_PATH as fdinfo has it, in octal: the same on all architectures (asm-generic/fcntl.h). */
+#define FDINFO_O_PATH 010000000U
+#define FDINFO_MAX 65536U
+/* Of the names of mapped files that were looked at, each once. */
+#define KNOWN_BYTES_MAX (8U << 20)
+#define MAPS_READS_MAX 3
+
+typedef struct Looking {
+	const ProcessLook *look;
+	bool refused;
+	bool vfio_device; /* has one open of which the kernel does not tell which */
+	bool vfio_group;  /* has the file of some IOMMU group open */
+} Looking;
+
+/* Processes come and go while we look: everything about one may fail, and then it is gone. What
+ * counts is what we were not allowed to see, or could not for our own sake. */
+static int cannot_look(Looking *l, int error)
+{
+	if (error == -EACCES || error == -EPERM)
+		l->refused = true;
+	return error == -ENOMEM || error == -EMFILE || error == -ENFILE ? error : 0;
+}
+
+static int note_device(Looking *l, const struct statx *file)
+{
+	const DeviceFiles *files = l->look->files;
+	const DeviceFile *first;
+	size_t n = 0;
+	int r = 0;
+
+	l->vfio_group |= file->stx_rdev_major == files->vfio_major;
+	first = device_files_match(files, makedev(file->stx_rdev_major, file->stx_rdev_minor), &n);
+	for (size_t i = 0; first && r >= 0 && i < n; i++)
+		r = l->look->found((size_t)(first - files->items) + i, l->look->userdata);
+	return r;
+}
+
+/* What came of looking behind a link. */
+typedef enum Seen {
+	SEEN,
+	SEEN_NOTHING, /* that could be a device */
+	SEEN_GONE,
+} Seen;
+
+/*
+ * What the link leads to. AT_STATX_DONT_SYNC: FUSE and NFS tell what they know and ask no server,
+ * which may be its user's (fs/fuse/dir.c, fuse_update_get_attr(); fs/nfs/inode.c, nfs_getattr()).
+ * FUSE denies it to all but its own user, root included (fuse_allow_current_process()). Such a file
+ * is no device: where users mount, none can be opened (nodev).
+ */
+static Seen look_through(Looking *l, int dir_fd, const char *name, struct statx *ret)
+{
+	char text[1];
+	int error;
+
+	if (statx(dir_fd, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, ret) == 0)
+		return SEEN;
+	error = errno;
+	/* The link itself is the process's; only what is behind it is a file system's. */
+	if (error == EPERM || (error == EACCES && readlinkat(dir_fd, name, text, sizeof(text)) < 0))
+		l->refused = true;
+	return error == ENOENT ? SEEN_GONE : SEEN_NOTHING;
+}
+
+/* ---- descriptors ---- */
+
+static int read_fdinfo(int task_fd, const char *name, char **ret)
+{
+	_cleanup_free_ char *path = strf("fdinfo/%s", name);
+
+	return path ? file_read_at(task_fd, path, FDINFO_MAX, ret, NULL) : -ENOMEM;
+}
+
+/*
+ * Anybody can have any file by O_PATH, which does not open it. Its link has neither the bit of
+ * reading nor that of writing (fs/proc/fd.c, tid_fd_update_inode()), nor has that of a file opened
+ * for ioctl(2) only, so that the flags have to tell. Gone meanwhile: not open.
+ */
+static int is_opened(int task_fd, int fds_fd, const char *name, bool *ret)
+{
+	_cleanup_free_ char *text = NULL;
+	unsigned flags = 0;
+	const char *line;
+	struct stat link;
+	int r;
+
+	*ret = false;
+	if (fstatat(fds_fd, name, &link, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	*ret = (link.st_mode & (S_IRUSR | S_IWUSR)) != 0;
+	if (*ret)
+		return 0;
+	r = read_fdinfo(task_fd, name, &text);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	line = strstr(text, "flags:");
+	*ret = line && sscanf(line, "flags: %o", &flags) == 1 && !(flags & FDINFO_O_PATH);
+	return 0;
+}
+
+/*
+ * A file of vfio's for a device, in the group way, has no number. Since 6.18 it tells whose it is
+ * (drivers/vfio/vfio_main.c, vfio_device_show_fdinfo()). The type in the link's text is the
+ * kernel's: an inode without a type has no name that anybody could have given.
+ */
+static int look_at_anonymous(Looking *l, int task_fd, int fds_fd, const char *name)
+{
+	static const char type[] = "anon_inode:[vfio-device]", key[] = "vfio-device-syspath:";
+	_cleanup_free_ char *text = NULL;
+	const DeviceFiles *files = l->look->files;
+	char target[sizeof(type)];
+	char *last;
+	Bdf bdf;
+	int r;
+
+	if (readlinkat(fds_fd, name, target, sizeof(target)) != (ssize_t)strlen(type) ||
+	    memcmp(target, type, strlen(type)) != 0)
+		return 0;
+	r = read_fdinfo(task_fd, name, &text);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	last = strstr(text, key);
+	if (last) {
+		last[strcspn(last, "\n")] = '\0';
+		last = strrchr(last, '/');
+	}
+	if (!last || sysfs_parse_bdf(last + 1, &bdf) < 0) {
+		l->vfio_device = true;
+		return 0;
+	}
+	for (size_t i = 0; i < files->n_items; i++)
+		if (files->items[i].vfio && bdf_equal(&files->items[i].bdf, &bdf))
+			return l->look->found(i, l->look->userdata);
+	return 0;
+}
+
+static int look_at_descriptor(Looking *l, int task_fd, int fds_fd, const char *name)
+{
+	struct statx file = { 0 };
+	bool opened;
+	int r;
+
+	if (look_through(l, fds_fd, name, &file) != SEEN)
+		return 0;
+	if ((file.stx_mode & S_IFMT) == 0 && l->look->files->vfio_major != 0)
+		return look_at_anonymous(l, task_fd, fds_fd, name);
+	if (!S_ISCHR(file.stx_mode))
+		return 0;
+	r = is_opened(task_fd, fds_fd, name, &opened);
+	return r < 0 || !opened ? r : note_device(l, &file);
+}
+
+static int look_at_table(Looking *l, int task_fd)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	const struct dirent *entry;
+	int fd, r;
+
+	r = dir_open_at(task_fd, "fd", false, &fd);
+	if (r < 0)
+		return cannot_look(l, r);
+	dir = fdopendir(fd);
+	if (!dir) {
+		close_fd(fd);
+		return -ENOMEM;
+	}
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		r = look_at_descriptor(l, task_fd, fd, entry->d_name);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Without the kernel's word (kcmp(2) is an option of its configuration) each has its own. */
+static bool share_table(const Looking *l, pid_t a, pid_t b)
+{
+	return l->look->real_proc && a > 0 && syscall(SYS_kcmp, a, b, KCMP_FILES, 0L, 0L) == 0;
+}
+
+/*
+ * A thread may have open files of its own (unshare(2), CLONE_FILES). And the process's own entries
+ * are its first thread's: empty when that one has ended while others live on, with all they hold.
+ */
+int process_look_at_files(const ProcessLook *look, int process_fd, UnseenReason *ret_reason)
+{
+	Looking l = { .look = look };
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_close_ int tasks_fd = -1;
+	pid_t looked_at = 0;
+	int r;
+
+	r = dir_open_at(process_fd, "task", false, &tasks_fd);
+	if (r >= 0)
+		r = dir_list(tasks_fd, "", &names);
+	if (r < 0)
+		r = cannot_look(&l, r);
+	for (char **name = names; r >= 0 && name && *name; name++) {
+		_cleanup_close_ int fd = -1;
+		unsigned long long tid;
+
+		if (str_to_unsigned(*name, 10, INT_MAX, &tid) < 0 ||
+		    share_table(&l, looked_at, (pid_t)tid))
+			continue;
+		r = dir_open_at(tasks_fd, *name, false, &fd);
+		r = r < 0 ? cannot_look(&l, r) : look_at_table(&l, fd);
+		looked_at = (pid_t)tid;
+	}
+	if (r < 0)
+		return r;
+	*ret_reason = l.refused ? UNSEEN_REFUSED : UNSEEN_VFIO_DEVICE;
+	return l.refused || (l.vfio_device && !l.vfio_group);
+}
+
+/* ---- mappings ---- */
+
+/* Which files were looked at: each is mapped in several parts. */
+typedef struct Known {
+	void *tree; /* of tsearch(3), strings */
+	size_t bytes;
+} Known;
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static void known_clear(Known *known)
+{
+	tdestroy(known->tree, free);
+}
+
+/* What there is no room for is looked at once more. */
+static int remember(Known *known, const char *name)
+{
+	_cleanup_free_ char *copy = NULL;
+
+	known->bytes += strlen(name);
+	if (known->bytes > KNOWN_BYTES_MAX)
+		return 0;
+	copy = strdup(name);
+	if (!copy || !tsearch(copy, &known->tree, compare_names))
+		return -ENOMEM;
+	TAKE_PTR(copy);
+	return 0;
+}
+
+/*
+ * "7f1200000000-7f1200010000 rw-s 00000000 00:05 512    /dev/nvidia3". Device and inode are those of
+ * the file's place, not what it stands for: that is seen through map_files. The rest of the line,
+ * place and name together, tells files apart. NULL: no file is mapped there.
+ */
+static const char *name_in_line(char *line)
+{
+	const char *at = line;
+
+	line[strcspn(line, "\n")] = '\0';
+	for (int field = 0; at && field < 3; field++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	return !at || str_starts_with(at, "00:00 0") ? NULL : at;
+}
+
+static Seen look_at_mapping(Looking *l, int task_fd, const char *line, int *ret_error)
+{
+	unsigned long long start, end;
+	struct statx file = { 0 };
+	char path[64];
+	Seen seen;
+
+	if (sscanf(line, "%llx-%llx ", &start, &end) != 2)
+		return SEEN_NOTHING;
+	/* There without the leading zeros of maps (fs/proc/base.c, dname_to_vma_addr()). */
+	snprintf(path, sizeof(path), "map_files/%llx-%llx", start, end);
+	seen = look_through(l, task_fd, path, &file);
+	if (seen == SEEN && S_ISCHR(file.stx_mode))
+		*ret_error = note_device(l, &file);
+	return seen;
+}
+
+/* *ret_lines: how many mappings there were; *ret_missed: how many could not be caught. */
+static int read_maps(Looking *l, int task_fd, Known *known, size_t *ret_lines, size_t *ret_missed)
+{
+	_cleanup_free_ char *line = NULL;
+	_cleanup_fclose_ FILE *f = NULL;
+	size_t size = 0;
+	int fd, r = 0;
+
+	*ret_lines = *ret_missed = 0;
+	fd = openat(task_fd, "maps", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return cannot_look(l, -errno);
+	f = fdopen(fd, "re");
+	if (!f) {
+		close_fd(fd);
+		return -ENOMEM;
+	}
+	while (r >= 0 && getline(&line, &size, f) > 0) {
+		const char *name = name_in_line(line);
+
+		(*ret_lines)++;
+		if (!name || tfind(name, &known->tree, compare_names))
+			continue;
+		if (look_at_mapping(l, task_fd, line, &r) == SEEN_GONE)
+			(*ret_missed)++;
+		else if (r >= 0)
+			r = remember(known, name);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* A mapping that moves while it is looked at is looked for again. */
+static int look_at_memory(Looking *l, int task_fd, size_t *ret_lines, size_t *ret_missed)
+{
+	_cleanup_(known_clear) Known known = { 0 };
+	int r = 0;
+
+	for (unsigned i = 0; i == 0 || (i < MAPS_READS_MAX && r >= 0 && *ret_missed > 0); i++)
+		r = read_maps(l, task_fd, &known, ret_lines, ret_missed);
+	return r;
+}
+
+/* Threads share their memory; that of the first is gone with it when it has ended. */
+int process_look_at_mappings(const ProcessLook *look, int process_fd, UnseenReason *ret_reason)
+{
+	Looking l = { .look = look };
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_close_ int tasks_fd = -1;
+	size_t lines = 0, missed = 0;
+	int r = look_at_memory(&l, process_fd, &lines, &missed);
+
+	if (r >= 0 && lines == 0 && !l.refused) {
+		r = dir_open_at(process_fd, "task", false, &tasks_fd);
+		if (r >= 0)
+			r = dir_list(tasks_fd, "", &names);
+		if (r < 0)
+			r = cannot_look(&l, r);
+	}
+	for (char **name = names; r >= 0 && lines == 0 && name && *name; name++) {
+		_cleanup_close_ int fd = -1;
+
+		r = dir_open_at(tasks_fd, *name, false, &fd);
+		r = r < 0 ? cannot_look(&l, r) : look_at_memory(&l, fd, &lines, &missed);
+	}
+	if (r < 0)
+		return r;
+	*ret_reason = l.refused ? UNSEEN_REFUSED : UNSEEN_MOVING;
+	return l.refused || missed > 0;
+}

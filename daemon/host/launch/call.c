@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/launch/call.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "util/text.h"
+
+int worker_arguments_begin(const WorkerConfig *config, const char *verb, char ***ret)
+{
+	_cleanup_strv_ char **argv = NULL;
+	int r;
+
+	r = strv_append(&argv, config->program);
+	if (r >= 0)
+		r = strv_appendf(&argv, "--sysfs=%s", config->sysfs_dir);
+	if (r >= 0)
+		r = strv_appendf(&argv, "--proc=%s", config->proc_dir);
+	if (r >= 0)
+		r = strv_append(&argv, verb);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(argv);
+	return 0;
+}
+
+/* systemd, too, has the pipe of a unit open, until it has seen its end; it may be slow at that. */
+static bool has_answered(const Child *child)
+{
+	return child->adopted && child->size > 0 && child->output[child->size - 1] == '\n';
+}
+
+/* Why there is no answer to parse; 0 when there is one. */
+int worker_child_error(const Child *child)
+{
+	if (child->running && !has_answered(child))
+		return -ETIMEDOUT;
+	if (child->error == -ENOMEM)
+		return child->error;
+	if (child->error < 0)
+		return -EBADMSG; /* more than any answer has, or unreadable */
+	/* A status that nobody could tell is not held against it. */
+	if (child->signal != 0 || child->status > 0)
+		return -EPROTO;
+	if (child->adopted && child->size == 0)
+		return -EPROTO;
+	return child->output ? 0 : -EBADMSG;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/launch/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define USEC_PER_SEC 1000000U
+/* Between looks at a child that has closed its output but not ended: 0.1 ms, doubled to 25 ms. */
+#define REAP_PAUSE_USEC 100U
+#define REAP_PAUSE_DOUBLINGS 8U
+
+int children_new(size_t n, size_t output_max, Children **ret)
+{
+	_cleanup_(children_freep) Children *children = calloc(1, sizeof(*children));
+
+	if (!children)
+		return -ENOMEM;
+	children->output_max = output_max;
+	children->items = calloc(n + 1, sizeof(Child));
+	children->polls = calloc(n + 1, sizeof(struct pollfd));
+	if (!children->items || !children->polls)
+		return -ENOMEM;
+	children->n_items = n;
+	for (size_t i = 0; i < n; i++)
+		children->items[i].fd = -1;
+	*ret = TAKE_PTR(children);
+	return 0;
+}
+
+/* stdin from /dev/null, stdout into the pipe, stderr as ours. */
+static int prepare_files(posix_spawn_file_actions_t *actions, int output_fd)
+{
+	int e;
+
+	e = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	if (e == 0)
+		e = posix_spawn_file_actions_adddup2(actions, output_fd, STDOUT_FILENO);
+	return -e;
+}
+
+/*
+ * Default signals, none blocked, whatever this thread has. A process group of its own, so that a
+ * terminal's Ctrl-C for the caller does not end a worker between two writes.
+ */
+static int prepare_attributes(posix_spawnattr_t *attributes)
+{
+	sigset_t none, all;
+	int e;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	e = posix_spawnattr_setsigmask(attributes, &none);
+	if (e == 0)
+		e = posix_spawnattr_setsigdefault(attributes, &all);
+	if (e == 0)
+		e = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK |
+								 POSIX_SPAWN_SETSIGDEF |
+								 POSIX_SPAWN_SETPGROUP);
+	return -e;
+}
+
+static int spawn(char *const *argv, int output_fd, pid_t *ret)
+{
+	char *no_environment[] = { NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	int r;
+
+	r = -posix_spawn_file_actions_init(&actions);
+	if (r < 0)
+		return r;
+	r = -posix_spawnattr_init(&attributes);
+	if (r < 0) {
+		posix_spawn_file_actions_destroy(&actions);
+		return r;
+	}
+	r = prepare_files(&actions, output_fd);
+	if (r == 0)
+		r = prepare_attributes(&attributes);
+	if (r == 0)
+		r = -posix_spawn(ret, argv[0], &actions, &attributes, argv, no_environment);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	return r;
+}
+
+int children_pipe(int *ret_read_fd, int *ret_write_fd)
+{
+	_cleanup_close_ int read_fd = -1, write_fd = -1;
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -errno;
+	read_fd = fds[0];
+	write_fd = fds[1];
+	/* Our end only: the flag belongs to the open file, and the two ends are two. */
+	if (fcntl(read_fd, F_SETFL, O_NONBLOCK) < 0)
+		return -errno;
+	*ret_read_fd = TAKE_FD(read_fd);
+	*ret_write_fd = TAKE_FD(write_fd);
+	return 0;
+}
+
+int children_start(Children *children, size_t index, char *const *argv)
+{
+	Child *child = &children->items[index];
+	_cleanup_close_ int read_fd = -1, write_fd = -1;
+	int r = children_pipe(&read_fd, &write_fd);
+
+	if (r < 0)
+		return r;
+	r = spawn(argv, write_fd, &child->pid);
+	if (r < 0) {
+		child->pid = 0;
+		return r;
+	}
+	child->fd = TAKE_FD(read_fd);
+	child->running = true;
+	child->status = -1;
+	return 0;
+}
+
+void children_adopt(Children *children, size_t index, int read_fd)
+{
+	Child *child = &children->items[index];
+
+	child->fd = read_fd;
+	child->adopted = true;
+	child->running = true;
+	child->status = -1;
+}
+
+static uint64_t now_monotonic_usec(void)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * USEC_PER_SEC + (uint64_t)t.tv_nsec / 1000U;
+}
+
+/* Room for more output, one byte of it for the NUL. */
+static int make_room(Child *child, size_t limit)
+{
+	size_t bigger = child->capacity ? child->capacity * 2 : 4096;
+	char *p;
+
+	if (child->size + 1 < child->capacity)
+		return 0;
+	if (child->capacity >= limit + 2)
+		return -EFBIG;
+	if (bigger > limit + 2)
+		bigger = limit + 2;
+	p = realloc(child->output, bigger);
+	if (!p)
+		return -ENOMEM;
+	child->output = p;
+	child->capacity = bigger;
+	return 0;
+}
+
+/* Takes what is there; closes our end at the end of output, or when there is too much of it. */
+static void read_output(Child *child, size_t limit)
+{
+	while (child->fd >= 0) {
+		ssize_t n = 0;
+		int r = make_room(child, limit);
+
+		if (r >= 0) {
+			n = read(child->fd, child->output + child->size,
+				 child->capacity - child->size - 1);
+			if (n < 0 && errno == EINTR)
+				continue;
+			if (n < 0 && errno == EAGAIN)
+				return;
+			r = n < 0 ? -errno : 0;
+		}
+		if (n > 0) {
+			child->size += (size_t)n;
+			child->output[child->size] = '\0';
+			if (child->size <= limit)
+				continue;
+			r = -EFBIG;
+		}
+		child->error = r;
+		child->fd = close_fd(child->fd);
+	}
+}
+
+static void reap(Child *child)
+{
+	siginfo_t info = { 0 };
+
+	if (child->adopted) {
+		child->running = false;
+		return;
+	}
+	if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG) < 0) {
+		/* Reaped by somebody else (SIGCHLD ignored): its answer must speak for itself. */
+		if (errno == ECHILD)
+			child->running = false;
+		return;
+	}
+	if (info.si_pid != child->pid)
+		return;
+	child->running = false;
+	if (info.si_code == CLD_EXITED)
+		child->status = info.si_status;
+	else
+		child->signal = info.si_status;
+}
+
+typedef struct Progress {
+	size_t running;
+	size_t silent; /* of these, closed their output */
+} Progress;
+
+static Progress look(Children *children)
+{
+	Progress progress = { 0 };
+
+	for (size_t i = 0; i < children->n_items; i++) {
+		Child *child = &children->items[i];
+
+		if (!child->running)
+			continue;
+		read_output(child, children->output_max);
+		if (child->fd < 0)
+			reap(child);
+		progress.running += child->running;
+		progress.silent += child->running && child->fd < 0;
+	}
+	return progress;
+}
+
+static void wait_for_output(Children *children, uint64_t usec)
+{
+	struct timespec timeout = {
+		.tv_sec = (time_t)(usec / USEC_PER_SEC),
+		.tv_nsec = (long)(usec % USEC_PER_SEC) * 1000,
+	};
+	nfds_t n = 0;
+
+	for (size_t i = 0; i < children->n_items; i++)
+		if (children->items[i].fd >= 0)
+			children->polls[n++] =
+				(struct pollfd){ .fd = children->items[i].fd, .events = POLLIN };
+	ppoll(children->polls, n, &timeout, NULL); /* whatever it says, we look again */
+}
+
+void children_wait(Children *children, uint64_t timeout_usec)
+{
+	uint64_t start = now_monotonic_usec();
+	unsigned doublings = 0;
+
+	for (;;) {
+		Progress progress = look(children);
+		uint64_t elapsed = now_monotonic_usec() - start, pause;
+
+		if (progress.running == 0 || elapsed >= timeout_usec)
+			return;
+		pause = timeout_usec - elapsed;
+		/* An end of output is an event; an end of a process has none that every kernel
+		 * offers, so look a few times. It follows at once, as a rule. */
+		if (progress.silent > 0 && pause > REAP_PAUSE_USEC << doublings)
+			pause = REAP_PAUSE_USEC << doublings;
+		if (progress.silent > 0 && doublings < REAP_PAUSE_DOUBLINGS)
+			doublings++;
+		wait_for_output(children, pause);
+	}
+}
+
+static void *reap_at_last(void *userdata)
+{
+	_cleanup_free_ pid_t *pid = userdata;
+
+	while (waitid(P_PID, (id_t)*pid, NULL, WEXITED) < 0 && errno == EINTR)
+		;
+	return NULL;
+}
+
+/* Without memory for a thread it stays a zombie until this process ends: one entry in a table. */
+static void leave_behind(pid_t pid)
+{
+	_cleanup_free_ pid_t *copy = malloc(sizeof(*copy));
+	sigset_t all, before;
+	pthread_t thread;
+
+	if (!copy)
+		return;
+	*copy = pid;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the other threads' business */
+	if (pthread_create(&thread, NULL, reap_at_last, copy) == 0) {
+		TAKE_PTR(copy); /* now the thread's */
+		pthread_detach(thread);
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+Children *children_free(Children *children)
+{
+	if (!children)
+		return NULL;
+	for (size_t i = 0; i < children->n_items; i++) {
+		Child *child = &children->items[i];
+
+		close_fd(child->fd);
+		free(child->output);
+		if (child->running && !child->adopted)
+			leave_behind(child->pid);
+	}
+	free(children->items);
+	free(children->polls);
+	free(children);
+	return NULL;
+}
+
+bool child_runs(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	/* Looks without reaping, which is the thread's. Fails when it was reaped already. */
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid == 0;
+}
+
+int children_run_one(char *const *argv, size_t output_max, uint64_t timeout_usec, Children **ret)
+{
+	_cleanup_(children_freep) Children *children = NULL;
+	int r = children_new(1, output_max, &children);
+
+	if (r >= 0)
+		r = children_start(children, 0, argv);
+	if (r < 0)
+		return r;
+	children_wait(children, timeout_usec);
+	*ret = TAKE_PTR(children);
+	return 0;
+}

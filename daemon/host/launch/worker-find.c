@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/launch/worker-find.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "host/scan/process.h"
+#include "util/file.h"
+#include "util/text.h"
+
+#define COMMAND_LINE_MAX 16384
+#define SYSTEM_SLICE "/system.slice/"
+
+char *worker_unit_name(const Bdf *function)
+{
+	return strf("gpupass-worker@%s.service", BDF_TEXT(function));
+}
+
+static const char *next_argument(const char *at, const char *end)
+{
+	at += strlen(at) + 1;
+	return at < end ? at : NULL;
+}
+
+static bool is_set_option(const char *argument)
+{
+	return str_starts_with(argument, "--set=");
+}
+
+/* One that only reads the mode changes nothing. *at becomes the option, which the function follows. */
+static bool sets_persistence(const char **at, const char *end)
+{
+	const char *option = next_argument(*at, end);
+
+	if (!option || !is_set_option(option))
+		return false;
+	*at = option;
+	return true;
+}
+
+/*
+ * `line` is the arguments, each ended by NUL. `function` NULL: a worker that asks NVML the question,
+ * of which only one at a time is wanted.
+ */
+static bool works_on(const char *line, size_t size, const WorkerConfig *config,
+		     const char *function, const char *question)
+{
+	const char *end = line + size, *at = line;
+	bool sysfs = str_equal(config->sysfs_dir, "/sys");
+	const char *program = line + (size > 0 && *line == '@'); /* as launch.c marks units */
+
+	if (size == 0 || strcmp(program, config->program) != 0)
+		return false;
+	while ((at = next_argument(at, end))) {
+		if (str_starts_with(at, "--sysfs="))
+			sysfs = strcmp(at + strlen("--sysfs="), config->sysfs_dir) == 0;
+		if (!function && strcmp(at, question) == 0)
+			return sysfs && !sets_persistence(&at, end);
+		if (strcmp(at, "persistence") == 0 && !sets_persistence(&at, end))
+			return false;
+		if (strcmp(at, "move") != 0 && strcmp(at, "reset") != 0 && !is_set_option(at))
+			continue;
+		at = next_argument(at, end);
+		if (at && (strcmp(at, "--") == 0 || strcmp(at, "--slot") == 0))
+			at = next_argument(at, end);
+		return sysfs && at && str_equal(at, function);
+	}
+	return false;
+}
+
+/* What is looked for, and who looks. */
+typedef struct Search {
+	const WorkerConfig *config;
+	const char *function; /* NULL: `question` instead */
+	const char *question;
+	char *unit;	  /* of workers that change the function; NULL: none on this host */
+	char *own_cgroup; /* where our children stay; NULL: not known, or not ours alone */
+	struct statx program;
+	bool has_program;
+} Search;
+
+static void search_clear(Search *search)
+{
+	free(search->unit);
+	free(search->own_cgroup);
+}
+
+/*
+ * Only what systemd itself has put into system.slice: a user has a control group of his own, and
+ * can start sudo in it, whose uids are all 0, under any command line. In a session, and where
+ * there is no systemd, others are in ours, too.
+ */
+static bool is_services_own(const char *cgroup)
+{
+	static const char suffix[] = ".service";
+	size_t n = strlen(cgroup), m = strlen(suffix);
+
+	return str_starts_with(cgroup, SYSTEM_SLICE) && n > m &&
+	       strcmp(cgroup + n - m, suffix) == 0;
+}
+
+static void search_begin(const WorkerConfig *config, const Bdf *function, int proc_fd, Search *ret)
+{
+	_cleanup_close_ int self_fd = openat(proc_fd, "self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_free_ char *name = function ? worker_unit_name(function) : NULL;
+
+	ret->config = config;
+	ret->has_program =
+		statx(AT_FDCWD, config->program, 0, STATX_TYPE | STATX_INO, &ret->program) == 0;
+	/* Units are of this host, whatever sysfs we were given. */
+	if (name && str_equal(config->sysfs_dir, "/sys"))
+		ret->unit = strf(SYSTEM_SLICE "%s", name);
+	if (self_fd >= 0 && process_cgroup(self_fd, &ret->own_cgroup) >= 0 &&
+	    !is_services_own(ret->own_cgroup)) {
+		free(ret->own_cgroup);
+		ret->own_cgroup = NULL;
+	}
+}
+
+static bool is_ours(int process_fd)
+{
+	uid_t uids[PROCESS_UIDS];
+
+	if (process_uids(process_fd, uids) < 0)
+		return false;
+	for (size_t i = 0; i < PROCESS_UIDS; i++)
+		if (uids[i] != geteuid())
+			return false;
+	return true;
+}
+
+/* The file that it runs, not what it calls it: the link in /proc leads to the file itself. */
+static bool runs_our_program(const Search *search, int process_fd)
+{
+	const struct statx *program = &search->program;
+	struct statx exe;
+
+	return search->has_program &&
+	       statx(process_fd, "exe", AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &exe) == 0 &&
+	       exe.stx_ino == program->stx_ino && exe.stx_dev_major == program->stx_dev_major &&
+	       exe.stx_dev_minor == program->stx_dev_minor;
+}
+
+/* Neither has it ended already: systemd has the unit until it has seen that. */
+static bool is_in_unit(const Search *search, int process_fd, const char *cgroup)
+{
+	char program[1];
+
+	return cgroup && str_equal(cgroup, search->unit) &&
+	       readlinkat(process_fd, "exe", program, sizeof(program)) > 0;
+}
+
+static bool says_so(const Search *search, int process_fd)
+{
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+
+	return file_read_at(process_fd, "cmdline", COMMAND_LINE_MAX, &line, &size) >= 0 &&
+	       works_on(line, size, search->config, search->function, search->question);
+}
+
+/*
+ * A command line is anybody's, and reading it takes the lock of the process's memory, which its user can
+ * keep for ever (tests/bus/attackers.py, stuck).
+ * So it is read only of a process that has our uids, and that runs our program or is where only
+ * our children are: a worker from before an update has a program that is deleted. What is in the
+ * unit of the function is a worker at the function; systemd has made it one.
+ */
+static bool is_worker(const Search *search, int process_fd)
+{
+	_cleanup_free_ char *cgroup = NULL;
+
+	if (!is_ours(process_fd))
+		return false;
+	if (process_cgroup(process_fd, &cgroup) < 0)
+		cgroup = NULL;
+	if (is_in_unit(search, process_fd, cgroup))
+		return true;
+	return (runs_our_program(search, process_fd) ||
+		(cgroup && str_equal(cgroup, search->own_cgroup))) &&
+	       says_so(search, process_fd);
+}
+
+static pid_t find(const WorkerConfig *config, const Bdf *function, const char *question)
+{
+	_cleanup_closedir_ DIR *proc = opendir("/proc");
+	char text[BDF_TEXT_MAX] = "";
+	_cleanup_(search_clear) Search search = { .question = question };
+	const struct dirent *entry;
+
+	if (!proc)
+		return 0;
+	if (function)
+		search.function = bdf_format(function, text);
+	search_begin(config, function, dirfd(proc), &search);
+	while ((entry = readdir(proc))) {
+		_cleanup_close_ int fd = -1;
+		unsigned long long pid;
+
+		if (str_to_unsigned(entry->d_name, 10, INT32_MAX, &pid) >= 0 &&
+		    dir_open_at(dirfd(proc), entry->d_name, false, &fd) >= 0 &&
+		    is_worker(&search, fd))
+			return (pid_t)pid;
+	}
+	return 0;
+}
+
+pid_t worker_find(const WorkerConfig *config, const Bdf *function)
+{
+	return find(config, function, NULL);
+}
+
+pid_t worker_find_probe(const WorkerConfig *config)
+{
+	return find(config, NULL, "probe");
+}
+
+pid_t worker_find_persistence(const WorkerConfig *config)
+{
+	return find(config, NULL, "persistence");
+}

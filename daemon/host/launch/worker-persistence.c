@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/launch/worker-persistence.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "host/launch/call.h"
+#include "host/launch/launch.h"
+#include "host/launch/worker-find.h"
+#include "host/wire/persistence.h"
+#include "util/text.h"
+
+#define OUTPUT_MAX 65536U
+
+static int arguments(const WorkerConfig *config, const Bdf *gpus, size_t n, const char *set,
+		     char ***ret)
+{
+	_cleanup_strv_ char **argv = NULL;
+	int r = worker_arguments_begin(config, "persistence", &argv);
+
+	if (r >= 0 && set)
+		r = strv_append(&argv, set);
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = strv_append(&argv, BDF_TEXT(&gpus[i]));
+	if (r >= 0 && config->nvml)
+		r = strv_appendf(&argv, "--nvml=%s", config->nvml);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(argv);
+	return 0;
+}
+
+static char *why_no_answer(int error, uint64_t timeout_usec, pid_t pid)
+{
+	switch (error) {
+	case -ETIMEDOUT:
+		return strf("NVML did not answer within %llu s; worker %d still waits for it",
+			    (unsigned long long)(timeout_usec / 1000000), (int)pid);
+	case -EBUSY:
+		return strf("worker %d, which was started earlier, still waits for NVML", (int)pid);
+	case -EPROTO:
+		return strdup("the worker died before it answered");
+	case -EBADMSG:
+		return strdup("the worker's answer makes no sense");
+	default:
+		return strf("the worker could not be started: %s", strerror(-error));
+	}
+}
+
+static int fill_unknown(const Bdf *gpus, size_t n, const char *why, GpuPersistence *ret)
+{
+	for (size_t i = 0; i < n; i++) {
+		ret[i] = (GpuPersistence){ .bdf = gpus[i], .why = why ? strdup(why) : NULL };
+		if (ret[i].why)
+			continue;
+		while (i > 0)
+			gpu_persistence_clear(&ret[--i]);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int read_all(const WorkerConfig *config, const Bdf *gpus, size_t n, uint64_t timeout_usec,
+		    GpuPersistence *ret, pid_t *ret_pid)
+{
+	_cleanup_(children_freep) Children *children = NULL;
+	_cleanup_strv_ char **argv = NULL;
+	const Child *child;
+	int r;
+
+	*ret_pid = worker_find_persistence(config);
+	if (*ret_pid > 0)
+		return -EBUSY;
+	r = arguments(config, gpus, n, NULL, &argv);
+	if (r >= 0)
+		r = children_run_one(argv, OUTPUT_MAX, timeout_usec, &children);
+	if (r < 0)
+		return r;
+	child = &children->items[0];
+	*ret_pid = child->pid;
+	r = worker_child_error(child);
+	return r < 0 ? r : persistence_document_parse(child->output, child->size, gpus, n, ret);
+}
+
+int worker_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, uint64_t timeout_usec,
+		       GpuPersistence *ret)
+{
+	_cleanup_free_ char *why = NULL;
+	pid_t pid = 0;
+	int r = read_all(config, gpus, n, timeout_usec, ret, &pid);
+
+	if (r >= 0 || r == -ENOMEM)
+		return r;
+	why = why_no_answer(r, timeout_usec, pid);
+	return fill_unknown(gpus, n, why, ret);
+}
+
+/* ---- setting ---- */
+
+static int start(Launch *launch, Children *children, size_t i, const Bdf *gpu, bool on)
+{
+	_cleanup_free_ char *description =
+		strf("Turn persistence mode of %s %s (gpupass)", BDF_TEXT(gpu), on ? "on" : "off");
+	_cleanup_strv_ char **argv = NULL;
+	int r;
+
+	if (!description)
+		return -ENOMEM;
+	/* Children, unlike units, are not kept apart by systemd. */
+	if (worker_find(launch->config, gpu) > 0)
+		return -EBUSY;
+	r = arguments(launch->config, gpu, 1, on ? "--set=on" : "--set=off", &argv);
+	return r < 0 ? r : launch_start(launch, children, i, gpu, description, argv);
+}
+
+static int fill_outcome(Launch *launch, const Child *child, int error, uint64_t timeout_usec,
+			PersistenceOutcome *outcome)
+{
+	Bdf gpu = outcome->gpu.bdf;
+	int r = error;
+
+	if (r >= 0)
+		r = worker_child_error(child);
+	if (r >= 0)
+		r = persistence_document_parse(child->output, child->size, &gpu, 1, &outcome->gpu);
+	if (r >= 0)
+		return 0;
+	if (r == -EBUSY || r == -ETIMEDOUT) {
+		outcome->still_running = true;
+		outcome->pid = r == -EBUSY ? worker_find(launch->config, &gpu)
+					   : launch_pid(launch, child, &gpu);
+	}
+	outcome->gpu.why = why_no_answer(r, timeout_usec, outcome->pid);
+	return outcome->gpu.why ? 0 : -ENOMEM;
+}
+
+int worker_set_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, bool on,
+			   uint64_t timeout_usec, PersistenceOutcome *ret_outcomes)
+{
+	_cleanup_free_ int *errors = calloc(n + 1, sizeof(int));
+	_cleanup_(children_freep) Children *children = NULL;
+	_cleanup_(launch_end) Launch launch = { .config = config };
+	int r = errors ? children_new(n, OUTPUT_MAX, &children) : -ENOMEM;
+
+	if (r < 0 || n == 0)
+		return r;
+	launch_begin(config, &launch);
+	for (size_t i = 0; i < n; i++)
+		errors[i] = start(&launch, children, i, &gpus[i], on);
+	children_wait(children, timeout_usec);
+	for (size_t i = 0; i < n; i++) {
+		ret_outcomes[i] = (PersistenceOutcome){ .gpu = { .bdf = gpus[i] } };
+		if (r >= 0)
+			r = fill_outcome(&launch, &children->items[i], errors[i], timeout_usec,
+					 &ret_outcomes[i]);
+	}
+	for (size_t i = 0; r < 0 && i < n; i++)
+		persistence_outcome_clear(&ret_outcomes[i]);
+	return r;
+}
+
+void persistence_outcome_clear(PersistenceOutcome *outcome)
+{
+	gpu_persistence_clear(&outcome->gpu);
+	*outcome = (PersistenceOutcome){ 0 };
+}
+
+static const char busy[] = "other GPUs were being moved all the while";
+
+int persistence_unasked(const Bdf *gpus, size_t n, GpuPersistence *ret)
+{
+	return fill_unknown(gpus, n, busy, ret);
+}
+
+int persistence_unset(const Bdf *gpus, size_t n, PersistenceOutcome *ret_outcomes)
+{
+	for (size_t i = 0; i < n; i++) {
+		int r;
+
+		ret_outcomes[i] = (PersistenceOutcome){ 0 };
+		r = fill_unknown(&gpus[i], 1, busy, &ret_outcomes[i].gpu);
+		if (r >= 0)
+			continue;
+		while (i > 0)
+			persistence_outcome_clear(&ret_outcomes[--i]);
+		return r;
+	}
+	return 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/launch/worker-probe.h"
+
+#include <errno.h>
+
+#include "host/launch/child.h"
+#include "util/text.h"
+
+#define OUTPUT_MAX 1048576U
+
+static int arguments(const WorkerConfig *config, const Bdf *functions, size_t n, bool mmio,
+		     char ***ret)
+{
+	_cleanup_strv_ char **argv = NULL;
+	int r;
+
+	r = strv_append(&argv, config->program);
+	if (r >= 0)
+		r = strv_appendf(&argv, "--sysfs=%s", config->sysfs_dir);
+	if (r >= 0)
+		r = strv_appendf(&argv, "--proc=%s", config->proc_dir);
+	if (r >= 0 && config->nvml)
+		r = strv_appendf(&argv, "--nvml=%s", config->nvml);
+	if (r >= 0)
+		r = strv_append(&argv, "probe");
+	if (r >= 0 && mmio)
+		r = strv_append(&argv, "--mmio");
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = strv_append(&argv, BDF_TEXT(&functions[i]));
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(argv);
+	return 0;
+}
+
+int worker_probe(const WorkerConfig *config, const Bdf *functions, size_t n, bool mmio,
+		 uint64_t timeout_usec, ProbeAnswer *ret, pid_t *ret_pid)
+{
+	_cleanup_(children_freep) Children *children = NULL;
+	_cleanup_strv_ char **argv = NULL;
+	const Child *child;
+	int r;
+
+	r = arguments(config, functions, n, mmio, &argv);
+	if (r >= 0)
+		r = children_run_one(argv, OUTPUT_MAX, timeout_usec, &children);
+	if (r < 0)
+		return r;
+	child = &children->items[0];
+	*ret_pid = child->pid;
+	if (child->running)
+		return -ETIMEDOUT;
+	if (child->error < 0)
+		return child->error == -ENOMEM ? -ENOMEM : -EBADMSG;
+	if (child->signal != 0 || child->status > 0)
+		return -EPROTO;
+	if (!child->output)
+		return -EBADMSG;
+	return probe_document_parse(child->output, child->size, functions, n,
+				    mmio ? WAY_MMIO : WAY_NVML, ret);
+}

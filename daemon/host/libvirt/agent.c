@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Messages to a domain's guest agent. */
+#include <libvirt/libvirt-qemu.h>
+#include <string.h>
+
+#include "host/libvirt/private.h"
+#include "util/text.h"
+
+/* Of libvirt's words, in which the agent's own may be. */
+#define DETAIL_MAX 1024
+
+typedef struct Agent {
+	const VirtCall *call;
+	virDomainPtr domain;
+	const char *name;
+} Agent;
+
+/*
+ * libvirt's codes, of 9.0: qemuDomainAgentAvailable() and qemuAgentCommandFull(). An error of the
+ * agent itself has no code of its own (VIR_ERR_INTERNAL_ERROR), nor has one from a driver that
+ * knows no agents.
+ */
+static GuestOutcome outcome_of(const virError *error)
+{
+	switch (error ? error->code : VIR_ERR_INTERNAL_ERROR) {
+	case VIR_ERR_OPERATION_INVALID:
+		return GUEST_NOT_RUNNING;
+	case VIR_ERR_ARGUMENT_UNSUPPORTED:
+	case VIR_ERR_CONFIG_UNSUPPORTED:
+	case VIR_ERR_NO_SUPPORT:
+		return GUEST_NO_CHANNEL;
+	case VIR_ERR_AGENT_UNRESPONSIVE:
+	case VIR_ERR_AGENT_UNSYNCED:
+		return GUEST_NO_AGENT;
+	default:
+		return GUEST_REFUSED;
+	}
+}
+
+static int agent_call(void *userdata, const char *message, unsigned timeout_sec, char **ret_reply,
+		      GuestRun *ret_why, Problem **ret_problem)
+{
+	const Agent *agent = userdata;
+	_cleanup_free_ char *message_of_error = NULL;
+	const virError *error;
+
+	*ret_reply = virDomainQemuAgentCommand(agent->domain, message, (int)timeout_sec, 0);
+	if (*ret_reply)
+		return 0;
+	if (virt_error_is_no_domain())
+		return virt_no_such_domain(agent->name, ret_problem);
+	error = virGetLastError();
+	if (error && error->code == VIR_ERR_NO_MEMORY)
+		return -ENOMEM;
+	ret_why->outcome = outcome_of(error);
+	message_of_error = strndup(
+		error && error->message ? error->message : "libvirt gave no reason", DETAIL_MAX);
+	if (!message_of_error)
+		return -ENOMEM;
+	/* A connection that broke is no word of the guest's. This clears the error. */
+	if (virConnectIsAlive(agent->call->conn) != 1)
+		return virt_unavailable(agent->call->virt->uri, message_of_error, ret_problem);
+	free(ret_why->detail);
+	ret_why->detail = TAKE_PTR(message_of_error);
+	return 0;
+}
+
+int virt_guest_run(Virt *virt, const char *uuid, const char *const *const *commands, size_t n,
+		   uint64_t deadline_usec, GuestRun *runs, Problem **ret_problem)
+{
+	_cleanup_call_ VirtCall call = { 0 };
+	_cleanup_domain_ virDomainPtr domain = NULL;
+	Agent agent;
+	AgentTransport transport = { .call = agent_call, .userdata = &agent };
+	int r;
+
+	r = virt_call_begin(virt, &call, ret_problem);
+	if (r != 0)
+		return r;
+	r = virt_lookup_uuid(&call, uuid, &domain, ret_problem);
+	if (r != 0)
+		return r;
+	agent = (Agent){ &call, domain, virt_domain_name(domain) };
+	return guest_agent_run(&transport, commands, n, deadline_usec, runs, ret_problem);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a running domain has of a function, and attaching one. */
+#include <string.h>
+
+#include "core/domain/xml.h"
+#include "host/libvirt/private.h"
+#include "util/text.h"
+
+/* --- live devices --- */
+
+void live_device_clear(LiveDevice *device)
+{
+	free(device->alias);
+	*device = (LiveDevice){ 0 };
+}
+
+/* Fills in what the live XML says of the function. */
+static int find_live(const char *xml, const Bdf *function, LiveDevice *into, Problem **ret_problem)
+{
+	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
+	const DomainHostdev *hostdev;
+	int r;
+
+	r = domain_use_from_xml(xml, NULL, &use, ret_problem);
+	if (r != 0)
+		return r;
+	r = domain_xml_parse(xml, &parsed, ret_problem);
+	if (r != 0)
+		return r;
+	into->acpi = domain_xml_has_acpi(parsed);
+	hostdev = domain_use_hostdev(&use, function);
+	into->present = hostdev != NULL;
+	if (!hostdev || !hostdev->alias)
+		return 0;
+	into->alias = strdup(hostdev->alias);
+	return into->alias ? 0 : -ENOMEM;
+}
+
+int virt_live_device(const VirtCall *call, virDomainPtr domain, const Bdf *function,
+		     LiveDevice *ret, Problem **ret_problem)
+{
+	_cleanup_(live_device_clear) LiveDevice device = { 0 };
+	const char *name = virt_domain_name(domain);
+	_cleanup_free_ char *xml = NULL;
+	int active, r;
+
+	active = virDomainIsActive(domain);
+	if (active > 0)
+		xml = virDomainGetXMLDesc(domain, 0);
+	if ((active < 0 || (active > 0 && !xml)) && !virt_error_is_no_domain())
+		return virt_read_problem(call, name, ret_problem);
+	if (xml) {
+		device.running = true;
+		r = find_live(xml, function, &device, ret_problem);
+		if (r != 0)
+			return r;
+	}
+	*ret = device;
+	device = (LiveDevice){ 0 };
+	return 0;
+}
+
+/* --- attach --- */
+
+/* The one function of a <hostdev>: read as part of a domain, as core/domain/xml.h reads them. */
+static int hostdev_function(const char *hostdev_xml, Bdf *ret, Problem **ret_problem)
+{
+	_cleanup_(problem_freep) Problem *why = NULL;
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	text = strf("<domain><name>-</name><uuid>00000000-0000-0000-0000-000000000000</uuid>"
+		    "<devices>%s</devices></domain>",
+		    hostdev_xml);
+	if (!text)
+		return -ENOMEM;
+	r = domain_use_from_xml(text, NULL, &use, &why);
+	if (r < 0)
+		return r;
+	if (r == PROBLEM || use.n_hostdevs != 1)
+		return problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+				   "what shall be attached is not one PCI hostdev");
+	*ret = use.hostdevs[0].bdf;
+	return 0;
+}
+
+/*
+ * QEMU has a device of that id, and libvirt does not know it: a libvirtd was killed after QEMU had taken the
+ * device (qemuMonitorAddDevice() in qemuDomainAttachHostPCIDevice()) and before it was in the
+ * domain's status file. libvirt, which reads that file when it starts, can name it no more, so that
+ * nobody but the end of QEMU takes it out again.
+ */
+static bool libvirt_forgot_it(void)
+{
+	const virError *error = virGetLastError();
+
+	return error && error->message && strstr(error->message, "Duplicate device ID");
+}
+
+static int forgotten_problem(const VirtCall *call, const char *name, const Bdf *function,
+			     Problem **ret_problem)
+{
+	int r = virt_problem(call, ret_problem, GPUPASS_ERROR_ATTACH_FAILED,
+			     "the guest of %s has %s already, and libvirt does not know of it: a "
+			     "libvirtd was killed while it attached it",
+			     name, BDF_TEXT(function));
+
+	return r != PROBLEM
+		       ? r
+		       : problem_remedy(*ret_problem, "shut %s down: its devices go with it", name);
+}
+
+static int attach_problem(const VirtCall *call, const char *name, const Bdf *function,
+			  Problem **ret_problem)
+{
+	int r;
+
+	if (libvirt_forgot_it())
+		return forgotten_problem(call, name, function, ret_problem);
+	r = virt_problem(call, ret_problem, GPUPASS_ERROR_ATTACH_FAILED,
+			 "libvirt refuses to attach %s to domain %s", BDF_TEXT(function), name);
+	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE)
+		problem_state(*ret_problem,
+			      "libvirt went away while it attached %s; the domain's XML will tell",
+			      BDF_TEXT(function));
+	return r;
+}
+
+int virt_domain_attach(Virt *virt, const char *uuid, const char *hostdev_xml, Problem **ret_problem)
+{
+	_cleanup_call_ VirtCall call = { 0 };
+	_cleanup_domain_ virDomainPtr domain = NULL;
+	_cleanup_(live_device_clear) LiveDevice device = { 0 };
+	const char *name;
+	Bdf function;
+	int r;
+
+	r = hostdev_function(hostdev_xml, &function, ret_problem);
+	if (r != 0)
+		return r;
+	r = virt_call_begin(virt, &call, ret_problem);
+	if (r != 0)
+		return r;
+	r = virt_lookup_uuid(&call, uuid, &domain, ret_problem);
+	if (r != 0)
+		return r;
+	name = virt_domain_name(domain);
+	r = virt_live_device(&call, domain, &function, &device, ret_problem);
+	if (r != 0)
+		return r;
+	if (device.present)
+		return 0;
+	if (!device.running)
+		return problem_set(ret_problem, GPUPASS_ERROR_ATTACH_FAILED,
+				   "domain %s is not running", name);
+	if (virDomainAttachDeviceFlags(domain, hostdev_xml, VIR_DOMAIN_AFFECT_LIVE) < 0)
+		return attach_problem(&call, name, &function, ret_problem);
+	return 0;
+}

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The event thread, the connector, and the hold that a call has on the connection. */
+#include <signal.h>
+#include <string.h>
+
+#include "host/libvirt/private.h"
+#include "util/clock.h"
+#include "util/text.h"
+
+/* libvirt is taken for dead after INTERVAL * (COUNT + 1) seconds of silence. */
+#define KEEPALIVE_INTERVAL_SEC 5
+#define KEEPALIVE_COUNT 3
+#define RETRY_MIN_USEC (500 * USEC_PER_MSEC)
+#define RETRY_MAX_USEC (10 * USEC_PER_SEC)
+/* How long a call made at start-up waits for the first attempt to connect. */
+#define FIRST_CONNECT_USEC (10 * USEC_PER_SEC)
+/* virt_free() waits this long for everything to end. */
+#define FREE_USEC (500 * USEC_PER_MSEC)
+/* Part of it is kept for the event thread, which is stopped last. */
+#define FREE_EVENTS_USEC (100 * USEC_PER_MSEC)
+/* A call that lost the connection is not made again before this. */
+#define LOSS_PAUSE_USEC (250 * USEC_PER_MSEC)
+#define EVENT_ERROR_PAUSE_USEC (100 * USEC_PER_MSEC)
+
+void virt_wait(Virt *virt, uint64_t deadline)
+{
+	struct timespec until = {
+		.tv_sec = (time_t)(deadline / USEC_PER_SEC),
+		.tv_nsec = (long)(deadline % USEC_PER_SEC) * 1000,
+	};
+
+	if (deadline == UINT64_MAX)
+		pthread_cond_wait(&virt->changed, &virt->lock);
+	else
+		pthread_cond_timedwait(&virt->changed, &virt->lock, &until);
+}
+
+int virt_thread_start(pthread_t *ret, void *(*main)(void *), void *userdata, bool detached)
+{
+	pthread_attr_t attr;
+	sigset_t all, before;
+	int r;
+
+	r = pthread_attr_init(&attr);
+	if (r != 0)
+		return -r;
+	if (detached)
+		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	/* A thread starts with its creator's mask: so it never runs with a signal open. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(ret, &attr, main, userdata);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	return -r;
+}
+
+/* --- the event thread --- */
+
+/* Safe from any thread; the event loop then runs on_timer(). */
+static void wake_events(Virt *virt)
+{
+	virEventUpdateTimeout(virt->timer, 0);
+}
+
+static void on_timer(int timer, void *userdata)
+{
+	/* Disarm first: what is announced from now on arms it again. */
+	virEventUpdateTimeout(timer, -1);
+	virt_announce(userdata);
+}
+
+static void *events_main(void *userdata)
+{
+	Virt *virt = userdata;
+
+	pthread_mutex_lock(&virt->lock);
+	while (!virt->events_stopping) {
+		int r;
+
+		pthread_mutex_unlock(&virt->lock);
+		r = virEventRunDefaultImpl();
+		pthread_mutex_lock(&virt->lock);
+		if (r < 0 && !virt->events_stopping) /* do not spin on an error that stays */
+			virt_wait(virt, now_monotonic() + EVENT_ERROR_PAUSE_USEC);
+	}
+	virt->events_ended = true;
+	pthread_cond_broadcast(&virt->changed);
+	pthread_mutex_unlock(&virt->lock);
+	return NULL;
+}
+
+/* --- the connector --- */
+
+static const char *close_reason(int reason)
+{
+	switch (reason) {
+	case VIR_CONNECT_CLOSE_REASON_EOF:
+		return "libvirt closed the connection";
+	case VIR_CONNECT_CLOSE_REASON_KEEPALIVE:
+		return "libvirt stopped answering, and the connection was given up";
+	default:
+		return "the connection was lost";
+	}
+}
+
+/* Holds `lock`. */
+static void set_last_error(Virt *virt, const char *message)
+{
+	free(virt->last_error);
+	virt->last_error = message ? strdup(message) : NULL;
+}
+
+/*
+ * Called once for a connection, on whichever thread notices: the event thread, or a job thread in
+ * the middle of a call. libvirt holds a lock of the connection meanwhile.
+ */
+static void on_close(virConnectPtr conn, int reason, void *userdata)
+{
+	Virt *virt = userdata;
+
+	pthread_mutex_lock(&virt->lock);
+	if (virt->conn == conn) {
+		virt->link = LINK_BROKEN;
+		set_last_error(virt, close_reason(reason));
+	}
+	pthread_cond_broadcast(&virt->changed);
+	pthread_mutex_unlock(&virt->lock);
+	wake_events(virt);
+}
+
+/* With this thread's last libvirt error. */
+static void remember_error(Virt *virt)
+{
+	const char *message = virGetLastErrorMessage();
+
+	pthread_mutex_lock(&virt->lock);
+	set_last_error(virt, message);
+	pthread_mutex_unlock(&virt->lock);
+}
+
+static void set_link(Virt *virt, virConnectPtr conn, LinkState link)
+{
+	pthread_mutex_lock(&virt->lock);
+	virt->conn = conn;
+	virt->link = link;
+	pthread_cond_broadcast(&virt->changed);
+	pthread_mutex_unlock(&virt->lock);
+}
+
+static void disconnect(Virt *virt)
+{
+	virConnectPtr conn = virt->conn; /* only this thread sets it */
+
+	if (!conn)
+		return;
+	set_link(virt, conn, LINK_BROKEN);
+	virt_events_deregister(virt, conn);
+	virConnectUnregisterCloseCallback(conn, on_close);
+	set_link(virt, NULL, LINK_DOWN);
+	wake_events(virt);
+	virConnectClose(conn);
+}
+
+static bool set_up(Virt *virt, virConnectPtr conn)
+{
+	/*
+	 * Errors of the first two are left alone: drivers that run in this process (test:///) have
+	 * neither, and cannot be lost; a connection that is lost already fails at the events too.
+	 */
+	virConnectSetKeepAlive(conn, KEEPALIVE_INTERVAL_SEC, KEEPALIVE_COUNT);
+	virConnectRegisterCloseCallback(conn, on_close, virt, NULL);
+	return virt_events_register(virt, conn) == 0;
+}
+
+static void try_connect(Virt *virt)
+{
+	virConnectPtr conn;
+
+	conn = virConnectOpen(virt->uri);
+	if (!conn) {
+		remember_error(virt);
+		return;
+	}
+	set_link(virt, conn, LINK_SETUP);
+	if (!set_up(virt, conn)) {
+		remember_error(virt);
+		disconnect(virt);
+		return;
+	}
+	pthread_mutex_lock(&virt->lock);
+	if (virt->link == LINK_SETUP) { /* not closed meanwhile */
+		virt->link = LINK_UP;
+		virt->generation++;
+		set_last_error(virt, NULL);
+	}
+	pthread_mutex_unlock(&virt->lock);
+	wake_events(virt);
+}
+
+/* Holds `lock`. Until the deadline, or the end. */
+static void pause_until(Virt *virt, uint64_t deadline)
+{
+	while (!virt->stopping && now_monotonic() < deadline)
+		virt_wait(virt, deadline);
+}
+
+static void *connector_main(void *userdata)
+{
+	Virt *virt = userdata;
+	uint64_t delay = RETRY_MIN_USEC;
+
+	pthread_mutex_lock(&virt->lock);
+	while (!virt->stopping) {
+		uint64_t since;
+
+		pthread_mutex_unlock(&virt->lock);
+		try_connect(virt);
+		pthread_mutex_lock(&virt->lock);
+		virt->tried = true;
+		pthread_cond_broadcast(&virt->changed);
+		since = now_monotonic();
+		while (virt->link == LINK_UP && !virt->stopping)
+			virt_wait(virt, UINT64_MAX);
+		/* A connection that held starts afresh; one that breaks at once is not hammered. */
+		if (now_monotonic() - since > RETRY_MAX_USEC)
+			delay = RETRY_MIN_USEC;
+		pthread_mutex_unlock(&virt->lock);
+		disconnect(virt);
+		pthread_mutex_lock(&virt->lock);
+		pause_until(virt, now_monotonic() + delay);
+		delay = delay * 2 < RETRY_MAX_USEC ? delay * 2 : RETRY_MAX_USEC;
+	}
+	virt->connector_ended = true;
+	pthread_cond_broadcast(&virt->changed);
+	pthread_mutex_unlock(&virt->lock);
+	return NULL;
+}
+
+/* --- calls --- */
+
+void virt_hold(Virt *virt)
+{
+	pthread_mutex_lock(&virt->lock);
+	virt->users++;
+	pthread_mutex_unlock(&virt->lock);
+}
+
+void virt_release(Virt *virt)
+{
+	pthread_mutex_lock(&virt->lock);
+	virt->users--;
+	pthread_cond_broadcast(&virt->changed);
+	pthread_mutex_unlock(&virt->lock);
+}
+
+int virt_call_begin(Virt *virt, VirtCall *ret, Problem **ret_problem)
+{
+	_cleanup_free_ char *why = NULL;
+	uint64_t deadline = virt->started_usec + FIRST_CONNECT_USEC;
+	virConnectPtr conn = NULL;
+
+	pthread_mutex_lock(&virt->lock);
+	virt->users++;
+	while (!virt->tried && !virt->stopping && now_monotonic() < deadline)
+		virt_wait(virt, deadline);
+	if (virt->link == LINK_UP && !virt->stopping) {
+		conn = virt->conn;
+		virConnectRef(conn);
+	} else if (virt->stopping) {
+		why = strdup("the daemon is stopping");
+	} else if (virt->last_error) {
+		why = strdup(virt->last_error);
+	} else {
+		why = strdup("it takes connections and says nothing");
+	}
+	pthread_mutex_unlock(&virt->lock);
+	if (conn) {
+		*ret = (VirtCall){ .virt = virt, .conn = conn };
+		return 0;
+	}
+	virt_release(virt);
+	return why ? virt_unavailable(virt->uri, why, ret_problem) : -ENOMEM;
+}
+
+void virt_call_end(VirtCall *call)
+{
+	if (!call->virt)
+		return;
+	virConnectClose(call->conn);
+	virt_release(call->virt);
+	*call = (VirtCall){ 0 };
+}
+
+bool virt_connected(Virt *virt)
+{
+	bool connected;
+
+	pthread_mutex_lock(&virt->lock);
+	connected = virt->link == LINK_UP;
+	pthread_mutex_unlock(&virt->lock);
+	return connected;
+}
+
+int virt_wait_connected(Virt *virt, uint64_t timeout_usec)
+{
+	uint64_t now = now_monotonic();
+	uint64_t deadline = timeout_usec < UINT64_MAX - now ? now + timeout_usec : UINT64_MAX;
+	uint64_t pause = now + LOSS_PAUSE_USEC < deadline ? now + LOSS_PAUSE_USEC : deadline;
+	int r;
+
+	pthread_mutex_lock(&virt->lock);
+	virt->users++;
+	pause_until(virt, pause);
+	while (virt->link != LINK_UP && !virt->stopping && now_monotonic() < deadline)
+		virt_wait(virt, deadline);
+	if (virt->stopping)
+		r = -ESHUTDOWN;
+	else
+		r = virt->link == LINK_UP && now_monotonic() < deadline ? 0 : -ETIMEDOUT;
+	pthread_mutex_unlock(&virt->lock);
+	virt_release(virt);
+	return r;
+}
+
+/* --- beginning and end --- */
+
+/* libvirt prints errors to stderr unless told otherwise; ours travel in problems. */
+static void on_error(void *userdata _unused_, virErrorPtr error _unused_)
+{
+}
+
+static void register_once(void)
+{
+	virInitialize();
+	virSetErrorFunc(NULL, on_error);
+	virEventRegisterDefaultImpl();
+}
+
+/* Nothing of it runs any more, or ran yet. */
+static Virt *virt_destroy(Virt *virt)
+{
+	if (virt->timer >= 0)
+		virEventRemoveTimeout(virt->timer);
+	pthread_cond_destroy(&virt->changed);
+	pthread_mutex_destroy(&virt->lock);
+	pthread_mutex_destroy(&virt->listener_lock);
+	free(virt->last_error);
+	free(virt->uri);
+	free(virt);
+	return NULL;
+}
+
+/* Holds `lock`. Waits until *flag is set or the deadline has passed; says which. */
+static bool wait_flag(Virt *virt, const bool *flag, uint64_t deadline)
+{
+	while (!*flag && now_monotonic() < deadline)
+		virt_wait(virt, deadline);
+	return *flag;
+}
+
+static bool stop_events(Virt *virt, uint64_t deadline)
+{
+	bool ended;
+
+	pthread_mutex_lock(&virt->lock);
+	virt->events_stopping = true;
+	pthread_mutex_unlock(&virt->lock);
+	wake_events(virt);
+	pthread_mutex_lock(&virt->lock);
+	ended = wait_flag(virt, &virt->events_ended, deadline);
+	pthread_mutex_unlock(&virt->lock);
+	/* What has ended is joined at once; a thread stuck in libvirt must not stop us. */
+	if (ended)
+		pthread_join(virt->events, NULL);
+	else
+		pthread_detach(virt->events);
+	return ended;
+}
+
+static bool stop_connector(Virt *virt, uint64_t deadline)
+{
+	bool ended;
+
+	pthread_mutex_lock(&virt->lock);
+	virt->stopping = true;
+	pthread_cond_broadcast(&virt->changed);
+	ended = wait_flag(virt, &virt->connector_ended, deadline);
+	pthread_mutex_unlock(&virt->lock);
+	if (ended)
+		pthread_join(virt->connector, NULL);
+	else
+		pthread_detach(virt->connector);
+	return ended;
+}
+
+static bool wait_users(Virt *virt, uint64_t deadline)
+{
+	bool idle;
+
+	pthread_mutex_lock(&virt->lock);
+	while (virt->users > 0 && now_monotonic() < deadline)
+		virt_wait(virt, deadline);
+	idle = virt->users == 0;
+	pthread_mutex_unlock(&virt->lock);
+	return idle;
+}
+
+Virt *virt_free(Virt *virt)
+{
+	uint64_t deadline = now_monotonic() + FREE_USEC;
+	bool connector, users, events;
+
+	if (!virt)
+		return NULL;
+	pthread_mutex_lock(&virt->listener_lock);
+	virt->listener = NULL;
+	pthread_mutex_unlock(&virt->listener_lock);
+	/* Closing a connection needs the event loop: that one goes last. */
+	connector = stop_connector(virt, deadline - FREE_EVENTS_USEC);
+	users = wait_users(virt, deadline - FREE_EVENTS_USEC);
+	events = stop_events(virt, deadline);
+	if (connector && users && events)
+		return virt_destroy(virt);
+	/* Left behind on purpose: whoever is still in libvirt comes back to this memory. */
+	return NULL;
+}
+
+static int init_locks(Virt *virt)
+{
+	pthread_condattr_t attr;
+	int r;
+
+	r = pthread_condattr_init(&attr);
+	if (r != 0)
+		return -r;
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	r = pthread_cond_init(&virt->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	if (r != 0)
+		return -r;
+	pthread_mutex_init(&virt->lock, NULL);
+	pthread_mutex_init(&virt->listener_lock, NULL);
+	return 0;
+}
+
+static int start_threads(Virt *virt)
+{
+	int r;
+
+	virt->timer = virEventAddTimeout(-1, on_timer, virt, NULL);
+	if (virt->timer < 0)
+		return -EIO;
+	r = virt_thread_start(&virt->events, events_main, virt, false);
+	if (r < 0)
+		return r;
+	r = virt_thread_start(&virt->connector, connector_main, virt, false);
+	if (r < 0)
+		stop_events(virt, UINT64_MAX);
+	return r;
+}
+
+int virt_new(const char *uri, VirtListener listener, void *userdata, Virt **ret)
+{
+	/* libvirt's own state is process-wide, and can be set up only once. */
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	Virt *virt;
+	int r;
+
+	virt = calloc(1, sizeof(*virt));
+	if (!virt)
+		return -ENOMEM;
+	virt->listener = listener;
+	virt->userdata = userdata;
+	virt->started_usec = now_monotonic();
+	virt->timer = -1;
+	for (size_t i = 0; i < VIRT_EVENTS; i++)
+		virt->event_ids[i] = -1;
+	r = init_locks(virt);
+	if (r < 0) {
+		free(virt);
+		return r;
+	}
+	if (uri) {
+		virt->uri = strdup(uri);
+		if (!virt->uri) {
+			virt_destroy(virt);
+			return -ENOMEM;
+		}
+	}
+	pthread_once(&once, register_once);
+	r = start_threads(virt);
+	if (r < 0) {
+		virt_destroy(virt);
+		return r;
+	}
+	*ret = virt;
+	return 0;
+}

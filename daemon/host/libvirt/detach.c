@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Hot-unplug is a request to the guest. libvirt's answer to the call says little: it comes after
+ * at most five seconds, and is "success" also when the guest has not reacted. Events say when it
+ * is worth looking; what counts is the live XML.
+ *
+ * The call is made by a thread of its own, because it waits for as long as QEMU's monitor does
+ * not answer; our caller has a deadline. A thread that libvirt keeps is left to it.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "host/libvirt/private.h"
+#include "util/clock.h"
+#include "util/text.h"
+
+#define IDLE_PAUSE_NSEC 50000000L
+
+/* Shared by the waiting caller and the thread that makes the call; the last one frees it. */
+typedef struct Detach {
+	Virt *virt;
+	DeviceWait wait; /* the caller's */
+	Bdf function;
+	uint64_t generation; /* the caller's: of the connection it looked through last */
+	/* Guarded by virt->lock: */
+	unsigned refs;
+	bool answered;
+	int result;	  /* of the call: 0, PROBLEM or -errno */
+	Problem *problem; /* of the call */
+} Detach;
+
+static void detach_unref(Detach *detach)
+{
+	Virt *virt = detach->virt;
+	bool last;
+
+	pthread_mutex_lock(&virt->lock);
+	last = --detach->refs == 0;
+	pthread_mutex_unlock(&virt->lock);
+	if (last) {
+		problem_free(detach->problem);
+		free(detach->wait.device);
+		free(detach);
+	}
+	virt_release(virt);
+}
+
+/* --- the thread that asks --- */
+
+/*
+ * By host address, not by alias: libvirt gives "hostdev0" to another device once this one has
+ * gone. Integers only, so nothing needs quoting.
+ */
+static char *hostdev_xml(const Bdf *function)
+{
+	return strf("<hostdev mode='subsystem' type='pci'><source>"
+		    "<address domain='0x%04x' bus='0x%02x' slot='0x%02x' function='0x%x'/>"
+		    "</source></hostdev>",
+		    function->segment, function->bus, function->device, function->function);
+}
+
+static int ask(Virt *virt, const char *uuid, const Bdf *function, Problem **ret_problem)
+{
+	_cleanup_call_ VirtCall call = { 0 };
+	_cleanup_domain_ virDomainPtr domain = NULL;
+	_cleanup_free_ char *xml = NULL;
+	const char *name;
+	int r;
+
+	xml = hostdev_xml(function);
+	if (!xml)
+		return -ENOMEM;
+	r = virt_call_begin(virt, &call, ret_problem);
+	if (r != 0)
+		return r;
+	r = virt_lookup_uuid(&call, uuid, &domain, ret_problem);
+	if (r != 0)
+		return r;
+	name = virt_domain_name(domain);
+	if (virDomainDetachDeviceFlags(domain, xml, VIR_DOMAIN_AFFECT_LIVE) < 0)
+		return virt_problem(&call, ret_problem, GPUPASS_ERROR_DETACH_TIMEOUT,
+				    "domain %s does not let go of %s", name, BDF_TEXT(function));
+	return 0;
+}
+
+static void *ask_main(void *userdata)
+{
+	Detach *detach = userdata;
+	Virt *virt = detach->virt;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	int r;
+
+	r = ask(virt, detach->wait.uuid, &detach->function, &problem);
+	pthread_mutex_lock(&virt->lock);
+	detach->answered = true;
+	detach->result = r;
+	detach->problem = TAKE_PTR(problem);
+	detach->wait.news = true;
+	pthread_cond_broadcast(&virt->changed);
+	pthread_mutex_unlock(&virt->lock);
+	detach_unref(detach);
+	return NULL;
+}
+
+/* Takes the alias on success. The wait is listed before the request is made: no event is lost. */
+static int detach_start(Virt *virt, const char uuid[VIR_UUID_STRING_BUFLEN], const Bdf *function,
+			char **alias, Detach **ret)
+{
+	Detach *detach;
+	pthread_t thread;
+	int r;
+
+	detach = calloc(1, sizeof(*detach));
+	if (!detach)
+		return -ENOMEM;
+	detach->virt = virt;
+	detach->function = *function;
+	detach->refs = 2;
+	memcpy(detach->wait.uuid, uuid, sizeof(detach->wait.uuid));
+	detach->wait.device = TAKE_PTR(*alias);
+	virt_hold(virt);
+	virt_hold(virt);
+	pthread_mutex_lock(&virt->lock);
+	detach->generation = virt->generation;
+	pthread_mutex_unlock(&virt->lock);
+	virt_wait_enlist(virt, &detach->wait);
+	r = virt_thread_start(&thread, ask_main, detach, true);
+	if (r < 0) {
+		virt_wait_dismiss(virt, &detach->wait);
+		detach->refs--; /* the thread's, and its hold on Virt */
+		virt_release(virt);
+		detach_unref(detach);
+		return r;
+	}
+	*ret = detach;
+	return 0;
+}
+
+/* --- the caller, who waits --- */
+
+typedef struct View {
+	char uuid[VIR_UUID_STRING_BUFLEN]; /* as events give it */
+	char *name;
+	LiveDevice device;
+} View;
+
+static void view_clear(View *view)
+{
+	free(view->name);
+	live_device_clear(&view->device);
+}
+
+/*
+ * An attach goes on in libvirtd when its caller has died (a daemon before this one): until it has
+ * ended, the live XML lacks what the guest is about to have. Reading XML does not wait for it.
+ * Drivers that cannot tell (test:///) have nothing to wait for either.
+ */
+static void wait_until_idle(virDomainPtr domain, uint64_t deadline)
+{
+	const struct timespec pause = { .tv_nsec = IDLE_PAUSE_NSEC };
+	virDomainControlInfo info;
+
+	while (virDomainGetControlInfo(domain, &info, 0) == 0 &&
+	       (info.state == VIR_DOMAIN_CONTROL_JOB ||
+		info.state == VIR_DOMAIN_CONTROL_OCCUPIED) &&
+	       now_monotonic() < deadline)
+		nanosleep(&pause, NULL);
+	virResetLastError();
+}
+
+/* Through a call of its own: the connection may be another one by now. Waits for others' calls until the
+ * deadline; 0: not at all, as while ours is the one that is at work. */
+static int look(Virt *virt, const char *uuid, const Bdf *function, uint64_t deadline, View *ret,
+		Problem **ret_problem)
+{
+	_cleanup_call_ VirtCall call = { 0 };
+	_cleanup_domain_ virDomainPtr domain = NULL;
+	_cleanup_free_ char *name = NULL;
+	int r;
+
+	r = virt_call_begin(virt, &call, ret_problem);
+	if (r != 0)
+		return r;
+	r = virt_lookup_uuid(&call, uuid, &domain, ret_problem);
+	if (r != 0)
+		return r;
+	name = strdup(virt_domain_name(domain));
+	if (!name)
+		return -ENOMEM;
+	if (virDomainGetUUIDString(domain, ret->uuid) < 0)
+		return virt_read_problem(&call, name, ret_problem);
+	wait_until_idle(domain, deadline);
+	r = virt_live_device(&call, domain, function, &ret->device, ret_problem);
+	if (r != 0)
+		return r;
+	ret->name = TAKE_PTR(name);
+	return 0;
+}
+
+/* The call failed for a reason that stays; a lost connection is none. */
+static bool call_refused(const Detach *detach)
+{
+	if (!detach->answered || detach->result == 0)
+		return false;
+	return detach->result < 0 || detach->problem->error != GPUPASS_ERROR_LIBVIRT_UNAVAILABLE;
+}
+
+/*
+ * Waits until there is a reason to look. Returns true when that look is the last: the deadline
+ * has passed, the guest or libvirt has refused, or Virt is being freed. A lost connection is no
+ * reason: the next one is, if it comes in time.
+ */
+static bool wait_for_news(Detach *detach, uint64_t deadline)
+{
+	Virt *virt = detach->virt;
+	bool last;
+
+	pthread_mutex_lock(&virt->lock);
+	while (!detach->wait.news && !virt->stopping && now_monotonic() < deadline &&
+	       !(virt->link == LINK_UP && virt->generation != detach->generation))
+		virt_wait(virt, deadline);
+	detach->wait.news = false;
+	detach->generation = virt->generation;
+	last = virt->stopping || detach->wait.refused || call_refused(detach) ||
+	       now_monotonic() >= deadline;
+	pthread_mutex_unlock(&virt->lock);
+	return last;
+}
+
+/* Why the device is still there, as far as events and the live XML tell. */
+static int guest_problem(const Detach *detach, const View *view, bool refused, uint64_t timeout,
+			 Problem **ret_problem)
+{
+	char bdf[BDF_TEXT_MAX];
+	int r;
+
+	bdf_format(&detach->function, bdf);
+	r = problem_set(ret_problem, GPUPASS_ERROR_DETACH_TIMEOUT,
+			"domain %s does not let go of %s", view->name, bdf);
+	if (r < 0)
+		return r;
+	if (refused)
+		problem_cause(*ret_problem, "the guest refused to let go of %s", bdf);
+	else
+		problem_cause(
+			*ret_problem, "%s is still there after %.1f s: %s", bdf,
+			(double)timeout / USEC_PER_SEC,
+			view->device.acpi
+				? "the guest has not answered; a driver in it may be using it"
+				: "the domain has no <acpi/> in its <features>, and without it "
+				  "a guest hears of no unplug");
+	if (!refused)
+		problem_state(*ret_problem,
+			      "the guest was asked to let go of %s and may still do so", bdf);
+	return problem_remedy(*ret_problem,
+			      "stop what uses the GPU in the guest and try again, or shut %s down",
+			      view->name);
+}
+
+/* The device is still there, and we wait no longer. */
+static int still_there(Detach *detach, const View *view, uint64_t timeout, Problem **ret_problem)
+{
+	bool refused;
+	int r = 0;
+
+	pthread_mutex_lock(&detach->virt->lock);
+	refused = detach->wait.refused;
+	if (!refused && call_refused(detach)) {
+		r = detach->result;
+		if (r == PROBLEM)
+			*ret_problem = TAKE_PTR(detach->problem);
+	}
+	pthread_mutex_unlock(&detach->virt->lock);
+	if (r == 0)
+		return guest_problem(detach, view, refused, timeout, ret_problem);
+	if (r < 0)
+		return r;
+	return problem_remedy(*ret_problem, "shut %s down, and release the group then", view->name);
+}
+
+static int wait_until_gone(Detach *detach, uint64_t timeout, uint64_t deadline,
+			   Problem **ret_problem)
+{
+	for (;;) {
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		_cleanup_(view_clear) View view = { 0 };
+		bool last;
+		int r;
+
+		last = wait_for_news(detach, deadline);
+		r = look(detach->virt, detach->wait.uuid, &detach->function, 0, &view, &problem);
+		if (r < 0)
+			return r;
+		if (r == PROBLEM && problem->error == GPUPASS_ERROR_NO_SUCH_DOMAIN)
+			return 0; /* a transient domain that ended */
+		if (r == PROBLEM && problem->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE && !last)
+			continue;
+		if (r == PROBLEM) {
+			problem_state(problem, "the guest was asked to let go of %s",
+				      BDF_TEXT(&detach->function));
+			*ret_problem = TAKE_PTR(problem);
+			return PROBLEM;
+		}
+		if (!view.device.present)
+			return 0;
+		if (last)
+			return still_there(detach, &view, timeout, ret_problem);
+	}
+}
+
+int virt_domain_detach(Virt *virt, const char *uuid, const Bdf *function, uint64_t timeout_usec,
+		       Problem **ret_problem)
+{
+	_cleanup_(view_clear) View view = { 0 };
+	uint64_t now = now_monotonic();
+	uint64_t deadline = timeout_usec < UINT64_MAX - now ? now + timeout_usec : UINT64_MAX;
+	Detach *detach;
+	int r;
+
+	r = look(virt, uuid, function, deadline, &view, ret_problem);
+	if (r != 0)
+		return r;
+	if (!view.device.present)
+		return 0;
+	r = detach_start(virt, view.uuid, function, &view.device.alias, &detach);
+	if (r < 0)
+		return r;
+	r = wait_until_gone(detach, timeout_usec, deadline, ret_problem);
+	virt_wait_dismiss(virt, &detach->wait);
+	detach_unref(detach);
+	return r;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/domain/ref.h"
+#include "host/libvirt/private.h"
+#include "util/text.h"
+
+/* virSaveLastError() copies; virFreeError() frees. */
+static void error_freep(virErrorPtr *error)
+{
+	if (*error)
+		virFreeError(*error);
+}
+
+/*
+ * libvirt has no one code for a lost connection: the call that loses it gets what the socket, the
+ * keepalive or the RPC layer said (VIR_FROM_RPC), later ones "client socket is closed". With
+ * virtproxyd in between, the connection to the proxy lives while the one behind it is gone.
+ */
+static bool connection_lost(virConnectPtr conn, const virError *error)
+{
+	if (error && (error->code == VIR_ERR_NO_CONNECT || error->code == VIR_ERR_INVALID_CONN))
+		return true;
+	if (error && error->domain == VIR_FROM_RPC &&
+	    (error->code == VIR_ERR_INTERNAL_ERROR || error->code == VIR_ERR_SYSTEM_ERROR))
+		return true;
+	return virConnectIsAlive(conn) == 0;
+}
+
+int virt_unavailable(const char *uri, const char *why, Problem **ret_problem)
+{
+	int r;
+
+	r = problem_set(ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE, "libvirt does not answer");
+	if (r < 0)
+		return r;
+	problem_cause(*ret_problem, "%s: %s", uri ? uri : "libvirt's default connection", why);
+	return problem_remedy(*ret_problem, "see `systemctl status libvirtd virtqemud`; gpupass "
+					    "connects again by itself");
+}
+
+int virt_problem(const VirtCall *call, Problem **ret_problem, GpupassError code, const char *reason,
+		 ...)
+{
+	_cleanup_(error_freep) virErrorPtr error = virSaveLastError();
+	const char *message = error && error->message ? error->message : "libvirt gave no reason";
+	_cleanup_free_ char *text = NULL;
+	va_list ap;
+	int n, r;
+
+	if (error && error->code == VIR_ERR_NO_MEMORY)
+		return -ENOMEM;
+	if (connection_lost(call->conn, error))
+		return virt_unavailable(call->virt->uri, message, ret_problem);
+	va_start(ap, reason);
+	n = vasprintf(&text, reason, ap);
+	va_end(ap);
+	if (n < 0) {
+		text = NULL; /* undefined after a failed vasprintf() */
+		return -ENOMEM;
+	}
+	r = problem_set(ret_problem, code, "%s", text);
+	if (r < 0)
+		return r;
+	/* On further lines libvirt quotes the XML, which may have passwords
+	 * (virXMLErrorHandler()). */
+	return problem_cause(*ret_problem, "libvirt: %.*s", (int)strcspn(message, "\n"), message);
+}
+
+int virt_no_such_domain(const char *text, Problem **ret_problem)
+{
+	return domain_ref_missing(text, NULL, ret_problem);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/libvirt/guest-agent.h"
+
+#include <string.h>
+
+#include "util/clock.h"
+#include "util/text.h"
+
+/*
+ * libvirt (9.0, qemuAgentGuestSync) first synchronises with the agent for up to 5 s of its own. An
+ * agent that lives answers each of our messages at once: it starts programs and does not wait.
+ */
+#define CALL_TIMEOUT_SEC 5U
+#define POLL_MIN_USEC (20 * USEC_PER_MSEC)
+#define POLL_MAX_USEC USEC_PER_SEC
+
+typedef struct Session {
+	const AgentTransport *transport;
+	uint64_t deadline;
+	Problem **ret_problem;
+} Session;
+
+/* What a parser's error says of the run. */
+static int garbled(GuestRun *run, int r)
+{
+	if (r == -ENOMEM)
+		return r;
+	run->outcome = r == -EFBIG ? GUEST_TOO_MUCH : GUEST_GARBLED;
+	return 0;
+}
+
+/* 0 with *ret_reply NULL: run->outcome says why there is none. */
+static int call(const Session *s, const char *message, GuestRun *run, char **ret_reply)
+{
+	uint64_t now = now_monotonic(), left = s->deadline > now ? s->deadline - now : 0;
+	unsigned timeout = CALL_TIMEOUT_SEC;
+
+	if (!message)
+		return -ENOMEM;
+	if (left == 0) {
+		run->outcome = GUEST_TIMEOUT;
+		return 0;
+	}
+	/* Whole seconds, and 0 would mean not to wait. */
+	if (left < timeout * USEC_PER_SEC)
+		timeout = (unsigned)(left / USEC_PER_SEC) + 1;
+	return s->transport->call(s->transport->userdata, message, timeout, ret_reply, run,
+				  s->ret_problem);
+}
+
+/* An agent that answered before, and does no more. */
+static void fell_silent(GuestRun *run)
+{
+	if (run->outcome == GUEST_NO_AGENT)
+		run->outcome = GUEST_TIMEOUT;
+}
+
+/* The agent is there, and may start programs: GUEST_RAN. */
+static int greet(const Session *s, GuestRun *run)
+{
+	_cleanup_free_ char *pong = NULL, *info = NULL;
+	bool may_exec = false;
+	int r;
+
+	r = call(s, AGENT_PING, run, &pong);
+	if (r != 0 || !pong)
+		return r;
+	r = call(s, AGENT_INFO, run, &info);
+	if (r != 0 || !info) {
+		fell_silent(run);
+		return r;
+	}
+	r = agent_parse_info(info, &may_exec);
+	if (r < 0)
+		return garbled(run, r);
+	run->outcome = may_exec ? GUEST_RAN : GUEST_EXEC_DISABLED;
+	return 0;
+}
+
+static void pause_for(uint64_t usec)
+{
+	const struct timespec time = {
+		.tv_sec = (time_t)(usec / USEC_PER_SEC),
+		.tv_nsec = (long)(usec % USEC_PER_SEC) * 1000,
+	};
+
+	nanosleep(&time, NULL);
+}
+
+static int wait_for_end(const Session *s, int64_t pid, GuestRun *run)
+{
+	_cleanup_free_ char *message = agent_status_message(pid);
+	uint64_t pause = POLL_MIN_USEC;
+
+	for (;;) {
+		_cleanup_free_ char *reply = NULL;
+		bool ended = false;
+		int r;
+
+		r = call(s, message, run, &reply);
+		if (r != 0 || !reply) {
+			fell_silent(run);
+			return r;
+		}
+		r = agent_parse_status(reply, &ended, run);
+		if (r < 0)
+			return garbled(run, r);
+		if (ended)
+			return 0;
+		pause_for(pause);
+		pause = pause * 2 < POLL_MAX_USEC ? pause * 2 : POLL_MAX_USEC;
+	}
+}
+
+static int run_one(const Session *s, const char *const *argv, GuestRun *run)
+{
+	_cleanup_free_ char *message = agent_exec_message(argv), *reply = NULL;
+	int64_t pid = 0;
+	int r;
+
+	r = call(s, message, run, &reply);
+	if (r != 0 || !reply) {
+		fell_silent(run);
+		/* guest-exec itself is there: what the agent refuses is this program. */
+		if (run->outcome == GUEST_REFUSED)
+			run->outcome = GUEST_NOT_STARTED;
+		return r;
+	}
+	r = agent_parse_pid(reply, &pid);
+	if (r < 0)
+		return garbled(run, r);
+	return wait_for_end(s, pid, run);
+}
+
+int guest_agent_run(const AgentTransport *transport, const char *const *const *commands, size_t n,
+		    uint64_t deadline_usec, GuestRun *runs, Problem **ret_problem)
+{
+	const Session session = {
+		.transport = transport,
+		.deadline = deadline_usec,
+		.ret_problem = ret_problem,
+	};
+	int r;
+
+	if (n == 0)
+		return 0;
+	r = greet(&session, &runs[0]);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		if (i == 0 && runs[0].outcome != GUEST_RAN)
+			break;
+		runs[i].outcome = GUEST_NOT_ASKED;
+		r = run_one(&session, commands[i], &runs[i]);
+		if (runs[i].outcome != GUEST_RAN)
+			break;
+	}
+	return r;
+}

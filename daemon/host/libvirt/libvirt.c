@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Domains: look up, read, define. */
+#include <string.h>
+#include <strings.h>
+
+#include "core/domain/xml.h"
+#include "host/libvirt/private.h"
+#include "util/text.h"
+
+/* An RPC string of libvirt ends at 4 MiB; a name is a file name (NAME_MAX) on every driver. */
+#define DOMAIN_TEXT_MAX 255
+
+/*
+ * libxml2 validates in a time that grows with the square of siblings: metadata of 200,000 elements, which a
+ * tenant may write, takes 80 s. Definitions without such things have some ten KiB.
+ */
+#define VALIDATED_MAX (128U * 1024)
+
+/* --- look up --- */
+
+static void list_freep(virDomainPtr **list)
+{
+	for (virDomainPtr *d = *list; d && *d; d++)
+		virDomainFree(*d);
+	free(*list);
+}
+
+/*
+ * Looking up something that is not there is no error here. What is no UUID at all gives
+ * VIR_ERR_INVALID_ARG.
+ */
+static bool lookup_failed(virDomainPtr domain)
+{
+	const virError *error = virGetLastError();
+
+	if (domain)
+		return false;
+	return error && error->code != VIR_ERR_NO_DOMAIN && error->code != VIR_ERR_INVALID_ARG;
+}
+
+/* Every driver finds names exactly, but for some that go by what another hypervisor makes of them. */
+static bool has_name(virDomainPtr domain, const char *name)
+{
+	return strcmp(virt_domain_name(domain), name) == 0;
+}
+
+/* NULL without an error that counts: there is none. */
+static virDomainPtr lookup_word(virConnectPtr conn, const char *text, bool *ret_failed)
+{
+	char uuid[DOMAIN_UUID_SIZE];
+	virDomainPtr domain;
+
+	if (domain_uuid_parse(text, uuid)) {
+		domain = virDomainLookupByUUIDString(conn, uuid);
+		*ret_failed = lookup_failed(domain);
+		return domain;
+	}
+	domain = virDomainLookupByName(conn, text);
+	*ret_failed = lookup_failed(domain);
+	if (domain && !has_name(domain, text)) {
+		virDomainFree(domain);
+		return NULL;
+	}
+	return domain;
+}
+
+static int check_word(const char *text, Problem **ret_problem)
+{
+	if (str_is_empty(text))
+		return problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+				   "a domain's name or UUID is needed");
+	if (strlen(text) > DOMAIN_TEXT_MAX)
+		return problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+				   "a domain's name has at most %d bytes", DOMAIN_TEXT_MAX);
+	return 0;
+}
+
+void domain_id_clear(DomainId *id)
+{
+	free(id->name);
+	*id = (DomainId){ 0 };
+}
+
+int virt_domain_find(Virt *virt, const char *name_or_uuid, DomainId *ret, Problem **ret_problem)
+{
+	_cleanup_call_ VirtCall call = { 0 };
+	_cleanup_domain_ virDomainPtr domain = NULL;
+	_cleanup_(domain_id_clear) DomainId id = { 0 };
+	bool failed;
+	int r;
+
+	r = check_word(name_or_uuid, ret_problem);
+	if (r == 0)
+		r = virt_call_begin(virt, &call, ret_problem);
+	if (r != 0)
+		return r;
+	domain = lookup_word(call.conn, name_or_uuid, &failed);
+	if (failed)
+		return virt_problem(&call, ret_problem, GPUPASS_ERROR_INTERNAL,
+				    "libvirt could not look up domain '%s'", name_or_uuid);
+	*ret = (DomainId){ 0 };
+	if (!domain)
+		return 0;
+	id.name = strdup(virt_domain_name(domain));
+	if (!id.name)
+		return -ENOMEM;
+	if (virDomainGetUUIDString(domain, id.uuid) < 0)
+		return virt_read_problem(&call, id.name, ret_problem);
+	*ret = id;
+	id.name = NULL;
+	return 0;
+}
+
+int virt_lookup_uuid(const VirtCall *call, const char *uuid, virDomainPtr *ret,
+		     Problem **ret_problem)
+{
+	virDomainPtr domain;
+
+	domain = virDomainLookupByUUIDString(call->conn, uuid);
+	if (lookup_failed(domain))
+		return virt_problem(call, ret_problem, GPUPASS_ERROR_INTERNAL,
+				    "libvirt could not look up domain %s", uuid);
+	if (!domain)
+		return virt_no_such_domain(uuid, ret_problem);
+	*ret = domain;
+	return 0;
+}
+
+/* --- read --- */
+
+int virt_read_problem(const VirtCall *call, const char *name, Problem **ret_problem)
+{
+	int r;
+
+	if (virt_error_is_no_domain())
+		return virt_no_such_domain(name, ret_problem);
+	r = virt_problem(call, ret_problem, GPUPASS_ERROR_INTERNAL,
+			 "libvirt could not read domain %s", name);
+	if (r != PROBLEM || (*ret_problem)->error != GPUPASS_ERROR_INTERNAL)
+		return r;
+	return problem_remedy(
+		*ret_problem,
+		"see whether virsh dumpxml can; where its text is too long for libvirt, "
+		"take out its description (virsh desc) and others' metadata (virsh "
+		"metadata --remove)");
+}
+
+/*
+ * The definition and the live XML, NULL where there is none. `secure`: with passwords, as they
+ * are needed to define it again.
+ */
+static int read_xml(virDomainPtr domain, bool secure, char **ret_live, char **ret_config)
+{
+	unsigned flags = secure ? VIR_DOMAIN_XML_SECURE : 0;
+	_cleanup_free_ char *live = NULL, *config = NULL;
+	int active, persistent;
+
+	active = virDomainIsActive(domain);
+	persistent = virDomainIsPersistent(domain);
+	if (active < 0 || persistent < 0)
+		return -EIO;
+	if (active) {
+		live = virDomainGetXMLDesc(domain, flags);
+		if (!live)
+			return -EIO;
+	}
+	if (persistent) {
+		config = virDomainGetXMLDesc(domain, flags | VIR_DOMAIN_XML_INACTIVE);
+		if (!config)
+			return -EIO;
+	}
+	*ret_live = TAKE_PTR(live);
+	*ret_config = TAKE_PTR(config);
+	return 0;
+}
+
+VirtDomain *virt_domain_free(VirtDomain *domain)
+{
+	if (!domain)
+		return NULL;
+	free(domain->uuid);
+	free(domain->name);
+	free(domain->config_xml);
+	free(domain->live_xml);
+	free(domain);
+	return NULL;
+}
+
+int virt_domain_get(Virt *virt, const char *uuid, VirtDomain **ret, Problem **ret_problem)
+{
+	_cleanup_call_ VirtCall call = { 0 };
+	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+	_cleanup_domain_ virDomainPtr found = NULL;
+	int r;
+
+	r = virt_call_begin(virt, &call, ret_problem);
+	if (r != 0)
+		return r;
+	r = virt_lookup_uuid(&call, uuid, &found, ret_problem);
+	if (r != 0)
+		return r;
+	domain = calloc(1, sizeof(*domain));
+	if (!domain)
+		return -ENOMEM;
+	domain->name = strdup(virt_domain_name(found));
+	if (!domain->name)
+		return -ENOMEM;
+	if (read_xml(found, true, &domain->live_xml, &domain->config_xml) < 0)
+		return virt_read_problem(&call, domain->name, ret_problem);
+	domain->uuid = strdup(uuid);
+	if (!domain->uuid)
+		return -ENOMEM;
+	domain->active = domain->live_xml != NULL;
+	domain->persistent = domain->config_xml != NULL;
+	*ret = TAKE_PTR(domain);
+	return 0;
+}
+
+/* What core/domain/xml.h says is wrong with an XML; the cause is the specific part. */
+static const char *xml_fault(const Problem *problem)
+{
+	return problem->cause ? problem->cause : problem->reason;
+}
+
+/* --- uses --- */
+
+/*
+ * A domain whose XML libvirt cannot send, or we do not understand, may hold any function. It is listed as
+ * such, so that nobody takes it for one that is gone or has none, and the others stay known.
+ */
+static int add_unread(virDomainPtr domain, DomainUses *uses, Problem **ret_problem)
+{
+	_cleanup_(problem_freep) Problem *why = TAKE_PTR(*ret_problem);
+	DomainUse *use = &uses->items[uses->n_items];
+	char uuid[VIR_UUID_STRING_BUFLEN];
+
+	if (virDomainGetUUIDString(domain, uuid) < 0)
+		return -EIO;
+	uses->n_items++;
+	*use = (DomainUse){
+		/* Not to know whether it runs is to know that it may. */
+		.active = virDomainIsActive(domain) != 0,
+		.persistent = virDomainIsPersistent(domain) == 1,
+		.uuid = strdup(uuid),
+		.name = strdup(virt_domain_name(domain)),
+		.unread = strdup(xml_fault(why)),
+	};
+	return use->uuid && use->name && use->unread ? 0 : -ENOMEM;
+}
+
+/* Known to libvirt until its next restart. A driver that cannot tell has no migration. */
+static bool was_migrated(virDomainPtr domain)
+{
+	int state = VIR_DOMAIN_NOSTATE, reason = 0;
+
+	return virDomainGetState(domain, &state, &reason, 0) == 0 && state == VIR_DOMAIN_SHUTOFF &&
+	       reason == VIR_DOMAIN_SHUTOFF_MIGRATED;
+}
+
+/* Appends the domain's use; nothing for a domain that has gone meanwhile. */
+static int add_use(const VirtCall *call, virDomainPtr domain, DomainUses *uses,
+		   Problem **ret_problem)
+{
+	const char *name = virt_domain_name(domain);
+	_cleanup_free_ char *live = NULL, *config = NULL;
+	int r;
+
+	if (read_xml(domain, false, &live, &config) < 0) {
+		if (virt_error_is_no_domain())
+			return 0;
+		r = virt_read_problem(call, name, ret_problem);
+		/* Anything else is about libvirt, and not about this domain. */
+		return r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_INTERNAL
+			       ? add_unread(domain, uses, ret_problem)
+			       : r;
+	}
+	if (!live && !config)
+		return 0; /* a transient one that has stopped */
+	r = domain_use_from_xml(live, config, &uses->items[uses->n_items], ret_problem);
+	if (r == PROBLEM)
+		return add_unread(domain, uses, ret_problem);
+	if (r < 0)
+		return r;
+	uses->items[uses->n_items++].migrated = !live && was_migrated(domain);
+	return 0;
+}
+
+int virt_domain_uses(Virt *virt, DomainUses **ret, Problem **ret_problem)
+{
+	_cleanup_call_ VirtCall call = { 0 };
+	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+	_cleanup_(list_freep) virDomainPtr *list = NULL;
+	int n, r;
+
+	r = virt_call_begin(virt, &call, ret_problem);
+	if (r != 0)
+		return r;
+	n = virConnectListAllDomains(call.conn, &list, 0);
+	if (n < 0)
+		return virt_problem(&call, ret_problem, GPUPASS_ERROR_INTERNAL,
+				    "libvirt could not list its domains");
+	uses = calloc(1, sizeof(*uses));
+	if (!uses)
+		return -ENOMEM;
+	uses->items = calloc((size_t)n + 1, sizeof(*uses->items));
+	if (!uses->items)
+		return -ENOMEM;
+	for (int i = 0; i < n; i++) {
+		r = add_use(&call, list[i], uses, ret_problem);
+		if (r != 0)
+			return r;
+	}
+	*ret = TAKE_PTR(uses);
+	return 0;
+}
+
+/* --- define --- */
+
+/* A definition with another UUID would make another domain. */
+static int check_definition(const char *uuid, const char *xml, Problem **ret_problem)
+{
+	_cleanup_(problem_freep) Problem *why = NULL;
+	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
+	int r;
+
+	r = domain_xml_parse(xml, &parsed, &why);
+	if (r < 0)
+		return r;
+	if (r == PROBLEM) {
+		r = problem_set(ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
+				"the new definition of domain %s is no domain XML", uuid);
+		return r < 0 ? r : problem_cause(*ret_problem, "%s", xml_fault(why));
+	}
+	if (strcasecmp(str_or_empty(domain_xml_uuid(parsed)), uuid) == 0)
+		return 0;
+	return problem_set(ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
+			   "the new definition of domain %s is that of another domain", uuid);
+}
+
+static int stale(const char *name, Problem **ret_problem)
+{
+	int r;
+
+	r = problem_set(ret_problem, GPUPASS_ERROR_STALE_PLAN,
+			"the definition of domain %s has changed since it was read", name);
+	if (r < 0)
+		return r;
+	return problem_remedy(*ret_problem, "try again; somebody else edits this domain");
+}
+
+/*
+ * VALIDATE is known to every libvirt since 1.2.12, but not to each of its drivers. A driver that
+ * refuses the flag says so (VIR_ERR_INVALID_ARG from virCheckFlags) before it looks at the XML.
+ */
+static virDomainPtr define(virConnectPtr conn, const char *xml)
+{
+	bool validates = strlen(xml) <= VALIDATED_MAX;
+	virDomainPtr domain =
+		virDomainDefineXMLFlags(conn, xml, validates ? VIR_DOMAIN_DEFINE_VALIDATE : 0);
+	const virError *error = virGetLastError();
+
+	if (validates && !domain && error &&
+	    (error->code == VIR_ERR_INVALID_ARG || error->code == VIR_ERR_ARGUMENT_UNSUPPORTED))
+		domain = virDomainDefineXMLFlags(conn, xml, 0);
+	return domain;
+}
+
+static int define_problem(const VirtCall *call, const char *name, Problem **ret_problem)
+{
+	int r;
+
+	r = virt_problem(call, ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
+			 "libvirt refuses the new definition of domain %s", name);
+	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE)
+		problem_state(*ret_problem,
+			      "libvirt went away while it defined %s; the domain's XML will tell",
+			      name);
+	return r;
+}
+
+int virt_domain_define(Virt *virt, const char *uuid, const char *expected, const char *xml,
+		       Problem **ret_problem)
+{
+	_cleanup_call_ VirtCall call = { 0 };
+	_cleanup_domain_ virDomainPtr domain = NULL, defined = NULL;
+	_cleanup_free_ char *live = NULL, *config = NULL;
+	const char *name;
+	int r;
+
+	r = check_definition(uuid, xml, ret_problem);
+	if (r != 0)
+		return r;
+	r = virt_call_begin(virt, &call, ret_problem);
+	if (r != 0)
+		return r;
+	r = virt_lookup_uuid(&call, uuid, &domain, ret_problem);
+	if (r != 0)
+		return r;
+	name = virt_domain_name(domain);
+	if (read_xml(domain, true, &live, &config) < 0)
+		return virt_read_problem(&call, name, ret_problem);
+	/* libvirt cannot compare and define in one call: this makes the gap small, not nothing. */
+	if (!config || !expected || !domain_xml_equivalent(config, expected))
+		return stale(name, ret_problem);
+	defined = define(call.conn, xml);
+	if (!defined)
+		return define_problem(&call, name, ret_problem);
+	return 0;
+}

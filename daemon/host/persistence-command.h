@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The worker's side of host/worker-persistence.h. */
-#pragma once
-
-#include "host/worker-command.h"
-
-/* The document; NULL when memory is out. */
-char *persistence_command(const WorkerCommand *command);

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/scan/assignment-files.h"
+
+#include <string.h>
+
+#include "util/file.h"
+#include "util/text.h"
+
+/* An assignment of 64 functions is about 16 KiB. */
+#define ASSIGNMENT_FILE_MAX (256 * 1024)
+
+char *assignment_file_name(const char *domain_uuid)
+{
+	return strf("%s.json", domain_uuid);
+}
+
+/* `ret_text` is handed over whenever there is one. */
+static int read_file(int dir_fd, const char *name, Assignment **ret, char **ret_why,
+		     char **ret_text, size_t *ret_size)
+{
+	int r = file_read_state_at(dir_fd, name, ASSIGNMENT_FILE_MAX, ret_text, ret_size);
+
+	if (r >= 0)
+		return assignment_from_json(*ret_text, *ret_size, ret, ret_why);
+	if (file_state_damaged(r)) {
+		*ret_why = strdup(file_state_error(r));
+		if (!*ret_why)
+			return -ENOMEM;
+	}
+	return r;
+}
+
+int assignment_file_read(int dir_fd, const char *name, Assignment **ret, char **ret_why)
+{
+	_cleanup_free_ char *text = NULL, *why = NULL;
+	size_t size = 0;
+	int r = read_file(dir_fd, name, ret, &why, &text, &size);
+
+	if (ret_why)
+		*ret_why = TAKE_PTR(why);
+	return r;
+}
+
+static int append(Assignments *all, Assignment **assignment)
+{
+	Assignment **bigger;
+
+	bigger = reallocarray(all->items, all->n_items + 1, sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	all->items = bigger;
+	all->items[all->n_items++] = TAKE_PTR(*assignment);
+	return 0;
+}
+
+/* Takes over *why. What the file may be about is kept apart. */
+static int append_fault(Assignments *all, AssignmentFaults *faults, const char *name, int error,
+			char **why, const char *text, size_t size)
+{
+	AssignmentFault *bigger;
+	char *copy;
+	int r;
+
+	r = assignments_add_fence(all, name, error, *why, text, size);
+	if (r < 0)
+		return r;
+	bigger = reallocarray(faults->items, faults->n_items + 1, sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	faults->items = bigger;
+	copy = strdup(name);
+	if (!copy)
+		return -ENOMEM;
+	faults->items[faults->n_items++] = (AssignmentFault){
+		.name = copy,
+		.error = error,
+		.why = TAKE_PTR(*why),
+	};
+	return 0;
+}
+
+static int read_one(int dir_fd, const char *name, Assignments *all, AssignmentFaults *faults)
+{
+	_cleanup_(assignment_freep) Assignment *assignment = NULL;
+	_cleanup_free_ char *why = NULL, *expected = NULL, *text = NULL;
+	size_t size = 0;
+	int r;
+
+	r = read_file(dir_fd, name, &assignment, &why, &text, &size);
+	if (r == -ENOENT)
+		return 0; /* released meanwhile */
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return append_fault(all, faults, name, r, &why, text, size);
+	expected = assignment_file_name(assignment->domain_uuid);
+	if (!expected)
+		return -ENOMEM;
+	if (strcmp(expected, name) == 0)
+		return append(all, &assignment);
+	why = strdup("its name is not its domain's UUID");
+	return why ? append_fault(all, faults, name, -EBADMSG, &why, text, size) : -ENOMEM;
+}
+
+/* Until a person has seen what it says, and removed it. */
+static int fence_set_aside(int dir_fd, const char *name, Assignments *all)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
+	int r = file_read_state_at(dir_fd, name, ASSIGNMENT_FILE_MAX, &text, &size);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r == -ENOMEM)
+		return r;
+	return assignments_add_fence(all, name, r < 0 ? r : -EBADMSG,
+				     r < 0 ? file_state_error(r) : "it was set aside", text, size);
+}
+
+int assignment_files_read(int dir_fd, Assignments **ret, AssignmentFaults **ret_faults)
+{
+	_cleanup_(assignments_freep) Assignments *all = calloc(1, sizeof(Assignments));
+	_cleanup_(assignment_faults_freep) AssignmentFaults *faults =
+		calloc(1, sizeof(AssignmentFaults));
+	_cleanup_strv_ char **names = NULL, **aside = NULL;
+	int r;
+
+	if (!all || !faults)
+		return -ENOMEM;
+	/* First those that are to be: what is set aside meanwhile is then in one of the two. */
+	r = dir_list(dir_fd, ".json", &names);
+	for (char **name = names; r >= 0 && name && *name; name++)
+		r = read_one(dir_fd, *name, all, faults);
+	if (r >= 0)
+		r = dir_list(dir_fd, FILE_DAMAGED_SUFFIX, &aside);
+	for (char **name = aside; r >= 0 && name && *name; name++)
+		r = fence_set_aside(dir_fd, *name, all);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(all);
+	*ret_faults = TAKE_PTR(faults);
+	return 0;
+}
+
+AssignmentFaults *assignment_faults_free(AssignmentFaults *faults)
+{
+	if (!faults)
+		return NULL;
+	for (size_t i = 0; i < faults->n_items; i++) {
+		free(faults->items[i].name);
+		free(faults->items[i].why);
+	}
+	free(faults->items);
+	free(faults);
+	return NULL;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/scan/fit-facts.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "host/scan/sysfs.h"
+#include "util/file.h"
+#include "util/text.h"
+
+#define NODES "devices/system/node"
+/* The first CPU is enough, and the file of a large host has megabytes. Its flags fill a page. */
+#define CPUINFO_READ 8192
+#define MEMINFO_MAX 65536
+#define NODE_MAX 1023 /* MAX_NUMNODES of the largest kernels is 1024 */
+#define BITS_MIN 32
+#define BITS_MAX 64
+
+/* The number behind "NAME:" in lines of "NAME:   123 kB"; 0 when it is not there. */
+static uint64_t number_after(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+	unsigned long long value;
+	char digits[24] = "";
+
+	if (!at)
+		return 0;
+	at += strlen(name);
+	at += strspn(at, " \t:");
+	if (strspn(at, "0123456789") >= sizeof(digits))
+		return 0;
+	memcpy(digits, at, strspn(at, "0123456789"));
+	return str_to_unsigned(digits, 10, UINT64_MAX / 1024, &value) < 0 ? 0 : value;
+}
+
+/* An absent or unreadable file is an empty text. */
+static int read_text(int dir_fd, const char *path, size_t max, char **ret)
+{
+	int r = file_read_at(dir_fd, path, max, ret, NULL);
+
+	if (r == -ENOMEM || r >= 0)
+		return r;
+	*ret = strdup("");
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* "address sizes\t: 46 bits physical, 48 bits virtual", on x86. */
+static void read_physical_bits(int proc_fd, HostFacts *facts)
+{
+	_cleanup_close_ int fd = openat(proc_fd, "cpuinfo", O_RDONLY | O_CLOEXEC);
+	char text[CPUINFO_READ + 1];
+	size_t size = 0;
+	uint64_t bits;
+	ssize_t n = 1;
+
+	while (fd >= 0 && n > 0 && size < CPUINFO_READ) {
+		n = read(fd, text + size, CPUINFO_READ - size);
+		size += n > 0 ? (size_t)n : 0;
+	}
+	text[size] = '\0';
+	bits = number_after(text, "address sizes");
+	if (bits >= BITS_MIN && bits <= BITS_MAX)
+		facts->physical_bits = (unsigned)bits;
+}
+
+static int read_memory(int proc_fd, HostFacts *facts)
+{
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	r = read_text(proc_fd, "meminfo", MEMINFO_MAX, &text);
+	if (r >= 0)
+		facts->memory_bytes = number_after(text, "MemTotal") * 1024;
+	return r;
+}
+
+static uint64_t read_number(int dir_fd, const char *directory, const char *name)
+{
+	_cleanup_free_ char *path = strf("%s/%s", directory, name);
+	_cleanup_free_ char *line = NULL;
+	unsigned long long value;
+
+	if (!path || file_read_line_at(dir_fd, path, &line) < 0 ||
+	    str_to_unsigned(line, 10, UINT64_MAX, &value) < 0)
+		return 0;
+	return value;
+}
+
+/* "hugepages-1048576kB" */
+static int add_pool(int fd, const char *name, HostNode *node)
+{
+	uint64_t kib = number_after(name, "hugepages-");
+	HugePool *bigger;
+
+	if (kib == 0)
+		return 0;
+	bigger = reallocarray(node->pools, node->n_pools + 1, sizeof(HugePool));
+	if (!bigger)
+		return -ENOMEM;
+	node->pools = bigger;
+	node->pools[node->n_pools++] = (HugePool){
+		.page_bytes = kib * 1024,
+		.total = read_number(fd, name, "nr_hugepages"),
+		.free = read_number(fd, name, "free_hugepages"),
+	};
+	return 0;
+}
+
+static int read_pools(int node_fd, HostNode *node)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_strv_ char **names = NULL;
+	int r;
+
+	fd = openat(node_fd, "hugepages", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	r = dir_list(fd, "kB", &names);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	for (char **name = names; r >= 0 && name && *name; name++)
+		r = add_pool(fd, *name, node);
+	return r;
+}
+
+static int read_node(int nodes_fd, unsigned number, HostNode *node)
+{
+	_cleanup_free_ char *name = strf("node%u", number), *meminfo = NULL;
+	_cleanup_close_ int fd = -1;
+	CpuSet cpus;
+	int r;
+
+	if (!name)
+		return -ENOMEM;
+	node->node = number;
+	fd = openat(nodes_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = fd < 0 ? -errno : file_read_line_at(fd, "cpulist", &node->cpus);
+	if (r == -ENOMEM)
+		return r;
+	if (r >= 0 && cpu_set_parse(node->cpus, &cpus) < 0) {
+		free(node->cpus);
+		node->cpus = NULL;
+	}
+	if (fd < 0)
+		return 0;
+	r = read_text(fd, "meminfo", MEMINFO_MAX, &meminfo);
+	if (r < 0)
+		return r;
+	node->memory_bytes = number_after(meminfo, "MemTotal") * 1024;
+	node->free_bytes = number_after(meminfo, "MemFree") * 1024;
+	return read_pools(fd, node);
+}
+
+/* Those that are online; their directories are of no certain order. */
+static int read_nodes(int sysfs_fd, HostFacts *facts)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *online = NULL;
+	CpuSet nodes;
+	int r;
+
+	fd = openat(sysfs_fd, NODES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	r = file_read_line_at(fd, "online", &online);
+	if (r < 0 || cpu_set_parse(online, &nodes) < 0)
+		return r == -ENOMEM ? r : 0;
+	facts->nodes = calloc(cpu_set_count(&nodes) + 1, sizeof(HostNode));
+	if (!facts->nodes)
+		return -ENOMEM;
+	r = 0;
+	for (unsigned number = 0; r >= 0 && number <= NODE_MAX; number++)
+		if (cpu_set_has(&nodes, number))
+			r = read_node(fd, number, &facts->nodes[facts->n_nodes++]);
+	return r;
+}
+
+int fit_facts_read(int sysfs_fd, int proc_fd, HostFacts **ret)
+{
+	_cleanup_(host_facts_freep) HostFacts *facts = calloc(1, sizeof(HostFacts));
+	int r;
+
+	if (!facts)
+		return -ENOMEM;
+	r = file_read_line_at(proc_fd, "sys/kernel/hostname", &facts->name);
+	if (r == -ENOMEM)
+		return r;
+	read_physical_bits(proc_fd, facts);
+	r = read_memory(proc_fd, facts);
+	if (r >= 0)
+		r = read_nodes(sysfs_fd, facts);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(facts);
+	return 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/scan/nvidia-proc.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "util/file.h"
+#include "util/text.h"
+
+#define INFORMATION_MAX_BYTES 16384
+/* Minor numbers of character devices have 20 bits. */
+#define MINOR_MAX ((1U << 20) - 1)
+
+/* "GPU-" and 8-4-4-4-12 hex digits. */
+static bool is_uuid(const char *s)
+{
+	static const char form[] = "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+
+	if (strlen(s) != sizeof(form) - 1)
+		return false;
+	for (size_t i = 0; form[i]; i++)
+		if (form[i] == 'x' ? !isxdigit((unsigned char)s[i]) : s[i] != form[i])
+			return false;
+	return true;
+}
+
+/* The value in "Device Minor: \t 0" when the line has this name; NULL otherwise. */
+static char *value_of(char *line, const char *name)
+{
+	size_t n = strlen(name);
+
+	return strncmp(line, name, n) == 0 && line[n] == ':' ? str_strip(line + n + 1) : NULL;
+}
+
+static int parse_information(char *text, char **ret_uuid, int *ret_minor)
+{
+	_cleanup_free_ char *uuid = NULL;
+	char *save = NULL;
+	int minor = -1;
+
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		unsigned long long number;
+		char *value;
+
+		value = value_of(line, "GPU UUID");
+		if (value && !uuid && is_uuid(value)) {
+			uuid = strdup(value);
+			if (!uuid)
+				return -ENOMEM;
+		}
+		value = value_of(line, "Device Minor");
+		if (value && str_to_unsigned(value, 10, MINOR_MAX, &number) >= 0)
+			minor = (int)number;
+	}
+	*ret_uuid = TAKE_PTR(uuid);
+	*ret_minor = minor;
+	return 0;
+}
+
+int nvidia_proc_read(int proc_fd, const Bdf *bdf, char **ret_uuid, int *ret_minor)
+{
+	_cleanup_free_ char *path = strf("driver/nvidia/gpus/%s/information", BDF_TEXT(bdf));
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	r = file_read_at(proc_fd, path, INFORMATION_MAX_BYTES, &text, NULL);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0) {
+		*ret_uuid = NULL;
+		*ret_minor = -1;
+		return 0;
+	}
+	return parse_information(text, ret_uuid, ret_minor);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What scan, driver and inspect all read of a PCI function's directory in sysfs. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "core/base/bdf.h"
+#include "gpupass/cleanup.h"
+
+#define SYSFS_PCI_DEVICES "bus/pci/devices"
+#define SYSFS_PCI_DRIVERS "bus/pci/drivers"
+#define SYSFS_PCI_SLOTS "bus/pci/slots"
+#define SYSFS_IOMMU_GROUPS "kernel/iommu_groups"
+
+/* Only the kernel's own form: a name in sysfs is never abbreviated. -EINVAL otherwise. */
+int sysfs_parse_bdf(const char *name, Bdf *ret);
+
+/* "bus/pci/devices/0000:41:00.0/driver"; the directory itself when `attribute` is NULL. */
+char *sysfs_function_path(const Bdf *bdf, const char *attribute);
+
+/* The function is there. */
+bool sysfs_has_function(int sysfs_fd, const Bdf *bdf);
+
+/* As their namesakes in util/file.h, but an absent entry is no error: NULL and 0. */
+int sysfs_line_if_any(int dir_fd, const char *path, char **ret);
+int sysfs_link_name_if_any(int dir_fd, const char *path, char **ret);
+
+/* Name of the bound driver, NULL when none is. -ENOENT when the function is not there. */
+int sysfs_read_driver(int sysfs_fd, const Bdf *bdf, char **ret);
+
+/*
+ * NULL when none is set ("(null)"), or when the kernel has no such attribute (before 3.16).
+ * Waits for the device's lock on kernels up to 6.1: not for scans.
+ */
+int sysfs_read_override(int sysfs_fd, const Bdf *bdf, char **ret);

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/wire/document.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/base/json-fields.h"
+#include "gpupass/dbus.h"
+#include "util/json.h"
+#include "util/text.h"
+
+/* Linux has none above; MAX_ERRNO in the kernel. */
+#define ERRNO_MAX 4095
+
+static json_t *document_new(const char *verb, int error)
+{
+	return json_pack("{s:s, s:s, s:i}", "schema", GPUPASS_SCHEMA_WORKER, "verb", verb, "error",
+			 -error);
+}
+
+/* Another tool may have set an override of any bytes; what is no text is shown as "?". */
+static json_t *text_or_mark(const char *s)
+{
+	json_t *text = json_string(s);
+
+	return text ? text : json_string("?");
+}
+
+char *worker_move_document(const Bdf *bdf, const DriverResult *result)
+{
+	_cleanup_json_ json_t *root = document_new("move", result->error);
+	int r = 0;
+
+	r |= json_set_bdf(root, "bdf", bdf);
+	r |= json_object_set_new(root, "phase", json_string(driver_phase_to_string(result->phase)));
+	r |= json_object_set_new(root, "changed", json_boolean(result->changed));
+	if (result->driver)
+		r |= json_object_set_new(root, "driver", text_or_mark(result->driver));
+	if (result->driver_override)
+		r |= json_object_set_new(root, "driver_override",
+					 text_or_mark(result->driver_override));
+	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
+}
+
+char *worker_inspect_document(int error, const Inspection *inspection)
+{
+	_cleanup_json_ json_t *root = document_new("inspect", error);
+	int r = 0;
+
+	if (inspection)
+		r |= json_object_set_new(root, "inspection", inspection_to_json(inspection));
+	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
+}
+
+char *worker_reset_document(const ResetReport *report)
+{
+	_cleanup_json_ json_t *root = document_new("reset", 0);
+
+	if (json_object_set_new(root, "report", reset_report_to_json(report)) < 0)
+		return NULL;
+	return json_dumps(root, JSON_COMPACT);
+}
+
+/* The document, if it is a worker's about this verb. Text behind it makes it none. */
+static int parse_document(const char *text, size_t size, const char *verb, json_t **ret)
+{
+	_cleanup_json_ json_t *root = NULL;
+	const char *found = NULL;
+	int r;
+
+	r = json_parse_document(text, size, GPUPASS_SCHEMA_WORKER, &root, NULL);
+	if (r < 0)
+		return r == -EPROTO ? -EBADMSG : r;
+	if (json_get_string(root, "verb", &found) < 0 || strcmp(found, verb) != 0)
+		return -EBADMSG;
+	*ret = TAKE_PTR(root);
+	return 0;
+}
+
+int worker_move_document_parse(const char *text, size_t size, const Bdf *bdf, DriverResult *ret)
+{
+	static const char *const keys[] = { "schema", "verb",	 "bdf",	   "error",
+					    "phase",  "changed", "driver", "driver_override",
+					    NULL };
+	_cleanup_(driver_result_clear) DriverResult result = { 0 };
+	_cleanup_free_ char *phase = NULL;
+	_cleanup_json_ json_t *root = NULL;
+	JsonReader reader;
+	Bdf about = { 0 };
+	int r;
+
+	r = parse_document(text, size, "move", &root);
+	if (r < 0)
+		return r;
+	json_reader_begin(&reader, root, NULL, keys);
+	json_read_bdf(&reader, "bdf", &about);
+	result.error = -(int)json_read_number(&reader, "error", ERRNO_MAX);
+	json_read_text(&reader, "phase", &phase);
+	result.changed = json_read_bool(&reader, "changed");
+	json_read_text_if_any(&reader, "driver", &result.driver);
+	json_read_text_if_any(&reader, "driver_override", &result.driver_override);
+	r = json_reader_end(&reader, NULL);
+	if (r < 0)
+		return r;
+	if (!bdf_equal(&about, bdf) || driver_phase_from_string(phase, &result.phase) < 0)
+		return -EBADMSG;
+	*ret = (DriverResult){
+		.error = result.error,
+		.phase = result.phase,
+		.changed = result.changed,
+		.driver = TAKE_PTR(result.driver),
+		.driver_override = TAKE_PTR(result.driver_override),
+	};
+	return 0;
+}
+
+int worker_reset_document_parse(const char *text, size_t size, const Bdf *bdf, ResetReport *ret)
+{
+	_cleanup_(reset_report_clear) ResetReport report = { 0 };
+	_cleanup_json_ json_t *root = NULL;
+	int r;
+
+	r = parse_document(text, size, "reset", &root);
+	if (r >= 0)
+		r = reset_report_from_json(json_object_get(root, "report"), &report);
+	if (r < 0)
+		return r;
+	if (!bdf_equal(&report.bdf, bdf))
+		return -EBADMSG;
+	*ret = report;
+	report = (ResetReport){ 0 };
+	return 0;
+}
+
+int worker_inspect_document_parse(const char *text, size_t size, const Bdf *functions, size_t n,
+				  Inspection **ret)
+{
+	_cleanup_(inspection_freep) Inspection *inspection = NULL;
+	_cleanup_json_ json_t *root = NULL;
+	unsigned long long error;
+	int r;
+
+	r = parse_document(text, size, "inspect", &root);
+	if (r < 0)
+		return r;
+	if (json_get_unsigned(root, "error", ERRNO_MAX, &error) < 0)
+		return -EBADMSG;
+	if (error != 0)
+		return -(int)error;
+	r = inspection_from_json(json_object_get(root, "inspection"), &inspection, NULL);
+	if (r < 0)
+		return r == -ENOMEM ? r : -EBADMSG;
+	/* An answer that leaves a function out must not read as "nobody holds it". */
+	for (size_t i = 0; i < n; i++)
+		if (!inspection_find(inspection, &functions[i]))
+			return -EBADMSG;
+	*ret = TAKE_PTR(inspection);
+	return 0;
+}
+
+char *worker_examine_document(int error, const Examination *host, const GpuHealth *gpu)
+{
+	_cleanup_json_ json_t *root = document_new("examine", error);
+	int r = 0;
+
+	if (host)
+		r |= json_object_set_new(root, "host", examination_to_json(host));
+	if (gpu)
+		r |= json_object_set_new(root, "gpu", gpu_health_to_json(gpu));
+	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
+}
+
+static int parse_examine(const char *text, size_t size, json_t **ret)
+{
+	_cleanup_json_ json_t *root = NULL;
+	unsigned long long error;
+	int r = parse_document(text, size, "examine", &root);
+
+	if (r < 0)
+		return r;
+	if (json_get_unsigned(root, "error", ERRNO_MAX, &error) < 0)
+		return -EBADMSG;
+	if (error != 0)
+		return -(int)error;
+	*ret = TAKE_PTR(root);
+	return 0;
+}
+
+int worker_examine_host_parse(const char *text, size_t size, Examination **ret)
+{
+	_cleanup_json_ json_t *root = NULL;
+	int r = parse_examine(text, size, &root);
+
+	return r < 0 ? r : examination_from_json(json_object_get(root, "host"), ret, NULL);
+}
+
+int worker_examine_gpu_parse(const char *text, size_t size, const Bdf *gpu, GpuHealth *ret)
+{
+	_cleanup_json_ json_t *root = NULL;
+	GpuHealth health = { 0 };
+	int r = parse_examine(text, size, &root);
+
+	if (r >= 0)
+		r = gpu_health_from_json(json_object_get(root, "gpu"), &health, NULL);
+	if (r < 0)
+		return r;
+	if (!bdf_equal(&health.bdf, gpu)) {
+		gpu_health_clear(&health);
+		return -EBADMSG;
+	}
+	*ret = health;
+	return 0;
+}

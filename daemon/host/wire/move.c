@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/wire/move.h"
+
+#include <stdlib.h>
+
+DEFINE_STRING_TABLE(driver_phase, DriverPhase, DRIVER_PHASES)
+
+void driver_result_clear(DriverResult *result)
+{
+	free(result->driver);
+	free(result->driver_override);
+	*result = (DriverResult){ 0 };
+}

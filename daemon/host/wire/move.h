@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A move of one PCI function from its driver to another: what is wanted, and what came of it. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "core/base/bdf.h"
+#include "gpupass/cleanup.h"
+#include "gpupass/string-table.h"
+
+/* Where the function shall be. */
+typedef struct DriverTarget {
+	Bdf bdf;
+	const char *driver;	     /* NULL: no driver */
+	const char *driver_override; /* NULL: none */
+	/* Another driver keeps the function, and that is -EBUSY in the phase verify: for those who
+	 * have not looked for holders. */
+	bool never_unbind;
+} DriverTarget;
+
+/* How far driver_move() got: names the failing write. */
+#define DRIVER_PHASES(X)                                                                           \
+	X(DRIVER_PHASE_READ, "read")                                                               \
+	X(DRIVER_PHASE_OVERRIDE, "driver_override")                                                \
+	X(DRIVER_PHASE_UNBIND, "unbind")                                                           \
+	X(DRIVER_PHASE_PROBE, "probe")                                                             \
+	X(DRIVER_PHASE_VERIFY, "verify")
+
+typedef enum DriverPhase {
+#define X(enumerator, name) enumerator,
+	DRIVER_PHASES(X)
+#undef X
+		DRIVER_PHASE_MAX_,
+} DriverPhase;
+DECLARE_STRING_TABLE(driver_phase, DriverPhase);
+
+typedef struct DriverResult {
+	int error;	   /* 0 or -errno */
+	DriverPhase phase; /* where, when error != 0 */
+	bool changed;	   /* something was written */
+	char *driver;	   /* as re-read at the end; NULL: none */
+	char *driver_override;
+} DriverResult;
+
+void driver_result_clear(DriverResult *result);

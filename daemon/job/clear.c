@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/clear.h"
+
+#include <string.h>
+
+#include "job/recover.h"
+#include "util/text.h"
+
+static int still_moving(const JobPlace *place, const Bdf *functions, size_t n,
+			Problem **ret_problem)
+{
+	const Bdf *function = NULL;
+	pid_t pid = recover_find_worker(place, functions, n, &function);
+	int r;
+
+	if (pid == 0)
+		return 0;
+	r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED,
+			"worker %d still waits in the kernel to move %s", (int)pid,
+			BDF_TEXT(function));
+	if (r != PROBLEM)
+		return r;
+	return problem_remedy(*ret_problem,
+			      "look for what holds it (gpupass show %s); a reboot ends it for "
+			      "certain, see gpupassd(8), QUARANTINE",
+			      BDF_TEXT(function));
+}
+
+static int check_answers(const JobPlace *place, const Bdf *functions, size_t n, Inspection **ret,
+			 Problem **ret_problem)
+{
+	int r = place->host->ops->inspect(place->host, functions, n, INSPECT_CONFIG_NOT, ret);
+
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED,
+			"not all of its functions answer: %s", strerror(-r));
+	if (r != PROBLEM)
+		return r;
+	return problem_remedy(*ret_problem,
+			      "see the kernel's log (dmesg | grep %s); a reboot may "
+			      "be needed",
+			      BDF_TEXT(&functions[0]));
+}
+
+/* No domain runs with it: what has it open is a guest that libvirt has lost sight of, or no guest. */
+static int check_no_user(const Inspection *now, Problem **ret_problem)
+{
+	for (size_t i = 0; i < now->n_holders; i++) {
+		const Holder *holder = &now->holders[i];
+		int r;
+
+		if (!holder->vfio)
+			continue;
+		r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED,
+				"%s is in use through vfio, and libvirt knows of no guest that "
+				"runs with it",
+				BDF_TEXT(&holder->bdf));
+		if (r != PROBLEM)
+			return r;
+		problem_cause(*ret_problem, "%s by %s (pid %ld)", str_or_empty(holder->path),
+			      str_or_empty(holder->command), (long)holder->pid);
+		return problem_remedy(*ret_problem, "shut that guest down, or end the process");
+	}
+	return 0;
+}
+
+static int check_domains(const JobPlace *place, const Bdf *functions, size_t n,
+			 const Inspection *now, Problem **ret_problem)
+{
+	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+	bool runs = false;
+	int r = place->host->ops->domain_uses(place->host, &uses, ret_problem);
+
+	if (r != 0)
+		return r;
+	for (size_t i = 0; i < uses->n_items; i++) {
+		const DomainUse *use = &uses->items[i];
+		size_t live = 0, config = 0;
+
+		for (size_t k = 0; k < n; k++) {
+			const DomainHostdev *hostdev = domain_use_hostdev(use, &functions[k]);
+
+			live += hostdev && hostdev->live;
+			config += hostdev && hostdev->config;
+		}
+		runs |= live == n;
+		if ((live == 0 || live == n) && (config == 0 || config == n))
+			continue;
+		r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED, "%s has a part of it",
+				use->name);
+		if (r != PROBLEM)
+			return r;
+		return problem_remedy(*ret_problem,
+				      "take these hostdevs out (virsh edit %s), or shut it down",
+				      domain_ref_word(use->name, use->uuid));
+	}
+	return runs ? 0 : check_no_user(now, ret_problem);
+}
+
+static int check(const JobPlace *place, const Bdf *functions, size_t n, Problem **ret_problem)
+{
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	int r = still_moving(place, functions, n, ret_problem);
+
+	if (r == 0)
+		r = check_answers(place, functions, n, &now, ret_problem);
+	return r == 0 ? check_domains(place, functions, n, now, ret_problem) : r;
+}
+
+/* ---- of a group ---- */
+
+static int refuse_name(const JobPlace *place, Problem **ret_problem)
+{
+	_cleanup_free_ char *names = claims_quarantine_names(place->claims);
+	int r = names ? problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP,
+				    "no group of this name is quarantined")
+		      : -ENOMEM;
+
+	if (r != PROBLEM)
+		return r;
+	if (*names)
+		problem_cause(*ret_problem, "what is quarantined is called %s", names);
+	return problem_remedy(*ret_problem, "see: gpupass list");
+}
+
+static int lift_group(const JobPlace *place, const char *group, Problem **ret_problem)
+{
+	_cleanup_free_ Bdf *functions = NULL;
+	size_t n = 0;
+	int r = claims_quarantined(place->claims, group, &functions, &n);
+
+	if (r == -ENOENT)
+		return refuse_name(place, ret_problem);
+	if (r == 0)
+		r = check(place, functions, n, ret_problem);
+	/* A journal that could not be closed must not undo later what others do from now on. */
+	if (r == 0)
+		r = journal_forget_group(place->journal, group);
+	if (r == 0)
+		r = quarantine_store_remove(place->quarantine, group);
+	if (r == 0)
+		claims_lift(place->claims, group);
+	return r;
+}
+
+/* ---- by a file that cannot be read ---- */
+
+/* Each group as a whole; what has a quarantine of its own stays in that. */
+static int check_every_group(const JobPlace *place, const GroupSet *groups, Problem **ret_problem)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < groups->n_items; i++) {
+		const Group *group = &groups->items[i];
+		_cleanup_free_ const PciFunction **functions = NULL;
+		_cleanup_free_ Bdf *addresses = NULL;
+		size_t n = 0;
+
+		r = group_functions(group, &functions, &n);
+		if (r < 0 || n == 0)
+			continue;
+		addresses = calloc(n, sizeof(Bdf));
+		if (!addresses)
+			return -ENOMEM;
+		for (size_t k = 0; k < n; k++)
+			addresses[k] = functions[k]->bdf;
+		if (!claims_quarantined_itself(place->claims, &addresses[0]))
+			r = check(place, addresses, n, ret_problem);
+	}
+	return r;
+}
+
+static int set_aside(const JobPlace *place, const char *file)
+{
+	const char *name = strchr(file, '/') + 1;
+
+	return str_starts_with(file, "journal/")
+		       ? journal_set_aside_file(place->journal, name)
+		       : quarantine_store_set_aside(place->quarantine, name);
+}
+
+/* A damaged file may name what never was on this host, and what is not there cannot answer. */
+static size_t keep_present(const PciSnapshot *snapshot, Bdf *functions, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (pci_snapshot_find(snapshot, &functions[i]))
+			functions[kept++] = functions[i];
+	return kept;
+}
+
+static int lift_unread(const JobPlace *place, const char *name, Problem **ret_problem)
+{
+	_cleanup_(prepared_freep) Prepared *now = calloc(1, sizeof(Prepared));
+	_cleanup_free_ Bdf *functions = NULL;
+	_cleanup_free_ char *file = NULL;
+	size_t n = 0;
+	int r = now ? prepare_look(place, INSPECT_CONFIG_ALL, now, ret_problem) : -ENOMEM;
+
+	if (r == 0)
+		r = claims_find_unread(place->claims, name, &file, &functions, &n);
+	if (r == 0)
+		n = keep_present(now->inventory->snapshot, functions, n);
+	if (r == 0 && n > 0)
+		r = check(place, functions, n, ret_problem);
+	else if (r == 0)
+		r = check_every_group(place, now->inventory->groups, ret_problem);
+	if (r == 0)
+		r = set_aside(place, file);
+	if (r == 0)
+		claims_lift_unread(place->claims, file);
+	return r;
+}
+
+int quarantine_lift(const JobPlace *place, const char *name, Problem **ret_problem)
+{
+	_cleanup_free_ Bdf *functions = NULL;
+	_cleanup_free_ char *file = NULL;
+	size_t n = 0;
+	int r = claims_find_unread(place->claims, name, &file, &functions, &n);
+
+	if (r == -ENOENT)
+		return lift_group(place, name, ret_problem);
+	return r < 0 ? r : lift_unread(place, name, ret_problem);
+}

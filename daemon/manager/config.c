@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manager/config.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <syslog.h>
+
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/ini.h"
+#include "util/text.h"
+
+#define CONFIG_FILE_MAX (256 * 1024)
+#define TIMEOUT_SEC_MAX 3600
+#define LOOK_INTERVAL_USEC (300 * USEC_PER_SEC)
+
+/* ---- settings ---- */
+
+typedef struct Parse {
+	const char *file;
+	Config *config;
+	Problem **ret_problem;
+} Parse;
+
+static int bad(const Parse *parse, int line, const char *what, const char *remedy)
+{
+	int r;
+
+	/* A malformed line replaces a mistake further down. */
+	*parse->ret_problem = problem_free(*parse->ret_problem);
+	r = problem_set(parse->ret_problem, GPUPASS_ERROR_INVALID_CONFIG, "%s:%d: %s", parse->file,
+			line, what);
+	return r == PROBLEM ? problem_remedy(*parse->ret_problem, "%s", remedy) : r;
+}
+
+static int set_bool(const Parse *parse, const char *value, int line, bool *ret)
+{
+	static const char *const yes[] = { "yes", "true", "on", "1" };
+	static const char *const no[] = { "no", "false", "off", "0" };
+
+	for (size_t i = 0; i < ELEMENTS(yes); i++) {
+		if (strcasecmp(value, yes[i]) == 0 || strcasecmp(value, no[i]) == 0) {
+			*ret = strcasecmp(value, yes[i]) == 0;
+			return 0;
+		}
+	}
+	return bad(parse, line, "this is neither yes nor no", "write yes or no");
+}
+
+static int set_seconds(const Parse *parse, const char *value, int line, uint64_t *ret)
+{
+	unsigned long long seconds = 0;
+
+	if (str_to_unsigned(value, 10, TIMEOUT_SEC_MAX, &seconds) < 0 || seconds == 0)
+		return bad(parse, line, "this is no number of seconds",
+			   "write a whole number from 1 to 3600");
+	*ret = seconds * USEC_PER_SEC;
+	return 0;
+}
+
+static int set_accept_inferred(const Parse *parse, const char *value, int line)
+{
+	return set_bool(parse, value, line, &parse->config->policy.accept_inferred);
+}
+
+static int set_device_timeout(const Parse *parse, const char *value, int line)
+{
+	return set_seconds(parse, value, line, &parse->config->policy.device_timeout_usec);
+}
+
+static int set_allow_mmio(const Parse *parse, const char *value, int line)
+{
+	return set_bool(parse, value, line, &parse->config->policy.allow_mmio);
+}
+
+static int set_probe_timeout(const Parse *parse, const char *value, int line)
+{
+	return set_seconds(parse, value, line, &parse->config->policy.probe_timeout_usec);
+}
+
+static int set_detach_timeout(const Parse *parse, const char *value, int line)
+{
+	return set_seconds(parse, value, line, &parse->config->policy.detach_timeout_usec);
+}
+
+static int set_look_interval(const Parse *parse, const char *value, int line)
+{
+	return set_seconds(parse, value, line, &parse->config->look_interval_usec);
+}
+
+static int set_libvirt_uri(const Parse *parse, const char *value, int line)
+{
+	char *uri;
+
+	if (!strstr(value, ":/"))
+		return bad(parse, line, "this is no libvirt URI", "write qemu:///system");
+	uri = strdup(value);
+	if (!uri)
+		return -ENOMEM;
+	free(parse->config->libvirt_uri);
+	parse->config->libvirt_uri = uri;
+	return 0;
+}
+
+static int set_log_level(const Parse *parse, const char *value, int line)
+{
+	static const struct {
+		const char *name;
+		int level;
+	} levels[] = {
+		{ "error", LOG_ERR },
+		{ "warning", LOG_WARNING },
+		{ "info", LOG_INFO },
+		{ "debug", LOG_DEBUG },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(levels); i++) {
+		if (strcmp(value, levels[i].name) != 0)
+			continue;
+		parse->config->log_level = levels[i].level;
+		return 0;
+	}
+	return bad(parse, line, "this is no log level", "write error, warning, info or debug");
+}
+
+static const struct {
+	const char *section, *key;
+	int (*set)(const Parse *parse, const char *value, int line);
+} settings[] = {
+	{ "Groups", "AcceptInferred", set_accept_inferred },
+	{ "Devices", "DeviceTimeoutSec", set_device_timeout },
+	{ "Devices", "ProbeTimeoutSec", set_probe_timeout },
+	{ "Devices", "AllowMmio", set_allow_mmio },
+	{ "Libvirt", "Uri", set_libvirt_uri },
+	{ "Libvirt", "DetachTimeoutSec", set_detach_timeout },
+	{ "Libvirt", "LookIntervalSec", set_look_interval },
+	{ "Log", "Level", set_log_level },
+};
+
+static int on_section(const char *name, int line, void *userdata)
+{
+	for (size_t i = 0; i < ELEMENTS(settings); i++)
+		if (strcmp(settings[i].section, name) == 0)
+			return 0;
+	return bad(userdata, line, "there is no such section",
+		   "the sections are [Groups], [Devices], [Libvirt] and [Log]; see "
+		   "gpupassd.conf(5)");
+}
+
+static int on_entry(const char *section, const char *key, const char *value, int line,
+		    void *userdata)
+{
+	for (size_t i = 0; i < ELEMENTS(settings); i++)
+		if (strcmp(settings[i].section, section) == 0 && strcmp(settings[i].key, key) == 0)
+			return settings[i].set(userdata, value, line);
+	return bad(userdata, line, "there is no such key in this section", "see gpupassd.conf(5)");
+}
+
+static int on_malformed(int line, void *userdata)
+{
+	return bad(userdata, line, "this line is neither a section nor KEY=VALUE",
+		   "write KEY=VALUE, [Section], or begin a comment with #");
+}
+
+static int on_too_long(int line, int max, void *userdata)
+{
+	_cleanup_free_ char *what = strf("the line is longer than %d characters", max);
+
+	return what ? bad(userdata, line, what, "shorten the line") : -ENOMEM;
+}
+
+static int unreadable(const char *file, int error, Problem **ret_problem)
+{
+	int r = problem_set(ret_problem, GPUPASS_ERROR_INVALID_CONFIG, "%s cannot be read: %s",
+			    file, file_state_error(error));
+
+	return r == PROBLEM ? problem_remedy(*ret_problem, "make it readable to root, or remove it")
+			    : r;
+}
+
+static int refuse_nul(const char *file, const char *text, Problem **ret_problem)
+{
+	int line = 1, r;
+
+	for (const char *c = text; *c; c++)
+		line += *c == '\n';
+	r = problem_set(ret_problem, GPUPASS_ERROR_INVALID_CONFIG,
+			"%s:%d: there is a NUL byte in this line", file, line);
+	return r == PROBLEM ? problem_remedy(*ret_problem, "write it anew as plain text") : r;
+}
+
+/*
+ * -ENOENT when there is no such file; a link that leads nowhere is one that cannot be read, since
+ * somebody means something by it. What stands behind a NUL would be left out without a word.
+ */
+static int read_text(int dir_fd, const char *path, const char *file, char **ret,
+		     Problem **ret_problem)
+{
+	_cleanup_free_ char *text = NULL;
+	struct stat st;
+	size_t size = 0;
+	int r;
+
+	r = file_read_regular_at(dir_fd, path, CONFIG_FILE_MAX, &text, &size);
+	if (r == -ENOMEM)
+		return r;
+	if (r == -ENOENT && fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return r;
+	if (r < 0)
+		return unreadable(file, r, ret_problem);
+	if (strlen(text) != size)
+		return refuse_nul(file, text, ret_problem);
+	*ret = TAKE_PTR(text);
+	return 0;
+}
+
+static int parse_settings(int dir_fd, const char *path, const char *file, Config *config,
+			  Problem **ret_problem)
+{
+	static const IniHandler handler = {
+		.section = on_section,
+		.entry = on_entry,
+		.malformed = on_malformed,
+		.too_long = on_too_long,
+	};
+	Parse parse = { .file = file, .config = config, .ret_problem = ret_problem };
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	r = read_text(dir_fd, path, file, &text, ret_problem);
+	if (r == -ENOENT)
+		return 0;
+	return r == 0 ? ini_text_parse(text, &handler, &parse) : r;
+}
+
+/* Names of NAME.conf in a subdirectory; an absent directory has none. */
+static int list_files(int dir_fd, const char *subdirectory, int *ret_fd, char ***ret,
+		      Problem **ret_problem)
+{
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	r = dir_open_at(dir_fd, subdirectory, false, &fd);
+	if (r == -ENOENT)
+		return 0;
+	if (r >= 0)
+		r = dir_list(fd, ".conf", ret);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return unreadable(subdirectory, r, ret_problem);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static int load_drop_ins(int dir_fd, Config *config, Problem **ret_problem)
+{
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	r = list_files(dir_fd, "gpupassd.conf.d", &fd, &names, ret_problem);
+	for (char **name = names; r == 0 && name && *name; name++) {
+		_cleanup_free_ char *file = strf("gpupassd.conf.d/%s", *name);
+
+		r = file ? parse_settings(fd, *name, file, config, ret_problem) : -ENOMEM;
+	}
+	return r;
+}
+
+int config_load(const char *directory, Config **ret, Problem **ret_problem)
+{
+	_cleanup_(config_freep) Config *config = calloc(1, sizeof(Config));
+	_cleanup_close_ int dir_fd = -1;
+	int r;
+
+	if (!config)
+		return -ENOMEM;
+	config->policy = POLICY_DEFAULT;
+	config->log_level = LOG_INFO;
+	config->look_interval_usec = LOOK_INTERVAL_USEC;
+	config->libvirt_uri = strdup("qemu:///system");
+	if (!config->libvirt_uri)
+		return -ENOMEM;
+	r = dir_open_at(AT_FDCWD, directory, false, &dir_fd);
+	if (r == -ENOENT)
+		r = 0; /* no settings: the defaults */
+	else if (r < 0)
+		return unreadable(directory, r, ret_problem);
+	else
+		r = parse_settings(dir_fd, "gpupassd.conf", "gpupassd.conf", config, ret_problem);
+	if (r == 0 && dir_fd >= 0)
+		r = load_drop_ins(dir_fd, config, ret_problem);
+	if (r == 0)
+		*ret = TAKE_PTR(config);
+	return r;
+}
+
+Config *config_free(Config *config)
+{
+	if (config)
+		free(config->libvirt_uri);
+	free(config);
+	return NULL;
+}
+
+/* ---- groups.d ---- */
+
+static int note_problem(char ***notes, const Problem *problem)
+{
+	return strv_appendf(notes,
+			    "%s; its groups are left out and nothing is inferred (remedy: %s)",
+			    problem->reason, str_or_empty(problem->remedy));
+}
+
+static int load_groups(int fd, char *const *names, Declarations *into, char ***notes)
+{
+	for (; names && *names; names++) {
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		_cleanup_free_ char *file = strf("groups.d/%s", *names), *text = NULL;
+		int r;
+
+		if (!file)
+			return -ENOMEM;
+		r = read_text(fd, *names, file, &text, &problem);
+		if (r == -ENOENT)
+			continue; /* forgotten meanwhile */
+		if (r == 0)
+			r = declarations_parse(into, file, text, &problem);
+		if (r == PROBLEM)
+			r = note_problem(notes, problem);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int config_load_rules(const char *directory, const Policy *policy, Rules **ret, char ***ret_notes)
+{
+	_cleanup_(declarations_freep) Declarations *declarations = calloc(1, sizeof(Declarations));
+	_cleanup_strv_ char **names = NULL, **notes = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_close_ int dir_fd = -1, fd = -1;
+	Policy effective = *policy;
+	int r;
+
+	if (!declarations)
+		return -ENOMEM;
+	r = dir_open_at(AT_FDCWD, directory, false, &dir_fd);
+	if (r >= 0)
+		r = list_files(dir_fd, "groups.d", &fd, &names, &problem);
+	if (r == -ENOENT)
+		r = 0;
+	if (r == PROBLEM)
+		r = note_problem(&notes, problem);
+	else if (r >= 0)
+		r = load_groups(fd, names, declarations, &notes);
+	if (r < 0)
+		return r;
+	if (notes)
+		effective.accept_inferred = false;
+	r = rules_new(&effective, TAKE_PTR(declarations), ret);
+	if (r >= 0)
+		*ret_notes = TAKE_PTR(notes);
+	return r;
+}
+
+static int open_groups(const char *directory, bool create, int *ret_fd)
+{
+	_cleanup_free_ char *path = strf("%s/groups.d", directory);
+
+	return path ? dir_open_at(AT_FDCWD, path, create, ret_fd) : -ENOMEM;
+}
+
+int config_store_group(const char *directory, const char *name, const char *text)
+{
+	_cleanup_free_ char *file = strf("%s.conf", name);
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (!file)
+		return -ENOMEM;
+	r = open_groups(directory, true, &fd);
+	return r < 0 ? r : file_replace_at(fd, file, text, strlen(text), 0644);
+}
+
+int config_remove_group(const char *directory, const char *name)
+{
+	_cleanup_free_ char *file = strf("%s.conf", name);
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (!file)
+		return -ENOMEM;
+	r = open_groups(directory, false, &fd);
+	return r < 0 ? r : file_remove_at(fd, file);
+}

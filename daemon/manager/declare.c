@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Declaring and forgetting groups: checked against the machine and all other declarations before
+ * the file is written, on a thread, because both the scan and the fsync may take their time.
+ */
+#include <string.h>
+
+#include "core/domain/ref.h"
+#include "manager/private.h"
+#include "util/text.h"
+
+typedef enum DeclareMode { DECLARE, FORGET, RELOAD } DeclareMode;
+
+typedef struct DeclareTask {
+	DeclareMode mode;
+	Manager *manager;
+	Host *host;
+	const AssignmentStore *store;
+	const char *directory;
+	Policy policy;
+	Identities *known;
+	char *name;
+	char **members; /* to declare */
+	/* outcome */
+	Rules *rules;
+	char **notes;
+	Problem *problem;
+	int result;
+	ManagerDeclared done;
+	void *userdata;
+} DeclareTask;
+
+static DeclareTask *declare_task_free(DeclareTask *task)
+{
+	if (!task)
+		return NULL;
+	identities_free(task->known);
+	free(task->name);
+	strv_free(task->members);
+	rules_unref(task->rules);
+	strv_free(task->notes);
+	problem_free(task->problem);
+	free(task);
+	return NULL;
+}
+DEFINE_CLEANUP(DeclareTask, declare_task_free)
+
+static const Declaration *find_declaration(const Rules *rules, const char *name)
+{
+	for (size_t i = 0; rules && i < rules->declarations->n_items; i++)
+		if (strcmp(rules->declarations->items[i].name, name) == 0)
+			return &rules->declarations->items[i];
+	return NULL;
+}
+
+/* "GPU-…" as given; addresses in the kernel's own form, so that files read alike. */
+static int normalise(const char *text, char ***members, Problem **ret_problem)
+{
+	Selector selector = { 0 };
+	int r;
+
+	r = selector_parse(text, &selector);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0) {
+		r = problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT, "\"%s\" names no GPU",
+				text);
+		if (r != PROBLEM)
+			return r;
+		return problem_remedy(*ret_problem,
+				      "give a PCI address (0000:41:00.0), a UUID (GPU-…), "
+				      "serial:NUMBER or slot:NAME");
+	}
+	r = strv_append(members,
+			selector.kind == SELECTOR_ADDRESS ? BDF_TEXT(&selector.address) : text);
+	selector_clear(&selector);
+	return r;
+}
+
+static int check_name(const char *name, Problem **ret_problem)
+{
+	int r;
+
+	if (group_name_valid(name))
+		return 0;
+	r = problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT, "\"%s\" is no group name",
+			name);
+	if (r != PROBLEM)
+		return r;
+	return problem_remedy(*ret_problem,
+			      "use letters, digits, '-', '_' and '.', starting with "
+			      "a letter; at most %d",
+			      GROUP_NAME_MAX);
+}
+
+/* The group as it would be must stand on this machine. */
+static int check_group(DeclareTask *task, const Assignments *assignments)
+{
+	_cleanup_(inventory_freep) Inventory *inventory = NULL;
+	const Group *group;
+	int r;
+
+	r = inventory_take(task->host, task->rules, assignments, task->known, INSPECT_CONFIG_ALL,
+			   &inventory);
+	if (r < 0)
+		return r;
+	group = group_set_find(inventory->groups, task->name);
+	if (group && group->state != GROUP_DEGRADED)
+		return 0;
+	r = problem_set(&task->problem, GPUPASS_ERROR_NOT_BRIDGED,
+			"these GPUs cannot be a group on this host");
+	if (r != PROBLEM)
+		return r;
+	problem_cause(task->problem, "%s",
+		      group && group->reason ? group->reason : "not all of them were found");
+	return problem_remedy(task->problem, "see the GPUs of this host: gpupass list");
+}
+
+/* Renaming a group under a domain would orphan the domain's record. */
+static int check_unassigned(DeclareTask *task, const Assignments *assignments)
+{
+	const Declaration *mine = find_declaration(task->rules, task->name);
+
+	for (size_t i = 0; mine && i < mine->n_members; i++) {
+		const Assignment *a;
+		int r;
+
+		if (mine->members[i].kind != SELECTOR_ADDRESS)
+			continue;
+		a = assignments_find_function(assignments, &mine->members[i].address);
+		if (!a || strcmp(a->group_name, task->name) == 0)
+			continue;
+		r = problem_set(&task->problem, GPUPASS_ERROR_GROUP_BUSY,
+				"%s is assigned to %s as %s", BDF_TEXT(&mine->members[i].address),
+				a->domain_name, a->group_name);
+		if (r != PROBLEM)
+			return r;
+		return problem_remedy(
+			task->problem, "keep the name %s, or release it first: gpupass release %s",
+			a->group_name, domain_ref_word(a->domain_name, a->domain_uuid));
+	}
+	return 0;
+}
+
+static int read_rules(DeclareTask *task)
+{
+	rules_unref(task->rules);
+	task->rules = NULL;
+	strv_free(task->notes);
+	task->notes = NULL;
+	return config_load_rules(task->directory, &task->policy, &task->rules, &task->notes);
+}
+
+static int load_assignments(DeclareTask *task, Assignments **ret)
+{
+	return assignment_store_load(task->store, ret, NULL);
+}
+
+static int declare(DeclareTask *task)
+{
+	_cleanup_(assignments_freep) Assignments *assignments = NULL;
+	_cleanup_strv_ char **members = NULL;
+	_cleanup_free_ char *file = NULL, *text = NULL;
+	int r;
+
+	r = check_name(task->name, &task->problem);
+	for (char **member = task->members; r == 0 && member && *member; member++)
+		r = normalise(*member, &members, &task->problem);
+	if (r == 0)
+		r = read_rules(task);
+	if (r == 0)
+		r = load_assignments(task, &assignments);
+	if (r != 0)
+		return r;
+	file = strf("groups.d/%s.conf", task->name);
+	text = declaration_to_text(task->name, members);
+	if (!file || !text || !task->rules)
+		return -ENOMEM;
+	/* Ours alone until it is handed over: may still be added to. */
+	r = declarations_parse(task->rules->declarations, file, text, &task->problem);
+	if (r == 0)
+		r = check_unassigned(task, assignments);
+	if (r == 0)
+		r = check_group(task, assignments);
+	if (r == 0)
+		r = config_store_group(task->directory, task->name, text);
+	return r;
+}
+
+static int not_declared(DeclareTask *task)
+{
+	int r = problem_set(&task->problem, GPUPASS_ERROR_NO_SUCH_GROUP,
+			    "no declaration names \"%s\"", task->name);
+
+	if (r != PROBLEM)
+		return r;
+	return problem_remedy(task->problem, "see: gpupass list");
+}
+
+static int check_own_file(DeclareTask *task, const Declaration *declaration)
+{
+	_cleanup_free_ char *expected = strf("groups.d/%s.conf:", task->name);
+	size_t in_file = 0;
+	int r;
+
+	if (!expected)
+		return -ENOMEM;
+	for (size_t i = 0; i < task->rules->declarations->n_items; i++)
+		in_file += str_starts_with(task->rules->declarations->items[i].source, expected);
+	if (in_file == 1 && str_starts_with(declaration->source, expected))
+		return 0;
+	r = problem_set(&task->problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+			"its declaration was not made by gpupass declare");
+	if (r != PROBLEM)
+		return r;
+	problem_cause(task->problem, "%s", declaration->source);
+	return problem_remedy(task->problem, "edit that file, then: systemctl reload gpupassd");
+}
+
+static int forget(DeclareTask *task)
+{
+	_cleanup_(assignments_freep) Assignments *assignments = NULL;
+	const Declaration *declaration;
+	const Assignment *assignment;
+	int r;
+
+	r = read_rules(task);
+	if (r == 0)
+		r = load_assignments(task, &assignments);
+	if (r != 0)
+		return r;
+	declaration = find_declaration(task->rules, task->name);
+	if (!declaration)
+		return not_declared(task);
+	assignment = assignments_find_group(assignments, task->name);
+	if (assignment) {
+		r = problem_set(&task->problem, GPUPASS_ERROR_GROUP_BUSY, "it is assigned to %s",
+				assignment->domain_name);
+		if (r == PROBLEM)
+			problem_remedy(
+				task->problem, "release it first: gpupass release %s",
+				domain_ref_word(assignment->domain_name, assignment->domain_uuid));
+		return r;
+	}
+	r = check_own_file(task, declaration);
+	return r == 0 ? config_remove_group(task->directory, task->name) : r;
+}
+
+static void declare_work(void *data)
+{
+	DeclareTask *task = data;
+
+	if (task->mode == DECLARE)
+		task->result = declare(task);
+	else if (task->mode == FORGET)
+		task->result = forget(task);
+	/* As the files are now, not as they were meant to be. */
+	if (task->result == 0)
+		task->result = read_rules(task);
+}
+
+static void tell(DeclareTask *task)
+{
+	_cleanup_free_ char *prefix = NULL, *message = NULL;
+	const char *name;
+
+	if (!task->done)
+		return;
+	if (task->result == 0) {
+		task->done(NULL, NULL, task->userdata);
+		return;
+	}
+	prefix = strf("cannot %s %s", task->mode == DECLARE ? "declare" : "forget", task->name);
+	name = problem_dbus_name(task->problem ? task->problem->error : GPUPASS_ERROR_INTERNAL);
+	message = task->problem ? problem_message(task->problem, prefix)
+				: strf("%s: %s", str_or_empty(prefix), strerror(-task->result));
+	task->done(name, str_or_empty(message), task->userdata);
+}
+
+/* Declared groups are in the picture by the time that the caller hears of it. */
+static void declare_visible(void *userdata)
+{
+	_cleanup_(declare_task_freep) DeclareTask *task = userdata;
+
+	tell(task);
+}
+
+static void declare_done(void *data)
+{
+	DeclareTask *task = data;
+	Manager *m = task->manager;
+
+	if (task->result != 0) {
+		declare_visible(task);
+		return;
+	}
+	manager_set_rules(m, TAKE_PTR(task->rules), TAKE_PTR(task->notes));
+	if (manager_rescan(m, declare_visible, task) < 0)
+		declare_visible(task);
+}
+
+static int start(Manager *m, DeclareMode mode, const char *name, char *const *members,
+		 ManagerDeclared done, void *userdata)
+{
+	_cleanup_(declare_task_freep) DeclareTask *task = calloc(1, sizeof(DeclareTask));
+	int r;
+
+	if (!task)
+		return -ENOMEM;
+	task->mode = mode;
+	task->manager = m;
+	task->host = m->place.host;
+	task->store = m->place.store;
+	task->directory = m->place.config_directory;
+	task->policy = m->place.policy;
+	task->done = done;
+	task->userdata = userdata;
+	task->name = strdup(name);
+	if (!task->name)
+		return -ENOMEM;
+	r = identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
+	if (r >= 0)
+		r = strv_copy(members, &task->members);
+	if (r >= 0)
+		r = mailbox_run(m->place.mailbox, declare_work, declare_done, task);
+	if (r < 0)
+		return r;
+	TAKE_PTR(task);
+	return 0;
+}
+
+int manager_declare(Manager *m, const char *name, char *const *members, ManagerDeclared done,
+		    void *userdata)
+{
+	return start(m, DECLARE, name, members, done, userdata);
+}
+
+int manager_forget(Manager *m, const char *name, ManagerDeclared done, void *userdata)
+{
+	return start(m, FORGET, name, NULL, done, userdata);
+}
+
+int manager_reload(Manager *m)
+{
+	return start(m, RELOAD, "", NULL, NULL, NULL);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a caller's words mean, for who must know it before a job begins. */
+#include <string.h>
+
+#include "manager/private.h"
+
+const Group *manager_find_group(const Manager *m, const char *name)
+{
+	if (!m->inventory || !m->assignments)
+		return NULL;
+	return group_set_find_named(m->inventory->groups, m->assignments, name);
+}
+
+typedef struct FindTask {
+	Host *host;
+	char *word;
+	DomainId id;
+	ManagerFound done;
+	void *userdata;
+} FindTask;
+
+static FindTask *find_task_free(FindTask *task)
+{
+	if (!task)
+		return NULL;
+	free(task->word);
+	domain_id_clear(&task->id);
+	free(task);
+	return NULL;
+}
+DEFINE_CLEANUP(FindTask, find_task_free)
+
+static void find_work(void *data)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	FindTask *task = data;
+
+	/* What stands in the way is told by the job, which meets it, too. */
+	(void)task->host->ops->domain_find(task->host, task->word, &task->id, &problem);
+}
+
+static void find_done(void *data)
+{
+	_cleanup_(find_task_freep) FindTask *task = data;
+
+	task->done(*task->id.uuid ? &task->id : NULL, task->userdata);
+}
+
+int manager_find_domain(Manager *m, const char *word, ManagerFound done, void *userdata)
+{
+	_cleanup_(find_task_freep) FindTask *task = calloc(1, sizeof(FindTask));
+	int r;
+
+	if (!task)
+		return -ENOMEM;
+	*task = (FindTask){
+		.host = m->place.host,
+		.word = strdup(word),
+		.done = done,
+		.userdata = userdata,
+	};
+	if (!task->word)
+		return -ENOMEM;
+	r = mailbox_run(m->place.mailbox, find_work, find_done, task);
+	if (r < 0)
+		return r;
+	TAKE_PTR(task);
+	return 0;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Looking at the machine, off the loop. */
+#include <string.h>
+
+#include "manager/private.h"
+#include "store/unread.h"
+#include "util/log.h"
+#include "util/text.h"
+
+static Waiter *waiter_new(ManagerDone done, void *userdata)
+{
+	Waiter *waiter = calloc(1, sizeof(Waiter));
+
+	if (waiter)
+		*waiter = (Waiter){ .done = done, .userdata = userdata };
+	return waiter;
+}
+
+static void waiters_tell(Waiter *waiter)
+{
+	while (waiter) {
+		Waiter *next = waiter->next;
+
+		waiter->done(waiter->userdata);
+		free(waiter);
+		waiter = next;
+	}
+}
+
+/*
+ * Who is told < 0 keeps what he handed in, and frees it: so the list takes it last, once nothing can
+ * fail any more.
+ */
+static int look_request(Manager *m, Look *look, ManagerDone done, void *userdata)
+{
+	_cleanup_free_ Waiter *waiter = done ? waiter_new(done, userdata) : NULL;
+	Waiter **list = look->running ? &look->next : &look->current;
+	int r = 0;
+
+	if (done && !waiter)
+		return -ENOMEM;
+	if (look->running)
+		look->again = true;
+	else
+		r = look->start(m);
+	if (r < 0)
+		return r;
+	look->running = true;
+	if (!waiter)
+		return 0;
+	waiter->next = *list;
+	*list = TAKE_PTR(waiter);
+	return 0;
+}
+
+/* Those who wait for a look that cannot be made are told all the same: nobody else would end them. */
+static void look_finished(Manager *m, Look *look)
+{
+	Waiter *told = TAKE_PTR(look->current), *next = NULL;
+
+	look->running = false;
+	if (look->again) {
+		int r = look->start(m);
+
+		look->again = false;
+		look->running = r >= 0;
+		look->current = TAKE_PTR(look->next);
+		if (r < 0) {
+			log_error("the picture of this host may be old: it cannot be looked at: %s",
+				  strerror(-r));
+			next = TAKE_PTR(look->current);
+		}
+	}
+	waiters_tell(told);
+	waiters_tell(next);
+}
+
+typedef struct ScanTask {
+	Manager *manager;
+	Host *host;
+	const AssignmentStore *store;
+	TenantStore *tenant_store;
+	Rules *rules;
+	Identities *known;
+	Inventory *inventory;
+	Assignments *assignments;
+	Tenants *tenants;
+	char **notes;
+	int result;
+} ScanTask;
+
+static ScanTask *scan_task_free(ScanTask *task)
+{
+	if (!task)
+		return NULL;
+	rules_unref(task->rules);
+	identities_free(task->known);
+	inventory_free(task->inventory);
+	assignments_free(task->assignments);
+	tenants_free(task->tenants);
+	strv_free(task->notes);
+	free(task);
+	return NULL;
+}
+DEFINE_CLEANUP(ScanTask, scan_task_free)
+
+static void scan_work(void *data)
+{
+	ScanTask *task = data;
+
+	task->result = assignment_store_load(task->store, &task->assignments, &task->notes);
+	if (task->result >= 0)
+		task->result = inventory_take(task->host, task->rules, task->assignments,
+					      task->known, INSPECT_CONFIG_ALL, &task->inventory);
+	if (task->result >= 0)
+		task->result = tenant_store_load(task->tenant_store, &task->tenants);
+}
+
+static void scan_done(void *data)
+{
+	_cleanup_(scan_task_freep) ScanTask *task = data;
+	Manager *m = task->manager;
+
+	free(m->scan_note);
+	m->scan_note = NULL;
+	if (task->result < 0) {
+		m->scan_note =
+			strf("the last scan of this host failed: %s", strerror(-task->result));
+		log_error("cannot scan this host: %s", strerror(-task->result));
+	} else {
+		inventory_free(m->inventory);
+		m->inventory = TAKE_PTR(task->inventory);
+		assignments_free(m->assignments);
+		m->assignments = TAKE_PTR(task->assignments);
+		tenants_free(m->tenants);
+		m->tenants = TAKE_PTR(task->tenants);
+		strv_free(m->store_notes);
+		m->store_notes = TAKE_PTR(task->notes);
+		if (unread_settle(m->claims, m->inventory->groups) < 0)
+			log_error("out of memory: every group stays quarantined");
+	}
+	manager_observe(m);
+	manager_note_tenants(m);
+	manager_look_at_health(m);
+	look_finished(m, &m->scan);
+}
+
+static int scan_start(Manager *m)
+{
+	_cleanup_(scan_task_freep) ScanTask *task = calloc(1, sizeof(ScanTask));
+	int r;
+
+	if (!task)
+		return -ENOMEM;
+	task->manager = m;
+	task->host = m->place.host;
+	task->store = m->place.store;
+	task->tenant_store = m->place.tenants;
+	task->rules = rules_ref(m->rules);
+	r = identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
+	if (r >= 0) {
+		_cleanup_(evidence_unrefp) Evidence *evidence =
+			topology_store_get(m->place.topology);
+
+		identities_set_evidence(task->known, evidence);
+		r = mailbox_run(m->place.mailbox, scan_work, scan_done, task);
+	}
+	if (r < 0)
+		return r;
+	TAKE_PTR(task);
+	return 0;
+}
+
+typedef struct UsesTask {
+	Manager *manager;
+	Host *host;
+	DomainUses *uses;
+	uint64_t generation;
+	Problem *problem;
+	int result;
+} UsesTask;
+
+static void uses_work(void *data)
+{
+	UsesTask *task = data;
+
+	task->result = task->host->ops->domain_uses(task->host, &task->uses, &task->problem);
+}
+
+static char *uses_note(const Problem *problem, int error)
+{
+	return strf("libvirt's domains cannot be read, so nothing can be assigned or released: "
+		    "%s%s%s",
+		    problem ? problem->reason : strerror(-error),
+		    problem && problem->cause ? ": " : "",
+		    problem ? str_or_empty(problem->cause) : "");
+}
+
+static void uses_done(void *data)
+{
+	UsesTask *task = data;
+	Manager *m = task->manager;
+
+	/* When they cannot be had, what is known no longer is: better "not known" than old. */
+	domain_uses_free(m->uses);
+	m->uses = task->result == 0 ? TAKE_PTR(task->uses) : NULL;
+	m->uses_generation = task->generation;
+	free(m->uses_note);
+	m->uses_note = task->result == 0 ? NULL : uses_note(task->problem, task->result);
+	problem_free(task->problem);
+	free(task);
+	manager_observe(m);
+	manager_note_tenants(m);
+	look_finished(m, &m->uses_look);
+}
+
+static int uses_start(Manager *m)
+{
+	UsesTask *task = calloc(1, sizeof(UsesTask));
+	int r;
+
+	if (!task)
+		return -ENOMEM;
+	*task = (UsesTask){ .manager = m,
+			    .host = m->place.host,
+			    .generation = claims_generation(m->claims) };
+	r = mailbox_run(m->place.mailbox, uses_work, uses_done, task);
+	if (r < 0)
+		free(task);
+	return r;
+}
+
+int manager_rescan(Manager *m, ManagerDone done, void *userdata)
+{
+	return look_request(m, &m->scan, done, userdata);
+}
+
+void manager_libvirt_changed(Manager *m, bool connected)
+{
+	m->connected = connected;
+	if (connected) {
+		if (look_request(m, &m->uses_look, NULL, NULL) < 0)
+			log_error("out of memory: libvirt's domains were not read");
+		return;
+	}
+	m->uses = domain_uses_free(m->uses);
+	manager_observe(m);
+}
+
+typedef struct Refresh {
+	Manager *manager;
+	ManagerDone done;
+	void *userdata;
+} Refresh;
+
+static void refresh_done(void *userdata)
+{
+	Refresh *refresh = userdata;
+
+	refresh->done(refresh->userdata);
+	free(refresh);
+}
+
+static void refresh_scanned(void *userdata)
+{
+	Refresh *refresh = userdata;
+	Manager *m = refresh->manager;
+
+	if (!m->connected || look_request(m, &m->uses_look, refresh_done, refresh) < 0)
+		refresh_done(refresh);
+}
+
+int manager_refresh(Manager *m, ManagerDone done, void *userdata)
+{
+	Refresh *refresh = calloc(1, sizeof(Refresh));
+	int r;
+
+	if (!refresh)
+		return -ENOMEM;
+	*refresh = (Refresh){ .manager = m, .done = done, .userdata = userdata };
+	r = look_request(m, &m->scan, refresh_scanned, refresh);
+	if (r < 0)
+		free(refresh);
+	return r;
+}
+
+void manager_init_looks(Manager *m)
+{
+	m->scan.start = scan_start;
+	m->uses_look.start = uses_start;
+}
+
+static void waiters_free(Waiter *waiter)
+{
+	while (waiter) {
+		Waiter *next = waiter->next;
+
+		free(waiter);
+		waiter = next;
+	}
+}
+
+void manager_clear_looks(Manager *m)
+{
+	waiters_free(m->scan.current);
+	waiters_free(m->scan.next);
+	waiters_free(m->uses_look.current);
+	waiters_free(m->uses_look.next);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Jobs and quarantines of the daemon before this one, and the lifting of a quarantine. */
+#include <string.h>
+
+#include "job/clear.h"
+#include "job/recover.h"
+#include "manager/private.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/text.h"
+
+/* What a worker of the daemon before gets to end by itself. Once it is over, the group is
+ * quarantined, and `clear` finds out later what the worker did. */
+#define WORKER_WAIT_USEC (10 * USEC_PER_SEC)
+
+static int take_notes(Manager *m, char **notes)
+{
+	int r = 0;
+
+	for (char **note = notes; r >= 0 && note && *note; note++) {
+		log_warning("%s", *note);
+		r = strv_append(&m->state_notes, *note);
+	}
+	strv_free(notes);
+	return r;
+}
+
+/* They are notes for as long as the claims are there. */
+static int log_unread(const Manager *m)
+{
+	_cleanup_strv_ char **lines = NULL;
+	int r = claims_note_unread(m->claims, &lines);
+
+	for (char **line = lines; r >= 0 && line && *line; line++)
+		log_line(LOG_ERR, &(LogFields){ .message_id = LOG_ID_QUARANTINED }, "%s", *line);
+	return r;
+}
+
+int manager_load_state(Manager *m)
+{
+	const JobPlace place = manager_job_place(m);
+	char **notes = NULL;
+	int r;
+
+	r = quarantine_store_load(m->place.quarantine, m->claims);
+	if (r >= 0)
+		r = topology_store_load(m->place.topology, &notes);
+	if (r >= 0)
+		r = take_notes(m, TAKE_PTR(notes));
+	if (r >= 0)
+		r = journal_load(m->place.journal, m->claims, &m->open_jobs, &m->n_open_jobs,
+				 &m->last_job, &notes);
+	if (r >= 0)
+		r = take_notes(m, TAKE_PTR(notes));
+	for (size_t i = 0; r >= 0 && i < m->n_open_jobs; i++)
+		r = recover_claim(&place, m->open_jobs[i],
+				  "a job was interrupted and is being recovered");
+	return r < 0 ? r : log_unread(m);
+}
+
+/* ---- recovery ---- */
+
+typedef struct RecoverTask {
+	Manager *manager;
+	JobPlace place;
+	OpenJob **jobs; /* the manager has none while this runs */
+	size_t n;
+	ManagerDone done;
+	void *userdata;
+} RecoverTask;
+
+static void log_recovery(const OpenJob *job, const Recovery *recovery)
+{
+	static const char *const words[] = {
+		[RECOVERED_DONE] = "had done all of it",
+		[RECOVERED_UNDONE] = "was undone",
+		[RECOVERED_QUARANTINED] = "could not be recovered, and the group is quarantined: ",
+		[RECOVERED_WAITING] = "waits: ",
+	};
+	bool quarantined = recovery->outcome == RECOVERED_QUARANTINED;
+	const LogFields fields = {
+		.message_id = quarantined ? LOG_ID_QUARANTINED : NULL,
+		.group = job->plan->group,
+		.domain = job->plan->domain_name,
+		.job = job->id,
+	};
+
+	log_line(quarantined ? LOG_ERR : LOG_NOTICE, &fields,
+		 "job %u (%s %s), which was interrupted, %s%s", job->id,
+		 operation_to_string(job->plan->operation), job->plan->group,
+		 words[recovery->outcome], str_or_empty(recovery->reason));
+	for (char *const *left = recovery->left; left && *left; left++)
+		log_line(LOG_WARNING, &fields, "job %u, which was interrupted: %s", job->id, *left);
+}
+
+/* Those that wait stay in the list. */
+static void recover_work(void *data)
+{
+	RecoverTask *task = data;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < task->n; i++) {
+		OpenJob *job = task->jobs[i];
+		Recovery recovery = { .outcome = RECOVERED_WAITING };
+		int r = recover_job(&task->place, job, WORKER_WAIT_USEC, &recovery);
+
+		if (r < 0)
+			log_error("job %u, which was interrupted, cannot be recovered now: %s",
+				  job->id, strerror(-r));
+		else
+			log_recovery(job, &recovery);
+		if (r >= 0 && recovery.outcome == RECOVERED_WAITING)
+			(void)recover_claim(&task->place, job, recovery.reason);
+		if (r < 0 || recovery.outcome == RECOVERED_WAITING)
+			task->jobs[kept++] = job;
+		else
+			open_job_free(job);
+		recovery_clear(&recovery);
+	}
+	task->n = kept;
+}
+
+/* Beside those that came meanwhile. One that finds no memory is found by the next start. */
+static void keep_open(Manager *m, OpenJob **jobs, size_t n)
+{
+	OpenJob **bigger = reallocarray(m->open_jobs, m->n_open_jobs + n + 1, sizeof(OpenJob *));
+
+	if (!bigger) {
+		log_error("out of memory: interrupted jobs wait for a restart of gpupassd");
+		open_jobs_free(jobs, n);
+		return;
+	}
+	if (n > 0)
+		memcpy(&bigger[m->n_open_jobs], jobs, n * sizeof(OpenJob *));
+	m->open_jobs = bigger;
+	m->n_open_jobs += n;
+	free(jobs);
+}
+
+static void recover_done(void *data)
+{
+	RecoverTask *task = data;
+	Manager *m = task->manager;
+
+	m->recovering = false;
+	keep_open(m, task->jobs, task->n);
+	rules_unref(task->place.rules);
+	if (manager_rescan(m, NULL, NULL) < 0)
+		log_error("out of memory: the picture of this host may be old");
+	task->done(task->userdata);
+	free(task);
+}
+
+int manager_recover(Manager *m, ManagerDone done, void *userdata)
+{
+	RecoverTask *task;
+	int r;
+
+	if (m->recovering)
+		return -EBUSY;
+	if (m->n_open_jobs == 0) {
+		done(userdata);
+		return 0;
+	}
+	task = calloc(1, sizeof(RecoverTask));
+	if (!task)
+		return -ENOMEM;
+	*task = (RecoverTask){
+		.manager = m,
+		.place = manager_job_place(m),
+		.jobs = m->open_jobs,
+		.n = m->n_open_jobs,
+		.done = done,
+		.userdata = userdata,
+	};
+	task->place.known = NULL; /* the loop may replace it; recovery needs none */
+	task->place.rules = rules_ref(task->place.rules);
+	r = mailbox_run(m->place.mailbox, recover_work, recover_done, task);
+	if (r < 0) {
+		rules_unref(task->place.rules);
+		free(task);
+		return r;
+	}
+	m->open_jobs = NULL;
+	m->n_open_jobs = 0;
+	m->recovering = true;
+	return 0;
+}
+
+static void recovered_late(_unused_ void *userdata)
+{
+}
+
+void manager_take_open_job(Manager *m, OpenJob *job)
+{
+	OpenJob **one = calloc(1, sizeof(OpenJob *));
+	uint32_t id = job->id;
+	int r;
+
+	if (!one) {
+		log_error("out of memory: job %u waits for a restart of gpupassd", job->id);
+		open_job_free(job);
+		return;
+	}
+	one[0] = job;
+	keep_open(m, one, 1);
+	/* libvirt may be back by now; otherwise its coming back begins it. */
+	r = m->connected ? manager_recover(m, recovered_late, NULL) : 0;
+	if (r < 0 && r != -EBUSY)
+		log_error("job %u waits for libvirt's next start: %s", id, strerror(-r));
+}
+
+/* ---- clear ---- */
+
+typedef struct ClearTask {
+	Manager *manager;
+	JobPlace place;
+	char *group;
+	Problem *problem;
+	int result;
+	ManagerDeclared done;
+	void *userdata;
+} ClearTask;
+
+static void clear_work(void *data)
+{
+	ClearTask *task = data;
+
+	task->result = quarantine_lift(&task->place, task->group, &task->problem);
+}
+
+static void clear_reply(void *data)
+{
+	ClearTask *task = data;
+	_cleanup_free_ char *prefix = strf("cannot clear %s", task->group), *message = NULL;
+	GpupassError error = task->problem ? task->problem->error : GPUPASS_ERROR_INTERNAL;
+
+	if (task->result == 0) {
+		log_info("the quarantine of %s was lifted", task->group);
+		task->done(NULL, NULL, task->userdata);
+	} else {
+		message = task->problem
+				  ? problem_message(task->problem, prefix)
+				  : strf("%s: %s", str_or_empty(prefix), strerror(-task->result));
+		task->done(problem_dbus_name(error), str_or_empty(message), task->userdata);
+	}
+	rules_unref(task->place.rules);
+	problem_free(task->problem);
+	free(task->group);
+	free(task);
+}
+
+/* Who asks after the answer sees the new state. */
+static void clear_done(void *data)
+{
+	ClearTask *task = data;
+
+	if (manager_refresh(task->manager, clear_reply, task) < 0)
+		clear_reply(task);
+}
+
+static bool is_being_recovered(const Manager *m, const char *group)
+{
+	for (size_t i = 0; i < m->n_open_jobs; i++)
+		if (str_equal(m->open_jobs[i]->plan->group, group))
+			return true;
+	return m->recovering;
+}
+
+int manager_clear(Manager *m, const char *group, ManagerDeclared done, void *userdata,
+		  Problem **ret_problem)
+{
+	ClearTask *task;
+	int r;
+
+	if (is_being_recovered(m, group)) {
+		r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+				"an interrupted job is being recovered");
+		return r != PROBLEM ? r
+				    : problem_remedy(*ret_problem,
+						     "wait, or look why libvirt does not answer: "
+						     "gpupass status");
+	}
+	task = calloc(1, sizeof(ClearTask));
+	if (!task)
+		return -ENOMEM;
+	*task = (ClearTask){
+		.manager = m,
+		.place = manager_job_place(m),
+		.group = strdup(group),
+		.done = done,
+		.userdata = userdata,
+	};
+	task->place.known = NULL;
+	task->place.rules = rules_ref(task->place.rules);
+	r = task->group ? mailbox_run(m->place.mailbox, clear_work, clear_done, task) : -ENOMEM;
+	if (r >= 0)
+		return 0;
+	rules_unref(task->place.rules);
+	free(task->group);
+	free(task);
+	return r;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the picture shows of who has a board goes into its mark, on a thread. */
+#include <string.h>
+
+#include "manager/private.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/text.h"
+
+static TenancyFacts facts_of(const Manager *m)
+{
+	return (TenancyFacts){
+		.tenants = m->tenants,
+		.gpus = m->inventory ? m->inventory->gpus : NULL,
+		.assignments = m->assignments,
+		.uses = m->uses,
+	};
+}
+
+Tenancy manager_gpu_tenancy(const Manager *m, const Gpu *gpu)
+{
+	const TenancyFacts facts = facts_of(m);
+
+	return tenancy_of(&facts, gpu);
+}
+
+typedef struct NoteTask {
+	Manager *manager;
+	TenantStore *store;
+	Claims *claims;
+	uint64_t generation;
+	TenantMark *marks;
+	size_t n;
+	int failed;	  /* -errno of a mark that could not be written */
+	Tenants *tenants; /* read again; NULL: there was no memory */
+} NoteTask;
+
+static NoteTask *note_task_free(NoteTask *task)
+{
+	if (!task)
+		return NULL;
+	for (size_t i = 0; i < task->n; i++)
+		tenant_mark_clear(&task->marks[i]);
+	free(task->marks);
+	tenants_free(task->tenants);
+	free(task);
+	return NULL;
+}
+DEFINE_CLEANUP(NoteTask, note_task_free)
+
+static void note_work(void *data)
+{
+	NoteTask *task = data;
+
+	tenant_store_note(task->store, task->claims, task->generation, task->marks, task->n,
+			  &task->failed);
+	(void)tenant_store_load(task->store, &task->tenants);
+}
+
+/* Tried again with the next look; not at once, which would be for ever. */
+static void note_done(void *data)
+{
+	_cleanup_(note_task_freep) NoteTask *task = data;
+	_cleanup_free_ char *told = NULL;
+	Manager *m = task->manager;
+
+	m->noting_tenants = false;
+	told = m->tenants_note;
+	m->tenants_note = NULL;
+	if (task->failed < 0) {
+		disk_watch_note(m->disk, "a mark of a tenant", task->failed);
+		m->tenants_note =
+			strf("who uses a board could not be stored: %s", strerror(-task->failed));
+		if (!told)
+			log_error("who uses a board could not be stored: %s",
+				  strerror(-task->failed));
+	}
+	if (task->tenants) {
+		tenants_free(m->tenants);
+		m->tenants = TAKE_PTR(task->tenants);
+	}
+	manager_observe(m);
+	if (m->note_tenants_again)
+		manager_note_tenants(m);
+}
+
+static int collect(const Manager *m, NoteTask *task)
+{
+	const GpuSet *gpus = m->inventory->gpus;
+
+	task->marks = calloc(gpus->n_gpus + 1, sizeof(TenantMark));
+	if (!task->marks)
+		return -ENOMEM;
+	for (size_t i = 0; i < gpus->n_gpus; i++) {
+		const Tenancy tenancy = manager_gpu_tenancy(m, &gpus->gpus[i]);
+		int r;
+
+		if (!tenancy_is_news(&tenancy))
+			continue;
+		r = tenancy_mark(&tenancy, &gpus->gpus[i], now_realtime(), &task->marks[task->n]);
+		if (r < 0)
+			return r;
+		task->n++;
+	}
+	return 0;
+}
+
+void manager_note_tenants(Manager *m)
+{
+	_cleanup_(note_task_freep) NoteTask *task = NULL;
+	int r;
+
+	m->note_tenants_again = m->noting_tenants;
+	/* Without the domains the next look at them comes here. */
+	if (!m->inventory || !m->tenants || !m->uses || m->noting_tenants)
+		return;
+	task = calloc(1, sizeof(NoteTask));
+	r = task ? collect(m, task) : -ENOMEM;
+	if (r >= 0 && task->n > 0) {
+		task->manager = m;
+		task->store = m->place.tenants;
+		task->claims = m->claims;
+		task->generation = m->uses_generation;
+		r = mailbox_run(m->place.mailbox, note_work, note_done, task);
+		if (r >= 0) {
+			TAKE_PTR(task);
+			m->noting_tenants = true;
+		}
+	}
+	if (r < 0)
+		log_error("out of memory: who uses a board was not stored");
+}

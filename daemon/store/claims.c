@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/claims.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "util/text.h"
+
+typedef struct Claim Claim;
+struct Claim {
+	Claim *next;
+	uint32_t job;	   /* 0: a quarantine */
+	char *group;	   /* NULL: a probe's, of GPUs of any group */
+	char *domain_uuid; /* NULL: none */
+	char *reason;	   /* of a quarantine */
+	Bdf *functions;
+	size_t n_functions;
+	char *file;   /* of a quarantine by a file that cannot be read; NULL: it is none */
+	char *name;   /* with a file: what clear calls it */
+	bool settled; /* with a file: its group was found */
+};
+
+struct Claims {
+	pthread_mutex_t lock;
+	Claim *first;
+	uint64_t generation;
+};
+
+static Claim *claim_free(Claim *claim)
+{
+	if (!claim)
+		return NULL;
+	free(claim->group);
+	free(claim->domain_uuid);
+	free(claim->reason);
+	free(claim->functions);
+	free(claim->file);
+	free(claim->name);
+	free(claim);
+	return NULL;
+}
+DEFINE_CLEANUP(Claim, claim_free)
+
+int claims_new(Claims **ret)
+{
+	Claims *claims = calloc(1, sizeof(Claims));
+
+	if (!claims)
+		return -ENOMEM;
+	pthread_mutex_init(&claims->lock, NULL);
+	*ret = claims;
+	return 0;
+}
+
+Claims *claims_free(Claims *claims)
+{
+	if (!claims)
+		return NULL;
+	while (claims->first) {
+		Claim *next = claims->first->next;
+
+		claim_free(claims->first);
+		claims->first = next;
+	}
+	pthread_mutex_destroy(&claims->lock);
+	free(claims);
+	return NULL;
+}
+
+uint64_t claims_generation(Claims *claims)
+{
+	uint64_t generation;
+
+	pthread_mutex_lock(&claims->lock);
+	generation = claims->generation;
+	pthread_mutex_unlock(&claims->lock);
+	return generation;
+}
+
+/* What it is about is not known, so it may be about anything. */
+static bool is_of_all(const Claim *claim)
+{
+	return claim->file && claim->n_functions == 0;
+}
+
+static bool shares_function(const Claim *a, const Claim *b)
+{
+	if (is_of_all(a) && b->n_functions > 0)
+		return true;
+	for (size_t i = 0; i < a->n_functions; i++)
+		if (bdf_in(&a->functions[i], b->functions, b->n_functions))
+			return true;
+	return false;
+}
+
+/* Quoted where a shell would take it for several words. */
+static const char *quote(const Claim *claim)
+{
+	return strchr(claim->name, ' ') ? "'" : "";
+}
+
+static int conflict_unread(const Claim *held, Problem **ret_problem)
+{
+	int r;
+
+	if (is_of_all(held))
+		r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED,
+				"every group is quarantined: what a file keeps apart cannot be "
+				"read");
+	else
+		r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED, "%s is quarantined",
+				held->group ? held->group : "it");
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "%s", held->reason);
+	return problem_remedy(
+		*ret_problem,
+		"see what it says and what the GPUs are doing (gpupass doctor); then: "
+		"gpupass clear %s%s%s, which sets the file aside",
+		quote(held), held->name, quote(held));
+}
+
+static int conflict(const Claim *held, Problem **ret_problem)
+{
+	int r;
+
+	if (held->file)
+		return conflict_unread(held, ret_problem);
+	if (held->job == 0) {
+		r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED, "%s is quarantined",
+				held->group);
+		if (r != PROBLEM)
+			return r;
+		problem_cause(*ret_problem, "%s", str_or_empty(held->reason));
+		return problem_remedy(*ret_problem, "when its cause is gone: gpupass clear %s",
+				      held->group);
+	}
+	if (held->group)
+		r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY, "job %u has %s in hand",
+				held->job, held->group);
+	else
+		r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+				"job %u probes the links and has the GPUs open", held->job);
+	if (r != PROBLEM)
+		return r;
+	return problem_remedy(*ret_problem, "wait for it (gpupass jobs %u), then try again",
+			      held->job);
+}
+
+static int claim_new(uint32_t job, const char *group, const Bdf *functions, size_t n_functions,
+		     const char *domain_uuid, Claim **ret)
+{
+	_cleanup_(claim_freep) Claim *claim = calloc(1, sizeof(Claim));
+
+	if (!claim)
+		return -ENOMEM;
+	claim->job = job;
+	claim->group = group ? strdup(group) : NULL;
+	claim->functions = calloc(n_functions ? n_functions : 1, sizeof(Bdf));
+	if ((group && !claim->group) || !claim->functions)
+		return -ENOMEM;
+	memcpy(claim->functions, functions, n_functions * sizeof(Bdf));
+	claim->n_functions = n_functions;
+	if (domain_uuid) {
+		claim->domain_uuid = strdup(domain_uuid);
+		if (!claim->domain_uuid)
+			return -ENOMEM;
+	}
+	*ret = TAKE_PTR(claim);
+	return 0;
+}
+
+static int check_locked(const Claims *claims, const Claim *wanted, Problem **ret_problem)
+{
+	for (const Claim *held = claims->first; held; held = held->next)
+		if (shares_function(held, wanted) ||
+		    (held->domain_uuid && str_equal(held->domain_uuid, wanted->domain_uuid)))
+			return conflict(held, ret_problem);
+	return 0;
+}
+
+static int take_locked(Claims *claims, uint64_t generation, Claim **claim, Problem **ret_problem)
+{
+	int r;
+
+	if (claims->generation != generation)
+		return -ESTALE;
+	r = check_locked(claims, *claim, ret_problem);
+	if (r != 0)
+		return r;
+	(*claim)->next = claims->first;
+	claims->first = TAKE_PTR(*claim);
+	return 0;
+}
+
+int claims_take(Claims *claims, uint64_t generation, uint32_t job, const char *group,
+		const Bdf *functions, size_t n_functions, const char *domain_uuid,
+		Problem **ret_problem)
+{
+	_cleanup_(claim_freep) Claim *claim = NULL;
+	int r;
+
+	r = claim_new(job, group, functions, n_functions, domain_uuid, &claim);
+	if (r < 0)
+		return r;
+	pthread_mutex_lock(&claims->lock);
+	r = take_locked(claims, generation, &claim, ret_problem);
+	pthread_mutex_unlock(&claims->lock);
+	return r;
+}
+
+int claims_check(Claims *claims, const Bdf *functions, size_t n_functions, const char *domain_uuid,
+		 Problem **ret_problem)
+{
+	const Claim wanted = {
+		.domain_uuid = (char *)domain_uuid,
+		.functions = (Bdf *)functions,
+		.n_functions = n_functions,
+	};
+	int r;
+
+	pthread_mutex_lock(&claims->lock);
+	r = check_locked(claims, &wanted, ret_problem);
+	pthread_mutex_unlock(&claims->lock);
+	return r;
+}
+
+void claims_release(Claims *claims, uint32_t job)
+{
+	pthread_mutex_lock(&claims->lock);
+	for (Claim **at = &claims->first; *at;) {
+		Claim *claim = *at;
+
+		if (claim->job != job) {
+			at = &claim->next;
+			continue;
+		}
+		*at = claim->next;
+		claim_free(claim);
+	}
+	claims->generation++;
+	pthread_mutex_unlock(&claims->lock);
+}
+
+void claims_quarantine(Claims *claims, uint32_t job, const char *reason)
+{
+	pthread_mutex_lock(&claims->lock);
+	for (Claim *claim = claims->first; claim; claim = claim->next) {
+		if (claim->job != job)
+			continue;
+		claim->job = 0;
+		free(claim->domain_uuid);
+		claim->domain_uuid = NULL;
+		free(claim->reason);
+		claim->reason = strdup(reason);
+	}
+	claims->generation++;
+	pthread_mutex_unlock(&claims->lock);
+}
+
+static bool is_quarantine_of(const Claim *claim, const char *group)
+{
+	return claim->job == 0 && !claim->file && str_equal(claim->group, group);
+}
+
+static void lift_locked(Claims *claims, const char *group)
+{
+	for (Claim **at = &claims->first; *at;) {
+		Claim *claim = *at;
+
+		if (!is_quarantine_of(claim, group)) {
+			at = &claim->next;
+			continue;
+		}
+		*at = claim->next;
+		claim_free(claim);
+	}
+	claims->generation++;
+}
+
+int claims_add_quarantine(Claims *claims, const char *group, const Bdf *functions,
+			  size_t n_functions, const char *domain_uuid, const char *reason)
+{
+	_cleanup_(claim_freep) Claim *claim = NULL;
+	int r;
+
+	r = claim_new(0, group, functions, n_functions, domain_uuid, &claim);
+	if (r < 0)
+		return r;
+	claim->reason = strdup(reason);
+	if (!claim->reason)
+		return -ENOMEM;
+	pthread_mutex_lock(&claims->lock);
+	lift_locked(claims, group);
+	claim->next = claims->first;
+	claims->first = TAKE_PTR(claim);
+	pthread_mutex_unlock(&claims->lock);
+	return 0;
+}
+
+void claims_lift(Claims *claims, const char *group)
+{
+	pthread_mutex_lock(&claims->lock);
+	lift_locked(claims, group);
+	pthread_mutex_unlock(&claims->lock);
+}
+
+static int copy_functions(const Claim *claim, Bdf **ret, size_t *ret_n)
+{
+	Bdf *copy = calloc(claim->n_functions + 1, sizeof(Bdf));
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, claim->functions, claim->n_functions * sizeof(Bdf));
+	*ret = copy;
+	*ret_n = claim->n_functions;
+	return 0;
+}
+
+int claims_quarantined(Claims *claims, const char *group, Bdf **ret, size_t *ret_n)
+{
+	int r = -ENOENT;
+
+	pthread_mutex_lock(&claims->lock);
+	for (const Claim *claim = claims->first; claim && r == -ENOENT; claim = claim->next)
+		if (is_quarantine_of(claim, group))
+			r = copy_functions(claim, ret, ret_n);
+	pthread_mutex_unlock(&claims->lock);
+	return r;
+}
+
+/* ---- by files that cannot be read ---- */
+
+int claims_add_unread(Claims *claims, const UnreadClaim *unread)
+{
+	_cleanup_(claim_freep) Claim *claim = NULL;
+	int r;
+
+	r = claim_new(0, unread->group, unread->functions, unread->n_functions, unread->domain_uuid,
+		      &claim);
+	if (r < 0)
+		return r;
+	claim->file = strdup(unread->file);
+	claim->name = strdup(unread->name);
+	claim->reason = strdup(unread->why);
+	if (!claim->file || !claim->name || !claim->reason)
+		return -ENOMEM;
+	pthread_mutex_lock(&claims->lock);
+	claim->next = claims->first;
+	claims->first = TAKE_PTR(claim);
+	pthread_mutex_unlock(&claims->lock);
+	return 0;
+}
+
+static int add_functions(Claim *claim, const Bdf *functions, size_t n)
+{
+	Bdf *bigger = reallocarray(claim->functions, claim->n_functions + n + 1, sizeof(Bdf));
+
+	if (!bigger)
+		return -ENOMEM;
+	claim->functions = bigger;
+	for (size_t i = 0; i < n; i++)
+		if (!bdf_in(&functions[i], bigger, claim->n_functions))
+			bigger[claim->n_functions++] = functions[i];
+	claim->settled = true;
+	return 0;
+}
+
+int claims_settle_unread(Claims *claims, const char *group, const Bdf *functions, size_t n)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&claims->lock);
+	for (Claim *claim = claims->first; claim && r >= 0; claim = claim->next)
+		if (n > 0 && claim->file && !claim->settled && str_equal(claim->group, group))
+			r = add_functions(claim, functions, n);
+	pthread_mutex_unlock(&claims->lock);
+	return r;
+}
+
+int claims_find_unread(Claims *claims, const char *name, char **ret_file, Bdf **ret, size_t *ret_n)
+{
+	int r = -ENOENT;
+
+	pthread_mutex_lock(&claims->lock);
+	for (const Claim *claim = claims->first; claim && r == -ENOENT; claim = claim->next) {
+		if (!claim->file || !str_equal(claim->name, name))
+			continue;
+		r = copy_functions(claim, ret, ret_n);
+		if (r < 0)
+			continue;
+		*ret_file = strdup(claim->file);
+		if (!*ret_file)
+			r = -ENOMEM;
+	}
+	pthread_mutex_unlock(&claims->lock);
+	return r;
+}
+
+void claims_lift_unread(Claims *claims, const char *file)
+{
+	pthread_mutex_lock(&claims->lock);
+	for (Claim **at = &claims->first; *at;) {
+		Claim *claim = *at;
+
+		if (!str_equal(claim->file, file)) {
+			at = &claim->next;
+			continue;
+		}
+		*at = claim->next;
+		claim_free(claim);
+	}
+	claims->generation++;
+	pthread_mutex_unlock(&claims->lock);
+}
+
+int claims_note_unread(Claims *claims, char ***notes)
+{
+	int r = 0;
+
+	pthread_mutex_lock(&claims->lock);
+	for (const Claim *claim = claims->first; claim && r >= 0; claim = claim->next)
+		if (claim->file)
+			r = strv_appendf(notes,
+					 "%s: %s; when the cause is gone: gpupass clear %s%s%s, "
+					 "which sets it aside",
+					 claim->reason,
+					 is_of_all(claim) ? "every group is quarantined"
+							  : "its group is quarantined",
+					 quote(claim), claim->name, quote(claim));
+	pthread_mutex_unlock(&claims->lock);
+	return r;
+}
+
+char *claims_quarantine_names(Claims *claims)
+{
+	_cleanup_strv_ char **names = NULL;
+	int r = 0;
+
+	pthread_mutex_lock(&claims->lock);
+	for (const Claim *claim = claims->first; claim && r >= 0; claim = claim->next)
+		if (claim->job == 0)
+			r = strv_append(&names,
+					claim->file ? claim->name : str_or_empty(claim->group));
+	pthread_mutex_unlock(&claims->lock);
+	return r < 0 ? NULL : strv_join(names, ", ");
+}
+
+/* ---- what is quarantined ---- */
+
+/* One that names it before one that may. */
+static const Claim *quarantine_of(const Claims *claims, const Bdf *function)
+{
+	const Claim *all = NULL;
+
+	for (const Claim *claim = claims->first; claim; claim = claim->next) {
+		if (claim->job == 0 && bdf_in(function, claim->functions, claim->n_functions))
+			return claim;
+		if (is_of_all(claim))
+			all = claim;
+	}
+	return all;
+}
+
+char *claims_quarantine_reason(Claims *claims, const Bdf *function, char **ret_name)
+{
+	char *reason = NULL;
+	const Claim *claim;
+
+	pthread_mutex_lock(&claims->lock);
+	claim = quarantine_of(claims, function);
+	if (claim)
+		reason = strdup(claim->reason ? claim->reason : "a job could not be undone");
+	if (reason && ret_name)
+		*ret_name = claim->file ? strf("%s%s%s", quote(claim), claim->name, quote(claim))
+					: strdup(str_or_empty(claim->group));
+	pthread_mutex_unlock(&claims->lock);
+	return reason;
+}
+
+bool claims_quarantined_itself(Claims *claims, const Bdf *function)
+{
+	const Claim *claim;
+	bool itself;
+
+	pthread_mutex_lock(&claims->lock);
+	claim = quarantine_of(claims, function);
+	itself = claim && !is_of_all(claim);
+	pthread_mutex_unlock(&claims->lock);
+	return itself;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/disk-watch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/file.h"
+
+/* dir_list() leaves out what begins with a dot. */
+#define PROBE ".check"
+
+struct DiskWatch {
+	pthread_mutex_t lock;
+	char reason[256]; /* not allocated: it must not get lost; "": all is well */
+};
+
+int disk_watch_new(DiskWatch **ret)
+{
+	DiskWatch *watch = calloc(1, sizeof(DiskWatch));
+
+	if (!watch)
+		return -ENOMEM;
+	pthread_mutex_init(&watch->lock, NULL);
+	*ret = watch;
+	return 0;
+}
+
+DiskWatch *disk_watch_free(DiskWatch *watch)
+{
+	if (!watch)
+		return NULL;
+	pthread_mutex_destroy(&watch->lock);
+	free(watch);
+	return NULL;
+}
+
+void disk_watch_note(DiskWatch *watch, const char *what, int error)
+{
+	if (!watch || (error != -EIO && error != -EROFS))
+		return;
+	pthread_mutex_lock(&watch->lock);
+	if (!*watch->reason)
+		snprintf(watch->reason, sizeof(watch->reason), "%s could not be written: %s", what,
+			 strerror(-error));
+	pthread_mutex_unlock(&watch->lock);
+}
+
+char *disk_watch_reason(DiskWatch *watch)
+{
+	char *copy = NULL;
+
+	if (!watch)
+		return NULL;
+	pthread_mutex_lock(&watch->lock);
+	if (*watch->reason)
+		copy = strdup(watch->reason);
+	pthread_mutex_unlock(&watch->lock);
+	return copy;
+}
+
+static int probe(int dir_fd)
+{
+	int r = file_replace_at(dir_fd, PROBE, PROBE, strlen(PROBE), 0600);
+
+	return r < 0 ? r : file_remove_at(dir_fd, PROBE);
+}
+
+static int check_locked(DiskWatch *watch, const int *dir_fds, size_t n, Problem **ret_problem)
+{
+	int r = 0;
+
+	for (size_t i = 0; *watch->reason && r == 0 && i < n; i++)
+		r = probe(dir_fds[i]);
+	if (r == 0) {
+		*watch->reason = '\0';
+		return 0;
+	}
+	r = problem_set(ret_problem, GPUPASS_ERROR_STATE_READ_ONLY,
+			"the daemon's files cannot be written: %s", strerror(-r));
+	if (r != PROBLEM)
+		return r;
+	problem_cause(*ret_problem, "%s", watch->reason);
+	return problem_remedy(
+		*ret_problem,
+		"see dmesg for that disk and mount -o remount,rw; the next command tries "
+		"again by itself");
+}
+
+int disk_watch_check(DiskWatch *watch, const int *dir_fds, size_t n, Problem **ret_problem)
+{
+	int r;
+
+	if (!watch)
+		return 0;
+	pthread_mutex_lock(&watch->lock);
+	r = check_locked(watch, dir_fds, n, ret_problem);
+	pthread_mutex_unlock(&watch->lock);
+	return r;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/journal-line.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "util/json.h"
+#include "util/text.h"
+
+/* What is written. Version 1 had neither persistence modes nor their steps, and is read as well. */
+#define VERSION "2"
+#define VERSION_BEFORE "1"
+
+/* CRC-32 as zlib, Ethernet and gzip have it; a line is too short for a table to matter. */
+static uint32_t crc32_of(const char *text)
+{
+	uint32_t crc = UINT32_MAX;
+
+	for (; *text; text++) {
+		crc ^= (unsigned char)*text;
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc & 1 ? crc >> 1 ^ 0xedb88320U : crc >> 1;
+	}
+	return ~crc;
+}
+
+char *journal_line(const json_t *record)
+{
+	_cleanup_free_ char *text = json_dumps(record, JSON_COMPACT);
+
+	return text ? strf(VERSION " %08" PRIx32 " %s\n", crc32_of(text), text) : NULL;
+}
+
+static int bad(int error, const char *what, char **ret_message)
+{
+	*ret_message = strdup(what);
+	return *ret_message ? error : -ENOMEM;
+}
+
+/* Another version's line has a number and more; anything else is damage. */
+static bool is_other_version(const char *line)
+{
+	size_t digits = strspn(line, "0123456789");
+
+	return digits > 0 && digits < 10 && line[digits] == ' ';
+}
+
+int journal_line_parse(const char *line, json_t **ret, char **ret_message)
+{
+	_cleanup_free_ char *number = NULL;
+	unsigned long long sum = 0;
+	json_t *record;
+
+	_Static_assert(sizeof(VERSION) == sizeof(VERSION_BEFORE), "they are skipped alike");
+	if (!str_starts_with(line, VERSION " ") && !str_starts_with(line, VERSION_BEFORE " "))
+		return is_other_version(line) ? bad(-EPROTO, "of another version", ret_message)
+					      : bad(-EBADMSG, "it has no version", ret_message);
+	line += strlen(VERSION " ");
+	number = strndup(line, strcspn(line, " "));
+	if (!number)
+		return -ENOMEM;
+	if (strlen(number) != 8 || str_to_unsigned(number, 16, UINT32_MAX, &sum) < 0 ||
+	    line[8] != ' ' || sum != crc32_of(line + 9))
+		return bad(-EBADMSG, "its checksum is wrong", ret_message);
+	record = json_loads(line + 9, JSON_REJECT_DUPLICATES, NULL);
+	if (!json_is_object(record)) {
+		json_decref(record);
+		return bad(-EBADMSG, "it is not an object", ret_message);
+	}
+	*ret = record;
+	return 0;
+}

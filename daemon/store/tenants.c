@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/tenants.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "util/file.h"
+#include "util/text.h"
+
+#define FILE_MAX (64U * 1024)
+#define SUFFIX ".json"
+
+int tenant_store_open(const char *state_directory, TenantStore *ret)
+{
+	_cleanup_free_ char *directory = strf("%s/tenants", state_directory);
+	int fd = -1, r;
+
+	if (!directory)
+		return -ENOMEM;
+	r = dir_open_at(AT_FDCWD, directory, true, &fd);
+	if (r < 0)
+		return r;
+	ret->dir_fd = fd;
+	pthread_mutex_init(&ret->lock, NULL);
+	return 0;
+}
+
+void tenant_store_close(TenantStore *store)
+{
+	store->dir_fd = close_fd(store->dir_fd);
+	pthread_mutex_destroy(&store->lock);
+}
+
+static char *file_name(const Bdf *bdf)
+{
+	return strf("%s" SUFFIX, BDF_TEXT(bdf));
+}
+
+/* ---- reading ---- */
+
+/* 1: "0000:41:00.0.json"; 0: a file of another name, which is of no board. */
+static int parse_name(const char *name, Bdf *ret)
+{
+	_cleanup_free_ char *address = strndup(name, strlen(name) - strlen(SUFFIX));
+
+	if (!address)
+		return -ENOMEM;
+	return bdf_parse(address, ret) >= 0 && str_equal(BDF_TEXT(ret), address);
+}
+
+static int read_mark(int dir_fd, const char *name, TenantMark **ret, char **ret_why)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
+	int r = file_read_at(dir_fd, name, FILE_MAX, &text, &size);
+
+	return r < 0 ? r : tenant_mark_from_json(text, size, ret, ret_why);
+}
+
+static int set_fault(TenantFile *file, const char *why, int error)
+{
+	if (error == -EPROTO)
+		file->fault = strf("another version wrote it: %s", str_or_empty(why));
+	else
+		file->fault = strdup(why ? why : strerror(-error));
+	return file->fault ? 0 : -ENOMEM;
+}
+
+static int read_file(int dir_fd, const char *name, TenantFile *file)
+{
+	_cleanup_free_ char *why = NULL;
+	int r = read_mark(dir_fd, name, &file->mark, &why);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return set_fault(file, why, r);
+	if (bdf_equal(&file->mark->bdf, &file->bdf))
+		return 0;
+	file->mark = tenant_mark_free(file->mark);
+	return set_fault(file, "it is of another address", -EBADMSG);
+}
+
+static int read_all(TenantStore *store, char *const *names, Tenants *into)
+{
+	int r = 0;
+
+	into->items = calloc(strv_length(names) + 1, sizeof(TenantFile));
+	if (!into->items)
+		return -ENOMEM;
+	for (; r >= 0 && names && *names; names++) {
+		TenantFile *file = &into->items[into->n_items];
+
+		r = parse_name(*names, &file->bdf);
+		if (r <= 0)
+			continue;
+		into->n_items++;
+		r = read_file(store->dir_fd, *names, file);
+	}
+	return r;
+}
+
+int tenant_store_load(TenantStore *store, Tenants **ret)
+{
+	_cleanup_(tenants_freep) Tenants *tenants = calloc(1, sizeof(Tenants));
+	_cleanup_strv_ char **names = NULL;
+	int r;
+
+	if (!tenants)
+		return -ENOMEM;
+	pthread_mutex_lock(&store->lock);
+	r = dir_list(store->dir_fd, SUFFIX, &names);
+	if (r >= 0)
+		r = read_all(store, names, tenants);
+	pthread_mutex_unlock(&store->lock);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0) {
+		tenants->fault = strdup(strerror(-r));
+		if (!tenants->fault)
+			return -ENOMEM;
+	}
+	*ret = TAKE_PTR(tenants);
+	return 0;
+}
+
+/* ---- writing ---- */
+
+/* What another version wrote may say what this one does not know of. */
+static int save(TenantStore *store, const TenantMark *mark)
+{
+	_cleanup_(tenant_mark_freep) TenantMark *there = NULL;
+	_cleanup_free_ char *name = file_name(&mark->bdf), *text = tenant_mark_to_json(mark);
+	int r;
+
+	if (!name || !text)
+		return -ENOMEM;
+	r = read_mark(store->dir_fd, name, &there, NULL);
+	if (r == -EPROTO || r == -ENOMEM)
+		return r;
+	return file_replace_at(store->dir_fd, name, text, strlen(text), 0644);
+}
+
+int tenant_store_save(TenantStore *store, const TenantMark *mark)
+{
+	int r;
+
+	pthread_mutex_lock(&store->lock);
+	r = save(store, mark);
+	pthread_mutex_unlock(&store->lock);
+	return r;
+}
+
+/* A quarantine is nobody's hand: what is seen of it counts. */
+static bool in_hand(Claims *claims, const Bdf *bdf)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	int r = claims_check(claims, bdf, 1, NULL, &problem);
+
+	return r != 0 && (!problem || problem->error != GPUPASS_ERROR_QUARANTINED);
+}
+
+void tenant_store_note(TenantStore *store, Claims *claims, uint64_t generation,
+		       const TenantMark *marks, size_t n, int *ret_failed)
+{
+	*ret_failed = 0;
+	/* A job that takes a board from here on reads its mark after this is written. */
+	pthread_mutex_lock(&store->lock);
+	for (size_t i = 0; i < n; i++) {
+		int r;
+
+		if (claims_generation(claims) != generation)
+			break; /* there is another look after each job */
+		r = in_hand(claims, &marks[i].bdf) ? 0 : save(store, &marks[i]);
+		if (r < 0)
+			*ret_failed = r;
+	}
+	pthread_mutex_unlock(&store->lock);
+}

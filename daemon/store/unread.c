@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/unread.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "util/file.h"
+#include "util/text.h"
+
+static const char *verb(int error)
+{
+	if (error == -EPROTO)
+		return "was written by another version";
+	return file_state_damaged(error) ? "cannot be understood" : "cannot be read";
+}
+
+/* As it can be said on the bus, and between apostrophes in a shell. */
+static char *name_of(const char *path)
+{
+	char *name = path ? str_printable(path) : NULL;
+
+	for (char *c = name; c && *c; c++)
+		if (*c == '\'')
+			*c = '?';
+	return name;
+}
+
+int unread_claim(Claims *claims, const UnreadFile *file)
+{
+	_cleanup_free_ char *path = strf("%s/%s", file->directory, file->name);
+	_cleanup_free_ char *shown = name_of(path);
+	_cleanup_free_ char *message =
+		str_printable(file->message ? file->message : file_state_error(file->error));
+	_cleanup_free_ char *why = NULL;
+
+	if (!shown || !message)
+		return -ENOMEM;
+	why = strf("%s %s (%s)", shown, verb(file->error), message);
+	if (!why)
+		return -ENOMEM;
+	return claims_add_unread(claims,
+				 &(UnreadClaim){
+					 .file = path,
+					 .name = file->group ? file->group : shown,
+					 .group = file->group ? file->group : file->remains->group,
+					 .functions = file->remains->functions,
+					 .n_functions = file->remains->n_functions,
+					 .domain_uuid = file->remains->domain_uuid,
+					 .why = why,
+				 });
+}
+
+static int settle(Claims *claims, const Group *group)
+{
+	_cleanup_free_ const PciFunction **functions = NULL;
+	_cleanup_free_ Bdf *addresses = NULL;
+	size_t n = 0;
+	int r = group_functions(group, &functions, &n);
+
+	if (r < 0)
+		return r;
+	addresses = calloc(n + 1, sizeof(Bdf));
+	if (!addresses)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		addresses[i] = functions[i]->bdf;
+	return claims_settle_unread(claims, group->name, addresses, n);
+}
+
+int unread_settle(Claims *claims, const GroupSet *groups)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < groups->n_items; i++)
+		r = settle(claims, &groups->items[i]);
+	return r;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gpupass-worker: does one thing that may never return (unbind a driver, wait for a device), so
+ * that gpupassd need not. See host/launch/worker.h for the protocol.
+ */
+#include <limits.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "gpupass/cleanup.h"
+#include "util/text.h"
+#include "worker/run.h"
+
+/*
+ * A worker may stay for ever, and with it every file it has: a library of the caller's that opened
+ * one without O_CLOEXEC would keep a socket or a lock alive in here.
+ */
+static void close_inherited_files(void)
+{
+	_cleanup_closedir_ DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		unsigned long long fd;
+
+		if (str_to_unsigned(entry->d_name, 10, INT_MAX, &fd) < 0)
+			continue;
+		if (fd > STDERR_FILENO && (int)fd != dirfd(dir))
+			close((int)fd);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	_cleanup_(worker_command_clear) WorkerCommand command = { 0 };
+	int status;
+
+	close_inherited_files();
+	/* The write of an answer that nobody wants is an error, not a death. */
+	signal(SIGPIPE, SIG_IGN);
+	if (!worker_command_parse(argc, argv, &command, &status))
+		return status;
+	return worker_command_run(&command, NULL);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "worker/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "host/device/nvlink-mmio.h"
+#include "host/device/nvml.h"
+#include "host/scan/sysfs.h"
+#include "host/wire/probe.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/text.h"
+
+/* Takes the sighting, or tells of the board that it was not seen. */
+static int take(ProbeAnswer *answer, const Bdf *bdf, SightingWay way, const char *source, int r,
+		Sighting *s, char *why)
+{
+	if (r == -ENOMEM) {
+		free(why);
+		return r;
+	}
+	if (r < 0)
+		return probe_answer_unseen(answer, bdf, why ? why : strdup(strerror(-r)));
+	free(why);
+	s->way = way;
+	s->seen_usec = now_realtime();
+	s->source = strdup(source);
+	if (s->source)
+		return evidence_add(answer->boards, s);
+	sighting_clear(s);
+	return -ENOMEM;
+}
+
+static int probe_nvml(const WorkerCommand *command, ProbeAnswer *answer)
+{
+	_cleanup_(nvml_closep) Nvml *nvml = NULL;
+	int r = nvml_open(command->nvml, &nvml, &answer->error);
+
+	if (r < 0)
+		return answer->error ? 0 : -ENOMEM;
+	for (size_t i = 0; r >= 0 && i < command->n_functions; i++) {
+		const Bdf *bdf = &command->functions[i];
+		Sighting s = { 0 };
+		char *why = NULL;
+
+		r = nvml_look(nvml, bdf, &s, &why);
+		r = take(answer, bdf, WAY_NVML, nvml_source(nvml), r, &s, why);
+	}
+	return r;
+}
+
+/* ---- registers ---- */
+
+static int read_id(int sysfs_fd, const Bdf *bdf, const char *attribute, uint16_t *ret)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, attribute), *text = NULL;
+	unsigned long long id;
+	int r = path ? sysfs_line_if_any(sysfs_fd, path, &text) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	if (!text || str_to_unsigned(text, 16, UINT16_MAX, &id) < 0)
+		return -ENODATA;
+	*ret = (uint16_t)id;
+	return 0;
+}
+
+static int read_ids(int sysfs_fd, Sighting *s)
+{
+	int r = read_id(sysfs_fd, &s->bdf, "vendor", &s->vendor);
+
+	if (r >= 0)
+		r = read_id(sysfs_fd, &s->bdf, "device", &s->device);
+	if (r >= 0)
+		r = read_id(sysfs_fd, &s->bdf, "subsystem_vendor", &s->subsystem_vendor);
+	if (r >= 0)
+		r = read_id(sysfs_fd, &s->bdf, "subsystem_device", &s->subsystem_device);
+	return r;
+}
+
+static int view_board(int sysfs_fd, const Bdf *bdf, NvlinkView *ret, char **ret_why)
+{
+	Sighting ids = { .bdf = *bdf };
+	NvlinkRegisters registers;
+	const char *why = NULL;
+	const Board *board;
+	int r = read_ids(sysfs_fd, &ids);
+
+	if (r < 0)
+		return r;
+	board = board_find(ids.vendor, ids.device);
+	*ret = (NvlinkView){ .bdf = *bdf, .expected = board ? board->links : 0 };
+	r = nvlink_mmio_read(sysfs_fd, bdf, &registers, &why);
+	if (r >= 0)
+		r = nvlink_decode(&registers, ret, &why);
+	if (r < 0 && why) {
+		*ret_why = strdup(why);
+		return *ret_why ? r : -ENOMEM;
+	}
+	return r;
+}
+
+static int match_boards(int sysfs_fd, const NvlinkView *views, size_t n, ProbeAnswer *answer)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		Sighting s = { .bdf = views[i].bdf };
+		char *why = NULL;
+
+		r = read_ids(sysfs_fd, &s);
+		if (r >= 0)
+			r = nvlink_peers(views, n, i, &s, &why);
+		r = take(answer, &views[i].bdf, WAY_MMIO, "link registers", r, &s, why);
+	}
+	return r;
+}
+
+static int probe_mmio(const WorkerCommand *command, ProbeAnswer *answer)
+{
+	_cleanup_free_ NvlinkView *views = calloc(command->n_functions + 1, sizeof(NvlinkView));
+	_cleanup_close_ int sysfs_fd = -1;
+	size_t n = 0;
+	int r;
+
+	if (!views)
+		return -ENOMEM;
+	r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
+	if (r < 0) {
+		answer->error = strf("sysfs cannot be opened: %s", strerror(-r));
+		return answer->error ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; r >= 0 && i < command->n_functions; i++) {
+		const Bdf *bdf = &command->functions[i];
+		char *why = NULL;
+
+		r = view_board(sysfs_fd, bdf, &views[n], &why);
+		if (r >= 0)
+			n++;
+		else
+			r = take(answer, bdf, WAY_MMIO, "", r, NULL, why);
+	}
+	return r < 0 ? r : match_boards(sysfs_fd, views, n, answer);
+}
+
+char *probe_command(const WorkerCommand *command)
+{
+	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
+	int r = evidence_new(&answer.boards);
+
+	if (r >= 0)
+		r = command->mmio ? probe_mmio(command, &answer) : probe_nvml(command, &answer);
+	return r < 0 ? NULL : probe_document(&answer);
+}

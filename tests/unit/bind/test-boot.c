@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "bind/boot.h"
+#include "rig/sysfs-kernel.h"
+#include "rig/sysfs-tree.h"
+#include "util/file.h"
+#include "util/text.h"
+
+#define UUID "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242"
+#define A "0000:41:00.0"
+#define A_AUDIO "0000:41:00.1"
+#define B "0000:42:00.0"
+#define B_AUDIO "0000:42:00.1"
+#define SERIAL "00-04-4b-ff-fe-12-34-56"
+
+typedef struct Bench {
+	SysfsTree *tree;
+	SysfsKernel kernel;
+	int dir_fd;
+	BootReport *report;
+	const char *serial; /* that A tells now; NULL: none */
+	unsigned serials_read;
+	unsigned probed;      /* functions */
+	const char *thief_at; /* gets nvidia's driver just before the probes */
+} Bench;
+
+/* As the real one, but in this process. */
+static int probe(const BootMachine *machine, const Bdf *functions, size_t n, char **ret_errors)
+{
+	Bench *b = machine->userdata;
+
+	for (size_t i = 0; i < n; i++) {
+		if (b->thief_at && strcmp(BDF_TEXT(&functions[i]), b->thief_at) == 0) {
+			b->kernel.thief = "nvidia";
+			b->kernel.stolen_probes = 1;
+		}
+		b->probed++;
+		if (boot_probe(machine->sysfs_fd, &machine->ops, &functions[i], &ret_errors[i]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int serial_number(const BootMachine *machine, const Bdf *bdf _unused_, char **ret)
+{
+	Bench *b = machine->userdata;
+
+	b->serials_read++;
+	*ret = b->serial ? strdup(b->serial) : NULL;
+	return 0;
+}
+
+/* Two boards without a driver, as before coldplug, and assignments.d in the same tree. */
+static void setup(Bench *b, const char *driver)
+{
+	*b = (Bench){ .tree = sysfs_tree_new(NULL) };
+	tree_add_driver(b->tree, "nvidia");
+	tree_add_driver(b->tree, "snd_hda_intel");
+	tree_add_driver(b->tree, "vfio-pci");
+	tree_add_gpu(b->tree, A, 0x2204, driver, 33, NULL);
+	tree_add_gpu(b->tree, B, 0x2204, NULL, 34, NULL);
+	tree_write(b->tree, "etc/.keep", "");
+	assert_int_equal(dir_open_at(AT_FDCWD, b->tree->path, false, &b->dir_fd), 0);
+}
+
+static void teardown(Bench *b)
+{
+	b->report = boot_report_free(b->report);
+	sysfs_kernel_clear(&b->kernel);
+	close_fd(b->dir_fd);
+	sysfs_tree_free(b->tree);
+}
+
+static void assign_as(Bench *b, const char *name, const char *schema, const char *subsystem,
+		      const char *serial)
+{
+	_cleanup_free_ char *path = strf("etc/%s", name);
+	_cleanup_free_ char *told =
+		serial ? strf(", \"serial_number\": \"%s\"", serial) : strdup("");
+	_cleanup_free_ char *text = NULL;
+
+	assert_non_null(told);
+	text = strf("{\"schema\": \"%s\", \"domain_uuid\": \"" UUID "\", \"domain_name\": \"vm42\","
+		    "\"group\": \"pair0\", \"created_usec\": 1, \"created_by\": 0, \"functions\": ["
+		    "{\"bdf\": \"" A "\", \"vendor\": \"10de\", \"device\": \"2204\","
+		    "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"%s\"%s},"
+		    "{\"bdf\": \"" A_AUDIO "\", \"vendor\": \"10de\", \"device\": \"1aef\","
+		    "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1467\"},"
+		    "{\"bdf\": \"" B "\", \"vendor\": \"10de\", \"device\": \"2204\","
+		    "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1467\"},"
+		    "{\"bdf\": \"" B_AUDIO "\", \"vendor\": \"10de\", \"device\": \"1aef\","
+		    "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1467\"}]}",
+		    schema, subsystem, told);
+	assert_non_null(path);
+	assert_non_null(text);
+	tree_write(b->tree, path, text);
+}
+
+static void assign(Bench *b)
+{
+	assign_as(b, UUID ".json", "org.gpupass1.assignment/1", "1467", NULL);
+}
+
+static void run(Bench *b, const char *only)
+{
+	BootMachine machine = {
+		.sysfs_fd = b->tree->roots.sysfs_fd,
+		.ops = sysfs_kernel_ops(&b->kernel),
+		.probe = probe,
+		.serial_number = serial_number,
+		.userdata = b,
+	};
+	_cleanup_close_ int fd = openat(b->dir_fd, "etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	Bdf bdf = tree_bdf(only ? only : A);
+
+	b->report = boot_report_free(b->report);
+	b->kernel.writes = strv_free(b->kernel.writes);
+	b->probed = b->serials_read = 0;
+	assert_int_equal(boot_bind(&machine, fd, only ? &bdf : NULL, &b->report), 0);
+}
+
+/* "bound bound missing missing" */
+static void assert_outcomes(const Bench *b, const char *expected)
+{
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_free_ char *found = NULL;
+
+	for (size_t i = 0; i < b->report->n_functions; i++)
+		assert_int_equal(strv_append(&names, boot_outcome_to_string(
+							     b->report->functions[i].outcome)),
+				 0);
+	found = strv_join(names, " ");
+	assert_string_equal(found, expected);
+}
+
+static void assert_detail(const Bench *b, size_t i, const char *part)
+{
+	const char *detail = str_or_empty(b->report->functions[i].detail);
+
+	if (!strstr(detail, part))
+		fail_msg("\"%s\" is not in \"%s\"", part, detail);
+}
+
+static void assert_no_writes(const Bench *b)
+{
+	_cleanup_free_ char *found = strv_join(b->kernel.writes, "; ");
+
+	assert_string_equal(found, "");
+}
+
+/* No driver lost its function. */
+static void assert_never_unbound(const Bench *b)
+{
+	for (char **w = b->kernel.writes; w && *w; w++)
+		if (str_starts_with(*w, "unbind"))
+			fail_msg("%s", *w);
+}
+
+static void assigned_functions_are_bound_all_overrides_first(void **state _unused_)
+{
+	_cleanup_free_ char *writes = NULL;
+	Bench b;
+
+	setup(&b, NULL);
+	assign(&b);
+	run(&b, NULL);
+	assert_outcomes(&b, "bound bound bound bound");
+	assert_null(b.report->notes);
+	writes = strv_join(b.kernel.writes, "; ");
+	assert_string_equal(writes, "driver_override vfio-pci; driver_override vfio-pci; "
+				    "driver_override vfio-pci; driver_override vfio-pci; "
+				    "drivers_probe " A "; drivers_probe " A_AUDIO
+				    "; drivers_probe " B "; drivers_probe " B_AUDIO);
+	teardown(&b);
+}
+
+/* A guest may have them open. */
+static void what_is_on_vfio_pci_is_not_written_to(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, NULL);
+	assign_as(&b, UUID ".json", "org.gpupass1.assignment/1", "1467", SERIAL);
+	b.serial = SERIAL;
+	run(&b, NULL);
+	tree_write_attribute(b.tree, A, "driver_override", "(null)\n");
+	run(&b, NULL);
+	assert_outcomes(&b, "bound bound bound bound");
+	assert_no_writes(&b);
+	assert_int_equal(b.probed, 0);
+	assert_int_equal(b.serials_read, 0);
+	teardown(&b);
+}
+
+/* fault 52 */
+static void a_driver_that_was_first_keeps_its_function(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	assign(&b);
+	run(&b, NULL);
+	assert_outcomes(&b, "taken taken bound bound");
+	assert_detail(&b, 0, "nvidia had it first");
+	assert_detail(&b, 1, "snd_hda_intel had it first");
+	assert_never_unbound(&b);
+	teardown(&b);
+}
+
+static void a_driver_that_wins_the_probe_keeps_its_function(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, NULL);
+	assign(&b);
+	b.thief_at = B;
+	run(&b, NULL);
+	assert_outcomes(&b, "bound bound taken bound");
+	assert_never_unbound(&b);
+	assert_int_equal(b.kernel.waited, 0);
+	teardown(&b);
+}
+
+static void a_missing_board_keeps_no_other_from_being_bound(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, NULL);
+	assign(&b);
+	tree_remove_function(b.tree, A);
+	tree_remove_function(b.tree, A_AUDIO);
+	run(&b, NULL);
+	assert_outcomes(&b, "missing missing bound bound");
+	teardown(&b);
+}
+
+/* fault 22 */
+/* Both functions, although the audio function's own ids are as recorded. */
+static void a_changed_board_is_left_alone_as_a_whole(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, NULL);
+	assign_as(&b, UUID ".json", "org.gpupass1.assignment/1", "1454", NULL);
+	run(&b, NULL);
+	assert_outcomes(&b, "changed changed bound bound");
+	assert_detail(&b, 0, "(subsystem 10de:1467) now and was 10de:2204 (subsystem 10de:1454)");
+	assert_detail(&b, 1, A " is 10de:2204");
+	assert_int_equal(strv_length(b.kernel.writes), 4);
+	teardown(&b);
+}
+
+/* fault 22 */
+static void the_serial_number_tells_two_of_one_model_apart(void **state _unused_)
+{
+	static const struct {
+		const char *recorded, *now, *outcomes;
+		unsigned reads;
+	} rows[] = {
+		{ SERIAL, SERIAL, "bound bound bound bound", 2 },
+		{ SERIAL, "00-04-4b-ff-fe-12-34-57", "changed changed bound bound", 2 },
+		/* What cannot be read proves nothing. */
+		{ SERIAL, NULL, "bound bound bound bound", 2 },
+		/* Config space is read only where something is to be compared. */
+		{ NULL, SERIAL, "bound bound bound bound", 0 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Bench b;
+
+		setup(&b, NULL);
+		assign_as(&b, UUID ".json", "org.gpupass1.assignment/1", "1467", rows[i].recorded);
+		b.serial = rows[i].now;
+		run(&b, NULL);
+		print_message("row %zu\n", i);
+		assert_outcomes(&b, rows[i].outcomes);
+		assert_int_equal(b.serials_read, rows[i].reads);
+		teardown(&b);
+	}
+}
+
+static void without_vfio_pci_the_override_keeps_others_off(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, NULL);
+	assign(&b);
+	tree_remove(b.tree, "sys/bus/pci/drivers/vfio-pci");
+	run(&b, NULL);
+	assert_outcomes(&b, "reserved reserved reserved reserved");
+	assert_int_equal(b.probed, 0);
+	assert_int_equal(strv_length(b.kernel.writes), 4);
+	tree_add_driver(b.tree, "vfio-pci");
+	run(&b, NULL);
+	assert_outcomes(&b, "bound bound bound bound");
+	teardown(&b);
+}
+
+static void a_probe_that_fails_is_told_and_stops_no_other(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, NULL);
+	assign(&b);
+	b.kernel.deaf_probes = 4; /* all tries of the first function */
+	run(&b, NULL);
+	assert_outcomes(&b, "failed bound bound bound");
+	assert_detail(&b, 0, "verify: ");
+	teardown(&b);
+}
+
+static void an_override_that_cannot_be_written_is_told(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, NULL);
+	assign(&b);
+	b.kernel.failing_path = A "/driver_override";
+	b.kernel.failing_error = -EROFS;
+	run(&b, NULL);
+	assert_outcomes(&b, "failed bound bound bound");
+	assert_detail(&b, 0, "cannot set driver_override: Read-only file system");
+	teardown(&b);
+}
+
+static void files_that_cannot_be_used_are_noted_and_left_in_place(void **state _unused_)
+{
+	static const struct {
+		const char *name, *schema, *note;
+	} rows[] = {
+		{ "copy.json", "org.gpupass1.assignment/1", "its name is not its domain's UUID" },
+		{ UUID ".json", "\"", "cannot be understood" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *path = strf("etc/%s", rows[i].name);
+		Bench b;
+
+		setup(&b, NULL);
+		assign_as(&b, rows[i].name, rows[i].schema, "1467", NULL);
+		run(&b, NULL);
+		print_message("row %zu\n", i);
+		assert_int_equal(b.report->n_functions, 0);
+		assert_int_equal(strv_length(b.report->notes), 1);
+		assert_non_null(strstr(b.report->notes[0], rows[i].note));
+		assert_no_writes(&b);
+		assert_int_equal(faccessat(b.dir_fd, path, F_OK, 0), 0);
+		teardown(&b);
+	}
+}
+
+/* fault 41 */
+/* A domain's GPUs are not for the host's own driver because gpupass was downgraded. */
+static void what_another_version_assigned_is_bound_as_far_as_it_can_be_read(void **state _unused_)
+{
+	static const struct {
+		const char *name, *subsystem;
+		const char *outcomes; /* "": nothing is bound */
+	} rows[] = {
+		{ UUID ".json", "1467", "bound bound bound bound" },
+		/* Another board than the recorded one; one that is not told; a name of no
+		 * domain. */
+		{ UUID ".json", "1468", "changed changed bound bound" },
+		{ UUID ".json", "many", "" },
+		{ "vm42.json", "1467", "" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Bench b;
+
+		setup(&b, NULL);
+		assign_as(&b, rows[i].name, "org.gpupass1.assignment/3", rows[i].subsystem, NULL);
+		run(&b, NULL);
+		print_message("row %zu\n", i);
+		if (*rows[i].outcomes)
+			assert_outcomes(&b, rows[i].outcomes);
+		else
+			assert_int_equal(b.report->n_functions, 0);
+		assert_int_equal(strv_length(b.report->notes), 1);
+		assert_non_null(strstr(b.report->notes[0], "was written by another version"));
+		assert_non_null(strstr(b.report->notes[0], *rows[i].outcomes
+								   ? "is bound all the same"
+								   : "is not bound"));
+		teardown(&b);
+	}
+}
+
+static void one_function_alone_is_acted_on_when_udev_asks(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, NULL);
+	assign(&b);
+	run(&b, B_AUDIO);
+	assert_outcomes(&b, "bound");
+	assert_int_equal(strv_length(b.kernel.writes), 2);
+	run(&b, "0000:43:00.0");
+	assert_int_equal(b.report->n_functions, 0);
+	assert_no_writes(&b);
+	teardown(&b);
+}
+
+static void the_report_is_one_document(void **state _unused_)
+{
+	_cleanup_free_ char *text = NULL, *line = NULL;
+	json_t *root, *first;
+	Bench b;
+
+	setup(&b, "nvidia");
+	assign(&b);
+	tree_write(b.tree, "etc/other.json", "{");
+	run(&b, NULL);
+	text = boot_report_to_json(b.report);
+	root = json_loads(text, 0, NULL);
+	assert_non_null(root);
+	assert_string_equal(json_string_value(json_object_get(root, "schema")),
+			    "org.gpupass1.boot/1");
+	assert_int_equal(json_array_size(json_object_get(root, "functions")), 4);
+	assert_int_equal(json_array_size(json_object_get(root, "notes")), 1);
+	first = json_array_get(json_object_get(root, "functions"), 0);
+	assert_string_equal(json_string_value(json_object_get(first, "bdf")), A);
+	assert_string_equal(json_string_value(json_object_get(first, "group")), "pair0");
+	assert_string_equal(json_string_value(json_object_get(first, "outcome")), "taken");
+	json_decref(root);
+	line = boot_function_text(&b.report->functions[3]);
+	assert_string_equal(line, B_AUDIO " (pair0, vm42): bound");
+	teardown(&b);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(assigned_functions_are_bound_all_overrides_first),
+		cmocka_unit_test(what_is_on_vfio_pci_is_not_written_to),
+		cmocka_unit_test(a_driver_that_was_first_keeps_its_function),
+		cmocka_unit_test(a_driver_that_wins_the_probe_keeps_its_function),
+		cmocka_unit_test(a_missing_board_keeps_no_other_from_being_bound),
+		cmocka_unit_test(a_changed_board_is_left_alone_as_a_whole),
+		cmocka_unit_test(the_serial_number_tells_two_of_one_model_apart),
+		cmocka_unit_test(without_vfio_pci_the_override_keeps_others_off),
+		cmocka_unit_test(a_probe_that_fails_is_told_and_stops_no_other),
+		cmocka_unit_test(an_override_that_cannot_be_written_is_told),
+		cmocka_unit_test(files_that_cannot_be_used_are_noted_and_left_in_place),
+		cmocka_unit_test(what_another_version_assigned_is_bound_as_far_as_it_can_be_read),
+		cmocka_unit_test(one_function_alone_is_acted_on_when_udev_asks),
+		cmocka_unit_test(the_report_is_one_document),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

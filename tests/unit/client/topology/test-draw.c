@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Pictures of whole hosts: each fixtures/topology/NAME.json drawn in every format must be
+ * NAME.svg, NAME.dot, NAME.tree.txt and NAME.matrix.txt beside it.
+ *   test-topology-draw --write DIRECTORY     writes them
+ *   test-topology-draw FORMAT FILE.json      draws one
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <libxml/parser.h>
+#include <locale.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "topology/dot.h"
+#include "topology/layout.h"
+#include "topology/matrix.h"
+#include "topology/svg-text.h"
+#include "topology/svg.h"
+#include "topology/tree.h"
+
+static const char *const names[] = { "lone-4090", "pair",    "candidates", "quad",
+				     "eight",	  "sixteen", "odd" };
+static const char *const formats[] = { "svg", "dot", "tree", "tree-80", "tree-ascii", "matrix" };
+
+static Topology *read_json(const json_t *json)
+{
+	_cleanup_free_ char *why = NULL;
+	Topology *t = NULL;
+
+	if (topology_parse(json, &t, &why) < 0)
+		fail_msg("%s", why ? why : "memory");
+	return t;
+}
+
+static Topology *load(const char *path)
+{
+	json_t *json = json_load_file(path, 0, NULL);
+	Topology *t;
+
+	if (!json)
+		fail_msg("%s is no JSON", path);
+	t = read_json(json);
+	json_decref(json);
+	return t;
+}
+
+static Topology *load_scene(const char *name)
+{
+	_cleanup_free_ char *path = strf(FIXTURES "/topology/%s.json", name);
+
+	return load(path);
+}
+
+static int draw_to(FILE *f, const Topology *t, const char *format)
+{
+	Terminal terminal = { .stream = f, .utf8 = strcmp(format, "tree-ascii") != 0 };
+
+	if (strcmp(format, "tree-80") == 0)
+		terminal.width = 80;
+	if (strcmp(format, "svg") == 0)
+		return topology_print_svg(f, t);
+	if (strncmp(format, "tree", 4) == 0)
+		return topology_print_tree(&terminal, t, true);
+	if (strcmp(format, "matrix") == 0)
+		return topology_print_matrix(&terminal, t, true);
+	topology_print_dot(f, t);
+	return 0;
+}
+
+static char *draw(const Topology *t, const char *format)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_non_null(f);
+	assert_int_equal(draw_to(f, t, format), 0);
+	assert_int_equal(fclose(f), 0);
+	return text;
+}
+
+static char *suffix_of(const char *format)
+{
+	bool text = strcmp(format, "svg") != 0 && strcmp(format, "dot") != 0;
+
+	return strf(".%s%s", format, text ? ".txt" : "");
+}
+
+static char *read_file(const char *path)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "r");
+	char *text = NULL;
+	size_t size = 0;
+
+	if (!f || getdelim(&text, &size, '\0', f) < 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static void pictures_are_those_beside_the_documents(_unused_ void **state)
+{
+	bool good = true;
+
+	for (size_t i = 0; i < ELEMENTS(names); i++) {
+		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
+
+		for (size_t k = 0; k < ELEMENTS(formats); k++) {
+			_cleanup_free_ char *actual = draw(t, formats[k]);
+			_cleanup_free_ char *suffix = suffix_of(formats[k]);
+			_cleanup_free_ char *path =
+				strf(FIXTURES "/topology/%s%s", names[i], suffix);
+			_cleanup_free_ char *expected = read_file(path);
+
+			if (expected && strcmp(expected, actual) == 0)
+				continue;
+			fprintf(stderr, "%s differs; it is now:\n%s\n", path, actual);
+			good = false;
+		}
+	}
+	assert_true(good);
+}
+
+static void the_picture_in_the_documentation_is_current(_unused_ void **state)
+{
+	_cleanup_free_ char *shown = read_file(FIXTURES "/../../docs/topology.svg");
+	_cleanup_free_ char *drawn = read_file(FIXTURES "/topology/eight.svg");
+
+	assert_non_null(shown);
+	assert_non_null(drawn);
+	assert_string_equal(shown, drawn);
+}
+
+/* ---- what holds of every picture ---- */
+
+static void every_svg_is_well_formed_and_stands_alone(_unused_ void **state)
+{
+	for (size_t i = 0; i < ELEMENTS(names); i++) {
+		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
+		_cleanup_free_ char *svg = draw(t, "svg");
+		xmlDoc *doc = xmlReadMemory(svg, (int)strlen(svg), "svg", NULL,
+					    XML_PARSE_NONET | XML_PARSE_NOERROR);
+
+		assert_non_null(doc);
+		xmlFreeDoc(doc);
+		assert_null(strstr(svg, "<script"));
+		assert_null(strstr(svg, "href"));
+		assert_null(strstr(svg, "url("));
+		assert_null(strstr(svg, "@import"));
+	}
+}
+
+typedef struct Box {
+	int x1, y1, x2, y2;
+} Box;
+
+static bool inside(Box inner, Box outer)
+{
+	return inner.x1 >= outer.x1 && inner.y1 >= outer.y1 && inner.x2 <= outer.x2 &&
+	       inner.y2 <= outer.y2;
+}
+
+static bool apart(Box a, Box b)
+{
+	return a.x2 <= b.x1 || b.x2 <= a.x1 || a.y2 <= b.y1 || b.y2 <= a.y1;
+}
+
+static Box card_box(const LayoutCard *card)
+{
+	return (Box){ card->x, card->y, card->x + LAYOUT_CARD_W, card->y + LAYOUT_CARD_H };
+}
+
+static Box panel_box(const LayoutPanel *panel)
+{
+	return (Box){ panel->x, panel->y, panel->x + panel->w, panel->y + panel->h };
+}
+
+static Box bar_box(const LayoutBar *bar)
+{
+	return (Box){ bar->x, bar->y, bar->x + bar->w, bar->y + LAYOUT_BAR_H };
+}
+
+static void check_layout(const char *name, const Layout *l)
+{
+	Box page = { 0, 0, l->width, l->height };
+
+	for (size_t i = 0; i < l->n_panels; i++) {
+		if (!inside(panel_box(&l->panels[i]), page))
+			fail_msg("%s: panel %zu is off the page", name, i);
+		for (size_t k = 0; k < i; k++)
+			if (!apart(panel_box(&l->panels[i]), panel_box(&l->panels[k])))
+				fail_msg("%s: panels %zu and %zu overlap", name, k, i);
+	}
+	for (size_t i = 0; i < l->n_cards; i++) {
+		const LayoutCard *card = &l->cards[i];
+
+		if (!inside(card_box(card), panel_box(&l->panels[card->panel])))
+			fail_msg("%s: card %zu leaves its panel", name, i);
+		for (size_t k = 0; k < i; k++)
+			if (!apart(card_box(card), card_box(&l->cards[k])))
+				fail_msg("%s: cards %zu and %zu overlap", name, k, i);
+		for (size_t k = 0; k < l->n_bars; k++)
+			if (!apart(card_box(card), bar_box(&l->bars[k])))
+				fail_msg("%s: bar %zu lies on card %zu", name, k, i);
+	}
+	for (size_t i = 0; i < l->n_bars; i++)
+		for (size_t k = 0; k < i; k++)
+			if (!apart(bar_box(&l->bars[i]), bar_box(&l->bars[k])))
+				fail_msg("%s: bars %zu and %zu overlap", name, k, i);
+}
+
+static void check_rails(const char *name, const Layout *l)
+{
+	for (size_t i = 0; i < l->n_rails; i++) {
+		const LayoutRail *a = &l->rails[i];
+
+		for (size_t k = 0; k < l->n_cards; k++) {
+			Box card = card_box(&l->cards[k]);
+
+			if (!apart((Box){ a->x1, a->y - 11, a->x2 + 1, a->y + 11 }, card))
+				fail_msg("%s: rail %zu lies on card %zu", name, i, k);
+		}
+		for (size_t k = 0; k < i; k++) {
+			const LayoutRail *b = &l->rails[k];
+
+			if (a->y == b->y && a->x1 <= b->x2 && b->x1 <= a->x2)
+				fail_msg("%s: rails %zu and %zu touch", name, k, i);
+		}
+	}
+}
+
+static void nothing_lies_on_anything_else(_unused_ void **state)
+{
+	for (size_t i = 0; i < ELEMENTS(names); i++) {
+		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
+		_cleanup_(layout_freep) Layout *l = NULL;
+
+		assert_int_equal(layout_new(t, &l), 0);
+		assert_int_equal(l->n_cards, t->n_gpus);
+		check_layout(names[i], l);
+		check_rails(names[i], l);
+	}
+}
+
+/* Random hosts: groups of any size, over any nodes, behind any bridges. */
+static void no_host_breaks_the_layout(_unused_ void **state)
+{
+	unsigned seed = 1;
+
+	for (unsigned round = 0; round < 300; round++) {
+		_cleanup_(topology_freep) Topology *t = NULL;
+		_cleanup_(layout_freep) Layout *l = NULL;
+		_cleanup_free_ char *name = strf("host %u", round), *svg = NULL;
+		unsigned n = round % 40, nodes = 1 + round % 9;
+		json_t *gpus = json_array(), *groups = json_array(), *json;
+
+		for (unsigned i = 0; i < 6; i++)
+			json_array_append_new(
+				groups, json_pack("{s:o, s:s, s:s}", "name", json_sprintf("g%u", i),
+						  "provenance", i % 2 ? "declared" : "none",
+						  "state", "free"));
+		for (unsigned i = 0; i < n; i++) {
+			json_t *path = json_array();
+
+			seed = seed * 1103515245U + 12345U;
+			for (unsigned k = 0; k < (seed >> 20) % 4; k++)
+				json_array_append_new(path, json_sprintf("b%u-%u", k, i / 3));
+			json_array_append_new(
+				gpus, json_pack("{s:o, s:i, s:o, s:o}", "address",
+						json_sprintf("0000:%02x:00.0", i), "numa_node",
+						(int)((seed >> 16) % nodes), "upstream_path", path,
+						"group", json_sprintf("g%u", (seed >> 24) % 9)));
+		}
+		json = json_pack("{s:o, s:o}", "gpus", gpus, "groups", groups);
+		t = read_json(json);
+		json_decref(json);
+		assert_int_equal(layout_new(t, &l), 0);
+		assert_int_equal(l->n_cards, n);
+		check_layout(name, l);
+		check_rails(name, l);
+		svg = draw(t, "svg");
+	}
+}
+
+static void a_document_that_makes_no_sense_is_refused(_unused_ void **state)
+{
+	static const char *const documents[] = {
+		"{}",
+		"{\"gpus\": 5}",
+		"{\"gpus\": [{}]}",
+		"{\"gpus\": [5]}",
+		"{\"gpus\": [], \"groups\": {}}",
+		"{\"gpus\": [], \"bridges\": 5}",
+	};
+
+	for (size_t i = 0; i < ELEMENTS(documents); i++) {
+		_cleanup_(topology_freep) Topology *t = NULL;
+		_cleanup_free_ char *why = NULL;
+		json_t *json = json_loads(documents[i], 0, NULL);
+
+		assert_non_null(json);
+		if (topology_parse(json, &t, &why) != -EBADMSG || !why)
+			fail_msg("%s is taken", documents[i]);
+		json_decref(json);
+	}
+}
+
+static void a_bare_document_is_drawn(_unused_ void **state)
+{
+	json_t *json = json_loads(
+		"{\"gpus\": [{\"address\": \"0000:01:00.0\", \"group\": \"none\", \"x\": []},"
+		" {\"address\": \"0000:02:00.0\", \"numa_node\": 7}],"
+		" \"pairs\": [{\"gpus\": [\"a\", \"b\"]}, 5, {\"gpus\": 5}]}",
+		0, NULL);
+	_cleanup_(topology_freep) Topology *t = read_json(json);
+
+	for (size_t k = 0; k < ELEMENTS(formats); k++) {
+		_cleanup_free_ char *text = draw(t, formats[k]);
+
+		assert_non_null(strstr(text, "0000:02:00.0"));
+	}
+	json_decref(json);
+}
+
+static void every_tree_fits_80_columns(_unused_ void **state)
+{
+	for (size_t i = 0; i < ELEMENTS(names); i++) {
+		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
+		_cleanup_free_ char *tree = draw(t, "tree-80");
+
+		/* A group's name is never cut, and one scene has the longest there may be. */
+		if (strcmp(names[i], "odd") == 0)
+			continue;
+		for (char *line = strtok(tree, "\n"); line; line = strtok(NULL, "\n"))
+			if (text_width(line) > 80)
+				fail_msg("%s: %zu columns: %s", names[i], text_width(line), line);
+	}
+}
+
+static void an_ascii_tree_is_ascii(_unused_ void **state)
+{
+	for (size_t i = 0; i + 1 < ELEMENTS(names); i++) {
+		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
+		_cleanup_free_ char *tree = draw(t, "tree-ascii");
+
+		for (const char *s = tree; *s; s++)
+			assert_true((unsigned char)*s < 0x80);
+	}
+}
+
+/* ---- text ---- */
+
+static void text_is_cut_to_its_box(_unused_ void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"RTX A6000",
+		"WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW",
+		"iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii",
+		"ゲーム機ゲーム機ゲーム機ゲーム機ゲーム機ゲーム機",
+		"a b c"
+	};
+
+	for (size_t i = 0; i < ELEMENTS(texts); i++)
+		for (int font = SVG_PLAIN; font <= SVG_MONO; font++)
+			for (int width = 20; width < 300; width += 7) {
+				_cleanup_free_ char *cut =
+					svg_text_fit(texts[i], (SvgFont)font, 12, width);
+
+				assert_true(svg_text_width(cut, (SvgFont)font, 12) <= width);
+				assert_true(text_utf8_valid(cut));
+			}
+}
+
+static void text_is_broken_at_blanks(_unused_ void **state)
+{
+	_cleanup_strv_ char **lines = svg_text_wrap("one two three four", SVG_PLAIN, 10, 60, 9);
+	_cleanup_strv_ char **two =
+		svg_text_wrap("one two three four five six", SVG_PLAIN, 10, 60, 2);
+	_cleanup_strv_ char **word = svg_text_wrap("WWWWWWWWWWWWWWWW", SVG_PLAIN, 10, 60, 9);
+
+	assert_string_equal(lines[0], "one two");
+	assert_string_equal(lines[1], "three four");
+	assert_null(lines[2]);
+	assert_string_equal(two[1] + strlen(two[1]) - strlen("…"), "…");
+	assert_null(two[2]);
+	assert_true(strv_length(word) > 1);
+}
+
+static void markup_is_escaped(_unused_ void **state)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	svg_escape(f, "<a href=\"x\">&'\x01\xef\xbf\xbf\xc3\xa9\xff");
+	fclose(f);
+	assert_string_equal(text, "&lt;a href=&quot;x&quot;&gt;&amp;&apos;\xef\xbf\xbd\xef\xbf\xbd"
+				  "\xc3\xa9\xef\xbf\xbd");
+	free(text);
+}
+
+static int write_all(const char *directory)
+{
+	for (size_t i = 0; i < ELEMENTS(names); i++) {
+		_cleanup_(topology_freep) Topology *t = load_scene(names[i]);
+
+		for (size_t k = 0; k < ELEMENTS(formats); k++) {
+			_cleanup_free_ char *suffix = suffix_of(formats[k]);
+			_cleanup_free_ char *path = strf("%s/%s%s", directory, names[i], suffix);
+			_cleanup_fclose_ FILE *f = fopen(path, "w");
+
+			if (!f || draw_to(f, t, formats[k]) < 0)
+				return EXIT_FAILURE;
+		}
+	}
+	return EXIT_SUCCESS;
+}
+
+static int draw_one(const char *format, const char *path)
+{
+	_cleanup_(topology_freep) Topology *t = load(path);
+
+	return draw_to(stdout, t, format) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char *argv[])
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pictures_are_those_beside_the_documents),
+		cmocka_unit_test(the_picture_in_the_documentation_is_current),
+		cmocka_unit_test(every_svg_is_well_formed_and_stands_alone),
+		cmocka_unit_test(nothing_lies_on_anything_else),
+		cmocka_unit_test(no_host_breaks_the_layout),
+		cmocka_unit_test(a_document_that_makes_no_sense_is_refused),
+		cmocka_unit_test(a_bare_document_is_drawn),
+		cmocka_unit_test(every_tree_fits_80_columns),
+		cmocka_unit_test(an_ascii_tree_is_ascii),
+		cmocka_unit_test(text_is_cut_to_its_box),
+		cmocka_unit_test(text_is_broken_at_blanks),
+		cmocka_unit_test(markup_is_escaped),
+	};
+
+	setlocale(LC_CTYPE, "C.UTF-8");
+	if (argc == 3 && strcmp(argv[1], "--write") == 0)
+		return write_all(argv[2]);
+	if (argc == 3)
+		return draw_one(argv[1], argv[2]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/bdf.h"
+#include "gpupass/cleanup.h"
+
+static void bdf_parse_takes_every_form_in_use(_unused_ void **state)
+{
+	static const struct {
+		const char *text;
+		Bdf bdf;
+		const char *canonical;
+	} rows[] = {
+		{ "41:00.0", { 0, 0x41, 0, 0 }, "0000:41:00.0" },
+		{ "0000:41:00.0", { 0, 0x41, 0, 0 }, "0000:41:00.0" },
+		{ "00000000:C1:1f.7", { 0, 0xc1, 0x1f, 7 }, "0000:c1:1f.7" },
+		{ "pci_0000_41_00_1", { 0, 0x41, 0, 1 }, "0000:41:00.1" },
+		{ "pci_10000_e1_00_0", { 0x10000, 0xe1, 0, 0 }, "10000:e1:00.0" },
+		{ "10000:e1:00.0", { 0x10000, 0xe1, 0, 0 }, "10000:e1:00.0" },
+		{ "ffffffff:ff:1f.7", { 0xffffffff, 0xff, 0x1f, 7 }, "ffffffff:ff:1f.7" },
+		{ "ABCD:Ef:0a.3", { 0xabcd, 0xef, 0xa, 3 }, "abcd:ef:0a.3" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Bdf bdf = { 1, 2, 3, 4 };
+
+		if (bdf_parse(rows[i].text, &bdf) != 0 || !bdf_equal(&bdf, &rows[i].bdf))
+			fail_msg("row %zu: %s reads as %s", i, rows[i].text, BDF_TEXT(&bdf));
+		assert_string_equal(BDF_TEXT(&bdf), rows[i].canonical);
+	}
+}
+
+static void bdf_parse_refuses_everything_else_and_leaves_the_result_alone(_unused_ void **state)
+{
+	static const char *const rows[] = {
+		"",
+		"41",
+		"41:00",
+		"41:00.",
+		"41:00.8",	 /* functions end at 7 */
+		"41:20.0",	 /* devices end at 1f */
+		"41:00.00",	 /* one digit */
+		"41:0.0",	 /* two digits */
+		"141:00.0",	 /* a segment of three digits, or a bus of three */
+		"000:41:00.0",	 /* a segment has four digits at least */
+		"0000:41:00.0 ", /* nothing after it */
+		" 0000:41:00.0", /* nor before */
+		"0000:41:00.0\n",
+		"0000:41:00:0",
+		"0000:41.00.0",
+		"0000_41_00_0", /* libvirt's form has its prefix */
+		"pci_41_00_0",	/* and its segment */
+		"pci_0000:41:00.0",
+		"pci_0000_41_00_0_",
+		"PCI_0000_41_00_0",
+		"0x00:41:00.0",
+		"-001:41:00.0",
+		"gggg:41:00.0",
+		"0000::41:00.0",
+		"..:..:...",
+		"../../etc",
+	};
+	const Bdf before = { 9, 8, 7, 6 };
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Bdf bdf = before;
+
+		if (bdf_parse(rows[i], &bdf) != -EINVAL || !bdf_equal(&bdf, &before))
+			fail_msg("row %zu: '%s' is taken", i, rows[i]);
+	}
+	assert_int_equal(bdf_parse(NULL, &(Bdf){ 0 }), -EINVAL);
+}
+
+static void bdf_parse_refuses_a_segment_of_nine_digits(_unused_ void **state)
+{
+	Bdf bdf;
+
+	assert_int_equal(bdf_parse("000000000:41:00.0", &bdf), -EINVAL);
+	assert_int_equal(bdf_parse("100000000:41:00.0", &bdf), -EINVAL);
+	assert_int_equal(bdf_parse("pci_100000000_41_00_0", &bdf), -EINVAL);
+}
+
+static void every_address_reads_back_as_it_was_written(_unused_ void **state)
+{
+	static const uint32_t segments[] = { 0, 1, 0xffff, 0x10000, 0xffffffff };
+
+	for (size_t s = 0; s < ELEMENTS(segments); s++)
+		for (unsigned n = 0; n < 65536; n++) {
+			Bdf bdf = { segments[s], (uint8_t)(n >> 8), n >> 3 & 31, n & 7 }, back;
+
+			assert_int_equal(bdf_parse(BDF_TEXT(&bdf), &back), 0);
+			assert_true(bdf_equal(&bdf, &back));
+		}
+}
+
+static void addresses_are_ordered_by_segment_bus_device_function(_unused_ void **state)
+{
+	static const char *const sorted[] = { "0000:00:00.0", "0000:00:00.1", "0000:00:01.0",
+					      "0000:01:00.0", "0000:ff:1f.7", "0001:00:00.0",
+					      "10000:00:00.0" };
+
+	for (size_t i = 0; i < ELEMENTS(sorted); i++)
+		for (size_t k = 0; k < ELEMENTS(sorted); k++) {
+			Bdf a, b;
+			int order;
+
+			assert_int_equal(bdf_parse(sorted[i], &a), 0);
+			assert_int_equal(bdf_parse(sorted[k], &b), 0);
+			order = bdf_compare(&a, &b);
+			if ((order < 0) != (i < k) || (order == 0) != (i == k))
+				fail_msg("%s and %s: %d", sorted[i], sorted[k], order);
+		}
+}
+
+static void one_slot_is_all_but_the_function(_unused_ void **state)
+{
+	const Bdf a = { 0, 0x41, 0, 0 }, audio = { 0, 0x41, 0, 1 }, device = { 0, 0x41, 1, 0 },
+		  segment = { 1, 0x41, 0, 0 };
+	const Bdf list[] = { audio, device };
+
+	assert_true(bdf_same_slot(&a, &audio));
+	assert_false(bdf_same_slot(&a, &device));
+	assert_false(bdf_same_slot(&a, &segment));
+	assert_true(bdf_in(&device, list, ELEMENTS(list)));
+	assert_false(bdf_in(&a, list, ELEMENTS(list)));
+	assert_false(bdf_in(&a, NULL, 0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bdf_parse_takes_every_form_in_use),
+		cmocka_unit_test(bdf_parse_refuses_everything_else_and_leaves_the_result_alone),
+		cmocka_unit_test(bdf_parse_refuses_a_segment_of_nine_digits),
+		cmocka_unit_test(every_address_reads_back_as_it_was_written),
+		cmocka_unit_test(addresses_are_ordered_by_segment_bus_device_function),
+		cmocka_unit_test(one_slot_is_all_but_the_function),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

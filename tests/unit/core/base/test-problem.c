@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "core/base/problem.h"
+
+static Problem *viable_problem(void)
+{
+	Problem *problem = NULL;
+
+	assert_int_equal(problem_set(&problem, GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE,
+				     "IOMMU group %d is not viable", 57),
+			 PROBLEM);
+	return problem;
+}
+
+static void problem_message_says_what_why_state_and_remedy(_unused_ void **state)
+{
+	_cleanup_(problem_freep) Problem *problem = viable_problem();
+	_cleanup_free_ char *message = NULL;
+
+	assert_int_equal(problem_cause(problem, "%s shares IOMMU group 57", "0000:a0:01.0"),
+			 PROBLEM);
+	assert_int_equal(problem_remedy(problem, "use another slot"), PROBLEM);
+	message = problem_message(problem, "cannot assign pair1 to vm42");
+	assert_string_equal(message, "cannot assign pair1 to vm42: IOMMU group 57 is not viable\n"
+				     "Cause:  0000:a0:01.0 shares IOMMU group 57\n"
+				     "State:  nothing was changed\n"
+				     "Remedy: use another slot");
+}
+
+static void problem_message_leaves_out_what_is_not_known(_unused_ void **state)
+{
+	_cleanup_(problem_freep) Problem *problem = viable_problem();
+	_cleanup_free_ char *message = problem_message(problem, NULL);
+
+	assert_string_equal(message, "IOMMU group 57 is not viable\n"
+				     "State:  nothing was changed");
+}
+
+static void problem_message_indents_further_lines_of_a_part(_unused_ void **state)
+{
+	_cleanup_(problem_freep) Problem *problem = viable_problem();
+	_cleanup_free_ char *message = NULL;
+
+	problem_cause(problem, "one\ntwo\nthree\n");
+	problem_state(problem, "pair1 is quarantined");
+	message = problem_message(problem, NULL);
+	assert_string_equal(message, "IOMMU group 57 is not viable\n"
+				     "Cause:  one\n"
+				     "        two\n"
+				     "        three\n"
+				     "State:  pair1 is quarantined");
+}
+
+static void a_part_set_twice_is_the_second(_unused_ void **state)
+{
+	_cleanup_(problem_freep) Problem *problem = viable_problem();
+
+	problem_cause(problem, "first");
+	problem_cause(problem, "second");
+	assert_string_equal(problem->cause, "second");
+}
+
+static void every_error_has_a_bus_name_of_its_own(_unused_ void **state)
+{
+	for (int i = 0; i < GPUPASS_ERROR_MAX_; i++) {
+		const char *name = problem_dbus_name((GpupassError)i);
+
+		assert_non_null(name);
+		assert_int_equal(strncmp(name, GPUPASS_ERROR_PREFIX, strlen(GPUPASS_ERROR_PREFIX)),
+				 0);
+		for (int k = 0; k < i; k++)
+			assert_string_not_equal(name, problem_dbus_name((GpupassError)k));
+	}
+	assert_string_equal(problem_dbus_name(GPUPASS_ERROR_STALE_PLAN),
+			    "org.gpupass1.Error.StalePlan");
+	assert_string_equal(problem_dbus_name(GPUPASS_ERROR_MAX_), "org.gpupass1.Error.Internal");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(problem_message_says_what_why_state_and_remedy),
+		cmocka_unit_test(problem_message_leaves_out_what_is_not_known),
+		cmocka_unit_test(problem_message_indents_further_lines_of_a_part),
+		cmocka_unit_test(a_part_set_twice_is_the_second),
+		cmocka_unit_test(every_error_has_a_bus_name_of_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

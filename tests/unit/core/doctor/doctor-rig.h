@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A healthy host for doctor: tests put one fault into it, and exactly the check about it must speak, by
+ * its name, with the address and a remedy. One test program for each room of checks.
+ */
+#pragma once
+
+#include "core/doctor/doctor.h"
+#include "rig/plan-model.h"
+#include "util/json.h"
+
+#define GPUS 4
+#define GPU "0000:41:00.0"
+#define AUDIO "0000:41:00.1"
+#define PORT "0000:40:01.1"
+#define GIB (UINT64_C(1) << 30)
+
+typedef struct Rig {
+	PlanModel m;
+	Examination *host;
+	HostFacts machine;
+	HostNode nodes[2];
+	HugePool pool;
+	GpuHealth health[GPUS];
+	char **busy, **quarantined, **open_jobs;
+	bool no_inspection, no_host, no_libvirt, no_machine, with_domain, golden, bad_xml;
+	int inspection_error, host_error;
+	DoctorSymptom symptom;
+	DoctorNotes drift, evidence, tenants;
+	DoctorDomain domain;
+	json_t *report;
+} Rig;
+
+static inline _unused_ PcieConfig good_link(unsigned type)
+{
+	return (PcieConfig){
+		.read = true,
+		.pcie = true,
+		.type = type,
+		.speed = 4,
+		.speed_max = 4,
+		.width = 16,
+		.width_max = 16,
+		.acs = type == PCIE_TYPE_ROOT_PORT,
+		.acs_capability = 0x1f,
+		.acs_control = 0x1d,
+	};
+}
+
+static inline _unused_ void set(char **text, const char *value)
+{
+	free(*text);
+	*text = value ? strdup(value) : NULL;
+}
+
+static inline _unused_ void add(char ***list, const char *line)
+{
+	assert_int_equal(strv_append(list, line), 0);
+}
+
+static inline _unused_ void rig_init(Rig *rig)
+{
+	static const char *const leads[GPUS] = { GPU, "0000:61:00.0", "0000:a1:00.0",
+						 "0000:c1:00.0" };
+
+	*rig = (Rig){ .symptom = DOCTOR_SYMPTOM_MAX_, .host = calloc(1, sizeof(Examination)) };
+	assert_non_null(rig->host);
+	model_init(&rig->m);
+	for (size_t i = 0; i < GPUS; i++) {
+		model_set(&model_function(&rig->m, leads[i])->power_state, "D0");
+		rig->health[i] = (GpuHealth){
+			.bdf = bdf_of(leads[i]),
+			.power_state = strdup("D0"),
+			.config = good_link(0),
+			.aer = true,
+			.correctable = 3,
+			.ports = calloc(1, sizeof(HealthPort)),
+			.n_ports = 1,
+		};
+		assert_non_null(rig->health[i].ports);
+		rig->health[i].ports[0] = (HealthPort){
+			.bdf = bdf_of(PORT),
+			.config = good_link(PCIE_TYPE_ROOT_PORT),
+		};
+	}
+	set(&rig->host->nvidia_version, "550.54.15");
+	set(&rig->host->libvirt_daemon, "virtqemud (pid 12)");
+	add(&rig->host->cmdline, "intel_iommu=on");
+	add(&rig->host->iommu_units, "dmar0");
+	rig->host->image = calloc(1, sizeof(Initramfs));
+	assert_non_null(rig->host->image);
+	set(&rig->host->image->path, "/boot/initrd.img-6.1");
+	set(&rig->host->image->release, "6.1");
+	set(&rig->host->image->maker, "initramfs-tools");
+	rig->pool = (HugePool){ .page_bytes = 2UL << 20 };
+	rig->nodes[0] = (HostNode){
+		.cpus = (char *)"0-31",
+		.memory_bytes = 128 * GIB,
+		.pools = &rig->pool,
+		.n_pools = 1,
+	};
+	rig->nodes[1] = (HostNode){ .node = 1, .cpus = (char *)"32-63", .memory_bytes = 128 * GIB };
+	rig->machine = (HostFacts){
+		.physical_bits = 46,
+		.nodes = rig->nodes,
+		.n_nodes = 1,
+		.memory_bytes = 256 * GIB,
+	};
+	rig->host->interrupts_known = rig->host->interrupts_remapped = true;
+	rig->host->systemd = rig->host->bind_enabled = true;
+}
+
+static inline _unused_ void rig_done(Rig *rig)
+{
+	json_decref(rig->report);
+	for (size_t i = 0; i < GPUS; i++)
+		gpu_health_clear(&rig->health[i]);
+	examination_free(rig->host);
+	strv_free(rig->busy);
+	strv_free(rig->quarantined);
+	strv_free(rig->open_jobs);
+	model_done(&rig->m);
+}
+
+static inline _unused_ void rig_report(Rig *rig)
+{
+	PlanModel *m = &rig->m;
+	DoctorFacts facts = {
+		.snapshot = m->host.snapshot,
+		.gpus = m->host.set,
+		.assignments = m->host.assignments,
+		.policy = &m->policy,
+		.inspection = rig->no_inspection ? NULL : &m->inspection,
+		.inspection_error = rig->inspection_error,
+		.machine = rig->no_machine ? NULL : &rig->machine,
+		.host = rig->no_host ? NULL : rig->host,
+		.host_error = rig->host_error,
+		.health = rig->health,
+		.n_health = GPUS,
+		.busy = rig->busy,
+		.quarantined = rig->quarantined,
+		.open_jobs = rig->open_jobs,
+		.drift = rig->golden ? NULL : &rig->drift,
+		.evidence = rig->golden ? NULL : &rig->evidence,
+		.tenants = rig->golden ? NULL : &rig->tenants,
+		.symptom = rig->symptom,
+	};
+	_cleanup_free_ char *text = NULL;
+
+	if (rig->golden) {
+		host_resolve(&m->host);
+		host_observe(&m->host, false);
+	} else {
+		model_observe(m);
+	}
+	facts.gpus = m->host.set;
+	facts.groups = m->host.groups;
+	facts.uses = rig->no_libvirt ? NULL : m->host.uses;
+	rig->domain = (DoctorDomain){
+		.uuid = VM42,
+		.name = "vm42",
+		.active = m->live_xml != NULL,
+		.config_xml = rig->bad_xml ? "<domain>" : m->config_xml,
+		.live_xml = m->live_xml,
+	};
+	if (rig->with_domain)
+		facts.domain = &rig->domain;
+	text = doctor_report(&facts);
+	assert_non_null(text);
+	rig->report = json_loads(text, 0, NULL);
+	assert_non_null(rig->report);
+}
+
+static const json_t *find_check(const Rig *rig, const char *id)
+{
+	const json_t *checks = json_object_get(rig->report, "checks"), *check;
+	size_t i;
+
+	json_array_foreach (checks, i, check)
+		if (str_equal(json_string_value(json_object_get(check, "id")), id))
+			return check;
+	fail_msg("there is no check %s", id);
+	return NULL;
+}
+
+static const char *status_of(const Rig *rig, const char *id)
+{
+	return json_string_value(json_object_get(find_check(rig, id), "status"));
+}
+
+/* "answers power": what is not in order. */
+static inline _unused_ char *spoken(const Rig *rig)
+{
+	const json_t *checks = json_object_get(rig->report, "checks"), *check;
+	_cleanup_strv_ char **ids = NULL;
+	size_t i;
+
+	json_array_foreach (checks, i, check) {
+		const char *status = json_string_value(json_object_get(check, "status"));
+
+		if (str_equal(status, "warn") || str_equal(status, "fail"))
+			add(&ids, json_string_value(json_object_get(check, "id")));
+	}
+	return strv_join(ids, " ");
+}
+
+static inline _unused_ bool says(const json_t *check, const char *text)
+{
+	const json_t *line;
+	size_t i;
+
+	json_array_foreach (json_object_get(check, "what"), i, line)
+		if (strstr(json_string_value(line), text))
+			return true;
+	return false;
+}
+
+/* After addresses or ids were changed. */
+static inline _unused_ void reseal(Rig *r)
+{
+	gpu_set_free(r->m.host.set);
+	r->m.host.set = NULL;
+	host_seal(&r->m.host);
+}
+
+static inline _unused_ void assign_pair0(Rig *r)
+{
+	static const char *const functions[] = { GPU, AUDIO, "0000:61:00.0", "0000:61:00.1", NULL };
+
+	model_domain(&r->m, "q35-assigned", NULL);
+	model_bind_pair0(&r->m);
+	set(&host_assignment(&r->m.host, "pair0", "vm42", 1, functions)->domain_uuid, VM42);
+}
+
+/* ---- cases ---- */
+
+typedef struct Case {
+	const char *name;
+	void (*fault)(Rig *rig);
+	const char *spoken; /* exactly these, in the table's order */
+	const char *id, *status;
+	const char *text;   /* in one of its lines */
+	const char *remedy; /* in it */
+} Case;
+
+static inline _unused_ void run_case(const Case *c, bool domain)
+{
+	_cleanup_free_ char *found = NULL;
+	const json_t *check;
+	const char *remedy;
+	Rig rig;
+
+	rig_init(&rig);
+	if (domain)
+		assign_pair0(&rig);
+	rig.with_domain = domain;
+	c->fault(&rig);
+	rig_report(&rig);
+	found = spoken(&rig);
+	if (!str_equal(found, c->spoken))
+		fail_msg("%s: \"%s\" spoke", c->name, found);
+	check = find_check(&rig, c->id);
+	if (!str_equal(status_of(&rig, c->id), c->status))
+		fail_msg("%s: %s", c->name, status_of(&rig, c->id));
+	if (!says(check, c->text))
+		fail_msg("%s: it does not say %s", c->name, c->text);
+	remedy = str_or_empty(json_string_value(json_object_get(check, "remedy")));
+	if (!strstr(remedy, c->remedy))
+		fail_msg("%s: the remedy is %s", c->name, remedy);
+	rig_done(&rig);
+}
+
+/* Every check of the room has a case, and each case is found by its check and by no other. */
+static inline _unused_ void run_cases(const Case *cases, size_t n, const char *const *room,
+				      bool domain)
+{
+	for (; *room; room++) {
+		bool found = false;
+
+		for (size_t i = 0; i < n; i++)
+			found |= str_equal(cases[i].id, *room);
+		if (!found)
+			fail_msg("no case has a fault for %s", *room);
+	}
+	for (size_t i = 0; i < n; i++)
+		run_case(&cases[i], domain);
+}
+
+/* The checks by the files of core/ that they are in; test-doctor.c sees that none is missing. */
+static const char *const doctor_host_room[] _unused_ = {
+	"iommu", "noiommu",  "interrupt-remapping", "acs",	"acs-override", "iommu-group",
+	"vfio",	 "vfio-ids", "driver-version",	    "services", "driverctl",	"memlock",
+	NULL
+};
+static const char *const doctor_initramfs_room[] _unused_ = { "initramfs", NULL };
+static const char *const doctor_device_room[] _unused_ = {
+	"holders", "driver", "boot-vga",   "virtual-functions",
+	"answers", "power",  "link-width", "link-speed",
+	"aer",	   "reset",  NULL
+};
+static const char *const doctor_self_room[] _unused_ = { "managed",    "libvirt",  "groups",
+							 "drift",      "evidence", "tenants",
+							 "quarantine", "jobs",	   "boot",
+							 "boot-unit",  NULL };
+static const char *const doctor_domain_room[] _unused_ = { "domain-group",
+							   "domain-hostdevs",
+							   "domain-machine",
+							   "domain-acpi",
+							   "domain-window",
+							   "domain-hugepages",
+							   "domain-memlock",
+							   "domain-numa",
+							   "domain-clique",
+							   "domain-applied",
+							   NULL };

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/drift/drift.h"
+#include "rig/garbage.h"
+#include "rig/host-model.h"
+
+#define VFIO "vfio-pci"
+#define A0 "0000:41:00.0"
+#define A1 "0000:41:00.1"
+#define B0 "0000:61:00.0"
+#define B1 "0000:61:00.1"
+
+static const char *const all[] = { A0, A1, B0, B1, NULL };
+static const char *const some[] = { A0, A1, NULL };
+static const char *const none[] = { NULL };
+
+/* As gpupass defines it. */
+static DomainUse *ours(HostModel *h, const char *name, bool active, const char *const *functions)
+{
+	DomainUse *use = host_domain(h, name, active, functions);
+
+	use->gpupass_group = strdup("pair0");
+	for (size_t i = 0; i < use->n_hostdevs; i++)
+		use->hostdevs[i].alias = strf("ua-gpupass-pair0-%zu", i);
+	return use;
+}
+
+static void init(HostModel *h, const char *driver_a, const char *driver_b)
+{
+	host_init(h);
+	host_gpu(h, "0000:41:00", 0x2230, driver_a);
+	host_gpu(h, "0000:61:00", 0x2230, driver_b);
+	host_declare(h, "[Group]\nName=pair0\nGpu=" A0 "\nGpu=" B0 "\n");
+	host_seal(h);
+}
+
+static Drift *find(HostModel *h, bool libvirt, const Inspection *inspection, const BootFaults *boot)
+{
+	DriftFacts facts = {
+		.snapshot = h->snapshot,
+		.uses = libvirt ? h->uses : NULL,
+		.assignments = h->assignments,
+		.inspection = inspection,
+		.boot = boot,
+	};
+	Drift *drift = NULL;
+
+	if (!h->groups) {
+		host_resolve(h);
+		host_observe(h, false);
+	}
+	facts.groups = h->groups;
+	assert_int_equal(drift_find(&facts, &drift), 0);
+	return drift;
+}
+
+/* "driver/bind lacks-all/define" */
+static char *summary(const Drift *drift)
+{
+	_cleanup_strv_ char **words = NULL;
+
+	for (size_t i = 0; i < drift->n_items; i++) {
+		assert_non_null(drift->items[i].what);
+		assert_non_null(drift->items[i].remedy);
+		assert_int_equal(strv_appendf(&words, "%s/%s",
+					      drift_kind_to_string(drift->items[i].kind),
+					      drift_repair_to_string(drift->items[i].repair)),
+				 0);
+	}
+	return words ? strv_join(words, " ") : strdup("");
+}
+
+static void expect(HostModel *h, const char *what, const char *wanted)
+{
+	_cleanup_(drift_freep) Drift *drift = find(h, true, NULL, NULL);
+	_cleanup_free_ char *found = summary(drift);
+
+	if (!str_equal(found, wanted))
+		fail_msg("%s: \"%s\" instead of \"%s\"", what, found, wanted);
+	host_done(h);
+}
+
+static void nothing_drifted(_unused_ void **state)
+{
+	HostModel h;
+
+	init(&h, "nvidia", "nvidia");
+	expect(&h, "nobody has it", "");
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, all);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "assigned, shut off", "");
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", true, all);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "assigned, running", "");
+	init(&h, VFIO, VFIO);
+	host_domain(&h, "vm1", true, all);
+	expect(&h, "a foreign domain", "");
+}
+
+static void drivers_that_left_are_bound_again(_unused_ void **state)
+{
+	HostModel h;
+
+	init(&h, VFIO, "nvidia");
+	ours(&h, "vm1", false, all);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "one GPU on nvidia", "driver/bind");
+	/* Whose guest runs without it. */
+	init(&h, "nvidia", "nvidia");
+	ours(&h, "vm1", false, all)->active = true;
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "the guest runs without it", "driver/bind");
+	/* What a guest has open is bound, whatever a look in between says. */
+	init(&h, VFIO, "nvidia");
+	ours(&h, "vm1", true, all);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "the guest runs with it", "");
+}
+
+static void definitions_that_changed_are_defined_again(_unused_ void **state)
+{
+	DomainUse *use;
+	HostModel h;
+
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, none);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "all gone", "lacks-all/define");
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, some);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "half gone", "lacks-some/define");
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, all)->hostdevs[2].managed = true;
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "managed by libvirt", "edited/define");
+	init(&h, VFIO, VFIO);
+	use = ours(&h, "vm1", true, all);
+	free(use->hostdevs[1].alias);
+	use->hostdevs[1].alias = NULL;
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "an alias is lost", "edited/define");
+	init(&h, VFIO, VFIO);
+	use = ours(&h, "vm1", false, all);
+	free(use->gpupass_group);
+	use->gpupass_group = NULL;
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "the mark is lost", "edited/define");
+	/* assign --live: the definition was never to have it. */
+	init(&h, VFIO, VFIO);
+	use = ours(&h, "vm1", true, all);
+	for (size_t i = 0; i < use->n_hostdevs; i++)
+		use->hostdevs[i].config = false;
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "live only", "");
+}
+
+static void a_renamed_domain_is_recorded_by_its_new_name(_unused_ void **state)
+{
+	HostModel h;
+
+	init(&h, VFIO, "nvidia");
+	ours(&h, "vm1", false, all);
+	host_assignment(&h, "pair0", "oldname", 1, all);
+	expect(&h, "renamed, and a driver", "renamed/rename driver/bind");
+}
+
+static void what_a_person_must_see_to_keeps_reconcile_off(_unused_ void **state)
+{
+	DomainUse *use;
+	HostModel h;
+
+	/* fault 31 */
+	init(&h, "nvidia", "nvidia");
+	host_assignment(&h, "pair0", "vm1", 9, all);
+	expect(&h, "undefined", "no-domain/none");
+	/* fault 32 */
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, none)->gpupass_group[0] = 'x';
+	host_assignment(&h, "pair0", "vm1", 9, all);
+	expect(&h, "another domain of the name", "other-domain/none");
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, all);
+	host_domain(&h, "vm2", false, some);
+	host_assignment(&h, "pair0", "oldname", 1, all);
+	expect(&h, "taken, and renamed", "taken/none taken/none renamed/none");
+	init(&h, VFIO, VFIO);
+	use = ours(&h, "vm1", true, all);
+	use->hostdevs[3].live = false;
+	use->hostdevs[0].config = false;
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "a part live, a part defined", "guest/none lacks-some/none");
+	init(&h, VFIO, VFIO);
+	use = ours(&h, "vm1", true, all);
+	use->persistent = false;
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "undefined while it runs", "no-definition/none");
+	init(&h, "nvidia", "nvidia");
+	ours(&h, "vm1", false, all)->migrated = true;
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "migrated away", "migrated/none");
+}
+
+static void records_and_boards_that_do_not_fit_are_told(_unused_ void **state)
+{
+	static const char *const vanished[] = { A0, A1, B0, B1, "0000:99:00.0", NULL };
+	static const char *const elsewhere[] = { "0000:91:00.0", "0000:99:00.0", NULL };
+	HostModel h;
+
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, all);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	host_assignment(&h, "pair0", "vm2", 2, some);
+	expect(&h, "two records", "two-records/none");
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, all);
+	host_assignment(&h, "pair0", "vm1", 1, all)->functions[0].device = 0x2235;
+	expect(&h, "another board", "board/none");
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, all);
+	host_assignment(&h, "pair0", "vm1", 1, vanished);
+	expect(&h, "a board is gone", "board/none");
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, all);
+	host_assignment(&h, "pair0", "vm1", 1, some);
+	expect(&h, "a GPU more than recorded", "board/none board/none");
+	init(&h, VFIO, VFIO);
+	host_assignment(&h, "pair7", "vm1", 1, elsewhere);
+	expect(&h, "no board at all", "no-group/none");
+}
+
+static void a_marked_domain_without_a_record_is_adopted_when_whole(_unused_ void **state)
+{
+	HostModel h;
+
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", true, all);
+	expect(&h, "it runs with all of it", "no-record/record");
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, some);
+	expect(&h, "it has a part", "mark/none");
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, all);
+	host_domain(&h, "vm2", false, some);
+	expect(&h, "another has a part, too", "taken/none taken/none no-record/none");
+}
+
+static void a_mark_alone_is_told_and_keeps_from_nothing(_unused_ void **state)
+{
+	HostModel h;
+
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, none);
+	expect(&h, "nobody has it", "mark/none");
+	init(&h, VFIO, "nvidia");
+	ours(&h, "vm1", false, all);
+	ours(&h, "vm2", false, none);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "another has it", "driver/bind mark/none");
+}
+
+/* Nor are hostdevs that an operator put there made gpupass' own by what a tenant may write. */
+static void a_mark_beside_hostdevs_of_others_is_not_adopted(_unused_ void **state)
+{
+	HostModel h;
+
+	init(&h, VFIO, VFIO);
+	host_domain(&h, "vm1", false, all)->gpupass_group = strdup("pair0");
+	expect(&h, "hostdevs without our alias", "mark/none");
+}
+
+static void of_a_domain_that_is_not_read_nothing_is_said(_unused_ void **state)
+{
+	HostModel h;
+
+	init(&h, VFIO, VFIO);
+	host_domain(&h, "vm1", false, none)->unread = strdup("too long");
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "not read", "");
+}
+
+static void without_libvirt_only_drivers_and_boards_are_told(_unused_ void **state)
+{
+	_cleanup_(drift_freep) Drift *drift = NULL;
+	_cleanup_free_ char *found = NULL;
+	HostModel h;
+
+	init(&h, VFIO, "nvidia");
+	host_assignment(&h, "pair0", "vm1", 9, all);
+	drift = find(&h, false, NULL, NULL);
+	found = summary(drift);
+	assert_string_equal(found, "driver/bind");
+	host_done(&h);
+}
+
+static void a_missing_override_is_told_where_it_was_looked_at(_unused_ void **state)
+{
+	FunctionFacts facts[] = { { .driver = (char *)VFIO, .driver_override = (char *)VFIO },
+				  { .driver = (char *)VFIO } };
+	Inspection inspection = { .functions = facts, .n_functions = 2 };
+	_cleanup_(drift_freep) Drift *drift = NULL;
+	HostModel h;
+
+	facts[0].bdf = bdf_of(A0);
+	facts[1].bdf = bdf_of(B0);
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, all);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	drift = find(&h, true, &inspection, NULL);
+	assert_int_equal(drift->n_items, 1);
+	assert_int_equal(drift->items[0].kind, DRIFT_OVERRIDE);
+	assert_int_equal(drift->items[0].repair, DRIFT_REPAIR_BIND);
+	assert_int_equal(drift->items[0].n_functions, 1);
+	assert_true(bdf_equal(&drift->items[0].functions[0], &facts[1].bdf));
+	host_done(&h);
+}
+
+static void what_happened_at_boot_is_told_with_the_driver(_unused_ void **state)
+{
+	static const char report[] =
+		"{\"schema\": \"org.gpupass1.boot/1\", \"notes\": [], \"functions\": ["
+		"{\"bdf\": \"" A0 "\", \"group\": \"pair0\", \"domain_uuid\": \"u\", "
+		"\"outcome\": \"bound\"},"
+		"{\"bdf\": \"" B0 "\", \"group\": \"pair0\", \"domain_uuid\": \"u\", "
+		"\"outcome\": \"taken\", \"detail\": \"nvidia was first\"}]}";
+	_cleanup_(boot_faults_freep) BootFaults *boot = NULL;
+	_cleanup_(drift_freep) Drift *drift = NULL;
+	_cleanup_free_ char *message = NULL;
+	HostModel h;
+
+	assert_int_equal(boot_faults_parse(report, strlen(report), &boot, &message), 0);
+	assert_int_equal(boot->n_items, 1);
+	init(&h, VFIO, "nvidia");
+	ours(&h, "vm1", false, all);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	drift = find(&h, true, NULL, boot);
+	assert_int_equal(drift->n_items, 1);
+	assert_string_equal(drift->items[0].what,
+			    "2 of 4 functions are not on vfio-pci: " B0
+			    " is on nvidia (at boot: taken: nvidia was first)");
+	host_done(&h);
+}
+
+static void a_boot_report_that_is_none_is_refused(_unused_ void **state)
+{
+	static const struct {
+		const char *text;
+		int error;
+	} rows[] = {
+		{ "", -EBADMSG },
+		{ "[]", -EPROTO },
+		{ "{\"schema\": \"org.gpupass1.boot/9\"}", -EPROTO },
+		{ "{\"schema\": \"org.gpupass1.boot/1\"}", -EBADMSG },
+		{ "{\"schema\": \"org.gpupass1.boot/1\", \"functions\": [{\"bdf\": \"x\"}]}",
+		  -EBADMSG },
+		{ "{\"schema\": \"org.gpupass1.boot/1\", \"functions\": [7]}", -EBADMSG },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *message = NULL;
+		BootFaults *boot = NULL;
+		int r = boot_faults_parse(rows[i].text, strlen(rows[i].text), &boot, &message);
+
+		if (r != rows[i].error || boot)
+			fail_msg("row %zu: %d", i, r);
+	}
+}
+
+static const char boot_report[] =
+	"{\"schema\": \"org.gpupass1.boot/1\", \"functions\": ["
+	"{\"bdf\": \"0000:41:00.0\", \"group\": \"pair0\", \"domain_uuid\": \"x\","
+	" \"outcome\": \"taken\", \"detail\": \"nvidia was first\"},"
+	"{\"bdf\": \"0000:41:00.1\", \"group\": \"pair0\", \"domain_uuid\": \"x\","
+	" \"outcome\": \"reserved\"},"
+	"{\"bdf\": \"0000:61:00.0\", \"group\": \"pair0\", \"domain_uuid\": \"x\","
+	" \"outcome\": \"missing\"}], \"notes\": []}";
+
+static void the_boot_report_tells_what_was_left_out(_unused_ void **state)
+{
+	_cleanup_(boot_faults_freep) BootFaults *boot = NULL;
+	_cleanup_free_ char *taken = NULL, *missing = NULL;
+
+	assert_int_equal(boot_faults_parse(boot_report, strlen(boot_report), &boot, NULL), 0);
+	assert_int_equal(boot->n_items, 2);
+	taken = boot_fault_text(&boot->items[0]);
+	missing = boot_fault_text(&boot->items[1]);
+	assert_string_equal(taken, "taken: nvidia was first");
+	assert_string_equal(missing, "missing");
+}
+
+static bool take_boot_report(const char *text, size_t size)
+{
+	BootFaults *boot = NULL;
+	int r = boot_faults_parse(text, size, &boot, NULL);
+
+	boot_faults_free(boot);
+	return r >= 0;
+}
+
+static void damaged_boot_reports_are_refused(_unused_ void **state)
+{
+	garbage_truncations_are_refused(boot_report, take_boot_report);
+	garbage_changed_bytes_are_survived(boot_report, take_boot_report);
+}
+
+static void what_a_job_works_on_is_left_out(_unused_ void **state)
+{
+	static const GroupState states[] = { GROUP_BINDING, GROUP_ATTACHING, GROUP_QUARANTINED,
+					     GROUP_ROLLING_BACK };
+
+	for (size_t i = 0; i < ELEMENTS(states); i++) {
+		_cleanup_(drift_freep) Drift *drift = NULL;
+		HostModel h;
+
+		init(&h, VFIO, "nvidia");
+		host_assignment(&h, "pair0", "vm1", 9, all);
+		host_resolve(&h);
+		host_observe(&h, false);
+		host_group(&h, "pair0")->state = states[i];
+		drift = find(&h, true, NULL, NULL);
+		assert_int_equal(drift->n_items, 0);
+		host_done(&h);
+	}
+}
+
+static void json_has_each_finding_whole(_unused_ void **state)
+{
+	_cleanup_(drift_freep) Drift *drift = NULL;
+	_cleanup_free_ char *text = NULL;
+	static const char *const words[] = { "\"org.gpupass1.drift/1\"", "\"kind\": \"driver\"",
+					     "\"repair\": \"bind\"",	 "\"group\": \"pair0\"",
+					     "\"name\": \"vm1\"",	 "\"" B0 "\"",
+					     "gpupass reconcile pair0" };
+	HostModel h;
+
+	init(&h, VFIO, "nvidia");
+	ours(&h, "vm1", false, all);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	drift = find(&h, true, NULL, NULL);
+	text = drift_to_json(drift, true);
+	for (size_t i = 0; i < ELEMENTS(words); i++)
+		if (!strstr(text, words[i]))
+			fail_msg("no %s in %s", words[i], text);
+	assert_true(drift_repairs_group(drift, "pair0"));
+	assert_false(drift_repairs_group(drift, "pair1"));
+	assert_true(drift_has(drift, &drift->items[0]));
+	host_done(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_drifted),
+		cmocka_unit_test(drivers_that_left_are_bound_again),
+		cmocka_unit_test(definitions_that_changed_are_defined_again),
+		cmocka_unit_test(a_renamed_domain_is_recorded_by_its_new_name),
+		cmocka_unit_test(what_a_person_must_see_to_keeps_reconcile_off),
+		cmocka_unit_test(records_and_boards_that_do_not_fit_are_told),
+		cmocka_unit_test(a_marked_domain_without_a_record_is_adopted_when_whole),
+		cmocka_unit_test(a_mark_alone_is_told_and_keeps_from_nothing),
+		cmocka_unit_test(a_mark_beside_hostdevs_of_others_is_not_adopted),
+		cmocka_unit_test(of_a_domain_that_is_not_read_nothing_is_said),
+		cmocka_unit_test(without_libvirt_only_drivers_and_boards_are_told),
+		cmocka_unit_test(a_missing_override_is_told_where_it_was_looked_at),
+		cmocka_unit_test(what_happened_at_boot_is_told_with_the_driver),
+		cmocka_unit_test(a_boot_report_that_is_none_is_refused),
+		cmocka_unit_test(the_boot_report_tells_what_was_left_out),
+		cmocka_unit_test(damaged_boot_reports_are_refused),
+		cmocka_unit_test(what_a_job_works_on_is_left_out),
+		cmocka_unit_test(json_has_each_finding_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/facts/health.h"
+#include "rig/garbage.h"
+#include "util/json.h"
+#include "util/text.h"
+
+#define CAP 0x60
+
+static void put16(uint8_t *bytes, size_t at, unsigned value)
+{
+	bytes[at] = (uint8_t)value;
+	bytes[at + 1] = (uint8_t)(value >> 8);
+}
+
+/* A root port, x8 of x16 at 8 of 16 GT/s, with ACS half on. */
+static void make_config(uint8_t bytes[PCIE_CONFIG_BYTES])
+{
+	memset(bytes, 0, PCIE_CONFIG_BYTES);
+	put16(bytes, 0x00, 0x8086);
+	put16(bytes, 0x06, 0x0010);
+	bytes[0x34] = 0x40;
+	put16(bytes, 0x40, 0x6005); /* MSI, then at 0x60 */
+	put16(bytes, CAP, 0x0010);
+	put16(bytes, CAP + 2, 4 << 4 | 2);
+	put16(bytes, CAP + 0x0c, 4 | 16 << 4);
+	put16(bytes, CAP + 0x12, 3 | 8 << 4);
+	put16(bytes, 0x100, 0x0001); /* AER, then at 0x140 */
+	put16(bytes, 0x102, 1 | 0x140 << 4);
+	put16(bytes, 0x140, 0x000d);
+	put16(bytes, 0x142, 1);
+	put16(bytes, 0x144, 0x1f);
+	put16(bytes, 0x146, 0x10);
+}
+
+static void config_space_tells_link_and_acs(void **state)
+{
+	uint8_t bytes[PCIE_CONFIG_BYTES];
+	PcieConfig c;
+
+	(void)state;
+	make_config(bytes);
+	pcie_config_parse(bytes, sizeof(bytes), &c);
+	assert_true(c.read && c.pcie && c.acs && !c.all_ones);
+	assert_int_equal(c.type, PCIE_TYPE_ROOT_PORT);
+	assert_int_equal(c.speed, 3);
+	assert_int_equal(c.speed_max, 4);
+	assert_int_equal(c.width, 8);
+	assert_int_equal(c.width_max, 16);
+	assert_int_equal(c.acs_capability, 0x1f);
+	assert_true(pcie_acs_is_off(&c));
+	put16(bytes, 0x146, 0x1d);
+	pcie_config_parse(bytes, sizeof(bytes), &c);
+	assert_false(pcie_acs_is_off(&c));
+}
+
+/* As the kernel has it: what the port does not offer, it need not do; others need none at all. */
+static void acs_is_asked_of_what_offers_it(void **state)
+{
+	PcieConfig c = { .acs = true, .type = PCIE_TYPE_DOWNSTREAM, .acs_capability = 0x01 };
+
+	(void)state;
+	assert_true(pcie_acs_is_off(&c));
+	c.acs_control = 0x01;
+	assert_false(pcie_acs_is_off(&c));
+	c.acs_control = 0;
+	c.type = 5; /* upstream port */
+	assert_false(pcie_acs_is_off(&c));
+	c = (PcieConfig){ .type = PCIE_TYPE_ROOT_PORT, .acs_capability = 0x1f };
+	assert_false(pcie_acs_is_off(&c));
+}
+
+static void silence_is_told_apart(void **state)
+{
+	uint8_t bytes[PCIE_CONFIG_BYTES];
+	PcieConfig c;
+
+	(void)state;
+	memset(bytes, 0xff, sizeof(bytes));
+	pcie_config_parse(bytes, sizeof(bytes), &c);
+	assert_true(c.read && c.all_ones && !c.pcie && !c.acs);
+	pcie_config_parse(bytes, 63, &c);
+	assert_false(c.read || c.all_ones);
+	make_config(bytes);
+	pcie_config_parse(bytes, 64, &c);
+	assert_true(c.read && !c.pcie);
+	pcie_config_parse(bytes, 256, &c);
+	assert_true(c.pcie && !c.acs);
+}
+
+/* Each pointer and each byte, at every size: ASan sees what is read beyond. */
+static void no_config_space_is_too_odd(void **state)
+{
+	uint8_t bytes[PCIE_CONFIG_BYTES];
+	unsigned seed = 1;
+	PcieConfig c;
+
+	(void)state;
+	for (unsigned round = 0; round < 4000; round++) {
+		size_t size;
+		uint8_t *exact;
+
+		make_config(bytes);
+		for (unsigned k = 0; k < 8; k++) {
+			seed = seed * 1103515245U + 12345U;
+			bytes[(seed >> 8) % (k < 4 ? 0x180 : sizeof(bytes))] =
+				(uint8_t)(seed >> 16);
+		}
+		seed = seed * 1103515245U + 12345U;
+		size = round % 3 ? (seed >> 8) % sizeof(bytes) : sizeof(bytes);
+		exact = malloc(size ? size : 1);
+		assert_non_null(exact);
+		memcpy(exact, bytes, size);
+		pcie_config_parse(exact, size, &c);
+		free(exact);
+	}
+	/* Lists that lead back to themselves. */
+	make_config(bytes);
+	bytes[CAP] = 0x05;
+	bytes[CAP + 1] = 0x40;
+	pcie_config_parse(bytes, sizeof(bytes), &c);
+	assert_false(c.pcie);
+	make_config(bytes);
+	put16(bytes, 0x140, 0x0002);
+	put16(bytes, 0x142, 1 | 0x100 << 4);
+	pcie_config_parse(bytes, sizeof(bytes), &c);
+	assert_false(c.acs);
+}
+
+static PcieConfig a_link(unsigned width)
+{
+	return (PcieConfig){ .read = true,
+			     .pcie = true,
+			     .speed = 4,
+			     .speed_max = 4,
+			     .width = width,
+			     .width_max = 16 };
+}
+
+static void verdicts(void **state)
+{
+	HealthPort narrow = { .config = { .read = true, .pcie = true, .width_max = 8 } };
+	const struct {
+		GpuHealth health;
+		Health verdict;
+		const char *reason;
+	} rows[] = {
+		{ { .config = a_link(16), .correctable = 9 }, HEALTH_OK, "" },
+		{ { .config = a_link(8) }, HEALTH_DEGRADED, "x8 of x16" },
+		{ { .config = a_link(8), .ports = &narrow, .n_ports = 1 }, HEALTH_OK, "" },
+		{ { .config = a_link(4), .ports = &narrow, .n_ports = 1 },
+		  HEALTH_DEGRADED,
+		  "x4 of x8" },
+		{ { .config = a_link(16), .fatal = 1 }, HEALTH_DEGRADED, "1 fatal" },
+		{ { .config = a_link(16), .nonfatal = 1 }, HEALTH_DEGRADED, "1 non-fatal" },
+		{ { .config = { .read = true, .all_ones = true }, .fatal = 1 },
+		  HEALTH_LOST,
+		  "all ones" },
+		{ { .power_state = (char *)"D3hot" }, HEALTH_UNKNOWN, "sleeps (D3hot)" },
+		{ { .power_state = (char *)"D3hot", .fatal = 2 }, HEALTH_DEGRADED, "2 fatal" },
+		{ { .power_state = (char *)"D0" }, HEALTH_UNKNOWN, "could not be read" },
+		{ { .error = -ETIMEDOUT }, HEALTH_UNKNOWN, "does not end" },
+		{ { .error = -EPROTO }, HEALTH_UNKNOWN, "could not be looked at" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *reason = NULL;
+		Health verdict = HEALTH_MAX_;
+
+		assert_int_equal(gpu_health_judge(&rows[i].health, &verdict, &reason), 0);
+		if (verdict != rows[i].verdict || !strstr(reason, rows[i].reason) ||
+		    (*reason == '\0') != (verdict == HEALTH_OK))
+			fail_msg("row %zu: %s: %s", i, health_to_string(verdict), reason);
+	}
+}
+
+static void what_nobody_looked_at_is_unknown(void **state)
+{
+	_cleanup_free_ char *reason = NULL;
+	Health verdict = HEALTH_OK;
+
+	(void)state;
+	assert_int_equal(gpu_health_judge(NULL, &verdict, &reason), 0);
+	assert_int_equal(verdict, HEALTH_UNKNOWN);
+	assert_non_null(strstr(reason, "not looked at"));
+}
+
+static char *example(void)
+{
+	HealthPort port = { .bdf = { .bus = 0x40, .device = 1 }, .config = a_link(16) };
+	GpuHealth health = {
+		.bdf = { .bus = 0x41 },
+		.power_state = (char *)"D0",
+		.config = a_link(8),
+		.aer = true,
+		.correctable = 3,
+		.nonfatal = 2,
+		.fatal = 1,
+		.ports = &port,
+		.n_ports = 1,
+	};
+	_cleanup_json_ json_t *json = gpu_health_to_json(&health);
+
+	assert_non_null(json);
+	return json_dumps(json, JSON_COMPACT);
+}
+
+static int parse(const char *text, size_t size, GpuHealth *ret)
+{
+	_cleanup_json_ json_t *json = json_loadb(text, size, 0, NULL);
+
+	return json ? gpu_health_from_json(json, ret, NULL) : -EBADMSG;
+}
+
+static bool take(const char *text, size_t size)
+{
+	GpuHealth health = { 0 };
+
+	if (parse(text, size, &health) < 0)
+		return false;
+	gpu_health_clear(&health);
+	return true;
+}
+
+static void health_survives_json(void **state)
+{
+	_cleanup_free_ char *text = example();
+	GpuHealth h = { 0 };
+
+	(void)state;
+	assert_int_equal(parse(text, strlen(text), &h), 0);
+	assert_int_equal(h.bdf.bus, 0x41);
+	assert_string_equal(h.power_state, "D0");
+	assert_int_equal(h.config.width, 8);
+	assert_true(h.aer && h.config.read);
+	assert_int_equal(h.correctable, 3);
+	assert_int_equal(h.nonfatal, 2);
+	assert_int_equal(h.fatal, 1);
+	assert_int_equal(h.n_ports, 1);
+	assert_int_equal(h.ports[0].bdf.bus, 0x40);
+	assert_int_equal(h.ports[0].config.width, 16);
+	gpu_health_clear(&h);
+}
+
+static void damaged_health_is_refused(void **state)
+{
+	_cleanup_free_ char *text = example();
+
+	(void)state;
+	garbage_truncations_are_refused(text, take);
+	garbage_changed_bytes_are_survived(text, take);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(config_space_tells_link_and_acs),
+		cmocka_unit_test(acs_is_asked_of_what_offers_it),
+		cmocka_unit_test(silence_is_told_apart),
+		cmocka_unit_test(no_config_space_is_too_odd),
+		cmocka_unit_test(verdicts),
+		cmocka_unit_test(what_nobody_looked_at_is_unknown),
+		cmocka_unit_test(health_survives_json),
+		cmocka_unit_test(damaged_health_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

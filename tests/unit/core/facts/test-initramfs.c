@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names and small files of an initramfs: what they mean, and what hostile ones do not do. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/facts/cpio-stream.h"
+#include "core/facts/initramfs.h"
+#include "util/text.h"
+
+#define DISPLAY 0x030000
+#define DISPLAY_3D 0x030200
+#define AUDIO 0x040300
+#define USB 0x0c0330
+#define UCSI 0x0c8000
+
+/* ---- names ---- */
+
+static void modules_are_told_apart_by_name(void **state)
+{
+	static const struct {
+		const char *name, *module; /* "": none that matters */
+	} rows[] = {
+		{ "usr/lib/modules/6.1/updates/dkms/nvidia.ko", "nvidia" },
+		{ "lib/modules/6.1/extra/nvidia.ko.xz", "nvidia" },
+		{ "./usr/lib/modules/6.1/nvidia-current.ko.zst", "nvidia-current" },
+		{ "/nvidia_tesla_470.ko.gz", "nvidia-tesla-470" },
+		{ "x/nouveau.ko.zst", "nouveau" },
+		{ "x/snd-hda-intel.ko", "snd-hda-intel" },
+		{ "x/snd_hda_intel.ko", "snd-hda-intel" },
+		{ "x/xhci-pci.ko", "xhci-pci" },
+		{ "x/i2c-nvidia-gpu.ko", "i2c-nvidia-gpu" },
+		/* These bind no function of a GPU. */
+		{ "x/nvidia-drm.ko", "" },
+		{ "x/nvidia-modeset.ko", "" },
+		{ "x/nvidia-current-uvm.ko", "" },
+		{ "x/nvidia-peermem.ko", "" },
+		{ "x/nvidia-vgpu-vfio.ko", "" },
+		{ "x/nvidiafb.ko", "" },
+		{ "x/nvidia-wmi-ec-backlight.ko", "" },
+		{ "x/xhci-pci-renesas.ko", "" },
+		{ "x/snd-hda-codec-hdmi.ko", "" },
+		{ "x/mynvidia.ko", "" },
+		{ "x/nouveau.kobold", "" },
+		{ "x/nouveau.ko/readme", "" },
+		{ "x/.ko", "" },
+		{ "nvidia.conf", "" },
+		{ "", "" },
+		{ "/", "" },
+		{ "usr/lib/firmware/nvidia/ga102/gsp.bin", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
+
+		assert_non_null(image);
+		assert_true(initramfs_note_name(image, rows[i].name) >= 0);
+		if (!str_equal(str_or_empty(image->modules ? image->modules[0] : NULL),
+			       rows[i].module))
+			fail_msg("%s: %s", rows[i].name, image->modules ? image->modules[0] : "-");
+	}
+}
+
+static void gpupass_is_known_by_all_its_parts(void **state)
+{
+	static const struct {
+		const char *name;
+		bool bind, trigger, vfio_pci;
+		const char *maker;
+	} rows[] = {
+		{ "usr/libexec/gpupass/gpupass-bind", true, false, false, NULL },
+		{ "usr/local/libexec/gpupass/gpupass-bind", true, false, false, NULL },
+		{ "usr/share/doc/gpupass-bind", false, false, false, NULL },
+		{ "usr/lib/udev/rules.d/60-gpupass.rules", false, true, false, NULL },
+		{ "scripts/init-top/gpupass", false, true, false, NULL },
+		{ "usr/lib/dracut/hooks/pre-trigger/10-gpupass-bind.sh", false, true, false,
+		  "dracut" },
+		{ "usr/lib/modules/6.1/vfio_pci.ko.xz", false, false, true, NULL },
+		{ "usr/lib/modules/6.1/vfio-pci-core.ko", false, false, false, NULL },
+		{ "conf/initramfs.conf", false, false, false, "initramfs-tools" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
+
+		assert_non_null(image);
+		assert_true(initramfs_note_name(image, rows[i].name) >= 0);
+		if (image->bind != rows[i].bind || image->trigger != rows[i].trigger ||
+		    image->vfio_pci != rows[i].vfio_pci || !str_equal(image->maker, rows[i].maker))
+			fail_msg("%s", rows[i].name);
+	}
+}
+
+static void what_takes_a_function_goes_by_its_class_and_blacklists(void **state)
+{
+	static const struct {
+		const char *module, *conf;
+		uint32_t class_code;
+		const char *word, *taker;
+	} rows[] = {
+		{ "nvidia", "", DISPLAY, "", "nvidia" },
+		{ "nvidia", "", DISPLAY_3D, "", "nvidia" },
+		{ "nvidia", "", AUDIO, "", NULL },
+		{ "nvidia-current", "", DISPLAY, "", "nvidia-current" },
+		{ "nouveau", "", DISPLAY, "", "nouveau" },
+		{ "snd-hda-intel", "", AUDIO, "", "snd-hda-intel" },
+		{ "snd-hda-intel", "", DISPLAY, "", NULL },
+		{ "xhci-pci", "", USB, "", "xhci-pci" },
+		{ "i2c-nvidia-gpu", "", UCSI, "", "i2c-nvidia-gpu" },
+		{ "nouveau", "blacklist nouveau\n", DISPLAY, "", NULL },
+		{ "nouveau", "# blacklist nouveau", DISPLAY, "", "nouveau" },
+		{ "nouveau", "\tblacklist\tnouveau\r\n", DISPLAY, "", NULL },
+		{ "nouveau", "blacklist nvidia\n", DISPLAY, "", "nouveau" },
+		{ "nouveau", "options nouveau noaccel=1 modeset=0", DISPLAY, "", NULL },
+		{ "nouveau", "options nouveau modeset=1", DISPLAY, "", "nouveau" },
+		{ "nouveau", "install nouveau /bin/false", DISPLAY, "", NULL },
+		{ "nvidia-current", "install nvidia modprobe -i nvidia-current", DISPLAY, "",
+		  "nvidia-current" },
+		{ "snd-hda-intel", "blacklist snd_hda_intel", AUDIO, "", NULL },
+		{ "nouveau", "", DISPLAY, "modprobe.blacklist=nova,nouveau", NULL },
+		{ "nouveau", "", DISPLAY, "rd.driver.blacklist=nouveau,nova", NULL },
+		{ "nouveau", "", DISPLAY, "module_blacklist=nouveau", NULL },
+		{ "nouveau", "", DISPLAY, "modprobe.blacklist=nouveau2", "nouveau" },
+		{ "nouveau", "", DISPLAY, "modprobe.blacklist=nouv", "nouveau" },
+		{ "nouveau", "", DISPLAY, "nouveau.modeset=0", NULL },
+		{ "nvidia", "", DISPLAY, "nouveau.modeset=0", "nvidia" },
+		{ "snd-hda-intel", "", AUDIO, "modprobe.blacklist=snd_hda_intel", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
+		_cleanup_free_ char *name = strf("lib/%s.ko", rows[i].module);
+		char *cmdline[] = { (char *)rows[i].word, NULL };
+		const char *taker;
+
+		assert_non_null(image);
+		assert_true(initramfs_note_name(image, name) >= 0);
+		assert_true(initramfs_note_name(image, "etc/modprobe.d/x.conf") > 0);
+		assert_int_equal(
+			initramfs_note_content(image, "etc/modprobe.d/x.conf", rows[i].conf), 0);
+		taker = initramfs_taker(image, rows[i].class_code, cmdline);
+		if (!str_equal(taker, rows[i].taker))
+			fail_msg("row %zu: %s", i, str_or_empty(taker));
+	}
+}
+
+/* ---- hostile names ---- */
+
+static void what_hostile_names_leave_is_bounded(void **state)
+{
+	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image)), *back = NULL;
+	static char long_name[4000];
+	_cleanup_free_ char *text = NULL;
+	json_t *json;
+
+	(void)state;
+	assert_non_null(image);
+	memset(long_name, 'n', sizeof(long_name) - 1);
+	memcpy(long_name, "nvidia-", 7);
+	memcpy(long_name + sizeof(long_name) - 4, ".ko", 3);
+	assert_true(initramfs_note_name(image, long_name) >= 0);
+	assert_null(image->modules);
+	for (unsigned i = 0; i < 5000; i++) {
+		_cleanup_free_ char *name = strf("nvidia-%u.ko", i);
+
+		assert_true(initramfs_note_name(image, name) >= 0);
+	}
+	assert_true(strv_length(image->modules) <= 256);
+	/* No name reaches a terminal as it is. */
+	assert_int_equal(strv_append(&image->blocked, "nvidia-\x1b[2J\n\xff"), 0);
+	image->trouble = strdup("x\x07y");
+	json = initramfs_to_json(image);
+	assert_non_null(json);
+	assert_int_equal(initramfs_from_json(json, &back, NULL), 0);
+	assert_string_equal(back->blocked[0], "nvidia-?[2J??");
+	assert_string_equal(back->trouble, "x?y");
+	text = json_dumps(json, JSON_COMPACT);
+	assert_true(strlen(text) < 64 * 1024);
+	json_decref(json);
+}
+
+static void a_copy_has_all_of_it(void **state)
+{
+	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image)), *copy = NULL;
+	json_t *a, *b;
+
+	(void)state;
+	assert_non_null(image);
+#define X(member) image->member = strdup(#member);
+	INITRAMFS_TEXTS(X)
+#undef X
+#define X(member) assert_int_equal(strv_append(&image->member, #member), 0);
+	INITRAMFS_LISTS(X)
+#undef X
+#define X(member) image->member = true;
+	INITRAMFS_FLAGS(X)
+#undef X
+	assert_int_equal(initramfs_copy(image, &copy), 0);
+	a = initramfs_to_json(image);
+	b = initramfs_to_json(copy);
+	assert_true(json_equal(a, b));
+	json_decref(a);
+	json_decref(b);
+}
+
+/* ---- the stream ---- */
+
+typedef struct Seen {
+	char **names;
+	char *content;
+	int entry_result;
+} Seen;
+
+static int seen_entry(const char *name, void *userdata)
+{
+	Seen *seen = userdata;
+
+	assert_int_equal(strv_append(&seen->names, name), 0);
+	return seen->entry_result;
+}
+
+static int seen_content(const char *name, const char *text, void *userdata)
+{
+	Seen *seen = userdata;
+
+	(void)name;
+	free(seen->content);
+	seen->content = strdup(text);
+	return 0;
+}
+
+/* One entry, whose name has its NUL only if it is within `name_bytes`. */
+static size_t entry(char *to, const char *name, unsigned name_bytes, unsigned mode,
+		    const char *body, unsigned body_bytes)
+{
+	size_t n = (size_t)sprintf(to, "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x",
+				   1U, mode, 0U, 0U, 1U, 0U, body_bytes, 0U, 0U, 0U, 0U, name_bytes,
+				   0U);
+
+	memcpy(to + n, name, name_bytes);
+	for (n += name_bytes; n % 4 != 0; n++)
+		to[n] = '\0';
+	memcpy(to + n, body, body_bytes);
+	for (n += body_bytes; n % 4 != 0; n++)
+		to[n] = '\0';
+	return n;
+}
+
+static int push_all(Seen *seen, const char *data, size_t size, size_t step, bool *ret_whole)
+{
+	const CpioHandler handler = {
+		.entry = seen_entry,
+		.content = seen_content,
+		.userdata = seen,
+	};
+	CpioStream stream;
+	int r = 0;
+
+	cpio_stream_init(&stream, &handler);
+	for (size_t at = 0; r >= 0 && at < size;) {
+		size_t n = size - at < step ? size - at : step, used = 0;
+		/* A copy of its own, so that reading past the end is seen. */
+		char *piece = malloc(n);
+
+		assert_non_null(piece);
+		memcpy(piece, data + at, n);
+		r = cpio_stream_push(&stream, piece, n, &used);
+		free(piece);
+		at += used;
+		if (used < n)
+			break;
+	}
+	*ret_whole = cpio_stream_is_whole(&stream);
+	cpio_stream_clear(&stream);
+	return r;
+}
+
+static void seen_clear(Seen *seen)
+{
+	strv_free(seen->names);
+	free(seen->content);
+}
+
+static void pieces_of_any_size_give_the_same(void **state)
+{
+	char data[4096];
+	size_t n;
+
+	(void)state;
+	n = entry(data, "dir", 4, 040755, "", 0);
+	n += entry(data + n, "a/b.conf", 9, 0100644, "text", 4);
+	n += entry(data + n, "TRAILER!!!", 11, 0, "", 0);
+	memset(data + n, 0, 16);
+	n += 16;
+	n += entry(data + n, "c", 2, 0100644, "", 0);
+	n += entry(data + n, "TRAILER!!!", 11, 0, "", 0);
+	for (size_t step = 1; step <= n; step++) {
+		Seen seen = { .entry_result = 1 };
+		_cleanup_free_ char *names = NULL;
+		bool whole = false;
+
+		assert_int_equal(push_all(&seen, data, n, step, &whole), 0);
+		names = strv_join(seen.names, " ");
+		assert_string_equal(names, "dir a/b.conf c");
+		assert_true(whole);
+		seen_clear(&seen);
+	}
+}
+
+/* fault 59 */
+static void bad_headers_end_the_reading(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned name_bytes;
+		const char *magic;
+		int result;
+		const char *seen;
+	} rows[] = {
+		{ "good", 5, NULL, 0, "good" },
+		{ "goodX", 4, NULL, -EBADMSG, "" }, /* no NUL */
+		{ "", 0, NULL, 0, "" },		    /* the kernel passes over it */
+		{ "good", 5, "070702", 0, "good" },
+		{ "good", 5, "070707", -EBADMSG, "" },
+		{ "good", 5, "07070100g", 0, "good" }, /* of a field that nobody reads */
+		{ "good", 5, "07070100000001-00081a4", -EBADMSG, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		char data[512];
+		Seen seen = { 0 };
+		_cleanup_free_ char *names = NULL;
+		bool whole = false;
+		size_t n = entry(data, rows[i].name, rows[i].name_bytes, 0100644, "", 0);
+		int r;
+
+		if (rows[i].magic)
+			memcpy(data, rows[i].magic, strlen(rows[i].magic));
+		r = push_all(&seen, data, n, n, &whole);
+		names = strv_join(seen.names, " ");
+		if (r != rows[i].result || !str_equal(names, rows[i].seen))
+			fail_msg("row %zu: %d, \"%s\"", i, r, names);
+		assert_false(whole);
+		seen_clear(&seen);
+	}
+}
+
+/* fault 59 */
+/* Lengths that no file has: nothing is allocated for them, nothing read past the end. */
+static void lengths_are_not_believed(void **state)
+{
+	static const struct {
+		unsigned name_bytes, body_bytes;
+	} rows[] = {
+		{ 0xffffffff, 0 },
+		{ 2, 0xffffffff },
+		{ CPIO_NAME_MAX + 1, 8 },
+		{ 2, CPIO_CONTENT_MAX + 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		static char data[4 * CPIO_NAME_MAX];
+		Seen seen = { .entry_result = 1 };
+		bool whole = true;
+
+		memset(data, 'n', sizeof(data));
+		sprintf(data, "070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x", 1U,
+			0100644U, 0U, 0U, 1U, 0U, rows[i].body_bytes, 0U, 0U, 0U, 0U,
+			rows[i].name_bytes, 0U);
+		memcpy(data + CPIO_HEADER_BYTES, "a", 2);
+		assert_int_equal(push_all(&seen, data, sizeof(data), 100, &whole), 0);
+		assert_false(whole);
+		assert_null(seen.content);
+		seen_clear(&seen);
+	}
+}
+
+static void a_name_of_any_bytes_is_handed_on_as_it_is(void **state)
+{
+	static const char *const names[] = { "../../etc/passwd", "a\nb", "\x1b[2J", "\xff\xfe" };
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(names); i++) {
+		char data[512];
+		Seen seen = { 0 };
+		bool whole;
+		size_t n = entry(data, names[i], (unsigned)strlen(names[i]) + 1, 0100644, "", 0);
+
+		assert_int_equal(push_all(&seen, data, n, n, &whole), 0);
+		assert_string_equal(seen.names[0], names[i]);
+		seen_clear(&seen);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(modules_are_told_apart_by_name),
+		cmocka_unit_test(gpupass_is_known_by_all_its_parts),
+		cmocka_unit_test(what_takes_a_function_goes_by_its_class_and_blacklists),
+		cmocka_unit_test(what_hostile_names_leave_is_bounded),
+		cmocka_unit_test(a_copy_has_all_of_it),
+		cmocka_unit_test(pieces_of_any_size_give_the_same),
+		cmocka_unit_test(bad_headers_end_the_reading),
+		cmocka_unit_test(lengths_are_not_believed),
+		cmocka_unit_test(a_name_of_any_bytes_is_handed_on_as_it_is),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/facts/examination.h"
+#include "core/facts/setup-files.h"
+#include "rig/garbage.h"
+#include "util/json.h"
+#include "util/text.h"
+
+/* The lines joined by '|'. */
+static void expect(char **lines, const char *expected)
+{
+	_cleanup_free_ char *joined = strv_join(lines, "|");
+
+	assert_string_equal(joined, expected);
+	strv_free(lines);
+}
+
+static void the_command_line_keeps_what_matters(void **state)
+{
+	char **words = NULL;
+
+	(void)state;
+	assert_int_equal(setup_read_cmdline("BOOT_IMAGE=/vmlinuz ro intel_iommu=on quiet "
+					    "vfio-pci.ids=10de:2204\n",
+					    &words),
+			 0);
+	expect(words, "intel_iommu=on|vfio-pci.ids=10de:2204");
+	words = NULL;
+	assert_int_equal(setup_read_cmdline("", &words), 0);
+	expect(words, "");
+}
+
+static void modprobe_lines_about_gpus_are_kept_with_their_place(void **state)
+{
+	char **lines = NULL;
+
+	(void)state;
+	assert_int_equal(setup_read_modprobe("x.conf",
+					     "# options vfio-pci ids=1\n"
+					     "options vfio-pci ids=10de:2204\n\n"
+					     "  softdep nvidia pre: vfio-pci\n"
+					     "options mynvidia a=1\n"
+					     "optionsx vfio a=1\n"
+					     "blacklist nouveau\n"
+					     "alias char-major-195* nvidia",
+					     &lines),
+			 0);
+	expect(lines, "x.conf:2: options vfio-pci ids=10de:2204|"
+		      "x.conf:4: softdep nvidia pre: vfio-pci|x.conf:7: blacklist nouveau");
+}
+
+static void initramfs_settings_that_name_a_gpu_driver_are_kept(void **state)
+{
+	char **lines = NULL;
+
+	(void)state;
+	assert_int_equal(setup_read_initramfs("m",
+					      "#nvidia\n"
+					      "nvidia_drm\n"
+					      "e1000e\n"
+					      "add_drivers+=\" nvidia \"\n"
+					      "omit_drivers+=\" nouveau \"\n"
+					      "MODULES=(nouveau)\n"
+					      "HOOKS=(base nvidia)\n",
+					      &lines),
+			 0);
+	expect(lines, "m:2: nvidia_drm|m:4: add_drivers+=\" nvidia \"|m:6: MODULES=(nouveau)");
+}
+
+static void no_list_grows_without_a_limit(void **state)
+{
+	_cleanup_free_ char *text = calloc(1, 9 * 1000 + 1);
+	char **lines = NULL;
+
+	(void)state;
+	assert_non_null(text);
+	for (size_t i = 0; i < 1000; i++)
+		memcpy(text + 9 * i, "nouveau \n", 9);
+	assert_int_equal(setup_read_initramfs("m", text, &lines), 0);
+	assert_int_equal(strv_length(lines), SETUP_LINES_MAX);
+	strv_free(lines);
+}
+
+static void driverctl_overrides_are_read_from_their_names(void **state)
+{
+	char **lines = NULL;
+
+	(void)state;
+	assert_int_equal(setup_read_driverctl("pci-0000:41:00.0", "vfio-pci\n", &lines), 0);
+	assert_int_equal(setup_read_driverctl("pci-0000:41:00.1", "\n", &lines), 0);
+	assert_int_equal(setup_read_driverctl("pci-x", "vfio-pci\n", &lines), 0);
+	assert_int_equal(setup_read_driverctl("README", "vfio-pci\n", &lines), 0);
+	expect(lines, "0000:41:00.0 vfio-pci");
+}
+
+static void versions_of_the_driver(void **state)
+{
+	static const struct {
+		const char *text, *version;
+	} rows[] = {
+		{ "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19\nGCC 12.2",
+		  "535.129.03" },
+		{ "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  595.58.03  Release "
+		  "Build\n",
+		  "595.58.03" },
+		{ "", NULL },
+		{ "no number\n535.1", NULL },
+		{ "1.2.3x 4\n", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *version = NULL;
+
+		assert_int_equal(setup_read_nvidia_version(rows[i].text, &version), 0);
+		if (!str_equal(version, rows[i].version))
+			fail_msg("row %zu: %s", i, version);
+	}
+}
+
+static void versions_are_compared_by_numbers(void **state)
+{
+	(void)state;
+	assert_true(setup_compare_versions("595.9", "595.45") < 0);
+	assert_true(setup_compare_versions("595.45.04", "595.45") > 0);
+	assert_true(setup_compare_versions("610.57.04", "610.57.04") == 0);
+	assert_true(setup_compare_versions("590.48.01", "595.45") < 0);
+	assert_true(setup_compare_versions("595.x", "595.45") != 0);
+	assert_true(setup_compare_versions("", "1") < 0);
+}
+
+static void remapped_interrupts_are_told_by_their_chip(void **state)
+{
+	(void)state;
+	assert_true(setup_interrupt_is_remapped("  9:  0  0  IR-IO-APIC   9-fasteoi  acpi"));
+	assert_true(setup_interrupt_is_remapped(" 24:  0  IR-PCI-MSI-0000:00:1f.2  0-edge  ahci"));
+	assert_true(setup_interrupt_is_remapped(" 24:  0  IR-PCI-MSIX-0000:01:00.0 0-edge x"));
+	assert_false(setup_interrupt_is_remapped("  9:  0  0  IO-APIC   9-fasteoi  acpi"));
+	assert_false(setup_interrupt_is_remapped(" 30:  0  PCI-MSI 1-edge  AIR-IO-APIC"));
+	assert_false(setup_interrupt_is_remapped(" 30:  0  PCI-MSI 1-edge  IR-thing"));
+	assert_false(setup_interrupt_is_remapped(""));
+}
+
+static void aer_counters_are_their_total(void **state)
+{
+	uint64_t n = 7;
+
+	(void)state;
+	assert_true(setup_read_aer("RxErr 3\nBadTLP 4\nTOTAL_ERR_COR 12\n", &n));
+	assert_int_equal(n, 12);
+	assert_true(setup_read_aer("TOTAL_ERR_FATAL 0", &n));
+	assert_int_equal(n, 0);
+	n = 7;
+	assert_false(setup_read_aer("RxErr 3\n", &n));
+	assert_false(setup_read_aer("TOTAL_ERR_COR -1\n", &n));
+	assert_false(setup_read_aer("TOTAL_ERR_COR\n", &n));
+	assert_false(setup_read_aer("x TOTAL_ERR_COR 1\n", &n));
+	assert_false(setup_read_aer("TOTAL_ERR_COR 99999999999999999999999\n", &n));
+	assert_int_equal(n, 7);
+}
+
+static void limits_and_capabilities_of_a_process(void **state)
+{
+	static const char limits[] =
+		"Limit                     Soft Limit           Hard Limit           Units     \n"
+		"Max locked memory         4096                 8388608              bytes     \n";
+	uint64_t n = 0;
+
+	(void)state;
+	assert_true(setup_read_memlock(limits, &n));
+	assert_int_equal(n, 8388608);
+	assert_true(setup_read_memlock("Max locked memory  unlimited  unlimited  bytes\n", &n));
+	assert_true(n == UINT64_MAX);
+	assert_false(setup_read_memlock("Max locked memory\n", &n));
+	assert_false(setup_read_memlock("", &n));
+	assert_true(setup_may_raise_limits("Name:\tx\nCapEff:\t000001ffffffffff\n"));
+	assert_false(setup_may_raise_limits("Name:\tx\nCapEff:\t0000000000000000\n"));
+	assert_false(setup_may_raise_limits("CapPrm:\t000001ffffffffff\n"));
+	assert_false(setup_may_raise_limits("CapEff:\n"));
+}
+
+/* ---- garbage ---- */
+
+/* Every reader of lines, on a text of its own size and on every beginning of it. */
+static void feed(const char *bytes, size_t size)
+{
+	char *text = malloc(size + 1);
+	char **lines = NULL, *version = NULL;
+	uint64_t n;
+
+	assert_non_null(text);
+	memcpy(text, bytes, size);
+	text[size] = '\0';
+	assert_int_equal(setup_read_modprobe("n", text, &lines), 0);
+	assert_int_equal(setup_read_initramfs("n", text, &lines), 0);
+	assert_int_equal(setup_read_driverctl(text, text, &lines), 0);
+	strv_free(lines);
+	lines = NULL;
+	assert_int_equal(setup_read_cmdline(text, &lines), 0);
+	strv_free(lines);
+	assert_int_equal(setup_read_nvidia_version(text, &version), 0);
+	free(version);
+	setup_interrupt_is_remapped(text);
+	setup_read_aer(text, &n);
+	setup_read_memlock(text, &n);
+	setup_may_raise_limits(text);
+	setup_compare_versions(text, text);
+	setup_compare_versions(text, "595.45");
+	free(text);
+}
+
+static void no_text_is_too_odd(void **state)
+{
+	static const char *const seeds[] = {
+		"options vfio-pci ids=10de:2204\nsoftdep nvidia pre: vfio\n",
+		"TOTAL_ERR_COR 12\n",
+		"Max locked memory  4096  8388608  bytes\n",
+		"CapEff:\t000001ffffffffff\n",
+		"NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu\n",
+		"pci-0000:41:00.0",
+		" 24: 0 IR-PCI-MSI-0000:00:1f.2",
+		"595.45.04",
+	};
+	static const char bytes[] = { '\n', ' ', '#', '-', ':', '9', '\xff', '"', '\t', 'I' };
+
+	(void)state;
+	for (size_t s = 0; s < ELEMENTS(seeds); s++) {
+		size_t size = strlen(seeds[s]);
+		_cleanup_free_ char *copy = strdup(seeds[s]);
+
+		assert_non_null(copy);
+		for (size_t i = 0; i <= size; i++)
+			feed(copy, i);
+		for (size_t i = 0; i < size; i++) {
+			for (size_t k = 0; k < sizeof(bytes); k++) {
+				copy[i] = bytes[k];
+				feed(copy, size);
+			}
+			copy[i] = seeds[s][i];
+		}
+	}
+}
+
+/* ---- the examination as JSON ---- */
+
+static Examination *example(void)
+{
+	Examination *e = calloc(1, sizeof(*e));
+
+	assert_non_null(e);
+	e->nvidia_version = strdup("595.58.03");
+	assert_int_equal(strv_append(&e->modprobe, "a.conf:1: options vfio-pci \xff\x01"), 0);
+	assert_int_equal(strv_append(&e->boot, "0000:41:00.0 taken"), 0);
+	e->systemd = e->memlock_limited = true;
+	e->memlock_bytes = 65536;
+	return e;
+}
+
+static void an_examination_survives_json(void **state)
+{
+	_cleanup_(examination_freep) Examination *e = example(), *back = NULL;
+	_cleanup_json_ json_t *json = examination_to_json(e);
+
+	(void)state;
+	assert_non_null(json);
+	assert_int_equal(examination_from_json(json, &back, NULL), 0);
+	assert_string_equal(back->nvidia_version, "595.58.03");
+	assert_null(back->libvirt_daemon);
+	assert_string_equal(back->modprobe[0], "a.conf:1: options vfio-pci ??");
+	assert_string_equal(back->boot[0], "0000:41:00.0 taken");
+	assert_true(back->systemd);
+	assert_false(back->bind_enabled);
+	assert_int_equal(back->memlock_bytes, 65536);
+}
+
+static bool take_examination(const char *text, size_t size)
+{
+	_cleanup_json_ json_t *json = json_loadb(text, size, 0, NULL);
+	_cleanup_(examination_freep) Examination *e = NULL;
+
+	return json && examination_from_json(json, &e, NULL) >= 0;
+}
+
+static void damaged_examinations_are_refused(void **state)
+{
+	_cleanup_(examination_freep) Examination *e = example();
+	_cleanup_json_ json_t *json = examination_to_json(e);
+	_cleanup_free_ char *text = json_dumps(json, JSON_COMPACT);
+
+	(void)state;
+	assert_true(take_examination(text, strlen(text)));
+	garbage_truncations_are_refused(text, take_examination);
+	garbage_changed_bytes_are_survived(text, take_examination);
+}
+
+/* An omitted fact must not read as "all is well". */
+static void an_examination_that_leaves_something_out_is_refused(void **state)
+{
+	_cleanup_(examination_freep) Examination *e = example();
+	_cleanup_json_ json_t *json = examination_to_json(e);
+	const char *key;
+	json_t *value;
+	void *next;
+
+	(void)state;
+	json_object_foreach_safe(json, next, key, value)
+	{
+		_cleanup_json_ json_t *less = json_copy(json);
+		Examination *back = NULL;
+
+		if (strcmp(key, "nvidia_version") == 0)
+			continue;
+		json_object_del(less, key);
+		if (examination_from_json(less, &back, NULL) != -EBADMSG)
+			fail_msg("without %s it is taken", key);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_command_line_keeps_what_matters),
+		cmocka_unit_test(modprobe_lines_about_gpus_are_kept_with_their_place),
+		cmocka_unit_test(initramfs_settings_that_name_a_gpu_driver_are_kept),
+		cmocka_unit_test(no_list_grows_without_a_limit),
+		cmocka_unit_test(driverctl_overrides_are_read_from_their_names),
+		cmocka_unit_test(versions_of_the_driver),
+		cmocka_unit_test(versions_are_compared_by_numbers),
+		cmocka_unit_test(remapped_interrupts_are_told_by_their_chip),
+		cmocka_unit_test(aer_counters_are_their_total),
+		cmocka_unit_test(limits_and_capabilities_of_a_process),
+		cmocka_unit_test(no_text_is_too_odd),
+		cmocka_unit_test(an_examination_survives_json),
+		cmocka_unit_test(damaged_examinations_are_refused),
+		cmocka_unit_test(an_examination_that_leaves_something_out_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whether a domain fits its GPUs: over many domains, what is found, and what is written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "core/domain/xml-tune.h"
+#include "core/fit/fit.h"
+#include "util/text.h"
+
+#define GIB (1ULL << 30)
+#define MIB (1ULL << 20)
+#define UEFI "<os firmware='efi'><type arch='x86_64' machine='pc-q35-7.2'>hvm</type></os>"
+#define BIOS "<os><type arch='x86_64' machine='pc-q35-7.2'>hvm</type></os>"
+#define HOST_CPU "<cpu mode='host-passthrough'/>"
+#define MODEL_CPU "<cpu mode='host-model'/>"
+#define WIDE_CPU "<cpu mode='host-model'><maxphysaddr mode='passthrough'/></cpu>"
+#define RAM "<memory unit='GiB'>64</memory>"
+#define VCPU "<vcpu placement='static'>16</vcpu>"
+#define IOMMU "<iommu model='intel'/>"
+#define WINDOW                                                                                     \
+	"<qemu:commandline><qemu:arg value='-fw_cfg'/><qemu:arg "                                  \
+	"value='name=opt/ovmf/X-PciMmio64Mb,string=524288'/></qemu:commandline>"
+#define CLIQUE                                                                                     \
+	"<qemu:commandline><qemu:arg value='-set'/><qemu:arg "                                     \
+	"value='device.ua-a.x-nv-gpudirect-clique=0'/></qemu:commandline>"
+#define OVERRIDE                                                                                   \
+	"<qemu:override><qemu:device alias='ua-a'><qemu:frontend><qemu:property "                  \
+	"name='x-nv-gpudirect-clique' type='unsigned' value='0'/></qemu:frontend></qemu:device>"   \
+	"</qemu:override>"
+
+static DomainXml *domain(const char *inner, const char *devices)
+{
+	_cleanup_free_ char *text =
+		strf("<domain type='kvm' xmlns:qemu='http://libvirt.org/schemas/"
+		     "domain/qemu/1.0'>\n  <name>vm</name>\n"
+		     "  <uuid>3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242</uuid>\n  %s\n"
+		     "  <devices>%s</devices>\n</domain>\n",
+		     inner, devices);
+	Problem *problem = NULL;
+	DomainXml *xml = NULL;
+
+	if (domain_xml_parse(text, &xml, &problem) != 0)
+		fail_msg("%s: %s", text, problem ? problem->cause : "memory");
+	return xml;
+}
+
+/* Two nodes of 32 CPUs and 128 GiB, 46 bits. */
+typedef struct Host {
+	HostFacts facts;
+	HostNode nodes[2];
+	HugePool pool;
+} Host;
+
+static void make_host(Host *h)
+{
+	*h = (Host){
+		.nodes = { { .node = 0, .cpus = (char *)"0-31", .memory_bytes = 128 * GIB },
+			   { .node = 1, .cpus = (char *)"32-63", .memory_bytes = 128 * GIB } },
+		.pool = { .page_bytes = GIB, .total = 100, .free = 100 },
+		.facts = { .physical_bits = 46, .n_nodes = 2, .memory_bytes = 256 * GIB },
+	};
+	h->nodes[0].pools = &h->pool;
+	h->nodes[0].n_pools = 1;
+	h->facts.nodes = h->nodes;
+}
+
+/* Two boards with one large BAR each. */
+typedef struct Boards {
+	PciFunction functions[2];
+	const PciFunction *list[2];
+} Boards;
+
+static void make_boards(Boards *b, uint64_t bar, int node)
+{
+	*b = (Boards){ 0 };
+	for (size_t i = 0; i < 2; i++) {
+		b->functions[i].numa_node = node;
+		b->functions[i].bar_size[0] = 16 * MIB;
+		b->functions[i].bar_size[1] = bar;
+		b->functions[i].bar_size[3] = 32 * MIB;
+		b->list[i] = &b->functions[i];
+	}
+}
+
+static FitFacts facts_of(const DomainXml *xml, const Boards *b, const HostFacts *host)
+{
+	return (FitFacts){ .xml = xml, .functions = b->list, .n_functions = 2, .host = host };
+}
+
+static char *found_text(const FitReport *report)
+{
+	_cleanup_strv_ char **parts = NULL;
+
+	for (size_t i = 0; i < report->n_items; i++)
+		assert_int_equal(strv_appendf(&parts, "%s:%s",
+					      fit_severity_to_string(report->items[i].severity),
+					      fit_id_to_string(report->items[i].id)),
+				 0);
+	return strv_join(parts, " ");
+}
+
+/* Findings but for root-ports, which every domain without ports has. */
+static void expect_found(size_t row, const FitFacts *facts, const char *wanted)
+{
+	_cleanup_(fit_report_freep) FitReport *report = NULL;
+	_cleanup_free_ char *found = NULL, *all = NULL;
+
+	assert_int_equal(fit_check(facts, &report), 0);
+	all = found_text(report);
+	found = strdup(all);
+	if (str_starts_with(found, "info:root-ports"))
+		memmove(found, found + strlen("info:root-ports"),
+			strlen(found) + 1 - strlen("info:root-ports"));
+	else if (strstr(found, " info:root-ports"))
+		memmove(strstr(found, " info:root-ports"),
+			strstr(found, " info:root-ports") + strlen(" info:root-ports"),
+			strlen(strstr(found, " info:root-ports")) + 1 - strlen(" info:root-ports"));
+	if (!str_equal(str_strip(found), wanted))
+		fail_msg("row %zu: found \"%s\" instead of \"%s\"", row, all, wanted);
+}
+
+static void windows_are_judged_by_firmware_and_width(_unused_ void **state)
+{
+	static const struct {
+		const char *inner;
+		uint64_t bar;
+		unsigned host_bits;
+		const char *found;
+	} rows[] = {
+		{ UEFI RAM HOST_CPU, 256 * MIB, 39, "" },
+		{ UEFI RAM MODEL_CPU, 256 * MIB, 46, "" },
+		{ UEFI RAM MODEL_CPU, 64 * GIB, 46, "error:bar-window" },
+		{ UEFI RAM HOST_CPU, 64 * GIB, 46, "" },
+		{ UEFI RAM WIDE_CPU, 64 * GIB, 46, "" },
+		{ UEFI RAM HOST_CPU, 256 * GIB, 46, "" },
+		{ UEFI RAM HOST_CPU, 256 * GIB, 52, "" },
+		{ UEFI RAM HOST_CPU, 256 * GIB, 42, "error:bar-window" },
+		{ UEFI RAM HOST_CPU, 256 * GIB, 43, "warning:bar-window" },
+		{ UEFI RAM HOST_CPU, 64 * GIB, 40, "error:bar-window" },
+		/* The host's width is not known: nothing is concluded. */
+		{ UEFI RAM HOST_CPU, 256 * GIB, 0, "" },
+		{ UEFI RAM MODEL_CPU, 256 * GIB, 0, "error:bar-window" },
+		{ UEFI RAM "<cpu mode='custom'><maxphysaddr mode='emulate' bits='42'/></cpu>",
+		  64 * GIB, 46, "" },
+		{ UEFI RAM "<cpu mode='host-model'><maxphysaddr mode='passthrough' limit='39'/>"
+			   "</cpu>",
+		  64 * GIB, 46, "error:bar-window" },
+		{ UEFI RAM MODEL_CPU WINDOW, 64 * GIB, 46, "" },
+		{ UEFI RAM MODEL_CPU WINDOW, 512 * GIB, 46, "error:bar-window" },
+		{ BIOS RAM MODEL_CPU, 64 * GIB, 46, "" },
+		{ BIOS RAM HOST_CPU, 64 * GIB, 46, "" },
+		{ BIOS RAM MODEL_CPU, 512 * GIB, 46, "error:bar-window" },
+		{ "<os><loader type='pflash'>/OVMF.fd</loader><type arch='x86_64' machine='q35'>hvm"
+		  "</type></os>" RAM,
+		  64 * GIB, 46, "error:bar-window" },
+		{ "<os><loader type='rom'>/x</loader><type arch='x86_64' machine='q35'>hvm</type>"
+		  "</os>" RAM,
+		  512 * GIB, 46, "" },
+		{ "<os><type arch='aarch64' machine='virt'>hvm</type></os>" RAM, 512 * GIB, 46,
+		  "" },
+		/* Nonsense in sysfs is not believed. */
+		{ UEFI RAM HOST_CPU, 1ULL << 62, 46, "" },
+		{ UEFI RAM HOST_CPU, UINT64_MAX, 46, "" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain(rows[i].inner, "");
+		HostFacts host = { .physical_bits = rows[i].host_bits };
+		Boards boards;
+		FitFacts facts;
+
+		make_boards(&boards, rows[i].bar, NUMA_NODE_NONE);
+		facts = facts_of(xml, &boards, &host);
+		expect_found(i, &facts, rows[i].found);
+	}
+}
+
+static void memory_and_placement_are_judged_by_the_host(_unused_ void **state)
+{
+#define BASE BIOS HOST_CPU
+#define PLACED VCPU0 "<numatune><memory mode='strict' nodeset='0'/></numatune>"
+#define VCPU0 "<vcpu cpuset='0-31'>16</vcpu>"
+	static const struct {
+		const char *inner, *devices;
+		int node;
+		const char *found;
+	} rows[] = {
+		{ BASE RAM PLACED, "", 0, "" },
+		{ BASE RAM PLACED, "", 1, "warning:numa-memory warning:numa-cpus" },
+		{ BASE RAM PLACED, "", NUMA_NODE_NONE, "" },
+		{ BASE RAM PLACED, "", 7, "" },
+		{ BASE RAM VCPU, "", 0, "warning:numa-memory warning:numa-cpus" },
+		{ BASE RAM VCPU0, "", 0, "warning:numa-memory" },
+		{ BASE RAM "<vcpu placement='auto'>4</vcpu><numatune><memory mode='strict' "
+			   "placement='auto'/></numatune>",
+		  "", 0, "" },
+		{ BASE RAM "<vcpu>2</vcpu><cputune><vcpupin vcpu='0' cpuset='3'/><vcpupin vcpu='1' "
+			   "cpuset='4-5'/></cputune><numatune><memory nodeset='0'/></numatune>",
+		  "", 0, "" },
+		{ BASE RAM "<vcpu>2</vcpu><cputune><vcpupin vcpu='0' cpuset='3'/><vcpupin vcpu='1' "
+			   "cpuset='40'/></cputune><numatune><memory nodeset='0'/></numatune>",
+		  "", 0, "warning:numa-cpus" },
+		{ BASE RAM
+		  "<vcpu cpuset='0-31'>33</vcpu><numatune><memory nodeset='0'/></numatune>",
+		  "", 0, "warning:numa-cpus" },
+		{ BASE "<memory unit='GiB'>200</memory>" PLACED, "", 0,
+		  "info:pinning warning:numa-memory" },
+		{ BASE "<memory unit='GiB'>300</memory>" PLACED, "", 0,
+		  "error:memory info:pinning warning:numa-memory" },
+		{ BASE "<memory unit='GiB'>100</memory>" PLACED, "", 0, "info:pinning" },
+		{ BASE "<memory unit='GiB'>100</memory><memoryBacking><hugepages><page size='1' "
+		       "unit='G'/></hugepages></memoryBacking>" PLACED,
+		  "", 0, "" },
+		{ BASE "<memory unit='GiB'>101</memory><memoryBacking><hugepages><page size='1' "
+		       "unit='G'/></hugepages></memoryBacking>" PLACED,
+		  "", 0, "error:hugepages" },
+		/* A pool that is not there is not known, rather than empty. */
+		{ BASE RAM "<memoryBacking><hugepages/></memoryBacking>" PLACED, "", 0, "" },
+		{ BASE RAM "<memtune><hard_limit unit='GiB'>65</hard_limit></memtune>" PLACED, "",
+		  0, "" },
+		{ BASE RAM "<memtune><hard_limit unit='GiB'>64</hard_limit></memtune>" PLACED, "",
+		  0, "error:memlock" },
+		{ BASE RAM "<memtune><hard_limit unit='MiB'>65537</hard_limit></memtune>" PLACED,
+		  "", 0, "warning:memlock" },
+		/* What may be plugged in later is not locked at the start, nor needs pages then. */
+		{ BASE "<maxMemory unit='GiB'>400</maxMemory>" RAM
+		       "<memtune><hard_limit unit='GiB'>65</hard_limit></memtune>" PLACED,
+		  "", 0, "warning:numa-memory" },
+		{ BASE "<maxMemory unit='GiB'>120</maxMemory><memory unit='GiB'>60</memory>"
+		       "<memoryBacking><hugepages><page size='1' unit='G'/></hugepages>"
+		       "</memoryBacking>" PLACED,
+		  "", 0, "" },
+		{ BASE RAM PLACED, IOMMU, 0, "info:viommu" },
+		{ BASE RAM "<memtune><hard_limit unit='GiB'>129</hard_limit></memtune>" PLACED,
+		  IOMMU, 0, "info:viommu" },
+		{ BASE RAM "<memtune><hard_limit unit='GiB'>128</hard_limit></memtune>" PLACED,
+		  IOMMU, 0, "warning:memlock info:viommu" },
+		{ BASE RAM "<memtune><hard_limit unit='GiB'>64</hard_limit></memtune>" PLACED,
+		  IOMMU, 0, "error:memlock info:viommu" },
+		{ BASE RAM PLACED CLIQUE, "", 0, "warning:gpudirect-clique" },
+		{ BASE RAM PLACED OVERRIDE, "", 0, "warning:gpudirect-clique" },
+		{ "<os><type arch='x86_64' machine='pc-i440fx-7.2'>hvm</type></os>" RAM PLACED, "",
+		  0, "warning:machine-type" },
+		/* Numbers that are none are as if they were not there. */
+		{ BASE "<memory unit='GiB'>many</memory><vcpu cpuset='x'>-3</vcpu>", "", 0,
+		  "warning:numa-memory warning:numa-cpus" },
+		{ BASE "<memory unit='TiB'>99999999999999</memory>" PLACED, "", 0, "" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain(rows[i].inner, rows[i].devices);
+		Boards boards;
+		FitFacts facts;
+		Host host;
+
+		make_host(&host);
+		make_boards(&boards, 256 * MIB, rows[i].node);
+		facts = facts_of(xml, &boards, &host.facts);
+		expect_found(i, &facts, rows[i].found);
+	}
+}
+
+static void a_host_of_which_nothing_is_known_gives_no_findings(_unused_ void **state)
+{
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain(BIOS RAM VCPU, "");
+	const HostFacts nothing = { 0 };
+	Boards boards;
+	FitFacts facts;
+
+	make_boards(&boards, 256 * MIB, 0);
+	facts = facts_of(xml, &boards, &nothing);
+	expect_found(0, &facts, "");
+	facts.host = NULL;
+	expect_found(1, &facts, "");
+}
+
+static void a_hotplug_of_large_bars_is_warned_of(_unused_ void **state)
+{
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain(UEFI RAM HOST_CPU, "");
+	const HostFacts host = { .physical_bits = 46 };
+	Boards boards;
+	FitFacts facts;
+
+	make_boards(&boards, 64 * GIB, NUMA_NODE_NONE);
+	facts = facts_of(xml, &boards, &host);
+	facts.running = true;
+	expect_found(0, &facts, "warning:hotplug-window");
+	make_boards(&boards, 256 * MIB, NUMA_NODE_NONE);
+	expect_found(1, &facts, "");
+}
+
+static void strict_refuses_what_matters_of_its_own_topic(_unused_ void **state)
+{
+	static const struct {
+		FitId id;
+		FitSeverity severity;
+		FitMode numa, fit;
+		bool refused;
+	} rows[] = {
+		{ FIT_BAR_WINDOW, FIT_ERROR, FIT_ADVISE, FIT_ADVISE, false },
+		{ FIT_BAR_WINDOW, FIT_ERROR, FIT_ADVISE, FIT_APPLY, false },
+		{ FIT_BAR_WINDOW, FIT_ERROR, FIT_ADVISE, FIT_STRICT, true },
+		{ FIT_BAR_WINDOW, FIT_WARNING, FIT_ADVISE, FIT_STRICT, true },
+		{ FIT_BAR_WINDOW, FIT_ERROR, FIT_STRICT, FIT_ADVISE, false },
+		{ FIT_PINNING, FIT_INFO, FIT_STRICT, FIT_STRICT, false },
+		{ FIT_NUMA_CPUS, FIT_WARNING, FIT_STRICT, FIT_ADVISE, true },
+		{ FIT_NUMA_CPUS, FIT_WARNING, FIT_ADVISE, FIT_STRICT, false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		FitFinding finding = { .id = rows[i].id, .severity = rows[i].severity };
+		FitReport report = { &finding, 1 };
+
+		if ((fit_refusal(&report, rows[i].numa, rows[i].fit) != NULL) != rows[i].refused)
+			fail_msg("row %zu", i);
+	}
+}
+
+static void every_word_of_the_tables_is_read_back(_unused_ void **state)
+{
+	for (int i = 0; i < FIT_ID_MAX_; i++) {
+		FitId id;
+
+		assert_int_equal(fit_id_from_string(fit_id_to_string((FitId)i), &id), 0);
+		assert_int_equal(id, i);
+	}
+	for (int i = 0; i < FIT_MODE_MAX_; i++) {
+		FitMode mode;
+
+		assert_int_equal(fit_mode_from_string(fit_mode_to_string((FitMode)i), &mode), 0);
+		assert_int_equal(mode, i);
+	}
+}
+
+/* ---- writing ---- */
+
+#define FUNCTION                                                                                   \
+	{                                                                                          \
+		0, 0x41, 0, 0                                                                      \
+	}
+
+/*
+ * Adds the group, writes what fits, and looks for `wanted` in it; what is found then is `left`. Out
+ * again, the XML is as it was.
+ */
+static void there_and_back(size_t row, const char *text, const Boards *boards, const Host *host,
+			   const char *const *wanted, const char *left)
+{
+	static const DomainXmlGpu gpu = { .functions = { FUNCTION }, .n_functions = 1 };
+	static const Bdf function = FUNCTION;
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	_cleanup_free_ char *before = NULL, *tuned = NULL, *after = NULL;
+	FitTune tune = { 0 };
+	FitFacts facts;
+	bool changed = false;
+
+	assert_int_equal(domain_xml_parse(text, &xml, NULL), 0);
+	before = domain_xml_to_text(xml);
+	assert_int_equal(domain_xml_add_group(xml, "pair0", &gpu, 1, NULL), 0);
+	facts = facts_of(xml, boards, &host->facts);
+	facts.within = true;
+	assert_int_equal(fit_tune(&facts, true, true, &tune), 0);
+	assert_int_equal(domain_xml_tune(xml, &tune), 0);
+	fit_tune_clear(&tune);
+	expect_found(row, &facts, left);
+	tuned = domain_xml_to_text(xml);
+	for (; *wanted; wanted++)
+		if (!strstr(tuned, *wanted))
+			fail_msg("row %zu: no %s in:\n%s", row, *wanted, tuned);
+	domain_xml_free(xml);
+	xml = NULL;
+	assert_int_equal(domain_xml_parse(tuned, &xml, NULL), 0);
+	assert_int_equal(domain_xml_remove_group(xml, "pair0", &function, 1, &changed), 0);
+	assert_true(changed);
+	after = domain_xml_to_text(xml);
+	if (!str_equal(before, after))
+		fail_msg("row %zu: before\n%s\nafter\n%s", row, before, after);
+}
+
+#define DOMAIN(attributes, inner)                                                                  \
+	"<domain type='kvm'" attributes ">\n  <name>vm</name>\n"                                   \
+	"  <uuid>3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242</uuid>\n" inner                              \
+	"  <devices>\n    <controller type='pci' index='0' model='pcie-root'/>\n  </devices>\n"    \
+	"</domain>\n"
+#define QEMU " xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'"
+#define L(element) "  " element "\n"
+#define WANTED(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static void what_is_written_fits_and_is_taken_out_exactly(_unused_ void **state)
+{
+	const struct {
+		const char *text;
+		uint64_t bar;
+		unsigned bits;
+		const char *const *wanted;
+		const char *left;
+	} rows[] = {
+		{ DOMAIN("", L(RAM) L(VCPU) L(UEFI) L(MODEL_CPU)), 64 * GIB, 46,
+		  WANTED("<vcpu placement=\"static\" cpuset=\"0-31\">16</vcpu>",
+			 "<memory mode=\"preferred\" nodeset=\"0\"/>",
+			 "<maxphysaddr mode=\"passthrough\"/>", "gpupass:added"),
+		  "" },
+		/* Wider addresses are not enough: 42 bits give a window of 512 GiB. */
+		{ DOMAIN("", L(RAM) L(VCPU) L(UEFI) L(MODEL_CPU)), 256 * GIB, 43,
+		  WANTED("<maxphysaddr mode=\"passthrough\"/>",
+			 "opt/ovmf/X-PciMmio64Mb,string=2097152", "xmlns:qemu="),
+		  "" },
+		{ DOMAIN(QEMU, L(RAM) L(VCPU) L(UEFI) L(HOST_CPU)
+				       L("<qemu:commandline>\n    <qemu:arg value='-s'/>\n"
+					 "  </qemu:commandline>")),
+		  256 * GIB, 43, WANTED("opt/ovmf/X-PciMmio64Mb,string=2097152", "\"-s\""), "" },
+		/* No <cpu> to write into: by fw_cfg, in the 40 bits that QEMU gives. */
+		{ DOMAIN("", L(RAM) L(VCPU) L(UEFI)), 64 * GIB, 46,
+		  WANTED("opt/ovmf/X-PciMmio64Mb,string=524288"), "" },
+		/* What an operator wrote is left alone. */
+		{ DOMAIN("", L(RAM) L("<vcpu cpuset='40'>16</vcpu>")
+				     L("<numatune>\n    <memory mode='strict' nodeset='1'/>\n"
+				       "  </numatune>") L(UEFI) L(HOST_CPU)),
+		  64 * GIB, 46, WANTED("cpuset=\"40\"", "mode=\"strict\" nodeset=\"1\""),
+		  "warning:numa-memory warning:numa-cpus" },
+		{ DOMAIN("", L(RAM) L(VCPU) L("<numatune>\n    <memnode cellid='0' mode='strict' "
+					      "nodeset='0'/>\n  </numatune>") L(BIOS)),
+		  256 * MIB, 46, WANTED("<memory mode=\"preferred\" nodeset=\"0\"/>", "memnode"),
+		  "" },
+		/* Nowhere to go: said, and nothing written. */
+		{ DOMAIN("", L(RAM) L(VCPU0) L(UEFI)
+				     L("<cpu mode='custom'>\n    <maxphysaddr mode='emulate' "
+				       "bits='39'/>\n  </cpu>")),
+		  512 * GIB, 46, WANTED("bits=\"39\""), "error:bar-window" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Boards boards;
+		Host host;
+
+		make_host(&host);
+		host.facts.physical_bits = rows[i].bits;
+		make_boards(&boards, rows[i].bar, 0);
+		there_and_back(i, rows[i].text, &boards, &host, rows[i].wanted, rows[i].left);
+	}
+}
+
+/* libvirt writes "0-1" for "0,1", and a set of CPUs as ranges: it is the same set. */
+static void sets_that_libvirt_wrote_in_its_own_way_are_taken_out(_unused_ void **state)
+{
+	static const char text[] = DOMAIN(
+		"", L("<metadata>\n    <g:assignment xmlns:g='https://gpupass.org/domain/1' "
+		      "group='pair0'>\n"
+		      "      <g:added what='numatune' value='interleave 0,1'/>\n"
+		      "      <g:added what='vcpu-cpuset' value='0-3,4-7,9'/>\n"
+		      "    </g:assignment>\n  </metadata>") L("<vcpu cpuset='0-7,9'>16</vcpu>")
+			    L("<numatune>\n    <memory mode='interleave' nodeset='0-1'/>\n  "
+			      "</numatune>"));
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	_cleanup_free_ char *after = NULL;
+	const Bdf function = FUNCTION;
+	bool changed = false;
+
+	assert_int_equal(domain_xml_parse(text, &xml, NULL), 0);
+	assert_int_equal(domain_xml_remove_group(xml, "pair0", &function, 1, &changed), 0);
+	after = domain_xml_to_text(xml);
+	assert_null(strstr(after, "numatune"));
+	assert_null(strstr(after, "cpuset"));
+}
+
+static void what_an_operator_changed_since_stays(_unused_ void **state)
+{
+	static const char text[] = DOMAIN(
+		QEMU,
+		L("<metadata>\n    <g:assignment xmlns:g='https://gpupass.org/domain/1' "
+		  "group='pair0'>\n"
+		  "      <g:added what='numatune' value='preferred 0'/>\n"
+		  "      <g:added what='vcpu-cpuset' value='0-31'/>\n"
+		  "      <g:added what='maxphysaddr' value='passthrough'/>\n"
+		  "      <g:added what='qemu-namespace' value='qemu'/>\n"
+		  "      <g:added what='firmware-window' value='x'/>\n"
+		  "      <g:added what='everything' value='x'/>\n      <g:added/>\n"
+		  "    </g:assignment>\n  </metadata>") L("<vcpu cpuset='0-15'>16</vcpu>")
+			L("<numatune>\n    <memory mode='strict' nodeset='0'/>\n  </numatune>")
+				L("<cpu mode='host-model'>\n    <maxphysaddr mode='emulate' "
+				  "bits='42'/>\n  </cpu>") L(WINDOW));
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	_cleanup_free_ char *after = NULL;
+	const Bdf function = FUNCTION;
+	bool changed = false;
+
+	assert_int_equal(domain_xml_parse(text, &xml, NULL), 0);
+	assert_int_equal(domain_xml_remove_group(xml, "pair0", &function, 1, &changed), 0);
+	after = domain_xml_to_text(xml);
+	for (size_t i = 0; i < 5; i++) {
+		static const char *const kept[] = { "cpuset=\"0-15\"", "mode=\"strict\"",
+						    "bits=\"42\"", "X-PciMmio64Mb", "xmlns:qemu" };
+
+		if (!strstr(after, kept[i]))
+			fail_msg("%s is gone:\n%s", kept[i], after);
+	}
+	assert_null(strstr(after, "assignment"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(windows_are_judged_by_firmware_and_width),
+		cmocka_unit_test(memory_and_placement_are_judged_by_the_host),
+		cmocka_unit_test(a_host_of_which_nothing_is_known_gives_no_findings),
+		cmocka_unit_test(a_hotplug_of_large_bars_is_warned_of),
+		cmocka_unit_test(strict_refuses_what_matters_of_its_own_topic),
+		cmocka_unit_test(every_word_of_the_tables_is_read_back),
+		cmocka_unit_test(what_is_written_fits_and_is_taken_out_exactly),
+		cmocka_unit_test(sets_that_libvirt_wrote_in_its_own_way_are_taken_out),
+		cmocka_unit_test(what_an_operator_changed_since_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whole hosts: for each fixtures/hosts/NAME.json (with NAME.conf as its declarations) the groups
+ * must be those of NAME.expected, word for word.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "core/pci/pcie-distance.h"
+#include "rig/host-model.h"
+#include "util/text-diff.h"
+
+#define FIXTURE_MAX (4U * 1024 * 1024)
+
+static int hosts_directory(void)
+{
+	int fd = open(FIXTURES "/hosts", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static char *read_fixture(int fd, const char *host, const char *suffix)
+{
+	_cleanup_free_ char *name = strf("%s%s", host, suffix);
+	char *text = NULL;
+
+	assert_non_null(name);
+	return file_read_at(fd, name, FIXTURE_MAX, &text, NULL) < 0 ? NULL : text;
+}
+
+static void load(HostModel *h, int fd, const char *host)
+{
+	_cleanup_free_ char *json = read_fixture(fd, host, ".json");
+	_cleanup_free_ char *conf = read_fixture(fd, host, ".conf");
+	char *message = NULL;
+
+	assert_non_null(json);
+	pci_snapshot_free(h->snapshot);
+	h->snapshot = NULL;
+	if (pci_snapshot_from_json(json, strlen(json), &h->snapshot, &message) < 0)
+		fail_msg("%s: %s", host, str_or_empty(message));
+	if (conf)
+		host_declare(h, conf);
+	host_resolve(h);
+	host_observe(h, false);
+}
+
+static void print_group(FILE *f, const Group *group)
+{
+	_cleanup_free_ char *link = group_link_text(group);
+	_cleanup_free_ char *model = group->n_gpus > 0 ? gpu_model(group->gpus[0]) : NULL;
+
+	assert_non_null(link);
+	fprintf(f, "%s:", group->name);
+	for (size_t i = 0; i < group->n_gpus; i++)
+		fprintf(f, " %s", BDF_TEXT(&group->gpus[i]->lead->bdf));
+	fprintf(f, "\n  %zu %s, %s, %s from %s, %s, %s%s\n", group->n_gpus, str_or_empty(model),
+		link, provenance_to_string(group->provenance), group->source, group_driver(group),
+		group_state_to_string(group->state), group->assignable ? ", assignable" : "");
+	fprintf(f, "  known: %s\n", group->reasoning);
+	if (group->reason)
+		fprintf(f, "  state: %s\n", group->reason);
+}
+
+static void print_gpus(FILE *f, const GpuSet *set)
+{
+	fputs("GPUs:\n", f);
+	for (size_t i = 0; i < set->n_gpus; i++) {
+		const Gpu *gpu = &set->gpus[i];
+		_cleanup_free_ char *model = gpu_model(gpu);
+		const char *exclusion = board_exclusion(gpu->board);
+
+		fprintf(f, "  %s %s, %zu functions;", BDF_TEXT(&gpu->lead->bdf),
+			str_or_empty(model), gpu->n_functions);
+		for (size_t k = 0; k < set->n_gpus; k++)
+			fprintf(f, " %s",
+				pcie_distance_to_string(pcie_distance(gpu, &set->gpus[k], 0)));
+		fprintf(f, "%s%s\n", exclusion ? "; " : "", str_or_empty(exclusion));
+	}
+}
+
+static char *describe(const HostModel *h)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	assert_non_null(f);
+	for (size_t i = 0; i < h->groups->n_items; i++)
+		print_group(f, &h->groups->items[i]);
+	for (char **note = h->groups->notes; note && *note; note++)
+		fprintf(f, "note: %s\n", *note);
+	print_gpus(f, h->set);
+	assert_int_equal(fclose(f), 0);
+	return text;
+}
+
+static bool as_expected(int fd, const char *host)
+{
+	_cleanup_free_ char *expected = read_fixture(fd, host, ".expected");
+	_cleanup_free_ char *actual = NULL, *diff = NULL;
+	HostModel h;
+
+	host_init(&h);
+	load(&h, fd, host);
+	actual = describe(&h);
+	host_done(&h);
+	assert_non_null(actual);
+	diff = text_diff(str_or_empty(expected), actual);
+	assert_non_null(diff);
+	/* Not print_error(), which cuts texts off at 1,024 bytes. */
+	if (*diff)
+		fprintf(stderr, "%s: groups differ from %s.expected\n%s", host, host, diff);
+	return *diff == '\0';
+}
+
+static void every_host_gives_the_groups_written_beside_it(_unused_ void **state)
+{
+	_cleanup_close_ int fd = hosts_directory();
+	_cleanup_strv_ char **names = NULL;
+	bool good = true;
+
+	assert_int_equal(dir_list(fd, ".json", &names), 0);
+	assert_true(strv_length(names) >= 10);
+	for (char **name = names; *name; name++) {
+		(*name)[strlen(*name) - strlen(".json")] = '\0';
+		good = as_expected(fd, *name) && good;
+	}
+	assert_true(good);
+}
+
+static void every_host_survives_the_way_through_json(_unused_ void **state)
+{
+	_cleanup_close_ int fd = hosts_directory();
+	_cleanup_strv_ char **names = NULL;
+
+	assert_int_equal(dir_list(fd, ".json", &names), 0);
+	for (char **name = names; name && *name; name++) {
+		_cleanup_free_ char *text = read_fixture(fd, *name, ""), *once = NULL,
+				    *twice = NULL;
+		_cleanup_(pci_snapshot_freep) PciSnapshot *first = NULL, *second = NULL;
+
+		assert_non_null(text);
+		assert_int_equal(pci_snapshot_from_json(text, strlen(text), &first, NULL), 0);
+		once = pci_snapshot_to_json(first);
+		assert_non_null(once);
+		assert_int_equal(pci_snapshot_from_json(once, strlen(once), &second, NULL), 0);
+		twice = pci_snapshot_to_json(second);
+		assert_non_null(twice);
+		assert_string_equal(once, twice);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_host_gives_the_groups_written_beside_it),
+		cmocka_unit_test(every_host_survives_the_way_through_json),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

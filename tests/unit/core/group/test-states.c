@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/group/group.h"
+#include "core/group/states.h"
+#include "core/pci/board.h"
+#include "core/pci/pcie-distance.h"
+
+/* Every value has a name that no other has, and the name leads back to the value. */
+#define CHECK_TABLE(prefix, Type, max)                                                             \
+	do {                                                                                       \
+		for (int i = 0; i < (int)(max); i++) {                                             \
+			const char *name = prefix##_to_string((Type)i);                            \
+			Type back;                                                                 \
+                                                                                                   \
+			assert_non_null(name);                                                     \
+			assert_int_equal(prefix##_from_string(name, &back), 0);                    \
+			assert_int_equal((int)back, i);                                            \
+		}                                                                                  \
+		assert_null(prefix##_to_string(max));                                              \
+		assert_int_equal(prefix##_from_string("no such name", &(Type){ 0 }), -EINVAL);     \
+		assert_int_equal(prefix##_from_string(NULL, &(Type){ 0 }), -EINVAL);               \
+	} while (0)
+
+static void every_state_has_a_name_that_leads_back(_unused_ void **state)
+{
+	CHECK_TABLE(group_state, GroupState, GROUP_STATE_MAX_);
+	CHECK_TABLE(provenance, Provenance, PROVENANCE_MAX_);
+	CHECK_TABLE(job_state, JobState, JOB_STATE_MAX_);
+	CHECK_TABLE(step_state, StepState, STEP_STATE_MAX_);
+	CHECK_TABLE(nvlink_kind, NvlinkKind, NVLINK_KIND_MAX_);
+	CHECK_TABLE(pcie_distance, PcieDistance, PCIE_DISTANCE_MAX_);
+}
+
+static void declared_is_the_strongest_evidence_and_none_the_weakest(_unused_ void **state)
+{
+	assert_int_equal(PROVENANCE_NONE, 0);
+	assert_true(PROVENANCE_INFERRED < PROVENANCE_CACHED);
+	assert_true(PROVENANCE_CACHED < PROVENANCE_PROBED);
+	assert_int_equal(PROVENANCE_DECLARED, PROVENANCE_MAX_ - 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_state_has_a_name_that_leads_back),
+		cmocka_unit_test(declared_is_the_strongest_evidence_and_none_the_weakest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

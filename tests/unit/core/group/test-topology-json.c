@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The model of whole hosts: for each scene of topology-scenes.h the document must be that of
+ * fixtures/topology/NAME.json, which test-topology-draw then draws.
+ *   test-topology-json --write DIRECTORY   writes them
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <jansson.h>
+
+#include "rig/topology-scenes.h"
+#include "util/text-diff.h"
+
+#define DOCUMENT_MAX (4U * 1024 * 1024)
+
+static void documents_are_those_written_down(_unused_ void **state)
+{
+	_cleanup_close_ int fd = open(FIXTURES "/topology", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool good = true;
+
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < ELEMENTS(scenes); i++) {
+		_cleanup_free_ char *json = scene_document(&scenes[i]), *expected = NULL;
+		_cleanup_free_ char *name = strf("%s.json", scenes[i].name), *diff = NULL;
+
+		assert_non_null(name);
+		file_read_at(fd, name, DOCUMENT_MAX, &expected, NULL);
+		diff = text_diff(str_or_empty(expected), json);
+		assert_non_null(diff);
+		if (*diff)
+			fprintf(stderr, "%s differs\n%s", name, diff);
+		good = good && *diff == '\0';
+	}
+	assert_true(good);
+}
+
+static json_t *parsed(const char *scene)
+{
+	for (size_t i = 0; i < ELEMENTS(scenes); i++)
+		if (str_equal(scenes[i].name, scene)) {
+			_cleanup_free_ char *text = scene_document(&scenes[i]);
+			json_t *json = json_loads(text, 0, NULL);
+
+			assert_non_null(json);
+			return json;
+		}
+	fail_msg("there is no scene %s", scene);
+	return NULL;
+}
+
+static const char *text_at(const json_t *list, size_t i, const char *key)
+{
+	return json_string_value(json_object_get(json_array_get(list, i), key));
+}
+
+static void a_switch_is_told_from_the_root_port_above_it(_unused_ void **state)
+{
+	json_t *json = parsed("eight");
+	const json_t *bridges = json_object_get(json, "bridges");
+
+	assert_string_equal(text_at(bridges, 0, "kind"), "root-port");
+	assert_null(text_at(bridges, 0, "parent"));
+	assert_string_equal(text_at(bridges, 1, "kind"), "upstream-port");
+	assert_string_equal(text_at(bridges, 1, "parent"), "0000:01:01.0");
+	assert_string_equal(text_at(bridges, 2, "kind"), "downstream-port");
+	json_decref(json);
+}
+
+static void every_pair_is_told_once_with_distance_and_links(_unused_ void **state)
+{
+	json_t *json = parsed("sixteen");
+	const json_t *pairs = json_object_get(json, "pairs");
+
+	assert_int_equal(json_array_size(pairs), 16 * 15 / 2);
+	assert_string_equal(text_at(pairs, 0, "pcie"), "PIX");
+	assert_string_equal(text_at(pairs, 0, "nvlink"), "NV4?");
+	assert_string_equal(text_at(pairs, 0, "provenance"), "declared");
+	assert_null(text_at(pairs, 1, "nvlink"));
+	assert_string_equal(text_at(pairs, 1, "provenance"), "none");
+	json_decref(json);
+}
+
+static void candidates_are_not_linked(_unused_ void **state)
+{
+	json_t *json = parsed("candidates"), *pair;
+	size_t i;
+
+	json_array_foreach (json_object_get(json, "pairs"), i, pair)
+		assert_true(json_is_null(json_object_get(pair, "nvlink")));
+	json_decref(json);
+}
+
+/* A domain that somebody gave a GPU without gpupass holds it all the same. */
+static void whoever_holds_a_gpu_is_named(_unused_ void **state)
+{
+	json_t *json = parsed("odd");
+	const json_t *gpus = json_object_get(json, "gpus");
+	const json_t *domains = json_object_get(json_array_get(gpus, 8), "domains");
+
+	assert_int_equal(json_array_size(domains), 1);
+	assert_non_null(strstr(text_at(domains, 0, "name"), "-with-a-very-long-name-indeed"));
+	assert_true(json_is_false(json_object_get(json_array_get(domains, 0), "active")));
+	domains = json_object_get(json_array_get(gpus, 9), "domains");
+	assert_int_equal(json_array_size(domains), 0);
+	json_decref(json);
+}
+
+static void an_iommu_group_is_told_with_all_that_is_in_it(_unused_ void **state)
+{
+	Scene s = { .facts = calloc(1, sizeof(HostFacts)) };
+	_cleanup_free_ char *text = NULL;
+	json_t *json;
+
+	host_init(&s.model);
+	scene_pair(&s);
+	host_function(&s.model, "0000:0a:02.0", 0x020000, 0x1533, "igb")->iommu_group = 24;
+	host_function(&s.model, "0000:0f:02.0", 0x020000, 0x1533, "igb")->iommu_group = 99;
+	host_resolve(&s.model);
+	text = topology_to_json(&(TopologyFacts){
+		.snapshot = s.model.snapshot, .gpus = s.model.set, .groups = s.model.groups });
+	json = json_loads(text, 0, NULL);
+	assert_non_null(json);
+	assert_int_equal(json_array_size(json_object_get(json, "iommu_groups")), 2);
+	assert_int_equal(
+		json_array_size(json_object_get(
+			json_array_get(json_object_get(json, "iommu_groups"), 0), "functions")),
+		3);
+	assert_int_equal(json_array_size(json_object_get(json, "numa_nodes")), 0);
+	json_decref(json);
+	host_done(&s.model);
+	host_facts_free(s.facts);
+}
+
+static void a_host_without_gpus_is_a_document_too(_unused_ void **state)
+{
+	HostModel h;
+	_cleanup_free_ char *text = NULL;
+	json_t *json;
+
+	host_init(&h);
+	host_resolve(&h);
+	text = topology_to_json(
+		&(TopologyFacts){ .snapshot = h.snapshot, .gpus = h.set, .groups = h.groups });
+	json = json_loads(text, 0, NULL);
+	assert_int_equal(json_array_size(json_object_get(json, "gpus")), 0);
+	assert_true(json_is_null(json_object_get(json, "host")));
+	json_decref(json);
+	host_done(&h);
+}
+
+static int write_all(const char *directory)
+{
+	for (size_t i = 0; i < ELEMENTS(scenes); i++) {
+		_cleanup_free_ char *json = scene_document(&scenes[i]);
+		_cleanup_free_ char *path = strf("%s/%s.json", directory, scenes[i].name);
+		_cleanup_fclose_ FILE *f = fopen(path, "w");
+
+		if (!f || fputs(json, f) == EOF)
+			return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
+}
+
+int main(int argc, char *argv[])
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(documents_are_those_written_down),
+		cmocka_unit_test(a_switch_is_told_from_the_root_port_above_it),
+		cmocka_unit_test(every_pair_is_told_once_with_distance_and_links),
+		cmocka_unit_test(candidates_are_not_linked),
+		cmocka_unit_test(whoever_holds_a_gpu_is_named),
+		cmocka_unit_test(an_iommu_group_is_told_with_all_that_is_in_it),
+		cmocka_unit_test(a_host_without_gpus_is_a_document_too),
+	};
+
+	if (argc == 3 && str_equal(argv[1], "--write"))
+		return write_all(argv[2]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

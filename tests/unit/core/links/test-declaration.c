@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rig/host-model.h"
+
+#define UUID_A "GPU-1b5c0e4d-0a1b-2c3d-4e5f-60718293a4b5"
+#define SERIAL_A "00-04-4b-ff-fe-ab-cd-ef"
+#define PAIR0 "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n"
+#define TEN "0123456789"
+#define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+
+static void names_are_short_words_that_start_with_a_letter(_unused_ void **state)
+{
+	static const struct {
+		const char *name;
+		bool valid;
+	} rows[] = {
+		{ "pair0", true },
+		{ "a", true },
+		{ "Rack-3_left.a", true },
+		{ "", false },
+		{ "0pair", false },
+		{ "-pair", false },
+		{ ".pair", false },
+		{ "pair 0", false },
+		{ "pair/0", false },
+		{ "pair\n", false },
+		{ "p\xc3\xa4ir", false },
+		{ "a" TEN TEN TEN TEN TEN TEN "12", true },   /* 63 */
+		{ "a" TEN TEN TEN TEN TEN TEN "123", false }, /* 64 */
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		if (group_name_valid(rows[i].name) != rows[i].valid)
+			fail_msg("row %zu: '%s'", i, rows[i].name);
+	assert_false(group_name_valid(NULL));
+}
+
+static void selectors_are_told_apart_by_their_form(_unused_ void **state)
+{
+	static const struct {
+		const char *text;
+		int result;
+		SelectorKind kind;
+		const char *kept;
+	} rows[] = {
+		{ "41:00.0", 0, SELECTOR_ADDRESS, "41:00.0" },
+		{ "pci_0000_41_00_0", 0, SELECTOR_ADDRESS, "pci_0000_41_00_0" },
+		{ UUID_A, 0, SELECTOR_UUID, UUID_A },
+		{ "serial:" SERIAL_A, 0, SELECTOR_SERIAL, SERIAL_A },
+		{ "slot:3", 0, SELECTOR_SLOT, "3" },
+		{ "slot:8191-1", 0, SELECTOR_SLOT, "8191-1" },
+		{ "", -EINVAL, 0, NULL },
+		{ "GPU-1b5c", -EINVAL, 0, NULL },
+		{ UUID_A "0", -EINVAL, 0, NULL },
+		{ "MIG-1b5c0e4d-0a1b-2c3d-4e5f-60718293a4b5", -EINVAL, 0, NULL },
+		{ "serial:", -EINVAL, 0, NULL },
+		{ "serial:00-04-4b", -EINVAL, 0, NULL },
+		{ "slot:", -EINVAL, 0, NULL },
+		{ "slot:../3", -EINVAL, 0, NULL },
+		{ "slot:3\nName=x", -EINVAL, 0, NULL },
+		{ "slot:" HUNDRED, -EINVAL, 0, NULL },
+		{ "pair0", -EINVAL, 0, NULL },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Selector selector = { 0 };
+
+		if (selector_parse(rows[i].text, &selector) != rows[i].result ||
+		    (rows[i].result == 0 && selector.kind != rows[i].kind) ||
+		    !str_equal(selector.text, rows[i].kept))
+			fail_msg("row %zu: '%s'", i, rows[i].text);
+		selector_clear(&selector);
+	}
+}
+
+static void a_file_declares_one_group_a_section(_unused_ void **state)
+{
+	static const char text[] = "\xef\xbb\xbf# bridges of rack 3\r\n"
+				   "\n"
+				   "[Group]\r\n"
+				   "Name = pair0   ; left\r\n"
+				   "  Gpu=0000:41:00.0\n"
+				   "\tGpu=" UUID_A "\n"
+				   "; the right one\n"
+				   "[Group] # trailing\n"
+				   "Gpu=slot:3\n"
+				   "Gpu=serial:" SERIAL_A "\n"
+				   "Gpu=00000000:C1:00.0\n"
+				   "Name=trio"; /* no newline at the end */
+	_cleanup_(declarations_freep) Declarations *d = calloc(1, sizeof(*d));
+	Problem *problem = NULL;
+
+	assert_int_equal(declarations_parse(d, "groups.d/a.conf", text, &problem), 0);
+	assert_int_equal(d->n_items, 2);
+	assert_string_equal(d->items[0].name, "pair0");
+	assert_string_equal(d->items[0].source, "groups.d/a.conf:3");
+	assert_int_equal(d->items[0].n_members, 2);
+	assert_int_equal(d->items[0].members[0].address.bus, 0x41);
+	assert_int_equal(d->items[0].members[1].kind, SELECTOR_UUID);
+	assert_string_equal(d->items[1].name, "trio");
+	assert_string_equal(d->items[1].source, "groups.d/a.conf:8");
+	assert_int_equal(d->items[1].n_members, 3);
+}
+
+static void files_without_a_section_declare_nothing(_unused_ void **state)
+{
+	static const char *const rows[] = { "", "\n\n", "# nothing\n", "; nothing",
+					    "\xef\xbb\xbf" };
+	_cleanup_(declarations_freep) Declarations *d = calloc(1, sizeof(*d));
+	Problem *problem = NULL;
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		assert_int_equal(declarations_parse(d, "a.conf", rows[i], &problem), 0);
+	assert_int_equal(d->n_items, 0);
+}
+
+static void mistakes_are_named_by_file_line_and_remedy(_unused_ void **state)
+{
+	static const struct {
+		const char *text, *reason;
+	} rows[] = {
+		{ "Name=x\n", "a.conf:1: Name= stands before the first section" },
+		{ "[Pair]\n", "a.conf:1: unknown section [Pair]" },
+		{ "[group]\n", "a.conf:1: unknown section [group]" },
+		{ "[Group]\nName=x\nColour=red\n", "a.conf:3: unknown key Colour=" },
+		{ "[Group]\nname=x\n", "a.conf:2: unknown key name=" },
+		{ "[Group]\nName=x\nName=y\n", "a.conf:3: Name= is here for the second time" },
+		{ "[Group]\nName=0x\n", "a.conf:2: \"0x\" is no group name" },
+		{ "[Group]\nName=\n", "a.conf:2: \"\" is no group name" },
+		{ "\n[Group]\n", "a.conf:2: this [Group] has no Name=" },
+		{ "[Group]\nGpu=41:00.0\nGpu=61:00.0\n", "a.conf:1: this [Group] has no Name=" },
+		{ "[Group]\nName=x\n", "a.conf:1: group x has 0 members; a group has 2 to 8" },
+		{ "[Group]\nName=x\nGpu=41:00.0\n[Group]\nName=y\n",
+		  "a.conf:1: group x has 1 member; a group has 2 to 8" },
+		{ "[Group]\nName=x\nGpu=41:00.9\n", "a.conf:3: Gpu=41:00.9 is no PCI address" },
+		{ "[Group]\nName=x\nGpu=\n", "a.conf:3: Gpu= is no PCI address" },
+		{ "[Group]\nName=x\nGpu=41:00.0 61:00.0\n", "a.conf:3: Gpu=41:00.0 61:00.0 is no" },
+		{ "[Group]\nName=x\nGpu=41:00.0\nGpu=0000:41:00.0\n",
+		  "a.conf:4: 0000:41:00.0 is a member of this group already" },
+		/* the audio function is the same board */
+		{ "[Group]\nName=x\nGpu=41:00.0\nGpu=41:00.1\n",
+		  "a.conf:4: 41:00.1 is a member of this group already" },
+		{ "[Group]\nName=x\nGpu=" UUID_A "\nGpu=GPU-1B5C0E4D-0A1B-2C3D-4E5F-60718293A4B5\n",
+		  "a.conf:4: GPU-1B5C0E4D-0A1B-2C3D-4E5F-60718293A4B5 is a member of this" },
+		{ PAIR0 "[Group]\nName=pair0\n",
+		  "a.conf:6: group pair0 is declared already, in a.conf:1" },
+		{ PAIR0 "[Group]\nName=pair1\nGpu=81:00.0\nGpu=61:00.0\n",
+		  "a.conf:8: 61:00.0 is a member of another group already, declared in a.conf:1" },
+		{ "[Group]\nName=x\nGpu=1:0\n", "a.conf:3: Gpu=1:0 is no PCI address" },
+		{ "[Group]\nName=x\nGpu=01:00.0\nGpu=02:00.0\nGpu=03:00.0\nGpu=04:00.0\n"
+		  "Gpu=05:00.0\nGpu=06:00.0\nGpu=07:00.0\nGpu=08:00.0\nGpu=09:00.0\n",
+		  "a.conf:11: the group has more than 8 members" },
+		{ "[Group]\nName=x\nnonsense\n", "a.conf:3: this line is neither a section nor" },
+		{ "[Group\nName=x\n", "a.conf:1: this line is neither a section nor" },
+		/* of two mistakes the first */
+		{ "nonsense\n[Pair]\n", "a.conf:1: this line is neither" },
+		{ "[Pair]\nnonsense\n", "a.conf:1: unknown section [Pair]" },
+		{ "[Group]\nName=x\nGpu=" HUNDRED HUNDRED "\n",
+		  "a.conf:3: the line is longer than 198 characters" },
+		{ "[Group]\nName=x\n#" HUNDRED HUNDRED "\n",
+		  "a.conf:3: the line is longer than 198 characters" },
+		/* what is not ASCII goes to a terminal and over D-Bus as '?' */
+		{ "[Group]\nName=\x1b[2J\xff\n", "a.conf:2: \"?[2J?\" is no group name" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(declarations_freep) Declarations *d = calloc(1, sizeof(*d));
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		int r = declarations_parse(d, "a.conf", rows[i].text, &problem);
+
+		if (r != PROBLEM || d->n_items != 0 ||
+		    !str_starts_with(problem->reason, rows[i].reason))
+			fail_msg("row %zu: %d, %s", i, r, problem ? problem->reason : "none");
+		assert_int_equal(problem->error, GPUPASS_ERROR_INVALID_CONFIG);
+		assert_false(str_is_empty(problem->remedy));
+	}
+}
+
+static void what_one_file_declares_no_other_may(_unused_ void **state)
+{
+	static const struct {
+		const char *text, *reason;
+	} rows[] = {
+		{ "[Group]\nName=pair0\nGpu=81:00.0\nGpu=a1:00.0\n",
+		  "b.conf:2: group pair0 is declared already, in groups.d/test.conf:1" },
+		{ "[Group]\nName=pair1\nGpu=41:00.0\nGpu=81:00.0\n",
+		  "b.conf:3: 41:00.0 is a member of another group already, declared in "
+		  "groups.d/test.conf:1" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		HostModel h;
+
+		host_init(&h);
+		host_declare(&h, PAIR0);
+		assert_int_equal(
+			declarations_parse(h.declarations, "b.conf", rows[i].text, &problem),
+			PROBLEM);
+		assert_string_equal(problem->reason, rows[i].reason);
+		assert_int_equal(h.declarations->n_items, 1);
+		host_done(&h);
+	}
+}
+
+static void more_declarations_than_any_host_needs_are_refused(_unused_ void **state)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	HostModel h;
+	int r = 0;
+	unsigned i;
+
+	host_init(&h);
+	for (i = 0; r == 0 && i < 1000; i++) {
+		_cleanup_free_ char *text =
+			strf("[Group]\nName=g%u\nGpu=%04x:01:00.0\nGpu=%04x:02:00.0\n", i, i, i);
+
+		r = declarations_parse(h.declarations, "a.conf", text, &problem);
+	}
+	assert_int_equal(r, PROBLEM);
+	assert_int_equal(h.declarations->n_items, 256);
+	host_done(&h);
+}
+
+static void every_beginning_of_a_file_is_survived(_unused_ void **state)
+{
+	static const char text[] = "# x\n" PAIR0 "[Group]\nName=b ; c\nGpu=slot:1\nGpu=slot:2\n";
+
+	for (size_t n = 0; n <= strlen(text); n++)
+		for (int c = 0; c < 256; c += 5) {
+			_cleanup_(declarations_freep) Declarations *d = calloc(1, sizeof(*d));
+			_cleanup_(problem_freep) Problem *problem = NULL;
+			_cleanup_free_ char *part = strf("%.*s%c", (int)n, text, c);
+			int r = declarations_parse(d, "a.conf", part, &problem);
+
+			assert_true(r == 0 || r == PROBLEM);
+			assert_true((r == PROBLEM) == (problem != NULL));
+			assert_true(r == 0 || d->n_items == 0);
+		}
+}
+
+static void the_text_of_a_declaration_reads_back(_unused_ void **state)
+{
+	char *members[] = { (char *)"0000:41:00.0", (char *)"slot:3", NULL };
+	_cleanup_free_ char *text = declaration_to_text("pair0", members);
+	HostModel h;
+
+	assert_string_equal(text, "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=slot:3\n");
+	host_init(&h);
+	host_declare(&h, text);
+	assert_string_equal(h.declarations->items[0].name, "pair0");
+	assert_int_equal(h.declarations->items[0].n_members, 2);
+	host_done(&h);
+}
+
+static void nothing_gets_into_a_file_that_reads_as_another_line(_unused_ void **state)
+{
+	char *good[] = { (char *)"41:00.0", (char *)"61:00.0", NULL };
+	char *bad[] = { (char *)"41:00.0", (char *)"slot:3\n[Group]", NULL };
+
+	assert_null(declaration_to_text("pair0\nGpu=x", good));
+	assert_null(declaration_to_text("pair0", bad));
+}
+
+static Gpu *resolve(const HostModel *h, const char *text, char **why)
+{
+	Selector selector;
+	Gpu *gpu;
+
+	assert_int_equal(selector_parse(text, &selector), 0);
+	gpu = selector_resolve(&selector, h->set, why);
+	selector_clear(&selector);
+	return gpu;
+}
+
+static void selectors_find_their_gpu_or_say_why_not(_unused_ void **state)
+{
+	static const struct {
+		const char *selector;
+		int gpu; /* -1: none */
+		const char *why;
+	} rows[] = {
+		{ "0000:41:00.0", 0, NULL },
+		{ "0000:61:00.1", 1, NULL },
+		{ UUID_A, 0, NULL },
+		{ "serial:00-04-4B-FF-FE-AB-CD-EF", 1, NULL },
+		{ "slot:3", 0, NULL },
+		{ "0000:81:00.0", -1, "there is no NVIDIA GPU at 0000:81:00.0" },
+		{ "slot:9", -1, "no GPU is in physical slot 9" },
+		{ "slot:4", -1, "both 0000:61:00.0 and 0000:a1:00.0 answer to 4" },
+		{ "serial:00-00-00-00-00-00-00-00", -1, "no GPU is known with serial number" },
+		{ "GPU-00000000-0000-0000-0000-000000000000", -1, "no GPU is known as GPU-0" },
+	};
+	HostModel h;
+
+	host_init(&h);
+	host_gpu(&h, "0000:41:00", 0x2204, NULL);
+	host_gpu(&h, "0000:61:00", 0x2204, NULL);
+	host_gpu(&h, "0000:a1:00", 0x2204, NULL);
+	h.snapshot->functions[0].physical_slot = strdup("3");
+	h.snapshot->functions[2].physical_slot = strdup("4");
+	h.snapshot->functions[4].physical_slot = strdup("4");
+	host_seal(&h);
+	h.set->gpus[0].uuid = strdup(UUID_A);
+	h.set->gpus[1].serial_number = strdup(SERIAL_A);
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *why = NULL;
+		Gpu *gpu = resolve(&h, rows[i].selector, &why);
+		Gpu *expected = rows[i].gpu < 0 ? NULL : &h.set->gpus[rows[i].gpu];
+
+		if (gpu != expected ||
+		    (rows[i].why ? !why || !str_starts_with(why, rows[i].why) : why != NULL))
+			fail_msg("row %zu, %s: %s", i, rows[i].selector, str_or_empty(why));
+	}
+	host_done(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_are_short_words_that_start_with_a_letter),
+		cmocka_unit_test(selectors_are_told_apart_by_their_form),
+		cmocka_unit_test(a_file_declares_one_group_a_section),
+		cmocka_unit_test(files_without_a_section_declare_nothing),
+		cmocka_unit_test(mistakes_are_named_by_file_line_and_remedy),
+		cmocka_unit_test(what_one_file_declares_no_other_may),
+		cmocka_unit_test(more_declarations_than_any_host_needs_are_refused),
+		cmocka_unit_test(every_beginning_of_a_file_is_survived),
+		cmocka_unit_test(the_text_of_a_declaration_reads_back),
+		cmocka_unit_test(nothing_gets_into_a_file_that_reads_as_another_line),
+		cmocka_unit_test(selectors_find_their_gpu_or_say_why_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Evidence itself: merged, kept in a file, bounded. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rig/evidence-model.h"
+#include "rig/garbage.h"
+
+/* ---- merging ---- */
+
+static char *in_short(const Evidence *evidence)
+{
+	_cleanup_strv_ char **list = NULL;
+
+	for (size_t i = 0; i < evidence->n_items; i++) {
+		const Sighting *s = &evidence->items[i];
+
+		assert_int_equal(strv_appendf(&list, "%02x %s@%u", s->bdf.bus,
+					      sighting_way_to_string(s->way),
+					      (unsigned)(s->seen_usec / 1000000)),
+				 0);
+	}
+	return strv_join(list, "; ");
+}
+
+static Evidence *seen(const char *const *texts)
+{
+	Evidence *evidence = NULL;
+
+	assert_int_equal(evidence_new(&evidence), 0);
+	for (; *texts; texts++)
+		see(evidence, *texts, A6000);
+	return evidence;
+}
+
+static void a_new_look_takes_the_place_of_the_same_boards_older_one(_unused_ void **state)
+{
+	static const struct {
+		const char *older[5], *newer[5];
+		bool whole;
+		const char *merged;
+	} cases[] = {
+		{ { "41 nvml@1 61x4", "61 nvml@1 41x4" },
+		  { "41 mmio@2 61x4", "61 mmio@2 41x4" },
+		  true,
+		  "41 mmio@2; 61 mmio@2" },
+		/* On vfio-pci they cannot be looked at; what was seen of them stays. */
+		{ { "41 nvml@1 61x4", "61 nvml@1 41x4" },
+		  { "41 present@2", "61 present@2", "a1 nvml@2" },
+		  true,
+		  "41 nvml@1; 61 nvml@1; a1 nvml@2" },
+		/* But not of another board. */
+		{ { "41 nvml@1 61x4 device=2235", "61 nvml@1 41x4" },
+		  { "41 present@2", "61 present@2" },
+		  true,
+		  "61 nvml@1; 41 present@2" },
+		{ { "41 nvml@1", "99 nvml@1" }, { "41 nvml@2" }, true, "41 nvml@2" },
+		{ { "41 nvml@1", "41 guest@1", "99 guest@1" },
+		  { "41 guest@2" },
+		  false,
+		  "41 nvml@1; 99 guest@1; 41 guest@2" },
+		{ { "41 guest@1", "61 guest@1" }, { "41 nvml@2" }, true, "41 guest@1; 41 nvml@2" },
+		/* A guest told of another board. */
+		{ { "41 guest@1 uuid=GPU-old", "61 guest@1 uuid=GPU-x" },
+		  { "41 nvml@2 uuid=GPU-new", "61 nvml@2 uuid=GPU-x" },
+		  true,
+		  "61 guest@1; 41 nvml@2; 61 nvml@2" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(cases); i++) {
+		_cleanup_(evidence_unrefp) Evidence *older = seen(cases[i].older);
+		_cleanup_(evidence_unrefp) Evidence *newer = seen(cases[i].newer);
+		_cleanup_(evidence_unrefp) Evidence *merged = NULL;
+		_cleanup_free_ char *found = NULL;
+
+		assert_int_equal(evidence_merge(older, newer, cases[i].whole, &merged), 0);
+		found = in_short(merged);
+		if (strcmp(found, cases[i].merged) != 0)
+			fail_msg("case %zu: %s", i, found);
+	}
+}
+
+/* ---- the file ---- */
+
+static const char *const stored[] = {
+	"41 nvml@1 61x4 uuid=GPU-1b5c2f6e serial=48-b0-2d-00-00-00-00-19", "61 nvml@1 41x4",
+	"a1 present@1", "41 guest@2 61x4", NULL
+};
+
+static bool taken(const char *text, size_t size)
+{
+	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
+	_cleanup_free_ char *message = NULL;
+	int r = evidence_from_text(text, size, &evidence, &message);
+
+	if (r < 0 && !message)
+		fail_msg("refused without a word: %.*s", (int)size, text);
+	return r == 0;
+}
+
+static void evidence_survives_its_file_but_is_no_longer_fresh(_unused_ void **state)
+{
+	_cleanup_(evidence_unrefp) Evidence *evidence = seen(stored), *back = NULL;
+	_cleanup_free_ char *text = evidence_to_text(evidence), *again = NULL;
+
+	assert_int_equal(evidence_from_text(text, strlen(text), &back, NULL), 0);
+	again = evidence_to_text(back);
+	assert_string_equal(text, again);
+	assert_int_equal(back->n_items, 4);
+	assert_int_equal(back->items[0].peers[0].links, 4);
+	assert_string_equal(back->items[0].serial_number, "48-b0-2d-00-00-00-00-19");
+	for (size_t i = 0; i < back->n_items; i++)
+		assert_false(back->items[i].fresh);
+}
+
+static void a_broken_file_is_refused(_unused_ void **state)
+{
+	_cleanup_(evidence_unrefp) Evidence *evidence = seen(stored);
+	_cleanup_free_ char *text = evidence_to_text(evidence);
+
+	garbage_truncations_are_refused(text, taken);
+	garbage_changed_bytes_are_survived(text, taken);
+}
+
+static void what_cannot_be_is_refused(_unused_ void **state)
+{
+#define BOARD(address, more)                                                                       \
+	"{\"address\":\"" address                                                                  \
+	"\",\"way\":\"nvml\",\"seen_usec\":1,\"vendor\":\"10de\",\"device\":\"2230\","             \
+	"\"subsystem_vendor\":\"10de\",\"subsystem_device\":\"1459\"," more "}"
+#define PLAIN "\"inactive\":0,\"other\":0,\"peers\":[]"
+#define PEERS(list) "\"inactive\":0,\"other\":0,\"peers\":[" list "]"
+	static const struct {
+		const char *boards;
+		bool good;
+	} cases[] = {
+		{ "", true },
+		{ BOARD("0000:41:00.0", PLAIN), true },
+		{ BOARD("0000:41:00.0", PLAIN) "," BOARD("0000:41:00.0", PLAIN), false },
+		{ BOARD("0000:41", PLAIN), false },
+		{ BOARD("0000:41:00.0", PLAIN ",\"more\":1"), false },
+		{ BOARD("0000:41:00.0", PLAIN ",\"uuid\":\"GPU\\u0001\""), false },
+		{ BOARD("0000:41:00.0", PEERS("{\"address\":\"0000:61:00.0\",\"links\":4}")),
+		  true },
+		{ BOARD("0000:41:00.0", PEERS("{\"address\":\"0000:41:00.0\",\"links\":4}")),
+		  false },
+		{ BOARD("0000:41:00.0", PEERS("{\"address\":\"0000:61:00.0\",\"links\":0}")),
+		  false },
+		{ BOARD("0000:41:00.0", PEERS("{\"address\":\"0000:61:00.0\",\"links\":65}")),
+		  false },
+		{ BOARD("0000:41:00.0", PEERS("{\"address\":\"0000:61:00.0\",\"links\":60},"
+					      "{\"address\":\"0000:62:00.0\",\"links\":60}")),
+		  false },
+		{ BOARD("0000:41:00.0", PEERS("{\"address\":\"0000:61:00.0\",\"links\":2},"
+					      "{\"address\":\"0000:61:00.0\",\"links\":2}")),
+		  false },
+		{ BOARD("0000:41:00.0", "\"inactive\":-1,\"other\":0,\"peers\":[]"), false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(cases); i++) {
+		_cleanup_free_ char *text =
+			strf("{\"schema\":\"org.gpupass1.evidence/1\",\"boards\":[%s]}",
+			     cases[i].boards);
+
+		if (taken(text, strlen(text)) != cases[i].good)
+			fail_msg("case %zu", i);
+	}
+}
+
+static void another_versions_file_is_told_apart(_unused_ void **state)
+{
+	static const char text[] = "{\"schema\":\"org.gpupass1.evidence/2\",\"boards\":[]}";
+	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
+
+	assert_int_equal(evidence_from_text(text, strlen(text), &evidence, NULL), -EPROTO);
+}
+
+static void no_more_boards_than_any_host_has_are_kept(_unused_ void **state)
+{
+	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
+	Sighting s = { 0 };
+
+	assert_int_equal(evidence_new(&evidence), 0);
+	for (size_t i = 0; i < SIGHTINGS_MAX; i++)
+		assert_int_equal(evidence_add(evidence, &s), 0);
+	s.source = strdup("x");
+	assert_int_equal(evidence_add(evidence, &s), -E2BIG);
+	assert_null(s.source);
+}
+
+static void ways_round_trip(_unused_ void **state)
+{
+	for (SightingWay way = 0; way < WAY_MAX_; way++) {
+		SightingWay back = WAY_MAX_;
+
+		assert_int_equal(sighting_way_from_string(sighting_way_to_string(way), &back), 0);
+		assert_int_equal(back, way);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_new_look_takes_the_place_of_the_same_boards_older_one),
+		cmocka_unit_test(evidence_survives_its_file_but_is_no_longer_fresh),
+		cmocka_unit_test(a_broken_file_is_refused),
+		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(another_versions_file_is_told_apart),
+		cmocka_unit_test(no_more_boards_than_any_host_has_are_kept),
+		cmocka_unit_test(ways_round_trip),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

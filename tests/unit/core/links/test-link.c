@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rig/host-model.h"
+
+static void four_boards(HostModel *h, uint16_t device)
+{
+	static const char *const slots[] = { "0000:41:00", "0000:61:00", "0000:a1:00",
+					     "0000:c1:00" };
+
+	host_init(h);
+	for (size_t i = 0; i < ELEMENTS(slots); i++)
+		host_gpu(h, slots[i], device, "nvidia");
+}
+
+static void declare(HostModel *h)
+{
+	host_seal(h);
+	assert_int_equal(links_from_declarations(h->links, h->declarations, h->set, &h->notes), 0);
+}
+
+static void infer(HostModel *h)
+{
+	declare(h);
+	assert_int_equal(links_infer(h->links, h->set), 0);
+}
+
+static void a_declaration_links_every_two_of_its_members(_unused_ void **state)
+{
+	HostModel h;
+
+	four_boards(&h, 0x233b);
+	host_declare(&h, "[Group]\nName=trio\nGpu=c1:00.0\nGpu=41:00.0\nGpu=61:00.1\n");
+	declare(&h);
+	assert_int_equal(h.links->n_items, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const Link *link = &h.links->items[i];
+
+		assert_true(bdf_compare(&link->a, &link->b) < 0);
+		assert_int_equal(link->a.function, 0);
+		assert_int_equal(link->provenance, PROVENANCE_DECLARED);
+		assert_string_equal(link->group_name, "trio");
+		assert_string_equal(link->source, "groups.d/test.conf:1");
+		assert_null(link->reasoning);
+	}
+	assert_null(h.notes);
+	host_done(&h);
+}
+
+static void a_declaration_with_a_missing_member_links_nothing_and_is_noted(_unused_ void **state)
+{
+	HostModel h;
+
+	four_boards(&h, 0x2204);
+	host_declare(&h, "[Group]\nName=half\nGpu=41:00.0\nGpu=81:00.0\n");
+	declare(&h);
+	assert_int_equal(h.links->n_items, 0);
+	assert_int_equal(strv_length(h.notes), 1);
+	assert_string_equal(h.notes[0], "group half (groups.d/test.conf:1): there is no NVIDIA GPU "
+					"at 0000:81:00.0");
+	host_done(&h);
+}
+
+static void one_gpu_named_in_two_ways_is_not_two(_unused_ void **state)
+{
+	HostModel h;
+
+	four_boards(&h, 0x2204);
+	h.snapshot->functions[0].physical_slot = strdup("3");
+	host_declare(&h, "[Group]\nName=self\nGpu=41:00.0\nGpu=slot:3\n"
+			 "[Group]\nName=good\nGpu=61:00.0\nGpu=a1:00.0\n");
+	declare(&h);
+	assert_int_equal(h.links->n_items, 1);
+	assert_string_equal(h.links->items[0].group_name, "good");
+	assert_non_null(strstr(h.notes[0], "two members are the same GPU, 0000:41:00.0"));
+	host_done(&h);
+}
+
+static void a_gpu_that_two_declarations_mean_stays_with_the_first(_unused_ void **state)
+{
+	HostModel h;
+
+	four_boards(&h, 0x2204);
+	h.snapshot->functions[0].physical_slot = strdup("3");
+	host_declare(&h, "[Group]\nName=first\nGpu=41:00.0\nGpu=61:00.0\n"
+			 "[Group]\nName=second\nGpu=slot:3\nGpu=a1:00.0\n");
+	declare(&h);
+	assert_int_equal(h.links->n_items, 1);
+	assert_string_equal(h.links->items[0].group_name, "first");
+	assert_non_null(strstr(h.notes[0], "0000:41:00.0 is in another declared group"));
+	host_done(&h);
+}
+
+static void exactly_two_boards_of_one_model_are_inferred(_unused_ void **state)
+{
+	static const struct {
+		uint16_t devices[4]; /* 0: empty slot */
+		uint16_t subsystems[4];
+		const char *declare;
+		size_t n_inferred;
+		const char *what;
+	} rows[] = {
+		{ { 0x2204, 0x2204 }, { 1, 1 }, NULL, 1, "two boards" },
+		{ { 0x2204, 0, 0, 0x2204 }, { 1, 0, 0, 1 }, NULL, 1, "far apart" },
+		{ { 0x2204 }, { 1 }, NULL, 0, "one board" },
+		{ { 0x2204, 0x2204, 0x2204 }, { 1, 1, 1 }, NULL, 0, "three boards" },
+		{ { 0x2204, 0x2204, 0x2204, 0x2204 }, { 1, 1, 1, 1 }, NULL, 0, "four boards" },
+		{ { 0x2204, 0x2204, 0x2230, 0x2230 }, { 1, 1, 1, 1 }, NULL, 2, "two models" },
+		{ { 0x2204, 0x2204 }, { 1, 2 }, NULL, 0, "two makes" },
+		{ { 0x2204, 0x2203 }, { 1, 1 }, NULL, 0, "3090 and 3090 Ti" },
+		{ { 0x2684, 0x2684 }, { 1, 1 }, NULL, 0, "boards without NVLink" },
+		{ { 0x2330, 0x2330 }, { 1, 1 }, NULL, 0, "SXM boards" },
+		{ { 0xfff0, 0xfff0 }, { 1, 1 }, NULL, 0, "boards not in the catalogue" },
+		{ { 0x2313, 0x2313 }, { 1, 1 }, NULL, 0, "boards nobody knows about" },
+		{ { 0x233b, 0x233b }, { 1, 1 }, NULL, 1, "two boards that bridge by four" },
+		{ { 0x233b, 0x233b, 0x233b, 0x233b }, { 1, 1, 1, 1 }, NULL, 0, "four of them" },
+		{ { 0x2204, 0x2204, 0x2204, 0x2204 },
+		  { 1, 1, 1, 1 },
+		  "[Group]\nName=x\nGpu=41:00.0\nGpu=c1:00.0\n",
+		  1,
+		  "the two that a declaration leaves" },
+		{ { 0x2204, 0x2204, 0x2204 },
+		  { 1, 1, 1 },
+		  "[Group]\nName=x\nGpu=41:00.0\nGpu=a1:00.0\n",
+		  0,
+		  "the one that a declaration leaves" },
+	};
+	static const char *const slots[] = { "0000:41:00", "0000:61:00", "0000:a1:00",
+					     "0000:c1:00" };
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		size_t inferred = 0;
+		HostModel h;
+
+		host_init(&h);
+		for (size_t k = 0; k < 4; k++) {
+			if (rows[i].devices[k] == 0)
+				continue;
+			host_gpu(&h, slots[k], rows[i].devices[k], NULL);
+			h.snapshot->functions[h.snapshot->n_functions - 2].subsystem_device =
+				rows[i].subsystems[k];
+		}
+		if (rows[i].declare)
+			host_declare(&h, rows[i].declare);
+		infer(&h);
+		for (size_t k = 0; k < h.links->n_items; k++)
+			if (h.links->items[k].provenance == PROVENANCE_INFERRED)
+				inferred++;
+		if (inferred != rows[i].n_inferred)
+			fail_msg("row %zu, %s: %zu inferred", i, rows[i].what, inferred);
+		host_done(&h);
+	}
+}
+
+static void an_inferred_link_says_how_it_is_known(_unused_ void **state)
+{
+	HostModel h;
+
+	host_init(&h);
+	host_gpu(&h, "0000:41:00", 0x2204, NULL);
+	host_gpu(&h, "0000:61:00", 0x2204, NULL);
+	infer(&h);
+	assert_string_equal(h.links->items[0].source, "sysfs");
+	assert_string_equal(h.links->items[0].reasoning,
+			    "0000:41:00.0 and 0000:61:00.0 are the only two RTX 3090 boards of one "
+			    "make that no declaration names");
+	assert_int_equal(h.links->items[0].count, 0);
+	host_done(&h);
+}
+
+static void nothing_is_inferred_beside_an_nvswitch(_unused_ void **state)
+{
+	HostModel h;
+
+	host_init(&h);
+	host_gpu(&h, "0000:41:00", 0x2331, NULL);
+	host_gpu(&h, "0000:61:00", 0x2331, NULL);
+	host_function(&h, "0000:07:00.0", 0x068000, 0x22a3, NULL);
+	infer(&h);
+	assert_int_equal(h.links->n_items, 0);
+	host_done(&h);
+}
+
+static void nothing_is_inferred_where_a_probe_has_spoken(_unused_ void **state)
+{
+	HostModel h;
+
+	host_init(&h);
+	host_gpu(&h, "0000:41:00", 0x2204, NULL);
+	host_gpu(&h, "0000:61:00", 0x2204, NULL);
+	host_link(&h, "0000:61:00.0", "0000:81:00.0", PROVENANCE_CACHED, 4);
+	infer(&h);
+	assert_int_equal(h.links->n_items, 1);
+	host_done(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_declaration_links_every_two_of_its_members),
+		cmocka_unit_test(a_declaration_with_a_missing_member_links_nothing_and_is_noted),
+		cmocka_unit_test(one_gpu_named_in_two_ways_is_not_two),
+		cmocka_unit_test(a_gpu_that_two_declarations_mean_stays_with_the_first),
+		cmocka_unit_test(exactly_two_boards_of_one_model_are_inferred),
+		cmocka_unit_test(an_inferred_link_says_how_it_is_known),
+		cmocka_unit_test(nothing_is_inferred_beside_an_nvswitch),
+		cmocka_unit_test(nothing_is_inferred_where_a_probe_has_spoken),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

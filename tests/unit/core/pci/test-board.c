@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/pci/board.h"
+#include "core/pci/pci-snapshot.h"
+
+static void catalogue_is_sorted_without_duplicates(_unused_ void **state)
+{
+	size_t n;
+	const Board *boards = board_table(&n);
+
+	assert_true(n > 90);
+	for (size_t i = 1; i < n; i++)
+		if (boards[i - 1].device >= boards[i].device)
+			fail_msg("%04x follows %04x", boards[i].device, boards[i - 1].device);
+}
+
+static void every_board_is_found_by_its_id(_unused_ void **state)
+{
+	size_t n;
+	const Board *boards = board_table(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		assert_ptr_equal(board_find(PCI_VENDOR_NVIDIA, boards[i].device), &boards[i]);
+		assert_null(board_find(0x1002, boards[i].device));
+	}
+	assert_null(board_find(PCI_VENDOR_NVIDIA, 0xffff));
+	assert_null(board_find(PCI_VENDOR_NVIDIA, 0));
+}
+
+static void every_bridge_board_is_complete_and_every_other_says_why(_unused_ void **state)
+{
+	size_t n;
+	const Board *boards = board_table(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		const Board *b = &boards[i];
+		bool bridge = b->kind == NVLINK_BRIDGE;
+		bool good = b->name && *b->name;
+
+		good = good && (b->generation >= 1 && b->generation <= 4) == bridge;
+		good = good && (b->group_size == 2 || b->group_size == 4) == bridge;
+		good = good && (b->links > 0) == (b->link_mbps > 0);
+		good = good && (bridge || (b->links == 0 && b->note && *b->note));
+		good = good && (board_exclusion(b) == NULL) == bridge;
+		if (!good)
+			fail_msg("%04x %s is not complete", b->device, b->name);
+	}
+	assert_non_null(board_exclusion(NULL));
+}
+
+static void boards_have_the_published_links(_unused_ void **state)
+{
+	static const struct {
+		uint16_t device;
+		const char *name;
+		unsigned generation, links, gbps, group_size;
+	} rows[] = {
+		{ 0x15f0, "Quadro GP100", 1, 4, 160, 2 },
+		{ 0x1dba, "Quadro GV100", 2, 4, 200, 2 },
+		{ 0x1e02, "Titan RTX", 2, 2, 100, 2 },
+		{ 0x1e30, "Quadro RTX 6000/8000", 2, 2, 100, 2 },
+		{ 0x1e87, "RTX 2080", 2, 1, 50, 2 },
+		{ 0x2204, "RTX 3090", 3, 4, 112, 2 },
+		{ 0x2230, "RTX A6000", 3, 4, 112, 2 },
+		{ 0x20b5, "A100 PCIe 80GB", 3, 12, 600, 2 },
+		{ 0x20b7, "A30", 3, 4, 200, 2 },
+		{ 0x20f5, "A800 PCIe 80GB", 3, 8, 400, 2 },
+		{ 0x2331, "H100 PCIe", 4, 12, 600, 2 },
+		{ 0x2321, "H100 NVL", 4, 12, 600, 2 },
+		{ 0x233b, "H200 NVL", 4, 18, 900, 4 },
+		{ 0x20b8, "A100X", 3, 0, 0, 2 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		const Board *b = board_find(PCI_VENDOR_NVIDIA, rows[i].device);
+
+		if (!b || strcmp(b->name, rows[i].name) != 0 ||
+		    b->generation != rows[i].generation || b->links != rows[i].links ||
+		    b->links * b->link_mbps / 1000 != rows[i].gbps ||
+		    b->group_size != rows[i].group_size)
+			fail_msg("row %zu: %s is wrong", i, rows[i].name);
+	}
+}
+
+static void boards_often_taken_for_bridgeable_are_excluded(_unused_ void **state)
+{
+	static const struct {
+		uint16_t device;
+		NvlinkKind kind;
+		const char *why;
+	} rows[] = {
+		{ 0x2684, NVLINK_NONE, "Ada boards have no NVLink" },
+		{ 0x26b5, NVLINK_NONE, "Ada boards have no NVLink" },
+		{ 0x2b85, NVLINK_NONE, "Blackwell" },
+		{ 0x1db4, NVLINK_NONE, "PCIe board of this Volta GPU" },
+		{ 0x1eb8, NVLINK_NONE, "Turing" },
+		{ 0x1e90, NVLINK_NONE, "mobile" },
+		{ 0x2236, NVLINK_NONE, "Ampere" },
+		{ 0x2330, NVLINK_SXM, "Fabric Manager" },
+		{ 0x20b2, NVLINK_SXM, "Fabric Manager" },
+		{ 0x2342, NVLINK_SXM, "superchip" },
+		{ 0x2313, NVLINK_UNKNOWN, "declare the group" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		const Board *b = board_find(PCI_VENDOR_NVIDIA, rows[i].device);
+
+		if (!b || b->kind != rows[i].kind || !strstr(board_exclusion(b), rows[i].why))
+			fail_msg("row %zu: %04x is wrong", i, rows[i].device);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(catalogue_is_sorted_without_duplicates),
+		cmocka_unit_test(every_board_is_found_by_its_id),
+		cmocka_unit_test(every_bridge_board_is_complete_and_every_other_says_why),
+		cmocka_unit_test(boards_have_the_published_links),
+		cmocka_unit_test(boards_often_taken_for_bridgeable_are_excluded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

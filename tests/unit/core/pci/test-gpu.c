@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rig/host-model.h"
+
+static void a_gpu_is_one_slot_led_by_its_display_function(_unused_ void **state)
+{
+	Bdf usb = bdf_of("0000:41:00.2"), absent = bdf_of("0000:41:00.3");
+	HostModel h;
+
+	host_init(&h);
+	host_gpu(&h, "0000:61:00", 0x2204, "nvidia");
+	host_gpu(&h, "0000:41:00", 0x1e30, "nvidia");
+	host_function(&h, "0000:41:00.2", 0x0c0330, 0x1ad6, NULL);
+	host_function(&h, "0000:41:01.0", 0x040300, 0x1aef, NULL); /* another slot, no GPU */
+	host_seal(&h);
+	assert_int_equal(h.set->n_gpus, 2);
+	assert_string_equal(BDF_TEXT(&h.set->gpus[0].lead->bdf), "0000:41:00.0");
+	assert_int_equal(h.set->gpus[0].n_functions, 3);
+	assert_string_equal(BDF_TEXT(&h.set->gpus[0].functions[2]->bdf), "0000:41:00.2");
+	assert_string_equal(h.set->gpus[0].board->name, "Quadro RTX 6000/8000");
+	assert_int_equal(h.set->gpus[1].n_functions, 2);
+	assert_ptr_equal(gpu_set_find(h.set, &usb), &h.set->gpus[0]);
+	assert_null(gpu_set_find(h.set, &absent));
+	host_done(&h);
+}
+
+static void the_class_leads_not_the_number(_unused_ void **state)
+{
+	HostModel h;
+
+	host_init(&h);
+	host_function(&h, "0000:41:00.0", 0x040300, 0x1aef, NULL);
+	host_function(&h, "0000:41:00.1", 0x030200, 0x2204, NULL);
+	host_seal(&h);
+	assert_int_equal(h.set->n_gpus, 1);
+	assert_string_equal(BDF_TEXT(&h.set->gpus[0].lead->bdf), "0000:41:00.1");
+	assert_int_equal(h.set->gpus[0].n_functions, 2);
+	host_done(&h);
+}
+
+static void virtual_functions_are_neither_gpus_nor_parts_of_one(_unused_ void **state)
+{
+	HostModel h;
+
+	host_init(&h);
+	host_function(&h, "0000:41:00.0", 0x030200, 0x2235, "nvidia");
+	host_function(&h, "0000:41:00.4", 0x030200, 0x2235, "nvidia")->virtual_function = true;
+	host_function(&h, "0000:41:01.0", 0x030200, 0x2235, "nvidia")->virtual_function = true;
+	host_seal(&h);
+	assert_int_equal(h.set->n_gpus, 1);
+	assert_int_equal(h.set->gpus[0].n_functions, 1);
+	host_done(&h);
+}
+
+static void a_host_without_gpus_has_an_empty_set(_unused_ void **state)
+{
+	HostModel h;
+
+	host_init(&h);
+	host_seal(&h);
+	assert_int_equal(h.set->n_gpus, 0);
+	assert_null(gpu_set_find_uuid(h.set, "GPU-1"));
+	host_done(&h);
+}
+
+static void nvswitches_are_counted(_unused_ void **state)
+{
+	HostModel h;
+
+	host_init(&h);
+	host_function(&h, "0000:07:00.0", 0x068000, 0x22a3, NULL);
+	host_function(&h, "0000:08:00.0", 0x068000, 0x22a3, NULL);
+	host_seal(&h);
+	assert_int_equal(h.set->n_nvswitches, 2);
+	assert_int_equal(h.set->n_gpus, 0);
+	host_done(&h);
+}
+
+static void a_model_has_its_catalogue_name_or_its_ids(_unused_ void **state)
+{
+	_cleanup_free_ char *known = NULL, *unknown = NULL;
+	HostModel h;
+
+	host_init(&h);
+	host_gpu(&h, "0000:41:00", 0x2230, NULL);
+	host_gpu(&h, "0000:61:00", 0xfff0, NULL);
+	host_seal(&h);
+	known = gpu_model(&h.set->gpus[0]);
+	unknown = gpu_model(&h.set->gpus[1]);
+	assert_string_equal(known, "RTX A6000");
+	assert_string_equal(unknown, "10de:fff0");
+	host_done(&h);
+}
+
+static void one_model_means_equal_ids_and_subsystem(_unused_ void **state)
+{
+	HostModel h;
+
+	host_init(&h);
+	host_gpu(&h, "0000:41:00", 0x2204, NULL);
+	host_gpu(&h, "0000:61:00", 0x2204, NULL);
+	host_gpu(&h, "0000:81:00", 0x2204, NULL);
+	host_gpu(&h, "0000:a1:00", 0x2203, NULL);
+	h.snapshot->functions[4].subsystem_device = 0x403b;
+	host_seal(&h);
+	assert_true(gpu_same_model(&h.set->gpus[0], &h.set->gpus[1]));
+	assert_false(gpu_same_model(&h.set->gpus[0], &h.set->gpus[2]));
+	assert_false(gpu_same_model(&h.set->gpus[0], &h.set->gpus[3]));
+	host_done(&h);
+}
+
+static void gpus_are_found_by_uuid_in_either_case(_unused_ void **state)
+{
+	HostModel h;
+
+	host_init(&h);
+	host_gpu(&h, "0000:41:00", 0x2204, NULL);
+	host_gpu(&h, "0000:61:00", 0x2204, NULL);
+	host_seal(&h);
+	h.set->gpus[1].uuid = strdup("GPU-ab");
+	assert_ptr_equal(gpu_set_find_uuid(h.set, "GPU-AB"), &h.set->gpus[1]);
+	assert_null(gpu_set_find_uuid(h.set, "GPU-a"));
+	assert_null(gpu_set_find_uuid(h.set, NULL));
+	host_done(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_gpu_is_one_slot_led_by_its_display_function),
+		cmocka_unit_test(the_class_leads_not_the_number),
+		cmocka_unit_test(virtual_functions_are_neither_gpus_nor_parts_of_one),
+		cmocka_unit_test(a_host_without_gpus_has_an_empty_set),
+		cmocka_unit_test(nvswitches_are_counted),
+		cmocka_unit_test(a_model_has_its_catalogue_name_or_its_ids),
+		cmocka_unit_test(one_model_means_equal_ids_and_subsystem),
+		cmocka_unit_test(gpus_are_found_by_uuid_in_either_case),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/pci/snapshot-json.h"
+#include "rig/garbage.h"
+#include "rig/host-model.h"
+
+#define WRAP(functions)                                                                            \
+	"{\"schema\":\"org.gpupass1.snapshot/1\",\"taken_usec\":5,\"iommu\":true,"                 \
+	"\"functions\":[" functions "]}"
+#define IDS                                                                                        \
+	"\"class\":\"030000\",\"vendor\":\"10de\",\"device\":\"2204\",\"subsystem_vendor\":"       \
+	"\"1458\",\"subsystem_device\":\"403b\""
+#define PLAIN "{\"bdf\":\"0000:41:00.0\"," IDS "}"
+#define FULL                                                                                       \
+	"{\"bdf\":\"10000:41:00.0\"," IDS ",\"driver\":\"nvidia\",\"iommu_group\":0,"              \
+	"\"numa_node\":1,\"bridge\":true,\"boot_vga\":true,\"virtual_function\":true,"             \
+	"\"has_vfs\":true,\"physical_slot\":\"3\",\"reset_methods\":\"flr bus\","                  \
+	"\"power_state\":\"D0\",\"bar_size\":[16777216,0,68719476736],"                            \
+	"\"upstream\":[\"10000:00:01.0\",\"10000:40:00.0\"]}"
+
+static int parse(const char *text, PciSnapshot **ret, char **ret_message)
+{
+	return pci_snapshot_from_json(text, strlen(text), ret, ret_message);
+}
+
+static bool parser(const char *text, size_t size)
+{
+	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
+	_cleanup_free_ char *message = NULL;
+
+	return pci_snapshot_from_json(text, size, &snapshot, &message) == 0;
+}
+
+static void a_snapshot_is_read_member_by_member(_unused_ void **state)
+{
+	_cleanup_(pci_snapshot_freep) PciSnapshot *s = NULL;
+	const PciFunction *f;
+
+	assert_int_equal(parse(WRAP(FULL "," PLAIN), &s, NULL), 0);
+	assert_int_equal(s->n_functions, 2);
+	assert_int_equal(s->taken_usec, 5);
+	assert_true(s->iommu);
+	f = &s->functions[0]; /* sorted: the lower segment first */
+	assert_string_equal(BDF_TEXT(&f->bdf), "0000:41:00.0");
+	assert_int_equal(f->iommu_group, IOMMU_GROUP_NONE);
+	assert_int_equal(f->numa_node, NUMA_NODE_NONE);
+	assert_null(f->driver);
+	assert_false(f->boot_vga || f->bridge || f->virtual_function || f->has_vfs);
+	f = &s->functions[1];
+	assert_string_equal(BDF_TEXT(&f->bdf), "10000:41:00.0");
+	assert_int_equal(f->class_code, 0x030000);
+	assert_int_equal(f->vendor, 0x10de);
+	assert_int_equal(f->subsystem_device, 0x403b);
+	assert_int_equal(f->iommu_group, 0);
+	assert_int_equal(f->numa_node, 1);
+	assert_true(f->boot_vga && f->bridge && f->virtual_function && f->has_vfs);
+	assert_string_equal(f->driver, "nvidia");
+	assert_string_equal(f->physical_slot, "3");
+	assert_string_equal(f->reset_methods, "flr bus");
+	assert_string_equal(f->power_state, "D0");
+	assert_int_equal(f->bar_size[2], 68719476736);
+	assert_int_equal(f->n_upstream, 2);
+	assert_string_equal(BDF_TEXT(&f->upstream[1]), "10000:40:00.0");
+}
+
+static void a_snapshot_round_trips(_unused_ void **state)
+{
+	_cleanup_(pci_snapshot_freep) PciSnapshot *first = NULL, *second = NULL;
+	_cleanup_free_ char *once = NULL, *twice = NULL;
+
+	assert_int_equal(parse(WRAP(FULL "," PLAIN), &first, NULL), 0);
+	once = pci_snapshot_to_json(first);
+	assert_int_equal(parse(once, &second, NULL), 0);
+	twice = pci_snapshot_to_json(second);
+	assert_string_equal(once, twice);
+	assert_non_null(strstr(once, "\"power_state\": \"D0\""));
+}
+
+static void bad_snapshots_are_refused_with_the_place(_unused_ void **state)
+{
+	static const struct {
+		const char *text;
+		int error;
+		const char *message;
+	} rows[] = {
+		{ "", -EBADMSG, "line" },
+		{ "[]", -EPROTO, "schema is missing" },
+		{ "{\"schema\":\"org.gpupass1.snapshot/2\"}", -EPROTO, "snapshot/2" },
+		{ "{\"schema\":\"org.gpupass1.snapshot/1\"}", -EBADMSG, "iommu is missing" },
+		{ "{\"schema\":\"org.gpupass1.snapshot/1\",\"iommu\":true}", -EBADMSG,
+		  "functions is missing" },
+		{ "{\"schema\":\"org.gpupass1.snapshot/1\",\"iommu\":1,\"functions\":[]}", -EBADMSG,
+		  "iommu is not true or false" },
+		{ WRAP("7"), -EBADMSG, "functions[0] is not an object" },
+		{ WRAP(PLAIN ",{}"), -EBADMSG, "functions[1].bdf is missing" },
+		{ WRAP(PLAIN "," PLAIN), -EBADMSG, "an address twice" },
+		{ WRAP("{\"bdf\":\"41:00\"," IDS "}"), -EBADMSG, "functions[0].bdf is not a PCI" },
+		{ WRAP("{\"bdf\":7," IDS "}"), -EBADMSG, "functions[0].bdf" },
+		{ WRAP("{\"bdf\":\"41:00.0\"," IDS ",\"colour\":1}"), -EBADMSG,
+		  "functions[0].colour is not a member" },
+		{ WRAP("{\"bdf\":\"41:00.0\"," IDS ",\"driver\":7}"), -EBADMSG,
+		  "functions[0].driver" },
+		{ WRAP("{\"bdf\":\"41:00.0\"," IDS ",\"iommu_group\":-1}"), -EBADMSG,
+		  "functions[0].iommu_group" },
+		{ WRAP("{\"bdf\":\"41:00.0\"," IDS ",\"numa_node\":99999999999}"), -EBADMSG,
+		  "functions[0].numa_node" },
+		{ WRAP("{\"bdf\":\"41:00.0\"," IDS ",\"bar_size\":[1,2,3,4,5,6,7,8]}"), -EBADMSG,
+		  "functions[0].bar_size has more" },
+		{ WRAP("{\"bdf\":\"41:00.0\"," IDS ",\"bar_size\":[-1]}"), -EBADMSG,
+		  "functions[0].bar_size holds" },
+		{ WRAP("{\"bdf\":\"41:00.0\"," IDS ",\"upstream\":[\"x\"]}"), -EBADMSG,
+		  "functions[0].upstream holds" },
+		{ WRAP("{\"bdf\":\"41:00.0\",\"class\":\"1030000\"}"), -EBADMSG,
+		  "functions[0].class is not" },
+		{ WRAP("{\"bdf\":\"41:00.0\",\"bdf\":\"41:00.1\"," IDS "}"), -EBADMSG, "line" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *message = NULL;
+		PciSnapshot *snapshot = NULL;
+		int r = parse(rows[i].text, &snapshot, &message);
+
+		if (r != rows[i].error || snapshot || !message || !strstr(message, rows[i].message))
+			fail_msg("row %zu: %d, %s", i, r, str_or_empty(message));
+	}
+}
+
+static void torn_and_flipped_snapshots_never_crash(_unused_ void **state)
+{
+	garbage_truncations_are_refused(WRAP(FULL "," PLAIN), parser);
+	garbage_changed_bytes_are_survived(WRAP(FULL "," PLAIN), parser);
+}
+
+static void seal_sorts_and_find_finds(_unused_ void **state)
+{
+	static const char *const unsorted[] = { "0000:81:00.0", "10000:01:00.0", "0000:01:00.1",
+						"0000:01:00.0", "0000:41:00.0" };
+	HostModel h;
+
+	host_init(&h);
+	assert_int_equal(pci_snapshot_seal(h.snapshot), 0);
+	assert_null(pci_snapshot_find(h.snapshot, &(Bdf){ 0 }));
+	for (size_t i = 0; i < ELEMENTS(unsorted); i++)
+		host_function(&h, unsorted[i], 0x060400, (uint16_t)i, NULL);
+	assert_int_equal(pci_snapshot_seal(h.snapshot), 0);
+	for (size_t i = 0; i < ELEMENTS(unsorted); i++) {
+		Bdf bdf = bdf_of(unsorted[i]);
+
+		assert_int_equal(pci_snapshot_find(h.snapshot, &bdf)->device, i);
+	}
+	assert_null(pci_snapshot_find(h.snapshot, &(Bdf){ .bus = 0x42 }));
+	host_function(&h, "0000:41:00.0", 0x060400, 9, NULL);
+	assert_int_equal(pci_snapshot_seal(h.snapshot), -EEXIST);
+	host_done(&h);
+}
+
+static void only_nvidia_display_classes_are_gpus(_unused_ void **state)
+{
+	static const struct {
+		uint16_t vendor;
+		uint32_t class_code;
+		bool gpu;
+	} rows[] = {
+		{ 0x10de, 0x030000, true },  { 0x10de, 0x030200, true },
+		{ 0x10de, 0x038000, true },  { 0x10de, 0x0302ff, true },
+		{ 0x10de, 0x040300, false }, { 0x10de, 0x068000, false },
+		{ 0x10de, 0x030100, false }, { 0x1002, 0x030000, false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		PciFunction f = { .vendor = rows[i].vendor, .class_code = rows[i].class_code };
+
+		if (pci_function_is_nvidia_gpu(&f) != rows[i].gpu)
+			fail_msg("row %zu", i);
+	}
+}
+
+static void nvswitches_are_known_by_class_and_id(_unused_ void **state)
+{
+	static const struct {
+		uint32_t class_code;
+		uint16_t device;
+		bool nvswitch;
+	} rows[] = {
+		{ 0x068000, 0x1ac2, true },  { 0x068000, 0x1ae8, true },
+		{ 0x068000, 0x1af0, true },  { 0x068000, 0x1aff, true },
+		{ 0x068000, 0x22a0, true },  { 0x068000, 0x22a7, true },
+		{ 0x068000, 0x22a8, false }, { 0x068000, 0x1aef, false },
+		{ 0x068000, 0x0361, false }, { 0x030200, 0x22a3, false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		PciFunction f = { .vendor = PCI_VENDOR_NVIDIA,
+				  .class_code = rows[i].class_code,
+				  .device = rows[i].device };
+
+		if (pci_function_is_nvswitch(&f) != rows[i].nvswitch)
+			fail_msg("row %zu: %04x", i, rows[i].device);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_snapshot_is_read_member_by_member),
+		cmocka_unit_test(a_snapshot_round_trips),
+		cmocka_unit_test(bad_snapshots_are_refused_with_the_place),
+		cmocka_unit_test(torn_and_flipped_snapshots_never_crash),
+		cmocka_unit_test(seal_sorts_and_find_finds),
+		cmocka_unit_test(only_nvidia_display_classes_are_gpus),
+		cmocka_unit_test(nvswitches_are_known_by_class_and_id),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

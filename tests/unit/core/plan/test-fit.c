@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a plan does with a domain that does not fit: warn, write, or refuse. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "rig/plan-model.h"
+
+static HostNode nodes[] = {
+	{ .node = 0, .cpus = (char *)"0-31", .memory_bytes = 128ULL << 30 },
+	{ .node = 1, .cpus = (char *)"32-63", .memory_bytes = 128ULL << 30 },
+};
+static const HostFacts host = {
+	.physical_bits = 46,
+	.nodes = nodes,
+	.n_nodes = ELEMENTS(nodes),
+	.memory_bytes = 256ULL << 30,
+};
+
+/* pair0 on node 0 of two; vm42 is bound to none. */
+static void make(PlanModel *m, FitMode numa, FitMode fit)
+{
+	model_init(m);
+	for (size_t i = 0; i < m->host.snapshot->n_functions; i++)
+		m->host.snapshot->functions[i].numa_node = 0;
+	m->facts = &host;
+	m->request.numa = numa;
+	m->request.fit = fit;
+}
+
+static void findings_are_warnings_and_members_of_the_plan(_unused_ void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	const json_t *findings;
+	PlanModel m;
+	json_t *json;
+
+	make(&m, FIT_ADVISE, FIT_ADVISE);
+	assert_int_equal(model_plan(&m), 0);
+	assert_int_equal(strv_length(m.plan->warnings), 2);
+	assert_string_equal(m.plan->warnings[0],
+			    "the memory of vm42 may be on any NUMA node; its GPUs are on node 0; "
+			    "use --numa=apply, or add a <numatune>");
+	text = plan_to_json(m.plan);
+	json = json_loads(text, 0, NULL);
+	findings = json_object_get(json, "findings");
+	assert_int_equal(json_array_size(findings), 2);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(findings, 0), "id")),
+			    "numa-memory");
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(findings, 0), "severity")),
+		"warning");
+	assert_null(strstr(m.plan->xml_after, "numatune"));
+	json_decref(json);
+	model_done(&m);
+}
+
+static void what_is_not_known_changes_nothing(_unused_ void **state)
+{
+	PlanModel m;
+
+	make(&m, FIT_STRICT, FIT_STRICT);
+	m.facts = NULL;
+	assert_int_equal(model_plan(&m), 0);
+	assert_null(m.plan->warnings);
+	model_done(&m);
+}
+
+static void strict_refuses_with_the_finding_and_its_remedy(_unused_ void **state)
+{
+	_cleanup_free_ char *message = NULL;
+	PlanModel m;
+
+	make(&m, FIT_STRICT, FIT_ADVISE);
+	assert_int_equal(model_plan(&m), PROBLEM);
+	assert_int_equal(m.problem->error, GPUPASS_ERROR_DOES_NOT_FIT);
+	message = problem_message(m.problem, "cannot assign pair0 to vm42");
+	assert_non_null(strstr(message, "vm42 does not fit it"));
+	assert_non_null(strstr(message, "may be on any NUMA node"));
+	assert_non_null(strstr(message, "nothing was changed"));
+	assert_non_null(strstr(message, "--numa=advise"));
+	assert_null(m.plan);
+	model_done(&m);
+	make(&m, FIT_ADVISE, FIT_STRICT);
+	assert_int_equal(model_plan(&m), 0);
+	model_done(&m);
+}
+
+static void a_running_domain_alone_is_told_that_nothing_is_written(_unused_ void **state)
+{
+	PlanModel m;
+
+	make(&m, FIT_APPLY, FIT_ADVISE);
+	m.request.live = true;
+	model_domain(&m, "q35-eight-ports", "q35-eight-ports-live");
+	assert_int_equal(model_plan(&m), 0);
+	assert_false(m.plan->config);
+	assert_true(strv_contains(m.plan->warnings,
+				  "nothing is written so that vm42 fits: its definition is not "
+				  "changed"));
+	model_done(&m);
+}
+
+static void apply_writes_into_the_one_definition_and_release_takes_it_out(_unused_ void **state)
+{
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	_cleanup_free_ char *before = NULL, *after = NULL;
+	PlanModel m;
+
+	make(&m, FIT_APPLY, FIT_APPLY);
+	assert_int_equal(model_plan(&m), 0);
+	assert_null(m.plan->warnings);
+	assert_non_null(strstr(m.plan->xml_after, "<memory mode=\"preferred\" nodeset=\"0\"/>"));
+	assert_non_null(strstr(m.plan->xml_after, "cpuset=\"0-31\""));
+	assert_int_equal(m.plan->fit->n_items, 2);
+	assert_int_equal(m.plan->fit->items[0].id, FIT_APPLIED);
+	assert_int_equal(domain_xml_parse(m.plan->xml_before, &xml, NULL), 0);
+	before = domain_xml_to_text(xml); /* with the quotes that libxml2 writes */
+	after = strdup(m.plan->xml_after);
+	model_done(&m);
+
+	make(&m, FIT_ADVISE, FIT_ADVISE);
+	m.request.operation = OPERATION_RELEASE;
+	m.config_xml = strdup(after);
+	model_record(&m, "nvidia", NULL);
+	model_bind_pair0(&m);
+	assert_int_equal(model_plan(&m), 0);
+	assert_string_equal(before, m.plan->xml_after);
+	model_done(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(findings_are_warnings_and_members_of_the_plan),
+		cmocka_unit_test(what_is_not_known_changes_nothing),
+		cmocka_unit_test(strict_refuses_with_the_finding_and_its_remedy),
+		cmocka_unit_test(a_running_domain_alone_is_told_that_nothing_is_written),
+		cmocka_unit_test(apply_writes_into_the_one_definition_and_release_takes_it_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

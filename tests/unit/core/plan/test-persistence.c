@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What plans make of persistence modes: steps, records, warnings, and what is shown. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/plan/record.h"
+#include "rig/plan-model.h"
+#include "util/json.h"
+
+#define A "0000:41:00.0"
+#define B "0000:61:00.0"
+#define LOST "GPU is lost (NVML error 15)"
+
+static void check_planned(PlanModel *m, const char *name)
+{
+	if (model_plan(m) != 0)
+		fail_msg("%s: refused: %s", name, m->problem ? m->problem->reason : "errno");
+}
+
+static void both_on(PlanModel *m)
+{
+	model_persistence(m, A, PERSISTENCE_ON, NULL);
+	model_persistence(m, B, PERSISTENCE_ON, NULL);
+}
+
+static void one_on(PlanModel *m)
+{
+	model_persistence(m, A, PERSISTENCE_OFF, NULL);
+	model_persistence(m, B, PERSISTENCE_ON, NULL);
+}
+
+static void both_off(PlanModel *m)
+{
+	model_persistence(m, A, PERSISTENCE_OFF, NULL);
+	model_persistence(m, B, PERSISTENCE_OFF, NULL);
+}
+
+static void one_lost(PlanModel *m)
+{
+	model_persistence(m, A, PERSISTENCE_UNKNOWN, LOST);
+	model_persistence(m, B, PERSISTENCE_ON, NULL);
+}
+
+static void no_nvml(PlanModel *m)
+{
+	model_persistence(m, A, PERSISTENCE_UNKNOWN, "NVML cannot be loaded");
+	model_persistence(m, B, PERSISTENCE_UNKNOWN, "NVML cannot be loaded");
+}
+
+/* It has left nvidia since NVML was asked: there is no mode to be turned off any more. */
+static void left_meanwhile(PlanModel *m)
+{
+	both_on(m);
+	model_bind_pair0(m);
+}
+
+static void bind_both_on(PlanModel *m)
+{
+	m->request.operation = OPERATION_BIND;
+	m->without_domain = true;
+	both_on(m);
+}
+
+static void nobody_asked(_unused_ PlanModel *m)
+{
+}
+
+/* Of who may only read. */
+static void may_not_ask(PlanModel *m)
+{
+	m->request.wakes_nothing = true;
+}
+
+static void may_not_ask_of_what_is_on_vfio(PlanModel *m)
+{
+	may_not_ask(m);
+	model_bind_pair0(m);
+}
+
+/* "preflight, bind vfio-pci, …" */
+static char *steps_of(const Plan *plan)
+{
+	_cleanup_strv_ char **names = NULL;
+
+	for (size_t i = 0; i < plan->n_steps; i++)
+		assert_int_equal(strv_append(&names, step_kind_to_string(plan->steps[i])), 0);
+	return strv_join(names, ", ");
+}
+
+#define ASSIGN_WITH "preflight, persistence off, bind vfio-pci, define, verify, record"
+#define ASSIGN_WITHOUT "preflight, bind vfio-pci, define, verify, record"
+
+static void a_gpu_that_leaves_nvidia_with_the_mode_loses_it_first(_unused_ void **state)
+{
+	static const struct {
+		const char *name;
+		void (*setup)(PlanModel *m);
+		const char *steps, *detail, *warnings;
+	} rows[] = {
+		/* fault P1 */
+		{ "both on", both_on, ASSIGN_WITH, "2 GPUs", "" },
+		{ "one on", one_on, ASSIGN_WITH, "1 GPU", "" },
+		{ "both off", both_off, ASSIGN_WITHOUT, NULL, "" },
+		{ "nobody asked", nobody_asked, ASSIGN_WITHOUT, NULL, "" },
+		{ "may not ask", may_not_ask, ASSIGN_WITHOUT, NULL,
+		  "whether persistence mode is on was not asked of " A ", " B
+		  ", because that opens a GPU: steps about it may be missing here; root's plan has "
+		  "them" },
+		{ "nothing to ask", may_not_ask_of_what_is_on_vfio,
+		  "preflight, define, verify, record", NULL, "" },
+		/* fault P2 */
+		{ "one lost", one_lost, ASSIGN_WITH, "1 GPU",
+		  "whether persistence mode is on is not known of " A ": " LOST
+		  "; it will be off when they are back on nvidia" },
+		/* fault P2 */
+		{ "no NVML", no_nvml, ASSIGN_WITHOUT, NULL,
+		  "whether persistence mode is on is not known of " A ", " B
+		  ": NVML cannot be loaded; it will be off when they are back on nvidia" },
+		{ "left meanwhile", left_meanwhile, "preflight, define, verify, record", NULL, "" },
+		{ "bind", bind_both_on, "preflight, persistence off, bind vfio-pci, verify",
+		  "2 GPUs",
+		  "persistence mode is on, and gpupass unbind will not turn it on again: " A
+		  ", " B },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *steps = NULL, *warnings = NULL, *detail = NULL;
+		PlanModel m;
+
+		model_init(&m);
+		rows[i].setup(&m);
+		check_planned(&m, rows[i].name);
+		steps = steps_of(m.plan);
+		warnings = strv_join(m.plan->warnings, "\n");
+		if (strcmp(steps, rows[i].steps) != 0 || strcmp(warnings, rows[i].warnings) != 0)
+			fail_msg("%s: %s; %s", rows[i].name, steps, warnings);
+		if (rows[i].detail) {
+			detail = plan_step_detail(m.plan, STEP_PERSISTENCE_OFF);
+			assert_string_equal(detail, rows[i].detail);
+		}
+		model_done(&m);
+	}
+}
+
+static void the_record_says_which_had_the_mode(_unused_ void **state)
+{
+	PlanModel m;
+
+	model_init(&m);
+	one_on(&m);
+	check_planned(&m, "assign");
+	for (size_t i = 0; i < m.plan->assignment->n_functions; i++) {
+		const AssignedFunction *f = &m.plan->assignment->functions[i];
+		Bdf a = bdf_of(A), b = bdf_of(B);
+
+		assert_int_equal(f->original_persistence, bdf_equal(&f->bdf, &a) ? PERSISTENCE_OFF
+							  : bdf_equal(&f->bdf, &b)
+								  ? PERSISTENCE_ON
+								  : PERSISTENCE_UNKNOWN);
+	}
+	model_done(&m);
+}
+
+/* What was before the first assignment is what a release leads back to. */
+static void a_record_there_is_keeps_its_modes(_unused_ void **state)
+{
+	Assignment *record;
+	PlanModel m;
+
+	model_init(&m);
+	both_off(&m);
+	record = model_record(&m, "nvidia", NULL);
+	record->functions[0].original_persistence = PERSISTENCE_ON;
+	check_planned(&m, "assign again");
+	assert_int_equal(m.plan->assignment->functions[0].original_persistence, PERSISTENCE_ON);
+	model_done(&m);
+}
+
+static void release(PlanModel *m, const char *driver)
+{
+	Assignment *record;
+
+	m->request.operation = OPERATION_RELEASE;
+	model_domain(m, "q35-assigned", NULL);
+	model_bind_pair0(m);
+	record = model_record(m, driver, NULL);
+	record->functions[0].original_persistence = PERSISTENCE_ON;
+	record->functions[2].original_persistence = PERSISTENCE_OFF;
+}
+
+#define RELEASE "preflight, define, reset, give back, "
+
+static void released(PlanModel *m)
+{
+	release(m, "nvidia");
+}
+
+static void released_kept(PlanModel *m)
+{
+	release(m, "nvidia");
+	m->request.keep_vfio = true;
+}
+
+static void released_to_none(PlanModel *m)
+{
+	release(m, NULL);
+}
+
+/* Somebody has moved it back since, and may have turned the mode off on purpose. */
+static void released_from_nvidia(PlanModel *m)
+{
+	release(m, "nvidia");
+	model_drive(m, A, "nvidia", NULL);
+}
+
+static void released_other_board(PlanModel *m)
+{
+	release(m, "nvidia");
+	m->host.assignments->items[0]->functions[0].device = 0x2235;
+}
+
+/* fault P1 */
+static void a_release_turns_on_what_it_brings_back(_unused_ void **state)
+{
+	static const struct {
+		const char *name;
+		void (*setup)(PlanModel *m);
+		const char *steps;
+	} rows[] = {
+		{ "release", released, RELEASE "persistence on, verify, forget" },
+		{ "kept on vfio-pci", released_kept, "preflight, define, reset, verify, forget" },
+		{ "to no driver", released_to_none, RELEASE "verify, forget" },
+		{ "on nvidia again", released_from_nvidia, RELEASE "verify, forget" },
+		{ "another board", released_other_board, RELEASE "verify, forget" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *steps = NULL;
+		PlanModel m;
+
+		model_init(&m);
+		rows[i].setup(&m);
+		check_planned(&m, rows[i].name);
+		steps = steps_of(m.plan);
+		if (strcmp(steps, rows[i].steps) != 0)
+			fail_msg("%s: %s", rows[i].name, steps);
+		model_done(&m);
+	}
+}
+
+static void check_writes(PlanModel *m, const char *bdf, const char *value, bool before_unbind)
+{
+	_cleanup_free_ char *text = plan_to_json(m->plan);
+	_cleanup_free_ char *path = strf("NVML: persistence mode of %s", bdf);
+	_cleanup_json_ json_t *json = json_loads(text, 0, NULL);
+	const json_t *writes = json_object_get(json, "writes");
+	size_t at = SIZE_MAX, first = SIZE_MAX, last = 0;
+
+	for (size_t i = 0; i < json_array_size(writes); i++) {
+		const json_t *write = json_array_get(writes, i);
+		const char *p = json_string_value(json_object_get(write, "path"));
+
+		if (strcmp(p, path) == 0) {
+			assert_int_equal(at, SIZE_MAX);
+			assert_string_equal(json_string_value(json_object_get(write, "value")),
+					    value);
+			at = i;
+		} else if (strstr(p, "/unbind")) {
+			first = first == SIZE_MAX ? i : first;
+			last = i;
+		}
+	}
+	assert_true(at != SIZE_MAX && first != SIZE_MAX);
+	assert_true(before_unbind ? at < first : at > last);
+}
+
+static void a_plan_shows_what_nvml_is_asked_to_set_in_its_place(_unused_ void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	PlanModel m;
+
+	model_init(&m);
+	one_on(&m);
+	check_planned(&m, "assign");
+	check_writes(&m, B, "off", true);
+	text = plan_to_json(m.plan);
+	assert_non_null(strstr(text, "\"persistence\": \"on\""));
+	assert_non_null(strstr(text, "\"persistence\": \"off\""));
+	model_done(&m);
+
+	model_init(&m);
+	released(&m);
+	check_planned(&m, "release");
+	check_writes(&m, A, "on", false);
+	model_done(&m);
+}
+
+/* The journal has every mode that was seen, and a journal without them is one from before. */
+static void the_journal_s_plan_has_the_modes(_unused_ void **state)
+{
+	static const char *const keys[] = { "from_persistence", "to_persistence" };
+	_cleanup_(plan_freep) Plan *back = NULL, *older = NULL, *bad = NULL;
+	_cleanup_free_ char *message = NULL;
+	_cleanup_json_ json_t *record = NULL;
+	json_t *function;
+	PlanModel m;
+
+	model_init(&m);
+	one_on(&m);
+	check_planned(&m, "assign");
+	m.plan->functions[1].to_persistence = PERSISTENCE_ON;
+	record = plan_to_record(m.plan);
+	assert_int_equal(plan_from_record(record, &back, &message), 0);
+	for (size_t i = 0; i < m.plan->n_functions; i++) {
+		assert_int_equal(back->functions[i].from_persistence,
+				 m.plan->functions[i].from_persistence);
+		assert_int_equal(back->functions[i].to_persistence,
+				 m.plan->functions[i].to_persistence);
+	}
+	function = json_array_get(json_object_get(record, "functions"), 0);
+	assert_int_equal(json_object_set_new(function, keys[0], json_string("unknown")), 0);
+	assert_int_equal(plan_from_record(record, &bad, &message), -EBADMSG);
+	assert_non_null(strstr(message, "from_persistence is neither on nor off"));
+	for (size_t i = 0; i < m.plan->n_functions; i++)
+		for (size_t k = 0; k < ELEMENTS(keys); k++)
+			json_object_del(json_array_get(json_object_get(record, "functions"), i),
+					keys[k]);
+	free(message);
+	message = NULL;
+	assert_int_equal(plan_from_record(record, &older, &message), 0);
+	assert_int_equal(older->functions[2].from_persistence, PERSISTENCE_UNKNOWN);
+	model_done(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_gpu_that_leaves_nvidia_with_the_mode_loses_it_first),
+		cmocka_unit_test(the_record_says_which_had_the_mode),
+		cmocka_unit_test(a_record_there_is_keeps_its_modes),
+		cmocka_unit_test(a_release_turns_on_what_it_brings_back),
+		cmocka_unit_test(a_plan_shows_what_nvml_is_asked_to_set_in_its_place),
+		cmocka_unit_test(the_journal_s_plan_has_the_modes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A plan as it is shown, and the choice of a group. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "gpupass/dbus.h"
+#include "rig/plan-model.h"
+#include "util/json.h"
+
+static json_t *plan_document(PlanModel *m)
+{
+	_cleanup_free_ char *text = NULL, *message = NULL;
+	json_t *json = NULL;
+
+	if (model_plan(m) != 0)
+		fail_msg("refused: %s", m->problem ? m->problem->reason : "errno");
+	text = plan_to_json(m->plan);
+	assert_non_null(text);
+	if (json_parse_document(text, strlen(text), GPUPASS_SCHEMA_PLAN, &json, &message) < 0)
+		fail_msg("%s", message);
+	return json;
+}
+
+static void check_json(const json_t *json, const char *expected)
+{
+	_cleanup_json_ json_t *wanted = json_loads(expected, JSON_DECODE_ANY, NULL);
+	_cleanup_free_ char *found = json_dumps(json, JSON_ENCODE_ANY);
+
+	assert_non_null(wanted);
+	if (!json_equal(json, wanted))
+		fail_msg("found %s", found);
+}
+
+static void json_of_an_assign_has_all_of_it(_unused_ void **state)
+{
+	_cleanup_json_ json_t *json = NULL;
+	const char *diff;
+	PlanModel m;
+
+	model_init(&m);
+	m.inspection.unsafe_interrupts = true;
+	json = plan_document(&m);
+	check_json(json_object_get(json, "operation"), "\"assign\"");
+	check_json(json_object_get(json, "group"), "\"pair0\"");
+	check_json(json_object_get(json, "domain"), "{\"name\": \"vm42\", \"uuid\": \"" VM42 "\"}");
+	check_json(json_object_get(json, "live"), "false");
+	check_json(json_object_get(json, "config"), "true");
+	check_json(json_object_get(json, "changed"), "true");
+	check_json(json_object_get(json, "steps"),
+		   "[{\"name\": \"preflight\", \"detail\": \"IOMMU groups 33,41 viable; no "
+		   "holders\"}, {\"name\": \"bind vfio-pci\", \"detail\": \"4 functions\"}, "
+		   "{\"name\": \"define\", \"detail\": \"4 hostdevs\"}, "
+		   "{\"name\": \"verify\", \"detail\": \"drivers and XML re-read\"}, "
+		   "{\"name\": \"record\", \"detail\": \"pair0 for vm42\"}]");
+	check_json(json_array_get(json_object_get(json, "functions"), 3),
+		   "{\"address\": \"0000:61:00.1\", \"iommu_group\": 41, "
+		   "\"from\": {\"driver\": \"snd_hda_intel\", \"override\": null}, "
+		   "\"to\": {\"driver\": \"vfio-pci\", \"override\": \"vfio-pci\"}}");
+	check_json(json_object_get(json, "hostdevs"), "[]");
+	diff = json_string_value(json_object_get(json, "xml_diff"));
+	assert_non_null(strstr(diff, "+    <hostdev mode=\"subsystem\" type=\"pci\" "
+				     "managed=\"no\">\n"));
+	assert_null(strstr(diff, "\n-"));
+	assert_int_equal(json_array_size(json_object_get(json, "warnings")), 1);
+	model_done(&m);
+}
+
+static void json_of_nothing_to_do_says_so(_unused_ void **state)
+{
+	_cleanup_json_ json_t *json = NULL;
+	PlanModel m;
+
+	model_init(&m);
+	m.request.operation = OPERATION_BIND;
+	m.without_domain = true;
+	model_bind_pair0(&m);
+	json = plan_document(&m);
+	check_json(json_object_get(json, "domain"), "null");
+	check_json(json_object_get(json, "changed"), "false");
+	check_json(json_object_get(json, "steps"), "[]");
+	check_json(json_object_get(json, "writes"), "[]");
+	check_json(json_object_get(json, "xml_diff"), "\"\"");
+	check_json(json_object_get(json, "warnings"), "[]");
+	assert_int_equal(json_array_size(json_object_get(json, "functions")), 4);
+	model_done(&m);
+}
+
+#define DEVICE "/sys/bus/pci/devices/0000:41:00.0/"
+#define WRITE(path, value) "{\"path\": \"" path "\", \"value\": \"" value "\"}"
+#define OVERRIDE(value) WRITE(DEVICE "driver_override", value)
+#define UNBIND WRITE(DEVICE "driver/unbind", "0000:41:00.0")
+#define PROBE WRITE("/sys/bus/pci/drivers_probe", "0000:41:00.0")
+#define BIND(driver) WRITE("/sys/bus/pci/drivers/" driver "/bind", "0000:41:00.0")
+
+/* The order of driver_move(): a plan that showed another would not be what happens. */
+static void writes_are_those_of_driver_move(_unused_ void **state)
+{
+	static const struct {
+		const char *from_driver, *from_override, *to_driver, *to_override, *writes;
+	} rows[] = {
+		{ "nvidia", NULL, "vfio-pci", "vfio-pci",
+		  "[" OVERRIDE("vfio-pci") ", " UNBIND ", " PROBE "]" },
+		{ NULL, NULL, "vfio-pci", "vfio-pci", "[" OVERRIDE("vfio-pci") ", " PROBE "]" },
+		{ "nvidia", "vfio-pci", "vfio-pci", "vfio-pci", "[" UNBIND ", " PROBE "]" },
+		{ "vfio-pci", NULL, "vfio-pci", "vfio-pci", "[" OVERRIDE("vfio-pci") "]" },
+		{ "vfio-pci", "vfio-pci", "vfio-pci", "vfio-pci", "[]" },
+		{ "vfio-pci", "vfio-pci", "nvidia", NULL,
+		  "[" OVERRIDE("\\n") ", " UNBIND ", " BIND("nvidia") "]" },
+		{ "vfio-pci", "vfio-pci", NULL, NULL, "[" OVERRIDE("\\n") ", " UNBIND "]" },
+		{ "vfio-pci", "vfio-pci", "nvidia", "vfio-pci",
+		  "[" OVERRIDE("\\n") ", " UNBIND
+				      ", " BIND("nvidia") ", " OVERRIDE("vfio-pci") "]" },
+		{ "nvidia", "vfio-pci", "nvidia", NULL, "[" OVERRIDE("\\n") "]" },
+		{ "vfio-pci", NULL, NULL, "nvidia", "[" OVERRIDE("nvidia") ", " UNBIND "]" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		PlanFunction function = {
+			.bdf = { 0, 0x41, 0, 0 },
+			.iommu_group = IOMMU_GROUP_NONE,
+			.from_driver = (char *)rows[i].from_driver,
+			.from_override = (char *)rows[i].from_override,
+			.to_driver = (char *)rows[i].to_driver,
+			.to_override = (char *)rows[i].to_override,
+		};
+		Plan plan = { .group = (char *)"g", .functions = &function, .n_functions = 1 };
+		_cleanup_json_ json_t *json = NULL, *wanted = NULL;
+		_cleanup_free_ char *text = plan_to_json(&plan);
+
+		json = json_loads(text, 0, NULL);
+		wanted = json_loads(rows[i].writes, 0, NULL);
+		assert_non_null(wanted);
+		if (!json_equal(json_object_get(json, "writes"), wanted))
+			fail_msg("row %zu: %s", i, text);
+	}
+}
+
+static void details_count_what_a_step_does(_unused_ void **state)
+{
+	static const struct {
+		Operation operation;
+		StepKind step;
+		const char *detail;
+	} rows[] = {
+		{ OPERATION_ASSIGN, STEP_PREFLIGHT, "IOMMU group 7 viable; no holders" },
+		{ OPERATION_RELEASE, STEP_PREFLIGHT, "nothing changed since it was planned" },
+		{ OPERATION_ASSIGN, STEP_BIND, "1 function" },
+		{ OPERATION_ASSIGN, STEP_DEFINE, "2 hostdevs" },
+		{ OPERATION_RELEASE, STEP_DEFINE, "vm42 without pair0" },
+		{ OPERATION_ASSIGN, STEP_ATTACH, "2 functions" },
+		{ OPERATION_RELEASE, STEP_DETACH, "2 functions" },
+		{ OPERATION_RELEASE, STEP_RESTORE, "1 function" },
+		{ OPERATION_ASSIGN, STEP_VERIFY, "drivers and XML re-read" },
+		{ OPERATION_ASSIGN, STEP_RECORD, "pair0 for vm42" },
+		{ OPERATION_RELEASE, STEP_FORGET, "pair0 for vm42" },
+		{ OPERATION_ASSIGN, STEP_KIND_MAX_, NULL },
+	};
+	PlanFunction functions[] = {
+		{ .iommu_group = 7, .to_driver = (char *)"vfio-pci" },
+		{ .iommu_group = 7 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Plan plan = {
+			.operation = rows[i].operation,
+			.group = (char *)"pair0",
+			.domain_name = (char *)"vm42",
+			.config = true,
+			.functions = functions,
+			.n_functions = ELEMENTS(functions),
+		};
+		_cleanup_free_ char *detail = plan_step_detail(&plan, rows[i].step);
+
+		if (!str_equal(detail, rows[i].detail))
+			fail_msg("row %zu: %s", i, detail);
+	}
+}
+
+static void prefix_leaves_out_what_is_not_known(_unused_ void **state)
+{
+	static const struct {
+		Operation operation;
+		const char *group, *domain, *prefix;
+	} rows[] = {
+		{ OPERATION_ASSIGN, "pair0", "vm42", "cannot assign pair0 to vm42" },
+		{ OPERATION_ASSIGN, "pair0", NULL, "cannot assign pair0" },
+		{ OPERATION_ASSIGN, NULL, "vm42", "cannot assign to vm42" },
+		{ OPERATION_ASSIGN, NULL, NULL, "cannot assign" },
+		{ OPERATION_RELEASE, "pair0", "vm42", "cannot release pair0 from vm42" },
+		{ OPERATION_RELEASE, NULL, "vm42", "cannot release vm42" },
+		{ OPERATION_RELEASE, "pair0", NULL, "cannot release pair0" },
+		{ OPERATION_BIND, "pair0", NULL, "cannot bind pair0" },
+		{ OPERATION_UNBIND, "pair0", "vm42", "cannot unbind pair0" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *prefix =
+			plan_prefix(rows[i].operation, rows[i].group, rows[i].domain);
+
+		if (strcmp(prefix, rows[i].prefix) != 0)
+			fail_msg("row %zu: %s", i, prefix);
+	}
+}
+
+static void names_of_operations_and_steps_round_trip(_unused_ void **state)
+{
+	for (Operation i = 0; i < OPERATION_MAX_; i++) {
+		Operation back = OPERATION_MAX_;
+
+		assert_int_equal(operation_from_string(operation_to_string(i), &back), 0);
+		assert_int_equal(back, i);
+	}
+	for (StepKind i = 0; i < STEP_KIND_MAX_; i++) {
+		StepKind back = STEP_KIND_MAX_;
+
+		assert_int_equal(step_kind_from_string(step_kind_to_string(i), &back), 0);
+		assert_int_equal(back, i);
+	}
+	assert_null(operation_to_string(OPERATION_MAX_));
+	assert_null(step_kind_to_string(STEP_KIND_MAX_));
+}
+
+static const char *const pair1_functions[] = { "0000:a1:00.0", "0000:a1:00.1", "0000:c1:00.0",
+					       "0000:c1:00.1", NULL };
+
+static void pair0_is_vm1_s(PlanModel *m)
+{
+	host_domain(&m->host, "vm1", false, pair0_functions);
+	host_assignment(&m->host, "pair0", "vm1", 1, pair0_functions);
+	model_bind_pair0(m);
+}
+
+static void pair1_is_vm42_s(PlanModel *m)
+{
+	model_set(&host_domain(&m->host, "vm42", false, pair1_functions)->uuid, VM42);
+}
+
+static void neither_is_free(PlanModel *m)
+{
+	pair0_is_vm1_s(m);
+	host_domain(&m->host, "vm9", true, pair1_functions);
+}
+
+static void nothing(_unused_ PlanModel *m)
+{
+}
+
+static void undeclared(PlanModel *m)
+{
+	host_link(&m->host, "0000:02:00.0", "0000:03:00.0", PROVENANCE_PROBED, 4);
+}
+
+static void none_at_all(PlanModel *m)
+{
+	for (size_t i = 0; i < m->host.snapshot->n_functions; i++)
+		m->host.snapshot->functions[i].vendor = 0x1002;
+	gpu_set_free(m->host.set);
+	m->host.set = NULL;
+	undeclared(m);
+}
+
+static void choice_takes_the_own_then_the_first_free_or_says_why_not(_unused_ void **state)
+{
+	static const struct {
+		const char *name;
+		void (*prepare)(PlanModel *m);
+		const char *model, *group;
+		GpupassError error;
+		const char *reason, *cause;
+	} rows[] = {
+		{ "first", nothing, NULL, "pair0", 0, NULL, NULL },
+		{ "second", pair0_is_vm1_s, NULL, "pair1", 0, NULL, NULL },
+		{ "own", pair1_is_vm42_s, NULL, "pair1", 0, NULL, NULL },
+		{ "of model", nothing, "rtx a6000", "pair0", 0, NULL, NULL },
+		{ "own of model", pair1_is_vm42_s, "RTX A6000", "pair1", 0, NULL, NULL },
+		{ "own of another model", pair1_is_vm42_s, "RTX 3090", NULL,
+		  GPUPASS_ERROR_GROUP_BUSY, "it has group pair1 already", "" },
+		{ "none of model", nothing, "RTX 3090", NULL, GPUPASS_ERROR_NO_SUCH_GROUP,
+		  "there is no group of RTX 3090", "" },
+		{ "none free", neither_is_free, "RTX A6000", NULL, GPUPASS_ERROR_GROUP_BUSY,
+		  "there is no free group of RTX A6000",
+		  "pair0 is assigned to vm1\npair1 is foreign: domain vm9" },
+		{ "none known", undeclared, NULL, NULL, GPUPASS_ERROR_LINKS_UNKNOWN,
+		  "there is no free group", "unknown0 is unknown" },
+		{ "none at all", none_at_all, NULL, NULL, GPUPASS_ERROR_NO_SUCH_GROUP,
+		  "no group of NVLink-bridged GPUs", "" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		const Group *group = NULL;
+		PlanModel m;
+		int r;
+
+		model_init(&m);
+		rows[i].prepare(&m);
+		model_observe(&m);
+		r = plan_choose_group(m.host.groups, VM42, rows[i].model, &group, &m.problem);
+		if (r != (rows[i].group ? 0 : PROBLEM))
+			fail_msg("%s: gives %d, %s", rows[i].name, r, group ? group->name : "none");
+		if (!str_equal(group ? group->name : NULL, rows[i].group))
+			fail_msg("%s: %s", rows[i].name, group->name);
+		if (m.problem && (m.problem->error != rows[i].error ||
+				  !strstr(m.problem->reason, rows[i].reason) ||
+				  !strstr(str_or_empty(m.problem->cause), rows[i].cause)))
+			fail_msg("%s: %s (%s)", rows[i].name, m.problem->reason, m.problem->cause);
+		model_done(&m);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(json_of_an_assign_has_all_of_it),
+		cmocka_unit_test(json_of_nothing_to_do_says_so),
+		cmocka_unit_test(writes_are_those_of_driver_move),
+		cmocka_unit_test(details_count_what_a_step_does),
+		cmocka_unit_test(prefix_leaves_out_what_is_not_known),
+		cmocka_unit_test(names_of_operations_and_steps_round_trip),
+		cmocka_unit_test(choice_takes_the_own_then_the_first_free_or_says_why_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

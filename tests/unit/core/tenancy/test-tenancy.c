@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/tenancy/tenancy.h"
+#include "rig/host-model.h"
+
+#define X "00000000-0000-0000-0000-000000000001"
+#define Y "00000000-0000-0000-0000-000000000002"
+#define BOARD "0000:41:00"
+
+static const char *const both[] = { BOARD ".0", BOARD ".1", NULL };
+static const char *const audio[] = { BOARD ".1", NULL };
+
+/* A host of one board at 41:00, and another of its model at 61:00. */
+typedef struct Scene {
+	HostModel host;
+	Tenants tenants;
+} Scene;
+
+static TenantMark *add_mark(Scene *s, const char *slot, TenantState state, const char *uuid)
+{
+	_cleanup_free_ char *address = strf("%s.0", slot);
+	TenantFile *file = GROW(s->tenants.items, s->tenants.n_items);
+	TenantMark *mark = calloc(1, sizeof(TenantMark));
+
+	assert_non_null(mark);
+	file->bdf = mark->bdf = bdf_of(address);
+	file->mark = mark;
+	mark->vendor = mark->subsystem_vendor = PCI_VENDOR_NVIDIA;
+	mark->device = 0x2230;
+	mark->subsystem_device = 0x1459;
+	mark->state = state;
+	mark->domain_uuid = uuid ? strdup(uuid) : NULL;
+	return mark;
+}
+
+static void scene_init(Scene *s)
+{
+	*s = (Scene){ 0 };
+	host_init(&s->host);
+	host_gpu(&s->host, BOARD, 0x2230, "nvidia");
+	host_gpu(&s->host, "0000:61:00", 0x2230, "nvidia");
+	host_seal(&s->host);
+}
+
+static void scene_done(Scene *s)
+{
+	for (size_t i = 0; i < s->tenants.n_items; i++) {
+		tenant_mark_free(s->tenants.items[i].mark);
+		free(s->tenants.items[i].fault);
+	}
+	free(s->tenants.items);
+	free(s->tenants.fault);
+	host_done(&s->host);
+}
+
+static TenancyFacts facts_of(const Scene *s)
+{
+	return (TenancyFacts){
+		.tenants = &s->tenants,
+		.gpus = s->host.set,
+		.assignments = s->host.assignments,
+		.uses = s->host.uses,
+	};
+}
+
+static void nothing(_unused_ Scene *s)
+{
+}
+
+static void dirty(Scene *s)
+{
+	add_mark(s, BOARD, TENANT_DIRTY, X);
+}
+
+static void clean(Scene *s)
+{
+	add_mark(s, BOARD, TENANT_CLEAN, X);
+}
+
+static void record(Scene *s)
+{
+	host_assignment(&s->host, "pair0", "x", 1, both);
+}
+
+static void record_and_clean(Scene *s)
+{
+	record(s);
+	clean(s);
+}
+
+/* host_domain() counts from 1: the first is X, the second Y. */
+static void defined(Scene *s)
+{
+	host_domain(&s->host, "x", false, both);
+}
+
+static void clean_and_defined(Scene *s)
+{
+	clean(s);
+	defined(s);
+}
+
+static void ours_and_runs(Scene *s)
+{
+	dirty(s);
+	host_domain(&s->host, "x", true, both);
+}
+
+static void others_and_runs(Scene *s)
+{
+	add_mark(s, BOARD, TENANT_DIRTY, Y);
+	host_domain(&s->host, "x", true, audio);
+}
+
+static void others_and_defined(Scene *s)
+{
+	add_mark(s, BOARD, TENANT_DIRTY, Y);
+	defined(s);
+}
+
+static void two_run(Scene *s)
+{
+	host_domain(&s->host, "x", true, audio);
+	host_domain(&s->host, "y", true, both);
+}
+
+static void unreadable(Scene *s)
+{
+	tenant_mark_free(s->tenants.items[0].mark);
+	s->tenants.items[0].mark = NULL;
+	s->tenants.items[0].fault = strdup("it is torn");
+}
+
+static void torn(Scene *s)
+{
+	clean(s);
+	unreadable(s);
+}
+
+static void torn_and_runs(Scene *s)
+{
+	torn(s);
+	host_domain(&s->host, "x", true, both);
+}
+
+static void torn_and_recorded(Scene *s)
+{
+	torn(s);
+	record(s);
+}
+
+static void other_model(Scene *s)
+{
+	clean(s);
+	s->tenants.items[0].mark->device = 0x2231;
+}
+
+static void other_uuid(Scene *s)
+{
+	clean(s);
+	s->tenants.items[0].mark->uuid = strdup("GPU-1");
+	s->host.set->gpus[0].uuid = strdup("GPU-2");
+}
+
+static void other_serial(Scene *s)
+{
+	dirty(s);
+	s->tenants.items[0].mark->serial_number = strdup("00-01");
+	s->host.set->gpus[0].serial_number = strdup("00-02");
+}
+
+static void uuid_not_known_now(Scene *s)
+{
+	clean(s);
+	s->tenants.items[0].mark->uuid = strdup("GPU-1");
+}
+
+static void no_directory(Scene *s)
+{
+	clean(s);
+	s->tenants.fault = strdup("Input/output error");
+}
+
+static void moved(Scene *s)
+{
+	add_mark(s, "0000:99:00", TENANT_DIRTY, X);
+}
+
+static void moved_clean(Scene *s)
+{
+	add_mark(s, "0000:99:00", TENANT_CLEAN, X);
+}
+
+static void two_moved(Scene *s)
+{
+	moved(s);
+	add_mark(s, "0000:9a:00", TENANT_DIRTY, Y);
+}
+
+static void moved_another(Scene *s)
+{
+	moved(s);
+	s->tenants.items[0].mark->uuid = strdup("GPU-1");
+	s->host.set->gpus[0].uuid = strdup("GPU-2");
+}
+
+static void of_the_neighbour(Scene *s)
+{
+	add_mark(s, "0000:61:00", TENANT_DIRTY, X);
+}
+
+/* Whatever leaves a doubt is dirty, and of nobody who could have it without a reset. */
+static void every_doubt_is_dirty(_unused_ void **state)
+{
+	static const struct {
+		const char *name;
+		void (*prepare)(Scene *s);
+		TenantState state;
+		const char *uuid;
+		TenancySource source;
+	} rows[] = {
+		{ "a new host", nothing, TENANT_NONE, NULL, TENANCY_NOTHING },
+		{ "a neighbour's mark", of_the_neighbour, TENANT_NONE, NULL, TENANCY_NOTHING },
+		{ "dirty", dirty, TENANT_DIRTY, X, TENANCY_MARK },
+		{ "clean", clean, TENANT_CLEAN, X, TENANCY_MARK },
+		{ "an older version's record", record, TENANT_DIRTY, X, TENANCY_RECORD },
+		{ "reset, and not forgotten", record_and_clean, TENANT_CLEAN, X, TENANCY_MARK },
+		{ "defined by hand", defined, TENANT_DIRTY, X, TENANCY_SEEN },
+		{ "defined after a reset", clean_and_defined, TENANT_DIRTY, X, TENANCY_SEEN },
+		{ "runs with its own", ours_and_runs, TENANT_DIRTY, X, TENANCY_MARK },
+		{ "runs with another's", others_and_runs, TENANT_DIRTY, X, TENANCY_SEEN },
+		{ "only defined, another's", others_and_defined, TENANT_DIRTY, Y, TENANCY_MARK },
+		{ "two run with parts", two_run, TENANT_DIRTY, NULL, TENANCY_SEEN },
+		{ "torn", torn, TENANT_DIRTY, NULL, TENANCY_FAULT },
+		{ "torn, and runs", torn_and_runs, TENANT_DIRTY, NULL, TENANCY_FAULT },
+		{ "torn, and assigned", torn_and_recorded, TENANT_DIRTY, NULL, TENANCY_FAULT },
+		{ "another model", other_model, TENANT_DIRTY, NULL, TENANCY_FAULT },
+		{ "another UUID", other_uuid, TENANT_DIRTY, NULL, TENANCY_FAULT },
+		{ "another serial number", other_serial, TENANT_DIRTY, NULL, TENANCY_FAULT },
+		{ "the UUID cannot be read", uuid_not_known_now, TENANT_CLEAN, X, TENANCY_MARK },
+		{ "no directory", no_directory, TENANT_DIRTY, NULL, TENANCY_FAULT },
+		{ "another bus number", moved, TENANT_DIRTY, X, TENANCY_MOVED },
+		{ "another bus number, clean", moved_clean, TENANT_NONE, NULL, TENANCY_NOTHING },
+		{ "two of them", two_moved, TENANT_DIRTY, NULL, TENANCY_MOVED },
+		{ "a missing board, not this", moved_another, TENANT_NONE, NULL, TENANCY_NOTHING },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		TenancyFacts facts;
+		Tenancy t;
+		Scene s;
+
+		scene_init(&s);
+		rows[i].prepare(&s);
+		facts = facts_of(&s);
+		t = tenancy_of(&facts, &s.host.set->gpus[0]);
+		if (t.state != rows[i].state || t.source != rows[i].source ||
+		    !str_equal(t.domain_uuid, rows[i].uuid))
+			fail_msg("%s: %s of %s, by %d", rows[i].name,
+				 tenant_state_to_string(t.state), str_or_empty(t.domain_uuid),
+				 t.source);
+		if (tenancy_suits(&t, X) !=
+		    (t.state != TENANT_DIRTY || str_equal(t.domain_uuid, X)))
+			fail_msg("%s: whom it suits", rows[i].name);
+		scene_done(&s);
+	}
+}
+
+static void nobody_suits_a_tenant_that_is_not_known(_unused_ void **state)
+{
+	const Tenancy unknown = { .state = TENANT_DIRTY };
+
+	assert_false(tenancy_suits(&unknown, NULL));
+	assert_false(tenancy_suits(&unknown, X));
+}
+
+static void what_a_mark_says_already_is_no_news(_unused_ void **state)
+{
+	static const struct {
+		void (*prepare)(Scene *s);
+		bool news;
+	} rows[] = {
+		{ nothing, false },	  { dirty, false },  { record, true },
+		{ ours_and_runs, false }, { defined, true }, { others_and_runs, true },
+		{ torn_and_runs, false }, { moved, false },  { others_and_defined, false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		TenancyFacts facts;
+		Tenancy t;
+		Scene s;
+
+		scene_init(&s);
+		rows[i].prepare(&s);
+		facts = facts_of(&s);
+		t = tenancy_of(&facts, &s.host.set->gpus[0]);
+		if (tenancy_is_news(&t) != rows[i].news)
+			fail_msg("row %zu", i);
+		scene_done(&s);
+	}
+}
+
+static void every_unusable_mark_is_told(_unused_ void **state)
+{
+	static const struct {
+		void (*prepare)(Scene *s);
+		const char *words;
+	} rows[] = {
+		{ torn, "tenants/0000:41:00.0.json cannot be used (it is torn)" },
+		{ other_model, "0000:41:00.0 is another board than the one that its mark is of" },
+		{ no_directory, "cannot be read (Input/output error)" },
+		{ dirty, NULL },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_strv_ char **notes = NULL;
+		TenancyFacts facts;
+		Scene s;
+
+		scene_init(&s);
+		rows[i].prepare(&s);
+		facts = facts_of(&s);
+		assert_int_equal(tenancy_notes(&facts, &notes), 0);
+		assert_int_equal(strv_length(notes), rows[i].words ? 1 : 0);
+		if (rows[i].words && !strstr(notes[0], rows[i].words))
+			fail_msg("row %zu: %s", i, notes[0]);
+		scene_done(&s);
+	}
+}
+
+/* ---- as JSON ---- */
+
+static const char text[] = "{\"schema\": \"org.gpupass1.tenant/1\", \"address\": \"0000:41:00.0\","
+			   " \"vendor\": \"10de\", \"device\": \"2230\","
+			   " \"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1459\","
+			   " \"state\": \"dirty\", \"since_usec\": 7, \"why\": \"so\"}";
+
+static void a_mark_comes_back_as_it_was(_unused_ void **state)
+{
+	TenantMark mark = {
+		.bdf = bdf_of("0000:41:00.0"),
+		.vendor = 0x10de,
+		.device = 0x2230,
+		.subsystem_vendor = 0x10de,
+		.subsystem_device = 0x1459,
+		.uuid = (char *)"GPU-1",
+		.serial_number = (char *)"00-01",
+		.state = TENANT_CLEAN,
+		.domain_uuid = (char *)X,
+		.domain_name = (char *)"vm42",
+		.since_usec = 77,
+		.why = (char *)"reset",
+		.no_method = true,
+	};
+	_cleanup_free_ char *json = tenant_mark_to_json(&mark), *again = NULL;
+	_cleanup_(tenant_mark_freep) TenantMark *back = NULL;
+
+	assert_non_null(json);
+	assert_int_equal(tenant_mark_from_json(json, strlen(json), &back, NULL), 0);
+	again = tenant_mark_to_json(back);
+	assert_string_equal(json, again);
+	assert_true(tenant_marks_match(&mark, back));
+}
+
+/* Whoever chooses a domain's name cannot make its mark unreadable by it. */
+static void a_name_of_any_length_leaves_the_mark_readable(_unused_ void **state)
+{
+	char name[8192];
+	TenantMark mark = { .state = TENANT_DIRTY, .domain_name = name, .why = (char *)"so" };
+	_cleanup_(tenant_mark_freep) TenantMark *back = NULL;
+	_cleanup_free_ char *json = NULL;
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	json = tenant_mark_to_json(&mark);
+	assert_non_null(json);
+	assert_int_equal(tenant_mark_from_json(json, strlen(json), &back, NULL), 0);
+	assert_null(back->domain_name);
+}
+
+static void only_a_whole_mark_of_this_version_is_believed(_unused_ void **state)
+{
+	static const struct {
+		const char *from, *to;
+		int error;
+	} rows[] = {
+		{ "tenant/1", "tenant/2", -EPROTO },
+		{ "\"dirty\"", "\"none\"", -EBADMSG },
+		{ "\"dirty\"", "\"tidy\"", -EBADMSG },
+		{ "\"why\"", "\"how\"", -EBADMSG },
+		{ "41:00.0", "41:00", -EBADMSG },
+		{ "\"so\"}", "\"so\"", -EBADMSG },
+		{ "7", "-7", -EBADMSG },
+	};
+	_cleanup_(tenant_mark_freep) TenantMark *mark = NULL;
+
+	assert_int_equal(tenant_mark_from_json(text, strlen(text), &mark, NULL), 0);
+	assert_int_equal(mark->state, TENANT_DIRTY);
+	assert_null(mark->domain_uuid);
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		const char *at = strstr(text, rows[i].from);
+		_cleanup_free_ char *message = NULL, *spoilt = NULL;
+		_cleanup_(tenant_mark_freep) TenantMark *none = NULL;
+
+		assert_non_null(at);
+		spoilt = strf("%.*s%s%s", (int)(at - text), text, rows[i].to,
+			      at + strlen(rows[i].from));
+		assert_int_equal(tenant_mark_from_json(spoilt, strlen(spoilt), &none, &message),
+				 rows[i].error);
+		assert_non_null(message);
+		assert_null(none);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_doubt_is_dirty),
+		cmocka_unit_test(nobody_suits_a_tenant_that_is_not_known),
+		cmocka_unit_test(what_a_mark_says_already_is_no_news),
+		cmocka_unit_test(every_unusable_mark_is_told),
+		cmocka_unit_test(a_mark_comes_back_as_it_was),
+		cmocka_unit_test(a_name_of_any_length_leaves_the_mark_readable),
+		cmocka_unit_test(only_a_whole_mark_of_this_version_is_believed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

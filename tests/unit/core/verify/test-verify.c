@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rig/guests.h"
+#include "util/json.h"
+
+#define UUID(n) "GPU-0000000" #n "-5c3e-4f7a-9d21-01234567890" #n
+
+/* A domain with up to four GPUs, at 41:00.0, 61:00.0, a1:00.0 and c1:00.0 of the host. */
+typedef struct Domain {
+	VerifyGpu gpus[4];
+	VerifyInput input;
+} Domain;
+
+static const char *const uuids[] = { UUID(1), UUID(2), UUID(3), UUID(4) };
+
+/* `known`: its UUIDs are; `base`: the guest's first bus, 0 for none. */
+static void domain_init(Domain *d, size_t n, size_t n_group, unsigned expected, bool known,
+			unsigned base)
+{
+	static const uint8_t buses[] = { 0x41, 0x61, 0xa1, 0xc1 };
+
+	*d = (Domain){ 0 };
+	for (size_t i = 0; i < n; i++)
+		d->gpus[i] = (VerifyGpu){
+			.bdf = { .bus = buses[i] },
+			.uuid = known ? uuids[i] : NULL,
+			.guest = { .bus = (uint8_t)(base + i) },
+			.has_guest = base > 0,
+		};
+	d->input = (VerifyInput){
+		.domain = "vm42",
+		.group = n_group > 2 ? "quad0" : "pair0",
+		.gpus = d->gpus,
+		.n_gpus = n,
+		.n_group = n_group,
+		.links_expected = expected,
+	};
+}
+
+static VerifyReport *judge(const Domain *d, const char *guest)
+{
+	GuestRun runs[VERIFY_RUNS] = { 0 };
+	VerifyReport *report = NULL;
+
+	guest_runs(guest, runs);
+	assert_int_equal(verify_judge(&d->input, runs, &report), 0);
+	guest_runs_clear(runs, VERIFY_RUNS);
+	return report;
+}
+
+static void expect(const VerifyReport *report, const char *what, Verdict verdict, VerifyCause cause,
+		   const char *words)
+{
+	if (report->verdict != verdict || report->cause != cause)
+		fail_msg("%s: %s, %s (%s) instead of %s, %s", what,
+			 verdict_to_string(report->verdict), verify_cause_to_string(report->cause),
+			 str_or_empty(report->reason), verdict_to_string(verdict),
+			 verify_cause_to_string(cause));
+	if (verdict == VERDICT_VERIFIED) {
+		assert_null(report->reason);
+		assert_null(report->remedy);
+		return;
+	}
+	if (!report->reason || !strstr(report->reason, words))
+		fail_msg("%s: the reason \"%s\" lacks \"%s\"", what, str_or_empty(report->reason),
+			 words);
+	assert_non_null(report->remedy);
+	assert_null(strchr(report->remedy, '$'));
+}
+
+/* A guest whose GPUs are the group's, and what is said of it. */
+typedef struct GuestRow {
+	const char *guest;
+	unsigned n, expected;
+	Verdict verdict;
+	VerifyCause cause;
+	const char *words;
+} GuestRow;
+
+static void expect_of_guest(const GuestRow *row, bool known, unsigned base)
+{
+	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+	Domain d;
+
+	domain_init(&d, row->n, row->n, row->expected, known, base);
+	report = judge(&d, row->guest);
+	expect(report, row->guest, row->verdict, row->cause, row->words);
+	if (known && row->verdict == VERDICT_VERIFIED)
+		assert_int_equal(report->match, VERIFY_MATCH_UUID);
+}
+
+static void the_verdict_follows_from_what_the_guest_prints(_unused_ void **state)
+{
+	static const GuestRow rows[] = {
+		{ "turing-rtx-2080", 2, 1, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
+		{ "turing-rtx-2080-ti", 2, 2, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
+		{ "ga102-rtx-a6000", 2, 4, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
+		{ "ga102-nics", 2, 4, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
+		{ "a30", 2, 4, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
+		{ "a100-pcie", 2, 12, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
+		{ "h100-pcie", 2, 12, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
+		{ "h200-nvl-two", 2, 18, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
+		{ "h200-nvl-four", 4, 6, VERDICT_VERIFIED, VERIFY_NOTHING, "" },
+		{ "ga102-half", 2, 4, VERDICT_DEGRADED, VERIFY_FEW_LINKS,
+		  "2 of 4 links are active on 0000:41:00.0" },
+		{ "h100-one-bridge-off", 2, 12, VERDICT_DEGRADED, VERIFY_FEW_LINKS,
+		  "8 of 12 links are active on 0000:41:00.0" },
+		{ "a30", 2, 12, VERDICT_DEGRADED, VERIFY_FEW_LINKS, "4 of 12 links" },
+		{ "asymmetric", 2, 4, VERDICT_DEGRADED, VERIFY_ASYMMETRIC,
+		  "0000:41:00.0 reaches 0000:61:00.0 by NV4, but the way back is NV2" },
+		{ "one-way", 2, 4, VERDICT_BROKEN, VERIFY_ASYMMETRIC, "the way back is PHB" },
+		{ "ga102-no-bridge", 2, 4, VERDICT_BROKEN, VERIFY_NO_NVLINK,
+		  "0000:41:00.0 and 0000:61:00.0 reach each other by PCIe (SYS)" },
+		{ "no-nvlink-board", 2, 4, VERDICT_BROKEN, VERIFY_NO_NVLINK, "(PHB)" },
+		{ "all-inactive", 2, 4, VERDICT_BROKEN, VERIFY_NO_NVLINK, "(PHB)" },
+		{ "ga102-topo-lies", 2, 4, VERDICT_BROKEN, VERIFY_INACTIVE, "no link is active" },
+		{ "ga102-p2p-chipset", 2, 4, VERDICT_BROKEN, VERIFY_NO_PEER,
+		  "is CNS: the chipset does not support it" },
+		{ "ga102-p2p-regkey", 2, 4, VERDICT_BROKEN, VERIFY_NO_PEER,
+		  "is DR: a setting of the driver disables it" },
+		{ "ga102-p2p-unknown", 2, 4, VERDICT_UNKNOWN, VERIFY_NO_PEER, "is U" },
+		{ "ga102-rtx-a6000", 2, 0, VERDICT_UNKNOWN, VERIFY_NO_EXPECTATION,
+		  "4 links join 0000:41:00.0 and 0000:61:00.0" },
+		{ "one-gpu", 2, 4, VERDICT_BROKEN, VERIFY_GPU_MISSING, "shows 1 of 2 GPUs" },
+		{ "no-devices", 2, 4, VERDICT_BROKEN, VERIFY_GPU_MISSING, "shows 0 of 2 GPUs" },
+		{ "no-driver", 2, 4, VERDICT_UNKNOWN, VERIFY_NO_DRIVER,
+		  "couldn't communicate with the NVIDIA driver" },
+		{ "version-mismatch", 2, 4, VERDICT_UNKNOWN, VERIFY_SMI_FAILED,
+		  "exit status 18, \"Failed to initialize NVML: Driver/library version mismatch\"" },
+		{ "old-driver", 2, 4, VERDICT_UNKNOWN, VERIFY_SMI_FAILED,
+		  "nvidia-smi topo -p2p n: exit status 2, \"Invalid argument" },
+		{ "mig", 2, 12, VERDICT_BROKEN, VERIFY_NO_PEER, "is NS" },
+		{ "confidential", 2, 12, VERDICT_BROKEN, VERIFY_NO_NVLINK, "(SYS)" },
+		{ "h200-nvl-four", 2, 18, VERDICT_UNKNOWN, VERIFY_AMBIGUOUS,
+		  "which of the guest's GPUs are those of pair0" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		expect_of_guest(&rows[i], false, 0);
+		/* The same when the host knows the UUIDs, but where it is about telling GPUs. */
+		if (rows[i].cause != VERIFY_AMBIGUOUS && rows[i].cause != VERIFY_GPU_MISSING)
+			expect_of_guest(&rows[i], true, 5);
+	}
+}
+
+static void one_bad_link_of_a_quad_is_named(_unused_ void **state)
+{
+	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+	GuestRun runs[VERIFY_RUNS] = { 0 };
+	size_t bad = 0;
+	char *at;
+	Domain d;
+
+	domain_init(&d, 4, 4, 6, true, 1);
+	guest_runs("h200-nvl-four", runs);
+	at = strstr(runs[1].out, "\nGPU3\t");
+	assert_non_null(at);
+	memcpy(strstr(at, "NV6"), "SYS", 3);
+	assert_int_equal(verify_judge(&d.input, runs, &report), 0);
+	guest_runs_clear(runs, VERIFY_RUNS);
+	expect(report, "quad", VERDICT_BROKEN, VERIFY_ASYMMETRIC,
+	       "0000:41:00.0 reaches 0000:c1:00.0 by NV6, but the way back is SYS");
+	assert_int_equal(report->n_links, 6);
+	for (size_t i = 0; i < 6; i++)
+		bad += report->links[i].verdict != VERDICT_VERIFIED;
+	assert_int_equal(bad, 1);
+}
+
+/* What is wrong with one of the two alone, either of them, is wrong. */
+static void both_sides_must_be_well(_unused_ void **state)
+{
+	static const struct {
+		size_t run;
+		const char *of, *is, *becomes;
+		Verdict verdict;
+		VerifyCause cause;
+	} rows[] = {
+		{ 2, "GPU 0:", "14.062 GB/s", "<inactive> ", VERDICT_DEGRADED, VERIFY_FEW_LINKS },
+		{ 2, "GPU 1:", "14.062 GB/s", "<inactive> ", VERDICT_DEGRADED, VERIFY_FEW_LINKS },
+		{ 3, "\n GPU0\t", "OK", "NS", VERDICT_BROKEN, VERIFY_NO_PEER },
+		{ 3, "\n GPU1\t", "OK", "NS", VERDICT_BROKEN, VERIFY_NO_PEER },
+		{ 1, "\nGPU0\t", "NV4", "NV3", VERDICT_DEGRADED, VERIFY_ASYMMETRIC },
+		{ 1, "\nGPU1\t", "NV4", "PIX", VERDICT_BROKEN, VERIFY_ASYMMETRIC },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+		GuestRun runs[VERIFY_RUNS] = { 0 };
+		char *at;
+		Domain d;
+
+		domain_init(&d, 2, 2, 4, true, 1);
+		guest_runs("ga102-rtx-a6000", runs);
+		at = strstr(runs[rows[i].run].out, rows[i].of);
+		assert_non_null(at);
+		at = strstr(at, rows[i].is);
+		assert_non_null(at);
+		memcpy(at, rows[i].becomes, strlen(rows[i].becomes));
+		assert_int_equal(verify_judge(&d.input, runs, &report), 0);
+		guest_runs_clear(runs, VERIFY_RUNS);
+		expect(report, rows[i].of, rows[i].verdict, rows[i].cause, "");
+	}
+}
+
+static void gpus_of_others_in_the_guest_do_not_count(_unused_ void **state)
+{
+	static const struct {
+		const char *what;
+		bool known;
+		unsigned base; /* the guest's first bus as the XML has it; it really is 1 */
+		size_t n_gpus;
+		VerifyMatch match;
+		Verdict verdict;
+		VerifyCause cause;
+	} rows[] = {
+		{ "by UUID", true, 9, 3, VERIFY_MATCH_UUID, VERDICT_VERIFIED, VERIFY_NOTHING },
+		{ "by UUID, one that is not the domain's", true, 0, 2, VERIFY_MATCH_UUID,
+		  VERDICT_VERIFIED, VERIFY_NOTHING },
+		{ "by address", false, 1, 3, VERIFY_MATCH_ADDRESS, VERDICT_VERIFIED,
+		  VERIFY_NOTHING },
+		{ "addresses that are shifted", false, 2, 3, VERIFY_MATCH_NONE, VERDICT_UNKNOWN,
+		  VERIFY_AMBIGUOUS },
+		{ "no addresses", false, 0, 3, VERIFY_MATCH_NONE, VERDICT_UNKNOWN,
+		  VERIFY_AMBIGUOUS },
+		{ "one more than the domain has", false, 1, 2, VERIFY_MATCH_NONE, VERDICT_UNKNOWN,
+		  VERIFY_AMBIGUOUS },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+		Domain d;
+
+		domain_init(&d, rows[i].n_gpus, 2, 4, rows[i].known, rows[i].base);
+		report = judge(&d, "additional-gpu");
+		expect(report, rows[i].what, rows[i].verdict, rows[i].cause, "");
+		assert_int_equal(report->match, rows[i].match);
+	}
+}
+
+static void the_group_need_not_be_first_in_the_guest(_unused_ void **state)
+{
+	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+	Domain d;
+
+	/* Its GPUs are the guest's third and first. */
+	domain_init(&d, 3, 2, 4, false, 1);
+	d.gpus[0].guest.bus = 3;
+	d.gpus[1].guest.bus = 1;
+	d.gpus[2].guest.bus = 2;
+	report = judge(&d, "additional-gpu");
+	expect(report, "third and first", VERDICT_BROKEN, VERIFY_NO_NVLINK, "(PHB)");
+	assert_int_equal(report->gpus[0].guest.index, 2);
+	assert_int_equal(report->gpus[1].guest.index, 0);
+}
+
+static void other_gpus_than_the_hosts_are_not_taken_for_them(_unused_ void **state)
+{
+	_cleanup_(verify_report_freep) VerifyReport *other = NULL, *missing = NULL;
+	Domain d;
+
+	domain_init(&d, 2, 2, 4, true, 1);
+	d.gpus[1].uuid = UUID(9);
+	other = judge(&d, "ga102-rtx-a6000");
+	expect(other, "other", VERDICT_UNKNOWN, VERIFY_OTHER_GPUS, "0000:61:00.0 (" UUID(9) ")");
+	d.gpus[1].uuid = UUID(2);
+	missing = judge(&d, "one-gpu");
+	expect(missing, "missing", VERDICT_BROKEN, VERIFY_GPU_MISSING,
+	       "1 of 2 GPUs; 0000:61:00.0 (" UUID(2) ") is missing");
+}
+
+static void one_known_uuid_tells_the_other_gpu_as_well(_unused_ void **state)
+{
+	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+	Domain d;
+
+	domain_init(&d, 2, 2, 4, false, 0);
+	d.gpus[0].uuid = UUID(2);
+	report = judge(&d, "ga102-rtx-a6000");
+	expect(report, "one known", VERDICT_VERIFIED, VERIFY_NOTHING, "");
+	assert_int_equal(report->gpus[0].guest.index, 1);
+	assert_int_equal(report->gpus[1].guest.index, 0);
+}
+
+static void what_kept_the_guest_from_answering_is_named(_unused_ void **state)
+{
+	static const struct {
+		GuestOutcome outcome;
+		VerifyCause cause;
+		const char *words;
+	} rows[] = {
+		{ GUEST_NOT_RUNNING, VERIFY_NOT_RUNNING, "vm42 is not running" },
+		{ GUEST_NO_CHANNEL, VERIFY_NO_CHANNEL, "no channel" },
+		{ GUEST_NO_AGENT, VERIFY_NO_AGENT, "its words" },
+		{ GUEST_EXEC_DISABLED, VERIFY_EXEC_DISABLED, "may not run programs" },
+		{ GUEST_NOT_STARTED, VERIFY_NO_SMI, "cannot run nvidia-smi: its words" },
+		{ GUEST_TIMEOUT, VERIFY_TIMEOUT, "in time" },
+		{ GUEST_TOO_MUCH, VERIFY_TOO_MUCH, "64 KiB" },
+		{ GUEST_GARBLED, VERIFY_BAD_REPLY, "its words" },
+		{ GUEST_REFUSED, VERIFY_BAD_REPLY, "its words" },
+	};
+
+	for (size_t which = 0; which < VERIFY_RUNS; which++)
+		for (size_t i = 0; i < ELEMENTS(rows); i++) {
+			_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+			GuestRun runs[VERIFY_RUNS] = { 0 };
+			Domain d;
+
+			domain_init(&d, 2, 2, 4, true, 1);
+			guest_runs("ga102-rtx-a6000", runs);
+			for (size_t k = which; k < VERIFY_RUNS; k++)
+				guest_run_clear(&runs[k]);
+			runs[which].outcome = rows[i].outcome;
+			runs[which].detail = strdup("its\twords");
+			assert_int_equal(verify_judge(&d.input, runs, &report), 0);
+			expect(report, guest_outcome_to_string(rows[i].outcome), VERDICT_UNKNOWN,
+			       rows[i].cause, rows[i].words);
+			assert_int_equal(report->links[0].verdict, VERDICT_UNKNOWN);
+			guest_runs_clear(runs, VERIFY_RUNS);
+		}
+}
+
+static void a_path_over_pcie_is_told_even_if_nothing_else_is(_unused_ void **state)
+{
+	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+	GuestRun runs[VERIFY_RUNS] = { 0 };
+	Domain d;
+
+	domain_init(&d, 2, 2, 4, true, 1);
+	guest_runs("ga102-no-bridge", runs);
+	guest_run_clear(&runs[2]);
+	runs[2].outcome = GUEST_TIMEOUT;
+	assert_int_equal(verify_judge(&d.input, runs, &report), 0);
+	guest_runs_clear(runs, VERIFY_RUNS);
+	expect(report, "PCIe", VERDICT_BROKEN, VERIFY_NO_NVLINK, "(SYS)");
+}
+
+/* fault 54 */
+static void garbage_proves_nothing(_unused_ void **state)
+{
+	static const char *const words[] = { "hello\n", "\x1b[2J", "GPU0\tX\tNV4\n",
+					     "\tGPU0\tGPU1\nGPU0\tX\tNV4\n" };
+
+	for (size_t which = 0; which < VERIFY_RUNS; which++)
+		for (size_t i = 0; i < ELEMENTS(words); i++) {
+			_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+			GuestRun runs[VERIFY_RUNS] = { 0 };
+			Domain d;
+
+			domain_init(&d, 2, 2, 4, true, 1);
+			guest_runs("ga102-rtx-a6000", runs);
+			free(runs[which].out);
+			runs[which].out = strdup(words[i]);
+			runs[which].out_size = strlen(words[i]);
+			assert_int_equal(verify_judge(&d.input, runs, &report), 0);
+			expect(report, words[i], VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT,
+			       "not understood");
+			assert_null(strchr(report->reason, '\x1b'));
+			guest_runs_clear(runs, VERIFY_RUNS);
+		}
+}
+
+static void mig_and_confidential_computing_are_named_as_the_reason(_unused_ void **state)
+{
+	static const struct {
+		const char *guest;
+		VerifyCause cause;
+		const char *words;
+	} rows[] = {
+		{ "mig", VERIFY_MIG, "(MIG) is on on 0000:61:00.0" },
+		{ "confidential", VERIFY_CONFIDENTIAL, "confidential computing is on" },
+		/* A driver that knows neither: the reason stays. */
+		{ "ga102-no-bridge", VERIFY_NO_NVLINK, "(SYS)" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+		GuestRun runs[VERIFY_DIAGNOSES] = { 0 };
+		Domain d;
+
+		domain_init(&d, 2, 2, 12, true, 1);
+		report = judge(&d, rows[i].guest);
+		assert_true(verify_wants_diagnosis(report));
+		guest_diagnoses(rows[i].guest, runs);
+		assert_int_equal(verify_diagnose(&d.input, runs, report), 0);
+		expect(report, rows[i].guest, VERDICT_BROKEN, rows[i].cause, rows[i].words);
+		guest_runs_clear(runs, VERIFY_DIAGNOSES);
+	}
+}
+
+static void what_is_well_needs_no_diagnosis(_unused_ void **state)
+{
+	_cleanup_(verify_report_freep) VerifyReport *good = NULL, *silent = NULL;
+	Domain d;
+
+	domain_init(&d, 2, 2, 4, true, 1);
+	good = judge(&d, "a30");
+	assert_false(verify_wants_diagnosis(good));
+	assert_int_equal(verify_give_up(&d.input, VERIFY_NOT_RUNNING, &silent), 0);
+	expect(silent, "given up", VERDICT_UNKNOWN, VERIFY_NOT_RUNNING, "not running");
+	assert_false(verify_wants_diagnosis(silent));
+}
+
+static void names_stay_as_they_are_in_a_remedy(_unused_ void **state)
+{
+	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+	Domain d;
+
+	domain_init(&d, 2, 2, 4, true, 1);
+	d.input.domain = "vm%2$s%n";
+	assert_int_equal(verify_give_up(&d.input, VERIFY_NOT_ATTACHED, &report), 0);
+	assert_non_null(strstr(report->remedy, "gpupass assign vm%2$s%n pair0 --live"));
+}
+
+static void what_was_seen_can_be_handed_on_as_evidence(_unused_ void **state)
+{
+	static const struct {
+		const char *guest;
+		bool known;
+		bool seen;
+		unsigned ab, ba, inactive;
+	} rows[] = {
+		{ "ga102-rtx-a6000", true, true, 4, 4, 0 },
+		{ "h100-pcie", true, true, 12, 12, 6 },
+		{ "ga102-half", true, true, 2, 2, 2 },
+		{ "ga102-topo-lies", true, true, 0, 0, 4 },
+		{ "ga102-no-bridge", true, true, 0, 0, 4 },
+		{ "asymmetric", true, true, 4, 2, 0 },
+		{ "ga102-rtx-a6000", false, false, 0, 0, 0 }, /* by count */
+		{ "no-nvlink-board", true, false, 0, 0, 0 },
+		{ "one-gpu", true, false, 0, 0, 0 },
+		{ "no-driver", true, false, 0, 0, 0 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+		unsigned links[4] = { 9, 9, 9, 9 }, inactive[2] = { 9, 9 };
+		Domain d;
+
+		domain_init(&d, 2, 2, 4, rows[i].known, 0);
+		report = judge(&d, rows[i].guest);
+		print_message("%s\n", rows[i].guest);
+		assert_int_equal(verify_links_seen(report, links, inactive), rows[i].seen);
+		assert_int_equal(links[0], rows[i].seen ? 0 : 9);
+		assert_int_equal(links[1], rows[i].seen ? rows[i].ab : 9);
+		assert_int_equal(links[2], rows[i].seen ? rows[i].ba : 9);
+		assert_int_equal(inactive[1], rows[i].seen ? rows[i].inactive : 9);
+	}
+}
+
+static void a_report_is_one_json_document(_unused_ void **state)
+{
+	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+	_cleanup_free_ char *text = NULL;
+	_cleanup_json_ json_t *json = NULL;
+	const json_t *gpu, *link;
+	Domain d;
+
+	domain_init(&d, 2, 2, 4, true, 1);
+	report = judge(&d, "ga102-half");
+	text = verify_report_to_json(report, &d.input, "uuid-of-vm42", 77);
+	assert_non_null(text);
+	assert_int_equal(
+		json_parse_document(text, strlen(text), "org.gpupass1.verify/1", &json, NULL), 0);
+	assert_string_equal(json_string_value(json_object_get(json, "verdict")), "degraded");
+	assert_string_equal(json_string_value(json_object_get(json, "cause")), "few-links");
+	assert_string_equal(json_string_value(json_object_get(json, "group")), "pair0");
+	assert_int_equal(json_integer_value(json_object_get(json, "asked_at")), 77);
+	gpu = json_array_get(json_object_get(json, "gpus"), 1);
+	assert_string_equal(json_string_value(json_object_get(gpu, "address")), "0000:61:00.0");
+	assert_string_equal(json_string_value(json_object_get(gpu, "uuid")), UUID(2));
+	assert_int_equal(json_integer_value(json_object_get(gpu, "links_active")), 2);
+	link = json_array_get(json_object_get(json, "links"), 0);
+	assert_string_equal(json_string_value(json_object_get(link, "verdict")), "degraded");
+	assert_string_equal(json_string_value(json_array_get(json_object_get(link, "paths"), 0)),
+			    "NV2");
+}
+
+static void every_cause_has_a_reason_and_a_remedy(_unused_ void **state)
+{
+	Domain d;
+
+	domain_init(&d, 2, 2, 4, true, 1);
+	for (VerifyCause cause = VERIFY_NOTHING; cause < VERIFY_CAUSE_MAX_; cause++) {
+		_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+		_cleanup_free_ char *text = NULL;
+		VerifyCause back;
+
+		assert_int_equal(verify_give_up(&d.input, cause, &report), 0);
+		assert_true(report->reason && report->remedy);
+		text = verify_report_to_json(report, &d.input, "u", 1);
+		assert_non_null(text);
+		assert_int_equal(verify_cause_from_string(verify_cause_to_string(cause), &back), 0);
+		assert_int_equal(back, cause);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_verdict_follows_from_what_the_guest_prints),
+		cmocka_unit_test(one_bad_link_of_a_quad_is_named),
+		cmocka_unit_test(both_sides_must_be_well),
+		cmocka_unit_test(gpus_of_others_in_the_guest_do_not_count),
+		cmocka_unit_test(the_group_need_not_be_first_in_the_guest),
+		cmocka_unit_test(other_gpus_than_the_hosts_are_not_taken_for_them),
+		cmocka_unit_test(one_known_uuid_tells_the_other_gpu_as_well),
+		cmocka_unit_test(what_kept_the_guest_from_answering_is_named),
+		cmocka_unit_test(a_path_over_pcie_is_told_even_if_nothing_else_is),
+		cmocka_unit_test(garbage_proves_nothing),
+		cmocka_unit_test(mig_and_confidential_computing_are_named_as_the_reason),
+		cmocka_unit_test(what_is_well_needs_no_diagnosis),
+		cmocka_unit_test(names_stay_as_they_are_in_a_remedy),
+		cmocka_unit_test(what_was_seen_can_be_handed_on_as_evidence),
+		cmocka_unit_test(a_report_is_one_json_document),
+		cmocka_unit_test(every_cause_has_a_reason_and_a_remedy),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+#include <unistd.h>
+
+#include "host/device/driver-ops.h"
+#include "host/device/driver.h"
+#include "host/scan/sysfs.h"
+#include "rig/sysfs-kernel.h"
+#include "rig/sysfs-tree.h"
+#include "util/text.h"
+
+#define GPU "0000:41:00.0"
+
+typedef struct Bench {
+	SysfsTree *tree;
+	SysfsKernel kernel;
+	DriverResult result;
+} Bench;
+
+static void setup(Bench *b, const char *driver)
+{
+	*b = (Bench){ .tree = sysfs_tree_new(NULL) };
+	tree_add_driver(b->tree, "nvidia");
+	tree_add_driver(b->tree, "vfio-pci");
+	tree_add_driver(b->tree, "nouveau");
+	tree_add_gpu(b->tree, GPU, 0x2230, driver, 33, "0000:40:01.1");
+}
+
+static void teardown(Bench *b)
+{
+	driver_result_clear(&b->result);
+	sysfs_kernel_clear(&b->kernel);
+	sysfs_tree_free(b->tree);
+}
+
+/* Moves, and keeps the result and what was written. */
+static void move(Bench *b, const char *driver, const char *override)
+{
+	DriverTarget target = {
+		.bdf = tree_bdf(GPU),
+		.driver = driver,
+		.driver_override = override,
+	};
+	DriverOps ops = sysfs_kernel_ops(&b->kernel);
+
+	b->kernel.writes = strv_free(b->kernel.writes);
+	b->kernel.waited = 0;
+	driver_result_clear(&b->result);
+	driver_move_with(&ops, b->tree->roots.sysfs_fd, &target, &b->result);
+}
+
+static void assert_writes(const Bench *b, const char *expected)
+{
+	_cleanup_free_ char *found = strv_join(b->kernel.writes, "; ");
+
+	assert_string_equal(found, expected);
+}
+
+static void assert_is(const Bench *b, const char *driver, const char *override)
+{
+	if (!str_equal(b->result.driver, driver) || !str_equal(b->result.driver_override, override))
+		fail_msg("on %s with override %s, not %s with %s", str_or_empty(b->result.driver),
+			 str_or_empty(b->result.driver_override), str_or_empty(driver),
+			 str_or_empty(override));
+}
+
+static void assert_failed(const Bench *b, int error, DriverPhase phase, bool changed)
+{
+	if (b->result.error != error || b->result.phase != phase || b->result.changed != changed)
+		fail_msg("%s in %s, %schanged; not %s in %s", strerror(-b->result.error),
+			 driver_phase_to_string(b->result.phase), b->result.changed ? "" : "un",
+			 strerror(-error), driver_phase_to_string(phase));
+}
+
+static void move_writes_override_then_unbind_then_probe(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_int_equal(b.result.error, 0);
+	assert_true(b.result.changed);
+	assert_is(&b, "vfio-pci", "vfio-pci");
+	assert_writes(&b, "driver_override vfio-pci; unbind " GPU "; drivers_probe " GPU);
+	teardown(&b);
+}
+
+static void a_second_move_writes_nothing(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	move(&b, "vfio-pci", "vfio-pci");
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_int_equal(b.result.error, 0);
+	assert_false(b.result.changed);
+	assert_is(&b, "vfio-pci", "vfio-pci");
+	assert_writes(&b, "");
+	teardown(&b);
+}
+
+static void giving_back_clears_the_override_and_binds_by_name(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	move(&b, "vfio-pci", "vfio-pci");
+	move(&b, "nvidia", NULL);
+	assert_int_equal(b.result.error, 0);
+	assert_is(&b, "nvidia", NULL);
+	assert_writes(&b, "driver_override \\n; unbind " GPU "; bind " GPU);
+	teardown(&b);
+}
+
+/* Every pair of states that a function can be in leads into the other, and leaves it exactly so. */
+static void move_reaches_every_state_from_every_other(void **state _unused_)
+{
+	static const struct {
+		const char *driver, *override;
+	} states[] = {
+		{ "nvidia", NULL },	   { "vfio-pci", "vfio-pci" }, { NULL, NULL },
+		{ NULL, "vfio-pci" },	   { "nvidia", "nvidia" },     { "nvidia", "vfio-pci" },
+		{ "vfio-pci", "nouveau" },
+	};
+
+	for (size_t from = 0; from < ELEMENTS(states); from++) {
+		for (size_t to = 0; to < ELEMENTS(states); to++) {
+			bool natural = !str_equal(states[to].driver, "vfio-pci") ||
+				       str_equal(states[to].override, "vfio-pci");
+			Bench b;
+
+			if (!natural)
+				continue; /* vfio-pci takes a device by override only */
+			setup(&b, "nvidia");
+			if (from == 6) { /* hence this state is made by hand */
+				move(&b, "vfio-pci", "vfio-pci");
+				tree_write_attribute(b.tree, GPU, "driver_override", "nouveau\n");
+			} else {
+				move(&b, states[from].driver, states[from].override);
+			}
+			move(&b, states[to].driver, states[to].override);
+			if (b.result.error != 0 || !str_equal(b.result.driver, states[to].driver) ||
+			    !str_equal(b.result.driver_override, states[to].override))
+				fail_msg("row %zu to %zu: %s, on %s with %s", from, to,
+					 strerror(-b.result.error), str_or_empty(b.result.driver),
+					 str_or_empty(b.result.driver_override));
+			if (from == to && b.kernel.writes)
+				fail_msg("row %zu to itself writes", from);
+			teardown(&b);
+		}
+	}
+}
+
+static void an_unregistered_driver_is_noticed_before_anything_is_written(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	tree_remove(b.tree, "sys/bus/pci/drivers/vfio-pci");
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_failed(&b, -ENODEV, DRIVER_PHASE_READ, false);
+	assert_writes(&b, "");
+	assert_is(&b, "nvidia", NULL);
+	teardown(&b);
+}
+
+static void a_function_that_is_not_there_is_noticed_first(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	tree_remove_function(b.tree, GPU);
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_failed(&b, -ENOENT, DRIVER_PHASE_READ, false);
+	assert_writes(&b, "");
+	teardown(&b);
+}
+
+static void names_that_are_no_drivers_are_refused(void **state _unused_)
+{
+	static const char *const drivers[] = { "",	   ".",	 "..", "../nvidia", "a/b",
+					       "nvi\ndia", " x", "x ", "-" };
+	static const char *const overrides[] = { "", "-", "vfio-pci\n", "(null)", " x" };
+	Bench b;
+
+	setup(&b, "nvidia");
+	for (size_t i = 0; i < ELEMENTS(drivers); i++) {
+		move(&b, drivers[i], NULL);
+		if (b.result.error != -EINVAL || b.kernel.writes)
+			fail_msg("driver row %zu: %d", i, b.result.error);
+	}
+	for (size_t i = 0; i < ELEMENTS(overrides); i++) {
+		move(&b, "vfio-pci", overrides[i]);
+		if (b.result.error != -EINVAL || b.kernel.writes)
+			fail_msg("override row %zu: %d", i, b.result.error);
+	}
+	teardown(&b);
+}
+
+/* fault 7 */
+static void a_probe_that_binds_nothing_is_an_error_after_bounded_tries(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	b.kernel.deaf_probes = 100;
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_failed(&b, -ENXIO, DRIVER_PHASE_VERIFY, true);
+	assert_is(&b, NULL, "vfio-pci");
+	assert_int_equal(b.kernel.deaf_probes, 96);
+	assert_int_equal(b.kernel.waited, 350);
+	teardown(&b);
+}
+
+/* fault 5 */
+static void an_iommu_group_that_is_about_to_be_given_back_is_waited_for(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	move(&b, "vfio-pci", "vfio-pci");
+	b.kernel.busy_probes = 5;
+	move(&b, "nvidia", NULL);
+	assert_int_equal(b.result.error, 0);
+	assert_is(&b, "nvidia", NULL);
+	assert_int_equal(b.kernel.waited, 1550);
+	move(&b, "vfio-pci", "vfio-pci");
+	b.kernel.busy_probes = 100;
+	move(&b, "nvidia", NULL);
+	assert_failed(&b, -EBUSY, DRIVER_PHASE_PROBE, true);
+	assert_is(&b, NULL, NULL);
+	assert_int_equal(b.kernel.busy_probes, 92);
+	assert_int_equal(b.kernel.waited, 6350);
+	teardown(&b);
+}
+
+/* fault 25 */
+/* vfio-pci binds it all the same; nobody else would ask. */
+static void what_does_not_wake_up_is_not_taken_for_bound(void **state _unused_)
+{
+	static const unsigned char gone[64] = { [0 ... 63] = 0xff }, there[64] = { 0xde, 0x10 };
+	Bench b;
+
+	setup(&b, "nvidia");
+	tree_write_bytes(b.tree, "sys/" SYSFS_PCI_DEVICES "/" GPU "/config", gone, sizeof(gone));
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_failed(&b, -ENODEV, DRIVER_PHASE_VERIFY, true);
+	assert_is(&b, "vfio-pci", "vfio-pci");
+	/* The host's own driver has said itself what it thinks of it. */
+	move(&b, "nvidia", NULL);
+	assert_int_equal(b.result.error, 0);
+	tree_write_bytes(b.tree, "sys/" SYSFS_PCI_DEVICES "/" GPU "/config", there, sizeof(there));
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_int_equal(b.result.error, 0);
+	teardown(&b);
+}
+
+/* fault 11 */
+static void a_deferred_probe_is_tried_again(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	move(&b, "vfio-pci", "vfio-pci");
+	b.kernel.deferred_probes = 2;
+	move(&b, "nvidia", NULL);
+	assert_int_equal(b.result.error, 0);
+	assert_is(&b, "nvidia", NULL);
+	assert_int_equal(b.kernel.waited, 150);
+	teardown(&b);
+}
+
+/* fault 11 */
+static void a_probe_deferred_for_ever_is_an_error(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	b.kernel.deferred_probes = 100;
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_failed(&b, -EAGAIN, DRIVER_PHASE_PROBE, true);
+	teardown(&b);
+}
+
+/* fault 17 */
+static void a_driver_taken_back_is_unbound_again(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	b.kernel.stolen_unbinds = 2;
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_int_equal(b.result.error, 0);
+	assert_is(&b, "vfio-pci", "vfio-pci");
+	assert_int_equal(b.kernel.waited, 150);
+	teardown(&b);
+}
+
+/* fault 17 */
+static void a_driver_always_taken_back_is_an_error(void **state _unused_)
+{
+	static const char *const targets[] = { "vfio-pci", NULL };
+
+	for (size_t i = 0; i < ELEMENTS(targets); i++) {
+		Bench b;
+
+		setup(&b, "nvidia");
+		b.kernel.stolen_unbinds = 100;
+		move(&b, targets[i], targets[i]);
+		assert_failed(&b, -EBUSY, DRIVER_PHASE_VERIFY, true);
+		assert_is(&b, "nvidia", targets[i]);
+		teardown(&b);
+	}
+}
+
+/* fault 17 */
+static void another_driver_that_wins_the_probe_is_unbound_again(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	b.kernel.thief = "nouveau";
+	b.kernel.stolen_probes = 1;
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_int_equal(b.result.error, 0);
+	assert_is(&b, "vfio-pci", "vfio-pci");
+	teardown(&b);
+}
+
+static void the_right_driver_bound_by_udev_first_is_success(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	move(&b, "vfio-pci", "vfio-pci");
+	b.kernel.thief = "nvidia";
+	b.kernel.stolen_probes = 1;
+	move(&b, "nvidia", NULL);
+	assert_int_equal(b.result.error, 0);
+	assert_is(&b, "nvidia", NULL);
+	teardown(&b);
+}
+
+static void a_failing_write_names_its_phase(void **state _unused_)
+{
+	static const struct {
+		const char *path;
+		int error;
+		DriverPhase phase;
+		bool changed;
+	} rows[] = {
+		{ "/driver_override", -EROFS, DRIVER_PHASE_OVERRIDE, false },
+		{ "/driver_override", -EACCES, DRIVER_PHASE_OVERRIDE, false },
+		{ "/driver/unbind", -EIO, DRIVER_PHASE_UNBIND, true },
+		{ "/drivers_probe", -EINVAL, DRIVER_PHASE_PROBE, true },
+		{ "/drivers_probe", -EBUSY, DRIVER_PHASE_PROBE, true },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Bench b;
+
+		setup(&b, "nvidia");
+		b.kernel.failing_path = rows[i].path;
+		b.kernel.failing_error = rows[i].error;
+		move(&b, "vfio-pci", "vfio-pci");
+		if (b.result.error != rows[i].error || b.result.phase != rows[i].phase ||
+		    b.result.changed != rows[i].changed || b.kernel.waited != 0)
+			fail_msg("row %zu: %d in %s", i, b.result.error,
+				 driver_phase_to_string(b.result.phase));
+		teardown(&b);
+	}
+}
+
+static void a_driver_that_does_not_take_the_device_is_an_error(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	move(&b, "nouveau", NULL);
+	assert_failed(&b, -ENODEV, DRIVER_PHASE_PROBE, true);
+	assert_is(&b, NULL, NULL);
+	teardown(&b);
+}
+
+static void lose_function(void *userdata)
+{
+	tree_remove_function(userdata, GPU);
+}
+
+/* fault 12 */
+static void a_function_that_vanishes_midway_is_an_error(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	b.kernel.while_unbinding = lose_function;
+	b.kernel.userdata = b.tree;
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_failed(&b, -ENOENT, DRIVER_PHASE_VERIFY, true);
+	assert_is(&b, NULL, NULL);
+	teardown(&b);
+}
+
+/* Writes another override than asked for, as somebody else right behind us would. */
+static int lose_override(void *userdata, int sysfs_fd, const char *path, const char *value)
+{
+	DriverOps ops = sysfs_kernel_ops(userdata);
+
+	if (strstr(path, "driver_override"))
+		value = "nouveau";
+	return ops.write(ops.userdata, sysfs_fd, path, value);
+}
+
+static void an_override_that_does_not_hold_stops_before_the_unbind(void **state _unused_)
+{
+	DriverTarget target = { .driver = "vfio-pci", .driver_override = "vfio-pci" };
+	DriverOps ops;
+	Bench b;
+
+	setup(&b, "nvidia");
+	ops = sysfs_kernel_ops(&b.kernel);
+	ops.write = lose_override;
+	target.bdf = tree_bdf(GPU);
+	driver_move_with(&ops, b.tree->roots.sysfs_fd, &target, &b.result);
+	assert_failed(&b, -EBUSY, DRIVER_PHASE_OVERRIDE, true);
+	assert_is(&b, "nvidia", "nouveau");
+	teardown(&b);
+}
+
+/* The real writes, on plain files: exact bytes, and no FIFO or kernel behind them. */
+static void driver_move_writes_exact_bytes(void **state _unused_)
+{
+	DriverTarget target = { .driver = "nvidia", .driver_override = "nvidia" };
+	_cleanup_free_ char *now = NULL;
+	Bench b;
+
+	setup(&b, "nvidia");
+	tree_write_attribute(b.tree, GPU, "driver_override", "nvidia");
+	target.bdf = tree_bdf(GPU);
+	driver_move(b.tree->roots.sysfs_fd, &target, &b.result);
+	assert_int_equal(b.result.error, 0);
+	assert_false(b.result.changed);
+	driver_result_clear(&b.result);
+	tree_write_attribute(b.tree, GPU, "driver_override", "");
+	driver_move(b.tree->roots.sysfs_fd, &target, &b.result);
+	assert_int_equal(b.result.error, 0);
+	assert_true(b.result.changed);
+	assert_int_equal(sysfs_read_override(b.tree->roots.sysfs_fd, &target.bdf, &now), 0);
+	assert_string_equal(now, "nvidia");
+	teardown(&b);
+}
+
+static void driver_phases_have_names_both_ways(void **state _unused_)
+{
+	for (int i = 0; i < DRIVER_PHASE_MAX_; i++) {
+		DriverPhase phase = DRIVER_PHASE_MAX_;
+		const char *name = driver_phase_to_string((DriverPhase)i);
+
+		assert_non_null(name);
+		assert_int_equal(driver_phase_from_string(name, &phase), 0);
+		assert_int_equal(phase, i);
+	}
+	assert_null(driver_phase_to_string(DRIVER_PHASE_MAX_));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(move_writes_override_then_unbind_then_probe),
+		cmocka_unit_test(a_second_move_writes_nothing),
+		cmocka_unit_test(giving_back_clears_the_override_and_binds_by_name),
+		cmocka_unit_test(move_reaches_every_state_from_every_other),
+		cmocka_unit_test(an_unregistered_driver_is_noticed_before_anything_is_written),
+		cmocka_unit_test(a_function_that_is_not_there_is_noticed_first),
+		cmocka_unit_test(names_that_are_no_drivers_are_refused),
+		cmocka_unit_test(a_probe_that_binds_nothing_is_an_error_after_bounded_tries),
+		cmocka_unit_test(an_iommu_group_that_is_about_to_be_given_back_is_waited_for),
+		cmocka_unit_test(what_does_not_wake_up_is_not_taken_for_bound),
+		cmocka_unit_test(a_deferred_probe_is_tried_again),
+		cmocka_unit_test(a_probe_deferred_for_ever_is_an_error),
+		cmocka_unit_test(a_driver_taken_back_is_unbound_again),
+		cmocka_unit_test(a_driver_always_taken_back_is_an_error),
+		cmocka_unit_test(another_driver_that_wins_the_probe_is_unbound_again),
+		cmocka_unit_test(the_right_driver_bound_by_udev_first_is_success),
+		cmocka_unit_test(a_failing_write_names_its_phase),
+		cmocka_unit_test(a_driver_that_does_not_take_the_device_is_an_error),
+		cmocka_unit_test(a_function_that_vanishes_midway_is_an_error),
+		cmocka_unit_test(an_override_that_does_not_hold_stops_before_the_unbind),
+		cmocka_unit_test(driver_move_writes_exact_bytes),
+		cmocka_unit_test(driver_phases_have_names_both_ways),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "host/device/examine.h"
+#include "host/launch/worker-examine.h"
+#include "host/launch/worker.h"
+#include "rig/sysfs-tree.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/text.h"
+
+#define GPU "0000:41:00.0"
+#define PORT "0000:40:01.1"
+
+typedef struct Bench {
+	SysfsTree *tree;
+	ExamineRoots roots;
+	char *root; /* stands for "/" */
+} Bench;
+
+static int setup(void **state)
+{
+	Bench *b = calloc(1, sizeof(*b));
+
+	assert_non_null(b);
+	b->tree = sysfs_tree_new(NULL);
+	tree_add_bridge(b->tree, PORT, 21);
+	tree_add_gpu(b->tree, GPU, 0x2204, "nvidia", 21, PORT);
+	tree_write(b->tree, "root/etc/hostname", "h\n");
+	b->root = strf("%s/root", b->tree->path);
+	assert_non_null(b->root);
+	b->roots = (ExamineRoots){
+		.sysfs_fd = b->tree->roots.sysfs_fd,
+		.proc_fd = b->tree->roots.proc_fd,
+		.root_fd = open(b->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	};
+	assert_true(b->roots.root_fd >= 0);
+	*state = b;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	Bench *b = *state;
+
+	close_fd(b->roots.root_fd);
+	sysfs_tree_free(b->tree);
+	free(b->root);
+	free(b);
+	return 0;
+}
+
+/* x8 of x16 lanes at 16 GT/s; a root port has ACS turned off. */
+static void set_config(Bench *b, const char *bdf, bool port)
+{
+	uint8_t bytes[PCIE_CONFIG_BYTES] = { 0xde, 0x10 };
+	_cleanup_free_ char *path = strf("sys/bus/pci/devices/%s/config", bdf);
+
+	assert_non_null(path);
+	bytes[0x06] = 0x10;
+	bytes[0x34] = 0x60;
+	bytes[0x60] = 0x10;
+	bytes[0x62] = port ? 0x42 : 0x02;
+	bytes[0x6c] = 0x04;
+	bytes[0x6d] = 0x01; /* x16 */
+	bytes[0x72] = 0x84; /* x8 */
+	bytes[0x100] = 0x0d;
+	bytes[0x102] = 0x01;
+	bytes[0x104] = 0x1f;
+	tree_write_bytes(b->tree, path, bytes, sizeof(bytes));
+}
+
+static GpuHealth examine(Bench *b)
+{
+	GpuHealth health = { 0 };
+	Bdf gpu = tree_bdf(GPU), port = tree_bdf(PORT);
+
+	assert_int_equal(examine_gpu(&b->roots, &gpu, &port, 1, &health), 0);
+	return health;
+}
+
+static void an_awake_gpu_is_read_with_its_port(void **state)
+{
+	Bench *b = *state;
+	GpuHealth health;
+
+	tree_write_attribute(b->tree, GPU, "power_state", "D0\n");
+	tree_write_attribute(b->tree, PORT, "power_state", "D0\n");
+	set_config(b, GPU, false);
+	set_config(b, PORT, true);
+	tree_write_attribute(b->tree, GPU, "aer_dev_correctable", "RxErr 3\nTOTAL_ERR_COR 3\n");
+	tree_write_attribute(b->tree, GPU, "aer_dev_nonfatal", "TOTAL_ERR_NONFATAL 2\n");
+	tree_write_attribute(b->tree, GPU, "aer_dev_fatal", "TOTAL_ERR_FATAL 1\n");
+	health = examine(b);
+	assert_string_equal(health.power_state, "D0");
+	assert_true(health.config.read && health.aer);
+	assert_int_equal(health.config.width, 8);
+	assert_int_equal(health.config.width_max, 16);
+	assert_int_equal(health.correctable, 3);
+	assert_int_equal(health.nonfatal, 2);
+	assert_int_equal(health.fatal, 1);
+	assert_int_equal(health.n_ports, 1);
+	assert_true(pcie_acs_is_off(&health.ports[0].config));
+	gpu_health_clear(&health);
+}
+
+/* A config file that must not be opened: a FIFO, at which the reader would wait for ever. */
+static void trap(Bench *b, const char *bdf)
+{
+	_cleanup_free_ char *path = strf("%s/bus/pci/devices/%s/config", b->tree->sysfs, bdf);
+
+	assert_non_null(path);
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+}
+
+static void what_sleeps_is_not_read(void **state)
+{
+	static const char *const states[] = { "D3hot\n", "D3cold\n", "D1\n", "unknown\n", NULL };
+	Bench *b = *state;
+
+	trap(b, GPU);
+	trap(b, PORT);
+	for (size_t i = 0; i < ELEMENTS(states); i++) {
+		GpuHealth health;
+
+		if (states[i])
+			tree_write_attribute(b->tree, GPU, "power_state", states[i]);
+		else
+			tree_remove_attribute(b->tree, GPU, "power_state");
+		health = examine(b);
+		assert_false(health.config.read);
+		assert_false(health.ports[0].config.read);
+		gpu_health_clear(&health);
+	}
+}
+
+static void a_gpu_that_is_gone_is_told(void **state)
+{
+	Bench *b = *state;
+	GpuHealth health = { 0 };
+	Bdf gone = tree_bdf("0000:99:00.0");
+
+	assert_int_equal(examine_gpu(&b->roots, &gone, NULL, 0, &health), -ENOENT);
+}
+
+/* One that hangs its reader costs its own deadline, and no other GPU's facts. */
+static void a_gpu_that_hangs_hides_no_other(void **state)
+{
+	Bench *b = *state;
+	const WorkerConfig config = {
+		.program = WORKER,
+		.sysfs_dir = b->tree->sysfs,
+		.proc_dir = b->tree->proc,
+		.root_dir = b->root,
+	};
+	PciFunction hangs = { .bdf = tree_bdf(GPU) }, well = { .bdf = tree_bdf("0000:61:00.0") };
+	const PciFunction *leads[] = { &hangs, &well };
+	GpuHealth health[2] = { 0 };
+	_cleanup_free_ char *fifo = strf("%s/bus/pci/devices/" GPU "/config", b->tree->sysfs);
+	int fd;
+
+	tree_add_gpu(b->tree, "0000:61:00.0", 0x2204, "nvidia", 22, NULL);
+	tree_write_attribute(b->tree, GPU, "power_state", "D0\n");
+	tree_write_attribute(b->tree, "0000:61:00.0", "power_state", "D0\n");
+	set_config(b, "0000:61:00.0", false);
+	trap(b, GPU);
+	assert_int_equal(worker_examine_gpus(&config, leads, 2, 2 * USEC_PER_SEC, health), 0);
+	assert_int_equal(health[0].error, -ETIMEDOUT);
+	assert_true(health[0].stuck > 0 && worker_running(health[0].stuck));
+	assert_int_equal(health[1].error, 0);
+	assert_int_equal(health[1].config.width, 8);
+	/* Lets the worker end. */
+	fd = open(fifo, O_WRONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	close(fd);
+	for (unsigned i = 0; i < 500 && worker_running(health[0].stuck); i++)
+		usleep(10000);
+	assert_false(worker_running(health[0].stuck));
+	gpu_health_clear(&health[0]);
+	gpu_health_clear(&health[1]);
+}
+
+static void the_setup_is_read(void **state)
+{
+	Bench *b = *state;
+	_cleanup_(examination_freep) Examination *e = NULL;
+
+	tree_write(b->tree, "proc/cmdline", "quiet intel_iommu=on\n");
+	tree_write(b->tree, "proc/driver/nvidia/version",
+		   "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue\n");
+	tree_write(b->tree, "proc/interrupts", "  9:  0  IR-IO-APIC   9-fasteoi  acpi\n");
+	tree_add_process(b->tree, 12, "virtqemud", "0::/system.slice/virtqemud.service\n");
+	tree_write(b->tree, "proc/12/limits",
+		   "Max locked memory         65536                65536                bytes\n");
+	tree_write(b->tree, "proc/12/status", "CapEff:\t0000000000000000\n");
+	tree_add_process(b->tree, 13, "nvidia-persiste",
+			 "0::/system.slice/nvidia-persistenced.service\n");
+	tree_add_process(b->tree, 14, "bash", "0::/\n");
+	tree_write(b->tree, "sys/class/iommu/dmar0/x", "");
+	tree_write(b->tree, "sys/module/nvidia/initstate", "live\n");
+	tree_write(b->tree, "root/etc/modprobe.d/v.conf", "options vfio-pci ids=10de:2204\n");
+	tree_write(b->tree, "root/etc/modprobe.d/other.txt", "options vfio-pci ids=1\n");
+	tree_write(b->tree, "root/usr/lib/modprobe.d/n.conf", "blacklist nouveau\n");
+	tree_write(b->tree, "root/etc/initramfs-tools/modules", "# list\nnvidia\n");
+	tree_write(b->tree, "root/etc/driverctl.d/pci-" GPU, "vfio-pci\n");
+	tree_write(b->tree, "root/run/systemd/system/x", "");
+	tree_link(b->tree, "root/etc/systemd/system/sysinit.target.wants/gpupass-bind.service",
+		  "root/nowhere");
+	tree_write(b->tree, "root/run/gpupass/boot.json",
+		   "{\"schema\": \"org.gpupass1.boot/1\", \"functions\": [{\"bdf\": \"" GPU
+		   "\", \"outcome\": \"missing\"}], \"notes\": []}");
+	assert_int_equal(examine_host(&b->roots, NULL, &e), 0);
+	assert_string_equal(e->cmdline[0], "intel_iommu=on");
+	assert_string_equal(e->nvidia_version, "550.54.15");
+	assert_true(e->interrupts_remapped);
+	assert_string_equal(e->libvirt_daemon, "virtqemud (pid 12)");
+	assert_true(e->memlock_limited);
+	assert_int_equal(e->memlock_bytes, 65536);
+	assert_int_equal(strv_length(e->services), 1);
+	assert_string_equal(e->services[0],
+			    "nvidia-persiste (pid 13, unit nvidia-persistenced.service)");
+	assert_string_equal(e->iommu_units[0], "dmar0");
+	assert_true(strv_contains(e->modules, "nvidia"));
+	assert_int_equal(strv_length(e->modprobe), 2);
+	assert_string_equal(e->modprobe[0], "etc/modprobe.d/v.conf:1: options vfio-pci "
+					    "ids=10de:2204");
+	assert_string_equal(e->initramfs[0], "etc/initramfs-tools/modules:2: nvidia");
+	assert_string_equal(e->initramfs_at[0], "/etc/initramfs-tools/modules");
+	assert_string_equal(e->driverctl[0], GPU " vfio-pci");
+	assert_string_equal(e->boot[0], GPU " missing");
+	assert_true(e->systemd && e->bind_enabled);
+}
+
+static void an_empty_host_is_no_error(void **state)
+{
+	Bench *b = *state;
+	_cleanup_(examination_freep) Examination *e = NULL;
+
+	assert_int_equal(examine_host(&b->roots, NULL, &e), 0);
+	assert_null(e->modprobe);
+	assert_null(e->nvidia_version);
+	assert_false(e->interrupts_known || e->systemd || e->bind_enabled || e->memlock_limited);
+}
+
+static void files_that_cannot_be_understood_are_passed_over_or_told(void **state)
+{
+	Bench *b = *state;
+	_cleanup_(examination_freep) Examination *e = NULL;
+	static char big[200000];
+
+	memset(big, 'x', sizeof(big));
+	tree_write_bytes(b->tree, "root/etc/modprobe.d/big.conf", big, sizeof(big));
+	tree_write(b->tree, "root/etc/modprobe.d/a.conf", "blacklist nouveau\n");
+	tree_write_bytes(b->tree, "proc/cmdline", "a\0\xff", 3);
+	tree_write(b->tree, "root/run/gpupass/boot.json", "{");
+	assert_int_equal(examine_host(&b->roots, NULL, &e), 0);
+	assert_int_equal(strv_length(e->modprobe), 1);
+	assert_string_equal(e->boot[0], "/run/gpupass/boot.json cannot be understood");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(an_awake_gpu_is_read_with_its_port),
+		TEST(what_sleeps_is_not_read),
+		TEST(a_gpu_that_is_gone_is_told),
+		TEST(a_gpu_that_hangs_hides_no_other),
+		TEST(the_setup_is_read),
+		TEST(an_empty_host_is_no_error),
+		TEST(files_that_cannot_be_understood_are_passed_over_or_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

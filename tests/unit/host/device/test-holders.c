@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host/device/holders.h"
+#include "host/device/inspect.h"
+#include "host/scan/cgroup.h"
+#include "rig/sysfs-tree.h"
+#include "util/text.h"
+
+#define DISPLAY "0000:41:00.0"
+#define AUDIO "0000:41:00.1"
+#define UUID "GPU-1b5c4e0a-6b2f-4c5e-9d7a-0123456789ab"
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* What stands for a GPU's device file here: on every host, and open in hardly any process. */
+#define STAND_IN "/dev/full"
+#define NUMBER NUMBER_OF_FULL
+
+/* One board: nvidia minor 7, card1 and renderD129, sound card 2, IOMMU group 33. */
+static SysfsTree *one_gpu(void)
+{
+	SysfsTree *tree = sysfs_tree_new(NULL);
+
+	tree_add_gpu(tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
+	tree_add_nvidia_information(tree, DISPLAY, UUID, 7);
+	tree_write_attribute(tree, DISPLAY, "drm/card1/dev", "226:1\n");
+	tree_write_attribute(tree, DISPLAY, "drm/renderD129/dev", "226:129\n");
+	tree_write_attribute(tree, DISPLAY, "graphics/fb0/dev", "29:0\n");
+	tree_write_attribute(tree, AUDIO, "sound/card2/controlC2/dev", "116:9\n");
+	tree_write_attribute(tree, AUDIO, "sound/card2/pcmC2D3p/dev", "116:8\n");
+	tree_write_attribute(tree, AUDIO, "sound/card2/hwC2D0/dev", "116:7\n");
+	tree_write_attribute(tree, AUDIO, "sound/card2/id", "NVidia\n");
+	return tree;
+}
+
+/* The same, with STAND_IN for /dev/nvidia7. */
+static SysfsTree *one_gpu_on_nvidia(void)
+{
+	SysfsTree *tree = one_gpu();
+
+	tree_write(tree, "proc/devices", DEVICES_WITH_NVIDIA_AS_MEM);
+	return tree;
+}
+
+/* With STAND_IN for /dev/vfio/33, seen through the real /proc. */
+static SysfsTree *one_gpu_among_real_processes(int *ret_proc_fd)
+{
+	SysfsTree *tree = one_gpu();
+
+	tree_write(tree, "sys/class/vfio/33/dev", NUMBER);
+	*ret_proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(*ret_proc_fd >= 0);
+	return tree;
+}
+
+static Inspection *scan_with(const InspectRoots *roots)
+{
+	Bdf functions[] = { tree_bdf(DISPLAY), tree_bdf(AUDIO) };
+	Inspection *into = calloc(1, sizeof(*into));
+
+	assert_non_null(into);
+	assert_int_equal(holders_scan(roots, functions, ELEMENTS(functions), into), 0);
+	return into;
+}
+
+static Inspection *scan(const SysfsTree *tree, size_t unseen)
+{
+	Inspection *in = scan_with(&tree->roots);
+
+	assert_int_equal(in->all_unseen, unseen);
+	return in;
+}
+
+static Inspection *scan_real(const SysfsTree *tree, int proc_fd)
+{
+	InspectRoots roots = tree->roots;
+
+	roots.proc_fd = proc_fd;
+	return scan_with(&roots);
+}
+
+static const Unseen *find_unseen(const Inspection *in, pid_t pid)
+{
+	for (size_t i = 0; i < in->n_unseen; i++)
+		if (in->unseen[i].pid == pid)
+			return &in->unseen[i];
+	return NULL;
+}
+
+static const Holder *find(const Inspection *in, const char *bdf, pid_t pid, const char *path)
+{
+	Bdf address = tree_bdf(bdf);
+
+	for (size_t i = 0; i < in->n_holders; i++)
+		if (bdf_equal(&in->holders[i].bdf, &address) && in->holders[i].pid == pid &&
+		    strcmp(in->holders[i].path, path) == 0)
+			return &in->holders[i];
+	return NULL;
+}
+
+/* fault 1 */
+static void every_device_file_of_a_function_counts(void **state _unused_)
+{
+	static const struct {
+		const char *file, *content, *bdf, *path;
+		bool vfio;
+	} rows[] = {
+#define DEVICE "sys/bus/pci/devices/"
+		{ "proc/devices", DEVICES_WITH_NVIDIA_AS_MEM, DISPLAY, "/dev/nvidia7", false },
+		{ DEVICE DISPLAY "/drm/card1/dev", NUMBER, DISPLAY, "/dev/dri/card1", false },
+		{ DEVICE DISPLAY "/drm/renderD129/dev", NUMBER, DISPLAY, "/dev/dri/renderD129",
+		  false },
+		{ DEVICE DISPLAY "/graphics/fb0/dev", NUMBER, DISPLAY, "/dev/fb0", false },
+		{ DEVICE AUDIO "/sound/card2/controlC2/dev", NUMBER, AUDIO, "/dev/snd/controlC2",
+		  false },
+		{ DEVICE AUDIO "/sound/card2/pcmC2D3p/dev", NUMBER, AUDIO, "/dev/snd/pcmC2D3p",
+		  false },
+		{ DEVICE AUDIO "/sound/card2/hwC2D0/dev", NUMBER, AUDIO, "/dev/snd/hwC2D0", false },
+		{ "sys/class/vfio/33/dev", NUMBER, DISPLAY, "/dev/vfio/33", true },
+		{ "sys/class/vfio/33/dev", NUMBER, AUDIO, "/dev/vfio/33", true },
+		{ "sys/class/vfio/noiommu-33/dev", NUMBER, AUDIO, "/dev/vfio/noiommu-33", true },
+		{ DEVICE DISPLAY "/vfio-dev/vfio7/dev", NUMBER, DISPLAY, "/dev/vfio/devices/vfio7",
+		  true },
+#undef DEVICE
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+		_cleanup_(inspection_freep) Inspection *in = NULL;
+		const Holder *holder;
+
+		tree_write(tree, rows[i].file, rows[i].content);
+		tree_add_process(tree, 4242, "python3", "0::/user.slice\n");
+		tree_process_opens(tree, 4242, 9, STAND_IN);
+		in = scan(tree, 0);
+		holder = find(in, rows[i].bdf, 4242, rows[i].path);
+		if (!holder || holder->vfio != rows[i].vfio) {
+			fail_msg("row %zu: %s not found among %zu", i, rows[i].path, in->n_holders);
+			continue; /* not reached, which analyzers do not know */
+		}
+		assert_string_equal(holder->command, "python3");
+		assert_null(holder->unit);
+		assert_null(holder->container);
+	}
+}
+
+static void files_that_belong_to_no_one_gpu_or_to_another_do_not_count(void **state _unused_)
+{
+	static const char *const targets[] = {
+		"/dev/null",	    "/dev/zero",      "/dev/tty",
+		"/dev/dri/by-path", "socket:[12345]", "anon_inode:[eventfd]",
+		"/home/a/nvidia7",  "pipe:[1]",	      "/",
+		"/dev/random",
+	};
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+
+	tree_write(tree, "sys/class/vfio/3/dev", NUMBER_OF_NULL);
+	tree_write(tree, "sys/class/vfio/333/dev", NUMBER_OF_ZERO);
+	tree_add_process(tree, 77, "sh", "0::/\n");
+	for (size_t i = 0; i < ELEMENTS(targets); i++)
+		tree_process_opens(tree, 77, (int)i + 3, targets[i]);
+	in = scan(tree, 0);
+	if (in->n_holders > 0)
+		fail_msg("%s counts", in->holders[0].path);
+}
+
+/* Anybody can make such a file, and open it. */
+static void a_file_of_a_devices_name_does_not_count(void **state _unused_)
+{
+	static const char *const names[] = { "dev/nvidia7",	    "dev/vfio/33",
+					     "dev/dri/card1",	    "dev/snd/controlC2",
+					     "dev/vfio/noiommu-33", "dev/fb0" };
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+
+	tree_write(tree, "sys/class/vfio/33/dev", NUMBER_OF_ZERO);
+	tree_add_process(tree, 77, "sh", "0::/\n");
+	for (size_t i = 0; i < ELEMENTS(names); i++) {
+		_cleanup_free_ char *target = strf("%s/%s", tree->path, names[i]);
+
+		tree_write(tree, names[i], "");
+		tree_process_opens(tree, 77, (int)i + 3, target);
+	}
+	tree_process_maps(tree, 77,
+			  "7f1200000000-7f1200010000 rw-s 00000000 00:05 512 /dev/nvidia7\n"
+			  "7f1200010000-7f1200020000 rw-s 00000000 00:05 513 /dev/vfio/33\n");
+	tree_process_maps_file(tree, 77, "7f1200000000-7f1200010000", "../comm");
+	tree_process_maps_file(tree, 77, "7f1200010000-7f1200020000", "../comm");
+	in = scan(tree, 0);
+	if (in->n_holders > 0)
+		fail_msg("%s counts", in->holders[0].path);
+}
+
+static void a_mapping_without_a_descriptor_holds(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+
+	tree_add_process(tree, 500, "cuda-app", "0::/\n");
+	tree_process_maps(tree, 500,
+			  "00400000-0040b000 r--p 00000000 fd:00 77  /usr/lib/libc.so.6\n"
+			  "0040b000-0040c000 rw-p 00000000 fd:00 77  /usr/lib/libc.so.6\n"
+			  "7f0000000000-7f0000001000 rw-p 00000000 00:00 0 \n"
+			  "7f1200000000-7f1200010000 rw-s 00000000 00:05 512 /called/anything\n"
+			  "7ffd1c000000-7ffd1c021000 rw-p 00000000 00:00 0   [stack]\n");
+	/* Without leading zeros, as the kernel has it; of one file once. */
+	tree_process_maps_file(tree, 500, "400000-40b000", "../comm");
+	tree_process_maps_file(tree, 500, "7f1200000000-7f1200010000", STAND_IN);
+	in = scan(tree, 0);
+	assert_int_equal(in->n_holders, 1);
+	assert_non_null(find(in, DISPLAY, 500, "/dev/nvidia7"));
+}
+
+/* Whoever moves his mappings about while they are looked at is told of. */
+static void a_mapping_that_cannot_be_caught_is_told(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+
+	tree_add_process(tree, 500, "eel", "0::/\n");
+	tree_process_maps(tree, 500, "7f1200000000-7f1200010000 rw-s 00000000 00:05 512 /a\n");
+	in = scan(tree, 1);
+	assert_int_equal(in->n_holders, 0);
+	assert_int_equal(in->unseen[0].pid, 500);
+	assert_string_equal(in->unseen[0].command, "eel");
+	assert_int_equal(in->unseen[0].reason, UNSEEN_MOVING);
+}
+
+static void a_holder_is_reported_once_a_file(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+
+	tree_write_attribute(tree, DISPLAY, "drm/card1/dev", NUMBER_OF_ZERO);
+	tree_add_process(tree, 500, "cuda-app", "0::/\n");
+	for (int fd = 3; fd < 40; fd++)
+		tree_process_opens(tree, 500, fd, STAND_IN);
+	tree_process_maps(tree, 500, "7f1200000000-7f1200010000 rw-s 0 00:05 512 /dev/nvidia7\n");
+	tree_process_maps_file(tree, 500, "7f1200000000-7f1200010000", STAND_IN);
+	tree_process_opens(tree, 500, 40, "/dev/zero");
+	in = scan(tree, 0);
+	assert_int_equal(in->n_holders, 2);
+}
+
+static void the_persistence_daemon_is_named_with_its_unit(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	const Holder *holder;
+
+	tree_add_process(tree, 912, "nvidia-persistenced",
+			 "0::/system.slice/nvidia-persistenced.service\n");
+	tree_process_opens(tree, 912, 4, "/dev/nvidiactl");
+	tree_process_opens(tree, 912, 5, STAND_IN);
+	in = scan(tree, 0);
+	assert_int_equal(in->n_holders, 1);
+	holder = find(in, DISPLAY, 912, "/dev/nvidia7");
+	assert_non_null(holder);
+	assert_string_equal(holder->command, "nvidia-persistenced");
+	assert_string_equal(holder->unit, "nvidia-persistenced.service");
+	assert_null(holder->container);
+}
+
+static void a_process_whose_first_thread_has_ended_still_holds(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+
+	tree_write_attribute(tree, DISPLAY, "drm/card1/dev", NUMBER_OF_ZERO);
+	tree_write(tree, "proc/600/comm", "worker\n");
+	tree_write(tree, "proc/600/cgroup", "0::/\n");
+	tree_write(tree, "proc/600/maps", "");
+	tree_write(tree, "proc/600/task/600/maps", "");
+	tree_write(tree, "proc/600/task/601/maps", "7f12000-7f13000 rw-s 0 00:05 5 /dev/dri/x\n");
+	tree_link(tree, "proc/600/task/601/map_files/7f12000-7f13000", "/dev/zero");
+	tree_link(tree, "proc/600/task/601/fd/7", STAND_IN);
+	in = scan(tree, 0);
+	assert_int_equal(in->n_holders, 2);
+	assert_non_null(find(in, DISPLAY, 600, "/dev/nvidia7"));
+	assert_non_null(find(in, DISPLAY, 600, "/dev/dri/card1"));
+}
+
+static void processes_that_vanish_are_no_holders(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+
+	/* no fd, no maps; nothing at all; and gone between its files and its name */
+	tree_write(tree, "proc/700/comm", "gone\n");
+	tree_link(tree, "proc/701", "nowhere");
+	tree_link(tree, "proc/702/task/702/fd/3", STAND_IN);
+	tree_write(tree, "proc/self/comm", "not a pid\n");
+	in = scan(tree, 0);
+	assert_int_equal(in->n_holders, 0);
+}
+
+/* Root reads everything, so this looks as somebody else, in a child. */
+static void processes_that_may_not_be_looked_into_are_told(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	_cleanup_free_ char *path = strf("%s/800/task/800/fd", tree->proc);
+	int status;
+	pid_t pid;
+
+	tree_add_process(tree, 800, "secret", "0::/\n");
+	tree_add_process(tree, 801, "open", "0::/\n");
+	tree_process_opens(tree, 801, 3, STAND_IN);
+	assert_int_equal(chmod(path, 0), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (getuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
+			_exit(3);
+		in = scan(tree, 1);
+		_exit(in->n_holders == 1 && in->unseen[0].pid == 800 &&
+				      in->unseen[0].reason == UNSEEN_REFUSED &&
+				      strcmp(in->unseen[0].command, "secret") == 0
+			      ? 0
+			      : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(chmod(path, 0700), 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void without_device_files_no_process_is_looked_at(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+
+	tree_add_gpu(tree, DISPLAY, 0x2230, NULL, IOMMU_GROUP_NONE, NULL);
+	tree_add_process(tree, 500, "cuda-app", "0::/\n");
+	tree_process_opens(tree, 500, 3, STAND_IN);
+	in = scan(tree, 0);
+	assert_int_equal(in->n_holders, 0);
+}
+
+/* And a guest is seen behind any number of them. */
+static void very_many_holders_are_bounded(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+
+	tree_write(tree, "sys/class/vfio/33/dev", NUMBER_OF_ZERO);
+	tree_add_process(tree, 1000, "x", "0::/\n");
+	tree_process_opens(tree, 1000, 3, STAND_IN);
+	for (int pid = 1001; pid < 2100; pid++) {
+		_cleanup_free_ char *path = strf("proc/%d", pid);
+
+		tree_link(tree, path, "1000");
+	}
+	tree_add_process(tree, 9999, "qemu", "0::/\n");
+	tree_process_opens(tree, 9999, 3, "/dev/zero");
+	in = scan(tree, 0);
+	assert_int_equal(in->n_holders, 1024 + 2);
+	assert_non_null(find(in, AUDIO, 9999, "/dev/vfio/33"));
+}
+
+/* fault 1 */
+static void unit_and_container_are_read_from_the_cgroup(void **state _unused_)
+{
+	static const struct {
+		const char *text, *unit, *container;
+	} rows[] = {
+		{ "", NULL, NULL },
+		{ "0::/\n", NULL, NULL },
+		{ "0::/system.slice/ssh.service\n", "ssh.service", NULL },
+		{ "0::/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.scope\n",
+		  "app-x.scope", NULL },
+		{ "0::/system.slice/docker-" ID ".scope\n", "docker-" ID ".scope", ID },
+		{ "0::/docker/" ID "\n", NULL, ID },
+		{ "0::/machine.slice/libpod-" ID ".scope/container\n", "libpod-" ID ".scope", ID },
+		{ "0::/machine.slice/libpod-conmon-" ID ".scope\n", "libpod-conmon-" ID ".scope",
+		  NULL },
+		{ "0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice/"
+		  "cri-containerd-" ID ".scope\n",
+		  "cri-containerd-" ID ".scope", ID },
+		{ "0::/kubepods/besteffort/podbb1c8f1a-2c2e/" ID "\n", NULL, ID },
+		{ "0::/lxc/web1\n", NULL, "web1" },
+		{ "0::/lxc.payload.web1/system.slice/nginx.service\n", "nginx.service", "web1" },
+		{ "0::/lxc.monitor.web1\n", NULL, NULL },
+		{ "0::/docker/" ID "/system.slice/docker-ffffffffffff.scope\n",
+		  "docker-ffffffffffff.scope", ID },
+		{ "12:devices:/docker/" ID "\n1:name=systemd:/docker/" ID "\n", NULL, ID },
+		{ "3:cpu:/a.service\n1:name=systemd:/system.slice/b.service\n0::/\n", "b.service",
+		  NULL },
+		{ "0::/machine.slice/machine-qemu\\x2d1\\x2dvm42.scope/libvirt/emulator\n",
+		  "machine-qemu\\x2d1\\x2dvm42.scope", NULL },
+		{ "no colon\n0:\n:::\n0::/.service\n", NULL, NULL },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *unit = NULL, *container = NULL;
+
+		assert_int_equal(cgroup_identify(rows[i].text, &unit, &container), 0);
+		if (!str_equal(unit, rows[i].unit) || !str_equal(container, rows[i].container))
+			fail_msg("row %zu: unit %s, container %s", i, str_or_empty(unit),
+				 str_or_empty(container));
+	}
+}
+
+/* ---- real processes, through the real /proc ---- */
+
+static void a_real_process_is_found_by_number_alone(void **state _unused_)
+{
+	_cleanup_close_ int fd = open(STAND_IN, O_RDONLY | O_CLOEXEC), proc_fd = -1;
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_among_real_processes(&proc_fd);
+	_cleanup_(inspection_freep) Inspection *in = scan_real(tree, proc_fd);
+
+	assert_true(fd >= 0);
+	assert_non_null(find(in, DISPLAY, getpid(), "/dev/vfio/33"));
+	assert_non_null(find(in, AUDIO, getpid(), "/dev/vfio/33"));
+}
+
+/* Opened for ioctl(2) only it is held; by O_PATH, for which nobody needs a right, it is not. */
+static void a_file_that_was_only_looked_up_is_not_held(void **state _unused_)
+{
+	static const struct {
+		int flags;
+		bool held;
+	} rows[] = { { O_PATH, false }, { O_ACCMODE, true }, { O_WRONLY, true } };
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_close_ int fd = open(STAND_IN, rows[i].flags | O_CLOEXEC), proc_fd = -1;
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree =
+			one_gpu_among_real_processes(&proc_fd);
+		_cleanup_(inspection_freep) Inspection *in = scan_real(tree, proc_fd);
+
+		assert_true(fd >= 0);
+		if (rows[i].held != (find(in, DISPLAY, getpid(), "/dev/vfio/33") != NULL))
+			fail_msg("row %zu", i);
+	}
+}
+
+typedef struct Thread {
+	pthread_barrier_t open, done;
+	int fd;
+} Thread;
+
+static void *hold_by_itself(void *data)
+{
+	Thread *thread = data;
+
+	thread->fd = unshare(CLONE_FILES) < 0 ? -1 : open(STAND_IN, O_RDONLY | O_CLOEXEC);
+	pthread_barrier_wait(&thread->open);
+	pthread_barrier_wait(&thread->done);
+	close_fd(thread->fd);
+	return NULL;
+}
+
+static void a_thread_with_files_of_its_own_is_seen(void **state _unused_)
+{
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	_cleanup_close_ int proc_fd = -1;
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_among_real_processes(&proc_fd);
+	pthread_t id;
+	Thread thread;
+
+	pthread_barrier_init(&thread.open, NULL, 2);
+	pthread_barrier_init(&thread.done, NULL, 2);
+	assert_int_equal(pthread_create(&id, NULL, hold_by_itself, &thread), 0);
+	pthread_barrier_wait(&thread.open);
+	in = scan_real(tree, proc_fd);
+	pthread_barrier_wait(&thread.done);
+	pthread_join(id, NULL);
+	assert_true(thread.fd >= 0);
+	assert_non_null(find(in, DISPLAY, getpid(), "/dev/vfio/33"));
+}
+
+/* Says one byte when it is ready, and stays until it is ended. */
+static pid_t start_child(bool (*prepare)(void))
+{
+	char ready = 0;
+	int fds[2];
+	pid_t pid;
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ready = prepare() ? 'y' : 'n';
+		if (write(fds[1], &ready, 1) == 1)
+			for (;;)
+				pause();
+		_exit(1);
+	}
+	close(fds[1]);
+	assert_true(pid > 0);
+	assert_int_equal(read(fds[0], &ready, 1), 1);
+	close(fds[0]);
+	if (ready == 'y')
+		return pid;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return 0;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+#define MAPPINGS 65000
+
+/* As many as the kernel lets it have, of a file, none of which can be joined with the next. */
+static bool map_very_often(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), n = 0;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	while (fd >= 0 && n < MAPPINGS &&
+	       mmap(NULL, page, n % 2 ? PROT_READ : PROT_NONE, MAP_PRIVATE, fd, 0) != MAP_FAILED)
+		n++;
+	return n > MAPPINGS / 2;
+}
+
+/* /dev/zero, mapped privately, stays the file of its mapping (drivers/char/mem.c). */
+static bool map_only(void)
+{
+	int fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
+	bool mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0) != MAP_FAILED;
+
+	close(fd);
+	return mapped;
+}
+
+static void a_mapping_is_seen_beside_one_with_very_many(void **state _unused_)
+{
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	_cleanup_close_ int proc_fd = -1;
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_among_real_processes(&proc_fd);
+	pid_t many[4], holder;
+
+	/* Needed to look through map_files: CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. */
+	if (geteuid() != 0)
+		skip();
+	tree_write(tree, "sys/class/vfio/33/dev", NUMBER_OF_ZERO);
+	for (size_t i = 0; i < ELEMENTS(many); i++)
+		many[i] = start_child(map_very_often);
+	holder = start_child(map_only);
+	in = scan_real(tree, proc_fd);
+	end_child(holder);
+	for (size_t i = 0; i < ELEMENTS(many); i++)
+		end_child(many[i]);
+	assert_non_null(find(in, DISPLAY, holder, "/dev/vfio/33"));
+	assert_null(find_unseen(in, holder));
+}
+
+/* By a user without privilege, in name spaces of his own, under another name. */
+static bool hold_under_another_name(void)
+{
+	char directory[] = "/tmp/gpupass-test-XXXXXX", path[64];
+	int fd;
+
+	if (!mkdtemp(directory) || chmod(directory, 0777) < 0)
+		return false;
+	if (getuid() == 0 && (setgid(65534) < 0 || setuid(65534) < 0))
+		return false;
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return false;
+	snprintf(path, sizeof(path), "%s/harmless", directory);
+	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	if (mount(STAND_IN, path, NULL, MS_BIND, NULL) < 0)
+		return false;
+	fd = open(path, O_RDONLY);
+	umount2(path, MNT_DETACH);
+	unlink(path);
+	rmdir(directory);
+	return fd >= 0;
+}
+
+static void a_device_mounted_elsewhere_by_a_user_is_seen(void **state _unused_)
+{
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	_cleanup_close_ int proc_fd = -1;
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_among_real_processes(&proc_fd);
+	pid_t pid = start_child(hold_under_another_name);
+
+	if (pid == 0) {
+		print_message("no user name spaces here\n");
+		skip();
+	}
+	in = scan_real(tree, proc_fd);
+	end_child(pid);
+	assert_non_null(find(in, DISPLAY, pid, "/dev/vfio/33"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_device_file_of_a_function_counts),
+		cmocka_unit_test(files_that_belong_to_no_one_gpu_or_to_another_do_not_count),
+		cmocka_unit_test(a_file_of_a_devices_name_does_not_count),
+		cmocka_unit_test(a_mapping_without_a_descriptor_holds),
+		cmocka_unit_test(a_mapping_that_cannot_be_caught_is_told),
+		cmocka_unit_test(a_holder_is_reported_once_a_file),
+		cmocka_unit_test(the_persistence_daemon_is_named_with_its_unit),
+		cmocka_unit_test(a_process_whose_first_thread_has_ended_still_holds),
+		cmocka_unit_test(processes_that_vanish_are_no_holders),
+		cmocka_unit_test(processes_that_may_not_be_looked_into_are_told),
+		cmocka_unit_test(without_device_files_no_process_is_looked_at),
+		cmocka_unit_test(very_many_holders_are_bounded),
+		cmocka_unit_test(unit_and_container_are_read_from_the_cgroup),
+		cmocka_unit_test(a_real_process_is_found_by_number_alone),
+		cmocka_unit_test(a_file_that_was_only_looked_up_is_not_held),
+		cmocka_unit_test(a_thread_with_files_of_its_own_is_seen),
+		cmocka_unit_test(a_mapping_is_seen_beside_one_with_very_many),
+		cmocka_unit_test(a_device_mounted_elsewhere_by_a_user_is_seen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "host/device/inspect.h"
+#include "rig/sysfs-tree.h"
+#include "util/text.h"
+
+#define DISPLAY "0000:41:00.0"
+#define AUDIO "0000:41:00.1"
+#define UUID "GPU-1b5c4e0a-6b2f-4c5e-9d7a-0123456789ab"
+#define CONFIG_BYTES 4096
+#define PCIE_CAP 0x60
+#define SERIAL_CAP 0x100
+
+static SysfsTree *one_gpu(void)
+{
+	SysfsTree *tree = sysfs_tree_new(NULL);
+
+	tree_add_gpu(tree, DISPLAY, 0x2331, "nvidia", 33, NULL);
+	return tree;
+}
+
+static Inspection *inspect(const SysfsTree *tree, InspectConfig config)
+{
+	Bdf functions[] = { tree_bdf(DISPLAY), tree_bdf(AUDIO) };
+	Inspection *in = NULL;
+
+	assert_int_equal(
+		inspect_functions(&tree->roots, functions, ELEMENTS(functions), config, &in), 0);
+	return in;
+}
+
+static void put16(uint8_t *config, size_t at, unsigned value)
+{
+	config[at] = (uint8_t)value;
+	config[at + 1] = (uint8_t)(value >> 8);
+}
+
+static void put32(uint8_t *config, size_t at, uint32_t value)
+{
+	put16(config, at, value & 0xffff);
+	put16(config, at + 2, value >> 16);
+}
+
+/* A PCI Express endpoint: link at 5 of 6 (32 of 64 GT/s), 8 of 16 lanes, and a serial number. */
+static void fill_config(uint8_t config[CONFIG_BYTES])
+{
+	memset(config, 0, CONFIG_BYTES);
+	put32(config, 0x00, 0x233110de);
+	put16(config, 0x06, 0x0010); /* has capabilities */
+	config[0x34] = PCIE_CAP;
+	put32(config, PCIE_CAP, 0x00020010);
+	put32(config, PCIE_CAP + 0x0c, 6 | 16 << 4);
+	put16(config, PCIE_CAP + 0x12, 5 | 8 << 4);
+	put32(config, SERIAL_CAP, 0x00010003);
+	put32(config, SERIAL_CAP + 4, 0xfe123456);
+	put32(config, SERIAL_CAP + 8, 0x00044bff);
+}
+
+static void write_config(SysfsTree *tree, const char *bdf, const uint8_t *config, size_t size)
+{
+	_cleanup_free_ char *path = strf("sys/bus/pci/devices/%s/config", bdf);
+
+	tree_write_bytes(tree, path, config, size);
+}
+
+static void driver_override_and_vfs_are_read(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+
+	tree_write_attribute(tree, AUDIO, "driver_override", "vfio-pci\n");
+	tree_write_attribute(tree, DISPLAY, "sriov_numvfs", "4\n");
+	in = inspect(tree, INSPECT_CONFIG_NOT);
+	assert_int_equal(in->n_functions, 2);
+	assert_string_equal(in->functions[0].driver, "nvidia");
+	assert_null(in->functions[0].driver_override);
+	assert_int_equal(in->functions[0].num_vfs, 4);
+	assert_string_equal(in->functions[1].driver, "snd_hda_intel");
+	assert_string_equal(in->functions[1].driver_override, "vfio-pci");
+	assert_int_equal(in->functions[1].num_vfs, 0);
+	assert_null(in->functions[0].uuid);
+	assert_int_equal(in->functions[0].device_minor, -1);
+	assert_null(in->functions[0].serial_number);
+}
+
+static void the_nvidia_drivers_word_is_read(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+
+	tree_add_nvidia_information(tree, DISPLAY, UUID, 12);
+	in = inspect(tree, INSPECT_CONFIG_NOT);
+	assert_string_equal(in->functions[0].uuid, UUID);
+	assert_int_equal(in->functions[0].device_minor, 12);
+	assert_int_equal(in->functions[1].device_minor, -1);
+}
+
+static void what_the_nvidia_driver_does_not_know_is_not_known(void **state _unused_)
+{
+	static const char *const texts[] = {
+		"",
+		"GPU UUID: \t GPU-\?\?\?\?\?\?\?\?-\?\?\?\?-\?\?\?\?-\?\?\?\?-\?\?\?\?\?\?\?\?\?\?\?\?\n"
+		"Device Minor: \t ?\n",
+		"GPU UUID:\nDevice Minor:\n",
+		"GPU UUID: \t GPU-1b5c\nDevice Minor: \t -1\n",
+		"GPU UUIDs: " UUID "\nDevice Minority: 3\n",
+		"Device Minor: \t 4294967296\n",
+	};
+
+	for (size_t i = 0; i < ELEMENTS(texts); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+		_cleanup_(inspection_freep) Inspection *in = NULL;
+
+		tree_write(tree, "proc/driver/nvidia/gpus/" DISPLAY "/information", texts[i]);
+		in = inspect(tree, INSPECT_CONFIG_NOT);
+		if (in->functions[0].uuid || in->functions[0].device_minor != -1)
+			fail_msg("row %zu is taken", i);
+	}
+}
+
+static void serial_number_and_link_are_read_from_config_space(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	uint8_t config[CONFIG_BYTES];
+
+	fill_config(config);
+	write_config(tree, DISPLAY, config, sizeof(config));
+	write_config(tree, AUDIO, config, sizeof(config));
+	in = inspect(tree, INSPECT_CONFIG_ALL);
+	assert_string_equal(in->functions[0].serial_number, "00-04-4b-ff-fe-12-34-56");
+	assert_string_equal(in->functions[0].link_speed, "32 GT/s");
+	assert_string_equal(in->functions[0].link_speed_max, "64 GT/s");
+	assert_int_equal(in->functions[0].link_width, 8);
+	assert_int_equal(in->functions[0].link_width_max, 16);
+	assert_false(in->functions[0].config_all_ones);
+	/* only of display functions */
+	assert_null(in->functions[1].serial_number);
+	assert_int_equal(in->functions[1].link_width_max, 0);
+}
+
+static void config_space_is_not_read_unless_asked(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	uint8_t config[CONFIG_BYTES];
+
+	memset(config, 0xff, sizeof(config));
+	write_config(tree, DISPLAY, config, sizeof(config));
+	in = inspect(tree, INSPECT_CONFIG_NOT);
+	assert_false(in->functions[0].config_all_ones);
+}
+
+static void a_device_that_answers_all_ones_is_noticed(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	uint8_t config[CONFIG_BYTES];
+
+	memset(config, 0xff, sizeof(config));
+	write_config(tree, DISPLAY, config, sizeof(config));
+	in = inspect(tree, INSPECT_CONFIG_ALL);
+	assert_true(in->functions[0].config_all_ones);
+	assert_null(in->functions[0].serial_number);
+	assert_null(in->functions[0].link_speed);
+}
+
+/* Reading config space wakes what is in D3cold. What the kernel does not tell of may be. */
+static void config_space_of_what_is_awake_only_leaves_sleepers_alone(void **state _unused_)
+{
+	static const struct {
+		const char *power_state; /* NULL: there is no such attribute */
+		bool awake;
+	} rows[] = {
+		{ "D0\n", true },      { "D1\n", false },      { "D3hot\n", false },
+		{ "D3cold\n", false }, { "unknown\n", false }, { "error\n", false },
+		{ "", false },	       { NULL, false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+		_cleanup_(inspection_freep) Inspection *in = NULL;
+		uint8_t config[CONFIG_BYTES];
+
+		fill_config(config);
+		write_config(tree, DISPLAY, config, sizeof(config));
+		if (rows[i].power_state)
+			tree_write_attribute(tree, DISPLAY, "power_state", rows[i].power_state);
+		else
+			tree_remove_attribute(tree, DISPLAY, "power_state");
+		in = inspect(tree, INSPECT_CONFIG_AWAKE);
+		if ((in->functions[0].serial_number != NULL) != rows[i].awake ||
+		    in->functions[0].left_asleep == rows[i].awake ||
+		    (in->functions[0].link_width > 0) != rows[i].awake)
+			fail_msg("row %zu", i);
+		/* Nobody asks for the config space of other functions. */
+		assert_false(in->functions[1].left_asleep);
+	}
+}
+
+/* Without CAP_SYS_ADMIN there are 64 bytes; without the file, none; and loops are anybody's. */
+static void config_space_that_tells_nothing_is_no_error(void **state _unused_)
+{
+	static const size_t sizes[] = { 0, 2, 64, 256, CONFIG_BYTES };
+
+	for (size_t i = 0; i < ELEMENTS(sizes) + 2; i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+		_cleanup_(inspection_freep) Inspection *in = NULL;
+		uint8_t config[CONFIG_BYTES];
+
+		fill_config(config);
+		put32(config, SERIAL_CAP + 4, 0);
+		put32(config, SERIAL_CAP + 8, 0);
+		if (i == ELEMENTS(sizes)) { /* capability lists that lead back to themselves */
+			config[PCIE_CAP + 1] = PCIE_CAP;
+			put32(config, SERIAL_CAP, SERIAL_CAP << 20 | 0x00010003);
+		}
+		if (i <= ELEMENTS(sizes))
+			write_config(tree, DISPLAY, config,
+				     i < ELEMENTS(sizes) ? sizes[i] : CONFIG_BYTES);
+		in = inspect(tree, INSPECT_CONFIG_ALL);
+		if (in->functions[0].serial_number || in->functions[0].config_all_ones)
+			fail_msg("row %zu", i);
+	}
+}
+
+static void vfio_is_registered_loadable_or_neither(void **state _unused_)
+{
+	static const struct {
+		const char *list, *content;
+		bool loadable;
+	} rows[] = {
+		{ "modules.dep", "kernel/drivers/vfio/pci/vfio-pci.ko: kernel/vfio.ko\n", true },
+		{ "modules.dep", "a/b.ko:\nkernel/drivers/vfio/pci/vfio-pci.ko.xz:\n", true },
+		{ "modules.dep", "extra/vfio_pci.ko.zst: x\n", true },
+		{ "modules.dep", "kernel/drivers/vfio/pci/vfio-pci-core.ko: x\n", false },
+		{ "modules.dep", "x/y.ko: kernel/drivers/vfio/pci/vfio-pci.ko\n", false },
+		{ "modules.builtin", "kernel/drivers/vfio/pci/vfio-pci.ko\n", true },
+		{ "modules.dep", "", false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+		_cleanup_(inspection_freep) Inspection *in = NULL;
+		_cleanup_free_ char *path = strf("modules/%s", rows[i].list);
+
+		tree_write(tree, path, rows[i].content);
+		in = inspect(tree, INSPECT_CONFIG_NOT);
+		if (in->vfio_pci || in->vfio_loadable != rows[i].loadable)
+			fail_msg("row %zu", i);
+	}
+}
+
+static void a_registered_vfio_needs_no_module(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+
+	tree_add_driver(tree, "vfio-pci");
+	tree->roots.modules_fd = close_fd(tree->roots.modules_fd);
+	in = inspect(tree, INSPECT_CONFIG_NOT);
+	assert_true(in->vfio_pci);
+	assert_false(in->vfio_loadable);
+}
+
+static void unsafe_parameters_are_read(void **state _unused_)
+{
+	static const struct {
+		const char *noiommu, *interrupts;
+		bool expect_noiommu, expect_interrupts;
+	} rows[] = {
+		{ NULL, NULL, false, false },  { "N\n", "N\n", false, false },
+		{ "Y\n", "N\n", true, false }, { "N\n", "Y\n", false, true },
+		{ "1\n", "1\n", true, true },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+		_cleanup_(inspection_freep) Inspection *in = NULL;
+
+		if (rows[i].noiommu)
+			tree_write(tree, "sys/module/vfio/parameters/enable_unsafe_noiommu_mode",
+				   rows[i].noiommu);
+		if (rows[i].interrupts)
+			tree_write(tree,
+				   "sys/module/vfio_iommu_type1/parameters/allow_unsafe_interrupts",
+				   rows[i].interrupts);
+		in = inspect(tree, INSPECT_CONFIG_NOT);
+		if (in->noiommu != rows[i].expect_noiommu ||
+		    in->unsafe_interrupts != rows[i].expect_interrupts)
+			fail_msg("row %zu", i);
+	}
+}
+
+static void a_function_that_is_not_there_is_an_error(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+	Bdf function = tree_bdf("0000:99:00.0");
+	Inspection *in = NULL;
+
+	assert_int_equal(inspect_functions(&tree->roots, &function, 1, INSPECT_CONFIG_NOT, &in),
+			 -ENOENT);
+	assert_null(in);
+}
+
+static void without_a_function_there_are_the_hosts_facts(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+
+	tree_add_driver(tree, "vfio-pci");
+	assert_int_equal(inspect_functions(&tree->roots, NULL, 0, INSPECT_CONFIG_NOT, &in), 0);
+	assert_int_equal(in->n_functions, 0);
+	assert_true(in->vfio_pci);
+}
+
+static void holders_are_part_of_an_inspection(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+
+	tree_add_nvidia_information(tree, DISPLAY, UUID, 7);
+	tree_write(tree, "proc/devices", DEVICES_WITH_NVIDIA_AS_MEM);
+	tree_add_process(tree, 42, "dcgm", "0::/system.slice/nvidia-dcgm.service\n");
+	tree_process_opens(tree, 42, 3, "/dev/full");
+	in = inspect(tree, INSPECT_CONFIG_NOT);
+	assert_int_equal(in->n_holders, 1);
+	assert_string_equal(in->holders[0].unit, "nvidia-dcgm.service");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(driver_override_and_vfs_are_read),
+		cmocka_unit_test(the_nvidia_drivers_word_is_read),
+		cmocka_unit_test(what_the_nvidia_driver_does_not_know_is_not_known),
+		cmocka_unit_test(serial_number_and_link_are_read_from_config_space),
+		cmocka_unit_test(config_space_is_not_read_unless_asked),
+		cmocka_unit_test(a_device_that_answers_all_ones_is_noticed),
+		cmocka_unit_test(config_space_of_what_is_awake_only_leaves_sleepers_alone),
+		cmocka_unit_test(config_space_that_tells_nothing_is_no_error),
+		cmocka_unit_test(vfio_is_registered_loadable_or_neither),
+		cmocka_unit_test(a_registered_vfio_needs_no_module),
+		cmocka_unit_test(unsafe_parameters_are_read),
+		cmocka_unit_test(a_function_that_is_not_there_is_an_error),
+		cmocka_unit_test(without_a_function_there_are_the_hosts_facts),
+		cmocka_unit_test(holders_are_part_of_an_inspection),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

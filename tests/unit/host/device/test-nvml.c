@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host/device/nvml.h"
+#include "host/launch/worker-find.h"
+#include "host/launch/worker-probe.h"
+#include "rig/garbage.h"
+#include "rig/temp-dir.h"
+#include "util/clock.h"
+
+#define A "0000:41:00.0"
+#define B "0000:61:00.0"
+#define GPU_A "gpu " A " 223010de 145910de GPU-a6000aaa-0001 94.02.5c.00.02 1562321010543\n"
+#define GPU_B "gpu " B " 223010de 145910de GPU-a6000bbb-0002 94.02.5c.00.02 -\n"
+#define BRIDGED                                                                                    \
+	GPU_A GPU_B "link " A " 0 up 00000000:61:00.0\nlink " A " 1 up 00000000:61:00.0\n"         \
+		    "link " A " 2 up 00000000:61:00.0\nlink " A " 3 up 00000000:61:00.0\n"         \
+		    "link " B " 0 up 00000000:41:00.0\nlink " B " 1 up 00000000:41:00.0\n"         \
+		    "link " B " 2 up 00000000:41:00.0\nlink " B " 3 up 00000000:41:00.0\n"
+#define LONG (60 * USEC_PER_SEC)
+
+static Bdf bdf(const char *text)
+{
+	Bdf parsed = { 0 };
+
+	assert_int_equal(bdf_parse(text, &parsed), 0);
+	return parsed;
+}
+
+static void play(const TempDir *dir, const char *scenario)
+{
+	_cleanup_free_ char *path = strf("%s/scenario", dir->path);
+
+	temp_dir_write(dir, "scenario", scenario);
+	assert_int_equal(setenv("FAKE_NVML_SCENARIO", path, 1), 0);
+}
+
+/* The first GPU's sighting, or *ret_why. */
+static int look(const char *scenario, const TempDir *dir, Sighting *ret, char **ret_why)
+{
+	_cleanup_(nvml_closep) Nvml *nvml = NULL;
+	Bdf a = bdf(A);
+	int r;
+
+	play(dir, scenario);
+	r = nvml_open(FAKE_NVML, &nvml, ret_why);
+	return r < 0 ? r : nvml_look(nvml, &a, ret, ret_why);
+}
+
+static void a_board_tells_its_identity_and_its_peers(void **state)
+{
+	_cleanup_(sighting_clear) Sighting s = { 0 };
+	_cleanup_free_ char *why = NULL;
+
+	assert_int_equal(look(BRIDGED, *state, &s, &why), 0);
+	assert_int_equal(s.n_peers, 1);
+	assert_int_equal(s.peers[0].links, 4);
+	assert_int_equal(s.peers[0].bdf.bus, 0x61);
+	assert_int_equal(s.inactive + s.other, 0);
+	assert_int_equal(s.vendor, 0x10de);
+	assert_int_equal(s.device, 0x2230);
+	assert_int_equal(s.subsystem_device, 0x1459);
+	assert_string_equal(s.uuid, "GPU-a6000aaa-0001");
+	assert_string_equal(s.vbios, "94.02.5c.00.02");
+	assert_string_equal(s.board_serial, "1562321010543");
+}
+
+static void links_are_counted_as_what_they_are(void **state)
+{
+	static const struct {
+		const char *links;
+		unsigned peers, to_first, inactive, other;
+	} rows[] = {
+		{ "", 0, 0, 0, 0 },
+		{ "link " A " 0 down\nlink " A " 1 down\n", 0, 0, 2, 0 },
+		/* An H100 PCIe leads 12 of its 18 out. */
+		{ "link " A " 0 up 00000000:61:00.0\nlink " A " 17 up 00000000:61:00.0\n", 1, 2, 0,
+		  0 },
+		{ "link " A " 0 up 00000000:61:00.0\nlink " A " 1 up 00000000:a1:00.0\n", 2, 1, 0,
+		  0 },
+		{ "link " A " 0 switch\nlink " A " 1 up 0000:61:00.0\n", 1, 1, 0, 1 },
+		/* Behind Intel VMD. */
+		{ "link " A " 0 up 00010000:e1:00.0\n", 1, 1, 0, 0 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *scenario = strf(GPU_A "%s", rows[i].links), *why = NULL;
+		_cleanup_(sighting_clear) Sighting s = { 0 };
+
+		assert_int_equal(look(scenario, *state, &s, &why), 0);
+		if (s.n_peers != rows[i].peers || s.inactive != rows[i].inactive ||
+		    s.other != rows[i].other ||
+		    (s.n_peers > 0 && s.peers[0].links != rows[i].to_first))
+			fail_msg("row %zu: %zu peers, %u inactive, %u other", i, s.n_peers,
+				 s.inactive, s.other);
+	}
+}
+
+static void half_a_picture_is_none(void **state)
+{
+	static const struct {
+		const char *scenario, *why;
+		int error;
+	} rows[] = {
+		{ GPU_A "link " A " 0 up 00000000:61:00.0\nlink " A " 1 error 15\n",
+		  "the state of link 1 cannot be read: GPU is lost (NVML error 15)", -ENODATA },
+		{ GPU_A "link " A " 0 type-error 999\n",
+		  "the far end's kind of link 0 cannot be read: Unknown ?[31mError", -ENODATA },
+		{ GPU_A "link " A " 0 peer-error 999\n", "the far end of link 0 cannot be read",
+		  -ENODATA },
+		{ GPU_A "link " A " 0 state 7\n", "the state of link 0 cannot be read", -ENODATA },
+		{ GPU_A "link " A " 0 up rubbish\n", "link 0 leads to \"rubbish\"", -ENODATA },
+		{ GPU_A "link " A " 0 up 00000000:61:00.0:and:much:more:than:fits\n",
+		  "link 0 leads to \"00000000:61:00.0:and", -ENODATA },
+		{ GPU_A "link " A " 0 up 00000000:41:00.0\n", "which is no other GPU", -ENODATA },
+		{ GPU_A "locate " A " 15\n", "GPU is lost (NVML error 15)", -ENODATA },
+		{ GPU_B, "(NVML error 6)", -ENODATA },
+		{ "init 18\n",
+		  "NVML does not start: Driver/library version mismatch (NVML error 18)", -EIO },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sighting_clear) Sighting s = { 0 };
+		_cleanup_free_ char *why = NULL;
+		int r = look(rows[i].scenario, *state, &s, &why);
+
+		if (r != rows[i].error || !why || !strstr(why, rows[i].why) || s.n_peers != 0)
+			fail_msg("row %zu: %d, %s", i, r, str_or_empty(why));
+	}
+}
+
+static void a_library_that_never_ends_its_links_is_left(void **state)
+{
+	_cleanup_(sighting_clear) Sighting s = { 0 };
+	_cleanup_free_ char *why = NULL;
+
+	/* Number 0x41 is beyond those asked for, so that no link leads to the GPU itself. */
+	assert_int_equal(look(GPU_A "endless\n", *state, &s, &why), 0);
+	assert_int_equal(s.n_peers, SIGHTING_LINKS_MAX);
+}
+
+static void odd_identities_are_not_known(void **state)
+{
+	_cleanup_(sighting_clear) Sighting s = { 0 };
+	_cleanup_free_ char *why = NULL;
+
+	assert_int_equal(look("gpu " A " 223010de 145910de GPU\x01\xff - -\n", *state, &s, &why),
+			 0);
+	assert_null(s.uuid);
+	assert_null(s.vbios);
+	assert_null(s.board_serial);
+}
+
+/* fault L8 */
+static void a_library_that_is_not_there_or_is_another_is_told(void **state)
+{
+	static const struct {
+		const char *library, *why;
+		int error;
+	} rows[] = {
+		{ "/nonexistent/libnvidia-ml.so.1", "NVML cannot be loaded: /nonexistent",
+		  -ENOENT },
+		{ "libm.so.6", "NVML has no nvmlInit_v2", -ENOSYS },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *why = NULL;
+		Nvml *nvml = NULL;
+
+		assert_int_equal(nvml_open(rows[i].library, &nvml, &why), rows[i].error);
+		assert_null(nvml);
+		if (!strstr(why, rows[i].why))
+			fail_msg("row %zu: %s", i, why);
+	}
+}
+
+/* ---- by a worker, whose environment is empty: the scenario stands beside the library ---- */
+
+static WorkerConfig worker_with(const TempDir *dir, const char *scenario, char **ret_library)
+{
+	*ret_library = strf("%s/libnvidia-ml.so.1", dir->path);
+	unlink(*ret_library);
+	assert_int_equal(symlink(FAKE_NVML, *ret_library), 0);
+	temp_dir_write(dir, "libnvidia-ml.so.1.scenario", scenario);
+	return (WorkerConfig){
+		.program = WORKER, .sysfs_dir = dir->path, .proc_dir = "/proc", .nvml = *ret_library
+	};
+}
+
+/* fault L8 */
+static void a_worker_answers_of_each_board(void **state)
+{
+	const Bdf functions[] = { bdf(A), bdf(B), bdf("0000:a1:00.0") };
+	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
+	_cleanup_free_ char *library = NULL;
+	WorkerConfig config = worker_with(*state, BRIDGED, &library);
+	pid_t pid = 0;
+
+	assert_int_equal(worker_probe(&config, functions, 3, false, LONG, &answer, &pid), 0);
+	assert_null(answer.error);
+	assert_int_equal(answer.boards->n_items, 2);
+	assert_string_equal(answer.boards->items[1].source, "NVML 550.54.15");
+	assert_int_equal(answer.boards->items[1].peers[0].links, 4);
+	assert_int_equal(answer.n_unseen, 1);
+	assert_int_equal(answer.unseen[0].bdf.bus, 0xa1);
+	assert_string_equal(answer.unseen[0].reason, "Unknown ?[31mError (NVML error 6)");
+}
+
+/* fault L8 */
+static void a_worker_without_nvml_says_why(void **state)
+{
+	const Bdf functions[] = { bdf(A) };
+	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
+	WorkerConfig config = {
+		.program = WORKER, .sysfs_dir = "/", .proc_dir = "/proc", .nvml = "/nonexistent"
+	};
+	pid_t pid = 0;
+
+	assert_int_equal(worker_probe(&config, functions, 1, false, LONG, &answer, &pid), 0);
+	assert_true(str_starts_with(answer.error, "NVML cannot be loaded"));
+}
+
+/* fault L7 */
+static void a_worker_that_hangs_in_nvml_is_left_and_found(void **state)
+{
+	static const char *const where[] = { "hang init\n", BRIDGED "hang link\n" };
+	const Bdf functions[] = { bdf(A) };
+
+	for (size_t i = 0; i < ELEMENTS(where); i++) {
+		_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
+		_cleanup_free_ char *library = NULL;
+		WorkerConfig config = worker_with(*state, where[i], &library);
+		uint64_t begin = now_monotonic();
+		pid_t pid = 0;
+
+		assert_int_equal(worker_find_probe(&config), 0);
+		assert_int_equal(
+			worker_probe(&config, functions, 1, false, USEC_PER_SEC / 2, &answer, &pid),
+			-ETIMEDOUT);
+		assert_true(now_monotonic() - begin < 20 * USEC_PER_SEC);
+		assert_int_equal(worker_find_probe(&config), pid);
+		kill(pid, SIGKILL);
+		while (kill(pid, 0) == 0)
+			usleep(1000);
+		assert_int_equal(worker_find_probe(&config), 0);
+	}
+}
+
+/* fault L8 */
+static void answers_that_make_no_sense_are_not_believed(void **state)
+{
+	static const struct {
+		const char *mode;
+		int error;
+	} rows[] = {
+		{ "garbage", -EBADMSG },
+		{ "crash", -EPROTO },
+		{ "huge", -EBADMSG },
+		{ "silent", -EBADMSG },
+	};
+	const Bdf functions[] = { bdf(A) };
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
+		WorkerConfig config = { .program = BAD_WORKER,
+					.sysfs_dir = rows[i].mode,
+					.proc_dir = "/proc" };
+		pid_t pid = 0;
+		int r = worker_probe(&config, functions, 1, false, LONG, &answer, &pid);
+
+		if (r != rows[i].error || answer.boards)
+			fail_msg("%s: %d", rows[i].mode, r);
+	}
+}
+
+/* ---- the document ---- */
+
+static bool taken(const char *text, size_t size)
+{
+	_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
+	const Bdf functions[] = { bdf(A), bdf(B) };
+
+	return probe_document_parse(text, size, functions, 2, WAY_NVML, &answer) == 0;
+}
+
+static char *document_of(const char *const *boards, const char *const *unseen, SightingWay way,
+			 const char *error)
+{
+	_cleanup_(probe_answer_clear)
+		ProbeAnswer answer = { .error = error ? strdup(error) : NULL };
+
+	assert_int_equal(evidence_new(&answer.boards), 0);
+	for (; *boards; boards++) {
+		Sighting s = { .bdf = bdf(*boards), .way = way, .source = strdup("NVML 550") };
+
+		assert_int_equal(evidence_add(answer.boards, &s), 0);
+	}
+	for (; *unseen; unseen++) {
+		Bdf address = bdf(*unseen);
+
+		assert_int_equal(probe_answer_unseen(&answer, &address, strdup("GPU is lost")), 0);
+	}
+	return probe_document(&answer);
+}
+
+/* fault L8 */
+static void an_answer_is_about_what_was_asked_or_none(void **state)
+{
+	static const char *const none[] = { NULL }, *const a[] = { A, NULL },
+				 *const b[] = { B, NULL }, *const ab[] = { A, B, NULL },
+				 *const c[] = { "0000:a1:00.0", NULL };
+	const struct {
+		const char *const *boards, *const *unseen;
+		SightingWay way;
+		const char *error;
+		bool good;
+	} rows[] = {
+		{ ab, none, WAY_NVML, NULL, true },    { a, b, WAY_NVML, NULL, true },
+		{ none, ab, WAY_NVML, NULL, true },    { none, none, WAY_NVML, "no driver", true },
+		{ a, none, WAY_NVML, NULL, false },    { ab, b, WAY_NVML, NULL, false },
+		{ a, c, WAY_NVML, NULL, false },       { ab, none, WAY_MMIO, NULL, false },
+		{ ab, none, WAY_GUEST, NULL, false },  { ab, none, WAY_NVML, "no driver", false },
+		{ none, none, WAY_NVML, NULL, false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *text =
+			document_of(rows[i].boards, rows[i].unseen, rows[i].way, rows[i].error);
+
+		if (taken(text, strlen(text)) != rows[i].good)
+			fail_msg("row %zu: %s", i, text);
+	}
+}
+
+static void a_broken_document_is_refused(void **state)
+{
+	static const char *const a[] = { A, NULL }, *const b[] = { B, NULL };
+	_cleanup_free_ char *text = document_of(a, b, WAY_NVML, NULL);
+
+	assert_true(taken(text, strlen(text)));
+	garbage_truncations_are_refused(text, taken);
+	garbage_changed_bytes_are_survived(text, taken);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DIR(a_board_tells_its_identity_and_its_peers),
+		WITH_DIR(links_are_counted_as_what_they_are),
+		WITH_DIR(half_a_picture_is_none),
+		WITH_DIR(a_library_that_never_ends_its_links_is_left),
+		WITH_DIR(odd_identities_are_not_known),
+		cmocka_unit_test(a_library_that_is_not_there_or_is_another_is_told),
+		WITH_DIR(a_worker_answers_of_each_board),
+		cmocka_unit_test(a_worker_without_nvml_says_why),
+		WITH_DIR(a_worker_that_hangs_in_nvml_is_left_and_found),
+		cmocka_unit_test(answers_that_make_no_sense_are_not_believed),
+		cmocka_unit_test(an_answer_is_about_what_was_asked_or_none),
+		cmocka_unit_test(a_broken_document_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

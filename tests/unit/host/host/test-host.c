@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "host/host/host.h"
+
+#define NODE "test://" FIXTURES "/libvirt/node.xml"
+#define VM42 "22222222-2222-4222-8222-222222222222"
+
+static void a_host_without_sysfs_is_an_error(void **state _unused_)
+{
+	const WorkerConfig worker = { .sysfs_dir = "/nonexistent" };
+	RealHost host;
+
+	assert_int_equal(real_host_init(&host, &worker), -ENOENT);
+}
+
+static void a_host_without_libvirt_says_so_for_every_domain_call(void **state _unused_)
+{
+	const WorkerConfig worker = { .sysfs_dir = FIXTURES, .proc_dir = "/proc" };
+	static const Bdf bdf = { .bus = 0x41 };
+	Problem *problems[6] = { NULL };
+	DomainId id = { 0 };
+	VirtDomain *domain = NULL;
+	DomainUses *uses = NULL;
+	RealHost real;
+	Host *host = &real.host;
+
+	assert_int_equal(real_host_init(&real, &worker), 0);
+	host->ops->domain_get(host, VM42, &domain, &problems[0]);
+	host->ops->domain_uses(host, &uses, &problems[1]);
+	host->ops->domain_define(host, VM42, "", "", &problems[2]);
+	host->ops->domain_attach(host, VM42, "", &problems[3]);
+	host->ops->domain_detach(host, VM42, &bdf, 0, &problems[4]);
+	host->ops->domain_find(host, "vm42", &id, &problems[5]);
+	for (size_t i = 0; i < ELEMENTS(problems); i++) {
+		if (!problems[i] || problems[i]->error != GPUPASS_ERROR_LIBVIRT_UNAVAILABLE)
+			fail_msg("operation %zu says %s", i,
+				 problems[i] ? problems[i]->reason : "nothing");
+		problem_free(problems[i]);
+	}
+	real_host_done(&real);
+}
+
+static void a_host_hands_domain_calls_to_libvirt(void **state _unused_)
+{
+	const WorkerConfig worker = { .sysfs_dir = FIXTURES, .proc_dir = "/proc" };
+	_cleanup_(virt_freep) Virt *virt = NULL;
+	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+	_cleanup_(domain_id_clear) DomainId id = { 0 };
+	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	RealHost real;
+	Host *host = &real.host;
+
+	assert_int_equal(real_host_init(&real, &worker), 0);
+	assert_int_equal(virt_new(NODE, NULL, NULL, &virt), 0);
+	real.virt = virt;
+	assert_int_equal(host->ops->domain_find(host, "vm42", &id, &problem), 0);
+	assert_string_equal(id.uuid, VM42);
+	assert_int_equal(host->ops->domain_get(host, id.uuid, &domain, &problem), 0);
+	assert_string_equal(domain->name, "vm42");
+	assert_int_equal(host->ops->domain_uses(host, &uses, &problem), 0);
+	assert_int_equal(uses->n_items, 4);
+	real_host_done(&real);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_host_without_sysfs_is_an_error),
+		cmocka_unit_test(a_host_without_libvirt_says_so_for_every_domain_call),
+		cmocka_unit_test(a_host_hands_domain_calls_to_libvirt),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

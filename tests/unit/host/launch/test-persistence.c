@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Persistence mode as NVML tells and takes it, and as workers carry it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/device/nvml.h"
+#include "host/host/host.h"
+#include "host/launch/worker-find.h"
+#include "host/launch/worker-persistence.h"
+#include "host/wire/persistence.h"
+#include "rig/garbage.h"
+#include "rig/temp-dir.h"
+#include "util/clock.h"
+
+#define A "0000:41:00.0"
+#define B "0000:61:00.0"
+#define GPUS                                                                                       \
+	"gpu " A " 223010de 145910de GPU-a6000aaa-0001 94.02.5c.00.02 -\n"                         \
+	"gpu " B " 223010de 145910de GPU-a6000bbb-0002 94.02.5c.00.02 -\n"
+#define LONG (60 * USEC_PER_SEC)
+
+static Bdf bdf(const char *text)
+{
+	Bdf parsed = { 0 };
+
+	assert_int_equal(bdf_parse(text, &parsed), 0);
+	return parsed;
+}
+
+static void put_mode(const TempDir *dir, const char *gpu, const char *mode)
+{
+	_cleanup_free_ char *name = strf("%s/persistence", gpu);
+
+	temp_dir_write(dir, name, mode);
+}
+
+static void check_mode(const TempDir *dir, const char *gpu, char mode)
+{
+	_cleanup_free_ char *name = strf("%s/persistence", gpu);
+	_cleanup_free_ char *found = temp_dir_read(dir, name);
+
+	if (!found || *found != mode)
+		fail_msg("%s has mode %s", gpu, str_or_empty(found));
+}
+
+static void play(const TempDir *dir, const char *scenario)
+{
+	_cleanup_free_ char *path = strf("%s/scenario", dir->path);
+	_cleanup_free_ char *text = strf(GPUS "persistence %s\n%s", dir->path, scenario);
+
+	temp_dir_write(dir, "scenario", text);
+	assert_int_equal(setenv("FAKE_NVML_SCENARIO", path, 1), 0);
+}
+
+static Nvml *open_nvml(void)
+{
+	_cleanup_free_ char *why = NULL;
+	Nvml *nvml = NULL;
+
+	assert_int_equal(nvml_open(FAKE_NVML, &nvml, &why), 0);
+	return nvml;
+}
+
+/* ---- NVML ---- */
+
+/* fault P2 */
+static void nvml_tells_the_mode_or_why_it_does_not(void **state)
+{
+	static const struct {
+		const char *scenario, *file;
+		PersistenceMode mode;
+		const char *why; /* NULL: none */
+	} rows[] = {
+		{ "", "0\n", PERSISTENCE_OFF, NULL },
+		{ "", "1\n", PERSISTENCE_ON, NULL },
+		{ "", "2\n", PERSISTENCE_UNKNOWN, "NVML tells of a persistence mode 2" },
+		{ "", "-1\n", PERSISTENCE_UNKNOWN, "NVML tells of a persistence mode -1" },
+		{ "persistence get 3\n", "1\n", PERSISTENCE_UNKNOWN, "(NVML error 3)" },
+		{ "persistence get 15\n", "1\n", PERSISTENCE_UNKNOWN,
+		  "GPU is lost (NVML error 15)" },
+		{ "locate " A " 15\n", "1\n", PERSISTENCE_UNKNOWN, "GPU is lost (NVML error 15)" },
+	};
+	Bdf a = bdf(A);
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(gpu_persistence_clear) GpuPersistence gpu = { 0 };
+		_cleanup_(nvml_closep) Nvml *nvml = NULL;
+
+		put_mode(*state, A, rows[i].file);
+		play(*state, rows[i].scenario);
+		nvml = open_nvml();
+		assert_int_equal(nvml_persistence(nvml, &a, &gpu), 0);
+		if (gpu.mode != rows[i].mode || !gpu.why != !rows[i].why ||
+		    (gpu.why && !strstr(gpu.why, rows[i].why)) || !bdf_equal(&gpu.bdf, &a))
+			fail_msg("row %zu: %s, %s", i, persistence_mode_to_string(gpu.mode),
+				 str_or_empty(gpu.why));
+	}
+}
+
+/* What is set is what is read afterwards, not what a call returned. */
+static void a_mode_is_set_and_read_again(void **state)
+{
+	static const struct {
+		const char *scenario, *file;
+		bool on;
+		PersistenceMode mode;
+		const char *why;
+		char left;
+	} rows[] = {
+		{ "", "0\n", true, PERSISTENCE_ON, NULL, '1' },
+		{ "", "1\n", false, PERSISTENCE_OFF, NULL, '0' },
+		/* So already: nothing is set, so that what cannot be set does not matter. */
+		{ "persistence set 4\n", "1\n", true, PERSISTENCE_ON, NULL, '1' },
+		{ "persistence set 4\n", "0\n", false, PERSISTENCE_OFF, NULL, '0' },
+		{ "persistence set 4\n", "1\n", false, PERSISTENCE_ON, "(NVML error 4)", '1' },
+		{ "persistence deaf\n", "1\n", false, PERSISTENCE_ON,
+		  "NVML reports success, and it has not changed", '1' },
+		{ "persistence get 15\n", "1\n", false, PERSISTENCE_UNKNOWN,
+		  "GPU is lost (NVML error 15)", '1' },
+		{ "locate " A " 15\n", "1\n", false, PERSISTENCE_UNKNOWN,
+		  "GPU is lost (NVML error 15)", '1' },
+	};
+	Bdf a = bdf(A);
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(gpu_persistence_clear) GpuPersistence gpu = { 0 };
+		_cleanup_(nvml_closep) Nvml *nvml = NULL;
+
+		put_mode(*state, A, rows[i].file);
+		play(*state, rows[i].scenario);
+		nvml = open_nvml();
+		assert_int_equal(nvml_set_persistence(nvml, &a, rows[i].on, &gpu), 0);
+		if (gpu.mode != rows[i].mode || !gpu.why != !rows[i].why ||
+		    (gpu.why && !strstr(gpu.why, rows[i].why)))
+			fail_msg("row %zu: %s, %s", i, persistence_mode_to_string(gpu.mode),
+				 str_or_empty(gpu.why));
+		check_mode(*state, A, rows[i].left);
+	}
+}
+
+/* ---- workers, whose environment is empty: the scenario stands beside the library ---- */
+
+static WorkerConfig worker_with(const TempDir *dir, const char *scenario, char **ret_library)
+{
+	_cleanup_free_ char *text = strf(GPUS "persistence %s\n%s", dir->path, scenario);
+
+	*ret_library = strf("%s/libnvidia-ml.so.1", dir->path);
+	unlink(*ret_library);
+	assert_int_equal(symlink(FAKE_NVML, *ret_library), 0);
+	temp_dir_write(dir, "libnvidia-ml.so.1.scenario", text);
+	return (WorkerConfig){
+		.program = WORKER, .sysfs_dir = dir->path, .proc_dir = "/proc", .nvml = *ret_library
+	};
+}
+
+static void a_worker_reads_all_and_sets_each(void **state)
+{
+	const Bdf gpus[] = { bdf(A), bdf(B), bdf("0000:a1:00.0") };
+	_cleanup_free_ char *library = NULL;
+	WorkerConfig config = worker_with(*state, "", &library);
+	PersistenceOutcome set[3] = { 0 };
+	GpuPersistence read[3] = { 0 };
+
+	put_mode(*state, A, "1\n");
+	put_mode(*state, B, "0\n");
+	assert_int_equal(worker_persistence(&config, gpus, 3, LONG, read), 0);
+	assert_int_equal(read[0].mode, PERSISTENCE_ON);
+	assert_int_equal(read[1].mode, PERSISTENCE_OFF);
+	assert_int_equal(read[2].mode, PERSISTENCE_UNKNOWN);
+	assert_string_equal(read[2].why, "Unknown ?[31mError (NVML error 6)");
+
+	assert_int_equal(worker_set_persistence(&config, gpus, 3, true, LONG, set), 0);
+	assert_int_equal(set[0].gpu.mode, PERSISTENCE_ON);
+	assert_int_equal(set[1].gpu.mode, PERSISTENCE_ON);
+	assert_int_equal(set[2].gpu.mode, PERSISTENCE_UNKNOWN);
+	assert_non_null(set[2].gpu.why);
+	check_mode(*state, A, '1');
+	check_mode(*state, B, '1');
+	for (size_t i = 0; i < 3; i++) {
+		gpu_persistence_clear(&read[i]);
+		persistence_outcome_clear(&set[i]);
+	}
+}
+
+/* fault P2 */
+static void a_worker_without_nvml_says_why_of_each(_unused_ void **state)
+{
+	const Bdf gpus[] = { bdf(A), bdf(B) };
+	WorkerConfig config = {
+		.program = WORKER, .sysfs_dir = "/", .proc_dir = "/proc", .nvml = "/nonexistent"
+	};
+	GpuPersistence read[2] = { 0 };
+
+	assert_int_equal(worker_persistence(&config, gpus, 2, LONG, read), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(read[i].mode, PERSISTENCE_UNKNOWN);
+		assert_true(str_starts_with(read[i].why, "NVML cannot be loaded"));
+		gpu_persistence_clear(&read[i]);
+	}
+}
+
+static void end_worker(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	while (kill(pid, 0) == 0)
+		usleep(1000);
+}
+
+/* fault P5 */
+/* It may set the mode yet, so nobody else is sent to that GPU; who moves it is told of the worker. */
+static void a_worker_that_hangs_while_it_sets_is_left_and_found(void **state)
+{
+	const Bdf gpus[] = { bdf(A), bdf(B) };
+	_cleanup_free_ char *library = NULL;
+	WorkerConfig config = worker_with(*state, "hang persistence\n", &library);
+	PersistenceOutcome set[2] = { 0 }, again = { 0 };
+	pid_t pid;
+
+	put_mode(*state, A, "1\n");
+	assert_int_equal(worker_set_persistence(&config, gpus, 1, false, USEC_PER_SEC / 2, set), 0);
+	assert_true(set[0].still_running);
+	assert_int_equal(set[0].gpu.mode, PERSISTENCE_UNKNOWN);
+	assert_non_null(strstr(set[0].gpu.why, "NVML did not answer within 0 s; worker "));
+	pid = set[0].pid;
+	assert_int_equal(worker_find(&config, &gpus[0]), pid);
+	assert_int_equal(worker_find(&config, &gpus[1]), 0);
+	assert_int_equal(worker_find_persistence(&config), 0);
+
+	assert_int_equal(worker_set_persistence(&config, gpus, 1, true, LONG, &again), 0);
+	assert_true(again.still_running);
+	assert_int_equal(again.pid, pid);
+	assert_non_null(strstr(again.gpu.why, "which was started earlier"));
+	end_worker(pid);
+	assert_int_equal(worker_find(&config, &gpus[0]), 0);
+	check_mode(*state, A, '1');
+	persistence_outcome_clear(&set[0]);
+	persistence_outcome_clear(&again);
+}
+
+/* fault P3 */
+static void a_worker_that_hangs_while_it_reads_costs_its_deadline(void **state)
+{
+	const Bdf gpus[] = { bdf(A) };
+	_cleanup_free_ char *library = NULL;
+	WorkerConfig config = worker_with(*state, "hang init\n", &library);
+	_cleanup_(gpu_persistence_clear) GpuPersistence read = { 0 };
+	uint64_t begin = now_monotonic();
+	int pid = 0, again = 0;
+
+	assert_int_equal(worker_persistence(&config, gpus, 1, USEC_PER_SEC / 2, &read), 0);
+	assert_true(now_monotonic() - begin < 20 * USEC_PER_SEC);
+	assert_int_equal(read.mode, PERSISTENCE_UNKNOWN);
+	assert_int_equal(
+		sscanf(read.why, "NVML did not answer within 0 s; worker %d still waits", &pid), 1);
+	/* It writes nothing: no job has to wait for it. But a second one would only wait beside
+	 * it. */
+	assert_int_equal(worker_find(&config, &gpus[0]), 0);
+	assert_int_equal(worker_find_persistence(&config), pid);
+	gpu_persistence_clear(&read);
+	assert_int_equal(worker_persistence(&config, gpus, 1, LONG, &read), 0);
+	assert_int_equal(sscanf(read.why, "worker %d, which was started earlier, still", &again),
+			 1);
+	assert_int_equal(again, pid);
+	end_worker(pid);
+	assert_int_equal(worker_find_persistence(&config), 0);
+}
+
+/* fault P2 */
+static void answers_that_make_no_sense_are_unknown_modes(_unused_ void **state)
+{
+	static const struct {
+		const char *mode, *why;
+	} rows[] = {
+		{ "garbage", "the worker's answer makes no sense" },
+		{ "huge", "the worker's answer makes no sense" },
+		{ "silent", "the worker's answer makes no sense" },
+		{ "slow-1", "the worker's answer makes no sense" }, /* of a move */
+		{ "other-schema", "the worker's answer makes no sense" },
+		{ "crash", "the worker died before it answered" },
+		{ "status", "the worker died before it answered" },
+	};
+	const Bdf gpus[] = { bdf(A) };
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(persistence_outcome_clear) PersistenceOutcome set = { 0 };
+		_cleanup_(gpu_persistence_clear) GpuPersistence read = { 0 };
+		WorkerConfig config = { .program = BAD_WORKER,
+					.sysfs_dir = rows[i].mode,
+					.proc_dir = "/proc" };
+
+		assert_int_equal(worker_persistence(&config, gpus, 1, LONG, &read), 0);
+		assert_int_equal(worker_set_persistence(&config, gpus, 1, true, LONG, &set), 0);
+		if (read.mode != PERSISTENCE_UNKNOWN || !str_equal(read.why, rows[i].why) ||
+		    set.gpu.mode != PERSISTENCE_UNKNOWN || !str_equal(set.gpu.why, rows[i].why))
+			fail_msg("%s: %s, %s", rows[i].mode, read.why, set.gpu.why);
+	}
+}
+
+/* ---- beside moves ---- */
+
+static void *move_slowly(void *data)
+{
+	const DriverTarget target = { .bdf = bdf(B), .driver = "vfio-pci" };
+	RealHost *host = data;
+	MoveOutcome outcome;
+
+	(void)host->host.ops->move(&host->host, &target, 1, LONG, &outcome);
+	move_outcome_clear(&outcome);
+	return NULL;
+}
+
+/* NVML may open GPUs that it was not asked about, and one that is open is not to be unbound. */
+static void nvml_is_not_asked_while_a_gpu_moves(void **state)
+{
+	const TempDir *dir = *state;
+	WorkerConfig config = { .program = BAD_WORKER,
+				.sysfs_dir = dir->path,
+				.proc_dir = "/proc" };
+	_cleanup_(persistence_outcome_clear) PersistenceOutcome set = { 0 };
+	_cleanup_(gpu_persistence_clear) GpuPersistence read = { 0 };
+	uint64_t begin;
+	pthread_t mover;
+	RealHost host;
+	Bdf a = bdf(A);
+
+	assert_int_equal(real_host_init(&host, &config), 0);
+	host.worker.sysfs_dir = "slow-500"; /* each worker takes half a second */
+	begin = now_monotonic();
+	assert_int_equal(pthread_create(&mover, NULL, move_slowly, &host), 0);
+	while (worker_find(&host.worker, &(Bdf){ 0, 0x61, 0, 0 }) == 0 &&
+	       now_monotonic() - begin < USEC_PER_SEC / 2)
+		usleep(1000);
+	assert_int_equal(host.host.ops->persistence(&host.host, &a, 1, &read), 0);
+	assert_int_equal(
+		host.host.ops->set_persistence(&host.host, &a, 1, false, USEC_PER_SEC, &set), 0);
+	assert_int_equal(pthread_join(mover, NULL), 0);
+	assert_true(now_monotonic() - begin >= 3 * USEC_PER_SEC / 2);
+	real_host_done(&host);
+}
+
+/* ---- the document ---- */
+
+#define DOCUMENT(gpus)                                                                             \
+	"{\"schema\":\"org.gpupass1.worker/1\",\"verb\":\"persistence\",\"gpus\":[" gpus "]}"
+#define MODE(bdf, mode) "{\"address\":\"" bdf "\",\"mode\":\"" mode "\"}"
+#define WHY(bdf) "{\"address\":\"" bdf "\",\"reason\":\"GPU is lost\"}"
+
+static bool taken(const char *text, size_t size)
+{
+	const Bdf gpus[] = { bdf(A), bdf(B) };
+	GpuPersistence found[2] = { 0 };
+	int r = persistence_document_parse(text, size, gpus, 2, found);
+
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(r == 0 || (!found[i].why && found[i].mode == PERSISTENCE_UNKNOWN));
+		gpu_persistence_clear(&found[i]);
+	}
+	return r == 0;
+}
+
+static void a_document_is_about_what_was_asked_or_none(_unused_ void **state)
+{
+	static const struct {
+		const char *text;
+		bool good;
+	} rows[] = {
+		{ DOCUMENT(MODE(A, "on") "," MODE(B, "off")), true },
+		{ DOCUMENT(MODE(A, "on") "," WHY(B)), true },
+		{ DOCUMENT("{\"address\":\"" A "\",\"mode\":\"on\",\"reason\":\"no\"}," WHY(B)),
+		  true },
+		{ DOCUMENT(MODE(B, "on") "," MODE(A, "off")), false },
+		{ DOCUMENT(MODE(A, "on")), false },
+		{ DOCUMENT(MODE(A, "on") "," MODE(A, "on")), false },
+		{ DOCUMENT(MODE(A, "on") "," MODE(B, "off") "," MODE(B, "off")), false },
+		{ DOCUMENT(MODE(A, "on") "," MODE(B, "unknown")), false },
+		{ DOCUMENT(MODE(A, "on") "," MODE(B, "")), false },
+		{ DOCUMENT(MODE(A, "on") ",{\"address\":\"" B "\"}"), false },
+		{ DOCUMENT(MODE(A, "on") ",{\"address\":\"" B "\",\"mode\":true}"), false },
+		{ DOCUMENT(MODE(A, "on") ",null"), false },
+		{ "{\"schema\":\"org.gpupass1.worker/1\",\"verb\":\"move\",\"gpus\":[]}", false },
+		{ "{\"schema\":\"org.gpupass1.worker/1\",\"verb\":\"persistence\"}", false },
+		{ "[]", false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		if (taken(rows[i].text, strlen(rows[i].text)) != rows[i].good)
+			fail_msg("row %zu is%s taken", i, rows[i].good ? " not" : "");
+}
+
+static void torn_and_flipped_documents_never_crash(_unused_ void **state)
+{
+	GpuPersistence gpus[] = {
+		{ .bdf = bdf(A), .mode = PERSISTENCE_ON },
+		{ .bdf = bdf(B), .why = (char *)"GPU is lost (NVML error 15)" },
+	};
+	_cleanup_free_ char *text = persistence_document(gpus, 2), *much = NULL;
+
+	assert_true(taken(text, strlen(text)));
+	garbage_truncations_are_refused(text, taken);
+	garbage_changed_bytes_are_survived(text, taken);
+	much = calloc(1, 600);
+	memset(much, 'x', 599);
+	gpus[1].why = much;
+	free(text);
+	text = persistence_document(gpus, 2);
+	assert_false(taken(text, strlen(text)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DIR(nvml_tells_the_mode_or_why_it_does_not),
+		WITH_DIR(a_mode_is_set_and_read_again),
+		WITH_DIR(a_worker_reads_all_and_sets_each),
+		cmocka_unit_test(a_worker_without_nvml_says_why_of_each),
+		WITH_DIR(a_worker_that_hangs_while_it_sets_is_left_and_found),
+		WITH_DIR(a_worker_that_hangs_while_it_reads_costs_its_deadline),
+		cmocka_unit_test(answers_that_make_no_sense_are_unknown_modes),
+		WITH_DIR(nvml_is_not_asked_while_a_gpu_moves),
+		cmocka_unit_test(a_document_is_about_what_was_asked_or_none),
+		cmocka_unit_test(torn_and_flipped_documents_never_crash),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

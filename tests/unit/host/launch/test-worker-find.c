@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who is a worker, among processes that say that they are one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "host/launch/worker-find.h"
+#include "host/scan/process.h"
+#include "rig/sysfs-tree.h"
+#include "rig/temp-dir.h"
+#include "rig/worker-model.h"
+#include "util/text.h"
+
+#define NOBODY 65534
+
+/* What a worker that moves DISPLAY is called. */
+static char *const command_line[] = { (char[]){ "@" BAD_WORKER },
+				      (char[]){ "--sysfs=slow-60000" },
+				      (char[]){ "move" },
+				      (char[]){ "--" },
+				      (char[]){ DISPLAY },
+				      (char[]){ "-" },
+				      (char[]){ "-" },
+				      NULL };
+
+/* Runs the program by that command line, and has it running; it stays a minute. */
+static pid_t start(const char *program, uid_t uid)
+{
+	_cleanup_close_ int fd = open(program, O_RDONLY | O_CLOEXEC);
+	char gone = 0;
+	int fds[2];
+	pid_t pid;
+
+	assert_true(fd >= 0);
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (uid != geteuid() &&
+		    (setgroups(0, NULL) < 0 || setgid(uid) < 0 || setuid(uid) < 0))
+			_exit(1);
+		/* By its descriptor: its folder may be closed to others. */
+		fexecve(fd, command_line, environ);
+		_exit(1);
+	}
+	assert_true(pid > 0);
+	close(fds[1]);
+	assert_int_equal(read(fds[0], &gone, 1), 0); /* closed by its exec */
+	close(fds[0]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	int status = 0;
+
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status)); /* it was there until now */
+}
+
+static void who_runs_the_program_is_a_worker(_unused_ void **state)
+{
+	WorkerConfig config = bad_worker("slow-60000"), other = bad_worker("slow-60001");
+	Bdf display = tree_bdf(DISPLAY), audio = tree_bdf(AUDIO);
+	pid_t pid = start(BAD_WORKER, geteuid());
+
+	assert_int_equal(worker_find(&config, &display), pid);
+	assert_int_equal(worker_find(&config, &audio), 0);
+	assert_int_equal(worker_find(&other, &display), 0);
+	end(pid);
+	assert_int_equal(worker_find(&config, &display), 0);
+}
+
+static void who_only_says_so_is_none(_unused_ void **state)
+{
+	WorkerConfig config = bad_worker("slow-60000");
+	Bdf display = tree_bdf(DISPLAY);
+	/* This program again, which stays when it is called so. */
+	pid_t pid = start("/proc/self/exe", geteuid());
+
+	assert_int_equal(worker_find(&config, &display), 0);
+	end(pid);
+}
+
+static void a_copy_of_the_program_is_another(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_free_ char *copy = strf("%s/copy", dir->path);
+	_cleanup_free_ char *command = strf("cp %s %s", BAD_WORKER, copy);
+	WorkerConfig config = bad_worker("slow-60000");
+	Bdf display = tree_bdf(DISPLAY);
+	pid_t pid;
+
+	assert_int_equal(system(command), 0);
+	pid = start(copy, geteuid());
+	assert_int_equal(worker_find(&config, &display), 0);
+	end(pid);
+}
+
+static void the_program_of_another_user_is_no_worker(_unused_ void **state)
+{
+	WorkerConfig config = bad_worker("slow-60000");
+	Bdf display = tree_bdf(DISPLAY);
+	pid_t pid;
+
+	if (geteuid() != 0)
+		skip();
+	pid = start(BAD_WORKER, NOBODY);
+	assert_int_equal(worker_find(&config, &display), 0);
+	end(pid);
+}
+
+static void uids_and_control_group_are_read_from_the_kernels_words(_unused_ void **state)
+{
+	static const struct {
+		const char *status, *cgroup, *path;
+		int uids;
+	} rows[] = {
+		{ "Name:\ta\nUid:\t0\t1\t2\t3\nGid:\t9\t9\t9\t9\n", "0::/a.service\n", "/a.service",
+		  0 },
+		/* The name is the process's own; the kernel writes its newlines so. */
+		{ "Name:\tx\\nUid:\t9\t9\t9\t9\nUid:\t0\t1\t2\t3\n",
+		  "12:pids:/x\n1:name=systemd:/b.service\n0::/\n", "/b.service", 0 },
+		{ "Name:\ta\n", "4:devices:/c.service\n", NULL, -ENOENT },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+		_cleanup_free_ char *path = NULL;
+		uid_t uids[PROCESS_UIDS] = { 7, 7, 7, 7 };
+
+		tree_write(tree, "proc/status", rows[i].status);
+		tree_write(tree, "proc/cgroup", rows[i].cgroup);
+		assert_int_equal(process_uids(tree->roots.proc_fd, uids), rows[i].uids);
+		for (unsigned k = 0; k < PROCESS_UIDS; k++)
+			assert_int_equal(uids[k], rows[i].uids == 0 ? k : 7);
+		assert_int_equal(process_cgroup(tree->roots.proc_fd, &path),
+				 rows[i].path ? 0 : -ENOENT);
+		assert_true(str_equal(path, rows[i].path));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_runs_the_program_is_a_worker),
+		cmocka_unit_test(who_only_says_so_is_none),
+		cmocka_unit_test_setup_teardown(a_copy_of_the_program_is_another, temp_dir_setup,
+						temp_dir_teardown),
+		cmocka_unit_test(the_program_of_another_user_is_no_worker),
+		cmocka_unit_test(uids_and_control_group_are_read_from_the_kernels_words),
+	};
+
+	if (argc > 1 && strcmp(argv[1], command_line[1]) == 0)
+		return (int)sleep(60);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * host/libvirt where libvirt and its guests misbehave. libvirt's test driver does, but for the
+ * functions below: they are defined here and so stand before libvirt's own, which they may call.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <libvirt/libvirt.h>
+#include <libvirt/virterror.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "core/domain/xml.h"
+#include "host/libvirt/libvirt.h"
+#include "util/clock.h"
+#include "util/text.h"
+
+#define NODE "test://" FIXTURES "/libvirt/node.xml"
+#define RUNNING "11111111-1111-4111-8111-111111111111"
+#define VM42 "22222222-2222-4222-8222-222222222222"
+#define LIBVIRT_WORDS "words-of-libvirt"
+#define ALIAS "ua-gpupass-pair0-0"
+
+static const Bdf function = { .bus = 0x41 };
+static const Bdf elsewhere = { .bus = 0x81 };
+
+/* --- what libvirt shall do --- */
+
+typedef enum DetachMode {
+	DETACH_REMOVED,	   /* the guest lets go, the event comes, the call returns later */
+	DETACH_SILENT,	   /* "success" at once, and nothing happens */
+	DETACH_UNHEARD,	   /* gone without an event; the call returns then */
+	DETACH_REFUSED,	   /* DEVICE_REMOVAL_FAILED */
+	DETACH_OTHERS,	   /* news of other devices and domains only */
+	DETACH_ERROR,	   /* libvirt refuses */
+	DETACH_DESTROYED,  /* the domain is destroyed meanwhile */
+	DETACH_LOST,	   /* the connection breaks, and the device has gone when it is back */
+	DETACH_LOST_STAYS, /* the same, and the device is still there */
+	DETACH_HANGS,	   /* the call does not return until the test lets it */
+} DetachMode;
+
+typedef struct Script {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	DetachMode mode;
+	bool gone;    /* the device is out of the live XML */
+	bool odd_xml; /* an XML that cannot be understood */
+	bool no_xml;  /* an XML that libvirt cannot send */
+	bool no_acpi;
+	bool vanish;	  /* every XML is that of a domain which has just gone */
+	bool old_driver;  /* refuses the flag VALIDATE */
+	bool attach_lost; /* the connection breaks during an attach */
+	bool forgotten;	  /* QEMU has the device, and libvirt does not know it */
+	bool let_go;	  /* ends DETACH_HANGS */
+	unsigned detaches, returned, attaches, defines;
+	virConnectCloseFunc on_close;
+	void *close_data;
+	virConnectDomainEventDeviceRemovedCallback on_removed;
+	virConnectDomainEventDeviceRemovalFailedCallback on_failed;
+	void *event_data;
+} Script;
+
+static Script script = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+static bool asked(const bool *flag)
+{
+	bool value;
+
+	pthread_mutex_lock(&script.lock);
+	value = *flag;
+	pthread_mutex_unlock(&script.lock);
+	return value;
+}
+
+static void say(bool *flag)
+{
+	pthread_mutex_lock(&script.lock);
+	*flag = true;
+	pthread_cond_broadcast(&script.changed);
+	pthread_mutex_unlock(&script.lock);
+}
+
+static void count(unsigned *counter)
+{
+	pthread_mutex_lock(&script.lock);
+	(*counter)++;
+	pthread_cond_broadcast(&script.changed);
+	pthread_mutex_unlock(&script.lock);
+}
+
+/* Cuts from the first `from` to the end of the last `to`. */
+static char *cut(const char *text, const char *from, const char *to)
+{
+	const char *a = strstr(text, from), *b = NULL;
+
+	for (const char *p = text; (p = strstr(p, to)); p++)
+		b = p;
+	return a && b ? strf("%.*s%s", (int)(a - text), text, b + strlen(to)) : strdup(text);
+}
+
+char *virDomainGetXMLDesc(virDomainPtr domain, unsigned flags)
+{
+	_cleanup_free_ char *xml = NULL;
+
+	if (asked(&script.vanish)) {
+		virDomainPtr none = virDomainLookupByName(virDomainGetConnect(domain), "gone");
+
+		assert_null(none); /* leaves VIR_ERR_NO_DOMAIN as the last error */
+		return NULL;
+	}
+	if (asked(&script.no_xml))
+		return REAL(virDomainGetXMLDesc)(domain, UINT32_MAX); /* an error it is */
+	xml = REAL(virDomainGetXMLDesc)(domain, flags);
+	if (!xml)
+		return NULL;
+	if (asked(&script.odd_xml))
+		return cut(xml, "<name>", "</name>");
+	if (flags & VIR_DOMAIN_XML_INACTIVE)
+		return TAKE_PTR(xml);
+	if (asked(&script.gone))
+		return cut(xml, "<hostdev", "</hostdev>");
+	if (asked(&script.no_acpi))
+		return cut(xml, "<features>", "</features>");
+	return TAKE_PTR(xml);
+}
+
+int virConnectRegisterCloseCallback(virConnectPtr conn, virConnectCloseFunc cb, void *opaque,
+				    virFreeCallback freecb)
+{
+	pthread_mutex_lock(&script.lock);
+	script.on_close = cb;
+	script.close_data = opaque;
+	pthread_mutex_unlock(&script.lock);
+	return REAL(virConnectRegisterCloseCallback)(conn, cb, opaque, freecb);
+}
+
+int virConnectDomainEventRegisterAny(virConnectPtr conn, virDomainPtr domain, int event,
+				     virConnectDomainEventGenericCallback cb, void *opaque,
+				     virFreeCallback freecb)
+{
+	void (*any)(void) = (void (*)(void))cb;
+
+	pthread_mutex_lock(&script.lock);
+	if (event == VIR_DOMAIN_EVENT_ID_DEVICE_REMOVED)
+		script.on_removed = (virConnectDomainEventDeviceRemovedCallback)any;
+	if (event == VIR_DOMAIN_EVENT_ID_DEVICE_REMOVAL_FAILED)
+		script.on_failed = (virConnectDomainEventDeviceRemovalFailedCallback)any;
+	script.event_data = opaque;
+	pthread_mutex_unlock(&script.lock);
+	return REAL(virConnectDomainEventRegisterAny)(conn, domain, event, cb, opaque, freecb);
+}
+
+/* --- what happens: on the event thread, as with a real libvirt --- */
+
+typedef struct News {
+	virConnectPtr conn;
+	virDomainPtr domain;
+	const char *alias;
+	bool failed;
+} News;
+
+static void deliver(int timer, void *userdata)
+{
+	News *news = userdata;
+	virConnectDomainEventDeviceRemovedCallback callback;
+
+	virEventRemoveTimeout(timer);
+	pthread_mutex_lock(&script.lock);
+	callback = news->failed ? script.on_failed : script.on_removed;
+	pthread_mutex_unlock(&script.lock);
+	callback(news->conn, news->domain, news->alias, script.event_data);
+	virDomainFree(news->domain);
+	virConnectClose(news->conn);
+	free(news);
+}
+
+static void happens(virDomainPtr domain, const char *alias, bool failed)
+{
+	News *news = calloc(1, sizeof(*news));
+
+	assert_non_null(news);
+	*news = (News){ virDomainGetConnect(domain), domain, alias, failed };
+	virConnectRef(news->conn);
+	virDomainRef(domain);
+	assert_true(virEventAddTimeout(20, deliver, news, NULL) >= 0);
+}
+
+static void lose(virConnectPtr conn)
+{
+	virConnectCloseFunc on_close;
+
+	pthread_mutex_lock(&script.lock);
+	on_close = script.on_close;
+	pthread_mutex_unlock(&script.lock);
+	on_close(conn, VIR_CONNECT_CLOSE_REASON_KEEPALIVE, script.close_data);
+}
+
+/* Fails with an error of libvirt's own: there is no network of this name. */
+static int refuse(virDomainPtr domain)
+{
+	assert_null(virNetworkLookupByName(virDomainGetConnect(domain), LIBVIRT_WORDS));
+	return -1;
+}
+
+static void happens_to_others(virDomainPtr domain)
+{
+	virDomainPtr other = virDomainLookupByUUIDString(virDomainGetConnect(domain), VM42);
+
+	happens(domain, "hostdev7", false);
+	happens(domain, "hostdev7", true);
+	happens(other, ALIAS, true);
+	virDomainFree(other);
+}
+
+static void hang(void)
+{
+	pthread_mutex_lock(&script.lock);
+	while (!script.let_go)
+		pthread_cond_wait(&script.changed, &script.lock);
+	pthread_mutex_unlock(&script.lock);
+}
+
+static int detach(virDomainPtr domain)
+{
+	switch (script.mode) {
+	case DETACH_REMOVED:
+		say(&script.gone);
+		happens(domain, ALIAS, false);
+		usleep(1500 * 1000);
+		return 0;
+	case DETACH_UNHEARD:
+		say(&script.gone);
+		return 0;
+	case DETACH_REFUSED:
+		happens(domain, ALIAS, true);
+		return 0;
+	case DETACH_OTHERS:
+		happens_to_others(domain);
+		return 0;
+	case DETACH_ERROR:
+		return refuse(domain);
+	case DETACH_DESTROYED:
+		return virDomainDestroy(domain);
+	case DETACH_LOST:
+		say(&script.gone);
+		lose(virDomainGetConnect(domain));
+		return 0;
+	case DETACH_LOST_STAYS:
+		lose(virDomainGetConnect(domain));
+		return 0;
+	case DETACH_HANGS:
+		hang();
+		return 0;
+	case DETACH_SILENT:
+		break;
+	}
+	return 0;
+}
+
+int virDomainDetachDeviceFlags(virDomainPtr domain, const char *xml, unsigned flags)
+{
+	int r;
+
+	assert_int_equal(flags, VIR_DOMAIN_AFFECT_LIVE);
+	assert_non_null(strstr(xml, "domain='0x0000' bus='0x41' slot='0x00' function='0x0'"));
+	count(&script.detaches);
+	r = detach(domain);
+	count(&script.returned);
+	return r;
+}
+
+int virDomainAttachDeviceFlags(virDomainPtr domain, const char *xml _unused_, unsigned flags)
+{
+	assert_int_equal(flags, VIR_DOMAIN_AFFECT_LIVE);
+	count(&script.attaches);
+	if (asked(&script.forgotten)) {
+		/* QEMU's words, in some error of libvirt's. */
+		assert_null(virNetworkLookupByName(virDomainGetConnect(domain),
+						   "Duplicate device ID 'ua-gpupass-pair0-0'"));
+		return -1;
+	}
+	if (!asked(&script.attach_lost))
+		return refuse(domain);
+	lose(virDomainGetConnect(domain));
+	/* What libvirt gives for a dead connection: an error of the RPC kind. */
+	assert_null(virConnectOpen("qemu+unix:///system?socket=/nonexistent/sock"));
+	return -1;
+}
+
+virDomainPtr virDomainDefineXMLFlags(virConnectPtr conn, const char *xml, unsigned flags)
+{
+	count(&script.defines);
+	if (asked(&script.old_driver) && (flags & VIR_DOMAIN_DEFINE_VALIDATE))
+		flags = 1U << 30; /* refused by virCheckFlags() */
+	return REAL(virDomainDefineXMLFlags)(conn, xml, flags);
+}
+
+/* --- tests --- */
+
+static int new_script(void **state _unused_)
+{
+	script = (Script){ .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+	return 0;
+}
+
+static Virt *start(void)
+{
+	Virt *virt = NULL;
+
+	assert_int_equal(virt_new(NODE, NULL, NULL, &virt), 0);
+	return virt;
+}
+
+static void wait_for(const unsigned *counter, unsigned n)
+{
+	for (int i = 0; i < 3000; i++) {
+		unsigned now;
+
+		pthread_mutex_lock(&script.lock);
+		now = *counter;
+		pthread_mutex_unlock(&script.lock);
+		if (now >= n)
+			return;
+		usleep(10 * 1000);
+	}
+	fail_msg("the call was not made, or did not return");
+}
+
+/* 0: gone. Otherwise the problem's cause has this in it. */
+static const struct {
+	const char *name;
+	DetachMode mode;
+	bool no_acpi;
+	unsigned timeout_ms;
+	unsigned least_ms, most_ms; /* how long it may take */
+	const char *cause;
+} detach_rows[] = {
+	{ "event before the call returns", DETACH_REMOVED, false, 10000, 0, 1200, NULL },
+	{ "gone without an event", DETACH_UNHEARD, false, 10000, 0, 5000, NULL },
+	/* fault 30 */
+	{ "domain destroyed", DETACH_DESTROYED, false, 10000, 0, 5000, NULL },
+	{ "lost, back, and gone", DETACH_LOST, false, 10000, 400, 8000, NULL },
+	{ "lost, back, still there", DETACH_LOST_STAYS, false, 1500, 1500, 8000,
+	  "still there after 1.5 s" },
+	{ "silence", DETACH_SILENT, false, 700, 700, 5000, "still there after 0.7 s" },
+	{ "silence, no acpi", DETACH_SILENT, true, 300, 300, 5000, "<acpi/>" },
+	{ "news of others", DETACH_OTHERS, false, 500, 500, 5000, "still there after 0.5 s" },
+	{ "guest refuses", DETACH_REFUSED, false, 10000, 0, 5000, "refused to let go" },
+	{ "libvirt refuses", DETACH_ERROR, false, 10000, 0, 5000, LIBVIRT_WORDS },
+	{ "call hangs", DETACH_HANGS, false, 500, 500, 5000, "still there after 0.5 s" },
+	{ "no time at all", DETACH_SILENT, false, 0, 0, 5000, "still there after 0.0 s" },
+};
+
+static void check_detach(size_t i, int r, const Problem *problem, uint64_t took_ms)
+{
+	const char *name = detach_rows[i].name;
+	const char *cause = detach_rows[i].cause;
+
+	if (took_ms < detach_rows[i].least_ms || took_ms > detach_rows[i].most_ms)
+		fail_msg("%s: took %llu ms", name, (unsigned long long)took_ms);
+	if (!cause) {
+		if (r != 0)
+			fail_msg("%s: %d %s", name, r, problem ? problem->reason : "");
+		return;
+	}
+	if (r != PROBLEM || problem->error != GPUPASS_ERROR_DETACH_TIMEOUT)
+		fail_msg("%s: %d %s", name, r, problem ? problem->reason : "");
+	if (!strstr(str_or_empty(problem->cause), cause))
+		fail_msg("%s: '%s' is not in '%s'", name, cause, str_or_empty(problem->cause));
+	if (!strstr(problem->reason, "running") || !strstr(problem->reason, "0000:41:00.0") ||
+	    !problem->remedy)
+		fail_msg("%s: '%s' names too little", name, problem->reason);
+}
+
+static void detach_is_decided_by_the_live_xml_within_its_time(void **state)
+{
+	for (size_t i = 0; i < ELEMENTS(detach_rows); i++) {
+		_cleanup_(virt_freep) Virt *virt = NULL;
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		uint64_t start_usec;
+		int r;
+
+		new_script(state);
+		script.mode = detach_rows[i].mode;
+		script.no_acpi = detach_rows[i].no_acpi;
+		virt = start();
+		start_usec = now_monotonic();
+		r = virt_domain_detach(virt, RUNNING, &function,
+				       detach_rows[i].timeout_ms * USEC_PER_MSEC, &problem);
+		check_detach(i, r, problem, (now_monotonic() - start_usec) / USEC_PER_MSEC);
+		/* The thread that asked is done before the script is put back. */
+		say(&script.let_go);
+		wait_for(&script.returned, 1);
+		assert_int_equal(script.detaches, 1);
+	}
+}
+
+static void virt_free_does_not_wait_for_a_detach_that_hangs(void **state _unused_)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	Virt *virt = start();
+	uint64_t start_usec;
+
+	script.mode = DETACH_HANGS;
+	assert_int_equal(
+		virt_domain_detach(virt, RUNNING, &function, 200 * USEC_PER_MSEC, &problem),
+		PROBLEM);
+	start_usec = now_monotonic();
+	assert_null(virt_free(virt));
+	assert_true(now_monotonic() - start_usec < USEC_PER_SEC);
+	say(&script.let_go);
+	wait_for(&script.returned, 1);
+}
+
+static void an_xml_that_is_not_understood_hides_no_hostdevs(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = start();
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+
+	script.odd_xml = true;
+	assert_int_equal(virt_domain_uses(virt, &uses, &problem), 0);
+	assert_null(problem);
+	assert_true(uses->n_items > 0);
+	for (size_t i = 0; i < uses->n_items; i++) {
+		_cleanup_free_ char *remedy = domain_use_unread_remedy(&uses->items[i]);
+
+		assert_non_null(uses->items[i].unread);
+		assert_non_null(uses->items[i].name);
+		assert_ptr_equal(domain_uses_find(uses, uses->items[i].uuid), &uses->items[i]);
+		assert_int_equal(uses->items[i].n_hostdevs, 0);
+		assert_non_null(strstr(remedy, uses->items[i].uuid));
+	}
+}
+
+/* libvirtd sends no text of more than 4 MiB: "Unable to encode message payload". */
+static void an_xml_that_libvirt_does_not_send_hides_no_other_domain(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = start();
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+
+	script.no_xml = true;
+	assert_int_equal(virt_domain_uses(virt, &uses, &problem), 0);
+	assert_true(uses->n_items > 0);
+	assert_non_null(strstr(uses->items[0].unread, "libvirt: "));
+}
+
+static void a_domain_that_vanishes_meanwhile_is_left_out(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = start();
+	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL, *missing = NULL;
+	VirtDomain *domain = NULL;
+
+	script.vanish = true;
+	assert_int_equal(virt_domain_uses(virt, &uses, &problem), 0);
+	assert_int_equal(uses->n_items, 0);
+	assert_int_equal(virt_domain_get(virt, RUNNING, &domain, &missing), PROBLEM);
+	assert_int_equal(missing->error, GPUPASS_ERROR_NO_SUCH_DOMAIN);
+}
+
+static void define_does_without_validation_where_a_driver_cannot(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = start();
+	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	script.old_driver = true;
+	assert_int_equal(virt_domain_get(virt, VM42, &domain, &problem), 0);
+	assert_int_equal(
+		virt_domain_define(virt, VM42, domain->config_xml, domain->config_xml, &problem),
+		0);
+	assert_int_equal(script.defines, 2);
+}
+
+static void attach_gives_libvirts_reason_and_names_the_function(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = start();
+	_cleanup_free_ char *hostdev = domain_xml_hostdev("pair0", 0, &elsewhere);
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_int_equal(virt_domain_attach(virt, RUNNING, hostdev, &problem), PROBLEM);
+	assert_int_equal(problem->error, GPUPASS_ERROR_ATTACH_FAILED);
+	assert_non_null(strstr(problem->reason, "0000:81:00.0"));
+	assert_non_null(strstr(problem->reason, "running"));
+	assert_non_null(strstr(problem->cause, LIBVIRT_WORDS));
+	assert_int_equal(script.attaches, 1);
+}
+
+/* fault 27 */
+static void attach_says_that_libvirt_has_forgotten_a_device(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = start();
+	_cleanup_free_ char *hostdev = domain_xml_hostdev("pair0", 0, &elsewhere);
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	script.forgotten = true;
+	assert_int_equal(virt_domain_attach(virt, RUNNING, hostdev, &problem), PROBLEM);
+	assert_int_equal(problem->error, GPUPASS_ERROR_ATTACH_FAILED);
+	assert_non_null(strstr(problem->reason, "the guest of running has 0000:81:00.0 already"));
+	assert_non_null(strstr(problem->cause, "Duplicate device ID"));
+	assert_string_equal(problem->remedy, "shut running down: its devices go with it");
+}
+
+static void attach_that_loses_libvirt_claims_nothing(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = start();
+	_cleanup_free_ char *hostdev = domain_xml_hostdev("pair0", 0, &elsewhere);
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	script.attach_lost = true;
+	assert_int_equal(virt_domain_attach(virt, RUNNING, hostdev, &problem), PROBLEM);
+	assert_int_equal(problem->error, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE);
+	assert_non_null(strstr(problem->state, "0000:81:00.0"));
+}
+
+/* --- reconnecting --- */
+
+typedef struct Order {
+	pthread_mutex_t lock;
+	char text[64]; /* c: connected, d: disconnected */
+	size_t length;
+} Order;
+
+static void note(VirtEventKind kind, const char *uuid _unused_, void *userdata)
+{
+	Order *order = userdata;
+
+	pthread_mutex_lock(&order->lock);
+	if (kind != VIRT_EVENT_DOMAIN && order->length + 1 < sizeof(order->text))
+		order->text[order->length++] = kind == VIRT_EVENT_CONNECTED ? 'c' : 'd';
+	pthread_mutex_unlock(&order->lock);
+}
+
+static bool noted(Order *order, const char *text)
+{
+	for (int i = 0; i < 500; i++) {
+		bool equal;
+
+		pthread_mutex_lock(&order->lock);
+		equal = str_equal(order->text, text);
+		pthread_mutex_unlock(&order->lock);
+		if (equal)
+			return true;
+		usleep(20 * 1000);
+	}
+	return false;
+}
+
+/* fault 26 */
+static void a_lost_connection_is_told_refused_and_made_again(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = NULL;
+	_cleanup_(problem_freep) Problem *lost = NULL, *problem = NULL;
+	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+	_cleanup_free_ char *hostdev = domain_xml_hostdev("pair0", 0, &elsewhere);
+	Order order = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+	assert_int_equal(virt_new(NODE, note, &order, &virt), 0);
+	assert_true(noted(&order, "c"));
+	script.attach_lost = true;
+	assert_int_equal(virt_domain_attach(virt, RUNNING, hostdev, &lost), PROBLEM);
+	lost = problem_free(lost);
+	/* Half a second passes before the next attempt. */
+	assert_int_equal(virt_domain_get(virt, RUNNING, &domain, &lost), PROBLEM);
+	assert_int_equal(lost->error, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE);
+	assert_non_null(strstr(lost->cause, "stopped answering"));
+	assert_false(virt_connected(virt));
+	assert_true(noted(&order, "cdc"));
+	assert_int_equal(virt_domain_get(virt, RUNNING, &domain, &problem), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(detach_is_decided_by_the_live_xml_within_its_time,
+				       new_script),
+		cmocka_unit_test_setup(an_xml_that_is_not_understood_hides_no_hostdevs, new_script),
+		cmocka_unit_test_setup(an_xml_that_libvirt_does_not_send_hides_no_other_domain,
+				       new_script),
+		cmocka_unit_test_setup(a_domain_that_vanishes_meanwhile_is_left_out, new_script),
+		cmocka_unit_test_setup(define_does_without_validation_where_a_driver_cannot,
+				       new_script),
+		cmocka_unit_test_setup(attach_gives_libvirts_reason_and_names_the_function,
+				       new_script),
+		cmocka_unit_test_setup(attach_says_that_libvirt_has_forgotten_a_device, new_script),
+		cmocka_unit_test_setup(attach_that_loses_libvirt_claims_nothing, new_script),
+		cmocka_unit_test_setup(a_lost_connection_is_told_refused_and_made_again,
+				       new_script),
+		/* Last: it leaves threads behind. */
+		cmocka_unit_test_setup(virt_free_does_not_wait_for_a_detach_that_hangs, new_script),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

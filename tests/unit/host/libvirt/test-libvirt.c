@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* host/libvirt against libvirt's own test driver, with the nodes of fixtures/libvirt. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "core/domain/xml.h"
+#include "host/libvirt/libvirt.h"
+#include "util/clock.h"
+#include "util/text.h"
+
+#define NODE "test://" FIXTURES "/libvirt/node.xml"
+/* The same with names that are UUIDs, an id and a group's. */
+#define NAMES "test://" FIXTURES "/libvirt/names.xml"
+#define RUNNING "11111111-1111-4111-8111-111111111111"
+#define VM42 "22222222-2222-4222-8222-222222222222"
+#define ONE "33333333-3333-4333-8333-333333333333"
+#define PASSING "44444444-4444-4444-8444-444444444444"
+#define NOBODY "99999999-9999-4999-8999-999999999999"
+
+/* --- a listener that counts --- */
+
+typedef struct Heard {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned connected, disconnected, domain;
+	char uuid[64];
+} Heard;
+
+#define HEARD_INIT                                                                                 \
+	{                                                                                          \
+		.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER             \
+	}
+
+static void listen_to(VirtEventKind kind, const char *uuid, void *userdata)
+{
+	Heard *heard = userdata;
+
+	pthread_mutex_lock(&heard->lock);
+	heard->connected += kind == VIRT_EVENT_CONNECTED;
+	heard->disconnected += kind == VIRT_EVENT_DISCONNECTED;
+	heard->domain += kind == VIRT_EVENT_DOMAIN;
+	if (kind == VIRT_EVENT_DOMAIN)
+		snprintf(heard->uuid, sizeof(heard->uuid), "%s", uuid);
+	else
+		assert_null(uuid);
+	pthread_cond_broadcast(&heard->changed);
+	pthread_mutex_unlock(&heard->lock);
+}
+
+/* Waits up to ten seconds for *count to reach n. */
+static bool hears(Heard *heard, const unsigned *count, unsigned n)
+{
+	struct timespec until;
+	bool reached;
+	int r = 0;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 10;
+	pthread_mutex_lock(&heard->lock);
+	while (*count < n && r == 0)
+		r = pthread_cond_timedwait(&heard->changed, &heard->lock, &until);
+	reached = *count >= n;
+	pthread_mutex_unlock(&heard->lock);
+	return reached;
+}
+
+static Virt *connect_to(const char *uri)
+{
+	Virt *virt = NULL;
+
+	assert_int_equal(virt_new(uri, NULL, NULL, &virt), 0);
+	return virt;
+}
+
+/* By address, because `r` is often the call that sets it. */
+static void assert_problem(int r, Problem *const *at, GpupassError error, const char *row)
+{
+	const Problem *problem = *at;
+
+	if (r != PROBLEM || !problem || problem->error != error)
+		fail_msg("%s: expected %s, got %d %s (%s)", row, problem_dbus_name(error), r,
+			 problem ? problem_dbus_name(problem->error) : "no problem",
+			 problem ? problem->reason : "");
+}
+
+/* --- connecting --- */
+
+static void waiting_for_libvirt_ends_when_it_is_there_or_the_time_is_over(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *none = connect_to("test:///nowhere/at/all.xml");
+	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
+	uint64_t begin = now_monotonic();
+
+	assert_int_equal(virt_wait_connected(virt, 10 * USEC_PER_SEC), 0);
+	assert_int_equal(virt_wait_connected(none, 400 * USEC_PER_MSEC), -ETIMEDOUT);
+	assert_int_equal(virt_wait_connected(none, 0), -ETIMEDOUT);
+	assert_true(now_monotonic() - begin < 10 * USEC_PER_SEC);
+}
+
+static void virt_connects_and_tells_the_listener(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = NULL;
+	Heard heard = HEARD_INIT;
+
+	assert_int_equal(virt_new(NODE, listen_to, &heard, &virt), 0);
+	assert_true(hears(&heard, &heard.connected, 1));
+	assert_true(virt_connected(virt));
+	assert_int_equal(heard.disconnected, 0);
+}
+
+/* fault 26 */
+static void a_missing_libvirt_is_unavailable_at_once_with_a_remedy(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt =
+		connect_to("qemu+unix:///system?socket=/nonexistent/libvirt-sock");
+	uint64_t start = now_monotonic();
+
+	for (int i = 0; i < 3; i++) {
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		DomainUses *uses = NULL;
+
+		assert_problem(virt_domain_uses(virt, &uses, &problem), &problem,
+			       GPUPASS_ERROR_LIBVIRT_UNAVAILABLE, "uses");
+		assert_null(uses);
+		assert_non_null(strstr(problem->cause, "/nonexistent/libvirt-sock"));
+		assert_non_null(strstr(problem->remedy, "systemctl status libvirtd"));
+	}
+	assert_true(now_monotonic() - start < 5 * USEC_PER_SEC);
+	assert_false(virt_connected(virt));
+}
+
+static void virt_free_is_quick_connected_or_not(void **state _unused_)
+{
+	static const struct {
+		const char *uri;
+		unsigned wait_ms;
+	} rows[] = {
+		{ NODE, 0 },
+		{ NODE, 200 },
+		{ "qemu+unix:///system?socket=/nonexistent/libvirt-sock", 0 },
+		{ "qemu+unix:///system?socket=/nonexistent/libvirt-sock", 200 },
+		{ "nonsense", 100 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Virt *virt = connect_to(rows[i].uri);
+		uint64_t start;
+
+		usleep(rows[i].wait_ms * 1000);
+		start = now_monotonic();
+		assert_null(virt_free(virt));
+		if (now_monotonic() - start >= USEC_PER_SEC)
+			fail_msg("row %zu: took %llu us", i,
+				 (unsigned long long)(now_monotonic() - start));
+	}
+	assert_null(virt_free(NULL));
+}
+
+/* As a stopped libvirtd does: the kernel takes the connection, and nobody ever answers. */
+static void virt_free_does_not_wait_for_a_libvirt_that_hangs(void **state _unused_)
+{
+	char dir[] = "/tmp/gpupass-test-XXXXXX";
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	_cleanup_free_ char *uri = NULL;
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	uint64_t start;
+	Virt *virt;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/sock", dir);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	uri = strf("qemu+unix:///system?socket=%s", address.sun_path);
+	virt = connect_to(uri);
+	usleep(200 * 1000);
+	start = now_monotonic();
+	assert_null(virt_free(virt));
+	assert_true(now_monotonic() - start < USEC_PER_SEC);
+	unlink(address.sun_path);
+	rmdir(dir);
+}
+
+/* --- looking up --- */
+
+/*
+ * ids are no way to call a domain any more: with "2" the domain that runs with id 2 was found only
+ * while nobody had a domain of that name.
+ */
+static void a_word_is_a_uuid_or_else_a_name(void **state _unused_)
+{
+	static const struct {
+		const char *text, *uuid; /* NULL: there is none */
+	} rows[] = {
+		{ "running", RUNNING },
+		{ "vm42", VM42 },
+		{ VM42, VM42 }, /* another domain's name, too */
+		{ "22222222222242228222222222222222", VM42 },
+		{ RUNNING, RUNNING },
+		{ "11111111-1111-4111-8111-11111111111A", NULL }, /* a name */
+		{ "1", ONE },					  /* the id of another one */
+		{ "pair0", PASSING },
+		{ "2", NULL }, /* an id only */
+		{ "nosuch", NULL },
+		{ "VM42", NULL },
+		{ NOBODY, NULL },
+		{ "+2", NULL },
+		{ "-1", NULL },
+		{ "99999999999999999999", NULL },
+		{ "\xff\xfe", NULL },
+	};
+	_cleanup_(virt_freep) Virt *virt = connect_to(NAMES);
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(domain_id_clear) DomainId id = { 0 };
+		_cleanup_(problem_freep) Problem *problem = NULL;
+
+		if (virt_domain_find(virt, rows[i].text, &id, &problem) != 0)
+			fail_msg("'%s': %s", rows[i].text, problem ? problem->reason : "?");
+		if (!str_equal(id.uuid, str_or_empty(rows[i].uuid)) ||
+		    (id.name != NULL) != (rows[i].uuid != NULL))
+			fail_msg("'%s' gave %s", rows[i].text, id.uuid);
+	}
+}
+
+static void a_domain_is_read_by_its_uuid_and_by_nothing_else(void **state _unused_)
+{
+	static const char *const others[] = { "vm42", "1", "2",
+					      NOBODY, "",  "11111111-1111-4111-8111-11111111111A" };
+	_cleanup_(virt_freep) Virt *virt = connect_to(NAMES);
+	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_int_equal(virt_domain_get(virt, VM42, &domain, &problem), 0);
+	assert_string_equal(domain->name, "vm42");
+	assert_string_equal(domain->uuid, VM42);
+	for (size_t i = 0; i < ELEMENTS(others); i++) {
+		_cleanup_(problem_freep) Problem *missing = NULL;
+		VirtDomain *none = NULL;
+
+		assert_problem(virt_domain_get(virt, others[i], &none, &missing), &missing,
+			       GPUPASS_ERROR_NO_SUCH_DOMAIN, others[i]);
+		assert_null(none);
+	}
+}
+
+static void no_word_and_an_endless_one_are_refused(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
+	char name[5000];
+	const char *rows[] = { "", name };
+
+	memset(name, 'a', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		DomainId id = { 0 };
+
+		assert_problem(virt_domain_find(virt, rows[i], &id, &problem), &problem,
+			       GPUPASS_ERROR_INVALID_ARGUMENT, rows[i]);
+		assert_null(id.name);
+	}
+}
+
+static void a_domain_comes_with_the_xml_that_it_has(void **state _unused_)
+{
+	static const struct {
+		const char *name, *uuid;
+		bool active, persistent;
+	} rows[] = {
+		{ "running", RUNNING, true, true },
+		{ "vm42", VM42, false, true },
+		{ "passing", PASSING, true, false },
+	};
+	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+		_cleanup_(problem_freep) Problem *problem = NULL;
+
+		assert_int_equal(virt_domain_get(virt, rows[i].uuid, &domain, &problem), 0);
+		if (domain->active != rows[i].active || domain->persistent != rows[i].persistent ||
+		    (domain->live_xml != NULL) != rows[i].active ||
+		    (domain->config_xml != NULL) != rows[i].persistent)
+			fail_msg("%s: active %d, persistent %d, live %p, config %p", rows[i].name,
+				 domain->active, domain->persistent, (void *)domain->live_xml,
+				 (void *)domain->config_xml);
+		assert_string_equal(domain->name, rows[i].name);
+	}
+}
+
+/* --- uses --- */
+
+static void uses_name_every_domain_and_its_functions(void **state _unused_)
+{
+	static const struct {
+		const char *uuid;
+		const char *bdf;
+		bool live, config, managed;
+	} rows[] = {
+		{ RUNNING, "0000:41:00.0", true, true, false },
+		{ RUNNING, "0000:41:00.1", true, true, true },
+		{ ONE, "0000:61:00.0", false, true, false },
+	};
+	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
+	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_int_equal(virt_domain_uses(virt, &uses, &problem), 0);
+	assert_int_equal(uses->n_items, 4);
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		const DomainUse *use = domain_uses_find(uses, rows[i].uuid);
+		const DomainHostdev *hostdev;
+		Bdf bdf;
+
+		assert_int_equal(bdf_parse(rows[i].bdf, &bdf), 0);
+		hostdev = use ? domain_use_hostdev(use, &bdf) : NULL;
+		if (!hostdev || hostdev->live != rows[i].live ||
+		    hostdev->config != rows[i].config || hostdev->managed != rows[i].managed)
+			fail_msg("row %zu: %s in %s is wrong", i, rows[i].bdf, rows[i].uuid);
+	}
+	assert_true(domain_uses_find(uses, PASSING)->active);
+	assert_false(domain_uses_find(uses, PASSING)->persistent);
+	assert_int_equal(domain_uses_find(uses, VM42)->n_hostdevs, 0);
+}
+
+/* --- define --- */
+
+static VirtDomain *get(Virt *virt, const char *uuid)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	VirtDomain *domain = NULL;
+
+	assert_int_equal(virt_domain_get(virt, uuid, &domain, &problem), 0);
+	return domain;
+}
+
+/* The text with the first `from` replaced. */
+static char *edit(const char *text, const char *from, const char *to)
+{
+	const char *at = strstr(text, from);
+
+	assert_non_null(at);
+	return strf("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+}
+
+static void define_changes_the_definition_and_is_heard(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = NULL;
+	Heard heard = HEARD_INIT;
+
+	assert_int_equal(virt_new(NODE, listen_to, &heard, &virt), 0);
+	assert_true(hears(&heard, &heard.connected, 1));
+	{
+		_cleanup_(virt_domain_freep) VirtDomain *before = get(virt, VM42);
+		_cleanup_free_ char *xml = edit(before->config_xml, ">65536<", ">131072<");
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		_cleanup_(virt_domain_freep) VirtDomain *after = NULL;
+
+		assert_int_equal(virt_domain_define(virt, VM42, before->config_xml, xml, &problem),
+				 0);
+		assert_true(hears(&heard, &heard.domain, 1));
+		assert_string_equal(heard.uuid, VM42);
+		after = get(virt, VM42);
+		assert_non_null(strstr(after->config_xml, ">131072<"));
+	}
+}
+
+static void define_refuses_when_the_definition_is_not_the_expected_one(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
+	_cleanup_(virt_domain_freep) VirtDomain *before = get(virt, VM42);
+	_cleanup_(virt_domain_freep) VirtDomain *after = NULL;
+	_cleanup_free_ char *other = edit(before->config_xml, ">65536<", ">32768<");
+	_cleanup_free_ char *wanted = edit(before->config_xml, ">65536<", ">131072<");
+	const char *expected[] = { other, "no XML at all", "", NULL };
+
+	for (size_t i = 0; i < ELEMENTS(expected); i++) {
+		_cleanup_(problem_freep) Problem *problem = NULL;
+
+		assert_problem(virt_domain_define(virt, VM42, expected[i], wanted, &problem),
+			       &problem, GPUPASS_ERROR_STALE_PLAN, str_or_empty(expected[i]));
+		assert_non_null(strstr(problem->reason, "vm42"));
+	}
+	after = get(virt, VM42);
+	assert_string_equal(after->config_xml, before->config_xml);
+}
+
+static void define_refuses_what_is_no_definition_of_that_domain(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
+	_cleanup_(virt_domain_freep) VirtDomain *before = get(virt, VM42);
+	_cleanup_(virt_domain_freep) VirtDomain *after = NULL;
+	_cleanup_free_ char *another = edit(before->config_xml, VM42, NOBODY);
+	_cleanup_free_ char *torn = edit(before->config_xml, "</domain>", "");
+	_cleanup_free_ char *odd = edit(before->config_xml, "<devices>", "<devices><nonsense/>");
+	_cleanup_free_ char *machine = edit(before->config_xml, "type='test'", "type='nosuch'");
+	const char *rows[] = { "", "<domain/>", another, torn, odd, machine };
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(problem_freep) Problem *problem = NULL;
+
+		assert_problem(
+			virt_domain_define(virt, VM42, before->config_xml, rows[i], &problem),
+			&problem, GPUPASS_ERROR_DEFINE_FAILED, rows[i]);
+	}
+	after = get(virt, VM42);
+	assert_string_equal(after->config_xml, before->config_xml);
+}
+
+static void define_refuses_a_domain_without_a_definition(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
+	_cleanup_(virt_domain_freep) VirtDomain *passing = get(virt, PASSING);
+	_cleanup_free_ char *nobody = edit(passing->live_xml, PASSING, NOBODY);
+	_cleanup_(problem_freep) Problem *stale = NULL, *missing = NULL;
+
+	assert_problem(
+		virt_domain_define(virt, PASSING, passing->live_xml, passing->live_xml, &stale),
+		&stale, GPUPASS_ERROR_STALE_PLAN, "transient");
+	assert_problem(virt_domain_define(virt, NOBODY, nobody, nobody, &missing), &missing,
+		       GPUPASS_ERROR_NO_SUCH_DOMAIN, "nobody");
+}
+
+/* --- attach and detach where nothing is to do, or nothing can be done --- */
+
+static void attach_is_refused_or_needless_before_libvirt_is_asked(void **state _unused_)
+{
+	static const Bdf there = { .bus = 0x41 }, elsewhere = { .bus = 0x81 };
+	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
+	_cleanup_free_ char *present = domain_xml_hostdev("pair0", 0, &there);
+	_cleanup_free_ char *absent = domain_xml_hostdev("pair0", 0, &elsewhere);
+	_cleanup_free_ char *two = strf("%s%s", present, absent);
+	const struct {
+		const char *uuid, *xml;
+		int r;
+		GpupassError error;
+	} rows[] = {
+		{ RUNNING, present, 0, 0 },
+		{ VM42, absent, PROBLEM, GPUPASS_ERROR_ATTACH_FAILED },
+		{ NOBODY, absent, PROBLEM, GPUPASS_ERROR_NO_SUCH_DOMAIN },
+		{ "no uuid", absent, PROBLEM, GPUPASS_ERROR_NO_SUCH_DOMAIN },
+		{ RUNNING, "", PROBLEM, GPUPASS_ERROR_INVALID_ARGUMENT },
+		{ RUNNING, "<disk/>", PROBLEM, GPUPASS_ERROR_INVALID_ARGUMENT },
+		{ RUNNING, "</devices>", PROBLEM, GPUPASS_ERROR_INVALID_ARGUMENT },
+		{ RUNNING, two, PROBLEM, GPUPASS_ERROR_INVALID_ARGUMENT },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		int r = virt_domain_attach(virt, rows[i].uuid, rows[i].xml, &problem);
+
+		if (rows[i].r == 0 && r != 0)
+			fail_msg("row %zu: %s", i, problem ? problem->reason : "?");
+		if (rows[i].r != 0)
+			assert_problem(r, &problem, rows[i].error, rows[i].xml);
+	}
+}
+
+static void detach_of_what_is_not_there_is_done(void **state _unused_)
+{
+	static const Bdf elsewhere = { .bus = 0x81 }, config_only = { .bus = 0x61 };
+	_cleanup_(virt_freep) Virt *virt = connect_to(NODE);
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_int_equal(virt_domain_detach(virt, RUNNING, &elsewhere, USEC_PER_SEC, &problem), 0);
+	assert_int_equal(virt_domain_detach(virt, ONE, &config_only, USEC_PER_SEC, &problem), 0);
+	assert_problem(virt_domain_detach(virt, NOBODY, &elsewhere, USEC_PER_SEC, &problem),
+		       &problem, GPUPASS_ERROR_NO_SUCH_DOMAIN, "nobody");
+}
+
+/* --- threads --- */
+
+static void *work(void *userdata)
+{
+	Virt *virt = userdata;
+	intptr_t failures = 0;
+
+	for (int i = 0; i < 20; i++) {
+		_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+		_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+		_cleanup_(problem_freep) Problem *problem = NULL, *missing = NULL;
+
+		if (virt_domain_get(virt, VM42, &domain, &problem) != 0 ||
+		    virt_domain_uses(virt, &uses, &problem) != 0 ||
+		    virt_domain_define(virt, VM42, domain->config_xml, domain->config_xml,
+				       &problem) != 0)
+			failures++;
+		domain = virt_domain_free(domain);
+		if (virt_domain_get(virt, NOBODY, &domain, &missing) != PROBLEM ||
+		    missing->error != GPUPASS_ERROR_NO_SUCH_DOMAIN)
+			failures++;
+	}
+	return (void *)failures;
+}
+
+static void calls_from_many_threads_do_not_disturb_each_other(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = NULL;
+	Heard heard = HEARD_INIT;
+	pthread_t threads[6];
+
+	assert_int_equal(virt_new(NODE, listen_to, &heard, &virt), 0);
+	for (size_t i = 0; i < ELEMENTS(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, work, virt), 0);
+	for (size_t i = 0; i < ELEMENTS(threads); i++) {
+		void *failures;
+
+		assert_int_equal(pthread_join(threads[i], &failures), 0);
+		assert_null(failures);
+	}
+	assert_true(hears(&heard, &heard.domain, ELEMENTS(threads) * 20));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(waiting_for_libvirt_ends_when_it_is_there_or_the_time_is_over),
+		cmocka_unit_test(virt_connects_and_tells_the_listener),
+		cmocka_unit_test(a_missing_libvirt_is_unavailable_at_once_with_a_remedy),
+		cmocka_unit_test(virt_free_is_quick_connected_or_not),
+		cmocka_unit_test(a_word_is_a_uuid_or_else_a_name),
+		cmocka_unit_test(a_domain_is_read_by_its_uuid_and_by_nothing_else),
+		cmocka_unit_test(no_word_and_an_endless_one_are_refused),
+		cmocka_unit_test(a_domain_comes_with_the_xml_that_it_has),
+		cmocka_unit_test(uses_name_every_domain_and_its_functions),
+		cmocka_unit_test(define_changes_the_definition_and_is_heard),
+		cmocka_unit_test(define_refuses_when_the_definition_is_not_the_expected_one),
+		cmocka_unit_test(define_refuses_what_is_no_definition_of_that_domain),
+		cmocka_unit_test(define_refuses_a_domain_without_a_definition),
+		cmocka_unit_test(attach_is_refused_or_needless_before_libvirt_is_asked),
+		cmocka_unit_test(detach_of_what_is_not_there_is_done),
+		cmocka_unit_test(calls_from_many_threads_do_not_disturb_each_other),
+		/* Last: it leaves threads behind. */
+		cmocka_unit_test(virt_free_does_not_wait_for_a_libvirt_that_hangs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,655 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The daemon ends before and after every write of its journal and every call to the machine, and
+ * the one after it recovers. At each of these points a process is forked off that goes no further, and
+ * becomes the next daemon: what is in its memory of the machine, and a copy of what is on disk, is all
+ * there is. That daemon may end at any of its own points, too, in the same way. And instead of the daemon
+ * the machine may end: then drivers, overrides and guests are as a boot makes them, and gpupass-bind has
+ * run. Between two points at which files and machine are the same nothing can differ: the second is not
+ * gone. What a disk loses that was not told to flush is not modelled here; that is the lab's (power-cut).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "core/tenancy/tenancy.h"
+#include "host/scan/assignment-files.h"
+#include "job/recover.h"
+#include "rig/rig-copy.h"
+#include "util/file.h"
+#include "util/text-diff.h"
+#include "util/text.h"
+
+/* With the address sanitizer a fork costs many times more. What it is to find is found by the points of the
+ * first way and by a part of the others; a build without it goes all. */
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define EVERY_NTH 5
+#else
+#define EVERY_NTH 1
+#endif
+
+#define EXIT_RECOVERED 0
+#define EXIT_WRONG 1
+
+typedef struct Way {
+	bool twice; /* the daemon that recovers ends as well, at each of its points */
+	bool power; /* not the daemon ends, but the machine */
+} Way;
+
+typedef struct Crash {
+	Rig *rig;
+	const char *name;
+	Way way;
+	const char *before, *after;
+	const char *as_left; /* after, and not booted since: what --keep-vfio leaves on vfio-pci */
+	unsigned at;	     /* points that the job has passed */
+	unsigned different;  /* of them, that are not as the one before */
+	unsigned second;     /* points that the recovery has passed */
+	uint64_t last;	     /* what lasts of the world, at the point before */
+	bool recovering;
+	bool marked;	      /* there were marks before */
+	unsigned *recoveries; /* that were made; shared by all processes */
+	JournalIo io;	      /* the real one */
+} Crash;
+
+/* The hooks have no userdata; a child process has one crash. */
+static Crash *crash;
+
+static void die(const Crash *c, const char *what, const char *more)
+{
+	fprintf(stderr, "%s, point %u, then %u: %s%s%s\n", c->name, c->at, c->second, what,
+		more ? ":\n" : "", str_or_empty(more));
+	_exit(EXIT_WRONG);
+}
+
+static void must_recover(Crash *c, const JobPlace *place, OpenJob *job)
+{
+	_cleanup_(recovery_clear) Recovery recovery = { 0 };
+
+	if (recover_claim(place, job, "it is being recovered") < 0 ||
+	    recover_job(place, job, 0, &recovery) < 0)
+		die(c, "recovery failed", NULL);
+	if (recovery.outcome != RECOVERED_DONE && recovery.outcome != RECOVERED_UNDONE)
+		die(c, "it was not recovered", recovery.reason);
+}
+
+static bool was_reset(const Crash *c)
+{
+	for (char *const *line = c->rig->fake.log; line && *line; line++)
+		if (str_starts_with(*line, "reset "))
+			return true;
+	return false;
+}
+
+static Bdf address_of(const char *text)
+{
+	Bdf bdf = { 0 };
+
+	assert_int_equal(bdf_parse(text, &bdf), 0);
+	return bdf;
+}
+
+/* A guest has the board, or can have it when it is started. */
+static bool is_somebodys(const FakeHost *fake, const Bdf *lead)
+{
+	for (size_t i = 0; i < fake->n_domains; i++)
+		for (uint8_t function = 0; function < 2; function++) {
+			Bdf bdf = *lead;
+
+			bdf.function = function;
+			if (fake_xml_has(fake->domains[i].live_xml, &bdf) ||
+			    fake_xml_has(fake->domains[i].config_xml, &bdf))
+				return true;
+		}
+	return false;
+}
+
+/* Never clean while a guest may have had it since the last reset; and of whom, as long as it is dirty. */
+static void check_marks(const Crash *c, const JobPlace *place)
+{
+	static const char *const leads[] = { "0000:41:00.0", "0000:61:00.0" };
+	_cleanup_(tenants_freep) Tenants *tenants = NULL;
+
+	if (tenant_store_load(place->tenants, &tenants) < 0 || tenants->fault)
+		die(c, "the marks cannot be read", NULL);
+	for (size_t i = 0; i < ELEMENTS(leads); i++) {
+		const Bdf lead = address_of(leads[i]);
+		const TenantFile *file = tenants_find(tenants, &lead);
+		bool dirty = file && file->mark && file->mark->state == TENANT_DIRTY;
+
+		if (file && !file->mark)
+			die(c, "a mark cannot be understood", file->fault);
+		if (is_somebodys(&c->rig->fake, &lead) && !dirty)
+			die(c, "a domain has what is not marked", leads[i]);
+		if (file && !dirty && !was_reset(c))
+			die(c, "nobody has reset what is marked clean", leads[i]);
+		if (c->marked && !file)
+			die(c, "a mark is lost", leads[i]);
+		if (dirty && !file->mark->domain_uuid)
+			die(c, "it is forgotten who had it", leads[i]);
+	}
+}
+
+/* What a boot makes of the machine, up to the start of the daemon. */
+static void boot(Rig *rig)
+{
+	_cleanup_(assignment_faults_freep) AssignmentFaults *faults = NULL;
+	_cleanup_(assignments_freep) Assignments *records = NULL;
+
+	fake_reboot(&rig->fake);
+	free(rig->journal.boot_id);
+	rig->journal.boot_id = strdup("the next boot");
+	/* gpupass-bind: what the records name goes to vfio-pci. */
+	assert_int_equal(assignment_files_read(rig->store.dir_fd, &records, &faults), 0);
+	assert_int_equal(faults ? faults->n_items : 0, 0);
+	for (size_t i = 0; i < records->n_items; i++)
+		for (size_t k = 0; k < records->items[i]->n_functions; k++)
+			fake_set_driver(&rig->fake, BDF_TEXT(&records->items[i]->functions[k].bdf),
+					"vfio-pci", "vfio-pci");
+}
+
+static void check_state(const Crash *c, const JobPlace *place)
+{
+	_cleanup_strv_ char **left = NULL;
+	_cleanup_free_ char *reason = NULL;
+
+	reason = claims_quarantine_reason(place->claims, &c->rig->fake.snapshot->functions[0].bdf,
+					  NULL);
+	if (reason)
+		die(c, "something is quarantined", reason);
+	if (dir_list(c->rig->quarantine.dir_fd, "", &left) < 0 || left)
+		die(c, "there is a quarantine on disk", left ? left[0] : NULL);
+	if (dir_list(c->rig->journal.dir_fd, "", &left) < 0 || left)
+		die(c, "the journal is not empty", left ? left[0] : NULL);
+}
+
+static void check_world(const Crash *c)
+{
+	_cleanup_free_ char *world = rig_timeless_world(c->rig), *diff = NULL;
+
+	if (!str_equal(world, c->before) && !str_equal(world, c->after) &&
+	    !str_equal(world, c->as_left)) {
+		diff = text_diff(c->before, world);
+		die(c, "the world is neither as before nor as after", diff);
+	}
+	if (str_starts_with(c->name, "release") && !str_equal(world, c->before) && !was_reset(c))
+		die(c, "a group was released that nobody had reset", NULL);
+	if (strstr(c->name, "after another tenant") && !str_equal(world, c->before) &&
+	    !was_reset(c))
+		die(c, "a group was given on that nobody had reset", NULL);
+	if (c->rig->fake.violations)
+		die(c, "the machine was mistreated", c->rig->fake.violations[0]);
+}
+
+/* The start of a daemon, and the end of its recovery. */
+static void recover(Crash *c)
+{
+	_cleanup_strv_ char **notes = NULL;
+	JobPlace place = c->rig->place;
+	OpenJob **jobs = NULL;
+	uint32_t last = 0;
+	size_t n = 0;
+
+	if (c->way.power)
+		boot(c->rig);
+	++*c->recoveries;
+	if (claims_new(&place.claims) < 0 ||
+	    journal_load(&c->rig->journal, c->rig->claims, &jobs, &n, &last, &notes) < 0)
+		die(c, "the journal cannot be read", NULL);
+	if (notes)
+		die(c, "the journal was not understood", notes[0]);
+	for (size_t i = 0; i < n; i++)
+		must_recover(c, &place, jobs[i]);
+	check_world(c);
+	check_marks(c, &place);
+	check_state(c, &place);
+}
+
+static void no_more_points(Crash *c)
+{
+	c->rig->fake.point = NULL;
+	c->rig->journal.io = c->io;
+}
+
+static bool is_as_before(Crash *c)
+{
+	uint64_t now = rig_what_lasts(c->rig);
+	bool same = now == c->last;
+
+	c->last = now;
+	return same;
+}
+
+/* The process that was forked off at a point: the one before goes no further there. */
+static void become_the_next_daemon(Crash *c, const RigCopy *copy)
+{
+	rig_copy_enter(c->rig, copy);
+	if (c->recovering || !c->way.twice)
+		no_more_points(c);
+	c->recovering = true;
+	recover(c);
+	_exit(EXIT_RECOVERED);
+}
+
+/* The daemon ends here. To save the time of coming here again, it is a child in which it does, on a copy
+ * of what is on disk, and this process goes on to its next point. */
+static void end_here(Crash *c)
+{
+	RigCopy copy;
+	int status = 0;
+	pid_t pid;
+
+	rig_copy_make(c->rig, &copy);
+	pid = fork();
+	if (pid == 0)
+		become_the_next_daemon(c, &copy);
+	assert_true(pid >= 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	rig_copy_remove(&copy);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_RECOVERED)
+		return;
+	if (c->recovering)
+		_exit(EXIT_WRONG);
+	fail_msg("%s: the daemon ended at point %u", c->name, c->at);
+}
+
+static void pass(Crash *c)
+{
+	bool plain = !c->way.twice && !c->way.power;
+	bool different = !is_as_before(c);
+
+	if (c->recovering) {
+		++c->second;
+	} else {
+		++c->at;
+		c->different += different;
+	}
+	if (different && (plain || (c->different + c->second) % EVERY_NTH == 0))
+		end_here(c);
+}
+
+static void on_point(_unused_ FakeHost *fake)
+{
+	pass(crash);
+}
+
+static int append_and_pass(_unused_ void *userdata, int fd, const char *text, size_t size)
+{
+	int r;
+
+	pass(crash);
+	r = crash->io.append(crash->io.userdata, fd, text, size);
+	pass(crash);
+	return r;
+}
+
+static int remove_and_pass(_unused_ void *userdata, int dir_fd, const char *name)
+{
+	int r;
+
+	pass(crash);
+	r = crash->io.remove(crash->io.userdata, dir_fd, name);
+	pass(crash);
+	return r;
+}
+
+/* ---- the operations ---- */
+
+typedef struct Operating {
+	const char *name;
+	void (*arrange)(Rig *rig);
+	JobRequest request;
+	bool fails; /* libvirt refuses a late step, so that it is rolled back */
+} Operating;
+
+static void nothing(_unused_ Rig *rig)
+{
+}
+
+/* Whose boards came back to the host without a reset, as with managed='yes'. */
+static void used_by_another(Rig *rig)
+{
+	static const char *const functions[] = { PAIR0_FUNCTIONS };
+	JobRequest assign = assign_request("vm43", "pair0"), release = release_request("vm43");
+
+	fake_add_domain(&rig->fake, "vm43", "q35", NULL);
+	rig_must(rig, &assign);
+	for (size_t i = 0; i < ELEMENTS(functions); i++)
+		fake_set_driver(&rig->fake, functions[i], i % 2 ? "snd_hda_intel" : "nvidia", NULL);
+	rig_must(rig, &release);
+}
+
+static void used_by_another_shut_off(Rig *rig)
+{
+	used_by_another(rig);
+	rig_shut_off(rig);
+}
+
+static void used_by_another_running(Rig *rig)
+{
+	used_by_another(rig);
+	rig_running(rig);
+}
+
+/* Of one GPU, so that the other's must not be set. */
+static void with_persistence_mode(Rig *rig)
+{
+	rig_shut_off(rig);
+	fake_set_persistence_mode(&rig->fake, "0000:61:00.0", true);
+}
+
+static void assigned_with_persistence_mode(Rig *rig)
+{
+	JobRequest request = assign_request("vm42", "pair0");
+
+	with_persistence_mode(rig);
+	rig_must(rig, &request);
+}
+
+/* Its definition edited, a driver and the name changed: everything that reconcile mends. */
+static void drifted(Rig *rig)
+{
+	rig_assigned(rig);
+	fake_edit_hostdevs(&rig->fake, "vm42");
+	fake_rename(&rig->fake, "vm42", "vm99");
+	fake_set_driver(&rig->fake, "0000:61:00.0", "nvidia", NULL);
+	fake_set_persistence_mode(&rig->fake, "0000:61:00.0", true);
+}
+
+/* Called otherwise now, with what was applied to it. */
+static void renamed(Rig *rig)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	Declarations *declarations = calloc(1, sizeof(*declarations));
+	JobRequest request = assign_request("vm42", "pair0");
+
+	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	rig->fake.two_nodes = true;
+	request.numa = FIT_APPLY;
+	rig_must(rig, &request);
+	assert_non_null(declarations);
+	assert_int_equal(declarations_parse(declarations, "groups.d/test.conf",
+					    "[Group]\nName=gold\nGpu=0000:41:00.0\n"
+					    "Gpu=0000:61:00.0\n",
+					    &problem),
+			 0);
+	rules_unref(rig->rules);
+	assert_int_equal(rules_new(&POLICY_DEFAULT, declarations, &rig->rules), 0);
+	rig->place.rules = rig->rules;
+}
+
+static void drifted_running(Rig *rig)
+{
+	rig_assigned_live(rig);
+	fake_edit_hostdevs(&rig->fake, "vm42");
+	fake_rename(&rig->fake, "vm42", "vm99");
+}
+
+static void devices_lost(Rig *rig)
+{
+	static const char *const functions[] = { PAIR0_FUNCTIONS };
+
+	rig_assigned(rig);
+	for (size_t i = 0; i < ELEMENTS(functions); i++)
+		fake_unplug(&rig->fake, "vm42", functions[i]);
+}
+
+static void record_lost(Rig *rig)
+{
+	rig_assigned_live(rig);
+	assert_int_equal(
+		assignment_store_remove(&rig->store, fake_domain(&rig->fake, "vm42")->uuid), 0);
+}
+
+static void break_late(Rig *rig)
+{
+	FakeFault fault = {
+		.op = FAKE_DEFINE, .nth = 1, .late = true, .problem = GPUPASS_ERROR_DEFINE_FAILED
+	};
+
+	fake_fail(&rig->fake, &fault);
+}
+
+static Rig *rig_for(const Operating *o)
+{
+	Rig *rig = rig_new();
+
+	o->arrange(rig);
+	fake_watch(&rig->fake);
+	if (o->fails)
+		break_late(rig);
+	return rig;
+}
+
+/* The world after the operation, undisturbed. */
+static char *world_after(const Operating *o, Way way)
+{
+	Operating undisturbed = *o;
+	Outcome outcome;
+	char *world;
+	Rig *rig;
+
+	undisturbed.fails = false;
+	rig = rig_for(&undisturbed);
+	outcome = rig_run(rig, &o->request);
+	if (way.power)
+		boot(rig);
+	world = rig_timeless_world(rig);
+
+	outcome_clear(&outcome);
+	rig_free(rig);
+	return world;
+}
+
+static char *world_before(const Operating *o, Way way)
+{
+	Rig *rig = rig_for(o);
+	char *world;
+
+	if (way.power)
+		boot(rig);
+	world = rig_timeless_world(rig);
+	rig_free(rig);
+	return world;
+}
+
+static bool has_marks(Rig *rig)
+{
+	_cleanup_(tenants_freep) Tenants *tenants = NULL;
+
+	assert_int_equal(tenant_store_load(&rig->tenants, &tenants), 0);
+	return tenants->n_items > 0;
+}
+
+static void run_all(const Operating *o, Crash *c)
+{
+	Outcome outcome;
+
+	crash = c;
+	c->rig = rig_for(o);
+	c->io = c->rig->journal.io;
+	c->marked = has_marks(c->rig);
+	c->rig->journal.io = (JournalIo){ append_and_pass, remove_and_pass, NULL };
+	c->rig->fake.point = on_point;
+	outcome = rig_run(c->rig, &o->request);
+	no_more_points(c);
+	if (outcome.state != (o->fails ? JOB_FAILED : JOB_DONE))
+		fail_msg("%s: did not end as it should: %s", o->name, outcome.message);
+	outcome_clear(&outcome);
+	rig_free(c->rig);
+}
+
+static void run_operation(const Operating *o, Way way, unsigned *recoveries)
+{
+	_cleanup_free_ char *before = world_before(o, way), *after = world_after(o, way);
+	_cleanup_free_ char *as_left = world_after(o, (Way){ 0 });
+	Crash c = {
+		.name = o->name,
+		.way = way,
+		.before = before,
+		.after = after,
+		.as_left = as_left,
+		.recoveries = recoveries,
+	};
+
+	*recoveries = 0;
+	run_all(o, &c);
+	print_message("%s: %u points, %u of them different, %u recoveries\n", o->name, c.at,
+		      c.different, *recoveries);
+	/* Before and after begin, end, and an intent and outcome a step at the least. */
+	assert_true(c.at >= 12);
+	assert_true(c.different >= c.at / 3);
+	assert_true(*recoveries >= c.different / EVERY_NTH);
+	assert_true(!way.twice || EVERY_NTH > 1 || *recoveries > c.different);
+}
+
+static const Operating operations[] = {
+	{ "assign, shut off",
+	  rig_shut_off,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  false },
+	{ "assign, running",
+	  rig_running,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  false },
+	{ "assign that fails",
+	  rig_shut_off,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  true },
+	{ "assign, running, that fails",
+	  rig_running,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  true },
+	{ "release, shut off",
+	  rig_assigned,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
+	  false },
+	{ "release, running",
+	  rig_assigned_live,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
+	  false },
+	{ "release, kept on vfio-pci",
+	  rig_assigned,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42", .keep_vfio = true },
+	  false },
+	{ "release that fails",
+	  rig_assigned,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
+	  true },
+	{ "release, running, that fails",
+	  rig_assigned_live,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
+	  true },
+	/* fault P8 */
+	{ "assign with persistence mode",
+	  with_persistence_mode,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  false },
+	{ "assign with persistence mode that fails",
+	  with_persistence_mode,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  true },
+	{ "release to persistence mode",
+	  assigned_with_persistence_mode,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
+	  false },
+	{ "assign, shut off, after another tenant",
+	  used_by_another_shut_off,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  false },
+	{ "assign, running, after another tenant",
+	  used_by_another_running,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  false },
+	{ "assign after another tenant that fails",
+	  used_by_another_shut_off,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  true },
+	{ "bind", nothing, { .operation = OPERATION_BIND, .group = (char *)"pair0" }, false },
+	{ "unbind", rig_bound, { .operation = OPERATION_UNBIND, .group = (char *)"pair0" }, false },
+	{ "reconcile",
+	  drifted,
+	  { .operation = OPERATION_RECONCILE, .group = (char *)"pair0" },
+	  false },
+	{ "reconcile that fails",
+	  drifted,
+	  { .operation = OPERATION_RECONCILE, .group = (char *)"pair0" },
+	  true },
+	{ "reconcile, running",
+	  drifted_running,
+	  { .operation = OPERATION_RECONCILE, .group = (char *)"pair0" },
+	  false },
+	{ "reconcile of a definition without devices",
+	  devices_lost,
+	  { .operation = OPERATION_RECONCILE, .group = (char *)"pair0" },
+	  false },
+	{ "reconcile of a group with another name",
+	  renamed,
+	  { .operation = OPERATION_RECONCILE, .group = (char *)"pair0" },
+	  false },
+	{ "release by the old name",
+	  renamed,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"pair0" },
+	  false },
+	{ "reconcile of a lost record",
+	  record_lost,
+	  { .operation = OPERATION_RECONCILE, .group = (char *)"pair0" },
+	  false },
+};
+
+static void run_operations(Way way)
+{
+	unsigned *recoveries = mmap(NULL, sizeof(unsigned), PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(recoveries != MAP_FAILED);
+	for (size_t i = 0; i < ELEMENTS(operations); i++)
+		run_operation(&operations[i], way, recoveries);
+	munmap(recoveries, sizeof(unsigned));
+}
+
+/* fault 36 */
+static void a_daemon_that_ends_anywhere_leaves_before_or_after(_unused_ void **state)
+{
+	run_operations((Way){ 0 });
+}
+
+/* fault 36 */
+static void a_recovery_that_ends_anywhere_is_recovered_by_the_next(_unused_ void **state)
+{
+	run_operations((Way){ .twice = true });
+}
+
+/* fault 37 */
+static void a_power_cut_anywhere_leaves_before_or_after(_unused_ void **state)
+{
+	run_operations((Way){ .power = true });
+}
+
+/* fault 37 */
+static void a_power_cut_during_a_recovery_leaves_before_or_after(_unused_ void **state)
+{
+	run_operations((Way){ .power = true, .twice = true });
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_daemon_that_ends_anywhere_leaves_before_or_after),
+		cmocka_unit_test(a_recovery_that_ends_anywhere_is_recovered_by_the_next),
+		cmocka_unit_test(a_power_cut_anywhere_leaves_before_or_after),
+		cmocka_unit_test(a_power_cut_during_a_recovery_leaves_before_or_after),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* prepare() and execute() where others are at work on the machine, too. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "rig/job-rig.h"
+#include "util/text.h"
+
+static Rig *with_shut_off_domain(void **state)
+{
+	Rig *rig = *state;
+
+	rig_shut_off(rig);
+	fake_add_domain(&rig->fake, "vm77", "q35", NULL);
+	return rig;
+}
+
+static void hold_the_gpu(Rig *rig)
+{
+	fake_hold(&rig->fake, "0000:61:00.0", "python3");
+}
+
+static void load_a_driver(Rig *rig)
+{
+	fake_set_driver(&rig->fake, "0000:41:00.0", "nouveau", NULL);
+}
+
+static void set_an_override(Rig *rig)
+{
+	fake_set_driver(&rig->fake, "0000:41:00.0", "nvidia", "pci-stub");
+}
+
+static void edit_the_definition(Rig *rig)
+{
+	fake_retitle(&rig->fake, "vm42", "by hand");
+}
+
+static void start_the_domain(Rig *rig)
+{
+	fake_start(&rig->fake, "vm42");
+}
+
+static void none(_unused_ Rig *rig)
+{
+}
+
+static void assign(Rig *rig)
+{
+	JobRequest request = assign_request("vm42", "pair0");
+
+	rig_must(rig, &request);
+}
+
+/* Marks and root ports of an assignment are still in the definition, one function is not. */
+static void assign_and_lose_a_function(Rig *rig)
+{
+	FakeDomain *domain = fake_domain(&rig->fake, "vm42");
+	char *xml;
+
+	assign(rig);
+	xml = fake_xml_detach(domain->config_xml, &(Bdf){ 0, 0x41, 0, 1 });
+	free(domain->config_xml);
+	domain->config_xml = xml;
+}
+
+static void what_changed_since_the_plan_is_refused_and_left_alone(_unused_ void **state)
+{
+	static const struct {
+		void (*before)(Rig *rig);
+		bool release;
+		void (*meanwhile)(Rig *rig);
+		GpupassError error;
+		const char *words;
+	} rows[] = {
+		{ none, false, hold_the_gpu, GPUPASS_ERROR_HOST_IN_USE,
+		  "0000:61:00.0: /dev/nvidia0 by" },
+		{ none, false, load_a_driver, GPUPASS_ERROR_STALE_PLAN,
+		  "0000:41:00.0: its driver was" },
+		{ none, false, set_an_override, GPUPASS_ERROR_STALE_PLAN,
+		  "its driver_override was" },
+		{ none, false, edit_the_definition, GPUPASS_ERROR_STALE_PLAN, "" },
+		{ assign_and_lose_a_function, false, edit_the_definition, GPUPASS_ERROR_STALE_PLAN,
+		  "" },
+		{ assign, true, edit_the_definition, GPUPASS_ERROR_STALE_PLAN, "" },
+		{ assign, true, start_the_domain, GPUPASS_ERROR_HOST_IN_USE, "a guest runs on it" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		JobRequest request =
+			rows[i].release ? release_request("vm42") : assign_request("vm42", "pair0");
+		_cleanup_(prepared_freep) Prepared *prepared = NULL;
+		_cleanup_free_ char *prefix = NULL, *before = NULL, *what = strf("row %zu", i);
+		Rig *rig = rig_new();
+		Outcome outcome;
+
+		rig_shut_off(rig);
+		rows[i].before(rig);
+		outcome = rig_prepare(rig, &request, &prepared, &prefix);
+		if (outcome.state != JOB_RUNNING)
+			fail_msg("row %zu: %s", i, outcome.message);
+		rows[i].meanwhile(rig);
+		before = rig_world(rig);
+		outcome = rig_execute(rig, prepared, prefix);
+		if (outcome.state != JOB_FAILED || outcome.error != rows[i].error ||
+		    !strstr(outcome.message, rows[i].words))
+			fail_msg("row %zu: %s", i, str_or_empty(outcome.message));
+		rig_check_world(rig, before, what);
+		outcome_clear(&outcome);
+		rig_free(rig);
+	}
+}
+
+static void what_the_preflight_refuses_says_that_nothing_was_changed(void **state)
+{
+	Rig *rig = with_shut_off_domain(state);
+	JobRequest request = assign_request("vm42", "pair0");
+	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	_cleanup_free_ char *prefix = NULL;
+	Outcome outcome = rig_prepare(rig, &request, &prepared, &prefix);
+
+	fake_watch(&rig->fake);
+	hold_the_gpu(rig);
+	outcome = rig_execute(rig, prepared, prefix);
+	assert_int_equal(fake_write_calls(&rig->fake), 0);
+	assert_false(outcome.rolled_back);
+	assert_non_null(strstr(outcome.message, "State:  nothing was changed"));
+	rig_expect_failure(&outcome, GPUPASS_ERROR_HOST_IN_USE,
+			   "cannot assign pair0 to vm42 (3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242): ");
+}
+
+static void what_cannot_be_found_is_named(void **state)
+{
+	static const struct {
+		Operation operation;
+		const char *domain, *group, *target;
+		GpupassError error;
+		const char *words;
+	} rows[] = {
+		{ OPERATION_ASSIGN, "vm99", "pair0", NULL, GPUPASS_ERROR_NO_SUCH_DOMAIN, "vm99" },
+		{ OPERATION_ASSIGN, "vm42", "pair9", NULL, GPUPASS_ERROR_NO_SUCH_GROUP,
+		  "the groups of this host are pair0, pair1" },
+		{ OPERATION_BIND, NULL, "pair9", NULL, GPUPASS_ERROR_NO_SUCH_GROUP,
+		  "cannot bind pair9: there is no group \"pair9\"" },
+		{ OPERATION_RELEASE, NULL, NULL, "pair0", GPUPASS_ERROR_NOT_ASSIGNED,
+		  "cannot release pair0: it is assigned to no domain" },
+		{ OPERATION_RELEASE, NULL, NULL, "vm42", GPUPASS_ERROR_NOT_ASSIGNED,
+		  "vm42 has no group" },
+		{ OPERATION_RELEASE, NULL, NULL, "neither", GPUPASS_ERROR_NOT_ASSIGNED,
+		  "cannot release neither: there is neither a group nor a domain of that name" },
+	};
+	Rig *rig = with_shut_off_domain(state);
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		JobRequest request = {
+			.operation = rows[i].operation,
+			.domain = (char *)rows[i].domain,
+			.group = (char *)rows[i].group,
+			.target = (char *)rows[i].target,
+		};
+		Outcome outcome = rig_run(rig, &request);
+
+		if (outcome.state != JOB_FAILED || outcome.error != rows[i].error ||
+		    !strstr(outcome.message, rows[i].words))
+			fail_msg("row %zu: %s", i, str_or_empty(outcome.message));
+		outcome_clear(&outcome);
+	}
+}
+
+static void a_group_another_domain_has_is_refused(void **state)
+{
+	Rig *rig = with_shut_off_domain(state);
+	JobRequest first = assign_request("vm42", "pair0"),
+		   second = assign_request("vm77", "pair0");
+	_cleanup_free_ char *before = NULL;
+	Outcome outcome;
+
+	rig_must(rig, &first);
+	before = rig_world(rig);
+	outcome = rig_run(rig, &second);
+	rig_check_world(rig, before, "the second domain");
+	rig_expect_failure(&outcome, GPUPASS_ERROR_GROUP_BUSY, "vm42");
+	/* What policy chooses is the other group. */
+	second.group = NULL;
+	rig_must(rig, &second);
+	assert_true(rig_is_on(rig, "0000:c1:00.1", "vfio-pci", "vfio-pci"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_changed_since_the_plan_is_refused_and_left_alone),
+		ON_A_RIG(what_the_preflight_refuses_says_that_nothing_was_changed),
+		ON_A_RIG(what_cannot_be_found_is_named),
+		ON_A_RIG(a_group_another_domain_has_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* prepare() and execute() on a machine where nothing fails. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "rig/job-rig.h"
+#include "util/text.h"
+
+static const char *const pair0[] = { PAIR0_FUNCTIONS };
+
+static void expect_lines(char *const *lines, const char *const *expected)
+{
+	_cleanup_free_ char *is = strv_join(lines, "\n");
+	_cleanup_free_ char *should = strv_join((char *const *)expected, "\n");
+
+	assert_string_equal(is, should);
+}
+
+static void expect_hostdevs(Rig *rig, const char *domain, bool config, bool live)
+{
+	const FakeDomain *d = fake_domain(&rig->fake, domain);
+
+	for (size_t i = 0; i < ELEMENTS(pair0); i++) {
+		Bdf bdf;
+
+		assert_int_equal(bdf_parse(pair0[i], &bdf), 0);
+		assert_int_equal(fake_xml_has(d->config_xml, &bdf), config);
+		assert_int_equal(fake_xml_has(d->live_xml, &bdf), live);
+	}
+}
+
+static Rig *with_shut_off_domain(void **state)
+{
+	Rig *rig = *state;
+
+	rig_shut_off(rig);
+	fake_add_domain(&rig->fake, "vm77", "q35", NULL);
+	return rig;
+}
+
+static Rig *with_running_domain(void **state)
+{
+	Rig *rig = *state;
+
+	rig_running(rig);
+	return rig;
+}
+
+static void a_shut_off_domain_gets_the_group_in_its_definition(void **state)
+{
+	static const char *const steps[] = { "preflight: done", "bind vfio-pci: done",
+					     "define: done",	"verify: done",
+					     "record: done",	NULL };
+	Rig *rig = with_shut_off_domain(state);
+	JobRequest request = assign_request("vm42", "pair0");
+	Outcome outcome = rig_run(rig, &request);
+	_cleanup_free_ char *world = NULL;
+
+	assert_int_equal(outcome.state, JOB_DONE);
+	assert_true(outcome.changed);
+	assert_false(outcome.rolled_back);
+	expect_lines(outcome.steps, steps);
+	for (size_t i = 0; i < ELEMENTS(pair0); i++)
+		assert_true(rig_is_on(rig, pair0[i], "vfio-pci", "vfio-pci"));
+	assert_true(rig_is_on(rig, "0000:a1:00.0", "nvidia", ""));
+	expect_hostdevs(rig, "vm42", true, false);
+	world = rig_world(rig);
+	assert_non_null(strstr(world, "file 3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242.json"));
+	assert_non_null(strstr(world, "\"original_driver\": \"nvidia\""));
+	outcome_clear(&outcome);
+}
+
+static void a_running_domain_gets_the_group_live_and_in_its_definition(void **state)
+{
+	static const char *const steps[] = { "preflight: done",
+					     "bind vfio-pci: done",
+					     "attach: done",
+					     "define: done",
+					     "verify: done",
+					     "record: done",
+					     NULL };
+	Rig *rig = with_running_domain(state);
+	JobRequest request = assign_request("vm42", NULL); /* policy chooses pair0 */
+	Outcome outcome = rig_run(rig, &request);
+
+	assert_int_equal(outcome.state, JOB_DONE);
+	expect_lines(outcome.steps, steps);
+	expect_hostdevs(rig, "vm42", true, true);
+	outcome_clear(&outcome);
+}
+
+static void functions_are_attached_in_order_and_detached_in_reverse(void **state)
+{
+	static const char *const attached[] = { "move 0000:41:00.0 to vfio-pci, override vfio-pci",
+						"move 0000:41:00.1 to vfio-pci, override vfio-pci",
+						"move 0000:61:00.0 to vfio-pci, override vfio-pci",
+						"move 0000:61:00.1 to vfio-pci, override vfio-pci",
+						"attach 0000:41:00.0",
+						"attach 0000:41:00.1",
+						"attach 0000:61:00.0",
+						"attach 0000:61:00.1",
+						"define vm42",
+						NULL };
+	static const char *const detached[] = { "detach 0000:61:00.1",
+						"detach 0000:61:00.0",
+						"detach 0000:41:00.1",
+						"detach 0000:41:00.0",
+						"define vm42",
+						"reset 0000:41:00.0",
+						"reset 0000:41:00.1",
+						"reset 0000:61:00.0",
+						"reset 0000:61:00.1",
+						"move 0000:41:00.0 to nvidia, override none",
+						"move 0000:41:00.1 to snd_hda_intel, override none",
+						"move 0000:61:00.0 to nvidia, override none",
+						"move 0000:61:00.1 to snd_hda_intel, override none",
+						NULL };
+	Rig *rig = with_running_domain(state);
+	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("pair0");
+
+	rig_must(rig, &assign);
+	expect_lines(rig->fake.log, attached);
+	fake_watch(&rig->fake);
+	rig_must(rig, &release);
+	expect_lines(rig->fake.log, detached);
+}
+
+/* Whether the domain runs, and what the functions were on before. */
+static void assigning_and_releasing_leaves_the_world_as_it_was(_unused_ void **state)
+{
+	static const struct {
+		const char *config, *live;
+		const char *driver, *override; /* of 0000:61:00.1 */
+		const char *target;	       /* of the release */
+	} rows[] = {
+		{ "q35", NULL, "snd_hda_intel", NULL, "pair0" },
+		{ "q35", NULL, NULL, NULL, "vm42" },
+		{ "q35", NULL, "vfio-pci", "vfio-pci", "vm42" },
+		{ "q35", NULL, "vfio-pci", NULL, "vm42" },
+		{ "i440fx", NULL, "snd_hda_intel", NULL, "vm42" },
+		{ "q35-other-tools", NULL, "snd_hda_intel", NULL, "vm42" },
+		{ "q35-eight-ports", "q35-eight-ports-live", "snd_hda_intel", NULL, "pair0" },
+		{ "q35-eight-ports", "q35-eight-ports-live", NULL, "vfio-pci", "vm42" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *before = NULL, *between = NULL, *what = strf("row %zu", i);
+		JobRequest assign = assign_request("vm42", "pair0");
+		JobRequest release = release_request(rows[i].target);
+		Rig *rig = rig_new();
+
+		fake_add_domain(&rig->fake, "vm42", rows[i].config, rows[i].live);
+		fake_set_driver(&rig->fake, "0000:61:00.1", rows[i].driver, rows[i].override);
+		before = rig_world(rig);
+		rig_must(rig, &assign);
+		between = rig_world(rig);
+		assert_string_not_equal(before, between);
+		rig_must(rig, &release);
+		rig_check_world(rig, before, what);
+		rig_free(rig);
+	}
+}
+
+static void binding_and_unbinding_leaves_the_world_as_it_was(void **state)
+{
+	static const char *const steps[] = { "preflight: done", "bind vfio-pci: done",
+					     "verify: done", NULL };
+	Rig *rig = *state;
+	_cleanup_free_ char *before = NULL;
+	JobRequest bind = bind_request("pair0"), unbind = unbind_request("pair0");
+	Outcome outcome;
+
+	before = rig_world(rig);
+	outcome = rig_run(rig, &bind);
+	assert_int_equal(outcome.state, JOB_DONE);
+	expect_lines(outcome.steps, steps);
+	for (size_t i = 0; i < ELEMENTS(pair0); i++)
+		assert_true(rig_is_on(rig, pair0[i], "vfio-pci", "vfio-pci"));
+	rig_must(rig, &unbind);
+	rig_check_world(rig, before, "after the unbind");
+	outcome_clear(&outcome);
+}
+
+static void doing_it_twice_changes_nothing_and_writes_nothing(_unused_ void **state)
+{
+	static const struct {
+		const char *live;
+		Operation operation;
+	} rows[] = {
+		{ NULL, OPERATION_ASSIGN },
+		{ "q35-eight-ports-live", OPERATION_ASSIGN },
+		{ NULL, OPERATION_BIND },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		JobRequest request = rows[i].operation == OPERATION_BIND
+					     ? bind_request("pair0")
+					     : assign_request("vm42", "pair0");
+		_cleanup_free_ char *before = NULL;
+		Rig *rig = rig_new();
+		Outcome again;
+
+		fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", rows[i].live);
+		rig_must(rig, &request);
+		before = rig_world(rig);
+		fake_watch(&rig->fake);
+		again = rig_run(rig, &request);
+		assert_int_equal(again.state, JOB_DONE);
+		assert_false(again.changed);
+		assert_null(again.steps);
+		assert_int_equal(fake_write_calls(&rig->fake), 0);
+		rig_check_world(rig, before, "the second time");
+		outcome_clear(&again);
+		rig_free(rig);
+	}
+}
+
+static void what_drifted_is_put_right_by_assigning_again(void **state)
+{
+	Rig *rig = with_shut_off_domain(state);
+	JobRequest request = assign_request("vm42", "pair0");
+
+	rig_must(rig, &request);
+	fake_set_driver(&rig->fake, "0000:61:00.0", "nvidia", NULL);
+	rig_must(rig, &request);
+	/* The record keeps what was before the first time, not what drifted. */
+	assert_true(rig_is_on(rig, "0000:61:00.0", "vfio-pci", "vfio-pci"));
+	request = release_request("vm42");
+	rig_must(rig, &request);
+	assert_true(rig_is_on(rig, "0000:61:00.0", "nvidia", ""));
+}
+
+/* Its own guest has the functions open then, and nothing is written to them. */
+static void a_lost_record_is_written_again_while_the_guest_runs(void **state)
+{
+	static const char *const steps[] = { "verify: done", "record: done", NULL };
+	Rig *rig = with_running_domain(state);
+	JobRequest request = assign_request("vm42", "pair0");
+	_cleanup_free_ char *world = NULL;
+	Outcome outcome;
+
+	rig_must(rig, &request);
+	assert_int_equal(
+		assignment_store_remove(&rig->store, fake_domain(&rig->fake, "vm42")->uuid), 0);
+	outcome = rig_run(rig, &request);
+	if (outcome.state != JOB_DONE)
+		fail_msg("%s", outcome.message);
+	expect_lines(outcome.steps, steps);
+	world = rig_world(rig);
+	assert_non_null(strstr(world, "4242.json"));
+	outcome_clear(&outcome);
+}
+
+/* libvirt and QEMU unplug no function out of the slot it shares with another. */
+static void a_domain_started_with_the_group_is_released_once_it_is_shut_off(void **state)
+{
+	Rig *rig = with_shut_off_domain(state);
+	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
+	_cleanup_free_ char *before = NULL;
+	Outcome outcome;
+
+	rig_must(rig, &assign);
+	fake_start(&rig->fake, "vm42");
+	before = rig_world(rig);
+	outcome = rig_run(rig, &release);
+	rig_check_world(rig, before, "a live release");
+	rig_expect_failure(&outcome, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "multifunction slots");
+	fake_shut_off(&rig->fake, "vm42");
+	rig_must(rig, &release);
+	expect_hostdevs(rig, "vm42", false, false);
+	assert_true(rig_is_on(rig, "0000:41:00.0", "nvidia", ""));
+	assert_null(rig->fake.violations);
+}
+
+static void a_running_guest_keeps_what_only_its_definition_loses(void **state)
+{
+	Rig *rig = with_running_domain(state);
+	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
+	_cleanup_free_ char *world = NULL;
+
+	rig_must(rig, &assign);
+	release.config = true;
+	rig_must(rig, &release);
+	expect_hostdevs(rig, "vm42", false, true);
+	assert_true(rig_is_on(rig, "0000:41:00.0", "vfio-pci", "vfio-pci"));
+	assert_null(rig->fake.violations);
+	/* The wish is still on record: the release is not over. */
+	world = rig_world(rig);
+	assert_non_null(strstr(world, "4242.json"));
+	fake_shut_off(&rig->fake, "vm42");
+	release.config = false;
+	rig_must(rig, &release);
+	assert_true(rig_is_on(rig, "0000:41:00.0", "nvidia", ""));
+}
+
+static void released_functions_can_stay_on_vfio(void **state)
+{
+	Rig *rig = with_shut_off_domain(state);
+	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("pair0");
+
+	rig_must(rig, &assign);
+	release.keep_vfio = true;
+	rig_must(rig, &release);
+	expect_hostdevs(rig, "vm42", false, false);
+	for (size_t i = 0; i < ELEMENTS(pair0); i++)
+		assert_true(rig_is_on(rig, pair0[i], "vfio-pci", "vfio-pci"));
+	rig_expect_failure(&(Outcome[]){ rig_run(rig, &release) }[0], GPUPASS_ERROR_NOT_ASSIGNED,
+			   "cannot release pair0");
+}
+
+/* fault 31 */
+static void a_group_whose_domain_is_gone_can_be_released(void **state)
+{
+	Rig *rig = with_shut_off_domain(state);
+	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("pair0");
+	_cleanup_free_ char *world = NULL;
+
+	rig_must(rig, &assign);
+	fake_undefine(&rig->fake, "vm42");
+	rig_must(rig, &release);
+	for (size_t i = 0; i < ELEMENTS(pair0); i++)
+		assert_false(rig_is_on(rig, pair0[i], "vfio-pci", "vfio-pci"));
+	world = rig_world(rig);
+	assert_null(strstr(world, ".json"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON_A_RIG(a_shut_off_domain_gets_the_group_in_its_definition),
+		ON_A_RIG(a_running_domain_gets_the_group_live_and_in_its_definition),
+		ON_A_RIG(functions_are_attached_in_order_and_detached_in_reverse),
+		cmocka_unit_test(assigning_and_releasing_leaves_the_world_as_it_was),
+		ON_A_RIG(binding_and_unbinding_leaves_the_world_as_it_was),
+		cmocka_unit_test(doing_it_twice_changes_nothing_and_writes_nothing),
+		ON_A_RIG(what_drifted_is_put_right_by_assigning_again),
+		ON_A_RIG(a_lost_record_is_written_again_while_the_guest_runs),
+		ON_A_RIG(a_domain_started_with_the_group_is_released_once_it_is_shut_off),
+		ON_A_RIG(a_running_guest_keeps_what_only_its_definition_loses),
+		ON_A_RIG(released_functions_can_stay_on_vfio),
+		ON_A_RIG(a_group_whose_domain_is_gone_can_be_released),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Jobs on threads: what the loop is told, and in which order. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+#include <semaphore.h>
+#include <string.h>
+
+#include "gpupass/dbus.h"
+#include "job/recover.h"
+#include "rig/job-rig.h"
+#include "util/json.h"
+#include "util/text.h"
+
+/* What one job told. */
+typedef struct Told {
+	char **lines;
+	bool planned, ended, changed;
+	JobState state;
+	char *error_name, *message, *quarantine;
+	OpenJob *open;
+	size_t n_functions;
+} Told;
+
+static void take(char **to, char **from)
+{
+	free(*to);
+	*to = *from;
+	*from = NULL;
+}
+
+static void on_event(uint32_t id, JobEvent *event, void *userdata)
+{
+	Told *told = userdata;
+
+	assert_false(told->ended);
+	switch (event->kind) {
+	case JOB_EVENT_PLANNED:
+		assert_false(told->planned);
+		told->planned = true;
+		told->changed = event->changed;
+		told->n_functions = event->n_functions;
+		assert_int_equal(strv_appendf(&told->lines, "planned %s for %s, %zu steps",
+					      event->group, event->domain_name, event->n_steps),
+				 0);
+		break;
+	case JOB_EVENT_STEP:
+		assert_true(told->planned);
+		assert_int_equal(strv_appendf(&told->lines, "%zu %s", event->step,
+					      step_state_to_string(event->step_state)),
+				 0);
+		break;
+	case JOB_EVENT_ROLLING_BACK:
+		assert_int_equal(strv_append(&told->lines, "rolling back"), 0);
+		break;
+	case JOB_EVENT_NOTE:
+		assert_int_equal(strv_append(&told->lines, event->note.text), 0);
+		break;
+	case JOB_EVENT_ENDED:
+		told->ended = true;
+		told->state = event->state;
+		take(&told->error_name, &event->error_name);
+		take(&told->message, &event->message);
+		take(&told->quarantine, &event->quarantine);
+		told->open = TAKE_PTR(event->open);
+		break;
+	}
+}
+
+static void told_clear(Told *told)
+{
+	strv_free(told->lines);
+	free(told->error_name);
+	free(told->message);
+	free(told->quarantine);
+	open_job_free(told->open);
+	*told = (Told){ 0 };
+}
+
+static void run(Rig *rig, Mailbox *mailbox, uint32_t id, JobRequest request, Told *told)
+{
+	*told = (Told){ 0 };
+	assert_int_equal(job_start(id, mailbox, &rig->place, &request, on_event, told), 0);
+	rig_wait_for(mailbox, &told->ended);
+}
+
+static void expect_lines(const Told *told, const char *const *expected)
+{
+	_cleanup_free_ char *is = strv_join(told->lines, "\n");
+	_cleanup_free_ char *should = strv_join((char *const *)expected, "\n");
+
+	assert_string_equal(is, should);
+}
+
+static Rig *with_domain(void **state)
+{
+	Rig *rig = *state;
+
+	rig_shut_off(rig);
+	return rig;
+}
+
+static void a_job_tells_its_plan_its_steps_and_its_end(void **state)
+{
+	static const char *const lines[] = { "planned pair0 for vm42, 5 steps",
+					     "0 running",
+					     "0 done",
+					     "1 running",
+					     "1 done",
+					     "2 running",
+					     "2 done",
+					     "3 running",
+					     "3 done",
+					     "4 running",
+					     "4 done",
+					     NULL };
+	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
+	Rig *rig = with_domain(state);
+	Told told;
+
+	assert_int_equal(mailbox_new(&mailbox), 0);
+	run(rig, mailbox, 1, assign_request("vm42", "pair0"), &told);
+	expect_lines(&told, lines);
+	assert_int_equal(told.state, JOB_DONE);
+	assert_true(told.changed);
+	assert_int_equal(told.n_functions, 4);
+	assert_null(told.error_name);
+	assert_null(told.message);
+	told_clear(&told);
+	/* Its claims are let go: the next one does not meet it. */
+	run(rig, mailbox, 2, release_request("vm42"), &told);
+	assert_int_equal(told.state, JOB_DONE);
+	told_clear(&told);
+}
+
+static void a_refused_job_tells_only_its_end(void **state)
+{
+	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
+	Rig *rig = with_domain(state);
+	Told told;
+
+	assert_int_equal(mailbox_new(&mailbox), 0);
+	run(rig, mailbox, 1, assign_request("vm99", "pair0"), &told);
+	assert_null(told.lines);
+	assert_int_equal(told.state, JOB_FAILED);
+	assert_string_equal(told.error_name, "org.gpupass1.Error.NoSuchDomain");
+	assert_string_equal(told.message, "cannot assign pair0 to vm99: there is no domain 'vm99'\n"
+					  "State:  nothing was changed\n"
+					  "Remedy: see `virsh list --all` for the domains "
+					  "of this host");
+	told_clear(&told);
+}
+
+static void a_failed_job_tells_what_it_undoes(void **state)
+{
+	static const FakeFault define = { .op = FAKE_DEFINE,
+					  .nth = 1,
+					  .problem = GPUPASS_ERROR_DEFINE_FAILED };
+	static const char *const lines[] = { "planned pair0 for vm42, 5 steps",
+					     "0 running",
+					     "0 done",
+					     "1 running",
+					     "1 done",
+					     "2 running",
+					     "2 failed",
+					     "rolling back",
+					     "2 undone",
+					     "1 undone",
+					     NULL };
+	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
+	Rig *rig = with_domain(state);
+	Told told;
+
+	assert_int_equal(mailbox_new(&mailbox), 0);
+	fake_fail(&rig->fake, &define);
+	run(rig, mailbox, 1, assign_request("vm42", "pair0"), &told);
+	expect_lines(&told, lines);
+	assert_int_equal(told.state, JOB_FAILED);
+	assert_string_equal(told.error_name, "org.gpupass1.Error.DefineFailed");
+	assert_null(told.quarantine);
+	told_clear(&told);
+}
+
+static void a_job_without_a_result_of_its_own_names_the_errno(void **state)
+{
+	static const FakeFault scan = { .op = FAKE_SCAN, .nth = 1, .error = -EMFILE };
+	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
+	Rig *rig = with_domain(state);
+	Told told;
+
+	assert_int_equal(mailbox_new(&mailbox), 0);
+	fake_fail(&rig->fake, &scan);
+	run(rig, mailbox, 1, assign_request("vm42", "pair0"), &told);
+	assert_int_equal(told.state, JOB_FAILED);
+	assert_string_equal(told.error_name, "org.gpupass1.Error.Internal");
+	assert_non_null(strstr(told.message, "Too many open files"));
+	told_clear(&told);
+}
+
+static void a_stuck_job_leaves_a_quarantine(void **state)
+{
+	static const FakeMoveFault hangs = { .bdf = "0000:41:00.0",
+					     .phase = DRIVER_PHASE_UNBIND,
+					     .never_returns = true };
+	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
+	Rig *rig = with_domain(state);
+	Told told;
+
+	assert_int_equal(mailbox_new(&mailbox), 0);
+	fake_fail_move(&rig->fake, &hangs);
+	run(rig, mailbox, 1, bind_request("pair0"), &told);
+	assert_int_equal(told.state, JOB_INCOMPLETE);
+	assert_string_equal(told.error_name, "org.gpupass1.Error.UnbindTimeout");
+	assert_non_null(strstr(told.quarantine, "worker 4711 still waits"));
+	told_clear(&told);
+	run(rig, mailbox, 2, assign_request("vm42", "pair0"), &told);
+	assert_int_equal(told.state, JOB_FAILED);
+	assert_string_equal(told.error_name, "org.gpupass1.Error.Quarantined");
+	assert_non_null(strstr(told.message, "worker 4711 still waits"));
+	told_clear(&told);
+	run(rig, mailbox, 3, assign_request("vm42", NULL), &told);
+	told_clear(&told);
+	assert_null(rig->fake.violations);
+}
+
+/* ---- two at a time ---- */
+
+typedef struct Gate {
+	sem_t reached, open;
+} Gate;
+
+static Gate gate; /* a hook has no userdata */
+
+static void wait_at_the_first_move(FakeHost *fake, FakeOp op, unsigned nth)
+{
+	if (op != FAKE_MOVE || nth != 1)
+		return;
+	sem_post(&gate.reached);
+	/* Others may look meanwhile. */
+	pthread_mutex_unlock(&fake->lock);
+	sem_wait(&gate.open);
+	pthread_mutex_lock(&fake->lock);
+}
+
+static void what_one_job_has_in_hand_no_other_gets(void **state)
+{
+	static const struct {
+		const char *domain, *group;
+		const char *words; /* NULL: it may */
+	} rows[] = {
+		{ "vm42", "pair0", "job 7 has pair0 in hand" },
+		{ "vm77", "pair0", "job 7 has pair0 in hand" },
+		{ "vm42", "pair1", "job 7 has pair0 in hand" },
+		{ "vm77", "pair1", NULL },
+	};
+	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
+	JobRequest first = assign_request("vm42", "pair0");
+	Rig *rig = with_domain(state);
+	Told slow = { 0 };
+
+	fake_add_domain(&rig->fake, "vm77", "q35", NULL);
+	assert_int_equal(mailbox_new(&mailbox), 0);
+	sem_init(&gate.reached, 0, 0);
+	sem_init(&gate.open, 0, 0);
+	rig->fake.hook = wait_at_the_first_move;
+	assert_int_equal(job_start(7, mailbox, &rig->place, &first, on_event, &slow), 0);
+	sem_wait(&gate.reached);
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Told told;
+
+		run(rig, mailbox, 8 + (uint32_t)i, assign_request(rows[i].domain, rows[i].group),
+		    &told);
+		if (rows[i].words ? told.state != JOB_FAILED || !strstr(told.message, rows[i].words)
+				  : told.state != JOB_DONE)
+			fail_msg("row %zu: %s", i, str_or_empty(told.message));
+		told_clear(&told);
+	}
+	sem_post(&gate.open);
+	rig_wait_for(mailbox, &slow.ended);
+	assert_int_equal(slow.state, JOB_DONE);
+	told_clear(&slow);
+	sem_destroy(&gate.reached);
+	sem_destroy(&gate.open);
+}
+
+static Claims *others;
+
+static void another_job_ends_at_the_first_scan(FakeHost *fake, FakeOp op, unsigned nth)
+{
+	if (op == FAKE_SCAN && nth == 1)
+		claims_release(others, 99);
+}
+
+static void another_job_ends_at_every_scan(FakeHost *fake, FakeOp op, unsigned nth)
+{
+	if (op == FAKE_SCAN)
+		claims_release(others, 99);
+}
+
+static void a_look_during_which_a_job_ended_is_taken_again(void **state)
+{
+	Rig *rig = with_domain(state);
+	JobRequest request = assign_request("vm42", "pair0");
+
+	others = rig->claims;
+	rig->fake.hook = another_job_ends_at_the_first_scan;
+	rig_must(rig, &request);
+	assert_int_equal(rig->fake.calls[FAKE_SCAN], 2);
+}
+
+static void a_host_that_never_holds_still_is_busy(void **state)
+{
+	Rig *rig = with_domain(state);
+	JobRequest request = assign_request("vm42", "pair0");
+	Outcome outcome;
+
+	others = rig->claims;
+	rig->fake.hook = another_job_ends_at_every_scan;
+	outcome = rig_run(rig, &request);
+	assert_int_equal(outcome.state, JOB_FAILED);
+	assert_int_equal(outcome.error, GPUPASS_ERROR_GROUP_BUSY);
+	assert_non_null(strstr(outcome.message, "cannot assign pair0 to vm42: "));
+	assert_int_equal(fake_write_calls(&rig->fake), 0);
+	outcome_clear(&outcome);
+}
+
+/* ---- dry runs ---- */
+
+typedef struct Answer {
+	bool given;
+	char *json, *error_name, *message;
+} Answer;
+
+static void on_plan(PlanResult *result, void *userdata)
+{
+	Answer *answer = userdata;
+
+	answer->given = true;
+	take(&answer->json, &result->json);
+	take(&answer->error_name, &result->error_name);
+	take(&answer->message, &result->message);
+}
+
+static Answer ask(Rig *rig, Mailbox *mailbox, JobRequest request)
+{
+	Answer answer = { 0 };
+
+	assert_int_equal(plan_start(mailbox, &rig->place, &request, on_plan, &answer), 0);
+	rig_wait_for(mailbox, &answer.given);
+	return answer;
+}
+
+static void answer_clear(Answer *answer)
+{
+	free(answer->json);
+	free(answer->error_name);
+	free(answer->message);
+}
+
+static void a_dry_run_gives_a_document_and_touches_nothing(void **state)
+{
+	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
+	Rig *rig = with_domain(state);
+	_cleanup_free_ char *before = rig_world(rig), *message = NULL;
+	_cleanup_json_ json_t *json = NULL;
+	Answer answer;
+
+	assert_int_equal(mailbox_new(&mailbox), 0);
+	answer = ask(rig, mailbox, assign_request("vm42", "pair0"));
+	assert_null(answer.error_name);
+	assert_int_equal(json_parse_document(answer.json, strlen(answer.json), GPUPASS_SCHEMA_PLAN,
+					     &json, &message),
+			 0);
+	assert_int_equal(fake_write_calls(&rig->fake), 0);
+	rig_check_world(rig, before, "a dry run");
+	answer_clear(&answer);
+}
+
+static void a_dry_run_is_refused_as_the_job_would_be(void **state)
+{
+	static const struct {
+		const char *domain, *group, *name;
+	} rows[] = {
+		{ "vm99", "pair0", "org.gpupass1.Error.NoSuchDomain" },
+		{ "vm42", "pair0", "org.gpupass1.Error.Quarantined" },
+		{ "vm42", "pair1", "org.gpupass1.Error.GroupBusy" },
+	};
+	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
+	const Bdf first = { 0, 0x41, 0, 0 }, second = { 0, 0xa1, 0, 0 };
+	Rig *rig = with_domain(state);
+	Problem *problem = NULL;
+
+	assert_int_equal(mailbox_new(&mailbox), 0);
+	assert_int_equal(claims_take(rig->claims, 0, 1, "pair0", &first, 1, NULL, &problem), 0);
+	assert_int_equal(claims_take(rig->claims, 0, 2, "pair1", &second, 1, NULL, &problem), 0);
+	claims_quarantine(rig->claims, 1, "it hangs");
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Answer answer = ask(rig, mailbox, assign_request(rows[i].domain, rows[i].group));
+
+		if (answer.json || !str_equal(answer.error_name, rows[i].name))
+			fail_msg("row %zu: %s", i, str_or_empty(answer.error_name));
+		assert_non_null(strstr(answer.message, "cannot assign "));
+		answer_clear(&answer);
+	}
+}
+
+/* libvirt is gone from the definition on: who is told gets what recovery needs. */
+static void a_job_that_libvirt_left_is_handed_over_open(void **state)
+{
+	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
+	_cleanup_(recovery_clear) Recovery recovery = { 0 };
+	Rig *rig = with_domain(state);
+	_cleanup_free_ char *before = rig_world(rig);
+	Told told;
+
+	assert_int_equal(mailbox_new(&mailbox), 0);
+	rig->fake.broken_from = 2;
+	fake_fail(&rig->fake, &(FakeFault){ .op = FAKE_GET,
+					    .nth = 2,
+					    .from_then_on = true,
+					    .problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE });
+	run(rig, mailbox, 1, assign_request("vm42", "pair0"), &told);
+	assert_int_equal(told.state, JOB_INCOMPLETE);
+	assert_non_null(strstr(told.quarantine, "recovered as soon as libvirt answers"));
+	assert_non_null(told.open);
+	assert_int_equal(told.open->id, 1);
+	fake_watch(&rig->fake);
+	assert_int_equal(recover_claim(&rig->place, told.open, "waits"), 0);
+	assert_int_equal(recover_job(&rig->place, told.open, 0, &recovery), 0);
+	assert_int_equal(recovery.outcome, RECOVERED_UNDONE);
+	rig_check_world(rig, before, "libvirt is back");
+	told_clear(&told);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON_A_RIG(a_job_tells_its_plan_its_steps_and_its_end),
+		ON_A_RIG(a_refused_job_tells_only_its_end),
+		ON_A_RIG(a_failed_job_tells_what_it_undoes),
+		ON_A_RIG(a_job_without_a_result_of_its_own_names_the_errno),
+		ON_A_RIG(a_stuck_job_leaves_a_quarantine),
+		ON_A_RIG(a_job_that_libvirt_left_is_handed_over_open),
+		ON_A_RIG(what_one_job_has_in_hand_no_other_gets),
+		ON_A_RIG(a_look_during_which_a_job_ended_is_taken_again),
+		ON_A_RIG(a_host_that_never_holds_still_is_busy),
+		ON_A_RIG(a_dry_run_gives_a_document_and_touches_nothing),
+		ON_A_RIG(a_dry_run_is_refused_as_the_job_would_be),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Memory runs out, descriptors run out, the disk is full or breaks, at every call of a job: it fails,
+ * and the world is as before; or it is done, and the world is as after; or its group is quarantined,
+ * which is on disk. Once only, and from some call on for good.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rig/fake-host-private.h"
+#include "rig/job-rig.h"
+#include "rig/libc-faults.h"
+#include "util/file.h"
+#include "util/text.h"
+
+/* ---- the machine does not fail: it is another process, or a model that allocates ---- */
+
+#define OUTSIDE(call)                                                                              \
+	do {                                                                                       \
+		int outside_r;                                                                     \
+                                                                                                   \
+		libc_pause(true);                                                                  \
+		outside_r = fake_ops.call;                                                         \
+		libc_pause(false);                                                                 \
+		return outside_r;                                                                  \
+	} while (0)
+
+static int scan(Host *host, PciSnapshot **ret)
+{
+	OUTSIDE(scan(host, ret));
+}
+
+static int inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config,
+		   Inspection **ret)
+{
+	OUTSIDE(inspect(host, functions, n, config, ret));
+}
+
+static int move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
+		MoveOutcome *ret_outcomes)
+{
+	OUTSIDE(move(host, targets, n, timeout_usec, ret_outcomes));
+}
+
+static int reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes)
+{
+	OUTSIDE(reset(host, targets, n, ret_outcomes));
+}
+
+static pid_t worker_on(Host *host, const Bdf *function)
+{
+	return fake_ops.worker_on(host, function);
+}
+
+static int domain_find(Host *host, const char *name_or_uuid, DomainId *ret, Problem **ret_problem)
+{
+	OUTSIDE(domain_find(host, name_or_uuid, ret, ret_problem));
+}
+
+static int domain_get(Host *host, const char *uuid, VirtDomain **ret, Problem **ret_problem)
+{
+	OUTSIDE(domain_get(host, uuid, ret, ret_problem));
+}
+
+static int domain_uses(Host *host, DomainUses **ret, Problem **ret_problem)
+{
+	OUTSIDE(domain_uses(host, ret, ret_problem));
+}
+
+static int domain_define(Host *host, const char *uuid, const char *expected, const char *xml,
+			 Problem **ret_problem)
+{
+	OUTSIDE(domain_define(host, uuid, expected, xml, ret_problem));
+}
+
+static int domain_attach(Host *host, const char *uuid, const char *xml, Problem **ret_problem)
+{
+	OUTSIDE(domain_attach(host, uuid, xml, ret_problem));
+}
+
+static int domain_detach(Host *host, const char *uuid, const Bdf *function, uint64_t timeout_usec,
+			 Problem **ret_problem)
+{
+	OUTSIDE(domain_detach(host, uuid, function, timeout_usec, ret_problem));
+}
+
+/* Operations that are not here, which no scenario calls, are the model's own. */
+static HostOps outside_ops(void)
+{
+	HostOps ops = fake_ops;
+
+	ops.scan = scan;
+	ops.inspect = inspect;
+	ops.move = move;
+	ops.reset = reset;
+	ops.worker_on = worker_on;
+	ops.domain_find = domain_find;
+	ops.domain_get = domain_get;
+	ops.domain_uses = domain_uses;
+	ops.domain_define = domain_define;
+	ops.domain_attach = domain_attach;
+	ops.domain_detach = domain_detach;
+	return ops;
+}
+
+/* ---- one run, as job/job.c makes it ---- */
+
+static void ignore_step(_unused_ size_t step, _unused_ StepState state, _unused_ const char *detail,
+			_unused_ uint64_t duration_usec, _unused_ void *userdata)
+{
+}
+
+static void ignore_rolling_back(_unused_ void *userdata)
+{
+}
+
+typedef struct Result {
+	JobState state;
+	bool prepared; /* it came as far as execute() */
+	unsigned calls;
+} Result;
+
+static JobState execute_and_claim(Rig *rig, const Prepared *prepared)
+{
+	static const ExecutorListener listener = { .step = ignore_step,
+						   .rolling_back = ignore_rolling_back };
+	_cleanup_(executor_result_clear) ExecutorResult result = { 0 };
+	int r = execute(&rig->place, rig->last_job, prepared, 1000000, &listener, &result);
+
+	if (result.state != JOB_INCOMPLETE)
+		return result.state;
+	claims_quarantine(rig->claims, rig->last_job,
+			  r < 0 ? "a job ran out of memory" : result.quarantine);
+	return JOB_INCOMPLETE;
+}
+
+static Result run(Rig *rig, const JobRequest *request, LibcFault kind, unsigned nth, bool all_later)
+{
+	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *prefix = NULL;
+	Result result = { .state = JOB_FAILED };
+	const HostOps *ops = rig->fake.host.ops, outside = outside_ops();
+	int r;
+
+	rig->fake.host.ops = &outside;
+	libc_arm(kind, nth, all_later);
+	r = prepare(&rig->place, request, ++rig->last_job, &prepared, &problem, &prefix);
+	result.prepared = r == 0;
+	if (r == 0)
+		result.state = execute_and_claim(rig, prepared);
+	claims_release(rig->claims, rig->last_job);
+	result.calls = libc_disarm();
+	rig->fake.host.ops = ops;
+	return result;
+}
+
+/* ---- scenarios ---- */
+
+typedef struct Scenario {
+	const char *name;
+	void (*setup)(Rig *rig);
+	JobRequest request;
+} Scenario;
+
+static const Scenario scenarios[] = {
+	{ "assign cold", rig_shut_off, RIG_ASSIGN },
+	{ "assign live", rig_running, RIG_ASSIGN },
+	{ "release cold", rig_assigned, RIG_RELEASE },
+};
+
+static unsigned count_files(int dir_fd, const char *suffix)
+{
+	_cleanup_strv_ char **names = NULL;
+
+	assert_int_equal(dir_list(dir_fd, suffix, &names), 0);
+	return (unsigned)strv_length(names);
+}
+
+static void check_failed(Rig *rig, const Scenario *scenario, const char *before, const char *what)
+{
+	rig_check_world(rig, before, what);
+	if (count_files(rig->journal.dir_fd, ".journal") > 0)
+		fail_msg("%s: its journal is left open", what);
+	/* Nothing is left behind that would stand in the way of another try. */
+	rig_must(rig, &scenario->request);
+}
+
+/* Kept from everybody, and nobody harmed; after a restart, too, unless nothing is half done. */
+static void check_quarantined(Rig *rig, const Scenario *scenario, const char *what)
+{
+	const JobRequest request = bind_request("pair0");
+	Outcome outcome;
+
+	rig_check_guests(rig, what);
+	outcome = rig_run(rig, &request);
+	if (outcome.state != JOB_FAILED || outcome.error != GPUPASS_ERROR_QUARANTINED)
+		fail_msg("%s: it is not kept apart: %s", what, str_or_empty(outcome.message));
+	outcome_clear(&outcome);
+	if (count_files(rig->journal.dir_fd, ".journal") > 0 ||
+	    count_files(rig->quarantine.dir_fd, ".json") > 0)
+		return;
+	claims_free(rig->claims);
+	assert_int_equal(claims_new(&rig->claims), 0);
+	rig->place.claims = rig->claims;
+	outcome = rig_run(rig, &scenario->request);
+	if (outcome.state != JOB_DONE && (scenario->request.operation != OPERATION_RELEASE ||
+					  outcome.error != GPUPASS_ERROR_NOT_ASSIGNED))
+		fail_msg("%s: a restart forgets a half of it: %s", what, outcome.message);
+	outcome_clear(&outcome);
+}
+
+/* What became of all runs of a kind. */
+typedef struct Tally {
+	unsigned done, failed, quarantined;
+} Tally;
+
+/* Returns how many such calls the run made. */
+static unsigned run_with(const Scenario *scenario, LibcFault kind, unsigned nth, bool all_later,
+			 Tally *tally)
+{
+	_cleanup_free_ char *before = NULL;
+	_cleanup_free_ char *what = strf("%s, %s %u fails%s", scenario->name, libc_fault_name(kind),
+					 nth, all_later ? " and all later" : "");
+	Rig *rig = rig_new();
+	Result result;
+
+	scenario->setup(rig);
+	before = rig_world(rig);
+	result = run(rig, &scenario->request, kind, nth, all_later);
+	if (result.state == JOB_INCOMPLETE) {
+		check_quarantined(rig, scenario, what);
+		tally->quarantined++;
+	} else if (result.state == JOB_FAILED) {
+		check_failed(rig, scenario, before, what);
+		tally->failed++;
+	} else {
+		_cleanup_free_ char *after = rig_world(rig);
+
+		/* It was not needed: told to nobody, or only for a better message. */
+		rig_check_guests(rig, what);
+		if (str_equal(before, after))
+			fail_msg("%s: done, and nothing has changed", what);
+		tally->done++;
+	}
+	rig_free(rig);
+	return result.calls;
+}
+
+static void run_all(LibcFault kind, bool all_later, unsigned stride)
+{
+	for (size_t i = 0; i < ELEMENTS(scenarios); i++) {
+		Tally tally = { 0 };
+		unsigned calls = run_with(&scenarios[i], kind, 0, false, &tally);
+
+		for (unsigned nth = 1; nth <= calls; nth += stride)
+			run_with(&scenarios[i], kind, nth, all_later, &tally);
+		print_message("%s, %s%s: %u calls, %u done, %u failed, %u quarantined\n",
+			      scenarios[i].name, libc_fault_name(kind),
+			      all_later ? " for good" : "", calls, tally.done, tally.failed,
+			      tally.quarantined);
+		assert_true(tally.failed > 0);
+		/* What fails once can be undone; but a journal whose end is not on disk stays. */
+		if (!all_later && kind != LIBC_SYNC)
+			assert_int_equal(tally.quarantined, 0);
+	}
+}
+
+/* Primes, so that not always the same calls are left out. */
+#define MEMORY_STRIDE 13
+#define MEMORY_STRIDE_FOR_GOOD 29
+
+/* faults 40, 44 */
+static void an_allocation_that_fails_leaves_the_world_as_before_or_as_after(_unused_ void **state)
+{
+	run_all(LIBC_MEMORY, false, MEMORY_STRIDE);
+}
+
+/* fault 44 */
+static void memory_that_is_out_leaves_it_so_or_quarantined(_unused_ void **state)
+{
+	run_all(LIBC_MEMORY, true, MEMORY_STRIDE_FOR_GOOD);
+}
+
+/* faults 40, 44 */
+static void a_missing_descriptor_leaves_it_so(_unused_ void **state)
+{
+	run_all(LIBC_OPEN, false, 1);
+	run_all(LIBC_OPEN, true, 1);
+}
+
+/* fault 38 */
+static void a_full_disk_leaves_it_so(_unused_ void **state)
+{
+	run_all(LIBC_WRITE, false, 1);
+	run_all(LIBC_WRITE, true, 1);
+}
+
+/* fault 39 */
+static void a_disk_that_breaks_leaves_it_so(_unused_ void **state)
+{
+	run_all(LIBC_SYNC, false, 1);
+	run_all(LIBC_SYNC, true, 1);
+	run_all(LIBC_RENAME, false, 1);
+}
+
+/* fault 39 */
+/* fsync(2) tells of a lost page once only: the next one says yes. */
+static void after_a_failed_sync_nothing_is_begun_until_new_writes_last(_unused_ void **state)
+{
+	/* The last two are of the journal's end, which is not needed any more. */
+	for (unsigned nth = 1; nth <= 17; nth += 4) {
+		_cleanup_free_ char *before = NULL, *what = strf("sync %u", nth), *why = NULL;
+		Rig *rig = rig_new();
+		Outcome outcome;
+
+		assert_int_equal(disk_watch_new(&rig->place.disk), 0);
+		rig_shut_off(rig);
+		before = rig_world(rig);
+		run(rig, &scenarios[0].request, LIBC_SYNC, nth, false);
+		why = disk_watch_reason(rig->place.disk);
+		if (!why || !strstr(why, "could not be written: Input/output error"))
+			fail_msg("%s: the disk is taken for well: %s", what, str_or_empty(why));
+		if (nth == 1) {
+			/* Nobody has the group, which was not even begun to be bound. */
+			libc_arm(LIBC_SYNC, 1, true);
+			outcome = rig_run(rig, &scenarios[0].request);
+			libc_disarm();
+			rig_expect_failure(&outcome, GPUPASS_ERROR_STATE_READ_ONLY,
+					   "State:  nothing was changed");
+			rig_check_world(rig, before, what);
+			rig_must(rig, &scenarios[0].request);
+			assert_null(disk_watch_reason(rig->place.disk));
+		}
+		disk_watch_free(rig->place.disk);
+		rig_free(rig);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_allocation_that_fails_leaves_the_world_as_before_or_as_after),
+		cmocka_unit_test(memory_that_is_out_leaves_it_so_or_quarantined),
+		cmocka_unit_test(a_missing_descriptor_leaves_it_so),
+		cmocka_unit_test(a_full_disk_leaves_it_so),
+		cmocka_unit_test(a_disk_that_breaks_leaves_it_so),
+		cmocka_unit_test(after_a_failed_sync_nothing_is_begun_until_new_writes_last),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

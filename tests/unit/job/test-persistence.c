@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Persistence mode through whole jobs: it comes back, or somebody is told that it did not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "job/recover.h"
+#include "rig/job-rig.h"
+#include "util/text.h"
+
+#define A "0000:41:00.0"
+#define B "0000:61:00.0"
+#define LOST "GPU is lost (NVML error 15)"
+#define NOT_ON_AGAIN                                                                               \
+	"persistence mode of " A " was on, and is not known to be on again (" A ": " LOST          \
+	"); see whether nvidia-smi works, then: nvidia-smi -i " A " -pm 1"
+
+static void shut_off(Rig *rig, bool a, bool b)
+{
+	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	fake_set_persistence_mode(&rig->fake, A, a);
+	fake_set_persistence_mode(&rig->fake, B, b);
+}
+
+static bool has_mode(const Rig *rig, const char *bdf)
+{
+	_cleanup_free_ char *world = rig_world(rig);
+	_cleanup_free_ char *line =
+		strf("function %s driver nvidia override  persistence on\n", bdf);
+
+	return strstr(world, line);
+}
+
+/* The lines of the log that tell of the mode and of moves of A, in order. */
+static void check_log(const Rig *rig, const char *expected)
+{
+	_cleanup_strv_ char **lines = NULL;
+	_cleanup_free_ char *joined = NULL;
+
+	for (char *const *line = rig->fake.log; line && *line; line++)
+		if (strstr(*line, A) && !str_starts_with(*line, "reset"))
+			assert_int_equal(strv_append(&lines, *line), 0);
+	joined = strv_join(lines, "; ");
+	assert_string_equal(joined, expected);
+}
+
+#define OFF_THEN_VFIO "persistence off of " A "; move " A " to vfio-pci, override vfio-pci"
+#define NVIDIA_THEN_ON "move " A " to nvidia, override none; persistence on of " A
+
+/* fault P1 */
+static void a_release_leads_back_to_the_mode_before(void **state)
+{
+	Rig *rig = *state;
+	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
+	_cleanup_free_ char *before = NULL;
+
+	shut_off(rig, true, false);
+	before = rig_world(rig);
+	fake_watch(&rig->fake);
+	rig_must(rig, &assign);
+	check_log(rig, OFF_THEN_VFIO);
+	assert_false(has_mode(rig, A));
+	fake_watch(&rig->fake);
+	rig_must(rig, &release);
+	check_log(rig, NVIDIA_THEN_ON);
+	rig_check_world(rig, before, "released");
+}
+
+static void without_the_mode_nvml_is_asked_once_and_sets_nothing(void **state)
+{
+	Rig *rig = *state;
+	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
+
+	shut_off(rig, false, false);
+	fake_watch(&rig->fake);
+	rig_must(rig, &assign);
+	assert_int_equal(rig->fake.calls[FAKE_PERSISTENCE], 1);
+	/* Off nvidia there is nobody to ask. */
+	rig_must(rig, &assign);
+	rig_must(rig, &release);
+	assert_int_equal(rig->fake.calls[FAKE_PERSISTENCE], 1);
+	assert_int_equal(rig->fake.calls[FAKE_SET_PERSISTENCE], 0);
+}
+
+/* fault P1 */
+/* Whichever step fails, before or after it took effect: the mode is as it was. */
+static void a_job_that_fails_leaves_the_mode_as_it_was(_unused_ void **state)
+{
+	static const FakeOp ops[] = { FAKE_MOVE, FAKE_DEFINE, FAKE_INSPECT };
+	JobRequest request = assign_request("vm42", "pair0");
+
+	for (size_t i = 0; i < ELEMENTS(ops) * 6; i++) {
+		FakeFault fault = {
+			.op = ops[i / 6],
+			/* The first inspection may fail: it is the inventory's. */
+			.nth = (unsigned)(i / 2 % 3 + (ops[i / 6] == FAKE_INSPECT ? 2 : 1)),
+			.late = i % 2 != 0,
+			.error = ops[i / 6] == FAKE_DEFINE ? 0 : -EIO,
+			.problem = GPUPASS_ERROR_DEFINE_FAILED,
+		};
+		_cleanup_free_ char *before = NULL, *what = NULL;
+		Rig *rig = rig_new();
+		Outcome outcome;
+
+		shut_off(rig, true, true);
+		before = rig_world(rig);
+		fake_watch(&rig->fake);
+		fake_fail(&rig->fake, &fault);
+		outcome = rig_run(rig, &request);
+		what = strf("%s %u%s", fake_op_to_string(fault.op), fault.nth,
+			    fault.late ? " late" : "");
+		if (outcome.state == JOB_FAILED) {
+			rig_check_world(rig, before, what);
+			assert_null(outcome.left);
+		} else if (outcome.state != JOB_DONE || rig->fake.calls[fault.op] >= fault.nth) {
+			fail_msg("%s: %s", what, job_state_to_string(outcome.state));
+		}
+		outcome_clear(&outcome);
+		rig_free(rig);
+	}
+}
+
+/* Also behind the step that turned it on again. */
+static void a_release_that_fails_leaves_the_mode_off(_unused_ void **state)
+{
+	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
+	bool done = false, taken_back = false;
+
+	for (unsigned nth = 2; !done; nth++) {
+		FakeFault fault = { .op = FAKE_INSPECT, .nth = nth, .error = -EIO };
+		_cleanup_free_ char *before = NULL, *what = strf("inspection %u fails", nth);
+		Rig *rig = rig_new();
+		Outcome outcome;
+
+		shut_off(rig, true, true);
+		rig_must(rig, &assign);
+		before = rig_world(rig);
+		fake_watch(&rig->fake);
+		fake_fail(&rig->fake, &fault);
+		outcome = rig_run(rig, &release);
+		done = outcome.state == JOB_DONE;
+		if (!done)
+			rig_check_world(rig, before, what);
+		taken_back |= strv_contains(outcome.steps, "persistence on: undone");
+		outcome_clear(&outcome);
+		rig_free(rig);
+	}
+	assert_true(taken_back);
+}
+
+/* faults P4, P5 */
+static void a_mode_that_cannot_be_turned_off_keeps_the_gpu_where_it_is(_unused_ void **state)
+{
+	static const struct {
+		FakeNvmlFault fault;
+		const char *words;
+		bool left; /* a worker is still there, so that nobody knows */
+	} rows[] = {
+		{ { .bdf = B, .turns_off = true, .why = LOST }, B ": " LOST, false },
+		{ { .bdf = B,
+		    .turns_off = true,
+		    .turns_on = true,
+		    .why = "worker 4712 still waits for it",
+		    .never_returns = true },
+		  B ": worker 4712 still waits for it",
+		  true },
+	};
+	JobRequest request = assign_request("vm42", "pair0");
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *before = NULL;
+		Rig *rig = rig_new();
+		Outcome outcome;
+
+		shut_off(rig, true, true);
+		before = rig_world(rig);
+		fake_watch(&rig->fake);
+		rig->fake.nvml_fault = rows[i].fault;
+		outcome = rig_run(rig, &request);
+		assert_int_equal(rig->fake.calls[FAKE_MOVE], 0);
+		rig_check_world(rig, before, rows[i].words);
+		assert_int_equal(outcome.left != NULL, rows[i].left);
+		assert_non_null(strstr(outcome.message, rows[i].words));
+		rig_expect_failure(&outcome, GPUPASS_ERROR_BIND_FAILED,
+				   "persistence mode of " B " could not be turned off");
+		rig_free(rig);
+	}
+}
+
+/* fault P6 */
+/* The group is free and safe, so it is not quarantined; but it is not as before, and that is said. */
+static void a_mode_that_cannot_be_put_back_is_told(void **state)
+{
+	const FakeFault refused = { .op = FAKE_DEFINE,
+				    .nth = 1,
+				    .problem = GPUPASS_ERROR_DEFINE_FAILED };
+	JobRequest assign = assign_request("vm42", "pair0");
+	Bdf a = { 0, 0x41, 0, 0 };
+	Rig *rig = *state;
+	Outcome outcome;
+
+	shut_off(rig, true, true);
+	fake_watch(&rig->fake);
+	fake_fail(&rig->fake, &refused);
+	rig->fake.nvml_fault = (FakeNvmlFault){ .bdf = A, .turns_on = true, .why = LOST };
+	outcome = rig_run(rig, &assign);
+	assert_int_equal(strv_length(outcome.left), 1);
+	assert_string_equal(outcome.left[0], NOT_ON_AGAIN);
+	assert_true(strv_contains(outcome.steps, "persistence off: undo-failed"));
+	assert_non_null(strstr(outcome.message, "State:  everything was put back as it was, but\n"
+						"        " NOT_ON_AGAIN));
+	rig_expect_failure(&outcome, GPUPASS_ERROR_DEFINE_FAILED, "");
+	assert_null(claims_quarantine_reason(rig->claims, &a, NULL));
+	assert_false(has_mode(rig, A));
+	assert_true(has_mode(rig, B));
+	fake_watch(&rig->fake);
+	rig_must(rig, &assign);
+}
+
+/* The GPU that is stuck is not touched again, and the other one is as before. */
+static void a_stuck_gpu_is_not_asked_any_more(void **state)
+{
+	const FakeMoveFault stuck = { .bdf = A, .driver = "vfio-pci", .never_returns = true };
+	JobRequest assign = assign_request("vm42", "pair0");
+	Rig *rig = *state;
+	Outcome outcome;
+
+	shut_off(rig, true, true);
+	fake_watch(&rig->fake);
+	fake_fail_move(&rig->fake, &stuck);
+	outcome = rig_run(rig, &assign);
+	assert_int_equal(outcome.state, JOB_INCOMPLETE);
+	rig_check_guests(rig, "stuck");
+	assert_true(has_mode(rig, B));
+	assert_null(outcome.left);
+	outcome_clear(&outcome);
+}
+
+/* fault P6 */
+/* To undo the release for it would take the GPUs from the host again. */
+static void a_release_goes_on_without_the_mode_and_says_so(void **state)
+{
+	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
+	Rig *rig = *state;
+	Outcome outcome;
+
+	shut_off(rig, true, true);
+	rig_must(rig, &assign);
+	fake_watch(&rig->fake);
+	rig->fake.nvml_fault = (FakeNvmlFault){ .bdf = A, .turns_on = true, .why = LOST };
+	outcome = rig_run(rig, &release);
+	assert_int_equal(outcome.state, JOB_DONE);
+	assert_int_equal(strv_length(outcome.left), 1);
+	assert_string_equal(outcome.left[0], NOT_ON_AGAIN);
+	assert_true(strv_contains(outcome.steps, "persistence on: failed"));
+	assert_true(strv_contains(outcome.steps, "forget: done"));
+	assert_true(rig_is_on(rig, A, "nvidia", ""));
+	assert_true(has_mode(rig, B));
+	outcome_clear(&outcome);
+}
+
+/* Turning it off takes seconds. Who opens a GPU meanwhile would make the unbind hang. */
+static void open_on_set(FakeHost *fake, FakeOp op, _unused_ unsigned nth)
+{
+	if (op == FAKE_SET_PERSISTENCE && fake->n_holders == 0)
+		fake_hold(fake, B, "python3");
+}
+
+/* fault P7 */
+static void a_gpu_that_is_opened_meanwhile_is_not_unbound(void **state)
+{
+	JobRequest assign = assign_request("vm42", "pair0");
+	_cleanup_free_ char *before = NULL;
+	Rig *rig = *state;
+	Outcome outcome;
+
+	shut_off(rig, true, false);
+	before = rig_world(rig);
+	fake_watch(&rig->fake);
+	rig->fake.hook = open_on_set;
+	outcome = rig_run(rig, &assign);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_HOST_IN_USE, "python3");
+	assert_int_equal(rig->fake.calls[FAKE_MOVE], 0);
+	rig_check_world(rig, before, "held");
+}
+
+/* fault P3 */
+/* A worker that hangs in NVML has the GPU open, and is a holder like any other. */
+static void a_question_that_hangs_ends_in_a_refusal(void **state)
+{
+	JobRequest assign = assign_request("vm42", "pair0");
+	_cleanup_free_ char *before = NULL;
+	Rig *rig = *state;
+	Outcome outcome;
+
+	shut_off(rig, true, false);
+	before = rig_world(rig);
+	fake_watch(&rig->fake);
+	rig->fake.nvml_fault = (FakeNvmlFault){
+		.bdf = A, .reads = true, .why = "NVML did not answer", .never_returns = true
+	};
+	outcome = rig_run(rig, &assign);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_HOST_IN_USE, "gpupass-worker");
+	rig_check_world(rig, before, "hung");
+}
+
+/* ---- recovery ---- */
+
+/* A job whose daemon ends at its nth intent, and what becomes of it. */
+typedef struct Cut {
+	JournalIo real;
+	unsigned left;
+	bool cut;
+} Cut;
+
+static int append_until_cut(void *userdata, int fd, const char *text, size_t size)
+{
+	Cut *cut = userdata;
+
+	if (strstr(text, "\"intent\"") && cut->left-- == 1)
+		cut->cut = true;
+	if (cut->cut)
+		return -EIO;
+	return cut->real.append(cut->real.userdata, fd, text, size);
+}
+
+static int keep_file(void *userdata, int dir_fd, const char *name)
+{
+	Cut *cut = userdata;
+
+	return cut->cut ? 0 : cut->real.remove(cut->real.userdata, dir_fd, name);
+}
+
+static void recover(Rig *rig, RecoveryOutcome expected, char ***ret_left)
+{
+	_cleanup_(recovery_clear) Recovery recovery = { 0 };
+	_cleanup_strv_ char **notes = NULL;
+	OpenJob **jobs = NULL;
+	uint32_t last = 0;
+	size_t n = 0;
+
+	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(recover_job(&rig->place, jobs[0], 0, &recovery), 0);
+	assert_int_equal(recovery.outcome, expected);
+	*ret_left = TAKE_PTR(recovery.left);
+	open_jobs_free(jobs, n);
+}
+
+/*
+ * The release is cut off when it announces the step behind give back. What is left to do is the mode
+ * and the record: recovery does both.
+ */
+static void release_until_given_back(Rig *rig)
+{
+	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
+	Cut cut = { .left = 5 };
+	Outcome outcome;
+
+	shut_off(rig, true, false);
+	rig_must(rig, &assign);
+	cut.real = rig->journal.io;
+	rig->journal.io = (JournalIo){ append_until_cut, keep_file, &cut };
+	/* Nothing that comes after may touch the machine: that daemon is gone. */
+	rig->fake.broken_from = 0;
+	fake_watch(&rig->fake);
+	rig->fake.broken_from = 4;
+	outcome = rig_run(rig, &release);
+	outcome_clear(&outcome);
+	assert_true(cut.cut);
+	rig->journal.io = cut.real;
+	fake_watch(&rig->fake);
+	assert_true(rig_is_on(rig, A, "nvidia", ""));
+	claims_free(rig->claims);
+	assert_int_equal(claims_new(&rig->claims), 0);
+	rig->place.claims = rig->claims;
+}
+
+/* faults P6, P8 */
+static void recovery_finishes_a_release_with_its_mode(_unused_ void **state)
+{
+	static const struct {
+		bool rebooted;
+		const char *why; /* it cannot be set; NULL: it can */
+		bool on;
+	} rows[] = {
+		{ false, NULL, true },
+		{ false, LOST, false },
+		/* The boot has made it what it is. */
+		{ true, NULL, false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_strv_ char **left = NULL;
+		Rig *rig = rig_new();
+
+		release_until_given_back(rig);
+		if (rows[i].rebooted) {
+			free(rig->journal.boot_id);
+			rig->journal.boot_id = strdup("the next boot");
+		}
+		if (rows[i].why)
+			rig->fake.nvml_fault =
+				(FakeNvmlFault){ .bdf = A, .turns_on = true, .why = rows[i].why };
+		recover(rig, RECOVERED_DONE, &left);
+		if (has_mode(rig, A) != rows[i].on)
+			fail_msg("row %zu: it is %s", i, rows[i].on ? "off" : "on");
+		assert_int_equal(strv_length(left), rows[i].why ? 1 : 0);
+		if (rows[i].why)
+			assert_string_equal(left[0], NOT_ON_AGAIN);
+		rig_free(rig);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_release_leads_back_to_the_mode_before, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(
+			without_the_mode_nvml_is_asked_once_and_sets_nothing, rig_setup,
+			rig_teardown),
+		cmocka_unit_test(a_job_that_fails_leaves_the_mode_as_it_was),
+		cmocka_unit_test(a_release_that_fails_leaves_the_mode_off),
+		cmocka_unit_test(a_mode_that_cannot_be_turned_off_keeps_the_gpu_where_it_is),
+		cmocka_unit_test_setup_teardown(a_mode_that_cannot_be_put_back_is_told, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(a_stuck_gpu_is_not_asked_any_more, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(a_release_goes_on_without_the_mode_and_says_so,
+						rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(a_gpu_that_is_opened_meanwhile_is_not_unbound,
+						rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(a_question_that_hangs_ends_in_a_refusal, rig_setup,
+						rig_teardown),
+		cmocka_unit_test(recovery_finishes_a_release_with_its_mode),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

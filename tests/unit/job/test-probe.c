@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who is asked, and what becomes of the answer: on the fake host of the rig, four A6000. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "job/probe.h"
+#include "rig/job-rig.h"
+#include "util/text.h"
+
+typedef struct Prober {
+	Rig *rig;
+	HostOps ops;
+	TopologyStore topology;
+	/* what the worker does */
+	int result;
+	const char *error;
+	unsigned links;	  /* between 41 and 61, and between a1 and c1 */
+	const char *lost; /* a GPU that tells nothing */
+	uint16_t device;
+	const char *uuid;
+	pid_t worker; /* of an earlier probe */
+	/* what it was asked */
+	char *asked;
+} Prober;
+
+#define PROBE_JOB 99
+static const JobRequest probe_request = { .operation = OPERATION_PROBE };
+
+static Prober *prober; /* of the test that runs: HostOps know their host only */
+
+static Bdf bus(unsigned n)
+{
+	return (Bdf){ .bus = (uint8_t)n };
+}
+
+static void see(ProbeAnswer *answer, const Bdf *bdf, SightingWay way)
+{
+	static const uint8_t peers[][2] = {
+		{ 0x41, 0x61 }, { 0x61, 0x41 }, { 0xa1, 0xc1 }, { 0xc1, 0xa1 }
+	};
+	Sighting s = { .bdf = *bdf,
+		       .way = way,
+		       .source = strdup("NVML 550"),
+		       .vendor = PCI_VENDOR_NVIDIA,
+		       .device = prober->device,
+		       .uuid = prober->uuid ? strdup(prober->uuid) : NULL,
+		       .peers = calloc(1, sizeof(SeenPeer)) };
+
+	assert_non_null(s.peers);
+	for (size_t i = 0; prober->links > 0 && i < ELEMENTS(peers); i++)
+		if (peers[i][0] == bdf->bus)
+			s.peers[s.n_peers++] =
+				(SeenPeer){ .bdf = bus(peers[i][1]), .links = prober->links };
+	assert_int_equal(evidence_add(answer->boards, &s), 0);
+}
+
+static int fake_probe(Host *host, const Bdf *functions, size_t n, bool mmio, uint64_t timeout_usec,
+		      ProbeAnswer *ret, pid_t *ret_pid)
+{
+	_cleanup_strv_ char **list = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(strv_appendf(&list, "%02x", functions[i].bus), 0);
+	free(prober->asked);
+	prober->asked = strv_join(list, ",");
+	*ret_pid = 4711;
+	if (prober->result < 0)
+		return prober->result;
+	assert_int_equal(evidence_new(&ret->boards), 0);
+	if (prober->error) {
+		ret->error = strdup(prober->error);
+		return 0;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (prober->lost && strcmp(prober->lost, BDF_TEXT(&functions[i])) == 0)
+			assert_int_equal(
+				probe_answer_unseen(ret, &functions[i], strdup("GPU is lost")), 0);
+		else
+			see(ret, &functions[i], mmio ? WAY_MMIO : WAY_NVML);
+	return 0;
+}
+
+static pid_t fake_probe_worker(Host *host)
+{
+	return prober->worker;
+}
+
+static int setup(void **state)
+{
+	char **notes = NULL;
+
+	prober = calloc(1, sizeof(Prober));
+	assert_non_null(prober);
+	prober->rig = rig_new();
+	prober->ops = *prober->rig->fake.host.ops;
+	prober->ops.probe = fake_probe;
+	prober->ops.probe_worker = fake_probe_worker;
+	prober->rig->fake.host.ops = &prober->ops;
+	prober->links = 4;
+	prober->device = 0x2230;
+	assert_int_equal(topology_store_open(prober->rig->state_directory, &prober->topology), 0);
+	assert_int_equal(topology_store_load(&prober->topology, &notes), 0);
+	assert_null(notes);
+	prober->rig->place.topology = &prober->topology;
+	*state = prober;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	unlinkat(prober->topology.dir_fd, TOPOLOGY_FILE, 0);
+	topology_store_close(&prober->topology);
+	rig_free(prober->rig);
+	free(prober->asked);
+	free(prober);
+	return 0;
+}
+
+/* Runs it; PROBLEM with its whole message in *ret_message, otherwise the warnings. */
+static int probe(char **ret_message)
+{
+	const JobPlace *place = &prober->rig->place;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(probe_clear) Probe p = { 0 };
+	int r = probe_prepare(place, &probe_request, PROBE_JOB, &p, &problem);
+
+	if (r == 0)
+		r = probe_run(place, &probe_request, &p, &problem);
+	claims_release(prober->rig->claims, PROBE_JOB);
+	if (r == PROBLEM) {
+		_cleanup_free_ char *text = problem_message(problem, NULL);
+
+		*ret_message = strf("%s: %s", problem_dbus_name(problem->error), text);
+	} else {
+		*ret_message = strv_join(p.warnings, "\n");
+	}
+	return r;
+}
+
+static unsigned known(unsigned n)
+{
+	_cleanup_(evidence_unrefp) Evidence *evidence = topology_store_get(&prober->topology);
+	const Bdf bdf = bus(n);
+	const Sighting *s = evidence_find_host(evidence, &bdf);
+
+	return s && s->n_peers > 0 ? s->peers[0].links : 0;
+}
+
+static void expect(int result, const char *words)
+{
+	_cleanup_free_ char *message = NULL;
+	int r = probe(&message);
+
+	if (r != result || !strstr(message, words))
+		fail_msg("%d: %s", r, message);
+}
+
+static void every_gpu_on_nvidia_is_asked_and_what_it_says_is_kept(void **state)
+{
+	_cleanup_free_ char *warnings = NULL;
+
+	assert_int_equal(probe(&warnings), 0);
+	assert_string_equal(warnings, "");
+	assert_string_equal(prober->asked, "41,61,a1,c1");
+	assert_int_equal(known(0x41), 4);
+	assert_int_equal(known(0xc1), 4);
+}
+
+static void gpus_elsewhere_are_named_and_left_out(void **state)
+{
+	fake_set_driver(&prober->rig->fake, "0000:41:00.0", "vfio-pci", "vfio-pci");
+	fake_set_driver(&prober->rig->fake, "0000:61:00.0", NULL, NULL);
+	expect(0,
+	       "0000:41:00.0 (RTX A6000) was not looked at: it is on vfio-pci, and NVML sees GPUs "
+	       "of the nvidia driver only\n0000:61:00.0 (RTX A6000) was not looked at: it has no "
+	       "driver");
+	assert_string_equal(prober->asked, "a1,c1");
+	assert_int_equal(known(0x41), 0);
+	assert_int_equal(known(0xa1), 4);
+}
+
+static void what_was_seen_before_is_kept_of_gpus_that_cannot_be_asked(void **state)
+{
+	expect(0, "");
+	fake_set_driver(&prober->rig->fake, "0000:41:00.0", "vfio-pci", "vfio-pci");
+	fake_set_driver(&prober->rig->fake, "0000:61:00.0", "vfio-pci", "vfio-pci");
+	prober->links = 2;
+	expect(0, "0000:41:00.0");
+	assert_int_equal(known(0x41), 4);
+	assert_int_equal(known(0xa1), 2);
+}
+
+static void with_nobody_to_ask_it_is_refused(void **state)
+{
+	static const char *const gpus[] = { "0000:41:00.0", "0000:61:00.0", "0000:a1:00.0",
+					    "0000:c1:00.0" };
+
+	for (size_t i = 0; i < ELEMENTS(gpus); i++)
+		fake_set_driver(&prober->rig->fake, gpus[i], "vfio-pci", "vfio-pci");
+	expect(PROBLEM, "ProbeFailed: there is no GPU whose links could be looked at\n"
+			"Cause:  0000:41:00.0 (RTX A6000) was not looked at");
+	assert_null(prober->asked);
+}
+
+static void a_group_that_a_job_moves_refuses_the_probe(void **state)
+{
+	const Bdf moved = bus(0x61);
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_int_equal(claims_take(prober->rig->claims, claims_generation(prober->rig->claims), 9,
+				     "pair0", &moved, 1, NULL, &problem),
+			 0);
+	expect(PROBLEM, "GroupBusy");
+	assert_null(prober->asked);
+	claims_release(prober->rig->claims, 9);
+	expect(0, "");
+}
+
+/* An RTX 4090, which no bridge joins to another. */
+static void put_4090(const char *bdf)
+{
+	PciSnapshot *snapshot = prober->rig->fake.snapshot;
+
+	for (size_t i = 0; i < snapshot->n_functions; i++)
+		if (strcmp(BDF_TEXT(&snapshot->functions[i].bdf), bdf) == 0)
+			snapshot->functions[i].device = 0x2684;
+}
+
+/* fault L16 */
+static void a_gpu_that_is_moved_refuses_the_probe_though_it_is_not_asked(void **state)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	const Bdf moved = bus(0xc1);
+
+	put_4090("0000:c1:00.0");
+	assert_int_equal(claims_take(prober->rig->claims, claims_generation(prober->rig->claims), 9,
+				     "odd", &moved, 1, NULL, &problem),
+			 0);
+	expect(PROBLEM, "GroupBusy: job 9 has odd in hand");
+	assert_null(prober->asked);
+	claims_release(prober->rig->claims, 9);
+	expect(0, "");
+	assert_string_equal(prober->asked, "41,61,a1");
+}
+
+/* fault L16 */
+static void beside_a_probe_no_job_moves_what_nvml_may_open(void **state)
+{
+	const JobRequest bind0 = bind_request("pair0"), unbind1 = unbind_request("pair1");
+	Rig *rig = prober->rig;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(probe_clear) Probe p = { 0 };
+	Outcome outcome;
+
+	for (unsigned i = 0; i < 2; i++) {
+		fake_set_driver(&rig->fake, i ? "0000:c1:00.0" : "0000:a1:00.0", "vfio-pci",
+				"vfio-pci");
+		fake_set_driver(&rig->fake, i ? "0000:c1:00.1" : "0000:a1:00.1", "vfio-pci",
+				"vfio-pci");
+	}
+	assert_int_equal(probe_prepare(&rig->place, &probe_request, PROBE_JOB, &p, &problem), 0);
+	outcome = rig_run(rig, &bind0);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_GROUP_BUSY,
+			   "job 99 probes the links and has the GPUs open");
+	rig_must(rig, &unbind1);
+	claims_release(rig->claims, PROBE_JOB);
+	rig_must(rig, &bind0);
+}
+
+/* A job ended while the probe looked. */
+static void end_a_job(FakeHost *fake, FakeOp op, unsigned nth)
+{
+	if (op == FAKE_SCAN && nth == 1)
+		claims_release(prober->rig->claims, 4711);
+}
+static void end_jobs(FakeHost *fake, FakeOp op, unsigned nth)
+{
+	if (op == FAKE_SCAN)
+		claims_release(prober->rig->claims, 4711);
+}
+
+static void a_look_that_another_job_made_old_is_taken_again(void **state)
+{
+	fake_watch(&prober->rig->fake);
+	prober->rig->fake.hook = end_a_job;
+	expect(0, "");
+	assert_int_equal(prober->rig->fake.calls[FAKE_SCAN], 2);
+	assert_string_equal(prober->asked, "41,61,a1,c1");
+	fake_watch(&prober->rig->fake);
+	prober->rig->fake.hook = end_jobs;
+	expect(PROBLEM, "GroupBusy: other jobs ended each time");
+	assert_int_equal(prober->rig->fake.calls[FAKE_SCAN], PREPARE_LOOKS_MAX);
+}
+
+static void a_group_in_quarantine_is_left_out(void **state)
+{
+	const Bdf stuck = bus(0x61);
+
+	assert_int_equal(claims_add_quarantine(prober->rig->claims, "pair0", &stuck, 1, NULL,
+					       "worker 7 still waits"),
+			 0);
+	expect(0, "0000:61:00.0 (RTX A6000) was not looked at: it is in quarantine");
+	assert_string_equal(prober->asked, "41,a1,c1");
+}
+
+/* fault L7 */
+static void a_second_probe_beside_one_that_hangs_is_refused(void **state)
+{
+	prober->worker = 4711;
+	expect(PROBLEM, "GroupBusy: worker 4711 of an earlier probe still waits");
+	assert_null(prober->asked);
+}
+
+/* faults L7, L8 */
+static void a_worker_without_an_answer_changes_nothing(void **state)
+{
+	static const struct {
+		int result;
+		const char *error, *words;
+	} rows[] = {
+		{ -ETIMEDOUT, NULL,
+		  "ProbeFailed: NVML did not answer within 180 s\nCause:  worker 4711 still waits" },
+		{ -EPROTO, NULL, "ProbeFailed: the worker died before it answered" },
+		{ -EBADMSG, NULL, "ProbeFailed: the worker gave an answer that makes no sense" },
+		{ -ENOENT, NULL, "ProbeFailed: the worker could not be started" },
+		{ 0, "NVML cannot be loaded: no such file",
+		  "ProbeFailed: nothing could be looked at\nCause:  NVML cannot be loaded" },
+	};
+
+	expect(0, "");
+	prober->links = 2;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		prober->result = rows[i].result;
+		prober->error = rows[i].error;
+		expect(PROBLEM, rows[i].words);
+		assert_int_equal(known(0x41), 4);
+	}
+}
+
+/* fault L8 */
+static void one_that_tells_nothing_is_told_and_known_to_be_there(void **state)
+{
+	const Bdf lost = bus(0x61);
+	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
+
+	prober->lost = "0000:61:00.0";
+	expect(0, "0000:61:00.0 (RTX A6000) was not looked at: GPU is lost");
+	evidence = topology_store_get(&prober->topology);
+	assert_null(evidence_find_host(evidence, &lost));
+	assert_int_equal(evidence->n_items, 4);
+}
+
+/* fault L8 */
+static void an_answer_about_another_board_is_not_believed(void **state)
+{
+	prober->device = 0x2235;
+	expect(PROBLEM, "the answer is about 10de:2235, and 10de:2230 is there");
+	assert_int_equal(known(0x41), 0);
+}
+
+static void what_cannot_be_saved_is_known_all_the_same_and_told(void **state)
+{
+	prober->topology.foreign = true;
+	expect(0, "what was seen could not be saved (topology.json is another version's)");
+	assert_int_equal(known(0x41), 4);
+}
+
+#define WITH_PROBER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_PROBER(every_gpu_on_nvidia_is_asked_and_what_it_says_is_kept),
+		WITH_PROBER(gpus_elsewhere_are_named_and_left_out),
+		WITH_PROBER(what_was_seen_before_is_kept_of_gpus_that_cannot_be_asked),
+		WITH_PROBER(with_nobody_to_ask_it_is_refused),
+		WITH_PROBER(a_group_that_a_job_moves_refuses_the_probe),
+		WITH_PROBER(a_gpu_that_is_moved_refuses_the_probe_though_it_is_not_asked),
+		WITH_PROBER(beside_a_probe_no_job_moves_what_nvml_may_open),
+		WITH_PROBER(a_look_that_another_job_made_old_is_taken_again),
+		WITH_PROBER(a_group_in_quarantine_is_left_out),
+		WITH_PROBER(a_second_probe_beside_one_that_hangs_is_refused),
+		WITH_PROBER(a_worker_without_an_answer_changes_nothing),
+		WITH_PROBER(one_that_tells_nothing_is_told_and_known_to_be_there),
+		WITH_PROBER(an_answer_about_another_board_is_not_believed),
+		WITH_PROBER(what_cannot_be_saved_is_known_all_the_same_and_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the crash matrix does not have: a journal that cannot be written, and what stays open. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "job/clear.h"
+#include "job/recover.h"
+#include "rig/job-rig.h"
+#include "util/file.h"
+#include "util/text.h"
+
+#define RECORDS_MAX 64
+
+typedef struct FailingIo {
+	JournalIo real;
+	unsigned nth, calls; /* this append and all later ones fail */
+	bool removes_fail;   /* once an append has failed */
+} FailingIo;
+
+static int failing_append(void *userdata, int fd, const char *text, size_t size)
+{
+	FailingIo *io = userdata;
+
+	if (++io->calls < io->nth)
+		return io->real.append(io->real.userdata, fd, text, size);
+	/* A full disk takes a part. */
+	assert_true(write(fd, text, size / 2) >= 0);
+	return -ENOSPC;
+}
+
+static int failing_remove(void *userdata, int dir_fd, const char *name)
+{
+	FailingIo *io = userdata;
+	int r = io->real.remove(io->real.userdata, dir_fd, name);
+
+	return r == 0 && io->removes_fail && io->calls >= io->nth ? -EIO : r;
+}
+
+static void a_step_that_cannot_be_announced_is_not_begun(_unused_ void **state)
+{
+	JobRequest request = assign_request("vm42", "pair0");
+	bool done = false;
+
+	for (unsigned nth = 1; !done; nth++) {
+		Rig *rig = rig_new();
+		FailingIo io = { .real = rig->journal.io, .nth = nth };
+		_cleanup_free_ char *before = NULL;
+		_cleanup_strv_ char **left = NULL;
+		Outcome outcome;
+
+		assert_true(nth < RECORDS_MAX);
+		fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+		before = rig_world(rig);
+		rig->journal.io = (JournalIo){ failing_append, failing_remove, &io };
+		outcome = rig_run(rig, &request);
+		done = outcome.state == JOB_DONE;
+		if (!done) {
+			rig_expect_failure(&outcome, GPUPASS_ERROR_INTERNAL,
+					   "the journal could not be written: No space left");
+			rig_check_world(rig, before, "no space for the journal");
+		}
+		assert_int_equal(dir_list(rig->journal.dir_fd, "", &left), 0);
+		assert_null(left);
+		outcome_clear(&outcome);
+		rig_free(rig);
+	}
+}
+
+/* fault 39 */
+/* It is undone, but its journal may come back: so nobody gets the group until it is gone for certain. */
+static void a_job_whose_journal_cannot_be_closed_says_so(void **state)
+{
+	Rig *rig = *state;
+	FailingIo io = { .real = rig->journal.io, .nth = 4, .removes_fail = true };
+	JobRequest request = assign_request("vm42", "pair0");
+	_cleanup_free_ char *before = NULL;
+	_cleanup_strv_ char **left = NULL;
+	Outcome outcome;
+
+	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	before = rig_world(rig);
+	rig->journal.io = (JournalIo){ failing_append, failing_remove, &io };
+	outcome = rig_run(rig, &request);
+	rig_check_world(rig, before, "the journal fails");
+	assert_int_equal(outcome.state, JOB_INCOMPLETE);
+	assert_non_null(strstr(outcome.message, "; pair0 is quarantined: its journal could not be "
+						"closed: Input/output error"));
+	assert_non_null(strstr(outcome.remedy, "then: gpupass clear pair0"));
+	outcome_clear(&outcome);
+	rig->journal.io = io.real;
+	outcome = rig_run(rig, &request);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_QUARANTINED, "");
+	assert_int_equal(quarantine_lift(&rig->place, "pair0", NULL), 0);
+	assert_int_equal(dir_list(rig->journal.dir_fd, "", &left), 0);
+	assert_null(left);
+	rig_must(rig, &request);
+}
+
+/* As if the daemon had ended after it bound pair0, before it defined the domain. */
+static OpenJob *open_job(Rig *rig, OpenJob ***ret)
+{
+	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	_cleanup_(journal_job_freep) JournalJob *log = NULL;
+	_cleanup_strv_ char **notes = NULL;
+	_cleanup_free_ char *prefix = NULL;
+	JobRequest request = assign_request("vm42", "pair0");
+	Outcome outcome = rig_prepare(rig, &request, &prepared, &prefix);
+	static const char *const functions[] = { PAIR0_FUNCTIONS };
+	uint32_t last = 0;
+	size_t n = 0;
+
+	assert_int_equal(outcome.state, JOB_RUNNING);
+	assert_int_equal(journal_begin(&rig->journal, 7, prepared->plan, NULL, NULL, &log), 0);
+	for (size_t i = 0; prepared->plan->steps[i] != STEP_DEFINE; i++)
+		assert_int_equal(journal_intent(log, i), 0);
+	for (size_t i = 0; i < ELEMENTS(functions); i++)
+		fake_set_driver(&rig->fake, functions[i], "vfio-pci", "vfio-pci");
+	claims_release(rig->claims, rig->last_job);
+	assert_int_equal(journal_load(&rig->journal, rig->claims, ret, &n, &last, &notes), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(last, 7);
+	assert_int_equal(recover_claim(&rig->place, (*ret)[0], "it is being recovered"), 0);
+	return (*ret)[0];
+}
+
+static char *why_quarantined(const Rig *rig)
+{
+	Bdf function;
+
+	assert_int_equal(bdf_parse("0000:41:00.0", &function), 0);
+	return claims_quarantine_reason(rig->claims, &function, NULL);
+}
+
+static void without_libvirt_a_job_waits_and_is_undone_later(void **state)
+{
+	static const FakeFault down = { .op = FAKE_USES,
+					.nth = 1,
+					.problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE };
+	Rig *rig = *state;
+	_cleanup_free_ char *before = NULL, *why = NULL, *after = NULL;
+	Recovery recovery = { 0 };
+	OpenJob **jobs, *job;
+
+	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	before = rig_world(rig);
+	job = open_job(rig, &jobs);
+	fake_watch(&rig->fake);
+	fake_fail(&rig->fake, &down);
+	assert_int_equal(recover_job(&rig->place, job, 0, &recovery), 0);
+	assert_int_equal(recovery.outcome, RECOVERED_WAITING);
+	why = why_quarantined(rig);
+	assert_non_null(why);
+	recovery_clear(&recovery);
+	assert_int_equal(recover_job(&rig->place, job, 0, &recovery), 0);
+	assert_int_equal(recovery.outcome, RECOVERED_UNDONE);
+	after = why_quarantined(rig);
+	assert_null(after);
+	rig_check_world(rig, before, "undone");
+	open_jobs_free(jobs, 1);
+}
+
+/* Another guest took the functions while no daemon was there. */
+static void a_guest_that_runs_is_left_alone(void **state)
+{
+	Rig *rig = *state;
+	_cleanup_free_ char *before = NULL, *why = NULL;
+	_cleanup_(claims_freep) Claims *next = NULL;
+	Recovery recovery = { 0 };
+	OpenJob **jobs, *job;
+	Bdf function;
+
+	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	fake_add_domain(&rig->fake, "vm77", "q35-assigned", NULL);
+	/* Defined elsewhere only after the job had been planned. */
+	fake_redefine(&rig->fake, "vm77", "q35");
+	job = open_job(rig, &jobs);
+	fake_redefine(&rig->fake, "vm77", "q35-assigned");
+	fake_start(&rig->fake, "vm77");
+	before = rig_world(rig);
+	assert_int_equal(recover_job(&rig->place, job, 0, &recovery), 0);
+	assert_int_equal(recovery.outcome, RECOVERED_QUARANTINED);
+	assert_non_null(strstr(recovery.reason, "vm77 runs with 0000:41:00.0"));
+	rig_check_world(rig, before, "left alone");
+	/* It is on disk. */
+	assert_int_equal(claims_new(&next), 0);
+	assert_int_equal(quarantine_store_load(&rig->quarantine, next), 0);
+	assert_int_equal(bdf_parse("0000:61:00.1", &function), 0);
+	why = claims_quarantine_reason(next, &function, NULL);
+	assert_string_equal(why, recovery.reason);
+	recovery_clear(&recovery);
+	open_jobs_free(jobs, 1);
+}
+
+/* One bit of its second line is not as it was written. */
+static void damage_journal(Rig *rig)
+{
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+	size_t size = 0;
+
+	assert_int_equal(dir_list(rig->journal.dir_fd, "", &names), 0);
+	assert_non_null(names);
+	assert_int_equal(file_read_at(rig->journal.dir_fd, names[0], 1U << 20, &text, &size), 0);
+	strchr(text, '\n')[20] ^= 1;
+	fd = openat(rig->journal.dir_fd, names[0], O_WRONLY | O_TRUNC);
+	assert_true(fd >= 0 && write(fd, text, size) == (ssize_t)size);
+}
+
+/* fault 40 */
+/* What it did after that line nobody knows, so that nothing is undone by it: a person looks. */
+static void a_job_whose_journal_is_damaged_is_quarantined_and_kept_to_look_at(void **state)
+{
+	Rig *rig = *state;
+	_cleanup_free_ char *before = NULL, *why = NULL;
+	_cleanup_strv_ char **notes = NULL, **left = NULL;
+	Recovery recovery = { 0 };
+	OpenJob **jobs;
+	uint32_t last = 0;
+	size_t n = 0;
+
+	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	(void)open_job(rig, &jobs);
+	open_jobs_free(jobs, 1);
+	damage_journal(rig);
+	before = rig_world(rig);
+	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(recover_job(&rig->place, jobs[0], 0, &recovery), 0);
+	assert_int_equal(recovery.outcome, RECOVERED_QUARANTINED);
+	assert_non_null(strstr(recovery.reason, "line 2 of its journal: its checksum is wrong"));
+	rig_check_world(rig, before, "a damaged journal");
+	why = why_quarantined(rig);
+	assert_string_equal(why, recovery.reason);
+	recovery_clear(&recovery);
+	open_jobs_free(jobs, 1);
+	/* It is there to look at, and no start takes it up again. */
+	assert_int_equal(dir_list(rig->journal.dir_fd, ".damaged", &left), 0);
+	assert_true(left && left[0] && !left[1]);
+	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
+	assert_int_equal(n, 0);
+	open_jobs_free(jobs, n);
+}
+
+static void clear_wants_the_worker_gone_and_every_function_to_answer(void **state)
+{
+	Rig *rig = *state;
+	_cleanup_(problem_freep) Problem *stuck = NULL, *gone = NULL, *unknown = NULL;
+	_cleanup_free_ char *why = NULL, *after = NULL;
+	Recovery recovery = { 0 };
+	OpenJob **jobs, *job;
+
+	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	job = open_job(rig, &jobs);
+	for (size_t i = 0; i < rig->fake.snapshot->n_functions; i++)
+		rig->fake.stuck[i] = true;
+	assert_int_equal(recover_job(&rig->place, job, 0, &recovery), 0);
+	assert_int_equal(recovery.outcome, RECOVERED_QUARANTINED);
+	assert_int_equal(quarantine_lift(&rig->place, "pair0", &stuck), PROBLEM);
+	assert_non_null(strstr(stuck->reason, "worker 4711 still waits"));
+	for (size_t i = 0; i < rig->fake.snapshot->n_functions; i++)
+		rig->fake.stuck[i] = false;
+	for (size_t i = 0; i < rig->fake.snapshot->n_functions; i++)
+		rig->fake.gone[i] = true;
+	assert_int_equal(quarantine_lift(&rig->place, "pair0", &gone), PROBLEM);
+	assert_non_null(strstr(gone->reason, "not all of its functions answer"));
+	why = why_quarantined(rig);
+	assert_non_null(why);
+	for (size_t i = 0; i < rig->fake.snapshot->n_functions; i++)
+		rig->fake.gone[i] = false;
+	assert_int_equal(quarantine_lift(&rig->place, "pair0", NULL), 0);
+	after = why_quarantined(rig);
+	assert_null(after);
+	assert_int_equal(quarantine_lift(&rig->place, "pair0", &unknown), PROBLEM);
+	assert_int_equal(unknown->error, GPUPASS_ERROR_NO_SUCH_GROUP);
+	recovery_clear(&recovery);
+	open_jobs_free(jobs, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_step_that_cannot_be_announced_is_not_begun),
+		cmocka_unit_test_setup_teardown(a_job_whose_journal_cannot_be_closed_says_so,
+						rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(without_libvirt_a_job_waits_and_is_undone_later,
+						rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(
+			a_job_whose_journal_is_damaged_is_quarantined_and_kept_to_look_at,
+			rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(a_guest_that_runs_is_left_alone, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(
+			clear_wants_the_worker_gone_and_every_function_to_answer, rig_setup,
+			rig_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

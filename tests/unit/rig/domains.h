@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reading tests/fixtures/domains/. */
+#pragma once
+
+#include <fcntl.h>
+
+#include "core/domain/xml.h"
+#include "util/file.h"
+#include "util/text.h"
+
+/* The fixture's text; ends the test when there is none. */
+static inline _unused_ char *domain_fixture(const char *name)
+{
+	_cleanup_free_ char *path = strf("%s/domains/%s.xml", FIXTURES, name);
+	char *text = NULL;
+
+	if (!path || file_read_at(AT_FDCWD, path, DOMAIN_XML_MAX, &text, NULL) < 0)
+		fail_msg("no fixture domains/%s.xml", name);
+	return text;
+}

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The operations. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "core/domain/xml.h"
+#include "core/pci/snapshot-json.h"
+#include "fake-host-private.h"
+#include "guests.h"
+
+DEFINE_STRING_TABLE(fake_op, FakeOp, FAKE_OPS)
+
+#define WORKER_PID 4711
+
+/* Every Host with these operations is the first member of a FakeHost. */
+static FakeHost *fake_of(Host *host)
+{
+	return (FakeHost *)host;
+}
+
+static const FakeDomain *domain_running_with(const FakeHost *fake, const Bdf *bdf)
+{
+	for (size_t i = 0; i < fake->n_domains; i++)
+		if (fake_xml_has(fake->domains[i].live_xml, bdf))
+			return &fake->domains[i];
+	return NULL;
+}
+
+/* ---- faults ---- */
+
+static const FakeFault broken_driver = { .error = -EIO };
+static const FakeFault broken_libvirt = { .problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE };
+
+static bool is_write(FakeOp op)
+{
+	return op == FAKE_MOVE || op == FAKE_RESET || op == FAKE_DEFINE || op == FAKE_ATTACH ||
+	       op == FAKE_DETACH || op == FAKE_SET_PERSISTENCE;
+}
+
+void fake_pass_point(FakeHost *fake)
+{
+	if (fake->point)
+		fake->point(fake);
+}
+
+const FakeFault *fake_enter(FakeHost *fake, FakeOp op)
+{
+	unsigned nth;
+
+	fake_pass_point(fake);
+	pthread_mutex_lock(&fake->lock);
+	nth = ++fake->calls[op];
+	if (fake->hook)
+		fake->hook(fake, op, nth);
+	if (fake->broken_from > 0 && is_write(op) && fake_write_calls(fake) >= fake->broken_from)
+		return op == FAKE_MOVE || op == FAKE_RESET || op == FAKE_SET_PERSISTENCE
+			       ? &broken_driver
+			       : &broken_libvirt;
+	for (size_t i = 0; i < fake->n_faults; i++) {
+		const FakeFault *fault = &fake->faults[i];
+
+		if (fault->op == op &&
+		    (fault->nth == nth || (fault->from_then_on && nth > fault->nth)))
+			return fault;
+	}
+	return NULL;
+}
+
+int fake_leave(FakeHost *fake, int r)
+{
+	pthread_mutex_unlock(&fake->lock);
+	fake_pass_point(fake);
+	return r;
+}
+
+static int fault_result(const FakeFault *fault, Problem **ret_problem)
+{
+	if (fault->error < 0)
+		return fault->error;
+	return problem_set(ret_problem, fault->problem, "it fails as it was told to");
+}
+
+/* ---- operations ---- */
+
+/* Nothing is known of it but what it has in PCI functions, unless a test wants more. */
+static int fake_facts(Host *host, HostFacts **ret)
+{
+	_cleanup_(host_facts_freep) HostFacts *facts = calloc(1, sizeof(HostFacts));
+
+	if (facts && fake_of(host)->two_nodes) {
+		facts->physical_bits = 46;
+		facts->memory_bytes = 512ULL << 30;
+		facts->nodes = calloc(2, sizeof(HostNode));
+		if (!facts->nodes)
+			return -ENOMEM;
+		facts->n_nodes = 2;
+		for (unsigned i = 0; i < 2; i++)
+			facts->nodes[i] = (HostNode){
+				.node = i,
+				.cpus = strdup(i == 0 ? "0-31" : "32-63"),
+				.memory_bytes = 256ULL << 30,
+			};
+	}
+	*ret = TAKE_PTR(facts);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int fake_scan(Host *host, PciSnapshot **ret)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = fake_enter(fake, FAKE_SCAN);
+	_cleanup_free_ char *json = NULL, *message = NULL;
+
+	if (fault)
+		return fake_leave(fake, fault->error);
+	json = pci_snapshot_to_json(fake->snapshot);
+	assert_non_null(json);
+	return fake_leave(fake, pci_snapshot_from_json(json, strlen(json), ret, &message));
+}
+
+static void add_holder(Inspection *into, const Bdf *bdf, const char *command, bool vfio)
+{
+	Holder *holders = reallocarray(into->holders, into->n_holders + 1, sizeof(Holder));
+
+	assert_non_null(holders);
+	into->holders = holders;
+	holders[into->n_holders++] = (Holder){
+		.bdf = *bdf,
+		.pid = 4242,
+		.command = strdup(command),
+		.path = strdup(vfio ? "/dev/vfio/65" : "/dev/nvidia0"),
+		.vfio = vfio,
+	};
+}
+
+static void inspect_one(const FakeHost *fake, size_t i, InspectConfig config, Inspection *into)
+{
+	const PciFunction *function = &fake->snapshot->functions[i];
+	FunctionFacts *facts = &into->functions[into->n_functions++];
+
+	*facts = (FunctionFacts){ .bdf = function->bdf, .device_minor = -1 };
+	fake_set_text(&facts->driver, function->driver);
+	fake_set_text(&facts->driver_override, fake->overrides[i]);
+	facts->left_asleep = config == INSPECT_CONFIG_AWAKE && fake->wake[i] != FAKE_WAKES;
+	facts->config_all_ones = config == INSPECT_CONFIG_ALL && fake->wake[i] == FAKE_WAKE_FAILS;
+	if (domain_running_with(fake, &function->bdf))
+		add_holder(into, &function->bdf, "qemu-system-x86", true);
+	for (size_t k = 0; k < fake->n_holders; k++)
+		if (bdf_equal(&fake->holders[k].bdf, &function->bdf))
+			add_holder(into, &function->bdf, fake->holders[k].command,
+				   fake->holders[k].vfio);
+}
+
+static int fake_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config,
+			Inspection **ret)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = fake_enter(fake, FAKE_INSPECT);
+	_cleanup_(inspection_freep) Inspection *inspection = calloc(1, sizeof(Inspection));
+
+	if (fault)
+		return fake_leave(fake, fault->error);
+	assert_non_null(inspection);
+	inspection->functions = calloc(n + 1, sizeof(FunctionFacts));
+	assert_non_null(inspection->functions);
+	inspection->vfio_pci = true;
+	for (size_t i = 0; i < n; i++) {
+		size_t index = fake_find_function(fake, &functions[i]);
+
+		if (index == SIZE_MAX || fake->gone[index])
+			return fake_leave(fake, -ENOENT);
+		/* driver_override cannot be read while the device's lock is held. */
+		if (fake->stuck[index] ||
+		    (config == INSPECT_CONFIG_ALL && fake->wake[index] == FAKE_WAKE_HANGS))
+			return fake_leave(fake, -ETIMEDOUT);
+		inspect_one(fake, index, config, inspection);
+	}
+	*ret = TAKE_PTR(inspection);
+	return fake_leave(fake, 0);
+}
+
+static const FakeMoveFault *find_move_fault(const FakeHost *fake, const DriverTarget *target)
+{
+	for (size_t i = 0; i < fake->n_move_faults; i++) {
+		const FakeMoveFault *fault = &fake->move_faults[i];
+		Bdf bdf = fake_parse_bdf(fault->bdf);
+
+		if (bdf_equal(&bdf, &target->bdf) &&
+		    (!fault->driver || str_equal(fault->driver, target->driver)))
+			return fault;
+	}
+	return NULL;
+}
+
+void fake_note_violation(FakeHost *fake, const Bdf *bdf, const char *what, const char *who)
+{
+	assert_int_equal(strv_appendf(&fake->violations, "%s %s%s", BDF_TEXT(bdf), what, who), 0);
+}
+
+/* Writes as driver_move() does, up to the phase that fails. */
+static void write_drivers(FakeHost *fake, size_t i, const DriverTarget *target,
+			  const FakeMoveFault *fault, MoveOutcome *outcome)
+{
+	PciFunction *function = &fake->snapshot->functions[i];
+	const FakeDomain *guest = domain_running_with(fake, &function->bdf);
+
+	if (guest && !str_equal(function->driver, target->driver))
+		fake_note_violation(fake, &function->bdf, "was moved under running ", guest->name);
+	outcome->result.changed = true;
+	if ((!fault || fault->phase > DRIVER_PHASE_UNBIND || fault->never_returns) &&
+	    !str_equal(function->driver, target->driver))
+		fake_leave_driver(fake, i);
+	if (!fault || fault->phase > DRIVER_PHASE_OVERRIDE)
+		fake_set_text(&fake->overrides[i], target->driver_override);
+	if (!fault || fault->phase > DRIVER_PHASE_UNBIND || fault->never_returns)
+		fake_set_text(&function->driver, NULL);
+	if (!fault || fault->binds)
+		fake_set_text(&function->driver, target->driver);
+}
+
+static void move_one(FakeHost *fake, const DriverTarget *target, MoveOutcome *outcome)
+{
+	const FakeMoveFault *fault = find_move_fault(fake, target);
+	size_t i = fake_find_function(fake, &target->bdf);
+	PciFunction *function;
+
+	assert_true(i != SIZE_MAX);
+	function = &fake->snapshot->functions[i];
+	if (fake->stuck[i])
+		fake_note_violation(fake, &target->bdf, "was touched again", "");
+	if (fake->gone[i]) {
+		outcome->result.error = -ENOENT;
+		outcome->result.phase = DRIVER_PHASE_READ;
+		return;
+	}
+	if (str_equal(function->driver, target->driver) &&
+	    str_equal(fake->overrides[i], target->driver_override))
+		return;
+	if (!fault)
+		fault = fake_wake_fault(fake->wake[i], target);
+	assert_int_equal(strv_appendf(&fake->log, "move %s to %s, override %s",
+				      BDF_TEXT(&target->bdf),
+				      target->driver ? target->driver : "none",
+				      target->driver_override ? target->driver_override : "none"),
+			 0);
+	if (!fault || fault->phase > DRIVER_PHASE_READ)
+		write_drivers(fake, i, target, fault, outcome);
+	if (!fault)
+		return;
+	outcome->result.phase = fault->phase;
+	outcome->result.error = fault->never_returns ? -ETIMEDOUT : fault->error;
+	outcome->still_running = fake->stuck[i] = fault->never_returns;
+	outcome->pid = fault->never_returns ? WORKER_PID : 0;
+}
+
+static int fake_move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
+		     MoveOutcome *ret_outcomes)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = fake_enter(fake, FAKE_MOVE);
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		MoveOutcome outcome = { 0 };
+
+		if (!fault || fault->late)
+			move_one(fake, &targets[i], &outcome);
+		if (fault) {
+			outcome.result.error = fault->error;
+			outcome.result.phase = DRIVER_PHASE_UNBIND;
+		}
+		if (r == 0)
+			r = outcome.result.error;
+		ret_outcomes[i] = outcome;
+		pthread_mutex_unlock(&fake->lock);
+		fake_pass_point(fake);
+		pthread_mutex_lock(&fake->lock);
+	}
+	return fake_leave(fake, r);
+}
+
+static void reset_one(FakeHost *fake, const ResetTarget *target, ResetOutcome *outcome)
+{
+	static const FakeResetFault hangs = { .never_returns = true };
+	const Bdf *bdf = &target->bdf;
+	const FakeResetFault *fault = &fake->reset_fault;
+	size_t i = fake_find_function(fake, bdf);
+	const FakeDomain *guest = domain_running_with(fake, bdf);
+
+	assert_true(i != SIZE_MAX);
+	if (guest)
+		fake_note_violation(fake, bdf, "was reset under running ", guest->name);
+	if (!str_equal(fake->snapshot->functions[i].driver, "vfio-pci"))
+		fake_note_violation(fake, bdf, "was reset under a host driver", "");
+	if (fake->stuck[i])
+		fake_note_violation(fake, bdf, "was touched again", "");
+	assert_int_equal(strv_appendf(&fake->log, "reset %s%s", target->slot ? "slot of " : "",
+				      BDF_TEXT(bdf)),
+			 0);
+	fake_set_text(&outcome->report.method, target->slot ? "slot" : "flr");
+	outcome->report.result =
+		fake->gone[i] || fake->wake[i] == FAKE_WAKE_FAILS ? RESET_SILENT : RESET_DONE;
+	if (fake->wake[i] == FAKE_WAKE_HANGS)
+		fault = &hangs;
+	else if (!fault->bdf || !str_equal(fault->bdf, BDF_TEXT(bdf)))
+		return;
+	outcome->report.result = fault->never_returns ? RESET_UNKNOWN : fault->result;
+	outcome->report.error = fault->never_returns ? -ETIMEDOUT : fault->error;
+	outcome->still_running = fake->stuck[i] = fault->never_returns;
+	outcome->pid = fault->never_returns ? WORKER_PID : 0;
+}
+
+static int fake_reset(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = fake_enter(fake, FAKE_RESET);
+	int r = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		ResetOutcome outcome = { .report = { .bdf = targets[i].bdf } };
+
+		if (!fault || fault->late)
+			reset_one(fake, &targets[i], &outcome);
+		if (fault) {
+			outcome.report.result = RESET_FAILED;
+			outcome.report.error = fault->error;
+		}
+		if (r == 0 && outcome.report.result == RESET_UNKNOWN)
+			r = outcome.report.error;
+		ret_outcomes[i] = outcome;
+	}
+	return fake_leave(fake, r);
+}
+
+static pid_t fake_worker_on(Host *host, const Bdf *function)
+{
+	FakeHost *fake = fake_of(host);
+	size_t i = fake_find_function(fake, function);
+
+	return i != SIZE_MAX && fake->stuck[i] ? WORKER_PID : 0;
+}
+
+static int no_such_domain(const char *name, Problem **ret_problem)
+{
+	return problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN, "there is no domain '%s'",
+			   name);
+}
+
+static int fake_find(Host *host, const char *name_or_uuid, DomainId *ret, Problem **ret_problem)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = fake_enter(fake, FAKE_FIND);
+	char uuid[DOMAIN_UUID_SIZE];
+	const FakeDomain *found = domain_uuid_parse(name_or_uuid, uuid)
+					  ? fake_domain_of(fake, uuid)
+					  : fake_domain(fake, name_or_uuid);
+
+	if (fault)
+		return fake_leave(fake, fault_result(fault, ret_problem));
+	*ret = (DomainId){ 0 };
+	if (found) {
+		memcpy(ret->uuid, found->uuid, sizeof(ret->uuid));
+		fake_set_text(&ret->name, found->name);
+	}
+	return fake_leave(fake, 0);
+}
+
+static int fake_get(Host *host, const char *uuid, VirtDomain **ret, Problem **ret_problem)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = fake_enter(fake, FAKE_GET);
+	const FakeDomain *found = fake_domain_of(fake, uuid);
+	VirtDomain *domain;
+
+	if (fault)
+		return fake_leave(fake, fault_result(fault, ret_problem));
+	if (!found)
+		return fake_leave(fake, no_such_domain(uuid, ret_problem));
+	domain = calloc(1, sizeof(*domain));
+	assert_non_null(domain);
+	fake_set_text(&domain->uuid, found->uuid);
+	fake_set_text(&domain->name, found->name);
+	fake_set_text(&domain->config_xml, found->config_xml);
+	fake_set_text(&domain->live_xml, found->live_xml);
+	domain->active = found->live_xml;
+	domain->persistent = found->config_xml;
+	*ret = domain;
+	return fake_leave(fake, 0);
+}
+
+static int fake_uses(Host *host, DomainUses **ret, Problem **ret_problem)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = fake_enter(fake, FAKE_USES);
+	_cleanup_(domain_uses_freep) DomainUses *uses = calloc(1, sizeof(DomainUses));
+
+	if (fault)
+		return fake_leave(fake, fault_result(fault, ret_problem));
+	assert_non_null(uses);
+	uses->items = calloc(fake->n_domains + 1, sizeof(DomainUse));
+	assert_non_null(uses->items);
+	for (size_t i = 0; i < fake->n_domains; i++) {
+		const FakeDomain *domain = &fake->domains[i];
+
+		assert_int_equal(domain_use_from_xml(domain->live_xml, domain->config_xml,
+						     &uses->items[i], ret_problem),
+				 0);
+		uses->n_items = i + 1;
+	}
+	*ret = TAKE_PTR(uses);
+	return fake_leave(fake, 0);
+}
+
+static int fake_define(Host *host, const char *uuid, const char *expected, const char *xml,
+		       Problem **ret_problem)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = fake_enter(fake, FAKE_DEFINE);
+	FakeDomain *domain = fake_domain_of(fake, uuid);
+
+	if (fault && !fault->late)
+		return fake_leave(fake, fault_result(fault, ret_problem));
+	if (!domain)
+		return fake_leave(fake, no_such_domain(uuid, ret_problem));
+	if (!domain->config_xml || !domain_xml_equivalent(domain->config_xml, expected))
+		return fake_leave(fake, problem_set(ret_problem, GPUPASS_ERROR_STALE_PLAN,
+						    "the definition has changed"));
+	fake_take_text(&domain->config_xml,
+		       fake_xml_define(xml, fake->adds_ports && fake->calls[FAKE_DEFINE] == 1));
+	assert_int_equal(strv_appendf(&fake->log, "define %s", domain->name), 0);
+	return fake_leave(fake, fault ? fault_result(fault, ret_problem) : 0);
+}
+
+static int attach(FakeHost *fake, const char *uuid, const char *hostdev_xml, Problem **ret_problem)
+{
+	FakeDomain *domain = fake_domain_of(fake, uuid);
+	Bdf bdf = fake_xml_function(hostdev_xml);
+	size_t i = fake_find_function(fake, &bdf);
+
+	if (!domain)
+		return no_such_domain(uuid, ret_problem);
+	assert_true(i != SIZE_MAX);
+	if (fake->stuck[i])
+		fake_note_violation(fake, &bdf, "was touched again", "");
+	if (fake_xml_has(domain->live_xml, &bdf))
+		return 0;
+	if (!domain->live_xml || !str_equal(fake->snapshot->functions[i].driver, "vfio-pci") ||
+	    fake->wake[i] == FAKE_WAKE_FAILS)
+		return problem_set(ret_problem, GPUPASS_ERROR_ATTACH_FAILED, "libvirt refuses %s",
+				   BDF_TEXT(&bdf));
+	fake_take_text(&domain->live_xml, fake_xml_attach(domain->live_xml, hostdev_xml));
+	assert_int_equal(strv_appendf(&fake->log, "attach %s", BDF_TEXT(&bdf)), 0);
+	return 0;
+}
+
+static int fake_attach(Host *host, const char *uuid, const char *hostdev_xml, Problem **ret_problem)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = fake_enter(fake, FAKE_ATTACH);
+	int r = fault && !fault->late ? 0 : attach(fake, uuid, hostdev_xml, ret_problem);
+
+	return fake_leave(fake, fault && r == 0 ? fault_result(fault, ret_problem) : r);
+}
+
+static int fake_detach(Host *host, const char *uuid, const Bdf *function, uint64_t timeout_usec,
+		       Problem **ret_problem)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = fake_enter(fake, FAKE_DETACH);
+	FakeDomain *domain = fake_domain_of(fake, uuid);
+
+	if (fault && !fault->late)
+		return fake_leave(fake, fault_result(fault, ret_problem));
+	if (!domain)
+		return fake_leave(fake, no_such_domain(uuid, ret_problem));
+	if (fake_xml_has(domain->live_xml, function)) {
+		fake_take_text(&domain->live_xml, fake_xml_detach(domain->live_xml, function));
+		assert_int_equal(strv_appendf(&fake->log, "detach %s", BDF_TEXT(function)), 0);
+	}
+	return fake_leave(fake, fault ? fault_result(fault, ret_problem) : 0);
+}
+
+static int fake_libvirt_wait(Host *host, uint64_t timeout_usec)
+{
+	FakeHost *fake = fake_of(host);
+	int r = fake->comes_back > 0 ? 0 : -ETIMEDOUT;
+
+	if (r == 0)
+		fake->comes_back--;
+	return r;
+}
+
+/* The program's output, by the arguments that tell nvidia-smi's apart. */
+static GuestRun guest_program(const FakeDomain *domain, const char *const *argv)
+{
+	static const struct {
+		const char *argument, *file;
+	} programs[] = {
+		{ "--query-gpu=index,uuid,pci.bus_id", "gpus" },
+		{ "-m", "topo" },
+		{ "nvlink", "nvlink" },
+		{ "-p2p", "p2p" },
+		{ "--query-gpu=index,mig.mode.current", "mig" },
+		{ "conf-compute", "cc" },
+	};
+
+	assert_string_equal(argv[0], "nvidia-smi");
+	for (size_t i = 0; i < ELEMENTS(programs); i++)
+		if (strv_contains((char *const *)argv, programs[i].argument))
+			return guest_run_of(domain->guest, programs[i].file);
+	fail_msg("nobody knows nvidia-smi %s", argv[1]);
+	return (GuestRun){ 0 };
+}
+
+static int fake_guest_run(Host *host, const char *uuid, const char *const *const *commands,
+			  size_t n, uint64_t deadline_usec, GuestRun *runs, Problem **ret_problem)
+{
+	FakeHost *fake = fake_of(host);
+	const FakeFault *fault = fake_enter(fake, FAKE_GUEST_RUN);
+	const FakeDomain *domain = fake_domain_of(fake, uuid);
+
+	if (fault)
+		return fake_leave(fake, fault_result(fault, ret_problem));
+	if (!domain)
+		return fake_leave(fake, no_such_domain(uuid, ret_problem));
+	for (size_t i = 0; i < n; i++) {
+		if (!domain->live_xml)
+			runs[i].outcome = GUEST_NOT_RUNNING;
+		else if (!domain->guest)
+			runs[i].outcome = GUEST_NO_AGENT;
+		else if (domain->guest_fails != GUEST_NOT_ASKED && i >= domain->guest_nth)
+			runs[i].outcome = domain->guest_fails;
+		else
+			runs[i] = guest_program(domain, commands[i]);
+		if (runs[i].outcome != GUEST_RAN)
+			break;
+	}
+	return fake_leave(fake, 0);
+}
+
+const HostOps fake_ops = {
+	.scan = fake_scan,
+	.facts = fake_facts,
+	.inspect = fake_inspect,
+	.move = fake_move,
+	.reset = fake_reset,
+	.worker_on = fake_worker_on,
+	.domain_find = fake_find,
+	.domain_get = fake_get,
+	.domain_uses = fake_uses,
+	.domain_define = fake_define,
+	.domain_attach = fake_attach,
+	.domain_detach = fake_detach,
+	.libvirt_wait = fake_libvirt_wait,
+	.guest_run = fake_guest_run,
+	.persistence = fake_persistence,
+	.set_persistence = fake_set_persistence,
+};

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A host for tests: a snapshot made by hand or from a fixture, and what follows from it. */
+#pragma once
+
+#include <string.h>
+
+#include "core/group/group.h"
+#include "core/links/evidence.h"
+#include "core/pci/snapshot-json.h"
+#include "util/file.h"
+#include "util/text.h"
+
+typedef struct HostModel {
+	PciSnapshot *snapshot;
+	GpuSet *set;
+	Declarations *declarations;
+	Evidence *evidence;
+	Links *links;
+	GroupSet *groups;
+	DomainUses *uses;
+	Assignments *assignments;
+	char **notes;
+} HostModel;
+
+static inline _unused_ Bdf bdf_of(const char *text)
+{
+	Bdf bdf = { 0 };
+
+	if (bdf_parse(text, &bdf) < 0)
+		fail_msg("%s is no address", text);
+	return bdf;
+}
+
+/* Appends an item to a list of `n`; ends the test when memory is out. */
+#define GROW(items, n)                                                                             \
+	({                                                                                         \
+		__typeof__(items) grown_ = reallocarray((items), (n) + 1, sizeof(*(items)));       \
+		assert_non_null(grown_);                                                           \
+		memset(&grown_[n], 0, sizeof(*grown_));                                            \
+		(items) = grown_;                                                                  \
+		&grown_[(n)++];                                                                    \
+	})
+
+static inline _unused_ void host_init(HostModel *h)
+{
+	*h = (HostModel){
+		.snapshot = calloc(1, sizeof(PciSnapshot)),
+		.declarations = calloc(1, sizeof(Declarations)),
+		.links = calloc(1, sizeof(Links)),
+		.uses = calloc(1, sizeof(DomainUses)),
+		.assignments = calloc(1, sizeof(Assignments)),
+	};
+	assert_non_null(h->snapshot);
+	assert_non_null(h->declarations);
+	assert_non_null(h->links);
+	assert_non_null(h->uses);
+	assert_non_null(h->assignments);
+}
+
+static inline _unused_ void host_done(HostModel *h)
+{
+	h->groups = group_set_free(h->groups);
+	h->links = links_free(h->links);
+	h->evidence = evidence_unref(h->evidence);
+	h->declarations = declarations_free(h->declarations);
+	h->set = gpu_set_free(h->set);
+	h->snapshot = pci_snapshot_free(h->snapshot);
+	h->uses = domain_uses_free(h->uses);
+	h->assignments = assignments_free(h->assignments);
+	h->notes = strv_free(h->notes);
+}
+
+static inline _unused_ PciFunction *host_function(HostModel *h, const char *bdf,
+						  uint32_t class_code, uint16_t device,
+						  const char *driver)
+{
+	PciFunction *f = GROW(h->snapshot->functions, h->snapshot->n_functions);
+
+	f->bdf = bdf_of(bdf);
+	f->class_code = class_code;
+	f->vendor = PCI_VENDOR_NVIDIA;
+	f->device = device;
+	f->subsystem_vendor = PCI_VENDOR_NVIDIA;
+	f->subsystem_device = 0x1459;
+	f->iommu_group = IOMMU_GROUP_NONE;
+	f->numa_node = NUMA_NODE_NONE;
+	f->driver = driver ? strdup(driver) : NULL;
+	return f;
+}
+
+/* A board of two functions: display (.0) and audio (.1). `slot`: "0000:41:00". */
+static inline _unused_ void host_gpu(HostModel *h, const char *slot, uint16_t device,
+				     const char *driver)
+{
+	_cleanup_free_ char *display = strf("%s.0", slot), *audio = strf("%s.1", slot);
+
+	assert_non_null(display);
+	assert_non_null(audio);
+	host_function(h, display, 0x030000, device, driver)->reset_methods = strdup("flr bus");
+	host_function(h, audio, 0x040300, 0x1aef,
+		      str_equal(driver, "vfio-pci") ? driver : "snd_hda_intel");
+}
+
+static inline _unused_ void host_declare(HostModel *h, const char *text)
+{
+	Problem *problem = NULL;
+
+	if (declarations_parse(h->declarations, "groups.d/test.conf", text, &problem) != 0)
+		fail_msg("the declaration is refused: %s", problem ? problem->reason : "memory");
+}
+
+/* An observed link, as a probe would add it; a < b. */
+static inline _unused_ void host_link(HostModel *h, const char *a, const char *b,
+				      Provenance provenance, unsigned count)
+{
+	Link *link = GROW(h->links->items, h->links->n_items);
+
+	link->a = bdf_of(a);
+	link->b = bdf_of(b);
+	link->provenance = provenance;
+	link->count = count;
+	link->source = strdup("NVML");
+}
+
+/* A domain with these functions in its definition, and live when active. */
+static inline _unused_ DomainUse *host_domain(HostModel *h, const char *name, bool active,
+					      const char *const *functions)
+{
+	DomainUse *use = GROW(h->uses->items, h->uses->n_items);
+
+	use->name = strdup(name);
+	use->uuid = strf("00000000-0000-0000-0000-%012zu", h->uses->n_items);
+	use->active = active;
+	use->persistent = true;
+	for (; *functions; functions++) {
+		DomainHostdev *hostdev = GROW(use->hostdevs, use->n_hostdevs);
+
+		hostdev->bdf = bdf_of(*functions);
+		hostdev->config = true;
+		hostdev->live = active;
+	}
+	return use;
+}
+
+/* A record of these functions for the domain that host_domain() made as its n-th, from 1. */
+static inline _unused_ Assignment *host_assignment(HostModel *h, const char *group,
+						   const char *domain, unsigned n,
+						   const char *const *functions)
+{
+	Assignment *a = calloc(1, sizeof(*a));
+
+	assert_non_null(a);
+	*GROW(h->assignments->items, h->assignments->n_items) = a;
+	a->group_name = strdup(group);
+	a->domain_name = strdup(domain);
+	a->domain_uuid = strf("00000000-0000-0000-0000-%012u", n);
+	for (; *functions; functions++) {
+		AssignedFunction *f = GROW(a->functions, a->n_functions);
+		const PciFunction *now;
+
+		f->bdf = bdf_of(*functions);
+		now = pci_snapshot_find(h->snapshot, &f->bdf);
+		if (!now)
+			continue;
+		f->vendor = now->vendor;
+		f->device = now->device;
+		f->subsystem_vendor = now->subsystem_vendor;
+		f->subsystem_device = now->subsystem_device;
+	}
+	return a;
+}
+
+/* Seals the snapshot and makes the set of GPUs. */
+static inline _unused_ void host_seal(HostModel *h)
+{
+	assert_int_equal(pci_snapshot_seal(h->snapshot), 0);
+	assert_int_equal(gpu_set_new(h->snapshot, &h->set), 0);
+}
+
+/* Links and groups from what is there; call once. */
+static inline _unused_ void host_resolve(HostModel *h)
+{
+	if (!h->set)
+		host_seal(h);
+	assert_int_equal(links_from_declarations(h->links, h->declarations, h->set, &h->notes), 0);
+	assert_int_equal(links_from_evidence(h->links, h->evidence, h->set, &h->notes), 0);
+	assert_int_equal(links_infer(h->links, h->set), 0);
+	assert_int_equal(
+		groups_resolve(h->set, h->declarations, h->links, h->assignments, &h->groups), 0);
+}
+
+static inline _unused_ void host_observe(HostModel *h, bool accept_inferred)
+{
+	Policy policy = POLICY_DEFAULT;
+
+	policy.accept_inferred = accept_inferred;
+	assert_int_equal(groups_observe(h->groups, h->uses, h->assignments, &policy), 0);
+}
+
+static inline _unused_ Group *host_group(HostModel *h, const char *name)
+{
+	Group *group = group_set_find(h->groups, name);
+
+	if (!group)
+		fail_msg("there is no group %s", name);
+	return group;
+}

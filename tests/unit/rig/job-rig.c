@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job-rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "job/executor.h"
+#include "util/file.h"
+#include "util/log.h"
+#include "util/text-diff.h"
+#include "util/text.h"
+
+#define NOBODY 65534
+#define TIMEOUT_USEC (30 * 1000000ULL)
+#define PATIENCE_MSEC 30000
+
+static const char groups[] = "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n"
+			     "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n";
+
+/* In memory where there is such a place: these tests sync thousands of times, and none of them can
+ * see a difference. */
+void rig_make_directory(char path[64], const char *what)
+{
+	snprintf(path, 64, "%s/gpupass-%s-XXXXXX",
+		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", what);
+	assert_non_null(mkdtemp(path));
+}
+
+/* Also who is nobody, as rig_store_read_only() makes root, may keep a journal. */
+static void open_state(Rig *rig)
+{
+	_cleanup_free_ char *journal = NULL, *quarantine = NULL;
+
+	rig_make_directory(rig->state_directory, "state");
+	journal = strf("%s/journal", rig->state_directory);
+	quarantine = strf("%s/quarantine", rig->state_directory);
+	assert_int_equal(journal_open(journal, &rig->journal), 0);
+	rig->journal.boot_id = strdup("this boot");
+	assert_non_null(rig->journal.boot_id);
+	assert_int_equal(quarantine_store_open(quarantine, &rig->quarantine), 0);
+	assert_int_equal(fchmod(rig->journal.dir_fd, 0777), 0);
+	assert_int_equal(fchmod(rig->quarantine.dir_fd, 0777), 0);
+	assert_int_equal(receipt_store_open(rig->state_directory, &rig->receipts), 0);
+	assert_int_equal(tenant_store_open(rig->state_directory, &rig->tenants), 0);
+	/* Also while rig_store_read_only() is somebody else. */
+	assert_int_equal(fchmod(rig->receipts.dir_fd, 0777), 0);
+	assert_int_equal(fchmod(rig->tenants.dir_fd, 0777), 0);
+}
+
+static void empty(int dir_fd, const char *directory)
+{
+	_cleanup_closedir_ DIR *dir = opendir(directory);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		unlinkat(dir_fd, entry->d_name, 0);
+	rmdir(directory);
+}
+
+static void remove_state(Rig *rig)
+{
+	_cleanup_free_ char *journal = strf("%s/journal", rig->state_directory);
+	_cleanup_free_ char *quarantine = strf("%s/quarantine", rig->state_directory);
+	_cleanup_free_ char *receipts = strf("%s/receipts", rig->state_directory);
+	_cleanup_free_ char *tenants = strf("%s/tenants", rig->state_directory);
+
+	empty(rig->receipts.dir_fd, receipts);
+	receipt_store_close(&rig->receipts);
+	empty(rig->tenants.dir_fd, tenants);
+	tenant_store_close(&rig->tenants);
+	empty(rig->journal.dir_fd, journal);
+	empty(rig->quarantine.dir_fd, quarantine);
+	rmdir(rig->state_directory);
+	journal_close(&rig->journal);
+	quarantine_store_close(&rig->quarantine);
+}
+
+Rig *rig_new(void)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	Rig *rig = calloc(1, sizeof(*rig));
+	Declarations *declarations = calloc(1, sizeof(*declarations));
+
+	assert_non_null(rig);
+	assert_non_null(declarations);
+	assert_int_equal(declarations_parse(declarations, "groups.d/test.conf", groups, &problem),
+			 0);
+	assert_int_equal(rules_new(&POLICY_DEFAULT, declarations, &rig->rules), 0);
+	fake_init(&rig->fake, "four-a6000");
+	log_open(false, LOG_CRIT); /* what is expected here is not for a reader of the tests */
+	rig_make_directory(rig->directory, "test");
+	assert_int_equal(assignment_store_open(rig->directory, &rig->store), 0);
+	open_state(rig);
+	assert_int_equal(claims_new(&rig->claims), 0);
+	rig->place = (JobPlace){
+		.host = &rig->fake.host,
+		.store = &rig->store,
+		.receipts = &rig->receipts,
+		.tenants = &rig->tenants,
+		.journal = &rig->journal,
+		.quarantine = &rig->quarantine,
+		.claims = rig->claims,
+		.rules = rig->rules,
+	};
+	return rig;
+}
+
+void rig_free(Rig *rig)
+{
+	empty(rig->store.dir_fd, rig->directory);
+	remove_state(rig);
+	assignment_store_close(&rig->store);
+	claims_free(rig->claims);
+	rules_unref(rig->rules);
+	fake_done(&rig->fake);
+	free(rig);
+}
+
+int rig_setup(void **state)
+{
+	*state = rig_new();
+	return 0;
+}
+
+int rig_teardown(void **state)
+{
+	rig_free(*state);
+	return 0;
+}
+
+/* ---- runs ---- */
+
+void outcome_clear(Outcome *outcome)
+{
+	free(outcome->message);
+	free(outcome->remedy);
+	strv_free(outcome->steps);
+	strv_free(outcome->left);
+	free(outcome->note.text);
+	*outcome = (Outcome){ 0 };
+}
+
+static void take_problem(Outcome *outcome, int r, const Problem *problem, const char *prefix)
+{
+	outcome->error = r == PROBLEM ? problem->error : GPUPASS_ERROR_MAX_;
+	outcome->message = r == PROBLEM ? problem_message(problem, prefix) : strdup(strerror(-r));
+	if (r == PROBLEM && problem->remedy)
+		outcome->remedy = strdup(problem->remedy);
+}
+
+Outcome rig_prepare(Rig *rig, const JobRequest *request, Prepared **ret, char **ret_prefix)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	Outcome outcome = { .state = JOB_RUNNING };
+	int r;
+
+	r = prepare(&rig->place, request, ++rig->last_job, ret, &problem, ret_prefix);
+	if (r == 0) {
+		outcome.changed = (*ret)->plan->changed;
+		return outcome;
+	}
+	outcome.state = JOB_FAILED;
+	take_problem(&outcome, r, problem, *ret_prefix);
+	claims_release(rig->claims, rig->last_job);
+	return outcome;
+}
+
+typedef struct Listening {
+	const Plan *plan;
+	Outcome *outcome;
+} Listening;
+
+static void on_step(size_t step, StepState step_state, const char *detail, uint64_t duration_usec,
+		    void *userdata)
+{
+	Listening *listening = userdata;
+	_cleanup_free_ char *expected = NULL;
+
+	/* Also while it is undone, it is that step's detail. */
+	expected = plan_step_detail(listening->plan, listening->plan->steps[step]);
+	assert_string_equal(str_or_empty(detail), str_or_empty(expected));
+	if (step_state == STEP_RUNNING)
+		return;
+	assert_int_equal(strv_appendf(&listening->outcome->steps, "%s: %s",
+				      step_kind_to_string(listening->plan->steps[step]),
+				      step_state_to_string(step_state)),
+			 0);
+}
+
+static void on_rolling_back(void *userdata)
+{
+	Listening *listening = userdata;
+
+	listening->outcome->rolled_back = true;
+}
+
+static void on_note(JobNote *note, void *userdata)
+{
+	Listening *listening = userdata;
+
+	free(listening->outcome->note.text);
+	listening->outcome->note = *note;
+	note->text = NULL;
+}
+
+Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix)
+{
+	_cleanup_(executor_result_clear) ExecutorResult result = { 0 };
+	Outcome outcome = { .changed = prepared->plan->changed };
+	Listening listening = { .plan = prepared->plan, .outcome = &outcome };
+	const ExecutorListener listener = {
+		.step = on_step,
+		.rolling_back = on_rolling_back,
+		.note = on_note,
+		.userdata = &listening,
+	};
+
+	assert_int_equal(
+		execute(&rig->place, rig->last_job, prepared, TIMEOUT_USEC, &listener, &result), 0);
+	outcome.state = result.state;
+	outcome.left = TAKE_PTR(result.left);
+	if (result.state != JOB_DONE)
+		take_problem(&outcome, PROBLEM, result.problem, prefix);
+	if (result.state == JOB_INCOMPLETE)
+		claims_quarantine(rig->claims, rig->last_job, result.quarantine);
+	claims_release(rig->claims, rig->last_job);
+	return outcome;
+}
+
+Outcome rig_run(Rig *rig, const JobRequest *request)
+{
+	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	_cleanup_free_ char *prefix = NULL;
+	Outcome outcome = rig_prepare(rig, request, &prepared, &prefix);
+
+	return outcome.state == JOB_RUNNING ? rig_execute(rig, prepared, prefix) : outcome;
+}
+
+void rig_wait_for(Mailbox *mailbox, const bool *done)
+{
+	while (!*done) {
+		struct pollfd pollfd = { .fd = mailbox_fd(mailbox), .events = POLLIN };
+
+		if (poll(&pollfd, 1, PATIENCE_MSEC) != 1)
+			fail_msg("nothing came within %d s", PATIENCE_MSEC / 1000);
+		mailbox_dispatch(mailbox);
+	}
+}
+
+void rig_must(Rig *rig, const JobRequest *request)
+{
+	Outcome outcome = rig_run(rig, request);
+
+	if (outcome.state != JOB_DONE)
+		fail_msg("%s: %s", operation_to_string(request->operation), outcome.message);
+	outcome_clear(&outcome);
+}
+
+void rig_expect_failure(Outcome *outcome, GpupassError error, const char *words)
+{
+	if (outcome->state != JOB_FAILED || outcome->error != error ||
+	    !strstr(outcome->message, words))
+		fail_msg("state %s: %s", job_state_to_string(outcome->state),
+			 str_or_empty(outcome->message));
+	outcome_clear(outcome);
+}
+
+void rig_store_read_only(Rig *rig, bool read_only)
+{
+	rig->read_only = read_only;
+	/* root may write in spite of the mode. */
+	if (!read_only && getuid() == 0)
+		assert_int_equal(seteuid(0), 0);
+	assert_int_equal(fchmod(rig->store.dir_fd, read_only ? 0555 : 0755), 0);
+	if (read_only && getuid() == 0)
+		assert_int_equal(seteuid(NOBODY), 0);
+}
+
+/* ---- arrangements ---- */
+
+void rig_shut_off(Rig *rig)
+{
+	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+}
+
+void rig_running(Rig *rig)
+{
+	fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", "q35-eight-ports-live");
+}
+
+void rig_assigned(Rig *rig)
+{
+	JobRequest request = assign_request("vm42", "pair0");
+
+	rig_shut_off(rig);
+	rig_must(rig, &request);
+}
+
+void rig_assigned_live(Rig *rig)
+{
+	JobRequest request = assign_request("vm42", "pair0");
+
+	rig_running(rig);
+	rig_must(rig, &request);
+}
+
+void rig_bound(Rig *rig)
+{
+	JobRequest request = bind_request("pair0");
+
+	rig_must(rig, &request);
+}
+
+/* ---- the world ---- */
+
+char *rig_receipt(const Rig *rig, size_t *ret_n)
+{
+	_cleanup_strv_ char **names = NULL;
+	char *text = NULL;
+
+	assert_int_equal(dir_list(rig->receipts.dir_fd, ".json", &names), 0);
+	*ret_n = strv_length(names);
+	if (*ret_n > 0)
+		assert_int_equal(
+			file_read_at(rig->receipts.dir_fd, names[*ret_n - 1], 65536, &text, NULL),
+			0);
+	return text;
+}
+
+char *rig_world(const Rig *rig)
+{
+	return fake_world(&rig->fake, rig->store.dir_fd);
+}
+
+char *rig_timeless_world(const Rig *rig)
+{
+	static const char key[] = "\"created_usec\": ";
+	char *world = rig_world(rig);
+
+	for (char *at = world; (at = strstr(at, key));) {
+		at += strlen(key);
+		memset(at, '0', strspn(at, "0123456789"));
+	}
+	return world;
+}
+
+void rig_check_world(const Rig *rig, const char *before, const char *what)
+{
+	_cleanup_free_ char *now = rig_world(rig), *diff = text_diff(before, now);
+
+	if (!str_equal(before, now))
+		fail_msg("%s: the world is not as before:\n%s", what, diff);
+	if (rig->fake.violations)
+		fail_msg("%s: %s", what, rig->fake.violations[0]);
+}
+
+void rig_check_guests(const Rig *rig, const char *what)
+{
+	const PciSnapshot *snapshot = rig->fake.snapshot;
+
+	if (rig->fake.violations)
+		fail_msg("%s: %s", what, rig->fake.violations[0]);
+	for (size_t i = 0; i < snapshot->n_functions; i++)
+		for (size_t k = 0; k < rig->fake.n_domains; k++)
+			if (fake_xml_has(rig->fake.domains[k].live_xml,
+					 &snapshot->functions[i].bdf) &&
+			    !str_equal(snapshot->functions[i].driver, "vfio-pci"))
+				fail_msg("%s: a guest has %s, which is on %s", what,
+					 BDF_TEXT(&snapshot->functions[i].bdf),
+					 str_or_empty(snapshot->functions[i].driver));
+}
+
+bool rig_is_on(const Rig *rig, const char *bdf, const char *driver, const char *override)
+{
+	_cleanup_free_ char *world = rig_world(rig);
+	_cleanup_free_ char *line =
+		strf("function %s driver %s override %s\n", bdf, driver, override);
+
+	return strstr(world, line);
+}
+
+/* ---- requests ---- */
+
+JobRequest assign_request(const char *domain, const char *group)
+{
+	return (JobRequest){
+		.operation = OPERATION_ASSIGN,
+		.domain = (char *)domain,
+		.group = (char *)group,
+	};
+}
+
+JobRequest release_request(const char *target)
+{
+	return (JobRequest){ .operation = OPERATION_RELEASE, .target = (char *)target };
+}
+
+JobRequest bind_request(const char *group)
+{
+	return (JobRequest){ .operation = OPERATION_BIND, .group = (char *)group };
+}
+
+JobRequest unbind_request(const char *group)
+{
+	return (JobRequest){ .operation = OPERATION_UNBIND, .group = (char *)group };
+}
+
+JobRequest reconcile_request(const char *group)
+{
+	return (JobRequest){ .operation = OPERATION_RECONCILE, .group = (char *)group };
+}
+
+JobRequest verify_request(const char *domain)
+{
+	return (JobRequest){ .operation = OPERATION_VERIFY, .domain = (char *)domain };
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sysfs-kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#include "host/scan/sysfs.h"
+#include "util/file.h"
+#include "util/text.h"
+
+static bool has_suffix(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), m = strlen(suffix);
+
+	return n >= m && strcmp(s + n - m, suffix) == 0;
+}
+
+static bool strike(unsigned *count)
+{
+	if (*count == 0)
+		return false;
+	(*count)--;
+	return true;
+}
+
+/* The driver whose id table has this function. */
+static int natural_driver(int sysfs_fd, const Bdf *bdf, const char **ret)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, "class"), *text = NULL;
+	unsigned long long class_code;
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	r = file_read_line_at(sysfs_fd, path, &text);
+	if (r < 0)
+		return r;
+	if (str_to_unsigned(text, 16, 0xffffff, &class_code) < 0)
+		return -EBADMSG;
+	switch (class_code >> 16) {
+	case 0x03:
+		*ret = "nvidia";
+		return 0;
+	case 0x04:
+		*ret = "snd_hda_intel";
+		return 0;
+	case 0x0c:
+		*ret = "xhci_hcd";
+		return 0;
+	default:
+		*ret = "";
+		return 0;
+	}
+}
+
+static bool registered(int sysfs_fd, const char *driver)
+{
+	_cleanup_free_ char *path = strf(SYSFS_PCI_DRIVERS "/%s", driver);
+
+	return path && *driver && faccessat(sysfs_fd, path, F_OK, 0) == 0;
+}
+
+/* A driver with an override takes only what is overridden to it, and all of that. */
+static int matches(int sysfs_fd, const Bdf *bdf, const char *driver)
+{
+	_cleanup_free_ char *override = NULL;
+	const char *natural;
+	int r;
+
+	r = sysfs_read_override(sysfs_fd, bdf, &override);
+	if (r < 0)
+		return r;
+	r = natural_driver(sysfs_fd, bdf, &natural);
+	if (r < 0)
+		return r;
+	return strcmp(driver, override ? override : natural) == 0;
+}
+
+/* The device's own directory is behind the link, at a depth of its own. */
+static char *up_from_device(int sysfs_fd, const Bdf *bdf)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, NULL);
+	char target[PATH_MAX], *up, *device;
+	ssize_t n;
+
+	if (!path)
+		return NULL;
+	n = readlinkat(sysfs_fd, path, target, sizeof(target) - 1);
+	if (n < 0)
+		return NULL;
+	target[n] = '\0';
+	device = strstr(target, "devices/");
+	up = strdup("../");
+	for (char *c = device; c && up && *c; c++) {
+		_cleanup_free_ char *shorter = up;
+
+		if (*c == '/')
+			up = strf("../%s", shorter);
+		else
+			TAKE_PTR(shorter);
+	}
+	return up;
+}
+
+static int attach(int sysfs_fd, const Bdf *bdf, const char *driver)
+{
+	_cleanup_free_ char *link = sysfs_function_path(bdf, "driver");
+	_cleanup_free_ char *up = up_from_device(sysfs_fd, bdf);
+	_cleanup_free_ char *target = up ? strf("%s" SYSFS_PCI_DRIVERS "/%s", up, driver) : NULL;
+
+	if (!link || !target)
+		return -ENOMEM;
+	return symlinkat(target, sysfs_fd, link) < 0 ? -errno : 0;
+}
+
+static int detach(int sysfs_fd, const Bdf *bdf)
+{
+	_cleanup_free_ char *link = sysfs_function_path(bdf, "driver");
+
+	if (!link)
+		return -ENOMEM;
+	return unlinkat(sysfs_fd, link, 0) < 0 ? -errno : 0;
+}
+
+static int write_override(int sysfs_fd, const Bdf *bdf, const char *value)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, "driver_override");
+	_cleanup_free_ char *line = NULL;
+	int fd, r = 0;
+
+	line = *value == '\0' || strcmp(value, "\n") == 0 ? strdup("(null)\n")
+							  : strf("%s\n", value);
+	if (!path || !line)
+		return -ENOMEM;
+	fd = openat(sysfs_fd, path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, line, strlen(line)) != (ssize_t)strlen(line))
+		r = -EIO;
+	close(fd);
+	return r;
+}
+
+static int write_unbind(SysfsKernel *kernel, int sysfs_fd, const Bdf *bdf)
+{
+	_cleanup_free_ char *driver = NULL;
+	int r;
+
+	r = sysfs_read_driver(sysfs_fd, bdf, &driver);
+	if (r < 0)
+		return r;
+	if (!driver)
+		return -ENODEV;
+	r = detach(sysfs_fd, bdf);
+	if (r < 0)
+		return r;
+	if (kernel->while_unbinding)
+		kernel->while_unbinding(kernel->userdata);
+	return strike(&kernel->stolen_unbinds) ? attach(sysfs_fd, bdf, driver) : 0;
+}
+
+/* To `wanted`, or when that is NULL to whichever driver matches. */
+static int bind_function(SysfsKernel *kernel, int sysfs_fd, const Bdf *bdf, const char *wanted)
+{
+	_cleanup_free_ char *driver = NULL, *override = NULL;
+	const char *natural;
+	int r;
+
+	if (strike(&kernel->deferred_probes))
+		return -EAGAIN;
+	r = sysfs_read_driver(sysfs_fd, bdf, &driver);
+	if (r < 0)
+		return r;
+	if (driver)
+		return wanted ? -EBUSY : 0;
+	if (strike(&kernel->busy_probes))
+		return -EBUSY;
+	if (strike(&kernel->stolen_probes))
+		return attach(sysfs_fd, bdf, kernel->thief);
+	if (strike(&kernel->deaf_probes))
+		return 0;
+	if (wanted) {
+		r = matches(sysfs_fd, bdf, wanted);
+		if (r < 0)
+			return r;
+		return r > 0 ? attach(sysfs_fd, bdf, wanted) : -ENODEV;
+	}
+	r = sysfs_read_override(sysfs_fd, bdf, &override);
+	if (r >= 0)
+		r = natural_driver(sysfs_fd, bdf, &natural);
+	if (r < 0)
+		return r;
+	wanted = override ? override : natural;
+	return registered(sysfs_fd, wanted) ? attach(sysfs_fd, bdf, wanted) : 0;
+}
+
+/* bus/pci/devices/BDF/ATTRIBUTE */
+static int write_device(SysfsKernel *kernel, int sysfs_fd, const char *rest, const char *value)
+{
+	char name[BDF_TEXT_MAX] = "";
+	const char *slash = strchr(rest, '/');
+	Bdf bdf, named;
+
+	if (!slash || (size_t)(slash - rest) >= sizeof(name))
+		return -ENOENT;
+	memcpy(name, rest, (size_t)(slash - rest));
+	if (sysfs_parse_bdf(name, &bdf) < 0 || !sysfs_has_function(sysfs_fd, &bdf))
+		return -ENOENT;
+	if (strcmp(slash + 1, "driver_override") == 0)
+		return write_override(sysfs_fd, &bdf, value);
+	if (strcmp(slash + 1, "reset") == 0)
+		return kernel->while_resetting ? kernel->while_resetting(kernel->userdata) : 0;
+	if (strcmp(slash + 1, "driver/unbind") != 0)
+		return -ENOENT;
+	if (sysfs_parse_bdf(value, &named) < 0 || !bdf_equal(&bdf, &named))
+		return -ENODEV;
+	return write_unbind(kernel, sysfs_fd, &bdf);
+}
+
+/* bus/pci/drivers/DRIVER/bind */
+static int write_driver(SysfsKernel *kernel, int sysfs_fd, const char *rest, const Bdf *bdf)
+{
+	_cleanup_free_ char *driver = NULL;
+	const char *slash = strchr(rest, '/');
+
+	if (!slash || strcmp(slash, "/bind") != 0)
+		return -ENOENT;
+	driver = strndup(rest, (size_t)(slash - rest));
+	if (!driver)
+		return -ENOMEM;
+	return registered(sysfs_fd, driver) ? bind_function(kernel, sysfs_fd, bdf, driver)
+					    : -ENOENT;
+}
+
+static int dispatch(SysfsKernel *kernel, int sysfs_fd, const char *path, const char *value)
+{
+	static const char devices[] = SYSFS_PCI_DEVICES "/", drivers[] = SYSFS_PCI_DRIVERS "/";
+	Bdf bdf;
+
+	if (str_starts_with(path, devices))
+		return write_device(kernel, sysfs_fd, path + strlen(devices), value);
+	/* Names of devices are compared as they are, but for one newline. */
+	if (sysfs_parse_bdf(value, &bdf) < 0 || !sysfs_has_function(sysfs_fd, &bdf))
+		return -ENODEV;
+	if (strcmp(path, "bus/pci/drivers_probe") == 0)
+		return bind_function(kernel, sysfs_fd, &bdf, NULL);
+	if (str_starts_with(path, drivers))
+		return write_driver(kernel, sysfs_fd, path + strlen(drivers), &bdf);
+	return -ENOENT;
+}
+
+static int kernel_write(void *userdata, int sysfs_fd, const char *path, const char *value)
+{
+	SysfsKernel *kernel = userdata;
+	const char *name = strrchr(path, '/') + 1;
+
+	if (strv_appendf(&kernel->writes, "%s %s", name, strcmp(value, "\n") == 0 ? "\\n" : value) <
+	    0)
+		return -ENOMEM;
+	if (kernel->failing_path && has_suffix(path, kernel->failing_path))
+		return kernel->failing_error;
+	return dispatch(kernel, sysfs_fd, path, value);
+}
+
+static void kernel_wait(void *userdata, unsigned milliseconds)
+{
+	SysfsKernel *kernel = userdata;
+
+	kernel->waited += milliseconds;
+	if (kernel->while_waiting)
+		kernel->while_waiting(kernel->userdata);
+}
+
+static int kernel_hot_reset(void *userdata, int sysfs_fd _unused_, const Bdf *functions, size_t n)
+{
+	SysfsKernel *kernel = userdata;
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_free_ char *text = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (strv_append(&names, BDF_TEXT(&functions[i])) < 0)
+			return -ENOMEM;
+	text = strv_join(names, ",");
+	if (!text || strv_appendf(&kernel->writes, "hot reset %s", text) < 0)
+		return -ENOMEM;
+	return kernel->while_resetting ? kernel->while_resetting(kernel->userdata) : 0;
+}
+
+DriverOps sysfs_kernel_ops(SysfsKernel *kernel)
+{
+	return (DriverOps){
+		.write = kernel_write,
+		.wait = kernel_wait,
+		.hot_reset = kernel_hot_reset,
+		.userdata = kernel,
+	};
+}
+
+void sysfs_kernel_clear(SysfsKernel *kernel)
+{
+	kernel->writes = strv_free(kernel->writes);
+}

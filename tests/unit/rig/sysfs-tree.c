@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "sysfs-tree.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/pci/snapshot-json.h"
+#include "host/scan/sysfs.h"
+#include "util/file.h"
+#include "util/text.h"
+
+#define GOLDEN_MAX_BYTES (1U << 20)
+
+#define INFORMATION                                                                                \
+	"Model: \t\t NVIDIA RTX A6000\n"                                                           \
+	"IRQ:   \t\t 142\n"                                                                        \
+	"GPU UUID: \t %s\n"                                                                        \
+	"Video BIOS: \t 94.02.5c.00.02\n"                                                          \
+	"Bus Type: \t PCIe\n"                                                                      \
+	"DMA Size: \t 47 bits\n"                                                                   \
+	"DMA Mask: \t 0x7fffffffffff\n"                                                            \
+	"Bus Location: \t %s\n"                                                                    \
+	"Device Minor: \t %d\n"                                                                    \
+	"GPU Excluded:\t No\n"
+
+static void check(bool ok, const char *what, const char *subject)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "mock sysfs: %s %s: %m\n", what, subject);
+	abort();
+}
+
+/* strf() that does not come back without memory. */
+#define TEXT(...)                                                                                  \
+	({                                                                                         \
+		char *text_ = strf(__VA_ARGS__);                                                   \
+		check(text_, "format", "a text");                                                  \
+		text_;                                                                             \
+	})
+
+Bdf tree_bdf(const char *text)
+{
+	Bdf bdf = { 0 };
+
+	check(bdf_parse(text, &bdf) == 0, "not an address:", text);
+	return bdf;
+}
+
+static void share_slot_name(PciSnapshot *snapshot, const PciFunction *from)
+{
+	for (size_t i = 0; from->physical_slot && i < snapshot->n_functions; i++) {
+		PciFunction *f = &snapshot->functions[i];
+
+		if (!f->physical_slot && bdf_same_slot(&f->bdf, &from->bdf))
+			f->physical_slot = TEXT("%s", from->physical_slot);
+	}
+}
+
+PciSnapshot *tree_read_golden(int dir_fd, const char *name)
+{
+	_cleanup_free_ char *text = NULL, *message = NULL;
+	PciSnapshot *snapshot = NULL;
+	size_t size = 0;
+
+	check(file_read_at(dir_fd, name, GOLDEN_MAX_BYTES, &text, &size) >= 0, "read", name);
+	check(pci_snapshot_from_json(text, size, &snapshot, &message) >= 0, "parse", name);
+	snapshot->taken_usec = 0;
+	for (size_t i = 0; i < snapshot->n_functions; i++)
+		share_slot_name(snapshot, &snapshot->functions[i]);
+	return snapshot;
+}
+
+static int open_directory(const char *base, const char *name)
+{
+	_cleanup_free_ char *path = TEXT("%s/%s", base, name);
+	int fd = -1;
+
+	check(dir_open_at(AT_FDCWD, path, true, &fd) >= 0, "create", path);
+	return fd;
+}
+
+SysfsTree *sysfs_tree_new(const char *parent)
+{
+	SysfsTree *tree = calloc(1, sizeof(*tree));
+
+	check(tree, "allocate", "a tree");
+	tree->path = TEXT("%s/gpupass-tree-XXXXXX", parent ? parent : "/tmp");
+	check(mkdtemp(tree->path), "create", tree->path);
+	tree->sysfs = TEXT("%s/sys", tree->path);
+	tree->proc = TEXT("%s/proc", tree->path);
+	tree->roots.sysfs_fd = open_directory(tree->path, "sys");
+	tree->roots.proc_fd = open_directory(tree->path, "proc");
+	tree->roots.modules_fd = open_directory(tree->path, "modules");
+	close_fd(open_directory(tree->sysfs, SYSFS_PCI_DEVICES));
+	close_fd(open_directory(tree->sysfs, SYSFS_PCI_DRIVERS));
+	tree_write(tree, "sys/bus/pci/drivers_probe", "");
+	return tree;
+}
+
+static int remove_entry(const char *path, const struct stat *st _unused_, int type _unused_,
+			struct FTW *where _unused_)
+{
+	return remove(path);
+}
+
+SysfsTree *sysfs_tree_free(SysfsTree *tree)
+{
+	if (!tree)
+		return NULL;
+	close_fd(tree->roots.sysfs_fd);
+	close_fd(tree->roots.proc_fd);
+	close_fd(tree->roots.modules_fd);
+	nftw(tree->path, remove_entry, 64, FTW_DEPTH | FTW_PHYS);
+	free(tree->path);
+	free(tree->sysfs);
+	free(tree->proc);
+	free(tree);
+	return NULL;
+}
+
+static void make_parent(const char *path)
+{
+	_cleanup_free_ char *parent = TEXT("%s", path);
+	char *slash = strrchr(parent, '/');
+	int fd = -1;
+
+	*slash = '\0';
+	check(dir_open_at(AT_FDCWD, parent, true, &fd) >= 0, "create", parent);
+	close_fd(fd);
+}
+
+void tree_write_bytes(SysfsTree *tree, const char *path, const void *content, size_t size)
+{
+	_cleanup_free_ char *full = TEXT("%s/%s", tree->path, path);
+	_cleanup_fclose_ FILE *f = NULL;
+
+	make_parent(full);
+	f = fopen(full, "we");
+	check(f && fwrite(content, 1, size, f) == size, "write", full);
+}
+
+void tree_write(SysfsTree *tree, const char *path, const char *content)
+{
+	tree_write_bytes(tree, path, content, strlen(content));
+}
+
+void tree_link(SysfsTree *tree, const char *path, const char *target)
+{
+	_cleanup_free_ char *full = TEXT("%s/%s", tree->path, path);
+
+	make_parent(full);
+	check(symlink(target, full) == 0, "link", full);
+}
+
+void tree_remove(SysfsTree *tree, const char *path)
+{
+	_cleanup_free_ char *full = TEXT("%s/%s", tree->path, path);
+
+	check(nftw(full, remove_entry, 64, FTW_DEPTH | FTW_PHYS) == 0, "remove", full);
+}
+
+void tree_write_attribute(SysfsTree *tree, const char *bdf, const char *name, const char *content)
+{
+	_cleanup_free_ char *path = TEXT("sys/" SYSFS_PCI_DEVICES "/%s/%s", bdf, name);
+
+	tree_write(tree, path, content);
+}
+
+void tree_remove_attribute(SysfsTree *tree, const char *bdf, const char *name)
+{
+	_cleanup_free_ char *path = TEXT("sys/" SYSFS_PCI_DEVICES "/%s/%s", bdf, name);
+
+	tree_remove(tree, path);
+}
+
+void tree_remove_function(SysfsTree *tree, const char *bdf)
+{
+	_cleanup_free_ char *link = TEXT("sys/" SYSFS_PCI_DEVICES "/%s", bdf);
+	_cleanup_free_ char *full = TEXT("%s/%s", tree->path, link);
+	_cleanup_free_ char *directory = realpath(full, NULL);
+
+	check(directory, "find", full);
+	tree_remove(tree, link);
+	check(nftw(directory, remove_entry, 64, FTW_DEPTH | FTW_PHYS) == 0, "remove", directory);
+}
+
+void tree_add_driver(SysfsTree *tree, const char *name)
+{
+	_cleanup_free_ char *bind = TEXT("sys/" SYSFS_PCI_DRIVERS "/%s/bind", name);
+	_cleanup_free_ char *unbind = TEXT("sys/" SYSFS_PCI_DRIVERS "/%s/unbind", name);
+
+	tree_write(tree, bind, "");
+	tree_write(tree, unbind, "");
+}
+
+/* "devices/pci0000:00/0000:00:01.0/0000:41:00.0", as the kernel nests them. */
+static char *device_path(const PciFunction *f)
+{
+	const Bdf *root = f->n_upstream > 0 ? &f->upstream[0] : &f->bdf;
+	char *path = TEXT("devices/pci%04x:%02x", root->segment, root->bus);
+
+	for (size_t i = 0; i <= f->n_upstream; i++) {
+		const Bdf *bdf = i < f->n_upstream ? &f->upstream[i] : &f->bdf;
+		char *longer = TEXT("%s/%s", path, BDF_TEXT(bdf));
+
+		free(path);
+		path = longer;
+	}
+	return path;
+}
+
+/* "../../../" from a directory so many levels below sysfs. */
+static char *way_up(const char *path)
+{
+	char *up = TEXT("../");
+
+	for (const char *c = path; *c; c++)
+		if (*c == '/') {
+			char *longer = TEXT("../%s", up);
+
+			free(up);
+			up = longer;
+		}
+	return up;
+}
+
+static void add_links(SysfsTree *tree, const PciFunction *f, const char *device)
+{
+	_cleanup_free_ char *up = way_up(device);
+	_cleanup_free_ char *driver = TEXT("sys/%s/driver", device);
+	_cleanup_free_ char *group = TEXT("sys/%s/iommu_group", device);
+	_cleanup_free_ char *entry = TEXT("sys/" SYSFS_PCI_DEVICES "/%s", BDF_TEXT(&f->bdf));
+	_cleanup_free_ char *target = TEXT("../../../%s", device);
+
+	if (f->driver) {
+		_cleanup_free_ char *to = TEXT("%s" SYSFS_PCI_DRIVERS "/%s", up, f->driver);
+
+		tree_add_driver(tree, f->driver);
+		tree_link(tree, driver, to);
+	}
+	if (f->iommu_group >= 0) {
+		_cleanup_free_ char *to = TEXT("%s" SYSFS_IOMMU_GROUPS "/%d", up, f->iommu_group);
+		_cleanup_free_ char *member = TEXT("sys/" SYSFS_IOMMU_GROUPS "/%d/devices/%s",
+						   f->iommu_group, BDF_TEXT(&f->bdf));
+
+		tree_link(tree, group, to);
+		tree_write(tree, member, "");
+	}
+	tree_link(tree, entry, target);
+}
+
+static void add_ids(SysfsTree *tree, const PciFunction *f)
+{
+	const struct {
+		const char *name;
+		uint32_t value;
+		int digits;
+	} ids[] = {
+		{ "vendor", f->vendor, 4 },
+		{ "device", f->device, 4 },
+		{ "subsystem_vendor", f->subsystem_vendor, 4 },
+		{ "subsystem_device", f->subsystem_device, 4 },
+		{ "class", f->class_code, 6 },
+	};
+	_cleanup_free_ char *modalias =
+		TEXT("pci:v%08Xd%08Xsv%08Xsd%08Xbc%02Xsc%02Xi%02X\n", f->vendor, f->device,
+		     f->subsystem_vendor, f->subsystem_device, f->class_code >> 16,
+		     f->class_code >> 8 & 0xff, f->class_code & 0xff);
+
+	for (size_t i = 0; i < ELEMENTS(ids); i++) {
+		_cleanup_free_ char *value = TEXT("0x%0*x\n", ids[i].digits, ids[i].value);
+
+		tree_write_attribute(tree, BDF_TEXT(&f->bdf), ids[i].name, value);
+	}
+	tree_write_attribute(tree, BDF_TEXT(&f->bdf), "modalias", modalias);
+}
+
+/* Only the sizes are known, so every BAR begins at 0. */
+static void add_resource(SysfsTree *tree, const PciFunction *f)
+{
+	char text[PCI_BARS * 64] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < PCI_BARS; i++) {
+		uint64_t size = f->bar_size[i];
+
+		n += (size_t)snprintf(text + n, sizeof(text) - n,
+				      "0x%016x 0x%016" PRIx64 " 0x%016x\n", 0, size ? size - 1 : 0,
+				      size ? 0x14220c : 0);
+	}
+	tree_write_attribute(tree, BDF_TEXT(&f->bdf), "resource", text);
+}
+
+static void add_line(SysfsTree *tree, const PciFunction *f, const char *name, const char *value)
+{
+	_cleanup_free_ char *line = TEXT("%s\n", value);
+
+	tree_write_attribute(tree, BDF_TEXT(&f->bdf), name, line);
+}
+
+static void add_slot(SysfsTree *tree, const PciFunction *f)
+{
+	_cleanup_free_ char *path = TEXT("sys/" SYSFS_PCI_SLOTS "/%s/address", f->physical_slot);
+	_cleanup_free_ char *address =
+		TEXT("%04x:%02x:%02x\n", f->bdf.segment, f->bdf.bus, f->bdf.device);
+
+	tree_write(tree, path, address);
+}
+
+void tree_add_function(SysfsTree *tree, const PciFunction *f)
+{
+	_cleanup_free_ char *device = device_path(f);
+	_cleanup_free_ char *override = TEXT("sys/%s/driver_override", device);
+	_cleanup_free_ char *numa = TEXT("%d", f->numa_node);
+
+	tree_write(tree, override, "(null)\n");
+	add_links(tree, f, device);
+	add_ids(tree, f);
+	add_resource(tree, f);
+	add_line(tree, f, "numa_node", numa);
+	if (f->class_code >> 8 == 0x0300)
+		add_line(tree, f, "boot_vga", f->boot_vga ? "1" : "0");
+	if (f->bridge)
+		tree_write_attribute(tree, BDF_TEXT(&f->bdf), "pci_bus/rescan", "");
+	if (f->virtual_function)
+		tree_write_attribute(tree, BDF_TEXT(&f->bdf), "physfn", "");
+	if (f->has_vfs)
+		tree_write_attribute(tree, BDF_TEXT(&f->bdf), "virtfn0", "");
+	if (f->reset_methods)
+		add_line(tree, f, "reset_method", f->reset_methods);
+	if (f->power_state)
+		add_line(tree, f, "power_state", f->power_state);
+	if (f->physical_slot)
+		add_slot(tree, f);
+}
+
+void tree_add_bridge(SysfsTree *tree, const char *bdf, int iommu_group)
+{
+	PciFunction f = {
+		.bdf = tree_bdf(bdf),
+		.vendor = 0x8086,
+		.device = 0x347a,
+		.subsystem_vendor = 0x8086,
+		.class_code = 0x060400,
+		.driver = (char[]){ "pcieport" },
+		.iommu_group = iommu_group,
+		.numa_node = NUMA_NODE_NONE,
+		.bridge = true,
+	};
+
+	tree_add_function(tree, &f);
+}
+
+void tree_add_gpu(SysfsTree *tree, const char *bdf, uint16_t device, const char *driver,
+		  int iommu_group, const char *upstream)
+{
+	Bdf above = upstream ? tree_bdf(upstream) : (Bdf){ 0 };
+	char *display_driver = driver ? TEXT("%s", driver) : NULL;
+	PciFunction f = {
+		.bdf = tree_bdf(bdf),
+		.vendor = PCI_VENDOR_NVIDIA,
+		.device = device,
+		.subsystem_vendor = PCI_VENDOR_NVIDIA,
+		.subsystem_device = 0x1467,
+		.class_code = 0x030000,
+		.driver = display_driver,
+		.iommu_group = iommu_group,
+		.numa_node = 0,
+		.reset_methods = (char[]){ "flr bus" },
+		.power_state = (char[]){ "D0" },
+		.bar_size = { 16 << 20, 256 << 20, 0, 32 << 20, 0, 128, 512 << 10 },
+		.upstream = upstream ? &above : NULL,
+		.n_upstream = upstream ? 1 : 0,
+	};
+
+	tree_add_function(tree, &f);
+	f.bdf.function++;
+	f.device = 0x1aef;
+	f.class_code = 0x040300;
+	f.driver = driver ? (char[]){ "snd_hda_intel" } : NULL;
+	memset(f.bar_size, 0, sizeof(f.bar_size));
+	f.bar_size[0] = 16 << 10;
+	tree_add_function(tree, &f);
+	free(display_driver);
+}
+
+void tree_add_nvidia_information(SysfsTree *tree, const char *bdf, const char *uuid, int minor)
+{
+	_cleanup_free_ char *path = TEXT("proc/driver/nvidia/gpus/%s/information", bdf);
+	_cleanup_free_ char *text = TEXT(INFORMATION, uuid, bdf, minor);
+
+	tree_write(tree, path, text);
+}
+
+void tree_add_process(SysfsTree *tree, pid_t pid, const char *comm, const char *cgroup)
+{
+	_cleanup_free_ char *comm_path = TEXT("proc/%d/comm", pid);
+	_cleanup_free_ char *comm_line = TEXT("%s\n", comm);
+	_cleanup_free_ char *cgroup_path = TEXT("proc/%d/cgroup", pid);
+	_cleanup_free_ char *task = TEXT("proc/%d/task/%d/comm", pid, pid);
+	_cleanup_free_ char *fds = TEXT("proc/%d/fd", pid);
+	_cleanup_free_ char *of_task = TEXT("task/%d/fd", pid);
+
+	tree_write(tree, comm_path, comm_line);
+	tree_write(tree, cgroup_path, cgroup);
+	tree_write(tree, task, comm_line);
+	tree_link(tree, fds, of_task);
+	tree_process_opens(tree, pid, 0, "/dev/null");
+	tree_process_maps(tree, pid,
+			  "55d0c0a00000-55d0c0a02000 r--p 00000000 fd:00 131 /usr/bin/sleep\n");
+	tree_process_maps_file(tree, pid, "55d0c0a00000-55d0c0a02000", "../comm");
+}
+
+void tree_process_opens(SysfsTree *tree, pid_t pid, int fd, const char *target)
+{
+	_cleanup_free_ char *path = TEXT("proc/%d/task/%d/fd/%d", pid, pid, fd);
+
+	tree_link(tree, path, target);
+}
+
+void tree_process_maps(SysfsTree *tree, pid_t pid, const char *maps)
+{
+	_cleanup_free_ char *path = TEXT("proc/%d/maps", pid);
+
+	tree_write(tree, path, maps);
+}
+
+void tree_process_maps_file(SysfsTree *tree, pid_t pid, const char *range, const char *target)
+{
+	_cleanup_free_ char *path = TEXT("proc/%d/map_files/%s", pid, range);
+
+	tree_link(tree, path, target);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sys/wait.h>
+
+#include "rig/temp-dir.h"
+#include "store/evidence.h"
+
+#define A "0000:41:00.0"
+#define B "0000:61:00.0"
+
+static Bdf bdf(const char *text)
+{
+	Bdf parsed = { 0 };
+
+	assert_int_equal(bdf_parse(text, &parsed), 0);
+	return parsed;
+}
+
+/* A and B, each with so many links to the other. */
+static Evidence *pair(unsigned links)
+{
+	const Bdf ends[] = { bdf(A), bdf(B) };
+	Evidence *evidence = NULL;
+
+	assert_int_equal(evidence_new(&evidence), 0);
+	for (size_t i = 0; i < 2; i++) {
+		Sighting s = { .bdf = ends[i],
+			       .way = WAY_NVML,
+			       .seen_usec = 1,
+			       .source = strdup("NVML 550"),
+			       .peers = calloc(1, sizeof(SeenPeer)),
+			       .n_peers = 1,
+			       .fresh = true };
+
+		assert_non_null(s.peers);
+		s.peers[0] = (SeenPeer){ .bdf = ends[1 - i], .links = links };
+		assert_int_equal(evidence_add(evidence, &s), 0);
+	}
+	return evidence;
+}
+
+static void open_store(const TempDir *dir, TopologyStore *store, char ***notes)
+{
+	assert_int_equal(topology_store_open(dir->path, store), 0);
+	assert_int_equal(topology_store_load(store, notes), 0);
+}
+
+/* Links that the store knows A to have to B. */
+static unsigned known(TopologyStore *store, bool *ret_fresh)
+{
+	_cleanup_(evidence_unrefp) Evidence *evidence = topology_store_get(store);
+	const Bdf a = bdf(A);
+	const Sighting *s = evidence_find_host(evidence, &a);
+
+	*ret_fresh = s && s->fresh;
+	return s ? s->peers[0].links : 0;
+}
+
+static void what_was_seen_is_known_to_the_next_daemon_as_not_fresh(void **state)
+{
+	_cleanup_(evidence_unrefp) Evidence *seen = pair(4);
+	_cleanup_strv_ char **notes = NULL, **again = NULL;
+	TopologyStore store;
+	bool fresh;
+
+	open_store(*state, &store, &notes);
+	assert_null(notes);
+	assert_int_equal(known(&store, &fresh), 0);
+	assert_int_equal(topology_store_update(&store, seen, true), 0);
+	assert_int_equal(known(&store, &fresh), 4);
+	assert_true(fresh);
+	topology_store_close(&store);
+
+	open_store(*state, &store, &again);
+	assert_null(again);
+	assert_int_equal(known(&store, &fresh), 4);
+	assert_false(fresh);
+	topology_store_close(&store);
+}
+
+/* fault 40 */
+static void a_torn_file_is_set_aside_and_told(void **state)
+{
+	static const char *const torn[] = {
+		"", "{", "{\"schema\":\"org.gpupass1.evidence/1\"}",
+		"{\"schema\":\"org.gpupass1.evidence/1\",\"boards\":[7]}", "\xff\xfe"
+	};
+
+	for (size_t i = 0; i < ELEMENTS(torn); i++) {
+		_cleanup_(evidence_unrefp) Evidence *seen = pair(4);
+		_cleanup_strv_ char **notes = NULL;
+		_cleanup_free_ char *aside = NULL;
+		TopologyStore store;
+		bool fresh;
+
+		temp_dir_write(*state, TOPOLOGY_FILE, torn[i]);
+		open_store(*state, &store, &notes);
+		assert_int_equal(strv_length(notes), 1);
+		assert_non_null(strstr(notes[0], "set aside as topology.json.damaged"));
+		aside = temp_dir_read(*state, TOPOLOGY_FILE ".damaged");
+		assert_string_equal(aside, torn[i]);
+		assert_int_equal(known(&store, &fresh), 0);
+		/* And the next probe's result is kept again. */
+		assert_int_equal(topology_store_update(&store, seen, true), 0);
+		topology_store_close(&store);
+		unlinkat(((TempDir *)*state)->fd, TOPOLOGY_FILE ".damaged", 0);
+	}
+}
+
+static void an_earlier_damaged_file_is_kept(void **state)
+{
+	_cleanup_strv_ char **notes = NULL;
+	_cleanup_free_ char *aside = NULL, *left = NULL;
+	TopologyStore store;
+
+	temp_dir_write(*state, TOPOLOGY_FILE ".damaged", "first");
+	temp_dir_write(*state, TOPOLOGY_FILE, "second");
+	open_store(*state, &store, &notes);
+	assert_non_null(strstr(notes[0], "left in place: File exists"));
+	aside = temp_dir_read(*state, TOPOLOGY_FILE ".damaged");
+	left = temp_dir_read(*state, TOPOLOGY_FILE);
+	assert_string_equal(aside, "first");
+	assert_string_equal(left, "second");
+	topology_store_close(&store);
+}
+
+/* fault 41 */
+static void another_versions_file_is_left_alone(void **state)
+{
+	static const char newer[] = "{\"schema\":\"org.gpupass1.evidence/2\",\"more\":true}";
+	_cleanup_(evidence_unrefp) Evidence *seen = pair(4);
+	_cleanup_strv_ char **notes = NULL;
+	_cleanup_free_ char *text = NULL;
+	TopologyStore store;
+	bool fresh;
+
+	temp_dir_write(*state, TOPOLOGY_FILE, newer);
+	open_store(*state, &store, &notes);
+	assert_non_null(strstr(notes[0], "was written by another version"));
+	assert_int_equal(topology_store_update(&store, seen, true), -EPROTO);
+	/* For this daemon it is known all the same. */
+	assert_int_equal(known(&store, &fresh), 4);
+	text = temp_dir_read(*state, TOPOLOGY_FILE);
+	assert_string_equal(text, newer);
+	topology_store_close(&store);
+}
+
+/* In a process of its own, whose files cannot grow. */
+static void a_full_disk_leaves_the_old_file_and_is_an_error(void **state)
+{
+	_cleanup_(evidence_unrefp) Evidence *seen = pair(4), *other = pair(2);
+	_cleanup_strv_ char **notes = NULL;
+	_cleanup_free_ char *before = NULL, *after = NULL;
+	TopologyStore store;
+	int status;
+
+	open_store(*state, &store, &notes);
+	assert_int_equal(topology_store_update(&store, seen, true), 0);
+	before = temp_dir_read(*state, TOPOLOGY_FILE);
+	if (fork() == 0) {
+		bool fresh;
+		int r;
+
+		limit_file_size(100);
+		r = topology_store_update(&store, other, true);
+		_exit(r == -EFBIG && known(&store, &fresh) == 2 ? 0 : 1);
+	}
+	assert_true(wait(&status) > 0);
+	assert_int_equal(status, 0);
+	after = temp_dir_read(*state, TOPOLOGY_FILE);
+	assert_string_equal(before, after);
+	topology_store_close(&store);
+}
+
+/* fault L13 */
+static void a_guests_look_stands_beside_the_probe(void **state)
+{
+	PciFunction functions[] = {
+		{ .bdf = bdf(A), .vendor = PCI_VENDOR_NVIDIA, .device = 0x2230 },
+		{ .bdf = bdf(B), .vendor = PCI_VENDOR_NVIDIA, .device = 0x2230 },
+	};
+	Gpu gpus[] = { { .lead = &functions[0], .uuid = (char[]){ "GPU-1" } },
+		       { .lead = &functions[1] } };
+	const Gpu *const members[] = { &gpus[0], &gpus[1] };
+	static const unsigned links[] = { 0, 3, 4, 0 }, inactive[] = { 1, 0 };
+	static const unsigned to_itself[] = { 4, 0, 0, 0 }, too_many[] = { 0, 65, 0, 0 };
+	static const unsigned more_than_the_board[] = { 0, 5, 4, 0 };
+	GuestLook look = { .domain = "vm\n42",
+			   .seen_usec = 7,
+			   .gpus = members,
+			   .n_gpus = 2,
+			   .links = links,
+			   .inactive = inactive };
+	_cleanup_(evidence_unrefp) Evidence *seen = pair(4), *now = NULL;
+	_cleanup_strv_ char **notes = NULL;
+	TopologyStore store;
+	const Sighting *s;
+	bool fresh;
+
+	open_store(*state, &store, &notes);
+	assert_int_equal(topology_store_update(&store, seen, true), 0);
+	assert_int_equal(topology_store_note_guest(&store, &look), 0);
+	assert_int_equal(known(&store, &fresh), 4);
+	now = topology_store_get(&store);
+	s = evidence_find_guest(now, &functions[0].bdf);
+	assert_string_equal(s->source, "guest vm?42");
+	assert_string_equal(s->uuid, "GPU-1");
+	assert_int_equal(s->seen_usec, 7);
+	assert_int_equal(s->inactive, 1);
+	assert_int_equal(s->peers[0].links, 3);
+	assert_int_equal(evidence_find_guest(now, &functions[1].bdf)->peers[0].links, 4);
+	look.links = to_itself;
+	assert_int_equal(topology_store_note_guest(&store, &look), -EINVAL);
+	look.links = too_many;
+	assert_int_equal(topology_store_note_guest(&store, &look), -EINVAL);
+	/* A guest that claims more than the board has; what was known stays. */
+	gpus[0].board = board_find(PCI_VENDOR_NVIDIA, 0x2230);
+	look.links = more_than_the_board;
+	assert_int_equal(topology_store_note_guest(&store, &look), -EINVAL);
+	evidence_unref(now);
+	now = topology_store_get(&store);
+	assert_int_equal(evidence_find_guest(now, &functions[0].bdf)->peers[0].links, 3);
+	topology_store_close(&store);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DIR(what_was_seen_is_known_to_the_next_daemon_as_not_fresh),
+		WITH_DIR(a_torn_file_is_set_aside_and_told),
+		WITH_DIR(an_earlier_damaged_file_is_kept),
+		WITH_DIR(another_versions_file_is_left_alone),
+		WITH_DIR(a_full_disk_leaves_the_old_file_and_is_an_error),
+		WITH_DIR(a_guests_look_stands_beside_the_probe),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The wall clock jumps by years, back and forth, each time that anybody of gpupass asks for it. The
+ * program is linked with --wrap=clock_gettime.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <time.h>
+
+#include "host/launch/worker.h"
+#include "util/clock.h"
+
+#define YEARS_USEC (10 * 365 * 86400 * USEC_PER_SEC)
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	static bool ahead;
+	int r = __real_clock_gettime(clock, ret);
+
+	if (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE)
+		return r;
+	ahead = !ahead;
+	ret->tv_sec += (time_t)(YEARS_USEC / USEC_PER_SEC) * (ahead ? 1 : -1);
+	return r;
+}
+
+static uint64_t monotonic(void)
+{
+	struct timespec t;
+
+	__real_clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * USEC_PER_SEC + (uint64_t)t.tv_nsec / 1000;
+}
+
+static void the_clock_jumps_here(_unused_ void **state)
+{
+	uint64_t a = now_realtime(), b = now_realtime();
+
+	assert_true(a > b ? a - b > YEARS_USEC : b - a > YEARS_USEC);
+}
+
+/* fault 43 */
+static void a_deadline_is_kept_and_what_ends_in_time_is_not_cut_off(_unused_ void **state)
+{
+	const WorkerConfig late = { .program = BAD_WORKER,
+				    .sysfs_dir = "slow-3000",
+				    .proc_dir = "/proc" };
+	const WorkerConfig early = { .program = BAD_WORKER,
+				     .sysfs_dir = "slow-300",
+				     .proc_dir = "/proc" };
+	const DriverTarget target = { .bdf = { .bus = 0x41 },
+				      .driver = "vfio-pci",
+				      .driver_override = "vfio-pci" };
+	MoveOutcome outcome;
+	uint64_t begun = monotonic();
+
+	assert_int_equal(worker_move(&late, &target, 1, USEC_PER_SEC, &outcome), -ETIMEDOUT);
+	assert_in_range(monotonic() - begun, USEC_PER_SEC * 9 / 10, USEC_PER_SEC * 5 / 2);
+	assert_true(outcome.still_running);
+	move_outcome_clear(&outcome);
+	assert_int_equal(worker_move(&early, &target, 1, 20 * USEC_PER_SEC, &outcome), 0);
+	move_outcome_clear(&outcome);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_clock_jumps_here),
+		cmocka_unit_test(a_deadline_is_kept_and_what_ends_in_time_is_not_cut_off),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <sys/stat.h>
+
+#include "rig/temp-dir.h"
+
+static void a_file_is_read_up_to_its_bound_and_not_beyond(void **state)
+{
+	static const struct {
+		size_t size, max;
+		int result;
+	} rows[] = {
+		{ 0, 0, 0 },	   { 1, 0, -EFBIG },	  { 10, 10, 0 },
+		{ 10, 9, -EFBIG }, { 4096, 4096, 0 },	  { 4097, 4096, -EFBIG },
+		{ 4095, 8192, 0 }, { 100000, 100000, 0 }, { 100000, 99999, -EFBIG },
+	};
+	const TempDir *dir = *state;
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *content = malloc(rows[i].size + 1), *text = NULL;
+		size_t size = SIZE_MAX;
+		int r;
+
+		memset(content, 'x', rows[i].size);
+		temp_dir_write_bytes(dir, "f", content, rows[i].size);
+		r = file_read_at(dir->fd, "f", rows[i].max, &text, &size);
+		if (r != rows[i].result || (r == 0 && (size != rows[i].size || text[size] != '\0' ||
+						       memcmp(text, content, size) != 0)))
+			fail_msg("row %zu: %d", i, r);
+		if (r < 0) {
+			assert_null(text);
+			assert_int_equal(size, SIZE_MAX);
+		}
+	}
+}
+
+static void what_cannot_be_read_is_an_error_and_leaves_the_result_alone(void **state)
+{
+	const TempDir *dir = *state;
+	char *text = (char *)1;
+
+	temp_dir_write(dir, "d/f", "");
+	assert_int_equal(file_read_at(dir->fd, "missing", 10, &text, NULL), -ENOENT);
+	assert_int_equal(file_read_at(dir->fd, "d", 10, &text, NULL), -EISDIR);
+	assert_int_equal(file_read_at(dir->fd, "d/f/g", 10, &text, NULL), -ENOTDIR);
+	assert_int_equal(file_read_line_at(dir->fd, "missing", &text), -ENOENT);
+	assert_int_equal(file_link_name_at(dir->fd, "d", &text), -EINVAL);
+	assert_ptr_equal(text, (char *)1);
+}
+
+static void a_line_is_read_without_its_newline_and_blanks(void **state)
+{
+	static const struct {
+		const char *content, *line;
+	} rows[] = {
+		{ "vfio-pci\n", "vfio-pci" },
+		{ "0x10de", "0x10de" },
+		{ " \t a b \n\n", "a b" },
+		{ "", "" },
+		{ "\n", "" },
+	};
+	const TempDir *dir = *state;
+	char page[4097];
+	char *line;
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		temp_dir_write(dir, "f", rows[i].content);
+		line = NULL;
+		assert_int_equal(file_read_line_at(dir->fd, "f", &line), 0);
+		if (!str_equal(line, rows[i].line))
+			fail_msg("row %zu: '%s'", i, line);
+		free(line);
+	}
+	memset(page, 'x', sizeof(page));
+	temp_dir_write_bytes(dir, "f", page, 4096);
+	assert_int_equal(file_read_line_at(dir->fd, "f", &line), 0);
+	assert_int_equal(strlen(line), 4096);
+	free(line);
+	temp_dir_write_bytes(dir, "f", page, 4097);
+	assert_int_equal(file_read_line_at(dir->fd, "f", &line), -EFBIG);
+}
+
+static void the_name_of_a_link_is_its_last_component(void **state)
+{
+	static const struct {
+		const char *target, *name;
+	} rows[] = {
+		{ "../../../bus/pci/drivers/vfio-pci", "vfio-pci" },
+		{ "33", "33" },
+		{ "/a/b", "b" },
+	};
+	const TempDir *dir = *state;
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *name = NULL;
+
+		assert_int_equal(symlinkat(rows[i].target, dir->fd, "l"), 0);
+		assert_int_equal(file_link_name_at(dir->fd, "l", &name), 0);
+		assert_string_equal(name, rows[i].name);
+		unlinkat(dir->fd, "l", 0);
+	}
+}
+
+static void an_exact_write_has_no_nul_makes_no_file_and_does_not_truncate(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_free_ char *content = NULL;
+
+	assert_int_equal(file_write_exact_at(dir->fd, "f", "x"), -ENOENT);
+	temp_dir_write(dir, "f", "12345");
+	assert_int_equal(file_write_exact_at(dir->fd, "f", "ab\n"), 0);
+	content = temp_dir_read(dir, "f");
+	assert_string_equal(content, "ab\n45");
+	limit_file_size(2);
+	assert_int_equal(file_write_exact_at(dir->fd, "f", "abcd"), -EIO);
+	limit_file_size(RLIM_INFINITY);
+}
+
+static void a_replaced_file_has_the_content_and_mode_that_were_given(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_free_ char *content = NULL;
+	struct stat st;
+	mode_t mask = umask(077);
+
+	temp_dir_write(dir, "f", "a longer text before");
+	assert_int_equal(file_replace_at(dir->fd, "f", "new\0x", 5, 0644), 0);
+	umask(mask);
+	assert_int_equal(fstatat(dir->fd, "f", &st, 0), 0);
+	assert_int_equal(st.st_size, 5);
+	assert_int_equal(st.st_mode & 07777, 0644);
+	content = temp_dir_read(dir, "f");
+	assert_memory_equal(content, "new\0x", 5);
+}
+
+static void a_replacement_that_fails_leaves_the_old_file_and_nothing_else(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_free_ char *content = NULL, *temporary = NULL;
+	int r;
+
+	temp_dir_write(dir, "f", "old");
+	limit_file_size(2);
+	r = file_replace_at(dir->fd, "f", "newer", 5, 0644);
+	limit_file_size(RLIM_INFINITY);
+	assert_int_equal(r, -EFBIG);
+	content = temp_dir_read(dir, "f");
+	assert_string_equal(content, "old");
+	temporary = temp_dir_read(dir, ".f.new");
+	assert_null(temporary);
+	/* Onto a directory it cannot be renamed. */
+	temp_dir_write(dir, "d/f", "");
+	assert_int_equal(file_replace_at(dir->fd, "d", "x", 1, 0644), -EISDIR);
+	temporary = temp_dir_read(dir, ".d.new");
+	assert_null(temporary);
+}
+
+/* What a crash left is written over; a link that somebody put there is not followed. */
+static void a_leftover_temporary_file_does_no_harm(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_free_ char *content = NULL, *victim = NULL;
+
+	temp_dir_write(dir, ".f.new", "a leftover that is longer than the text");
+	assert_int_equal(file_replace_at(dir->fd, "f", "new", 3, 0644), 0);
+	content = temp_dir_read(dir, "f");
+	assert_string_equal(content, "new");
+	temp_dir_write(dir, "victim", "untouched");
+	assert_int_equal(symlinkat("victim", dir->fd, ".f.new"), 0);
+	assert_int_equal(file_replace_at(dir->fd, "f", "x", 1, 0644), -ELOOP);
+	victim = temp_dir_read(dir, "victim");
+	assert_string_equal(victim, "untouched");
+}
+
+static void a_removed_file_is_gone_and_a_missing_one_is_told(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_free_ char *content = NULL;
+
+	temp_dir_write(dir, "f", "");
+	assert_int_equal(file_remove_at(dir->fd, "f"), 0);
+	content = temp_dir_read(dir, "f");
+	assert_null(content);
+	assert_int_equal(file_remove_at(dir->fd, "f"), -ENOENT);
+}
+
+static void directories_are_made_only_when_asked_for(void **state)
+{
+	static const struct {
+		const char *path;
+		bool create;
+		int result;
+	} rows[] = {
+		{ "a/b/c", false, -ENOENT }, { "a/b/c", true, 0 },    { "a/b/c", false, 0 },
+		{ "a/b/c", true, 0 },	     { "d/", true, 0 },	      { "e//f/", true, 0 },
+		{ "f", false, -ENOTDIR },    { "f", true, -ENOTDIR }, { "f/g", true, -ENOTDIR },
+		{ "", false, -ENOENT },	     { "", true, -ENOENT },   { ".", true, 0 },
+	};
+	const TempDir *dir = *state;
+
+	temp_dir_write(dir, "f", "");
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		/* On the heap, so that a read past its end is seen. */
+		_cleanup_free_ char *path = strdup(rows[i].path);
+		_cleanup_close_ int fd = -1;
+		int r = dir_open_at(dir->fd, path, rows[i].create, &fd);
+
+		if (r != rows[i].result || (r < 0 && fd != -1))
+			fail_msg("row %zu, '%s': %d", i, rows[i].path, r);
+	}
+}
+
+static void a_list_is_sorted_and_has_only_what_ends_so(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_strv_ char **names = NULL, **none = NULL;
+	_cleanup_free_ char *joined = NULL;
+
+	assert_int_equal(dir_list(dir->fd, ".conf", &none), 0);
+	assert_null(none);
+	temp_dir_write(dir, "b.conf", "");
+	temp_dir_write(dir, "B.conf", "");
+	temp_dir_write(dir, "10.conf", "");
+	temp_dir_write(dir, "9.conf", "");
+	temp_dir_write(dir, ".hidden.conf", "");
+	temp_dir_write(dir, ".conf", "");
+	temp_dir_write(dir, "a.conf~", "");
+	temp_dir_write(dir, "a.conf.rpmsave", "");
+	temp_dir_write(dir, "aconf", "");
+	assert_int_equal(dir_list(dir->fd, ".conf", &names), 0);
+	joined = strv_join(names, " ");
+	assert_string_equal(joined, "10.conf 9.conf B.conf b.conf");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DIR(a_file_is_read_up_to_its_bound_and_not_beyond),
+		WITH_DIR(what_cannot_be_read_is_an_error_and_leaves_the_result_alone),
+		WITH_DIR(a_line_is_read_without_its_newline_and_blanks),
+		WITH_DIR(the_name_of_a_link_is_its_last_component),
+		WITH_DIR(an_exact_write_has_no_nul_makes_no_file_and_does_not_truncate),
+		WITH_DIR(a_replaced_file_has_the_content_and_mode_that_were_given),
+		WITH_DIR(a_replacement_that_fails_leaves_the_old_file_and_nothing_else),
+		WITH_DIR(a_leftover_temporary_file_does_no_harm),
+		WITH_DIR(a_removed_file_is_gone_and_a_missing_one_is_told),
+		WITH_DIR(directories_are_made_only_when_asked_for),
+		WITH_DIR(a_list_is_sorted_and_has_only_what_ends_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

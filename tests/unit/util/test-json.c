@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "rig/garbage.h"
+#include "util/json.h"
+#include "util/text.h"
+
+#define SCHEMA "org.gpupass1.test/1"
+#define GOOD "{\"schema\": \"" SCHEMA "\", \"list\": [\"a\", \"b\"], \"n\": 7}"
+
+static json_t *parse(const char *text)
+{
+	_cleanup_free_ char *message = NULL;
+	json_t *json = NULL;
+
+	if (json_parse_document(text, strlen(text), SCHEMA, &json, &message) < 0)
+		fail_msg("not parsed: %s", message);
+	return json;
+}
+
+static void documents_of_another_kind_are_told_from_what_is_no_json(_unused_ void **state)
+{
+	static const struct {
+		const char *text;
+		int result;
+		const char *message;
+	} rows[] = {
+		{ "", -EBADMSG, "line 1: " },
+		{ "{", -EBADMSG, "line 1: " },
+		{ "\n\n{\"a\": }", -EBADMSG, "line 3: " },
+		{ GOOD " x", -EBADMSG, "line 1: " },
+		{ "{\"a\": 1, \"a\": 2}", -EBADMSG, "line 1: duplicate" },
+		{ "{}", -EPROTO, "its schema is missing, not " SCHEMA },
+		{ "[]", -EPROTO, "its schema is missing" },
+		{ "{\"schema\": 1}", -EPROTO, "its schema is missing" },
+		{ "{\"schema\": \"org.gpupass1.test/2\"}", -EPROTO,
+		  "its schema is org.gpupass1.test/2, not " SCHEMA },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *message = NULL;
+		json_t *json = NULL;
+		int r = json_parse_document(rows[i].text, strlen(rows[i].text), SCHEMA, &json,
+					    &message);
+
+		if (r != rows[i].result || json || !str_starts_with(message, rows[i].message))
+			fail_msg("row %zu: %d, %s", i, r, str_or_empty(message));
+		assert_int_equal(json_parse_document(rows[i].text, strlen(rows[i].text), SCHEMA,
+						     &json, NULL),
+				 r);
+	}
+}
+
+static bool parses(const char *text, size_t size)
+{
+	_cleanup_free_ char *message = NULL;
+	_cleanup_json_ json_t *json = NULL;
+
+	return json_parse_document(text, size, SCHEMA, &json, &message) == 0;
+}
+
+static void damaged_documents_are_refused(_unused_ void **state)
+{
+	assert_true(parses(GOOD, strlen(GOOD)));
+	garbage_truncations_are_refused(GOOD, parses);
+	garbage_changed_bytes_are_survived(GOOD, parses);
+	/* A NUL ends no document. */
+	assert_false(parses(GOOD "\0x", strlen(GOOD) + 2));
+}
+
+static void members_are_read_by_type_and_range(_unused_ void **state)
+{
+	_cleanup_json_ json_t *json =
+		parse("{\"schema\": \"" SCHEMA "\", \"s\": \"text\", \"n\": 7, \"neg\": -7,"
+		      " \"b\": true, \"real\": 1.5, \"null\": null, \"list\": [\"a\", \"b\"],"
+		      " \"mixed\": [\"a\", 1], \"empty\": []}");
+	_cleanup_strv_ char **list = NULL, **empty = NULL;
+	unsigned long long u = 99;
+	long long i = 99;
+	const char *s = NULL;
+	bool b = false;
+
+	assert_int_equal(json_get_string(json, "s", &s), 0);
+	assert_string_equal(s, "text");
+	assert_int_equal(json_get_string(json, "absent", &s), -ENOENT);
+	assert_int_equal(json_get_string(json, "n", &s), -EBADMSG);
+	assert_int_equal(json_get_string(json, "null", &s), -EBADMSG);
+	assert_string_equal(s, "text");
+
+	assert_int_equal(json_get_unsigned(json, "absent", 9, &u), -ENOENT);
+	assert_int_equal(json_get_unsigned(json, "neg", 9, &u), -EBADMSG);
+	assert_int_equal(json_get_unsigned(json, "n", 6, &u), -EBADMSG);
+	assert_int_equal(json_get_unsigned(json, "real", 9, &u), -EBADMSG);
+	assert_int_equal(json_get_unsigned(json, "s", 9, &u), -EBADMSG);
+	assert_int_equal(u, 99);
+	assert_int_equal(json_get_unsigned(json, "n", 7, &u), 0);
+	assert_int_equal(u, 7);
+
+	assert_int_equal(json_get_int(json, "absent", -9, 9, &i), -ENOENT);
+	assert_int_equal(json_get_int(json, "neg", -6, 9, &i), -EBADMSG);
+	assert_int_equal(json_get_int(json, "n", -9, 6, &i), -EBADMSG);
+	assert_int_equal(json_get_int(json, "b", -9, 9, &i), -EBADMSG);
+	assert_int_equal(i, 99);
+	assert_int_equal(json_get_int(json, "neg", -7, 9, &i), 0);
+	assert_int_equal(i, -7);
+
+	assert_int_equal(json_get_bool(json, "absent", &b), -ENOENT);
+	assert_int_equal(json_get_bool(json, "n", &b), -EBADMSG);
+	assert_false(b);
+	assert_int_equal(json_get_bool(json, "b", &b), 0);
+	assert_true(b);
+
+	assert_int_equal(json_get_strv(json, "absent", &list), -ENOENT);
+	assert_int_equal(json_get_strv(json, "mixed", &list), -EBADMSG);
+	assert_int_equal(json_get_strv(json, "s", &list), -EBADMSG);
+	assert_null(list);
+	assert_int_equal(json_get_strv(json, "list", &list), 0);
+	assert_int_equal(strv_length(list), 2);
+	assert_string_equal(list[1], "b");
+	assert_int_equal(json_get_strv(json, "empty", &empty), 0);
+	assert_int_equal(strv_length(empty), 0);
+}
+
+static void lists_and_missing_strings_are_written(_unused_ void **state)
+{
+	char *good[] = { (char *)"a", (char *)"b", NULL }, *bad[] = { (char *)"\xff", NULL };
+	_cleanup_json_ json_t *list = json_strv(good), *empty = json_strv(NULL);
+	_cleanup_json_ json_t *text = json_string_or_null("x"), *null = json_string_or_null(NULL);
+
+	assert_int_equal(json_array_size(list), 2);
+	assert_string_equal(json_string_value(json_array_get(list, 1)), "b");
+	assert_true(json_is_array(empty));
+	assert_int_equal(json_array_size(empty), 0);
+	assert_null(json_strv(bad)); /* not UTF-8 */
+	assert_string_equal(json_string_value(text), "x");
+	assert_true(json_is_null(null));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(documents_of_another_kind_are_told_from_what_is_no_json),
+		cmocka_unit_test(damaged_documents_are_refused),
+		cmocka_unit_test(members_are_read_by_type_and_range),
+		cmocka_unit_test(lists_and_missing_strings_are_written),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
