@@ -22,7 +22,8 @@
 #define MULTIBOOT_MAGIC 0x1badb002u
 #define MULTIBOOT_FLAGS 0u
 
-__attribute__((section(".multiboot"), used, aligned(4))) static const uint32_t multiboot_header[3] = {
+__attribute__((section(".multiboot"), used,
+	       aligned(4))) static const uint32_t multiboot_header[3] = {
 	MULTIBOOT_MAGIC, MULTIBOOT_FLAGS, -(MULTIBOOT_MAGIC + MULTIBOOT_FLAGS)
 };
 
@@ -233,7 +234,8 @@ static void interrupts_on(void)
 
 	__asm__("mov %%cs, %0" : "=r"(code));
 	for (unsigned i = 0; i < 256; i++)
-		gates[i] = (struct gate){ (uint16_t)handler, code, 0x8e00, (uint16_t)(handler >> 16) };
+		gates[i] =
+			(struct gate){ (uint16_t)handler, code, 0x8e00, (uint16_t)(handler >> 16) };
 	__asm__ volatile("lidt %0" : : "m"(idt));
 	out8(0x21, 0xfe); /* the timer alone */
 	out8(0xa1, 0xff);
