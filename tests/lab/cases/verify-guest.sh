@@ -5,7 +5,8 @@
 # timeout: 900
 #
 # gpupass verify asks a real guest agent in a real guest, where a stand-in for nvidia-smi prints what
-# the guests of tests/fixtures/guests print.
+# the guests of tests/fixtures/guests print. Its guest runs Linux, the only one of the lab's that does:
+# so it is here that a guest's own kernel takes a group in while it runs, and lets go of it.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
@@ -46,11 +47,11 @@ virsh -q destroy vm42
 promise "the group is released" gpupass release vm42
 virsh -q undefine vm42
 
-"$here/define-vm" vm42 --agent
-promise "the group is assigned to a domain with an agent" gpupass assign vm42 pair0
+"$here/define-vm" vm42 --agent --free-ports 4 --start
+promise "a guest with an agent is up" "$here/define-vm" --wait vm42 0 400
+promise "the group is assigned to it while it runs" gpupass assign vm42 pair0
 before=$(world)
-virsh -q start vm42
-promise "the guest's own kernel lists all four functions" "$here/define-vm" --wait vm42 4 400
+promise "the guest's own kernel lists all four functions" "$here/define-vm" --wait vm42 4 120
 equal "as two RTX 3090 with their audio" "$(printf '10de:1aef\n10de:1aef\n10de:2204\n10de:2204')" \
 	"$(tr -d '\r' </run/lab/vm42.log | grep '^gpu +' | awk '{print $4}' | sort)"
 promise "its agent answers" until_true 60 agent '{"execute":"guest-ping"}'
@@ -98,8 +99,9 @@ promise "while the agent hangs, libvirt and gpupassd answer" sh -c \
 wait $!
 equal "an agent that hangs is none" "1 unknown no-agent" "$(cat "$work/freeze")"
 equal "and is not waited for until the deadline" 1 $((SECONDS - begin < $(slow 30)))
+promise "and the group is released while it runs" gpupass release vm42
+promise "the guest's own kernel has let go of all of them" "$here/define-vm" --wait vm42 0 120
 virsh -q destroy vm42
-promise "and the group is released" gpupass release vm42
 equal "the group has no verdict any more" "null" "$(gpupass list -j | jq -r '.groups[] | select(.name == "pair0").verified')"
 stop_gpupassd
 finish
