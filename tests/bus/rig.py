@@ -19,12 +19,14 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib")]
+from memory_directory import memory_directory  # noqa: E402
 from private_bus import PrivateBus  # noqa: E402
 ROOT = "/org/gpupass1"
 NOBODY = 65534
@@ -68,7 +70,7 @@ class Host:
 
     def __init__(self, daemon, client, worker, nvml, snapshot="workstation-3090"):
         self.daemon, self.client, self.worker = daemon, client, worker
-        self.directory = tempfile.mkdtemp(prefix="gpupass-test-")
+        self.directory = tempfile.mkdtemp(prefix="gpupass-test-", dir=memory_directory())
         os.chmod(self.directory, 0o755)  # other users reach its bus
         self.tree = os.path.join(self.directory, "host")
         self.config = os.path.join(self.directory, "etc")
@@ -218,6 +220,29 @@ class Host:
         """A worker is in the middle of it: the function has no driver."""
         return self.driver(bdf) is None and any(bdf in words for words in self.running_workers().values())
 
+    def begin_to_assign(self):
+        """A job is under way, and its worker hangs at the second GPU."""
+        self.hang(FUNCTIONS[2])
+        job = self.gpupass("assign", "vm42", "--no-block", "--timeout=60")
+        expect(job.returncode == 0, job.stderr)
+        until(lambda: self.driver(FUNCTIONS[0]) == "vfio-pci" and self.is_hanging(FUNCTIONS[2]),
+              "the job did not begin")
+
+    def let_go_soon(self, bdf):
+        """While the next daemon starts, which waits for it."""
+        threading.Timer(0.5, self.let_go, [bdf]).start()
+
+    def two_nodes(self):
+        """The host has two NUMA nodes."""
+        nodes = os.path.join(self.tree, "sys", "devices", "system", "node")
+        for node, cpus in (("0", "0-7"), ("1", "8-15")):
+            os.makedirs(os.path.join(nodes, "node" + node))
+            for name, text in (("cpulist", cpus), ("meminfo", f"Node {node} MemTotal: 8388608 kB")):
+                with open(os.path.join(nodes, "node" + node, name), "w", encoding="utf-8") as f:
+                    f.write(text + "\n")
+        with open(os.path.join(nodes, "online"), "w", encoding="utf-8") as f:
+            f.write("0-1\n")
+
     def world(self):
         assignments = os.path.join(self.config, "assignments.d")
         records = [open(os.path.join(assignments, name), encoding="utf-8").read()
@@ -324,6 +349,13 @@ def become_root(why):
     sys.exit(SKIPPED)
 
 
+def chosen(tests, names):
+    """Those of these names; without names all."""
+    unknown = set(names) - {test.__name__ for test in tests}
+    expect(not unknown, "no such tests:", unknown)
+    return [test for test in tests if not names or test.__name__ in names]
+
+
 def run_tests(tests, new_host):
     """Each on a host of its own; the exit status of the program."""
     failed, took = 0, []
@@ -347,3 +379,9 @@ def run_tests(tests, new_host):
     longest = sorted(took, reverse=True)[:5]
     print("longest:", ", ".join(f"{name} {seconds:.1f} s" for seconds, name in longest), flush=True)
     return 1 if failed else 0
+
+
+def main(tests, new_host=Host):
+    """Of a program: GPUPASSD GPUPASS FAKE-WORKER FAKE-NVML [TEST…]"""
+    programs, names = [os.path.abspath(p) for p in sys.argv[1:5]], sys.argv[5:]
+    return run_tests(chosen(tests, names), lambda: new_host(*programs))
