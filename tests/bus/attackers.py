@@ -35,6 +35,7 @@ CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
 MS_BIND, MAP_FIXED, PR_SET_PDEATHSIG = 4096, 0x10, 1
 PAGE = mmap.PAGESIZE
 FILE_PAGES = 64
+PATIENCE = 60
 ASKED = threading.Event()  # for the page that never comes
 FUSE_FORGET, FUSE_READ, FUSE_INIT, FUSE_INTERRUPT, FUSE_BATCH_FORGET = 2, 15, 26, 36, 42
 
@@ -168,10 +169,10 @@ def stuck(directory):
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     address = process.stdout.readline().split()[1]
     subprocess.Popen([sys.executable, os.path.abspath(__file__), "read", str(process.pid), address])
-    ASKED.wait(20)
+    ASKED.wait(PATIENCE)
     process.stdin.write(b"x")
     process.stdin.flush()
-    until = time.monotonic() + 20
+    until = time.monotonic() + PATIENCE
     while state_of(process.pid) != "D":
         if process.poll() is not None or time.monotonic() > until:
             os.kill(process.pid, signal.SIGKILL)

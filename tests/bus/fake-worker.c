@@ -5,7 +5,8 @@
  * TREE/../faults/BDF, TREE being --sysfs, which holds one line:
  *   fail [DRIVER]           probing gives an I/O error
  *   no-driver [DRIVER]      probing reports success and binds nothing
- *   hang SECONDS [DRIVER]   the unbind returns so much later; the driver link is gone meanwhile
+ *   hang SECONDS [DRIVER]   the unbind returns so much later, or when the file is removed; the driver
+ *                           link is gone meanwhile
  *   crash [DRIVER]          the worker dies in the unbind
  *   reset-fail              the reset gives an I/O error
  * With DRIVER only moves to that driver are concerned: "fail nvidia" spoils giving back.
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,12 +25,14 @@
 #include "worker/run.h"
 
 #define SECONDS_MAX 3600
+#define LOOKS_PER_SECOND 50
 
 typedef struct Fault {
 	bool probe_fails;
 	bool crashes;
 	bool reset_fails;
 	unsigned seconds;
+	char *path; /* of its file */
 	SysfsKernel kernel;
 } Fault;
 
@@ -44,11 +48,15 @@ static void in_unbind(void *userdata)
 
 	if (fault->crashes)
 		raise(SIGKILL);
-	sleep(fault->seconds);
+	for (unsigned i = 0; i < fault->seconds * LOOKS_PER_SECOND; i++) {
+		if (access(fault->path, F_OK) < 0)
+			break;
+		usleep(1000000 / LOOKS_PER_SECOND);
+	}
 }
 
 /* words: the fault's name, its number where it has one, and perhaps a driver. */
-static int apply_fault(char *const *words, const char *driver, Fault *fault, const char *path)
+static int apply_fault(char *const *words, const char *driver, Fault *fault)
 {
 	size_t n = strv_length(words), used = 1;
 	unsigned long long seconds = 0;
@@ -56,11 +64,11 @@ static int apply_fault(char *const *words, const char *driver, Fault *fault, con
 
 	if (strcmp(name, "hang") == 0) {
 		if (n < 2 || str_to_unsigned(words[1], 10, SECONDS_MAX, &seconds) < 0)
-			return wrong_fault(path);
+			return wrong_fault(fault->path);
 		used = 2;
 	}
 	if (n > used + 1)
-		return wrong_fault(path);
+		return wrong_fault(fault->path);
 	if (n > used && !str_equal(words[used], driver))
 		return 0; /* another driver's */
 	if (strcmp(name, "fail") == 0)
@@ -74,7 +82,7 @@ static int apply_fault(char *const *words, const char *driver, Fault *fault, con
 	else if (strcmp(name, "crash") == 0)
 		fault->crashes = true;
 	else
-		return wrong_fault(path);
+		return wrong_fault(fault->path);
 	fault->kernel.while_unbinding = in_unbind;
 	fault->kernel.userdata = fault;
 	return 0;
@@ -82,21 +90,20 @@ static int apply_fault(char *const *words, const char *driver, Fault *fault, con
 
 static int read_fault(const WorkerCommand *command, Fault *fault)
 {
-	_cleanup_free_ char *path =
-		strf("%s/../faults/%s", command->sysfs_dir, BDF_TEXT(&command->target.bdf));
 	_cleanup_free_ char *line = NULL;
 	_cleanup_strv_ char **words = NULL;
 	int r;
 
-	if (!path)
+	fault->path = strf("%s/../faults/%s", command->sysfs_dir, BDF_TEXT(&command->target.bdf));
+	if (!fault->path)
 		return -ENOMEM;
-	r = file_read_line_at(AT_FDCWD, path, &line);
+	r = file_read_line_at(AT_FDCWD, fault->path, &line);
 	if (r == -ENOENT)
 		return 0;
 	if (r < 0)
 		return r;
 	r = strv_split(line, " ", &words);
-	return r < 0 ? r : apply_fault(words, command->target.driver, fault, path);
+	return r < 0 ? r : apply_fault(words, command->target.driver, fault);
 }
 
 static int fake_write(void *userdata, int sysfs_fd, const char *path, const char *value)
@@ -132,5 +139,6 @@ int main(int argc, char **argv)
 		return GPUPASS_EXIT_FAILED;
 	status = worker_command_run(&command, &ops);
 	sysfs_kernel_clear(&fault.kernel);
+	free(fault.path);
 	return status;
 }

@@ -2,24 +2,41 @@
 """
 What tests on a private bus stand on: the real gpupassd and the real gpupass, on a host of plain files
 (make-host), with fake-worker for the kernel and libvirt's test driver for libvirt. One host a test.
+
+Limits of time: what must come at all is waited for with `until()`, for TIMEOUT, which is far more than
+it takes anywhere. What must come soon is a promise: `within()` allows it as much longer as this machine
+is slower at that moment than an idle one.
 """
+import contextlib
+import importlib.machinery
+import importlib.util
 import json
 import os
+import select
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib")]
+from memory_directory import memory_directory  # noqa: E402
 from private_bus import PrivateBus  # noqa: E402
 ROOT = "/org/gpupass1"
 NOBODY = 65534
 SKIPPED = 77  # to meson
-TIMEOUT = 30
+TIMEOUT = 120
+# A hang that only the test ends: longer than any test.
+FOR_EVER = 3600
+# What slowness() times: programs that are begun and ended one after another, and how many seconds
+# that takes on an idle machine.
+PROGRAMS, PROGRAMS_SECONDS = 20, 0.04
 FUNCTIONS = ["0000:41:00.0", "0000:41:00.1", "0000:61:00.0", "0000:61:00.1"]
 VM42 = "22222222-2222-4222-8222-222222222222"
 NODE = """<node>
@@ -33,12 +50,27 @@ NODE = """<node>
 """
 
 
+class Skip(Exception):
+    """What the test needs is not there, which is no failure."""
+
+
+def load_make_host():
+    """make-host as a module: to run it would cost more than what it does."""
+    loader = importlib.machinery.SourceFileLoader("make_host", os.path.join(HERE, "make-host"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_host", loader))
+    loader.exec_module(module)
+    return module
+
+
+MAKE_HOST = load_make_host()
+
+
 class Host:
     """One mock host with its bus and daemon."""
 
     def __init__(self, daemon, client, worker, nvml, snapshot="workstation-3090"):
         self.daemon, self.client, self.worker = daemon, client, worker
-        self.directory = tempfile.mkdtemp(prefix="gpupass-test-")
+        self.directory = tempfile.mkdtemp(prefix="gpupass-test-", dir=memory_directory())
         os.chmod(self.directory, 0o755)  # other users reach its bus
         self.tree = os.path.join(self.directory, "host")
         self.config = os.path.join(self.directory, "etc")
@@ -46,9 +78,9 @@ class Host:
         os.makedirs(os.path.join(self.config, "groups.d"))
         self.root = os.path.join(self.directory, "root")
         os.makedirs(os.path.join(self.root, "etc"))
-        subprocess.run([os.path.join(HERE, "make-host"), "--nvidia-proc",
-                        os.path.join(HERE, "..", "fixtures", "hosts", snapshot + ".json"),
-                        self.tree], check=True)
+        MAKE_HOST.make_host(
+            MAKE_HOST.read_snapshot(os.path.join(HERE, "..", "fixtures", "hosts", snapshot + ".json")),
+            self.tree, MAKE_HOST.USUAL_DRIVERS.split(","), nvidia_proc=True)
         self.node = self.write("node.xml", NODE)
         # A worker has no environment: the library finds its scenario beside itself.
         self.nvml = os.path.join(self.directory, "libnvidia-ml.so.1")
@@ -66,9 +98,6 @@ class Host:
     def new_bus(self):
         return PrivateBus(self.directory)
 
-    def pid_on_bus(self):
-        return self.process.pid
-
     def daemon_environment(self):
         return self.environment
 
@@ -79,41 +108,61 @@ class Host:
         return path
 
     def start(self, log=None):
+        """Until it says that it is ready, as to systemd: it has the name on the bus then."""
         self.log = log or open(os.path.join(self.directory, "log"), "ab")
-        self.process = subprocess.Popen(
-            [self.daemon, "--config-dir=" + self.config, "--state-dir=" + self.state,
-             "--runtime-dir=" + os.path.join(self.directory, "run"),
-             "--worker=" + self.worker, "--nvml=" + self.nvml,
-             "--sysfs=" + os.path.join(self.tree, "sys"),
-             "--proc=" + os.path.join(self.tree, "proc"), "--root=" + self.root,
-             "--libvirt-uri=test://" + self.node],
-            env=self.daemon_environment(), stderr=self.log)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+            notified.bind(os.path.join(self.directory, "notify"))
+            self.process = subprocess.Popen(
+                [self.daemon, "--config-dir=" + self.config, "--state-dir=" + self.state,
+                 "--runtime-dir=" + os.path.join(self.directory, "run"),
+                 "--worker=" + self.worker, "--nvml=" + self.nvml,
+                 "--sysfs=" + os.path.join(self.tree, "sys"),
+                 "--proc=" + os.path.join(self.tree, "proc"), "--root=" + self.root,
+                 "--libvirt-uri=test://" + self.node],
+                env=dict(self.daemon_environment(), NOTIFY_SOCKET=notified.getsockname()),
+                stderr=self.log)
+            try:
+                self.wait_until_ready(notified)
+            finally:
+                os.unlink(notified.getsockname())
+
+    def wait_until_ready(self, notified):
         deadline = time.monotonic() + TIMEOUT
-        # (Not `busctl status`: where no cgroup file system is mounted it fails with systemd 257.)
-        # Its name may still be the last one's for a moment, which has ended.
-        while self.busctl("call", "org.freedesktop.DBus", "/org/freedesktop/DBus",
-                          "org.freedesktop.DBus", "GetConnectionUnixProcessID", "s",
-                          "org.gpupass1").stdout.strip() != f"u {self.pid_on_bus()}":
-            if self.process.poll() is not None or time.monotonic() > deadline:
+        while True:
+            if select.select([notified], [], [], 0.2)[0]:
+                if b"READY=1" in notified.recv(4096).split(b"\n"):
+                    return
+            elif self.process.poll() is not None or time.monotonic() > deadline:
                 raise AssertionError("gpupassd did not come up: " + self.logged())
-            time.sleep(0.05)
 
     def logged(self):
         with open(os.path.join(self.directory, "log"), encoding="utf-8") as f:
             return f.read()
 
     def stop(self):
-        begin = time.monotonic()
         self.process.terminate()
         code = self.process.wait(TIMEOUT)
         self.log.close()
-        return code, time.monotonic() - begin
+        return code
 
     def close(self):
         if self.process.poll() is None:
             self.stop()
+        for pid in self.running_workers():
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: not self.running_workers(), "its workers do not end")
         self.bus.close(TIMEOUT)
         shutil.rmtree(self.directory)
+
+    def running_workers(self):
+        """Of this host, at work now: {pid: command line}."""
+        found, mark = {}, "--sysfs=" + os.path.join(self.tree, "sys")
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as f:
+                words = f.read().decode(errors="replace").split("\0")
+                if mark in words and int(pid) != self.process.pid:
+                    found[int(pid)] = words
+        return found
 
     def run(self, *command):
         return subprocess.run(command, env=self.environment, stdin=subprocess.DEVNULL,
@@ -159,6 +208,40 @@ class Host:
         else:
             with open(path, "w", encoding="ascii") as f:
                 f.write(text)
+
+    def hang(self, bdf, driver=""):
+        """Whatever takes this function off a driver (to DRIVER) hangs, until let_go()."""
+        self.fault(bdf, f"hang {FOR_EVER} {driver}".strip())
+
+    def let_go(self, bdf):
+        self.fault(bdf, None)
+
+    def is_hanging(self, bdf):
+        """A worker is in the middle of it: the function has no driver."""
+        return self.driver(bdf) is None and any(bdf in words for words in self.running_workers().values())
+
+    def begin_to_assign(self):
+        """A job is under way, and its worker hangs at the second GPU."""
+        self.hang(FUNCTIONS[2])
+        job = self.gpupass("assign", "vm42", "--no-block", "--timeout=60")
+        expect(job.returncode == 0, job.stderr)
+        until(lambda: self.driver(FUNCTIONS[0]) == "vfio-pci" and self.is_hanging(FUNCTIONS[2]),
+              "the job did not begin")
+
+    def let_go_soon(self, bdf):
+        """While the next daemon starts, which waits for it."""
+        threading.Timer(0.5, self.let_go, [bdf]).start()
+
+    def two_nodes(self):
+        """The host has two NUMA nodes."""
+        nodes = os.path.join(self.tree, "sys", "devices", "system", "node")
+        for node, cpus in (("0", "0-7"), ("1", "8-15")):
+            os.makedirs(os.path.join(nodes, "node" + node))
+            for name, text in (("cpulist", cpus), ("meminfo", f"Node {node} MemTotal: 8388608 kB")):
+                with open(os.path.join(nodes, "node" + node, name), "w", encoding="utf-8") as f:
+                    f.write(text + "\n")
+        with open(os.path.join(nodes, "online"), "w", encoding="utf-8") as f:
+            f.write("0-1\n")
 
     def world(self):
         assignments = os.path.join(self.config, "assignments.d")
@@ -210,6 +293,36 @@ class Host:
         assert r.returncode == 0, r.stderr
 
 
+def slowness():
+    """How many times longer programs take on this machine now than on an idle one; at least 1."""
+    begin = time.monotonic()
+    for _ in range(PROGRAMS):
+        subprocess.run(["true"], check=True)
+    return max(1.0, (time.monotonic() - begin) / PROGRAMS_SECONDS)
+
+
+@contextlib.contextmanager
+def within(seconds, *what):
+    """A promise: what is done in it takes no longer than this on an idle machine, and on a slower one
+    as much longer as that is slower, before or after."""
+    slow = slowness()
+    begin = time.monotonic()
+    yield
+    took = time.monotonic() - begin
+    if took > seconds * slow:
+        slow = max(slow, slowness())
+    expect(took <= seconds * slow, *what,
+           f"(it took {took:.2f} s, not {seconds:g} s on a machine {slow:.1f} times slower than an idle one)")
+
+
+def until(condition, *what, seconds=TIMEOUT):
+    """Waits for it. What the daemon logs comes by a thread of its own, and so after what it does."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        expect(time.monotonic() < deadline, *(w() if callable(w) else w for w in what or ("it did not come",)))
+        time.sleep(0.02)
+
+
 def expect(condition, *what):
     if not condition:
         raise AssertionError(" ".join(str(w) for w in what))
@@ -236,15 +349,24 @@ def become_root(why):
     sys.exit(SKIPPED)
 
 
+def chosen(tests, names):
+    """Those of these names; without names all."""
+    unknown = set(names) - {test.__name__ for test in tests}
+    expect(not unknown, "no such tests:", unknown)
+    return [test for test in tests if not names or test.__name__ in names]
+
+
 def run_tests(tests, new_host):
     """Each on a host of its own; the exit status of the program."""
-    failed = 0
+    failed, took = 0, []
     for test in tests:
-        host = None
+        host, begin = None, time.monotonic()
         try:
             host = new_host()
             test(host)
             print("ok  ", test.__name__, flush=True)
+        except Skip as why:
+            print("skip", test.__name__ + ":", why, flush=True)
         except Exception:  # pylint: disable=broad-except
             failed += 1
             print("FAIL", test.__name__, flush=True)
@@ -253,4 +375,13 @@ def run_tests(tests, new_host):
         finally:
             if host:
                 host.close()
+        took.append((time.monotonic() - begin, test.__name__))
+    longest = sorted(took, reverse=True)[:5]
+    print("longest:", ", ".join(f"{name} {seconds:.1f} s" for seconds, name in longest), flush=True)
     return 1 if failed else 0
+
+
+def main(tests, new_host=Host):
+    """Of a program: GPUPASSD GPUPASS FAKE-WORKER FAKE-NVML [TEST…]"""
+    programs, names = [os.path.abspath(p) for p in sys.argv[1:5]], sys.argv[5:]
+    return run_tests(chosen(tests, names), lambda: new_host(*programs))

@@ -207,12 +207,13 @@ static void a_hanging_unbind_ends_late(void **state _unused_)
 	FakeHost host;
 
 	setup(&host, "four-a6000.json");
-	a_fault(&host, "hang 2 vfio-pci\n");
-	outcome = move(&host, "vfio-pci", LONG / 100);
+	a_fault(&host, "hang 3600 vfio-pci\n");
+	outcome = move(&host, "vfio-pci", LONG / 40);
 	assert_int_equal(outcome.result.error, -ETIMEDOUT);
 	assert_true(outcome.still_running);
 	assert_driver(&host, NULL);
-	for (int i = 0; worker_running(outcome.pid) && i < 1000; i++)
+	tree_remove(host.around, "host/faults/" DISPLAY);
+	for (int i = 0; worker_running(outcome.pid) && i < 6000; i++)
 		usleep(10000);
 	assert_false(worker_running(outcome.pid));
 	assert_driver(&host, "vfio-pci");

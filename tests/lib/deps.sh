@@ -9,8 +9,16 @@
 deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-dev libjansson-dev
 	libarchive-dev libxml2-dev libinih-dev libsmartcols-dev scdoc"
 # shellcheck disable=SC2034
-deps_test="git libcmocka-dev clang clang-format clang-tidy dbus dbus-daemon libxml2-utils python3 pciutils jq
-	libvirt-daemon libglib2.0-bin shellcheck dmsetup e2fsprogs"
+deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils"
+# shellcheck disable=SC2034
+deps_checks="git clang-format shellcheck python3 groff-base"
+# shellcheck disable=SC2034
+deps_clang="clang"
+# shellcheck disable=SC2034
+deps_tidy="clang-tidy"
+# What the lab's cases use, beside what boots it.
+# shellcheck disable=SC2034
+deps_cases="git python3 libxml2-utils jq dmsetup e2fsprogs dbus dbus-daemon"
 # shellcheck disable=SC2034
 deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
 	libvirt-daemon busybox-static cpio kmod make procps pciutils xz-utils zstd udev"

@@ -7,7 +7,7 @@ stage() {
 	local build=$1 log
 	log=$(mktemp)
 	if ! { { [ -e "$build/build.ninja" ] ||
-		CC=gcc meson setup "$build" --prefix=/usr --sysconfdir=/etc --libexecdir=libexec \
+		CC="${CC:-gcc}" meson setup "$build" --prefix=/usr --sysconfdir=/etc --libexecdir=libexec \
 			-Dtests=disabled; } &&
 		ninja -C "$build" && rm -rf build/root &&
 		DESTDIR=$PWD/build/root meson install -C "$build" --no-rebuild --quiet; } >"$log" 2>&1; then

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""
+What tests of gpupass stand on: a private bus, on it a fake daemon that says what a scenario tells it to,
+and texts in tests/fixtures/client. --update rewrites those instead of comparing with them.
+"""
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import select
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import traceback
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import scenario as S  # noqa: E402
+from private_bus import PrivateBus  # noqa: E402
+from rig import SKIPPED, TIMEOUT, chosen, memory_directory  # noqa: E402
+FIXTURES = os.path.join(HERE, "..", "fixtures", "client")
+UPDATE = "--update" in sys.argv
+
+
+class Bus:
+    """A private dbus-daemon, with a fake gpupassd where a test wants one."""
+
+    def __init__(self, client, fake):
+        self.client, self.fake = client, fake
+        self.directory = tempfile.mkdtemp(prefix="gpupass-test-", dir=memory_directory())
+        self.daemon = None
+        self.bus = PrivateBus(self.directory)
+        self.address = self.bus.address
+
+    def close(self):
+        self.stop()
+        self.bus.close(TIMEOUT)
+        shutil.rmtree(self.directory)
+
+    def environment(self, **more):
+        base = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TZ": "UTC",
+                "DBUS_SYSTEM_BUS_ADDRESS": self.address}
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+            if name in os.environ:
+                base[name] = os.environ[name]
+        base.update(more)
+        return base
+
+    def start(self, objects, methods=None):
+        self.stop()
+        path = os.path.join(self.directory, "scenario.json")
+        with open(path, "w", encoding="utf-8") as f:
+            json.dump({"objects": objects, "methods": methods or {}}, f)
+        self.daemon = subprocess.Popen([self.fake, path, self.log_path()],
+                                       stdout=subprocess.PIPE, env=self.environment())
+        line = self.daemon.stdout.readline()
+        assert line == b"ready\n", "fake-daemon did not start: %r" % line
+
+    def stop(self):
+        if self.daemon:
+            self.daemon.terminate()
+            self.daemon.wait(TIMEOUT)
+            self.daemon.stdout.close()
+            self.daemon = None
+
+    def log_path(self):
+        return os.path.join(self.directory, "calls.log")
+
+    def calls(self):
+        with open(self.log_path(), encoding="utf-8") as f:
+            return f.read()
+
+    def run(self, *arguments, **environment):
+        return subprocess.run([self.client, *arguments], env=self.environment(**environment),
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT,
+                              text=True, errors="surrogateescape", check=False)
+
+    def run_on_terminal(self, *arguments, columns=80):
+        """Runs it with stdout and stderr on a terminal; (exit code, what was written)."""
+        leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen([self.client, *arguments], env=self.environment(),
+                                   stdin=follower, stdout=follower, stderr=follower)
+        os.close(follower)
+        written = b""
+        deadline = time.monotonic() + TIMEOUT
+        while time.monotonic() < deadline:
+            if not select.select([leader], [], [], 1)[0]:
+                continue
+            try:
+                data = os.read(leader, 65536)
+            except OSError:  # EIO: the other end is closed
+                break
+            if not data:
+                break
+            written += data
+        os.close(leader)
+        return process.wait(TIMEOUT), written.decode().replace("\r\n", "\n")
+
+
+def check(condition, *what):
+    if not condition:
+        raise AssertionError("\n".join(str(w) for w in what))
+
+
+def golden(name, text):
+    """The text must be the one in the fixtures."""
+    path = os.path.join(FIXTURES, name + ".txt")
+    if UPDATE:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return
+    with open(path, encoding="utf-8") as f:
+        wanted = f.read()
+    check(text == wanted, "differs from %s" % path, "--- wanted", wanted, "--- got", text)
+
+
+def document(result, schema):
+    parsed = json.loads(result.stdout)
+    check(parsed["schema"] == schema, result.stdout)
+    check(result.stdout.isascii(), "not ASCII", result.stdout)
+    return parsed
+
+
+def succeeded(result):
+    check(result.returncode == 0, "exit", result.returncode, result.stdout, result.stderr)
+    return result
+
+
+def failed(result, code, *texts):
+    check(result.returncode == code, "exit", result.returncode, result.stdout, result.stderr)
+    for text in texts:
+        check(text in result.stderr, "stderr lacks: " + text, result.stderr)
+    return result
+
+
+def busy_host():
+    """A host with something of everything that needs an operator."""
+    objects = S.manager(Notes=["as", ["groups.d/old.conf:1: GPU 0000:99:00.0 is missing"]])
+    for i, name in enumerate(("pair0", "pair0", "pair2", "pair2", "pair10", "pair10")):
+        objects.update(S.gpu("0000:%02x:00.0" % (0x11 + 16 * i), 10 + i, -1, name,
+                             "vfio-pci" if name == "pair10" else "nvidia"))
+    objects.update(S.gpu("10000:e1:00.0", -1, 0, Nvlink=["s", "sxm"], Driver=["s", ""]))
+    objects.update(S.group("pair10", ["0000:51:00.0", "0000:61:00.0"], [14, 15], [-1, -1],
+                           State=["s", "quarantined"], Assignable=["b", False],
+                           Driver=["s", "vfio-pci"],
+                           Reason=["s", "job 12 could not give 0000:61:00.0 back."]))
+    objects.update(S.group("pair0", ["0000:11:00.0", "0000:21:00.0"], [10, 11], [-1, -1],
+                           State=["s", "inferred"], Provenance=["s", "inferred"],
+                           Source=["s", "sysfs"], Link=["s", "NV4?"], Links=["u", 0],
+                           Assignable=["b", False],
+                           Reasoning=["s", "the only two RTX A6000 of one subsystem"]))
+    objects.update(S.group("pair2", ["0000:31:00.0", "0000:41:00.0"], [12, 13], [-1, -1],
+                           State=["s", "binding"], Job=["o", S.job_path(31)]))
+    objects.update(S.job(31, GroupName=["s", "pair2"], Steps=S.assign_steps(2, "running")))
+    objects.update(S.job(9, State=["s", "failed"], ErrorName=["s", S.ERROR + "HostInUse"],
+                         ErrorMessage=["s", "cannot assign pair1 to vm42: in use\n"
+                                            "Cause:  0000:a1:00.0 is held by pid 4242 (python)"],
+                         Steps=S.assign_steps(2, "failed"), DurationUsec=["t", 131000000]))
+    return objects
+
+
+def fixture_text(name):
+    with open(os.path.join(HERE, "..", "fixtures", name), encoding="utf-8") as f:
+        return f.read()
+
+
+def main(tests):
+    """Of a program: GPUPASS FAKE-DAEMON [NAME…]; all tests on one bus."""
+    arguments, n_failed = [a for a in sys.argv[1:] if a != "--update"], 0
+    if not shutil.which("dbus-daemon"):
+        print("skipped: there is no dbus-daemon")
+        return SKIPPED
+    client, fake, names = os.path.abspath(arguments[0]), os.path.abspath(arguments[1]), arguments[2:]
+    with contextlib.closing(Bus(client, fake)) as bus:
+        for test in chosen(tests, names):
+            try:
+                test(bus)
+                print("ok  ", test.__name__, flush=True)
+            except Exception:  # pylint: disable=broad-except
+                n_failed += 1
+                print("FAIL", test.__name__)
+                traceback.print_exc(file=sys.stdout)
+    return n_failed > 0
