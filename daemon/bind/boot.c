@@ -274,6 +274,31 @@ static int list_functions(BootReport *report, const Bdf *only)
 	return 0;
 }
 
+/*
+ * Reserves the other functions of the assignment that `f` is in. When udev has dealt with `f` it
+ * loads the driver that is usual for such a device (80-drivers.rules), and the kernel offers that
+ * driver every device without one: also those of this group whose own events are still to come.
+ * What goes wrong with them, their own events tell.
+ */
+static int reserve_peers(const BootMachine *machine, const BootFunction *f)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < f->assignment->n_functions; i++) {
+		BootFunction peer = {
+			.assignment = f->assignment,
+			.record = &f->assignment->functions[i],
+			.outcome = BOOT_FAILED,
+		};
+
+		if (peer.record == f->record)
+			continue;
+		r = reserve(machine, &peer);
+		free(peer.detail);
+	}
+	return r;
+}
+
 int boot_bind(const BootMachine *machine, int dir_fd, const Bdf *only, BootReport **ret)
 {
 	_cleanup_(boot_report_freep) BootReport *report = calloc(1, sizeof(BootReport));
@@ -290,6 +315,8 @@ int boot_bind(const BootMachine *machine, int dir_fd, const Bdf *only, BootRepor
 	/* First all overrides, which no driver can delay; then the probes. */
 	for (size_t i = 0; r >= 0 && i < report->n_functions; i++)
 		r = reserve(machine, &report->functions[i]);
+	for (size_t i = 0; only && r >= 0 && i < report->n_functions; i++)
+		r = reserve_peers(machine, &report->functions[i]);
 	if (r >= 0 && driver_loaded(machine) && boot_report_count(report, BOOT_RESERVED) > 0)
 		r = probe(machine, report);
 	if (r < 0)

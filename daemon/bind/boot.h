@@ -64,7 +64,7 @@ typedef struct BootMachine {
 
 /*
  * Reads the assignments in dir_fd and acts on those functions that they name: on all of them, or on
- * `only`. Fails for lack of memory or when the directory cannot be read; everything that concerns
+ * `only`, whose peers in its assignment are reserved with it. Fails for lack of memory or when the directory cannot be read; everything that concerns
  * one function or one file is in the report, and keeps no other function from being bound.
  */
 int boot_bind(const BootMachine *machine, int dir_fd, const Bdf *only, BootReport **ret);
