@@ -47,7 +47,7 @@ virsh -q destroy vm42
 promise "the group is released" gpupass release vm42
 virsh -q undefine vm42
 
-"$here/define-vm" vm42 --agent --free-ports 4 --start
+"$here/define-vm" vm42 --agent --free-ports 5 --start # one for the channel
 promise "a guest with an agent is up" "$here/define-vm" --wait vm42 0 400
 promise "the group is assigned to it while it runs" gpupass assign vm42 pair0
 before=$(world)
