@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/fit/fit.h"
 
-#include "core/fit/finding.h"
+#include "core/fit/checks.h"
 #include "util/text.h"
 
 DEFINE_STRING_TABLE(fit_mode, FitMode, FIT_MODES)
-DEFINE_STRING_TABLE(fit_severity, FitSeverity, FIT_SEVERITIES)
-DEFINE_STRING_TABLE(fit_id, FitId, FIT_IDS)
 
 #define GIB (UINT64_C(1) << 30)
 /* libvirt's own allowance beside the guest's RAM (qemuDomainGetMemLockLimitBytes). */
@@ -18,41 +16,6 @@ DEFINE_STRING_TABLE(fit_id, FitId, FIT_IDS)
 static bool of_numa(FitId id)
 {
 	return id == FIT_NUMA_MEMORY || id == FIT_NUMA_CPUS || id == FIT_NUMA_SPREAD;
-}
-
-/* ---- report ---- */
-
-int fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy)
-{
-	_cleanup_free_ char *text = what, *copy = remedy ? strf("%s", remedy) : NULL;
-	FitFinding *bigger;
-
-	if (!text || (remedy && !copy))
-		return -ENOMEM;
-	bigger = reallocarray(report->items, report->n_items + 1, sizeof(FitFinding));
-	if (!bigger)
-		return -ENOMEM;
-	report->items = bigger;
-	report->items[report->n_items++] = (FitFinding){
-		.id = id,
-		.severity = severity,
-		.what = TAKE_PTR(text),
-		.remedy = TAKE_PTR(copy),
-	};
-	return 0;
-}
-
-FitReport *fit_report_free(FitReport *report)
-{
-	if (!report)
-		return NULL;
-	for (size_t i = 0; i < report->n_items; i++) {
-		free(report->items[i].what);
-		free(report->items[i].remedy);
-	}
-	free(report->items);
-	free(report);
-	return NULL;
 }
 
 const FitFinding *fit_refusal(const FitReport *report, FitMode numa, FitMode fit)

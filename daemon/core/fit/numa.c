@@ -2,7 +2,7 @@
 /* Where memory and CPUs of the guest are, against the nodes its GPUs are on. */
 #include <string.h>
 
-#include "core/fit/finding.h"
+#include "core/fit/checks.h"
 #include "util/text.h"
 
 /* Nodes of the group's GPUs, as a set of numbers; false where one is not told. */

@@ -3,7 +3,7 @@
  * Address space for BARs. A data centre board has one of 64 to 256 GiB; a firmware whose 64-bit
  * window is too small leaves it unassigned, and the guest has fewer GPUs than it was given.
  */
-#include "core/fit/finding.h"
+#include "core/fit/checks.h"
 #include "util/text.h"
 
 #define GIB (UINT64_C(1) << 30)
@@ -62,21 +62,6 @@ uint64_t fit_window_wanted(const FitFacts *facts)
 	uint64_t sum = bars_of(facts);
 
 	return sum == 0 ? 0 : 2 * power_of_two(sum);
-}
-
-char *fit_size_text(uint64_t bytes)
-{
-	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
-	size_t unit = 0;
-
-	while (unit + 1 < ELEMENTS(units) && bytes >= 1024 && bytes % 1024 == 0) {
-		bytes /= 1024;
-		unit++;
-	}
-	/* What is not round is told in the largest unit below it. */
-	for (; unit + 1 < ELEMENTS(units) && bytes >= 16384; unit++)
-		bytes = (bytes + 512) / 1024;
-	return strf("%llu %s", (unsigned long long)bytes, units[unit]);
 }
 
 static uint64_t ovmf_window(const FitDomain *d, unsigned bits)
