@@ -2,6 +2,7 @@
 #include "core/drift/drift.h"
 
 #include "core/base/json-fields.h"
+#include "core/domain/xml-marks.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -29,6 +30,20 @@ bool drift_has(const Drift *drift, const DriftFinding *finding)
 			return true;
 	}
 	return false;
+}
+
+bool drift_defined_by_us(const DomainUse *use, const char *group, const Bdf *functions, size_t n)
+{
+	if (!str_equal(use->gpupass_group, group))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const DomainHostdev *hostdev = domain_use_hostdev(use, &functions[i]);
+
+		if (!hostdev || !hostdev->config || hostdev->managed || !hostdev->alias ||
+		    !str_starts_with(hostdev->alias, ALIAS_PREFIX))
+			return false;
+	}
+	return true;
 }
 
 static json_t *domain_to_json(const DriftFinding *finding)

@@ -1,71 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Finding drift: each record, each group and each of our marks against what is there. */
-#include <string.h>
-
 #include "core/domain/ref.h"
-#include "core/domain/xml-marks.h"
 #include "core/domain/xml.h"
 #include "core/drift/finding.h"
 #include "core/group/mark.h"
-
-static void forget_about(DriftSubject *s)
-{
-	s->n_about = 0;
-}
-
-void drift_about(DriftSubject *s, const Bdf *bdf)
-{
-	if (s->n_about < ELEMENTS(s->about))
-		s->about[s->n_about++] = *bdf;
-}
-
-static int copy_text(const char *from, char **ret)
-{
-	*ret = from ? strdup(from) : NULL;
-	return from && !*ret ? -ENOMEM : 0;
-}
-
-static int fill(const DriftSubject *s, DriftFinding *finding)
-{
-	const char *uuid = s->record && !s->marked ? s->record->domain_uuid
-			   : s->domain		   ? s->domain->uuid
-						   : NULL;
-	const char *name = s->domain ? s->domain->name : s->record ? s->record->domain_name : NULL;
-
-	if (copy_text(s->name, &finding->group) < 0 || copy_text(uuid, &finding->domain_uuid) < 0 ||
-	    copy_text(name, &finding->domain_name) < 0)
-		return -ENOMEM;
-	if (s->n_about == 0)
-		return 0;
-	finding->functions = calloc(s->n_about, sizeof(Bdf));
-	if (!finding->functions)
-		return -ENOMEM;
-	memcpy(finding->functions, s->about, s->n_about * sizeof(Bdf));
-	finding->n_functions = s->n_about;
-	return 0;
-}
-
-int drift_add(DriftSubject *s, DriftKind kind, DriftRepair repair, char *what, char *remedy)
-{
-	DriftFinding *bigger =
-		reallocarray(s->drift->items, s->drift->n_items + 1, sizeof(DriftFinding));
-	DriftFinding *finding;
-	int r;
-
-	if (bigger)
-		s->drift->items = bigger;
-	if (!bigger || !what || (!remedy && repair == DRIFT_REPAIR_NONE)) {
-		free(what);
-		free(remedy);
-		return -ENOMEM;
-	}
-	finding = &bigger[s->drift->n_items++];
-	*finding = (DriftFinding){ .kind = kind, .repair = repair, .what = what, .remedy = remedy };
-	s->blocked |= repair == DRIFT_REPAIR_NONE;
-	r = fill(s, finding);
-	forget_about(s);
-	return r;
-}
 
 /* What a person must see to comes first: until then nothing of the group is touched. */
 static int settle(DriftSubject *s)
@@ -321,18 +259,4 @@ int drift_find(const DriftFacts *facts, Drift **ret)
 		return r;
 	*ret = TAKE_PTR(drift);
 	return 0;
-}
-
-bool drift_defined_by_us(const DomainUse *use, const char *group, const Bdf *functions, size_t n)
-{
-	if (!str_equal(use->gpupass_group, group))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		const DomainHostdev *hostdev = domain_use_hostdev(use, &functions[i]);
-
-		if (!hostdev || !hostdev->config || hostdev->managed || !hostdev->alias ||
-		    !str_starts_with(hostdev->alias, ALIAS_PREFIX))
-			return false;
-	}
-	return true;
 }
