@@ -3,29 +3,9 @@
 #include <string.h>
 
 #include "core/domain/ref.h"
-#include "core/domain/xml-tree.h"
+#include "core/domain/xml-hostdevs.h"
+#include "core/domain/xml.h"
 #include "util/text.h"
-
-int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias)
-{
-	DomainHostdev *bigger;
-	char *copy = NULL;
-
-	if (alias) {
-		copy = strdup(alias);
-		if (!copy)
-			return -ENOMEM;
-	}
-	bigger = reallocarray(use->hostdevs, use->n_hostdevs + 1, sizeof(*bigger));
-	if (!bigger) {
-		free(copy);
-		return -ENOMEM;
-	}
-	use->hostdevs = bigger;
-	use->hostdevs[use->n_hostdevs] = *hostdev;
-	use->hostdevs[use->n_hostdevs++].alias = copy;
-	return 0;
-}
 
 /* A function in both texts is one hostdev; the definition's alias is the one that lasts. */
 static int merge(DomainUse *use, const DomainHostdev *hostdev)

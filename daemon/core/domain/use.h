@@ -41,6 +41,8 @@ const DomainUse *domain_uses_unread(const DomainUses *uses, size_t *position);
 char *domain_use_unread_remedy(const DomainUse *use);
 const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf);
 
+/* Appends a copy with this alias, which may be NULL. */
+int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias);
 void domain_use_clear(DomainUse *use);
 int domain_use_copy(const DomainUse *from, DomainUse *ret);
 DomainUses *domain_uses_free(DomainUses *uses);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/domain/xml-tree.h"
+#include "core/domain/xml.h"
 #include "util/text.h"
 
 static bool same_name(const xmlNode *a, const xmlNode *b)

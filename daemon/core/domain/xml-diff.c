@@ -9,6 +9,7 @@
 
 #include "core/domain/xml-tree.h"
 #include "core/domain/xml-tune.h"
+#include "core/domain/xml.h"
 #include "util/text-diff.h"
 #include "util/text.h"
 

@@ -4,6 +4,7 @@
 
 #include "core/domain/ref.h"
 #include "core/domain/xml-marks.h"
+#include "core/domain/xml.h"
 #include "util/text.h"
 
 #define GPUS_MAX 8 /* of one group; see core/links/declaration.h */

@@ -2,6 +2,7 @@
 /* Taking out of a domain's XML exactly what belongs to a group. */
 #include "core/domain/xml-marks.h"
 #include "core/domain/xml-tune.h"
+#include "core/domain/xml.h"
 #include "util/text.h"
 
 static bool remove_hostdevs(xmlNode *devices, const char *stem, const Bdf *functions, size_t n)

@@ -4,11 +4,12 @@
  * domain of the host is read so at each look, and one that could not be read would be in everybody's
  * way; so nothing is built of what a panel, or its tenant, may have written there.
  */
+#include "core/domain/xml-skim.h"
+
 #include <libxml/SAX2.h>
 #include <string.h>
 
 #include "core/domain/xml-bounds.h"
-#include "core/domain/xml-tree.h"
 
 static bool is_one_of(const char *name, const char *const *names)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What domain-xml*.c share: reading and editing libxml2's tree in the terms of a libvirt domain. */
+/* Reading and editing libxml2's tree in the terms of a libvirt domain. */
 #pragma once
 
 #include <libxml/parser.h>
 #include <libxml/tree.h>
 
 #include "core/base/bdf.h"
-#include "core/domain/xml.h"
+#include "core/domain/xml-types.h"
+#include "gpupass/cleanup.h"
 
 #define DOMAIN_UUID_LENGTH 36
 #define PCI_SLOTS 32
@@ -46,12 +47,6 @@ DEFINE_CLEANUP(xmlParserCtxt, xml_parser_free)
  * *ret_message ("line 5: …") set; both NULL when memory is out.
  */
 xmlDoc *xml_parse(const char *text, int options, char **ret_message);
-/*
- * The same of any domain of the host, of which no more is kept than who it is, our mark, and its PCI
- * hostdevs. What somebody else has written into it costs no memory, and is nothing to fail for.
- */
-xmlDoc *xml_skim(const char *text, char **ret_message);
-
 /* Of one parse; the parser's _private. */
 typedef struct XmlParse {
 	bool doctype;
@@ -88,13 +83,6 @@ bool xml_is_pci_controller(const xmlNode *node);
 int xml_host_address(const xmlNode *hostdev, Bdf *ret);
 /* The device's place in the guest; -ENOENT when it has no (readable) PCI address. */
 int xml_guest_address(const xmlNode *device, Bdf *ret);
-/* On -EBADMSG *ret_bad is the hostdev whose address is none. */
-int xml_read_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n,
-		      const xmlNode **ret_bad);
-/* domain_xml_parse() of xml_skim(). */
-int domain_xml_skim(const char *text, DomainXml **ret, Problem **ret_problem);
-/* Appends a copy with this alias, which may be NULL. */
-int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias);
 /* <alias name=…/>, borrowed; NULL: none. */
 const char *xml_alias(const xmlNode *device);
 

@@ -11,21 +11,12 @@
 
 #include "core/base/problem.h"
 #include "core/domain/use.h"
-
-#define DOMAIN_XML_NAMESPACE "https://gpupass.org/domain/1"
-/*
- * Of a domain that is to be changed. libvirtd sends and takes no text of more than 4 MiB
- * (REMOTE_STRING_MAX in its remote_protocol.x), so that whatever comes from it fits, also with a group
- * added.
- */
-#define DOMAIN_XML_MAX (8U * 1024 * 1024)
-/* Of one that is only looked at: no message of libvirt's is longer (VIR_NET_MESSAGE_MAX). */
-#define DOMAIN_SKIM_MAX (32U * 1024 * 1024)
-
-typedef struct DomainXml DomainXml;
+#include "core/domain/xml-types.h"
 
 /* PROBLEM (UnsupportedDomain) when it is not well-formed, has no <domain> root or no UUID. */
 int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem);
+/* The same for a domain that is only looked at, from the tree of xml_skim(). */
+int domain_xml_skim(const char *text, DomainXml **ret, Problem **ret_problem);
 DomainXml *domain_xml_free(DomainXml *xml);
 DEFINE_CLEANUP(DomainXml, domain_xml_free)
 
