@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/doctor/finding.h"
+#include "core/doctor/checks.h"
 
 /* Receivers correct a bit now and then; a link that is bad does it by the thousand. */
 #define CORRECTABLE_MANY 1000
@@ -14,7 +14,7 @@ static const FunctionFacts *facts_of(const Doctor *d, const Bdf *bdf)
 }
 
 /* A GPU that could not be looked at is the finding itself, not a reason to skip. */
-void check_answers(const Doctor *d, Finding *f)
+void doctor_check_answers(const Doctor *d, Finding *f)
 {
 	size_t read = 0;
 
@@ -52,7 +52,7 @@ void check_answers(const Doctor *d, Finding *f)
 			     "all of them sleep or could not be read, and none is woken for this");
 }
 
-void check_power(const Doctor *d, Finding *f)
+void doctor_check_power(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const PciFunction *lead = d->gpus[i]->lead;
@@ -89,7 +89,7 @@ static void skip_links(Finding *f)
 		finding_skip(f, "no link could be read: the GPUs sleep, or tell nothing");
 }
 
-void check_link_width(const Doctor *d, Finding *f)
+void doctor_check_link_width(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const GpuHealth *health = doctor_health(d, d->gpus[i]);
@@ -139,7 +139,7 @@ static bool is_used(const Doctor *d, const Bdf *bdf)
  * An idle GPU lowers its link's speed by itself, to save power. Whether a guest's GPU is idle cannot
  * be seen from here; a process of the host that has it open is what can be.
  */
-void check_link_speed(const Doctor *d, Finding *f)
+void doctor_check_link_speed(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const GpuHealth *health = doctor_health(d, d->gpus[i]);
@@ -169,7 +169,7 @@ void check_link_speed(const Doctor *d, Finding *f)
 	skip_links(f);
 }
 
-void check_aer(const Doctor *d, Finding *f)
+void doctor_check_aer(const Doctor *d, Finding *f)
 {
 	size_t counted = 0;
 
@@ -222,7 +222,7 @@ static const PciFunction *board_beside(const Doctor *d, const Bdf *bdf)
 	return NULL;
 }
 
-void check_reset(const Doctor *d, Finding *f)
+void doctor_check_reset(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const PciFunction *lead = d->gpus[i]->lead;
@@ -246,7 +246,7 @@ void check_reset(const Doctor *d, Finding *f)
 	}
 }
 
-void check_boot_vga(const Doctor *d, Finding *f)
+void doctor_check_boot_vga(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const PciFunction *lead = d->gpus[i]->lead;
@@ -268,7 +268,7 @@ void check_boot_vga(const Doctor *d, Finding *f)
 		finding_pass(f, "it is none of these GPUs");
 }
 
-void check_virtual_functions(const Doctor *d, Finding *f)
+void doctor_check_virtual_functions(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const PciFunction *lead = d->gpus[i]->lead;
@@ -316,7 +316,7 @@ static void check_function_driver(const FunctionFacts *facts, Finding *f)
 	}
 }
 
-void check_driver(const Doctor *d, Finding *f)
+void doctor_check_driver(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++)
 		for (size_t k = 0; k < d->gpus[i]->n_functions; k++) {
@@ -360,7 +360,7 @@ static void tell_unseen(const Inspection *inspection, Finding *f)
 }
 
 /* A process of the host is in the way of assign; a guest on vfio is what all this is for. */
-void check_holders(const Doctor *d, Finding *f)
+void doctor_check_holders(const Doctor *d, Finding *f)
 {
 	const Inspection *inspection = d->facts->inspection;
 

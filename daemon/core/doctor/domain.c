@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of one domain's XML against its group. */
-#include "core/doctor/finding.h"
+#include "core/doctor/checks.h"
 #include "core/domain/ref.h"
+#include "core/fit/fit.h"
 
 static const DomainUse *use_of(const Doctor *d)
 {
 	return d->facts->uses ? domain_uses_find(d->facts->uses, d->facts->domain->uuid) : NULL;
 }
 
-void check_domain_group(const Doctor *d, Finding *f)
+void doctor_check_domain_group(const Doctor *d, Finding *f)
 {
 	const DoctorDomain *domain = d->facts->domain;
 
@@ -41,7 +42,7 @@ static void check_side(const Doctor *d, const DomainUse *use, bool live, Finding
 		}
 }
 
-void check_domain_hostdevs(const Doctor *d, Finding *f)
+void doctor_check_domain_hostdevs(const Doctor *d, Finding *f)
 {
 	const DomainUse *use = use_of(d);
 
@@ -133,7 +134,7 @@ int doctor_read_domain(Doctor *d)
 	return r < 0 || !d->xml ? r : fit(d);
 }
 
-void check_domain_acpi(const Doctor *d, Finding *f)
+void doctor_check_domain_acpi(const Doctor *d, Finding *f)
 {
 	if (!d->xml) {
 		finding_skip(f, "%s", d->xml_error);
@@ -186,42 +187,42 @@ static void check_fit(const Doctor *d, Finding *f, const FitId *ids, size_t n)
 		finding_pass(f, "nothing is known against it");
 }
 
-void check_domain_machine(const Doctor *d, Finding *f)
+void doctor_check_domain_machine(const Doctor *d, Finding *f)
 {
 	static const FitId ids[] = { FIT_MACHINE_TYPE, FIT_ROOT_PORTS };
 
 	check_fit(d, f, ids, ELEMENTS(ids));
 }
 
-void check_domain_window(const Doctor *d, Finding *f)
+void doctor_check_domain_window(const Doctor *d, Finding *f)
 {
 	static const FitId ids[] = { FIT_BAR_WINDOW, FIT_HOTPLUG_WINDOW };
 
 	check_fit(d, f, ids, ELEMENTS(ids));
 }
 
-void check_domain_hugepages(const Doctor *d, Finding *f)
+void doctor_check_domain_hugepages(const Doctor *d, Finding *f)
 {
 	static const FitId ids[] = { FIT_HUGEPAGES, FIT_PINNING };
 
 	check_fit(d, f, ids, ELEMENTS(ids));
 }
 
-void check_domain_memlock(const Doctor *d, Finding *f)
+void doctor_check_domain_memlock(const Doctor *d, Finding *f)
 {
 	static const FitId ids[] = { FIT_MEMLOCK, FIT_MEMORY, FIT_VIOMMU };
 
 	check_fit(d, f, ids, ELEMENTS(ids));
 }
 
-void check_domain_numa(const Doctor *d, Finding *f)
+void doctor_check_domain_numa(const Doctor *d, Finding *f)
 {
 	static const FitId ids[] = { FIT_NUMA_MEMORY, FIT_NUMA_CPUS, FIT_NUMA_SPREAD };
 
 	check_fit(d, f, ids, ELEMENTS(ids));
 }
 
-void check_domain_clique(const Doctor *d, Finding *f)
+void doctor_check_domain_clique(const Doctor *d, Finding *f)
 {
 	static const FitId ids[] = { FIT_CLIQUE };
 
@@ -260,7 +261,7 @@ static void tell_open(const Doctor *d, const FitTune *tune, Finding *f)
  * Who edits the definition may take it out, which is no drift. That it is not there is worth a word
  * where somebody asks.
  */
-void check_domain_applied(const Doctor *d, Finding *f)
+void doctor_check_domain_applied(const Doctor *d, Finding *f)
 {
 	const Assignment *record =
 		assignments_find_domain(d->facts->assignments, d->facts->domain->uuid);

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/doctor/finding.h"
+#include "core/doctor/checks.h"
 #include "core/facts/setup-files.h"
 
 static bool cmdline_has(const Doctor *d, const char *prefix, const char **ret)
@@ -18,7 +18,7 @@ static bool cmdline_has(const Doctor *d, const char *prefix, const char **ret)
 	return false;
 }
 
-void check_iommu(const Doctor *d, Finding *f)
+void doctor_check_iommu(const Doctor *d, Finding *f)
 {
 	const Examination *host = d->facts->host;
 	const char *word;
@@ -41,7 +41,7 @@ void check_iommu(const Doctor *d, Finding *f)
 				  "intel_iommu=on (Intel); see gpupassd(8)");
 }
 
-void check_noiommu(const Doctor *d, Finding *f)
+void doctor_check_noiommu(const Doctor *d, Finding *f)
 {
 	if (!d->facts->inspection->noiommu) {
 		finding_pass(f, "it is off");
@@ -56,7 +56,7 @@ void check_noiommu(const Doctor *d, Finding *f)
  * Without remapping a device of a guest can raise any interrupt of the host, so vfio refuses
  * (vfio_iommu_type1: "No interrupt remapping support"), unless it is told to allow that.
  */
-void check_interrupt_remapping(const Doctor *d, Finding *f)
+void doctor_check_interrupt_remapping(const Doctor *d, Finding *f)
 {
 	const Inspection *inspection = d->facts->inspection;
 	const Examination *host = d->facts->host;
@@ -88,7 +88,7 @@ void check_interrupt_remapping(const Doctor *d, Finding *f)
  * it for peer-to-peer over PCIe) the groups still look separate. A port without ACS is no fault
  * here: the kernel has put what is behind it into one IOMMU group.
  */
-void check_acs(const Doctor *d, Finding *f)
+void doctor_check_acs(const Doctor *d, Finding *f)
 {
 	size_t seen = 0;
 
@@ -119,7 +119,7 @@ void check_acs(const Doctor *d, Finding *f)
 		finding_pass(f, "on, or accounted for in the IOMMU groups, at %zu ports", seen);
 }
 
-void check_acs_override(const Doctor *d, Finding *f)
+void doctor_check_acs_override(const Doctor *d, Finding *f)
 {
 	const char *word;
 
@@ -158,7 +158,7 @@ static void check_neighbour(const Doctor *d, const Gpu *gpu, const PciFunction *
 }
 
 /* The kernel's own rule (vfio_group_viable), over every function of the GPUs. */
-void check_iommu_group(const Doctor *d, Finding *f)
+void doctor_check_iommu_group(const Doctor *d, Finding *f)
 {
 	const PciSnapshot *snapshot = d->facts->snapshot;
 
@@ -185,7 +185,7 @@ void check_iommu_group(const Doctor *d, Finding *f)
 		finding_pass(f, "viable: nothing else of the host is in them");
 }
 
-void check_vfio(const Doctor *d, Finding *f)
+void doctor_check_vfio(const Doctor *d, Finding *f)
 {
 	const Inspection *inspection = d->facts->inspection;
 
@@ -248,7 +248,7 @@ static void check_ids_line(const Doctor *d, const char *line, Finding *f)
 }
 
 /* new_id writes have the same effect; the kernel does not let them be read back. */
-void check_vfio_ids(const Doctor *d, Finding *f)
+void doctor_check_vfio_ids(const Doctor *d, Finding *f)
 {
 	const Examination *host = d->facts->host;
 	char *const *lists[] = { host->cmdline, host->modprobe };
@@ -274,7 +274,7 @@ static const struct KnownBad {
 	  "NVIDIA/open-gpu-kernel-modules issue 1333" },
 };
 
-void check_driver_version(const Doctor *d, Finding *f)
+void doctor_check_driver_version(const Doctor *d, Finding *f)
 {
 	const char *version = d->facts->host->nvidia_version;
 
@@ -305,7 +305,7 @@ static bool on_nvidia(const Doctor *d)
 	return false;
 }
 
-void check_services(const Doctor *d, Finding *f)
+void doctor_check_services(const Doctor *d, Finding *f)
 {
 	bool fabric_wanted = d->facts->gpus->n_nvswitches > 0, held = on_nvidia(d);
 
@@ -331,7 +331,7 @@ void check_services(const Doctor *d, Finding *f)
 		finding_pass(f, "none that is in the way");
 }
 
-void check_driverctl(const Doctor *d, Finding *f)
+void doctor_check_driverctl(const Doctor *d, Finding *f)
 {
 	for (char **line = d->facts->host->driverctl; line && *line; line++) {
 		_cleanup_free_ char *address = strndup(*line, strcspn(*line, " "));
@@ -351,7 +351,7 @@ void check_driverctl(const Doctor *d, Finding *f)
 		finding_pass(f, "it has no override for these GPUs");
 }
 
-void check_memlock(const Doctor *d, Finding *f)
+void doctor_check_memlock(const Doctor *d, Finding *f)
 {
 	const Examination *host = d->facts->host;
 

@@ -3,7 +3,7 @@
  * Who gets assigned GPUs in the initramfs, before gpupass-bind.service runs. What counts is what is in
  * the image; the settings of those that make it count where it could not be read.
  */
-#include "core/doctor/finding.h"
+#include "core/doctor/checks.h"
 
 /* Why gpupass-bind will not have the function first; NULL: it will. */
 static const char *what_lacks(const Initramfs *image, const Bdf *bdf)
@@ -125,7 +125,7 @@ static void check_settings(const Doctor *d, Finding *f)
 		finding_skip(f, "its settings ask for none: %s", looked_at);
 }
 
-void check_initramfs(const Doctor *d, Finding *f)
+void doctor_check_initramfs(const Doctor *d, Finding *f)
 {
 	const Initramfs *image = d->facts->host->image;
 

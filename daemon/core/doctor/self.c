@@ -2,7 +2,7 @@
 /* Checks of what gpupass itself knows: groups, quarantines, jobs, the boot. */
 #include <string.h>
 
-#include "core/doctor/finding.h"
+#include "core/doctor/checks.h"
 #include "core/domain/ref.h"
 
 static void check_unread(const DomainUses *uses, Finding *f)
@@ -24,7 +24,7 @@ static void check_unread(const DomainUses *uses, Finding *f)
 	}
 }
 
-void check_libvirt(const Doctor *d, Finding *f)
+void doctor_check_libvirt(const Doctor *d, Finding *f)
 {
 	if (d->facts->uses) {
 		check_unread(d->facts->uses, f);
@@ -38,7 +38,7 @@ void check_libvirt(const Doctor *d, Finding *f)
 }
 
 /* With both, libvirt gives the function to the host's driver when the guest ends, behind our back. */
-void check_managed(const Doctor *d, Finding *f)
+void doctor_check_managed(const Doctor *d, Finding *f)
 {
 	const DomainUses *uses = d->facts->uses;
 
@@ -136,7 +136,7 @@ static void check_unread_assignments(const Doctor *d, Finding *f)
 	}
 }
 
-void check_groups(const Doctor *d, Finding *f)
+void doctor_check_groups(const Doctor *d, Finding *f)
 {
 	const GroupSet *groups = d->facts->groups;
 	size_t busy = 0;
@@ -181,22 +181,22 @@ static void check_notes(const Doctor *d, const DoctorNotes *notes, Finding *f)
 		finding_pass(f, "none");
 }
 
-void check_drift(const Doctor *d, Finding *f)
+void doctor_check_drift(const Doctor *d, Finding *f)
 {
 	check_notes(d, d->facts->drift, f);
 }
 
-void check_evidence(const Doctor *d, Finding *f)
+void doctor_check_evidence(const Doctor *d, Finding *f)
 {
 	check_notes(d, d->facts->evidence, f);
 }
 
-void check_tenants(const Doctor *d, Finding *f)
+void doctor_check_tenants(const Doctor *d, Finding *f)
 {
 	check_notes(d, d->facts->tenants, f);
 }
 
-void check_quarantine(const Doctor *d, Finding *f)
+void doctor_check_quarantine(const Doctor *d, Finding *f)
 {
 	for (char *const *line = d->facts->quarantined; line && *line; line++) {
 		_cleanup_free_ char *name = strndup(*line, strcspn(*line, ":"));
@@ -216,7 +216,7 @@ void check_quarantine(const Doctor *d, Finding *f)
 		finding_pass(f, "none");
 }
 
-void check_jobs(const Doctor *d, Finding *f)
+void doctor_check_jobs(const Doctor *d, Finding *f)
 {
 	for (char *const *line = d->facts->open_jobs; line && *line; line++) {
 		finding_warn(f, NULL, "%s was interrupted, and is not recovered yet", *line);
@@ -237,7 +237,7 @@ static bool is_assigned(const Doctor *d, const char *line)
 }
 
 /* What has been released, or put right, since is no fault any more. */
-void check_boot_report(const Doctor *d, Finding *f)
+void doctor_check_boot_report(const Doctor *d, Finding *f)
 {
 	for (char **line = d->facts->host->boot; line && *line; line++) {
 		_cleanup_free_ char *address = strndup(*line, strcspn(*line, " "));
@@ -263,7 +263,7 @@ void check_boot_report(const Doctor *d, Finding *f)
 		finding_pass(f, "nothing that is assigned now was left out");
 }
 
-void check_boot_unit(const Doctor *d, Finding *f)
+void doctor_check_boot_unit(const Doctor *d, Finding *f)
 {
 	const Examination *host = d->facts->host;
 

@@ -3,8 +3,10 @@
  * From what an operator sees in a guest to its cause: which checks of this report speak to it, in
  * the order in which they should be looked at, and what only the guest can tell.
  */
-#include "core/doctor/finding.h"
+#include "core/doctor/checks.h"
 #include "util/json.h"
+
+DEFINE_STRING_TABLE(doctor_symptom, DoctorSymptom, DOCTOR_SYMPTOMS)
 
 #define SUSPECTS_MAX 12
 #define HINTS_MAX 6
