@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The checks that fit_check() runs from other files, and what fit_tune() asks there. */
+/* What fit_check() and fit_tune() call in window.c and numa.c. */
 #pragma once
 
 #include "core/fit/domain.h"
@@ -13,7 +13,10 @@ typedef struct Fit {
 
 /* window.c */
 int fit_check_window(Fit *f);
-/* What the window should have for all BARs of the group, in bytes: sum, power of two, doubled. */
+/*
+ * The window that all BARs of the group should have, in bytes: their sum, rounded up to a power of
+ * two, doubled.
+ */
 uint64_t fit_window_wanted(const FitFacts *facts);
 void fit_tune_window(const FitFacts *facts, const FitDomain *domain, FitTune *tune);
 

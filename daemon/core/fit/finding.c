@@ -48,7 +48,7 @@ char *fit_size_text(uint64_t bytes)
 		bytes /= 1024;
 		unit++;
 	}
-	/* What is not round is told in the largest unit below it. */
+	/* Not a multiple of the next unit: round, but only from 16384 on. */
 	for (; unit + 1 < ELEMENTS(units) && bytes >= 16384; unit++)
 		bytes = (bytes + 512) / 1024;
 	return strf("%llu %s", (unsigned long long)bytes, units[unit]);

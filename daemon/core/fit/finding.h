@@ -8,8 +8,8 @@
 #include "gpupass/string-table.h"
 
 #define FIT_SEVERITIES(X)                                                                          \
-	X(FIT_INFO, "info")	  /* good to know */                                               \
-	X(FIT_WARNING, "warning") /* slower than need be, or it may fail */                        \
+	X(FIT_INFO, "info")	  /* nothing to mend */                                            \
+	X(FIT_WARNING, "warning") /* slower than it could be, or may fail */                       \
 	X(FIT_ERROR, "error")	  /* it will not work */
 
 typedef enum FitSeverity {
@@ -22,18 +22,18 @@ DECLARE_STRING_TABLE(fit_severity, FitSeverity);
 
 #define FIT_IDS(X)                                                                                 \
 	X(FIT_BAR_WINDOW, "bar-window")		/* the guest's 64-bit window for BARs */           \
-	X(FIT_HOTPLUG_WINDOW, "hotplug-window") /* of a port of the running guest */               \
+	X(FIT_HOTPLUG_WINDOW, "hotplug-window") /* the window of a running guest's port */         \
 	X(FIT_MACHINE_TYPE, "machine-type")                                                        \
-	X(FIT_ROOT_PORTS, "root-ports") /* none left for a hotplug */                              \
-	X(FIT_MEMORY, "memory")		/* more than the host has */                               \
-	X(FIT_MEMLOCK, "memlock")	/* a limit below what is pinned */                         \
+	X(FIT_ROOT_PORTS, "root-ports") /* no free one for a hotplug */                            \
+	X(FIT_MEMORY, "memory")		/* the guest needs more than the host has */               \
+	X(FIT_MEMLOCK, "memlock")	/* <hard_limit> is below what vfio pins */                 \
 	X(FIT_HUGEPAGES, "hugepages")	/* too few are free */                                     \
-	X(FIT_PINNING, "pinning")	/* takes long */                                           \
+	X(FIT_PINNING, "pinning")	/* the start takes long */                                 \
 	X(FIT_VIOMMU, "viommu")                                                                    \
 	X(FIT_CLIQUE, "gpudirect-clique")                                                          \
-	X(FIT_NUMA_MEMORY, "numa-memory") /* these three are --numa's */                           \
+	X(FIT_NUMA_MEMORY, "numa-memory") /* --numa decides on these three */                      \
 	X(FIT_NUMA_CPUS, "numa-cpus")                                                              \
-	X(FIT_NUMA_SPREAD, "numa-spread") /* the GPUs themselves are on several nodes */           \
+	X(FIT_NUMA_SPREAD, "numa-spread") /* the GPUs are on several nodes */                      \
 	X(FIT_APPLIED, "applied")
 
 typedef enum FitId {
@@ -56,9 +56,9 @@ typedef struct FitReport {
 	size_t n_items;
 } FitReport;
 
-/* What is looked at; borrowed. */
+/* The input. All pointers are borrowed. */
 typedef struct FitFacts {
-	const DomainXml *xml;		     /* as it will be */
+	const DomainXml *xml;		     /* to judge: as a plan will leave it, or as it is */
 	const PciFunction *const *functions; /* of the group */
 	size_t n_functions;
 	const HostFacts *host; /* NULL: not known */

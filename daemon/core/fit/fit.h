@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether a domain fits the GPUs it is to get: address space for their BARs, memory to pin, NUMA
- * placement. Pure: a domain's XML, sysfs' BAR sizes and the host's facts in, findings out. What is
- * not known gives no finding.
+ * Whether a domain fits the GPUs that it is about to get: address space for their BARs, memory to
+ * pin, NUMA placement. Pure: its input is a domain's XML, BAR sizes from sysfs and facts about the
+ * host; its output is findings. What is not known gives no finding.
  */
 #pragma once
 
@@ -10,9 +10,9 @@
 #include "core/fit/finding.h"
 
 #define FIT_MODES(X)                                                                               \
-	X(FIT_ADVISE, "advise") /* findings are told */                                            \
-	X(FIT_APPLY, "apply")	/* and what can be is written into the definition */               \
-	X(FIT_STRICT, "strict") /* and one that matters refuses the assignment */
+	X(FIT_ADVISE, "advise") /* report findings */                                              \
+	X(FIT_APPLY, "apply")	/* also write into the definition what helps */                    \
+	X(FIT_STRICT, "strict") /* also refuse to assign: warnings, errors */
 
 typedef enum FitMode {
 #define X(enumerator, name) enumerator,
@@ -27,5 +27,5 @@ int fit_check(const FitFacts *facts, FitReport **ret);
 /* What --numa=apply and --fit=apply would write. -ENOMEM */
 int fit_tune(const FitFacts *facts, bool numa, bool fit, FitTune *ret);
 
-/* The first finding of warning or above that the modes refuse; NULL: none. */
+/* The first warning or error of a kind whose mode is FIT_STRICT; NULL: none. */
 const FitFinding *fit_refusal(const FitReport *report, FitMode numa, FitMode fit);
