@@ -82,7 +82,7 @@ static json_t *finding_to_json(const DriftFinding *f)
 char *drift_to_json(const Drift *drift, bool domains_known)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *findings = json_array(); /* given to root below, also on failure */
+	json_t *findings = json_array(); /* json_object_set_new() below takes it, also on failure */
 	int r = 0;
 
 	for (size_t i = 0; i < drift->n_items; i++)
@@ -93,7 +93,7 @@ char *drift_to_json(const Drift *drift, bool domains_known)
 	return r < 0 ? NULL : json_dumps(root, JSON_INDENT(2));
 }
 
-static void finding_clear(DriftFinding *finding)
+static void drift_finding_clear(DriftFinding *finding)
 {
 	free(finding->group);
 	free(finding->domain_uuid);
@@ -108,7 +108,7 @@ Drift *drift_free(Drift *drift)
 	if (!drift)
 		return NULL;
 	for (size_t i = 0; i < drift->n_items; i++)
-		finding_clear(&drift->items[i]);
+		drift_finding_clear(&drift->items[i]);
 	free(drift->items);
 	free(drift);
 	return NULL;

@@ -15,7 +15,7 @@ static int copy_text(const char *from, char **ret)
 	return from && !*ret ? -ENOMEM : 0;
 }
 
-static int finding_fill(const DriftSubject *s, DriftFinding *finding)
+static int drift_finding_fill(const DriftSubject *s, DriftFinding *finding)
 {
 	const char *uuid = s->record && !s->marked ? s->record->domain_uuid
 			   : s->domain		   ? s->domain->uuid
@@ -52,7 +52,7 @@ int drift_add(DriftSubject *s, DriftKind kind, DriftRepair repair, char *what, c
 	finding = &bigger[s->drift->n_items++];
 	*finding = (DriftFinding){ .kind = kind, .repair = repair, .what = what, .remedy = remedy };
 	s->blocked |= repair == DRIFT_REPAIR_NONE;
-	r = finding_fill(s, finding);
+	r = drift_finding_fill(s, finding);
 	s->n_about = 0;
 	return r;
 }
