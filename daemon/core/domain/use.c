@@ -36,7 +36,7 @@ const DomainUse *domain_uses_unread(const DomainUses *uses, size_t *position)
 	return NULL;
 }
 
-/* By UUID: what is typed here may be typed by root, and a name is anybody's choice. */
+/* By UUID: root may paste these commands, and anybody may have chosen the name. */
 char *domain_use_unread_remedy(const DomainUse *use)
 {
 	return strf(

@@ -4,6 +4,6 @@
 #include "core/domain/use.h"
 #include "core/domain/xml-tree.h"
 
-/* domain_xml_hostdevs(). On -EBADMSG *ret_bad is the hostdev whose address cannot be read. */
+/* domain_xml_hostdevs(), but on -EBADMSG *ret_bad is the hostdev whose address cannot be read. */
 int xml_read_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n,
 		      const xmlNode **ret_bad);

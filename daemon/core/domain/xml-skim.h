@@ -4,7 +4,8 @@
 #include "core/domain/xml-tree.h"
 
 /*
- * The same of any domain of the host, of which no more is kept than who it is, our mark, and its PCI
- * hostdevs. What somebody else has written into it costs no memory, and is nothing to fail for.
+ * xml_parse() for any domain of the host. The tree has only its name, its UUID, our metadata and
+ * its hostdevs. What others have written into the XML costs no memory and cannot make this fail,
+ * unless it is not well-formed, too long or nested too deep.
  */
 xmlDoc *xml_skim(const char *text, char **ret_message);

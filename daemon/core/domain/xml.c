@@ -21,11 +21,11 @@ static int refuse_xml(Problem **ret_problem, const char *why)
 	problem_cause(*ret_problem, "%s", why);
 	return problem_remedy(
 		*ret_problem,
-		"look at it: virsh dumpxml; what other tools have put into its metadata, or "
-		"its description, can be taken out: virsh metadata --remove, virsh desc");
+		"look at it: virsh dumpxml; remove what other tools have put into its metadata or "
+		"its description: virsh metadata --remove, virsh desc");
 }
 
-/* 8-4-4-4-12 hex digits, made lower case: the form that UUIDs are compared in. */
+/* 8-4-4-4-12 hex digits, copied in lower case: UUIDs are compared in this form. */
 static int uuid_copy(const char *text, char uuid[DOMAIN_UUID_LENGTH + 1])
 {
 	if (strlen(text) != DOMAIN_UUID_LENGTH)
@@ -41,7 +41,7 @@ static int uuid_copy(const char *text, char uuid[DOMAIN_UUID_LENGTH + 1])
 	return 0;
 }
 
-/* The stripped text of a child of <domain>; -ENOENT when there is none or it is empty. */
+/* The stripped text of a child of <domain>; -ENOENT: no such child, or it is empty. */
 static int child_text(const xmlNode *root, const char *name, char **ret)
 {
 	const xmlNode *child = xml_child(root, name);
@@ -85,7 +85,7 @@ static int read_identity(DomainXml *xml, Problem **ret_problem)
 	return 0;
 }
 
-static int parse(const char *text, bool skim, DomainXml **ret, Problem **ret_problem)
+static int domain_xml_read(const char *text, bool skim, DomainXml **ret, Problem **ret_problem)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = calloc(1, sizeof(*xml));
 	_cleanup_free_ char *message = NULL;
@@ -106,12 +106,12 @@ static int parse(const char *text, bool skim, DomainXml **ret, Problem **ret_pro
 
 int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem)
 {
-	return parse(text, false, ret, ret_problem);
+	return domain_xml_read(text, false, ret, ret_problem);
 }
 
 int domain_xml_skim(const char *text, DomainXml **ret, Problem **ret_problem)
 {
-	return parse(text, true, ret, ret_problem);
+	return domain_xml_read(text, true, ret, ret_problem);
 }
 
 DomainXml *domain_xml_free(DomainXml *xml)
@@ -147,7 +147,7 @@ bool domain_xml_is_pcie(const DomainXml *xml)
 	for (xmlNode *i = xml_first(xml_child(xml->root, "devices")); i; i = xml_next(i)) {
 		unsigned index = 0;
 
-		/* libvirt writes the root complex into every definition it has seen. */
+		/* libvirt adds the root complex to every definition that it parses. */
 		if (xml_is_pci_controller(i) && xml_number(i, "index", UINT8_MAX, &index) == 0 &&
 		    index == 0)
 			return xml_attribute_is(i, "model", "pcie-root");
@@ -165,7 +165,7 @@ static bool is_hotplug_port(const xmlNode *device)
 {
 	const xmlNode *target = xml_child(device, "target");
 
-	/* A switch's downstream port takes a hotplug just as a root port does. */
+	/* The downstream port of a switch takes a hotplug, too. */
 	if (!xml_is_pci_controller(device) ||
 	    (!xml_attribute_is(device, "model", "pcie-root-port") &&
 	     !xml_attribute_is(device, "model", "pcie-switch-downstream-port")))
