@@ -4,22 +4,22 @@
 
 #include "core/doctor/finding.h"
 
-/* Facts that a check cannot do without; it is skipped, with the reason, where one is missing. */
+/* Facts that a check needs. If one is missing, the check is skipped and says why. */
 typedef enum DoctorNeeds {
 	NEEDS_HOST = 1 << 0,	   /* the examination */
-	NEEDS_INSPECTION = 1 << 1, /* of the groups' functions */
-	NEEDS_GPUS = 1 << 2,	   /* GPUs that are in a group */
+	NEEDS_INSPECTION = 1 << 1, /* an inspection of the groups' functions */
+	NEEDS_GPUS = 1 << 2,	   /* at least one GPU that is in a group */
 	NEEDS_IOMMU = 1 << 3,
 	NEEDS_LIBVIRT = 1 << 4,
-	NEEDS_DOMAIN = 1 << 5, /* a domain was named; otherwise the check is left out */
-	NEEDS_GROUP = 1 << 6,  /* and has a group */
+	NEEDS_DOMAIN = 1 << 5, /* without a domain the check is not in the report at all */
+	NEEDS_GROUP = 1 << 6,  /* and the domain has a group */
 } DoctorNeeds;
 
 struct DoctorCheck {
 	const char *id, *title;
 	unsigned needs;
 	void (*run)(const Doctor *d, Finding *finding);
-	const char *see; /* heading of TROUBLESHOOTING.md */
+	const char *see; /* a heading of docs/TROUBLESHOOTING.md */
 };
 
 /* host.c */
@@ -70,8 +70,8 @@ void doctor_check_domain_memlock(const Doctor *d, Finding *f);
 void doctor_check_domain_applied(const Doctor *d, Finding *f);
 void doctor_check_domain_numa(const Doctor *d, Finding *f);
 void doctor_check_domain_clique(const Doctor *d, Finding *f);
-/* Reads the domain's XML, and asks core/fit/fit.h about it; -ENOMEM. */
+/* Parses the domain's XML and runs fit_check() on it. -ENOMEM */
 int doctor_read_domain(Doctor *d);
 
-/* symptom.c: the part of the report about a symptom; NULL when memory is out. */
+/* symptom.c: the part of the report about a symptom. NULL when memory is out. */
 json_t *doctor_symptom_json(const Doctor *d, const Finding *findings, size_t n);

@@ -11,7 +11,7 @@
 
 #define SEE_TABLE "what-doctor-finds"
 
-/* The order of the report: what the later ones stand on comes first. */
+/* In the order of the report: a check comes after those that it depends on. */
 static const DoctorCheck checks[] = {
 	{ "iommu", "IOMMU", 0, doctor_check_iommu, SEE_TABLE },
 	{ "noiommu", "No-IOMMU mode of vfio", NEEDS_INSPECTION, doctor_check_noiommu, SEE_TABLE },
@@ -83,8 +83,8 @@ const char *doctor_check_id(size_t index)
 	return index < ELEMENTS(checks) ? checks[index].id : NULL;
 }
 
-/* By its record, by its own metadata, or by a hostdev. */
-static const Group *find_group(const DoctorFacts *facts)
+/* The domain's group: by its record, its metadata or one of its hostdevs, in this order. */
+static const Group *doctor_find_group(const DoctorFacts *facts)
 {
 	const char *uuid = facts->domain->uuid;
 	const Assignment *record = assignments_find_domain(facts->assignments, uuid);
@@ -98,7 +98,7 @@ static const Group *find_group(const DoctorFacts *facts)
 	return group;
 }
 
-static int select_gpus(Doctor *d)
+static int doctor_select_gpus(Doctor *d)
 {
 	const DoctorFacts *facts = d->facts;
 
@@ -120,8 +120,8 @@ static const char *error_text(int error)
 	return error == -ETIMEDOUT ? "it did not end within its time" : strerror(-error);
 }
 
-/* false: the check cannot run, and says why. */
-static bool has_facts(const Doctor *d, Finding *f)
+/* False: the check cannot run; the finding says why. */
+static bool doctor_has_facts(const Doctor *d, Finding *f)
 {
 	const DoctorFacts *facts = d->facts;
 	unsigned needs = f->check->needs;
@@ -182,10 +182,10 @@ static json_t *counts_json(const Finding *findings, size_t n)
 	return r < 0 ? NULL : TAKE_PTR(o);
 }
 
-static char *report(const Doctor *d, const Finding *findings, size_t n)
+static char *doctor_report_json(const Doctor *d, const Finding *findings, size_t n)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *list = json_array(); /* given to root below, also on failure */
+	json_t *list = json_array(); /* json_object_set_new() below takes it, also on failure */
 	int r = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -198,8 +198,8 @@ static char *report(const Doctor *d, const Finding *findings, size_t n)
 	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
 }
 
-/* The checks that are asked for; -ENOMEM. */
-static int run_checks(const Doctor *d, Finding *findings, size_t *ret_n)
+/* Runs the checks that apply. -ENOMEM */
+static int doctor_run_checks(const Doctor *d, Finding *findings, size_t *ret_n)
 {
 	for (size_t i = 0; i < ELEMENTS(checks); i++) {
 		Finding *f = &findings[*ret_n];
@@ -208,7 +208,7 @@ static int run_checks(const Doctor *d, Finding *findings, size_t *ret_n)
 			continue;
 		(*ret_n)++;
 		f->check = &checks[i];
-		if (has_facts(d, f))
+		if (doctor_has_facts(d, f))
 			f->check->run(d, f);
 		if (f->error < 0)
 			return f->error;
@@ -224,10 +224,10 @@ char *doctor_report(const DoctorFacts *facts)
 	size_t n = 0;
 
 	if (facts->domain)
-		d.group = find_group(facts);
-	if (select_gpus(&d) >= 0 && doctor_read_domain(&d) >= 0 &&
-	    run_checks(&d, findings, &n) >= 0)
-		text = report(&d, findings, n);
+		d.group = doctor_find_group(facts);
+	if (doctor_select_gpus(&d) >= 0 && doctor_read_domain(&d) >= 0 &&
+	    doctor_run_checks(&d, findings, &n) >= 0)
+		text = doctor_report_json(&d, findings, n);
 	for (size_t i = 0; i < n; i++)
 		finding_clear(&findings[i]);
 	free(d.gpus);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a report of doctor is made from: facts that the caller has gathered. */
+/* The input of doctor_report(): facts that the caller has gathered. */
 #pragma once
 
 #include "core/facts/examination.h"
@@ -8,7 +8,7 @@
 #include "core/group/group.h"
 #include "core/pci/host-facts.h"
 
-/* What operators see in a guest, and ask about. */
+/* What operators see in a guest and ask about. */
 #define DOCTOR_SYMPTOMS(X)                                                                         \
 	X(SYMPTOM_NO_NVLINK, "no-nvlink") /* nvidia-smi shows no NVLink */                         \
 	X(SYMPTOM_ONE_GPU, "one-gpu")	  /* only one of the GPUs is visible */                    \
@@ -19,25 +19,25 @@ typedef enum DoctorSymptom {
 #define X(enumerator, name) enumerator,
 	DOCTOR_SYMPTOMS(X)
 #undef X
-		DOCTOR_SYMPTOM_MAX_, /* also: none was given */
+		DOCTOR_SYMPTOM_MAX_, /* also means: none was given */
 } DoctorSymptom;
 DECLARE_STRING_TABLE(doctor_symptom, DoctorSymptom);
 
-/* The domain that is asked about. */
+/* The domain that the report is about. */
 typedef struct DoctorDomain {
 	const char *uuid;
 	const char *name;
 	bool active;
-	const char *config_xml; /* NULL: transient */
-	const char *live_xml;	/* NULL: does not run */
+	const char *config_xml; /* NULL: the domain is transient */
+	const char *live_xml;	/* NULL: the domain does not run */
 } DoctorDomain;
 
 /*
- * What another part of gpupass has found, in its words: what drifted from the assignments, what was
- * seen of links and no longer counts.
+ * A finding of another part of gpupass, in its words: drift from the assignments, for example, or
+ * evidence of links that no longer counts.
  */
 typedef struct DoctorNote {
-	const char *group; /* that it is about */
+	const char *group; /* the group that it is about */
 	const char *what, *remedy;
 	bool fail; /* false: a warning */
 } DoctorNote;
@@ -47,29 +47,29 @@ typedef struct DoctorNotes {
 	size_t n_items;
 } DoctorNotes;
 
-/* All borrowed. */
+/* All pointers are borrowed. */
 typedef struct DoctorFacts {
 	const PciSnapshot *snapshot;
 	const GpuSet *gpus;
 	const GroupSet *groups; /* observed */
 	const DomainUses *uses; /* NULL: libvirt does not answer */
-	const char *uses_note;	/* why; may be NULL */
+	const char *uses_note;	/* why libvirt does not answer; may be NULL */
 	const Assignments *assignments;
 	const Policy *policy;
 	const Inspection *inspection; /* of all functions of groups; NULL: it failed */
 	int inspection_error;
-	const HostFacts *machine; /* what a guest has to fit into; NULL: not known */
+	const HostFacts *machine; /* memory, CPUs, NUMA nodes; NULL: not known */
 	const Examination *host;  /* NULL: it failed */
 	int host_error;
 	const GpuHealth *health; /* of all GPUs of groups */
 	size_t n_health;
-	char *const *busy;	     /* groups that a job has in hand: their state is no fault */
+	char *const *busy;	     /* groups that a job works on: their state is no fault */
 	char *const *quarantined;    /* "pair0: why" */
-	char *const *clears;	     /* for each of them what clear calls it; NULL: the group */
-	char *const *open_jobs;	     /* "job 7 (assign pair0)": interrupted, not recovered yet */
-	const DoctorNotes *drift;    /* NULL: nobody has looked */
-	const DoctorNotes *evidence; /* likewise */
-	const DoctorNotes *tenants;  /* likewise */
+	char *const *clears;	     /* their names for `gpupass clear`; NULL: the groups' */
+	char *const *open_jobs;	     /* interrupted and not recovered yet: "job 7 (assign pair0)" */
+	const DoctorNotes *drift;    /* NULL: not looked for */
+	const DoctorNotes *evidence; /* NULL: not looked for */
+	const DoctorNotes *tenants;  /* NULL: not looked for */
 	const DoctorDomain *domain;  /* NULL: the host as a whole */
 	DoctorSymptom symptom;
 } DoctorFacts;

@@ -6,7 +6,7 @@
 
 DEFINE_STRING_TABLE(finding_status, FindingStatus, FINDING_STATUSES)
 
-/* Takes the line. */
+/* Takes the line; NULL is -ENOMEM. */
 static void add_line(Finding *f, FindingStatus status, const char *object, char *line)
 {
 	_cleanup_free_ char *owned = line;

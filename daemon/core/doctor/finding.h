@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What one check finds, and the questions that several checks ask of the facts. */
+/* What one check finds, and questions that several checks ask about the facts. */
 #pragma once
 
 #include "core/doctor/facts.h"
@@ -13,7 +13,7 @@
 	X(FINDING_WARN, "warn")                                                                    \
 	X(FINDING_FAIL, "fail")
 
-/* In order of weight. */
+/* In ascending order of severity. */
 typedef enum FindingStatus {
 #define X(enumerator, name) enumerator,
 	FINDING_STATUSES(X)
@@ -28,7 +28,7 @@ typedef struct Finding {
 	const DoctorCheck *check;
 	char **what; /* lines, in the order in which they were found */
 	char *remedy;
-	char **objects; /* addresses, groups, domains */
+	char **objects; /* addresses, names of groups and domains */
 	FindingStatus status;
 	int error; /* -ENOMEM, sticky */
 } Finding;
@@ -37,17 +37,17 @@ void finding_clear(Finding *finding);
 
 typedef struct Doctor {
 	const DoctorFacts *facts;
-	const Group *group; /* of the domain that is asked about; NULL: none */
-	const Gpu **gpus;   /* those that are looked at: of that group, or of all */
+	const Group *group; /* of the domain that the report is about; NULL: none */
+	const Gpu **gpus;   /* that are checked: of that group, or of all groups */
 	size_t n_gpus;
-	DomainXml *xml;	 /* of the domain, its definition first; NULL: not understood */
-	FitReport *fit;	 /* what core/fit/fit.h finds of it; NULL: likewise */
-	char *xml_error; /* why */
+	DomainXml *xml;	 /* the definition, or else the live XML; NULL: cannot be parsed */
+	FitReport *fit;	 /* what fit_check() finds in `xml`; NULL if that is NULL */
+	char *xml_error; /* why it cannot be parsed */
 } Doctor;
 
 /*
- * Each adds a line and raises the status; it never falls. `object` may be NULL. The remedy is that
- * of the first line of the heaviest status.
+ * The first four add a line and raise the status to at least their own; the status never falls.
+ * `object` may be NULL. finding_remedy() keeps the first remedy since the status was last raised.
  */
 void finding_pass(Finding *finding, const char *format, ...) _printf_(2, 3);
 void finding_skip(Finding *finding, const char *format, ...) _printf_(2, 3);
@@ -55,8 +55,9 @@ void finding_warn(Finding *finding, const char *object, const char *format, ...)
 void finding_fail(Finding *finding, const char *object, const char *format, ...) _printf_(3, 4);
 void finding_remedy(Finding *finding, const char *format, ...) _printf_(2, 3);
 
-/* NULL: nobody looked, or in vain. */
+/* NULL: the GPU's health was not read, or could not be. */
 const GpuHealth *doctor_health(const Doctor *d, const Gpu *gpu);
-/* One of the GPUs that are looked at has this function. */
+/* The checked GPU that has this function; NULL: none. */
 const Gpu *doctor_gpu_of(const Doctor *d, const Bdf *bdf);
+/* A job works on the group. */
 bool doctor_is_busy(const Doctor *d, const Group *group);
