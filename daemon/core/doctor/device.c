@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks of the GPUs themselves, and of who has them. */
+/* Checks of the GPUs, their links, drivers and holders. */
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/doctor/finding.h"
+#include "core/doctor/checks.h"
 
-/* Receivers correct a bit now and then; a link that is bad does it by the thousand. */
+/* A good link corrects an error now and then; a bad link corrects thousands. */
 #define CORRECTABLE_MANY 1000
 
-static const FunctionFacts *facts_of(const Doctor *d, const Bdf *bdf)
+static const FunctionFacts *doctor_function(const Doctor *d, const Bdf *bdf)
 {
 	return d->facts->inspection ? inspection_find(d->facts->inspection, bdf) : NULL;
 }
 
-/* A GPU that could not be looked at is the finding itself, not a reason to skip. */
-void check_answers(const Doctor *d, Finding *f)
+/* If a GPU cannot be read, that is the finding, and no reason to skip the check. */
+void doctor_check_answers(const Doctor *d, Finding *f)
 {
 	size_t read = 0;
 
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const Bdf *bdf = &d->gpus[i]->lead->bdf;
-		const FunctionFacts *facts = facts_of(d, bdf);
+		const FunctionFacts *facts = doctor_function(d, bdf);
 		const GpuHealth *health =
 			gpu_healths_find(d->facts->health, d->facts->n_health, bdf);
 
@@ -28,8 +28,8 @@ void check_answers(const Doctor *d, Finding *f)
 			finding_fail(f, BDF_TEXT(bdf), "%s: reading it does not end",
 				     BDF_TEXT(bdf));
 			finding_remedy(f,
-				       "a driver hangs, or the device: see dmesg for it; usually "
-				       "only a reboot helps");
+				       "the driver or the device hangs: see dmesg; usually only a "
+				       "reboot helps");
 		} else if ((health && health->error == 0 && health->config.read &&
 			    health->config.all_ones) ||
 			   (facts && facts->config_all_ones)) {
@@ -43,23 +43,22 @@ void check_answers(const Doctor *d, Finding *f)
 		}
 	}
 	if (read == d->n_gpus)
-		finding_pass(f, "all of them do");
+		finding_pass(f, "all of them answer");
 	else if (read > 0)
-		finding_pass(f, "%zu of %zu do; the others sleep, or could not be read", read,
+		finding_pass(f, "%zu of %zu answer; the others sleep or could not be read", read,
 			     d->n_gpus);
 	else if (f->status == FINDING_SKIPPED)
-		finding_skip(f,
-			     "all of them sleep or could not be read, and none is woken for this");
+		finding_skip(f, "all of them sleep or could not be read; this check wakes none");
 }
 
-void check_power(const Doctor *d, Finding *f)
+void doctor_check_power(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const PciFunction *lead = d->gpus[i]->lead;
 
 		if (str_equal(lead->power_state, "D3cold")) {
 			finding_warn(f, BDF_TEXT(&lead->bdf),
-				     "%s is powered off (D3cold), and has to wake up first",
+				     "%s is powered off (D3cold) and has to wake up before use",
 				     BDF_TEXT(&lead->bdf));
 			finding_remedy(
 				f, "keep it on: echo 0 > /sys/bus/pci/devices/%s/d3cold_allowed",
@@ -68,13 +67,13 @@ void check_power(const Doctor *d, Finding *f)
 			finding_fail(f, BDF_TEXT(&lead->bdf),
 				     "the kernel could not set the power state of %s",
 				     BDF_TEXT(&lead->bdf));
-			finding_remedy(f, "see dmesg for it; power-cycle the host");
+			finding_remedy(f, "see dmesg; power-cycle the host");
 		} else if (lead->power_state) {
 			finding_pass(f, "%s: %s", BDF_TEXT(&lead->bdf), lead->power_state);
 		}
 	}
 	if (f->status == FINDING_SKIPPED && !f->what)
-		finding_skip(f, "this kernel does not tell power states");
+		finding_skip(f, "this kernel does not report power states");
 }
 
 static bool has_link(const GpuHealth *health)
@@ -86,10 +85,10 @@ static bool has_link(const GpuHealth *health)
 static void skip_links(Finding *f)
 {
 	if (f->status == FINDING_SKIPPED && !f->what)
-		finding_skip(f, "no link could be read: the GPUs sleep, or tell nothing");
+		finding_skip(f, "no link could be read: the GPUs sleep, or report none");
 }
 
-void check_link_width(const Doctor *d, Finding *f)
+void doctor_check_link_width(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const GpuHealth *health = doctor_health(d, d->gpus[i]);
@@ -106,7 +105,7 @@ void check_link_width(const Doctor *d, Finding *f)
 					  "then look at the slot");
 		} else if (health->config.width < health->config.width_max) {
 			finding_warn(f, BDF_TEXT(bdf),
-				     "%s has x%u lanes, all that its slot has; the board could x%u",
+				     "%s has x%u lanes, as many as its slot; the board can use x%u",
 				     BDF_TEXT(bdf), health->config.width, health->config.width_max);
 			finding_remedy(f, "use a wider slot; many boards split lanes among slots");
 		} else {
@@ -123,7 +122,7 @@ static bool is_service(const Holder *holder)
 				   str_starts_with(holder->command, "dcgm"));
 }
 
-/* Somebody other than a service that only watches has the GPU's file open. */
+/* A process has the GPU's device file open, and it is not a service that only monitors GPUs. */
 static bool is_used(const Doctor *d, const Bdf *bdf)
 {
 	const Inspection *inspection = d->facts->inspection;
@@ -136,10 +135,10 @@ static bool is_used(const Doctor *d, const Bdf *bdf)
 }
 
 /*
- * An idle GPU lowers its link's speed by itself, to save power. Whether a guest's GPU is idle cannot
- * be seen from here; a process of the host that has it open is what can be.
+ * An idle GPU lowers the speed of its link to save power. Whether a GPU in a guest is idle cannot
+ * be seen from the host. What can be seen is a process of the host that has the GPU open.
  */
-void check_link_speed(const Doctor *d, Finding *f)
+void doctor_check_link_speed(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const GpuHealth *health = doctor_health(d, d->gpus[i]);
@@ -157,19 +156,19 @@ void check_link_speed(const Doctor *d, Finding *f)
 				     "%s is in use, and its link runs at %s of %s", BDF_TEXT(bdf),
 				     pcie_speed_text(health->config.speed),
 				     pcie_speed_text(expected));
-			finding_remedy(f,
-				       "look at it again under load; if it stays: another slot or "
-				       "riser, or the slot's speed in the firmware");
+			finding_remedy(
+				f, "look again under load; if it stays, try another slot or riser, "
+				   "or the slot's speed in the firmware setup");
 		} else {
-			finding_pass(f, "%s: %s of %s, as an idle GPU has it", BDF_TEXT(bdf),
-				     pcie_speed_text(health->config.speed),
+			finding_pass(f, "%s: %s of %s, which is normal for an idle GPU",
+				     BDF_TEXT(bdf), pcie_speed_text(health->config.speed),
 				     pcie_speed_text(expected));
 		}
 	}
 	skip_links(f);
 }
 
-void check_aer(const Doctor *d, Finding *f)
+void doctor_check_aer(const Doctor *d, Finding *f)
 {
 	size_t counted = 0;
 
@@ -193,13 +192,16 @@ void check_aer(const Doctor *d, Finding *f)
 	finding_remedy(f,
 		       "see dmesg for AER messages; reseat the board, try another slot or riser");
 	if (counted == 0)
-		finding_skip(f, "the kernel counts none: no AER, or not in its care");
+		finding_skip(f, "the kernel counts no errors: there is no AER, or the firmware "
+				"handles it");
 	else if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "none that matters since boot, at %zu GPUs", counted);
+		finding_pass(f, "none that matter since boot, on %zu GPUs", counted);
 }
 
-/* The kernel's first method reaches every function of the bus, or there is none; core/plan/reset.c
- * then has the slot reset through vfio, which takes the bus as well. */
+/*
+ * The kernel's first method resets every function on the bus, or there is no method. In that case
+ * core/plan/reset.c has vfio reset the slot, which also resets the whole bus.
+ */
 static bool resets_with_bus(const PciFunction *lead)
 {
 	const char *methods = lead->reset_methods;
@@ -222,7 +224,7 @@ static const PciFunction *board_beside(const Doctor *d, const Bdf *bdf)
 	return NULL;
 }
 
-void check_reset(const Doctor *d, Finding *f)
+void doctor_check_reset(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const PciFunction *lead = d->gpus[i]->lead;
@@ -232,21 +234,23 @@ void check_reset(const Doctor *d, Finding *f)
 		if (!resets_with_bus(lead)) {
 			finding_pass(f, "%s: %s", bdf, lead->reset_methods);
 		} else if (!beside) {
-			finding_pass(f, "%s: its slot as a whole", bdf);
+			finding_pass(f, "%s: with its whole slot", bdf);
 		} else {
-			finding_fail(f, bdf,
-				     "%s can be reset with its whole bus only, and %s is on it: a "
-				     "release is refused",
-				     bdf, BDF_TEXT(&beside->bdf));
-			finding_remedy(f,
-				       "give each board a port of its own, or choose another way: "
-				       "/sys/bus/pci/devices/%s/reset_method",
-				       bdf);
+			finding_fail(
+				f, bdf,
+				"%s can only be reset with its whole bus, which %s is on, too: "
+				"release is refused",
+				bdf, BDF_TEXT(&beside->bdf));
+			finding_remedy(
+				f,
+				"give each board its own port, or choose another reset method: "
+				"/sys/bus/pci/devices/%s/reset_method",
+				bdf);
 		}
 	}
 }
 
-void check_boot_vga(const Doctor *d, Finding *f)
+void doctor_check_boot_vga(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const PciFunction *lead = d->gpus[i]->lead;
@@ -254,12 +258,13 @@ void check_boot_vga(const Doctor *d, Finding *f)
 		if (!lead->boot_vga)
 			continue;
 		if (driver_is_vfio(lead->driver)) {
-			finding_pass(f, "%s is the boot display, and on vfio-pci already",
+			finding_pass(f, "%s is the boot display, but already on vfio-pci",
 				     BDF_TEXT(&lead->bdf));
 			continue;
 		}
 		finding_warn(f, BDF_TEXT(&lead->bdf),
-			     "%s is the host's boot display: assign refuses", BDF_TEXT(&lead->bdf));
+			     "%s is the host's boot display: assign refuses it",
+			     BDF_TEXT(&lead->bdf));
 		finding_remedy(f,
 			       "make another display the primary one in the firmware, or give up "
 			       "the console: --allow-boot-vga");
@@ -268,16 +273,16 @@ void check_boot_vga(const Doctor *d, Finding *f)
 		finding_pass(f, "it is none of these GPUs");
 }
 
-void check_virtual_functions(const Doctor *d, Finding *f)
+void doctor_check_virtual_functions(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const PciFunction *lead = d->gpus[i]->lead;
-		const FunctionFacts *facts = facts_of(d, &lead->bdf);
+		const FunctionFacts *facts = doctor_function(d, &lead->bdf);
 
 		if (!lead->has_vfs && (!facts || facts->num_vfs == 0))
 			continue;
 		finding_warn(f, BDF_TEXT(&lead->bdf),
-			     "%s has virtual functions enabled: assign refuses",
+			     "%s has virtual functions enabled: assign refuses it",
 			     BDF_TEXT(&lead->bdf));
 		finding_remedy(f, "echo 0 > /sys/bus/pci/devices/%s/sriov_numvfs",
 			       BDF_TEXT(&lead->bdf));
@@ -286,7 +291,7 @@ void check_virtual_functions(const Doctor *d, Finding *f)
 		finding_pass(f, "none are enabled");
 }
 
-/* As core/plan/check.c has it: these a GPU's functions have on a host of its own. */
+/* The same list as in core/plan/check.c: drivers that a host uses for the functions of a GPU. */
 static bool driver_expected(const char *driver)
 {
 	static const char *const drivers[] = { "nvidia",	"nouveau",  "NovaCore",
@@ -300,7 +305,7 @@ static bool driver_expected(const char *driver)
 	return false;
 }
 
-static void check_function_driver(const FunctionFacts *facts, Finding *f)
+static void doctor_check_function_driver(const FunctionFacts *facts, Finding *f)
 {
 	const char *bdf = BDF_TEXT(&facts->bdf);
 
@@ -316,17 +321,18 @@ static void check_function_driver(const FunctionFacts *facts, Finding *f)
 	}
 }
 
-void check_driver(const Doctor *d, Finding *f)
+void doctor_check_driver(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++)
 		for (size_t k = 0; k < d->gpus[i]->n_functions; k++) {
-			const FunctionFacts *facts = facts_of(d, &d->gpus[i]->functions[k]->bdf);
+			const FunctionFacts *facts =
+				doctor_function(d, &d->gpus[i]->functions[k]->bdf);
 
 			if (facts)
-				check_function_driver(facts, f);
+				doctor_check_function_driver(facts, f);
 		}
 	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "as a host or gpupass has them");
+		finding_pass(f, "they are those of the host or of gpupass");
 }
 
 static bool runs_in_domain(const Doctor *d, const Bdf *bdf)
@@ -340,12 +346,12 @@ static bool runs_in_domain(const Doctor *d, const Bdf *bdf)
 	position = 0;
 	while (d->facts->uses && (use = domain_uses_unread(d->facts->uses, &position)))
 		if (use->active)
-			return true; /* it may be this one's */
+			return true; /* that domain may have the function */
 	return false;
 }
 
-/* Nothing for the operator to mend, as a rule; but no silence. */
-static void tell_unseen(const Inspection *inspection, Finding *f)
+/* Usually there is nothing to mend, but the operator must know. */
+static void doctor_tell_unseen(const Inspection *inspection, Finding *f)
 {
 	_cleanup_strv_ char **lines = NULL;
 	int r = inspection_tell_unseen(inspection, &lines);
@@ -353,14 +359,14 @@ static void tell_unseen(const Inspection *inspection, Finding *f)
 	for (char **line = lines; r >= 0 && line && *line; line++)
 		finding_warn(f, NULL, "%s", *line);
 	if (lines)
-		finding_remedy(f, "look at that process; a holder that is not seen can make the "
-				  "driver wait without a limit");
+		finding_remedy(f, "look at that process: if it holds a GPU unseen, the driver can "
+				  "wait for it without a limit");
 	if (r < 0)
 		f->error = r;
 }
 
-/* A process of the host is in the way of assign; a guest on vfio is what all this is for. */
-void check_holders(const Doctor *d, Finding *f)
+/* Processes of the host that block assign. Guests on vfio do not count: they are the purpose. */
+void doctor_check_holders(const Doctor *d, Finding *f)
 {
 	const Inspection *inspection = d->facts->inspection;
 
@@ -380,7 +386,7 @@ void check_holders(const Doctor *d, Finding *f)
 			     holder->vfio ? ": a guest that libvirt does not know of" : "");
 		finding_remedy(f, "stop it before assign; the driver waits for it without a limit");
 	}
-	tell_unseen(inspection, f);
+	doctor_tell_unseen(inspection, f);
 	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "none but guests");
+		finding_pass(f, "only guests hold GPUs");
 }

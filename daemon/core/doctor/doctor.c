@@ -1,80 +1,81 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <stdarg.h>
-#include <stdio.h>
+#include "core/doctor/doctor.h"
+
 #include <string.h>
 
 #include "core/base/json-fields.h"
-#include "core/doctor/finding.h"
+#include "core/doctor/checks.h"
 #include "core/group/mark.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 
-DEFINE_STRING_TABLE(finding_status, FindingStatus, FINDING_STATUSES)
-DEFINE_STRING_TABLE(doctor_symptom, DoctorSymptom, DOCTOR_SYMPTOMS)
-
 #define SEE_TABLE "what-doctor-finds"
 
-/* The order of the report: what the later ones stand on comes first. */
+/* In the order of the report: a check comes after those that it depends on. */
 static const DoctorCheck checks[] = {
-	{ "iommu", "IOMMU", 0, check_iommu, SEE_TABLE },
-	{ "noiommu", "No-IOMMU mode of vfio", NEEDS_INSPECTION, check_noiommu, SEE_TABLE },
-	{ "interrupt-remapping", "Interrupt remapping", NEEDS_IOMMU, check_interrupt_remapping,
-	  SEE_TABLE },
-	{ "acs", "ACS on the way to the GPUs", NEEDS_IOMMU | NEEDS_GPUS, check_acs,
+	{ "iommu", "IOMMU", 0, doctor_check_iommu, SEE_TABLE },
+	{ "noiommu", "No-IOMMU mode of vfio", NEEDS_INSPECTION, doctor_check_noiommu, SEE_TABLE },
+	{ "interrupt-remapping", "Interrupt remapping", NEEDS_IOMMU,
+	  doctor_check_interrupt_remapping, SEE_TABLE },
+	{ "acs", "ACS on the way to the GPUs", NEEDS_IOMMU | NEEDS_GPUS, doctor_check_acs,
 	  "iommu-groups" },
-	{ "acs-override", "ACS override", NEEDS_HOST, check_acs_override, "iommu-groups" },
-	{ "iommu-group", "IOMMU groups", NEEDS_IOMMU | NEEDS_GPUS, check_iommu_group,
+	{ "acs-override", "ACS override", NEEDS_HOST, doctor_check_acs_override, "iommu-groups" },
+	{ "iommu-group", "IOMMU groups", NEEDS_IOMMU | NEEDS_GPUS, doctor_check_iommu_group,
 	  "iommu-groups" },
-	{ "vfio", "vfio-pci", NEEDS_INSPECTION, check_vfio, "vfiomissing" },
-	{ "vfio-ids", "Boards taken by vfio-pci ids=", NEEDS_HOST | NEEDS_GPUS, check_vfio_ids,
-	  SEE_TABLE },
-	{ "initramfs", "GPU drivers in the initramfs", NEEDS_HOST, check_initramfs,
+	{ "vfio", "vfio-pci", NEEDS_INSPECTION, doctor_check_vfio, "vfiomissing" },
+	{ "vfio-ids", "Boards taken by vfio-pci ids=", NEEDS_HOST | NEEDS_GPUS,
+	  doctor_check_vfio_ids, SEE_TABLE },
+	{ "initramfs", "GPU drivers in the initramfs", NEEDS_HOST, doctor_check_initramfs,
 	  "after-a-reboot" },
-	{ "driver-version", "Version of the nvidia driver", NEEDS_HOST, check_driver_version,
+	{ "driver-version", "Version of the nvidia driver", NEEDS_HOST, doctor_check_driver_version,
 	  SEE_TABLE },
-	{ "services", "Services that hold GPUs", NEEDS_HOST, check_services, "holders" },
-	{ "holders", "Processes that hold GPUs", NEEDS_INSPECTION | NEEDS_GPUS, check_holders,
-	  "holders" },
-	{ "driver", "Drivers and overrides", NEEDS_INSPECTION | NEEDS_GPUS, check_driver,
+	{ "services", "Services that hold GPUs", NEEDS_HOST, doctor_check_services, "holders" },
+	{ "holders", "Processes that hold GPUs", NEEDS_INSPECTION | NEEDS_GPUS,
+	  doctor_check_holders, "holders" },
+	{ "driver", "Drivers and overrides", NEEDS_INSPECTION | NEEDS_GPUS, doctor_check_driver,
 	  "driverconflict" },
-	{ "driverctl", "driverctl", NEEDS_HOST | NEEDS_GPUS, check_driverctl, "driverconflict" },
-	{ "managed", "Hostdevs with managed='yes'", NEEDS_LIBVIRT | NEEDS_GPUS, check_managed,
-	  SEE_TABLE },
-	{ "boot-vga", "Boot display", NEEDS_GPUS, check_boot_vga, "boot-display" },
-	{ "virtual-functions", "Virtual functions", NEEDS_GPUS, check_virtual_functions,
+	{ "driverctl", "driverctl", NEEDS_HOST | NEEDS_GPUS, doctor_check_driverctl,
+	  "driverconflict" },
+	{ "managed", "Hostdevs with managed='yes'", NEEDS_LIBVIRT | NEEDS_GPUS,
+	  doctor_check_managed, SEE_TABLE },
+	{ "boot-vga", "Boot display", NEEDS_GPUS, doctor_check_boot_vga, "boot-display" },
+	{ "virtual-functions", "Virtual functions", NEEDS_GPUS, doctor_check_virtual_functions,
 	  "hostinuse" },
-	{ "answers", "GPUs answer", NEEDS_GPUS, check_answers, SEE_TABLE },
-	{ "power", "Power states", NEEDS_GPUS, check_power, SEE_TABLE },
-	{ "link-width", "Lanes of the PCIe links", NEEDS_GPUS, check_link_width, SEE_TABLE },
-	{ "link-speed", "Speed of the PCIe links", NEEDS_GPUS, check_link_speed, SEE_TABLE },
-	{ "aer", "PCIe errors", NEEDS_GPUS, check_aer, SEE_TABLE },
-	{ "reset", "Ways to reset the GPUs", NEEDS_GPUS, check_reset, "resetfailed" },
-	{ "memlock", "Locked memory", NEEDS_HOST, check_memlock, SEE_TABLE },
-	{ "libvirt", "libvirt", 0, check_libvirt, "libvirtunavailable" },
-	{ "groups", "Groups", 0, check_groups, "states-that-need-a-hand" },
-	{ "drift", "Drift from the assignments", 0, check_drift, SEE_TABLE },
-	{ "evidence", "Evidence of NVLinks", 0, check_evidence, SEE_TABLE },
-	{ "tenants", "Boards since their last tenants", 0, check_tenants, "resetfailed" },
-	{ "quarantine", "Quarantines", 0, check_quarantine, "lifting-a-quarantine" },
-	{ "jobs", "Interrupted jobs", 0, check_jobs, SEE_TABLE },
-	{ "boot", "What became of assignments at boot", NEEDS_HOST, check_boot_report,
+	{ "answers", "GPUs answer", NEEDS_GPUS, doctor_check_answers, SEE_TABLE },
+	{ "power", "Power states", NEEDS_GPUS, doctor_check_power, SEE_TABLE },
+	{ "link-width", "Lanes of the PCIe links", NEEDS_GPUS, doctor_check_link_width, SEE_TABLE },
+	{ "link-speed", "Speed of the PCIe links", NEEDS_GPUS, doctor_check_link_speed, SEE_TABLE },
+	{ "aer", "PCIe errors", NEEDS_GPUS, doctor_check_aer, SEE_TABLE },
+	{ "reset", "Ways to reset the GPUs", NEEDS_GPUS, doctor_check_reset, "resetfailed" },
+	{ "memlock", "Locked memory", NEEDS_HOST, doctor_check_memlock, SEE_TABLE },
+	{ "libvirt", "libvirt", 0, doctor_check_libvirt, "libvirtunavailable" },
+	{ "groups", "Groups", 0, doctor_check_groups, "states-that-need-a-hand" },
+	{ "drift", "Drift from the assignments", 0, doctor_check_drift, SEE_TABLE },
+	{ "evidence", "Evidence of NVLinks", 0, doctor_check_evidence, SEE_TABLE },
+	{ "tenants", "Boards since their last tenants", 0, doctor_check_tenants, "resetfailed" },
+	{ "quarantine", "Quarantines", 0, doctor_check_quarantine, "lifting-a-quarantine" },
+	{ "jobs", "Interrupted jobs", 0, doctor_check_jobs, SEE_TABLE },
+	{ "boot", "What became of assignments at boot", NEEDS_HOST, doctor_check_boot_report,
 	  "after-a-reboot" },
-	{ "boot-unit", "Binding at boot", NEEDS_HOST, check_boot_unit, "after-a-reboot" },
-	{ "domain-group", "The domain's group", NEEDS_DOMAIN, check_domain_group, SEE_TABLE },
+	{ "boot-unit", "Binding at boot", NEEDS_HOST, doctor_check_boot_unit, "after-a-reboot" },
+	{ "domain-group", "The domain's group", NEEDS_DOMAIN, doctor_check_domain_group,
+	  SEE_TABLE },
 	{ "domain-hostdevs", "Hostdevs of the domain", NEEDS_DOMAIN | NEEDS_GROUP | NEEDS_LIBVIRT,
-	  check_domain_hostdevs, SEE_TABLE },
-	{ "domain-machine", "Machine type", NEEDS_DOMAIN, check_domain_machine, SEE_TABLE },
-	{ "domain-acpi", "Hotplug", NEEDS_DOMAIN, check_domain_acpi, "unsupporteddomain" },
+	  doctor_check_domain_hostdevs, SEE_TABLE },
+	{ "domain-machine", "Machine type", NEEDS_DOMAIN, doctor_check_domain_machine, SEE_TABLE },
+	{ "domain-acpi", "Hotplug", NEEDS_DOMAIN, doctor_check_domain_acpi, "unsupporteddomain" },
 	{ "domain-window", "Address space for BARs", NEEDS_DOMAIN | NEEDS_GROUP,
-	  check_domain_window, SEE_TABLE },
-	{ "domain-hugepages", "Huge pages", NEEDS_DOMAIN, check_domain_hugepages, SEE_TABLE },
-	{ "domain-memlock", "Memory that is locked", NEEDS_DOMAIN, check_domain_memlock,
+	  doctor_check_domain_window, SEE_TABLE },
+	{ "domain-hugepages", "Huge pages", NEEDS_DOMAIN, doctor_check_domain_hugepages,
 	  SEE_TABLE },
-	{ "domain-numa", "NUMA placement", NEEDS_DOMAIN | NEEDS_GROUP, check_domain_numa,
+	{ "domain-memlock", "Memory that is locked", NEEDS_DOMAIN, doctor_check_domain_memlock,
 	  SEE_TABLE },
-	{ "domain-clique", "GPUDirect clique", NEEDS_DOMAIN, check_domain_clique, SEE_TABLE },
+	{ "domain-numa", "NUMA placement", NEEDS_DOMAIN | NEEDS_GROUP, doctor_check_domain_numa,
+	  SEE_TABLE },
+	{ "domain-clique", "GPUDirect clique", NEEDS_DOMAIN, doctor_check_domain_clique,
+	  SEE_TABLE },
 	{ "domain-applied", "What --fit=apply and --numa=apply write", NEEDS_DOMAIN | NEEDS_GROUP,
-	  check_domain_applied, SEE_TABLE },
+	  doctor_check_domain_applied, SEE_TABLE },
 };
 
 const char *doctor_check_id(size_t index)
@@ -82,113 +83,8 @@ const char *doctor_check_id(size_t index)
 	return index < ELEMENTS(checks) ? checks[index].id : NULL;
 }
 
-/* ---- findings ---- */
-
-/* Takes the line. */
-static void add_line(Finding *f, FindingStatus status, const char *object, char *line)
-{
-	_cleanup_free_ char *owned = line;
-
-	if (status > f->status) {
-		f->status = status;
-		free(f->remedy);
-		f->remedy = NULL;
-	}
-	if (!owned || strv_append(&f->what, owned) < 0)
-		f->error = -ENOMEM;
-	if (object && !strv_contains(f->objects, object) && strv_append(&f->objects, object) < 0)
-		f->error = -ENOMEM;
-}
-
-static _printf_(1, 0) char *format_line(const char *format, va_list ap)
-{
-	char *line = NULL;
-
-	return vasprintf(&line, format, ap) < 0 ? NULL : line;
-}
-
-void finding_pass(Finding *f, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	add_line(f, FINDING_PASS, NULL, format_line(format, ap));
-	va_end(ap);
-}
-
-void finding_skip(Finding *f, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	add_line(f, FINDING_SKIPPED, NULL, format_line(format, ap));
-	va_end(ap);
-}
-
-void finding_warn(Finding *f, const char *object, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	add_line(f, FINDING_WARN, object, format_line(format, ap));
-	va_end(ap);
-}
-
-void finding_fail(Finding *f, const char *object, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	add_line(f, FINDING_FAIL, object, format_line(format, ap));
-	va_end(ap);
-}
-
-void finding_remedy(Finding *f, const char *format, ...)
-{
-	va_list ap;
-
-	if (f->remedy)
-		return;
-	va_start(ap, format);
-	f->remedy = format_line(format, ap);
-	va_end(ap);
-	if (!f->remedy)
-		f->error = -ENOMEM;
-}
-
-static void finding_clear(Finding *f)
-{
-	strv_free(f->what);
-	strv_free(f->objects);
-	free(f->remedy);
-}
-
-/* ---- facts ---- */
-
-const GpuHealth *doctor_health(const Doctor *d, const Gpu *gpu)
-{
-	const GpuHealth *health =
-		gpu_healths_find(d->facts->health, d->facts->n_health, &gpu->lead->bdf);
-
-	return health && health->error == 0 ? health : NULL;
-}
-
-const Gpu *doctor_gpu_of(const Doctor *d, const Bdf *bdf)
-{
-	for (size_t i = 0; i < d->n_gpus; i++)
-		for (size_t k = 0; k < d->gpus[i]->n_functions; k++)
-			if (bdf_equal(&d->gpus[i]->functions[k]->bdf, bdf))
-				return d->gpus[i];
-	return NULL;
-}
-
-bool doctor_is_busy(const Doctor *d, const Group *group)
-{
-	return strv_contains(d->facts->busy, group->name);
-}
-
-/* By its record, by its own metadata, or by a hostdev. */
-static const Group *find_group(const DoctorFacts *facts)
+/* The domain's group: by its record, its metadata or one of its hostdevs, in this order. */
+static const Group *doctor_find_group(const DoctorFacts *facts)
 {
 	const char *uuid = facts->domain->uuid;
 	const Assignment *record = assignments_find_domain(facts->assignments, uuid);
@@ -202,7 +98,7 @@ static const Group *find_group(const DoctorFacts *facts)
 	return group;
 }
 
-static int select_gpus(Doctor *d)
+static int doctor_select_gpus(Doctor *d)
 {
 	const DoctorFacts *facts = d->facts;
 
@@ -224,8 +120,8 @@ static const char *error_text(int error)
 	return error == -ETIMEDOUT ? "it did not end within its time" : strerror(-error);
 }
 
-/* false: the check cannot run, and says why. */
-static bool has_facts(const Doctor *d, Finding *f)
+/* False: the check cannot run; the finding says why. */
+static bool doctor_has_facts(const Doctor *d, Finding *f)
 {
 	const DoctorFacts *facts = d->facts;
 	unsigned needs = f->check->needs;
@@ -286,10 +182,10 @@ static json_t *counts_json(const Finding *findings, size_t n)
 	return r < 0 ? NULL : TAKE_PTR(o);
 }
 
-static char *report(const Doctor *d, const Finding *findings, size_t n)
+static char *doctor_report_json(const Doctor *d, const Finding *findings, size_t n)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *list = json_array(); /* given to root below, also on failure */
+	json_t *list = json_array(); /* json_object_set_new() below takes it, also on failure */
 	int r = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -302,8 +198,8 @@ static char *report(const Doctor *d, const Finding *findings, size_t n)
 	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
 }
 
-/* The checks that are asked for; -ENOMEM. */
-static int run_checks(const Doctor *d, Finding *findings, size_t *ret_n)
+/* Runs the checks that apply. -ENOMEM */
+static int doctor_run_checks(const Doctor *d, Finding *findings, size_t *ret_n)
 {
 	for (size_t i = 0; i < ELEMENTS(checks); i++) {
 		Finding *f = &findings[*ret_n];
@@ -312,7 +208,7 @@ static int run_checks(const Doctor *d, Finding *findings, size_t *ret_n)
 			continue;
 		(*ret_n)++;
 		f->check = &checks[i];
-		if (has_facts(d, f))
+		if (doctor_has_facts(d, f))
 			f->check->run(d, f);
 		if (f->error < 0)
 			return f->error;
@@ -328,10 +224,10 @@ char *doctor_report(const DoctorFacts *facts)
 	size_t n = 0;
 
 	if (facts->domain)
-		d.group = find_group(facts);
-	if (select_gpus(&d) >= 0 && doctor_read_domain(&d) >= 0 &&
-	    run_checks(&d, findings, &n) >= 0)
-		text = report(&d, findings, n);
+		d.group = doctor_find_group(facts);
+	if (doctor_select_gpus(&d) >= 0 && doctor_read_domain(&d) >= 0 &&
+	    doctor_run_checks(&d, findings, &n) >= 0)
+		text = doctor_report_json(&d, findings, n);
 	for (size_t i = 0; i < n; i++)
 		finding_clear(&findings[i]);
 	free(d.gpus);

@@ -1,105 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What is wrong with this host, or with one domain and its group: a table of checks over facts that
- * were gathered before. Each check finds, changes nothing, and names a remedy. A check whose facts
- * could not be had is skipped and says why: never passed.
+ * the caller has gathered. A check changes nothing; it reports what it finds and names a remedy. If
+ * its facts could not be gathered, a check is skipped and says why; it never passes.
  */
 #pragma once
 
-#include "core/facts/examination.h"
-#include "core/facts/health.h"
-#include "core/facts/inspection.h"
-#include "core/group/group.h"
-#include "core/pci/host-facts.h"
-
-#define FINDING_STATUSES(X)                                                                        \
-	X(FINDING_SKIPPED, "skipped")                                                              \
-	X(FINDING_PASS, "pass")                                                                    \
-	X(FINDING_WARN, "warn")                                                                    \
-	X(FINDING_FAIL, "fail")
-
-/* In order of weight. */
-typedef enum FindingStatus {
-#define X(enumerator, name) enumerator,
-	FINDING_STATUSES(X)
-#undef X
-		FINDING_STATUS_MAX_,
-} FindingStatus;
-DECLARE_STRING_TABLE(finding_status, FindingStatus);
-
-/* What operators see in a guest, and ask about. */
-#define DOCTOR_SYMPTOMS(X)                                                                         \
-	X(SYMPTOM_NO_NVLINK, "no-nvlink") /* nvidia-smi shows no NVLink */                         \
-	X(SYMPTOM_ONE_GPU, "one-gpu")	  /* only one of the GPUs is visible */                    \
-	X(SYMPTOM_NO_P2P, "no-p2p")	  /* peer-to-peer is disabled */                           \
-	X(SYMPTOM_SLOW, "slow")		  /* low bandwidth */
-
-typedef enum DoctorSymptom {
-#define X(enumerator, name) enumerator,
-	DOCTOR_SYMPTOMS(X)
-#undef X
-		DOCTOR_SYMPTOM_MAX_, /* also: none was given */
-} DoctorSymptom;
-DECLARE_STRING_TABLE(doctor_symptom, DoctorSymptom);
-
-/* The domain that is asked about. */
-typedef struct DoctorDomain {
-	const char *uuid;
-	const char *name;
-	bool active;
-	const char *config_xml; /* NULL: transient */
-	const char *live_xml;	/* NULL: does not run */
-} DoctorDomain;
+#include "core/doctor/facts.h"
 
 /*
- * What another part of gpupass has found, in its words: what drifted from the assignments, what was
- * seen of links and no longer counts.
- */
-typedef struct DoctorNote {
-	const char *group; /* that it is about */
-	const char *what, *remedy;
-	bool fail; /* false: a warning */
-} DoctorNote;
-
-typedef struct DoctorNotes {
-	DoctorNote *items;
-	size_t n_items;
-} DoctorNotes;
-
-/* All borrowed. */
-typedef struct DoctorFacts {
-	const PciSnapshot *snapshot;
-	const GpuSet *gpus;
-	const GroupSet *groups; /* observed */
-	const DomainUses *uses; /* NULL: libvirt does not answer */
-	const char *uses_note;	/* why; may be NULL */
-	const Assignments *assignments;
-	const Policy *policy;
-	const Inspection *inspection; /* of all functions of groups; NULL: it failed */
-	int inspection_error;
-	const HostFacts *machine; /* what a guest has to fit into; NULL: not known */
-	const Examination *host;  /* NULL: it failed */
-	int host_error;
-	const GpuHealth *health; /* of all GPUs of groups */
-	size_t n_health;
-	char *const *busy;	     /* groups that a job has in hand: their state is no fault */
-	char *const *quarantined;    /* "pair0: why" */
-	char *const *clears;	     /* for each of them what clear calls it; NULL: the group */
-	char *const *open_jobs;	     /* "job 7 (assign pair0)": interrupted, not recovered yet */
-	const DoctorNotes *drift;    /* NULL: nobody has looked */
-	const DoctorNotes *evidence; /* likewise */
-	const DoctorNotes *tenants;  /* likewise */
-	const DoctorDomain *domain;  /* NULL: the host as a whole */
-	DoctorSymptom symptom;
-} DoctorFacts;
-
-/*
- * Runs every check and gives the report, schema org.gpupass1.doctor/1; NULL when memory is out:
+ * Runs every check and returns the report, schema org.gpupass1.doctor/1; NULL when memory is out:
  *   { "schema", "domain": {"name", "uuid", "group"} or null, "symptom": {…} or null,
  *     "counts": {"pass", "warn", "fail", "skipped"},
  *     "checks": [ {"id", "title", "status", "what": […], "remedy", "objects": […], "see"} ] }
  */
 char *doctor_report(const DoctorFacts *facts);
 
-/* For tests: ids in the table's order; NULL behind the last. */
+/* For tests: the id of a check, in the order of the table; NULL after the last. */
 const char *doctor_check_id(size_t index);

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of one domain's XML against its group. */
-#include "core/doctor/finding.h"
+#include "core/doctor/checks.h"
 #include "core/domain/ref.h"
+#include "core/fit/fit.h"
 
-static const DomainUse *use_of(const Doctor *d)
+static const DomainUse *doctor_use(const Doctor *d)
 {
 	return d->facts->uses ? domain_uses_find(d->facts->uses, d->facts->domain->uuid) : NULL;
 }
 
-void check_domain_group(const Doctor *d, Finding *f)
+void doctor_check_domain_group(const Doctor *d, Finding *f)
 {
 	const DoctorDomain *domain = d->facts->domain;
 
 	if (!d->group) {
-		finding_warn(f, domain->name, "%s has no group, and no GPU of one", domain->name);
+		finding_warn(f, domain->name, "%s has no group, and no GPU of any group",
+			     domain->name);
 		finding_remedy(f, "gpupass assign %s GROUP",
 			       domain_ref_word(domain->name, domain->uuid));
 	} else if (!str_equal(d->group->domain_uuid, domain->uuid)) {
@@ -26,8 +28,8 @@ void check_domain_group(const Doctor *d, Finding *f)
 	}
 }
 
-/* The functions of the group that the domain lacks, in its definition or where it runs. */
-static void check_side(const Doctor *d, const DomainUse *use, bool live, Finding *f)
+/* Functions of the group that the domain lacks, in its running guest or in its definition. */
+static void doctor_check_side(const Doctor *d, const DomainUse *use, bool live, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++)
 		for (size_t k = 0; k < d->gpus[i]->n_functions; k++) {
@@ -41,12 +43,12 @@ static void check_side(const Doctor *d, const DomainUse *use, bool live, Finding
 		}
 }
 
-void check_domain_hostdevs(const Doctor *d, Finding *f)
+void doctor_check_domain_hostdevs(const Doctor *d, Finding *f)
 {
-	const DomainUse *use = use_of(d);
+	const DomainUse *use = doctor_use(d);
 
 	if (!use) {
-		finding_skip(f, "libvirt has no such domain any more");
+		finding_skip(f, "libvirt no longer has this domain");
 		return;
 	}
 	if (use->unread) {
@@ -54,9 +56,9 @@ void check_domain_hostdevs(const Doctor *d, Finding *f)
 		return;
 	}
 	if (use->persistent)
-		check_side(d, use, false, f);
+		doctor_check_side(d, use, false, f);
 	if (use->active)
-		check_side(d, use, true, f);
+		doctor_check_side(d, use, true, f);
 	if (f->status > FINDING_PASS)
 		finding_remedy(f, "gpupass release %s, then: gpupass assign %s %s",
 			       domain_ref_word(use->name, use->uuid),
@@ -67,7 +69,7 @@ void check_domain_hostdevs(const Doctor *d, Finding *f)
 
 /* ---- its XML ---- */
 
-static int parse(Doctor *d)
+static int doctor_parse_domain(Doctor *d)
 {
 	const DoctorDomain *domain = d->facts->domain;
 	const char *text = domain->config_xml ? domain->config_xml : domain->live_xml;
@@ -98,8 +100,8 @@ static int has_functions(const DomainXml *xml, const PciFunction *const *functio
 	return r == -ENOMEM ? r : 0;
 }
 
-/* As if the domain got its group now, or gets it again at its next start. */
-static int fit(Doctor *d)
+/* Judges as if the domain were assigned its group now, or started with it. */
+static int doctor_fit_domain(Doctor *d)
 {
 	_cleanup_free_ const PciFunction **functions = NULL;
 	FitFacts facts = {
@@ -129,29 +131,29 @@ int doctor_read_domain(Doctor *d)
 
 	if (!d->facts->domain)
 		return 0;
-	r = parse(d);
-	return r < 0 || !d->xml ? r : fit(d);
+	r = doctor_parse_domain(d);
+	return r < 0 || !d->xml ? r : doctor_fit_domain(d);
 }
 
-void check_domain_acpi(const Doctor *d, Finding *f)
+void doctor_check_domain_acpi(const Doctor *d, Finding *f)
 {
 	if (!d->xml) {
 		finding_skip(f, "%s", d->xml_error);
 		return;
 	}
 	if (domain_xml_has_acpi(d->xml)) {
-		finding_pass(f, "the guest hears of it");
+		finding_pass(f, "it has ACPI, which hotplug needs");
 		return;
 	}
 	finding_warn(f, d->facts->domain->name,
-		     "it has no ACPI: its guest hears of no hotplug, and assigns and releases only "
-		     "while it is shut off");
+		     "it has no ACPI, so its guest does not see a hotplug: assign and release work "
+		     "only while it is shut off");
 	finding_remedy(f, "add <acpi/> to its <features>");
 }
 
-/* ---- whether it fits: what core/fit/fit.h finds, in its words ---- */
+/* ---- whether it fits: the findings of fit_check(), in its words ---- */
 
-static void tell(const Doctor *d, const FitFinding *finding, Finding *f)
+static void doctor_tell_fit(const Doctor *d, const FitFinding *finding, Finding *f)
 {
 	const char *name = d->facts->domain->name;
 
@@ -171,8 +173,8 @@ static void tell(const Doctor *d, const FitFinding *finding, Finding *f)
 		finding_remedy(f, "%s", finding->remedy);
 }
 
-/* No finding is also what a host gives of which not enough is known. */
-static void check_fit(const Doctor *d, Finding *f, const FitId *ids, size_t n)
+/* fit_check() also reports nothing if too little is known about the host. */
+static void doctor_check_fit(const Doctor *d, Finding *f, const FitId *ids, size_t n)
 {
 	if (!d->fit) {
 		finding_skip(f, "%s", d->xml_error);
@@ -181,86 +183,86 @@ static void check_fit(const Doctor *d, Finding *f, const FitId *ids, size_t n)
 	for (size_t i = 0; i < d->fit->n_items; i++)
 		for (size_t k = 0; k < n; k++)
 			if (d->fit->items[i].id == ids[k])
-				tell(d, &d->fit->items[i], f);
+				doctor_tell_fit(d, &d->fit->items[i], f);
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "nothing is known against it");
 }
 
-void check_domain_machine(const Doctor *d, Finding *f)
+void doctor_check_domain_machine(const Doctor *d, Finding *f)
 {
 	static const FitId ids[] = { FIT_MACHINE_TYPE, FIT_ROOT_PORTS };
 
-	check_fit(d, f, ids, ELEMENTS(ids));
+	doctor_check_fit(d, f, ids, ELEMENTS(ids));
 }
 
-void check_domain_window(const Doctor *d, Finding *f)
+void doctor_check_domain_window(const Doctor *d, Finding *f)
 {
 	static const FitId ids[] = { FIT_BAR_WINDOW, FIT_HOTPLUG_WINDOW };
 
-	check_fit(d, f, ids, ELEMENTS(ids));
+	doctor_check_fit(d, f, ids, ELEMENTS(ids));
 }
 
-void check_domain_hugepages(const Doctor *d, Finding *f)
+void doctor_check_domain_hugepages(const Doctor *d, Finding *f)
 {
 	static const FitId ids[] = { FIT_HUGEPAGES, FIT_PINNING };
 
-	check_fit(d, f, ids, ELEMENTS(ids));
+	doctor_check_fit(d, f, ids, ELEMENTS(ids));
 }
 
-void check_domain_memlock(const Doctor *d, Finding *f)
+void doctor_check_domain_memlock(const Doctor *d, Finding *f)
 {
 	static const FitId ids[] = { FIT_MEMLOCK, FIT_MEMORY, FIT_VIOMMU };
 
-	check_fit(d, f, ids, ELEMENTS(ids));
+	doctor_check_fit(d, f, ids, ELEMENTS(ids));
 }
 
-void check_domain_numa(const Doctor *d, Finding *f)
+void doctor_check_domain_numa(const Doctor *d, Finding *f)
 {
 	static const FitId ids[] = { FIT_NUMA_MEMORY, FIT_NUMA_CPUS, FIT_NUMA_SPREAD };
 
-	check_fit(d, f, ids, ELEMENTS(ids));
+	doctor_check_fit(d, f, ids, ELEMENTS(ids));
 }
 
-void check_domain_clique(const Doctor *d, Finding *f)
+void doctor_check_domain_clique(const Doctor *d, Finding *f)
 {
 	static const FitId ids[] = { FIT_CLIQUE };
 
-	check_fit(d, f, ids, ELEMENTS(ids));
+	doctor_check_fit(d, f, ids, ELEMENTS(ids));
 }
 
-static void tell_open(const Doctor *d, const FitTune *tune, Finding *f)
+static void doctor_tell_unapplied(const Doctor *d, const FitTune *tune, Finding *f)
 {
 	const char *domain = d->facts->domain->name, *group = d->group->name;
 	bool fit = tune->passthrough || tune->mmio_mb > 0, numa = tune->nodeset || tune->cpuset;
 
 	if (fit)
 		finding_warn(f, domain,
-			     "%s was assigned with --fit=apply, and the definition does not have "
-			     "what makes room for its BARs",
+			     "%s was assigned with --fit=apply, but the definition lacks what "
+			     "makes room for its BARs",
 			     group);
 	if (tune->nodeset)
 		finding_warn(f, domain,
-			     "%s was assigned with --numa=apply, and memory may come from "
-			     "elsewhere than NUMA node %s",
+			     "%s was assigned with --numa=apply, but memory may come from other "
+			     "NUMA nodes than %s",
 			     group, tune->nodeset);
 	if (tune->cpuset)
 		finding_warn(f, domain,
-			     "%s was assigned with --numa=apply, and vCPUs may run elsewhere than "
-			     "on CPUs %s",
+			     "%s was assigned with --numa=apply, but vCPUs may run on other CPUs "
+			     "than %s",
 			     group, tune->cpuset);
 	if (fit || numa)
-		finding_remedy(f, "if that was not meant: gpupass assign %s %s%s%s",
+		finding_remedy(f, "if this is not on purpose: gpupass assign %s %s%s%s",
 			       domain_ref_word(domain, d->facts->domain->uuid), group,
 			       fit ? " --fit=apply" : "", numa ? " --numa=apply" : "");
 	else
-		finding_pass(f, "it is there, or something else in its place");
+		finding_pass(f, "it is there, or an operator's own setting in its place");
 }
 
 /*
- * Who edits the definition may take it out, which is no drift. That it is not there is worth a word
- * where somebody asks.
+ * Whoever edits the definition may take out what --fit=apply and --numa=apply wrote. That is no
+ * drift, but a report about the domain says so.
  */
-void check_domain_applied(const Doctor *d, Finding *f)
+void doctor_check_domain_applied(const Doctor *d, Finding *f)
 {
 	const Assignment *record =
 		assignments_find_domain(d->facts->assignments, d->facts->domain->uuid);
@@ -269,7 +271,7 @@ void check_domain_applied(const Doctor *d, Finding *f)
 	FitFacts facts = { .host = d->facts->machine, .within = true };
 
 	if (!record || (!record->apply_fit && !record->apply_numa)) {
-		finding_pass(f, "not asked for");
+		finding_pass(f, "its assignment asked for neither");
 		return;
 	}
 	if (!d->facts->domain->config_xml) {
@@ -286,5 +288,5 @@ void check_domain_applied(const Doctor *d, Finding *f)
 	if (f->error == 0)
 		f->error = fit_tune(&facts, record->apply_numa, record->apply_fit, &tune);
 	if (f->error == 0)
-		tell_open(d, &tune, f);
+		doctor_tell_unapplied(d, &tune, f);
 }

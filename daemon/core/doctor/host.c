@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks of the host's setup. */
+/* Checks of the host's setup: IOMMU, vfio, drivers and services. */
 #include <string.h>
 #include <strings.h>
 
-#include "core/doctor/finding.h"
+#include "core/doctor/checks.h"
 #include "core/facts/setup-files.h"
 
 static bool cmdline_has(const Doctor *d, const char *prefix, const char **ret)
@@ -18,7 +18,7 @@ static bool cmdline_has(const Doctor *d, const char *prefix, const char **ret)
 	return false;
 }
 
-void check_iommu(const Doctor *d, Finding *f)
+void doctor_check_iommu(const Doctor *d, Finding *f)
 {
 	const Examination *host = d->facts->host;
 	const char *word;
@@ -33,7 +33,7 @@ void check_iommu(const Doctor *d, Finding *f)
 		finding_remedy(f, "take %s off the kernel command line, and reboot", word);
 	else if (host && host->iommu_units)
 		finding_remedy(f,
-			       "the kernel sees an IOMMU (%s) and does not use it: boot with "
+			       "the kernel sees an IOMMU (%s) but does not use it: boot with "
 			       "intel_iommu=on (Intel)",
 			       host->iommu_units[0]);
 	else
@@ -41,29 +41,29 @@ void check_iommu(const Doctor *d, Finding *f)
 				  "intel_iommu=on (Intel); see gpupassd(8)");
 }
 
-void check_noiommu(const Doctor *d, Finding *f)
+void doctor_check_noiommu(const Doctor *d, Finding *f)
 {
 	if (!d->facts->inspection->noiommu) {
 		finding_pass(f, "it is off");
 		return;
 	}
 	finding_fail(f, NULL,
-		     "vfio runs without protection by an IOMMU: a guest can reach all memory");
+		     "vfio runs without the protection of an IOMMU: a guest can reach all memory");
 	finding_remedy(f, "set vfio.enable_unsafe_noiommu_mode=0");
 }
 
 /*
- * Without remapping a device of a guest can raise any interrupt of the host, so vfio refuses
- * (vfio_iommu_type1: "No interrupt remapping support"), unless it is told to allow that.
+ * Without remapping, a guest's device can raise any interrupt of the host. So vfio refuses
+ * (vfio_iommu_type1: "No interrupt remapping support"), unless allow_unsafe_interrupts is set.
  */
-void check_interrupt_remapping(const Doctor *d, Finding *f)
+void doctor_check_interrupt_remapping(const Doctor *d, Finding *f)
 {
 	const Inspection *inspection = d->facts->inspection;
 	const Examination *host = d->facts->host;
 	bool known = host && host->interrupts_known;
 
 	if (inspection && inspection->unsafe_interrupts) {
-		finding_warn(f, NULL, "vfio_iommu_type1 is told to allow unsafe interrupts");
+		finding_warn(f, NULL, "vfio_iommu_type1 allows unsafe interrupts");
 		finding_remedy(f,
 			       "take allow_unsafe_interrupts out of modprobe.d and of the kernel "
 			       "command line, and reboot");
@@ -75,20 +75,20 @@ void check_interrupt_remapping(const Doctor *d, Finding *f)
 				     : "vfio refuses to give a device to a guest");
 		finding_remedy(f,
 			       "enable interrupt remapping in the firmware (VT-d, x2APIC), and "
-			       "boot without intremap=off; dmesg | grep -i remapping tells more");
+			       "boot without intremap=off; for details: dmesg | grep -i remapping");
 	} else if (known) {
 		finding_pass(f, "interrupts are remapped");
 	} else {
-		finding_skip(f, "this host does not tell whether interrupts are remapped");
+		finding_skip(f, "this host does not report whether interrupts are remapped");
 	}
 }
 
 /*
- * The kernel turns ACS on at boot, and makes IOMMU groups by it, once. Turned off later (scripts do
- * it for peer-to-peer over PCIe) the groups still look separate. A port without ACS is no fault
- * here: the kernel has put what is behind it into one IOMMU group.
+ * At boot the kernel turns ACS on and derives the IOMMU groups from it. If ACS is turned off later
+ * (scripts do so for peer-to-peer over PCIe), the groups still look separate. A port that has no
+ * ACS is no fault: the kernel puts everything behind it into one IOMMU group.
  */
-void check_acs(const Doctor *d, Finding *f)
+void doctor_check_acs(const Doctor *d, Finding *f)
 {
 	size_t seen = 0;
 
@@ -104,22 +104,22 @@ void check_acs(const Doctor *d, Finding *f)
 			if (!pcie_acs_is_off(&port->config))
 				continue;
 			finding_fail(f, BDF_TEXT(&port->bdf),
-				     "%s, above %s, has ACS turned off (0x%x of 0x%x): what is "
-				     "behind it can reach its neighbours past the IOMMU",
+				     "%s, above %s, has ACS turned off (0x%x of 0x%x): devices "
+				     "behind it can reach each other past the IOMMU",
 				     BDF_TEXT(&port->bdf), BDF_TEXT(&health->bdf),
 				     port->config.acs_control & PCIE_ACS_NEEDED,
 				     port->config.acs_capability & PCIE_ACS_NEEDED);
 		}
 	}
-	finding_remedy(f, "find what turned it off after boot (a script with setpci), take it out, "
-			  "and reboot");
+	finding_remedy(f, "find what turned it off after boot (a script with setpci, for example), "
+			  "remove that, and reboot");
 	if (seen == 0)
-		finding_skip(f, "the ports above the GPUs sleep, or could not be read");
+		finding_skip(f, "the ports above the GPUs sleep or could not be read");
 	else if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "on, or accounted for in the IOMMU groups, at %zu ports", seen);
+		finding_pass(f, "on, or reflected in the IOMMU groups, at %zu ports", seen);
 }
 
-void check_acs_override(const Doctor *d, Finding *f)
+void doctor_check_acs_override(const Doctor *d, Finding *f)
 {
 	const char *word;
 
@@ -127,14 +127,14 @@ void check_acs_override(const Doctor *d, Finding *f)
 		finding_pass(f, "it is not in use");
 		return;
 	}
-	finding_warn(f, NULL,
-		     "the kernel runs with %s: IOMMU groups look separate that need not be", word);
-	finding_remedy(f, "do not use it between tenants: use other slots, or enable ACS in the "
-			  "firmware");
+	finding_warn(f, NULL, "the kernel runs with %s: IOMMU groups may look separate and not be",
+		     word);
+	finding_remedy(f, "do not use it with several tenants: use other slots, or enable ACS in "
+			  "the firmware");
 }
 
-static void check_neighbour(const Doctor *d, const Gpu *gpu, const PciFunction *ours,
-			    const PciFunction *other, Finding *f)
+static void doctor_check_neighbour(const Doctor *d, const Gpu *gpu, const PciFunction *ours,
+				   const PciFunction *other, Finding *f)
 {
 	const Group *group = group_set_find_gpu(d->facts->groups, &gpu->lead->bdf);
 	const Group *others = group_set_find_gpu(d->facts->groups, &other->bdf);
@@ -142,7 +142,7 @@ static void check_neighbour(const Doctor *d, const Gpu *gpu, const PciFunction *
 	if (other->bridge || other->iommu_group != ours->iommu_group || others == group)
 		return;
 	if (bdf_same_slot(&other->bdf, &ours->bdf))
-		return; /* of the same board: a virtual function, say */
+		return; /* of the same board, for example a virtual function */
 	if (other->driver && !driver_is_vfio(other->driver) &&
 	    !str_equal(other->driver, "pci-stub") && !others)
 		finding_fail(f, BDF_TEXT(&other->bdf),
@@ -151,19 +151,19 @@ static void check_neighbour(const Doctor *d, const Gpu *gpu, const PciFunction *
 	else if (others)
 		finding_warn(f, BDF_TEXT(&other->bdf),
 			     "%s of %s shares IOMMU group %d with %s of %s: only one of the two "
-			     "can be given away at a time",
+			     "groups can be assigned at a time",
 			     BDF_TEXT(&other->bdf), others->name, ours->iommu_group,
 			     BDF_TEXT(&ours->bdf), group->name);
 	finding_remedy(f, "use another slot or enable ACS; see gpupassd(8), IOMMU GROUPS");
 }
 
-/* The kernel's own rule (vfio_group_viable), over every function of the GPUs. */
-void check_iommu_group(const Doctor *d, Finding *f)
+/* The kernel's own rule (vfio_group_viable), for every function of the GPUs. */
+void doctor_check_iommu_group(const Doctor *d, Finding *f)
 {
 	const PciSnapshot *snapshot = d->facts->snapshot;
 
 	for (size_t i = 0; i < d->n_gpus; i++) {
-		/* Functions of one board are in one IOMMU group, or each is looked at. */
+		/* A function that shares the first one's IOMMU group has the same neighbours. */
 		for (size_t k = 0; k < d->gpus[i]->n_functions; k++) {
 			const PciFunction *ours = d->gpus[i]->functions[k];
 
@@ -171,30 +171,32 @@ void check_iommu_group(const Doctor *d, Finding *f)
 				finding_fail(f, BDF_TEXT(&ours->bdf), "%s is in no IOMMU group",
 					     BDF_TEXT(&ours->bdf));
 				finding_remedy(f,
-					       "dmesg | grep -i -e DMAR -e AMD-Vi tells what the "
-					       "IOMMU covers");
+					       "for what the IOMMU covers: dmesg | grep -i -e DMAR "
+					       "-e AMD-Vi");
 				continue;
 			}
 			if (k > 0 && ours->iommu_group == d->gpus[i]->functions[0]->iommu_group)
 				continue;
 			for (size_t o = 0; o < snapshot->n_functions; o++)
-				check_neighbour(d, d->gpus[i], ours, &snapshot->functions[o], f);
+				doctor_check_neighbour(d, d->gpus[i], ours, &snapshot->functions[o],
+						       f);
 		}
 	}
 	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "viable: nothing else of the host is in them");
+		finding_pass(f, "viable: they hold no device that the host uses");
 }
 
-void check_vfio(const Doctor *d, Finding *f)
+void doctor_check_vfio(const Doctor *d, Finding *f)
 {
 	const Inspection *inspection = d->facts->inspection;
 
 	if (inspection->vfio_pci) {
 		finding_pass(f, "loaded");
 	} else if (inspection->vfio_loadable) {
-		finding_warn(f, NULL, "it is not loaded: nothing can be assigned");
-		finding_remedy(f, "modprobe vfio-pci; for each boot, name it in a file of "
-				  "/etc/modules-load.d");
+		finding_warn(f, NULL, "it is not loaded: no group can be assigned");
+		finding_remedy(f,
+			       "modprobe vfio-pci; to load it at each boot, name it in a file of "
+			       "/etc/modules-load.d");
 	} else {
 		finding_fail(f, NULL, "this kernel has no vfio-pci");
 		finding_remedy(f, "install the kernel's full set of modules (CONFIG_VFIO_PCI)");
@@ -212,7 +214,10 @@ static bool list_has_id(const char *ids, const char *id)
 	return false;
 }
 
-/* The ids= of a line of modprobe.d or of a word of the command line; NULL: none of vfio-pci. */
+/*
+ * The value of vfio-pci's ids= in a line of modprobe.d or a word of the kernel command line; NULL:
+ * it has none.
+ */
 static const char *vfio_ids(const char *line)
 {
 	static const char *const begins[] = { "vfio-pci.ids=", "vfio_pci.ids=" };
@@ -225,7 +230,7 @@ static const char *vfio_ids(const char *line)
 	return options ? options + strlen(" ids") : NULL;
 }
 
-static void check_ids_line(const Doctor *d, const char *line, Finding *f)
+static void doctor_check_ids_line(const Doctor *d, const char *line, Finding *f)
 {
 	const char *ids = vfio_ids(line);
 
@@ -239,47 +244,48 @@ static void check_ids_line(const Doctor *d, const char *line, Finding *f)
 		}
 		if (!list_has_id(ids, id))
 			continue;
-		finding_warn(f, BDF_TEXT(&lead->bdf),
-			     "%s: takes every board with the id %s at boot, whoever's it is", line,
-			     id);
-		finding_remedy(f, "take ids= out: gpupass binds what is assigned, one by one");
+		finding_warn(
+			f, BDF_TEXT(&lead->bdf),
+			"%s: vfio-pci takes every board with the id %s at boot, whoever uses it",
+			line, id);
+		finding_remedy(f, "take ids= out: gpupass binds assigned functions one by one");
 		return;
 	}
 }
 
-/* new_id writes have the same effect; the kernel does not let them be read back. */
-void check_vfio_ids(const Doctor *d, Finding *f)
+/* Ids written to new_id have the same effect, but the kernel cannot report them. */
+void doctor_check_vfio_ids(const Doctor *d, Finding *f)
 {
 	const Examination *host = d->facts->host;
 	char *const *lists[] = { host->cmdline, host->modprobe };
 
 	for (size_t i = 0; i < ELEMENTS(lists); i++)
 		for (char *const *line = lists[i]; line && *line; line++)
-			check_ids_line(d, *line, f);
+			doctor_check_ids_line(d, *line, f);
 	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "none, on the kernel command line and in modprobe.d");
+		finding_pass(f, "no ids= on the kernel command line or in modprobe.d");
 }
 
-/* Versions of which it is known that they make what gpupass does hang. Both ends count. */
+/* Driver versions known to hang on what gpupass does. `from` and `to` are included. */
 static const struct KnownBad {
 	const char *from, *to;
 	const char *what;
 	const char *source;
 } known_bad[] = {
 	{ "595.45", "610.57.04",
-	  "unbind takes a GPU off the list before its users have let go, and then waits for ever",
+	  "unbind unlists a GPU before its users have closed it, and then waits for ever",
 	  "NVIDIA/open-gpu-kernel-modules issues 1119 and 1374" },
 	{ "595.71.05", "595.71.05",
-	  "on H100 NVL pairs NVML calls hang for good after a CUDA process ended",
+	  "on H100 NVL pairs NVML calls hang for ever after a CUDA process has ended",
 	  "NVIDIA/open-gpu-kernel-modules issue 1333" },
 };
 
-void check_driver_version(const Doctor *d, Finding *f)
+void doctor_check_driver_version(const Doctor *d, Finding *f)
 {
 	const char *version = d->facts->host->nvidia_version;
 
 	if (!version) {
-		finding_skip(f, "the nvidia driver is not loaded, or does not tell its version");
+		finding_skip(f, "the nvidia driver is not loaded, or does not report its version");
 		return;
 	}
 	for (size_t i = 0; i < ELEMENTS(known_bad); i++) {
@@ -294,7 +300,7 @@ void check_driver_version(const Doctor *d, Finding *f)
 			       "vfio-pci from boot (assign, then reboot); or use another version");
 	}
 	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "%s: nothing known against it", version);
+		finding_pass(f, "%s: no hang is known of it", version);
 }
 
 static bool on_nvidia(const Doctor *d)
@@ -305,7 +311,7 @@ static bool on_nvidia(const Doctor *d)
 	return false;
 }
 
-void check_services(const Doctor *d, Finding *f)
+void doctor_check_services(const Doctor *d, Finding *f)
 {
 	bool fabric_wanted = d->facts->gpus->n_nvswitches > 0, held = on_nvidia(d);
 
@@ -313,25 +319,25 @@ void check_services(const Doctor *d, Finding *f)
 		bool fabric = str_starts_with(*line, "nv-fabricmanage");
 
 		if (fabric && !fabric_wanted) {
-			finding_warn(f, NULL,
-				     "%s runs, and there is no NVSwitch: bridged GPUs need none",
-				     *line);
-			finding_remedy(f, "systemctl disable --now nvidia-fabricmanager");
-		} else if (!fabric && held) {
 			finding_warn(
 				f, NULL,
-				"%s runs, and holds GPUs that are on nvidia: assign is refused",
+				"%s runs, but there is no NVSwitch: bridged GPUs do not need it",
 				*line);
-			finding_remedy(f,
-				       "stop it before assign (systemctl stop); start it again for "
-				       "the GPUs that stay");
+			finding_remedy(f, "systemctl disable --now nvidia-fabricmanager");
+		} else if (!fabric && held) {
+			finding_warn(f, NULL,
+				     "%s runs and holds GPUs that are on nvidia: assign is refused",
+				     *line);
+			finding_remedy(
+				f, "stop it before assign (systemctl stop); then start it again "
+				   "for the remaining GPUs");
 		}
 	}
 	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "none that is in the way");
+		finding_pass(f, "none is in the way");
 }
 
-void check_driverctl(const Doctor *d, Finding *f)
+void doctor_check_driverctl(const Doctor *d, Finding *f)
 {
 	for (char **line = d->facts->host->driverctl; line && *line; line++) {
 		_cleanup_free_ char *address = strndup(*line, strcspn(*line, " "));
@@ -343,7 +349,7 @@ void check_driverctl(const Doctor *d, Finding *f)
 		}
 		if (bdf_parse(address, &bdf) < 0 || !doctor_gpu_of(d, &bdf))
 			continue;
-		finding_warn(f, address, "driverctl has an override of its own: %s", *line);
+		finding_warn(f, address, "driverctl has its own override: %s", *line);
 		finding_remedy(f, "driverctl unset-override %s: two tools must not bind one device",
 			       address);
 	}
@@ -351,7 +357,7 @@ void check_driverctl(const Doctor *d, Finding *f)
 		finding_pass(f, "it has no override for these GPUs");
 }
 
-void check_memlock(const Doctor *d, Finding *f)
+void doctor_check_memlock(const Doctor *d, Finding *f)
 {
 	const Examination *host = d->facts->host;
 
@@ -361,8 +367,8 @@ void check_memlock(const Doctor *d, Finding *f)
 		finding_pass(f, "%s may raise the limit for each guest", host->libvirt_daemon);
 	} else {
 		finding_warn(f, NULL,
-			     "%s may lock %llu MiB and may not raise that: vfio locks all of a "
-			     "guest's memory",
+			     "%s may lock %llu MiB and cannot raise this limit: vfio locks all of "
+			     "a guest's memory",
 			     host->libvirt_daemon,
 			     (unsigned long long)(host->memlock_bytes / 1024 / 1024));
 		finding_remedy(f, "run it with CAP_SYS_RESOURCE, or with LimitMEMLOCK=infinity");

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who gets assigned GPUs in the initramfs, before gpupass-bind.service runs. What counts is what is in
- * the image; the settings of those that make it count where it could not be read.
+ * Which driver in the initramfs takes assigned GPUs, before gpupass-bind.service runs. The content
+ * of the image decides. If the image could not be read, the settings of the tools that make it
+ * decide.
  */
-#include "core/doctor/finding.h"
+#include "core/doctor/checks.h"
 
-/* Why gpupass-bind will not have the function first; NULL: it will. */
+/* Why gpupass-bind will not get the function first; NULL: it will. */
 static const char *what_lacks(const Initramfs *image, const Bdf *bdf)
 {
 	if (!image->bind)
@@ -15,11 +16,11 @@ static const char *what_lacks(const Initramfs *image, const Bdf *bdf)
 	if (!image->vfio_pci)
 		return "vfio-pci is not in it";
 	if (!strv_contains(image->assigned, BDF_TEXT(bdf)))
-		return "its copy of the assignments is old, without this function";
+		return "its copy of the assignments is old and lacks this function";
 	return NULL;
 }
 
-static void remedy(const Doctor *d, const Initramfs *image, Finding *f)
+static void initramfs_remedy(const Doctor *d, const Initramfs *image, Finding *f)
 {
 	if (str_equal(image->maker, "initramfs-tools") && d->facts->host->initramfs_hook)
 		finding_remedy(f,
@@ -38,19 +39,19 @@ static void remedy(const Doctor *d, const Initramfs *image, Finding *f)
 			       image->path);
 }
 
-/* false: nothing is said of it. */
+/* The report is about this function. */
 static bool is_concerned(const Doctor *d, const Bdf *bdf)
 {
 	return !d->facts->domain || doctor_gpu_of(d, bdf);
 }
 
-static void check_function(const Doctor *d, const Initramfs *image, const Assignment *assignment,
-			   const Bdf *bdf, Finding *f)
+static void initramfs_check_function(const Doctor *d, const Initramfs *image,
+				     const Assignment *assignment, const Bdf *bdf, Finding *f)
 {
 	const PciFunction *function = pci_snapshot_find(d->facts->snapshot, bdf);
 	const char *module, *lacks;
 
-	/* One that is missing is another check's. */
+	/* Another check reports a function that is missing. */
 	if (!function || !is_concerned(d, bdf))
 		return;
 	module = initramfs_taker(image, function->class_code, d->facts->host->cmdline);
@@ -59,11 +60,11 @@ static void check_function(const Doctor *d, const Initramfs *image, const Assign
 		return;
 	finding_warn(f, BDF_TEXT(bdf), "%s has %s, which takes %s of %s at the next boot: %s",
 		     image->path, module, BDF_TEXT(bdf), assignment->group_name, lacks);
-	remedy(d, image, f);
+	initramfs_remedy(d, image, f);
 }
 
-/* What was assigned when the image was made, and is not any more. */
-static void check_copies(const Doctor *d, const Initramfs *image, Finding *f)
+/* Functions that were assigned when the image was made, but no longer are. */
+static void initramfs_check_copies(const Doctor *d, const Initramfs *image, Finding *f)
 {
 	for (char **address = image->assigned; image->bind && address && *address; address++) {
 		Bdf bdf;
@@ -73,14 +74,14 @@ static void check_copies(const Doctor *d, const Initramfs *image, Finding *f)
 		    assignments_find_function(d->facts->assignments, &bdf))
 			continue;
 		finding_warn(f, *address,
-			     "%s has an old copy of the assignments: %s is put on vfio-pci at the "
-			     "next boot, and belongs to no domain",
+			     "%s has an old copy of the assignments: the next boot puts %s on "
+			     "vfio-pci, but it belongs to no domain",
 			     image->path, *address);
-		remedy(d, image, f);
+		initramfs_remedy(d, image, f);
 	}
 }
 
-static void check_image(const Doctor *d, const Initramfs *image, Finding *f)
+static void initramfs_check_image(const Doctor *d, const Initramfs *image, Finding *f)
 {
 	const Assignments *all = d->facts->assignments;
 	_cleanup_free_ char *modules = strv_join(image->modules, ", ");
@@ -91,9 +92,9 @@ static void check_image(const Doctor *d, const Initramfs *image, Finding *f)
 	}
 	for (size_t i = 0; i < all->n_items; i++)
 		for (size_t k = 0; k < all->items[i]->n_functions; k++)
-			check_function(d, image, all->items[i], &all->items[i]->functions[k].bdf,
-				       f);
-	check_copies(d, image, f);
+			initramfs_check_function(d, image, all->items[i],
+						 &all->items[i]->functions[k].bdf, f);
+	initramfs_check_copies(d, image, f);
 	if (f->status != FINDING_SKIPPED)
 		return;
 	finding_pass(f, "%s has %s%s; %s", image->path,
@@ -103,7 +104,7 @@ static void check_image(const Doctor *d, const Initramfs *image, Finding *f)
 				      : "nothing is assigned");
 }
 
-static void check_settings(const Doctor *d, Finding *f)
+static void initramfs_check_settings(const Doctor *d, Finding *f)
 {
 	const Examination *host = d->facts->host;
 	_cleanup_free_ char *looked_at = strv_join(host->initramfs_at, ", ");
@@ -113,24 +114,24 @@ static void check_settings(const Doctor *d, Finding *f)
 		return;
 	}
 	finding_skip(f, "its image was not read: %s",
-		     host->image ? str_or_empty(host->image->trouble) : "nobody has looked");
+		     host->image ? str_or_empty(host->image->trouble) : "it was not looked for");
 	for (char **line = host->initramfs; line && *line && !host->initramfs_hook; line++)
 		finding_warn(f, NULL,
 			     "%s: a driver in the initramfs takes assigned GPUs before "
 			     "gpupass-bind runs",
 			     *line);
-	finding_remedy(f, "take the driver out, or put gpupass's hook in; then make the initramfs "
-			  "again: see gpupass-bind(8), INITRAMFS");
+	finding_remedy(f, "take the driver out, or put gpupass's hook in; then rebuild the "
+			  "initramfs: see gpupass-bind(8), INITRAMFS");
 	if (f->status == FINDING_SKIPPED && !host->initramfs && *looked_at)
-		finding_skip(f, "its settings ask for none: %s", looked_at);
+		finding_skip(f, "its settings ask for no driver of a GPU: %s", looked_at);
 }
 
-void check_initramfs(const Doctor *d, Finding *f)
+void doctor_check_initramfs(const Doctor *d, Finding *f)
 {
 	const Initramfs *image = d->facts->host->image;
 
 	if (image && !image->trouble && image->path && image->release)
-		check_image(d, image, f);
+		initramfs_check_image(d, image, f);
 	else
-		check_settings(d, f);
+		initramfs_check_settings(d, f);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks of what gpupass itself knows: groups, quarantines, jobs, the boot. */
+/* Checks of gpupass' own state: groups, drift, quarantines, jobs, binding at boot. */
 #include <string.h>
 
-#include "core/doctor/finding.h"
+#include "core/doctor/checks.h"
 #include "core/domain/ref.h"
 
-static void check_unread(const DomainUses *uses, Finding *f)
+static void doctor_check_unread(const DomainUses *uses, Finding *f)
 {
 	const DomainUse *use;
 	size_t position = 0;
@@ -17,17 +17,18 @@ static void check_unread(const DomainUses *uses, Finding *f)
 			f->error = -ENOMEM;
 			return;
 		}
-		finding_fail(f, use->name,
-			     "what %s (%s) has cannot be told, so nothing is assigned: its XML: %s",
-			     use->name, use->uuid, use->unread);
+		finding_fail(
+			f, use->name,
+			"the devices of %s (%s) are not known, so nothing is assigned: its XML: %s",
+			use->name, use->uuid, use->unread);
 		finding_remedy(f, "%s", remedy);
 	}
 }
 
-void check_libvirt(const Doctor *d, Finding *f)
+void doctor_check_libvirt(const Doctor *d, Finding *f)
 {
 	if (d->facts->uses) {
-		check_unread(d->facts->uses, f);
+		doctor_check_unread(d->facts->uses, f);
 		if (f->status == FINDING_SKIPPED)
 			finding_pass(f, "it answers: %zu domains", d->facts->uses->n_items);
 		return;
@@ -37,8 +38,10 @@ void check_libvirt(const Doctor *d, Finding *f)
 	finding_remedy(f, "systemctl status libvirtd virtqemud; virsh -c qemu:///system list");
 }
 
-/* With both, libvirt gives the function to the host's driver when the guest ends, behind our back. */
-void check_managed(const Doctor *d, Finding *f)
+/*
+ * When the guest ends, libvirt gives such a function to the host's driver without gpupass knowing.
+ */
+void doctor_check_managed(const Doctor *d, Finding *f)
 {
 	const DomainUses *uses = d->facts->uses;
 
@@ -56,10 +59,10 @@ void check_managed(const Doctor *d, Finding *f)
 				       domain_ref_word(uses->items[i].name, uses->items[i].uuid));
 		}
 	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "none of these GPUs");
+		finding_pass(f, "none for these GPUs");
 }
 
-static void check_group(const Doctor *d, const Group *group, Finding *f)
+static void doctor_check_group(const Doctor *d, const Group *group, Finding *f)
 {
 	const char *reason = group->reason ? group->reason : group->fault;
 
@@ -76,7 +79,7 @@ static void check_group(const Doctor *d, const Group *group, Finding *f)
 		break;
 	case GROUP_UNKNOWN:
 		if (group->n_gpus < 2)
-			break; /* there is nothing to bridge it to */
+			break; /* a single GPU has nothing to be bridged to */
 		finding_warn(f, group->name, "%s: which of its GPUs are bridged is not known",
 			     group->name);
 		finding_remedy(f,
@@ -87,7 +90,7 @@ static void check_group(const Doctor *d, const Group *group, Finding *f)
 		if (d->facts->policy->accept_inferred)
 			break;
 		finding_warn(f, group->name,
-			     "%s is inferred: it is not assigned before it is declared",
+			     "%s is inferred: it cannot be assigned until it is declared",
 			     group->name);
 		finding_remedy(f, "confirm it: gpupass declare %s BDF BDF", group->name);
 		break;
@@ -96,7 +99,7 @@ static void check_group(const Doctor *d, const Group *group, Finding *f)
 	}
 }
 
-/* Drift says more of it than the state does. */
+/* The notes say more about the group than its state does. */
 static bool has_note(const DoctorNotes *notes, const Group *group)
 {
 	for (size_t i = 0; notes && i < notes->n_items; i++)
@@ -105,7 +108,7 @@ static bool has_note(const DoctorNotes *notes, const Group *group)
 	return false;
 }
 
-/* A group that a job has in hand is in no state of its own; quarantine is another check's. */
+/* Another check reports quarantines. */
 static bool is_quarantined(const Doctor *d, const Group *group)
 {
 	size_t n = strlen(group->name);
@@ -116,8 +119,11 @@ static bool is_quarantined(const Doctor *d, const Group *group)
 	return false;
 }
 
-/* What keeps groups apart is told before them, whatever domain is asked about. */
-static void check_unread_assignments(const Doctor *d, Finding *f)
+/*
+ * Assignments that cannot be read come first, whatever domain the report is about, because they
+ * keep groups from being assigned.
+ */
+static void doctor_check_unread_assignments(const Doctor *d, Finding *f)
 {
 	const Assignments *all = d->facts->assignments;
 
@@ -130,18 +136,18 @@ static void check_unread_assignments(const Doctor *d, Finding *f)
 		}
 		finding_fail(f, NULL, "%s: %s", what,
 			     all->fences[i].n_functions == 0
-				     ? "any group may be its, and none is assigned"
-				     : "what it names is kept apart");
+				     ? "any group may belong to it, so none is assigned"
+				     : "the functions that it names are not assigned");
 		finding_remedy(f, "%s", assignment_fence_remedy(&all->fences[i]));
 	}
 }
 
-void check_groups(const Doctor *d, Finding *f)
+void doctor_check_groups(const Doctor *d, Finding *f)
 {
 	const GroupSet *groups = d->facts->groups;
 	size_t busy = 0;
 
-	check_unread_assignments(d, f);
+	doctor_check_unread_assignments(d, f);
 	for (size_t i = 0; i < groups->n_items; i++) {
 		const Group *group = &groups->items[i];
 
@@ -150,20 +156,20 @@ void check_groups(const Doctor *d, Finding *f)
 		if (doctor_is_busy(d, group))
 			busy++;
 		else if (!is_quarantined(d, group) && !has_note(d->facts->drift, group))
-			check_group(d, group, f);
+			doctor_check_group(d, group, f);
 	}
 	if (f->status != FINDING_SKIPPED)
 		return;
 	if (busy > 0)
-		finding_pass(f, "nothing wrong with them; a job is at work on %zu", busy);
+		finding_pass(f, "nothing wrong with them; jobs work on %zu", busy);
 	else
 		finding_pass(f, "nothing wrong with them");
 }
 
-static void check_notes(const Doctor *d, const DoctorNotes *notes, Finding *f)
+static void doctor_check_notes(const Doctor *d, const DoctorNotes *notes, Finding *f)
 {
 	if (!notes) {
-		finding_skip(f, "nobody has looked for it");
+		finding_skip(f, "it was not looked for");
 		return;
 	}
 	for (size_t i = 0; i < notes->n_items; i++) {
@@ -181,22 +187,22 @@ static void check_notes(const Doctor *d, const DoctorNotes *notes, Finding *f)
 		finding_pass(f, "none");
 }
 
-void check_drift(const Doctor *d, Finding *f)
+void doctor_check_drift(const Doctor *d, Finding *f)
 {
-	check_notes(d, d->facts->drift, f);
+	doctor_check_notes(d, d->facts->drift, f);
 }
 
-void check_evidence(const Doctor *d, Finding *f)
+void doctor_check_evidence(const Doctor *d, Finding *f)
 {
-	check_notes(d, d->facts->evidence, f);
+	doctor_check_notes(d, d->facts->evidence, f);
 }
 
-void check_tenants(const Doctor *d, Finding *f)
+void doctor_check_tenants(const Doctor *d, Finding *f)
 {
-	check_notes(d, d->facts->tenants, f);
+	doctor_check_notes(d, d->facts->tenants, f);
 }
 
-void check_quarantine(const Doctor *d, Finding *f)
+void doctor_check_quarantine(const Doctor *d, Finding *f)
 {
 	for (char *const *line = d->facts->quarantined; line && *line; line++) {
 		_cleanup_free_ char *name = strndup(*line, strcspn(*line, ":"));
@@ -216,10 +222,10 @@ void check_quarantine(const Doctor *d, Finding *f)
 		finding_pass(f, "none");
 }
 
-void check_jobs(const Doctor *d, Finding *f)
+void doctor_check_jobs(const Doctor *d, Finding *f)
 {
 	for (char *const *line = d->facts->open_jobs; line && *line; line++) {
-		finding_warn(f, NULL, "%s was interrupted, and is not recovered yet", *line);
+		finding_warn(f, NULL, "%s was interrupted and is not recovered yet", *line);
 		finding_remedy(f, "it waits for libvirt or for a worker: journalctl -u gpupassd");
 	}
 	if (f->status == FINDING_SKIPPED)
@@ -231,13 +237,13 @@ static bool is_assigned(const Doctor *d, const char *line)
 	_cleanup_free_ char *address = strndup(line, strcspn(line, " "));
 	Bdf bdf;
 
-	/* What is no address is about the report as a whole. */
+	/* A line without an address is about the boot as a whole. */
 	return !address || bdf_parse(address, &bdf) < 0 ||
 	       assignments_find_function(d->facts->assignments, &bdf);
 }
 
-/* What has been released, or put right, since is no fault any more. */
-void check_boot_report(const Doctor *d, Finding *f)
+/* A function that has been released or bound since is no longer a fault. */
+void doctor_check_boot_report(const Doctor *d, Finding *f)
 {
 	for (char **line = d->facts->host->boot; line && *line; line++) {
 		_cleanup_free_ char *address = strndup(*line, strcspn(*line, " "));
@@ -260,10 +266,10 @@ void check_boot_report(const Doctor *d, Finding *f)
 				  "gpupass bind GROUP");
 	}
 	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "nothing that is assigned now was left out");
+		finding_pass(f, "no function that is assigned now was left out");
 }
 
-void check_boot_unit(const Doctor *d, Finding *f)
+void doctor_check_boot_unit(const Doctor *d, Finding *f)
 {
 	const Examination *host = d->facts->host;
 
@@ -276,8 +282,8 @@ void check_boot_unit(const Doctor *d, Finding *f)
 	} else {
 		finding_fail(
 			f, NULL,
-			"gpupass-bind.service is not enabled: after a reboot assigned GPUs are "
-			"on the host's drivers, and their domains do not start");
+			"gpupass-bind.service is not enabled: after a reboot assigned GPUs will "
+			"be on the host's drivers, and their domains will not start");
 		finding_remedy(f,
 			       "systemctl enable gpupass-bind.service gpupass-bind-verify.service");
 	}

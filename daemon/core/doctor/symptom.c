@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From what an operator sees in a guest to its cause: which checks of this report speak to it, in
- * the order in which they should be looked at, and what only the guest can tell.
+ * From a symptom in a guest to its cause: the checks of this report that may explain it, in the
+ * order in which to read them, and hints at what can only be seen in the guest.
  */
-#include "core/doctor/finding.h"
+#include "core/doctor/checks.h"
 #include "util/json.h"
+
+DEFINE_STRING_TABLE(doctor_symptom, DoctorSymptom, DOCTOR_SYMPTOMS)
 
 #define SUSPECTS_MAX 12
 #define HINTS_MAX 6
@@ -27,18 +29,17 @@ static const Symptom symptoms[] = {
 		.suspects = { "groups", "quarantine", "evidence", "drift", "domain-group", "domain-hostdevs", "answers",
 			      "aer", "power", "domain-machine" },
 		.hints = {
-			{ "the guest has only one of the bridged GPUs, and the link of one GPU has no "
-			  "other end",
+			{ "the guest has only one of the bridged GPUs, so its link has no other end",
 			  "in the guest: nvidia-smi -L; if one is missing: gpupass doctor DOMAIN "
 			  "--symptom=one-gpu" },
-			{ "the bridge is not seated, or is on other boards than was declared: all links "
-			  "are inactive in nvidia-smi nvlink --status",
+			{ "the bridge is not seated, or not on the declared boards: nvidia-smi nvlink "
+			  "--status shows all links inactive",
 			  "reseat the bridge with the host switched off; compare the boards with "
 			  "gpupass show GROUP" },
-			{ "Confidential Computing or MIG is on, which turn NVLink between GPUs off",
+			{ "Confidential Computing or MIG is on, and turns NVLink between GPUs off",
 			  "in the guest: nvidia-smi conf-compute -f; nvidia-smi -mig 0" },
 			{ "the guest's driver is too old for the board, or is not NVIDIA's",
-			  "install NVIDIA's driver in the guest; nouveau knows no NVLink" },
+			  "install NVIDIA's driver in the guest; nouveau does not support NVLink" },
 		},
 	},
 	{
@@ -68,12 +69,12 @@ static const Symptom symptoms[] = {
 		.hints = {
 			{ "NVLink does not work either: nvidia-smi topo -m shows no NV in the pair",
 			  "gpupass doctor DOMAIN --symptom=no-nvlink" },
-			{ "nvidia-smi topo -p2p n shows CNS or TNS: only the way over PCIe is asked, "
-			  "which a guest's topology does not offer and NVLink does not need",
+			{ "nvidia-smi topo -p2p n shows CNS or TNS: this is about PCIe only, which a "
+			  "guest's topology does not offer and NVLink does not need",
 			  "ask for NVLink: NCCL_P2P_LEVEL=NVL, CUDA's cudaDeviceCanAccessPeer" },
-			{ "nvidia-smi topo -p2p n shows GNS: the board's driver offers none",
+			{ "nvidia-smi topo -p2p n shows GNS: the driver offers none for this board",
 			  "see NVIDIA's notes for this board; GeForce boards have it over NVLink only" },
-			{ "nvidia-smi topo -p2p n shows DR: a setting of the driver has it off",
+			{ "nvidia-smi topo -p2p n shows DR: a driver setting turns it off",
 			  "look for NVreg_ options in the guest's modprobe.d" },
 			{ "Confidential Computing or MIG is on", "in the guest: nvidia-smi -mig 0" },
 		},
@@ -85,22 +86,21 @@ static const Symptom symptoms[] = {
 			      "domain-numa", "domain-hugepages", "domain-machine", "acs", "power",
 			      "groups" },
 		.hints = {
-			{ "fewer links than the board has are active: count those that are not "
-			  "<inactive> in nvidia-smi nvlink --status, and compare with gpupass show "
-			  "GROUP",
+			{ "fewer links are active than the board has: count those that nvidia-smi nvlink "
+			  "--status does not call <inactive>, and compare with gpupass show GROUP",
 			  "reseat the bridge with the host switched off; boards with three bridges "
 			  "need all three" },
-			{ "the program does not use NVLink: NCCL_DEBUG=INFO says via SHM or NET",
+			{ "the program does not use NVLink: NCCL_DEBUG=INFO shows via SHM or NET",
 			  "NCCL_P2P_LEVEL=NVL; gpupass doctor DOMAIN --symptom=no-p2p" },
 			{ "memory or virtual CPUs of the guest are on another NUMA node than the GPUs",
 			  "gpupass topology; <numatune> and <vcpupin> in the domain" },
-			{ "the guest's link reads 2.5 GT/s while idle, which says nothing",
+			{ "in the guest the link reads 2.5 GT/s while idle, which is normal",
 			  "look at it under load" },
 		},
 	},
 };
 
-static const Finding *find(const Finding *findings, size_t n, const char *id)
+static const Finding *symptom_find_check(const Finding *findings, size_t n, const char *id)
 {
 	for (size_t i = 0; i < n; i++)
 		if (str_equal(findings[i].check->id, id))
@@ -113,10 +113,10 @@ static json_t *suspects_json(const Symptom *symptom, const Finding *findings, si
 	_cleanup_json_ json_t *list = json_array();
 	int r = 0;
 
-	/* What failed explains more than what is doubtful. */
+	/* Failed checks first: they explain more than warnings. */
 	for (int status = FINDING_FAIL; status >= FINDING_WARN; status--)
 		for (size_t i = 0; i < SUSPECTS_MAX && symptom->suspects[i]; i++) {
-			const Finding *f = find(findings, n, symptom->suspects[i]);
+			const Finding *f = symptom_find_check(findings, n, symptom->suspects[i]);
 
 			if (f && f->status == (FindingStatus)status)
 				r |= json_array_append_new(list, json_string(f->check->id));

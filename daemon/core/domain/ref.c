@@ -17,7 +17,7 @@ const char *domain_ref_word(const char *name, const char *uuid)
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
 	char parsed[DOMAIN_UUID_SIZE];
 
-	/* virsh takes a number for an id. */
+	/* virsh takes a name of digits for an id. */
 	if (!uuid || (*name != '-' && *name != '\0' && name[strspn(name, plain)] == '\0' &&
 		      name[strspn(name, "0123456789")] != '\0' && !domain_uuid_parse(name, parsed)))
 		return name;
@@ -45,9 +45,10 @@ int domain_ref_missing(const char *text, const DomainUses *uses, Problem **ret_p
 	if (r != PROBLEM)
 		return r;
 	if (namesake) {
-		problem_cause(*ret_problem,
-			      "a domain has this for its name, but what has a UUID's form is taken "
-			      "for a UUID only");
+		problem_cause(
+			*ret_problem,
+			"a domain has this name, but a word in the form of a UUID is only ever "
+			"taken for a UUID");
 		return problem_remedy(*ret_problem,
 				      "if that domain is meant, give its own UUID: %s",
 				      namesake->uuid);
@@ -56,8 +57,9 @@ int domain_ref_missing(const char *text, const DomainUses *uses, Problem **ret_p
 		problem_cause(*ret_problem, "names are case-sensitive; there is '%s'",
 			      similar->name);
 	else if (text[strspn(text, "0123456789")] == '\0')
-		problem_cause(*ret_problem,
-			      "a number is taken for a name: libvirt's ids change with every start "
-			      "of a domain");
+		problem_cause(
+			*ret_problem,
+			"a number is taken for a name, because libvirt's ids change with every "
+			"start of a domain");
 	return problem_remedy(*ret_problem, "see `virsh list --all` for the domains of this host");
 }

@@ -1,34 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* domain_use_from_xml(): the running domain and the definition, laid over each other. */
+/* domain_use_from_xml(): merges what the live XML and the definition say. */
 #include <string.h>
 
 #include "core/domain/ref.h"
-#include "core/domain/xml-tree.h"
+#include "core/domain/xml-hostdevs.h"
+#include "core/domain/xml.h"
 #include "util/text.h"
 
-int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias)
-{
-	DomainHostdev *bigger;
-	char *copy = NULL;
-
-	if (alias) {
-		copy = strdup(alias);
-		if (!copy)
-			return -ENOMEM;
-	}
-	bigger = reallocarray(use->hostdevs, use->n_hostdevs + 1, sizeof(*bigger));
-	if (!bigger) {
-		free(copy);
-		return -ENOMEM;
-	}
-	use->hostdevs = bigger;
-	use->hostdevs[use->n_hostdevs] = *hostdev;
-	use->hostdevs[use->n_hostdevs++].alias = copy;
-	return 0;
-}
-
-/* A function in both texts is one hostdev; the definition's alias is the one that lasts. */
-static int merge(DomainUse *use, const DomainHostdev *hostdev)
+/*
+ * A function in both XMLs is one hostdev. It keeps the alias of the definition, which outlasts a
+ * run.
+ */
+static int domain_use_merge(DomainUse *use, const DomainHostdev *hostdev)
 {
 	for (size_t i = 0; i < use->n_hostdevs; i++) {
 		DomainHostdev *known = &use->hostdevs[i];
@@ -65,7 +48,7 @@ static int refuse_address(const DomainXml *xml, const xmlNode *hostdev, Problem 
 	if (!text)
 		return -ENOMEM;
 	r = problem_set(ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-			"domain %s has a PCI hostdev whose address is none", xml->name);
+			"domain %s has a PCI hostdev whose address cannot be read", xml->name);
 	if (r != PROBLEM)
 		return r;
 	problem_cause(*ret_problem, "line %ld of its XML: <address%s%s/>", xmlGetLineNo(hostdev),
@@ -74,7 +57,8 @@ static int refuse_address(const DomainXml *xml, const xmlNode *hostdev, Problem 
 			      domain_ref_word(xml->name, xml->uuid));
 }
 
-static int add_hostdevs(DomainUse *use, const DomainXml *xml, bool live, Problem **ret_problem)
+static int domain_use_add_hostdevs(DomainUse *use, const DomainXml *xml, bool live,
+				   Problem **ret_problem)
 {
 	DomainUse part = { 0 };
 	const xmlNode *bad = NULL;
@@ -86,17 +70,17 @@ static int add_hostdevs(DomainUse *use, const DomainXml *xml, bool live, Problem
 	for (size_t i = 0; r == 0 && i < part.n_hostdevs; i++) {
 		part.hostdevs[i].live = live;
 		part.hostdevs[i].config = !live;
-		r = merge(use, &part.hostdevs[i]);
+		r = domain_use_merge(use, &part.hostdevs[i]);
 	}
 	domain_use_clear(&part);
 	return r;
 }
 
 /*
- * A running domain keeps the metadata it was started with when the definition loses its own, so
- * the definition's word counts wherever there is one.
+ * A running domain keeps the metadata that it was started with, even if the definition loses its
+ * own. So if there is a definition, its metadata counts.
  */
-static int set_identity(DomainUse *use, const DomainXml *xml, Problem **ret_problem)
+static int domain_use_set_identity(DomainUse *use, const DomainXml *xml, Problem **ret_problem)
 {
 	const char *group = xml_group(xml);
 
@@ -118,7 +102,7 @@ static int set_identity(DomainUse *use, const DomainXml *xml, Problem **ret_prob
 	return 0;
 }
 
-static int add_text(DomainUse *use, const char *text, bool live, Problem **ret_problem)
+static int domain_use_add_text(DomainUse *use, const char *text, bool live, Problem **ret_problem)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
 	int r;
@@ -127,9 +111,9 @@ static int add_text(DomainUse *use, const char *text, bool live, Problem **ret_p
 		return 0;
 	r = domain_xml_skim(text, &xml, ret_problem);
 	if (r == 0)
-		r = set_identity(use, xml, ret_problem);
+		r = domain_use_set_identity(use, xml, ret_problem);
 	if (r == 0)
-		r = add_hostdevs(use, xml, live, ret_problem);
+		r = domain_use_add_hostdevs(use, xml, live, ret_problem);
 	return r;
 }
 
@@ -140,10 +124,10 @@ int domain_use_from_xml(const char *live, const char *config, DomainUse *ret, Pr
 
 	if (!live && !config)
 		return -EINVAL;
-	/* The definition first: its name, group and aliases are those that last. */
-	r = add_text(&use, config, false, ret_problem);
+	/* The definition comes first: its name, group and aliases outlast a run. */
+	r = domain_use_add_text(&use, config, false, ret_problem);
 	if (r == 0)
-		r = add_text(&use, live, true, ret_problem);
+		r = domain_use_add_text(&use, live, true, ret_problem);
 	if (r != 0) {
 		domain_use_clear(&use);
 		return r;

@@ -36,7 +36,7 @@ const DomainUse *domain_uses_unread(const DomainUses *uses, size_t *position)
 	return NULL;
 }
 
-/* By UUID: what is typed here may be typed by root, and a name is anybody's choice. */
+/* By UUID: root may paste these commands, and anybody may have chosen the name. */
 char *domain_use_unread_remedy(const DomainUse *use)
 {
 	return strf(
@@ -54,18 +54,6 @@ const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf)
 	return NULL;
 }
 
-void domain_use_clear(DomainUse *use)
-{
-	for (size_t i = 0; i < use->n_hostdevs; i++)
-		free(use->hostdevs[i].alias);
-	free(use->hostdevs);
-	free(use->uuid);
-	free(use->name);
-	free(use->gpupass_group);
-	free(use->unread);
-	*use = (DomainUse){ 0 };
-}
-
 static int copy_text(const char *from, char **ret)
 {
 	char *copy = NULL;
@@ -77,6 +65,36 @@ static int copy_text(const char *from, char **ret)
 	}
 	*ret = copy;
 	return 0;
+}
+
+int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias)
+{
+	DomainHostdev *bigger;
+	char *copy;
+
+	if (copy_text(alias, &copy) < 0)
+		return -ENOMEM;
+	bigger = reallocarray(use->hostdevs, use->n_hostdevs + 1, sizeof(*bigger));
+	if (!bigger) {
+		free(copy);
+		return -ENOMEM;
+	}
+	use->hostdevs = bigger;
+	use->hostdevs[use->n_hostdevs] = *hostdev;
+	use->hostdevs[use->n_hostdevs++].alias = copy;
+	return 0;
+}
+
+void domain_use_clear(DomainUse *use)
+{
+	for (size_t i = 0; i < use->n_hostdevs; i++)
+		free(use->hostdevs[i].alias);
+	free(use->hostdevs);
+	free(use->uuid);
+	free(use->name);
+	free(use->gpupass_group);
+	free(use->unread);
+	*use = (DomainUse){ 0 };
 }
 
 static int copy_hostdevs(const DomainUse *from, DomainUse *to)

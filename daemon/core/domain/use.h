@@ -11,7 +11,7 @@ typedef struct DomainHostdev {
 	bool config;  /* in the definition */
 	bool managed; /* managed='yes': libvirt binds it */
 	bool has_guest;
-	Bdf guest;   /* its place in the running guest, as libvirt's XML has it */
+	Bdf guest;   /* its address in the running guest, from libvirt's XML */
 	char *alias; /* "ua-gpupass-pair0-0", "hostdev0"; NULL: none */
 } DomainHostdev;
 
@@ -20,9 +20,9 @@ typedef struct DomainUse {
 	char *name;
 	bool active;
 	bool persistent;
-	bool migrated; /* shut off here, because its guest runs on another host */
-	char *unread;  /* why its XML is not known, and so neither mark nor hostdevs; NULL: it is */
-	char *gpupass_group; /* the group our own <metadata> names; NULL: none */
+	bool migrated; /* shut off here because its guest runs on another host */
+	char *unread; /* why its XML, and so its mark and hostdevs, are not known; NULL: they are */
+	char *gpupass_group; /* the group that our <metadata> names; NULL: none */
 	DomainHostdev *hostdevs;
 	size_t n_hostdevs;
 } DomainUse;
@@ -33,14 +33,18 @@ typedef struct DomainUses {
 } DomainUses;
 
 const DomainUse *domain_uses_find(const DomainUses *uses, const char *uuid);
-/* The next domain from index *position on that uses the function, or NULL; advances *position. */
+/* The next domain from *position on that has the function; NULL: none. Advances *position. */
 const DomainUse *domain_uses_holding(const DomainUses *uses, const Bdf *bdf, size_t *position);
-/* The next domain whose XML is not known, and which may so have any function; NULL: none. */
+/*
+ * The next domain whose XML is not known: it may have any function. NULL: none. Advances *position.
+ */
 const DomainUse *domain_uses_unread(const DomainUses *uses, size_t *position);
-/* What a person does about it. Caller frees; NULL when memory is out. */
+/* What a person can do about such a domain. Caller frees; NULL when memory is out. */
 char *domain_use_unread_remedy(const DomainUse *use);
 const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf);
 
+/* Appends a copy with this alias, which may be NULL. */
+int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias);
 void domain_use_clear(DomainUse *use);
 int domain_use_copy(const DomainUse *from, DomainUse *ret);
 DomainUses *domain_uses_free(DomainUses *uses);

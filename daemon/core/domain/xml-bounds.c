@@ -8,13 +8,16 @@
 #include "gpupass/cleanup.h"
 
 /*
- * libvirt parses definitions, and metadata alone, with libxml2's own limit of 256. It puts the one
- * into the other two levels down, so that a few more than 256 can come.
+ * libvirt parses a definition, and metadata that is set alone, with libxml2's limit of 256. It then
+ * puts the metadata two levels deep into the definition, so libvirt can send a little more than
+ * 256.
  */
 #define DEPTH_MAX 512
-/* Comparisons: 20,000 attributes of one element take 3 s, and an assign parses some ten times. */
+/*
+ * In comparisons. 20,000 attributes in one element take 3 s, and an assign parses about ten times.
+ */
 #define COST_MAX UINT64_C(200000000)
-/* libvirt's own elements: an address of a hostdev is five deep, and none has fifty attributes. */
+/* Above libvirt's own elements: a hostdev's address is five deep, and none has fifty attributes. */
 #define THIN_DEPTH 8
 #define THIN_ATTRIBUTES 256
 
@@ -45,7 +48,7 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* To the '>' that ends the tag; values may have one, too. */
+/* Skips to the '>' that ends the tag, past any '>' in values. Returns the number of attributes. */
 static size_t skip_attributes(Scan *s)
 {
 	size_t n = 0;
@@ -63,7 +66,7 @@ static size_t skip_attributes(Scan *s)
 	return n;
 }
 
-/* Line numbers stay as they are. */
+/* Keeps newlines, and so the line numbers in error messages. */
 static void blank(char *from, const char *to)
 {
 	for (; from < to; from++)
@@ -91,8 +94,8 @@ static void scan_tag(Scan *s)
 		s->depth--;
 }
 
-/* What is not well-formed is libxml2's to refuse; here it only has to end. */
-static const char *scan(Scan *s)
+/* libxml2 refuses what is not well-formed; here the scan only has to end. */
+static const char *xml_bounds_scan(Scan *s)
 {
 	while ((s->at = memchr(s->at, '<', (size_t)(s->end - s->at)))) {
 		if (looking_at(s, "<!--")) {
@@ -120,15 +123,15 @@ static const char *scan(Scan *s)
 
 const char *xml_bounds_check(const char *text, size_t size)
 {
-	/* Nothing is written unless it is thinned. */
+	/* The cast is safe: xml_bounds_scan() writes only if .thin is set. */
 	Scan s = { .at = (char *)text, .end = (char *)text + size };
 
-	return scan(&s);
+	return xml_bounds_scan(&s);
 }
 
 const char *xml_bounds_thin(char *text, size_t size)
 {
 	Scan s = { .at = text, .end = text + size, .thin = true };
 
-	return scan(&s);
+	return xml_bounds_scan(&s);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Telling apart what libvirt would. */
+/* domain_xml_equivalent(): finds the differences that matter to libvirt. */
 #include <string.h>
 
 #include "core/domain/xml-tree.h"
+#include "core/domain/xml.h"
 #include "util/text.h"
 
 static bool same_name(const xmlNode *a, const xmlNode *b)
@@ -32,7 +33,7 @@ static bool is_named_as(const xmlAttr *a, const xmlAttr *b)
 	       xmlStrEqual(a->ns ? a->ns->href : NULL, b->ns ? b->ns->href : NULL);
 }
 
-/* Their order is mostly the same: searched for is only what is elsewhere. */
+/* The order is mostly the same; an attribute is searched for only if it is elsewhere. */
 static bool same_attributes(const xmlNode *a, const xmlNode *b)
 {
 	const xmlAttr *opposite = b->properties;
@@ -55,7 +56,7 @@ static bool is_text(const xmlNode *node)
 	return node->type == XML_TEXT_NODE || node->type == XML_CDATA_SECTION_NODE;
 }
 
-/* White space counts as content only where there are no elements beside it. */
+/* White space is content only in an element that has no child elements. */
 static const xmlNode *skip_white(const xmlNode *node, bool beside_elements)
 {
 	while (beside_elements && node && is_text(node) && xmlIsBlankNode(node))

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Showing people what a plan changes in a definition. It was read with VIR_DOMAIN_XML_SECURE, because it
- * is defined again, and it may have secrets in many places: passwords of <graphics>, arguments of QEMU,
- * other tools' metadata, a description. So nothing is shown because it is not known to be secret, but
- * only what is known to be none: lines that differ, which are ours, and names of elements.
+ * domain_xml_diff(): shows people what a plan changes in a definition. The definition was read with
+ * VIR_DOMAIN_XML_SECURE, because it is defined again. It may have secrets in many places: passwords
+ * of <graphics>, arguments of QEMU, other tools' metadata, a description. So the diff shows only
+ * what is known to be no secret: lines that differ, which gpupass wrote, and names of elements.
  */
 #include <string.h>
 
 #include "core/domain/xml-tree.h"
 #include "core/domain/xml-tune.h"
+#include "core/domain/xml.h"
 #include "util/text-diff.h"
 #include "util/text.h"
 
-/* For whom a line is made. */
+/* What a line is made for, and so how much of the element it has. */
 typedef enum Detail {
-	FOR_KEY,     /* to compare: with everything that gpupass may change. Never shown */
-	FOR_CHANGED, /* it differs */
-	FOR_BESIDE,  /* it does not */
+	FOR_KEY,     /* comparison: all that gpupass may change. Never shown */
+	FOR_CHANGED, /* showing a line that differs */
+	FOR_BESIDE,  /* showing a line of context */
 } Detail;
 
 static bool is_one_of(const char *name, const char *const *names)
@@ -37,7 +38,7 @@ static bool is_of(const xmlNode *node, const char *namespace)
 	return node->ns && str_equal((const char *)node->ns->href, namespace);
 }
 
-/* gpupass changes nothing inside, so that there is nothing to compare. */
+/* gpupass never changes the inside of such an element, so it is not compared. */
 static bool is_closed(const xmlNode *node)
 {
 	static const char *const texts[] = { "title", "description", "sysinfo", "seclabel", NULL };
@@ -136,7 +137,7 @@ static void print_text(FILE *f, const xmlNode *node, Detail detail)
 			print_escaped(f, (const char *)i->content);
 }
 
-/* An element's first line, which is its only one unless others are shown in it. */
+/* The first line of an element: its only one, unless it opens for child elements. */
 static void print_element(FILE *f, const xmlNode *node, Detail detail, bool opens)
 {
 	fputc('<', f);
@@ -174,10 +175,10 @@ static char *line_of(const xmlNode *node, unsigned depth, Detail detail, bool op
 	return NULL;
 }
 
-/* Takes the texts. */
+/* Takes the texts; NULL is -ENOMEM. */
 static int add_line(DiffLines *lines, char *key, char *changed, char *beside)
 {
-	/* Sizes double: an XML has many lines. */
+	/* The array doubles its size: an XML has many lines. */
 	size_t n = lines->n_items;
 	DiffLine *bigger = lines->items;
 

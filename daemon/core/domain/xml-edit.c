@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Adding a group to a domain's XML. Taking it out again is xml-remove.c's. */
+/* Adds a group to a domain's XML. xml-remove.c takes it out again. */
 #include <string.h>
 
 #include "core/domain/ref.h"
 #include "core/domain/xml-marks.h"
+#include "core/domain/xml.h"
 #include "util/text.h"
 
-#define GPUS_MAX 8 /* of one group; see core/links/declaration.h */
+#define GPUS_MAX 8 /* in one group; see core/links/declaration.h */
 
-/* Where one GPU goes in the guest: a root port's bus, slot 0, or a slot of bus 0. */
+/* The guest slot of one GPU: slot 0 behind a root port, or a slot of bus 0. */
 typedef struct Place {
 	unsigned bus, slot;
 } Place;
@@ -33,7 +34,7 @@ static int set_alias(xmlNode *device, const char *stem, const char *kind, unsign
 	return alias ? xml_set(alias, "name", "%s%s%lu", stem, kind, number) : -ENOMEM;
 }
 
-/* managed='no': gpupass owns the binding; with 'yes' libvirt would move drivers as well. */
+/* managed='no': gpupass binds drivers; with 'yes' libvirt would do so, too. */
 static int fill_hostdev(xmlNode *hostdev, const char *stem, unsigned long number, const Bdf *bdf)
 {
 	if (xml_set(hostdev, "mode", "subsystem") < 0 || xml_set(hostdev, "type", "pci") < 0 ||
@@ -70,10 +71,10 @@ static int refuse_domain(Problem **ret_problem, const char *reason, const char *
 }
 
 /*
- * Only QEMU takes VFIO devices; libvirt would refuse too, but not say why. 'test' is libvirt's own
- * test driver.
+ * Only QEMU takes VFIO devices. libvirt would refuse other hypervisors, too, but not say why.
+ * 'test' is libvirt's test driver.
  */
-static int check_kind(const DomainXml *xml, Problem **ret_problem)
+static int domain_xml_check_kind(const DomainXml *xml, Problem **ret_problem)
 {
 	const xmlNode *type = xml_child(xml_child(xml->root, "os"), "type");
 	const char *machine = type ? str_or_empty(xml_attribute(type, "machine")) : "";
@@ -95,7 +96,7 @@ static int check_kind(const DomainXml *xml, Problem **ret_problem)
 				      "use machine type q35 (or pc, or virt on aarch64)");
 }
 
-static int check_group(const DomainXml *xml, const char *group, Problem **ret_problem)
+static int domain_xml_check_group(const DomainXml *xml, const char *group, Problem **ret_problem)
 {
 	const char *other = xml_group(xml);
 	int r;
@@ -110,8 +111,8 @@ static int check_group(const DomainXml *xml, const char *group, Problem **ret_pr
 			      domain_ref_word(xml->name, xml->uuid));
 }
 
-static int check_absent(const DomainXml *xml, const DomainXmlGpu *gpus, size_t n_gpus,
-			Problem **ret_problem)
+static int domain_xml_check_absent(const DomainXml *xml, const DomainXmlGpu *gpus, size_t n_gpus,
+				   Problem **ret_problem)
 {
 	for (xmlNode *i = xml_first(xml_child(xml->root, "devices")); i; i = xml_next(i)) {
 		Bdf bdf;
@@ -135,8 +136,8 @@ static int check_absent(const DomainXml *xml, const DomainXmlGpu *gpus, size_t n
 }
 
 /*
- * The first bus number that nothing has or asks for. Controllers without an index get the lowest
- * free ones from libvirt, so those are left to them.
+ * The first bus number that no controller or device uses. libvirt gives controllers without an
+ * index the lowest free numbers, so as many numbers are skipped as there are such controllers.
  */
 static unsigned first_free_bus(const DomainXml *xml)
 {
@@ -156,7 +157,8 @@ static unsigned first_free_bus(const DomainXml *xml)
 	return highest + unnumbered + 1;
 }
 
-static int place_on_ports(const DomainXml *xml, Place *places, size_t n, Problem **ret_problem)
+static int domain_xml_place_on_ports(const DomainXml *xml, Place *places, size_t n,
+				     Problem **ret_problem)
 {
 	unsigned bus = first_free_bus(xml);
 
@@ -169,7 +171,8 @@ static int place_on_ports(const DomainXml *xml, Place *places, size_t n, Problem
 	return 0;
 }
 
-static int place_in_slots(const DomainXml *xml, Place *places, size_t n, Problem **ret_problem)
+static int domain_xml_place_in_slots(const DomainXml *xml, Place *places, size_t n,
+				     Problem **ret_problem)
 {
 	_cleanup_free_ char *cause = NULL;
 	bool used[PCI_SLOTS];
@@ -187,7 +190,7 @@ static int place_in_slots(const DomainXml *xml, Place *places, size_t n, Problem
 				      "remove devices from the domain, or use machine type q35");
 }
 
-/* Aliases are unique in a domain, and a port of ours may have stayed behind; see remove. */
+/* Aliases are unique in a domain, and an earlier assignment may have left one, on a root port. */
 static unsigned long free_number(const xmlNode *devices, const char *stem, const char *kind,
 				 unsigned long from)
 {
@@ -238,8 +241,8 @@ static int set_guest_address(xmlNode *hostdev, const Place *place, unsigned func
 }
 
 /*
- * Guests look for further functions only behind a function 0, so where the host's function 0 is
- * not among them the rest moves up.
+ * A guest looks for other functions of a slot only if it has a function 0. So if the host's
+ * function 0 is not among them, the functions are numbered from 0.
  */
 static int add_gpu(xmlNode *devices, const char *stem, unsigned long *number,
 		   const DomainXmlGpu *gpu, const Place *place)
@@ -266,7 +269,7 @@ static int add_gpu(xmlNode *devices, const char *stem, unsigned long *number,
 	return 0;
 }
 
-/* libvirt's own order: what describes the domain, then <metadata>, then its resources. */
+/* In libvirt's order: the domain's description, then <metadata>, then its resources. */
 static xmlNode *metadata_new(xmlNode *root)
 {
 	const char *before[] = { "name", "uuid", "genid", "title", "description" };
@@ -331,13 +334,14 @@ int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *
 	for (size_t i = 0; i < n_gpus; i++)
 		if (gpus[i].n_functions == 0 || gpus[i].n_functions > ELEMENTS(gpus[i].functions))
 			return -EINVAL;
-	r = check_kind(xml, ret_problem);
+	r = domain_xml_check_kind(xml, ret_problem);
 	if (r == 0)
-		r = check_group(xml, group, ret_problem);
+		r = domain_xml_check_group(xml, group, ret_problem);
 	if (r == 0)
-		r = check_absent(xml, gpus, n_gpus, ret_problem);
+		r = domain_xml_check_absent(xml, gpus, n_gpus, ret_problem);
 	if (r == 0)
-		r = domain_xml_is_pcie(xml) ? place_on_ports(xml, places, n_gpus, ret_problem)
-					    : place_in_slots(xml, places, n_gpus, ret_problem);
+		r = domain_xml_is_pcie(xml)
+			    ? domain_xml_place_on_ports(xml, places, n_gpus, ret_problem)
+			    : domain_xml_place_in_slots(xml, places, n_gpus, ret_problem);
 	return r != 0 ? r : insert_group(xml, group, gpus, n_gpus, places);
 }

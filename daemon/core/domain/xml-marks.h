@@ -3,9 +3,9 @@
  * The user aliases that mark what gpupass has added to a domain: ua-gpupass-<group>-<n> on
  * hostdevs, ua-gpupass-<group>-port<n> on root ports.
  *
- * libvirt silently drops an alias that does not start with "ua-" or has other characters than
- * letters, digits, '_' and '-'. Group names may have '.', so '_' escapes here: "__" is '_' and
- * "_d" is '.'; other names stand for themselves.
+ * libvirt silently drops an alias that does not start with "ua-", or that has characters other than
+ * letters, digits, '_' and '-'. Group names may have a '.', so '_' is the escape character: "__" is
+ * '_', "_d" is '.'. All other characters stand for themselves.
  */
 #pragma once
 
@@ -14,8 +14,8 @@
 #define ALIAS_PREFIX "ua-gpupass-"
 #define ALIAS_PORT "port"
 
-/* "ua-gpupass-<group>-" */
+/* "ua-gpupass-<group>-", escaped. Caller frees; NULL when memory is out. */
 char *alias_stem(const char *group);
 
-/* `alias` (may be NULL) is this stem, then `kind`, then a number. */
+/* `alias`, which may be NULL, is this stem, then `kind`, then a number. */
 bool alias_is(const char *alias, const char *stem, const char *kind);

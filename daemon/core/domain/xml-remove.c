@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Taking out of a domain's XML exactly what belongs to a group. */
+/* Removes from a domain's XML exactly what belongs to a group. */
 #include "core/domain/xml-marks.h"
 #include "core/domain/xml-tune.h"
+#include "core/domain/xml.h"
 #include "util/text.h"
 
 static bool remove_hostdevs(xmlNode *devices, const char *stem, const Bdf *functions, size_t n)
@@ -26,8 +27,9 @@ static bool remove_hostdevs(xmlNode *devices, const char *stem, const Bdf *funct
 }
 
 /*
- * Something sits behind the port, or the port is function 0 of a slot whose other functions the
- * guest would no longer find: libvirt packs root ports into one slot, ours with others'.
+ * A device sits behind the port; or the port is function 0 of a slot, without which the guest would
+ * not find the slot's other functions. libvirt packs root ports into one slot, ours together with
+ * others'.
  */
 static bool port_in_use(const xmlNode *devices, const xmlNode *port)
 {
@@ -60,13 +62,13 @@ static xmlNode *find_port(const xmlNode *devices, const char *stem, bool unused)
 	return NULL;
 }
 
-/* A port that has to stay loses its mark: it is no longer ours. */
+/* A port that is in use stays, but loses our mark: it is no longer ours. */
 static bool remove_ports(xmlNode *devices, const char *stem)
 {
 	bool changed = false;
 	xmlNode *port;
 
-	/* Taking one out may free the next: they share slots. */
+	/* Ports share slots, so that removing one may free the next. */
 	while ((port = find_port(devices, stem, true))) {
 		xml_remove(port);
 		changed = true;

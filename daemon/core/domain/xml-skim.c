@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xml_skim(): the tree of a domain without what does not matter for who has which function. Every
- * domain of the host is read so at each look, and one that could not be read would be in everybody's
- * way; so nothing is built of what a panel, or its tenant, may have written there.
+ * xml_skim(): a tree with only those elements of a domain that say which functions it has. Each
+ * look reads every domain of the host this way, and one that cannot be read blocks assignments of
+ * all. So no nodes are built for what a management panel, or its tenant, may have written.
  */
+#include "core/domain/xml-skim.h"
+
 #include <libxml/SAX2.h>
 #include <string.h>
 
 #include "core/domain/xml-bounds.h"
-#include "core/domain/xml-tree.h"
 
 static bool is_one_of(const char *name, const char *const *names)
 {
@@ -32,7 +33,7 @@ static bool is_kept(const xmlNode *parent, const char *name, const char *href)
 	if (is_root(parent))
 		return !href && is_one_of(name, parts);
 	if (!is_root(parent->parent))
-		return true; /* in something that is kept */
+		return true; /* inside an element that is kept */
 	if (xml_is(parent, "metadata"))
 		return href && strcmp(href, DOMAIN_XML_NAMESPACE) == 0;
 	return xml_is(parent, "devices") && !href && strcmp(name, "hostdev") == 0;

@@ -9,8 +9,8 @@
 #include "util/text.h"
 
 /*
- * i440fx: slot 0 is the host bridge, 1 the PIIX3 with what libvirt does not list of it, and 2 the
- * primary display's, which libvirt keeps free for it.
+ * i440fx: slot 0 is the host bridge; slot 1 is the PIIX3, some functions of which libvirt does not
+ * list; slot 2 is kept free by libvirt for the primary display.
  */
 #define FIRST_FREE_SLOT 3
 
@@ -25,8 +25,8 @@ static const xmlChar *xml_of(const char *s)
 }
 
 /*
- * A DOCTYPE is where entities come from, and so every attack on an XML parser; libvirt writes
- * none. Stopping at its name leaves nothing of it to be read.
+ * A DOCTYPE declares entities, by which XML parsers are attacked; libvirt never writes one. The
+ * parser stops at its name, so that nothing of it is read.
  */
 static void refuse_doctype(void *data, _unused_ const xmlChar *name, _unused_ const xmlChar *id,
 			   _unused_ const xmlChar *system_id)
@@ -38,7 +38,7 @@ static void refuse_doctype(void *data, _unused_ const xmlChar *name, _unused_ co
 	xmlStopParser(parser);
 }
 
-/* Errors whose words are libxml2's own, or names of elements and attributes. */
+/* The message has only libxml2's own words and names of elements and attributes. */
 static bool tells_no_content(const xmlError *error)
 {
 	switch (error->code) {
@@ -54,8 +54,8 @@ static bool tells_no_content(const xmlError *error)
 }
 
 /*
- * An error goes to whoever asked, and the text may have passwords: libxml2 puts pieces of it into its
- * messages.
+ * Whoever made the request reads the error. libxml2 quotes pieces of the text in its messages, and
+ * the text may have passwords.
  */
 static char *parse_message(const xmlParserCtxt *parser, bool doctype)
 {
@@ -75,7 +75,9 @@ static char *parse_message(const xmlParserCtxt *parser, bool doctype)
 	return what ? strf("line %d: %s", error->line, str_strip(what)) : NULL;
 }
 
-/* libxml2's own limits go (XML_PARSE_HUGE), because xml-bounds.h and the size have taken their place. */
+/*
+ * XML_PARSE_HUGE lifts libxml2's own limits: xml-bounds.h and the check of the size replace them.
+ */
 xmlDoc *xml_parse_prepared(xmlParserCtxt *parser, const char *text, size_t size, int options,
 			   char **ret_message)
 {
@@ -209,7 +211,7 @@ bool xml_is_pci_controller(const xmlNode *node)
 	return xml_is(node, "controller") && xml_attribute_is(node, "type", "pci");
 }
 
-/* libvirt requires bus and slot; it takes 0 for a segment or function that is not given. */
+/* libvirt requires bus and slot; a missing segment or function is 0. */
 static int address_parse(const xmlNode *address, Bdf *ret)
 {
 	unsigned segment = 0, bus, slot, function = 0;
@@ -318,7 +320,7 @@ static xmlNode *new_element(const xmlNode *where, const char *name)
 	return xmlNewDocNode(where->doc, NULL, xml_of(name), NULL);
 }
 
-/* The first element of its parent: opens a line for itself and one for the closing tag. */
+/* The first element of its parent: adds a line break before it, and one before the closing tag. */
 static xmlNode *append_first(xmlNode *parent, const char *name)
 {
 	xmlNode *node = link_node(xmlAddChild, parent, new_element(parent, name));
@@ -339,7 +341,7 @@ xmlNode *xml_append(xmlNode *parent, const char *name)
 
 	if (!last)
 		return append_first(parent, name);
-	if (!is_blank(last)) /* written without line breaks: stay so */
+	if (!is_blank(last)) /* the XML has no line breaks here: add none */
 		return link_node(xmlAddChild, parent, new_element(parent, name));
 	node = link_node(xmlAddPrevSibling, last, new_element(parent, name));
 	return node ? indent_before(node) : NULL;

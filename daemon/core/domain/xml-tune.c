@@ -31,7 +31,7 @@ static int note_added(const DomainXml *xml, const char *what, const char *value)
 	return 0;
 }
 
-/* ---- writing ---- */
+/* ---- adding ---- */
 
 static int add_numatune(DomainXml *xml, const FitTune *tune)
 {
@@ -90,8 +90,8 @@ static xmlNode *find_commandline(const DomainXml *xml)
 }
 
 /*
- * libvirt has a <sysinfo type='fwcfg'>, but refuses names under opt/ovmf/ there: this one has to go
- * past it.
+ * libvirt has <sysinfo type='fwcfg'>, but refuses names under opt/ovmf/ there. So this one is
+ * passed to QEMU as an argument.
  */
 static int add_window(DomainXml *xml, const FitTune *tune)
 {
@@ -136,9 +136,9 @@ int domain_xml_tune(DomainXml *xml, const FitTune *tune)
 	return r;
 }
 
-/* ---- taking out ---- */
+/* ---- removing ---- */
 
-/* "<cpu mode='host-model'/>" again, where nothing but the indentation of what went is left. */
+/* Also removes white space left in an empty parent: "<cpu mode='host-model'/>" as it was. */
 static void remove_child(xmlNode *child)
 {
 	xmlNode *parent = child->parent;
@@ -152,7 +152,7 @@ static void remove_child(xmlNode *child)
 	}
 }
 
-/* libvirt writes a set in its own way: "0,1" comes back as "0-1". */
+/* libvirt rewrites sets: "0,1" comes back as "0-1". */
 static bool same_set(const char *a, const char *b)
 {
 	CpuSet x, y;
@@ -266,7 +266,7 @@ void domain_xml_untune(DomainXml *xml, bool *ret_changed)
 		had_namespace |= str_equal(what, ADDED_NAMESPACE);
 		changed |= remove_added(xml, what, value);
 	}
-	/* Last, when what used it is gone. */
+	/* Last, when nothing of ours uses it any more. */
 	if (had_namespace)
 		changed |= xml_remove_namespace(xml->root, QEMU_NAMESPACE);
 	*ret_changed = changed;

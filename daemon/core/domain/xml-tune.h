@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Writing into a definition what lets it fit (core/fit/fit.h), and taking exactly that out again.
- * What was added is told in our element in <metadata>, one child for each:
+ * Adds to a definition what makes the domain fit its GPUs (core/fit/fit.h), and removes exactly
+ * that again. Our element in <metadata> lists each addition in a child:
  *   <gpupass:added what="numatune" value="preferred 0"/>
- * What an operator has changed since is the operator's, and stays.
+ * An addition that an operator has changed since is left alone.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #define QEMU_NAMESPACE "http://libvirt.org/schemas/domain/qemu/1.0"
 #define MMIO_WINDOW_KEY "opt/ovmf/X-PciMmio64Mb"
 
-/* What can be written into a definition so that it fits; 0 and NULL where nothing is to be. */
+/* What to add to a definition so that the domain fits; 0 and NULL: nothing. */
 typedef struct FitTune {
 	char *nodeset; /* <numatune><memory nodeset=…/> */
 	char *cpuset;  /* <vcpu cpuset=…> */
@@ -23,9 +23,11 @@ typedef struct FitTune {
 
 void fit_tune_clear(FitTune *tune);
 
-/* After domain_xml_add_group(). -ENOMEM, or -EINVAL when our metadata is not there. */
+/* Call after domain_xml_add_group(). -ENOMEM; -EINVAL: the XML has no metadata of ours. */
 int domain_xml_tune(DomainXml *xml, const FitTune *tune);
-/* Our metadata tells of something that --fit=apply, --numa=apply wrote, be it still there or not. */
+/*
+ * Our metadata lists additions of --fit=apply, --numa=apply, whether they are still there or not.
+ */
 void domain_xml_tuned(const DomainXml *xml, bool *ret_fit, bool *ret_numa);
-/* Before our metadata goes. */
+/* Removes the listed additions that still have their value. Call before our metadata is removed. */
 void domain_xml_untune(DomainXml *xml, bool *ret_changed);

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "core/domain/xml-skim.h"
 #include "core/domain/xml-tree.h"
 #include "util/text.h"
 
@@ -20,11 +21,11 @@ static int refuse_xml(Problem **ret_problem, const char *why)
 	problem_cause(*ret_problem, "%s", why);
 	return problem_remedy(
 		*ret_problem,
-		"look at it: virsh dumpxml; what other tools have put into its metadata, or "
-		"its description, can be taken out: virsh metadata --remove, virsh desc");
+		"look at it: virsh dumpxml; remove what other tools have put into its metadata or "
+		"its description: virsh metadata --remove, virsh desc");
 }
 
-/* 8-4-4-4-12 hex digits, made lower case: the form that UUIDs are compared in. */
+/* 8-4-4-4-12 hex digits, copied in lower case: UUIDs are compared in this form. */
 static int uuid_copy(const char *text, char uuid[DOMAIN_UUID_LENGTH + 1])
 {
 	if (strlen(text) != DOMAIN_UUID_LENGTH)
@@ -40,7 +41,7 @@ static int uuid_copy(const char *text, char uuid[DOMAIN_UUID_LENGTH + 1])
 	return 0;
 }
 
-/* The stripped text of a child of <domain>; -ENOENT when there is none or it is empty. */
+/* The stripped text of a child of <domain>; -ENOENT: no such child, or it is empty. */
 static int child_text(const xmlNode *root, const char *name, char **ret)
 {
 	const xmlNode *child = xml_child(root, name);
@@ -84,7 +85,7 @@ static int read_identity(DomainXml *xml, Problem **ret_problem)
 	return 0;
 }
 
-static int parse(const char *text, bool skim, DomainXml **ret, Problem **ret_problem)
+static int domain_xml_read(const char *text, bool skim, DomainXml **ret, Problem **ret_problem)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = calloc(1, sizeof(*xml));
 	_cleanup_free_ char *message = NULL;
@@ -105,12 +106,12 @@ static int parse(const char *text, bool skim, DomainXml **ret, Problem **ret_pro
 
 int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem)
 {
-	return parse(text, false, ret, ret_problem);
+	return domain_xml_read(text, false, ret, ret_problem);
 }
 
 int domain_xml_skim(const char *text, DomainXml **ret, Problem **ret_problem)
 {
-	return parse(text, true, ret, ret_problem);
+	return domain_xml_read(text, true, ret, ret_problem);
 }
 
 DomainXml *domain_xml_free(DomainXml *xml)
@@ -146,7 +147,7 @@ bool domain_xml_is_pcie(const DomainXml *xml)
 	for (xmlNode *i = xml_first(xml_child(xml->root, "devices")); i; i = xml_next(i)) {
 		unsigned index = 0;
 
-		/* libvirt writes the root complex into every definition it has seen. */
+		/* libvirt adds the root complex to every definition that it parses. */
 		if (xml_is_pci_controller(i) && xml_number(i, "index", UINT8_MAX, &index) == 0 &&
 		    index == 0)
 			return xml_attribute_is(i, "model", "pcie-root");
@@ -164,7 +165,7 @@ static bool is_hotplug_port(const xmlNode *device)
 {
 	const xmlNode *target = xml_child(device, "target");
 
-	/* A switch's downstream port takes a hotplug just as a root port does. */
+	/* The downstream port of a switch takes a hotplug, too. */
 	if (!xml_is_pci_controller(device) ||
 	    (!xml_attribute_is(device, "model", "pcie-root-port") &&
 	     !xml_attribute_is(device, "model", "pcie-switch-downstream-port")))
@@ -204,58 +205,6 @@ unsigned domain_xml_free_slots(const DomainXml *xml)
 	for (size_t i = 0; i < PCI_SLOTS; i++)
 		n += !used[i];
 	return n;
-}
-
-/* On -EBADMSG *ret_bad is the element whose address is none. */
-int xml_read_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n,
-		      const xmlNode **ret_bad)
-{
-	DomainUse use = { 0 }; /* so that domain_use_clear() can free what there is */
-	int r;
-
-	for (xmlNode *i = xml_first(xml_child(xml->root, "devices")); i; i = xml_next(i)) {
-		DomainHostdev hostdev = { .managed = xml_attribute_is(i, "managed", "yes") };
-
-		if (!xml_is_pci_hostdev(i))
-			continue;
-		*ret_bad = i;
-		r = xml_host_address(i, &hostdev.bdf);
-		hostdev.has_guest = xml_guest_address(i, &hostdev.guest) == 0;
-		if (r == 0)
-			r = domain_use_add(&use, &hostdev, xml_alias(i));
-		if (r < 0) {
-			domain_use_clear(&use);
-			return r;
-		}
-	}
-	*ret = use.hostdevs;
-	*ret_n = use.n_hostdevs;
-	return 0;
-}
-
-bool domain_xml_in_shared_slot(const DomainXml *xml, const Bdf *function)
-{
-	const xmlNode *devices = xml_child(xml->root, "devices");
-	const xmlNode *mine = NULL;
-	Bdf place, other;
-
-	for (const xmlNode *d = xml_first(devices); d && !mine; d = xml_next(d))
-		if (xml_is_pci_hostdev(d) && xml_host_address(d, &other) == 0 &&
-		    bdf_equal(&other, function))
-			mine = d;
-	if (!mine || xml_guest_address(mine, &place) < 0)
-		return false;
-	for (const xmlNode *d = xml_first(devices); d; d = xml_next(d))
-		if (d != mine && xml_guest_address(d, &other) == 0 && bdf_same_slot(&other, &place))
-			return true;
-	return false;
-}
-
-int domain_xml_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n)
-{
-	const xmlNode *bad;
-
-	return xml_read_hostdevs(xml, ret, ret_n, &bad);
 }
 
 char *domain_xml_group(const DomainXml *xml)

@@ -1,31 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A libvirt domain's XML, read and edited as XML through libxml2, never as text. Pure: libvirt
- * itself is host/libvirt's.
+ * A libvirt domain's XML, read and edited as XML through libxml2, never as text. Pure: only
+ * host/libvirt talks to libvirt.
  *
- * What gpupass adds is marked so that exactly that can be taken out again: hostdevs and root
- * ports carry the user alias ua-gpupass-<group>-<n> (xml-marks.h), and <metadata> an element
+ * gpupass marks what it adds, so that it can later take out exactly that: hostdevs and root ports
+ * have the user alias ua-gpupass-<group>-<n> (xml-marks.h), and <metadata> has an element
  *   <gpupass:assignment xmlns:gpupass="https://gpupass.org/domain/1" group="pair0"/>
  */
 #pragma once
 
 #include "core/base/problem.h"
 #include "core/domain/use.h"
+#include "core/domain/xml-types.h"
 
-#define DOMAIN_XML_NAMESPACE "https://gpupass.org/domain/1"
-/*
- * Of a domain that is to be changed. libvirtd sends and takes no text of more than 4 MiB
- * (REMOTE_STRING_MAX in its remote_protocol.x), so that whatever comes from it fits, also with a group
- * added.
- */
-#define DOMAIN_XML_MAX (8U * 1024 * 1024)
-/* Of one that is only looked at: no message of libvirt's is longer (VIR_NET_MESSAGE_MAX). */
-#define DOMAIN_SKIM_MAX (32U * 1024 * 1024)
-
-typedef struct DomainXml DomainXml;
-
-/* PROBLEM (UnsupportedDomain) when it is not well-formed, has no <domain> root or no UUID. */
+/* PROBLEM (UnsupportedDomain): not well-formed, or without <domain> as root, <name> or <uuid>. */
 int domain_xml_parse(const char *text, DomainXml **ret, Problem **ret_problem);
+/* The same for a domain that is only looked at: parsed by xml_skim(). */
+int domain_xml_skim(const char *text, DomainXml **ret, Problem **ret_problem);
 DomainXml *domain_xml_free(DomainXml *xml);
 DEFINE_CLEANUP(DomainXml, domain_xml_free)
 
@@ -33,71 +24,68 @@ char *domain_xml_to_text(const DomainXml *xml);
 
 const char *domain_xml_uuid(const DomainXml *xml); /* borrowed */
 const char *domain_xml_name(const DomainXml *xml); /* borrowed */
-/* The machine type is PCI Express (q35, virt); false for i440fx. */
+/* The machine type has PCI Express (q35, virt); false for i440fx. */
 bool domain_xml_is_pcie(const DomainXml *xml);
 bool domain_xml_has_acpi(const DomainXml *xml);
-/* pcie-root-ports with nothing behind them: what a hotplug can use. */
+/* The number of ports that a hotplug can use: with no device behind them. */
 unsigned domain_xml_free_root_ports(const DomainXml *xml);
-/* The same for i440fx: slots of pci.0 with nothing in them. */
+/* The same for i440fx: the number of empty slots of pci.0. */
 unsigned domain_xml_free_slots(const DomainXml *xml);
 /*
- * A hostdev of this function shares its guest slot with another device. libvirt (9.0,
- * qemuDomainDetachDeviceLive) refuses to hot-unplug it then: "cannot hot unplug … with
- * multifunction PCI guest address".
+ * The function's hostdev shares its guest slot with another device. libvirt then refuses to
+ * hot-unplug it (9.0, qemuDomainDetachDeviceLive): "cannot hot unplug … with multifunction PCI
+ * guest address".
  */
 bool domain_xml_in_shared_slot(const DomainXml *xml, const Bdf *function);
-/* PCI hostdevs, in document order; aliases included. -EBADMSG on an address that is none. */
+/* All PCI hostdevs in document order, with aliases. -EBADMSG: one has no readable address. */
 int domain_xml_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n);
-/* The group our metadata names; NULL: none. Caller frees. */
+/* The group that our metadata names; NULL: none. Caller frees. */
 char *domain_xml_group(const DomainXml *xml);
 
-/*
- * Reads a live XML (may be NULL) and a definition (may be NULL) of one domain into its use.
- */
+/* The use of one domain, from its live XML and its definition. One of the two may be NULL. */
 int domain_use_from_xml(const char *live, const char *config, DomainUse *ret,
 			Problem **ret_problem);
 
-/* One GPU's functions, in function order, for adding. */
+/* The functions of one GPU that is added, in order of function. */
 typedef struct DomainXmlGpu {
 	Bdf functions[8];
 	size_t n_functions;
 } DomainXmlGpu;
 
 /*
- * Adds the group: on PCI Express one pcie-root-port a GPU with its functions in one multifunction
- * slot; on i440fx all functions of a GPU in one free slot of pci.0; managed='no', aliases,
- * metadata. PROBLEM when a function is there already, our metadata names another group, or no
- * slot is free.
+ * Adds the group, with managed='no', aliases and metadata. On PCI Express each GPU gets a
+ * pcie-root-port with all its functions in one multifunction slot; on i440fx it gets one free slot
+ * of pci.0. PROBLEM if the domain cannot have VFIO devices, has one of the functions or another
+ * group already, or has no free slot.
  */
 int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *gpus, size_t n_gpus,
 			 Problem **ret_problem);
 
 /*
- * Takes out what carries our marks for this group (hostdevs, root ports, metadata) and any other
- * hostdev of these functions. A root port that something else now uses, or without which the guest
- * would not find its slot's other functions, stays and loses its mark. Returns 0 also when there
- * was nothing; *ret_changed says.
+ * Removes what has our marks for this group (hostdevs, root ports, metadata), and any other hostdev
+ * of these functions. A root port stays, without its mark, if another device uses it by now, or if
+ * the guest needs it to find the other functions in its slot. Returns 0 also if there was nothing
+ * to remove; *ret_changed tells.
  */
 int domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functions,
 			    size_t n_functions, bool *ret_changed);
 
-/* The same of hostdevs and ports alone: our metadata and what it tells of stay. */
+/* Removes hostdevs and ports only. Our metadata, and the additions that it lists, stay. */
 int domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *functions,
 			      size_t n_functions, bool *ret_changed);
-/* Our metadata alone goes, whatever it names. False: there was none. */
+/* Removes our metadata only, whichever group it names. False: there was none. */
 bool domain_xml_unmark(DomainXml *xml);
-/* Our metadata names `to` where it named `from`. */
+/* If our metadata names `from`, makes it name `to`. */
 int domain_xml_rename_group(DomainXml *xml, const char *from, const char *to);
 
-/* One <hostdev> for a live attach, with its user alias; libvirt picks the address. */
+/* One <hostdev> for a live attach, with our user alias. libvirt picks the guest address. */
 char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf);
 
 /*
- * Line diff in unified form with three lines of context; "" when equal. For everybody's eyes: what
- * differs is shown, and of everything else, which may be somebody's secret, only the names of
- * elements. NULL: there is none to show, because memory is out, one of them is not understood, or they
- * are too far apart.
+ * A unified diff with three lines of context; "" if both are equal. Anybody may read it, so it
+ * hides what may be secret: it shows the lines that differ, and of all other elements only their
+ * names. NULL: memory is out, one of the XMLs cannot be parsed, or they differ too much.
  */
 char *domain_xml_diff(const char *before, const char *after);
-/* Equal but for white space between elements and the order of attributes. */
+/* Equal, apart from white space between elements and the order of attributes. */
 bool domain_xml_equivalent(const char *a, const char *b);

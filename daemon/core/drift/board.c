@@ -28,7 +28,7 @@ static char *at_boot(const DriftSubject *s, const Bdf *bdf)
 	return text ? strf(" (at boot: %s)", text) : NULL;
 }
 
-static int add_board(DriftSubject *s, const Bdf *bdf, const char *how)
+static int drift_add_board(DriftSubject *s, const Bdf *bdf, const char *how)
 {
 	_cleanup_free_ char *boot = at_boot(s, bdf);
 
@@ -49,11 +49,11 @@ int drift_check_boards(DriftSubject *s)
 		const PciFunction *now = pci_snapshot_find(s->facts->snapshot, &then->bdf);
 
 		if (!now)
-			r = add_board(s, &then->bdf, "is not there");
+			r = drift_add_board(s, &then->bdf, "is not there");
 		else if (!same_board(then, now))
-			r = add_board(s, &then->bdf, "is another board now");
+			r = drift_add_board(s, &then->bdf, "is another board now");
 		else if (!function_of_group(s, &then->bdf))
-			r = add_board(s, &then->bdf, "is not in the group");
+			r = drift_add_board(s, &then->bdf, "is not in the group");
 	}
 	for (size_t i = 0; r == 0 && i < s->n_functions; i++) {
 		const Bdf *bdf = &s->functions[i]->bdf;
@@ -84,7 +84,10 @@ int drift_check_drivers(DriftSubject *s)
 	for (size_t i = 0; i < s->n_functions; i++) {
 		const PciFunction *function = s->functions[i];
 
-		/* What a guest has open is bound; a look in between says otherwise. */
+		/*
+		 * A function in a running guest is bound to vfio. If the snapshot says otherwise,
+		 * it was taken in the middle of a change.
+		 */
 		if (driver_is_vfio(function->driver) || is_live(s, &function->bdf))
 			continue;
 		drift_about(s, &function->bdf);
@@ -102,7 +105,10 @@ int drift_check_drivers(DriftSubject *s)
 			 NULL);
 }
 
-/* Without it, whatever driver is loaded next may take the function when it appears again. */
+/*
+ * Without a driver_override, the next driver that is loaded may take the function when it appears
+ * again.
+ */
 int drift_check_overrides(DriftSubject *s)
 {
 	const FunctionFacts *first = NULL;

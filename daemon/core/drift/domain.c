@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Drift of domains: the one that the record names, and others that have a part of the group. */
+/* Drift of domains: the one that the record names, and others that have functions of the group. */
 #include "core/domain/ref.h"
 #include "core/drift/finding.h"
 
-static const DomainUse *find_by_name(const DomainUses *uses, const char *name)
+static const DomainUse *drift_find_namesake(const DomainUses *uses, const char *name)
 {
 	for (size_t i = 0; i < uses->n_items; i++)
 		if (str_equal(uses->items[i].name, name))
@@ -11,21 +11,21 @@ static const DomainUse *find_by_name(const DomainUses *uses, const char *name)
 	return NULL;
 }
 
-static int check_gone(DriftSubject *s)
+static int drift_check_gone(DriftSubject *s)
 {
-	const DomainUse *other = find_by_name(s->facts->uses, s->record->domain_name);
+	const DomainUse *other = drift_find_namesake(s->facts->uses, s->record->domain_name);
 
 	if (other)
 		return drift_add(
 			s, DRIFT_OTHER_DOMAIN, DRIFT_REPAIR_NONE,
-			strf("it is assigned to %s (%s), which libvirt no longer has; the domain "
-			     "of that name now is another one (%s), and does not get it",
+			strf("it is assigned to %s (%s), which libvirt no longer has; another "
+			     "domain has that name now (%s), and does not get it",
 			     s->record->domain_name, s->record->domain_uuid, other->uuid),
 			strf("gpupass release %s", s->name));
 	return drift_add(
 		s, DRIFT_NO_DOMAIN, DRIFT_REPAIR_NONE,
-		strf("it is assigned to %s (%s), which libvirt no longer has; it is not given to "
-		     "anybody else",
+		strf("it is assigned to %s (%s), which libvirt no longer has; no other domain "
+		     "gets it",
 		     s->record->domain_name, s->record->domain_uuid),
 		strf("define %s again, or: gpupass release %s", s->record->domain_name, s->name));
 }
@@ -78,7 +78,10 @@ void drift_about_lacking(DriftSubject *s, bool live)
 	}
 }
 
-/* What an assignment with apply has written goes with our mark: without it, it is written again. */
+/*
+ * What --fit=apply and --numa=apply wrote is noted in our mark. If the definition has lost the
+ * mark, reconcile writes it again.
+ */
 static const char *applied_text(const DriftSubject *s, DriftHeld held)
 {
 	bool fit = s->record && s->record->apply_fit, numa = s->record && s->record->apply_numa;
@@ -88,13 +91,13 @@ static const char *applied_text(const DriftSubject *s, DriftHeld held)
 	     str_equal(s->domain->gpupass_group, s->name)))
 		return "";
 	if (fit && numa)
-		return "; --fit=apply and --numa=apply, which it was assigned with, are applied again";
+		return "; --fit=apply and --numa=apply of its assignment are applied again";
 	if (fit)
-		return "; --fit=apply, which it was assigned with, is applied again";
-	return numa ? "; --numa=apply, which it was assigned with, is applied again" : "";
+		return "; --fit=apply of its assignment is applied again";
+	return numa ? "; --numa=apply of its assignment is applied again" : "";
 }
 
-static int check_edited(DriftSubject *s, DriftHeld held)
+static int drift_check_edited(DriftSubject *s, DriftHeld held)
 {
 	const char *mark = s->record ? s->record->group_name : s->name;
 	Bdf functions[ELEMENTS(s->about)];
@@ -112,8 +115,11 @@ static int check_edited(DriftSubject *s, DriftHeld held)
 		NULL);
 }
 
-/* It was declared otherwise since. The definition's mark goes first; the record follows it. */
-static int check_renamed_group(DriftSubject *s, DriftHeld held)
+/*
+ * The group was declared under another name since. The mark in the definition is changed first,
+ * then the record.
+ */
+static int drift_check_renamed_group(DriftSubject *s, DriftHeld held)
 {
 	bool live_only = held.config == 0 && held.live > 0;
 
@@ -122,25 +128,25 @@ static int check_renamed_group(DriftSubject *s, DriftHeld held)
 	return drift_add(s, DRIFT_RENAMED,
 			 s->domain->persistent && !live_only ? DRIFT_REPAIR_DEFINE
 							     : DRIFT_REPAIR_RENAME,
-			 strf("%s got it as %s; it is called %s now", s->domain->name,
+			 strf("%s got it under the name %s; it is called %s now", s->domain->name,
 			      s->record->group_name, s->name),
 			 NULL);
 }
 
-/* A guest that runs with the whole group and was never defined with it: assign --live. */
-static int check_definition(DriftSubject *s, DriftHeld held)
+/* A guest may run with the whole group and its definition have none of it: assign --live. */
+static int drift_check_definition(DriftSubject *s, DriftHeld held)
 {
 	if (!s->domain->persistent && held.live > 0)
 		return drift_add(
 			s, DRIFT_NO_DEFINITION, DRIFT_REPAIR_NONE,
-			strf("%s runs with it, but is no longer defined: the assignment outlives "
-			     "its domain",
+			strf("%s runs with it, but is no longer defined: the assignment will "
+			     "outlive the domain",
 			     s->domain->name),
 			strf("define it again (virsh dumpxml, virsh define), or shut it down "
 			     "and: gpupass release %s",
 			     s->name));
 	if (held.config == s->n_functions)
-		return check_edited(s, held);
+		return drift_check_edited(s, held);
 	if (held.config == 0 && held.live == s->n_functions)
 		return 0;
 	drift_about_lacking(s, false);
@@ -150,19 +156,20 @@ static int check_definition(DriftSubject *s, DriftHeld held)
 				      s->domain->name, applied_text(s, held)),
 				 NULL);
 	return drift_add(s, DRIFT_LACKS_SOME, DRIFT_REPAIR_DEFINE,
-			 strf("the definition of %s lacks %s and has others%s", s->domain->name,
-			      BDF_TEXT(&s->about[0]), applied_text(s, held)),
+			 strf("the definition of %s lacks %s, but has other functions%s",
+			      s->domain->name, BDF_TEXT(&s->about[0]), applied_text(s, held)),
 			 NULL);
 }
 
-static int check_guest(DriftSubject *s, DriftHeld held)
+static int drift_check_guest(DriftSubject *s, DriftHeld held)
 {
 	if (held.live == 0 || held.live == s->n_functions)
 		return 0;
 	drift_about_lacking(s, true);
 	return drift_add(
 		s, DRIFT_GUEST, DRIFT_REPAIR_NONE,
-		strf("running %s lacks %s and has others", s->domain->name, BDF_TEXT(&s->about[0])),
+		strf("running %s lacks %s, but has other functions", s->domain->name,
+		     BDF_TEXT(&s->about[0])),
 		strf("shut %s down, then: gpupass reconcile %s", s->domain->name, s->name));
 }
 
@@ -172,7 +179,7 @@ int drift_check_domain(DriftSubject *s)
 	int r;
 
 	s->domain = domain_uses_find(s->facts->uses, s->record->domain_uuid);
-	r = s->domain ? 0 : check_gone(s);
+	r = s->domain ? 0 : drift_check_gone(s);
 	if (r == 0)
 		r = drift_check_others(s);
 	if (r != 0 || !s->domain)
@@ -184,8 +191,8 @@ int drift_check_domain(DriftSubject *s)
 			strf("domain %s is called %s now", s->record->domain_name, s->domain->name),
 			NULL);
 	if (r != 0 || s->domain->unread)
-		return r; /* that it has nothing of the group is not known */
-	r = check_renamed_group(s, held);
+		return r; /* which functions it has is not known */
+	r = drift_check_renamed_group(s, held);
 	if (r == 0 && s->domain->migrated)
 		r = drift_add(
 			s, DRIFT_MIGRATED, DRIFT_REPAIR_NONE,
@@ -194,6 +201,6 @@ int drift_check_domain(DriftSubject *s)
 			     s->domain->name),
 			strf("if it does not come back: gpupass release %s", s->name));
 	if (r == 0)
-		r = check_guest(s, held);
-	return r == 0 ? check_definition(s, held) : r;
+		r = drift_check_guest(s, held);
+	return r == 0 ? drift_check_definition(s, held) : r;
 }

@@ -2,6 +2,7 @@
 #include "core/drift/drift.h"
 
 #include "core/base/json-fields.h"
+#include "core/domain/xml-marks.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -29,6 +30,20 @@ bool drift_has(const Drift *drift, const DriftFinding *finding)
 			return true;
 	}
 	return false;
+}
+
+bool drift_defined_by_us(const DomainUse *use, const char *group, const Bdf *functions, size_t n)
+{
+	if (!str_equal(use->gpupass_group, group))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const DomainHostdev *hostdev = domain_use_hostdev(use, &functions[i]);
+
+		if (!hostdev || !hostdev->config || hostdev->managed || !hostdev->alias ||
+		    !str_starts_with(hostdev->alias, ALIAS_PREFIX))
+			return false;
+	}
+	return true;
 }
 
 static json_t *domain_to_json(const DriftFinding *finding)
@@ -67,7 +82,7 @@ static json_t *finding_to_json(const DriftFinding *f)
 char *drift_to_json(const Drift *drift, bool domains_known)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *findings = json_array(); /* given to root below, also on failure */
+	json_t *findings = json_array(); /* json_object_set_new() below takes it, also on failure */
 	int r = 0;
 
 	for (size_t i = 0; i < drift->n_items; i++)
@@ -78,7 +93,7 @@ char *drift_to_json(const Drift *drift, bool domains_known)
 	return r < 0 ? NULL : json_dumps(root, JSON_INDENT(2));
 }
 
-static void finding_clear(DriftFinding *finding)
+static void drift_finding_clear(DriftFinding *finding)
 {
 	free(finding->group);
 	free(finding->domain_uuid);
@@ -93,7 +108,7 @@ Drift *drift_free(Drift *drift)
 	if (!drift)
 		return NULL;
 	for (size_t i = 0; i < drift->n_items; i++)
-		finding_clear(&drift->items[i]);
+		drift_finding_clear(&drift->items[i]);
 	free(drift->items);
 	free(drift);
 	return NULL;

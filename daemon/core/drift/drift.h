@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Drift: where the machine or libvirt's domains are not as the assignments say. Found, never stored:
- * a pure function of what was observed. What `gpupass reconcile` may mend has a repair; everything
- * else has a remedy for a person.
+ * Drift: differences between the assignments on one side, and the machine and libvirt's domains on
+ * the other. Findings are computed from what was observed, and never stored. A finding that
+ * `gpupass reconcile` may mend has a repair; all others have a remedy for a person.
  */
 #pragma once
 
@@ -13,22 +13,22 @@
 /* X(enumerator, name). The names are on the bus and in JSON. */
 #define DRIFT_KINDS(X)                                                                             \
 	X(DRIFT_TWO_RECORDS, "two-records")	/* two records name the group */                   \
-	X(DRIFT_NO_GROUP, "no-group")		/* a record's group is no longer known */          \
-	X(DRIFT_BOARD, "board")			/* not the boards that were assigned */            \
+	X(DRIFT_NO_GROUP, "no-group")		/* the record's group is no longer known */        \
+	X(DRIFT_BOARD, "board")			/* the boards are not those assigned */            \
 	X(DRIFT_DRIVER, "driver")		/* functions are not on vfio-pci */                \
-	X(DRIFT_OVERRIDE, "override")		/* on vfio-pci, but not by driver_override */      \
+	X(DRIFT_OVERRIDE, "override")		/* on vfio-pci without a driver_override */        \
 	X(DRIFT_NO_DOMAIN, "no-domain")		/* libvirt no longer has the domain */             \
 	X(DRIFT_OTHER_DOMAIN, "other-domain")	/* another domain has the name now */              \
 	X(DRIFT_MIGRATED, "migrated")		/* the guest runs on another host */               \
-	X(DRIFT_NO_DEFINITION, "no-definition") /* it runs, but was undefined */                   \
-	X(DRIFT_RENAMED, "renamed")		/* the record has an old name, domain or group */  \
-	X(DRIFT_TAKEN, "taken")			/* another domain has a part of it */              \
+	X(DRIFT_NO_DEFINITION, "no-definition") /* the domain runs, but was undefined */           \
+	X(DRIFT_RENAMED, "renamed")		/* the domain or the group has a new name */       \
+	X(DRIFT_TAKEN, "taken")			/* another domain has functions of it */           \
 	X(DRIFT_GUEST, "guest")			/* the running guest has only a part of it */      \
 	X(DRIFT_LACKS_ALL, "lacks-all")		/* the definition has no function of it */         \
 	X(DRIFT_LACKS_SOME, "lacks-some")	/* the definition has only a part of it */         \
-	X(DRIFT_EDITED, "edited")	/* hostdevs or mark are not as gpupass made them */        \
-	X(DRIFT_NO_RECORD, "no-record") /* whole in a domain with our mark, no record */           \
-	X(DRIFT_MARK, "mark")		/* our mark, on a domain that does not have it */
+	X(DRIFT_EDITED, "edited")	/* hostdevs or mark differ from what gpupass wrote */      \
+	X(DRIFT_NO_RECORD, "no-record") /* a domain has our mark and all of it */                  \
+	X(DRIFT_MARK, "mark")		/* a domain has our mark, but not all of it */
 
 typedef enum DriftKind {
 #define X(enumerator, name) enumerator,
@@ -38,11 +38,14 @@ typedef enum DriftKind {
 } DriftKind;
 DECLARE_STRING_TABLE(drift_kind, DriftKind);
 
-/* What reconcile does about it. It never detaches, gives back, or takes a record away. */
+/*
+ * What reconcile does about a finding. It never detaches a function, gives it back to the host's
+ * driver, or removes a record.
+ */
 #define DRIFT_REPAIRS(X)                                                                           \
 	X(DRIFT_REPAIR_NONE, "none")                                                               \
-	X(DRIFT_REPAIR_RECORD, "record") /* write the record that is missing */                    \
-	X(DRIFT_REPAIR_RENAME, "rename") /* write the record with the new name */                  \
+	X(DRIFT_REPAIR_RECORD, "record") /* write the missing record */                            \
+	X(DRIFT_REPAIR_RENAME, "rename") /* write the new name into the record */                  \
 	X(DRIFT_REPAIR_BIND, "bind")	 /* bind functions to vfio-pci */                          \
 	X(DRIFT_REPAIR_DEFINE, "define") /* put the group back into the definition */
 
@@ -56,13 +59,13 @@ DECLARE_STRING_TABLE(drift_repair, DriftRepair);
 
 typedef struct DriftFinding {
 	DriftKind kind;
-	DriftRepair repair; /* NONE for a whole group that has a finding without one */
+	DriftRepair repair; /* NONE if any finding of the group has no repair */
 	char *group;
 	char *domain_uuid, *domain_name; /* NULL: none */
-	Bdf *functions;			 /* that it is about; none: the group as a whole */
+	Bdf *functions;			 /* affected; none: the group as a whole */
 	size_t n_functions;
 	char *what;   /* one sentence */
-	char *remedy; /* what to type */
+	char *remedy; /* a command, or what a person does */
 } DriftFinding;
 
 typedef struct Drift {
@@ -70,27 +73,27 @@ typedef struct Drift {
 	size_t n_items;
 } Drift;
 
-/* Nothing of it is kept. */
+/* The input. A Drift keeps no pointer to it. */
 typedef struct DriftFacts {
 	const PciSnapshot *snapshot;
-	const GroupSet *groups; /* observed; those a job has, and quarantined ones, are left out */
-	const DomainUses *uses; /* NULL: libvirt does not answer, nothing is said of domains */
+	const GroupSet *groups; /* observed; skipped while a job works on them, or in quarantine */
+	const DomainUses *uses; /* NULL: libvirt does not answer; no findings about domains */
 	const Assignments *assignments;
-	const Inspection *inspection; /* of some functions; NULL: overrides are not known */
+	const Inspection *inspection; /* of some functions; NULL: driver_override is not known */
 	const BootFaults *boot;	      /* NULL: none */
 } DriftFacts;
 
 int drift_find(const DriftFacts *facts, Drift **ret);
 
-/* There is a finding of this group that reconcile mends. */
+/* Reconcile mends at least one finding of this group. */
 bool drift_repairs_group(const Drift *drift, const char *group);
-/* The same finding, word for word. */
+/* `drift` has the same finding: kind, group, domain and text. */
 bool drift_has(const Drift *drift, const DriftFinding *finding);
 
 /* Schema org.gpupass1.drift/1; NULL when memory is out. */
 char *drift_to_json(const Drift *drift, bool domains_known);
 
-/* The definition has all of them as gpupass puts them there: alias, managed='no', and our mark. */
+/* The definition has our mark, and each function as gpupass writes it: our alias, managed='no'. */
 bool drift_defined_by_us(const DomainUse *use, const char *group, const Bdf *functions, size_t n);
 
 Drift *drift_free(Drift *drift);

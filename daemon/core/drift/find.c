@@ -1,74 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finding drift: each record, each group and each of our marks against what is there. */
-#include <string.h>
-
+/* Finding drift: compares each record, group and mark of ours with what was observed. */
 #include "core/domain/ref.h"
-#include "core/domain/xml-marks.h"
 #include "core/domain/xml.h"
 #include "core/drift/finding.h"
 #include "core/group/mark.h"
 
-static void forget_about(DriftSubject *s)
-{
-	s->n_about = 0;
-}
-
-void drift_about(DriftSubject *s, const Bdf *bdf)
-{
-	if (s->n_about < ELEMENTS(s->about))
-		s->about[s->n_about++] = *bdf;
-}
-
-static int copy_text(const char *from, char **ret)
-{
-	*ret = from ? strdup(from) : NULL;
-	return from && !*ret ? -ENOMEM : 0;
-}
-
-static int fill(const DriftSubject *s, DriftFinding *finding)
-{
-	const char *uuid = s->record && !s->marked ? s->record->domain_uuid
-			   : s->domain		   ? s->domain->uuid
-						   : NULL;
-	const char *name = s->domain ? s->domain->name : s->record ? s->record->domain_name : NULL;
-
-	if (copy_text(s->name, &finding->group) < 0 || copy_text(uuid, &finding->domain_uuid) < 0 ||
-	    copy_text(name, &finding->domain_name) < 0)
-		return -ENOMEM;
-	if (s->n_about == 0)
-		return 0;
-	finding->functions = calloc(s->n_about, sizeof(Bdf));
-	if (!finding->functions)
-		return -ENOMEM;
-	memcpy(finding->functions, s->about, s->n_about * sizeof(Bdf));
-	finding->n_functions = s->n_about;
-	return 0;
-}
-
-int drift_add(DriftSubject *s, DriftKind kind, DriftRepair repair, char *what, char *remedy)
-{
-	DriftFinding *bigger =
-		reallocarray(s->drift->items, s->drift->n_items + 1, sizeof(DriftFinding));
-	DriftFinding *finding;
-	int r;
-
-	if (bigger)
-		s->drift->items = bigger;
-	if (!bigger || !what || (!remedy && repair == DRIFT_REPAIR_NONE)) {
-		free(what);
-		free(remedy);
-		return -ENOMEM;
-	}
-	finding = &bigger[s->drift->n_items++];
-	*finding = (DriftFinding){ .kind = kind, .repair = repair, .what = what, .remedy = remedy };
-	s->blocked |= repair == DRIFT_REPAIR_NONE;
-	r = fill(s, finding);
-	forget_about(s);
-	return r;
-}
-
-/* What a person must see to comes first: until then nothing of the group is touched. */
-static int settle(DriftSubject *s)
+/*
+ * Gives the findings with a repair their remedy. If another finding of the group needs a person,
+ * that comes first, and until then nothing of the group is changed.
+ */
+static int drift_settle(DriftSubject *s)
 {
 	for (size_t i = s->first; i < s->drift->n_items; i++) {
 		DriftFinding *finding = &s->drift->items[i];
@@ -76,9 +17,10 @@ static int settle(DriftSubject *s)
 		if (finding->repair == DRIFT_REPAIR_NONE)
 			continue;
 		free(finding->remedy);
-		finding->remedy = s->blocked
-					  ? strf("see to the other findings of %s first", s->name)
-					  : strf("gpupass reconcile %s", s->name);
+		finding->remedy =
+			s->blocked ? strf("first follow the remedies of the other findings of %s",
+					  s->name)
+				   : strf("gpupass reconcile %s", s->name);
 		if (s->blocked)
 			finding->repair = DRIFT_REPAIR_NONE;
 		if (!finding->remedy)
@@ -89,8 +31,8 @@ static int settle(DriftSubject *s)
 
 /* ---- records and marks ---- */
 
-static const Assignment *find_record(const DriftFacts *facts, const Group *group,
-				     const PciFunction *const *functions, size_t n)
+static const Assignment *drift_find_record(const DriftFacts *facts, const Group *group,
+					   const PciFunction *const *functions, size_t n)
 {
 	const Assignment *named;
 
@@ -116,7 +58,7 @@ static bool names_function_of(const Assignment *record, const DriftSubject *s)
 	return false;
 }
 
-static int check_second_record(DriftSubject *s)
+static int drift_check_second_record(DriftSubject *s)
 {
 	for (size_t i = 0; i < s->facts->assignments->n_items; i++) {
 		const Assignment *other = s->facts->assignments->items[i];
@@ -127,46 +69,47 @@ static int check_second_record(DriftSubject *s)
 			s, DRIFT_TWO_RECORDS, DRIFT_REPAIR_NONE,
 			strf("two records name it: of %s and of %s", s->record->domain_name,
 			     other->domain_name),
-			strf("see which domain shall have it, then remove the other's file "
-			     "(%s.json or %s.json in assignments.d) and: gpupass rescan",
+			strf("decide which domain gets it, then remove the other one's file "
+			     "(%s.json or %s.json in assignments.d) and run: gpupass rescan",
 			     s->record->domain_uuid, other->domain_uuid));
 	}
 	return 0;
 }
 
-static int check_recorded(DriftSubject *s)
+static int drift_check_recorded(DriftSubject *s)
 {
 	int r;
 
 	if (s->group->provenance == PROVENANCE_NONE)
 		return drift_add(
 			s, DRIFT_NO_GROUP, DRIFT_REPAIR_NONE,
-			strf("%s is assigned group %s, which is no longer declared, nor known by "
-			     "its links",
+			strf("%s is assigned group %s, which is no longer declared, and its links "
+			     "are not known either",
 			     s->record->domain_name, s->record->group_name),
 			strf("look at its links: gpupass probe; or declare it again: gpupass "
 			     "declare %s GPU GPU",
 			     s->record->group_name));
-	r = check_second_record(s);
+	r = drift_check_second_record(s);
 	if (r == 0)
 		r = drift_check_boards(s);
 	if (r == 0 && s->facts->uses)
 		r = drift_check_domain(s);
-	/* Of other boards nothing can be said. */
+	/* With other boards than those assigned, drivers and overrides say nothing. */
 	if (r == 0 && !s->blocked)
 		r = drift_check_drivers(s);
 	return r == 0 && !s->blocked ? drift_check_overrides(s) : r;
 }
 
 /*
- * Text in metadata, which anybody may have put there: it is told, and keeps reconcile from nothing.
+ * Anybody may have written this text into the metadata. It is reported, but does not stop
+ * reconcile.
  */
-static int tell_lone_mark(DriftSubject *s)
+static int drift_add_lone_mark(DriftSubject *s)
 {
 	bool blocked = s->blocked;
 	int r = drift_add(s, DRIFT_MARK, DRIFT_REPAIR_NONE,
-			  strf("%s (%s) is marked as having it, has nothing of it, and there is no "
-			       "record: the mark does not count",
+			  strf("%s (%s) is marked as having it, but has none of its functions, "
+			       "and there is no record: the mark does not count",
 			       s->domain->name, s->domain->uuid),
 			  strf("virsh metadata %s --uri " DOMAIN_XML_NAMESPACE " %s --remove",
 			       s->domain->uuid, s->domain->persistent ? "--config" : "--live"));
@@ -175,15 +118,15 @@ static int tell_lone_mark(DriftSubject *s)
 	return r;
 }
 
-/* Metadata alone makes no record: the hostdevs have to be those that gpupass defines, too. */
-static int check_unrecorded(DriftSubject *s)
+/* Metadata alone is not enough for a record: the hostdevs must be as gpupass writes them, too. */
+static int drift_check_unrecorded(DriftSubject *s)
 {
 	int r;
 
 	if (!mark_is_ours(s->domain, s->functions, s->n_functions))
 		return drift_add(s, DRIFT_MARK, DRIFT_REPAIR_NONE,
-				 strf("%s is marked as having it, its hostdevs are not those of "
-				      "gpupass, and there is no record",
+				 strf("%s is marked as having it, but gpupass did not write its "
+				      "hostdevs, and there is no record",
 				      s->domain->name),
 				 strf("take the hostdevs out (virsh edit %s), then assign it; or: "
 				      "gpupass release %s",
@@ -192,7 +135,7 @@ static int check_unrecorded(DriftSubject *s)
 	r = drift_check_others(s);
 	if (r == 0)
 		r = drift_add(s, DRIFT_NO_RECORD, DRIFT_REPAIR_RECORD,
-			      strf("%s %s with all of it and gpupass' mark, and there is no record",
+			      strf("%s %s with all of it and gpupass' mark, but there is no record",
 				   s->domain->name, s->domain->active ? "runs" : "is defined"),
 			      NULL);
 	if (r == 0 && s->group->fault)
@@ -202,26 +145,26 @@ static int check_unrecorded(DriftSubject *s)
 	return r;
 }
 
-static int check_mark(DriftSubject *s)
+static int drift_check_mark(DriftSubject *s)
 {
 	DriftHeld held = drift_count_held(s);
 
 	if (assignments_find_domain(s->facts->assignments, s->domain->uuid))
-		return 0; /* it has another group, and this one is told there */
+		return 0; /* the domain has a record of another group: reported with that group */
 	if (!mark_counts(s->facts->groups, s->domain))
-		return tell_lone_mark(s);
+		return drift_add_lone_mark(s);
 	if (s->record)
-		return 0; /* that it has a part of another's group is told there */
+		return 0; /* the group is another domain's: drift_check_others() reports it */
 	if (held.config == s->n_functions || held.live == s->n_functions)
-		return check_unrecorded(s);
+		return drift_check_unrecorded(s);
 	drift_about_lacking(s, held.config == 0 && held.live > 0);
 	return drift_add(s, DRIFT_MARK, DRIFT_REPAIR_NONE,
-			 strf("%s is marked as having it, lacks %s, and there is no record",
+			 strf("%s is marked as having it, but lacks %s, and there is no record",
 			      s->domain->name, BDF_TEXT(&s->about[0])),
 			 strf("gpupass release %s", s->domain->name));
 }
 
-static int check_marks(DriftSubject *s)
+static int drift_check_marks(DriftSubject *s)
 {
 	const DomainUse *before = s->domain;
 	int r = 0;
@@ -230,14 +173,14 @@ static int check_marks(DriftSubject *s)
 	for (size_t i = 0; r == 0 && s->facts->uses && i < s->facts->uses->n_items; i++) {
 		s->domain = &s->facts->uses->items[i];
 		if (str_equal(s->domain->gpupass_group, s->name))
-			r = check_mark(s);
+			r = drift_check_mark(s);
 	}
 	s->domain = before;
 	s->marked = false;
 	return r;
 }
 
-/* What a job works on is not whole, and what is quarantined has a remedy of its own. */
+/* A group that a job works on is between two states; a quarantined one has its own remedy. */
 static bool is_settled(const Group *group)
 {
 	switch (group->state) {
@@ -253,7 +196,7 @@ static bool is_settled(const Group *group)
 	}
 }
 
-static int find_in_group(const DriftFacts *facts, const Group *group, Drift *drift)
+static int drift_find_in_group(const DriftFacts *facts, const Group *group, Drift *drift)
 {
 	_cleanup_free_ const PciFunction **functions = NULL;
 	DriftSubject s = {
@@ -271,15 +214,15 @@ static int find_in_group(const DriftFacts *facts, const Group *group, Drift *dri
 	if (r < 0)
 		return r;
 	s.functions = functions;
-	s.record = find_record(facts, group, functions, s.n_functions);
+	s.record = drift_find_record(facts, group, functions, s.n_functions);
 	if (s.record)
-		r = check_recorded(&s);
+		r = drift_check_recorded(&s);
 	if (r == 0 && group->provenance != PROVENANCE_NONE)
-		r = check_marks(&s);
-	return r == 0 ? settle(&s) : r;
+		r = drift_check_marks(&s);
+	return r == 0 ? drift_settle(&s) : r;
 }
 
-/* Its boards are in no group at all, and no group has its name. */
+/* No group has the record's name, and no group has one of its boards. */
 static bool is_homeless(const DriftFacts *facts, const Assignment *record)
 {
 	for (size_t i = 0; i < record->n_functions; i++)
@@ -288,7 +231,7 @@ static bool is_homeless(const DriftFacts *facts, const Assignment *record)
 	return !group_set_find(facts->groups, record->group_name);
 }
 
-static int add_homeless(const DriftFacts *facts, const Assignment *record, Drift *drift)
+static int drift_add_homeless(const DriftFacts *facts, const Assignment *record, Drift *drift)
 {
 	DriftSubject s = {
 		.facts = facts,
@@ -299,7 +242,7 @@ static int add_homeless(const DriftFacts *facts, const Assignment *record, Drift
 	};
 
 	return drift_add(&s, DRIFT_NO_GROUP, DRIFT_REPAIR_NONE,
-			 strf("%s is assigned group %s, and none of its boards is there",
+			 strf("%s is assigned group %s, but none of its boards is there",
 			      record->domain_name, record->group_name),
 			 strf("put the boards back, or move assignments.d/%s.json away",
 			      record->domain_uuid));
@@ -313,26 +256,12 @@ int drift_find(const DriftFacts *facts, Drift **ret)
 	if (!drift)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < facts->groups->n_items; i++)
-		r = find_in_group(facts, &facts->groups->items[i], drift);
+		r = drift_find_in_group(facts, &facts->groups->items[i], drift);
 	for (size_t i = 0; r == 0 && i < facts->assignments->n_items; i++)
 		if (is_homeless(facts, facts->assignments->items[i]))
-			r = add_homeless(facts, facts->assignments->items[i], drift);
+			r = drift_add_homeless(facts, facts->assignments->items[i], drift);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(drift);
 	return 0;
-}
-
-bool drift_defined_by_us(const DomainUse *use, const char *group, const Bdf *functions, size_t n)
-{
-	if (!str_equal(use->gpupass_group, group))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		const DomainHostdev *hostdev = domain_use_hostdev(use, &functions[i]);
-
-		if (!hostdev || !hostdev->config || hostdev->managed || !hostdev->alias ||
-		    !str_starts_with(hostdev->alias, ALIAS_PREFIX))
-			return false;
-	}
-	return true;
 }

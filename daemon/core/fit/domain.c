@@ -6,7 +6,7 @@
 #include "core/domain/xml-tree.h"
 #include "util/text.h"
 
-/* What QEMU gives a guest's CPU unless it is told otherwise (TCG_PHYS_ADDR_BITS). */
+/* QEMU's default address width for a guest's CPU (TCG_PHYS_ADDR_BITS). */
 #define BITS_DEFAULT 40
 #define VCPUS_MAX 4096
 
@@ -48,7 +48,7 @@ static uint64_t scaled(const char *number, const char *unit)
 	return value * bytes;
 }
 
-/* "<memory unit='GiB'>64</memory>"; 0 when absent or no number. */
+/* "<memory unit='GiB'>64</memory>" in bytes; 0: absent, or not a number. */
 static uint64_t size_of(const xmlNode *node)
 {
 	_cleanup_xml_char_ xmlChar *content = node ? xmlNodeGetContent(node) : NULL;
@@ -128,7 +128,7 @@ static int read_placement(const xmlNode *root, FitDomain *d)
 		d->vcpus = (unsigned)n;
 	d->cpus_auto = vcpu && xml_attribute_is(vcpu, "placement", "auto");
 	d->memory_auto = memory && xml_attribute_is(memory, "placement", "auto");
-	/* A pin counts for its vCPU, and the cpuset for those that have none. */
+	/* The cpuset of <vcpu> is only for vCPUs without a <vcpupin>. */
 	for (xmlNode *i = xml_first(xml_child(root, "cputune")); i; i = xml_next(i))
 		if (xml_is(i, "vcpupin")) {
 			bind_cpus(d, xml_attribute(i, "cpuset"));
@@ -142,7 +142,7 @@ static int read_placement(const xmlNode *root, FitDomain *d)
 	return d->nodeset ? 0 : -ENOMEM;
 }
 
-/* ---- devices, and what goes past libvirt ---- */
+/* ---- devices, and arguments to QEMU ---- */
 
 static void read_devices(const xmlNode *root, FitDomain *d)
 {
@@ -166,7 +166,7 @@ static void read_argument(FitDomain *d, const char *value)
 		d->mmio_mb = mb;
 }
 
-/* <qemu:commandline> and <qemu:override>, whose elements are two deep and five deep. */
+/* <qemu:commandline> is two elements deep, <qemu:override> five. */
 static void read_qemu(const xmlNode *node, FitDomain *d, unsigned depth)
 {
 	for (xmlNode *i = xml_first(node); i && depth > 0; i = xml_next(i)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What of a domain's XML says how large and where its guest is. */
+/* What a domain's XML says about the size of its guest and about its place on the host. */
 #pragma once
 
 #include "core/domain/xml-tune.h"
@@ -11,30 +11,30 @@ typedef struct FitDomain {
 	const char *name; /* borrowed */
 	Firmware firmware;
 	bool pcie;
-	uint64_t memory_bytes;	   /* at its start, all of which vfio pins; 0: not told */
-	uint64_t memory_max_bytes; /* with what can be plugged in */
+	uint64_t memory_bytes;	   /* at its start; vfio pins all of it; 0: not given */
+	uint64_t memory_max_bytes; /* including what can be hotplugged */
 	uint64_t hard_limit_bytes; /* <memtune>; 0: none */
 	bool hugepages;
 	uint64_t page_bytes; /* of the first <page>; 0: the host's default */
 	unsigned vcpus;
-	bool has_cpu;  /* a <cpu> with a mode, which can take a <maxphysaddr> */
-	bool cpu_host; /* host-passthrough or maximum: has the host's width of addresses */
+	bool has_cpu;  /* a <cpu> with a mode: it can take a <maxphysaddr> */
+	bool cpu_host; /* host-passthrough or maximum: the host's address width */
 	bool has_maxphysaddr;
 	bool bits_of_host;	 /* <maxphysaddr mode='passthrough'/> */
-	unsigned bits, bits_max; /* emulated; limit of the host's; 0: not told */
-	uint64_t mmio_mb;	 /* of the firmware's window, by fw_cfg; 0: its own */
+	unsigned bits, bits_max; /* bits= and limit= of <maxphysaddr>; 0: not given */
+	uint64_t mmio_mb;	 /* the firmware's window, set by fw_cfg; 0: not set */
 	bool viommu;
 	unsigned n_hostdevs; /* PCI */
 	bool clique;
 	char *nodeset; /* of <numatune><memory>; NULL: none */
 	bool memory_auto, cpus_auto;
 	bool cpus_bound; /* cpuset or vcpupin */
-	CpuSet cpus;	 /* all of them together */
+	CpuSet cpus;	 /* the CPUs of all its vCPUs together */
 } FitDomain;
 
-/* What cannot be read is as if it were not there. -ENOMEM */
+/* A value that cannot be parsed counts as absent. -ENOMEM */
 int fit_domain_read(const DomainXml *xml, FitDomain *ret);
 void fit_domain_clear(FitDomain *domain);
 
-/* Width of the guest's addresses; 0 where it is the host's, and that is not known. */
+/* The guest's address width in bits; 0: it has the host's, which is not known. */
 unsigned fit_domain_bits(const FitDomain *domain, const HostFacts *host);

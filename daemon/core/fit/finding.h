@@ -1,25 +1,76 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of fit_check() share. */
+/* What fit_check() looks at, and the findings that it reports. */
 #pragma once
 
-#include "core/fit/domain.h"
-#include "core/fit/fit.h"
+#include "core/domain/xml.h"
+#include "core/pci/gpu.h"
+#include "core/pci/host-facts.h"
+#include "gpupass/string-table.h"
 
-typedef struct Fit {
-	const FitFacts *facts;
-	FitDomain domain;
-	FitReport *report;
-} Fit;
+#define FIT_SEVERITIES(X)                                                                          \
+	X(FIT_INFO, "info")	  /* nothing to mend */                                            \
+	X(FIT_WARNING, "warning") /* slower than it could be, or may fail */                       \
+	X(FIT_ERROR, "error")	  /* it will not work */
 
-/* window.c */
-int fit_check_window(Fit *f);
-/* What the window should have for all BARs of the group, in bytes: sum, power of two, doubled. */
-uint64_t fit_window_wanted(const FitFacts *facts);
-void fit_tune_window(const FitFacts *facts, const FitDomain *domain, FitTune *tune);
+typedef enum FitSeverity {
+#define X(enumerator, name) enumerator,
+	FIT_SEVERITIES(X)
+#undef X
+		FIT_SEVERITY_MAX_,
+} FitSeverity;
+DECLARE_STRING_TABLE(fit_severity, FitSeverity);
 
-/* numa.c */
-int fit_check_numa(Fit *f);
-int fit_tune_numa(const FitFacts *facts, const FitDomain *domain, FitTune *tune);
+#define FIT_IDS(X)                                                                                 \
+	X(FIT_BAR_WINDOW, "bar-window")		/* the guest's 64-bit window for BARs */           \
+	X(FIT_HOTPLUG_WINDOW, "hotplug-window") /* the window of a running guest's port */         \
+	X(FIT_MACHINE_TYPE, "machine-type")                                                        \
+	X(FIT_ROOT_PORTS, "root-ports") /* no free one for a hotplug */                            \
+	X(FIT_MEMORY, "memory")		/* the guest needs more than the host has */               \
+	X(FIT_MEMLOCK, "memlock")	/* <hard_limit> is below what vfio pins */                 \
+	X(FIT_HUGEPAGES, "hugepages")	/* too few are free */                                     \
+	X(FIT_PINNING, "pinning")	/* the start takes long */                                 \
+	X(FIT_VIOMMU, "viommu")                                                                    \
+	X(FIT_CLIQUE, "gpudirect-clique")                                                          \
+	X(FIT_NUMA_MEMORY, "numa-memory") /* --numa decides on these three */                      \
+	X(FIT_NUMA_CPUS, "numa-cpus")                                                              \
+	X(FIT_NUMA_SPREAD, "numa-spread") /* the GPUs are on several nodes */                      \
+	X(FIT_APPLIED, "applied")
+
+typedef enum FitId {
+#define X(enumerator, name) enumerator,
+	FIT_IDS(X)
+#undef X
+		FIT_ID_MAX_,
+} FitId;
+DECLARE_STRING_TABLE(fit_id, FitId);
+
+typedef struct FitFinding {
+	FitId id;
+	FitSeverity severity;
+	char *what;   /* one sentence, without a full stop */
+	char *remedy; /* NULL: there is nothing to do */
+} FitFinding;
+
+typedef struct FitReport {
+	FitFinding *items;
+	size_t n_items;
+} FitReport;
+
+/* The input. All pointers are borrowed. */
+typedef struct FitFacts {
+	const DomainXml *xml;		     /* to judge: as a plan will leave it, or as it is */
+	const PciFunction *const *functions; /* of the group */
+	size_t n_functions;
+	const HostFacts *host; /* NULL: not known */
+	bool running;	       /* the guest runs and gets the group by hotplug */
+	bool within;	       /* the XML has the group's hostdevs */
+	bool started;	       /* the guest runs, and has its memory */
+} FitFacts;
+
+/* Appends a finding. Takes `what`; NULL is -ENOMEM, too. Copies `remedy`, which may be NULL. */
+int fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy);
+FitReport *fit_report_free(FitReport *report);
+DEFINE_CLEANUP(FitReport, fit_report_free)
 
 /* "32 GiB", "512 MiB"; NULL when memory is out. */
 char *fit_size_text(uint64_t bytes);

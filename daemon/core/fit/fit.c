@@ -1,58 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/fit/fit.h"
 
-#include "core/fit/finding.h"
+#include "core/fit/checks.h"
 #include "util/text.h"
 
 DEFINE_STRING_TABLE(fit_mode, FitMode, FIT_MODES)
-DEFINE_STRING_TABLE(fit_severity, FitSeverity, FIT_SEVERITIES)
-DEFINE_STRING_TABLE(fit_id, FitId, FIT_IDS)
 
 #define GIB (UINT64_C(1) << 30)
-/* libvirt's own allowance beside the guest's RAM (qemuDomainGetMemLockLimitBytes). */
+/* What libvirt adds to the guest's RAM for its lock limit (qemuDomainGetMemLockLimitBytes). */
 #define MEMLOCK_EXTRA GIB
-/* A rule of thumb for ordinary pages, which are zeroed and pinned one by one; not a measurement. */
+/* A rule of thumb, not a measurement: ordinary pages are zeroed and pinned one by one. */
 #define PINNING_GIB_A_SECOND 4
 #define PINNING_LONG_SECONDS 20
 
 static bool of_numa(FitId id)
 {
 	return id == FIT_NUMA_MEMORY || id == FIT_NUMA_CPUS || id == FIT_NUMA_SPREAD;
-}
-
-/* ---- report ---- */
-
-int fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy)
-{
-	_cleanup_free_ char *text = what, *copy = remedy ? strf("%s", remedy) : NULL;
-	FitFinding *bigger;
-
-	if (!text || (remedy && !copy))
-		return -ENOMEM;
-	bigger = reallocarray(report->items, report->n_items + 1, sizeof(FitFinding));
-	if (!bigger)
-		return -ENOMEM;
-	report->items = bigger;
-	report->items[report->n_items++] = (FitFinding){
-		.id = id,
-		.severity = severity,
-		.what = TAKE_PTR(text),
-		.remedy = TAKE_PTR(copy),
-	};
-	return 0;
-}
-
-FitReport *fit_report_free(FitReport *report)
-{
-	if (!report)
-		return NULL;
-	for (size_t i = 0; i < report->n_items; i++) {
-		free(report->items[i].what);
-		free(report->items[i].remedy);
-	}
-	free(report->items);
-	free(report);
-	return NULL;
 }
 
 const FitFinding *fit_refusal(const FitReport *report, FitMode numa, FitMode fit)
@@ -69,7 +32,7 @@ const FitFinding *fit_refusal(const FitReport *report, FitMode numa, FitMode fit
 
 /* ---- memory ---- */
 
-static int check_memory(Fit *f)
+static int fit_check_memory(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 	uint64_t host = f->facts->host ? f->facts->host->memory_bytes : 0;
@@ -91,11 +54,12 @@ static size_t count_hostdevs(const Fit *f)
 }
 
 /*
- * What libvirt 9 lets QEMU lock (qemuDomainGetMemLockLimitBytes): <hard_limit> where there is one,
- * whatever vfio needs; otherwise the guest's RAM, once for each vfio device where there is a vIOMMU
- * (each then has an address space of its own), and 1 GiB.
+ * How much memory libvirt 9 lets QEMU lock (qemuDomainGetMemLockLimitBytes). If there is a
+ * <hard_limit>, that is the limit, whatever vfio needs. Otherwise the limit is the guest's RAM plus
+ * 1 GiB; with a vIOMMU the RAM counts once for each vfio device, because each has its own address
+ * space.
  */
-static int check_memlock(Fit *f)
+static int fit_check_memlock(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 	uint64_t times = d->viommu ? count_hostdevs(f) : 1, allowed;
@@ -142,7 +106,7 @@ static uint64_t free_pages(const HostFacts *host, uint64_t page_bytes, bool *ret
 	return free;
 }
 
-static int check_huge_pages(Fit *f)
+static int fit_check_huge_pages(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 	uint64_t page = d->page_bytes > 0 ? d->page_bytes : UINT64_C(2) << 20, free, need;
@@ -161,15 +125,15 @@ static int check_huge_pages(Fit *f)
 		       "reserve more (vm.nr_hugepages, or hugepages= at boot)");
 }
 
-static int check_pinning(Fit *f)
+static int fit_check_pinning(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 	uint64_t seconds = d->memory_bytes / GIB / PINNING_GIB_A_SECOND;
 
 	if (f->facts->running || f->facts->started)
-		return 0; /* it has its pages */
+		return 0; /* the guest has its pages already */
 	if (d->hugepages)
-		return check_huge_pages(f);
+		return fit_check_huge_pages(f);
 	if (seconds < PINNING_LONG_SECONDS)
 		return 0;
 	return fit_add(f->report, FIT_PINNING, FIT_INFO,
@@ -181,26 +145,26 @@ static int check_pinning(Fit *f)
 
 /* ---- devices ---- */
 
-static int check_machine(Fit *f)
+static int fit_check_machine(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 
 	if (!d->pcie)
 		return fit_add(f->report, FIT_MACHINE_TYPE, FIT_WARNING,
-			       strf("%s has machine type i440fx, where GPUs sit on conventional "
+			       strf("%s has machine type i440fx, which puts GPUs on conventional "
 				    "PCI",
 				    d->name),
-			       "q35 suits them better");
+			       "use machine type q35");
 	if (!f->facts->running && domain_xml_free_root_ports(f->facts->xml) == 0)
 		return fit_add(f->report, FIT_ROOT_PORTS, FIT_INFO,
 			       strf("%s has no free pcie-root-port: nothing more can be plugged in "
 				    "while it runs",
 				    d->name),
-			       "add a pcie-root-port for each device to come");
+			       "add a pcie-root-port for each device to be plugged in");
 	return 0;
 }
 
-static int check_devices(Fit *f)
+static int fit_check_devices(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 	int r = 0;
@@ -214,19 +178,19 @@ static int check_devices(Fit *f)
 	if (r == 0 && d->clique)
 		r = fit_add(f->report, FIT_CLIQUE, FIT_WARNING,
 			    strf("%s sets x-nv-gpudirect-clique, which NVLink does not need; on "
-				 "boards without working PCIe peer-to-peer it gives wrong data",
+				 "boards without working PCIe peer-to-peer it corrupts data",
 				 d->name),
 			    "take it out, unless peer-to-peer over PCIe was tested");
 	return r;
 }
 
-/* ---- all ---- */
+/* ---- entry points ---- */
 
 int fit_check(const FitFacts *facts, FitReport **ret)
 {
 	static int (*const checks[])(Fit *) = {
-		fit_check_window, check_machine, check_memory,	 check_memlock,
-		check_pinning,	  check_devices, fit_check_numa,
+		fit_check_window,  fit_check_machine, fit_check_memory, fit_check_memlock,
+		fit_check_pinning, fit_check_devices, fit_check_numa,
 	};
 	_cleanup_(fit_report_freep) FitReport *report = calloc(1, sizeof(*report));
 	Fit f = { .facts = facts, .report = report };

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether a domain fits the GPUs it is to get: address space for their BARs, memory to pin, NUMA
- * placement. Pure: a domain's XML, sysfs' BAR sizes and the host's facts in, findings out. What is
- * not known gives no finding.
+ * Whether a domain fits the GPUs that it is about to get: address space for their BARs, memory to
+ * pin, NUMA placement. Pure: its input is a domain's XML, BAR sizes from sysfs and facts about the
+ * host; its output is findings. What is not known gives no finding.
  */
 #pragma once
 
 #include "core/domain/xml-tune.h"
-#include "core/pci/gpu.h"
-#include "core/pci/host-facts.h"
-#include "gpupass/string-table.h"
+#include "core/fit/finding.h"
 
 #define FIT_MODES(X)                                                                               \
-	X(FIT_ADVISE, "advise") /* findings are told */                                            \
-	X(FIT_APPLY, "apply")	/* and what can be is written into the definition */               \
-	X(FIT_STRICT, "strict") /* and one that matters refuses the assignment */
+	X(FIT_ADVISE, "advise") /* report findings */                                              \
+	X(FIT_APPLY, "apply")	/* also write into the definition what helps */                    \
+	X(FIT_STRICT, "strict") /* also refuse to assign: warnings, errors */
 
 typedef enum FitMode {
 #define X(enumerator, name) enumerator,
@@ -24,74 +22,10 @@ typedef enum FitMode {
 } FitMode;
 DECLARE_STRING_TABLE(fit_mode, FitMode);
 
-#define FIT_SEVERITIES(X)                                                                          \
-	X(FIT_INFO, "info")	  /* good to know */                                               \
-	X(FIT_WARNING, "warning") /* slower than need be, or it may fail */                        \
-	X(FIT_ERROR, "error")	  /* it will not work */
-
-typedef enum FitSeverity {
-#define X(enumerator, name) enumerator,
-	FIT_SEVERITIES(X)
-#undef X
-		FIT_SEVERITY_MAX_,
-} FitSeverity;
-DECLARE_STRING_TABLE(fit_severity, FitSeverity);
-
-#define FIT_IDS(X)                                                                                 \
-	X(FIT_BAR_WINDOW, "bar-window")		/* the guest's 64-bit window for BARs */           \
-	X(FIT_HOTPLUG_WINDOW, "hotplug-window") /* of a port of the running guest */               \
-	X(FIT_MACHINE_TYPE, "machine-type")                                                        \
-	X(FIT_ROOT_PORTS, "root-ports") /* none left for a hotplug */                              \
-	X(FIT_MEMORY, "memory")		/* more than the host has */                               \
-	X(FIT_MEMLOCK, "memlock")	/* a limit below what is pinned */                         \
-	X(FIT_HUGEPAGES, "hugepages")	/* too few are free */                                     \
-	X(FIT_PINNING, "pinning")	/* takes long */                                           \
-	X(FIT_VIOMMU, "viommu")                                                                    \
-	X(FIT_CLIQUE, "gpudirect-clique")                                                          \
-	X(FIT_NUMA_MEMORY, "numa-memory") /* these three are --numa's */                           \
-	X(FIT_NUMA_CPUS, "numa-cpus")                                                              \
-	X(FIT_NUMA_SPREAD, "numa-spread") /* the GPUs themselves are on several nodes */           \
-	X(FIT_APPLIED, "applied")
-
-typedef enum FitId {
-#define X(enumerator, name) enumerator,
-	FIT_IDS(X)
-#undef X
-		FIT_ID_MAX_,
-} FitId;
-DECLARE_STRING_TABLE(fit_id, FitId);
-
-typedef struct FitFinding {
-	FitId id;
-	FitSeverity severity;
-	char *what;   /* one sentence, without a full stop */
-	char *remedy; /* NULL: there is nothing to do */
-} FitFinding;
-
-typedef struct FitReport {
-	FitFinding *items;
-	size_t n_items;
-} FitReport;
-
-/* What is looked at; borrowed. */
-typedef struct FitFacts {
-	const DomainXml *xml;		     /* as it will be */
-	const PciFunction *const *functions; /* of the group */
-	size_t n_functions;
-	const HostFacts *host; /* NULL: not known */
-	bool running;	       /* the guest runs and gets the group by hotplug */
-	bool within;	       /* the XML has the group's hostdevs */
-	bool started;	       /* the guest runs, and has its memory */
-} FitFacts;
-
 /* -ENOMEM */
 int fit_check(const FitFacts *facts, FitReport **ret);
 /* What --numa=apply and --fit=apply would write. -ENOMEM */
 int fit_tune(const FitFacts *facts, bool numa, bool fit, FitTune *ret);
 
-/* The first finding of warning or above that the modes refuse; NULL: none. */
+/* The first warning or error of a kind whose mode is FIT_STRICT; NULL: none. */
 const FitFinding *fit_refusal(const FitReport *report, FitMode numa, FitMode fit);
-
-int fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy);
-FitReport *fit_report_free(FitReport *report);
-DEFINE_CLEANUP(FitReport, fit_report_free)

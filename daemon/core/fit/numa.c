@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where memory and CPUs of the guest are, against the nodes its GPUs are on. */
+/* Compares the NUMA nodes of the guest's memory and CPUs with those of its GPUs. */
 #include <string.h>
 
-#include "core/fit/finding.h"
+#include "core/fit/checks.h"
 #include "util/text.h"
 
-/* Nodes of the group's GPUs, as a set of numbers; false where one is not told. */
+/* The nodes of the group's GPUs. False: the host does not say the node of one of them. */
 static bool gpu_nodes(const FitFacts *facts, CpuSet *ret)
 {
 	*ret = (CpuSet){ 0 };
@@ -19,14 +19,14 @@ static bool gpu_nodes(const FitFacts *facts, CpuSet *ret)
 	return facts->n_functions > 0;
 }
 
-/* There is a choice: the host has several nodes, and the GPUs are not on all of them. */
-static bool choice(const FitFacts *facts, CpuSet *ret_nodes)
+/* Placement matters: the host has several nodes, and the GPUs are not on all of them. */
+static bool numa_has_choice(const FitFacts *facts, CpuSet *ret_nodes)
 {
 	return facts->host && facts->host->n_nodes > 1 && gpu_nodes(facts, ret_nodes) &&
 	       cpu_set_count(ret_nodes) < facts->host->n_nodes;
 }
 
-/* "0,1" or, with `cpus`, "0-31,64-95": those of the nodes. */
+/* "0,1"; with `cpus` the CPUs of these nodes instead: "0-31,64-95". */
 static char *nodes_text(const HostFacts *host, const CpuSet *nodes, bool cpus)
 {
 	_cleanup_strv_ char **parts = NULL;
@@ -55,7 +55,7 @@ static uint64_t memory_of(const HostFacts *host, const CpuSet *nodes)
 	return sum;
 }
 
-static int check_memory(Fit *f, const CpuSet *nodes, const char *names)
+static int numa_check_memory(Fit *f, const CpuSet *nodes, const char *names)
 {
 	const FitDomain *d = &f->domain;
 	uint64_t memory = memory_of(f->facts->host, nodes);
@@ -87,7 +87,7 @@ static int check_memory(Fit *f, const CpuSet *nodes, const char *names)
 		       "change its <numatune>");
 }
 
-static int check_cpus(Fit *f, const CpuSet *nodes, const char *names)
+static int numa_check_cpus(Fit *f, const CpuSet *nodes, const char *names)
 {
 	const FitDomain *d = &f->domain;
 	_cleanup_free_ char *text = nodes_text(f->facts->host, nodes, true);
@@ -132,10 +132,10 @@ int fit_check_numa(Fit *f)
 	if (cpu_set_count(&nodes) > 1)
 		r = fit_add(f->report, FIT_NUMA_SPREAD, FIT_INFO,
 			    strf("the GPUs of the group are on NUMA nodes %s", names), NULL);
-	if (r < 0 || !choice(f->facts, &nodes))
+	if (r < 0 || !numa_has_choice(f->facts, &nodes))
 		return r;
-	r = check_memory(f, &nodes, names);
-	return r < 0 ? r : check_cpus(f, &nodes, names);
+	r = numa_check_memory(f, &nodes, names);
+	return r < 0 ? r : numa_check_cpus(f, &nodes, names);
 }
 
 int fit_tune_numa(const FitFacts *facts, const FitDomain *d, FitTune *tune)
@@ -143,7 +143,7 @@ int fit_tune_numa(const FitFacts *facts, const FitDomain *d, FitTune *tune)
 	_cleanup_free_ char *names = NULL, *text = NULL;
 	CpuSet nodes, cpus;
 
-	if (!choice(facts, &nodes))
+	if (!numa_has_choice(facts, &nodes))
 		return 0;
 	names = nodes_text(facts->host, &nodes, false);
 	text = nodes_text(facts->host, &nodes, true);
@@ -152,7 +152,10 @@ int fit_tune_numa(const FitFacts *facts, const FitDomain *d, FitTune *tune)
 	if (!d->nodeset && !d->memory_auto &&
 	    memory_of(facts->host, &nodes) >= d->memory_max_bytes) {
 		tune->nodeset = TAKE_PTR(names);
-		/* Both let the guest start when a node has run full; "strict" would not. */
+		/*
+		 * "preferred" and "interleave" let the guest start when a node is full; "strict"
+		 * does not.
+		 */
 		tune->interleave = cpu_set_count(&nodes) > 1;
 	}
 	if (*text && !d->cpus_bound && !d->cpus_auto && cpu_set_parse(text, &cpus) == 0 &&

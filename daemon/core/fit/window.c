@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Address space for BARs. A data centre board has one of 64 to 256 GiB; a firmware whose 64-bit
- * window is too small leaves it unassigned, and the guest has fewer GPUs than it was given.
+ * Address space for BARs. A data centre board has a BAR of 64 to 256 GiB. Firmware whose 64-bit
+ * window is too small leaves the BAR unassigned, and the guest cannot use that GPU.
  */
-#include "core/fit/finding.h"
+#include "core/fit/checks.h"
 #include "util/text.h"
 
 #define GIB (UINT64_C(1) << 30)
-/* OVMF without a width of addresses that it believes: PcdPciMmio64Size. */
+/* OVMF's window when it does not trust the CPU's address width: PcdPciMmio64Size. */
 #define OVMF_CLASSIC (32 * GIB)
 /*
- * OVMF believes a width from 41 bits on (edk2, PlatformAddressWidthFromCpuid): QEMU says 40 where
- * it was told nothing. (Of an AMD processor it believes 40, too; whose the guest's is, is not known
- * here.) It gives an eighth of the space to the window, as if it were 46 bits wide at
- * most.
+ * OVMF trusts an address width from 41 bits on (edk2, PlatformAddressWidthFromCpuid), because 40 is
+ * QEMU's default. (On an AMD processor OVMF trusts 40 bits, too, but the vendor of the guest's
+ * processor is not known here.) The window gets an eighth of the address space, of which OVMF
+ * counts no more than 46 bits.
  */
 #define OVMF_BITS_MIN 41
 #define OVMF_BITS_MAX 46
 #define ADDRESS_BITS_MAX 63
-/* Ports of a running guest have a window of their own, made at its start. */
+/* Each PCIe port of a running guest has its own window, sized when the guest started. */
 #define HOTPLUG_BAR_MAX GIB
 
 static uint64_t power_of_two(uint64_t value)
@@ -30,7 +30,7 @@ static uint64_t power_of_two(uint64_t value)
 	return power;
 }
 
-/* The expansion ROM is no matter: guests place it on demand. */
+/* The expansion ROM does not count: guests map it on demand. */
 static uint64_t bars_of(const FitFacts *facts)
 {
 	uint64_t sum = 0;
@@ -41,7 +41,7 @@ static uint64_t bars_of(const FitFacts *facts)
 
 			sum += size > 0 ? power_of_two(size) : 0;
 			if (sum > UINT64_C(1) << (ADDRESS_BITS_MAX - 2))
-				return 0; /* no board has that: sysfs is not believed */
+				return 0; /* no board is that large: the sizes in sysfs are wrong */
 		}
 	return sum;
 }
@@ -64,21 +64,6 @@ uint64_t fit_window_wanted(const FitFacts *facts)
 	return sum == 0 ? 0 : 2 * power_of_two(sum);
 }
 
-char *fit_size_text(uint64_t bytes)
-{
-	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
-	size_t unit = 0;
-
-	while (unit + 1 < ELEMENTS(units) && bytes >= 1024 && bytes % 1024 == 0) {
-		bytes /= 1024;
-		unit++;
-	}
-	/* What is not round is told in the largest unit below it. */
-	for (; unit + 1 < ELEMENTS(units) && bytes >= 16384; unit++)
-		bytes = (bytes + 512) / 1024;
-	return strf("%llu %s", (unsigned long long)bytes, units[unit]);
-}
-
 static uint64_t ovmf_window(const FitDomain *d, unsigned bits)
 {
 	if (d->mmio_mb > 0)
@@ -88,7 +73,7 @@ static uint64_t ovmf_window(const FitDomain *d, unsigned bits)
 	return UINT64_C(1) << ((bits < OVMF_BITS_MAX ? bits : OVMF_BITS_MAX) - 3);
 }
 
-/* SeaBIOS places what does not fit below 4 GiB behind the RAM, as far as addresses go. */
+/* SeaBIOS puts BARs that do not fit below 4 GiB after the RAM, up to the address width. */
 static uint64_t seabios_window(const FitDomain *d, unsigned bits)
 {
 	uint64_t space = UINT64_C(1) << (bits < ADDRESS_BITS_MAX ? bits : ADDRESS_BITS_MAX);
@@ -100,12 +85,15 @@ static bool can_have(const FitDomain *d, unsigned bits, uint64_t window)
 {
 	uint64_t space = UINT64_C(1) << (bits < ADDRESS_BITS_MAX ? bits : ADDRESS_BITS_MAX);
 
-	/* The window is aligned to its size, behind the RAM. */
+	/* The window comes after the RAM, aligned to its own size. */
 	return power_of_two(d->memory_max_bytes + 4 * GIB) + 2 * window <= space ||
 	       (window >= d->memory_max_bytes + 4 * GIB && 2 * window <= space);
 }
 
-/* Wider addresses first: they need no word past libvirt, and fit the next GPU as well. */
+/*
+ * Wider addresses come first: they need no argument to QEMU that libvirt does not know, and make
+ * room for the next GPU as well.
+ */
 void fit_tune_window(const FitFacts *facts, const FitDomain *d, FitTune *tune)
 {
 	unsigned bits = fit_domain_bits(d, facts->host);
@@ -147,8 +135,8 @@ static int tell_window(Fit *f, uint64_t window, uint64_t bars, uint64_t wanted)
 				    need, firmware, d->name, has),
 			       remedy);
 	return fit_add(f->report, FIT_BAR_WINDOW, FIT_WARNING,
-		       strf("the BARs of the group take %s, and %s of %s has room for %s; with "
-			    "alignment and other devices %s are on the safe side",
+		       strf("the BARs of the group take %s, and %s of %s has room for %s; %s "
+			    "would be enough with alignment and other devices",
 			    need, firmware, d->name, has, better),
 		       remedy);
 }
@@ -164,10 +152,10 @@ int fit_check_window(Fit *f)
 		return 0;
 	if (f->facts->running && largest_bar(f->facts) > HOTPLUG_BAR_MAX)
 		r = fit_add(f->report, FIT_HOTPLUG_WINDOW, FIT_WARNING,
-			    strf("running %s made the windows of its ports at its start, and may "
-				 "find no room for BARs of that size",
+			    strf("%s sized the windows of its PCIe ports when it started: they "
+				 "may have no room for BARs of this size",
 				 d->name),
-			    "shut it down and assign");
+			    "shut it down, then assign");
 	if (r < 0 || (bits == 0 && d->mmio_mb == 0))
 		return r;
 	window = d->firmware == FIRMWARE_OVMF ? ovmf_window(d, bits) : seabios_window(d, bits);

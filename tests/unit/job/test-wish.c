@@ -186,8 +186,8 @@ static void only_what_was_asked_for_is_applied_again(_unused_ void **state)
 		FitMode numa, fit;
 		const char *words;
 	} rows[] = {
-		{ FIT_APPLY, FIT_ADVISE, "; --numa=apply, which" },
-		{ FIT_ADVISE, FIT_APPLY, "; --fit=apply, which" },
+		{ FIT_APPLY, FIT_ADVISE, "; --numa=apply of its assignment" },
+		{ FIT_ADVISE, FIT_APPLY, "; --fit=apply of its assignment" },
 		{ FIT_ADVISE, FIT_ADVISE, "has none of its functions" },
 	};
 

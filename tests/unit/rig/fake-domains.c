@@ -11,6 +11,7 @@
 #include <libxml/xmlsave.h>
 
 #include "core/domain/xml-tree.h"
+#include "core/domain/xml.h"
 #include "fake-host.h"
 #include "util/text.h"
 

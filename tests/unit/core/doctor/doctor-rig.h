@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A healthy host for doctor: tests put one fault into it, and exactly the check about it must speak, by
- * its name, with the address and a remedy. One test program for each room of checks.
+ * A healthy host for doctor: tests put one fault into it, and exactly the check about it must
+ * speak, by its name, with the address and a remedy. One test program for each room of checks.
  */
 #pragma once
 
@@ -188,7 +188,7 @@ static const char *status_of(const Rig *rig, const char *id)
 	return json_string_value(json_object_get(find_check(rig, id), "status"));
 }
 
-/* "answers power": what is not in order. */
+/* The ids of all checks that warn or fail: "answers power". */
 static inline _unused_ char *spoken(const Rig *rig)
 {
 	const json_t *checks = json_object_get(rig->report, "checks"), *check;
@@ -215,7 +215,7 @@ static inline _unused_ bool says(const json_t *check, const char *text)
 	return false;
 }
 
-/* After addresses or ids were changed. */
+/* Call after changing addresses or ids. */
 static inline _unused_ void reseal(Rig *r)
 {
 	gpu_set_free(r->m.host.set);
@@ -237,10 +237,10 @@ static inline _unused_ void assign_pair0(Rig *r)
 typedef struct Case {
 	const char *name;
 	void (*fault)(Rig *rig);
-	const char *spoken; /* exactly these, in the table's order */
+	const char *spoken; /* exactly these ids, in the order of the table */
 	const char *id, *status;
-	const char *text;   /* in one of its lines */
-	const char *remedy; /* in it */
+	const char *text;   /* in one of the check's lines */
+	const char *remedy; /* in its remedy */
 } Case;
 
 static inline _unused_ void run_case(const Case *c, bool domain)
@@ -270,7 +270,7 @@ static inline _unused_ void run_case(const Case *c, bool domain)
 	rig_done(&rig);
 }
 
-/* Every check of the room has a case, and each case is found by its check and by no other. */
+/* Every check in `room` has a case, and each case is found by its check and by no other. */
 static inline _unused_ void run_cases(const Case *cases, size_t n, const char *const *room,
 				      bool domain)
 {
@@ -286,7 +286,7 @@ static inline _unused_ void run_cases(const Case *cases, size_t n, const char *c
 		run_case(&cases[i], domain);
 }
 
-/* The checks by the files of core/ that they are in; test-doctor.c sees that none is missing. */
+/* The checks by their files in core/doctor/; test-doctor.c asserts that none is missing. */
 static const char *const doctor_host_room[] _unused_ = {
 	"iommu", "noiommu",  "interrupt-remapping", "acs",	"acs-override", "iommu-group",
 	"vfio",	 "vfio-ids", "driver-version",	    "services", "driverctl",	"memlock",

@@ -132,7 +132,7 @@ static const Case cases[] = {
 	{ "many corrected errors", many_corrected, "aer", "aer", "warn", "1000 corrected",
 	  "reseat" },
 	{ "no reset of its own", no_reset_of_its_own, "reset", "reset", "fail", "0000:41:05.0",
-	  "port of its own" },
+	  "its own port" },
 };
 
 static void each_fault_of_the_boards_is_found_by_its_check_and_by_no_other(void **state)

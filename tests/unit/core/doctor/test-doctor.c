@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A healthy host passes every check; what is usual is no fault; what is not known is skipped. */
+/*
+ * A healthy host passes every check; a normal state is no fault; without its facts a check is
+ * skipped.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +60,7 @@ static void the_guest_that_runs_on_its_group_is_no_holder(void **state)
 	rig_done(&rig);
 }
 
-/* Idle GPUs, sleeping ones and those a job moves must not be called faulty. */
+/* GPUs that are idle, sleep or are moved by a job are not faulty. */
 static void what_is_usual_is_no_fault(void **state)
 {
 	_cleanup_free_ char *found = NULL;
@@ -184,8 +187,8 @@ static void counts_add_up(void **state)
 }
 
 /*
- * The golden hosts, as their snapshots show them: settings and health are not known, which must not
- * make anything up.
+ * The golden hosts: their snapshots say nothing about settings and health, and doctor must not
+ * invent findings.
  */
 static const struct {
 	const char *host, *spoken;

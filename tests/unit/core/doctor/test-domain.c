@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* doctor's checks of one domain: its group, and whether it fits, in core/fit/fit.h's own words. */
+/* doctor's checks of one domain: its group, and whether it fits, in the words of fit_check(). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void a_domain_with_its_group_is_in_order(void **state)
 	rig_done(&rig);
 }
 
-/* What is wrong with another group is not this domain's. */
+/* Faults of another group are not in the report about this domain. */
 static void only_its_own_group_is_looked_at(void **state)
 {
 	_cleanup_free_ char *found = NULL;
@@ -67,7 +67,7 @@ static void not_its_group(Rig *rig)
 {
 	static const char *const none[] = { NULL };
 
-	/* The record is another domain's: what it has in its XML was put there by hand. */
+	/* The record names another domain: a person wrote the hostdevs into this one's XML. */
 	set(&rig->m.host.assignments->items[0]->domain_uuid,
 	    "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4243");
 	set(&rig->m.host.assignments->items[0]->domain_name, "vm43");
@@ -91,7 +91,7 @@ static void no_acpi(Rig *rig)
 	replace(&rig->m.config_xml, "<acpi/>", "");
 }
 
-/* Two GPUs of 64 GiB, for SeaBIOS with the 40 bits that a model of a CPU has. */
+/* Two GPUs of 64 GiB, for SeaBIOS with the 40 address bits of a CPU model. */
 static void large_bars(Rig *rig)
 {
 	model_function(&rig->m, GPU)->bar_size[1] = 512 * GIB;
@@ -173,7 +173,7 @@ static const Case cases[] = {
 	  "--numa=apply" },
 	/* fault 57 */
 	{ "what --numa=apply wrote is gone", applied_and_gone, "domain-numa domain-applied",
-	  "domain-applied", "warn", "elsewhere than NUMA node 0",
+	  "domain-applied", "warn", "memory may come from other NUMA nodes than 0",
 	  "gpupass assign vm42 pair0 --numa=apply" },
 	{ "a clique", clique, "domain-clique", "domain-clique", "warn", "x-nv-gpudirect-clique",
 	  "take it out" },
@@ -186,7 +186,7 @@ static void each_fault_of_the_domain_is_found_by_its_check_and_by_no_other(void 
 }
 
 /* fault 57 */
-/* Not an error of the operator's, and not drift. */
+/* An operator's own setting is neither an error nor drift. */
 static void what_was_applied_and_then_changed_by_hand_is_in_order(void **state)
 {
 	Rig rig;
@@ -199,7 +199,7 @@ static void what_was_applied_and_then_changed_by_hand_is_in_order(void **state)
 		"<vcpu placement='static' cpuset='40'>");
 	rig_report(&rig);
 	assert_string_equal(status_of(&rig, "domain-applied"), "pass");
-	assert_true(says(find_check(&rig, "domain-applied"), "something else in its place"));
+	assert_true(says(find_check(&rig, "domain-applied"), "own setting in its place"));
 	rig_done(&rig);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* doctor's check of the initramfs: who gets assigned GPUs before gpupass-bind.service runs. */
+/* doctor's check of the initramfs: which driver gets assigned GPUs before gpupass-bind.service. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -125,7 +125,7 @@ static const Case cases[] = {
 	{ "an old copy without a function", old_copy, FOUND,
 	  GPU2 " of pair0 at the next boot: its copy of the assignments is old", HOOK },
 	{ "an old copy with a function too many", copy_of_what_is_free, FOUND,
-	  "0000:a1:00.0 is put on vfio-pci", HOOK },
+	  "the next boot puts 0000:a1:00.0 on vfio-pci", HOOK },
 	{ "settings, where the image cannot be read", settings_ask_for_it, FOUND, "modules:3",
 	  "INITRAMFS" },
 };
@@ -206,7 +206,7 @@ static void an_image_that_was_not_read_has_not_passed(void **state)
 			rig.host->image = initramfs_free(rig.host->image);
 		else
 			unread(&rig);
-		if (i == 2) { /* and what it had so far proves nothing */
+		if (i == 2) { /* an image read only in part proves nothing */
 			image_of(&rig)->bind = image_of(&rig)->trigger = true;
 			add(&image_of(&rig)->modules, "nvidia");
 			add(&rig.host->initramfs, "etc/initramfs-tools/modules:3: nvidia");
@@ -215,12 +215,12 @@ static void an_image_that_was_not_read_has_not_passed(void **state)
 		rig_report(&rig);
 		assert_string_equal(status_of(&rig, "initramfs"), "skipped");
 		assert_true(says(find_check(&rig, "initramfs"),
-				 i == 0 ? "nobody has looked" : "is cut off"));
+				 i == 0 ? "it was not looked for" : "is cut off"));
 		rig_done(&rig);
 	}
 }
 
-/* Of a domain that is asked about, its own functions only. */
+/* A report about a domain is only about its own functions. */
 static void another_domains_functions_are_not_told(void **state)
 {
 	_cleanup_free_ char *found = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* doctor's checks of what gpupass itself knows. */
+/* doctor's checks of gpupass' own state. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

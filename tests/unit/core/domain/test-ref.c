@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a person's word for a domain is: a UUID, or else a name. */
+/* A person's word for a domain is a UUID or a name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static void what_only_looks_like_a_uuid_is_a_name(void **state _unused_)
 		"99999999999999999999",
 		"3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f424",	 /* a digit too few */
 		"3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f42421", /* one too many */
-		"3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242-", /* libvirt takes no dash behind */
+		"3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242-", /* libvirt takes no dash at the end */
 		"3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242x",
 		"3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f424g",
 		"3-f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242", /* a dash within a byte */
@@ -85,7 +85,7 @@ static void a_missing_domain_is_named_with_what_may_have_been_meant(void **state
 		{ "nosuch", NULL, "virsh list --all" },
 		{ "VM42", "there is 'vm42'", "virsh list --all" },
 		{ "7", "a number is taken for a name", "virsh list --all" },
-		{ VM42, "taken for a UUID only", "55555555-5555-4555-8555-555555555555" },
+		{ VM42, "is only ever taken for a UUID", "55555555-5555-4555-8555-555555555555" },
 		{ "3f0c9a526c2b4a629a0e0c1d5b8f4242", NULL, "virsh list --all" },
 		{ "99999999-9999-4999-8999-999999999999", NULL, "virsh list --all" },
 	};

@@ -15,7 +15,7 @@
 #define Q35 "<os><type arch='x86_64' machine='q35'>hvm</type></os>"
 #define PC "<os><type arch='x86_64' machine='pc'>hvm</type></os>"
 
-/* The group that the fixtures have. */
+/* The group in the fixtures. */
 static const DomainXmlGpu pair[] = {
 	{ .functions = { { 0, 0x41, 0, 0 }, { 0, 0x41, 0, 1 } }, .n_functions = 2 },
 	{ .functions = { { 0, 0x61, 0, 0 }, { 0, 0x61, 0, 1 } }, .n_functions = 2 },
@@ -83,7 +83,7 @@ static void adding_and_taking_out_leaves_the_definition_as_it_was(_unused_ void 
 	}
 }
 
-/* Whatever libvirt put around our elements when it defined them goes as well. */
+/* What libvirt has added to our elements is removed with them. */
 static void
 taking_out_of_what_libvirt_made_of_it_leaves_the_definition_as_it_was(_unused_ void **state)
 {
@@ -415,7 +415,7 @@ static void a_root_port_that_something_else_uses_stays_without_our_mark(_unused_
 			 text);
 }
 
-/* Without function 0 the guest would not look at the slot's other functions at all. */
+/* Without a function 0 the guest does not look for the other functions of the slot. */
 static void function_zero_of_a_shared_slot_stays(_unused_ void **state)
 {
 	_cleanup_free_ char *assigned = domain_fixture("q35-shared-slot");
@@ -431,8 +431,8 @@ static void function_zero_of_a_shared_slot_stays(_unused_ void **state)
 }
 
 /*
- * What was noted is taken out, but for what somebody else uses by now: libxml2's nodes keep a pointer to
- * the namespace, however deep they are.
+ * Removes what our metadata lists, except a namespace that other elements use by now: libxml2's
+ * nodes, however deep, point to it.
  */
 static void a_namespace_that_something_uses_stays(_unused_ void **state)
 {

@@ -414,7 +414,7 @@ static void diff_shows_no_change_of_mere_form(_unused_ void **state)
 				 "-  <b c=\"1\"/>\n+  <b c=\"2\"/>\n </a>\n");
 }
 
-/* Anybody may ask for a plan; libvirt shows a password to none but those who may write. */
+/* Anybody may ask for a plan, but libvirt shows passwords only to those who may write. */
 static void diff_shows_no_password(_unused_ void **state)
 {
 	static const char before[] = "<domain><devices>"
@@ -432,7 +432,7 @@ static void diff_shows_no_password(_unused_ void **state)
 
 #define SECRET "s3cret"
 
-/* As much of it as is not ours, wherever a secret may be. */
+/* The same for every place where others may have put a secret. */
 static void diff_shows_of_what_is_not_ours_only_names(_unused_ void **state)
 {
 	static const char *const parts[] = {
@@ -460,7 +460,7 @@ static void diff_shows_of_what_is_not_ours_only_names(_unused_ void **state)
 	}
 }
 
-/* There is none then, and no raw text in its place. */
+/* Then there is no diff, and no raw text instead. */
 static void diff_of_what_cannot_be_read_is_none(_unused_ void **state)
 {
 	_cleanup_free_ char *text = malloc(DOMAIN_XML_MAX + 2);
@@ -473,7 +473,7 @@ static void diff_of_what_cannot_be_read_is_none(_unused_ void **state)
 	text[DOMAIN_XML_MAX + 1] = '\0';
 	assert_null(domain_xml_diff("<domain><a passwd='" SECRET "'/></domain>", text));
 	assert_null(domain_xml_diff("<domain/>", "<domain passwd='" SECRET));
-	/* Too far apart: it would be shown as a whole. */
+	/* They differ too much: the diff would show the whole text. */
 	fputs("<domain>", f);
 	for (size_t i = 0; i < 2000; i++)
 		fprintf(f, "<a b='%zu'/>", i);
@@ -518,7 +518,7 @@ static char *repeated(const char *before, const char *what, size_t n, const char
 	return text;
 }
 
-/* Who may write a description or metadata writes most of a domain's text. */
+/* Whoever may write a description or metadata can write most of a domain's text. */
 static void use_is_read_whatever_others_have_written_beside_it(_unused_ void **state)
 {
 	static const char ours[] =

@@ -20,7 +20,7 @@ static const char *const all[] = { A0, A1, B0, B1, NULL };
 static const char *const some[] = { A0, A1, NULL };
 static const char *const none[] = { NULL };
 
-/* As gpupass defines it. */
+/* The domain as gpupass defines it. */
 static DomainUse *ours(HostModel *h, const char *name, bool active, const char *const *functions)
 {
 	DomainUse *use = host_domain(h, name, active, functions);
@@ -113,12 +113,12 @@ static void drivers_that_left_are_bound_again(_unused_ void **state)
 	ours(&h, "vm1", false, all);
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "one GPU on nvidia", "driver/bind");
-	/* Whose guest runs without it. */
+	/* Its guest runs without the group. */
 	init(&h, "nvidia", "nvidia");
 	ours(&h, "vm1", false, all)->active = true;
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "the guest runs without it", "driver/bind");
-	/* What a guest has open is bound, whatever a look in between says. */
+	/* A function in a running guest is bound, even if the snapshot says otherwise. */
 	init(&h, VFIO, "nvidia");
 	ours(&h, "vm1", true, all);
 	host_assignment(&h, "pair0", "vm1", 1, all);
@@ -154,7 +154,7 @@ static void definitions_that_changed_are_defined_again(_unused_ void **state)
 	use->gpupass_group = NULL;
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "the mark is lost", "edited/define");
-	/* assign --live: the definition was never to have it. */
+	/* assign --live: the definition never had the group. */
 	init(&h, VFIO, VFIO);
 	use = ours(&h, "vm1", true, all);
 	for (size_t i = 0; i < use->n_hostdevs; i++)
@@ -267,7 +267,7 @@ static void a_mark_alone_is_told_and_keeps_from_nothing(_unused_ void **state)
 	expect(&h, "another has it", "driver/bind mark/none");
 }
 
-/* Nor are hostdevs that an operator put there made gpupass' own by what a tenant may write. */
+/* What a tenant may write does not make an operator's hostdevs gpupass' own. */
 static void a_mark_beside_hostdevs_of_others_is_not_adopted(_unused_ void **state)
 {
 	HostModel h;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whether a domain fits its GPUs: over many domains, what is found, and what is written. */
+/* Whether a domain fits its GPUs: what is found in many domains, and what is written into them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,7 +104,7 @@ static char *found_text(const FitReport *report)
 	return strv_join(parts, " ");
 }
 
-/* Findings but for root-ports, which every domain without ports has. */
+/* All findings except root-ports, which every domain without ports has. */
 static void expect_found(size_t row, const FitFacts *facts, const char *wanted)
 {
 	_cleanup_(fit_report_freep) FitReport *report = NULL;
@@ -142,7 +142,7 @@ static void windows_are_judged_by_firmware_and_width(_unused_ void **state)
 		{ UEFI RAM HOST_CPU, 256 * GIB, 42, "error:bar-window" },
 		{ UEFI RAM HOST_CPU, 256 * GIB, 43, "warning:bar-window" },
 		{ UEFI RAM HOST_CPU, 64 * GIB, 40, "error:bar-window" },
-		/* The host's width is not known: nothing is concluded. */
+		/* The host's address width is not known: no finding. */
 		{ UEFI RAM HOST_CPU, 256 * GIB, 0, "" },
 		{ UEFI RAM MODEL_CPU, 256 * GIB, 0, "error:bar-window" },
 		{ UEFI RAM "<cpu mode='custom'><maxphysaddr mode='emulate' bits='42'/></cpu>",
@@ -163,7 +163,7 @@ static void windows_are_judged_by_firmware_and_width(_unused_ void **state)
 		  512 * GIB, 46, "" },
 		{ "<os><type arch='aarch64' machine='virt'>hvm</type></os>" RAM, 512 * GIB, 46,
 		  "" },
-		/* Nonsense in sysfs is not believed. */
+		/* Impossible sizes in sysfs are ignored. */
 		{ UEFI RAM HOST_CPU, 1ULL << 62, 46, "" },
 		{ UEFI RAM HOST_CPU, UINT64_MAX, 46, "" },
 	};
@@ -219,7 +219,7 @@ static void memory_and_placement_are_judged_by_the_host(_unused_ void **state)
 		{ BASE "<memory unit='GiB'>101</memory><memoryBacking><hugepages><page size='1' "
 		       "unit='G'/></hugepages></memoryBacking>" PLACED,
 		  "", 0, "error:hugepages" },
-		/* A pool that is not there is not known, rather than empty. */
+		/* A missing pool is unknown, not empty. */
 		{ BASE RAM "<memoryBacking><hugepages/></memoryBacking>" PLACED, "", 0, "" },
 		{ BASE RAM "<memtune><hard_limit unit='GiB'>65</hard_limit></memtune>" PLACED, "",
 		  0, "" },
@@ -227,7 +227,9 @@ static void memory_and_placement_are_judged_by_the_host(_unused_ void **state)
 		  0, "error:memlock" },
 		{ BASE RAM "<memtune><hard_limit unit='MiB'>65537</hard_limit></memtune>" PLACED,
 		  "", 0, "warning:memlock" },
-		/* What may be plugged in later is not locked at the start, nor needs pages then. */
+		/*
+		 * Memory to be hotplugged is not locked at the start and needs no huge pages yet.
+		 */
 		{ BASE "<maxMemory unit='GiB'>400</maxMemory>" RAM
 		       "<memtune><hard_limit unit='GiB'>65</hard_limit></memtune>" PLACED,
 		  "", 0, "warning:numa-memory" },
@@ -246,7 +248,7 @@ static void memory_and_placement_are_judged_by_the_host(_unused_ void **state)
 		{ BASE RAM PLACED OVERRIDE, "", 0, "warning:gpudirect-clique" },
 		{ "<os><type arch='x86_64' machine='pc-i440fx-7.2'>hvm</type></os>" RAM PLACED, "",
 		  0, "warning:machine-type" },
-		/* Numbers that are none are as if they were not there. */
+		/* Values that are not numbers count as absent. */
 		{ BASE "<memory unit='GiB'>many</memory><vcpu cpuset='x'>-3</vcpu>", "", 0,
 		  "warning:numa-memory warning:numa-cpus" },
 		{ BASE "<memory unit='TiB'>99999999999999</memory>" PLACED, "", 0, "" },
@@ -345,8 +347,8 @@ static void every_word_of_the_tables_is_read_back(_unused_ void **state)
 	}
 
 /*
- * Adds the group, writes what fits, and looks for `wanted` in it; what is found then is `left`. Out
- * again, the XML is as it was.
+ * Adds the group, writes what makes it fit, and looks for `wanted` in the XML. A new check finds
+ * `left`. After the group is removed, the XML is as before.
  */
 static void there_and_back(size_t row, const char *text, const Boards *boards, const Host *host,
 			   const char *const *wanted, const char *left)
@@ -414,10 +416,10 @@ static void what_is_written_fits_and_is_taken_out_exactly(_unused_ void **state)
 				       L("<qemu:commandline>\n    <qemu:arg value='-s'/>\n"
 					 "  </qemu:commandline>")),
 		  256 * GIB, 43, WANTED("opt/ovmf/X-PciMmio64Mb,string=2097152", "\"-s\""), "" },
-		/* No <cpu> to write into: by fw_cfg, in the 40 bits that QEMU gives. */
+		/* No <cpu> to write into: fw_cfg sets the window, within QEMU's 40 bits. */
 		{ DOMAIN("", L(RAM) L(VCPU) L(UEFI)), 64 * GIB, 46,
 		  WANTED("opt/ovmf/X-PciMmio64Mb,string=524288"), "" },
-		/* What an operator wrote is left alone. */
+		/* An operator's own settings are left alone. */
 		{ DOMAIN("", L(RAM) L("<vcpu cpuset='40'>16</vcpu>")
 				     L("<numatune>\n    <memory mode='strict' nodeset='1'/>\n"
 				       "  </numatune>") L(UEFI) L(HOST_CPU)),
@@ -427,7 +429,7 @@ static void what_is_written_fits_and_is_taken_out_exactly(_unused_ void **state)
 					      "nodeset='0'/>\n  </numatune>") L(BIOS)),
 		  256 * MIB, 46, WANTED("<memory mode=\"preferred\" nodeset=\"0\"/>", "memnode"),
 		  "" },
-		/* Nowhere to go: said, and nothing written. */
+		/* No room for a window: reported, and nothing written. */
 		{ DOMAIN("", L(RAM) L(VCPU0) L(UEFI)
 				     L("<cpu mode='custom'>\n    <maxphysaddr mode='emulate' "
 				       "bits='39'/>\n  </cpu>")),
@@ -445,7 +447,7 @@ static void what_is_written_fits_and_is_taken_out_exactly(_unused_ void **state)
 	}
 }
 
-/* libvirt writes "0-1" for "0,1", and a set of CPUs as ranges: it is the same set. */
+/* libvirt writes "0-1" for "0,1", and CPUs as ranges: still the same set. */
 static void sets_that_libvirt_wrote_in_its_own_way_are_taken_out(_unused_ void **state)
 {
 	static const char text[] = DOMAIN(

@@ -75,7 +75,7 @@ static void a_domain_must_be_able_to_take_it(_unused_ void **state)
 		{ "recorded", recorded_with_another_group, GPUPASS_ERROR_GROUP_BUSY,
 		  "vm42 has group pair0 already", NULL, "gpupass release vm42" },
 		{ "malformed hostdev", malformed_hostdev, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-		  "domain vm42 has a PCI hostdev whose address is none", "bus='0xz1'",
+		  "domain vm42 has a PCI hostdev whose address cannot be read", "bus='0xz1'",
 		  "virsh edit vm42" },
 		{ "ports", no_ports, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		  "running vm42 has 3 free pcie-root-ports, and 4 are needed", NULL,

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/doctor/finding.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+DEFINE_STRING_TABLE(finding_status, FindingStatus, FINDING_STATUSES)
+
+/* Takes the line; NULL is -ENOMEM. */
+static void add_line(Finding *f, FindingStatus status, const char *object, char *line)
+{
+	_cleanup_free_ char *owned = line;
+
+	if (status > f->status) {
+		f->status = status;
+		free(f->remedy);
+		f->remedy = NULL;
+	}
+	if (!owned || strv_append(&f->what, owned) < 0)
+		f->error = -ENOMEM;
+	if (object && !strv_contains(f->objects, object) && strv_append(&f->objects, object) < 0)
+		f->error = -ENOMEM;
+}
+
+static _printf_(1, 0) char *format_line(const char *format, va_list ap)
+{
+	char *line = NULL;
+
+	return vasprintf(&line, format, ap) < 0 ? NULL : line;
+}
+
+void finding_pass(Finding *f, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	add_line(f, FINDING_PASS, NULL, format_line(format, ap));
+	va_end(ap);
+}
+
+void finding_skip(Finding *f, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	add_line(f, FINDING_SKIPPED, NULL, format_line(format, ap));
+	va_end(ap);
+}
+
+void finding_warn(Finding *f, const char *object, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	add_line(f, FINDING_WARN, object, format_line(format, ap));
+	va_end(ap);
+}
+
+void finding_fail(Finding *f, const char *object, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	add_line(f, FINDING_FAIL, object, format_line(format, ap));
+	va_end(ap);
+}
+
+void finding_remedy(Finding *f, const char *format, ...)
+{
+	va_list ap;
+
+	if (f->remedy)
+		return;
+	va_start(ap, format);
+	f->remedy = format_line(format, ap);
+	va_end(ap);
+	if (!f->remedy)
+		f->error = -ENOMEM;
+}
+
+void finding_clear(Finding *f)
+{
+	strv_free(f->what);
+	strv_free(f->objects);
+	free(f->remedy);
+}
+
+/* ---- facts ---- */
+
+const GpuHealth *doctor_health(const Doctor *d, const Gpu *gpu)
+{
+	const GpuHealth *health =
+		gpu_healths_find(d->facts->health, d->facts->n_health, &gpu->lead->bdf);
+
+	return health && health->error == 0 ? health : NULL;
+}
+
+const Gpu *doctor_gpu_of(const Doctor *d, const Bdf *bdf)
+{
+	for (size_t i = 0; i < d->n_gpus; i++)
+		for (size_t k = 0; k < d->gpus[i]->n_functions; k++)
+			if (bdf_equal(&d->gpus[i]->functions[k]->bdf, bdf))
+				return d->gpus[i];
+	return NULL;
+}
+
+bool doctor_is_busy(const Doctor *d, const Group *group)
+{
+	return strv_contains(d->facts->busy, group->name);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/fit/finding.h"
+
+#include "util/text.h"
+
+DEFINE_STRING_TABLE(fit_severity, FitSeverity, FIT_SEVERITIES)
+DEFINE_STRING_TABLE(fit_id, FitId, FIT_IDS)
+
+int fit_add(FitReport *report, FitId id, FitSeverity severity, char *what, const char *remedy)
+{
+	_cleanup_free_ char *text = what, *copy = remedy ? strf("%s", remedy) : NULL;
+	FitFinding *bigger;
+
+	if (!text || (remedy && !copy))
+		return -ENOMEM;
+	bigger = reallocarray(report->items, report->n_items + 1, sizeof(FitFinding));
+	if (!bigger)
+		return -ENOMEM;
+	report->items = bigger;
+	report->items[report->n_items++] = (FitFinding){
+		.id = id,
+		.severity = severity,
+		.what = TAKE_PTR(text),
+		.remedy = TAKE_PTR(copy),
+	};
+	return 0;
+}
+
+FitReport *fit_report_free(FitReport *report)
+{
+	if (!report)
+		return NULL;
+	for (size_t i = 0; i < report->n_items; i++) {
+		free(report->items[i].what);
+		free(report->items[i].remedy);
+	}
+	free(report->items);
+	free(report);
+	return NULL;
+}
+
+char *fit_size_text(uint64_t bytes)
+{
+	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+	size_t unit = 0;
+
+	while (unit + 1 < ELEMENTS(units) && bytes >= 1024 && bytes % 1024 == 0) {
+		bytes /= 1024;
+		unit++;
+	}
+	/* Not a multiple of the next unit: round, but only from 16384 on. */
+	for (; unit + 1 < ELEMENTS(units) && bytes >= 16384; unit++)
+		bytes = (bytes + 512) / 1024;
+	return strf("%llu %s", (unsigned long long)bytes, units[unit]);
+}
