@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/drift-look.h"
 
+#include "core/group/observe.h"
 #include "util/text.h"
 
 typedef struct Look {

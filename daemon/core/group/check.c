@@ -301,8 +301,8 @@ static const Link *doubt_about(Gpu *const *gpus, size_t n, const Links *links)
 	return NULL;
 }
 
-char *candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n, const char *unsettled,
-			   const Links *links)
+char *group_candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n,
+				 const char *unsettled, const Links *links)
 {
 	const Link *doubt = doubt_about(gpus, n, links);
 	_cleanup_free_ char *list = addresses(gpus, n);
@@ -373,7 +373,7 @@ static int note_boards(const GpuSet *set, const Gpu *gpu, char ***notes)
 	return strv_appendf(notes, "%s (%s): %s", list, model, board_exclusion(gpu->board));
 }
 
-int note_ungrouped(const GpuSet *set, char ***notes)
+int group_note_ungrouped(const GpuSet *set, char ***notes)
 {
 	int r = note_nvswitches(set, notes);
 

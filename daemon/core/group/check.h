@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parts of groups_resolve() that judge and explain; for group.c alone. */
+/* The part of groups_resolve() that judges groups and explains them. Only resolve.c uses it. */
 #pragma once
 
 #include "core/group/group.h"
@@ -14,13 +14,8 @@ int group_check(Group *group, const Links *links);
  * Why nothing is known of these candidates of one model, and what to do. `unsettled`: the declared
  * group whose missing member forbids to infer; NULL: none. Where a look saw something, it is told.
  */
-char *candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n, const char *unsettled,
-			   const Links *links);
+char *group_candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n,
+				 const char *unsettled, const Links *links);
 
 /* Notes on NVSwitches and on GPUs that are in no group for a reason worth telling. */
-int note_ungrouped(const GpuSet *set, char ***notes);
-
-/* Order of names as people count: pair2 before pair10. */
-int natural_compare(const char *a, const char *b);
-
-void group_clear(Group *group);
+int group_note_ungrouped(const GpuSet *set, char ***notes);

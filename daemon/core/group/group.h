@@ -2,8 +2,8 @@
 /*
  * Groups: the GPUs that links tie together. They go to one domain together or not at all.
  *
- * groups_resolve() is a pure function of evidence; group_observe() adds the stable state, a pure
- * function of drivers, domain XML and assignments. Moving states come from the manager's jobs.
+ * groups_resolve() makes them from evidence. groups_observe() then sets each group's stable state
+ * from drivers, domain XML and assignments. Moving states come from the manager's jobs.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ typedef struct Group {
 	char *reasoning;     /* how it is known, one sentence; never NULL */
 	bool seen_otherwise; /* the fault is what a look at the links found */
 	char *fault;	     /* why it cannot be assigned as it is; NULL: sound */
-	/* Set by group_observe(): */
+	/* Set by groups_observe(): */
 	GroupState state;
 	char *reason;	   /* why this state, one sentence; may be NULL */
 	char *domain_uuid; /* the domain that has it, or to which it is assigned; NULL: none */
@@ -49,27 +49,6 @@ typedef struct GroupSet {
 	size_t n_items;
 	char **notes; /* what an operator should know: a declared GPU that is missing … */
 } GroupSet;
-
-/*
- * Every bridge-capable GPU is in exactly one group: declared, inferred, or a set of candidates
- * of one model with PROVENANCE_NONE ("unknown0"). GPUs that cannot be bridged are in none; see
- * board_exclusion(). A declared group that names a GPU without NVLink, mixed models, an SXM
- * board, or more GPUs than a bridge ties is still listed: state degraded with the reason, never
- * assignable. So is one with a missing member.
- *
- * What a record of `assignments` names stays one group of that name, if no declaration says
- * otherwise: as its links say, or, where they do not tie it together any more, degraded with
- * PROVENANCE_NONE.
- */
-int groups_resolve(const GpuSet *set, const Declarations *declarations, const Links *links,
-		   const Assignments *assignments, GroupSet **ret);
-
-/*
- * Sets state, reason, domain and assignable of every group. `uses` is NULL while libvirt does not
- * answer: states then follow the records and drivers alone, and nothing is assignable.
- */
-int groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *assignments,
-		   const Policy *policy);
 
 Group *group_set_find(const GroupSet *groups, const char *name);
 Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf);
@@ -86,5 +65,9 @@ char *group_link_text(const Group *group);
 /* All functions of all its GPUs, GPU by GPU in address order; members borrowed. */
 int group_functions(const Group *group, const PciFunction ***ret, size_t *ret_n);
 
+/* Order of names as people count: pair2 before pair10. */
+int group_compare_names(const char *a, const char *b);
+
+void group_clear(Group *group);
 GroupSet *group_set_free(GroupSet *groups);
 DEFINE_CLEANUP(GroupSet, group_set_free)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Groups of what links tie together, and of what is assigned whatever its links. */
+#include "core/group/links.h"
+
 #include <string.h>
 
-#include "core/group/check.h"
-#include "core/group/resolve.h"
 #include "util/text.h"
 
 /*
@@ -168,10 +167,6 @@ static int add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
 				   : add_kept(r, name, record, gpus, n, missing);
 }
 
-/*
- * What is assigned stays one group under its name, whatever becomes of the evidence: by it the
- * operator releases it, and its GPUs are nobody else's. Links out of it contradict it.
- */
 int group_resolve_recorded(Resolver *r)
 {
 	_cleanup_free_ Gpu **gpus = calloc(r->set->n_gpus + 1, sizeof(Gpu *));

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "core/domain/use.h"
 #include "core/group/group.h"
 
 /*

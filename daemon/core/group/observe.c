@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The stable state of groups, from drivers, domain XML and assignments: groups_observe(). */
+#include "core/group/observe.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/group/group.h"
 #include "core/pci/driver-name.h"
 #include "util/text.h"
 

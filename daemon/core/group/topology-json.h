@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "core/domain/use.h"
 #include "core/group/group.h"
 #include "core/pci/host-facts.h"
 

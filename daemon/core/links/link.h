@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Evidence that two GPUs are NVLink-bridged. Every way of knowing yields links of this one form;
- * groups are made from links alone (core/group/group.h). Declarations and inference are here; what
+ * groups are made from links alone (core/group/resolve.h). Declarations and inference are here; what
  * was seen (NVML, registers, the guest) comes from evidence.h.
  */
 #pragma once

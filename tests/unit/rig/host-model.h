@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#include "core/group/group.h"
+#include "core/group/observe.h"
+#include "core/group/resolve.h"
 #include "core/links/evidence.h"
 #include "core/pci/snapshot-json.h"
 #include "util/file.h"
