@@ -4,6 +4,7 @@
 
 #include "core/domain/ref.h"
 #include "core/group/mark.h"
+#include "core/plan/check.h"
 #include "core/plan/planner.h"
 
 /*

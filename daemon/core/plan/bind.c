@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The plans that move drivers and touch no domain: bind and unbind. */
+#include "core/plan/check.h"
 #include "core/plan/planner.h"
 
 #define CLASS_DISPLAY 0x03

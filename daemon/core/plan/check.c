@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* plan_check_functions(): may these PCI functions be touched, here and now? */
+#include "core/plan/check.h"
+
 #include "core/plan/planner.h"
 
 /* What the checks look at. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* plan_choose_group(): which group a domain gets that named none, or why there is none. */
+#include "core/plan/choose.h"
+
 #include <strings.h>
 
-#include "core/plan/planner.h"
+#include "util/text.h"
 
 /* 0 or 1, -ENOMEM. */
 static int is_of_model(const Group *group, const char *model)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* plan_to_json(): what `gpupass plan` prints. */
+#include "core/plan/json.h"
+
 #include <stdarg.h>
 
-#include "core/plan/planner.h"
+#include "core/plan/text.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
+#include "util/text.h"
 
 #define SYSFS_PCI "/sys/bus/pci"
 

@@ -2,43 +2,13 @@
 /* Which GPUs lose persistence mode with a plan, and which get it back. */
 #include "core/plan/planner.h"
 
-static bool leaves_nvidia(const PlanFunction *function)
-{
-	return str_equal(function->from_driver, NVIDIA_DRIVER) &&
-	       !str_equal(function->to_driver, NVIDIA_DRIVER);
-}
-
-bool plan_function_loses_persistence(const PlanFunction *function)
-{
-	return function->from_persistence == PERSISTENCE_ON && leaves_nvidia(function);
-}
-
-/* One that is on nvidia already has the mode that somebody gave it since. */
-bool plan_function_regains_persistence(const PlanFunction *function)
-{
-	return function->to_persistence == PERSISTENCE_ON &&
-	       !str_equal(function->from_driver, NVIDIA_DRIVER) &&
-	       str_equal(function->to_driver, NVIDIA_DRIVER);
-}
-
-size_t plan_count_persistence(const Plan *plan, StepKind step)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < plan->n_functions; i++)
-		n += step == STEP_PERSISTENCE_OFF
-			     ? plan_function_loses_persistence(&plan->functions[i])
-			     : plan_function_regains_persistence(&plan->functions[i]);
-	return n;
-}
-
 /* Why the mode of a function that leaves nvidia is not known; NULL: it is, or nobody asked. */
 static const char *why_unknown(const Planner *p, const PlanFunction *function)
 {
 	const GpuPersistence *gpu =
 		persistence_find(p->facts->persistence, p->facts->n_persistence, &function->bdf);
 
-	if (!gpu || gpu->mode != PERSISTENCE_UNKNOWN || !leaves_nvidia(function))
+	if (!gpu || gpu->mode != PERSISTENCE_UNKNOWN || !plan_function_leaves_nvidia(function))
 		return NULL;
 	return gpu->why ? gpu->why : "memory was out";
 }
@@ -84,7 +54,7 @@ static int warn_of_unasked(Planner *p)
 	_cleanup_free_ char *which = NULL;
 
 	for (size_t i = 0; p->request->wakes_nothing && i < p->plan->n_functions; i++)
-		if (leaves_nvidia(&p->plan->functions[i]) &&
+		if (plan_function_leaves_nvidia(&p->plan->functions[i]) &&
 		    strv_append(&addresses, BDF_TEXT(&p->plan->functions[i].bdf)) < 0)
 			return -ENOMEM;
 	if (!addresses)

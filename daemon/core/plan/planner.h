@@ -2,8 +2,9 @@
 /* What the parts of plan_make() share. */
 #pragma once
 
+#include "core/domain/xml.h"
 #include "core/pci/driver-name.h"
-#include "core/plan/plan.h"
+#include "core/plan/types.h"
 #include "util/text.h"
 
 typedef struct Planner {
@@ -67,9 +68,6 @@ int plan_warn_of_unread(const Planner *p);
  * of boards with `reset`, when they are bound.
  */
 int plan_reset(Planner *p);
-bool plan_resets(const Plan *plan);
-/* The leading function, or its slot, has a way to be reset, and no function is left out. */
-bool plan_resets_board(const Plan *plan, const Bdf *lead);
 
 /* turnover.c: who had each board last. */
 int plan_fill_boards(Planner *p);
@@ -82,7 +80,6 @@ int plan_warn_of_unreset(Planner *p);
 int plan_warn_of_unseen(Planner *p);
 /* persistence.c: says of which functions that leave nvidia the mode is not known, and why. */
 int plan_warn_of_persistence(Planner *p);
-size_t plan_count_persistence(const Plan *plan, StepKind step);
 
 /* fit.c: writes what --numa=apply and --fit=apply ask for. */
 int plan_tune(Planner *p, DomainXml *xml, FitTune *ret);
@@ -106,8 +103,11 @@ int plan_fill_functions(Planner *p);
 int plan_set_target(PlanFunction *function, const char *driver, const char *override);
 /* `to` of every function: vfio-pci, or the vfio driver it is on already. */
 int plan_target_vfio(Planner *p);
-bool plan_function_moves(const PlanFunction *function);
-size_t plan_count_moves(const Plan *plan);
+
+/* Replaces *ret by a copy of `from`, which may be NULL. */
+int plan_copy_text(const char *from, char **ret);
+/* Refuses because a function of the group is not there any more. */
+int plan_refuse_vanished(const Bdf *bdf, Problem **ret_problem);
 
 int plan_add_step(Plan *plan, StepKind kind);
 #define plan_warn(plan, ...) strv_appendf(&(plan)->warnings, __VA_ARGS__)

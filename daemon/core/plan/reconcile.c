@@ -5,6 +5,7 @@
  */
 #include "core/domain/ref.h"
 #include "core/drift/drift.h"
+#include "core/plan/check.h"
 #include "core/plan/planner.h"
 
 static int refuse_gone(const Planner *p)

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "core/plan/plan.h"
+#include "core/plan/types.h"
 
 /* NULL when memory is out or a text is not UTF-8. */
 json_t *plan_to_record(const Plan *plan);

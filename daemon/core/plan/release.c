@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/domain/ref.h"
+#include "core/plan/check.h"
 #include "core/plan/planner.h"
 
 static int refuse_not_assigned(const Planner *p)

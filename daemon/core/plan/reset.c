@@ -104,23 +104,6 @@ static bool needs_slot_reset(const Planner *p, size_t i)
 	return all == ours && (all > 1 || !f->reset_method);
 }
 
-bool plan_resets_board(const Plan *plan, const Bdf *lead)
-{
-	bool leads = false;
-
-	for (size_t i = 0; i < plan->n_functions; i++) {
-		const PlanFunction *f = &plan->functions[i];
-
-		if (!bdf_same_slot(&f->bdf, lead))
-			continue;
-		if (f->reset == PLAN_RESET_NOT)
-			return false;
-		if (bdf_equal(&f->bdf, lead))
-			leads = f->reset != PLAN_RESET_OWN || f->reset_method;
-	}
-	return leads;
-}
-
 int plan_reset(Planner *p)
 {
 	for (size_t i = 0; i < p->plan->n_functions; i++) {
@@ -141,12 +124,4 @@ int plan_reset(Planner *p)
 			return r;
 	}
 	return 0;
-}
-
-bool plan_resets(const Plan *plan)
-{
-	for (size_t i = 0; i < plan->n_functions; i++)
-		if (plan->functions[i].reset != PLAN_RESET_NOT)
-			return true;
-	return false;
 }
