@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Which of the guest's GPUs are the group's. By UUID where the host knows it: the board tells the
- * same one everywhere. Addresses in a guest are given by its firmware, and libvirt's XML has
- * indexes of controllers for bus numbers, which mostly but not always are the same: they count only
- * where they fit for every GPU of the domain.
- */
+#include "core/verify/match.h"
+
 #include <string.h>
 #include <strings.h>
-
-#include "core/verify/private.h"
 
 static const SmiGpu *find_uuid(const SmiGpus *seen, const char *uuid)
 {

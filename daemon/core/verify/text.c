@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A verdict in words and as JSON. */
+#include "core/verify/text.h"
+
 #include <string.h>
 
 #include "core/domain/ref.h"
-#include "core/verify/private.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"

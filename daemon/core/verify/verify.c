@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "core/verify/private.h"
+#include "core/verify/verify.h"
 
 #include <string.h>
 
+#include "core/verify/match.h"
 #include "util/text.h"
-
-DEFINE_STRING_TABLE(verdict, Verdict, GPUPASS_VERDICTS)
-DEFINE_STRING_TABLE(verify_cause, VerifyCause, VERIFY_CAUSES)
-DEFINE_STRING_TABLE(verify_match, VerifyMatch, VERIFY_MATCHES)
 
 /* nvidia-smi(1), RETURN VALUE */
 #define SMI_EXIT_NO_DEVICES 6
@@ -30,44 +27,6 @@ const char *const *const verify_commands[VERIFY_RUNS] = { ask_gpus, ask_topology
 							  ask_peers };
 const char *const *const verify_diagnosis_commands[VERIFY_DIAGNOSES] = { ask_mig,
 									 ask_confidential };
-
-VerifyReport *verify_report_free(VerifyReport *report)
-{
-	if (!report)
-		return NULL;
-	free(report->reason);
-	free(report->remedy);
-	free(report->gpus);
-	free(report->links);
-	free(report);
-	return NULL;
-}
-
-static int report_new(const VerifyInput *input, VerifyReport **ret)
-{
-	_cleanup_(verify_report_freep) VerifyReport *report = calloc(1, sizeof(VerifyReport));
-	size_t n = input->n_group;
-
-	if (!report)
-		return -ENOMEM;
-	report->verdict = VERDICT_UNKNOWN;
-	report->links_expected = input->links_expected;
-	report->gpus = calloc(n + 1, sizeof(VerifiedGpu));
-	report->links = calloc(n * n + 1, sizeof(VerifiedLink));
-	if (!report->gpus || !report->links)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		report->gpus[report->n_gpus++].bdf = input->gpus[i].bdf;
-	for (size_t a = 0; a < n; a++)
-		for (size_t b = a + 1; b < n; b++)
-			report->links[report->n_links++] = (VerifiedLink){
-				.a = a,
-				.b = b,
-				.verdict = VERDICT_UNKNOWN,
-			};
-	*ret = TAKE_PTR(report);
-	return 0;
-}
 
 /* --- what was run --- */
 
@@ -360,7 +319,7 @@ int verify_judge(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Ver
 
 	if (!answers)
 		return -ENOMEM;
-	r = report_new(input, &report);
+	r = verify_report_new(input, &report);
 	if (r == 0)
 		r = judge(input, runs, answers, report);
 	if (r < 0)
@@ -374,7 +333,7 @@ int verify_give_up(const VerifyInput *input, VerifyCause cause, VerifyReport **r
 	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
 	int r;
 
-	r = report_new(input, &report);
+	r = verify_report_new(input, &report);
 	if (r < 0)
 		return r;
 	report->cause = cause;

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of core/verify share. */
+/*
+ * Which of the guest's GPUs are the group's. By UUID where the host knows it: the board tells the
+ * same one everywhere. Addresses in a guest are given by its firmware, and libvirt's XML has
+ * indexes of controllers for bus numbers, which mostly but not always are the same: they count only
+ * where they fit for every GPU of the domain.
+ */
 #pragma once
 
-#include "core/verify/verify.h"
+#include "core/verify/report.h"
 
 /*
  * Finds the group's GPUs among those that the guest shows, and fills `gpus` (n_group). NOTHING, or
@@ -10,10 +15,3 @@
  */
 VerifyCause verify_match_gpus(const VerifyInput *input, const SmiGpus *seen, VerifiedGpu *gpus,
 			      VerifyMatch *ret_match, size_t *ret_which);
-
-/*
- * Writes the report's reason and remedy for its cause. `what` (may be NULL) are words for the
- * sentence: a program's or libvirt's, or an address. `link` (may be NULL): the one that is worst.
- */
-int verify_explain(VerifyReport *report, const VerifyInput *input, const char *what,
-		   const VerifiedLink *link);
