@@ -69,7 +69,7 @@ static int set_domain(Group *group, const char *uuid, const char *name)
 
 static bool on_vfio(const PciFunction *function)
 {
-	return str_equal(function->driver, VFIO_PCI);
+	return driver_is_vfio(function->driver);
 }
 
 static const char *driver_name(const PciFunction *function)
@@ -341,8 +341,8 @@ static int settle_by_drivers(View *v)
 	}
 	if (bound && unbound)
 		return settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s",
-			      BDF_TEXT(&bound->lead->bdf), VFIO_PCI, BDF_TEXT(&unbound->lead->bdf),
-			      driver_name(unbound->lead));
+			      BDF_TEXT(&bound->lead->bdf), driver_name(bound->lead),
+			      BDF_TEXT(&unbound->lead->bdf), driver_name(unbound->lead));
 	if (v->group->provenance == PROVENANCE_INFERRED && !v->policy->accept_inferred)
 		return settle(v, GROUP_INFERRED,
 			      "the pairing is likely, not certain; declare it: "
