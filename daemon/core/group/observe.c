@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/group/record.h"
 #include "core/pci/driver-name.h"
 #include "util/text.h"
 
@@ -77,36 +78,16 @@ static const char *driver_name(const PciFunction *function)
 	return function->driver ? function->driver : "no driver";
 }
 
-/* A record that names this group while its functions are all somewhere else is another group's:
- * names of undeclared groups may shift when boards come and go. */
-static bool record_is_elsewhere(const View *v, const Assignment *record)
-{
-	for (size_t i = 0; i < record->n_functions; i++)
-		if (group_set_find_gpu(v->groups, &record->functions[i].bdf))
-			return true;
-	return false;
-}
-
 static void find_records(View *v)
 {
-	const Assignment *named;
-
+	v->record = group_record(v->group, v->functions, v->n_functions, v->groups, v->assignments);
 	for (size_t i = 0; i < v->n_functions; i++) {
 		const Assignment *record =
 			assignments_find_function(v->assignments, &v->functions[i]->bdf);
 
-		if (!record || record == v->record)
-			continue;
-		if (v->record)
+		if (record && record != v->record)
 			v->other_record = record;
-		else
-			v->record = record;
 	}
-	if (v->record)
-		return;
-	named = assignments_find_group(v->assignments, v->group->name);
-	if (named && !record_is_elsewhere(v, named))
-		v->record = named;
 }
 
 static int find_fence(View *v)

@@ -3,29 +3,8 @@
 
 #include <string.h>
 
+#include "core/group/record.h"
 #include "core/plan/planner.h"
-
-/*
- * By function, else by name: then the boards are gone. Names that nobody declared may shift when
- * boards come and go, so a record whose functions another group has is that group's.
- */
-static const Assignment *find_record(const Planner *p)
-{
-	const Assignment *named;
-
-	for (size_t i = 0; i < p->n_functions; i++) {
-		const Assignment *record =
-			assignments_find_function(p->facts->assignments, &p->functions[i]->bdf);
-
-		if (record)
-			return record;
-	}
-	named = assignments_find_group(p->facts->assignments, p->facts->group->name);
-	for (size_t i = 0; named && i < named->n_functions; i++)
-		if (group_set_find_gpu(p->facts->groups, &named->functions[i].bdf))
-			return NULL;
-	return named;
-}
 
 static int fill_identity(Planner *p)
 {
@@ -65,7 +44,8 @@ static int run_planner(Planner *p)
 		return r;
 	if (!p->facts->uses)
 		return refuse_without_libvirt(p->ret_problem);
-	p->record = find_record(p);
+	p->record = group_record(p->facts->group, p->functions, p->n_functions, p->facts->groups,
+				 p->facts->assignments);
 	if (p->record && (!domain || str_equal(p->record->domain_uuid, p->use.uuid)) &&
 	    !str_equal(p->record->group_name, p->facts->group->name))
 		p->old_name = p->record->group_name;
