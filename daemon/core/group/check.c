@@ -266,17 +266,6 @@ int group_check(Group *group, const Links *links)
 	return 0;
 }
 
-/* "0000:41:00.0, 0000:61:00.0" */
-static char *addresses(Gpu *const *gpus, size_t n)
-{
-	_cleanup_strv_ char **list = NULL;
-
-	for (size_t i = 0; i < n; i++)
-		if (strv_append(&list, BDF_TEXT(&gpus[i]->lead->bdf)) < 0)
-			return NULL;
-	return strv_join(list, ", ");
-}
-
 static char *reasoning_for_one(const Gpu *gpu)
 {
 	return strf(
@@ -305,7 +294,7 @@ char *group_candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n,
 				 const char *unsettled, const Links *links)
 {
 	const Link *doubt = doubt_about(gpus, n, links);
-	_cleanup_free_ char *list = addresses(gpus, n);
+	_cleanup_free_ char *list = gpu_addresses(gpus, n, ", ");
 
 	if (!list)
 		return NULL;
@@ -367,7 +356,7 @@ static int note_boards(const GpuSet *set, const Gpu *gpu, char ***notes)
 	for (size_t i = 0; i < set->n_gpus; i++)
 		if (same_device(&set->gpus[i], gpu))
 			alike[n++] = &set->gpus[i];
-	list = addresses(alike, n);
+	list = gpu_addresses(alike, n, ", ");
 	if (!list)
 		return -ENOMEM;
 	return strv_appendf(notes, "%s (%s): %s", list, model, board_exclusion(gpu->board));

@@ -128,3 +128,13 @@ bool gpu_same_model(const Gpu *a, const Gpu *b)
 	       a->lead->subsystem_vendor == b->lead->subsystem_vendor &&
 	       a->lead->subsystem_device == b->lead->subsystem_device;
 }
+
+char *gpu_addresses(Gpu *const *gpus, size_t n, const char *separator)
+{
+	_cleanup_strv_ char **list = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (strv_append(&list, BDF_TEXT(&gpus[i]->lead->bdf)) < 0)
+			return NULL;
+	return strv_join(list, separator);
+}

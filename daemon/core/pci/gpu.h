@@ -36,3 +36,6 @@ char *gpu_model(const Gpu *gpu);
 
 /* What must be equal for two boards to be the same model: device and subsystem ids. */
 bool gpu_same_model(const Gpu *a, const Gpu *b);
+
+/* "0000:41:00.0, 0000:61:00.0": the leading functions, with `separator` between them. */
+char *gpu_addresses(Gpu *const *gpus, size_t n, const char *separator);

@@ -2,17 +2,6 @@
 /* May this group be given away at all? What is known of its links, its boards and its state. */
 #include "core/plan/planner.h"
 
-/* "0000:41:00.0 0000:61:00.0" */
-static char *members(const Group *group)
-{
-	_cleanup_strv_ char **list = NULL;
-
-	for (size_t i = 0; i < group->n_gpus; i++)
-		if (strv_append(&list, BDF_TEXT(&group->gpus[i]->lead->bdf)) < 0)
-			return NULL;
-	return strv_join(list, " ");
-}
-
 static bool differs_in_model(const Group *group)
 {
 	for (size_t i = 1; i < group->n_gpus; i++)
@@ -70,7 +59,7 @@ static int refuse_fault(const Group *group, Problem **ret_problem)
 static int refuse_links(const Planner *p)
 {
 	const Group *group = p->facts->group;
-	_cleanup_free_ char *list = members(group);
+	_cleanup_free_ char *list = gpu_addresses(group->gpus, group->n_gpus, " ");
 	int r;
 
 	if (!list)

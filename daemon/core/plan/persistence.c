@@ -48,44 +48,30 @@ static int warn_of_unknown(Planner *p, size_t i)
 }
 
 /* Of GPUs only: the other functions of a board are on other drivers. */
+static bool leaves_unasked(const Planner *p, size_t i)
+{
+	return p->request->wakes_nothing && plan_function_leaves_nvidia(&p->plan->functions[i]);
+}
+
 static int warn_of_unasked(Planner *p)
 {
-	_cleanup_strv_ char **addresses = NULL;
-	_cleanup_free_ char *which = NULL;
+	return plan_warn_of_functions(
+		p, leaves_unasked, "whether persistence mode is on was not asked of ",
+		", because that opens a GPU: steps about it may be missing here; root's plan has "
+		"them");
+}
 
-	for (size_t i = 0; p->request->wakes_nothing && i < p->plan->n_functions; i++)
-		if (plan_function_leaves_nvidia(&p->plan->functions[i]) &&
-		    strv_append(&addresses, BDF_TEXT(&p->plan->functions[i].bdf)) < 0)
-			return -ENOMEM;
-	if (!addresses)
-		return 0;
-	which = strv_join(addresses, ", ");
-	return which ? plan_warn(p->plan,
-				 "whether persistence mode is on was not asked of %s, because "
-				 "that opens a GPU: steps about it may be missing here; root's "
-				 "plan has them",
-				 which)
-		     : -ENOMEM;
+static bool loses_persistence(const Planner *p, size_t i)
+{
+	return plan_function_loses_persistence(&p->plan->functions[i]);
 }
 
 /* A bind leaves no record behind. */
 static int warn_of_unbind(Planner *p)
 {
-	_cleanup_strv_ char **addresses = NULL;
-	_cleanup_free_ char *which = NULL;
-
-	for (size_t i = 0; i < p->plan->n_functions; i++)
-		if (plan_function_loses_persistence(&p->plan->functions[i]) &&
-		    strv_append(&addresses, BDF_TEXT(&p->plan->functions[i].bdf)) < 0)
-			return -ENOMEM;
-	if (!addresses)
-		return 0;
-	which = strv_join(addresses, ", ");
-	return which ? plan_warn(p->plan,
-				 "persistence mode is on, and gpupass unbind will not turn it on "
-				 "again: %s",
-				 which)
-		     : -ENOMEM;
+	return plan_warn_of_functions(
+		p, loses_persistence,
+		"persistence mode is on, and gpupass unbind will not turn it on again: ", "");
 }
 
 int plan_warn_of_persistence(Planner *p)

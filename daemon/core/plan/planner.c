@@ -20,6 +20,22 @@ int plan_copy_text(const char *from, char **ret)
 	return 0;
 }
 
+int plan_warn_of_functions(Planner *p, bool (*concerns)(const Planner *p, size_t function),
+			   const char *before, const char *after)
+{
+	_cleanup_strv_ char **addresses = NULL;
+	_cleanup_free_ char *list = NULL;
+
+	for (size_t i = 0; i < p->plan->n_functions; i++)
+		if (concerns(p, i) &&
+		    strv_append(&addresses, BDF_TEXT(&p->plan->functions[i].bdf)) < 0)
+			return -ENOMEM;
+	if (!addresses)
+		return 0;
+	list = strv_join(addresses, ", ");
+	return list ? plan_warn(p->plan, "%s%s%s", before, list, after) : -ENOMEM;
+}
+
 int plan_add_step(Plan *plan, StepKind kind)
 {
 	StepKind *bigger = reallocarray(plan->steps, plan->n_steps + 1, sizeof(*bigger));

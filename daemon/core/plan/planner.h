@@ -109,5 +109,12 @@ int plan_copy_text(const char *from, char **ret);
 /* Refuses because a function of the group is not there any more. */
 int plan_refuse_vanished(const Bdf *bdf, Problem **ret_problem);
 
+/*
+ * Warns of those functions of the plan that `concerns` picks, with their addresses between the two
+ * texts. No warning when it picks none.
+ */
+int plan_warn_of_functions(Planner *p, bool (*concerns)(const Planner *p, size_t function),
+			   const char *before, const char *after);
+
 int plan_add_step(Plan *plan, StepKind kind);
 #define plan_warn(plan, ...) strv_appendf(&(plan)->warnings, __VA_ARGS__)
