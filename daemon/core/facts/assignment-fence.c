@@ -100,7 +100,7 @@ static int read_leniently(const AssignmentFence *fence, const char *text, size_t
 	return r == -ENOMEM ? r : 0;
 }
 
-static int fill(AssignmentFence *fence, const char *text, size_t size)
+static int fence_fill(AssignmentFence *fence, const char *text, size_t size)
 {
 	_cleanup_(remains_clear) Remains remains = { 0 };
 	/* A copy under another name is no assignment. */
@@ -142,7 +142,7 @@ int assignments_add_fence(Assignments *all, const char *file, int error, const c
 		.why = str_printable(why ? why : strerror(-error)),
 	};
 	r = fence->file && fence->why ? domain_of_name(file, &fence->domain_uuid) : -ENOMEM;
-	return r < 0 ? r : fill(fence, text, size);
+	return r < 0 ? r : fence_fill(fence, text, size);
 }
 
 /* By board: a function that the record did not know yet is on one of its boards. */

@@ -202,7 +202,8 @@ static int assignment_from_root(const json_t *root, bool first, Assignment *a, c
 }
 
 /* Both versions; what is wrong is told as of the second where it is that. */
-static int parse(const char *text, size_t size, bool *ret_first, json_t **ret, char **ret_message)
+static int assignment_parse(const char *text, size_t size, bool *ret_first, json_t **ret,
+			    char **ret_message)
 {
 	int r = json_parse_document(text, size, GPUPASS_SCHEMA_ASSIGNMENT_2, ret, NULL);
 
@@ -223,7 +224,7 @@ int assignment_from_json(const char *text, size_t size, Assignment **ret, char *
 			*ret_message = strf("it is larger than %u bytes", TEXT_MAX);
 		return -EBADMSG;
 	}
-	r = parse(text, size, &first, &root, ret_message);
+	r = assignment_parse(text, size, &first, &root, ret_message);
 	if (r < 0)
 		return r;
 	assignment = calloc(1, sizeof(*assignment));

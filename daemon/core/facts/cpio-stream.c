@@ -131,7 +131,7 @@ static bool gather(CpioStream *s, char *to, size_t wanted, const char **data, si
 	return s->have == wanted;
 }
 
-static int push(CpioStream *s, const char **data, size_t *left)
+static int cpio_push(CpioStream *s, const char **data, size_t *left)
 {
 	switch (s->state) {
 	case CPIO_BETWEEN:
@@ -175,7 +175,7 @@ int cpio_stream_push(CpioStream *s, const char *data, size_t size, size_t *ret_u
 		/* What a header begins with; the kernel decides by this byte alone, too. */
 		if (s->state == CPIO_BETWEEN && *data != '\0' && *data != MAGIC[0])
 			break;
-		r = push(s, &data, &left);
+		r = cpio_push(s, &data, &left);
 	}
 	*ret_used = size - left;
 	return r < 0 ? r : 0;

@@ -75,7 +75,7 @@ static bool takes_anything(const char *module)
 	return false;
 }
 
-static int keep(char ***list, const char *s)
+static int initramfs_keep(char ***list, const char *s)
 {
 	if (strv_length(*list) >= LIST_KEPT_MAX || strv_contains(*list, s))
 		return 0;
@@ -116,7 +116,7 @@ static int keep_module(char ***list, const char *name, size_t size)
 	for (size_t i = 0; i < size; i++)
 		module[i] = name[i] == '_' ? '-' : name[i];
 	module[size] = '\0';
-	return takes_anything(module) ? keep(list, module) : 0;
+	return takes_anything(module) ? initramfs_keep(list, module) : 0;
 }
 
 static int note_maker(Initramfs *image, const char *name, const char *base)
@@ -210,7 +210,7 @@ static int note_assignment(Initramfs *image, const char *text)
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	for (size_t i = 0; r >= 0 && i < assignment->n_functions; i++)
-		r = keep(&image->assigned, BDF_TEXT(&assignment->functions[i].bdf));
+		r = initramfs_keep(&image->assigned, BDF_TEXT(&assignment->functions[i].bdf));
 	return r;
 }
 

@@ -26,7 +26,7 @@ static void forget_functions(Remains *remains)
 }
 
 /* -E2BIG: more than a group can have. */
-static int add(Remains *remains, const Bdf *bdf)
+static int remains_add(Remains *remains, const Bdf *bdf)
 {
 	if (bdf_in(bdf, remains->functions, remains->n_functions))
 		return 0;
@@ -55,7 +55,7 @@ static int take_word(const char *word, size_t length, Remains *ret)
 		return 0;
 	memcpy(text, word, length);
 	text[length] = '\0';
-	return bdf_parse(text, &bdf) < 0 ? 0 : add(ret, &bdf);
+	return bdf_parse(text, &bdf) < 0 ? 0 : remains_add(ret, &bdf);
 }
 
 int remains_scan(const char *text, size_t size, Remains *ret)
@@ -111,7 +111,7 @@ int remains_of_object(const json_t *object, Remains *ret)
 		const char *text = address_of(json_array_get(functions, i));
 		Bdf bdf;
 
-		r = text && bdf_parse(text, &bdf) >= 0 ? add(&found, &bdf) : -EBADMSG;
+		r = text && bdf_parse(text, &bdf) >= 0 ? remains_add(&found, &bdf) : -EBADMSG;
 	}
 	if (r < 0 && r != -ENOMEM)
 		forget_functions(&found);

@@ -92,7 +92,7 @@ static int look_from_json(const json_t *json, const char *where, ResetLook *into
 	return json_reader_end(&reader, NULL);
 }
 
-static ResetReport take(ResetReport *report)
+static ResetReport reset_report_take(ResetReport *report)
 {
 	ResetReport taken = *report;
 
@@ -123,7 +123,7 @@ int reset_report_from_json(const json_t *json, ResetReport *ret)
 		r = -EBADMSG;
 	if (r < 0)
 		return r;
-	*ret = take(&report);
+	*ret = reset_report_take(&report);
 	return 0;
 }
 

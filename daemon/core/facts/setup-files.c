@@ -12,7 +12,7 @@
 #define LINE_KEPT_MAX 400
 #define CAP_SYS_RESOURCE_BIT 24
 
-static int keep(char ***into, char *line)
+static int setup_keep_line(char ***into, char *line)
 {
 	_cleanup_free_ char *owned = line;
 
@@ -49,7 +49,7 @@ int setup_read_cmdline(const char *text, char ***ret)
 	for (char **word = words; r >= 0 && word && *word; word++)
 		for (size_t i = 0; r >= 0 && i < ELEMENTS(about); i++)
 			if (str_starts_with(*word, about[i])) {
-				r = keep(&kept, strdup(*word));
+				r = setup_keep_line(&kept, strdup(*word));
 				break;
 			}
 	if (r < 0)
@@ -98,7 +98,7 @@ static int read_lines(const char *name, const char *text, LineFilter wanted, cha
 		number++;
 		line = str_strip(line);
 		if (*line && *line != '#' && wanted(line))
-			r = keep(into, strf("%s:%u: %s", name, number, line));
+			r = setup_keep_line(into, strf("%s:%u: %s", name, number, line));
 	}
 	return r;
 }
@@ -144,7 +144,7 @@ int setup_read_driverctl(const char *name, const char *text, char ***into)
 		return -ENOMEM;
 	driver = str_strip(copy);
 	driver[strcspn(driver, " \t\n")] = '\0';
-	return *driver ? keep(into, strf("%s %s", BDF_TEXT(&bdf), driver)) : 0;
+	return *driver ? setup_keep_line(into, strf("%s %s", BDF_TEXT(&bdf), driver)) : 0;
 }
 
 /* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 …": the first word that

@@ -26,10 +26,10 @@ typedef struct View {
 	bool fenced;			/* and is about it, not only perhaps */
 } View;
 
-static int settle(View *v, GroupState state, const char *reason, ...) _printf_(3, 4);
+static int group_settle(View *v, GroupState state, const char *reason, ...) _printf_(3, 4);
 
 /* Sets the state, and why. The one place where either is written. */
-static int settle(View *v, GroupState state, const char *reason, ...)
+static int group_settle(View *v, GroupState state, const char *reason, ...)
 {
 	char *text = NULL;
 	va_list ap;
@@ -47,7 +47,7 @@ static int settle(View *v, GroupState state, const char *reason, ...)
 }
 
 /* A state that needs no explanation. */
-static int settle_plainly(View *v, GroupState state)
+static int group_settle_plainly(View *v, GroupState state)
 {
 	free(v->group->reason);
 	v->group->reason = NULL;
@@ -157,11 +157,12 @@ static int settle_two_domains(View *v)
 	for (size_t i = 0; i < v->n_functions; i++)
 		if (domain_use_hostdev(v->domain, &v->functions[i]->bdf) &&
 		    domain_use_hostdev(v->other_domain, &v->functions[i]->bdf))
-			return settle(v, state, "%s is in two domains, %s and %s",
-				      BDF_TEXT(&v->functions[i]->bdf), v->domain->name,
-				      v->other_domain->name);
-	return settle(v, state, "split: %s is in domain %s, %s in domain %s", BDF_TEXT(&a->bdf),
-		      v->domain->name, BDF_TEXT(&b->bdf), v->other_domain->name);
+			return group_settle(v, state, "%s is in two domains, %s and %s",
+					    BDF_TEXT(&v->functions[i]->bdf), v->domain->name,
+					    v->other_domain->name);
+	return group_settle(v, state, "split: %s is in domain %s, %s in domain %s",
+			    BDF_TEXT(&a->bdf), v->domain->name, BDF_TEXT(&b->bdf),
+			    v->other_domain->name);
 }
 
 /* The board at a recorded address is no longer the one that was assigned, or not there. */
@@ -176,19 +177,20 @@ static int settle_changed_board(View *v, bool *ret_settled)
 			if (bdf_equal(&v->functions[k]->bdf, &then->bdf))
 				now = v->functions[k];
 		if (!now)
-			return settle(v, GROUP_DEGRADED,
-				      "the record of %s names %s, which is not in this group",
-				      v->record->domain_name, BDF_TEXT(&then->bdf));
+			return group_settle(v, GROUP_DEGRADED,
+					    "the record of %s names %s, which is not in this group",
+					    v->record->domain_name, BDF_TEXT(&then->bdf));
 		if (now->vendor != then->vendor || now->device != then->device ||
 		    now->subsystem_vendor != then->subsystem_vendor ||
 		    now->subsystem_device != then->subsystem_device)
-			return settle(v, GROUP_DEGRADED,
-				      "%s is another board than was assigned to %s: %04x:%04x "
-				      "(subsystem %04x:%04x), recorded as %04x:%04x (%04x:%04x)",
-				      BDF_TEXT(&then->bdf), v->record->domain_name, now->vendor,
-				      now->device, now->subsystem_vendor, now->subsystem_device,
-				      then->vendor, then->device, then->subsystem_vendor,
-				      then->subsystem_device);
+			return group_settle(
+				v, GROUP_DEGRADED,
+				"%s is another board than was assigned to %s: %04x:%04x "
+				"(subsystem %04x:%04x), recorded as %04x:%04x (%04x:%04x)",
+				BDF_TEXT(&then->bdf), v->record->domain_name, now->vendor,
+				now->device, now->subsystem_vendor, now->subsystem_device,
+				then->vendor, then->device, then->subsystem_vendor,
+				then->subsystem_device);
 	}
 	*ret_settled = false;
 	return 0;
@@ -209,11 +211,13 @@ static int settle_assigned(View *v, const char *remark)
 		const PciFunction *function = v->functions[i];
 
 		if (!on_vfio(function) && needs_vfio(v->domain, function))
-			return settle(v, GROUP_DEGRADED, "assigned to %s, but %s is on %s, not %s",
-				      v->group->domain_name, BDF_TEXT(&function->bdf),
-				      driver_name(function), VFIO_PCI);
+			return group_settle(v, GROUP_DEGRADED,
+					    "assigned to %s, but %s is on %s, not %s",
+					    v->group->domain_name, BDF_TEXT(&function->bdf),
+					    driver_name(function), VFIO_PCI);
 	}
-	return remark ? settle(v, GROUP_ASSIGNED, "%s", remark) : settle_plainly(v, GROUP_ASSIGNED);
+	return remark ? group_settle(v, GROUP_ASSIGNED, "%s", remark)
+		      : group_settle_plainly(v, GROUP_ASSIGNED);
 }
 
 /* There is a record, and no domain uses any function of the group. */
@@ -224,11 +228,13 @@ static int settle_unused_record(View *v)
 	if (domain && domain->unread)
 		return settle_assigned(v, "by the record; the domain's XML is not known");
 	if (!domain)
-		return settle(v, GROUP_DEGRADED,
-			      "assigned to %s (%s), which libvirt no longer has; release the group",
-			      v->record->domain_name, v->record->domain_uuid);
-	return settle(v, GROUP_DEGRADED, "assigned to %s by record, but that domain's XML lacks %s",
-		      domain->name, BDF_TEXT(&v->functions[0]->bdf));
+		return group_settle(
+			v, GROUP_DEGRADED,
+			"assigned to %s (%s), which libvirt no longer has; release the group",
+			v->record->domain_name, v->record->domain_uuid);
+	return group_settle(v, GROUP_DEGRADED,
+			    "assigned to %s by record, but that domain's XML lacks %s",
+			    domain->name, BDF_TEXT(&v->functions[0]->bdf));
 }
 
 static int settle_recorded(View *v)
@@ -241,8 +247,8 @@ static int settle_recorded(View *v)
 	if (r < 0)
 		return r;
 	if (v->other_record)
-		return settle(v, GROUP_DEGRADED, "two records name it, of %s and %s",
-			      v->record->domain_name, v->other_record->domain_name);
+		return group_settle(v, GROUP_DEGRADED, "two records name it, of %s and %s",
+				    v->record->domain_name, v->other_record->domain_name);
 	r = settle_changed_board(v, &settled);
 	if (r < 0 || settled)
 		return r;
@@ -253,16 +259,18 @@ static int settle_recorded(View *v)
 	if (!v->domain)
 		return settle_unused_record(v);
 	if (!str_equal(v->domain->uuid, v->record->domain_uuid))
-		return settle(v, GROUP_DEGRADED, "assigned to %s by record, but domain %s has %s",
-			      v->record->domain_name, v->domain->name,
-			      BDF_TEXT(&first_held(v, v->domain)->bdf));
+		return group_settle(v, GROUP_DEGRADED,
+				    "assigned to %s by record, but domain %s has %s",
+				    v->record->domain_name, v->domain->name,
+				    BDF_TEXT(&first_held(v, v->domain)->bdf));
 	/* A domain may have been renamed since. */
 	r = set_domain(v->group, v->domain->uuid, v->domain->name);
 	if (r < 0)
 		return r;
 	if (lacks_function(v, v->domain, &lacking))
-		return settle(v, GROUP_DEGRADED, "assigned to %s, but that domain's XML lacks %s",
-			      v->domain->name, BDF_TEXT(&lacking->bdf));
+		return group_settle(v, GROUP_DEGRADED,
+				    "assigned to %s, but that domain's XML lacks %s",
+				    v->domain->name, BDF_TEXT(&lacking->bdf));
 	return settle_assigned(v, NULL);
 }
 
@@ -288,18 +296,19 @@ static int settle_used(View *v)
 		return settle_two_domains(v);
 	if (marked_as_ours(v, v->domain)) {
 		if (lacks_function(v, v->domain, &lacking))
-			return settle(v, GROUP_DEGRADED,
-				      "domain %s is marked as having it, but its XML lacks %s",
-				      v->domain->name, BDF_TEXT(&lacking->bdf));
+			return group_settle(
+				v, GROUP_DEGRADED,
+				"domain %s is marked as having it, but its XML lacks %s",
+				v->domain->name, BDF_TEXT(&lacking->bdf));
 		return settle_assigned(v, "by the domain's own mark; the record is missing");
 	}
 	outside = first_gpu_not_held(v, v->domain);
 	if (outside)
-		return settle(v, GROUP_FOREIGN,
-			      "split: domain %s has %s and not %s, without gpupass",
-			      v->domain->name, BDF_TEXT(&first_held(v, v->domain)->bdf),
-			      BDF_TEXT(&outside->lead->bdf));
-	return settle(v, GROUP_FOREIGN, "domain %s has it, without gpupass", v->domain->name);
+		return group_settle(v, GROUP_FOREIGN,
+				    "split: domain %s has %s and not %s, without gpupass",
+				    v->domain->name, BDF_TEXT(&first_held(v, v->domain)->bdf),
+				    BDF_TEXT(&outside->lead->bdf));
+	return group_settle(v, GROUP_FOREIGN, "domain %s has it, without gpupass", v->domain->name);
 }
 
 /*
@@ -321,31 +330,34 @@ static int settle_by_drivers(View *v)
 			unbound = gpu;
 	}
 	if (bound && unbound)
-		return settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s",
-			      BDF_TEXT(&bound->lead->bdf), driver_name(bound->lead),
-			      BDF_TEXT(&unbound->lead->bdf), driver_name(unbound->lead));
+		return group_settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s",
+				    BDF_TEXT(&bound->lead->bdf), driver_name(bound->lead),
+				    BDF_TEXT(&unbound->lead->bdf), driver_name(unbound->lead));
 	if (v->group->provenance == PROVENANCE_INFERRED && !v->policy->accept_inferred)
-		return settle(v, GROUP_INFERRED,
-			      "the pairing is likely, not certain; declare it: "
-			      "gpupass declare %s %s %s",
-			      v->group->name, BDF_TEXT(&v->group->gpus[0]->lead->bdf),
-			      BDF_TEXT(&v->group->gpus[1]->lead->bdf));
+		return group_settle(v, GROUP_INFERRED,
+				    "the pairing is likely, not certain; declare it: "
+				    "gpupass declare %s %s %s",
+				    v->group->name, BDF_TEXT(&v->group->gpus[0]->lead->bdf),
+				    BDF_TEXT(&v->group->gpus[1]->lead->bdf));
 	if (!v->uses)
-		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
-			      "libvirt does not answer, so whether a domain has it is not known");
+		return group_settle(
+			v, bound ? GROUP_BOUND : GROUP_FREE,
+			"libvirt does not answer, so whether a domain has it is not known");
 	if (v->fence)
-		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
-			      "assignments.d/%s cannot be read, so whether it is assigned is not "
-			      "known",
-			      v->fence->file);
+		return group_settle(
+			v, bound ? GROUP_BOUND : GROUP_FREE,
+			"assignments.d/%s cannot be read, so whether it is assigned is not "
+			"known",
+			v->fence->file);
 	unread = domain_uses_unread(v->uses, &position);
 	if (unread)
-		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
-			      "whether domain %s (%s) has a part of it cannot be told: its XML is "
-			      "not known",
-			      unread->name, unread->uuid);
+		return group_settle(
+			v, bound ? GROUP_BOUND : GROUP_FREE,
+			"whether domain %s (%s) has a part of it cannot be told: its XML is "
+			"not known",
+			unread->name, unread->uuid);
 	v->group->assignable = true;
-	return settle_plainly(v, bound ? GROUP_BOUND : GROUP_FREE);
+	return group_settle_plainly(v, bound ? GROUP_BOUND : GROUP_FREE);
 }
 
 /* Neither faults nor candidates depend on who has the GPUs; that is told all the same. */
@@ -362,13 +374,13 @@ static int settle_whatever_uses(View *v, GroupState state, const char *why)
 			return r;
 	}
 	if (v->domain)
-		return settle(v, state, "%s%s%s is in domain %s", str_or_empty(why),
-			      why ? "; " : "", BDF_TEXT(&first_held(v, v->domain)->bdf),
-			      v->domain->name);
-	return why ? settle(v, state, "%s", why) : settle_plainly(v, state);
+		return group_settle(v, state, "%s%s%s is in domain %s", str_or_empty(why),
+				    why ? "; " : "", BDF_TEXT(&first_held(v, v->domain)->bdf),
+				    v->domain->name);
+	return why ? group_settle(v, state, "%s", why) : group_settle_plainly(v, state);
 }
 
-static int observe(View *v)
+static int group_observe(View *v)
 {
 	Group *group = v->group;
 	int r = find_fence(v);
@@ -386,10 +398,10 @@ static int observe(View *v)
 	if (v->domain)
 		return settle_used(v);
 	if (v->fenced)
-		return settle(v, GROUP_DEGRADED, "assigned by assignments.d/%s, which %s",
-			      v->fence->file,
-			      v->fence->kind == ASSIGNMENT_NEWER ? "is of another version"
-								 : "cannot be read");
+		return group_settle(v, GROUP_DEGRADED, "assigned by assignments.d/%s, which %s",
+				    v->fence->file,
+				    v->fence->kind == ASSIGNMENT_NEWER ? "is of another version"
+								       : "cannot be read");
 	return settle_by_drivers(v);
 }
 
@@ -416,7 +428,7 @@ int groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *
 		free(group->domain_uuid);
 		free(group->domain_name);
 		group->domain_uuid = group->domain_name = NULL;
-		r = observe(&view);
+		r = group_observe(&view);
 		if (r < 0)
 			return r;
 	}

@@ -169,7 +169,7 @@ static char *doubt_text(const Sighting *a, const Sighting *b, unsigned ab, unsig
 		    BDF_TEXT(&b->bdf), second);
 }
 
-static int finish(Maker *m, const Sighting *a, const Sighting *b, Link *link)
+static int finish_link(Maker *m, const Sighting *a, const Sighting *b, Link *link)
 {
 	Provenance x = provenance_of(m, a), y = provenance_of(m, b);
 	_cleanup_free_ char *when = NULL;
@@ -229,7 +229,7 @@ static int add_pair(Maker *m, const Sighting *a, const Sighting *b)
 		if (!link.doubt)
 			return -ENOMEM;
 	}
-	return finish(m, a, b, &link);
+	return finish_link(m, a, b, &link);
 }
 
 /* A board told of links to one that was not looked at. */
@@ -249,7 +249,7 @@ static int add_one_sided(Maker *m, const Sighting *s, const SeenPeer *peer)
 	link.doubt =
 		strf("%s sees %s to %s, which %s", BDF_TEXT(&s->bdf), count, BDF_TEXT(&peer->bdf),
 		     gpu ? "was not looked at" : "is no GPU of this host");
-	return link.doubt ? finish(m, s, s, &link) : -ENOMEM;
+	return link.doubt ? finish_link(m, s, s, &link) : -ENOMEM;
 }
 
 static bool is_usable(const Maker *m, const Sighting *s)

@@ -233,7 +233,7 @@ static bool runs_with_it(const Planner *p)
  * The order of design.md: whoever is killed between two steps finds the drivers' originals in the
  * journal; the record is the wish, and is written when it has come true.
  */
-static int add_steps(Planner *p, bool bind)
+static int add_assign_steps(Planner *p, bool bind)
 {
 	const struct {
 		bool wanted;
@@ -294,7 +294,7 @@ static int fill_steps(Planner *p)
 		r = plan_warn_of_persistence(p);
 	if (r == 0)
 		r = plan_fill_record(p);
-	return r == 0 ? add_steps(p, bind) : r;
+	return r == 0 ? add_assign_steps(p, bind) : r;
 }
 
 /* What --fit=apply and --numa=apply ask for now is in the definition, and in the record. */

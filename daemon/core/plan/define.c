@@ -132,7 +132,7 @@ static int refuse_size(const Planner *p)
 		p->use.uuid, p->use.uuid);
 }
 
-static int finish(Planner *p, const DomainXml *xml)
+static int finish_definition(Planner *p, const DomainXml *xml)
 {
 	p->plan->xml_before = strdup(p->facts->domain->config_xml);
 	p->plan->xml_after = domain_xml_to_text(xml);
@@ -166,7 +166,7 @@ int plan_define_group(Planner *p)
 	if (r == 0 && !keep)
 		r = plan_tune(p, xml, &tune);
 	if (r == 0)
-		r = finish(p, xml);
+		r = finish_definition(p, xml);
 	return r == 0 ? plan_fit(p, xml, true, &tune) : r;
 }
 
@@ -180,5 +180,5 @@ int plan_undefine_group(Planner *p)
 	if (r == 0)
 		r = remove_ours(p, xml, false, &changed);
 	p->plan->config = changed;
-	return r == 0 && changed ? finish(p, xml) : r;
+	return r == 0 && changed ? finish_definition(p, xml) : r;
 }

@@ -111,7 +111,7 @@ static bool lacks_wish(const Planner *p)
 	return p->record->apply_fit != p->apply_fit || p->record->apply_numa != p->apply_numa;
 }
 
-static int add_steps(Planner *p, bool bind, bool record)
+static int add_reconcile_steps(Planner *p, bool bind, bool record)
 {
 	bool config = p->plan->config;
 	/* As for assign: where its own guest runs on the functions nothing is written to them. */
@@ -200,5 +200,5 @@ int plan_reconcile(Planner *p)
 		r = plan_machine(p, &bind);
 	if (r == 0)
 		r = plan_books(p, &record);
-	return r == 0 ? add_steps(p, bind, record) : r;
+	return r == 0 ? add_reconcile_steps(p, bind, record) : r;
 }

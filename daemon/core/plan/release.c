@@ -100,7 +100,7 @@ static int check_detach(const Planner *p)
 }
 
 /* The record's word on this function, if the same board is still there. */
-static const AssignedFunction *original(const Planner *p, const PciFunction *function)
+static const AssignedFunction *recorded_original(const Planner *p, const PciFunction *function)
 {
 	const AssignedFunction *then =
 		record_applies(p) ? assignment_function(p->record, &function->bdf) : NULL;
@@ -116,7 +116,7 @@ static int plan_restore(Planner *p)
 {
 	for (size_t i = 0; i < p->plan->n_functions; i++) {
 		PlanFunction *function = &p->plan->functions[i];
-		const AssignedFunction *then = original(p, p->functions[i]);
+		const AssignedFunction *then = recorded_original(p, p->functions[i]);
 		int r;
 
 		if (then) {
@@ -154,7 +154,7 @@ static int warn_remains(Planner *p)
 			 p->use.name);
 }
 
-static int add_steps(Planner *p, bool whole)
+static int add_release_steps(Planner *p, bool whole)
 {
 	bool restore = plan_count_moves(p->plan) > 0;
 	bool forget = whole && record_applies(p);
@@ -197,7 +197,7 @@ static int plan_domain(Planner *p)
 }
 
 /* Not of a function that its guest or its definition keeps. */
-static int check_functions(const Planner *p)
+static int check_freed_functions(const Planner *p)
 {
 	PlanRequest request = *p->request;
 	int r;
@@ -260,8 +260,8 @@ int plan_release(Planner *p)
 	if (r == 0 && !remains(p) && !p->request->keep_vfio)
 		r = plan_restore(p);
 	if (r == 0)
-		r = check_functions(p);
+		r = check_freed_functions(p);
 	if (r == 0 && !remains(p) && record_applies(p))
 		r = assignment_copy(p->record, &p->plan->assignment);
-	return r == 0 ? add_steps(p, !remains(p)) : r;
+	return r == 0 ? add_release_steps(p, !remains(p)) : r;
 }

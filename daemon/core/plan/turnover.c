@@ -63,7 +63,7 @@ static int refuse_unresettable(const Planner *p, const PlanBoard *board, const c
 		BDF_TEXT(&board->last.bdf), p->use.name, p->facts->group->name);
 }
 
-static int judge(Planner *p, const PlanBoard *board)
+static int judge_board(Planner *p, const PlanBoard *board)
 {
 	bool can = plan_resets_board(p->plan, &board->last.bdf);
 	_cleanup_free_ char *what = last_text(&board->last);
@@ -96,7 +96,7 @@ int plan_turnover(Planner *p)
 	r = plan_reset(p);
 	for (size_t i = 0; r == 0 && i < p->plan->n_boards; i++)
 		if (p->plan->boards[i].reset)
-			r = judge(p, &p->plan->boards[i]);
+			r = judge_board(p, &p->plan->boards[i]);
 	return r;
 }
 

@@ -20,7 +20,7 @@ static const SmiGpu *find_address(const SmiGpus *seen, const Bdf *address)
 	return NULL;
 }
 
-static void take(VerifiedGpu *gpu, const SmiGpu *seen)
+static void take_gpu(VerifiedGpu *gpu, const SmiGpu *seen)
 {
 	gpu->found = true;
 	gpu->guest = *seen;
@@ -41,7 +41,7 @@ static bool match_uuids(const VerifyInput *input, const SmiGpus *seen, VerifiedG
 			*ret_which = i;
 			return false;
 		}
-		take(&gpus[i], found);
+		take_gpu(&gpus[i], found);
 		(*ret_n)++;
 	}
 	return true;
@@ -116,7 +116,7 @@ VerifyCause verify_match_gpus(const VerifyInput *input, const SmiGpus *seen, Ver
 	}
 	if (addresses_fit(input, seen)) {
 		for (size_t i = 0; i < input->n_group; i++)
-			take(&gpus[i], find_address(seen, &input->gpus[i].guest));
+			take_gpu(&gpus[i], find_address(seen, &input->gpus[i].guest));
 		*ret_match = VERIFY_MATCH_ADDRESS;
 		return VERIFY_NOTHING;
 	}
@@ -125,7 +125,7 @@ VerifyCause verify_match_gpus(const VerifyInput *input, const SmiGpus *seen, Ver
 	if (seen->n_items < input->n_gpus)
 		return VERIFY_GPU_MISSING;
 	while ((open = lowest_open(input, gpus)) != SIZE_MAX)
-		take(&gpus[open], lowest_free(seen, gpus, input->n_group));
+		take_gpu(&gpus[open], lowest_free(seen, gpus, input->n_group));
 	*ret_match = VERIFY_MATCH_COUNT;
 	return VERIFY_NOTHING;
 }

@@ -32,7 +32,7 @@ static unsigned gpu_of(const char *word)
 }
 
 /* Splits at tabs, in place; each field without outer blanks. SIZE_MAX: too many. */
-static size_t split(char *line, char *fields[COLUMNS_MAX])
+static size_t split_fields(char *line, char *fields[COLUMNS_MAX])
 {
 	size_t n = 0;
 
@@ -101,7 +101,7 @@ static int read_row(Table *t, unsigned row, char *const *fields, size_t n)
 static int read_line(Table *t, char *line)
 {
 	char *fields[COLUMNS_MAX];
-	size_t n = split(line, fields);
+	size_t n = split_fields(line, fields);
 	unsigned row;
 
 	if (n == SIZE_MAX)
@@ -113,8 +113,8 @@ static int read_line(Table *t, char *line)
 	return row == NO_GPU ? 0 : read_row(t, row, fields, n);
 }
 
-static int parse(const char *text, size_t size, int (*read_cell)(const char *, SmiCell *),
-		 SmiMatrix *ret)
+static int parse_table(const char *text, size_t size, int (*read_cell)(const char *, SmiCell *),
+		       SmiMatrix *ret)
 {
 	_cleanup_free_ char *copy = NULL;
 	Table table = { .read_cell = read_cell };
@@ -164,10 +164,10 @@ _Static_assert((int)SMI_PATH_SELF == (int)SMI_PEER_SELF, "read_row() counts on i
 
 int smi_parse_topology(const char *text, size_t size, SmiMatrix *ret)
 {
-	return parse(text, size, read_path, ret);
+	return parse_table(text, size, read_path, ret);
 }
 
 int smi_parse_peers(const char *text, size_t size, SmiMatrix *ret)
 {
-	return parse(text, size, read_peer, ret);
+	return parse_table(text, size, read_peer, ret);
 }

@@ -188,7 +188,7 @@ static void fill_link(const VerifyReport *report, const Answers *answers, Verifi
 	link->peer_ba = (SmiPeer)answers->peers.cells[b][a].kind;
 }
 
-static void settle(VerifiedLink *link, Verdict verdict, VerifyCause cause)
+static void settle_link(VerifiedLink *link, Verdict verdict, VerifyCause cause)
 {
 	link->verdict = verdict;
 	link->cause = cause;
@@ -202,29 +202,30 @@ static void judge_link(const VerifyReport *report, VerifiedLink *link)
 	unsigned wanted = report->links_expected * (unsigned)(report->n_gpus - 1);
 
 	if (link->path_ab.kind == SMI_PATH_NONE || link->path_ba.kind == SMI_PATH_NONE)
-		settle(link, VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT);
+		settle_link(link, VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT);
 	else if (!nv_ab || !nv_ba)
-		settle(link, VERDICT_BROKEN, nv_ab || nv_ba ? VERIFY_ASYMMETRIC : VERIFY_NO_NVLINK);
+		settle_link(link, VERDICT_BROKEN,
+			    nv_ab || nv_ba ? VERIFY_ASYMMETRIC : VERIFY_NO_NVLINK);
 	else if (!a->listed || !b->listed)
-		settle(link, VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT);
+		settle_link(link, VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT);
 	else if (a->active == 0 || b->active == 0)
 		/* topo -m may still show NV#. */
-		settle(link, VERDICT_BROKEN, VERIFY_INACTIVE);
+		settle_link(link, VERDICT_BROKEN, VERIFY_INACTIVE);
 	else if (link->peer_ab == SMI_PEER_NONE || link->peer_ba == SMI_PEER_NONE)
-		settle(link, VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT);
+		settle_link(link, VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT);
 	else if (link->peer_ab == SMI_PEER_U || link->peer_ba == SMI_PEER_U)
-		settle(link, VERDICT_UNKNOWN, VERIFY_NO_PEER);
+		settle_link(link, VERDICT_UNKNOWN, VERIFY_NO_PEER);
 	else if (link->peer_ab != SMI_PEER_OK || link->peer_ba != SMI_PEER_OK)
-		settle(link, VERDICT_BROKEN, VERIFY_NO_PEER);
+		settle_link(link, VERDICT_BROKEN, VERIFY_NO_PEER);
 	else if (link->path_ab.links != link->path_ba.links)
-		settle(link, VERDICT_DEGRADED, VERIFY_ASYMMETRIC);
+		settle_link(link, VERDICT_DEGRADED, VERIFY_ASYMMETRIC);
 	else if (report->links_expected == 0)
-		settle(link, VERDICT_UNKNOWN, VERIFY_NO_EXPECTATION);
+		settle_link(link, VERDICT_UNKNOWN, VERIFY_NO_EXPECTATION);
 	else if (link->path_ab.links < report->links_expected || a->active < wanted ||
 		 b->active < wanted)
-		settle(link, VERDICT_DEGRADED, VERIFY_FEW_LINKS);
+		settle_link(link, VERDICT_DEGRADED, VERIFY_FEW_LINKS);
 	else
-		settle(link, VERDICT_VERIFIED, VERIFY_NOTHING);
+		settle_link(link, VERDICT_VERIFIED, VERIFY_NOTHING);
 }
 
 /* From best to worst. What is known to be wrong weighs more than what is not known. */
@@ -274,7 +275,7 @@ static int judge_gpus(const VerifyInput *input, const Answers *answers, size_t w
 	if (report->cause == VERIFY_GPU_MISSING) {
 		report->verdict = VERDICT_BROKEN;
 		for (size_t i = 0; i < report->n_links; i++)
-			settle(&report->links[i], VERDICT_BROKEN, VERIFY_GPU_MISSING);
+			settle_link(&report->links[i], VERDICT_BROKEN, VERIFY_GPU_MISSING);
 	}
 	what = which == SIZE_MAX ? strf("%zu of %zu GPUs", answers->gpus.n_items, input->n_gpus)
 				 : strf("%zu of %zu GPUs; %s (%s) is missing",
@@ -283,8 +284,8 @@ static int judge_gpus(const VerifyInput *input, const Answers *answers, size_t w
 	return what ? verify_explain(report, input, what, NULL) : -ENOMEM;
 }
 
-static int judge(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Answers *answers,
-		 VerifyReport *report)
+static int judge_runs(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Answers *answers,
+		      VerifyReport *report)
 {
 	_cleanup_free_ char *what = NULL;
 	size_t which;
@@ -321,7 +322,7 @@ int verify_judge(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Ver
 		return -ENOMEM;
 	r = verify_report_new(input, &report);
 	if (r == 0)
-		r = judge(input, runs, answers, report);
+		r = judge_runs(input, runs, answers, report);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(report);
