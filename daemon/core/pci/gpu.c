@@ -18,8 +18,8 @@ static size_t slot_end(const PciSnapshot *snapshot, size_t start)
 }
 
 /*
- * The function that leads a slot: nearly always .0, but the class decides. Virtual functions may
- * have addresses in their parent's slot (ARI) and are no GPUs of their own here.
+ * The function that leads a slot. It is nearly always .0, but the class decides. Virtual functions
+ * may have addresses in their parent's slot (ARI). Here they are not GPUs of their own.
  */
 static const PciFunction *slot_lead(const PciSnapshot *snapshot, size_t start, size_t end)
 {
