@@ -6,7 +6,7 @@
 #include "util/json.h"
 #include "util/text.h"
 
-/* A host has at most this many assigned functions worth telling apart. */
+/* The most assigned functions that a report may have. */
 #define FUNCTIONS_MAX 4096
 
 static int boot_faults_add(BootFaults *faults, const Bdf *bdf, char **outcome, char **detail)

@@ -12,7 +12,7 @@
 
 DEFINE_STRING_TABLE(health, Health, GPUPASS_HEALTHS)
 
-/* What is plugged into: the last port above it. */
+/* The port that the GPU is plugged into: the last one above it. */
 static const PcieConfig *slot(const GpuHealth *health)
 {
 	const PcieConfig *config =

@@ -25,7 +25,7 @@ static void forget_functions(Remains *remains)
 	remains->n_functions = 0;
 }
 
-/* -E2BIG: more than a group can have. */
+/* -E2BIG: more functions than a group can have. */
 static int remains_add(Remains *remains, const Bdf *bdf)
 {
 	if (bdf_in(bdf, remains->functions, remains->n_functions))
@@ -45,7 +45,10 @@ static bool is_part_of_address(char c)
 	return isxdigit((unsigned char)c) || c == ':' || c == '.';
 }
 
-/* A word of these characters; the kernel's form has its segment, without which "12:30:01.5" is one. */
+/*
+ * Takes a word of these characters. The kernel's form has a segment; without that condition
+ * "12:30:01.5" would be an address.
+ */
 static int take_word(const char *word, size_t length, Remains *ret)
 {
 	char text[BDF_TEXT_MAX];
