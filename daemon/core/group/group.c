@@ -96,7 +96,7 @@ int group_functions(const Group *group, const PciFunction ***ret, size_t *ret_n)
 	return 0;
 }
 
-/* Compares two runs of digits as numbers of any length, and steps over both. */
+/* Compares two runs of digits as numbers of any length, and moves past both. */
 static int compare_numbers(const char **a, const char **b)
 {
 	size_t n_a, n_b;

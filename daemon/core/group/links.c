@@ -6,8 +6,8 @@
 #include "util/text.h"
 
 /*
- * Connected components of the observed links. Links are joined strongest first, so that the last
- * one that joins a component is the weakest that it needs.
+ * Connected components of the observed links. Links are joined strongest first, so the last link
+ * that joins a component is the weakest that it needs.
  */
 typedef struct Component {
 	size_t label;	     /* index of its first GPU */
@@ -59,7 +59,7 @@ static int add_components(Resolver *r, Component *components)
 
 /* ---- what is assigned ---- */
 
-/* The GPUs that a record names. *ret_missing: the first function that is not there. */
+/* The GPUs that a record names. *ret_missing: the first recorded function that is not there. */
 static size_t recorded_gpus(const Resolver *r, const Assignment *record, Gpu **gpus,
 			    const Bdf **ret_missing)
 {
@@ -89,7 +89,7 @@ static bool has_gpu(Gpu *const *gpus, size_t n, const Gpu *gpu)
 	return false;
 }
 
-/* The weakest link needed to tie just these together; *ret NULL: links do not. */
+/* The weakest link that is needed to join exactly these GPUs; *ret NULL: links do not join them. */
 static int find_weakest(const Resolver *r, Gpu *const *gpus, size_t n, const Link **ret)
 {
 	_cleanup_free_ Component *components = calloc(r->set->n_gpus + 1, sizeof(Component));
@@ -119,7 +119,7 @@ static int find_weakest(const Resolver *r, Gpu *const *gpus, size_t n, const Lin
 	return 0;
 }
 
-/* Nothing that counts says any more that these are linked; a domain has them all the same. */
+/* Adds a group that has no valid evidence any more, because a domain still has its GPUs. */
 static int add_kept(Resolver *r, char *name, const Assignment *record, Gpu *const *gpus, size_t n,
 		    const Bdf *missing)
 {
@@ -143,7 +143,7 @@ static int add_kept(Resolver *r, char *name, const Assignment *record, Gpu *cons
 	return resolver_add(r, gpus, n, &group);
 }
 
-/* Unless a declaration has some of them: that is about the rest, too. */
+/* Adds no group if a declaration has some of the GPUs: it decides about the others, too. */
 static int add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
 {
 	const Bdf *missing;

@@ -9,7 +9,7 @@
 #include "core/pci/driver-name.h"
 #include "util/text.h"
 
-/* One group and all that is known about who has it. Nothing here is owned but `functions`. */
+/* One group, and all that is known about who has it. A view owns only `functions`. */
 typedef struct View {
 	Group *group;
 	const GroupSet *groups;
@@ -22,13 +22,13 @@ typedef struct View {
 	const Assignment *other_record; /* a second one */
 	const DomainUse *domain;	/* the first that uses one of its functions */
 	const DomainUse *other_domain;	/* a second one */
-	const AssignmentFence *fence;	/* an assignment that cannot be read keeps it apart */
-	bool fenced;			/* and is about it, not only perhaps */
+	const AssignmentFence *fence;	/* an assignment that cannot be read fences it off */
+	bool fenced;			/* that assignment surely is about it */
 } View;
 
 static int group_settle(View *v, GroupState state, const char *reason, ...) _printf_(3, 4);
 
-/* Sets the state, and why. The one place where either is written. */
+/* Sets the state and the reason. Nothing else writes them. */
 static int group_settle(View *v, GroupState state, const char *reason, ...)
 {
 	char *text = NULL;
@@ -130,7 +130,7 @@ static const PciFunction *first_held(const View *v, const DomainUse *domain)
 	return NULL;
 }
 
-/* Whether a function is not in the domain, and which. */
+/* Some function of the group is not in the domain; *ret is the first. */
 static bool lacks_function(const View *v, const DomainUse *domain, const PciFunction **ret)
 {
 	for (size_t i = 0; i < v->n_functions; i++)
@@ -141,7 +141,7 @@ static bool lacks_function(const View *v, const DomainUse *domain, const PciFunc
 	return false;
 }
 
-/* Our own mark in the domain's metadata: its record may be lost, or not yet written. */
+/* The domain's metadata has our mark. The record may be lost, or not yet written. */
 static bool marked_as_ours(const View *v, const DomainUse *domain)
 {
 	return str_equal(domain->gpupass_group, v->group->name);
@@ -165,7 +165,7 @@ static int settle_two_domains(View *v)
 			    v->other_domain->name);
 }
 
-/* The board at a recorded address is no longer the one that was assigned, or not there. */
+/* The board at a recorded address is not the one that was assigned, or is not there. */
 static int settle_changed_board(View *v, bool *ret_settled)
 {
 	*ret_settled = true;
@@ -204,7 +204,7 @@ static bool needs_vfio(const DomainUse *domain, const PciFunction *function)
 	return !hostdev || !hostdev->managed || (domain->active && hostdev->live);
 }
 
-/* Whole in one domain that is ours: the drivers decide between assigned and drifted. */
+/* One domain of ours has the whole group. The drivers decide between assigned and drifted. */
 static int settle_assigned(View *v, const char *remark)
 {
 	for (size_t i = 0; i < v->n_functions; i++) {
@@ -312,8 +312,8 @@ static int settle_used(View *v)
 }
 
 /*
- * Nobody has it. The leading functions decide: a GPU's audio function may stay on the host's driver
- * (a plan moves it), but GPUs on different drivers are neither free nor bound.
+ * Nobody has it. The leading functions decide. A GPU's audio function may stay on the host's
+ * driver, because a plan moves it. But GPUs on different drivers are neither free nor bound.
  */
 static int settle_by_drivers(View *v)
 {
@@ -360,14 +360,16 @@ static int settle_by_drivers(View *v)
 	return group_settle_plainly(v, bound ? GROUP_BOUND : GROUP_FREE);
 }
 
-/* Neither faults nor candidates depend on who has the GPUs; that is told all the same. */
+/*
+ * Faults and candidates do not depend on who has the GPUs. The reason names the user all the same.
+ */
 static int settle_whatever_uses(View *v, GroupState state, const char *why)
 {
 	const char *uuid = v->record ? v->record->domain_uuid : v->domain ? v->domain->uuid : NULL;
 	const char *name = v->record ? v->record->domain_name : v->domain ? v->domain->name : NULL;
 	int r;
 
-	/* Candidates are no unit: that one of them is in a domain says nothing of the others. */
+	/* Candidates are not one unit: one of them in a domain says nothing about the others. */
 	if (uuid && state != GROUP_UNKNOWN) {
 		r = set_domain(v->group, uuid, name);
 		if (r < 0)

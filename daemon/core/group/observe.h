@@ -7,7 +7,7 @@
 
 /*
  * Sets state, reason, domain and assignable of every group. `uses` is NULL while libvirt does not
- * answer: states then follow the records and drivers alone, and nothing is assignable.
+ * answer. Then only records and drivers decide, and nothing is assignable.
  */
 int groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *assignments,
 		   const Policy *policy);

@@ -8,7 +8,7 @@
 #include "core/group/resolver.h"
 #include "util/text.h"
 
-/* Leaves only members that no earlier declaration has. */
+/* Drops members that an earlier declaration has. */
 static int drop_owned(const Resolver *r, ResolvedMembers *members)
 {
 	size_t kept = 0;
@@ -57,7 +57,7 @@ static int add_declared(Resolver *r, const Declaration *declaration)
 	return result;
 }
 
-/* What the group itself says of this GPU: "declared with 0000:61:00.0 in groups.d/pair0.conf:1". */
+/* What the group claims about this GPU: "declared with 0000:61:00.0 in groups.d/pair0.conf:1". */
 static char *own_claim(const Group *group, const Gpu *gpu)
 {
 	_cleanup_strv_ char **others = NULL;
@@ -104,8 +104,8 @@ static Group *owner_of(const Resolver *r, const Gpu *gpu)
 }
 
 /*
- * A link seen out of a group: the declaration is wrong, the host has changed, or the link is not
- * what both ends say. Candidates claim nothing that could be contradicted.
+ * A look saw a link that leaves a group. The declaration is wrong, the host has changed, or the
+ * link is not what both ends say. Candidates claim nothing, so nothing contradicts them.
  */
 static int note_contradictions(Resolver *r)
 {
@@ -207,7 +207,7 @@ static int resolve_all(Resolver *r)
 	result = resolve_inferred(r);
 	if (result >= 0)
 		result = resolve_candidates(r);
-	/* Once more, for the groups that were made meanwhile. */
+	/* Again, for the groups that were made since. */
 	return result < 0 ? result : note_contradictions(r);
 }
 

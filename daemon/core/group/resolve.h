@@ -4,15 +4,15 @@
 #include "core/group/group.h"
 
 /*
- * Every bridge-capable GPU is in exactly one group: declared, inferred, or a set of candidates
- * of one model with PROVENANCE_NONE ("unknown0"). GPUs that cannot be bridged are in none; see
- * board_exclusion(). A declared group that names a GPU without NVLink, mixed models, an SXM
- * board, or more GPUs than a bridge ties is still listed: state degraded with the reason, never
- * assignable. So is one with a missing member.
+ * Every bridge-capable GPU is in exactly one group: declared, inferred, or a set of candidates of
+ * one model with PROVENANCE_NONE ("unknown0"). GPUs that cannot be bridged are in none; see
+ * board_exclusion(). A declared group is listed even when it names a GPU without NVLink, mixed
+ * models, an SXM board, or more GPUs than a bridge joins, or when a member is missing. It is then
+ * degraded with the reason, and never assignable.
  *
- * What a record of `assignments` names stays one group of that name, if no declaration says
- * otherwise: as its links say, or, where they do not tie it together any more, degraded with
- * PROVENANCE_NONE.
+ * The GPUs that a record of `assignments` names stay one group of that name, unless a declaration
+ * says otherwise. Their links decide what the group is. If links no longer join them, the group is
+ * degraded, with PROVENANCE_NONE.
  */
 int groups_resolve(const GpuSet *set, const Declarations *declarations, const Links *links,
 		   const Assignments *assignments, GroupSet **ret);

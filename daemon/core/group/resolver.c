@@ -23,8 +23,11 @@ bool resolver_name_taken(const Resolver *r, const char *name)
 	return group_set_find(r->out, name) != NULL;
 }
 
-/* pair0, pair1 …: the first number that no declaration, no other group and no assignment has, be
- * that one's boards there or not: who releases it by its name must not meet another group. */
+/*
+ * pair0, pair1 …: the first number that no declaration, no other group and no assignment has. An
+ * assignment counts even when its boards are gone: an operator who releases it by name must not hit
+ * another group.
+ */
 char *resolver_free_name(const Resolver *r, const char *base)
 {
 	for (unsigned n = 0;; n++) {
@@ -43,8 +46,9 @@ const char *resolver_base_name(size_t n_gpus)
 }
 
 /*
- * A declaration that is not wholly found may mean boards that sit elsewhere now. Until that is
- * settled nothing is inferred about boards of its model, nor, where none of it was found, at all.
+ * A declaration with a missing member may mean boards that moved to other slots. Until that is
+ * settled, nothing is inferred about boards of its model. If none of its members was found, nothing
+ * is inferred at all.
  */
 const Group *resolver_unsettled(const Resolver *r, const Gpu *gpu)
 {
@@ -59,7 +63,7 @@ const Group *resolver_unsettled(const Resolver *r, const Gpu *gpu)
 	return NULL;
 }
 
-/* Both ends of a link as GPUs that are in no group yet; false when not. */
+/* Finds both ends of a link as GPUs that are in no group yet. False if there are none. */
 bool resolver_link_ends(const Resolver *r, const Link *link, Gpu **ret_a, Gpu **ret_b)
 {
 	Gpu *a = gpu_set_find(r->set, &link->a), *b = gpu_set_find(r->set, &link->b);
@@ -72,8 +76,8 @@ bool resolver_link_ends(const Resolver *r, const Link *link, Gpu **ret_a, Gpu **
 }
 
 /*
- * Appends a group. Takes the strings, also on failure; one that is NULL means that memory was out
- * when the caller made it.
+ * Appends a group. Takes its strings, also on failure. A string that is NULL means that the caller
+ * had no memory for it.
  */
 int resolver_add(Resolver *r, Gpu *const *gpus, size_t n_gpus, Group *group)
 {

@@ -17,13 +17,16 @@ typedef struct Resolver {
 
 size_t resolver_gpu_index(const Resolver *r, const Gpu *gpu);
 bool resolver_is_owned(const Resolver *r, const Gpu *gpu);
-/* A declaration, or a group that is made already, has this name. */
+/* A declaration has this name, or a group that was made already. */
 bool resolver_name_taken(const Resolver *r, const char *name);
-/* "pair3" of "pair"; new, NULL when memory is out. */
+/* "pair3" for "pair"; new, NULL when memory is out. */
 char *resolver_free_name(const Resolver *r, const char *base);
 const char *resolver_base_name(size_t n_gpus);
 const Group *resolver_unsettled(const Resolver *r, const Gpu *gpu);
 bool resolver_link_ends(const Resolver *r, const Link *link, Gpu **ret_a, Gpu **ret_b);
 int resolver_add(Resolver *r, Gpu *const *gpus, size_t n_gpus, Group *group);
-/* By the weakest link that it needs. Takes `name`, which may be NULL for lack of memory. */
+/*
+ * Adds a group with the provenance of the weakest link that it needs. Takes `name`, which may be
+ * NULL when memory is out.
+ */
 int resolver_add_observed(Resolver *r, char *name, Gpu *const *gpus, size_t n, const Link *weakest);

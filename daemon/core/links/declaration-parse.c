@@ -16,9 +16,9 @@
 
 typedef struct Parser {
 	const char *file;
-	int line;		    /* of what is being handled */
-	const Declarations *before; /* of other files */
-	Declarations fresh;	    /* of this one; the last is being filled */
+	int line;		    /* that is parsed now */
+	const Declarations *before; /* from other files */
+	Declarations fresh;	    /* from this file; the parser fills the last */
 	int section_line;	    /* 0: before the first section */
 	int problem_line;
 	Problem *problem;
@@ -45,7 +45,7 @@ static int declaration_fail(Parser *p, int line, const char *remedy, const char 
 		what = NULL;
 		return -ENOMEM;
 	}
-	/* It may quote the file, and travels to a terminal and, as UTF-8, over D-Bus. */
+	/* The text may quote the file. It goes to a terminal, and over D-Bus as UTF-8. */
 	for (char *c = what; *c; c++)
 		if (!isascii((unsigned char)*c) || iscntrl((unsigned char)*c))
 			*c = '?';
@@ -58,7 +58,7 @@ static int declaration_fail(Parser *p, int line, const char *remedy, const char 
 	return r;
 }
 
-/* The section that ends here must be whole. */
+/* A section ends here: it must be complete. */
 static int end_section(Parser *p)
 {
 	const Declaration *d = current(p);
@@ -145,7 +145,10 @@ static int take_name(Parser *p, const char *value)
 	return 0;
 }
 
-/* Two addresses of one slot are one board. What differs in kind is compared when resolved. */
+/*
+ * Two addresses of one slot are one board. Selectors of different kinds are compared when they are
+ * resolved.
+ */
 static bool same_member(const Selector *a, const Selector *b)
 {
 	if (a->kind != b->kind)
@@ -224,7 +227,7 @@ static int on_entry(const char *section, const char *key, const char *value, int
 {
 	Parser *p = userdata;
 
-	(void)section; /* on_section() has seen it */
+	(void)section; /* on_section() handled it */
 	p->line = line;
 	if (!current(p))
 		return declaration_fail(p, line, "begin the file with a line [" SECTION "]",
@@ -241,7 +244,9 @@ static int on_malformed(int line, void *userdata)
 {
 	Parser *p = userdata;
 
-	/* That a section is not whole is known at its end, and told of its first line. */
+	/*
+	 * The end of a section shows that it is incomplete, but the message names its first line.
+	 */
 	if (p->problem && p->problem_line < line)
 		return PROBLEM;
 	return declaration_fail(p, line,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Evidence once made: counting references, finding, merging. */
+/* Evidence: counting references, finding, merging. */
 #include "core/links/evidence.h"
 
 #include <string.h>
@@ -134,7 +134,7 @@ static bool same_ids(const Sighting *a, const Sighting *b)
 	       a->subsystem_device == b->subsystem_device;
 }
 
-/* Only that it is there adds nothing to an earlier look at that board. */
+/* A board that is only known as present adds nothing to an earlier look at it. */
 static bool outlives(const Sighting *older, const Sighting *newer)
 {
 	return newer->way == WAY_PRESENT && same_ids(older, newer);
@@ -150,7 +150,7 @@ static bool is_kept(const Sighting *older, const Evidence *newer, bool whole)
 	const Sighting *replacement = evidence_find(newer, &older->bdf, older->way == WAY_GUEST);
 	const Sighting *host = evidence_find(newer, &older->bdf, false);
 
-	/* What a guest told of a board that the host has found to be another one. */
+	/* Drops what a guest reported about a board that the host found to be another one. */
 	if (older->way == WAY_GUEST && host &&
 	    (!same_ids(older, host) || differ(older->uuid, host->uuid) ||
 	     differ(older->serial_number, host->serial_number)))
