@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* May this group be given away at all? What is known of its links, its boards and its state. */
+/* May anybody get this group at all? Checks its links, its boards and its state. */
 #include "core/plan/planner.h"
 
 static bool differs_in_model(const Group *group)
@@ -10,7 +10,7 @@ static bool differs_in_model(const Group *group)
 	return false;
 }
 
-/* Which name the fault of a group has; the fault itself is core/group/group.c's finding. */
+/* The error name for the fault of a group. core/group/check.c finds the fault. */
 static GpupassError fault_error(const Group *group)
 {
 	const Board *board = group->n_gpus > 0 ? group->gpus[0]->board : NULL;
@@ -120,7 +120,7 @@ int plan_check_state(const Planner *p)
 	case GROUP_RELEASING:
 	case GROUP_ROLLING_BACK:
 		return refuse_moving(group, p->ret_problem);
-	/* Who has it is the fence's to find out, from the domains themselves. */
+	/* The fence finds out who has it, from the domains themselves. */
 	case GROUP_UNKNOWN:
 	case GROUP_INFERRED:
 	case GROUP_FREE:

@@ -5,7 +5,7 @@
 
 #include "util/text.h"
 
-/* 0 or 1, -ENOMEM. */
+/* 1: the group is of that model; 0: it is not; or -ENOMEM. */
 static int is_of_model(const Group *group, const char *model)
 {
 	_cleanup_free_ char *name = NULL;
@@ -36,7 +36,10 @@ static bool lacks_evidence(const Group *group)
 	return group->state == GROUP_UNKNOWN || group->state == GROUP_INFERRED;
 }
 
-/* Nobody is known to have it, but not everybody is known: the plan says who is not, and what to do. */
+/*
+ * No user of the group is known, but not every domain is known either. The plan then says which
+ * domain is not, and what to do.
+ */
 static bool looks_free(const Group *group)
 {
 	return group->state == GROUP_FREE || group->state == GROUP_BOUND;

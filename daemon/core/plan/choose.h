@@ -4,8 +4,9 @@
 #include "core/group/group.h"
 
 /*
- * The group for a domain that named none: one it has already, otherwise the first free one in
- * natural order of names, of board `model` unless NULL. PROBLEM when there is none, and why.
+ * The group for a request that named none: the one that the domain has already, otherwise the first
+ * free one in natural order of names. `model`: only groups of this board; NULL: any. PROBLEM when
+ * there is none, with the reason.
  */
 int plan_choose_group(const GroupSet *groups, const char *domain_uuid, const char *model,
 		      const Group **ret, Problem **ret_problem);

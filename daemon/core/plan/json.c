@@ -78,7 +78,7 @@ static int add_write(json_t *writes, const char *value, const char *path, ...)
 	return json_array_append_new(writes, write) < 0 ? -ENOMEM : 0;
 }
 
-/* A lone newline clears. */
+/* A single newline clears it. */
 static int add_override(json_t *writes, const char *bdf, const char *value)
 {
 	return add_write(writes, value ? value : "\n", SYSFS_PCI "/devices/%s/driver_override",
@@ -86,8 +86,9 @@ static int add_override(json_t *writes, const char *bdf, const char *value)
 }
 
 /*
- * The writes of driver_move() (host/device/driver.h), in its order: override, unbind, probe; and
- * where the driver is not the one that the override names, no override while it is bound by name.
+ * The writes of driver_move() (host/device/driver.h) in its order: override, unbind, probe. If the
+ * driver is not the one that the override names, there is no override during the bind, which is by
+ * name.
  */
 static int add_writes(json_t *writes, const PlanFunction *function)
 {
@@ -142,8 +143,10 @@ static int add_persistence_on(json_t *writes, const PlanFunction *function)
 
 typedef int (*AddWrites)(json_t *writes, const PlanFunction *function);
 
-/* Each kind of all functions, in the order of the steps: what leaves is reset while it is on vfio-pci,
- * what comes once it is. */
+/*
+ * Writes of one kind for all functions, then the next kind, in the order of the steps. A function
+ * that leaves is reset while it is still on vfio, a function that comes once it is.
+ */
 static json_t *writes_to_json(const Plan *plan)
 {
 	static const AddWrites kinds[2][4] = {
@@ -230,7 +233,7 @@ static bool has_diff(const Plan *plan)
 	return plan->xml_before && plan->xml_after;
 }
 
-/* A difference that cannot be shown is told, and nothing of the two texts is. */
+/* If the difference cannot be shown, a warning says so, and neither text appears. */
 static json_t *warnings_to_json(const Plan *plan, const char *diff)
 {
 	_cleanup_json_ json_t *a = json_strv(plan->warnings);

@@ -5,6 +5,6 @@
 
 /*
  * The plan as JSON (schema org.gpupass1.plan/1): steps, each sysfs write in order, the XML diff,
- * warnings. This is what `gpupass plan` prints, and what the D-Bus method Plan returns.
+ * warnings. `gpupass plan` prints it, and the D-Bus method Plan returns it.
  */
 char *plan_to_json(const Plan *plan);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which GPUs lose persistence mode with a plan, and which get it back. */
+/* Warnings about persistence mode, which GPUs lose when they leave nvidia. */
 #include "core/plan/planner.h"
 
-/* Why the mode of a function that leaves nvidia is not known; NULL: it is, or nobody asked. */
+/* Why the mode of a function that leaves nvidia is unknown; NULL: it is known, or nobody asked. */
 static const char *why_unknown(const Planner *p, const PlanFunction *function)
 {
 	const GpuPersistence *gpu =
@@ -13,7 +13,7 @@ static const char *why_unknown(const Planner *p, const PlanFunction *function)
 	return gpu->why ? gpu->why : "memory was out";
 }
 
-/* The addresses of those from `i` on that share its reason; "" when an earlier one has told it. */
+/* The addresses of the functions with this reason. "" if the reason was told for an earlier one. */
 static char *sharing_reason(const Planner *p, size_t i, const char *why)
 {
 	_cleanup_strv_ char **addresses = NULL;
@@ -47,7 +47,7 @@ static int warn_of_unknown(Planner *p, size_t i)
 					  which, why);
 }
 
-/* Of GPUs only: the other functions of a board are on other drivers. */
+/* Concerns GPUs only: the other functions of a board are on other drivers. */
 static bool leaves_unasked(const Planner *p, size_t i)
 {
 	return p->request->wakes_nothing && plan_function_leaves_nvidia(&p->plan->functions[i]);
@@ -66,7 +66,7 @@ static bool loses_persistence(const Planner *p, size_t i)
 	return plan_function_loses_persistence(&p->plan->functions[i]);
 }
 
-/* A bind leaves no record behind. */
+/* A bind leaves no record of the mode. */
 static int warn_of_unbind(Planner *p)
 {
 	return plan_warn_of_functions(

@@ -18,7 +18,7 @@ static int fill_identity(Planner *p)
 	return r < 0 ? r : plan_copy_text(domain->name, &p->plan->domain_name);
 }
 
-/* Whether some domain has the group is part of every answer. */
+/* Every answer depends on whether some domain has the group. */
 static int refuse_without_libvirt(Problem **ret_problem)
 {
 	int r = problem_set(ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
@@ -89,7 +89,7 @@ int plan_make(const PlanRequest *request, const PlanFacts *facts, Plan **ret, Pr
 	if (r != 0)
 		return r;
 	plan->changed = plan->n_steps > 0;
-	/* No refusal: any user can make a process that cannot be looked at. */
+	/* Only a warning: any user can make a process that cannot be inspected. */
 	r = plan->changed ? inspection_tell_unseen(facts->inspection, &plan->warnings) : 0;
 	if (r < 0)
 		return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A plan: what will be written where, decided before anything is. plan_make() is pure: it gives a
- * whole plan, or refuses with one named problem. The executor runs the steps of a plan and takes
- * no decision of its own.
+ * A plan: what will be written where, decided before anything is written. plan_make() is pure. It
+ * returns a complete plan, or refuses with one named problem. The executor runs the steps of a plan
+ * and decides nothing.
  */
 #pragma once
 
@@ -16,5 +16,5 @@
 int plan_make(const PlanRequest *request, const PlanFacts *facts, Plan **ret,
 	      Problem **ret_problem);
 
-/* Fresh facts equal those the plan was made from: StalePlan otherwise. */
+/* Checks that fresh facts equal those that the plan was made from. If not: StalePlan. */
 int plan_check_fresh(const Plan *plan, const Inspection *inspection, Problem **ret_problem);

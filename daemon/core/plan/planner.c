@@ -66,7 +66,7 @@ int plan_refuse_vanished(const Bdf *bdf, Problem **ret_problem)
 					     BDF_TEXT(bdf));
 }
 
-/* Off nvidia there is no mode, whatever was seen a moment before. */
+/* A function that is not on nvidia has no mode, whatever was seen a moment before. */
 static PersistenceMode observed_persistence(const Planner *p, const FunctionFacts *facts)
 {
 	const GpuPersistence *gpu =

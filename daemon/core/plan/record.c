@@ -139,7 +139,7 @@ static int steps_from_record(const json_t *array, Plan *plan, char **ret_message
 	return 0;
 }
 
-/* Longer than what a JsonReader takes; its length is bounded by the file's. */
+/* A text longer than a JsonReader accepts. The size of the file limits it. */
 static int read_long_text(const json_t *record, const char *key, char **ret, char **ret_message)
 {
 	const json_t *value = json_object_get(record, key);
@@ -190,7 +190,7 @@ static bool has_step(const Plan *plan, StepKind kind)
 	return false;
 }
 
-/* What the steps use without asking again. */
+/* Checks what the steps rely on without a check of their own. */
 static int plan_check_whole(const Plan *plan, char **ret_message)
 {
 	const char *what = NULL;

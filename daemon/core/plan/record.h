@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A plan as the journal keeps it: everything that doing it again or undoing it needs, and nothing
- * that is only shown. Not for clients; those get plan_to_json().
+ * A plan as the journal keeps it: everything that is needed to repeat or undo it, and nothing that
+ * is only shown. Clients get plan_to_json() instead.
  */
 #pragma once
 

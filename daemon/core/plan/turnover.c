@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From one tenant to the next: a board goes to a domain that did not have it last only when it was
- * reset since. Where it was not, the plan resets it first, or refuses.
+ * From one tenant to the next: a domain that did not have a board last gets it only if it was reset
+ * since. Otherwise the plan resets it first, or refuses.
  */
 #include "core/plan/planner.h"
 
@@ -100,7 +100,10 @@ int plan_turnover(Planner *p)
 	return r;
 }
 
-/* On a host driver: libvirt took it back when the guest ended, with managed='yes'. */
+/*
+ * The function that is on a host driver, because libvirt with managed='yes' rebound it when the
+ * guest ended.
+ */
 static const PlanFunction *left_out(const Plan *plan, const Bdf *lead)
 {
 	for (size_t i = 0; i < plan->n_functions; i++)

@@ -36,7 +36,7 @@ bool plan_function_loses_persistence(const PlanFunction *function)
 	       plan_function_leaves_nvidia(function);
 }
 
-/* One that is on nvidia already has the mode that somebody gave it since. */
+/* A function that is on nvidia already has the mode that somebody gave it since. */
 bool plan_function_regains_persistence(const PlanFunction *function)
 {
 	return function->to_persistence == PERSISTENCE_ON &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A plan, and what it is made from. Reading and freeing it; plan.h makes it. */
+/* A plan, and what it is made from, with readers of both. plan.h makes plans. */
 #pragma once
 
 #include "core/domain/use.h"
@@ -14,16 +14,16 @@ DECLARE_STRING_TABLE(operation, Operation);
 
 #define STEP_KINDS(X)                                                                              \
 	X(STEP_PREFLIGHT, "preflight") /* the facts are still those of the plan */                 \
-	X(STEP_BIND, "bind vfio-pci")  /* every function, all GPUs side by side */                 \
+	X(STEP_BIND, "bind vfio-pci")  /* every function, all GPUs in parallel */                  \
 	X(STEP_DEFINE, "define")       /* one definition with all hostdevs, or without them */     \
 	X(STEP_ATTACH, "attach")       /* function by function to the running domain */            \
 	X(STEP_DETACH, "detach")       /* function by function from the running domain */          \
-	X(STEP_RESET, "reset")	       /* every function that leaves a domain, and it answers */   \
+	X(STEP_RESET, "reset")	       /* every function that leaves a domain; it answers */       \
 	X(STEP_RESTORE, "give back")   /* every function to the driver it came from */             \
 	X(STEP_VERIFY, "verify")       /* drivers and XML re-read */                               \
 	X(STEP_RECORD, "record")       /* write the assignment */                                  \
 	X(STEP_FORGET, "forget")       /* remove the assignment */                                 \
-	/* Of GPUs that leave nvidia with the mode, before; of those back on it, after. */         \
+	/* Off: before GPUs with the mode leave nvidia. On: after they are back. */                \
 	X(STEP_PERSISTENCE_OFF, "persistence off")                                                 \
 	X(STEP_PERSISTENCE_ON, "persistence on")
 
@@ -38,12 +38,12 @@ DECLARE_STRING_TABLE(step_kind, StepKind);
 /* A function's part in the reset step. */
 typedef enum PlanReset {
 	PLAN_RESET_NOT,	      /* it stays, or no guest can have had it */
-	PLAN_RESET_OWN,	      /* with its own method, or only looked at where it has none */
+	PLAN_RESET_OWN,	      /* with its own method; without one it is only looked at */
 	PLAN_RESET_SLOT,      /* the leading function, and with it its whole slot, through vfio */
 	PLAN_RESET_WITH_LEAD, /* the leading function's reset is the whole slot's */
 } PlanReset;
 
-/* What one function is and shall be. The undo of a bind is `from`, whole. */
+/* What one function is, and what it will be. The undo of a bind restores all of `from`. */
 typedef struct PlanFunction {
 	Bdf bdf;
 	int iommu_group;
@@ -53,11 +53,13 @@ typedef struct PlanFunction {
 	char *to_override;
 	PlanReset reset;
 	char *reset_method; /* with PLAN_RESET_OWN: the first one; NULL: none */
-	/* As it is, and as it was when it was given away; unknown where it was not on nvidia. */
+	/*
+	 * The mode as it is, and as it was before the assignment; unknown if it was not on nvidia.
+	 */
 	PersistenceMode from_persistence, to_persistence;
 } PlanFunction;
 
-/* A board of the group, and who had it last as the plan found it: `state` may be "none". */
+/* A board of the group, and who had it last when the plan was made; `state` may be "none". */
 typedef struct PlanBoard {
 	TenantMark last;
 	bool reset; /* this plan resets it, as far as the plan can know */
@@ -70,12 +72,12 @@ typedef struct Plan {
 	char *domain_name;
 	bool live;    /* the running domain is changed */
 	bool config;  /* the definition is changed */
-	bool changed; /* false: everything is so already; there are no steps */
+	bool changed; /* false: nothing to do, so there are no steps */
 	PlanFunction *functions;
 	size_t n_functions;
 	PlanBoard *boards; /* not of a bind or unbind */
 	size_t n_boards;
-	bool accept_dirty; /* assign: a board without any way to reset it is given as it is */
+	bool accept_dirty; /* assign: a board that cannot be reset is given as it is */
 	StepKind *steps;
 	size_t n_steps;
 	char *xml_before; /* the definition; NULL unless config */
@@ -86,21 +88,21 @@ typedef struct Plan {
 	Assignment *assignment; /* to record (assign) or to forget (release); NULL: neither */
 } Plan;
 
-/* What the caller asks; strings borrowed. */
+/* What the caller asks for. Strings are borrowed. */
 typedef struct PlanRequest {
 	Operation operation;
-	bool live, config; /* both false: what fits the domain's state */
+	bool live, config; /* both false: as the domain's state suggests */
 	bool keep_vfio;	   /* release: leave the functions on vfio-pci */
 	bool allow_boot_vga;
 	bool accept_dirty;  /* assign: see Plan */
 	bool only_record;   /* reconcile: neither functions nor definition */
-	bool wakes_nothing; /* what opens or wakes a GPU was not asked; the plan tells what */
+	bool wakes_nothing; /* no GPU was opened or woken; the plan says what it lacks */
 	FitMode numa, fit;  /* assign */
 	uint32_t caller_uid;
 	uint64_t now_usec; /* CLOCK_REALTIME, for the record */
 } PlanRequest;
 
-/* A domain as it is now; NULL texts where there is none. */
+/* A domain as it is now. Texts are NULL when there is none. */
 typedef struct PlanDomain {
 	const char *uuid;
 	const char *name;
@@ -110,14 +112,14 @@ typedef struct PlanDomain {
 	const char *live_xml;	/* NULL unless active */
 } PlanDomain;
 
-/* Everything a plan is decided from; nothing of it is kept. */
+/* Everything that a plan depends on. The plan keeps none of it. */
 typedef struct PlanFacts {
 	const PciSnapshot *snapshot;
 	const GpuSet *gpus;
 	const GroupSet *groups; /* observed */
 	const Group *group;
 	const Inspection *inspection; /* of all functions of the group */
-	const PlanDomain *domain;     /* NULL: bind, unbind; release when it is gone */
+	const PlanDomain *domain;     /* NULL: bind, unbind, or release after it is gone */
 	const DomainUses *uses;	      /* of every domain, running or not; NULL: unknown */
 	const Assignments *assignments;
 	const Tenants *tenants; /* NULL: no marks are kept (tests) */
@@ -133,20 +135,20 @@ bool plan_function_moves(const PlanFunction *function);
 size_t plan_count_moves(const Plan *plan);
 
 /*
- * The step persistence off, and its undo, is about this function; the same of persistence on. A
- * plan changes the mode only of what it moves off nvidia, or back to it.
+ * The step persistence off, and its undo, concerns this function; or the step persistence on does.
+ * A plan changes the mode only of functions that it moves off nvidia, or back to it.
  */
 bool plan_function_loses_persistence(const PlanFunction *function);
 bool plan_function_regains_persistence(const PlanFunction *function);
 bool plan_function_leaves_nvidia(const PlanFunction *function);
-/* Functions that the step persistence off, or on, is about. */
+/* How many functions the step persistence off, or on, concerns. */
 size_t plan_count_persistence(const Plan *plan, StepKind step);
 
 bool plan_resets(const Plan *plan);
-/* The leading function, or its slot, has a way to be reset, and no function is left out. */
+/* The leading function, or its slot, can be reset, and no function is left out. */
 bool plan_resets_board(const Plan *plan, const Bdf *lead);
 
-/* The board with this function; NULL: none, as in a plan from a journal. */
+/* The board that has this function; NULL: none, as in a plan from a journal. */
 const PlanBoard *plan_board(const Plan *plan, const Bdf *function);
 
 Plan *plan_free(Plan *plan);

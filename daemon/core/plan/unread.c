@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Assignments that cannot be read (core/facts/assignment.h, AssignmentFence). Who has a group by
- * one is not known, so nothing is given away, or moved, that it may be about. What has a record
- * that can be read is known not to be its, and goes on: it may be released and reconciled.
+ * Assignments that cannot be read (core/facts/assignment.h, AssignmentFence). Such a file does not
+ * say who has a group, so a group that it may be about is neither given away nor moved. A group
+ * with a readable record is surely not in such a file, so it may be released and reconciled.
  */
 #include "core/plan/planner.h"
 
@@ -32,7 +32,7 @@ static int group_addresses(const Planner *p, Bdf **ret)
 	return 0;
 }
 
-/* The domain by its own UUID, or by the record of one that is gone. */
+/* The UUID of the domain, or that of the record if the domain is gone. */
 static const char *domain_of(const Planner *p)
 {
 	if (p->facts->domain)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a plan that wakes nothing has not looked at. */
+/* The warning about GPUs that a plan left asleep. */
 #include "core/plan/planner.h"
 
 static bool was_left_asleep(const Planner *p, size_t i)
