@@ -26,7 +26,7 @@ static void take_gpu(VerifiedGpu *gpu, const SmiGpu *seen)
 	gpu->guest = *seen;
 }
 
-/* Takes those whose UUID is known. *ret_which: the first that is not shown. */
+/* Matches the GPUs whose UUID is known. *ret_which: the first that the guest does not show. */
 static bool match_uuids(const VerifyInput *input, const SmiGpus *seen, VerifiedGpu *gpus,
 			size_t *ret_n, size_t *ret_which)
 {
@@ -47,7 +47,7 @@ static bool match_uuids(const VerifyInput *input, const SmiGpus *seen, VerifiedG
 	return true;
 }
 
-/* Every GPU of the domain is where the XML has it, and nothing else is there. */
+/* Every GPU of the domain is where the XML says, and the guest shows no other. */
 static bool addresses_fit(const VerifyInput *input, const SmiGpus *seen)
 {
 	if (seen->n_items != input->n_gpus)
@@ -74,7 +74,9 @@ static bool is_taken(const VerifiedGpu *gpus, size_t n, const SmiGpu *seen)
 	return false;
 }
 
-/* The free one with the lowest address; there are as many as GPUs without one. */
+/*
+ * The free GPU of the guest with the lowest address. There are as many as open GPUs of the group.
+ */
 static const SmiGpu *lowest_free(const SmiGpus *seen, const VerifiedGpu *gpus, size_t n)
 {
 	const SmiGpu *lowest = NULL;
@@ -86,7 +88,7 @@ static const SmiGpu *lowest_free(const SmiGpus *seen, const VerifiedGpu *gpus, s
 	return lowest;
 }
 
-/* The group's GPU without one that comes first in the guest. */
+/* The first GPU of the group, by place in the guest, that has no match yet. */
 static size_t lowest_open(const VerifyInput *input, const VerifiedGpu *gpus)
 {
 	size_t lowest = SIZE_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What was asked of a guest, and the report on it. verify.h decides what the report says. */
+/* What a guest is asked, and the report about it. verify.h decides what the report says. */
 #pragma once
 
 #include "core/base/bdf.h"
@@ -15,7 +15,7 @@ DECLARE_STRING_TABLE(verdict, Verdict);
 	X(VERIFY_NOTHING, "none")                                                                  \
 	X(VERIFY_NOT_RUNNING, "not-running")                                                       \
 	X(VERIFY_NOT_ATTACHED, "not-attached") /* the running domain lacks GPUs of the group */    \
-	X(VERIFY_CHANGED, "changed")	       /* it lost them while the guest was asked */        \
+	X(VERIFY_CHANGED, "changed")	       /* it lost them while the guest answered */         \
 	X(VERIFY_NO_CHANNEL, "no-agent-channel")                                                   \
 	X(VERIFY_NO_AGENT, "no-agent")                                                             \
 	X(VERIFY_EXEC_DISABLED, "exec-disabled")                                                   \
@@ -28,13 +28,13 @@ DECLARE_STRING_TABLE(verdict, Verdict);
 	X(VERIFY_BAD_OUTPUT, "bad-output")                                                         \
 	X(VERIFY_GPU_MISSING, "gpu-missing")                                                       \
 	X(VERIFY_OTHER_GPUS, "other-gpus")    /* not those that the host gave */                   \
-	X(VERIFY_AMBIGUOUS, "ambiguous-gpus") /* which are the group's cannot be told */           \
+	X(VERIFY_AMBIGUOUS, "ambiguous-gpus") /* which are the group's is not clear */             \
 	X(VERIFY_MIG, "mig")		      /* multi-instance mode is on */                      \
 	X(VERIFY_CONFIDENTIAL, "confidential-computing")                                           \
 	X(VERIFY_NO_NVLINK, "no-nvlink") /* the path is PCIe */                                    \
 	X(VERIFY_INACTIVE, "links-inactive")                                                       \
 	X(VERIFY_FEW_LINKS, "few-links")                                                           \
-	X(VERIFY_ASYMMETRIC, "asymmetric") /* one way differs from the other */                    \
+	X(VERIFY_ASYMMETRIC, "asymmetric") /* the two directions differ */                         \
 	X(VERIFY_NO_PEER, "no-peer-access")                                                        \
 	X(VERIFY_NO_EXPECTATION, "board-not-known") /* how many links it should have */
 
@@ -46,7 +46,7 @@ typedef enum VerifyCause {
 } VerifyCause;
 DECLARE_STRING_TABLE(verify_cause, VerifyCause);
 
-/* How the guest's GPUs were told to be the group's. */
+/* How the guest's GPUs were matched to the group's. */
 #define VERIFY_MATCHES(X)                                                                          \
 	X(VERIFY_MATCH_NONE, "none")                                                               \
 	X(VERIFY_MATCH_UUID, "uuid")                                                               \
@@ -87,7 +87,7 @@ typedef struct VerifiedGpu {
 	unsigned active, inactive, min_mbps, max_mbps;
 } VerifiedGpu;
 
-/* Between two GPUs of the group. */
+/* The links between two GPUs of the group. */
 typedef struct VerifiedLink {
 	size_t a, b; /* in the report's gpus */
 	Verdict verdict;

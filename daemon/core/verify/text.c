@@ -48,7 +48,7 @@ static char *peer_reason(const VerifiedLink *link, const char *a, const char *b)
 		    smi_peer_to_string(peer), peer_words(peer));
 }
 
-/* The GPU of the two with fewer active links. */
+/* Names the GPU of the two with fewer active links. */
 static char *few_links_reason(const VerifyReport *report, const VerifiedLink *link, const char *a,
 			      const char *b)
 {
@@ -189,7 +189,7 @@ static const char *remedy_form(VerifyCause cause)
 	}
 }
 
-/* %1$s is the domain, %2$s the group; forms have no other per cent sign. */
+/* %1$s is the domain, %2$s the group. The formats have no other per cent sign. */
 static char *remedy_text(VerifyCause cause, const VerifyInput *in)
 {
 	const char *const names[] = { domain_ref_word(in->domain, in->domain_uuid), in->group };
@@ -256,7 +256,7 @@ static json_t *link_to_json(const VerifyReport *report, const VerifiedLink *link
 			 smi_peer_to_string(link->peer_ba));
 }
 
-/* jansson refuses a NULL item, so that one failure fails the whole. */
+/* jansson refuses a NULL item, so one failure makes the whole fail. */
 static json_t *gpus_to_json(const VerifyReport *report)
 {
 	_cleanup_json_ json_t *a = json_array();

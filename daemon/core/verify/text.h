@@ -5,8 +5,8 @@
 #include "core/verify/report.h"
 
 /*
- * Writes the report's reason and remedy for its cause. `what` (may be NULL) are words for the
- * sentence: a program's or libvirt's, or an address. `link` (may be NULL): the one that is worst.
+ * Writes the reason and remedy of the report for its cause. `what` (may be NULL): words for the
+ * sentence, from a program or libvirt, or an address. `link` (may be NULL): the worst link.
  */
 int verify_explain(VerifyReport *report, const VerifyInput *input, const char *what,
 		   const VerifiedLink *link);

@@ -66,7 +66,7 @@ static VerifyCause cause_of_exit(const GuestRun *run)
 	return VERIFY_SMI_FAILED;
 }
 
-/* `nvidia-smi topo -m: ended with 3: "…"`; the words are the guest's, and made harmless. */
+/* `nvidia-smi topo -m: ended with 3: "…"`. The quoted words are the guest's, made harmless. */
 static int describe_run(const GuestRun *run, size_t which, char **ret)
 {
 	_cleanup_free_ char *command = strv_join((char *const *)verify_commands[which], " ");
@@ -89,13 +89,13 @@ static int describe_run(const GuestRun *run, size_t which, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* The answers, as far as they could be had and read. */
+/* The answers that arrived and could be parsed. */
 typedef struct Answers {
 	SmiGpus gpus;
 	SmiMatrix topology, peers;
 	SmiNvlinks nvlinks;
-	VerifyCause cause; /* why there are no more */
-	size_t which;	   /* with a cause: the run */
+	VerifyCause cause; /* why there are no more answers */
+	size_t which;	   /* with a cause: the run that failed */
 } Answers;
 
 static int read_answer(const GuestRun *run, size_t which, Answers *into)
@@ -110,7 +110,7 @@ static int read_answer(const GuestRun *run, size_t which, Answers *into)
 		return smi_parse_topology(text, run->out_size, &into->topology);
 	case RUN_NVLINK:
 		r = smi_parse_nvlinks(text, run->out_size, &into->nvlinks);
-		/* Where the message is an error of its own, stdout has nothing. */
+		/* Some versions print this as an error, with nothing on stdout. */
 		if (r == 0 && into->nvlinks.n_items == 0 && run->err_size > 0)
 			r = smi_parse_nvlinks(run->err, run->err_size, &into->nvlinks);
 		return r;
@@ -128,7 +128,7 @@ static bool all_inactive(const SmiNvlinks *nvlinks)
 	return all;
 }
 
-/* A program that failed may still have said what counts: that there are no GPUs, or no links. */
+/* A failed program may still have said what counts: there are no GPUs, or no links. */
 static bool may_fail(const GuestRun *run, size_t which, const Answers *answers)
 {
 	if (run->signalled)
@@ -163,7 +163,7 @@ static int read_answers(const GuestRun runs[VERIFY_RUNS], Answers *ret)
 
 static void fill_gpu(VerifiedGpu *gpu, const SmiNvlinks *nvlinks)
 {
-	/* "All links are inactive" without a GPU's name speaks of all of them. */
+	/* "All links are inactive" without a GPU's name is about all GPUs. */
 	gpu->listed = nvlinks->all_inactive;
 	for (size_t i = 0; i < nvlinks->n_items; i++) {
 		const SmiNvlink *links = &nvlinks->items[i];
@@ -228,7 +228,7 @@ static void judge_link(const VerifyReport *report, VerifiedLink *link)
 		settle_link(link, VERDICT_VERIFIED, VERIFY_NOTHING);
 }
 
-/* From best to worst. What is known to be wrong weighs more than what is not known. */
+/* From best to worst. A known fault weighs more than something unknown. */
 static int weight(Verdict verdict)
 {
 	switch (verdict) {
@@ -259,14 +259,14 @@ static int judge_links(const VerifyInput *input, const Answers *answers, VerifyR
 		if (!worst || weight(link->verdict) > weight(worst->verdict))
 			worst = link;
 	}
-	if (!worst) /* a group of one is no group; nothing was proven */
+	if (!worst) /* a single GPU is not a group, so nothing was proven */
 		return verify_explain(report, input, NULL, NULL);
 	report->verdict = worst->verdict;
 	report->cause = worst->cause;
 	return verify_explain(report, input, NULL, worst);
 }
 
-/* No GPU was told apart, or one is missing. */
+/* The GPUs could not be matched, or one is missing. */
 static int judge_gpus(const VerifyInput *input, const Answers *answers, size_t which,
 		      VerifyReport *report)
 {
@@ -294,14 +294,14 @@ static int judge_runs(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS]
 	r = read_answers(runs, answers);
 	if (r < 0)
 		return r;
-	/* Which GPUs there are counts also where the rest was not to be had. */
+	/* The list of GPUs counts, even if later answers are missing. */
 	if (answers->cause == VERIFY_NOTHING || answers->which > RUN_GPUS) {
 		report->cause = verify_match_gpus(input, &answers->gpus, report->gpus,
 						  &report->match, &which);
 		if (report->cause != VERIFY_NOTHING)
 			return judge_gpus(input, answers, which, report);
 	}
-	/* A path over PCIe, or links that are down, count whatever else could not be had. */
+	/* A path over PCIe, or links that are down, count whatever else is missing. */
 	if (answers->cause == VERIFY_NOTHING || answers->which > RUN_TOPOLOGY) {
 		r = judge_links(input, answers, report);
 		if (r < 0 || answers->cause == VERIFY_NOTHING || report->verdict != VERDICT_UNKNOWN)
@@ -347,7 +347,7 @@ int verify_give_up(const VerifyInput *input, VerifyCause cause, VerifyReport **r
 
 /* --- evidence --- */
 
-/* What `topo -m` shows while links are down is not there. */
+/* `topo -m` may show links that are down, which do not count. */
 static unsigned links_to(const VerifiedGpu *gpu, SmiCell path)
 {
 	return path.links < gpu->active ? path.links : gpu->active;
@@ -410,7 +410,7 @@ int verify_diagnose(const VerifyInput *input, const GuestRun runs[VERIFY_DIAGNOS
 	uint64_t enabled = 0;
 	bool on = false;
 
-	/* Neither is known to every driver: an error says that it is not on. */
+	/* Not every driver knows these questions. An error means that the mode is off. */
 	if (mig->outcome == GUEST_RAN && mig->out &&
 	    smi_parse_mig(mig->out, mig->out_size, &enabled) == 0)
 		gpu = first_with_mig(report, enabled);

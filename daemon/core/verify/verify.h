@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether NVLink works in a guest, from what nvidia-smi printed there. Pure: the programs are run by
- * job/verify.c.
+ * Whether NVLink works in a guest, from what nvidia-smi printed there. Pure: job/verify.c runs the
+ * programs.
  *
- * The verdict is the guest's word, checked for being consistent. It says nothing that the guest did
- * not print: where that is missing, contradictory or not understood the verdict is "unknown".
+ * The verdict is what the guest says, checked for consistency. It claims nothing that the guest did
+ * not print. If that is missing, contradictory or not understood, the verdict is "unknown".
  *
- *   verified   each two GPUs of the group: NV# the same both ways, as many links as the board should
- *              have active on both, and peer-to-peer over NVLink "OK"
+ *   verified   each two GPUs of the group have the same NV# both ways, both have as many active
+ *              links as the board should have, and peer-to-peer over NVLink is "OK"
  *   degraded   NVLink works, with fewer links
- *   broken     no NVLink between two of them, or a GPU that the guest's driver does not show
- *   unknown    no agent, no driver, no answer in time, nothing that could be read
+ *   broken     no NVLink between two of them, or the guest's driver does not show a GPU
+ *   unknown    no agent, no driver, no answer in time, or nothing that could be parsed
  */
 #pragma once
 
@@ -21,23 +21,23 @@
 /* The programs, in the order of the runs. */
 #define VERIFY_RUNS 4
 extern const char *const *const verify_commands[VERIFY_RUNS];
-/* Asked when the verdict is not good, for what may be the reason. */
+/* Run when the verdict is not good, to find the reason. */
 #define VERIFY_DIAGNOSES 2
 extern const char *const *const verify_diagnosis_commands[VERIFY_DIAGNOSES];
 
 /* The verdict. 0 or -ENOMEM. */
 int verify_judge(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], VerifyReport **ret);
-/* "unknown" for a cause that kept the guest from being asked. */
+/* Makes an "unknown" report, for a cause that kept the guest from being asked. */
 int verify_give_up(const VerifyInput *input, VerifyCause cause, VerifyReport **ret);
-/* Whether the diagnosis is worth asking for. */
+/* The diagnosis may help. */
 bool verify_wants_diagnosis(const VerifyReport *report);
-/* Replaces cause, reason and remedy where the runs show what stands in NVLink's way. */
+/* Replaces cause, reason and remedy if the runs show what prevents NVLink. */
 int verify_diagnose(const VerifyInput *input, const GuestRun runs[VERIFY_DIAGNOSES],
 		    VerifyReport *report);
 
 /*
- * As evidence: how many active links each of the group's GPUs shows to each other one, in
- * links[i * n_gpus + k], and in inactive[i] those that are down. False, and nothing written, unless
- * the guest told of every two, and which of its GPUs is which is certain (not by count).
+ * The report as evidence. links[i * n_gpus + k]: how many active links GPU i of the group shows to
+ * GPU k; inactive[i]: how many of its links are down. False, with nothing written, unless the guest
+ * reported every pair, and it is certain which GPU is which (not by count).
  */
 bool verify_links_seen(const VerifyReport *report, unsigned *links, unsigned *inactive);
