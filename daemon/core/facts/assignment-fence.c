@@ -225,9 +225,10 @@ char *assignment_fence_note(const AssignmentFence *fence)
 	if (!what || !functions)
 		return NULL;
 	if (fence->n_functions == 0)
-		return strf("%s, so any group may be its: none is assigned, bound or unbound; %s",
-			    what, assignment_fence_remedy(fence));
-	return strf("%s, and keeps apart %s%s%s; %s", what, functions,
+		return strf(
+			"%s, so it may be about any group: none is assigned, bound or unbound; %s",
+			what, assignment_fence_remedy(fence));
+	return strf("%s, and blocks %s%s%s; %s", what, functions,
 		    fence->domain_uuid ? " and domain " : "", str_or_empty(fence->domain_uuid),
 		    assignment_fence_remedy(fence));
 }

@@ -127,12 +127,11 @@ static int add_kept(Resolver *r, char *name, const Assignment *record, Gpu *cons
 		.name = name,
 		.provenance = PROVENANCE_NONE,
 		.source = strf("record of %s", record->domain_name),
-		.reasoning =
-			strf("assigned to %s; by the record of that alone", record->domain_name),
+		.reasoning = strf("assigned to %s; only the record says so", record->domain_name),
 		.fault = missing ? strf("the record of %s names %s, which is not there",
 					record->domain_name, BDF_TEXT(missing))
-				 : strf("assigned to %s, but that its GPUs are linked is not known "
-					"any more",
+				 : strf("assigned to %s, but nothing shows any more that its GPUs "
+					"are linked",
 					record->domain_name),
 	};
 

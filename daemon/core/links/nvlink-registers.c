@@ -89,7 +89,7 @@ int nvlink_decode(const NvlinkRegisters *r, NvlinkView *ret, const char **ret_wh
 		return -ENODATA;
 	}
 	if (!nvlink_is_gh100(r->boot_0)) {
-		*ret_why = "it is no GH100, whose registers alone are known";
+		*ret_why = "it is not a GH100, the only chip whose registers are known";
 		return -EOPNOTSUPP;
 	}
 	for (unsigned i = 0; i < NVLINK_GROUPS; i++) {

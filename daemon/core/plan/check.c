@@ -317,7 +317,7 @@ static int check_guests(const Check *c)
 	record = assignments_find_function(c->assignments, &first->bdf);
 	if (!record)
 		return refuse_lines(c, GPUPASS_ERROR_FOREIGN_OWNER,
-				    "a guest that gpupass knows nothing of runs on it", lines,
+				    "a guest that gpupass does not know runs on it", lines,
 				    "shut that guest down");
 	return refuse_lines(c, GPUPASS_ERROR_HOST_IN_USE, "a guest runs on it", lines,
 			    "shut that guest down, or detach the functions from it");

@@ -42,7 +42,7 @@ static int warn_of_unknown(Planner *p, size_t i)
 		return -ENOMEM;
 	return *which == '\0' ? 0
 			      : plan_warn(p->plan,
-					  "whether persistence mode is on is not known of %s: %s; "
+					  "the persistence mode of %s is not known: %s; "
 					  "it will be off when they are back on nvidia",
 					  which, why);
 }
@@ -56,9 +56,9 @@ static bool leaves_unasked(const Planner *p, size_t i)
 static int warn_of_unasked(Planner *p)
 {
 	return plan_warn_of_functions(
-		p, leaves_unasked, "whether persistence mode is on was not asked of ",
-		", because that opens a GPU: steps about it may be missing here; root's plan has "
-		"them");
+		p, leaves_unasked, "the persistence mode of ",
+		" was not read, because that opens a GPU: steps about it may be missing here; root's "
+		"plan has them");
 }
 
 static bool loses_persistence(const Planner *p, size_t i)

@@ -123,18 +123,17 @@ int plan_warn_of_unreset(Planner *p)
 
 		board->reset = plan_resets_board(p->plan, lead);
 		if (f)
-			r = plan_warn(
-				p->plan,
-				"%s is not reset now, since %s is on %s: it is before another "
-				"domain gets it",
-				BDF_TEXT(lead), BDF_TEXT(&f->bdf),
-				f->from_driver ? f->from_driver : "no driver");
+			r = plan_warn(p->plan,
+				      "%s is not reset now, since %s is on %s: it will be before "
+				      "another domain gets it",
+				      BDF_TEXT(lead), BDF_TEXT(&f->bdf),
+				      f->from_driver ? f->from_driver : "no driver");
 		else if (!board->reset)
 			r = plan_warn(
 				p->plan,
-				"the kernel knows no way to reset %s: only what vfio-pci does "
-				"when a guest ends has reset it, and another domain gets it "
-				"with --accept-dirty only",
+				"the kernel knows no way to reset %s: it had only the reset that "
+				"vfio-pci tries when a guest ends, and another domain gets it "
+				"only with --accept-dirty",
 				BDF_TEXT(lead));
 		if (r < 0)
 			return r;

@@ -14,6 +14,6 @@ int plan_warn_of_unseen(Planner *p)
 {
 	return plan_warn_of_functions(
 		p, was_left_asleep,
-		"whether GPUs that may sleep answer was not looked at, because that wakes them: ",
-		"; root's plan looks");
+		"GPUs that may sleep were not checked for an answer, because that wakes them: ",
+		"; root's plan checks them");
 }
