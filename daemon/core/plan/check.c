@@ -298,7 +298,7 @@ static bool only_guest(const Check *c, pid_t pid)
 
 /*
  * A write to a function whose vfio group is open kills the guest that runs on it. So nothing is
- * touched, whoever the guest belongs to.
+ * touched, no matter whose guest it is.
  */
 static int check_guests(const Check *c)
 {

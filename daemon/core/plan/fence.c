@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The fence: GPUs of one group are bridged, and traffic over a bridge passes no IOMMU. So they all
- * go to one domain, or to none. That holds for every domain, running or shut off, whoever put the
- * hostdev there.
+ * go to one domain, or to none. That holds for every domain, running or shut off, no matter who
+ * put the hostdev there.
  */
 #include "core/domain/ref.h"
 #include "core/group/mark.h"
