@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "core/pci/driver-name.h"
 #include "core/pci/pci-snapshot.h"
 #include "host/scan/assignment-files.h"
 #include "host/scan/scan.h"
@@ -134,7 +135,7 @@ static int observe(const BootMachine *machine, BootFunction *f)
 		f->outcome = BOOT_RESERVED;
 		return 0;
 	}
-	if (strcmp(driver, BOOT_DRIVER) != 0)
+	if (!driver_is_vfio(driver))
 		return settle_taken(f, driver);
 	f->outcome = BOOT_BOUND;
 	return 0;

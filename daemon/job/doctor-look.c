@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/drift/drift.h"
+#include "core/group/observe.h"
 #include "job/select.h"
 #include "store/unread.h"
 #include "util/text.h"

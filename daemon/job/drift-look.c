@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/drift-look.h"
 
+#include "core/group/observe.h"
+#include "core/pci/driver-name.h"
 #include "util/text.h"
 
 typedef struct Look {
@@ -24,7 +26,7 @@ static void look_clear(Look *look)
 /* driver_override is read where it can mean something: assigned, and on vfio-pci as it should be. */
 static bool is_to_inspect(const Look *look, const PciFunction *function)
 {
-	return str_equal(function->driver, "vfio-pci") &&
+	return driver_is_vfio(function->driver) &&
 	       assignments_find_function(look->assignments, &function->bdf);
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/group/resolve.h"
 #include "util/text.h"
 
 Identities *identities_free(Identities *identities)

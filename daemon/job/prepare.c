@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/group/observe.h"
 #include "job/guest-exit.h"
 #include "job/select.h"
 #include "job/tenant-look.h"

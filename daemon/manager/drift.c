@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/pci/driver-name.h"
 #include "job/drift-look.h"
 #include "manager/private.h"
 #include "util/file.h"
@@ -63,7 +64,7 @@ char *manager_boot_reason(const Manager *m, const Group *group)
 			const BootFault *fault = boot_faults_find(m->boot, &function->bdf);
 			_cleanup_free_ char *text = NULL;
 
-			if (!fault || str_equal(function->driver, "vfio-pci"))
+			if (!fault || driver_is_vfio(function->driver))
 				continue;
 			text = boot_fault_text(fault);
 			return text ? strf("at boot %s was not bound: %s", BDF_TEXT(&function->bdf),

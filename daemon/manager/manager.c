@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/group/observe.h"
 #include "manager/private.h"
 #include "util/log.h"
 #include "util/text.h"

@@ -32,7 +32,7 @@ static uint32_t hex_value(const char *s, size_t n)
 	return value;
 }
 
-/* bb:dd.f with these separators, up to the end of the text. */
+/* Parses bb:dd.f with these separators. The text must end there. */
 static int parse_bus_device_function(const char *s, char colon, char dot, Bdf *bdf)
 {
 	uint32_t device, function;

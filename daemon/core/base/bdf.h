@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * PCI addresses. The kernel writes ssss:bb:dd.f; behind Intel VMD the segment has more than four
+ * PCI addresses. The kernel writes ssss:bb:dd.f. Behind Intel VMD the segment has more than four
  * hex digits (10000:e1:00.0), so a segment is 32 bits wide here.
  */
 #pragma once
@@ -20,8 +20,8 @@ typedef struct Bdf {
 } Bdf;
 
 /*
- * Takes 41:00.0, 0000:41:00.0, 00000000:41:00.0 (NVML's form) and pci_0000_41_00_0 (libvirt's
- * nodedev form), hex digits of either case; nothing else. -EINVAL leaves *ret alone.
+ * Accepts 41:00.0, 0000:41:00.0, 00000000:41:00.0 (NVML's form) and pci_0000_41_00_0 (libvirt's
+ * nodedev form), with hex digits of either case, and nothing else. -EINVAL leaves *ret alone.
  */
 int bdf_parse(const char *text, Bdf *ret);
 
@@ -32,7 +32,7 @@ const char *bdf_format(const Bdf *bdf, char buffer[BDF_TEXT_MAX]);
 
 int bdf_compare(const Bdf *a, const Bdf *b);
 bool bdf_equal(const Bdf *a, const Bdf *b);
-/* Same board slot: all but the function equal. */
+/* They are in one slot: everything but the function number is equal. */
 bool bdf_same_slot(const Bdf *a, const Bdf *b);
-/* A list holds this address. */
+/* The list contains this address. */
 bool bdf_in(const Bdf *bdf, const Bdf *list, size_t n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a group may be called. */
+/* Names of groups. */
 #pragma once
 
 #include <stdbool.h>

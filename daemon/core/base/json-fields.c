@@ -8,7 +8,7 @@
 #include "util/text.h"
 
 #define TEXT_BYTES_MAX 4096
-/* Who writes lists stops far below (host/device/examine.c). */
+/* The writers of such lists stop far below this (host/device/examine.c). */
 #define LIST_MAX 4096
 
 /* jansson's integers are signed. */
@@ -34,7 +34,7 @@ void json_reader_begin(JsonReader *reader, const json_t *object, const char *whe
 		reader->message = strf("%s is not an object", where ? where : "the document");
 		return;
 	}
-	/* jansson iterates over non-const objects only; nothing is written here. */
+	/* jansson iterates over non-const objects only. Nothing is written here. */
 	json_object_foreach ((json_t *)object, key, value) {
 		if (!known(key, keys)) {
 			json_reader_fail(reader, key, "is not a member that this version knows");
@@ -262,7 +262,7 @@ json_t *json_plain(const char *s)
 
 int json_set_plain_list(json_t *object, const char *key, char *const *list)
 {
-	json_t *array = json_array(); /* given to the object below, also on failure */
+	json_t *array = json_array(); /* the object below takes it, also on failure */
 	int r = 0;
 
 	for (char *const *line = list; line && *line; line++)

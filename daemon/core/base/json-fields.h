@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Members of JSON objects, to and from C. A JsonReader is strict; its first error sticks and later
- * reads do nothing, so that a caller reads all members in a row and asks once. What was read so
- * far is the caller's to free either way.
+ * Members of JSON objects, to and from C. A JsonReader is strict. It keeps its first error, and
+ * later reads do nothing, so a caller reads all members in a row and checks once. The caller frees
+ * what was read so far, with or without an error.
  */
 #pragma once
 
@@ -20,17 +20,17 @@ typedef struct JsonReader {
 	char *message;	   /* what is wrong; NULL while nothing is */
 } JsonReader;
 
-/* Starts on `object`: an error when it is none, or has a member that is not in the list `keys`. */
+/* Starts on `object`. It is an error if that is no object, or has a member that `keys` lacks. */
 void json_reader_begin(JsonReader *reader, const json_t *object, const char *where,
 		       const char *const *keys);
-/* Returns the error, and hands the message over when the caller wants it. */
+/* Returns the error. Hands the message to the caller unless ret_message is NULL. */
 int json_reader_end(JsonReader *reader, char **ret_message);
-/* Notes an error of the caller's own finding: `what` reads as "KEY WHAT". */
+/* Notes an error that the caller found. The message is "KEY WHAT". */
 void json_reader_fail(JsonReader *reader, const char *key, const char *what);
 
-/* Absent members: an error in json_read_*(), "left as it is" in json_read_*_if_any(). */
+/* A member that is absent is an error for json_read_*(). json_read_*_if_any() ignores it. */
 void json_read_text(JsonReader *reader, const char *key, char **ret);
-void json_read_text_if_any(JsonReader *reader, const char *key, char **ret); /* takes null, too */
+void json_read_text_if_any(JsonReader *reader, const char *key, char **ret); /* or null */
 void json_read_bdf(JsonReader *reader, const char *key, Bdf *ret);
 /* Hex digits in a string, as PCI ids are written: "10de". */
 uint32_t json_read_hex(JsonReader *reader, const char *key, uint32_t max);
@@ -40,21 +40,21 @@ void json_read_int_if_any(JsonReader *reader, const char *key, int *ret); /* >= 
 void json_read_unsigned_if_any(JsonReader *reader, const char *key, unsigned *ret);
 bool json_read_bool(JsonReader *reader, const char *key);
 void json_read_bool_if_any(JsonReader *reader, const char *key, bool *ret);
-/* An array of at most `max` items, borrowed; NULL, which jansson counts as empty, when absent. */
+/* An array of at most `max` items, borrowed. NULL, which jansson takes as empty, if absent. */
 const json_t *json_read_array(JsonReader *reader, const char *key, size_t max);
 const json_t *json_read_array_if_any(JsonReader *reader, const char *key, size_t max);
 
-/* Writers: -1 like jansson's own on memory shortage, so that results can be joined with |=. */
+/* Writers. Like jansson's own they return -1 without memory, so results can be joined with |=. */
 int json_set_text_if_any(json_t *object, const char *key, const char *s); /* NULL: left out */
 int json_set_bdf(json_t *object, const char *key, const Bdf *bdf);
 int json_set_hex(json_t *object, const char *key, uint32_t value, int digits);
 int json_set_true_if(json_t *object, const char *key, bool value); /* false: left out */
 
 /*
- * Lines of anybody's files: what is no text has no place in JSON, nor on a terminal. Bytes that are
- * none are shown as '?'.
+ * Lines of files that anybody may have written. Bytes that are not text have no place in JSON or on
+ * a terminal, so each becomes '?'.
  */
 json_t *json_plain(const char *s); /* NULL when memory is out */
 int json_set_plain_list(json_t *object, const char *key, char *const *list);
-/* Back: an array of at most 4096 strings of at most 4096 bytes, appended to *ret. */
+/* Appends an array of at most 4096 strings, each of at most 4096 bytes, to *ret. */
 void json_read_list(JsonReader *reader, const char *key, char ***ret);

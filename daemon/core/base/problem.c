@@ -107,7 +107,7 @@ char *problem_message(const Problem *problem, const char *prefix)
 	if (!str_is_empty(problem->remedy))
 		print_part(f, "Remedy:", problem->remedy);
 	failed = ferror(f) != 0;
-	/* The buffer is whole, and its failures are known, only once the stream is closed. */
+	/* Only fclose() completes the buffer and reports the last failure. */
 	if (fclose(f) != 0 || failed)
 		return NULL;
 	return TAKE_PTR(message);

@@ -4,6 +4,7 @@
 #include "core/domain/xml.h"
 #include "core/drift/finding.h"
 #include "core/group/mark.h"
+#include "core/group/record.h"
 
 /*
  * Gives the findings with a repair their remedy. If another finding of the group needs a person,
@@ -30,25 +31,6 @@ static int drift_settle(DriftSubject *s)
 }
 
 /* ---- records and marks ---- */
-
-static const Assignment *drift_find_record(const DriftFacts *facts, const Group *group,
-					   const PciFunction *const *functions, size_t n)
-{
-	const Assignment *named;
-
-	for (size_t i = 0; i < n; i++) {
-		const Assignment *record =
-			assignments_find_function(facts->assignments, &functions[i]->bdf);
-
-		if (record)
-			return record;
-	}
-	named = assignments_find_group(facts->assignments, group->name);
-	for (size_t i = 0; named && i < named->n_functions; i++)
-		if (group_set_find_gpu(facts->groups, &named->functions[i].bdf))
-			return NULL;
-	return named;
-}
 
 static bool names_function_of(const Assignment *record, const DriftSubject *s)
 {
@@ -214,7 +196,7 @@ static int drift_find_in_group(const DriftFacts *facts, const Group *group, Drif
 	if (r < 0)
 		return r;
 	s.functions = functions;
-	s.record = drift_find_record(facts, group, functions, s.n_functions);
+	s.record = group_record(group, functions, s.n_functions, facts->groups, facts->assignments);
 	if (s.record)
 		r = drift_check_recorded(&s);
 	if (r == 0 && group->provenance != PROVENANCE_NONE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a file of assignments.d keeps apart that cannot be read as it should. */
+/* Fences: what a file of assignments.d blocks when it cannot be read as it should. */
 #include <errno.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static AssignmentFenceKind kind_of(int error, const char *text)
 		       : ASSIGNMENT_UNREAD;
 }
 
-/* "UUID.json", "UUID.json.damaged"; NULL without an error: its name says no domain. */
+/* NULL without an error: the name has no domain. */
 static int domain_of_name(const char *file, char **ret)
 {
 	_cleanup_free_ char *uuid = strndup(file, strcspn(file, "."));
@@ -32,7 +32,7 @@ static int domain_of_name(const char *file, char **ret)
 	return 0;
 }
 
-/* A member that this version does not know may be there; one that is missing makes it unknown. */
+/* Members that this version does not know are allowed. A missing one makes the function unknown. */
 static int read_function(const json_t *json, AssignedFunction *f)
 {
 	static const char *const ids[] = { "vendor", "device", "subsystem_vendor",
@@ -76,7 +76,7 @@ static int read_functions(const json_t *root, Assignment *into)
 	return 0;
 }
 
-/* NULL in *ret: not all of it is as this version knows it. */
+/* *ret NULL: this version does not understand all of it. */
 static int read_leniently(const AssignmentFence *fence, const char *text, size_t size,
 			  Assignment **ret)
 {
@@ -94,16 +94,16 @@ static int read_leniently(const AssignmentFence *fence, const char *text, size_t
 	if (!a->domain_uuid || !a->domain_name || !a->group_name)
 		return -ENOMEM;
 	r = read_functions(root, a);
-	/* None of them twice. */
+	/* No address is there twice. */
 	if (r >= 0 && a->n_functions == fence->n_functions)
 		*ret = TAKE_PTR(a);
 	return r == -ENOMEM ? r : 0;
 }
 
-static int fill(AssignmentFence *fence, const char *text, size_t size)
+static int fence_fill(AssignmentFence *fence, const char *text, size_t size)
 {
 	_cleanup_(remains_clear) Remains remains = { 0 };
-	/* A copy under another name is no assignment. */
+	/* A copy under another name is not an assignment. */
 	bool named = fence->domain_uuid != NULL;
 	int r;
 
@@ -142,10 +142,10 @@ int assignments_add_fence(Assignments *all, const char *file, int error, const c
 		.why = str_printable(why ? why : strerror(-error)),
 	};
 	r = fence->file && fence->why ? domain_of_name(file, &fence->domain_uuid) : -ENOMEM;
-	return r < 0 ? r : fill(fence, text, size);
+	return r < 0 ? r : fence_fill(fence, text, size);
 }
 
-/* By board: a function that the record did not know yet is on one of its boards. */
+/* Compares boards: a function that the record did not know yet is still on one of its boards. */
 bool assignment_fence_is_about(const AssignmentFence *fence, const Bdf *functions, size_t n,
 			       const char *domain_uuid)
 {
@@ -225,9 +225,10 @@ char *assignment_fence_note(const AssignmentFence *fence)
 	if (!what || !functions)
 		return NULL;
 	if (fence->n_functions == 0)
-		return strf("%s, so any group may be its: none is assigned, bound or unbound; %s",
-			    what, assignment_fence_remedy(fence));
-	return strf("%s, and keeps apart %s%s%s; %s", what, functions,
+		return strf(
+			"%s, so it may be about any group: none is assigned, bound or unbound; %s",
+			what, assignment_fence_remedy(fence));
+	return strf("%s, and blocks %s%s%s; %s", what, functions,
 		    fence->domain_uuid ? " and domain " : "", str_or_empty(fence->domain_uuid),
 		    assignment_fence_remedy(fence));
 }

@@ -57,7 +57,7 @@ static json_t *function_to_json(const AssignedFunction *function)
 	r |= json_set_hex(o, "subsystem_device", function->subsystem_device, 4);
 	r |= json_set_text_if_any(o, "original_driver", function->original_driver);
 	r |= json_set_text_if_any(o, "original_override", function->original_override);
-	/* Off is what a GPU comes back to by itself. */
+	/* Off needs no record: it is what a GPU returns to by itself. */
 	if (function->original_persistence == PERSISTENCE_ON)
 		r |= json_set_persistence_if_known(o, "original_persistence", PERSISTENCE_ON);
 	r |= json_set_text_if_any(o, "uuid", function->uuid);
@@ -77,7 +77,7 @@ static const char *schema_of(const Assignment *assignment)
 char *assignment_to_json(const Assignment *assignment)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *functions = json_array(); /* given to root below, also on failure */
+	json_t *functions = json_array(); /* root below takes it, also on failure */
 	_cleanup_free_ char *text = NULL;
 	int r = 0;
 
@@ -132,7 +132,7 @@ static int function_from_json(const json_t *json, size_t index, AssignedFunction
 	return json_reader_end(&reader, ret_message);
 }
 
-/* The list, with no address in it twice. */
+/* Reads the list, in which no address may be twice. */
 static int functions_from_json(const json_t *array, Assignment *assignment, char **ret_message)
 {
 	size_t n = json_array_size(array);
@@ -157,7 +157,7 @@ static int functions_from_json(const json_t *array, Assignment *assignment, char
 	return 0;
 }
 
-/* The UUID is also a file's name. */
+/* The UUID is also a file name. */
 bool assignment_uuid_valid(const char *s)
 {
 	for (size_t i = 0; i < UUID_LENGTH; i++) {
@@ -169,7 +169,7 @@ bool assignment_uuid_valid(const char *s)
 	return s[UUID_LENGTH] == '\0';
 }
 
-/* The first version does not know the last two members. */
+/* The first version lacks the last two members. */
 static int assignment_from_root(const json_t *root, bool first, Assignment *a, char **ret_message)
 {
 	static const char *const keys[2][10] = {
@@ -201,8 +201,9 @@ static int assignment_from_root(const json_t *root, bool first, Assignment *a, c
 	return functions_from_json(functions, a, ret_message);
 }
 
-/* Both versions; what is wrong is told as of the second where it is that. */
-static int parse(const char *text, size_t size, bool *ret_first, json_t **ret, char **ret_message)
+/* Parses both versions. If the text says that it is of the second, errors are about that one. */
+static int assignment_parse(const char *text, size_t size, bool *ret_first, json_t **ret,
+			    char **ret_message)
 {
 	int r = json_parse_document(text, size, GPUPASS_SCHEMA_ASSIGNMENT_2, ret, NULL);
 
@@ -223,7 +224,7 @@ int assignment_from_json(const char *text, size_t size, Assignment **ret, char *
 			*ret_message = strf("it is larger than %u bytes", TEXT_MAX);
 		return -EBADMSG;
 	}
-	r = parse(text, size, &first, &root, ret_message);
+	r = assignment_parse(text, size, &first, &root, ret_message);
 	if (r < 0)
 		return r;
 	assignment = calloc(1, sizeof(*assignment));

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The durable wish that a group belongs to a domain, with what release needs to put everything
- * back: each function's identity, driver, driver_override and persistence mode as they were before.
- * Stored as assignments.d/<domain-uuid>.json: schema org.gpupass1.assignment/1, or /2 where it says
- * more than /1 has words for: that a GPU had persistence mode on, or what is to be applied.
+ * back: identity, driver, driver_override and persistence mode of each function, as they were
+ * before. Stored as assignments.d/<domain-uuid>.json with schema org.gpupass1.assignment/1. Schema
+ * /2 is used only for what /1 cannot say: a GPU had persistence mode on, or something is to be
+ * applied.
  */
 #pragma once
 
@@ -20,30 +21,31 @@ typedef struct AssignedFunction {
 	char *original_override; /* NULL: none was set */
 	char *uuid;		 /* of the GPU, where it was known; NULL otherwise */
 	char *serial_number;	 /* likewise */
-	/* Off is stored as unknown. */
+	/* Off is stored as unknown: a GPU returns to it by itself. */
 	PersistenceMode original_persistence;
 } AssignedFunction;
 
 typedef struct Assignment {
 	char *domain_uuid;
-	char *domain_name; /* as it was; the UUID is the key */
+	char *domain_name; /* as it was then; the UUID is the key */
 	char *group_name;
 	AssignedFunction *functions;
 	size_t n_functions;
 	uint64_t created_usec; /* CLOCK_REALTIME */
 	uint32_t created_by;   /* uid of the caller */
-	bool apply_fit;	       /* --fit=apply, --numa=apply: whenever the group goes into the */
-	bool apply_numa;       /* definition, so does what these write */
+	/* --fit=apply, --numa=apply: what they write goes into the definition with the group. */
+	bool apply_fit;
+	bool apply_numa;
 } Assignment;
 
 /*
- * A file of assignments.d that cannot be read as it should: somebody has GPUs by it. Its domain and
- * its functions are kept apart as far as they are known, and where the functions are not, any
- * function may be its.
+ * A file of assignments.d that cannot be read as it should, although some domain has GPUs by it.
+ * The fence blocks that domain and those functions, as far as they are known. If the functions are
+ * not known, it may be about any function.
  */
 typedef enum AssignmentFenceKind {
-	ASSIGNMENT_NEWER,   /* of another version: still holds, and must not be lost */
-	ASSIGNMENT_DAMAGED, /* or set aside as that */
+	ASSIGNMENT_NEWER,   /* of another version: it is valid, and must not be lost */
+	ASSIGNMENT_DAMAGED, /* damaged, or set aside as damaged */
 	ASSIGNMENT_UNREAD,  /* it could not be read just now */
 } AssignmentFenceKind;
 
@@ -54,7 +56,10 @@ typedef struct AssignmentFence {
 	char *domain_uuid; /* NULL: not known */
 	Bdf *functions;
 	size_t n_functions; /* 0: not known */
-	/* Of another version, with all that it takes to know each function: what boot acts on. */
+	/*
+	 * Another version wrote it, but it says enough to identify each function: gpupass-bind uses
+	 * it.
+	 */
 	Assignment *lenient;
 } AssignmentFence;
 
@@ -72,9 +77,9 @@ const Assignment *assignments_find_function(const Assignments *all, const Bdf *b
 const AssignedFunction *assignment_function(const Assignment *assignment, const Bdf *bdf);
 
 /*
- * JSON text, and back. Parsing is strict: -EBADMSG / -EPROTO (another version) with *ret_message.
- * The text is of the lowest version that can say it: an older gpupass leaves a later version's file
- * alone, but sets aside one of its own version with a member that it does not know.
+ * JSON text, and back. Parsing is strict: -EBADMSG or -EPROTO (another version) with *ret_message.
+ * The text has the lowest version that can say it. An older gpupass leaves a file of a later
+ * version alone, but sets a file of its own version aside if that has an unknown member.
  */
 char *assignment_to_json(const Assignment *assignment);
 int assignment_from_json(const char *text, size_t size, Assignment **ret, char **ret_message);
@@ -84,13 +89,14 @@ bool assignment_uuid_valid(const char *uuid);
 
 /*
  * Adds the fence for a file that assignment_from_json() refused, or that could not be read (text
- * NULL): -EPROTO another version's, otherwise its error. The domain is that of the file's name.
+ * NULL). `error`: -EPROTO for another version, otherwise the error of the read. The file's name
+ * gives the domain.
  */
 int assignments_add_fence(Assignments *all, const char *file, int error, const char *why,
 			  const char *text, size_t size);
 /*
- * The first fence that keeps these functions, or a board that one of them is on, or this domain
- * (NULL: none) apart: one that is about them before one that may be. NULL: none is.
+ * The first fence about one of these functions or their boards, or about this domain (NULL: none).
+ * A fence that is surely about them comes before one that may be. NULL: no fence is.
  */
 const AssignmentFence *assignments_fence(const Assignments *all, const Bdf *functions, size_t n,
 					 const char *domain_uuid);
@@ -98,9 +104,9 @@ bool assignment_fence_is_about(const AssignmentFence *fence, const Bdf *function
 			       const char *domain_uuid);
 /* "assignments.d/UUID.json was written by another version (its schema is …)" */
 char *assignment_fence_what(const AssignmentFence *fence);
-/* What a person can do; a constant. */
+/* What the operator can do; a constant. */
 const char *assignment_fence_remedy(const AssignmentFence *fence);
-/* The whole, for those who look at the host. */
+/* Both in one text, for those who look at the host. */
 char *assignment_fence_note(const AssignmentFence *fence);
 
 int assignment_copy(const Assignment *from, Assignment **ret);

@@ -6,10 +6,10 @@
 #include "util/json.h"
 #include "util/text.h"
 
-/* A host has at most this many assigned functions worth telling apart. */
+/* The most assigned functions that a report may have. */
 #define FUNCTIONS_MAX 4096
 
-static int add(BootFaults *faults, const Bdf *bdf, char **outcome, char **detail)
+static int boot_faults_add(BootFaults *faults, const Bdf *bdf, char **outcome, char **detail)
 {
 	BootFault *bigger = reallocarray(faults->items, faults->n_items + 1, sizeof(BootFault));
 
@@ -41,7 +41,7 @@ static int read_function(const json_t *json, size_t i, BootFaults *faults, char 
 	r = json_reader_end(&reader, ret_message);
 	if (r < 0 || str_equal(outcome, "bound") || str_equal(outcome, "reserved"))
 		return r;
-	return add(faults, &bdf, &outcome, &detail);
+	return boot_faults_add(faults, &bdf, &outcome, &detail);
 }
 
 static int read_root(const json_t *root, BootFaults *faults, char **ret_message)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What gpupass-bind could not bind at boot, read from its report (schema org.gpupass1.boot/1). */
+/* What gpupass-bind could not bind at boot, from its report (schema org.gpupass1.boot/1). */
 #pragma once
 
 #include "core/base/bdf.h"
@@ -16,8 +16,10 @@ typedef struct BootFaults {
 	size_t n_items;
 } BootFaults;
 
-/* Of the functions in the report those that were neither bound nor reserved. As for
- * json_parse_document(): -EBADMSG or -EPROTO with *ret_message. */
+/*
+ * Keeps the functions of the report that were neither bound nor reserved. As json_parse_document():
+ * -EBADMSG or -EPROTO with *ret_message.
+ */
 int boot_faults_parse(const char *text, size_t size, BootFaults **ret, char **ret_message);
 
 const BootFault *boot_faults_find(const BootFaults *faults, const Bdf *bdf); /* NULL: none */

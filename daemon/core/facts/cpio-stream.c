@@ -9,7 +9,7 @@
 #define MAGIC "070701"
 #define MAGIC_CHECKSUM "070702"
 #define TRAILER "TRAILER!!!"
-/* The fields of a header behind its magic, eight hex digits each. */
+/* Fields of a header after its magic, eight hex digits each. */
 enum { FIELD_MODE = 1, FIELD_BODY = 6, FIELD_NAME = 11 };
 #define MODE_TYPE 0170000U
 #define MODE_FILE 0100000U
@@ -41,7 +41,7 @@ static void skip(CpioStream *s, uint64_t bytes)
 	s->state = bytes > 0 ? CPIO_SKIP : CPIO_BETWEEN;
 }
 
-/* No strtoul(): it takes signs and blanks as well. */
+/* Not strtoul(), which accepts signs and blanks as well. */
 static int read_field(const char *header, unsigned field, uint32_t *ret)
 {
 	const char *digits = header + strlen(MAGIC) + (size_t)field * 8;
@@ -119,7 +119,7 @@ static int end_content(CpioStream *s)
 	return r;
 }
 
-/* Fills `to` up to `wanted` bytes; true once it is full. */
+/* Fills `to` up to `wanted` bytes. True when it is full. */
 static bool gather(CpioStream *s, char *to, size_t wanted, const char **data, size_t *left)
 {
 	size_t n = wanted - s->have < *left ? wanted - s->have : *left;
@@ -131,7 +131,7 @@ static bool gather(CpioStream *s, char *to, size_t wanted, const char **data, si
 	return s->have == wanted;
 }
 
-static int push(CpioStream *s, const char **data, size_t *left)
+static int cpio_push(CpioStream *s, const char **data, size_t *left)
 {
 	switch (s->state) {
 	case CPIO_BETWEEN:
@@ -172,10 +172,10 @@ int cpio_stream_push(CpioStream *s, const char *data, size_t size, size_t *ret_u
 	int r = 0;
 
 	while (r >= 0 && left > 0) {
-		/* What a header begins with; the kernel decides by this byte alone, too. */
+		/* A header begins with this byte. The kernel, too, looks at nothing else here. */
 		if (s->state == CPIO_BETWEEN && *data != '\0' && *data != MAGIC[0])
 			break;
-		r = push(s, &data, &left);
+		r = cpio_push(s, &data, &left);
 	}
 	*ret_used = size - left;
 	return r < 0 ? r : 0;

@@ -12,7 +12,7 @@
 
 DEFINE_STRING_TABLE(health, Health, GPUPASS_HEALTHS)
 
-/* What is plugged into: the last port above it. */
+/* The port that the GPU is plugged into: the last one above it. */
 static const PcieConfig *slot(const GpuHealth *health)
 {
 	const PcieConfig *config =
@@ -60,7 +60,7 @@ static Health judge_known(const GpuHealth *health, char **ret)
 		/* Reading config space may wake it (pci_config_pm_runtime_get() in the kernel). */
 		*ret = str_equal(health->power_state, "D0")
 			       ? strdup("its config space could not be read")
-			       : strf("it sleeps (%s), and is not woken to be looked at",
+			       : strf("it sleeps (%s), and is not woken for a look",
 				      health->power_state ? health->power_state
 							  : "power state not told");
 		return HEALTH_UNKNOWN;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What can be known of a GPU's health without its driver: does it answer, its PCI Express link and
- * that of the ports above it, the kernel's error counters (AER). Read by a worker, one a GPU.
+ * The health of a GPU without its driver: whether it answers, its PCI Express link and those of the
+ * ports above it, the kernel's error counters (AER). A worker reads it, one worker for each GPU.
  */
 #pragma once
 
@@ -23,19 +23,19 @@ typedef struct HealthPort {
 
 typedef struct GpuHealth {
 	Bdf bdf;	   /* the leading function */
-	int error;	   /* why there is nothing below: -ETIMEDOUT, -EPROTO …; 0: there is */
-	pid_t stuck;	   /* the worker that still waits for it, with -ETIMEDOUT; 0: none */
-	char *power_state; /* NULL: the kernel does not tell */
-	PcieConfig config; /* not read unless the power state is D0 */
+	int error;	   /* why the rest is empty: -ETIMEDOUT, -EPROTO …; 0: it is not */
+	pid_t stuck;	   /* the worker that still waits for the GPU, with -ETIMEDOUT; 0: none */
+	char *power_state; /* NULL: the kernel does not say */
+	PcieConfig config; /* read only in power state D0 */
 	bool aer;	   /* the kernel counts errors of this function */
 	uint64_t correctable, nonfatal, fatal; /* since boot */
-	HealthPort *ports;		       /* above it, root port first */
+	HealthPort *ports;		       /* ports above it, root port first */
 	size_t n_ports;
 } GpuHealth;
 
-/* The lanes that the link should have: of the board, or of the port above where that has fewer. */
+/* The lanes that the link should have: those of the board, or of the port above if it has fewer. */
 unsigned gpu_health_width_expected(const GpuHealth *health);
-/* Likewise the speed, a code of PcieConfig. */
+/* The same for the speed, a code of PcieConfig. */
 unsigned gpu_health_speed_expected(const GpuHealth *health);
 
 /* *ret_reason, one sentence; "" with HEALTH_OK. -ENOMEM. `health` NULL: nobody has looked. */

@@ -10,10 +10,13 @@
 #include "util/text.h"
 
 #define LIST_KEPT_MAX 256
-#define MODULE_NAME_MAX 64 /* the kernel's limit is below it */
+#define MODULE_NAME_MAX 64 /* above the kernel's own limit */
 #define LINE_READ_MAX 1024
 
-/* Which modules take which functions of NVIDIA's boards; of nvidia there are several by name. */
+/*
+ * Which modules bind which functions of NVIDIA's boards. Several modules are "nvidia" under other
+ * names.
+ */
 static const struct Taker {
 	uint32_t mask, class_code;
 	const char *modules[2];
@@ -24,7 +27,7 @@ static const struct Taker {
 	{ 0xffff00, 0x0c8000, { "i2c-nvidia-gpu" } },
 };
 
-/* Names of modules are written with dash or underscore. */
+/* Dash and underscore are the same in names of modules. */
 static bool same_module(const char *a, const char *b, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -37,9 +40,9 @@ static bool same_module(const char *a, const char *b, size_t n)
 }
 
 /*
- * The driver itself, as NVIDIA names it or a distribution does ("nvidia-current",
- * "nvidia-tesla-470"): not its other modules, which bind no function, nor nvidiafb and the
- * backlight's, which are the kernel's and something else.
+ * The driver itself, under NVIDIA's name or a distribution's ("nvidia-current",
+ * "nvidia-tesla-470"). Not its other modules, which bind no function. Not nvidiafb and the
+ * backlight module either: those are the kernel's.
  */
 static bool is_nvidia(const char *module)
 {
@@ -60,7 +63,7 @@ static bool is_nvidia(const char *module)
 	return true;
 }
 
-/* Whether `module`, as a file is named, is the one that a taker calls by `name`. */
+/* `module`, a file's name, is the module that a taker calls `name`. */
 static bool is_module(const char *module, const char *name)
 {
 	return strcmp(name, "nvidia") == 0 ? is_nvidia(module) : strcmp(module, name) == 0;
@@ -75,7 +78,7 @@ static bool takes_anything(const char *module)
 	return false;
 }
 
-static int keep(char ***list, const char *s)
+static int initramfs_keep(char ***list, const char *s)
 {
 	if (strv_length(*list) >= LIST_KEPT_MAX || strv_contains(*list, s))
 		return 0;
@@ -98,7 +101,7 @@ static bool ends_with(const char *s, const char *suffix)
 	return n >= size && strcmp(s + n - size, suffix) == 0;
 }
 
-/* "nvidia-drm" of "nvidia_drm.ko.zst": how long the name is; 0: it is no module. */
+/* Length of "nvidia-drm" in "nvidia_drm.ko.zst"; 0: not a module. */
 static size_t module_size(const char *base)
 {
 	const char *end = strstr(base, ".ko");
@@ -106,7 +109,7 @@ static size_t module_size(const char *base)
 	return end && (end[3] == '\0' || end[3] == '.') ? (size_t)(end - base) : 0;
 }
 
-/* What takes nothing that GPUs have is not kept. */
+/* Keeps only modules that bind some function of a GPU. */
 static int keep_module(char ***list, const char *name, size_t size)
 {
 	char module[MODULE_NAME_MAX + 1];
@@ -116,7 +119,7 @@ static int keep_module(char ***list, const char *name, size_t size)
 	for (size_t i = 0; i < size; i++)
 		module[i] = name[i] == '_' ? '-' : name[i];
 	module[size] = '\0';
-	return takes_anything(module) ? keep(list, module) : 0;
+	return takes_anything(module) ? initramfs_keep(list, module) : 0;
 }
 
 static int note_maker(Initramfs *image, const char *name, const char *base)
@@ -150,7 +153,7 @@ int initramfs_note_name(Initramfs *image, const char *name)
 
 	if (ends_with(name, "gpupass/gpupass-bind"))
 		image->bind = true;
-	/* The udev rule, initramfs-tools' script, dracut's hook: each is enough. */
+	/* The udev rule, initramfs-tools' script, or dracut's hook: each of them suffices. */
 	if (strcmp(base, "60-gpupass.rules") == 0 || ends_with(name, "scripts/init-top/gpupass") ||
 	    (strstr(name, "/hooks/") && ends_with(base, "gpupass-bind.sh")))
 		image->trigger = true;
@@ -167,8 +170,10 @@ int initramfs_note_name(Initramfs *image, const char *name)
 
 /* ---- contents ---- */
 
-/* As modprobe.d(5) has it: "blacklist nouveau", "install nouveau /bin/false"; and the parameter with
- * which nouveau registers no driver. */
+/*
+ * Lines as in modprobe.d(5): "blacklist nouveau", "install nouveau /bin/false". Also the parameter
+ * with which nouveau registers no driver.
+ */
 static int note_modprobe_line(Initramfs *image, const char *line)
 {
 	_cleanup_strv_ char **words = NULL;
@@ -201,7 +206,7 @@ static int note_modprobe(Initramfs *image, const char *text)
 	return r;
 }
 
-/* A copy that cannot be understood binds nothing. */
+/* gpupass-bind binds nothing from a copy that it cannot parse. */
 static int note_assignment(Initramfs *image, const char *text)
 {
 	_cleanup_(assignment_freep) Assignment *assignment = NULL;
@@ -210,7 +215,7 @@ static int note_assignment(Initramfs *image, const char *text)
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	for (size_t i = 0; r >= 0 && i < assignment->n_functions; i++)
-		r = keep(&image->assigned, BDF_TEXT(&assignment->functions[i].bdf));
+		r = initramfs_keep(&image->assigned, BDF_TEXT(&assignment->functions[i].bdf));
 	return r;
 }
 
@@ -227,7 +232,7 @@ int initramfs_note_content(Initramfs *image, const char *name, const char *text)
 
 /* ---- who takes what ---- */
 
-/* "modprobe.blacklist=nouveau,nova": a list has it. */
+/* The list of a word like "modprobe.blacklist=nouveau,nova" contains the module. */
 static bool word_blocks(const char *word, const char *module)
 {
 	static const char *const lists[] = { "modprobe.blacklist=", "module_blacklist=",

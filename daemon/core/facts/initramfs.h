@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an initramfs has that decides who gets a GPU at boot: drivers, gpupass-bind, its copy of the
- * assignments. Collected from names and a few small files while a worker reads the image.
+ * What in an initramfs decides which driver gets a GPU at boot: drivers, gpupass-bind, its copy of
+ * the assignments. Collected from names and a few small files while a worker reads the image.
  */
 #pragma once
 
@@ -14,23 +14,23 @@
 /* X(member): strings; NULL: not known */
 #define INITRAMFS_TEXTS(X)                                                                         \
 	X(path)	   /* "/boot/initrd.img-6.1.0-18-amd64" */                                         \
-	X(release) /* of the kernel that it is for */                                              \
-	X(key)	   /* path, size and times: another key is another image */                        \
+	X(release) /* release of the kernel that it is for */                                      \
+	X(key)	   /* it changes with the image */                                                 \
 	X(trouble) /* why it could not be read to its end; NULL: it was */                         \
 	X(maker)   /* "initramfs-tools" or "dracut" */
 
 /* X(member): lists; NULL: empty */
 #define INITRAMFS_LISTS(X)                                                                         \
-	X(modules)  /* "nvidia-current": drivers of functions that GPUs have, as they are named */ \
+	X(modules)  /* drivers for functions of GPUs, by file name */                              \
 	X(blocked)  /* "nouveau": modules that its modprobe.d keeps from loading */                \
 	X(assigned) /* "0000:41:00.0": functions in its copy of the assignments */
 
 /* X(member) */
 #define INITRAMFS_FLAGS(X)                                                                         \
-	X(unchanged) /* it is the one that is known already: no more than the key is here */       \
+	X(unchanged) /* the image is known already: only the key is filled */                      \
 	X(bind)	     /* gpupass-bind */                                                            \
-	X(trigger)   /* and what runs it */                                                        \
-	X(vfio_pci)  /* the module, or the kernel has it built in */
+	X(trigger)   /* what runs gpupass-bind */                                                  \
+	X(vfio_pci)  /* it has the module, or the kernel has it built in */
 
 typedef struct Initramfs {
 #define X(member) char *member;
@@ -44,17 +44,21 @@ typedef struct Initramfs {
 #undef X
 } Initramfs;
 
-/* Collects: a name, > 0 when the content is wanted; a content, NUL-terminated. -ENOMEM only. */
+/*
+ * Collects a name, > 0 if its content is wanted; or a content, NUL-terminated. Fails with -ENOMEM
+ * only.
+ */
 int initramfs_note_name(Initramfs *image, const char *name);
 int initramfs_note_content(Initramfs *image, const char *name, const char *text);
 
 /*
- * The module of the image that takes a function of this class (24 bits) when it boots; NULL: none.
- * What its modprobe.d or a word of the kernel command line keeps from loading does not count.
+ * The module of the image that binds a function of this class (24 bits) at boot; NULL: none. A
+ * module does not count if the image's modprobe.d, or a word of the kernel command line, keeps it
+ * from loading.
  */
 const char *initramfs_taker(const Initramfs *image, uint32_t class_code, char *const *cmdline);
 
-/* As of an Examination. */
+/* As for an Examination. */
 json_t *initramfs_to_json(const Initramfs *image);
 int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message);
 int initramfs_copy(const Initramfs *from, Initramfs **ret);

@@ -12,7 +12,7 @@
 #define FUNCTIONS_MAX 4096
 #define HOLDERS_MAX 65536
 #define UNSEEN_MAX 4096
-/* Anybody can make very many. */
+/* Any user can make very many of them. */
 #define UNSEEN_TOLD_MAX 8
 
 DEFINE_STRING_TABLE(unseen_reason, UnseenReason, UNSEEN_REASONS)
@@ -75,9 +75,9 @@ int inspection_tell_unseen(const Inspection *inspection, char ***lines)
 }
 
 /*
- * Names of processes and files are anybody's: prctl(PR_SET_NAME) takes any bytes. What is not
- * UTF-8 has no place in JSON, and control characters none on an operator's terminal; the holder is
- * reported all the same.
+ * Any user can choose names of processes and files: prctl(PR_SET_NAME) takes any bytes. JSON takes
+ * only UTF-8, and control characters must not reach a terminal. The holder is reported all the
+ * same.
  */
 static int set_foreign_text(json_t *object, const char *key, const char *s)
 {
@@ -271,7 +271,7 @@ static int unseen_list_from_json(const json_t *list, Inspection *inspection, cha
 	return r;
 }
 
-/* calloc(0) may give NULL, hence one more than needed. */
+/* calloc(0) may return NULL, hence one more than needed. */
 static int lists_from_json(const json_t *functions, const json_t *holders, Inspection *inspection,
 			   char **ret_message)
 {
@@ -302,7 +302,7 @@ static int lists_from_json(const json_t *functions, const json_t *holders, Inspe
 	return 0;
 }
 
-/* Carried inside another document, so json_parse_document() has not looked at its schema. */
+/* It travels inside another document, so json_parse_document() has not checked its schema. */
 static int check_schema(const json_t *json, char **ret_message)
 {
 	const char *schema = NULL;
@@ -333,7 +333,7 @@ int inspection_from_json(const json_t *json, Inspection **ret, char **ret_messag
 	inspection = calloc(1, sizeof(*inspection));
 	if (!inspection)
 		return -ENOMEM;
-	/* Nothing here has a default: an omitted fact must not read as "all is well". */
+	/* No member has a default: a missing fact must not read as "all is well". */
 	json_reader_begin(&reader, json, NULL, keys);
 	inspection->vfio_pci = json_read_bool(&reader, "vfio_pci");
 	inspection->vfio_loadable = json_read_bool(&reader, "vfio_loadable");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A close look at a few functions, just before a decision about them: what a scan leaves out
+ * A close look at a few functions just before a decision about them. It has what a scan leaves out
  * because the kernel may make the reader wait (driver_override, sriov_numvfs, config space), who
- * holds the devices, and what the host offers. Made by a disposable worker, carried as JSON.
+ * holds the devices, and what the host offers. A disposable worker makes it, and it travels as
+ * JSON.
  */
 #pragma once
 
@@ -13,11 +14,11 @@
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
 
-/* Of which GPUs config space is read. Reading it wakes a device that is in D3cold. */
+/* Whose config space is read. Reading it wakes a device that is in D3cold. */
 typedef enum InspectConfig {
 	INSPECT_CONFIG_NOT,
 	INSPECT_CONFIG_ALL,
-	INSPECT_CONFIG_AWAKE, /* of those in D0 */
+	INSPECT_CONFIG_AWAKE, /* of GPUs in D0 */
 } InspectConfig;
 
 typedef struct FunctionFacts {
@@ -25,16 +26,16 @@ typedef struct FunctionFacts {
 	char *driver;	       /* NULL: none */
 	char *driver_override; /* NULL: none ("(null)" in sysfs) */
 	unsigned num_vfs;
-	/* The nvidia driver's own word, where it is bound: */
+	/* What the nvidia driver says, if it is bound: */
 	char *uuid;	  /* NULL: not known */
 	int device_minor; /* N of /dev/nvidiaN; -1: not known */
-	/* Only when config space was asked for, of GPUs: */
+	/* Only of GPUs whose config space was asked for: */
 	char *serial_number; /* NULL: no such capability, or not asked */
 	char *link_speed;    /* "16 GT/s"; NULL: not asked or not PCIe */
 	char *link_speed_max;
 	unsigned link_width, link_width_max; /* lanes; 0: not known */
-	bool config_all_ones; /* config space answers nothing but ones: gone, or in D3cold */
-	bool left_asleep; /* with INSPECT_CONFIG_AWAKE: not seen in D0, so that it was not read */
+	bool config_all_ones;		     /* config space reads all ones: gone, or in D3cold */
+	bool left_asleep; /* with INSPECT_CONFIG_AWAKE: not read, because it was not in D0 */
 } FunctionFacts;
 
 typedef struct Holder {
@@ -47,19 +48,22 @@ typedef struct Holder {
 	bool vfio;	 /* an open vfio group: a guest runs on it */
 } Holder;
 
-/* Why it is not known whether a process holds a device. */
+/* Why it is unknown whether a process holds a device. */
 #define UNSEEN_REASONS(X)                                                                          \
-	X(UNSEEN_REFUSED, "refused")	     /* the kernel does not let us look */                 \
-	X(UNSEEN_FILES, "files")	     /* too many to look at in time */                     \
-	X(UNSEEN_MAPPINGS, "mappings")	     /* too many, or they cannot be read */                \
-	X(UNSEEN_MOVING, "moving")	     /* mappings that changed again and again */           \
-	X(UNSEEN_VFIO_DEVICE, "vfio-device") /* has one, and this kernel does not tell which */
+	X(UNSEEN_REFUSED, "refused")	     /* the kernel refuses the look */                     \
+	X(UNSEEN_FILES, "files")	     /* too many files to look at in time */               \
+	X(UNSEEN_MAPPINGS, "mappings")	     /* too many mappings, or unreadable */                \
+	X(UNSEEN_MOVING, "moving")	     /* its mappings changed again and again */            \
+	X(UNSEEN_VFIO_DEVICE, "vfio-device") /* it has one, and this kernel does not say which */
 #define UNSEEN_ENUMERATOR_(enumerator, name) enumerator,
 typedef enum UnseenReason { UNSEEN_REASONS(UNSEEN_ENUMERATOR_) } UnseenReason;
 #undef UNSEEN_ENUMERATOR_
 DECLARE_STRING_TABLE(unseen_reason, UnseenReason);
 
-/* A process that may hold a device or not. Anybody can be one, so it refuses nothing; it is told. */
+/*
+ * A process that may hold a device. Any user can make one, so it refuses nothing and is only
+ * reported.
+ */
 typedef struct Unseen {
 	pid_t pid;
 	uid_t uid;
@@ -79,7 +83,7 @@ typedef struct Inspection {
 	bool vfio_loadable;	/* not registered, but its module exists for this kernel */
 	bool noiommu;		/* vfio's enable_unsafe_noiommu_mode is on */
 	bool unsafe_interrupts; /* vfio_iommu_type1.allow_unsafe_interrupts is on */
-	pid_t probe_worker; /* of a probe given up on, which may open GPUs; 0: none. Not in JSON */
+	pid_t probe_worker;	/* its probe timed out, it may open GPUs; 0: none. Not in JSON */
 } Inspection;
 
 const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bdf);
@@ -89,7 +93,7 @@ char *holder_text(const Holder *holder);
 
 /* "whether python3 (pid 812, uid 1000) holds a device is not known: …"; NULL when memory is out. */
 char *unseen_text(const Unseen *unseen);
-/* Appends a line for each of the first few, and one that counts the others. */
+/* Appends a line for each of the first few, and one with the number of the others. */
 int inspection_tell_unseen(const Inspection *inspection, char ***lines);
 
 json_t *inspection_to_json(const Inspection *inspection);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The persistence mode of GPUs on NVIDIA's driver: whether the driver keeps the GPU initialised
- * while nobody has it open. It is set with NVML, and lost when the GPU leaves the driver
- * (nv_pci_remove(): rm_disable_gpu_state_persistence()) and at a boot. What nvidia-persistenced does
- * instead is to hold the device file; that is a holder like any other, and no mode.
+ * while nobody has it open. NVML sets it. The GPU loses it when it leaves the driver
+ * (nv_pci_remove(): rm_disable_gpu_state_persistence()) and at boot. nvidia-persistenced does not
+ * set the mode: it holds the device file open, and so is a holder like any other.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #define NVIDIA_DRIVER "nvidia"
 
 #define PERSISTENCE_MODES(X)                                                                       \
-	X(PERSISTENCE_UNKNOWN, "unknown") /* not asked, not on nvidia, or NVML could not tell */   \
+	X(PERSISTENCE_UNKNOWN, "unknown") /* not asked, not on nvidia, or NVML could not say */    \
 	X(PERSISTENCE_OFF, "off")                                                                  \
 	X(PERSISTENCE_ON, "on")
 
@@ -29,7 +29,7 @@ DECLARE_STRING_TABLE(persistence_mode, PersistenceMode);
 typedef struct GpuPersistence {
 	Bdf bdf;
 	PersistenceMode mode;
-	char *why; /* it is unknown, or not what it was set to; NULL otherwise */
+	char *why; /* why it is unknown, or not what it was set to; NULL otherwise */
 } GpuPersistence;
 
 /* NULL: none of them. `list` may be NULL. */
@@ -38,7 +38,9 @@ void gpu_persistence_clear(GpuPersistence *gpu);
 /* Clears all, and frees the list, which may be NULL. */
 void persistence_list_free(GpuPersistence *list, size_t n);
 
-/* As the writers and readers of core/base/json-fields.h. "on" and "off" only: unknown is left
- * out. */
+/*
+ * Like the writers and readers of core/base/json-fields.h. They write "on" and "off" only, and
+ * nothing for unknown.
+ */
 int json_set_persistence_if_known(json_t *object, const char *key, PersistenceMode mode);
 void json_read_persistence_if_any(JsonReader *reader, const char *key, PersistenceMode *ret);

@@ -43,7 +43,7 @@ static json_t *boards_to_json(const Receipt *receipt)
 	return TAKE_PTR(a);
 }
 
-/* null where nobody gets it yet. */
+/* null when nobody gets it yet. */
 static json_t *next_to_json(const Receipt *receipt)
 {
 	return receipt->next_uuid ? json_pack("{s:s, s:s?}", "uuid", receipt->next_uuid, "name",

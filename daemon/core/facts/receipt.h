@@ -9,7 +9,7 @@
 typedef struct ReceiptBoard {
 	Bdf bdf; /* of the leading function */
 	bool reset;
-	bool accepted;			       /* given on all the same, by an operator's word */
+	bool accepted;			       /* the operator accepted it as it is */
 	const char *tenant_uuid, *tenant_name; /* who had it; NULL: not known */
 } ReceiptBoard;
 
@@ -28,7 +28,7 @@ typedef struct Receipt {
 	size_t n_boards;
 } Receipt;
 
-/* A function is unfit for anybody: it was to be reset and was not, or it does not answer. */
+/* Some function is unfit for anybody: its reset was due and failed, or it does not answer. */
 bool receipt_has_failure(const Receipt *receipt);
 
 /* Every board was reset, and every function is fit for the next tenant. */

@@ -25,8 +25,8 @@ static void forget_functions(Remains *remains)
 	remains->n_functions = 0;
 }
 
-/* -E2BIG: more than a group can have. */
-static int add(Remains *remains, const Bdf *bdf)
+/* -E2BIG: more functions than a group can have. */
+static int remains_add(Remains *remains, const Bdf *bdf)
 {
 	if (bdf_in(bdf, remains->functions, remains->n_functions))
 		return 0;
@@ -45,7 +45,10 @@ static bool is_part_of_address(char c)
 	return isxdigit((unsigned char)c) || c == ':' || c == '.';
 }
 
-/* A word of these characters; the kernel's form has its segment, without which "12:30:01.5" is one. */
+/*
+ * Takes a word of these characters. The kernel's form has a segment; without that condition
+ * "12:30:01.5" would be an address.
+ */
 static int take_word(const char *word, size_t length, Remains *ret)
 {
 	char text[BDF_TEXT_MAX];
@@ -55,7 +58,7 @@ static int take_word(const char *word, size_t length, Remains *ret)
 		return 0;
 	memcpy(text, word, length);
 	text[length] = '\0';
-	return bdf_parse(text, &bdf) < 0 ? 0 : add(ret, &bdf);
+	return bdf_parse(text, &bdf) < 0 ? 0 : remains_add(ret, &bdf);
 }
 
 int remains_scan(const char *text, size_t size, Remains *ret)
@@ -111,7 +114,7 @@ int remains_of_object(const json_t *object, Remains *ret)
 		const char *text = address_of(json_array_get(functions, i));
 		Bdf bdf;
 
-		r = text && bdf_parse(text, &bdf) >= 0 ? add(&found, &bdf) : -EBADMSG;
+		r = text && bdf_parse(text, &bdf) >= 0 ? remains_add(&found, &bdf) : -EBADMSG;
 	}
 	if (r < 0 && r != -ENOMEM)
 		forget_functions(&found);

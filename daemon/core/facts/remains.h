@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What can be read of a state file that cannot be read as it should: torn, flipped, or of a version
- * that this one does not know. It is only ever used to keep apart what the file may be about, so more
- * than it says does no harm, and what is left out does.
+ * What can still be read of a state file that is torn, flipped, or of an unknown version. It only
+ * serves to block what the file may be about. So too many addresses do no harm, while a missing one
+ * does.
  */
 #pragma once
 
@@ -13,28 +13,28 @@
 
 #define REMAINS_FUNCTIONS_MAX 64
 
-/* Owned; n 0: which functions it names is not known. */
+/* Owned. n 0: the functions that it names are not known. */
 typedef struct Remains {
 	Bdf *functions;
 	size_t n_functions;
-	char *group;	   /* a group's name; NULL: none that can be read */
+	char *group;	   /* the group's name; NULL: none can be read */
 	char *domain_uuid; /* likewise */
 } Remains;
 
 /*
- * Damaged bytes: every PCI address in the kernel's own form that stands by itself. Too many to be of
- * one group count as none.
+ * For damaged bytes: finds every PCI address in the kernel's own form that is a word of its own.
+ * More than one group can have count as none.
  */
 int remains_scan(const char *text, size_t size, Remains *ret);
 
 /*
- * An object of another version: `functions` must be a list of addresses, or of objects with one as
- * "bdf" or "address", each of which can be read; group and domain as their members say. A list with
- * one that cannot be read is as good as none.
+ * For an object of another version. `functions` must be a list of addresses, or of objects with an
+ * address as "bdf" or "address". If one of them cannot be read, the whole list counts as
+ * unreadable. Group and domain come from the members of these names.
  */
 int remains_of_object(const json_t *object, Remains *ret);
 
-/* A whole document of a schema that begins with this, whatever its version. -EBADMSG: it is none. */
+/* For a whole document whose schema begins with this, of any version. -EBADMSG: it is not one. */
 int remains_of_document(const char *text, size_t size, const char *schema_base, Remains *ret);
 
 void remains_clear(Remains *remains);

@@ -11,7 +11,7 @@
 
 DEFINE_STRING_TABLE(reset_result, ResetResult, RESET_RESULTS)
 
-/* Linux has none above; MAX_ERRNO in the kernel. */
+/* MAX_ERRNO in the kernel: no errno is above it. */
 #define ERRNO_MAX 4095
 
 bool reset_result_is_good(ResetResult result)
@@ -19,7 +19,7 @@ bool reset_result_is_good(ResetResult result)
 	return result == RESET_DONE || result == RESET_NO_METHOD || result == RESET_WITH_LEAD;
 }
 
-/* The whole gigatransfers tell all speeds apart: 2.5, 5, 8, 16, 32, 64. */
+/* Whole gigatransfers suffice to compare speeds: 2.5, 5, 8, 16, 32, 64. */
 static unsigned long speed_number(const char *speed)
 {
 	return speed ? strtoul(speed, NULL, 10) : 0;
@@ -92,7 +92,7 @@ static int look_from_json(const json_t *json, const char *where, ResetLook *into
 	return json_reader_end(&reader, NULL);
 }
 
-static ResetReport take(ResetReport *report)
+static ResetReport reset_report_take(ResetReport *report)
 {
 	ResetReport taken = *report;
 
@@ -123,7 +123,7 @@ int reset_report_from_json(const json_t *json, ResetReport *ret)
 		r = -EBADMSG;
 	if (r < 0)
 		return r;
-	*ret = take(&report);
+	*ret = reset_report_take(&report);
 	return 0;
 }
 

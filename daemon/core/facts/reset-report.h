@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What became of the reset of one function between two tenants, as a worker tells it. */
+/* The result of the reset of one function between two tenants, as a worker reports it. */
 #pragma once
 
 #include <jansson.h>
@@ -11,13 +11,13 @@
 
 #define RESET_RESULTS(X)                                                                           \
 	X(RESET_DONE, "reset")                                                                     \
-	X(RESET_NO_METHOD, "no method")		/* the kernel has none for it; it answers */       \
-	X(RESET_WITH_LEAD, "with its leader")	/* the leading function's reset is the slot's */   \
-	X(RESET_REFUSED, "refused")		/* not on vfio-pci, or others would be hit */      \
-	X(RESET_FAILED, "failed")		/* the kernel's own error */                       \
+	X(RESET_NO_METHOD, "no method")		/* the kernel has no method for it; it answers */  \
+	X(RESET_WITH_LEAD, "with its leader")	/* the leading function's reset covers it */       \
+	X(RESET_REFUSED, "refused")		/* not on vfio, or the reset would hit others */   \
+	X(RESET_FAILED, "failed")		/* the kernel reported an error */                 \
 	X(RESET_SILENT, "does not answer")	/* config space reads all ones, before or after */ \
 	X(RESET_LINK_WORSE, "link is worse")	/* slower or narrower than before */               \
-	X(RESET_UNKNOWN, "result is not known") /* the worker died, or never came back */
+	X(RESET_UNKNOWN, "result is not known") /* the worker died or did not answer */
 
 typedef enum ResetResult {
 #define X(enumerator, name) enumerator,
@@ -27,11 +27,11 @@ typedef enum ResetResult {
 } ResetResult;
 DECLARE_STRING_TABLE(reset_result, ResetResult);
 
-/* One look at the function. Without PCIe, or with config space cut short, there is no link. */
+/* One look at the function. It has no link without PCIe, or when config space is cut short. */
 typedef struct ResetLook {
 	char *link_speed; /* "16 GT/s"; NULL: not known */
 	unsigned link_width;
-	char *power_state; /* "D0", "D3hot"; NULL: not told */
+	char *power_state; /* "D0", "D3hot"; NULL: not known */
 } ResetLook;
 
 typedef struct ResetReport {
@@ -42,17 +42,17 @@ typedef struct ResetReport {
 	ResetLook before, after;
 } ResetReport;
 
-/* Nothing is wrong with it. That its board was reset takes more: without a method nothing was. */
+/* Nothing is wrong. That does not mean that the board was reset: without a method nothing was. */
 bool reset_result_is_good(ResetResult result);
 
-/* `before` had a faster or wider link. What is not known of either is no difference. */
+/* `before` had a faster or wider link. What is unknown on one side is no difference. */
 bool reset_link_is_worse(const ResetLook *before, const ResetLook *after);
 
 /* "0000:41:00.0: failed (flr): Input/output error"; NULL when memory is out. */
 char *reset_report_text(const ResetReport *report);
 
 json_t *reset_report_to_json(const ResetReport *report);
-/* Strict; -EBADMSG or -ENOMEM, *ret is then untouched. */
+/* Strict. -EBADMSG or -ENOMEM leaves *ret untouched. */
 int reset_report_from_json(const json_t *json, ResetReport *ret);
 
 void reset_look_clear(ResetLook *look);

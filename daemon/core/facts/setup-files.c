@@ -12,7 +12,7 @@
 #define LINE_KEPT_MAX 400
 #define CAP_SYS_RESOURCE_BIT 24
 
-static int keep(char ***into, char *line)
+static int setup_keep_line(char ***into, char *line)
 {
 	_cleanup_free_ char *owned = line;
 
@@ -49,7 +49,7 @@ int setup_read_cmdline(const char *text, char ***ret)
 	for (char **word = words; r >= 0 && word && *word; word++)
 		for (size_t i = 0; r >= 0 && i < ELEMENTS(about); i++)
 			if (str_starts_with(*word, about[i])) {
-				r = keep(&kept, strdup(*word));
+				r = setup_keep_line(&kept, strdup(*word));
 				break;
 			}
 	if (r < 0)
@@ -63,7 +63,10 @@ static bool is_word_byte(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
-/* Module names are written with dash or underscore; nvidia_drm is nvidia's, mynvidia is not. */
+/*
+ * Dash and underscore are the same in module names. nvidia_drm is a module of nvidia; mynvidia is
+ * not.
+ */
 static bool names_module(const char *line, const char *module)
 {
 	size_t n = strlen(module);
@@ -98,7 +101,7 @@ static int read_lines(const char *name, const char *text, LineFilter wanted, cha
 		number++;
 		line = str_strip(line);
 		if (*line && *line != '#' && wanted(line))
-			r = keep(into, strf("%s:%u: %s", name, number, line));
+			r = setup_keep_line(into, strf("%s:%u: %s", name, number, line));
 	}
 	return r;
 }
@@ -119,7 +122,7 @@ int setup_read_modprobe(const char *name, const char *text, char ***into)
 	return read_lines(name, text, is_modprobe_line, into);
 }
 
-/* dracut's omit_drivers and mkinitcpio's hooks keep a module out, or are no module. */
+/* dracut's omit_drivers keeps a module out, and mkinitcpio's hooks are not modules. */
 static bool is_initramfs_line(const char *line)
 {
 	return !str_starts_with(line, "omit_drivers") && !str_starts_with(line, "HOOKS") &&
@@ -144,11 +147,13 @@ int setup_read_driverctl(const char *name, const char *text, char ***into)
 		return -ENOMEM;
 	driver = str_strip(copy);
 	driver[strcspn(driver, " \t\n")] = '\0';
-	return *driver ? keep(into, strf("%s %s", BDF_TEXT(&bdf), driver)) : 0;
+	return *driver ? setup_keep_line(into, strf("%s %s", BDF_TEXT(&bdf), driver)) : 0;
 }
 
-/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 …": the first word that
- * is numbers and dots, of the first line. */
+/*
+ * "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 …": the first word of the
+ * first line that consists of digits and dots.
+ */
 int setup_read_nvidia_version(const char *text, char **ret)
 {
 	_cleanup_free_ char *line = strndup(text, strcspn(text, "\n"));
@@ -251,7 +256,7 @@ int setup_compare_versions(const char *a, const char *b)
 
 		if (x != y)
 			return x < y ? -1 : 1;
-		/* At something that is no number neither pointer moves. */
+		/* Neither pointer moves at something that is not a number. */
 		if ((*a && *a != '.') || (*b && *b != '.'))
 			return strcmp(a, b);
 		a += *a == '.';

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of the host's setup, from their text. All of it is other people's writing: what is not
- * understood is passed over, lines and lists are bounded, and nothing here fails but for memory.
- * Results are 0 or -ENOMEM.
+ * Files of the host's setup, from their text. Other people write them, so unknown text is skipped,
+ * and lines and lists are bounded. Only memory can fail: results are 0 or -ENOMEM.
  */
 #pragma once
 
@@ -10,18 +9,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Lines that one list keeps, whatever a file has. */
+/* The most lines that one list keeps. */
 #define SETUP_LINES_MAX 256
 
-/* Of the kernel's command line: words about the IOMMU, vfio and GPU drivers. */
+/* From the kernel's command line: words about the IOMMU, vfio and GPU drivers. */
 int setup_read_cmdline(const char *text, char ***ret);
 
-/* modprobe.d: options, softdep, install and blacklist lines about vfio, nvidia and nouveau, appended
- * as "NAME:LINE: text". */
+/*
+ * From modprobe.d: appends options, softdep, install and blacklist lines about vfio, nvidia and
+ * nouveau as "NAME:LINE: text".
+ */
 int setup_read_modprobe(const char *name, const char *text, char ***into);
 
-/* Of settings of initramfs-tools, dracut and mkinitcpio: lines that name the nvidia or nouveau
- * module, in the same form. Comments do not count. */
+/*
+ * From settings of initramfs-tools, dracut and mkinitcpio: lines that name the nvidia or nouveau
+ * module, in the same form, without comments.
+ */
 int setup_read_initramfs(const char *name, const char *text, char ***into);
 
 /* driverctl.d/pci-0000:41:00.0 holds a driver's name: appends "0000:41:00.0 vfio-pci". */
@@ -30,11 +33,14 @@ int setup_read_driverctl(const char *name, const char *text, char ***into);
 /* /proc/driver/nvidia/version: the version's number; *ret NULL when there is none. */
 int setup_read_nvidia_version(const char *text, char **ret);
 
-/* A line of /proc/interrupts whose chip remaps: "IR-IO-APIC", "IR-PCI-MSI-0000:00:1f.2". The
- * kernel gives chips behind interrupt remapping that prefix on x86 (irq_remapping drivers). */
+/*
+ * The line of /proc/interrupts has a chip behind interrupt remapping: "IR-IO-APIC",
+ * "IR-PCI-MSI-0000:00:1f.2". On x86 the kernel gives such chips this prefix (irq_remapping
+ * drivers).
+ */
 bool setup_interrupt_is_remapped(const char *line);
 
-/* The last number of the TOTAL line of aer_dev_fatal and its like; false when there is none. */
+/* The last number of the TOTAL line of aer_dev_fatal and similar files; false: there is none. */
 bool setup_read_aer(const char *text, uint64_t *ret);
 
 /* /proc/PID/limits: the hard limit of locked memory in bytes; UINT64_MAX: none. */

@@ -10,7 +10,7 @@ static const Link *observed(const Links *links, const Group *group, size_t i, si
 	return links_find_observed(links, &group->gpus[i]->lead->bdf, &group->gpus[k]->lead->bdf);
 }
 
-/* The fewest links of any two members that were observed, and when that was. */
+/* Sets the fewest observed links between two members, and the oldest look that shows them. */
 static void set_observed(Group *group, const Links *links)
 {
 	for (size_t i = 0; i < group->n_gpus; i++)
@@ -27,8 +27,8 @@ static void set_observed(Group *group, const Links *links)
 }
 
 /*
- * Two boards share all their links; on a bridge for four each peer gets an equal share of them,
- * also where one of the four is absent.
+ * Two boards share all their links. On a bridge for four each peer gets an equal share, also when
+ * one of the four is absent.
  */
 static unsigned expected_links(const Group *group)
 {
@@ -40,8 +40,9 @@ static unsigned expected_links(const Group *group)
 }
 
 /*
- * Boards that a bridge can join. Looser than gpu_same_model(), which serves inference: two makers'
- * RTX 3090, or both revisions of an RTX 2080 Ti, do work when the operator says they are bridged.
+ * A bridge can join these boards. This is looser than gpu_same_model(), which serves inference: two
+ * makers' RTX 3090, or both revisions of an RTX 2080 Ti, do work when the operator says that they
+ * are bridged.
  */
 static bool bridgeable(const Gpu *a, const Gpu *b)
 {
@@ -50,8 +51,10 @@ static bool bridgeable(const Gpu *a, const Gpu *b)
 	return a->lead->vendor == b->lead->vendor && a->lead->device == b->lead->device;
 }
 
-/* 0 with *ret_fault NULL when there is none. Boards that are not in the catalogue pass: the
- * operator's word is all there is about them. */
+/*
+ * *ret_fault stays NULL when there is no fault. A board that is not in the catalogue passes,
+ * because only the operator knows about it.
+ */
 static int member_fault(const Group *group, const Gpu *gpu, char **ret_fault)
 {
 	_cleanup_free_ char *model = gpu_model(gpu), *first = gpu_model(group->gpus[0]);
@@ -89,7 +92,7 @@ static int members_fault(const Group *group, char **ret_fault)
 	return *ret_fault ? 0 : -ENOMEM;
 }
 
-/* Two members that were both looked at and do not see each other alike. */
+/* Two members that were both looked at, and do not agree about their links. */
 static const Link *first_doubt(const Group *group, const Links *links)
 {
 	for (size_t i = 0; i < group->n_gpus; i++)
@@ -119,8 +122,8 @@ static int doubt_fault(Group *group, const Link *doubt, char **ret_fault)
 }
 
 /*
- * All links of a member within the group; 0 when those to another member are not known. A trio on a
- * bridge for four has the right number for each two, and still lacks a GPU.
+ * All links of a member to other members; 0 when the links to one of them are not known. Three GPUs
+ * on a bridge for four have the right number for each pair, and still lack a GPU.
  */
 static unsigned links_of_member(const Group *group, const Links *links, size_t member)
 {
@@ -266,17 +269,6 @@ int group_check(Group *group, const Links *links)
 	return 0;
 }
 
-/* "0000:41:00.0, 0000:61:00.0" */
-static char *addresses(Gpu *const *gpus, size_t n)
-{
-	_cleanup_strv_ char **list = NULL;
-
-	for (size_t i = 0; i < n; i++)
-		if (strv_append(&list, BDF_TEXT(&gpus[i]->lead->bdf)) < 0)
-			return NULL;
-	return strv_join(list, ", ");
-}
-
 static char *reasoning_for_one(const Gpu *gpu)
 {
 	return strf(
@@ -287,7 +279,7 @@ static char *reasoning_for_one(const Gpu *gpu)
 		gpu->lead->subsystem_device);
 }
 
-/* What was seen of two of them, or of one of them and a GPU elsewhere; NULL: nothing. */
+/* A doubt about two of them, or about one of them and a GPU elsewhere; NULL: none. */
 static const Link *doubt_about(Gpu *const *gpus, size_t n, const Links *links)
 {
 	for (size_t i = 0; i < links->n_items; i++) {
@@ -301,11 +293,11 @@ static const Link *doubt_about(Gpu *const *gpus, size_t n, const Links *links)
 	return NULL;
 }
 
-char *candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n, const char *unsettled,
-			   const Links *links)
+char *group_candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n,
+				 const char *unsettled, const Links *links)
 {
 	const Link *doubt = doubt_about(gpus, n, links);
-	_cleanup_free_ char *list = addresses(gpus, n);
+	_cleanup_free_ char *list = gpu_addresses(gpus, n, ", ");
 
 	if (!list)
 		return NULL;
@@ -335,7 +327,7 @@ static int note_nvswitches(const GpuSet *set, char ***notes)
 			    set->n_nvswitches, set->n_nvswitches == 1 ? " is" : "es are");
 }
 
-/* That a board has no NVLink at all is no news to its owner. */
+/* A board without any NVLink needs no note: its owner knows. */
 static bool worth_a_note(const Gpu *gpu)
 {
 	return !gpu->board ||
@@ -355,7 +347,7 @@ static bool noted_before(const GpuSet *set, size_t index)
 	return false;
 }
 
-/* One note for all boards like this one. */
+/* Adds one note for all boards like this one. */
 static int note_boards(const GpuSet *set, const Gpu *gpu, char ***notes)
 {
 	_cleanup_free_ char *model = gpu_model(gpu), *list = NULL;
@@ -367,13 +359,13 @@ static int note_boards(const GpuSet *set, const Gpu *gpu, char ***notes)
 	for (size_t i = 0; i < set->n_gpus; i++)
 		if (same_device(&set->gpus[i], gpu))
 			alike[n++] = &set->gpus[i];
-	list = addresses(alike, n);
+	list = gpu_addresses(alike, n, ", ");
 	if (!list)
 		return -ENOMEM;
 	return strv_appendf(notes, "%s (%s): %s", list, model, board_exclusion(gpu->board));
 }
 
-int note_ungrouped(const GpuSet *set, char ***notes)
+int group_note_ungrouped(const GpuSet *set, char ***notes)
 {
 	int r = note_nvswitches(set, notes);
 

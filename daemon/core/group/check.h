@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Parts of groups_resolve() that judge and explain; for group.c alone. */
+/* The part of groups_resolve() that judges groups and explains them. Only resolve.c uses it. */
 #pragma once
 
 #include "core/group/group.h"
 
 /*
- * Fills links and links_expected, and fault where the group cannot be what its evidence says; the
- * state until groups_observe() is called.
+ * Fills links and links_expected. Sets fault if the group cannot be what its evidence says. Sets
+ * the state that holds until groups_observe() is called.
  */
 int group_check(Group *group, const Links *links);
 
 /*
- * Why nothing is known of these candidates of one model, and what to do. `unsettled`: the declared
- * group whose missing member forbids to infer; NULL: none. Where a look saw something, it is told.
+ * Why the links of these candidates, all of one model, are not known, and what to do. `unsettled`:
+ * the declared group that lacks a member and so forbids to infer; NULL: none. If a look saw a doubt
+ * about them, the text says so.
  */
-char *candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n, const char *unsettled,
-			   const Links *links);
+char *group_candidates_reasoning(const GpuSet *set, Gpu *const *gpus, size_t n,
+				 const char *unsettled, const Links *links);
 
-/* Notes on NVSwitches and on GPUs that are in no group for a reason worth telling. */
-int note_ungrouped(const GpuSet *set, char ***notes);
-
-/* Order of names as people count: pair2 before pair10. */
-int natural_compare(const char *a, const char *b);
-
-void group_clear(Group *group);
+/* Appends notes on NVSwitches, and on GPUs that are in no group for a reason worth a note. */
+int group_note_ungrouped(const GpuSet *set, char ***notes);

@@ -1,361 +1,162 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Groups from evidence: groups_resolve() and what it builds on. */
 #include "core/group/group.h"
 
+#include <ctype.h>
 #include <string.h>
 
-#include "core/group/check.h"
-#include "core/group/resolve.h"
 #include "util/text.h"
 
-size_t resolver_gpu_index(const Resolver *r, const Gpu *gpu)
+Group *group_set_find(const GroupSet *groups, const char *name)
 {
-	return (size_t)(gpu - r->set->gpus);
-}
-
-bool resolver_is_owned(const Resolver *r, const Gpu *gpu)
-{
-	return r->owner[resolver_gpu_index(r, gpu)] != NO_OWNER;
-}
-
-bool resolver_name_taken(const Resolver *r, const char *name)
-{
-	for (size_t i = 0; i < r->declarations->n_items; i++)
-		if (str_equal(r->declarations->items[i].name, name))
-			return true;
-	return group_set_find(r->out, name) != NULL;
-}
-
-/* pair0, pair1 …: the first number that no declaration, no other group and no assignment has, be
- * that one's boards there or not: who releases it by its name must not meet another group. */
-char *resolver_free_name(const Resolver *r, const char *base)
-{
-	for (unsigned n = 0;; n++) {
-		char *name = strf("%s%u", base, n);
-
-		if (!name || (!resolver_name_taken(r, name) &&
-			      !assignments_find_group(r->assignments, name)))
-			return name;
-		free(name);
-	}
-}
-
-const char *resolver_base_name(size_t n_gpus)
-{
-	return n_gpus == 2 ? "pair" : n_gpus == 4 ? "quad" : "group";
-}
-
-/*
- * Appends a group. Takes the strings, also on failure; one that is NULL means that memory was out
- * when the caller made it.
- */
-int resolver_add(Resolver *r, Gpu *const *gpus, size_t n_gpus, Group *group)
-{
-	Group *bigger;
-
-	group->gpus = calloc(n_gpus + 1, sizeof(Gpu *));
-	bigger = reallocarray(r->out->items, r->out->n_items + 1, sizeof(Group));
-	if (bigger)
-		r->out->items = bigger;
-	if (!group->gpus || !bigger || !group->name || !group->source || !group->reasoning) {
-		group_clear(group);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < n_gpus; i++) {
-		group->gpus[i] = gpus[i];
-		r->owner[resolver_gpu_index(r, gpus[i])] = r->out->n_items;
-	}
-	group->n_gpus = n_gpus;
-	r->out->items[r->out->n_items++] = *group;
-	*group = (Group){ 0 };
-	return 0;
-}
-
-/* Leaves only members that no earlier declaration has. */
-static int drop_owned(const Resolver *r, ResolvedMembers *members)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < members->n_gpus; i++) {
-		Gpu *gpu = members->gpus[i];
-		char *missing;
-
-		if (!resolver_is_owned(r, gpu)) {
-			members->gpus[kept++] = gpu;
-			continue;
-		}
-		missing =
-			strf("%s%s%s is in another declared group", str_or_empty(members->missing),
-			     members->missing ? "; " : "", BDF_TEXT(&gpu->lead->bdf));
-		if (!missing)
-			return -ENOMEM;
-		free(members->missing);
-		members->missing = missing;
-	}
-	members->n_gpus = kept;
-	return 0;
-}
-
-static int add_declared(Resolver *r, const Declaration *declaration)
-{
-	ResolvedMembers members;
-	Group group = { .provenance = PROVENANCE_DECLARED };
-	int result;
-
-	result = declaration_resolve(declaration, r->set, &members);
-	if (result < 0)
-		return result;
-	result = drop_owned(r, &members);
-	if (result >= 0 && members.missing)
-		result = strv_appendf(&r->out->notes, "group %s (%s): %s", declaration->name,
-				      declaration->source, members.missing);
-	if (result >= 0) {
-		group.name = strdup(declaration->name);
-		group.source = strdup(declaration->source);
-		group.reasoning = strf("declared in %s", declaration->source);
-		group.fault = TAKE_PTR(members.missing);
-		result = resolver_add(r, members.gpus, members.n_gpus, &group);
-	}
-	resolved_members_clear(&members);
-	return result;
-}
-
-/*
- * A declaration that is not wholly found may mean boards that sit elsewhere now. Until that is
- * settled nothing is inferred about boards of its model, nor, where none of it was found, at all.
- */
-const Group *resolver_unsettled(const Resolver *r, const Gpu *gpu)
-{
-	for (size_t i = 0; i < r->out->n_items; i++) {
-		const Group *group = &r->out->items[i];
-
-		if (group->provenance != PROVENANCE_DECLARED || !group->fault)
-			continue;
-		if (group->n_gpus == 0 || gpu_same_model(group->gpus[0], gpu))
-			return group;
-	}
+	for (size_t i = 0; i < groups->n_items; i++)
+		if (str_equal(groups->items[i].name, name))
+			return &groups->items[i];
 	return NULL;
 }
 
-/* Both ends of a link as GPUs that are in no group yet; false when not. */
-bool resolver_link_ends(const Resolver *r, const Link *link, Gpu **ret_a, Gpu **ret_b)
+static bool gpu_has_function(const Gpu *gpu, const Bdf *bdf)
 {
-	Gpu *a = gpu_set_find(r->set, &link->a), *b = gpu_set_find(r->set, &link->b);
-
-	if (!a || !b || a == b || resolver_is_owned(r, a) || resolver_is_owned(r, b))
-		return false;
-	*ret_a = a;
-	*ret_b = b;
-	return true;
+	for (size_t i = 0; i < gpu->n_functions; i++)
+		if (bdf_equal(&gpu->functions[i]->bdf, bdf))
+			return true;
+	return false;
 }
 
-/* What the group itself says of this GPU: "declared with 0000:61:00.0 in groups.d/pair0.conf:1". */
-static char *own_claim(const Group *group, const Gpu *gpu)
+Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf)
 {
-	_cleanup_strv_ char **others = NULL;
-	_cleanup_free_ char *list = NULL;
+	for (size_t i = 0; i < groups->n_items; i++)
+		for (size_t k = 0; k < groups->items[i].n_gpus; k++)
+			if (gpu_has_function(groups->items[i].gpus[k], bdf))
+				return &groups->items[i];
+	return NULL;
+}
+
+Group *group_set_find_assigned(const GroupSet *groups, const Assignment *assignment)
+{
+	Group *found = NULL;
+
+	for (size_t i = 0; i < assignment->n_functions; i++) {
+		Group *group = group_set_find_gpu(groups, &assignment->functions[i].bdf);
+
+		if (found && group && group != found)
+			return group_set_find(groups, assignment->group_name);
+		if (group)
+			found = group;
+	}
+	return found ? found : group_set_find(groups, assignment->group_name);
+}
+
+Group *group_set_find_named(const GroupSet *groups, const Assignments *assignments,
+			    const char *name)
+{
+	Group *group = group_set_find(groups, name);
+	const Assignment *record = group ? NULL : assignments_find_group(assignments, name);
+
+	return record ? group_set_find_assigned(groups, record) : group;
+}
+
+const char *group_driver(const Group *group)
+{
+	const char *driver;
+
+	if (group->n_gpus == 0)
+		return "none";
+	driver = group->gpus[0]->lead->driver;
+	for (size_t i = 1; i < group->n_gpus; i++)
+		if (!str_equal(driver, group->gpus[i]->lead->driver))
+			return "mixed";
+	return driver ? driver : "none";
+}
+
+char *group_link_text(const Group *group)
+{
+	if (group->links > 0)
+		return strf("NV%u", group->links);
+	if (group->links_expected > 0)
+		return strf("NV%u?", group->links_expected);
+	return strdup("?");
+}
+
+int group_functions(const Group *group, const PciFunction ***ret, size_t *ret_n)
+{
+	const PciFunction **functions;
+	size_t n = 0;
 
 	for (size_t i = 0; i < group->n_gpus; i++)
-		if (group->gpus[i] != gpu &&
-		    strv_append(&others, BDF_TEXT(&group->gpus[i]->lead->bdf)) < 0)
-			return NULL;
-	list = strv_join(others, ", ");
-	if (!list)
+		n += group->gpus[i]->n_functions;
+	functions = calloc(n + 1, sizeof(*functions));
+	if (!functions)
+		return -ENOMEM;
+	n = 0;
+	for (size_t i = 0; i < group->n_gpus; i++)
+		for (size_t k = 0; k < group->gpus[i]->n_functions; k++)
+			functions[n++] = group->gpus[i]->functions[k];
+	*ret = functions;
+	*ret_n = n;
+	return 0;
+}
+
+/* Compares two runs of digits as numbers of any length, and moves past both. */
+static int compare_numbers(const char **a, const char **b)
+{
+	size_t n_a, n_b;
+	int order;
+
+	*a += strspn(*a, "0");
+	*b += strspn(*b, "0");
+	n_a = strspn(*a, "0123456789");
+	n_b = strspn(*b, "0123456789");
+	if (n_a != n_b)
+		return n_a < n_b ? -1 : 1;
+	order = strncmp(*a, *b, n_a);
+	*a += n_a;
+	*b += n_b;
+	return order;
+}
+
+int group_compare_names(const char *a, const char *b)
+{
+	const char *x = a, *y = b;
+
+	while (*x && *y) {
+		int order;
+
+		if (isdigit((unsigned char)*x) && isdigit((unsigned char)*y))
+			order = compare_numbers(&x, &y);
+		else
+			order = (unsigned char)*x++ - (unsigned char)*y++;
+		if (order != 0)
+			return order;
+	}
+	if (*x || *y)
+		return *x ? 1 : -1;
+	return strcmp(a, b); /* pair01 and pair1 are two names */
+}
+
+void group_clear(Group *group)
+{
+	free(group->name);
+	free(group->gpus);
+	for (size_t i = 0; i < group->n_evidence; i++)
+		free(group->evidence[i].source);
+	free(group->evidence);
+	free(group->source);
+	free(group->reasoning);
+	free(group->fault);
+	free(group->reason);
+	free(group->domain_uuid);
+	free(group->domain_name);
+	*group = (Group){ 0 };
+}
+
+GroupSet *group_set_free(GroupSet *groups)
+{
+	if (!groups)
 		return NULL;
-	if (group->provenance == PROVENANCE_DECLARED)
-		return strf("declared with %s in %s", list, group->source);
-	return strf("linked to %s by %s", list, group->source);
-}
-
-static int contradict(Group *group, const Gpu *gpu, const Bdf *other, const Link *link)
-{
-	_cleanup_free_ char *claim = own_claim(group, gpu), *when = utc_text(link->observed_usec);
-
-	if (!claim || !when)
-		return -ENOMEM;
-	if (link->doubt)
-		group->fault =
-			strf("%s (%s, %s, %s), but %s is %s", link->doubt,
-			     provenance_to_string(link->provenance), str_or_empty(link->source),
-			     when, BDF_TEXT(&gpu->lead->bdf), claim);
-	else
-		group->fault = strf("%s is linked to %s, which is not a member (%s, %s, %s), but "
-				    "%s",
-				    BDF_TEXT(&gpu->lead->bdf), BDF_TEXT(other),
-				    provenance_to_string(link->provenance),
-				    str_or_empty(link->source), when, claim);
-	group->seen_otherwise = true;
-	return group->fault ? 0 : -ENOMEM;
-}
-
-static Group *owner_of(const Resolver *r, const Gpu *gpu)
-{
-	size_t owner = gpu ? r->owner[resolver_gpu_index(r, gpu)] : NO_OWNER;
-
-	return owner == NO_OWNER ? NULL : &r->out->items[owner];
-}
-
-/*
- * A link seen out of a group: the declaration is wrong, the host has changed, or the link is not
- * what both ends say. Candidates claim nothing that could be contradicted.
- */
-static int note_contradictions(Resolver *r)
-{
-	for (size_t i = 0; i < r->links->n_items; i++) {
-		const Link *link = &r->links->items[i];
-		const Gpu *a = gpu_set_find(r->set, &link->a), *b = gpu_set_find(r->set, &link->b);
-		Group *groups[2] = { owner_of(r, a), owner_of(r, b) };
-		const Gpu *gpus[2] = { a, b };
-		const Bdf *others[2] = { &link->b, &link->a };
-
-		if (!link_is_observed(link) || (link->doubt && !link->one_sided) ||
-		    links_find_observed(r->links, &link->a, &link->b) != link ||
-		    groups[0] == groups[1])
-			continue;
-		for (size_t k = 0; k < 2; k++) {
-			int result;
-
-			if (!groups[k] || groups[k]->fault ||
-			    groups[k]->provenance == PROVENANCE_NONE)
-				continue;
-			result = contradict(groups[k], gpus[k], others[k], link);
-			if (result < 0)
-				return result;
-		}
-	}
-	return 0;
-}
-
-/* Takes `name`. */
-int resolver_add_observed(Resolver *r, char *name, Gpu *const *gpus, size_t n, const Link *weakest)
-{
-	Group group = {
-		.name = name,
-		.provenance = weakest->provenance,
-		.source = strdup(str_or_empty(weakest->source)),
-		.reasoning = weakest->reasoning
-				     ? strdup(weakest->reasoning)
-				     : strf("NVLinks between %s and %s were seen",
-					    BDF_TEXT(&weakest->a), BDF_TEXT(&weakest->b)),
-	};
-
-	return resolver_add(r, gpus, n, &group);
-}
-
-static int resolve_inferred(Resolver *r)
-{
-	for (size_t i = 0; i < r->links->n_items; i++) {
-		const Link *link = &r->links->items[i];
-		Gpu *ends[2];
-		int result;
-
-		if (link->provenance != PROVENANCE_INFERRED ||
-		    !resolver_link_ends(r, link, &ends[0], &ends[1]) ||
-		    resolver_unsettled(r, ends[0]))
-			continue;
-		result = resolver_add_observed(r, resolver_free_name(r, resolver_base_name(2)),
-					       ends, 2, link);
-		if (result < 0)
-			return result;
-	}
-	return 0;
-}
-
-static int resolve_candidates(Resolver *r)
-{
-	size_t n = r->set->n_gpus;
-	_cleanup_free_ Gpu **alike = calloc(n + 1, sizeof(Gpu *));
-
-	if (!alike)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		Gpu *gpu = &r->set->gpus[i];
-		Group group = { .provenance = PROVENANCE_NONE };
-		const Group *unsettled;
-		size_t n_alike = 0;
-		int result;
-
-		if (resolver_is_owned(r, gpu) || !gpu->board || gpu->board->kind != NVLINK_BRIDGE)
-			continue;
-		for (size_t k = i; k < n; k++)
-			if (!resolver_is_owned(r, &r->set->gpus[k]) &&
-			    gpu_same_model(gpu, &r->set->gpus[k]))
-				alike[n_alike++] = &r->set->gpus[k];
-		unsettled = resolver_unsettled(r, gpu);
-		group.name = resolver_free_name(r, "unknown");
-		group.source = strdup("sysfs");
-		group.reasoning = candidates_reasoning(
-			r->set, alike, n_alike, unsettled ? unsettled->name : NULL, r->links);
-		result = resolver_add(r, alike, n_alike, &group);
-		if (result < 0)
-			return result;
-	}
-	return 0;
-}
-
-static int resolve_all(Resolver *r)
-{
-	int result;
-
-	for (size_t i = 0; i < r->set->n_gpus; i++)
-		r->owner[i] = NO_OWNER;
-	for (size_t i = 0; i < r->declarations->n_items; i++) {
-		result = add_declared(r, &r->declarations->items[i]);
-		if (result < 0)
-			return result;
-	}
-	result = note_contradictions(r);
-	if (result < 0)
-		return result;
-	result = group_resolve_recorded(r);
-	if (result >= 0)
-		result = group_resolve_observed(r);
-	if (result < 0)
-		return result;
-	result = resolve_inferred(r);
-	if (result >= 0)
-		result = resolve_candidates(r);
-	/* Once more, for the groups that were made meanwhile. */
-	return result < 0 ? result : note_contradictions(r);
-}
-
-static int compare_groups(const void *a, const void *b)
-{
-	const Group *x = a, *y = b;
-
-	return natural_compare(x->name, y->name);
-}
-
-int groups_resolve(const GpuSet *set, const Declarations *declarations, const Links *links,
-		   const Assignments *assignments, GroupSet **ret)
-{
-	_cleanup_(group_set_freep) GroupSet *out = calloc(1, sizeof(*out));
-	_cleanup_free_ size_t *owner = calloc(set->n_gpus + 1, sizeof(size_t));
-	Resolver resolver = {
-		.set = set,
-		.declarations = declarations,
-		.links = links,
-		.assignments = assignments,
-		.out = out,
-		.owner = owner,
-	};
-	int r;
-
-	if (!out || !owner)
-		return -ENOMEM;
-	r = resolve_all(&resolver);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < out->n_items; i++) {
-		r = group_check(&out->items[i], links);
-		if (r < 0)
-			return r;
-	}
-	r = note_ungrouped(set, &out->notes);
-	if (r < 0)
-		return r;
-	if (out->n_items > 1)
-		qsort(out->items, out->n_items, sizeof(Group), compare_groups);
-	*ret = TAKE_PTR(out);
-	return 0;
+	for (size_t i = 0; i < groups->n_items; i++)
+		group_clear(&groups->items[i]);
+	free(groups->items);
+	strv_free(groups->notes);
+	free(groups);
+	return NULL;
 }

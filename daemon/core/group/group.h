@@ -2,8 +2,8 @@
 /*
  * Groups: the GPUs that links tie together. They go to one domain together or not at all.
  *
- * groups_resolve() is a pure function of evidence; group_observe() adds the stable state, a pure
- * function of drivers, domain XML and assignments. Moving states come from the manager's jobs.
+ * groups_resolve() makes them from evidence. groups_observe() then sets each group's stable state
+ * from drivers, domain XML and assignments. Moving states come from the manager's jobs.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ DECLARE_STRING_TABLE(group_state, GroupState);
 /* One way of knowing the links of a group. */
 typedef struct GroupEvidence {
 	Provenance provenance;
-	unsigned links;	    /* fewest between two of its GPUs; 0: none, or not told */
+	unsigned links;	    /* the fewest between two of its GPUs; 0: none, or not reported */
 	uint64_t seen_usec; /* the oldest look; 0: not an observation */
 	char *source;
 } GroupEvidence;
@@ -26,19 +26,19 @@ typedef struct Group {
 	char *name;
 	Gpu **gpus; /* by address; borrowed from the set */
 	size_t n_gpus;
-	Provenance provenance;	 /* of its weakest needed link; NONE for candidates */
-	unsigned links;		 /* between two of its GPUs, as observed; 0: not known */
-	unsigned links_expected; /* as the board should have; 0: not known */
+	Provenance provenance;	 /* of the weakest link that it needs; NONE for candidates */
+	unsigned links;		 /* observed between two of its GPUs; 0: not known */
+	unsigned links_expected; /* that the board should have; 0: not known */
 	uint64_t evidence_usec;	 /* the oldest look that `links` rests on; 0: not observed */
 	GroupEvidence *evidence; /* strongest first */
 	size_t n_evidence;
 	char *source;	     /* where the evidence comes from */
 	char *reasoning;     /* how it is known, one sentence; never NULL */
-	bool seen_otherwise; /* the fault is what a look at the links found */
-	char *fault;	     /* why it cannot be assigned as it is; NULL: sound */
-	/* Set by group_observe(): */
+	bool seen_otherwise; /* a look at the links found the fault */
+	char *fault;	     /* why it cannot be assigned as it is; NULL: no fault */
+	/* Set by groups_observe(): */
 	GroupState state;
-	char *reason;	   /* why this state, one sentence; may be NULL */
+	char *reason;	   /* why it has this state, one sentence; may be NULL */
 	char *domain_uuid; /* the domain that has it, or to which it is assigned; NULL: none */
 	char *domain_name;
 	bool assignable; /* provenance suffices under this policy, and it is free or bound */
@@ -47,35 +47,17 @@ typedef struct Group {
 typedef struct GroupSet {
 	Group *items; /* by name in natural order: pair2 before pair10 */
 	size_t n_items;
-	char **notes; /* what an operator should know: a declared GPU that is missing … */
+	char **notes; /* for the operator: a declared GPU that is missing, for example */
 } GroupSet;
-
-/*
- * Every bridge-capable GPU is in exactly one group: declared, inferred, or a set of candidates
- * of one model with PROVENANCE_NONE ("unknown0"). GPUs that cannot be bridged are in none; see
- * board_exclusion(). A declared group that names a GPU without NVLink, mixed models, an SXM
- * board, or more GPUs than a bridge ties is still listed: state degraded with the reason, never
- * assignable. So is one with a missing member.
- *
- * What a record of `assignments` names stays one group of that name, if no declaration says
- * otherwise: as its links say, or, where they do not tie it together any more, degraded with
- * PROVENANCE_NONE.
- */
-int groups_resolve(const GpuSet *set, const Declarations *declarations, const Links *links,
-		   const Assignments *assignments, GroupSet **ret);
-
-/*
- * Sets state, reason, domain and assignable of every group. `uses` is NULL while libvirt does not
- * answer: states then follow the records and drivers alone, and nothing is assignable.
- */
-int groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *assignments,
-		   const Policy *policy);
 
 Group *group_set_find(const GroupSet *groups, const char *name);
 Group *group_set_find_gpu(const GroupSet *groups, const Bdf *bdf);
-/* That has the GPUs of the record, whatever it is called now; if several have, the one of its name. */
+/*
+ * The group that has the GPUs of the record, whatever its name is now. If several have some, the
+ * one with the record's name.
+ */
 Group *group_set_find_assigned(const GroupSet *groups, const Assignment *assignment);
-/* By its name; if none has that, by the one that it was assigned by. */
+/* The group of this name. If there is none, the group that was assigned by this name. */
 Group *group_set_find_named(const GroupSet *groups, const Assignments *assignments,
 			    const char *name);
 
@@ -86,5 +68,9 @@ char *group_link_text(const Group *group);
 /* All functions of all its GPUs, GPU by GPU in address order; members borrowed. */
 int group_functions(const Group *group, const PciFunction ***ret, size_t *ret_n);
 
+/* Compares names as people count: pair2 comes before pair10. */
+int group_compare_names(const char *a, const char *b);
+
+void group_clear(Group *group);
 GroupSet *group_set_free(GroupSet *groups);
 DEFINE_CLEANUP(GroupSet, group_set_free)

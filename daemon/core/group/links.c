@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Groups of what links tie together, and of what is assigned whatever its links. */
+#include "core/group/links.h"
+
 #include <string.h>
 
-#include "core/group/check.h"
-#include "core/group/resolve.h"
 #include "util/text.h"
 
 /*
- * Connected components of the observed links. Links are joined strongest first, so that the last
- * one that joins a component is the weakest that it needs.
+ * Connected components of the observed links. Links are joined strongest first, so the last link
+ * that joins a component is the weakest that it needs.
  */
 typedef struct Component {
 	size_t label;	     /* index of its first GPU */
@@ -60,7 +59,7 @@ static int add_components(Resolver *r, Component *components)
 
 /* ---- what is assigned ---- */
 
-/* The GPUs that a record names. *ret_missing: the first function that is not there. */
+/* The GPUs that a record names. *ret_missing: the first recorded function that is not there. */
 static size_t recorded_gpus(const Resolver *r, const Assignment *record, Gpu **gpus,
 			    const Bdf **ret_missing)
 {
@@ -90,7 +89,7 @@ static bool has_gpu(Gpu *const *gpus, size_t n, const Gpu *gpu)
 	return false;
 }
 
-/* The weakest link needed to tie just these together; *ret NULL: links do not. */
+/* The weakest link that is needed to join exactly these GPUs; *ret NULL: links do not join them. */
 static int find_weakest(const Resolver *r, Gpu *const *gpus, size_t n, const Link **ret)
 {
 	_cleanup_free_ Component *components = calloc(r->set->n_gpus + 1, sizeof(Component));
@@ -120,7 +119,7 @@ static int find_weakest(const Resolver *r, Gpu *const *gpus, size_t n, const Lin
 	return 0;
 }
 
-/* Nothing that counts says any more that these are linked; a domain has them all the same. */
+/* Adds a group that has no valid evidence any more, because a domain still has its GPUs. */
 static int add_kept(Resolver *r, char *name, const Assignment *record, Gpu *const *gpus, size_t n,
 		    const Bdf *missing)
 {
@@ -128,12 +127,11 @@ static int add_kept(Resolver *r, char *name, const Assignment *record, Gpu *cons
 		.name = name,
 		.provenance = PROVENANCE_NONE,
 		.source = strf("record of %s", record->domain_name),
-		.reasoning =
-			strf("assigned to %s; by the record of that alone", record->domain_name),
+		.reasoning = strf("assigned to %s; only the record says so", record->domain_name),
 		.fault = missing ? strf("the record of %s names %s, which is not there",
 					record->domain_name, BDF_TEXT(missing))
-				 : strf("assigned to %s, but that its GPUs are linked is not known "
-					"any more",
+				 : strf("assigned to %s, but nothing shows any more that its GPUs "
+					"are linked",
 					record->domain_name),
 	};
 
@@ -144,7 +142,7 @@ static int add_kept(Resolver *r, char *name, const Assignment *record, Gpu *cons
 	return resolver_add(r, gpus, n, &group);
 }
 
-/* Unless a declaration has some of them: that is about the rest, too. */
+/* Adds no group if a declaration has some of the GPUs: it decides about the others, too. */
 static int add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
 {
 	const Bdf *missing;
@@ -168,10 +166,6 @@ static int add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
 				   : add_kept(r, name, record, gpus, n, missing);
 }
 
-/*
- * What is assigned stays one group under its name, whatever becomes of the evidence: by it the
- * operator releases it, and its GPUs are nobody else's. Links out of it contradict it.
- */
 int group_resolve_recorded(Resolver *r)
 {
 	_cleanup_free_ Gpu **gpus = calloc(r->set->n_gpus + 1, sizeof(Gpu *));

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The stable state of groups, from drivers, domain XML and assignments: groups_observe(). */
+#include "core/group/observe.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/group/group.h"
+#include "core/group/record.h"
 #include "core/pci/driver-name.h"
 #include "util/text.h"
 
-/* One group and all that is known about who has it. Nothing here is owned but `functions`. */
+/* One group, and all that is known about who has it. A view owns only `functions`. */
 typedef struct View {
 	Group *group;
 	const GroupSet *groups;
@@ -21,14 +22,14 @@ typedef struct View {
 	const Assignment *other_record; /* a second one */
 	const DomainUse *domain;	/* the first that uses one of its functions */
 	const DomainUse *other_domain;	/* a second one */
-	const AssignmentFence *fence;	/* an assignment that cannot be read keeps it apart */
-	bool fenced;			/* and is about it, not only perhaps */
+	const AssignmentFence *fence;	/* an assignment that cannot be read fences it off */
+	bool fenced;			/* that assignment surely is about it */
 } View;
 
-static int settle(View *v, GroupState state, const char *reason, ...) _printf_(3, 4);
+static int group_settle(View *v, GroupState state, const char *reason, ...) _printf_(3, 4);
 
-/* Sets the state, and why. The one place where either is written. */
-static int settle(View *v, GroupState state, const char *reason, ...)
+/* Sets the state and the reason. Nothing else writes them. */
+static int group_settle(View *v, GroupState state, const char *reason, ...)
 {
 	char *text = NULL;
 	va_list ap;
@@ -46,7 +47,7 @@ static int settle(View *v, GroupState state, const char *reason, ...)
 }
 
 /* A state that needs no explanation. */
-static int settle_plainly(View *v, GroupState state)
+static int group_settle_plainly(View *v, GroupState state)
 {
 	free(v->group->reason);
 	v->group->reason = NULL;
@@ -69,7 +70,7 @@ static int set_domain(Group *group, const char *uuid, const char *name)
 
 static bool on_vfio(const PciFunction *function)
 {
-	return str_equal(function->driver, VFIO_PCI);
+	return driver_is_vfio(function->driver);
 }
 
 static const char *driver_name(const PciFunction *function)
@@ -77,36 +78,16 @@ static const char *driver_name(const PciFunction *function)
 	return function->driver ? function->driver : "no driver";
 }
 
-/* A record that names this group while its functions are all somewhere else is another group's:
- * names of undeclared groups may shift when boards come and go. */
-static bool record_is_elsewhere(const View *v, const Assignment *record)
-{
-	for (size_t i = 0; i < record->n_functions; i++)
-		if (group_set_find_gpu(v->groups, &record->functions[i].bdf))
-			return true;
-	return false;
-}
-
 static void find_records(View *v)
 {
-	const Assignment *named;
-
+	v->record = group_record(v->group, v->functions, v->n_functions, v->groups, v->assignments);
 	for (size_t i = 0; i < v->n_functions; i++) {
 		const Assignment *record =
 			assignments_find_function(v->assignments, &v->functions[i]->bdf);
 
-		if (!record || record == v->record)
-			continue;
-		if (v->record)
+		if (record && record != v->record)
 			v->other_record = record;
-		else
-			v->record = record;
 	}
-	if (v->record)
-		return;
-	named = assignments_find_group(v->assignments, v->group->name);
-	if (named && !record_is_elsewhere(v, named))
-		v->record = named;
 }
 
 static int find_fence(View *v)
@@ -149,7 +130,7 @@ static const PciFunction *first_held(const View *v, const DomainUse *domain)
 	return NULL;
 }
 
-/* Whether a function is not in the domain, and which. */
+/* Some function of the group is not in the domain; *ret is the first. */
 static bool lacks_function(const View *v, const DomainUse *domain, const PciFunction **ret)
 {
 	for (size_t i = 0; i < v->n_functions; i++)
@@ -160,7 +141,7 @@ static bool lacks_function(const View *v, const DomainUse *domain, const PciFunc
 	return false;
 }
 
-/* Our own mark in the domain's metadata: its record may be lost, or not yet written. */
+/* The domain's metadata has our mark. The record may be lost, or not yet written. */
 static bool marked_as_ours(const View *v, const DomainUse *domain)
 {
 	return str_equal(domain->gpupass_group, v->group->name);
@@ -176,14 +157,15 @@ static int settle_two_domains(View *v)
 	for (size_t i = 0; i < v->n_functions; i++)
 		if (domain_use_hostdev(v->domain, &v->functions[i]->bdf) &&
 		    domain_use_hostdev(v->other_domain, &v->functions[i]->bdf))
-			return settle(v, state, "%s is in two domains, %s and %s",
-				      BDF_TEXT(&v->functions[i]->bdf), v->domain->name,
-				      v->other_domain->name);
-	return settle(v, state, "split: %s is in domain %s, %s in domain %s", BDF_TEXT(&a->bdf),
-		      v->domain->name, BDF_TEXT(&b->bdf), v->other_domain->name);
+			return group_settle(v, state, "%s is in two domains, %s and %s",
+					    BDF_TEXT(&v->functions[i]->bdf), v->domain->name,
+					    v->other_domain->name);
+	return group_settle(v, state, "split: %s is in domain %s, %s in domain %s",
+			    BDF_TEXT(&a->bdf), v->domain->name, BDF_TEXT(&b->bdf),
+			    v->other_domain->name);
 }
 
-/* The board at a recorded address is no longer the one that was assigned, or not there. */
+/* The board at a recorded address is not the one that was assigned, or is not there. */
 static int settle_changed_board(View *v, bool *ret_settled)
 {
 	*ret_settled = true;
@@ -195,19 +177,20 @@ static int settle_changed_board(View *v, bool *ret_settled)
 			if (bdf_equal(&v->functions[k]->bdf, &then->bdf))
 				now = v->functions[k];
 		if (!now)
-			return settle(v, GROUP_DEGRADED,
-				      "the record of %s names %s, which is not in this group",
-				      v->record->domain_name, BDF_TEXT(&then->bdf));
+			return group_settle(v, GROUP_DEGRADED,
+					    "the record of %s names %s, which is not in this group",
+					    v->record->domain_name, BDF_TEXT(&then->bdf));
 		if (now->vendor != then->vendor || now->device != then->device ||
 		    now->subsystem_vendor != then->subsystem_vendor ||
 		    now->subsystem_device != then->subsystem_device)
-			return settle(v, GROUP_DEGRADED,
-				      "%s is another board than was assigned to %s: %04x:%04x "
-				      "(subsystem %04x:%04x), recorded as %04x:%04x (%04x:%04x)",
-				      BDF_TEXT(&then->bdf), v->record->domain_name, now->vendor,
-				      now->device, now->subsystem_vendor, now->subsystem_device,
-				      then->vendor, then->device, then->subsystem_vendor,
-				      then->subsystem_device);
+			return group_settle(
+				v, GROUP_DEGRADED,
+				"%s is another board than was assigned to %s: %04x:%04x "
+				"(subsystem %04x:%04x), recorded as %04x:%04x (%04x:%04x)",
+				BDF_TEXT(&then->bdf), v->record->domain_name, now->vendor,
+				now->device, now->subsystem_vendor, now->subsystem_device,
+				then->vendor, then->device, then->subsystem_vendor,
+				then->subsystem_device);
 	}
 	*ret_settled = false;
 	return 0;
@@ -221,18 +204,20 @@ static bool needs_vfio(const DomainUse *domain, const PciFunction *function)
 	return !hostdev || !hostdev->managed || (domain->active && hostdev->live);
 }
 
-/* Whole in one domain that is ours: the drivers decide between assigned and drifted. */
+/* One domain of ours has the whole group. The drivers decide between assigned and drifted. */
 static int settle_assigned(View *v, const char *remark)
 {
 	for (size_t i = 0; i < v->n_functions; i++) {
 		const PciFunction *function = v->functions[i];
 
 		if (!on_vfio(function) && needs_vfio(v->domain, function))
-			return settle(v, GROUP_DEGRADED, "assigned to %s, but %s is on %s, not %s",
-				      v->group->domain_name, BDF_TEXT(&function->bdf),
-				      driver_name(function), VFIO_PCI);
+			return group_settle(v, GROUP_DEGRADED,
+					    "assigned to %s, but %s is on %s, not %s",
+					    v->group->domain_name, BDF_TEXT(&function->bdf),
+					    driver_name(function), VFIO_PCI);
 	}
-	return remark ? settle(v, GROUP_ASSIGNED, "%s", remark) : settle_plainly(v, GROUP_ASSIGNED);
+	return remark ? group_settle(v, GROUP_ASSIGNED, "%s", remark)
+		      : group_settle_plainly(v, GROUP_ASSIGNED);
 }
 
 /* There is a record, and no domain uses any function of the group. */
@@ -243,11 +228,13 @@ static int settle_unused_record(View *v)
 	if (domain && domain->unread)
 		return settle_assigned(v, "by the record; the domain's XML is not known");
 	if (!domain)
-		return settle(v, GROUP_DEGRADED,
-			      "assigned to %s (%s), which libvirt no longer has; release the group",
-			      v->record->domain_name, v->record->domain_uuid);
-	return settle(v, GROUP_DEGRADED, "assigned to %s by record, but that domain's XML lacks %s",
-		      domain->name, BDF_TEXT(&v->functions[0]->bdf));
+		return group_settle(
+			v, GROUP_DEGRADED,
+			"assigned to %s (%s), which libvirt no longer has; release the group",
+			v->record->domain_name, v->record->domain_uuid);
+	return group_settle(v, GROUP_DEGRADED,
+			    "assigned to %s by record, but that domain's XML lacks %s",
+			    domain->name, BDF_TEXT(&v->functions[0]->bdf));
 }
 
 static int settle_recorded(View *v)
@@ -260,8 +247,8 @@ static int settle_recorded(View *v)
 	if (r < 0)
 		return r;
 	if (v->other_record)
-		return settle(v, GROUP_DEGRADED, "two records name it, of %s and %s",
-			      v->record->domain_name, v->other_record->domain_name);
+		return group_settle(v, GROUP_DEGRADED, "two records name it, of %s and %s",
+				    v->record->domain_name, v->other_record->domain_name);
 	r = settle_changed_board(v, &settled);
 	if (r < 0 || settled)
 		return r;
@@ -272,16 +259,18 @@ static int settle_recorded(View *v)
 	if (!v->domain)
 		return settle_unused_record(v);
 	if (!str_equal(v->domain->uuid, v->record->domain_uuid))
-		return settle(v, GROUP_DEGRADED, "assigned to %s by record, but domain %s has %s",
-			      v->record->domain_name, v->domain->name,
-			      BDF_TEXT(&first_held(v, v->domain)->bdf));
+		return group_settle(v, GROUP_DEGRADED,
+				    "assigned to %s by record, but domain %s has %s",
+				    v->record->domain_name, v->domain->name,
+				    BDF_TEXT(&first_held(v, v->domain)->bdf));
 	/* A domain may have been renamed since. */
 	r = set_domain(v->group, v->domain->uuid, v->domain->name);
 	if (r < 0)
 		return r;
 	if (lacks_function(v, v->domain, &lacking))
-		return settle(v, GROUP_DEGRADED, "assigned to %s, but that domain's XML lacks %s",
-			      v->domain->name, BDF_TEXT(&lacking->bdf));
+		return group_settle(v, GROUP_DEGRADED,
+				    "assigned to %s, but that domain's XML lacks %s",
+				    v->domain->name, BDF_TEXT(&lacking->bdf));
 	return settle_assigned(v, NULL);
 }
 
@@ -307,23 +296,24 @@ static int settle_used(View *v)
 		return settle_two_domains(v);
 	if (marked_as_ours(v, v->domain)) {
 		if (lacks_function(v, v->domain, &lacking))
-			return settle(v, GROUP_DEGRADED,
-				      "domain %s is marked as having it, but its XML lacks %s",
-				      v->domain->name, BDF_TEXT(&lacking->bdf));
+			return group_settle(
+				v, GROUP_DEGRADED,
+				"domain %s is marked as having it, but its XML lacks %s",
+				v->domain->name, BDF_TEXT(&lacking->bdf));
 		return settle_assigned(v, "by the domain's own mark; the record is missing");
 	}
 	outside = first_gpu_not_held(v, v->domain);
 	if (outside)
-		return settle(v, GROUP_FOREIGN,
-			      "split: domain %s has %s and not %s, without gpupass",
-			      v->domain->name, BDF_TEXT(&first_held(v, v->domain)->bdf),
-			      BDF_TEXT(&outside->lead->bdf));
-	return settle(v, GROUP_FOREIGN, "domain %s has it, without gpupass", v->domain->name);
+		return group_settle(v, GROUP_FOREIGN,
+				    "split: domain %s has %s and not %s, without gpupass",
+				    v->domain->name, BDF_TEXT(&first_held(v, v->domain)->bdf),
+				    BDF_TEXT(&outside->lead->bdf));
+	return group_settle(v, GROUP_FOREIGN, "domain %s has it, without gpupass", v->domain->name);
 }
 
 /*
- * Nobody has it. The leading functions decide: a GPU's audio function may stay on the host's driver
- * (a plan moves it), but GPUs on different drivers are neither free nor bound.
+ * Nobody has it. The leading functions decide. A GPU's audio function may stay on the host's
+ * driver, because a plan moves it. But GPUs on different drivers are neither free nor bound.
  */
 static int settle_by_drivers(View *v)
 {
@@ -340,54 +330,59 @@ static int settle_by_drivers(View *v)
 			unbound = gpu;
 	}
 	if (bound && unbound)
-		return settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s",
-			      BDF_TEXT(&bound->lead->bdf), VFIO_PCI, BDF_TEXT(&unbound->lead->bdf),
-			      driver_name(unbound->lead));
+		return group_settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s",
+				    BDF_TEXT(&bound->lead->bdf), driver_name(bound->lead),
+				    BDF_TEXT(&unbound->lead->bdf), driver_name(unbound->lead));
 	if (v->group->provenance == PROVENANCE_INFERRED && !v->policy->accept_inferred)
-		return settle(v, GROUP_INFERRED,
-			      "the pairing is likely, not certain; declare it: "
-			      "gpupass declare %s %s %s",
-			      v->group->name, BDF_TEXT(&v->group->gpus[0]->lead->bdf),
-			      BDF_TEXT(&v->group->gpus[1]->lead->bdf));
+		return group_settle(v, GROUP_INFERRED,
+				    "the pairing is likely, not certain; declare it: "
+				    "gpupass declare %s %s %s",
+				    v->group->name, BDF_TEXT(&v->group->gpus[0]->lead->bdf),
+				    BDF_TEXT(&v->group->gpus[1]->lead->bdf));
 	if (!v->uses)
-		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
-			      "libvirt does not answer, so whether a domain has it is not known");
+		return group_settle(
+			v, bound ? GROUP_BOUND : GROUP_FREE,
+			"libvirt does not answer, so whether a domain has it is not known");
 	if (v->fence)
-		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
-			      "assignments.d/%s cannot be read, so whether it is assigned is not "
-			      "known",
-			      v->fence->file);
+		return group_settle(
+			v, bound ? GROUP_BOUND : GROUP_FREE,
+			"assignments.d/%s cannot be read, so whether it is assigned is not "
+			"known",
+			v->fence->file);
 	unread = domain_uses_unread(v->uses, &position);
 	if (unread)
-		return settle(v, bound ? GROUP_BOUND : GROUP_FREE,
-			      "whether domain %s (%s) has a part of it cannot be told: its XML is "
-			      "not known",
-			      unread->name, unread->uuid);
+		return group_settle(
+			v, bound ? GROUP_BOUND : GROUP_FREE,
+			"whether domain %s (%s) has a part of it cannot be told: its XML is "
+			"not known",
+			unread->name, unread->uuid);
 	v->group->assignable = true;
-	return settle_plainly(v, bound ? GROUP_BOUND : GROUP_FREE);
+	return group_settle_plainly(v, bound ? GROUP_BOUND : GROUP_FREE);
 }
 
-/* Neither faults nor candidates depend on who has the GPUs; that is told all the same. */
+/*
+ * Faults and candidates do not depend on who has the GPUs. The reason names the user all the same.
+ */
 static int settle_whatever_uses(View *v, GroupState state, const char *why)
 {
 	const char *uuid = v->record ? v->record->domain_uuid : v->domain ? v->domain->uuid : NULL;
 	const char *name = v->record ? v->record->domain_name : v->domain ? v->domain->name : NULL;
 	int r;
 
-	/* Candidates are no unit: that one of them is in a domain says nothing of the others. */
+	/* Candidates are not one unit: one of them in a domain says nothing about the others. */
 	if (uuid && state != GROUP_UNKNOWN) {
 		r = set_domain(v->group, uuid, name);
 		if (r < 0)
 			return r;
 	}
 	if (v->domain)
-		return settle(v, state, "%s%s%s is in domain %s", str_or_empty(why),
-			      why ? "; " : "", BDF_TEXT(&first_held(v, v->domain)->bdf),
-			      v->domain->name);
-	return why ? settle(v, state, "%s", why) : settle_plainly(v, state);
+		return group_settle(v, state, "%s%s%s is in domain %s", str_or_empty(why),
+				    why ? "; " : "", BDF_TEXT(&first_held(v, v->domain)->bdf),
+				    v->domain->name);
+	return why ? group_settle(v, state, "%s", why) : group_settle_plainly(v, state);
 }
 
-static int observe(View *v)
+static int group_observe(View *v)
 {
 	Group *group = v->group;
 	int r = find_fence(v);
@@ -405,10 +400,10 @@ static int observe(View *v)
 	if (v->domain)
 		return settle_used(v);
 	if (v->fenced)
-		return settle(v, GROUP_DEGRADED, "assigned by assignments.d/%s, which %s",
-			      v->fence->file,
-			      v->fence->kind == ASSIGNMENT_NEWER ? "is of another version"
-								 : "cannot be read");
+		return group_settle(v, GROUP_DEGRADED, "assigned by assignments.d/%s, which %s",
+				    v->fence->file,
+				    v->fence->kind == ASSIGNMENT_NEWER ? "is of another version"
+								       : "cannot be read");
 	return settle_by_drivers(v);
 }
 
@@ -435,7 +430,7 @@ int groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *
 		free(group->domain_uuid);
 		free(group->domain_name);
 		group->domain_uuid = group->domain_name = NULL;
-		r = observe(&view);
+		r = group_observe(&view);
 		if (r < 0)
 			return r;
 	}

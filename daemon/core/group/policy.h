@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The operator's settings as far as decisions in core/ need them. */
+/* The operator's settings that decisions in core/ need. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@ typedef struct Policy {
 	uint64_t device_timeout_usec; /* DeviceTimeoutSec=: for bind and unbind of one function */
 	bool allow_mmio;	      /* AllowMmio=: each probe may read link registers */
 	uint64_t probe_timeout_usec;  /* ProbeTimeoutSec=: for NVML to answer */
-	uint64_t detach_timeout_usec; /* DetachTimeoutSec=: for a guest to let go of one function */
+	uint64_t detach_timeout_usec; /* for a guest to release one function */
 } Policy;
 
 #define POLICY_DEFAULT                                                                             \

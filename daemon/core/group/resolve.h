@@ -1,33 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of groups_resolve() share; for group.c and links.c alone. */
 #pragma once
 
 #include "core/group/group.h"
 
-#define NO_OWNER SIZE_MAX
-
-typedef struct Resolver {
-	const GpuSet *set;
-	const Declarations *declarations;
-	const Links *links;
-	const Assignments *assignments;
-	GroupSet *out;
-	size_t *owner; /* by index of GPU: index of its group, or NO_OWNER */
-} Resolver;
-
-size_t resolver_gpu_index(const Resolver *r, const Gpu *gpu);
-bool resolver_is_owned(const Resolver *r, const Gpu *gpu);
-/* A declaration, or a group that is made already, has this name. */
-bool resolver_name_taken(const Resolver *r, const char *name);
-/* "pair3" of "pair"; new, NULL when memory is out. */
-char *resolver_free_name(const Resolver *r, const char *base);
-const char *resolver_base_name(size_t n_gpus);
-const Group *resolver_unsettled(const Resolver *r, const Gpu *gpu);
-bool resolver_link_ends(const Resolver *r, const Link *link, Gpu **ret_a, Gpu **ret_b);
-int resolver_add(Resolver *r, Gpu *const *gpus, size_t n_gpus, Group *group);
-/* By the weakest link that it needs. Takes `name`, which may be NULL for lack of memory. */
-int resolver_add_observed(Resolver *r, char *name, Gpu *const *gpus, size_t n, const Link *weakest);
-
-/* links.c */
-int group_resolve_recorded(Resolver *r);
-int group_resolve_observed(Resolver *r);
+/*
+ * Every bridge-capable GPU is in exactly one group: declared, inferred, or a set of candidates of
+ * one model with PROVENANCE_NONE ("unknown0"). GPUs that cannot be bridged are in none; see
+ * board_exclusion(). A declared group is listed even when it names a GPU without NVLink, mixed
+ * models, an SXM board, or more GPUs than a bridge joins, or when a member is missing. It is then
+ * degraded with the reason, and never assignable.
+ *
+ * The GPUs that a record of `assignments` names stay one group of that name, unless a declaration
+ * says otherwise. Their links decide what the group is. If links no longer join them, the group is
+ * degraded, with PROVENANCE_NONE.
+ */
+int groups_resolve(const GpuSet *set, const Declarations *declarations, const Links *links,
+		   const Assignments *assignments, GroupSet **ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the operator has laid down: policy and declared groups. Immutable once made and shared by
- * reference count, so that a job keeps the rules it was started under while they are replaced.
+ * The operator's rules: policy and declared groups. They are immutable once made, and shared by
+ * reference count. So a job keeps the rules that it started with while new ones replace them.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ typedef struct Rules {
 	Declarations *declarations;
 } Rules;
 
-/* Takes the declarations over, also on failure. */
+/* Takes the declarations, also on failure. */
 int rules_new(const Policy *policy, Declarations *declarations, Rules **ret);
 Rules *rules_ref(Rules *rules);
 Rules *rules_unref(Rules *rules);

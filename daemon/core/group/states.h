@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names of the states of jobs and their steps, for job/ and bus/. A group's are in group.h. */
+/* Names of the states of jobs and steps, for job/ and bus/. Those of groups are in group.h. */
 #pragma once
 
 #include "gpupass/states.h"

@@ -19,7 +19,7 @@ static json_t *hex(unsigned value, int digits)
 	return text ? json_string(text) : NULL;
 }
 
-/* Takes `items`; NULL when one of them could not be made. */
+/* Takes both. NULL when memory is out. */
 static json_t *appended(json_t *array, json_t *item)
 {
 	if (array && json_array_append_new(array, item) == 0)
@@ -58,9 +58,9 @@ static json_t *nodes_to_json(const HostFacts *host)
 /* ---- bridges ---- */
 
 /*
- * What a bridge is, by its place: a root port is on the root bus, and a switch is one upstream
- * port with downstream ports behind it. The port type itself is in config space, which a scan
- * leaves alone.
+ * The kind of a bridge follows from its place: a root port is on the root bus, and a switch is one
+ * upstream port with downstream ports behind it. The port type itself is in config space, which a
+ * scan does not read.
  */
 static const char *bridge_kind(const PciFunction *gpu, size_t depth)
 {
@@ -158,7 +158,7 @@ static bool domain_has(const DomainUse *use, const Gpu *gpu)
 	return false;
 }
 
-/* Domains with a function of the GPU, by whoever's doing. */
+/* All domains that have a function of the GPU, with or without gpupass. */
 static json_t *holders_to_json(const DomainUses *uses, const Gpu *gpu)
 {
 	json_t *a = json_array();
@@ -264,7 +264,7 @@ static bool group_seen_before(const PciSnapshot *snapshot, size_t function)
 	return false;
 }
 
-/* Everything in the group, not only the GPUs: whatever else is there has to be moved, too. */
+/* Everything in the IOMMU group, not only GPUs: the rest has to be moved, too. */
 static json_t *iommu_group_to_json(const PciSnapshot *snapshot, int iommu_group)
 {
 	json_t *a = json_array();
@@ -292,7 +292,7 @@ static json_t *iommu_groups_to_json(const TopologyFacts *facts)
 
 /* ---- pairs ---- */
 
-/* The group whose links join the two; NULL where nothing says that any do. */
+/* The group whose links join the two; NULL: no known link does. */
 static const Group *joining_group(const GroupSet *groups, const Gpu *a, const Gpu *b)
 {
 	const Group *group = group_set_find_gpu(groups, &a->lead->bdf);

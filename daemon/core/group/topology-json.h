@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The whole model of the host as one JSON document (schema org.gpupass1.topology/1): NUMA nodes,
- * bridges, GPUs with their functions, IOMMU groups, groups with their evidence and holders, and
- * for each pair of GPUs its PCIe distance and NVLinks. This is what the D-Bus method GetTopology
- * returns, and all that `gpupass topology` draws from.
+ * bridges, GPUs with their functions, IOMMU groups, groups with their evidence and holders, and the
+ * PCIe distance and NVLinks of each pair of GPUs. The D-Bus method GetTopology returns it, and
+ * `gpupass topology` draws from nothing else.
  */
 #pragma once
 
+#include "core/domain/use.h"
 #include "core/group/group.h"
 #include "core/pci/host-facts.h"
 

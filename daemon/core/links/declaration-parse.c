@@ -16,9 +16,9 @@
 
 typedef struct Parser {
 	const char *file;
-	int line;		    /* of what is being handled */
-	const Declarations *before; /* of other files */
-	Declarations fresh;	    /* of this one; the last is being filled */
+	int line;		    /* that is parsed now */
+	const Declarations *before; /* from other files */
+	Declarations fresh;	    /* from this file; the parser fills the last */
 	int section_line;	    /* 0: before the first section */
 	int problem_line;
 	Problem *problem;
@@ -29,9 +29,10 @@ static Declaration *current(Parser *p)
 	return p->fresh.n_items > 0 ? &p->fresh.items[p->fresh.n_items - 1] : NULL;
 }
 
-static int fail(Parser *p, int line, const char *remedy, const char *format, ...) _printf_(4, 5);
+static int declaration_fail(Parser *p, int line, const char *remedy, const char *format, ...)
+	_printf_(4, 5);
 
-static int fail(Parser *p, int line, const char *remedy, const char *format, ...)
+static int declaration_fail(Parser *p, int line, const char *remedy, const char *format, ...)
 {
 	_cleanup_free_ char *what = NULL;
 	va_list ap;
@@ -44,7 +45,7 @@ static int fail(Parser *p, int line, const char *remedy, const char *format, ...
 		what = NULL;
 		return -ENOMEM;
 	}
-	/* It may quote the file, and travels to a terminal and, as UTF-8, over D-Bus. */
+	/* The text may quote the file. It goes to a terminal, and over D-Bus as UTF-8. */
 	for (char *c = what; *c; c++)
 		if (!isascii((unsigned char)*c) || iscntrl((unsigned char)*c))
 			*c = '?';
@@ -57,7 +58,7 @@ static int fail(Parser *p, int line, const char *remedy, const char *format, ...
 	return r;
 }
 
-/* The section that ends here must be whole. */
+/* A section ends here: it must be complete. */
 static int end_section(Parser *p)
 {
 	const Declaration *d = current(p);
@@ -65,13 +66,13 @@ static int end_section(Parser *p)
 	if (!d)
 		return 0;
 	if (!d->name)
-		return fail(p, p->section_line, "add a line Name=pair0 to the section",
-			    "this [" SECTION "] has no Name=");
+		return declaration_fail(p, p->section_line, "add a line Name=pair0 to the section",
+					"this [" SECTION "] has no Name=");
 	if (d->n_members < GROUP_MEMBERS_MIN)
-		return fail(p, p->section_line, REMEDY_MEMBERS,
-			    "group %s has %zu member%s; a group has %d to %d", d->name,
-			    d->n_members, d->n_members == 1 ? "" : "s", GROUP_MEMBERS_MIN,
-			    GROUP_MEMBERS_MAX);
+		return declaration_fail(p, p->section_line, REMEDY_MEMBERS,
+					"group %s has %zu member%s; a group has %d to %d", d->name,
+					d->n_members, d->n_members == 1 ? "" : "s",
+					GROUP_MEMBERS_MIN, GROUP_MEMBERS_MAX);
 	return 0;
 }
 
@@ -80,8 +81,8 @@ static int begin_section(Parser *p)
 	Declaration *bigger;
 
 	if (p->before->n_items + p->fresh.n_items >= DECLARATIONS_MAX)
-		return fail(p, p->line, "remove declarations that are not needed",
-			    "more than %d groups are declared", DECLARATIONS_MAX);
+		return declaration_fail(p, p->line, "remove declarations that are not needed",
+					"more than %d groups are declared", DECLARATIONS_MAX);
 	bigger = reallocarray(p->fresh.items, p->fresh.n_items + 1, sizeof(Declaration));
 	if (!bigger)
 		return -ENOMEM;
@@ -104,8 +105,8 @@ static int on_section(const char *name, int line, void *userdata)
 		return r;
 	p->line = line;
 	if (strcmp(name, SECTION) != 0)
-		return fail(p, line, "the only section here is [" SECTION "]",
-			    "unknown section [%s]", name);
+		return declaration_fail(p, line, "the only section here is [" SECTION "]",
+					"unknown section [%s]", name);
 	return begin_section(p);
 }
 
@@ -122,26 +123,32 @@ static int take_name(Parser *p, const char *value)
 	const Declaration *other;
 
 	if (current(p)->name)
-		return fail(p, p->line, "a group has one name: start a new [" SECTION "]",
-			    "Name= is here for the second time in this section");
+		return declaration_fail(p, p->line,
+					"a group has one name: start a new [" SECTION "]",
+					"Name= is here for the second time in this section");
 	if (!group_name_valid(value))
-		return fail(p, p->line, "use a name like pair0",
-			    "\"%s\" is no group name: letters, digits, '-', '_' and '.', starting "
-			    "with a letter, at most %d characters",
-			    value, GROUP_NAME_MAX);
+		return declaration_fail(
+			p, p->line, "use a name like pair0",
+			"\"%s\" is no group name: letters, digits, '-', '_' and '.', starting "
+			"with a letter, at most %d characters",
+			value, GROUP_NAME_MAX);
 	other = find_name(p->before, value);
 	if (!other)
 		other = find_name(&p->fresh, value);
 	if (other)
-		return fail(p, p->line, "give one of the two another name, or remove it",
-			    "group %s is declared already, in %s", value, other->source);
+		return declaration_fail(
+			p, p->line, "give one of the two another name, or remove it",
+			"group %s is declared already, in %s", value, other->source);
 	current(p)->name = strdup(value);
 	if (!current(p)->name)
 		return -ENOMEM;
 	return 0;
 }
 
-/* Two addresses of one slot are one board. What differs in kind is compared when resolved. */
+/*
+ * Two addresses of one slot are one board. Selectors of different kinds are compared when they are
+ * resolved.
+ */
 static bool same_member(const Selector *a, const Selector *b)
 {
 	if (a->kind != b->kind)
@@ -182,15 +189,16 @@ static int check_member(Parser *p, const Selector *member, const char *value)
 	if (!other)
 		other = find_member(&p->fresh, member);
 	if (other == current(p))
-		return fail(p, p->line, REMEDY_MEMBERS, "%s is a member of this group already",
-			    value);
+		return declaration_fail(p, p->line, REMEDY_MEMBERS,
+					"%s is a member of this group already", value);
 	if (other)
-		return fail(p, p->line, "a GPU belongs to one group only: remove it from the other",
-			    "%s is a member of another group already, declared in %s", value,
-			    other->source);
+		return declaration_fail(p, p->line,
+					"a GPU belongs to one group only: remove it from the other",
+					"%s is a member of another group already, declared in %s",
+					value, other->source);
 	if (current(p)->n_members >= GROUP_MEMBERS_MAX)
-		return fail(p, p->line, REMEDY_MEMBERS, "the group has more than %d members",
-			    GROUP_MEMBERS_MAX);
+		return declaration_fail(p, p->line, REMEDY_MEMBERS,
+					"the group has more than %d members", GROUP_MEMBERS_MAX);
 	return 0;
 }
 
@@ -203,9 +211,10 @@ static int take_member(Parser *p, const char *value)
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)
-		return fail(p, p->line,
-			    "write Gpu=0000:41:00.0, or a UUID (GPU-…), serial:…, or slot:…",
-			    "Gpu=%s is no PCI address, GPU UUID, serial number or slot", value);
+		return declaration_fail(
+			p, p->line,
+			"write Gpu=0000:41:00.0, or a UUID (GPU-…), serial:…, or slot:…",
+			"Gpu=%s is no PCI address, GPU UUID, serial number or slot", value);
 	r = check_member(p, &member, value);
 	if (r == 0)
 		r = append_member(p, &member);
@@ -218,36 +227,40 @@ static int on_entry(const char *section, const char *key, const char *value, int
 {
 	Parser *p = userdata;
 
-	(void)section; /* on_section() has seen it */
+	(void)section; /* on_section() handled it */
 	p->line = line;
 	if (!current(p))
-		return fail(p, line, "begin the file with a line [" SECTION "]",
-			    "%s= stands before the first section", key);
+		return declaration_fail(p, line, "begin the file with a line [" SECTION "]",
+					"%s= stands before the first section", key);
 	if (strcmp(key, "Name") == 0)
 		return take_name(p, value);
 	if (strcmp(key, "Gpu") == 0)
 		return take_member(p, value);
-	return fail(p, line, "the keys here are Name= and Gpu=", "unknown key %s=", key);
+	return declaration_fail(p, line,
+				"the keys here are Name= and Gpu=", "unknown key %s=", key);
 }
 
 static int on_malformed(int line, void *userdata)
 {
 	Parser *p = userdata;
 
-	/* That a section is not whole is known at its end, and told of its first line. */
+	/*
+	 * The end of a section shows that it is incomplete, but the message names its first line.
+	 */
 	if (p->problem && p->problem_line < line)
 		return PROBLEM;
-	return fail(p, line, "write KEY=VALUE, [" SECTION "], or start a comment with #",
-		    "this line is neither a section nor KEY=VALUE");
+	return declaration_fail(p, line,
+				"write KEY=VALUE, [" SECTION "], or start a comment with #",
+				"this line is neither a section nor KEY=VALUE");
 }
 
 static int on_too_long(int line, int max, void *userdata)
 {
-	return fail(userdata, line, "shorten the line", "the line is longer than %d characters",
-		    max);
+	return declaration_fail(userdata, line, "shorten the line",
+				"the line is longer than %d characters", max);
 }
 
-static int run(Parser *p, const char *text)
+static int declaration_run(Parser *p, const char *text)
 {
 	static const IniHandler handler = {
 		.section = on_section,
@@ -285,7 +298,7 @@ int declarations_parse(Declarations *into, const char *file_name, const char *te
 
 	if (!fresh)
 		return -ENOMEM;
-	r = run(&p, text);
+	r = declaration_run(&p, text);
 	*fresh = p.fresh;
 	if (r == 0)
 		r = append_all(into, fresh);

@@ -11,7 +11,7 @@
 #define SERIAL_PREFIX "serial:"
 #define SLOT_PREFIX "slot:"
 #define UUID_PREFIX "GPU-"
-/* Names under /sys/bus/pci/slots are short; the rest of the limit is an INI line's. */
+/* Names under /sys/bus/pci/slots are short. An INI line limits the other texts. */
 #define SLOT_NAME_MAX 63
 
 /* `pattern`: 'x' stands for a hex digit, anything else for itself. */
@@ -112,7 +112,7 @@ static bool selector_matches(const Selector *selector, const Gpu *gpu)
 	return false;
 }
 
-/* Why nothing answers, and what would help. */
+/* Why no GPU matches, and what would help. */
 static char *why_none(const Selector *selector)
 {
 	switch (selector->kind) {

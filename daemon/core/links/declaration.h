@@ -9,8 +9,8 @@
  *   Gpu=serial:00-04-4b-…     by Device Serial Number, or
  *   Gpu=slot:3                by physical slot
  *
- * One [Group] a file section; a file may hold several. Pure: works on text; reading the files is
- * manager/config.c's.
+ * Each section is one group, and a file may have several. This code is pure and works on text;
+ * manager/config.c reads the files.
  */
 #pragma once
 
@@ -50,30 +50,30 @@ int selector_parse(const char *text, Selector *ret);
 void selector_clear(Selector *selector);
 
 /*
- * Appends what `text` declares. On an error in it PROBLEM (InvalidConfig) with
- * "groups.d/a.conf:7: …" as reason; `into` is then as before. Checks within and across files:
- * names are unique, 2 … 8 members, no member in two groups.
+ * Appends what `text` declares. An error in the text gives PROBLEM (InvalidConfig) with the reason
+ * "groups.d/a.conf:7: …", and leaves `into` as it was. Within and across files, names must be
+ * unique, groups have 2 … 8 members, and no GPU is a member twice.
  */
 int declarations_parse(Declarations *into, const char *file_name, const char *text,
 		       Problem **ret_problem);
 
 /*
  * The text of a file that declares this one group. NULL when memory is out, or when the name or a
- * member is not valid: nothing that reads as another line gets into a file.
+ * member is not valid: no value can add another line to the file.
  */
 char *declaration_to_text(const char *name, char *const *members);
 
-/* The GPU a selector means; NULL when none, or more than one, answers (*ret_why then says). */
+/* The GPU that a selector means. NULL if none or several match; *ret_why then says so. */
 Gpu *selector_resolve(const Selector *selector, const GpuSet *set, char **ret_why);
 
-/* What a declaration's members are on this host. */
+/* The members of a declaration on this host. */
 typedef struct ResolvedMembers {
-	Gpu *gpus[GROUP_MEMBERS_MAX]; /* those that were found, by address */
+	Gpu *gpus[GROUP_MEMBERS_MAX]; /* the members found, by address */
 	size_t n_gpus;
 	char *missing; /* "there is no GPU at 0000:41:00.0; …" when not all were; NULL otherwise */
 } ResolvedMembers;
 
-/* 0 or -ENOMEM. Two members that turn out to be one GPU count as one found and one missing. */
+/* 0 or -ENOMEM. If two members are the same GPU, one counts as found and one as missing. */
 int declaration_resolve(const Declaration *declaration, const GpuSet *set, ResolvedMembers *ret);
 void resolved_members_clear(ResolvedMembers *resolved);
 

@@ -86,7 +86,7 @@ static void read_peer(const json_t *json, const Sighting *s, SeenPeer *ret, Json
 		json_reader_fail(outer, "peers", "has one that is no peer");
 }
 
-/* A board has so many links, and each leads to one place. */
+/* A board has this many links at most, and each leads to one peer. */
 static void read_peers(JsonReader *reader, Sighting *s)
 {
 	const json_t *array = json_read_array(reader, "peers", SIGHTING_LINKS_MAX);
@@ -149,7 +149,7 @@ static int sighting_from_json(const json_t *json, Sighting *s, char **ret_messag
 	return json_reader_end(&reader, ret_message);
 }
 
-/* Two sightings of one board in one layer would both count. */
+/* Two sightings of one board in one layer would count twice. */
 static bool is_twice(const Evidence *evidence, const Sighting *s)
 {
 	for (size_t i = 0; i < evidence->n_items; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From sightings to links. Two boards are linked by what both say, and by the same count; a board
- * that was looked at and says otherwise is as much evidence, and makes a doubt.
+ * From sightings to links. Two boards are linked when both say so, with the same count. If both
+ * were looked at and they disagree, that is evidence, too: it makes a doubt.
  */
 #include <string.h>
 #include <strings.h>
@@ -11,7 +11,7 @@
 
 /* ---- is it still the board that was seen? ---- */
 
-/* The board of a sighting's leading function; NULL when nothing leads there now. */
+/* The board that a sighting is about; NULL: no GPU has that function as its leading one now. */
 static const Gpu *gpu_at(const GpuSet *set, const Bdf *bdf)
 {
 	const Gpu *gpu = gpu_set_find(set, bdf);
@@ -26,7 +26,7 @@ static bool has_ids(const Sighting *s, const Gpu *gpu)
 	       s->subsystem_device == gpu->lead->subsystem_device;
 }
 
-/* What is not known on either side cannot tell boards apart. */
+/* An unknown text on one side is no difference. */
 static bool differ(const char *a, const char *b)
 {
 	return a && b && strcasecmp(a, b) != 0;
@@ -64,8 +64,8 @@ static bool knows_address(const Evidence *evidence, const Bdf *bdf)
 }
 
 /*
- * A board like this one that came after the look: whoever put it in may have moved a bridge. What
- * was in the host and could not be looked at is known as present.
+ * A board like this one that came after the look: who installed it may have moved a bridge. A board
+ * that was there, but could not be looked at, is known as present.
  */
 static const Gpu *newcomer(const Evidence *evidence, const Gpu *gpu, const GpuSet *set)
 {
@@ -88,7 +88,7 @@ int sighting_stale(const Evidence *evidence, const Sighting *s, const GpuSet *se
 	if (is_changed(s, gpu)) {
 		why = changed_board(s, gpu);
 	} else {
-		/* A guest shows its own boards only, and is about nothing else. */
+		/* A guest sees only its own boards, and says nothing about others. */
 		other = s->way == WAY_GUEST ? NULL : newcomer(evidence, gpu, set);
 		if (!other) {
 			*ret_why = NULL;
@@ -127,7 +127,7 @@ static Provenance provenance_of(const Maker *m, const Sighting *s)
 		return PROVENANCE_CACHED;
 	switch (s->way) {
 	case WAY_NVML:
-		/* Away from its driver, nothing watches the links any more. */
+		/* Off its driver, nothing watches the links any more. */
 		return str_equal(gpu->lead->driver, "nvidia") ? PROVENANCE_PROBED
 							      : PROVENANCE_CACHED;
 	case WAY_MMIO:
@@ -169,7 +169,7 @@ static char *doubt_text(const Sighting *a, const Sighting *b, unsigned ab, unsig
 		    BDF_TEXT(&b->bdf), second);
 }
 
-static int finish(Maker *m, const Sighting *a, const Sighting *b, Link *link)
+static int finish_link(Maker *m, const Sighting *a, const Sighting *b, Link *link)
 {
 	Provenance x = provenance_of(m, a), y = provenance_of(m, b);
 	_cleanup_free_ char *when = NULL;
@@ -196,7 +196,7 @@ static int finish(Maker *m, const Sighting *a, const Sighting *b, Link *link)
 	return links_add(m->into, link);
 }
 
-/* Boards that a bridge could join: of others nobody expects a link. */
+/* A bridge could join these boards. Nobody expects links between others. */
 static bool could_be_linked(const Maker *m, const Sighting *a, const Sighting *b)
 {
 	const Gpu *x = gpu_at(m->set, &a->bdf), *y = gpu_at(m->set, &b->bdf);
@@ -224,15 +224,15 @@ static int add_pair(Maker *m, const Sighting *a, const Sighting *b)
 		link.one_sided = true;
 	}
 	if (link.count == 0) {
-		/* Who sees more is named first. */
+		/* Names the board that sees more links first. */
 		link.doubt = ab >= ba ? doubt_text(a, b, ab, ba) : doubt_text(b, a, ba, ab);
 		if (!link.doubt)
 			return -ENOMEM;
 	}
-	return finish(m, a, b, &link);
+	return finish_link(m, a, b, &link);
 }
 
-/* A board told of links to one that was not looked at. */
+/* Adds what a board reports about a peer that was not looked at. */
 static int add_one_sided(Maker *m, const Sighting *s, const SeenPeer *peer)
 {
 	const Gpu *gpu = gpu_set_find(m->set, &peer->bdf);
@@ -249,7 +249,7 @@ static int add_one_sided(Maker *m, const Sighting *s, const SeenPeer *peer)
 	link.doubt =
 		strf("%s sees %s to %s, which %s", BDF_TEXT(&s->bdf), count, BDF_TEXT(&peer->bdf),
 		     gpu ? "was not looked at" : "is no GPU of this host");
-	return link.doubt ? finish(m, s, s, &link) : -ENOMEM;
+	return link.doubt ? finish_link(m, s, s, &link) : -ENOMEM;
 }
 
 static bool is_usable(const Maker *m, const Sighting *s)
@@ -276,7 +276,7 @@ static int add_links_of(Maker *m, size_t i)
 		if (is_usable(m, other) && comparable(s, other) && !bdf_equal(&s->bdf, &other->bdf))
 			r = add_pair(m, s, other);
 	}
-	/* Of a peer that is another board now, what was said means nothing any more. */
+	/* If the peer is another board now, the report means nothing. */
 	for (size_t k = 0; r >= 0 && s->way != WAY_GUEST && k < s->n_peers; k++)
 		if (!evidence_find_host(m->evidence, &s->peers[k].bdf))
 			r = add_one_sided(m, s, &s->peers[k]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Evidence once made: counting references, finding, merging. */
+/* Evidence: counting references, finding, merging. */
 #include "core/links/evidence.h"
 
 #include <string.h>
@@ -71,7 +71,7 @@ int evidence_add(Evidence *into, Sighting *sighting)
 	return 0;
 }
 
-static const Sighting *find(const Evidence *evidence, const Bdf *bdf, bool guest)
+static const Sighting *evidence_find(const Evidence *evidence, const Bdf *bdf, bool guest)
 {
 	for (size_t i = 0; evidence && i < evidence->n_items; i++) {
 		const Sighting *s = &evidence->items[i];
@@ -84,14 +84,14 @@ static const Sighting *find(const Evidence *evidence, const Bdf *bdf, bool guest
 
 const Sighting *evidence_find_host(const Evidence *evidence, const Bdf *bdf)
 {
-	const Sighting *s = find(evidence, bdf, false);
+	const Sighting *s = evidence_find(evidence, bdf, false);
 
 	return s && s->way != WAY_PRESENT ? s : NULL;
 }
 
 const Sighting *evidence_find_guest(const Evidence *evidence, const Bdf *bdf)
 {
-	return find(evidence, bdf, true);
+	return evidence_find(evidence, bdf, true);
 }
 
 static int copy_text(char **to, const char *from)
@@ -134,7 +134,7 @@ static bool same_ids(const Sighting *a, const Sighting *b)
 	       a->subsystem_device == b->subsystem_device;
 }
 
-/* Only that it is there adds nothing to an earlier look at that board. */
+/* A board that is only known as present adds nothing to an earlier look at it. */
 static bool outlives(const Sighting *older, const Sighting *newer)
 {
 	return newer->way == WAY_PRESENT && same_ids(older, newer);
@@ -147,10 +147,10 @@ static bool differ(const char *a, const char *b)
 
 static bool is_kept(const Sighting *older, const Evidence *newer, bool whole)
 {
-	const Sighting *replacement = find(newer, &older->bdf, older->way == WAY_GUEST);
-	const Sighting *host = find(newer, &older->bdf, false);
+	const Sighting *replacement = evidence_find(newer, &older->bdf, older->way == WAY_GUEST);
+	const Sighting *host = evidence_find(newer, &older->bdf, false);
 
-	/* What a guest told of a board that the host has found to be another one. */
+	/* Drops what a guest reported about a board that the host found to be another one. */
 	if (older->way == WAY_GUEST && host &&
 	    (!same_ids(older, host) || differ(older->uuid, host->uuid) ||
 	     differ(older->serial_number, host->serial_number)))
@@ -158,7 +158,7 @@ static bool is_kept(const Sighting *older, const Evidence *newer, bool whole)
 
 	if (replacement)
 		return outlives(older, replacement);
-	return !whole || find(newer, &older->bdf, false);
+	return !whole || evidence_find(newer, &older->bdf, false);
 }
 
 int evidence_merge(const Evidence *older, const Evidence *newer, bool whole, Evidence **ret)
@@ -172,7 +172,7 @@ int evidence_merge(const Evidence *older, const Evidence *newer, bool whole, Evi
 	for (size_t i = 0; r >= 0 && i < newer->n_items; i++) {
 		const Sighting *s = &newer->items[i];
 
-		if (!find(merged, &s->bdf, s->way == WAY_GUEST))
+		if (!evidence_find(merged, &s->bdf, s->way == WAY_GUEST))
 			r = add_copy(merged, s);
 	}
 	if (r < 0)

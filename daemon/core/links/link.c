@@ -68,7 +68,10 @@ static int add_pairs(Links *into, const Declaration *declaration, const Resolved
 	return 0;
 }
 
-/* Selectors of different kinds may mean one GPU, which only shows here; the first one has it. */
+/*
+ * Selectors of different kinds may mean one GPU, and only this place sees it. The first declaration
+ * keeps the GPU.
+ */
 static bool has_taken_member(const Links *links, const ResolvedMembers *members, const Gpu **ret)
 {
 	for (size_t i = 0; i < members->n_gpus; i++)
@@ -112,7 +115,10 @@ static bool is_candidate(const Links *links, const Gpu *gpu)
 	return gpu->board && gpu->board->kind == NVLINK_BRIDGE && !is_declared(links, gpu);
 }
 
-/* By what ties GPUs together; what only one of two sees leaves both open, but not free to infer. */
+/*
+ * A link joins it to another GPU, or a one-sided doubt names it. Such a doubt joins nothing, but
+ * nothing may be inferred about the GPU either.
+ */
 static bool is_linked(const Links *links, const Gpu *gpu)
 {
 	for (size_t i = 0; i < links->n_items; i++)
@@ -123,7 +129,7 @@ static bool is_linked(const Links *links, const Gpu *gpu)
 	return false;
 }
 
-/* The one other candidate like this one; NULL when there is none, or more than one. */
+/* The only other candidate of the same kind; NULL if there is none, or more than one. */
 static const Gpu *only_partner(const Links *links, const GpuSet *set, const Gpu *gpu)
 {
 	const Gpu *partner = NULL;
@@ -160,16 +166,18 @@ static int add_inferred(Links *into, const Gpu *a, const Gpu *b)
 }
 
 /*
- * Physical slot names are no evidence here: they say where a board sits, not how wide a bridge is,
- * and slots beside each other are just what must not be paired by.
- * A board that bridges by four is no different: of exactly two there is one pairing, while four
- * may be one quad or two pairs.
- * A declaration that was not wholly found has no links here; groups_resolve(), which knows of it,
- * drops what was inferred beside it.
+ * Physical slot names are no evidence here. They say where a board sits, not how wide a bridge is,
+ * and adjacent slots must never make a pair.
+ * A board whose bridge joins four is no exception: two such boards have one pairing, while four may
+ * be one quad or two pairs.
+ * A declaration with a missing member has no links here. groups_resolve() knows of it, and drops
+ * what was inferred beside it.
  */
 int links_infer(Links *into, const GpuSet *set)
 {
-	/* Beside an NVSwitch links are Fabric Manager's, and no pairing is the only one. */
+	/*
+	 * With an NVSwitch, Fabric Manager owns the links, and no pairing is the only possible one.
+	 */
 	if (set->n_nvswitches > 0)
 		return 0;
 	for (size_t i = 0; i < set->n_gpus; i++) {
@@ -179,7 +187,7 @@ int links_infer(Links *into, const GpuSet *set)
 		if (!is_candidate(into, gpu) || is_linked(into, gpu))
 			continue;
 		partner = only_partner(into, set, gpu);
-		/* Seen from the lower address only, so that a pair is added once. */
+		/* Only from the lower address, so that each pair is added once. */
 		if (!partner || partner < gpu || is_linked(into, partner) ||
 		    links_find_observed(into, &gpu->lead->bdf, &partner->lead->bdf))
 			continue;

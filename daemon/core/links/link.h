@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Evidence that two GPUs are NVLink-bridged. Every way of knowing yields links of this one form;
- * groups are made from links alone (core/group/group.h). Declarations and inference are here; what
- * was seen (NVML, registers, the guest) comes from evidence.h.
+ * Evidence that two GPUs are bridged by NVLink. Every way of knowing yields links of this one form,
+ * and groups are made from links alone (core/group/resolve.h). Declarations and inference are here.
+ * What was seen (NVML, registers, the guest) comes from evidence.h.
  */
 #pragma once
 
@@ -20,12 +20,12 @@ typedef struct Link {
 	char *source;		/* "groups.d/pair0.conf:1", "sysfs"; where it comes from */
 	char *reasoning;	/* one sentence; NULL for declarations */
 	/*
-	 * Set: a look at both boards did not show a link, or not the same one. It ties nothing
-	 * together, and speaks against who says otherwise. `count` is then 0.
+	 * Set when a look at both boards showed no link, or not the same link. A doubt joins
+	 * nothing, and contradicts a group that claims the link. `count` is then 0.
 	 */
 	char *doubt;
-	bool guest;	/* a guest's word: link_outweighs() */
-	bool one_sided; /* of a doubt: one of the two does see links, or sees another number */
+	bool guest;	/* a guest reports it; see link_outweighs() */
+	bool one_sided; /* a doubt: one of the two sees links, or another number of them */
 } Link;
 
 typedef struct Links {
@@ -33,23 +33,23 @@ typedef struct Links {
 	size_t n_items;
 } Links;
 
-/* A declaration whose members cannot all be found yields no link but one line in *notes. */
+/* A declaration with a missing member yields no link, but one line in *notes. */
 int links_from_declarations(Links *into, const Declarations *declarations, const GpuSet *set,
 			    char ***notes);
 
 /*
- * Infers the one pairing that sysfs leaves possible, over the GPUs that no declaration names:
- * exactly two bridge-capable boards of one model and subsystem. Never by adjacency; never where a
- * second pairing could be; never beside an NVSwitch.
+ * Infers the one pairing that sysfs leaves possible among the GPUs that no declaration names:
+ * exactly two bridge-capable boards of one model and subsystem. Never from adjacency, never where a
+ * second pairing is possible, and never on a host with an NVSwitch.
  */
 int links_infer(Links *into, const GpuSet *set);
 
 /*
- * Of two links between the same boards: the later look counts, and of one time the stronger. A
- * guest may lie, so that against the host's own look it counts where it sees no more than that.
+ * Of two links between the same boards the later look counts; at the same time, the stronger. A
+ * guest may lie, so against the host's own look it counts only where it reports no more links.
  */
 bool link_outweighs(const Link *link, const Link *other);
-/* The observation that counts between two boards, be it a doubt; NULL: none. In either order. */
+/* The observation, or doubt, that counts between two boards, in either order; NULL: none. */
 const Link *links_find_observed(const Links *links, const Bdf *a, const Bdf *b);
 /* Neither declared nor inferred. */
 bool link_is_observed(const Link *link);

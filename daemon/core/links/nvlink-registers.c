@@ -33,7 +33,7 @@ uint32_t nvlink_group_register(unsigned group, uint32_t reg)
 
 bool nvlink_unreadable(uint32_t value)
 {
-	/* 0xbadfxxxx and its kin are how the GPU answers for what is off or privileged. */
+	/* The GPU answers 0xbadfxxxx and similar values for what is off or privileged. */
 	return value == UINT32_MAX || value >> 20 == 0xbad;
 }
 
@@ -89,7 +89,7 @@ int nvlink_decode(const NvlinkRegisters *r, NvlinkView *ret, const char **ret_wh
 		return -ENODATA;
 	}
 	if (!nvlink_is_gh100(r->boot_0)) {
-		*ret_why = "it is no GH100, whose registers alone are known";
+		*ret_why = "it is not a GH100, the only chip whose registers are known";
 		return -EOPNOTSUPP;
 	}
 	for (unsigned i = 0; i < NVLINK_GROUPS; i++) {
@@ -106,7 +106,7 @@ int nvlink_decode(const NvlinkRegisters *r, NvlinkView *ret, const char **ret_wh
 	return result;
 }
 
-/* The view whose link `remote` of this one meets: it must say the same of this end. NULL: none. */
+/* The view with the link that `remote` leads to. That link must lead back here. NULL: none. */
 static const NvlinkView *far_end(const NvlinkView *views, size_t n, size_t index, unsigned link)
 {
 	const NvlinkView *near = &views[index];
@@ -122,7 +122,7 @@ static const NvlinkView *far_end(const NvlinkView *views, size_t n, size_t index
 		    other->links[far].remote_link != link)
 			continue;
 		if (found)
-			return NULL; /* two boards of one id: no telling which */
+			return NULL; /* two boards have this id: ambiguous */
 		found = other;
 	}
 	return found;

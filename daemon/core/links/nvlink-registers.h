@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Link registers of GH100 (Hopper), in BAR 0: where they are, and what they say. Only Hopper's
- * firmware trains its links without a driver; Ampere drops them when its driver goes, and
- * Blackwell wants writes before it tells anything. Offsets as in NVIDIA's gpu-admin-tools; the
- * meaning of fields as published for the NVSwitches LR10 and LS10. Not tried on hardware.
+ * Link registers of GH100 (Hopper) in BAR 0: where they are, and what they mean. Only Hopper's
+ * firmware trains its links without a driver. Ampere drops them when its driver goes, and Blackwell
+ * reports nothing before it is written to. Offsets are from NVIDIA's gpu-admin-tools, the meaning
+ * of fields from what is published for the NVSwitches LR10 and LS10. Not tried on hardware.
  *
  * What cannot be read (all ones, 0xbad…) is unknown, never "no link".
  */
@@ -61,20 +61,22 @@ typedef struct NvlinkView {
 	unsigned active;
 } NvlinkView;
 
-/* A value that stands for no register: asleep, off the bus, decode off, or not for this reader. */
+/* A value that is not a register's: asleep, off the bus, decode off, or not for this reader. */
 bool nvlink_unreadable(uint32_t value);
 
 /* By PMC_BOOT_0. */
 bool nvlink_is_gh100(uint32_t boot_0);
 
-/* -EOPNOTSUPP: another chip; -ENODATA: something could not be read. *ret_why: a sentence. Fills
- * all of *ret but bdf and expected. -ENOMEM. */
+/*
+ * Fills all of *ret except bdf and expected. -EOPNOTSUPP: another chip; -ENODATA: something could
+ * not be read; *ret_why is then a sentence. -ENOMEM.
+ */
 int nvlink_decode(const NvlinkRegisters *registers, NvlinkView *ret, const char **ret_why);
 
 /*
- * What the boards see of each other. Each active link must be met, number by number, by an active
- * link of another view that says the same of it, and there must be as many as the board should have:
- * otherwise nothing is claimed of that board, with *ret_why (caller frees). 0, -ENODATA, -ENOMEM.
- * Peers are filled in; the rest of *ret is the caller's.
+ * Fills the peers of *ret from what the boards see of each other; the rest of *ret is the caller's.
+ * Each active link must lead, number by number, to an active link of another view that leads back
+ * to it, and there must be as many as the board should have. Otherwise nothing is claimed about
+ * that board, and *ret_why says why (the caller frees it). 0, -ENODATA or -ENOMEM.
  */
 int nvlink_peers(const NvlinkView *views, size_t n, size_t index, Sighting *ret, char **ret_why);

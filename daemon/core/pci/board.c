@@ -27,19 +27,19 @@ DEFINE_STRING_TABLE(nvlink_kind, NvlinkKind, NVLINK_KINDS)
 #define UNCERTAIN                                                                                  \
 	"whether it has NVLink is not published; declare the group if its boards are bridged"
 
-/* Fields: id, name, NVLink generation, links of a pair, MB/s a link, GPUs a bridge ties. */
+/* Fields: id, name, NVLink generation, links of a pair, MB/s per link, GPUs per bridge. */
 #define BRIDGE(id, text, gen, n, mbps, gpus)                                                       \
 	{                                                                                          \
 		.device = (id), .name = (text), .kind = NVLINK_BRIDGE, .generation = (gen),        \
 		.links = (n), .link_mbps = (mbps), .group_size = (gpus)                            \
 	}
-/* The rest: what it is instead, and why no group can be inferred from it. */
+/* Other boards: what kind it is, and why no group can be inferred from it. */
 #define OTHER(id, text, what, why)                                                                 \
 	{                                                                                          \
 		.device = (id), .name = (text), .kind = (what), .note = (why)                      \
 	}
 
-/* Sorted by id. "(pci.ids)": known from pci.ids only. */
+/* Sorted by id. "(pci.ids)": pci.ids is the only source. */
 static const Board boards[] = {
 	BRIDGE(0x15f0, "Quadro GP100", 1, 4, 40000, 2), /* (pci.ids) */
 	OTHER(0x15f7, "Tesla P100 PCIe 12GB", NVLINK_NONE, PASCAL_PCIE),
@@ -84,7 +84,7 @@ static const Board boards[] = {
 	OTHER(0x20b3, "A100 SXM 64GB", NVLINK_SXM, SXM),
 	BRIDGE(0x20b5, "A100 PCIe 80GB", 3, 12, 50000, 2),
 	BRIDGE(0x20b7, "A30", 3, 4, 50000, 2),
-	/* Link counts of the converged boards are published nowhere. */
+	/* The link counts of the converged boards are not published. */
 	BRIDGE(0x20b8, "A100X", 3, 0, 0, 2), /* (pci.ids) */
 	BRIDGE(0x20b9, "A30X", 3, 0, 0, 2),  /* (pci.ids) */
 	OTHER(0x20bd, "A800 SXM4", NVLINK_SXM, SXM),

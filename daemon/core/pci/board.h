@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The NVLink catalogue: what each NVIDIA board can be, by PCI device id. A bridge is passive and
- * has no PCI presence, so this table is the only thing sysfs alone can offer: candidates and
- * exclusions, never a pairing. Sources: pci.ids, NVIDIA open-gpu-kernel-modules 595.45.04,
- * NVIDIA gpu-admin-tools; rows known from pci.ids only are marked.
+ * The NVLink catalogue: what each NVIDIA board can do, by PCI device id. A bridge is passive and
+ * invisible on PCI. So sysfs alone, with this table, gives candidates and exclusions, but never a
+ * pairing. Sources: pci.ids, NVIDIA open-gpu-kernel-modules 595.45.04, NVIDIA gpu-admin-tools. Rows
+ * that only pci.ids supports are marked.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 	X(NVLINK_UNKNOWN, "unknown") /* not in the catalogue */                                    \
 	X(NVLINK_NONE, "none")	     /* the board has no NVLink */                                 \
 	X(NVLINK_BRIDGE, "bridge")   /* a PCIe board with a bridge connector */                    \
-	X(NVLINK_SXM, "sxm")	     /* SXM, superchip: Fabric Manager's territory */
+	X(NVLINK_SXM, "sxm")	     /* SXM, superchip: Fabric Manager rules here */
 
 typedef enum NvlinkKind {
 #define X(enumerator, name) enumerator,
@@ -27,13 +27,13 @@ DECLARE_STRING_TABLE(nvlink_kind, NvlinkKind);
 
 typedef struct Board {
 	const char *name; /* short: "RTX A6000" */
-	const char *note; /* why there is no NVLink, or what to know; may be NULL */
+	const char *note; /* why there is no NVLink, or a caveat; may be NULL */
 	NvlinkKind kind;
-	uint32_t link_mbps; /* MB/s a link, both directions together; 0: not known */
+	uint32_t link_mbps; /* MB/s per link, both directions together; 0: not known */
 	uint16_t device;
 	uint8_t generation; /* NVLink generation; 0 unless a bridge board */
 	uint8_t links;	    /* links between the GPUs of a fully bridged pair; 0: not known */
-	uint8_t group_size; /* most GPUs one bridge ties together: 2 or 4 */
+	uint8_t group_size; /* the most GPUs that one bridge joins: 2 or 4 */
 } Board;
 
 /* NULL when the id is not in the catalogue. */

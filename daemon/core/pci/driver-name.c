@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Vendor variants are named for their modules, with underscores: nvgrace_gpu_vfio_pci. */
+/* Variants have the names of their modules, with underscores: nvgrace_gpu_vfio_pci. */
 bool driver_is_vfio(const char *driver)
 {
 	const char *tail = driver ? strstr(driver, "vfio") : NULL;

@@ -18,8 +18,8 @@ static size_t slot_end(const PciSnapshot *snapshot, size_t start)
 }
 
 /*
- * The function that leads a slot: nearly always .0, but the class decides. Virtual functions may
- * have addresses in their parent's slot (ARI) and are no GPUs of their own here.
+ * The function that leads a slot. It is nearly always .0, but the class decides. Virtual functions
+ * may have addresses in their parent's slot (ARI). Here they are not GPUs of their own.
  */
 static const PciFunction *slot_lead(const PciSnapshot *snapshot, size_t start, size_t end)
 {
@@ -127,4 +127,14 @@ bool gpu_same_model(const Gpu *a, const Gpu *b)
 	return a->lead->vendor == b->lead->vendor && a->lead->device == b->lead->device &&
 	       a->lead->subsystem_vendor == b->lead->subsystem_vendor &&
 	       a->lead->subsystem_device == b->lead->subsystem_device;
+}
+
+char *gpu_addresses(Gpu *const *gpus, size_t n, const char *separator)
+{
+	_cleanup_strv_ char **list = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (strv_append(&list, BDF_TEXT(&gpus[i]->lead->bdf)) < 0)
+			return NULL;
+	return strv_join(list, separator);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* GPUs of a snapshot: one board's slot with all its functions, the display or 3D function first. */
+/*
+ * GPUs of a snapshot. A GPU is one slot with all its functions; the display or 3D function
+ * leads.
+ */
 #pragma once
 
 #include "core/pci/board.h"
@@ -10,8 +13,8 @@ typedef struct Gpu {
 	const PciFunction **functions; /* by function number; members borrowed */
 	size_t n_functions;
 	const Board *board; /* NULL: not in the catalogue */
-	/* Learnt outside sysfs (proc of the nvidia driver, config space, records); NULL: not
-	 * known */
+	/* Not from sysfs, but from the nvidia driver's /proc, config space or records; NULL:
+	 * not known. */
 	char *uuid;	     /* "GPU-…" */
 	char *serial_number; /* Device Serial Number, 16 hex digits in groups: "00-04-4b-…" */
 } Gpu;
@@ -36,3 +39,6 @@ char *gpu_model(const Gpu *gpu);
 
 /* What must be equal for two boards to be the same model: device and subsystem ids. */
 bool gpu_same_model(const Gpu *a, const Gpu *b);
+
+/* "0000:41:00.0, 0000:61:00.0": the leading functions, with `separator` between them. */
+char *gpu_addresses(Gpu *const *gpus, size_t n, const char *separator);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a guest has to fit into: NUMA nodes, memory, huge pages, width of addresses. Filled by
- * host/scan/fit-facts; what could not be read is 0 or NULL, and nothing is concluded from it.
+ * What a guest has to fit into: NUMA nodes, memory, huge pages, width of addresses. host/scan/
+ * fit-facts fills it. What could not be read is 0 or NULL, and nothing follows from that.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "gpupass/cleanup.h"
 
-/* CPUs that are told apart; the kernel's own NR_CPUS ends there. */
+/* The most CPUs that a set can hold; the largest NR_CPUS of the kernel. */
 #define HOST_CPUS_MAX 8192
 
 typedef struct CpuSet {
@@ -26,8 +26,8 @@ typedef struct HugePool {
 
 typedef struct HostNode {
 	unsigned node;
-	char *cpus;	       /* as the kernel writes it, "0-31,64-95"; "" for memory alone */
-	uint64_t memory_bytes; /* 0: not known, or CPUs alone */
+	char *cpus; /* as the kernel writes it, "0-31,64-95"; "": the node has memory only */
+	uint64_t memory_bytes; /* 0: not known, or it has CPUs only */
 	uint64_t free_bytes;
 	HugePool *pools;
 	size_t n_pools;
@@ -46,7 +46,7 @@ const HostNode *host_facts_node(const HostFacts *facts, int node);
 HostFacts *host_facts_free(HostFacts *facts);
 DEFINE_CLEANUP(HostFacts, host_facts_free)
 
-/* "0-31,64-95", also with libvirt's "^3" that takes one out again. -EINVAL; -ERANGE over the max. */
+/* "0-31,64-95"; libvirt's "^3" removes one again. -EINVAL, or -ERANGE above HOST_CPUS_MAX. */
 int cpu_set_parse(const char *text, CpuSet *ret);
 bool cpu_set_has(const CpuSet *set, unsigned cpu);
 unsigned cpu_set_count(const CpuSet *set);

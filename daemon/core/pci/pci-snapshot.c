@@ -19,7 +19,7 @@ static int compare_functions(const void *a, const void *b)
 int pci_snapshot_seal(PciSnapshot *snapshot)
 {
 	if (snapshot->n_functions < 2)
-		return 0; /* qsort() must not be given NULL */
+		return 0; /* qsort() must not get NULL */
 	qsort(snapshot->functions, snapshot->n_functions, sizeof(PciFunction), compare_functions);
 	for (size_t i = 1; i < snapshot->n_functions; i++)
 		if (bdf_equal(&snapshot->functions[i - 1].bdf, &snapshot->functions[i].bdf))
@@ -53,7 +53,7 @@ bool pci_function_is_nvswitch(const PciFunction *function)
 	if (function->vendor != PCI_VENDOR_NVIDIA ||
 	    function->class_code >> 8 != CLASS_BRIDGE_OTHER)
 		return false;
-	/* The ids are listed because NVIDIA has other bridges of class 06 80 (old chipsets). */
+	/* Ids decide, because other NVIDIA bridges have class 06 80, too (old chipsets). */
 	return id == 0x1ac2 || id == 0x1ae8 || (id >= 0x1af0 && id <= 0x1aff) ||
 	       (id >= 0x22a0 && id <= 0x22a7);
 }

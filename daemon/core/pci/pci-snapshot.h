@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One look at /sys/bus/pci, immutable once made. host/scan fills it; everything in core/ reads
- * it. Only attributes that the kernel serves without the device's lock are in it, so that taking
- * one never waits for a driver that hangs in remove(): driver_override, sriov_numvfs and config
- * space are not here but in an Inspection (core/facts/inspection.h).
+ * One look at /sys/bus/pci, immutable once made. host/scan fills it, and everything in core/ reads
+ * it. It has only attributes that the kernel serves without the device's lock, so a scan never
+ * waits for a driver that hangs in remove(). driver_override, sriov_numvfs and config space need
+ * that lock: they are in an Inspection (core/facts/inspection.h).
  */
 #pragma once
 
@@ -26,14 +26,16 @@ typedef struct PciFunction {
 	uint16_t subsystem_vendor, subsystem_device;
 	uint32_t class_code; /* 24 bits: base class, subclass, programming interface */
 	char *driver;	     /* NULL: none bound */
-	int iommu_group;     /* IOMMU_GROUP_NONE: no IOMMU, or not in its care */
-	int numa_node;	     /* NUMA_NODE_NONE: not told */
+	int iommu_group;     /* IOMMU_GROUP_NONE: no IOMMU, or not behind it */
+	int numa_node;	     /* NUMA_NODE_NONE: firmware names none */
 	bool bridge;	     /* has a pci_bus directory: the kernel exempts it from viability */
 	bool boot_vga;
 	bool virtual_function; /* an SR-IOV VF */
 	bool has_vfs;	       /* a PF with VFs enabled */
-	/* The following are read for display and 3D controllers of NVIDIA and their slot only;
-	 * empty elsewhere. */
+	/*
+	 * What follows is read only for slots that have a display or 3D controller of NVIDIA, and
+	 * is empty for others.
+	 */
 	char *physical_slot;	     /* name under /sys/bus/pci/slots; NULL: none */
 	char *reset_methods;	     /* as in reset_method, "flr bus"; NULL: none or unreadable */
 	char *power_state;	     /* "D0", "D3hot" …; NULL: unreadable */
@@ -49,7 +51,7 @@ typedef struct PciSnapshot {
 	uint64_t taken_usec; /* CLOCK_REALTIME; 0 in fixtures */
 } PciSnapshot;
 
-/* For builders: sorts, checks that no address is there twice (-EEXIST). */
+/* For builders. Sorts by address; -EEXIST if an address is there twice. */
 int pci_snapshot_seal(PciSnapshot *snapshot);
 
 /* NULL when absent. */
@@ -57,7 +59,7 @@ const PciFunction *pci_snapshot_find(const PciSnapshot *snapshot, const Bdf *bdf
 
 /* Display (03 00), 3D (03 02) or other display class, of NVIDIA. */
 bool pci_function_is_nvidia_gpu(const PciFunction *function);
-/* An NVSwitch: bridge class 06 80 of NVIDIA, ids as in facts. */
+/* An NVSwitch: an NVIDIA bridge of class 06 80 with one of the known ids. */
 bool pci_function_is_nvswitch(const PciFunction *function);
 
 void pci_function_clear(PciFunction *function);

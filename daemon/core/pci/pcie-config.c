@@ -29,7 +29,7 @@ static uint32_t get32(const uint8_t *bytes, size_t at)
 	return get16(bytes, at) | (uint32_t)get16(bytes, at + 2) << 16;
 }
 
-/* A list may be a ring in a broken device: there is no room for more than this many entries. */
+/* On a broken device the list may be a ring. Config space has no room for more entries. */
 static size_t find_capability(const uint8_t *bytes, size_t size, unsigned id, size_t needed)
 {
 	size_t at = bytes[CAPABILITY_POINTER] & 0xfcU;
@@ -101,7 +101,7 @@ const char *pcie_speed_text(unsigned code)
 	return code < ELEMENTS(names) ? names[code] : "?";
 }
 
-/* As pci_acs_flags_enabled() in drivers/pci/pci.c: what a port does not offer, it need not do. */
+/* As pci_acs_flags_enabled() in drivers/pci/pci.c: only what a port offers must be on. */
 bool pcie_acs_is_off(const PcieConfig *config)
 {
 	unsigned needed = PCIE_ACS_NEEDED & config->acs_capability;

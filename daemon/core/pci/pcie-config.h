@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a function's config space tells of its PCI Express link and of ACS, from its raw bytes. */
+/* A function's PCI Express link and ACS, from the raw bytes of its config space. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,27 +12,29 @@
 #define PCIE_TYPE_ROOT_PORT 4
 #define PCIE_TYPE_DOWNSTREAM 6
 
-/* Source validation, request redirect, completion redirect, upstream forwarding: what the kernel
- * wants of a port before it puts what is behind it into an IOMMU group of its own (REQ_ACS_FLAGS in
- * drivers/iommu/iommu.c). */
+/*
+ * Source validation, request redirect, completion redirect, upstream forwarding. A port needs all
+ * of them before the kernel gives the devices behind it an IOMMU group of their own (REQ_ACS_FLAGS
+ * in drivers/iommu/iommu.c).
+ */
 #define PCIE_ACS_NEEDED 0x001dU
 
 typedef struct PcieConfig {
 	bool read;		   /* at least the first 64 bytes */
-	bool all_ones;		   /* nobody answers */
+	bool all_ones;		   /* the function does not answer */
 	bool pcie;		   /* has the capability; what follows is 0 otherwise */
 	unsigned type;		   /* PCIE_TYPE_… */
 	unsigned speed, speed_max; /* 1: 2.5 GT/s, 2: 5, 3: 8, 4: 16, 5: 32, 6: 64 */
 	unsigned width, width_max; /* lanes */
-	bool acs;		   /* has the capability, and it could be read */
+	bool acs;		   /* has the capability, and the reader could see it */
 	unsigned acs_capability, acs_control;
 } PcieConfig;
 
-/* `size` is 64 where the reader may see no more. Never fails: what is not there stays 0. */
+/* `size` is 64 for a reader who may see no more. Never fails: what is absent stays 0. */
 void pcie_config_parse(const uint8_t *bytes, size_t size, PcieConfig *ret);
 
 /* "16 GT/s"; "?" for a code without a meaning. */
 const char *pcie_speed_text(unsigned code);
 
-/* A root or downstream port that could separate what is behind it, and has been told not to. */
+/* A root or downstream port that can separate the devices behind it, with that turned off. */
 bool pcie_acs_is_off(const PcieConfig *config);

@@ -3,7 +3,7 @@
 
 DEFINE_STRING_TABLE(pcie_distance, PcieDistance, PCIE_DISTANCES)
 
-/* Bridges from the root port down that both paths share. */
+/* How many bridges both paths share, from the root port down. */
 static size_t shared_bridges(const PciFunction *a, const PciFunction *b)
 {
 	size_t n = 0;
@@ -14,13 +14,13 @@ static size_t shared_bridges(const PciFunction *a, const PciFunction *b)
 	return n;
 }
 
-/* The bus that the host bridge itself leads to. */
+/* The bus directly below the host bridge. */
 static uint8_t root_bus(const PciFunction *function)
 {
 	return function->n_upstream > 0 ? function->upstream[0].bus : function->bdf.bus;
 }
 
-/* A host of one node, or of none, has no connection between nodes to cross. */
+/* A host with one node, or none, has no connection between nodes. */
 static bool same_node(const PciFunction *a, const PciFunction *b, size_t n_nodes)
 {
 	if (a->numa_node != NUMA_NODE_NONE && b->numa_node != NUMA_NODE_NONE)

@@ -25,8 +25,8 @@ typedef enum PcieDistance {
 DECLARE_STRING_TABLE(pcie_distance, PcieDistance);
 
 /*
- * `n_nodes`: NUMA nodes of the host; 0: not known, or a kernel without NUMA. Firmware often tells
- * no node for a device. With several nodes in the host that is SYS, the more distant, because
- * nothing says that it is not.
+ * `n_nodes`: NUMA nodes of the host; 0: not known, or a kernel without NUMA. Firmware often names
+ * no node for a device. With several nodes in the host the answer is then SYS, the greater
+ * distance, because nothing rules it out.
  */
 PcieDistance pcie_distance(const Gpu *a, const Gpu *b, size_t n_nodes);

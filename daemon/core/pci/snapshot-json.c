@@ -10,7 +10,7 @@
 #define UPSTREAM_MAX 64
 #define TEXT_MAX (64U * 1024 * 1024)
 
-/* Members that say nothing (no driver, no NUMA node, false) are left out. */
+/* Leaves out members that say nothing: no driver, no NUMA node, false. */
 static json_t *upstream_to_json(const PciFunction *function)
 {
 	_cleanup_json_ json_t *array = json_array();
@@ -73,7 +73,7 @@ static json_t *function_to_json(const PciFunction *function)
 char *pci_snapshot_to_json(const PciSnapshot *snapshot)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *functions = json_array(); /* given to root below, also on failure */
+	json_t *functions = json_array(); /* root below takes it, also on failure */
 	int r = 0;
 
 	for (size_t i = 0; i < snapshot->n_functions; i++)

@@ -4,11 +4,12 @@
 
 #include "core/domain/ref.h"
 #include "core/group/mark.h"
+#include "core/plan/check.h"
 #include "core/plan/planner.h"
 
 /*
- * A record whose functions are not those of the group now: boards were moved or changed. Its
- * originals are not theirs, so it has to be let go of first.
+ * The record has other boards than the group has now: boards were moved or changed. The drivers in
+ * the record are not theirs, so the operator must release first.
  */
 static int check_record(const Planner *p)
 {
@@ -67,7 +68,7 @@ static int refuse_hotplug(const Planner *p, const char *reason, const char *reme
 	return r != PROBLEM ? r : problem_remedy(*p->ret_problem, "%s", remedy);
 }
 
-/* libvirt attaches one function a call, each to a port or slot of its own. */
+/* libvirt attaches one function per call, each to its own port or slot. */
 static int check_hotplug(const Planner *p)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
@@ -120,7 +121,9 @@ static int plan_hostdevs(Planner *p)
 	return r;
 }
 
-/* What the record keeps to put the function back: from an earlier record, else as it is now. */
+/*
+ * What the record needs to put the function back: as an earlier record has it, else as it is now.
+ */
 static int fill_assigned(const Planner *p, size_t i, AssignedFunction *into)
 {
 	const PciFunction *function = p->functions[i];
@@ -227,12 +230,13 @@ static bool runs_with_it(const Planner *p)
 }
 
 /*
- * No preflight where the domain's own guest runs on the functions: nothing is written to them then.
+ * There is no preflight when the domain's own guest runs on the functions, because nothing is
+ * written to them then.
  *
- * The order of design.md: whoever is killed between two steps finds the drivers' originals in the
- * journal; the record is the wish, and is written when it has come true.
+ * The order matters. A daemon that is killed between two steps finds the original drivers in the
+ * journal. The record is the wish, and is written once it has come true.
  */
-static int add_steps(Planner *p, bool bind)
+static int add_assign_steps(Planner *p, bool bind)
 {
 	const struct {
 		bool wanted;
@@ -274,7 +278,7 @@ static int fill_steps(Planner *p)
 					 p->facts->assignments, p->request, p->ret_problem);
 	if (r == 0 && plan->live)
 		r = plan_hostdevs(p);
-	/* A guest's own board is not reset under it. */
+	/* A board is not reset while this guest runs on it. */
 	if (r == 0 && runs_with_it(p))
 		r = plan_fill_boards(p);
 	else if (r == 0)
@@ -293,17 +297,17 @@ static int fill_steps(Planner *p)
 		r = plan_warn_of_persistence(p);
 	if (r == 0)
 		r = plan_fill_record(p);
-	return r == 0 ? add_steps(p, bind) : r;
+	return r == 0 ? add_assign_steps(p, bind) : r;
 }
 
-/* What --fit=apply and --numa=apply ask for now is in the definition, and in the record. */
+/* What --fit=apply and --numa=apply ask for is in the definition and in the record already. */
 static bool applied(const Planner *p)
 {
 	return !p->tune_open && (p->request->fit != FIT_APPLY || p->record->apply_fit) &&
 	       (p->request->numa != FIT_APPLY || p->record->apply_numa);
 }
 
-/* In place already: what is asked for holds, so nothing about links or policy can refuse it. */
+/* Everything that the request asks for holds already, so links and policy cannot refuse it. */
 static bool is_done(const Planner *p)
 {
 	return p->record && str_equal(p->record->domain_uuid, p->use.uuid) &&
@@ -311,7 +315,7 @@ static bool is_done(const Planner *p)
 	       plan_count_moves(p->plan) == 0;
 }
 
-/* Who has it, and what is left of an earlier assignment. */
+/* Checks who has the group, and what an earlier assignment left. */
 int plan_check_owners(const Planner *p)
 {
 	int r;
@@ -331,7 +335,7 @@ int plan_assign(Planner *p)
 		r = plan_resolve_mode(p);
 	if (r == 0)
 		r = plan_fill_functions(p);
-	/* What a guest runs on is on vfio-pci already, and must not be written to. */
+	/* Functions that a guest runs on are on vfio already, and must not be written to. */
 	if (r == 0 && !runs_with_it(p))
 		r = plan_target_vfio(p);
 	if (r == 0)

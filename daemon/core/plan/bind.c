@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The plans that move drivers and touch no domain: bind and unbind. */
+#include "core/plan/check.h"
 #include "core/plan/planner.h"
 
 #define CLASS_DISPLAY 0x03
@@ -7,7 +8,7 @@
 #define CLASS_USB_XHCI 0x0c0330
 #define CLASS_SERIAL_OTHER 0x0c80
 
-/* A domain that gpupass serves may have the functions; anybody else's are left alone. */
+/* A domain that gpupass serves may have the functions. Nobody else's are touched. */
 static int check_foreign(const Planner *p)
 {
 	for (size_t i = 0; i < p->n_functions; i++) {
@@ -63,7 +64,7 @@ int plan_bind(Planner *p)
 	return r == 0 ? check_and_add_steps(p, STEP_BIND) : r;
 }
 
-/* The driver that a host has for such a function, by class; NULL: not known. */
+/* The usual driver for such a function on a host, by class; NULL: not known. */
 static const char *usual_driver(const PciFunction *function)
 {
 	if (function->class_code >> 16 == CLASS_DISPLAY)
@@ -75,7 +76,7 @@ static const char *usual_driver(const PciFunction *function)
 	return function->class_code >> 8 == CLASS_SERIAL_OTHER ? "nvidia-gpu" : NULL;
 }
 
-/* Some function of this host is on it, so it is registered: a bind to it can work. */
+/* Some function of this host uses the driver, so it is registered and a bind can work. */
 static bool driver_in_use(const PciSnapshot *snapshot, const char *driver)
 {
 	for (size_t i = 0; driver && i < snapshot->n_functions; i++)
@@ -85,8 +86,8 @@ static bool driver_in_use(const PciSnapshot *snapshot, const char *driver)
 }
 
 /*
- * No record says what the functions were on. Off vfio-pci is what is asked for; the usual driver
- * is a guess, so it is made only where it cannot fail for lack of that driver.
+ * No record says which driver the functions had. The request is only to leave vfio. The usual
+ * driver is a guess, so it is used only when it is registered.
  */
 static int plan_unbind_target(Planner *p, size_t i)
 {

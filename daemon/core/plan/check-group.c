@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* May this group be given away at all? What is known of its links, its boards and its state. */
+/* May anybody get this group at all? Checks its links, its boards and its state. */
 #include "core/plan/planner.h"
-
-/* "0000:41:00.0 0000:61:00.0" */
-static char *members(const Group *group)
-{
-	_cleanup_strv_ char **list = NULL;
-
-	for (size_t i = 0; i < group->n_gpus; i++)
-		if (strv_append(&list, BDF_TEXT(&group->gpus[i]->lead->bdf)) < 0)
-			return NULL;
-	return strv_join(list, " ");
-}
 
 static bool differs_in_model(const Group *group)
 {
@@ -21,7 +10,7 @@ static bool differs_in_model(const Group *group)
 	return false;
 }
 
-/* Which name the fault of a group has; the fault itself is core/group/group.c's finding. */
+/* The error name for the fault of a group. core/group/check.c finds the fault. */
 static GpupassError fault_error(const Group *group)
 {
 	const Board *board = group->n_gpus > 0 ? group->gpus[0]->board : NULL;
@@ -70,7 +59,7 @@ static int refuse_fault(const Group *group, Problem **ret_problem)
 static int refuse_links(const Planner *p)
 {
 	const Group *group = p->facts->group;
-	_cleanup_free_ char *list = members(group);
+	_cleanup_free_ char *list = gpu_addresses(group->gpus, group->n_gpus, " ");
 	int r;
 
 	if (!list)
@@ -131,7 +120,7 @@ int plan_check_state(const Planner *p)
 	case GROUP_RELEASING:
 	case GROUP_ROLLING_BACK:
 		return refuse_moving(group, p->ret_problem);
-	/* Who has it is the fence's to find out, from the domains themselves. */
+	/* The fence finds out who has it, from the domains themselves. */
 	case GROUP_UNKNOWN:
 	case GROUP_INFERRED:
 	case GROUP_FREE:

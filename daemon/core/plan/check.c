@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* plan_check_functions(): may these PCI functions be touched, here and now? */
+#include "core/plan/check.h"
+
 #include "core/plan/planner.h"
 
 /* What the checks look at. */
@@ -20,7 +21,7 @@ static bool gives_back(const Check *c)
 	       c->request->operation == OPERATION_UNBIND;
 }
 
-/* Lines of a cause, then the problem. */
+/* Joins the lines to the cause of the problem. */
 static int refuse_lines(const Check *c, GpupassError error, const char *reason, char *const *lines,
 			const char *remedy)
 {
@@ -93,7 +94,7 @@ static bool shares_iommu_group(const Check *c, const PciFunction *function)
 	return false;
 }
 
-/* The domain of a neighbour that is assigned elsewhere; NULL: none. */
+/* The domain that a neighbour in the IOMMU group is assigned to; NULL: none. */
 static const char *tenant(const Check *c, const PciFunction *function)
 {
 	const Assignment *other = assignments_find_function(c->assignments, &function->bdf);
@@ -104,8 +105,9 @@ static const char *tenant(const Check *c, const PciFunction *function)
 }
 
 /*
- * The kernel's own rule (vfio_group_viable): nothing in the IOMMU group but functions without a
- * driver, on vfio or pci-stub, and bridges. And no second tenant: one IOMMU group has one owner.
+ * The kernel's own rule (vfio_group_viable): an IOMMU group may have only bridges, and functions
+ * that have no driver, a vfio driver or pci-stub. And there is no second tenant, because an IOMMU
+ * group has one owner.
  */
 static bool disturbs(const Check *c, const PciFunction *function)
 {
@@ -191,7 +193,10 @@ static int check_use(const Check *c, const PciFunction *function, const Function
 	return 0;
 }
 
-/* Drivers that a GPU's functions have on a host of its own. Any other is somebody's intention. */
+/*
+ * The drivers that the functions of a GPU usually have on a host. Somebody chose any other driver
+ * on purpose.
+ */
 static bool driver_expected(const char *driver)
 {
 	static const char *const drivers[] = {
@@ -292,8 +297,8 @@ static bool only_guest(const Check *c, pid_t pid)
 }
 
 /*
- * Writing to a function whose vfio group is open kills the guest that runs on it, so nothing is
- * touched, whoever's guest it is.
+ * A write to a function whose vfio group is open kills the guest that runs on it. So nothing is
+ * touched, no matter whose guest it is.
  */
 static int check_guests(const Check *c)
 {
@@ -305,14 +310,14 @@ static int check_guests(const Check *c)
 	r = list_holders(c, true, &first, &lines);
 	if (r < 0 || !first)
 		return r;
-	/* A live release starts by asking its one guest to let go; see plan_check_functions(). */
+	/* A live release starts with a request to its one guest; see plan_check_functions(). */
 	if (c->request->operation == OPERATION_RELEASE && c->request->live &&
 	    only_guest(c, first->pid))
 		return 0;
 	record = assignments_find_function(c->assignments, &first->bdf);
 	if (!record)
 		return refuse_lines(c, GPUPASS_ERROR_FOREIGN_OWNER,
-				    "a guest that gpupass knows nothing of runs on it", lines,
+				    "a guest that gpupass does not know runs on it", lines,
 				    "shut that guest down");
 	return refuse_lines(c, GPUPASS_ERROR_HOST_IN_USE, "a guest runs on it", lines,
 			    "shut that guest down, or detach the functions from it");
@@ -331,7 +336,7 @@ static int check_holders(const Check *c)
 			    "stop them; nvidia-persistenced and DCGM are services to be stopped");
 }
 
-/* What NVML has not opened yet nobody holds; see claim() of job/probe.c. */
+/* No holder shows until NVML has opened a GPU; see claim() in job/probe.c. */
 static int check_probe_worker(const Check *c)
 {
 	pid_t pid = c->inspection->probe_worker;
@@ -354,7 +359,7 @@ static int check_probe_worker(const Check *c)
 			      (int)pid);
 }
 
-/* The group may be older than the snapshot: what counts is what is there now. */
+/* The group may be older than the snapshot. The snapshot counts. */
 static int look_up(Check *c)
 {
 	for (size_t i = 0; i < c->n_functions; i++) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* plan_choose_group(): which group a domain gets that named none, or why there is none. */
+#include "core/plan/choose.h"
+
 #include <strings.h>
 
-#include "core/plan/planner.h"
+#include "util/text.h"
 
-/* 0 or 1, -ENOMEM. */
+/* 1: the group is of that model; 0: it is not; or -ENOMEM. */
 static int is_of_model(const Group *group, const char *model)
 {
 	_cleanup_free_ char *name = NULL;
@@ -35,7 +36,10 @@ static bool lacks_evidence(const Group *group)
 	return group->state == GROUP_UNKNOWN || group->state == GROUP_INFERRED;
 }
 
-/* Nobody is known to have it, but not everybody is known: the plan says who is not, and what to do. */
+/*
+ * No user of the group is known, but not every domain is known either. The plan then says which
+ * domain is not, and what to do.
+ */
 static bool looks_free(const Group *group)
 {
 	return group->state == GROUP_FREE || group->state == GROUP_BOUND;

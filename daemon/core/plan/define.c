@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The definition with the group in it once and whole, or without it; and what belongs to it. */
+/* The definition with the whole group in it exactly once, or without it; and what goes with it. */
 #include <string.h>
 
 #include "core/domain/xml-tune.h"
@@ -38,8 +38,8 @@ static int list_functions(const Planner *p, Bdf **ret)
 }
 
 /*
- * The mark says what gpupass wrote, and with which notes, where something of the group stands beside it
- * or a record says so. Otherwise it is text that somebody put there.
+ * The mark counts when a part of the group, or a record, backs it. Then its notes say what gpupass
+ * wrote. Otherwise it is text that anybody may have put there.
  */
 static bool is_believed(const Planner *p)
 {
@@ -60,8 +60,8 @@ static bool asks_to_apply(const Planner *p)
 }
 
 /*
- * Records of older versions do not say it, and one may be lost: then the definition's own notes of
- * what was written count.
+ * Older versions did not record it, and a record may be lost. Then the notes in the definition say
+ * what was written.
  */
 int plan_read_wish(Planner *p)
 {
@@ -84,23 +84,26 @@ int plan_read_wish(Planner *p)
 }
 
 /*
- * While our mark and a part of the group stand, the definition was edited and not made anew. What was
- * written into it then stays as it is now found, changed or taken out: it was an operator's doing.
- * Only who asks anew gets it written anew.
+ * Our mark and a part of the group are there, so somebody edited this definition and did not make
+ * it anew. What gpupass wrote into it stays as it is now, even if changed or removed: an operator
+ * did that. Only a new request writes it again.
  */
 bool plan_keeps_tuning(const Planner *p)
 {
 	return is_marked(p) && plan_count_hostdevs(p, false) > 0 && !asks_to_apply(p);
 }
 
-/* Also what it was marked with under the name that it was assigned by. */
+/* Also removes what is marked with the name by which the group was assigned. */
 static int remove_ours(const Planner *p, DomainXml *xml, bool keep_metadata, bool *ret_changed)
 {
 	const char *names[] = { p->facts->group->name, p->old_name };
 	_cleanup_free_ Bdf *functions = NULL;
 	int r = list_functions(p, &functions);
 
-	/* With what it notes, by which nothing of the operator's is taken out. */
+	/*
+	 * The notes go with the mark. Without belief in the mark they remove nothing of the
+	 * operator's.
+	 */
 	*ret_changed = !is_believed(p) && domain_xml_unmark(xml);
 	for (size_t i = 0; r == 0 && i < ELEMENTS(names); i++) {
 		bool changed = false;
@@ -116,7 +119,7 @@ static int remove_ours(const Planner *p, DomainXml *xml, bool keep_metadata, boo
 	return r;
 }
 
-/* The steps read it again. */
+/* The steps read the text again, so it must not exceed their limit. */
 static int refuse_size(const Planner *p)
 {
 	int r = problem_set(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
@@ -132,7 +135,7 @@ static int refuse_size(const Planner *p)
 		p->use.uuid, p->use.uuid);
 }
 
-static int finish(Planner *p, const DomainXml *xml)
+static int finish_definition(Planner *p, const DomainXml *xml)
 {
 	p->plan->xml_before = strdup(p->facts->domain->config_xml);
 	p->plan->xml_after = domain_xml_to_text(xml);
@@ -142,8 +145,8 @@ static int finish(Planner *p, const DomainXml *xml)
 }
 
 /*
- * Whatever is left of an earlier assignment to this domain goes first: the group is in the new
- * definition once and whole.
+ * First removes what an earlier assignment to this domain left, so the new definition has the whole
+ * group exactly once.
  */
 int plan_define_group(Planner *p)
 {
@@ -166,7 +169,7 @@ int plan_define_group(Planner *p)
 	if (r == 0 && !keep)
 		r = plan_tune(p, xml, &tune);
 	if (r == 0)
-		r = finish(p, xml);
+		r = finish_definition(p, xml);
 	return r == 0 ? plan_fit(p, xml, true, &tune) : r;
 }
 
@@ -180,5 +183,5 @@ int plan_undefine_group(Planner *p)
 	if (r == 0)
 		r = remove_ours(p, xml, false, &changed);
 	p->plan->config = changed;
-	return r == 0 && changed ? finish(p, xml) : r;
+	return r == 0 && changed ? finish_definition(p, xml) : r;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The fence: GPUs of one group are bridged, and what passes over a bridge passes no IOMMU. So they
- * go to one domain together or to none, and that holds over every domain, running or shut off,
- * whoever put the hostdev there.
+ * The fence: GPUs of one group are bridged, and traffic over a bridge passes no IOMMU. So they all
+ * go to one domain, or to none. That holds for every domain, running or shut off, no matter who
+ * put the hostdev there.
  */
 #include "core/domain/ref.h"
 #include "core/group/mark.h"
@@ -15,7 +15,7 @@ static const char *where(const DomainHostdev *hostdev)
 	return hostdev->live ? "running with it" : "defined with it";
 }
 
-/* By gpupass: its metadata names a group, or there is a record for it. */
+/* gpupass manages this domain: its metadata names a group, or there is a record for it. */
 static bool is_managed(const Planner *p, const DomainUse *use)
 {
 	return use->gpupass_group || assignments_find_domain(p->facts->assignments, use->uuid);
@@ -75,7 +75,10 @@ static int refuse_record(const Planner *p)
 				    : p->facts->group->name);
 }
 
-/* The name that a domain is marked with is of what its record says, whoever has that name now. */
+/*
+ * The domain has a record of another group. Its mark means that group, even if the name is now
+ * another group's.
+ */
 static bool has_another(const Planner *p, const DomainUse *use)
 {
 	const Assignment *record = assignments_find_domain(p->facts->assignments, use->uuid);
@@ -84,8 +87,8 @@ static bool has_another(const Planner *p, const DomainUse *use)
 }
 
 /*
- * Another domain may be marked with this group although it has none of its functions now: it has
- * others, that gpupass put there. Without any the mark is text, which says nothing.
+ * Another domain may have the mark of this group without any of its functions now. The mark counts
+ * if gpupass put other functions there. Without any it is only text.
  */
 static int check_records(const Planner *p)
 {
@@ -119,8 +122,8 @@ static const Bdf *first_function(const Planner *p, bool held)
 }
 
 /*
- * A definition that is not known may have a part of the group, and could be started by anybody who may
- * start that domain. So nobody gets the group until it is known.
+ * A domain whose definition is unknown may have a part of the group, and anybody who may start that
+ * domain could start it. So nobody gets the group until the definition is known.
  */
 int plan_check_all_read(const Planner *p)
 {
@@ -146,7 +149,7 @@ int plan_check_all_read(const Planner *p)
 	return problem_remedy(*p->ret_problem, "%s", remedy);
 }
 
-/* What it runs with is found at the files of vfio all the same. */
+/* If such a domain runs with functions, the open vfio files show that all the same. */
 int plan_warn_of_unread(const Planner *p)
 {
 	const DomainUse *use;
@@ -163,7 +166,7 @@ int plan_warn_of_unread(const Planner *p)
 	return r;
 }
 
-/* Hostdevs of the group in the domain itself that gpupass has not put there. */
+/* Refuses when the domain itself has hostdevs of the group that gpupass did not put there. */
 static int check_own_domain(const Planner *p)
 {
 	const Bdf *held = first_function(p, true), *lacking = first_function(p, false);
@@ -207,7 +210,8 @@ int plan_check_unused(const Planner *p)
 {
 	int r;
 
-	r = check_other_domains(p, false); /* without a domain of its own: any */
+	/* The plan has no domain of its own: any domain counts. */
+	r = check_other_domains(p, false);
 	return r != 0 ? r : check_records(p);
 }
 

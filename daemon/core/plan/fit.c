@@ -30,7 +30,7 @@ static int tell_applied(FitReport *report, const FitTune *tune)
 	return r;
 }
 
-static int refuse(const Planner *p, const FitFinding *finding)
+static int refuse_fit(const Planner *p, const FitFinding *finding)
 {
 	int r = problem_set(p->ret_problem, GPUPASS_ERROR_DOES_NOT_FIT, "%s does not fit it",
 			    p->use.name);
@@ -117,7 +117,7 @@ int plan_fit(Planner *p, const DomainXml *xml, bool within, const FitTune *tune)
 		return r;
 	finding = fit_refusal(report, p->request->numa, p->request->fit);
 	if (finding)
-		return refuse(p, finding);
+		return refuse_fit(p, finding);
 	r = warn(p, report);
 	if (r == 0 && tune)
 		r = tell_applied(report, tune);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* plan_to_json(): what `gpupass plan` prints. */
+#include "core/plan/json.h"
+
 #include <stdarg.h>
 
-#include "core/plan/planner.h"
+#include "core/plan/text.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
+#include "util/text.h"
 
 #define SYSFS_PCI "/sys/bus/pci"
 
 /* Takes `value`, which may be NULL when memory is out. */
-static int set(json_t *object, const char *key, json_t *value)
+static int plan_json_set(json_t *object, const char *key, json_t *value)
 {
 	return json_object_set_new(object, key, value);
 }
@@ -18,8 +20,8 @@ static json_t *driver_to_json(const char *driver, const char *override, Persiste
 {
 	_cleanup_json_ json_t *o = json_object();
 
-	if (!o || set(o, "driver", json_string_or_null(driver)) < 0 ||
-	    set(o, "override", json_string_or_null(override)) < 0 ||
+	if (!o || plan_json_set(o, "driver", json_string_or_null(driver)) < 0 ||
+	    plan_json_set(o, "override", json_string_or_null(override)) < 0 ||
 	    json_set_persistence_if_known(o, "persistence", persistence) < 0)
 		return NULL;
 	return TAKE_PTR(o);
@@ -32,14 +34,14 @@ static json_t *function_to_json(const PlanFunction *function)
 				      ? json_null()
 				      : json_integer(function->iommu_group);
 
-	if (set(o, "address", json_string(BDF_TEXT(&function->bdf))) < 0 ||
-	    set(o, "iommu_group", iommu_group) < 0 ||
-	    set(o, "from",
-		driver_to_json(function->from_driver, function->from_override,
-			       function->from_persistence)) < 0 ||
-	    set(o, "to",
-		driver_to_json(function->to_driver, function->to_override,
-			       function->to_persistence)) < 0)
+	if (plan_json_set(o, "address", json_string(BDF_TEXT(&function->bdf))) < 0 ||
+	    plan_json_set(o, "iommu_group", iommu_group) < 0 ||
+	    plan_json_set(o, "from",
+			  driver_to_json(function->from_driver, function->from_override,
+					 function->from_persistence)) < 0 ||
+	    plan_json_set(o, "to",
+			  driver_to_json(function->to_driver, function->to_override,
+					 function->to_persistence)) < 0)
 		return NULL;
 	return TAKE_PTR(o);
 }
@@ -68,15 +70,15 @@ static int add_write(json_t *writes, const char *value, const char *path, ...)
 	va_end(ap);
 	if (n < 0)
 		text = NULL;
-	if (!text || set(write, "path", json_string(text)) < 0 ||
-	    set(write, "value", json_string(value)) < 0) {
+	if (!text || plan_json_set(write, "path", json_string(text)) < 0 ||
+	    plan_json_set(write, "value", json_string(value)) < 0) {
 		json_decref(write);
 		return -ENOMEM;
 	}
 	return json_array_append_new(writes, write) < 0 ? -ENOMEM : 0;
 }
 
-/* A lone newline clears. */
+/* A single newline clears it. */
 static int add_override(json_t *writes, const char *bdf, const char *value)
 {
 	return add_write(writes, value ? value : "\n", SYSFS_PCI "/devices/%s/driver_override",
@@ -84,8 +86,9 @@ static int add_override(json_t *writes, const char *bdf, const char *value)
 }
 
 /*
- * The writes of driver_move() (host/device/driver.h), in its order: override, unbind, probe; and
- * where the driver is not the one that the override names, no override while it is bound by name.
+ * The writes of driver_move() (host/device/driver.h) in its order: override, unbind, probe. If the
+ * driver is not the one that the override names, there is no override during the bind, which is by
+ * name.
  */
 static int add_writes(json_t *writes, const PlanFunction *function)
 {
@@ -140,8 +143,10 @@ static int add_persistence_on(json_t *writes, const PlanFunction *function)
 
 typedef int (*AddWrites)(json_t *writes, const PlanFunction *function);
 
-/* Each kind of all functions, in the order of the steps: what leaves is reset while it is on vfio-pci,
- * what comes once it is. */
+/*
+ * Writes of one kind for all functions, then the next kind, in the order of the steps. A function
+ * that leaves is reset while it is still on vfio, a function that comes once it is.
+ */
 static json_t *writes_to_json(const Plan *plan)
 {
 	static const AddWrites kinds[2][4] = {
@@ -185,8 +190,9 @@ static json_t *steps_to_json(const Plan *plan)
 		_cleanup_json_ json_t *step = json_object();
 
 		if (!detail ||
-		    set(step, "name", json_string(step_kind_to_string(plan->steps[i]))) < 0 ||
-		    set(step, "detail", json_string(detail)) < 0 ||
+		    plan_json_set(step, "name", json_string(step_kind_to_string(plan->steps[i]))) <
+			    0 ||
+		    plan_json_set(step, "detail", json_string(detail)) < 0 ||
 		    json_array_append_new(a, TAKE_PTR(step)) < 0)
 			return NULL;
 	}
@@ -200,8 +206,8 @@ static json_t *domain_to_json(const Plan *plan)
 	if (!plan->domain_uuid)
 		return json_null();
 	o = json_object();
-	if (set(o, "name", json_string_or_null(plan->domain_name)) < 0 ||
-	    set(o, "uuid", json_string(plan->domain_uuid)) < 0)
+	if (plan_json_set(o, "name", json_string_or_null(plan->domain_name)) < 0 ||
+	    plan_json_set(o, "uuid", json_string(plan->domain_uuid)) < 0)
 		return NULL;
 	return TAKE_PTR(o);
 }
@@ -227,7 +233,7 @@ static bool has_diff(const Plan *plan)
 	return plan->xml_before && plan->xml_after;
 }
 
-/* A difference that cannot be shown is told, and nothing of the two texts is. */
+/* If the difference cannot be shown, a warning says so, and neither text appears. */
 static json_t *warnings_to_json(const Plan *plan, const char *diff)
 {
 	_cleanup_json_ json_t *a = json_strv(plan->warnings);
@@ -250,21 +256,21 @@ char *plan_to_json(const Plan *plan)
 	_cleanup_free_ char *diff =
 		has_diff(plan) ? domain_xml_diff(plan->xml_before, plan->xml_after) : NULL;
 
-	if (set(o, "schema", json_string(GPUPASS_SCHEMA_PLAN)) < 0 ||
-	    set(o, "operation", json_string(operation_to_string(plan->operation))) < 0 ||
-	    set(o, "group", json_string(plan->group)) < 0 ||
-	    set(o, "domain", domain_to_json(plan)) < 0 ||
-	    set(o, "live", json_boolean(plan->live)) < 0 ||
-	    set(o, "config", json_boolean(plan->config)) < 0 ||
-	    set(o, "changed", json_boolean(plan->changed)) < 0 ||
-	    set(o, "steps", steps_to_json(plan)) < 0 ||
-	    set(o, "functions", functions_to_json(plan)) < 0 ||
-	    set(o, "boards", boards_to_json(plan)) < 0 ||
-	    set(o, "writes", writes_to_json(plan)) < 0 ||
-	    set(o, "hostdevs", json_strv(plan->hostdevs)) < 0 ||
-	    set(o, "xml_diff", json_string(str_or_empty(diff))) < 0 ||
-	    set(o, "findings", findings_to_json(plan->fit)) < 0 ||
-	    set(o, "warnings", warnings_to_json(plan, diff)) < 0)
+	if (plan_json_set(o, "schema", json_string(GPUPASS_SCHEMA_PLAN)) < 0 ||
+	    plan_json_set(o, "operation", json_string(operation_to_string(plan->operation))) < 0 ||
+	    plan_json_set(o, "group", json_string(plan->group)) < 0 ||
+	    plan_json_set(o, "domain", domain_to_json(plan)) < 0 ||
+	    plan_json_set(o, "live", json_boolean(plan->live)) < 0 ||
+	    plan_json_set(o, "config", json_boolean(plan->config)) < 0 ||
+	    plan_json_set(o, "changed", json_boolean(plan->changed)) < 0 ||
+	    plan_json_set(o, "steps", steps_to_json(plan)) < 0 ||
+	    plan_json_set(o, "functions", functions_to_json(plan)) < 0 ||
+	    plan_json_set(o, "boards", boards_to_json(plan)) < 0 ||
+	    plan_json_set(o, "writes", writes_to_json(plan)) < 0 ||
+	    plan_json_set(o, "hostdevs", json_strv(plan->hostdevs)) < 0 ||
+	    plan_json_set(o, "xml_diff", json_string(str_or_empty(diff))) < 0 ||
+	    plan_json_set(o, "findings", findings_to_json(plan->fit)) < 0 ||
+	    plan_json_set(o, "warnings", warnings_to_json(plan, diff)) < 0)
 		return NULL;
 	return json_dumps(o, JSON_INDENT(2));
 }

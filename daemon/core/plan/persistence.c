@@ -1,49 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which GPUs lose persistence mode with a plan, and which get it back. */
+/* Warnings about persistence mode, which GPUs lose when they leave nvidia. */
 #include "core/plan/planner.h"
 
-static bool leaves_nvidia(const PlanFunction *function)
-{
-	return str_equal(function->from_driver, NVIDIA_DRIVER) &&
-	       !str_equal(function->to_driver, NVIDIA_DRIVER);
-}
-
-bool plan_function_loses_persistence(const PlanFunction *function)
-{
-	return function->from_persistence == PERSISTENCE_ON && leaves_nvidia(function);
-}
-
-/* One that is on nvidia already has the mode that somebody gave it since. */
-bool plan_function_regains_persistence(const PlanFunction *function)
-{
-	return function->to_persistence == PERSISTENCE_ON &&
-	       !str_equal(function->from_driver, NVIDIA_DRIVER) &&
-	       str_equal(function->to_driver, NVIDIA_DRIVER);
-}
-
-size_t plan_count_persistence(const Plan *plan, StepKind step)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < plan->n_functions; i++)
-		n += step == STEP_PERSISTENCE_OFF
-			     ? plan_function_loses_persistence(&plan->functions[i])
-			     : plan_function_regains_persistence(&plan->functions[i]);
-	return n;
-}
-
-/* Why the mode of a function that leaves nvidia is not known; NULL: it is, or nobody asked. */
+/* Why the mode of a function that leaves nvidia is unknown; NULL: it is known, or nobody asked. */
 static const char *why_unknown(const Planner *p, const PlanFunction *function)
 {
 	const GpuPersistence *gpu =
 		persistence_find(p->facts->persistence, p->facts->n_persistence, &function->bdf);
 
-	if (!gpu || gpu->mode != PERSISTENCE_UNKNOWN || !leaves_nvidia(function))
+	if (!gpu || gpu->mode != PERSISTENCE_UNKNOWN || !plan_function_leaves_nvidia(function))
 		return NULL;
 	return gpu->why ? gpu->why : "memory was out";
 }
 
-/* The addresses of those from `i` on that share its reason; "" when an earlier one has told it. */
+/* The addresses of the functions with this reason. "" if the reason was told for an earlier one. */
 static char *sharing_reason(const Planner *p, size_t i, const char *why)
 {
 	_cleanup_strv_ char **addresses = NULL;
@@ -72,50 +42,36 @@ static int warn_of_unknown(Planner *p, size_t i)
 		return -ENOMEM;
 	return *which == '\0' ? 0
 			      : plan_warn(p->plan,
-					  "whether persistence mode is on is not known of %s: %s; "
+					  "the persistence mode of %s is not known: %s; "
 					  "it will be off when they are back on nvidia",
 					  which, why);
 }
 
-/* Of GPUs only: the other functions of a board are on other drivers. */
-static int warn_of_unasked(Planner *p)
+/* Concerns GPUs only: the other functions of a board are on other drivers. */
+static bool leaves_unasked(const Planner *p, size_t i)
 {
-	_cleanup_strv_ char **addresses = NULL;
-	_cleanup_free_ char *which = NULL;
-
-	for (size_t i = 0; p->request->wakes_nothing && i < p->plan->n_functions; i++)
-		if (leaves_nvidia(&p->plan->functions[i]) &&
-		    strv_append(&addresses, BDF_TEXT(&p->plan->functions[i].bdf)) < 0)
-			return -ENOMEM;
-	if (!addresses)
-		return 0;
-	which = strv_join(addresses, ", ");
-	return which ? plan_warn(p->plan,
-				 "whether persistence mode is on was not asked of %s, because "
-				 "that opens a GPU: steps about it may be missing here; root's "
-				 "plan has them",
-				 which)
-		     : -ENOMEM;
+	return p->request->wakes_nothing && plan_function_leaves_nvidia(&p->plan->functions[i]);
 }
 
-/* A bind leaves no record behind. */
+static int warn_of_unasked(Planner *p)
+{
+	return plan_warn_of_functions(
+		p, leaves_unasked, "the persistence mode of ",
+		" was not read, because that opens a GPU: steps about it may be missing here; root's "
+		"plan has them");
+}
+
+static bool loses_persistence(const Planner *p, size_t i)
+{
+	return plan_function_loses_persistence(&p->plan->functions[i]);
+}
+
+/* A bind leaves no record of the mode. */
 static int warn_of_unbind(Planner *p)
 {
-	_cleanup_strv_ char **addresses = NULL;
-	_cleanup_free_ char *which = NULL;
-
-	for (size_t i = 0; i < p->plan->n_functions; i++)
-		if (plan_function_loses_persistence(&p->plan->functions[i]) &&
-		    strv_append(&addresses, BDF_TEXT(&p->plan->functions[i].bdf)) < 0)
-			return -ENOMEM;
-	if (!addresses)
-		return 0;
-	which = strv_join(addresses, ", ");
-	return which ? plan_warn(p->plan,
-				 "persistence mode is on, and gpupass unbind will not turn it on "
-				 "again: %s",
-				 which)
-		     : -ENOMEM;
+	return plan_warn_of_functions(
+		p, loses_persistence,
+		"persistence mode is on, and gpupass unbind will not turn it on again: ", "");
 }
 
 int plan_warn_of_persistence(Planner *p)

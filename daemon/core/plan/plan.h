@@ -1,185 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A plan: what will be written where, decided before anything is. plan_make() is pure: it gives a
- * whole plan, or refuses with one named problem. The executor runs the steps of a plan and takes
- * no decision of its own.
+ * A plan: what will be written where, decided before anything is written. plan_make() is pure. It
+ * returns a complete plan, or refuses with one named problem. The executor runs the steps of a plan
+ * and decides nothing.
  */
 #pragma once
 
-#include "core/domain/xml.h"
-#include "core/facts/inspection.h"
-#include "core/facts/persistence.h"
-#include "core/fit/fit.h"
-#include "core/group/group.h"
-#include "core/tenancy/tenancy.h"
-
-DECLARE_STRING_TABLE(operation, Operation);
-
-#define STEP_KINDS(X)                                                                              \
-	X(STEP_PREFLIGHT, "preflight") /* the facts are still those of the plan */                 \
-	X(STEP_BIND, "bind vfio-pci")  /* every function, all GPUs side by side */                 \
-	X(STEP_DEFINE, "define")       /* one definition with all hostdevs, or without them */     \
-	X(STEP_ATTACH, "attach")       /* function by function to the running domain */            \
-	X(STEP_DETACH, "detach")       /* function by function from the running domain */          \
-	X(STEP_RESET, "reset")	       /* every function that leaves a domain, and it answers */   \
-	X(STEP_RESTORE, "give back")   /* every function to the driver it came from */             \
-	X(STEP_VERIFY, "verify")       /* drivers and XML re-read */                               \
-	X(STEP_RECORD, "record")       /* write the assignment */                                  \
-	X(STEP_FORGET, "forget")       /* remove the assignment */                                 \
-	/* Of GPUs that leave nvidia with the mode, before; of those back on it, after. */         \
-	X(STEP_PERSISTENCE_OFF, "persistence off")                                                 \
-	X(STEP_PERSISTENCE_ON, "persistence on")
-
-typedef enum StepKind {
-#define X(enumerator, name) enumerator,
-	STEP_KINDS(X)
-#undef X
-		STEP_KIND_MAX_,
-} StepKind;
-DECLARE_STRING_TABLE(step_kind, StepKind);
-
-/* A function's part in the reset step. */
-typedef enum PlanReset {
-	PLAN_RESET_NOT,	      /* it stays, or no guest can have had it */
-	PLAN_RESET_OWN,	      /* with its own method, or only looked at where it has none */
-	PLAN_RESET_SLOT,      /* the leading function, and with it its whole slot, through vfio */
-	PLAN_RESET_WITH_LEAD, /* the leading function's reset is the whole slot's */
-} PlanReset;
-
-/* What one function is and shall be. The undo of a bind is `from`, whole. */
-typedef struct PlanFunction {
-	Bdf bdf;
-	int iommu_group;
-	char *from_driver; /* NULL: none */
-	char *from_override;
-	char *to_driver;
-	char *to_override;
-	PlanReset reset;
-	char *reset_method; /* with PLAN_RESET_OWN: the first one; NULL: none */
-	/* As it is, and as it was when it was given away; unknown where it was not on nvidia. */
-	PersistenceMode from_persistence, to_persistence;
-} PlanFunction;
-
-/* A board of the group, and who had it last as the plan found it: `state` may be "none". */
-typedef struct PlanBoard {
-	TenantMark last;
-	bool reset; /* this plan resets it, as far as the plan can know */
-} PlanBoard;
-
-typedef struct Plan {
-	Operation operation;
-	char *group;
-	char *domain_uuid; /* NULL for bind and unbind */
-	char *domain_name;
-	bool live;    /* the running domain is changed */
-	bool config;  /* the definition is changed */
-	bool changed; /* false: everything is so already; there are no steps */
-	PlanFunction *functions;
-	size_t n_functions;
-	PlanBoard *boards; /* not of a bind or unbind */
-	size_t n_boards;
-	bool accept_dirty; /* assign: a board without any way to reset it is given as it is */
-	StepKind *steps;
-	size_t n_steps;
-	char *xml_before; /* the definition; NULL unless config */
-	char *xml_after;
-	char **hostdevs; /* live: one <hostdev> a function, in the order of `functions` */
-	char **warnings;
-	FitReport *fit;		/* assign: how the domain fits the group; NULL: not looked at */
-	Assignment *assignment; /* to record (assign) or to forget (release); NULL: neither */
-} Plan;
-
-/* What the caller asks; strings borrowed. */
-typedef struct PlanRequest {
-	Operation operation;
-	bool live, config; /* both false: what fits the domain's state */
-	bool keep_vfio;	   /* release: leave the functions on vfio-pci */
-	bool allow_boot_vga;
-	bool accept_dirty;  /* assign: see Plan */
-	bool only_record;   /* reconcile: neither functions nor definition */
-	bool wakes_nothing; /* what opens or wakes a GPU was not asked; the plan tells what */
-	FitMode numa, fit;  /* assign */
-	uint32_t caller_uid;
-	uint64_t now_usec; /* CLOCK_REALTIME, for the record */
-} PlanRequest;
-
-/* A domain as it is now; NULL texts where there is none. */
-typedef struct PlanDomain {
-	const char *uuid;
-	const char *name;
-	bool active;
-	bool persistent;
-	const char *config_xml; /* the definition (inactive, secure) */
-	const char *live_xml;	/* NULL unless active */
-} PlanDomain;
-
-/* Everything a plan is decided from; nothing of it is kept. */
-typedef struct PlanFacts {
-	const PciSnapshot *snapshot;
-	const GpuSet *gpus;
-	const GroupSet *groups; /* observed */
-	const Group *group;
-	const Inspection *inspection; /* of all functions of the group */
-	const PlanDomain *domain;     /* NULL: bind, unbind; release when it is gone */
-	const DomainUses *uses;	      /* of every domain, running or not; NULL: unknown */
-	const Assignments *assignments;
-	const Tenants *tenants; /* NULL: no marks are kept (tests) */
-	const Policy *policy;
-	const HostFacts *host; /* NULL: not known */
-	/* Of GPUs on nvidia; NULL: nobody asked. */
-	const GpuPersistence *persistence;
-	size_t n_persistence;
-} PlanFacts;
+#include "core/plan/check.h"
+#include "core/plan/choose.h"
+#include "core/plan/json.h"
+#include "core/plan/text.h"
+#include "core/plan/types.h"
 
 /* 0 with *ret, PROBLEM with *ret_problem, or -errno. */
 int plan_make(const PlanRequest *request, const PlanFacts *facts, Plan **ret,
 	      Problem **ret_problem);
 
-/*
- * The checks of plan_make() that look at functions and their holders; the preflight step repeats
- * them on fresh facts before the first write. Boot VGA, VFs, holders, open vfio fds, foreign
- * overrides and drivers, IOMMU, viability of the IOMMU groups, vfio modules. What counts is in the
- * snapshot and the inspection; the group may be of an older snapshot.
- *
- * A release or unbind is refused for guests and for functions that do not answer only; and where
- * request->live says that the release begins with a detach, one guest may hold them.
- */
-int plan_check_functions(const Group *group, const PciSnapshot *snapshot,
-			 const Inspection *inspection, const Assignments *assignments,
-			 const PlanRequest *request, Problem **ret_problem);
-
-/* Fresh facts equal those the plan was made from: StalePlan otherwise. */
+/* Checks that fresh facts equal those that the plan was made from. If not: StalePlan. */
 int plan_check_fresh(const Plan *plan, const Inspection *inspection, Problem **ret_problem);
-
-/*
- * The group for a domain that named none: one it has already, otherwise the first free one in
- * natural order of names, of board `model` unless NULL. PROBLEM when there is none, and why.
- */
-int plan_choose_group(const GroupSet *groups, const char *domain_uuid, const char *model,
-		      const Group **ret, Problem **ret_problem);
-
-/*
- * The step persistence off, and its undo, is about this function; the same of persistence on. A
- * plan changes the mode only of what it moves off nvidia, or back to it.
- */
-bool plan_function_loses_persistence(const PlanFunction *function);
-bool plan_function_regains_persistence(const PlanFunction *function);
-
-/* The board with this function; NULL: none, as in a plan from a journal. */
-const PlanBoard *plan_board(const Plan *plan, const Bdf *function);
-
-/* "cannot assign pair0 to vm42 (3f0c9a52-…)", for problem_message(), with the domain as
- * domain_ref_text() has it. NULL parts are left out. */
-char *plan_prefix(Operation operation, const char *group, const char *domain);
-
-/* One line of detail for a step, as a job shows it when done: "4 functions". */
-char *plan_step_detail(const Plan *plan, StepKind step);
-
-/*
- * The plan as JSON (schema org.gpupass1.plan/1): steps, each sysfs write in order, the XML diff,
- * warnings. This is what `gpupass plan` prints, and what the D-Bus method Plan returns.
- */
-char *plan_to_json(const Plan *plan);
-
-Plan *plan_free(Plan *plan);
-DEFINE_CLEANUP(Plan, plan_free)

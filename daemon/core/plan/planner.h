@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the parts of plan_make() share. */
+/* The state of one plan_make(), and the functions that its parts call. */
 #pragma once
 
+#include "core/domain/xml.h"
 #include "core/pci/driver-name.h"
-#include "core/plan/plan.h"
+#include "core/plan/types.h"
 #include "util/text.h"
 
 typedef struct Planner {
@@ -13,101 +14,112 @@ typedef struct Planner {
 	const PciFunction **functions; /* of the group */
 	size_t n_functions;
 	DomainUse use;		    /* of facts->domain, by its own XML; empty without one */
-	const Assignment *record;   /* that names the group or a function of it; NULL: none */
-	const char *old_name;	    /* that the domain got it by, if it is called otherwise now */
-	bool apply_fit, apply_numa; /* asked for, now or when it was assigned */
+	const Assignment *record;   /* by which the group is assigned; NULL: none */
+	const char *old_name;	    /* by which the domain got it, if its name has changed since */
+	bool apply_fit, apply_numa; /* asked for now, or when it was assigned */
 	bool tune_open;	   /* assign: the definition has the group, but not all that is asked for */
-	bool live, config; /* what is asked, once it is known whether the domain runs */
+	bool live, config; /* what to change, after plan_resolve_mode() */
 	Plan *plan;
 } Planner;
 
-/* Each makes its operation's plan: 0, PROBLEM or -errno. */
+/* Each makes the plan of its operation: 0, PROBLEM or -errno. */
 int plan_assign(Planner *p);
 int plan_release(Planner *p);
 int plan_bind(Planner *p);
 int plan_unbind(Planner *p);
 int plan_reconcile(Planner *p);
 
-/* assign.c: who has it, and what is left of an earlier assignment. */
+/* assign.c: checks who has the group, and what an earlier assignment left. */
 int plan_check_owners(const Planner *p);
-/* define.c: what is to be applied whenever the group goes into the definition. */
+/* define.c: reads what must be applied whenever the group goes into the definition. */
 int plan_read_wish(Planner *p);
-/* define.c: what was applied is left as it is found. */
+/* define.c: what was applied before stays as it is now. */
 bool plan_keeps_tuning(const Planner *p);
-/* define.c: the definition with the group in it once and whole, instead of what there is. */
+/* define.c: makes the definition with the whole group in it exactly once. */
 int plan_define_group(Planner *p);
-/* define.c: without it, or plan->config is false: nothing of it is there. */
+/*
+ * define.c: makes the definition without the group. plan->config becomes false if it was not there.
+ */
 int plan_undefine_group(Planner *p);
-/* assign.c: the record to be written. */
+/* assign.c: fills the record that will be written. */
 int plan_fill_record(Planner *p);
 int plan_warn_of_lost_record(Planner *p);
 
-/* check-group.c: no job is at work on the group, and it is not quarantined. */
+/* check-group.c: refuses while a job works on the group, and if it is quarantined. */
 int plan_check_state(const Planner *p);
-/* check-group.c: what is known of its links and boards suffices to give it away. */
+/* check-group.c: refuses if the evidence about links and boards does not suffice. */
 int plan_check_evidence(const Planner *p);
-/* unread.c: no assignment that cannot be read has it, or may have it. */
+/* unread.c: refuses if an unreadable assignment has the group, or may have it. */
 int plan_check_unread(const Planner *p);
-/* unread.c: none of another version, or that cannot be read just now, is about it. */
+/*
+ * unread.c: refuses if an assignment of another version, or one that cannot be read just now, is
+ * about the group.
+ */
 int plan_check_newer(const Planner *p);
-/* fence.c: no function of the group is anybody else's, and no part of it is left out. */
+/* fence.c: refuses if somebody else has a function, or if a part of the group would be left out. */
 int plan_check_fence(const Planner *p);
-/* fence.c: no domain at all has a function of the group. */
+/* fence.c: refuses if any domain has a function of the group. */
 int plan_check_unused(const Planner *p);
-/* fence.c: no other domain runs with a function of the group. */
+/* fence.c: refuses if another domain runs with a function of the group. */
 int plan_check_not_running_elsewhere(const Planner *p);
 
-/* fence.c: of every other domain it is known what it has. */
+/* fence.c: refuses unless the definition of every other domain is known. */
 int plan_check_all_read(const Planner *p);
-/* fence.c: the same as warnings, where nobody is given anything. */
+/* fence.c: only warns of it, for plans that give nobody anything. */
 int plan_warn_of_unread(const Planner *p);
 
 /*
- * reset.c: how each function is reset: of a release all that are on a vfio driver, otherwise those
- * of boards with `reset`, when they are bound.
+ * reset.c: decides how each function is reset. A release resets all functions on a vfio driver.
+ * Other plans reset the boards with `reset` set, after the bind.
  */
 int plan_reset(Planner *p);
-bool plan_resets(const Plan *plan);
-/* The leading function, or its slot, has a way to be reset, and no function is left out. */
-bool plan_resets_board(const Plan *plan, const Bdf *lead);
 
-/* turnover.c: who had each board last. */
+/* turnover.c: fills in who had each board last. */
 int plan_fill_boards(Planner *p);
-/* turnover.c: what another tenant had is reset before the domain gets it, or refused. */
+/* turnover.c: plans a reset of the boards that another tenant had, or refuses. */
 int plan_turnover(Planner *p);
-/* turnover.c: says which boards a release leaves as they are. */
+/* turnover.c: warns of the boards that a release does not reset. */
 int plan_warn_of_unreset(Planner *p);
 
-/* unseen.c: says of which functions it is not known whether they answer, since they sleep. */
+/* unseen.c: warns of functions that may sleep, because nobody checked whether they answer. */
 int plan_warn_of_unseen(Planner *p);
-/* persistence.c: says of which functions that leave nvidia the mode is not known, and why. */
+/* persistence.c: warns of functions that leave nvidia and whose mode is unknown. */
 int plan_warn_of_persistence(Planner *p);
-size_t plan_count_persistence(const Plan *plan, StepKind step);
 
 /* fit.c: writes what --numa=apply and --fit=apply ask for. */
 int plan_tune(Planner *p, DomainXml *xml, FitTune *ret);
-/* fit.c: there is something that they ask for now, and that would be written. */
+/* fit.c: the definition lacks something that they ask for now. */
 int plan_tune_is_open(const Planner *p, bool *ret);
-/* fit.c: findings and warnings, or a refusal. `tune`: what was written; may be NULL. */
+/* fit.c: adds findings and warnings, or refuses. `tune`: what was written; may be NULL. */
 int plan_fit(Planner *p, const DomainXml *xml, bool within, const FitTune *tune);
 /* fit.c: the same where the definition is not changed. */
 int plan_fit_running(Planner *p);
 
-/* Sets live and config from the request and what the domain is. */
+/* Sets live and config from the request and the state of the domain. */
 int plan_resolve_mode(Planner *p);
-/* The domain is gpupass's holder of this group: by its metadata or the record. */
+/* gpupass gave the group to this domain: its metadata or the record says so. */
 bool plan_domain_is_ours(const Planner *p);
-/* Functions of the group in the domain's definition or running XML. */
+/* How many functions of the group are in the definition, or in the running XML. */
 size_t plan_count_hostdevs(const Planner *p, bool live);
 
-/* Fills plan->functions: `from` as inspected, `to` equal to it. */
+/* Fills plan->functions: `from` as inspected, and `to` equal to it. */
 int plan_fill_functions(Planner *p);
 /* Sets `to`; either may be NULL. */
 int plan_set_target(PlanFunction *function, const char *driver, const char *override);
-/* `to` of every function: vfio-pci, or the vfio driver it is on already. */
+/* Sets `to` of every function to the vfio driver that it is on, otherwise to vfio-pci. */
 int plan_target_vfio(Planner *p);
-bool plan_function_moves(const PlanFunction *function);
-size_t plan_count_moves(const Plan *plan);
+
+/* Replaces *ret by a copy of `from`, which may be NULL. */
+int plan_copy_text(const char *from, char **ret);
+/* Refuses because this function of the group is not there any more. */
+int plan_refuse_vanished(const Bdf *bdf, Problem **ret_problem);
+
+/*
+ * Warns of those functions of the plan that `concerns` picks, with their addresses between the two
+ * texts. No warning when it picks none.
+ */
+int plan_warn_of_functions(Planner *p, bool (*concerns)(const Planner *p, size_t function),
+			   const char *before, const char *after);
 
 int plan_add_step(Plan *plan, StepKind kind);
 #define plan_warn(plan, ...) strv_appendf(&(plan)->warnings, __VA_ARGS__)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The plan that brings a group back to what its assignment says, as far as that can be done without
- * taking anything from anybody: functions to vfio-pci, the definition, the record. Never live.
+ * The plan that restores what the assignment of a group says: functions on vfio, the definition,
+ * the record. It takes nothing from anybody, and never changes a running domain.
  */
 #include "core/domain/ref.h"
 #include "core/drift/drift.h"
+#include "core/plan/check.h"
 #include "core/plan/planner.h"
 
 static int refuse_gone(const Planner *p)
@@ -42,7 +43,7 @@ static int refuse_part(const Planner *p, const char *where)
 					domain_ref_word(p->use.name, p->use.uuid));
 }
 
-/* A record that is missing is written only for what can be seen to be whole. */
+/* A missing record is written only if the domain visibly has the whole group. */
 static int check_whole(const Planner *p)
 {
 	size_t live = plan_count_hostdevs(p, true), config = plan_count_hostdevs(p, false);
@@ -55,8 +56,8 @@ static int check_whole(const Planner *p)
 }
 
 /*
- * Also where a hostdev was edited, or the group is called otherwise now. A guest that alone has the
- * group was assigned --live.
+ * Also if a hostdev was edited, or the name of the group has changed. If only the running domain
+ * has the group, it was assigned with --live.
  */
 static bool needs_definition(const Planner *p)
 {
@@ -84,7 +85,7 @@ static int set_name(char **text, const char *name)
 	return 0;
 }
 
-/* The group's name in the record is that of the mark in the definition. */
+/* The record must get the name that the mark in the definition has. */
 static bool name_follows(const Planner *p)
 {
 	return p->old_name && (p->plan->config || !needs_definition(p));
@@ -104,16 +105,16 @@ static int copy_record(Planner *p)
 	return r == 0 && name_follows(p) ? set_name(&record->group_name, p->facts->group->name) : r;
 }
 
-/* An older version, which wrote the record, did not keep it. */
+/* An older version wrote the record, and did not keep the wish. */
 static bool lacks_wish(const Planner *p)
 {
 	return p->record->apply_fit != p->apply_fit || p->record->apply_numa != p->apply_numa;
 }
 
-static int add_steps(Planner *p, bool bind, bool record)
+static int add_reconcile_steps(Planner *p, bool bind, bool record)
 {
 	bool config = p->plan->config;
-	/* As for assign: where its own guest runs on the functions nothing is written to them. */
+	/* As for assign: nothing is written to functions while their own guest runs on them. */
 	bool preflight = bind || (config && plan_count_hostdevs(p, true) == 0);
 	bool persistence = plan_count_persistence(p->plan, STEP_PERSISTENCE_OFF) > 0;
 	const struct {
@@ -133,12 +134,12 @@ static int add_steps(Planner *p, bool bind, bool record)
 	return r;
 }
 
-/* The functions and the definition. */
+/* Plans the functions and the definition. */
 static int plan_machine(Planner *p, bool *ret_bind)
 {
 	int r = 0;
 
-	/* What a guest runs on is on vfio-pci already, and must not be written to. */
+	/* Functions that a guest runs on are on vfio already, and must not be written to. */
 	if (plan_count_hostdevs(p, true) == 0)
 		r = plan_target_vfio(p);
 	*ret_bind = plan_count_moves(p->plan) > 0;
@@ -187,7 +188,7 @@ int plan_reconcile(Planner *p)
 	if (p->record && !p->facts->domain)
 		return refuse_gone(p);
 	r = plan_fill_functions(p);
-	/* A domain that has it by hand is somebody else's: there is nothing of ours to mend. */
+	/* If an operator put it into the domain by hand, there is nothing of ours to repair. */
 	if (r != 0 || !p->facts->domain || !plan_domain_is_ours(p))
 		return r;
 	r = plan_check_owners(p);
@@ -199,5 +200,5 @@ int plan_reconcile(Planner *p)
 		r = plan_machine(p, &bind);
 	if (r == 0)
 		r = plan_books(p, &record);
-	return r == 0 ? add_steps(p, bind, record) : r;
+	return r == 0 ? add_reconcile_steps(p, bind, record) : r;
 }

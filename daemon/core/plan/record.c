@@ -139,7 +139,7 @@ static int steps_from_record(const json_t *array, Plan *plan, char **ret_message
 	return 0;
 }
 
-/* Longer than what a JsonReader takes; its length is bounded by the file's. */
+/* A text longer than a JsonReader accepts. The size of the file limits it. */
 static int read_long_text(const json_t *record, const char *key, char **ret, char **ret_message)
 {
 	const json_t *value = json_object_get(record, key);
@@ -190,8 +190,8 @@ static bool has_step(const Plan *plan, StepKind kind)
 	return false;
 }
 
-/* What the steps use without asking again. */
-static int check_whole(const Plan *plan, char **ret_message)
+/* Checks what the steps rely on without a check of their own. */
+static int plan_check_whole(const Plan *plan, char **ret_message)
 {
 	const char *what = NULL;
 	bool domain = has_step(plan, STEP_DEFINE) || has_step(plan, STEP_ATTACH) ||
@@ -213,7 +213,7 @@ static int check_whole(const Plan *plan, char **ret_message)
 	return -EBADMSG;
 }
 
-static int fill(const json_t *record, Plan *plan, char **ret_message)
+static int plan_fill(const json_t *record, Plan *plan, char **ret_message)
 {
 	static const char *const keys[] = { "operation",  "group",     "domain_uuid", "domain_name",
 					    "live",	  "config",    "functions",   "steps",
@@ -242,7 +242,7 @@ static int fill(const json_t *record, Plan *plan, char **ret_message)
 		r = steps_from_record(steps, plan, ret_message);
 	if (r >= 0)
 		r = texts_from_record(record, plan, ret_message);
-	return r < 0 ? r : check_whole(plan, ret_message);
+	return r < 0 ? r : plan_check_whole(plan, ret_message);
 }
 
 int plan_from_record(const json_t *record, Plan **ret, char **ret_message)
@@ -253,7 +253,7 @@ int plan_from_record(const json_t *record, Plan **ret, char **ret_message)
 	if (!plan)
 		return -ENOMEM;
 	plan->changed = true;
-	r = fill(record, plan, ret_message);
+	r = plan_fill(record, plan, ret_message);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(plan);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A plan as the journal keeps it: everything that doing it again or undoing it needs, and nothing
- * that is only shown. Not for clients; those get plan_to_json().
+ * A plan as the journal keeps it: everything that is needed to repeat or undo it, and nothing that
+ * is only shown. Clients get plan_to_json() instead.
  */
 #pragma once
 
 #include <jansson.h>
 
-#include "core/plan/plan.h"
+#include "core/plan/types.h"
 
 /* NULL when memory is out or a text is not UTF-8. */
 json_t *plan_to_record(const Plan *plan);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/domain/ref.h"
+#include "core/plan/check.h"
 #include "core/plan/planner.h"
 
 static int refuse_not_assigned(const Planner *p)
@@ -32,8 +33,8 @@ static int refuse_not_assigned(const Planner *p)
 }
 
 /*
- * Nothing but a mark, which says nothing: it is taken out of the definition, and the functions, which may
- * be another domain's, are left alone.
+ * The domain has only a mark, which proves nothing. The plan removes the mark from the definition
+ * and leaves the functions alone: another domain may have them.
  */
 static bool has_only_mark(const Planner *p)
 {
@@ -53,7 +54,7 @@ static int plan_unmark(Planner *p)
 	return r == 0 && p->plan->config ? plan_add_step(p->plan, STEP_VERIFY) : r;
 }
 
-/* The record is of this domain; a domain that is no more has left only the record. */
+/* The record is of this domain, or its domain is gone and left only the record. */
 static bool record_applies(const Planner *p)
 {
 	return p->record && (!p->facts->domain || str_equal(p->record->domain_uuid, p->use.uuid));
@@ -70,7 +71,7 @@ static int refuse_detach(const Planner *p, const char *why)
 					domain_ref_word(p->use.name, p->use.uuid));
 }
 
-/* What cannot be unplugged is refused before anything is, not found out half way. */
+/* Refuses before anything is unplugged, not half way. */
 static int check_detach(const Planner *p)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
@@ -98,8 +99,8 @@ static int check_detach(const Planner *p)
 	return 0;
 }
 
-/* The record's word on this function, if the same board is still there. */
-static const AssignedFunction *original(const Planner *p, const PciFunction *function)
+/* What the record says about this function, if the same board is still there. */
+static const AssignedFunction *recorded_original(const Planner *p, const PciFunction *function)
 {
 	const AssignedFunction *then =
 		record_applies(p) ? assignment_function(p->record, &function->bdf) : NULL;
@@ -115,7 +116,7 @@ static int plan_restore(Planner *p)
 {
 	for (size_t i = 0; i < p->plan->n_functions; i++) {
 		PlanFunction *function = &p->plan->functions[i];
-		const AssignedFunction *then = original(p, p->functions[i]);
+		const AssignedFunction *then = recorded_original(p, p->functions[i]);
 		int r;
 
 		if (then) {
@@ -134,7 +135,7 @@ static int plan_restore(Planner *p)
 	return 0;
 }
 
-/* A half of the domain, running or defined, still has the group when this is done. */
+/* After this plan the running domain, or its definition, still has the group. */
 static bool remains(const Planner *p)
 {
 	return (!p->plan->live && plan_count_hostdevs(p, true) > 0) ||
@@ -153,7 +154,7 @@ static int warn_remains(Planner *p)
 			 p->use.name);
 }
 
-static int add_steps(Planner *p, bool whole)
+static int add_release_steps(Planner *p, bool whole)
 {
 	bool restore = plan_count_moves(p->plan) > 0;
 	bool forget = whole && record_applies(p);
@@ -173,7 +174,7 @@ static int add_steps(Planner *p, bool whole)
 	};
 	int r = 0;
 
-	/* What is asked for holds already. */
+	/* The request holds already. */
 	if (!p->plan->live && !p->plan->config && !restore && !forget)
 		return 0;
 	for (size_t i = 0; r == 0 && i < ELEMENTS(steps); i++)
@@ -195,15 +196,15 @@ static int plan_domain(Planner *p)
 	return r == 0 && p->config ? plan_undefine_group(p) : r;
 }
 
-/* Not of a function that its guest or its definition keeps. */
-static int check_functions(const Planner *p)
+/* Not for functions that the guest or the definition keeps. */
+static int check_freed_functions(const Planner *p)
 {
 	PlanRequest request = *p->request;
 	int r;
 
 	if (plan_count_moves(p->plan) == 0 && !plan_resets(p->plan))
 		return 0;
-	/* Somebody may have given a half of the group to another guest since. */
+	/* Somebody may have given a part of the group to another guest since. */
 	r = plan_check_not_running_elsewhere(p);
 	if (r != 0)
 		return r;
@@ -259,8 +260,8 @@ int plan_release(Planner *p)
 	if (r == 0 && !remains(p) && !p->request->keep_vfio)
 		r = plan_restore(p);
 	if (r == 0)
-		r = check_functions(p);
+		r = check_freed_functions(p);
 	if (r == 0 && !remains(p) && record_applies(p))
 		r = assignment_copy(p->record, &p->plan->assignment);
-	return r == 0 ? add_steps(p, !remains(p)) : r;
+	return r == 0 ? add_release_steps(p, !remains(p)) : r;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which functions are reset, and how: what was in a guest's hands must not be the next's. */
+/* Which functions are reset, and how: the next tenant must not get what a guest left. */
 #include <string.h>
 
 #include "core/plan/planner.h"
 
-/* The kernel's methods that reach every function of the bus. */
+/* These methods of the kernel reset every function of the bus. */
 static bool hits_bus(const char *method)
 {
 	return str_equal(method, "bus") || str_equal(method, "cxl_bus");
 }
 
-/* The first of its methods is the one that the kernel tries first. */
+/* The kernel tries the methods in this order. */
 static int first_method(const PciFunction *function, char **ret)
 {
 	const char *methods = function->reset_methods;
@@ -21,13 +21,13 @@ static int first_method(const PciFunction *function, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* What it is on when the step comes. */
+/* The driver that the function has when the reset step runs. */
 static const char *driver_then(const Plan *plan, const PlanFunction *f)
 {
 	return plan->operation == OPERATION_RELEASE ? f->from_driver : f->to_driver;
 }
 
-/* On another driver the host has it, and a reset would pull it from under it. */
+/* On any other driver the host uses it, and a reset would disrupt that driver. */
 static bool takes_part(const Plan *plan, const PlanFunction *f)
 {
 	const PlanBoard *board = plan_board(plan, &f->bdf);
@@ -36,7 +36,7 @@ static bool takes_part(const Plan *plan, const PlanFunction *f)
 	       (plan->operation == OPERATION_RELEASE || (board && board->reset));
 }
 
-/* A function of the group's, of another slot on the same bus, or of nobody's knowledge. */
+/* Refuses if any function outside the slot is on the same bus, whether of the group or not. */
 static int check_bus(const Planner *p, const Bdf *bdf)
 {
 	const PciSnapshot *snapshot = p->facts->snapshot;
@@ -62,7 +62,7 @@ static int check_bus(const Planner *p, const Bdf *bdf)
 	return 0;
 }
 
-/* The slot's leading function stands before the others: functions are sorted. */
+/* The leading function of a slot comes before the others: functions are sorted. */
 static bool goes_with_lead(const Plan *plan, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
@@ -74,7 +74,10 @@ static bool goes_with_lead(const Plan *plan, size_t i)
 	return false;
 }
 
-/* Functions of the slot: in the snapshot, and of these in the plan, on a vfio driver. */
+/*
+ * Counts the functions of the slot in the snapshot, and those of the plan that are on a vfio
+ * driver.
+ */
 static void count_slot(const Planner *p, const Bdf *bdf, size_t *ret_all, size_t *ret_ours)
 {
 	const PciSnapshot *snapshot = p->facts->snapshot;
@@ -88,8 +91,8 @@ static void count_slot(const Planner *p, const Bdf *bdf, size_t *ret_all, size_t
 }
 
 /*
- * A display function and its audio share a bus, so that the kernel refuses the bus reset that is
- * all that many boards have. vfio resets a slot for whoever has all of it.
+ * A display function and its audio share a bus, so the kernel refuses a bus reset, which is the
+ * only method of many boards. vfio resets the slot for a user who has all of its functions.
  */
 static bool needs_slot_reset(const Planner *p, size_t i)
 {
@@ -97,28 +100,11 @@ static bool needs_slot_reset(const Planner *p, size_t i)
 	size_t all, ours;
 
 	if (i > 0 && bdf_same_slot(&p->plan->functions[i - 1].bdf, &f->bdf))
-		return false; /* not the leading one */
+		return false; /* not the leading function */
 	if (f->reset_method && !hits_bus(f->reset_method))
 		return false;
 	count_slot(p, &f->bdf, &all, &ours);
 	return all == ours && (all > 1 || !f->reset_method);
-}
-
-bool plan_resets_board(const Plan *plan, const Bdf *lead)
-{
-	bool leads = false;
-
-	for (size_t i = 0; i < plan->n_functions; i++) {
-		const PlanFunction *f = &plan->functions[i];
-
-		if (!bdf_same_slot(&f->bdf, lead))
-			continue;
-		if (f->reset == PLAN_RESET_NOT)
-			return false;
-		if (bdf_equal(&f->bdf, lead))
-			leads = f->reset != PLAN_RESET_OWN || f->reset_method;
-	}
-	return leads;
 }
 
 int plan_reset(Planner *p)
@@ -141,12 +127,4 @@ int plan_reset(Planner *p)
 			return r;
 	}
 	return 0;
-}
-
-bool plan_resets(const Plan *plan)
-{
-	for (size_t i = 0; i < plan->n_functions; i++)
-		if (plan->functions[i].reset != PLAN_RESET_NOT)
-			return true;
-	return false;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A plan in words: the prefix of its refusals, and one line for each step. */
+#include "core/plan/text.h"
+
 #include <string.h>
 
-#include "core/plan/planner.h"
+#include "util/text.h"
 
 char *plan_prefix(Operation operation, const char *group, const char *domain)
 {

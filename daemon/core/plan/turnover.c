@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From one tenant to the next: a board goes to a domain that did not have it last only when it was
- * reset since. Where it was not, the plan resets it first, or refuses.
+ * From one tenant to the next: a domain that did not have a board last gets it only if it was reset
+ * since. Otherwise the plan resets it first, or refuses.
  */
 #include "core/plan/planner.h"
 
@@ -63,7 +63,7 @@ static int refuse_unresettable(const Planner *p, const PlanBoard *board, const c
 		BDF_TEXT(&board->last.bdf), p->use.name, p->facts->group->name);
 }
 
-static int judge(Planner *p, const PlanBoard *board)
+static int judge_board(Planner *p, const PlanBoard *board)
 {
 	bool can = plan_resets_board(p->plan, &board->last.bdf);
 	_cleanup_free_ char *what = last_text(&board->last);
@@ -96,11 +96,14 @@ int plan_turnover(Planner *p)
 	r = plan_reset(p);
 	for (size_t i = 0; r == 0 && i < p->plan->n_boards; i++)
 		if (p->plan->boards[i].reset)
-			r = judge(p, &p->plan->boards[i]);
+			r = judge_board(p, &p->plan->boards[i]);
 	return r;
 }
 
-/* On a host driver: libvirt took it back when the guest ended, with managed='yes'. */
+/*
+ * The function that is on a host driver, because libvirt with managed='yes' rebound it when the
+ * guest ended.
+ */
 static const PlanFunction *left_out(const Plan *plan, const Bdf *lead)
 {
 	for (size_t i = 0; i < plan->n_functions; i++)
@@ -120,18 +123,17 @@ int plan_warn_of_unreset(Planner *p)
 
 		board->reset = plan_resets_board(p->plan, lead);
 		if (f)
-			r = plan_warn(
-				p->plan,
-				"%s is not reset now, since %s is on %s: it is before another "
-				"domain gets it",
-				BDF_TEXT(lead), BDF_TEXT(&f->bdf),
-				f->from_driver ? f->from_driver : "no driver");
+			r = plan_warn(p->plan,
+				      "%s is not reset now, since %s is on %s: it will be before "
+				      "another domain gets it",
+				      BDF_TEXT(lead), BDF_TEXT(&f->bdf),
+				      f->from_driver ? f->from_driver : "no driver");
 		else if (!board->reset)
 			r = plan_warn(
 				p->plan,
-				"the kernel knows no way to reset %s: only what vfio-pci does "
-				"when a guest ends has reset it, and another domain gets it "
-				"with --accept-dirty only",
+				"the kernel knows no way to reset %s: it had only the reset that "
+				"vfio-pci tries when a guest ends, and another domain gets it "
+				"only with --accept-dirty",
 				BDF_TEXT(lead));
 		if (r < 0)
 			return r;

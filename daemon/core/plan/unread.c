@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Assignments that cannot be read (core/facts/assignment.h, AssignmentFence). Who has a group by
- * one is not known, so nothing is given away, or moved, that it may be about. What has a record
- * that can be read is known not to be its, and goes on: it may be released and reconciled.
+ * Assignments that cannot be read (core/facts/assignment.h, AssignmentFence). Such a file does not
+ * say who has a group, so a group that it may be about is neither given away nor moved. A group
+ * with a readable record is surely not in such a file, so it may be released and reconciled.
  */
 #include "core/plan/planner.h"
 
-static int refuse(const Planner *p, const AssignmentFence *fence, const char *reason)
+static int refuse_fence(const Planner *p, const AssignmentFence *fence, const char *reason)
 {
 	_cleanup_free_ char *what = assignment_fence_what(fence);
 	int r;
@@ -20,7 +20,7 @@ static int refuse(const Planner *p, const AssignmentFence *fence, const char *re
 	return problem_remedy(*p->ret_problem, "%s", assignment_fence_remedy(fence));
 }
 
-static int addresses(const Planner *p, Bdf **ret)
+static int group_addresses(const Planner *p, Bdf **ret)
 {
 	Bdf *functions = calloc(p->n_functions + 1, sizeof(Bdf));
 
@@ -32,7 +32,7 @@ static int addresses(const Planner *p, Bdf **ret)
 	return 0;
 }
 
-/* The domain by its own UUID, or by the record of one that is gone. */
+/* The UUID of the domain, or that of the record if the domain is gone. */
 static const char *domain_of(const Planner *p)
 {
 	if (p->facts->domain)
@@ -45,7 +45,7 @@ int plan_check_unread(const Planner *p)
 	_cleanup_free_ Bdf *functions = NULL;
 	const AssignmentFence *fence;
 	const char *domain = domain_of(p);
-	int r = addresses(p, &functions);
+	int r = group_addresses(p, &functions);
 
 	if (r < 0)
 		return r;
@@ -53,22 +53,23 @@ int plan_check_unread(const Planner *p)
 	if (!fence)
 		return 0;
 	if (assignment_fence_is_about(fence, functions, p->n_functions, domain))
-		return refuse(p, fence, "it is in an assignment that cannot be read");
-	return refuse(p, fence, "it may be in an assignment that cannot be read");
+		return refuse_fence(p, fence, "it is in an assignment that cannot be read");
+	return refuse_fence(p, fence, "it may be in an assignment that cannot be read");
 }
 
 int plan_check_newer(const Planner *p)
 {
 	const Assignments *all = p->facts->assignments;
 	_cleanup_free_ Bdf *functions = NULL;
-	int r = addresses(p, &functions);
+	int r = group_addresses(p, &functions);
 
 	for (size_t i = 0; r == 0 && i < all->n_fences; i++)
 		if (all->fences[i].kind != ASSIGNMENT_DAMAGED &&
 		    assignment_fence_is_about(&all->fences[i], functions, p->n_functions,
 					      domain_of(p)))
-			r = refuse(p, &all->fences[i],
-				   "it is in an assignment that cannot be read, and that would be "
-				   "lost");
+			r = refuse_fence(
+				p, &all->fences[i],
+				"it is in an assignment that cannot be read, and that would be "
+				"lost");
 	return r;
 }

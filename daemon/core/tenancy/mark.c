@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A mark as it is stored. */
+/* A mark as JSON, and back. */
 #include <string.h>
 
 #include "core/base/json-fields.h"
@@ -10,7 +10,7 @@
 
 DEFINE_STRING_TABLE(tenant_state, TenantState, TENANT_STATES)
 
-/* A name is for a reader only, and a tenant may have chosen it: one that is longer is left out. */
+/* A name is only for people to read, and a tenant may choose it. Longer names are left out. */
 #define NAME_MAX_BYTES 255
 
 static const char *name_to_keep(const char *name)

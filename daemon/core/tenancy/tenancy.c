@@ -10,7 +10,7 @@ static bool differ(const char *then, const char *now)
 	return then && now && strcmp(then, now) != 0;
 }
 
-/* What is not known of either board is no difference. */
+/* What is not known about one of the boards is no difference. */
 bool tenant_marks_match(const TenantMark *a, const TenantMark *b)
 {
 	return a->vendor == b->vendor && a->device == b->device &&
@@ -48,7 +48,7 @@ static Tenancy of_mark(const TenantMark *mark)
 	};
 }
 
-/* A version that kept no marks has assigned it. */
+/* An older version assigned it, and kept no marks. */
 static Tenancy of_record(const Assignments *assignments, const Gpu *gpu)
 {
 	for (size_t i = 0; assignments && i < gpu->n_functions; i++) {
@@ -76,8 +76,8 @@ static bool is_missing(const TenancyFacts *facts, const TenantMark *mark)
 }
 
 /*
- * Addresses change when a bus gets another number, which needs no power cycle. So a board without a
- * mark may be any of its model whose mark finds no board any more.
+ * A board's address changes when its bus gets another number, and that needs no power cycle. So a
+ * board without a mark may be any board of its model whose mark no longer finds a board.
  */
 static Tenancy of_moved(const TenancyFacts *facts, const Gpu *gpu)
 {
@@ -99,7 +99,7 @@ static Tenancy of_moved(const TenancyFacts *facts, const Gpu *gpu)
 	return found;
 }
 
-/* By what is kept alone. */
+/* From marks and records alone, without the domains. */
 static Tenancy of_books(const TenancyFacts *facts, const Gpu *gpu)
 {
 	const TenantFile *file = tenants_find(facts->tenants, &gpu->lead->bdf);
@@ -122,7 +122,7 @@ typedef struct Users {
 	bool several;
 } Users;
 
-/* Domains with a function of the board, running or in their definition. */
+/* Domains that have a function of the board: running with it, or only defined with it. */
 static Users find_users(const DomainUses *uses, const Gpu *gpu, bool live)
 {
 	Users users = { 0 };
@@ -154,8 +154,9 @@ static Tenancy of_users(const Users *users, const char *why)
 }
 
 /*
- * Who runs with it now is its tenant. Who only has it in his definition may have run between two looks;
- * but that takes no place of a tenant whose data may still be in it.
+ * A domain that runs with the board is its tenant. A domain that only has it in its definition may
+ * have run between two looks. But it does not replace a tenant whose data may still be on the
+ * board.
  */
 Tenancy tenancy_of(const TenancyFacts *facts, const Gpu *gpu)
 {

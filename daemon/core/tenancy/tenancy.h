@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who had a board last, and whether it was reset since. A mark says so: one a board, durable
- * (schema org.gpupass1.tenant/1, store/tenants.h). It is dirty from before the first moment in
- * which a guest could touch the board until a reset that was checked. tenancy_of() puts mark,
- * records and domains together, and where these leave a doubt the answer is dirty.
+ * Who had a board last, and whether it was reset since. Each board has one durable mark that says
+ * so (schema org.gpupass1.tenant/1, store/tenants.h). The mark is dirty from before the first
+ * moment in which a guest could touch the board until a reset that was checked. tenancy_of()
+ * combines mark, records and domains. In doubt the answer is dirty.
  */
 #pragma once
 
@@ -13,9 +13,9 @@
 #include "gpupass/string-table.h"
 
 #define TENANT_STATES(X)                                                                           \
-	X(TENANT_NONE, "none")	 /* nobody is known to have had it */                              \
+	X(TENANT_NONE, "none")	 /* no tenant is known */                                          \
 	X(TENANT_CLEAN, "clean") /* reset since its last tenant */                                 \
-	X(TENANT_DIRTY, "dirty") /* not reset since its last tenant, or nobody can tell */
+	X(TENANT_DIRTY, "dirty") /* not reset since its last tenant, or not known to be */
 
 /* From best to worst. */
 typedef enum TenantState {
@@ -32,14 +32,14 @@ typedef struct TenantMark {
 	char *uuid;	     /* of the GPU; NULL: was not known */
 	char *serial_number; /* likewise */
 	TenantState state;   /* clean or dirty */
-	char *domain_uuid;   /* NULL: a tenant that is not known */
-	char *domain_name;   /* for a reader; NULL: not known */
+	char *domain_uuid;   /* NULL: the tenant is not known */
+	char *domain_name;   /* for people to read; NULL: not known */
 	uint64_t since_usec; /* CLOCK_REALTIME */
-	char *why;	     /* what made it so, a few words; for a reader */
+	char *why;	     /* what made it so, in a few words; for people to read */
 	bool no_method;	     /* dirty: the last try found no way to reset it */
 } TenantMark;
 
-/* What the directory has about one address. */
+/* What the directory of marks has for one address. */
 typedef struct TenantFile {
 	Bdf bdf;
 	TenantMark *mark; /* NULL: it cannot be used */
@@ -49,27 +49,27 @@ typedef struct TenantFile {
 typedef struct Tenants {
 	TenantFile *items;
 	size_t n_items;
-	char *fault; /* why nothing can be said of any board; NULL: something can */
+	char *fault; /* why no mark could be read at all; NULL: the directory was read */
 } Tenants;
 
-/* JSON with a newline, and back. Strict: -EBADMSG, or -EPROTO for another version, with a message. */
+/* JSON with a newline, and back. Strict: -EBADMSG, or -EPROTO (another version), with a message. */
 char *tenant_mark_to_json(const TenantMark *mark);
 int tenant_mark_from_json(const char *text, size_t size, TenantMark **ret, char **ret_message);
 
-/* Which board it is, all of it copied. */
+/* Copies what identifies the board into the mark. */
 int tenant_mark_identify(TenantMark *mark, const Gpu *gpu);
-/* They are of one board, as far as both tell. */
+/* They are of one board, as far as both say. */
 bool tenant_marks_match(const TenantMark *a, const TenantMark *b);
 void tenant_mark_clear(TenantMark *mark);
 TenantMark *tenant_mark_free(TenantMark *mark);
 DEFINE_CLEANUP(TenantMark, tenant_mark_free)
 
-/* By any function of the board's slot; NULL: there is none. */
+/* Any function of the board's slot will do. NULL: there is no mark. */
 const TenantFile *tenants_find(const Tenants *tenants, const Bdf *bdf);
 Tenants *tenants_free(Tenants *tenants);
 DEFINE_CLEANUP(Tenants, tenants_free)
 
-/* What is known, all borrowed; NULL: that is not known. */
+/* What is known, all borrowed. A pointer is NULL when that is not known. */
 typedef struct TenancyFacts {
 	const Tenants *tenants;
 	const GpuSet *gpus;
@@ -93,22 +93,22 @@ typedef struct Tenancy {
 	TenancySource source;
 	const char *domain_uuid; /* NULL: nobody, or a tenant that is not known */
 	const char *domain_name; /* NULL: not known */
-	const char *why;	 /* NULL: nothing is to be said */
+	const char *why;	 /* NULL: there is nothing to say */
 	bool no_method;
 } Tenancy;
 
 Tenancy tenancy_of(const TenancyFacts *facts, const Gpu *gpu);
 
-/* The domain may have the board as it is: nobody else's data can be in it. */
+/* The domain may have the board as it is: no other tenant's data can be on it. */
 bool tenancy_suits(const Tenancy *tenancy, const char *domain_uuid);
 
-/* The mark does not say it yet, and has to. */
+/* The stored mark does not say this yet, and must. */
 bool tenancy_is_news(const Tenancy *tenancy);
-/* What it has to say then. */
+/* The mark that must be stored then. */
 int tenancy_mark(const Tenancy *tenancy, const Gpu *gpu, uint64_t now_usec, TenantMark *ret);
 
 /* "vm42 (3f0c…)", "3f0c…", or "a tenant that is not known"; NULL when memory is out. */
 char *tenancy_tenant_text(const char *domain_uuid, const char *domain_name);
 
-/* A line for each mark that cannot be used; appended. */
+/* Appends a line for each mark that cannot be used. */
 int tenancy_notes(const TenancyFacts *facts, char ***notes);

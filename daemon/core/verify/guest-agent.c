@@ -29,7 +29,7 @@ static int sextet(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Three bytes of one quad, the last `padding` of which are not there. */
+/* Decodes one quad to three bytes. The last `padding` bytes are missing. */
 static int decode_quad(const char *quad, unsigned padding, unsigned char *ret)
 {
 	uint32_t bits = 0;
@@ -98,7 +98,7 @@ char *agent_status_message(int64_t pid)
 		    (long long)pid);
 }
 
-/* The member "return" of the reply, an object, borrowed from *ret_reply. */
+/* The object "return" of the reply, borrowed from *ret_reply. */
 static int read_reply(const char *reply, json_t **ret_reply, const json_t **ret)
 {
 	_cleanup_json_ json_t *parsed = NULL;
@@ -158,7 +158,7 @@ int agent_parse_pid(const char *reply, int64_t *ret_pid)
 	return 0;
 }
 
-/* A stream that printed nothing has no member. */
+/* A stream without output has no member. */
 static int read_stream(const json_t *value, const char *key, char **ret, size_t *ret_size)
 {
 	const json_t *data = json_object_get(value, key);

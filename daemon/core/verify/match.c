@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Which of the guest's GPUs are the group's. By UUID where the host knows it: the board tells the
- * same one everywhere. Addresses in a guest are given by its firmware, and libvirt's XML has
- * indexes of controllers for bus numbers, which mostly but not always are the same: they count only
- * where they fit for every GPU of the domain.
- */
+#include "core/verify/match.h"
+
 #include <string.h>
 #include <strings.h>
-
-#include "core/verify/private.h"
 
 static const SmiGpu *find_uuid(const SmiGpus *seen, const char *uuid)
 {
@@ -26,13 +20,13 @@ static const SmiGpu *find_address(const SmiGpus *seen, const Bdf *address)
 	return NULL;
 }
 
-static void take(VerifiedGpu *gpu, const SmiGpu *seen)
+static void take_gpu(VerifiedGpu *gpu, const SmiGpu *seen)
 {
 	gpu->found = true;
 	gpu->guest = *seen;
 }
 
-/* Takes those whose UUID is known. *ret_which: the first that is not shown. */
+/* Matches the GPUs whose UUID is known. *ret_which: the first that the guest does not show. */
 static bool match_uuids(const VerifyInput *input, const SmiGpus *seen, VerifiedGpu *gpus,
 			size_t *ret_n, size_t *ret_which)
 {
@@ -47,13 +41,13 @@ static bool match_uuids(const VerifyInput *input, const SmiGpus *seen, VerifiedG
 			*ret_which = i;
 			return false;
 		}
-		take(&gpus[i], found);
+		take_gpu(&gpus[i], found);
 		(*ret_n)++;
 	}
 	return true;
 }
 
-/* Every GPU of the domain is where the XML has it, and nothing else is there. */
+/* Every GPU of the domain is where the XML says, and the guest shows no other. */
 static bool addresses_fit(const VerifyInput *input, const SmiGpus *seen)
 {
 	if (seen->n_items != input->n_gpus)
@@ -80,7 +74,9 @@ static bool is_taken(const VerifiedGpu *gpus, size_t n, const SmiGpu *seen)
 	return false;
 }
 
-/* The free one with the lowest address; there are as many as GPUs without one. */
+/*
+ * The free GPU of the guest with the lowest address. There are as many as open GPUs of the group.
+ */
 static const SmiGpu *lowest_free(const SmiGpus *seen, const VerifiedGpu *gpus, size_t n)
 {
 	const SmiGpu *lowest = NULL;
@@ -92,7 +88,7 @@ static const SmiGpu *lowest_free(const SmiGpus *seen, const VerifiedGpu *gpus, s
 	return lowest;
 }
 
-/* The group's GPU without one that comes first in the guest. */
+/* The first GPU of the group, by place in the guest, that has no match yet. */
 static size_t lowest_open(const VerifyInput *input, const VerifiedGpu *gpus)
 {
 	size_t lowest = SIZE_MAX;
@@ -122,7 +118,7 @@ VerifyCause verify_match_gpus(const VerifyInput *input, const SmiGpus *seen, Ver
 	}
 	if (addresses_fit(input, seen)) {
 		for (size_t i = 0; i < input->n_group; i++)
-			take(&gpus[i], find_address(seen, &input->gpus[i].guest));
+			take_gpu(&gpus[i], find_address(seen, &input->gpus[i].guest));
 		*ret_match = VERIFY_MATCH_ADDRESS;
 		return VERIFY_NOTHING;
 	}
@@ -131,7 +127,7 @@ VerifyCause verify_match_gpus(const VerifyInput *input, const SmiGpus *seen, Ver
 	if (seen->n_items < input->n_gpus)
 		return VERIFY_GPU_MISSING;
 	while ((open = lowest_open(input, gpus)) != SIZE_MAX)
-		take(&gpus[open], lowest_free(seen, gpus, input->n_group));
+		take_gpu(&gpus[open], lowest_free(seen, gpus, input->n_group));
 	*ret_match = VERIFY_MATCH_COUNT;
 	return VERIFY_NOTHING;
 }

@@ -7,10 +7,10 @@
 #include "core/verify/nvidia-smi.h"
 #include "util/text.h"
 
-/* GPUs, NICs and a few more; also a bound on what a line is split into. */
+/* GPUs, NICs and a few more. A line has at most this many fields. */
 #define COLUMNS_MAX 160
 #define NO_GPU SMI_GPUS_MAX
-/* "GPU64", "GPU07": a number that none has */
+/* "GPU64", "GPU07": a number that no GPU has */
 #define BAD_GPU (SMI_GPUS_MAX + 1)
 
 typedef struct Table {
@@ -21,7 +21,7 @@ typedef struct Table {
 	SmiMatrix matrix;
 } Table;
 
-/* "GPU7"; "GPU NUMA ID" is none. */
+/* Accepts "GPU7", but not "GPU NUMA ID". */
 static unsigned gpu_of(const char *word)
 {
 	unsigned index;
@@ -31,8 +31,8 @@ static unsigned gpu_of(const char *word)
 	return smi_number(word + 3, SMI_GPUS_MAX - 1, &index) < 0 ? BAD_GPU : index;
 }
 
-/* Splits at tabs, in place; each field without outer blanks. SIZE_MAX: too many. */
-static size_t split(char *line, char *fields[COLUMNS_MAX])
+/* Splits at tabs, in place, and trims blanks from each field. SIZE_MAX: too many fields. */
+static size_t split_fields(char *line, char *fields[COLUMNS_MAX])
 {
 	size_t n = 0;
 
@@ -101,7 +101,7 @@ static int read_row(Table *t, unsigned row, char *const *fields, size_t n)
 static int read_line(Table *t, char *line)
 {
 	char *fields[COLUMNS_MAX];
-	size_t n = split(line, fields);
+	size_t n = split_fields(line, fields);
 	unsigned row;
 
 	if (n == SIZE_MAX)
@@ -109,12 +109,12 @@ static int read_line(Table *t, char *line)
 	if (is_header(fields, n))
 		return read_header(t, fields, n);
 	row = gpu_of(fields[0]);
-	/* Rows of NICs, the legend, warnings before the table. */
+	/* Skips rows of NICs, the legend, and warnings before the table. */
 	return row == NO_GPU ? 0 : read_row(t, row, fields, n);
 }
 
-static int parse(const char *text, size_t size, int (*read_cell)(const char *, SmiCell *),
-		 SmiMatrix *ret)
+static int parse_table(const char *text, size_t size, int (*read_cell)(const char *, SmiCell *),
+		       SmiMatrix *ret)
 {
 	_cleanup_free_ char *copy = NULL;
 	Table table = { .read_cell = read_cell };
@@ -125,7 +125,7 @@ static int parse(const char *text, size_t size, int (*read_cell)(const char *, S
 	rest = copy;
 	while (r == 0 && (line = smi_next_line(&rest)))
 		r = read_line(&table, line);
-	/* A table that was cut off lacks rows. */
+	/* A truncated table lacks rows. */
 	if (r == 0 && (table.matrix.gpus == 0 || table.rows != table.matrix.gpus))
 		r = -EBADMSG;
 	if (r == 0)
@@ -164,10 +164,10 @@ _Static_assert((int)SMI_PATH_SELF == (int)SMI_PEER_SELF, "read_row() counts on i
 
 int smi_parse_topology(const char *text, size_t size, SmiMatrix *ret)
 {
-	return parse(text, size, read_path, ret);
+	return parse_table(text, size, read_path, ret);
 }
 
 int smi_parse_peers(const char *text, size_t size, SmiMatrix *ret)
 {
-	return parse(text, size, read_peer, ret);
+	return parse_table(text, size, read_peer, ret);
 }

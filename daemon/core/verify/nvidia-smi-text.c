@@ -8,7 +8,7 @@
 
 #include "util/text.h"
 
-/* The end of "ESC [ … m", which underlines headers; NULL: it is not that. */
+/* The end of "ESC [ … m", which underlines headers; NULL: something else is here. */
 static const char *skip_colour(const char *at, const char *end)
 {
 	if (end - at < 3 || at[0] != '\033' || at[1] != '[')

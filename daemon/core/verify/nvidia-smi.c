@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lists: GPUs, links, MIG. Tables are nvidia-smi-table.c's. */
+/* Lists: GPUs, links, MIG. nvidia-smi-table.c parses the tables. */
 #include "core/verify/nvidia-smi.h"
 
 #include <ctype.h>
@@ -13,10 +13,10 @@ DEFINE_STRING_TABLE(smi_path, SmiPath, SMI_PATHS)
 DEFINE_STRING_TABLE(smi_peer, SmiPeer, SMI_PEERS)
 
 #define EXCERPT_MAX 200
-/* 36 links at twice the fastest rate there is (100 GB/s on NVLink 5) is far below it. */
+/* Far above 36 links at twice the fastest rate there is (100 GB/s on NVLink 5). */
 #define RATE_GBPS_MAX 999
 
-/* "GPU-" and 36 characters, in one spelling. */
+/* Reads "GPU-" and 36 characters, and unifies the case. */
 static int read_uuid(const char *text, char ret[SMI_UUID_SIZE])
 {
 	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
@@ -55,7 +55,7 @@ char *smi_excerpt(const char *text, size_t size)
 
 /* --- GPUs --- */
 
-/* Cuts the next field off a line of CSV; NULL: there is none. */
+/* Cuts the next field off a line of CSV; NULL: no more. */
 static char *next_field(char **rest)
 {
 	char *field = *rest, *end;
@@ -100,7 +100,7 @@ int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret)
 	rest = copy;
 	while (r == 0 && (line = smi_next_line(&rest))) {
 		line = str_strip(line);
-		/* Other lines are warnings, such as of an infoROM. */
+		/* Other lines are warnings, about an infoROM for example. */
 		if (isdigit((unsigned char)*line))
 			r = read_gpu(line, &gpus);
 		else if (str_starts_with(line, "No devices were found"))
@@ -123,7 +123,7 @@ static int read_link_gpu(char *text, SmiNvlinks *into)
 	SmiNvlink gpu = { 0 };
 	size_t n;
 
-	/* The last one: a board's name may have anything in it. */
+	/* The last match counts: a board's name may have anything in it. */
 	while ((next = strstr(next, before))) {
 		next += strlen(before);
 		uuid = next;
@@ -220,7 +220,7 @@ int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret)
 		}
 		empty &= *line == '\0';
 	}
-	/* Words that tell of no GPU are something else than a host without NVLink. */
+	/* A text without any GPU does not mean a host without NVLink. */
 	if (r == 0 && links.n_items == 0 && !links.all_inactive && !empty)
 		r = -EBADMSG;
 	if (r == 0)

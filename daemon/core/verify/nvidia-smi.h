@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What nvidia-smi prints, read for what it says of NVLink. The text comes from inside a guest, so
- * nothing of it is believed that does not fit: sizes and numbers are bounded, a table that is not
- * whole is refused, and no text of it is handed on but UUIDs and smi_excerpt().
+ * Parses what nvidia-smi prints about NVLink. The text comes from a guest, so nothing is accepted
+ * that does not fit: sizes and numbers are bounded, an incomplete table is refused, and only UUIDs
+ * and smi_excerpt() are passed on.
  *
- * Parsers return 0, -EBADMSG (it is not that command's output), -EFBIG (over SMI_TEXT_MAX) or
- * -ENOMEM. On failure *ret is as it was.
+ * Parsers return 0, -EBADMSG (not the output of that command), -EFBIG (over SMI_TEXT_MAX) or
+ * -ENOMEM. On failure *ret is unchanged.
  */
 #pragma once
 
@@ -35,7 +35,7 @@ typedef struct SmiGpus {
 	size_t n_items;
 } SmiGpus;
 
-/* No GPUs only where nvidia-smi says so ("No devices were found"). */
+/* No GPUs only if nvidia-smi says so ("No devices were found"). */
 int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret);
 
 /* --- nvidia-smi topo -m, nvidia-smi topo -p2p n --- */
@@ -60,7 +60,7 @@ typedef enum SmiPath {
 } SmiPath;
 DECLARE_STRING_TABLE(smi_path, SmiPath);
 
-/* How `topo -p2p n` says what becomes of peer-to-peer over NVLink. */
+/* What `topo -p2p n` says about peer-to-peer over NVLink. */
 #define SMI_PEERS(X)                                                                               \
 	X(SMI_PEER_NONE, "nothing")                                                                \
 	X(SMI_PEER_SELF, "X")                                                                      \
@@ -92,8 +92,8 @@ typedef struct SmiMatrix {
 } SmiMatrix;
 
 /*
- * Columns are found by the names in the header, which may be underlined; those of other devices
- * and what stands behind them vary by version and are passed over.
+ * The names in the header, which may be underlined, identify the columns. Columns of other devices,
+ * and those after them, vary by version and are skipped.
  */
 int smi_parse_topology(const char *text, size_t size, SmiMatrix *ret);
 int smi_parse_peers(const char *text, size_t size, SmiMatrix *ret);
@@ -105,16 +105,16 @@ typedef struct SmiNvlink {
 	char uuid[SMI_UUID_SIZE];
 	unsigned active, inactive;
 	unsigned min_mbps, max_mbps; /* of active links, one direction; 0 without any */
-	bool all_inactive;	     /* said so, in place of a list */
+	bool all_inactive;	     /* it says so instead of a list */
 } SmiNvlink;
 
 typedef struct SmiNvlinks {
 	SmiNvlink items[SMI_GPUS_MAX];
 	size_t n_items;
-	bool all_inactive; /* said before, or without, any GPU */
+	bool all_inactive; /* said before any GPU, or without one */
 } SmiNvlinks;
 
-/* No output at all is no GPU: so it is where no board has NVLink. */
+/* No output means no GPU: nvidia-smi prints nothing if no board has NVLink. */
 int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret);
 
 /* --- what stands in NVLink's way --- */

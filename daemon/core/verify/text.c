@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A verdict in words and as JSON. */
+#include "core/verify/text.h"
+
 #include <string.h>
 
 #include "core/domain/ref.h"
-#include "core/verify/private.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -48,7 +48,7 @@ static char *peer_reason(const VerifiedLink *link, const char *a, const char *b)
 		    smi_peer_to_string(peer), peer_words(peer));
 }
 
-/* The GPU of the two with fewer active links. */
+/* Names the GPU of the two with fewer active links. */
 static char *few_links_reason(const VerifyReport *report, const VerifiedLink *link, const char *a,
 			      const char *b)
 {
@@ -86,7 +86,7 @@ static char *link_reason(const VerifyReport *report, const VerifiedLink *link)
 		return strf("%u links join %s and %s; how many this board should have is not known",
 			    link->path_ab.links, a, b);
 	default:
-		return strf("nvidia-smi in the guest does not tell of %s and %s", a, b);
+		return strf("nvidia-smi in the guest says nothing about %s and %s", a, b);
 	}
 }
 
@@ -110,7 +110,7 @@ static char *reason_text(const VerifyReport *report, const VerifyInput *in, cons
 	case VERIFY_TIMEOUT:
 		return strf("the guest did not answer in time: %s", what);
 	case VERIFY_TOO_MUCH:
-		return strdup("nvidia-smi in the guest printed more than is taken (64 KiB)");
+		return strdup("nvidia-smi in the guest printed more than 64 KiB");
 	case VERIFY_BAD_REPLY:
 		return strf("the guest agent's reply cannot be used: %s", what);
 	case VERIFY_NO_DRIVER:
@@ -124,12 +124,12 @@ static char *reason_text(const VerifyReport *report, const VerifyInput *in, cons
 	case VERIFY_OTHER_GPUS:
 		return strf("the guest shows GPUs that are not those of %s: %s", in->group, what);
 	case VERIFY_AMBIGUOUS:
-		return strf("which of the guest's GPUs are those of %s cannot be told (%s)",
+		return strf("it is not clear which of the guest's GPUs are those of %s (%s)",
 			    in->group, what);
 	case VERIFY_MIG:
-		return strf("multi-instance mode (MIG) is on on %s; NVLink is off with it", what);
+		return strf("%s is in multi-instance mode (MIG), which turns NVLink off", what);
 	case VERIFY_CONFIDENTIAL:
-		return strdup("confidential computing is on; NVLink peer-to-peer is off with it");
+		return strdup("confidential computing is on, which turns NVLink peer-to-peer off");
 	default:
 		return strdup("nothing was proven");
 	}
@@ -189,7 +189,7 @@ static const char *remedy_form(VerifyCause cause)
 	}
 }
 
-/* %1$s is the domain, %2$s the group; forms have no other per cent sign. */
+/* %1$s is the domain, %2$s the group. The formats have no other per cent sign. */
 static char *remedy_text(VerifyCause cause, const VerifyInput *in)
 {
 	const char *const names[] = { domain_ref_word(in->domain, in->domain_uuid), in->group };
@@ -256,7 +256,7 @@ static json_t *link_to_json(const VerifyReport *report, const VerifiedLink *link
 			 smi_peer_to_string(link->peer_ba));
 }
 
-/* jansson refuses a NULL item, so that one failure fails the whole. */
+/* jansson refuses a NULL item, so one failure makes the whole fail. */
 static json_t *gpus_to_json(const VerifyReport *report)
 {
 	_cleanup_json_ json_t *a = json_array();

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "core/verify/private.h"
+#include "core/verify/verify.h"
 
 #include <string.h>
 
+#include "core/verify/match.h"
 #include "util/text.h"
-
-DEFINE_STRING_TABLE(verdict, Verdict, GPUPASS_VERDICTS)
-DEFINE_STRING_TABLE(verify_cause, VerifyCause, VERIFY_CAUSES)
-DEFINE_STRING_TABLE(verify_match, VerifyMatch, VERIFY_MATCHES)
 
 /* nvidia-smi(1), RETURN VALUE */
 #define SMI_EXIT_NO_DEVICES 6
@@ -30,44 +27,6 @@ const char *const *const verify_commands[VERIFY_RUNS] = { ask_gpus, ask_topology
 							  ask_peers };
 const char *const *const verify_diagnosis_commands[VERIFY_DIAGNOSES] = { ask_mig,
 									 ask_confidential };
-
-VerifyReport *verify_report_free(VerifyReport *report)
-{
-	if (!report)
-		return NULL;
-	free(report->reason);
-	free(report->remedy);
-	free(report->gpus);
-	free(report->links);
-	free(report);
-	return NULL;
-}
-
-static int report_new(const VerifyInput *input, VerifyReport **ret)
-{
-	_cleanup_(verify_report_freep) VerifyReport *report = calloc(1, sizeof(VerifyReport));
-	size_t n = input->n_group;
-
-	if (!report)
-		return -ENOMEM;
-	report->verdict = VERDICT_UNKNOWN;
-	report->links_expected = input->links_expected;
-	report->gpus = calloc(n + 1, sizeof(VerifiedGpu));
-	report->links = calloc(n * n + 1, sizeof(VerifiedLink));
-	if (!report->gpus || !report->links)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		report->gpus[report->n_gpus++].bdf = input->gpus[i].bdf;
-	for (size_t a = 0; a < n; a++)
-		for (size_t b = a + 1; b < n; b++)
-			report->links[report->n_links++] = (VerifiedLink){
-				.a = a,
-				.b = b,
-				.verdict = VERDICT_UNKNOWN,
-			};
-	*ret = TAKE_PTR(report);
-	return 0;
-}
 
 /* --- what was run --- */
 
@@ -107,7 +66,7 @@ static VerifyCause cause_of_exit(const GuestRun *run)
 	return VERIFY_SMI_FAILED;
 }
 
-/* `nvidia-smi topo -m: ended with 3: "…"`; the words are the guest's, and made harmless. */
+/* `nvidia-smi topo -m: ended with 3: "…"`. The quoted words are the guest's, made harmless. */
 static int describe_run(const GuestRun *run, size_t which, char **ret)
 {
 	_cleanup_free_ char *command = strv_join((char *const *)verify_commands[which], " ");
@@ -130,13 +89,13 @@ static int describe_run(const GuestRun *run, size_t which, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* The answers, as far as they could be had and read. */
+/* The answers that arrived and could be parsed. */
 typedef struct Answers {
 	SmiGpus gpus;
 	SmiMatrix topology, peers;
 	SmiNvlinks nvlinks;
-	VerifyCause cause; /* why there are no more */
-	size_t which;	   /* with a cause: the run */
+	VerifyCause cause; /* why there are no more answers */
+	size_t which;	   /* with a cause: the run that failed */
 } Answers;
 
 static int read_answer(const GuestRun *run, size_t which, Answers *into)
@@ -151,7 +110,7 @@ static int read_answer(const GuestRun *run, size_t which, Answers *into)
 		return smi_parse_topology(text, run->out_size, &into->topology);
 	case RUN_NVLINK:
 		r = smi_parse_nvlinks(text, run->out_size, &into->nvlinks);
-		/* Where the message is an error of its own, stdout has nothing. */
+		/* Some versions print this as an error, with nothing on stdout. */
 		if (r == 0 && into->nvlinks.n_items == 0 && run->err_size > 0)
 			r = smi_parse_nvlinks(run->err, run->err_size, &into->nvlinks);
 		return r;
@@ -169,7 +128,7 @@ static bool all_inactive(const SmiNvlinks *nvlinks)
 	return all;
 }
 
-/* A program that failed may still have said what counts: that there are no GPUs, or no links. */
+/* A failed program may still have said what counts: there are no GPUs, or no links. */
 static bool may_fail(const GuestRun *run, size_t which, const Answers *answers)
 {
 	if (run->signalled)
@@ -204,7 +163,7 @@ static int read_answers(const GuestRun runs[VERIFY_RUNS], Answers *ret)
 
 static void fill_gpu(VerifiedGpu *gpu, const SmiNvlinks *nvlinks)
 {
-	/* "All links are inactive" without a GPU's name speaks of all of them. */
+	/* "All links are inactive" without a GPU's name is about all GPUs. */
 	gpu->listed = nvlinks->all_inactive;
 	for (size_t i = 0; i < nvlinks->n_items; i++) {
 		const SmiNvlink *links = &nvlinks->items[i];
@@ -229,7 +188,7 @@ static void fill_link(const VerifyReport *report, const Answers *answers, Verifi
 	link->peer_ba = (SmiPeer)answers->peers.cells[b][a].kind;
 }
 
-static void settle(VerifiedLink *link, Verdict verdict, VerifyCause cause)
+static void settle_link(VerifiedLink *link, Verdict verdict, VerifyCause cause)
 {
 	link->verdict = verdict;
 	link->cause = cause;
@@ -243,32 +202,33 @@ static void judge_link(const VerifyReport *report, VerifiedLink *link)
 	unsigned wanted = report->links_expected * (unsigned)(report->n_gpus - 1);
 
 	if (link->path_ab.kind == SMI_PATH_NONE || link->path_ba.kind == SMI_PATH_NONE)
-		settle(link, VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT);
+		settle_link(link, VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT);
 	else if (!nv_ab || !nv_ba)
-		settle(link, VERDICT_BROKEN, nv_ab || nv_ba ? VERIFY_ASYMMETRIC : VERIFY_NO_NVLINK);
+		settle_link(link, VERDICT_BROKEN,
+			    nv_ab || nv_ba ? VERIFY_ASYMMETRIC : VERIFY_NO_NVLINK);
 	else if (!a->listed || !b->listed)
-		settle(link, VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT);
+		settle_link(link, VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT);
 	else if (a->active == 0 || b->active == 0)
 		/* topo -m may still show NV#. */
-		settle(link, VERDICT_BROKEN, VERIFY_INACTIVE);
+		settle_link(link, VERDICT_BROKEN, VERIFY_INACTIVE);
 	else if (link->peer_ab == SMI_PEER_NONE || link->peer_ba == SMI_PEER_NONE)
-		settle(link, VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT);
+		settle_link(link, VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT);
 	else if (link->peer_ab == SMI_PEER_U || link->peer_ba == SMI_PEER_U)
-		settle(link, VERDICT_UNKNOWN, VERIFY_NO_PEER);
+		settle_link(link, VERDICT_UNKNOWN, VERIFY_NO_PEER);
 	else if (link->peer_ab != SMI_PEER_OK || link->peer_ba != SMI_PEER_OK)
-		settle(link, VERDICT_BROKEN, VERIFY_NO_PEER);
+		settle_link(link, VERDICT_BROKEN, VERIFY_NO_PEER);
 	else if (link->path_ab.links != link->path_ba.links)
-		settle(link, VERDICT_DEGRADED, VERIFY_ASYMMETRIC);
+		settle_link(link, VERDICT_DEGRADED, VERIFY_ASYMMETRIC);
 	else if (report->links_expected == 0)
-		settle(link, VERDICT_UNKNOWN, VERIFY_NO_EXPECTATION);
+		settle_link(link, VERDICT_UNKNOWN, VERIFY_NO_EXPECTATION);
 	else if (link->path_ab.links < report->links_expected || a->active < wanted ||
 		 b->active < wanted)
-		settle(link, VERDICT_DEGRADED, VERIFY_FEW_LINKS);
+		settle_link(link, VERDICT_DEGRADED, VERIFY_FEW_LINKS);
 	else
-		settle(link, VERDICT_VERIFIED, VERIFY_NOTHING);
+		settle_link(link, VERDICT_VERIFIED, VERIFY_NOTHING);
 }
 
-/* From best to worst. What is known to be wrong weighs more than what is not known. */
+/* From best to worst. A known fault weighs more than something unknown. */
 static int weight(Verdict verdict)
 {
 	switch (verdict) {
@@ -299,14 +259,14 @@ static int judge_links(const VerifyInput *input, const Answers *answers, VerifyR
 		if (!worst || weight(link->verdict) > weight(worst->verdict))
 			worst = link;
 	}
-	if (!worst) /* a group of one is no group; nothing was proven */
+	if (!worst) /* a single GPU is not a group, so nothing was proven */
 		return verify_explain(report, input, NULL, NULL);
 	report->verdict = worst->verdict;
 	report->cause = worst->cause;
 	return verify_explain(report, input, NULL, worst);
 }
 
-/* No GPU was told apart, or one is missing. */
+/* The GPUs could not be matched, or one is missing. */
 static int judge_gpus(const VerifyInput *input, const Answers *answers, size_t which,
 		      VerifyReport *report)
 {
@@ -315,7 +275,7 @@ static int judge_gpus(const VerifyInput *input, const Answers *answers, size_t w
 	if (report->cause == VERIFY_GPU_MISSING) {
 		report->verdict = VERDICT_BROKEN;
 		for (size_t i = 0; i < report->n_links; i++)
-			settle(&report->links[i], VERDICT_BROKEN, VERIFY_GPU_MISSING);
+			settle_link(&report->links[i], VERDICT_BROKEN, VERIFY_GPU_MISSING);
 	}
 	what = which == SIZE_MAX ? strf("%zu of %zu GPUs", answers->gpus.n_items, input->n_gpus)
 				 : strf("%zu of %zu GPUs; %s (%s) is missing",
@@ -324,8 +284,8 @@ static int judge_gpus(const VerifyInput *input, const Answers *answers, size_t w
 	return what ? verify_explain(report, input, what, NULL) : -ENOMEM;
 }
 
-static int judge(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Answers *answers,
-		 VerifyReport *report)
+static int judge_runs(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Answers *answers,
+		      VerifyReport *report)
 {
 	_cleanup_free_ char *what = NULL;
 	size_t which;
@@ -334,14 +294,14 @@ static int judge(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Ans
 	r = read_answers(runs, answers);
 	if (r < 0)
 		return r;
-	/* Which GPUs there are counts also where the rest was not to be had. */
+	/* The list of GPUs counts, even if later answers are missing. */
 	if (answers->cause == VERIFY_NOTHING || answers->which > RUN_GPUS) {
 		report->cause = verify_match_gpus(input, &answers->gpus, report->gpus,
 						  &report->match, &which);
 		if (report->cause != VERIFY_NOTHING)
 			return judge_gpus(input, answers, which, report);
 	}
-	/* A path over PCIe, or links that are down, count whatever else could not be had. */
+	/* A path over PCIe, or links that are down, count whatever else is missing. */
 	if (answers->cause == VERIFY_NOTHING || answers->which > RUN_TOPOLOGY) {
 		r = judge_links(input, answers, report);
 		if (r < 0 || answers->cause == VERIFY_NOTHING || report->verdict != VERDICT_UNKNOWN)
@@ -360,9 +320,9 @@ int verify_judge(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Ver
 
 	if (!answers)
 		return -ENOMEM;
-	r = report_new(input, &report);
+	r = verify_report_new(input, &report);
 	if (r == 0)
-		r = judge(input, runs, answers, report);
+		r = judge_runs(input, runs, answers, report);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(report);
@@ -374,7 +334,7 @@ int verify_give_up(const VerifyInput *input, VerifyCause cause, VerifyReport **r
 	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
 	int r;
 
-	r = report_new(input, &report);
+	r = verify_report_new(input, &report);
 	if (r < 0)
 		return r;
 	report->cause = cause;
@@ -387,7 +347,7 @@ int verify_give_up(const VerifyInput *input, VerifyCause cause, VerifyReport **r
 
 /* --- evidence --- */
 
-/* What `topo -m` shows while links are down is not there. */
+/* `topo -m` may show links that are down, which do not count. */
 static unsigned links_to(const VerifiedGpu *gpu, SmiCell path)
 {
 	return path.links < gpu->active ? path.links : gpu->active;
@@ -450,7 +410,7 @@ int verify_diagnose(const VerifyInput *input, const GuestRun runs[VERIFY_DIAGNOS
 	uint64_t enabled = 0;
 	bool on = false;
 
-	/* Neither is known to every driver: an error says that it is not on. */
+	/* Not every driver knows these questions. An error means that the mode is off. */
 	if (mig->outcome == GUEST_RAN && mig->out &&
 	    smi_parse_mig(mig->out, mig->out_size, &enabled) == 0)
 		gpu = first_with_mig(report, enabled);

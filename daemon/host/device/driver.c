@@ -177,7 +177,7 @@ static int try_once(Move *move)
 
 static bool is_for_vfio(const Move *move)
 {
-	return str_equal(move->target->driver, "vfio-pci");
+	return driver_is_vfio(move->target->driver);
 }
 
 /* How often at the most. */

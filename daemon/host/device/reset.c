@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/facts/inspection.h"
+#include "core/pci/driver-name.h"
 #include "host/device/capabilities.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
@@ -141,7 +142,7 @@ static int check_driver(Reset *reset, const Bdf *bdf)
 
 	if (r < 0)
 		return r;
-	if (driver && !strstr(driver, "vfio"))
+	if (driver && !driver_is_vfio(driver))
 		return end_with(reset, RESET_REFUSED, -EBUSY);
 	return 0;
 }

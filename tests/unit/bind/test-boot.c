@@ -60,6 +60,9 @@ static int serial_number(const BootMachine *machine, const Bdf *bdf _unused_, ch
 	return 0;
 }
 
+/* A vendor's variant of vfio-pci. */
+#define VARIANT "nvgrace_gpu_vfio_pci"
+
 /* Two boards without a driver, as before coldplug, and assignments.d in the same tree. */
 static void setup(Bench *b, const char *driver)
 {
@@ -67,6 +70,7 @@ static void setup(Bench *b, const char *driver)
 	tree_add_driver(b->tree, "nvidia");
 	tree_add_driver(b->tree, "snd_hda_intel");
 	tree_add_driver(b->tree, "vfio-pci");
+	tree_add_driver(b->tree, VARIANT);
 	tree_add_gpu(b->tree, A, 0x2204, driver, 33, NULL);
 	tree_add_gpu(b->tree, B, 0x2204, NULL, 34, NULL);
 	tree_write(b->tree, "etc/.keep", "");
@@ -199,6 +203,19 @@ static void what_is_on_vfio_pci_is_not_written_to(void **state _unused_)
 	assert_no_writes(&b);
 	assert_int_equal(b.probed, 0);
 	assert_int_equal(b.serials_read, 0);
+	teardown(&b);
+}
+
+static void what_is_on_a_variant_of_vfio_pci_counts_as_bound(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, VARIANT);
+	assign(&b);
+	run(&b, NULL);
+	assert_outcomes(&b, "bound taken bound bound");
+	assert_detail(&b, 1, "snd_hda_intel had it first");
+	assert_never_unbound(&b);
 	teardown(&b);
 }
 
@@ -447,6 +464,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(assigned_functions_are_bound_all_overrides_first),
 		cmocka_unit_test(what_is_on_vfio_pci_is_not_written_to),
+		cmocka_unit_test(what_is_on_a_variant_of_vfio_pci_counts_as_bound),
 		cmocka_unit_test(a_driver_that_was_first_keeps_its_function),
 		cmocka_unit_test(a_driver_that_wins_the_probe_keeps_its_function),
 		cmocka_unit_test(a_missing_board_keeps_no_other_from_being_bound),

@@ -108,12 +108,13 @@ static void a_plan_for_who_may_only_read_wakes_nothing_and_says_so(_unused_ void
 			assert_int_equal(
 				prepare(&rig->place, &request, 0, &prepared, &problem, &prefix), 0);
 			assert_int_equal(rig->fake.calls[FAKE_PERSISTENCE], 0);
-			assert_int_equal(warns(prepared->plan, "was not looked at, because that "
-							       "wakes them: " ASLEEP "; root's"),
+			assert_int_equal(warns(prepared->plan,
+					       "were not checked for an answer, "
+					       "because that wakes them: " ASLEEP "; root's"),
 					 wake != FAKE_WAKES);
 			assert_int_equal(warns(prepared->plan,
-					       "whether persistence mode is on was not asked of "
-					       "0000:41:00.0, " ASLEEP ","),
+					       "the persistence mode of 0000:41:00.0, " ASLEEP
+					       " was not read,"),
 					 rows[i] != &unbind_row);
 			rig_free(rig);
 		}

@@ -4,8 +4,10 @@
 
 #include <string.h>
 
-#include "core/group/group.h"
+#include "core/group/observe.h"
+#include "core/group/resolve.h"
 #include "core/links/evidence.h"
+#include "core/pci/driver-name.h"
 #include "core/pci/snapshot-json.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -98,7 +100,7 @@ static inline _unused_ void host_gpu(HostModel *h, const char *slot, uint16_t de
 	assert_non_null(audio);
 	host_function(h, display, 0x030000, device, driver)->reset_methods = strdup("flr bus");
 	host_function(h, audio, 0x040300, 0x1aef,
-		      str_equal(driver, "vfio-pci") ? driver : "snd_hda_intel");
+		      driver_is_vfio(driver) ? driver : "snd_hda_intel");
 }
 
 static inline _unused_ void host_declare(HostModel *h, const char *text)

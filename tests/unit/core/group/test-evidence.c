@@ -371,7 +371,7 @@ static void what_is_assigned_stays_one_group_under_its_name(_unused_ void **stat
 			      "a1 present@1 stored" },
 		    .groups = "pair0 degraded none ? 41,61; unknown0 unknown none ? a1,c1",
 		    .reason =
-			    "assigned to vm1, but that its GPUs are linked is not known any more" },
+			    "assigned to vm1, but nothing shows any more that its GPUs are linked" },
 		  "pair0" },
 		{ { .name = "there is another pair, which would have taken the name",
 		    .boards = { VFIO("41"),

@@ -9,6 +9,8 @@
 #include "rig/host-model.h"
 
 #define VFIO "vfio-pci"
+/* A vendor's variant of vfio-pci, which a plan leaves as it is. */
+#define VARIANT "nvgrace_gpu_vfio_pci"
 
 /* What one row of the table puts on the host: a pair at 41 and 61, its drivers and users. */
 typedef struct Case {
@@ -67,6 +69,39 @@ static const Case cases[] = {
 	  GROUP_BOUND,
 	  true,
 	  NULL,
+	  NULL },
+	{ "on a variant of vfio-pci, nobody has it",
+	  { VARIANT, VARIANT },
+	  {},
+	  {},
+	  false,
+	  NULL,
+	  0,
+	  GROUP_BOUND,
+	  true,
+	  NULL,
+	  NULL },
+	{ "half on a variant of vfio-pci",
+	  { VARIANT, "nvidia" },
+	  {},
+	  {},
+	  false,
+	  NULL,
+	  0,
+	  GROUP_DEGRADED,
+	  false,
+	  NULL,
+	  A0 " is on " VARIANT ", but " B0 " on nvidia" },
+	{ "assigned, on a variant of vfio-pci",
+	  { VARIANT, VARIANT },
+	  ALL,
+	  {},
+	  false,
+	  NULL,
+	  1,
+	  GROUP_ASSIGNED,
+	  false,
+	  "vm1",
 	  NULL },
 	{ "half on vfio-pci",
 	  { VFIO, "nvidia" },

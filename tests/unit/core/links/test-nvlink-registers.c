@@ -193,7 +193,7 @@ static void other_chips_are_not_understood(void **state)
 		Pair pair = bridged();
 
 		pair.registers[0].boot_0 = boots[i];
-		expect("chip", pair.registers, 2, "it is no GH100");
+		expect("chip", pair.registers, 2, "it is not a GH100");
 	}
 }
 

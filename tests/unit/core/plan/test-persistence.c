@@ -107,18 +107,18 @@ static void a_gpu_that_leaves_nvidia_with_the_mode_loses_it_first(_unused_ void 
 		{ "both off", both_off, ASSIGN_WITHOUT, NULL, "" },
 		{ "nobody asked", nobody_asked, ASSIGN_WITHOUT, NULL, "" },
 		{ "may not ask", may_not_ask, ASSIGN_WITHOUT, NULL,
-		  "whether persistence mode is on was not asked of " A ", " B
-		  ", because that opens a GPU: steps about it may be missing here; root's plan has "
-		  "them" },
+		  "the persistence mode of " A ", " B
+		  " was not read, because that opens a GPU: steps about it may be missing here; "
+		  "root's plan has them" },
 		{ "nothing to ask", may_not_ask_of_what_is_on_vfio,
 		  "preflight, define, verify, record", NULL, "" },
 		/* fault P2 */
 		{ "one lost", one_lost, ASSIGN_WITH, "1 GPU",
-		  "whether persistence mode is on is not known of " A ": " LOST
+		  "the persistence mode of " A " is not known: " LOST
 		  "; it will be off when they are back on nvidia" },
 		/* fault P2 */
 		{ "no NVML", no_nvml, ASSIGN_WITHOUT, NULL,
-		  "whether persistence mode is on is not known of " A ", " B
+		  "the persistence mode of " A ", " B " is not known"
 		  ": NVML cannot be loaded; it will be off when they are back on nvidia" },
 		{ "left meanwhile", left_meanwhile, "preflight, define, verify, record", NULL, "" },
 		{ "bind", bind_both_on, "preflight, persistence off, bind vfio-pci, verify",

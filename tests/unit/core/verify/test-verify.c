@@ -372,7 +372,7 @@ static void mig_and_confidential_computing_are_named_as_the_reason(_unused_ void
 		VerifyCause cause;
 		const char *words;
 	} rows[] = {
-		{ "mig", VERIFY_MIG, "(MIG) is on on 0000:61:00.0" },
+		{ "mig", VERIFY_MIG, "0000:61:00.0 is in multi-instance mode (MIG)" },
 		{ "confidential", VERIFY_CONFIDENTIAL, "confidential computing is on" },
 		/* A driver that knows neither: the reason stays. */
 		{ "ga102-no-bridge", VERIFY_NO_NVLINK, "(SYS)" },

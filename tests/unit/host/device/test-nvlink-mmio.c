@@ -188,7 +188,7 @@ static void registers_that_cannot_be_read_are_unknown(void **state)
 	} rows[] = {
 		{ PMC_BOOT_0, 0xffffffff, "41: its registers cannot be read" },
 		{ PMC_BOOT_0, 0xbadf1100, "41: its registers cannot be read" },
-		{ PMC_BOOT_0, 0x170000a1, "41: it is no GH100" },
+		{ PMC_BOOT_0, 0x170000a1, "41: it is not a GH100" },
 		{ NVLINK_REGISTERS_BEGIN + NVLIPT_COMMON_SID_LOW, 0xbadf5040, "41: its own id" },
 		{ 0xa10000 + NVLIPT_LNK_STATE, 0xbadf5040, "41: the state of a link" },
 	};

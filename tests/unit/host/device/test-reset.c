@@ -70,7 +70,9 @@ static void setup(Bench *b, const char *driver, const char *methods)
 	b->kernel.while_waiting = in_pause;
 	b->kernel.userdata = b;
 	tree_add_driver(b->tree, "vfio-pci");
+	tree_add_driver(b->tree, "nvgrace_gpu_vfio_pci");
 	tree_add_driver(b->tree, "nvidia");
+	tree_add_driver(b->tree, "nvidia-vgpu-vfio");
 	tree_add_gpu(b->tree, GPU, 0x2230, driver, 33, "0000:40:01.1");
 	tree_write_attribute(b->tree, GPU, "reset", "");
 	if (methods)
@@ -244,11 +246,25 @@ static void a_narrower_link_is_noticed(void **state _unused_)
 
 static void what_the_host_uses_is_not_reset(void **state _unused_)
 {
+	static const char *const drivers[] = { "nvidia", "nvidia-vgpu-vfio" };
+
+	for (size_t i = 0; i < ELEMENTS(drivers); i++) {
+		Bench b;
+
+		setup(&b, drivers[i], "flr\n");
+		reset(&b);
+		expect(&b, RESET_REFUSED, -EBUSY, NULL, false);
+		teardown(&b);
+	}
+}
+
+static void what_is_on_a_variant_of_vfio_pci_is_reset(void **state _unused_)
+{
 	Bench b;
 
-	setup(&b, "nvidia", "flr\n");
+	setup(&b, "nvgrace_gpu_vfio_pci", "flr\n");
 	reset(&b);
-	expect(&b, RESET_REFUSED, -EBUSY, NULL, false);
+	expect(&b, RESET_DONE, 0, "flr", true);
 	teardown(&b);
 }
 
@@ -425,6 +441,7 @@ int main(void)
 		cmocka_unit_test(a_silent_device_is_not_reset_at_all),
 		cmocka_unit_test(a_narrower_link_is_noticed),
 		cmocka_unit_test(what_the_host_uses_is_not_reset),
+		cmocka_unit_test(what_is_on_a_variant_of_vfio_pci_is_reset),
 		cmocka_unit_test(a_bus_reset_that_would_hit_another_board_is_refused),
 		cmocka_unit_test(a_function_that_is_gone_is_a_failure),
 		cmocka_unit_test(a_link_is_worse_when_slower_or_narrower),

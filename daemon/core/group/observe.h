@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "core/domain/use.h"
+#include "core/group/group.h"
+#include "core/group/policy.h"
+
+/*
+ * Sets state, reason, domain and assignable of every group. `uses` is NULL while libvirt does not
+ * answer. Then only records and drivers decide, and nothing is assignable.
+ */
+int groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *assignments,
+		   const Policy *policy);

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/plan/planner.h"
+
+#include <string.h>
+
+#include "core/group/mark.h"
+#include "core/pci/driver-name.h"
+
+int plan_copy_text(const char *from, char **ret)
+{
+	char *copy = NULL;
+
+	if (from) {
+		copy = strdup(from);
+		if (!copy)
+			return -ENOMEM;
+	}
+	free(*ret);
+	*ret = copy;
+	return 0;
+}
+
+int plan_warn_of_functions(Planner *p, bool (*concerns)(const Planner *p, size_t function),
+			   const char *before, const char *after)
+{
+	_cleanup_strv_ char **addresses = NULL;
+	_cleanup_free_ char *list = NULL;
+
+	for (size_t i = 0; i < p->plan->n_functions; i++)
+		if (concerns(p, i) &&
+		    strv_append(&addresses, BDF_TEXT(&p->plan->functions[i].bdf)) < 0)
+			return -ENOMEM;
+	if (!addresses)
+		return 0;
+	list = strv_join(addresses, ", ");
+	return list ? plan_warn(p->plan, "%s%s%s", before, list, after) : -ENOMEM;
+}
+
+int plan_add_step(Plan *plan, StepKind kind)
+{
+	StepKind *bigger = reallocarray(plan->steps, plan->n_steps + 1, sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	plan->steps = bigger;
+	plan->steps[plan->n_steps++] = kind;
+	return 0;
+}
+
+int plan_set_target(PlanFunction *function, const char *driver, const char *override)
+{
+	int r = plan_copy_text(driver, &function->to_driver);
+
+	return r < 0 ? r : plan_copy_text(override, &function->to_override);
+}
+
+int plan_refuse_vanished(const Bdf *bdf, Problem **ret_problem)
+{
+	int r = problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_GPU, "%s is no longer there",
+			    BDF_TEXT(bdf));
+
+	return r != PROBLEM ? r
+			    : problem_remedy(*ret_problem,
+					     "look for it in `lspci -s %s`, then: "
+					     "gpupass rescan",
+					     BDF_TEXT(bdf));
+}
+
+/* A function that is not on nvidia has no mode, whatever was seen a moment before. */
+static PersistenceMode observed_persistence(const Planner *p, const FunctionFacts *facts)
+{
+	const GpuPersistence *gpu =
+		persistence_find(p->facts->persistence, p->facts->n_persistence, &facts->bdf);
+
+	return gpu && str_equal(facts->driver, NVIDIA_DRIVER) ? gpu->mode : PERSISTENCE_UNKNOWN;
+}
+
+int plan_fill_functions(Planner *p)
+{
+	Plan *plan = p->plan;
+
+	plan->functions = calloc(p->n_functions + 1, sizeof(PlanFunction));
+	if (!plan->functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n_functions; i++) {
+		const PciFunction *function = p->functions[i];
+		const FunctionFacts *facts = inspection_find(p->facts->inspection, &function->bdf);
+		PlanFunction *into = &plan->functions[i];
+
+		if (!facts)
+			return plan_refuse_vanished(&function->bdf, p->ret_problem);
+		plan->n_functions = i + 1;
+		into->bdf = function->bdf;
+		into->iommu_group = function->iommu_group;
+		if (plan_copy_text(facts->driver, &into->from_driver) < 0 ||
+		    plan_copy_text(facts->driver_override, &into->from_override) < 0 ||
+		    plan_set_target(into, facts->driver, facts->driver_override) < 0)
+			return -ENOMEM;
+		into->from_persistence = observed_persistence(p, facts);
+	}
+	return 0;
+}
+
+int plan_target_vfio(Planner *p)
+{
+	for (size_t i = 0; i < p->plan->n_functions; i++) {
+		PlanFunction *function = &p->plan->functions[i];
+		const char *driver =
+			driver_is_vfio(function->from_driver) ? function->from_driver : VFIO_PCI;
+		int r;
+
+		r = plan_set_target(function, driver, driver);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+bool plan_domain_is_ours(const Planner *p)
+{
+	const char *group = p->facts->group->name;
+
+	return (str_equal(p->use.gpupass_group, group) && mark_counts(p->facts->groups, &p->use)) ||
+	       (p->record && str_equal(p->record->domain_uuid, p->use.uuid));
+}
+
+size_t plan_count_hostdevs(const Planner *p, bool live)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_functions; i++) {
+		const DomainHostdev *hostdev = domain_use_hostdev(&p->use, &p->functions[i]->bdf);
+
+		n += hostdev && (live ? hostdev->live : hostdev->config);
+	}
+	return n;
+}
+
+static int refuse_mode(Problem **ret_problem, GpupassError error, const char *domain,
+		       const char *what, const char *remedy)
+{
+	int r = problem_set(ret_problem, error, "%s %s", domain, what);
+
+	return r != PROBLEM ? r : problem_remedy(*ret_problem, "%s", remedy);
+}
+
+int plan_resolve_mode(Planner *p)
+{
+	const PlanDomain *domain = p->facts->domain;
+	const PlanRequest *request = p->request;
+	bool any = request->live || request->config;
+
+	bool persistent = domain->persistent && domain->config_xml;
+
+	if (!persistent && request->operation == OPERATION_ASSIGN)
+		return refuse_mode(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, domain->name,
+				   "is transient: it has no definition that could keep the group",
+				   "define it first (virsh dumpxml, virsh define)");
+	if (request->live && !domain->active)
+		return refuse_mode(p->ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT, domain->name,
+				   "is shut off, so there is nothing to change live",
+				   "leave out --live, or start the domain");
+	p->live = any ? request->live : domain->active;
+	p->config = persistent && (any ? request->config : true);
+	return 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/plan/types.h"
+
+#include <string.h>
+
+#include "core/facts/persistence.h"
+#include "util/text.h"
+
+DEFINE_STRING_TABLE(operation, Operation, GPUPASS_OPERATIONS)
+DEFINE_STRING_TABLE(step_kind, StepKind, STEP_KINDS)
+
+bool plan_function_moves(const PlanFunction *function)
+{
+	return !str_equal(function->from_driver, function->to_driver) ||
+	       !str_equal(function->from_override, function->to_override);
+}
+
+size_t plan_count_moves(const Plan *plan)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->n_functions; i++)
+		n += plan_function_moves(&plan->functions[i]);
+	return n;
+}
+
+bool plan_function_leaves_nvidia(const PlanFunction *function)
+{
+	return str_equal(function->from_driver, NVIDIA_DRIVER) &&
+	       !str_equal(function->to_driver, NVIDIA_DRIVER);
+}
+
+bool plan_function_loses_persistence(const PlanFunction *function)
+{
+	return function->from_persistence == PERSISTENCE_ON &&
+	       plan_function_leaves_nvidia(function);
+}
+
+/* A function that is on nvidia already has the mode that somebody gave it since. */
+bool plan_function_regains_persistence(const PlanFunction *function)
+{
+	return function->to_persistence == PERSISTENCE_ON &&
+	       !str_equal(function->from_driver, NVIDIA_DRIVER) &&
+	       str_equal(function->to_driver, NVIDIA_DRIVER);
+}
+
+size_t plan_count_persistence(const Plan *plan, StepKind step)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->n_functions; i++)
+		n += step == STEP_PERSISTENCE_OFF
+			     ? plan_function_loses_persistence(&plan->functions[i])
+			     : plan_function_regains_persistence(&plan->functions[i]);
+	return n;
+}
+
+bool plan_resets(const Plan *plan)
+{
+	for (size_t i = 0; i < plan->n_functions; i++)
+		if (plan->functions[i].reset != PLAN_RESET_NOT)
+			return true;
+	return false;
+}
+
+bool plan_resets_board(const Plan *plan, const Bdf *lead)
+{
+	bool leads = false;
+
+	for (size_t i = 0; i < plan->n_functions; i++) {
+		const PlanFunction *f = &plan->functions[i];
+
+		if (!bdf_same_slot(&f->bdf, lead))
+			continue;
+		if (f->reset == PLAN_RESET_NOT)
+			return false;
+		if (bdf_equal(&f->bdf, lead))
+			leads = f->reset != PLAN_RESET_OWN || f->reset_method;
+	}
+	return leads;
+}
+
+const PlanBoard *plan_board(const Plan *plan, const Bdf *function)
+{
+	for (size_t i = 0; i < plan->n_boards; i++)
+		if (bdf_same_slot(&plan->boards[i].last.bdf, function))
+			return &plan->boards[i];
+	return NULL;
+}
+
+Plan *plan_free(Plan *plan)
+{
+	if (!plan)
+		return NULL;
+	for (size_t i = 0; i < plan->n_boards; i++)
+		tenant_mark_clear(&plan->boards[i].last);
+	free(plan->boards);
+	for (size_t i = 0; i < plan->n_functions; i++) {
+		free(plan->functions[i].from_driver);
+		free(plan->functions[i].from_override);
+		free(plan->functions[i].to_driver);
+		free(plan->functions[i].to_override);
+		free(plan->functions[i].reset_method);
+	}
+	free(plan->functions);
+	free(plan->group);
+	free(plan->domain_uuid);
+	free(plan->domain_name);
+	free(plan->steps);
+	free(plan->xml_before);
+	free(plan->xml_after);
+	strv_free(plan->hostdevs);
+	strv_free(plan->warnings);
+	fit_report_free(plan->fit);
+	assignment_free(plan->assignment);
+	free(plan);
+	return NULL;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A plan, and what it is made from, with readers of both. plan.h makes plans. */
+#pragma once
+
+#include "core/domain/use.h"
+#include "core/facts/inspection.h"
+#include "core/facts/persistence.h"
+#include "core/fit/fit.h"
+#include "core/group/group.h"
+#include "core/group/policy.h"
+#include "core/tenancy/tenancy.h"
+
+DECLARE_STRING_TABLE(operation, Operation);
+
+#define STEP_KINDS(X)                                                                              \
+	X(STEP_PREFLIGHT, "preflight") /* the facts are still those of the plan */                 \
+	X(STEP_BIND, "bind vfio-pci")  /* every function, all GPUs in parallel */                  \
+	X(STEP_DEFINE, "define")       /* one definition with all hostdevs, or without them */     \
+	X(STEP_ATTACH, "attach")       /* function by function to the running domain */            \
+	X(STEP_DETACH, "detach")       /* function by function from the running domain */          \
+	X(STEP_RESET, "reset")	       /* every function that leaves a domain; it answers */       \
+	X(STEP_RESTORE, "give back")   /* every function to the driver it came from */             \
+	X(STEP_VERIFY, "verify")       /* drivers and XML re-read */                               \
+	X(STEP_RECORD, "record")       /* write the assignment */                                  \
+	X(STEP_FORGET, "forget")       /* remove the assignment */                                 \
+	/* Off: before GPUs with the mode leave nvidia. On: after they are back. */                \
+	X(STEP_PERSISTENCE_OFF, "persistence off")                                                 \
+	X(STEP_PERSISTENCE_ON, "persistence on")
+
+typedef enum StepKind {
+#define X(enumerator, name) enumerator,
+	STEP_KINDS(X)
+#undef X
+		STEP_KIND_MAX_,
+} StepKind;
+DECLARE_STRING_TABLE(step_kind, StepKind);
+
+/* A function's part in the reset step. */
+typedef enum PlanReset {
+	PLAN_RESET_NOT,	      /* it stays, or no guest can have had it */
+	PLAN_RESET_OWN,	      /* with its own method; without one it is only looked at */
+	PLAN_RESET_SLOT,      /* the leading function, and with it its whole slot, through vfio */
+	PLAN_RESET_WITH_LEAD, /* the leading function's reset is the whole slot's */
+} PlanReset;
+
+/* What one function is, and what it will be. The undo of a bind restores all of `from`. */
+typedef struct PlanFunction {
+	Bdf bdf;
+	int iommu_group;
+	char *from_driver; /* NULL: none */
+	char *from_override;
+	char *to_driver;
+	char *to_override;
+	PlanReset reset;
+	char *reset_method; /* with PLAN_RESET_OWN: the first one; NULL: none */
+	/*
+	 * The mode as it is, and as it was before the assignment; unknown if it was not on nvidia.
+	 */
+	PersistenceMode from_persistence, to_persistence;
+} PlanFunction;
+
+/* A board of the group, and who had it last when the plan was made; `state` may be "none". */
+typedef struct PlanBoard {
+	TenantMark last;
+	bool reset; /* this plan resets it, as far as the plan can know */
+} PlanBoard;
+
+typedef struct Plan {
+	Operation operation;
+	char *group;
+	char *domain_uuid; /* NULL for bind and unbind */
+	char *domain_name;
+	bool live;    /* the running domain is changed */
+	bool config;  /* the definition is changed */
+	bool changed; /* false: nothing to do, so there are no steps */
+	PlanFunction *functions;
+	size_t n_functions;
+	PlanBoard *boards; /* not of a bind or unbind */
+	size_t n_boards;
+	bool accept_dirty; /* assign: a board that cannot be reset is given as it is */
+	StepKind *steps;
+	size_t n_steps;
+	char *xml_before; /* the definition; NULL unless config */
+	char *xml_after;
+	char **hostdevs; /* live: one <hostdev> a function, in the order of `functions` */
+	char **warnings;
+	FitReport *fit;		/* assign: how the domain fits the group; NULL: not looked at */
+	Assignment *assignment; /* to record (assign) or to forget (release); NULL: neither */
+} Plan;
+
+/* What the caller asks for. Strings are borrowed. */
+typedef struct PlanRequest {
+	Operation operation;
+	bool live, config; /* both false: as the domain's state suggests */
+	bool keep_vfio;	   /* release: leave the functions on vfio-pci */
+	bool allow_boot_vga;
+	bool accept_dirty;  /* assign: see Plan */
+	bool only_record;   /* reconcile: neither functions nor definition */
+	bool wakes_nothing; /* no GPU was opened or woken; the plan says what it lacks */
+	FitMode numa, fit;  /* assign */
+	uint32_t caller_uid;
+	uint64_t now_usec; /* CLOCK_REALTIME, for the record */
+} PlanRequest;
+
+/* A domain as it is now. Texts are NULL when there is none. */
+typedef struct PlanDomain {
+	const char *uuid;
+	const char *name;
+	bool active;
+	bool persistent;
+	const char *config_xml; /* the definition (inactive, secure) */
+	const char *live_xml;	/* NULL unless active */
+} PlanDomain;
+
+/* Everything that a plan depends on. The plan keeps none of it. */
+typedef struct PlanFacts {
+	const PciSnapshot *snapshot;
+	const GpuSet *gpus;
+	const GroupSet *groups; /* observed */
+	const Group *group;
+	const Inspection *inspection; /* of all functions of the group */
+	const PlanDomain *domain;     /* NULL: bind, unbind, or release after it is gone */
+	const DomainUses *uses;	      /* of every domain, running or not; NULL: unknown */
+	const Assignments *assignments;
+	const Tenants *tenants; /* NULL: no marks are kept (tests) */
+	const Policy *policy;
+	const HostFacts *host; /* NULL: not known */
+	/* Of GPUs on nvidia; NULL: nobody asked. */
+	const GpuPersistence *persistence;
+	size_t n_persistence;
+} PlanFacts;
+
+/* The plan changes its driver or driver_override. */
+bool plan_function_moves(const PlanFunction *function);
+size_t plan_count_moves(const Plan *plan);
+
+/*
+ * The step persistence off, and its undo, concerns this function; or the step persistence on does.
+ * A plan changes the mode only of functions that it moves off nvidia, or back to it.
+ */
+bool plan_function_loses_persistence(const PlanFunction *function);
+bool plan_function_regains_persistence(const PlanFunction *function);
+bool plan_function_leaves_nvidia(const PlanFunction *function);
+/* How many functions the step persistence off, or on, concerns. */
+size_t plan_count_persistence(const Plan *plan, StepKind step);
+
+bool plan_resets(const Plan *plan);
+/* The leading function, or its slot, can be reset, and no function is left out. */
+bool plan_resets_board(const Plan *plan, const Bdf *lead);
+
+/* The board that has this function; NULL: none, as in a plan from a journal. */
+const PlanBoard *plan_board(const Plan *plan, const Bdf *function);
+
+Plan *plan_free(Plan *plan);
+DEFINE_CLEANUP(Plan, plan_free)

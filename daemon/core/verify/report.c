@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/verify/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+DEFINE_STRING_TABLE(verdict, Verdict, GPUPASS_VERDICTS)
+DEFINE_STRING_TABLE(verify_cause, VerifyCause, VERIFY_CAUSES)
+DEFINE_STRING_TABLE(verify_match, VerifyMatch, VERIFY_MATCHES)
+
+int verify_report_new(const VerifyInput *input, VerifyReport **ret)
+{
+	_cleanup_(verify_report_freep) VerifyReport *report = calloc(1, sizeof(VerifyReport));
+	size_t n = input->n_group;
+
+	if (!report)
+		return -ENOMEM;
+	report->verdict = VERDICT_UNKNOWN;
+	report->links_expected = input->links_expected;
+	report->gpus = calloc(n + 1, sizeof(VerifiedGpu));
+	report->links = calloc(n * n + 1, sizeof(VerifiedLink));
+	if (!report->gpus || !report->links)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		report->gpus[report->n_gpus++].bdf = input->gpus[i].bdf;
+	for (size_t a = 0; a < n; a++)
+		for (size_t b = a + 1; b < n; b++)
+			report->links[report->n_links++] = (VerifiedLink){
+				.a = a,
+				.b = b,
+				.verdict = VERDICT_UNKNOWN,
+			};
+	*ret = TAKE_PTR(report);
+	return 0;
+}
+
+VerifyReport *verify_report_free(VerifyReport *report)
+{
+	if (!report)
+		return NULL;
+	free(report->reason);
+	free(report->remedy);
+	free(report->gpus);
+	free(report->links);
+	free(report);
+	return NULL;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A report in words and as JSON. */
+#pragma once
+
+#include "core/verify/report.h"
+
+/*
+ * Writes the reason and remedy of the report for its cause. `what` (may be NULL): words for the
+ * sentence, from a program or libvirt, or an address. `link` (may be NULL): the worst link.
+ */
+int verify_explain(VerifyReport *report, const VerifyInput *input, const char *what,
+		   const VerifiedLink *link);
+
+/* "NV4", "SYS", "nothing"; new. */
+char *smi_path_text(SmiCell cell);
+
+/* Schema org.gpupass1.verify/1; times are CLOCK_REALTIME. NULL when memory is out. */
+char *verify_report_to_json(const VerifyReport *report, const VerifyInput *input,
+			    const char *domain_uuid, uint64_t asked_usec);
