@@ -11,6 +11,7 @@
 #include "bus/bus.h"
 #include "gpupassd/command-line.h"
 #include "gpupassd/uevents.h"
+#include "manager/config.h"
 
 /* Threads may outlive the loop, so nothing of it that they use is ever freed. */
 typedef struct Daemon {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Declaring and forgetting groups: checked against the machine and all other declarations before
- * the file is written, on a thread, because both the scan and the fsync may take their time.
- */
+#include "manager/declare.h"
+
 #include <string.h>
 
 #include "core/domain/ref.h"
-#include "manager/private.h"
+#include "manager/config.h"
+#include "manager/look.h"
+#include "manager/state.h"
 #include "util/text.h"
 
 typedef enum DeclareMode { DECLARE, FORGET, RELOAD } DeclareMode;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Looking at the machine, off the loop. */
+#include "manager/look.h"
+
 #include <string.h>
 
-#include "manager/private.h"
+#include "manager/picture.h"
+#include "manager/state.h"
 #include "store/unread.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -140,8 +142,7 @@ static void scan_done(void *data)
 			log_error("out of memory: every group stays quarantined");
 	}
 	manager_observe(m);
-	manager_note_tenants(m);
-	manager_look_at_health(m);
+	m->hooks->scanned(m);
 	look_finished(m, &m->scan);
 }
 
@@ -210,7 +211,7 @@ static void uses_done(void *data)
 	problem_free(task->problem);
 	free(task);
 	manager_observe(m);
-	manager_note_tenants(m);
+	m->hooks->domains_read(m);
 	look_finished(m, &m->uses_look);
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the picture shows of who has a board goes into its mark, on a thread. */
+#include "manager/tenants.h"
+
 #include <string.h>
 
-#include "manager/private.h"
+#include "manager/picture.h"
+#include "manager/state.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/text.h"

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the manager's own sources share: the picture (manager.c), jobs (jobs.c) and
- * declarations (declare.c). */
+/* The manager's own data, for its own sources: each has its members here, and nothing else is shared. */
 #pragma once
 
 #include "core/drift/drift.h"
-#include "manager/manager.h"
-
-/* Jobs at a time, of all users, and as many of root: no user leaves root without. */
-#define JOBS_RUNNING_MAX 64
-/* Of them, of one user who is not root: polkit may let many act, and none shall stop the others. */
-#define JOBS_RUNNING_USER_MAX 16
-/* Ended jobs that stay readable, of all users, and as many of root. */
-#define JOBS_HISTORY_MAX 32
+#include "manager/types.h"
 
 /* Somebody who waits for a picture that is begun after the question. */
 typedef struct Waiter Waiter;
@@ -42,9 +34,17 @@ typedef struct Verdicts {
 	size_t n_items;
 } Verdicts;
 
+/* What is done above the picture and the looks when they change; manager.c names it. All must be set. */
+typedef struct ManagerHooks {
+	void (*scanned)(Manager *m);	  /* the machine was looked at, or could not be */
+	void (*domains_read)(Manager *m); /* likewise libvirt's domains */
+	void (*drift_found)(Manager *m);  /* the picture was compared with the assignments */
+} ManagerHooks;
+
 struct Manager {
 	ManagerPlace place;
 	ManagerListener listener;
+	const ManagerHooks *hooks;
 	Claims *claims;
 	DiskWatch *disk;
 	HealthLook *health_look;
@@ -88,22 +88,7 @@ struct Manager {
 	bool adopted;	  /* what a daemon at its start adopts was begun */
 };
 
-/* Derives states from the facts at hand and tells the listener. */
-void manager_observe(Manager *m);
-/* The looks at sysfs and at libvirt's domains: look.c. */
-void manager_init_looks(Manager *m);
-void manager_clear_looks(Manager *m);
-/* Writes what the picture shows of who has a board, where its mark does not say so: tenants.c. */
-void manager_note_tenants(Manager *m);
-/* Finds drift in the picture and logs what came and what went. */
-void manager_observe_drift(Manager *m);
-/* What gpupass-bind said of a function that is still not bound; NULL: nothing. Caller frees. */
-char *manager_boot_reason(const Manager *m, const Group *group);
-/* A job of this daemon that libvirt's end left open: recovered when libvirt answers. Takes it. */
-void manager_take_open_job(Manager *m, OpenJob *job);
+/* Where a job works, by what the manager knows now. Borrowed: a thread copies what the loop may replace. */
 JobPlace manager_job_place(Manager *m);
-void manager_set_rules(Manager *m, Rules *rules, char **notes); /* takes both */
-void job_record_free(JobRecord *job);
-/* Takes what the end of a verification tells. */
-void manager_note_verdict(Manager *m, JobEvent *ended);
-void verdicts_clear(Verdicts *verdicts);
+/* Takes both. */
+void manager_set_rules(Manager *m, Rules *rules, char **notes);
