@@ -208,7 +208,7 @@ static void a_job_is_a_groups_by_function_until_it_ends(_unused_ void **state)
 {
 	PciFunction lead = { 0 };
 	Gpu gpu = { .lead = &lead };
-	const Gpu *gpus[] = { &gpu };
+	Gpu *gpus[] = { &gpu };
 	/* Under another name: it was declared anew meanwhile. */
 	const Group group = { .name = (char *)"renamed", .gpus = gpus, .n_gpus = 1 };
 	JobRecord *job;
