@@ -2,7 +2,7 @@
 /* The end of a quarantine: gpupass clear. */
 #pragma once
 
-#include "job/prepare.h"
+#include "job/place.h"
 
 /*
  * Lifts the quarantine of a group, or of a file that cannot be read, which is set aside; if each of its functions answers, no worker of any daemon is

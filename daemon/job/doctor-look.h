@@ -7,7 +7,7 @@
 #pragma once
 
 #include "core/doctor/doctor.h"
-#include "job/prepare.h"
+#include "job/place.h"
 
 typedef struct DoctorRequest {
 	const char *domain; /* NULL: the host as a whole */

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/drift/drift.h"
-#include "job/prepare.h"
+#include "job/place.h"
 
 /*
  * Groups that a job has, and quarantined ones, are left out. Without libvirt *ret_domains_known is

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "job/prepare.h"
 #include "job/probe.h"
 #include "util/text.h"
 

@@ -10,62 +10,6 @@
 #include "util/clock.h"
 #include "util/text.h"
 
-static int copy(char **ret, const char *from)
-{
-	*ret = from ? strdup(from) : NULL;
-	return from && !*ret ? -ENOMEM : 0;
-}
-
-int job_request_copy(const JobRequest *from, JobRequest *ret)
-{
-	JobRequest request = *from;
-	int r;
-
-	request.domain = request.group = request.target = request.model = NULL;
-	request.permitted_uuid = NULL;
-	r = copy(&request.domain, from->domain);
-	if (r >= 0)
-		r = copy(&request.group, from->group);
-	if (r >= 0)
-		r = copy(&request.target, from->target);
-	if (r >= 0)
-		r = copy(&request.model, from->model);
-	if (r >= 0)
-		r = copy(&request.permitted_uuid, from->permitted_uuid);
-	if (r < 0) {
-		job_request_clear(&request);
-		return r;
-	}
-	*ret = request;
-	return 0;
-}
-
-void job_request_clear(JobRequest *request)
-{
-	free(request->domain);
-	free(request->group);
-	free(request->target);
-	free(request->model);
-	free(request->permitted_uuid);
-	*request = (JobRequest){ 0 };
-}
-
-Prepared *prepared_free(Prepared *prepared)
-{
-	if (!prepared)
-		return NULL;
-	plan_free(prepared->plan);
-	inspection_free(prepared->inspection);
-	persistence_list_free(prepared->persistence, prepared->n_persistence);
-	tenants_free(prepared->tenants);
-	virt_domain_free(prepared->domain);
-	domain_uses_free(prepared->uses);
-	inventory_free(prepared->inventory);
-	assignments_free(prepared->assignments);
-	free(prepared);
-	return NULL;
-}
-
 /* Domains, assignments and groups, observed together. */
 int prepare_look(const JobPlace *place, InspectConfig most, Prepared *p, Problem **ret_problem)
 {

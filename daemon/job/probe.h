@@ -5,7 +5,8 @@
  */
 #pragma once
 
-#include "job/prepare.h"
+#include "job/place.h"
+#include "job/request.h"
 
 typedef struct Probe {
 	Inventory *inventory;

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "job/prepare.h"
+#include "job/place.h"
 
 typedef enum RecoveryOutcome {
 	RECOVERED_DONE,	       /* it is as after the job */

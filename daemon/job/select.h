@@ -5,7 +5,9 @@
  */
 #pragma once
 
-#include "job/prepare.h"
+#include "job/place.h"
+#include "job/prepared.h"
+#include "job/request.h"
 
 /*
  * The domain that the word means. `uses`: every domain, for what to say where there is none; NULL:

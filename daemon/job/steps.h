@@ -6,7 +6,8 @@
 #pragma once
 
 #include "job/note.h"
-#include "job/prepare.h"
+#include "job/place.h"
+#include "job/prepared.h"
 
 /* What a run of a plan knows while it runs. */
 typedef struct StepContext {

@@ -2,7 +2,8 @@
 /* The marks of a group's boards for a job: read, and made to say what the job's look has found. */
 #pragma once
 
-#include "job/prepare.h"
+#include "job/place.h"
+#include "job/prepared.h"
 
 /*
  * Reads all marks into p->tenants. With `claimed` the group is this job's, and what was found of it and

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "job/prepare.h"
 #include "job/select.h"
 #include "util/clock.h"
 #include "util/text.h"

@@ -8,7 +8,9 @@
 
 #include "core/verify/verify.h"
 #include "job/note.h"
-#include "job/prepare.h"
+#include "job/place.h"
+#include "job/prepared.h"
+#include "job/request.h"
 
 /*
  * At a time, of all users, and as many of root: libvirtd serves five calls of one connection, and

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "job/job.h"
+#include "job/place.h"
 
 typedef struct JobStep {
 	StepKind kind;
