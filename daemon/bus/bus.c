@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "bus/face.h"
+#include "bus/methods-read.h"
+#include "bus/methods.h"
 #include "bus/subject.h"
 #include "gpupass/dbus.h"
 #include "util/log.h"

@@ -4,6 +4,8 @@
  * something ask whether the caller may read, and none opens or wakes a GPU for him, unless he is
  * root.
  */
+#include "bus/methods-read.h"
+
 #include <string.h>
 
 #include "bus/request.h"

@@ -8,9 +8,14 @@
  * at the call alone, never at the machine: what it answers tells nobody whether a domain exists.
  * Open to all is what is in the picture already; whatever starts a thread asks.
  */
+#include "bus/methods.h"
+
 #include <string.h>
 
-#include "bus/subject.h"
+#include "bus/methods-doctor.h"
+#include "bus/methods-probe.h"
+#include "bus/methods-read.h"
+#include "bus/start-job.h"
 #include "core/links/declaration.h"
 #include "gpupass/dbus.h"
 #include "util/text.h"
@@ -40,38 +45,7 @@ static const OptionSpec verify_options[] = {
 	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
 };
 
-static int set_problem(sd_bus_error *error, const Problem *problem, const char *prefix)
-{
-	_cleanup_free_ char *message = problem_message(problem, prefix);
-
-	return sd_bus_error_set(error, problem_dbus_name(problem->error), message);
-}
-
 /* ---- jobs ---- */
-
-int start_job(Face *f, sd_bus_message *m, const char *action, const JobRequest *request,
-	      sd_bus_error *error)
-{
-	_cleanup_(problem_freep) Problem *problem = NULL;
-	_cleanup_(subject_clear) Subject subject = { 0 };
-	_cleanup_free_ char *path = NULL;
-	JobRequest permitted = *request;
-	uint32_t id = 0;
-	int r;
-
-	r = authorize_job(f, m, action, &permitted, &subject, error);
-	if (r <= 0)
-		return r < 0 ? r : 1;
-	r = manager_start_job(f->manager, &permitted, &id, &problem);
-	if (r == PROBLEM && problem->error == GPUPASS_ERROR_LIMITS_EXCEEDED)
-		refusals_limited(f->refusals, request->caller_uid, "jobs");
-	if (r == PROBLEM)
-		return set_problem(error, problem, NULL);
-	if (r < 0)
-		return r;
-	path = job_path(id);
-	return path ? sd_bus_reply_method_return(m, "o", path) : -ENOMEM;
-}
 
 /*
  * Whoever may give a domain its group is not the one to say that the data which another tenant left in it

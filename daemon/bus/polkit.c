@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "bus/quota.h"
-#include "bus/request.h"
+#include "gpupass/dbus.h"
 #include "util/text.h"
 
 #define SERVICE "org.freedesktop.PolicyKit1"
@@ -342,8 +342,8 @@ int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *qu
 	r = check_begin(polkit, m, uid, question);
 	if (r != -EDQUOT && r != -EAGAIN)
 		return r;
-	refusals_limited(polkit->refusals, uid, "questions to polkit");
-	return limits_exceeded(error, &polkit->quota, r);
+	return refusals_over_quota(polkit->refusals, uid, &polkit->quota, r, "questions to polkit",
+				   error);
 }
 
 int polkit_require_root(Polkit *polkit, sd_bus_message *m, const char *what, sd_bus_error *error)

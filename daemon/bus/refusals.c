@@ -5,6 +5,7 @@
 #include <systemd/sd-event.h>
 
 #include "bus/bursts.h"
+#include "core/base/problem.h"
 #include "util/clock.h"
 #include "util/log.h"
 
@@ -111,6 +112,19 @@ void refusals_limited(Refusals *refusals, uid_t uid, const char *what)
 	if (note(refusals, &refusals->limited, uid, what))
 		log_line(LOG_NOTICE, &(LogFields){ .message_id = LOG_ID_LIMITED },
 			 "user %ld met the limit of %s under way: refused", (long)uid, what);
+}
+
+int refusals_over_quota(Refusals *refusals, uid_t uid, const Quota *quota, int r, const char *what,
+			sd_bus_error *error)
+{
+	bool of_user = r == -EDQUOT;
+	size_t max = of_user ? quota->user_max : quota->all_max;
+
+	refusals_limited(refusals, uid, what);
+	return sd_bus_error_setf(error, problem_dbus_name(GPUPASS_ERROR_LIMITS_EXCEEDED),
+				 "%zu such calls%s are under way already\n"
+				 "State:  nothing was changed\nRemedy: try again later",
+				 max, of_user ? " of this user" : "");
 }
 
 Refusals *refusals_free(Refusals *refusals)

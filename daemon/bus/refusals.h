@@ -9,6 +9,7 @@
 #include <sys/types.h>
 #include <systemd/sd-bus.h>
 
+#include "bus/quota.h"
 #include "gpupass/cleanup.h"
 
 typedef struct Refusals Refusals;
@@ -22,6 +23,9 @@ void refusals_denied(Refusals *refusals, uid_t uid, const char *action, const ch
 void refusals_left(Refusals *refusals, uid_t uid, const char *action);
 /* The user has met a limit: `what` is a constant, "dry runs and looks". */
 void refusals_limited(Refusals *refusals, uid_t uid, const char *what);
+/* The same, with *error for the caller. r: the error of quota_take(). */
+int refusals_over_quota(Refusals *refusals, uid_t uid, const Quota *quota, int r, const char *what,
+			sd_bus_error *error);
 
 /* Tells of what has not ended yet, too. */
 Refusals *refusals_free(Refusals *refusals);

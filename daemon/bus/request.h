@@ -34,8 +34,8 @@ int check_name(const char *name, const char *what, bool may_be_empty, sd_bus_err
 int check_fit(const RequestOptions *options, JobRequest *request, sd_bus_error *error);
 int check_timeout(const RequestOptions *options, sd_bus_error *error);
 int invalid_argument(sd_bus_error *error, const char *what, const char *remedy);
-/* r: what quota_take() has said. */
-int limits_exceeded(sd_bus_error *error, const Quota *quota, int r);
+/* The problem as *error; returns < 0. */
+int set_problem(sd_bus_error *error, const Problem *problem, const char *prefix);
 
 /* A call that is answered later. */
 typedef struct Pending {
@@ -65,19 +65,3 @@ DEFINE_CLEANUP(Pending, pending_free)
 #define METHOD_READS(Name, In, InNames, Out, OutNames, handler)                                    \
 	SD_BUS_METHOD_WITH_NAMES(Name, In, InNames, Out, OutNames, handler,                        \
 				 SD_BUS_VTABLE_UNPRIVILEGED)
-
-/* methods.c: starts a job and answers with its object. */
-int start_job(Face *face, sd_bus_message *m, const char *action, const JobRequest *request,
-	      sd_bus_error *error);
-
-/* methods-probe.c; userdata is the Face. */
-int method_probe(sd_bus_message *m, void *userdata, sd_bus_error *error);
-int method_get_evidence(sd_bus_message *m, void *userdata, sd_bus_error *error);
-
-/* methods-read.c; userdata is the Face. */
-int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error);
-int method_get_drift(sd_bus_message *m, void *userdata, sd_bus_error *error);
-/* methods-doctor.c */
-int method_doctor(sd_bus_message *m, void *userdata, sd_bus_error *error);
-int method_rescan(sd_bus_message *m, void *userdata, sd_bus_error *error);
-int method_get_topology(sd_bus_message *m, void *userdata, sd_bus_error *error);

@@ -105,10 +105,9 @@ static int lookup_begin(Face *f, sd_bus_message *m, const char *word, sd_bus_err
 	if (r < 0)
 		return r;
 	r = quota_take(&f->looks, uid);
-	if (r < 0) {
-		refusals_limited(f->refusals, uid, "questions to libvirt");
-		return limits_exceeded(error, &f->looks, r);
-	}
+	if (r < 0)
+		return refusals_over_quota(f->refusals, uid, &f->looks, r, "questions to libvirt",
+					   error);
 	lookup = calloc(1, sizeof(Lookup));
 	if (!lookup) {
 		quota_give(&f->looks, uid);
