@@ -30,7 +30,7 @@ typedef struct User {
 	Bucket calls, refusals;
 	uint64_t muted_until; /* after a call that was too large */
 	CallQueue waiting;
-	uint64_t unread;     /* of all his names together; see bus/unread.h */
+	uint64_t backlog;    /* of all his names together; see bus/backlog.h */
 	uint64_t refused_at; /* the last one; 0: never */
 	uint64_t refused;    /* since the log told of it */
 } User;

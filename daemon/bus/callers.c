@@ -57,7 +57,7 @@ static Caller *caller_free(Caller *caller)
 	if (!caller)
 		return NULL;
 	sd_bus_slot_unref(caller->question);
-	sd_bus_slot_unref(caller->unread_question);
+	sd_bus_slot_unref(caller->backlog_question);
 	call_queue_clear(&caller->held);
 	free(caller->name);
 	free(caller);
@@ -85,7 +85,7 @@ static Caller *longest_unused(const Callers *callers)
 
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (Caller *c = callers->buckets[i]; c; c = c->next)
-			if (c->known && c->uid != 0 && c->unread == 0 &&
+			if (c->known && c->uid != 0 && c->backlog == 0 &&
 			    (!found || c->last_use < found->last_use))
 				found = c;
 	return found;

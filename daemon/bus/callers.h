@@ -15,12 +15,12 @@ typedef struct Callers Callers;
 typedef struct Caller {
 	struct Caller *next; /* with the same hash */
 	Callers *callers;
-	char *name;	 /* unique, ":1.42" */
-	bool known;	 /* uid is */
-	uid_t uid;	 /* of whom the bus says that he connected */
-	uint32_t unread; /* bytes that wait for him in the bus daemon, as it told last */
-	sd_bus_slot *unread_question;
-	void *unread_asker;
+	char *name;	  /* unique, ":1.42" */
+	bool known;	  /* uid is */
+	uid_t uid;	  /* of whom the bus says that he connected */
+	uint32_t backlog; /* bytes that wait for him in the bus daemon, as it told last */
+	sd_bus_slot *backlog_question;
+	void *backlog_asker;
 	bool too_large;	   /* a call of his was, while it was not known whose it is */
 	uint64_t last_use; /* who has not called for longest is forgotten first */
 	sd_bus_slot *question;

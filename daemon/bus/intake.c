@@ -6,10 +6,10 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
+#include "bus/backlog.h"
 #include "bus/budget.h"
 #include "bus/call-size.h"
 #include "bus/callers.h"
-#include "bus/unread.h"
 #include "core/base/problem.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -52,7 +52,7 @@ struct Intake {
 	sd_bus_slot *filter;
 	sd_event_source *due; /* when somebody who waits has a token */
 	Callers *callers;
-	Unread *unread;
+	Backlog *backlog;
 	CallQueue let_in; /* in sd-bus's queue for the second time, in its order */
 	size_t n_held, held_bytes, n_waiting, waiting_bytes, turn;
 	Users users;
@@ -147,7 +147,7 @@ static uint64_t pay(Intake *intake, User *user, sd_bus_message *m, size_t bytes)
 		return of_user > of_all ? of_user : of_all;
 	bucket_take(&user->calls, &user_rate, tokens, now);
 	bucket_take(&intake->all, &all_rate, tokens, now);
-	unread_served(intake->unread);
+	backlog_served(intake->backlog);
 	return 0;
 }
 
@@ -247,7 +247,7 @@ static int on_call_of(Intake *intake, uid_t uid, sd_bus_message *m)
 	if (is_privileged(intake, uid))
 		return call_size(m, CALL_BYTES_MAX, &bytes) < 0 ? refuse_size(m, NULL) : 0;
 	user = users_get(&intake->users, uid, now_monotonic());
-	if (unread_blocks(intake->unread, user))
+	if (backlog_blocks(intake->backlog, user))
 		return 1;
 	/* In a flood it is this that happens to each message. */
 	if (user->waiting.n >= WAITING_USER_MAX || user->muted_until > now_monotonic())
@@ -337,7 +337,7 @@ static void on_left(Caller *caller, void *userdata)
 {
 	Intake *intake = userdata;
 
-	unread_left(intake->unread, caller);
+	backlog_left(intake->backlog, caller);
 	intake->n_held -= caller->held.n;
 	intake->held_bytes -= caller->held.bytes;
 	for (size_t i = 0; i < intake->users.n; i++)
@@ -422,7 +422,7 @@ int intake_new(sd_bus *bus, Intake **ret)
 			},
 			&intake->callers);
 	if (r >= 0)
-		r = unread_new(bus, intake->callers, &intake->users, &intake->unread);
+		r = backlog_new(bus, intake->callers, &intake->users, &intake->backlog);
 	if (r >= 0)
 		r = sd_event_add_time_relative(sd_bus_get_event(bus), &intake->due, CLOCK_MONOTONIC,
 					       0, USEC_PER_MSEC, on_due, intake);
@@ -442,7 +442,7 @@ Intake *intake_free(Intake *intake)
 		return NULL;
 	sd_bus_slot_unref(intake->filter);
 	sd_event_source_unref(intake->due);
-	unread_free(intake->unread);
+	backlog_free(intake->backlog);
 	callers_free(intake->callers);
 	for (size_t i = 0; i < intake->users.n; i++)
 		call_queue_clear(&intake->users.items[i].waiting);
