@@ -12,7 +12,7 @@
 
 #define STATS "org.freedesktop.DBus.Debug.Stats"
 
-/* Of ours, for all; and what each user may leave unread then. */
+/* Bytes of ours in the bus daemon; and the share of each user when there are more. */
 #define BACKLOG_MAX (8U * 1024 * 1024)
 #define BACKLOG_USER_MAX (1024U * 1024)
 /* A user gets 50 long answers a second: what comes in between is far below the limit of the bus. */
@@ -71,7 +71,7 @@ static void set_backlog(Backlog *backlog, Caller *caller, uint32_t bytes)
 {
 	User *user = users_get(backlog->users, caller->uid, now_monotonic());
 
-	/* Who had no place of his own may have got one since. */
+	/* A user who shared the common place may have one of its own by now. */
 	user->backlog -= user->backlog < caller->backlog ? user->backlog : caller->backlog;
 	user->backlog += bytes;
 	caller->backlog = bytes;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The backlog: answers that callers do not read. The bus daemon keeps them, and counts them against us.
- * When they are too many (127 MiB on the system bus), it takes nothing from us any more, and then every
- * caller waits for those who do not read. So while we serve others than root, we ask the bus daemon how
- * much of ours it keeps. When that is a lot, we ask whose it is. Those users get no more answers until
- * they have read.
+ * The backlog: answers that callers do not read. The bus daemon keeps them, and counts them against
+ * us. When they are too many (127 MiB on the system bus), it takes nothing from us any more, and
+ * then every caller waits for those who do not read. So while we serve others than root, we ask the
+ * bus daemon how much of ours it keeps. When that is a lot, we ask whose it is. Those users get no
+ * more answers until they have read.
  *
- * A bus daemon that cannot tell is asked once. (dbus-broker closes the connection of a client that does
- * not read.)
+ * A bus daemon that cannot tell is asked once. (dbus-broker closes the connection of a client that
+ * does not read.)
  */
 #pragma once
 

@@ -10,8 +10,8 @@
 #include "util/text.h"
 
 /*
- * One match for all that leave, and not one a caller: a connection may have 512 matches in all on the
- * system bus, and a match costs the bus daemon two calls more.
+ * One match for all that leave, and not one a caller: a connection may have 512 matches in all on
+ * the system bus, and a match costs the bus daemon two calls more.
  */
 #define MATCH_LEFT                                                                                 \
 	"type='signal',sender='" BUS_DAEMON "',path='" BUS_DAEMON_PATH "',interface='" BUS_DAEMON  \
@@ -77,8 +77,8 @@ static void forget(Caller *caller)
 	caller_free(caller);
 }
 
-/* Root's place is never taken: others have room for more names than the bus gives them. Nor that of
- * one for whom answers wait, which are counted against his user. */
+/* Never takes a place of root: the table has room for more names than the bus gives other users.
+ * Nor the place of a caller with a backlog, which counts against its user. */
 static Caller *longest_unused(const Callers *callers)
 {
 	Caller *found = NULL;
@@ -99,7 +99,7 @@ void callers_visit(Callers *callers, CallerVisit visit, void *userdata)
 				visit(c, userdata);
 }
 
-/* ---- who he is ---- */
+/* ---- whose a name is ---- */
 
 static int read_uid(sd_bus_message *answer, uid_t *ret)
 {

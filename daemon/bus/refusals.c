@@ -9,7 +9,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-/* A line at the end of a burst may be late. */
+/* How late the line at the end of a burst may be. */
 #define ACCURACY_USEC USEC_PER_SEC
 
 struct Refusals {
@@ -29,7 +29,7 @@ int refusals_new(sd_bus *bus, Refusals **ret)
 	return 0;
 }
 
-/* What was alone was told of whole at its begin. */
+/* A burst of one event was logged in full at its start. */
 static void tell_end(const Burst *burst, const char *message_id, const char *what)
 {
 	if (burst->n < 2)
@@ -60,7 +60,7 @@ static int on_timer(_unused_ sd_event_source *source, _unused_ uint64_t usec, vo
 	return 0;
 }
 
-/* Without memory for a timer the end of a burst is told when the next refusal comes. */
+/* Without memory for a timer, the next refusal logs the end of the burst. */
 static void arm(Refusals *refusals)
 {
 	uint64_t denied = bursts_end_usec(&refusals->denied);
@@ -86,7 +86,7 @@ static bool note(Refusals *refusals, Bursts *bursts, uid_t uid, const char *what
 
 	tell_ended(refusals, now);
 	first = bursts_note(bursts, uid, what, now);
-	/* What is added to a burst moves its end, which the timer finds out when it comes. */
+	/* A later event moves the end of its burst. The timer finds that out when it fires. */
 	if (first)
 		arm(refusals);
 	return first;

@@ -32,7 +32,7 @@ int invalid_argument(sd_bus_error *error, const char *what, const char *remedy)
 				 "%s\nState:  nothing was changed\nRemedy: %s", what, remedy);
 }
 
-/* Of ASCII: in the middle of a message it would begin a line of its own. */
+/* ASCII control characters: in a message, one could begin a new line. */
 static bool has_control_character(const char *text)
 {
 	for (; *text; text++)
@@ -109,7 +109,7 @@ JobRequest request_from(Face *face, sd_bus_message *m, Operation operation,
 {
 	uid_t uid = (uid_t)-1;
 
-	/* For the record, and for the limits of a user. */
+	/* For the job's record, and for the limits of this user. */
 	(void)intake_uid(face->intake, m, &uid);
 	return (JobRequest){
 		.operation = operation,
@@ -159,7 +159,7 @@ int pending_new(Face *f, sd_bus_message *m, bool reads, Pending **ret, sd_bus_er
 
 int begin_read(Face *f, sd_bus_message *m, Pending **ret, sd_bus_error *error)
 {
-	/* Nothing of the call is told to polkit: who may read may read of all domains. */
+	/* polkit learns no detail of the call: a caller who may read may read about every domain. */
 	int r = authorize(f, m, GPUPASS_ACTION_READ, NULL, NULL, NULL, error);
 
 	if (r <= 0)
