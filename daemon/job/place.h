@@ -12,17 +12,17 @@
 #include "store/receipts.h"
 #include "store/tenants.h"
 
-/* Where a job works; all borrowed and safe to share among threads. */
+/* What a job works with. All members are borrowed, and safe to share among threads. */
 typedef struct JobPlace {
 	Host *host;
 	const AssignmentStore *store;
 	const ReceiptStore *receipts;
-	const Journal *journal;		   /* NULL: none is kept (dry runs) */
-	const QuarantineStore *quarantine; /* NULL: in memory only, with `journal` */
-	TenantStore *tenants;		   /* NULL: nobody keeps marks (tests) */
-	TopologyStore *topology;	   /* NULL: nothing is known of links (tests) */
-	DiskWatch *disk;		   /* NULL: nobody watches */
-	HealthLook *health;		   /* NULL: nobody looks (tests) */
+	const Journal *journal;		   /* NULL: no journal is kept (dry runs) */
+	const QuarantineStore *quarantine; /* NULL: in memory only; NULL if `journal` is */
+	TenantStore *tenants;		   /* NULL: no marks (tests) */
+	TopologyStore *topology;	   /* NULL: no evidence (tests) */
+	DiskWatch *disk;		   /* NULL: not watched */
+	HealthLook *health;		   /* NULL: no looks (tests) */
 	Claims *claims;
 	Rules *rules;
 	const Identities *known;

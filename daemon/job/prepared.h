@@ -10,7 +10,7 @@ typedef struct Prepared {
 	Assignments *assignments;
 	Inventory *inventory;
 	DomainUses *uses;
-	Tenants *tenants;   /* NULL: nobody keeps marks */
+	Tenants *tenants;   /* NULL: there is no store of marks */
 	VirtDomain *domain; /* NULL: the operation has none */
 	const Group *group;
 	GpuPersistence *persistence; /* of GPUs on nvidia that the plan may move; NULL: not asked */
