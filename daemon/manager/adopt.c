@@ -8,7 +8,7 @@
 #include "util/log.h"
 #include "util/text.h"
 
-/* Only the books: what was there before this daemon is taken for what it shows itself to be. */
+/* Writes records only. Everything else stays as this daemon found it. */
 static void adopt_work(void *data)
 {
 	Manager *m = data;
@@ -45,7 +45,7 @@ static void adopt_work(void *data)
 	}
 }
 
-/* Not from within an observation, which the start of a job would begin again. */
+/* Posted and not called: this runs within an observation, and starting a job begins another. */
 void manager_adopt(Manager *m)
 {
 	if (m->adopted || m->n_open_jobs > 0)

@@ -4,7 +4,7 @@
 
 #include "manager/types.h"
 
-/* Reads boot.json in the directory. What cannot be read of it is a note. */
+/* Reads boot.json in the directory. A report that cannot be read becomes a note. */
 int manager_load_boot(Manager *m, const char *runtime_directory);
-/* Why a function of this group was not bound at boot, and still is not; NULL: nothing. Caller frees. */
+/* Why a function of this group was not bound at boot, if it still is not; else NULL. Caller frees. */
 char *manager_boot_reason(const Manager *m, const Group *group);

@@ -48,7 +48,7 @@ static void clear_reply(void *data)
 	free(task);
 }
 
-/* Who asks after the answer sees the new state. */
+/* The answer comes after the picture, so that a caller who then asks sees the new state. */
 static void clear_done(void *data)
 {
 	ClearTask *task = data;

@@ -4,6 +4,6 @@
 
 #include "manager/types.h"
 
-/* Lifts a quarantine whose cause is gone. PROBLEM: refused at once, and `done` is not told. */
+/* Lifts a quarantine whose cause is gone. PROBLEM: refused at once, and `done` is not called. */
 int manager_clear(Manager *m, const char *group, ManagerDeclared done, void *userdata,
 		  Problem **ret_problem);

@@ -108,7 +108,7 @@ int manager_doctor(Manager *m, const char *domain, DoctorSymptom symptom, Manage
 	task->place.rules = rules_ref(task->place.rules);
 	if (domain && !task->domain)
 		return -ENOMEM;
-	/* The loop may replace what it knows while the thread reads it. */
+	/* A copy, because the loop may replace the original while the thread reads it. */
 	r = identities_copy(task->place.known, &task->known);
 	task->place.known = task->known;
 	if (r >= 0)

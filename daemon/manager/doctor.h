@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reports of what is wrong, read on a thread, by workers. */
+/* Reports of what is wrong. A thread gathers the facts, with workers. */
 #pragma once
 
 #include "core/doctor/doctor.h"

@@ -29,7 +29,7 @@ static void find_work(void *data)
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	FindTask *task = data;
 
-	/* What stands in the way is told by the job, which meets it, too. */
+	/* The problem is not needed: the job meets it again, and reports it. */
 	(void)task->host->ops->domain_find(task->host, task->word, &task->id, &problem);
 }
 

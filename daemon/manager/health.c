@@ -9,7 +9,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-/* Looks come in bursts; a worker a GPU at each would be no cheap look. */
+/* Looks come in bursts. A worker for each GPU at every look would be expensive. */
 #define HEALTH_INTERVAL_USEC (5 * USEC_PER_SEC)
 
 const GpuHealth *manager_gpu_health(const Manager *m, const Bdf *lead)
@@ -17,7 +17,7 @@ const GpuHealth *manager_gpu_health(const Manager *m, const Bdf *lead)
 	return gpu_healths_find(m->health, m->n_health, lead);
 }
 
-/* A board that a job moves or resets reads all ones for a while, which says nothing of its health. */
+/* While a job moves or resets a board, it reads all ones, which says nothing about its health. */
 static bool in_hand(const Manager *m, const Gpu *gpu)
 {
 	const Group *group = group_set_find_gpu(m->inventory->groups, &gpu->lead->bdf);
@@ -54,7 +54,7 @@ void manager_merge_health(Manager *m, GpuHealth *items, size_t n)
 
 typedef struct HealthTask {
 	Manager *manager;
-	PciFunction *leads; /* their addresses and the ports above them only */
+	PciFunction *leads; /* only their addresses and the ports above them */
 	const PciFunction **pointers;
 	size_t n;
 	GpuHealth *items;

@@ -95,7 +95,8 @@ static void shown(_unused_ void *userdata)
 {
 }
 
-/* What a fresh look has found the picture shall show, too: libvirt sends no event for every edit. */
+/* Renews the picture, too, so that it shows the same: libvirt does not send an event for every
+ * edit. */
 static void drift_done(void *data)
 {
 	DriftTask *task = data;

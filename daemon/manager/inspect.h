@@ -4,12 +4,12 @@
 
 #include "manager/types.h"
 
-/* A close look at one GPU for `show`, which wakes nothing. NULL inspection: `error` is a negative
- * errno. */
+/* A close look at one GPU for `show`, which wakes no device. Without an inspection `error` is a
+ * negative errno. */
 typedef void (*ManagerInspected)(const Inspection *inspection, int error, void *userdata);
 int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
 		    void *userdata);
 
-/* Everything that has drifted, by a fresh look: schema org.gpupass1.drift/1. NULL: `error`. */
+/* Looks afresh for everything that has drifted: schema org.gpupass1.drift/1. Without JSON: `error`. */
 typedef void (*ManagerDrift)(const char *json, int error, void *userdata);
 int manager_get_drift(Manager *m, ManagerDrift done, void *userdata);

@@ -10,7 +10,7 @@
 #include "util/log.h"
 #include "util/text.h"
 
-/* "0000:41:00.0,0000:41:00.1"; NULL when memory is out, which costs the log a field. */
+/* "0000:41:00.0,0000:41:00.1". NULL when memory is out: then the log lacks this field. */
 static char *join_functions(const JobRecord *job)
 {
 	_cleanup_strv_ char **addresses = NULL;
@@ -21,7 +21,7 @@ static char *join_functions(const JobRecord *job)
 	return strv_join(addresses, ",");
 }
 
-/* A job's own lines: job/ does not log. */
+/* Logs a line of the job, because job/ does not log. */
 static void log_note(const JobRecord *job, const JobNote *note)
 {
 	static const struct {
@@ -70,7 +70,7 @@ static void log_end(const JobRecord *job, JobState state, Verdict verdict)
 							      : "nothing to do",
 			 (unsigned long long)(job->duration_usec / 1000));
 	else
-		/* The message begins with what was to be done. */
+		/* The message starts with what the job was to do. */
 		log_line(LOG_ERR, &fields, "job %u: %s", job->id, job->message);
 }
 
@@ -90,8 +90,9 @@ static void end(Manager *m, JobRecord *job, JobState state)
 }
 
 /*
- * The end is told once the picture shows it: who asks after it sees the new state of the group. Until
- * then the job's own state is the moving one, since the jobs are shown whenever one of them changes.
+ * Reports the end once the picture shows it, so that a caller who then asks sees the new state of
+ * the group. Until then the job keeps its running state, because any change of a job publishes all
+ * jobs.
  */
 static void tell_end(void *userdata)
 {
@@ -144,7 +145,7 @@ static void on_event(uint32_t id, JobEvent *event, void *userdata)
 		log_note(job, &event->note);
 		return;
 	case JOB_EVENT_ENDED:
-		on_ended(m, job, event); /* which may forget it */
+		on_ended(m, job, event); /* may free the job */
 		return;
 	}
 	manager_observe(m);

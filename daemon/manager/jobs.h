@@ -4,8 +4,8 @@
 
 #include "manager/types.h"
 
-/* Starts a job; its id in *ret_id. PROBLEM (LimitsExceeded) when too many run. */
+/* Starts a job. PROBLEM (LimitsExceeded): too many jobs run. */
 int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 		      Problem **ret_problem);
-/* A dry run. */
+/* Makes a plan without running it. */
 int manager_plan(Manager *m, const JobRequest *request, PlanListener listener, void *userdata);

@@ -4,9 +4,10 @@
 
 #include "manager/types.h"
 
-/* Looks at the machine again; `done` (may be NULL) is told when the picture is current. */
+/* Looks at the machine again, and calls `done` (may be NULL) when the picture is current. < 0:
+ * `done` is not called. */
 int manager_rescan(Manager *m, ManagerDone done, void *userdata);
-/* The same for the machine and then, while libvirt is connected, for its domains. */
+/* The same for the machine, and then for the domains if libvirt is connected. */
 int manager_refresh(Manager *m, ManagerDone done, void *userdata);
 /* libvirt came, went, or changed a domain. */
 void manager_libvirt_changed(Manager *m, bool connected);

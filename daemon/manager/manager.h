@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Owns what the daemon knows: inventory, groups, domains' uses, assignments and jobs. The one
- * place where they meet. Everything here runs on the loop and never blocks; what may block runs
- * on threads and comes back through the mailbox. This header has all of it, for the rooms above.
+ * Owns what the daemon knows: inventory, groups, domains' uses, assignments and jobs. Everything
+ * here runs on the loop and never blocks. Threads do what may block, and return through the
+ * mailbox. This header includes all others of the room, for the rooms above.
  */
 #pragma once
 
@@ -24,6 +24,6 @@
 
 int manager_new(const ManagerPlace *place, Manager **ret);
 void manager_set_listener(Manager *m, const ManagerListener *listener);
-/* Only when no thread works for it any more. */
+/* Only when no thread works for the manager any more. */
 Manager *manager_free(Manager *m);
 DEFINE_CLEANUP(Manager, manager_free)

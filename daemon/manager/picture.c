@@ -8,7 +8,7 @@
 #include "util/log.h"
 #include "util/text.h"
 
-/* Of domains whose XML is not known; the doctor tells of all. */
+/* The number of notes about domains whose XML is not known; the doctor reports all of them. */
 #define UNREAD_NOTES_MAX 8
 
 static void set_moving(Group *group, GroupState state, char *reason)
@@ -30,7 +30,7 @@ static void add_boot_reason(const Manager *m, Group *group)
 	group->reason = both;
 }
 
-/* Moving states come from open jobs, quarantine from claims that no job could let go. */
+/* Adds what only the manager knows: the state of a group that a job moves, and quarantine. */
 static void overlay(Manager *m, Group *group)
 {
 	uint32_t id = manager_group_job(m, group);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The picture: states and notes, derived from the facts at hand. */
+/* The picture: the states and notes that follow from the facts at hand. */
 #pragma once
 
 #include "manager/types.h"
 
-/* Derives all of it anew and tells the listener. Out of memory: the picture stays. */
+/* Derives the whole picture again, and calls the listener. Out of memory: the notes stay as they
+ * were. */
 void manager_observe(Manager *m);
 
-/* For the faces. Borrowed until the next turn of the loop. NULL before the first. */
+/* What the bus shows. Borrowed until the next turn of the loop. NULL before the first look. */
 const Inventory *manager_inventory(const Manager *m);
-/* By its name, or the one that it was assigned by. NULL: none. */
+/* Finds a group by its name, or by the name under which it was assigned. NULL: there is none. */
 const Group *manager_find_group(const Manager *m, const char *name);
-/* What was seen of the links, as the picture has it; NULL: nothing. */
+/* What was seen of the links; NULL: nothing. */
 const Evidence *manager_evidence(const Manager *m);
 const Assignments *manager_assignments(const Manager *m);
 const DomainUses *manager_uses(const Manager *m); /* NULL: not known */

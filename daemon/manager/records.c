@@ -50,7 +50,7 @@ uint32_t manager_group_job(const Manager *m, const Group *group)
 	for (size_t i = 0; i < m->n_jobs; i++) {
 		const JobRecord *job = m->jobs[i];
 
-		/* By function: a group may be declared anew, under another name, meanwhile. */
+		/* By function, because a group may be declared under another name meanwhile. */
 		if (!job->ended && group->n_gpus > 0 &&
 		    bdf_in(&group->gpus[0]->lead->bdf, job->functions, job->n_functions))
 			return job->id;
@@ -89,13 +89,14 @@ GroupState job_record_moving_state(const JobRecord *job)
 	return job->operation == OPERATION_BIND ? GROUP_BINDING : GROUP_RELEASING;
 }
 
-/* Root, and the user that the daemon runs as: what they start is counted apart from all others'. */
+/* Root, and the user that the daemon runs as: their jobs are counted apart from those of other
+ * users. */
 static bool is_privileged(uint32_t uid)
 {
 	return uid == 0 || uid == geteuid();
 }
 
-/* Forgets the oldest ended jobs beyond the history, of root's or of users'. */
+/* Forgets the oldest ended jobs beyond the history, of root or of users. */
 static void trim_history_of(Manager *m, bool privileged)
 {
 	size_t ended = 0;
@@ -117,7 +118,7 @@ static void trim_history_of(Manager *m, bool privileged)
 	}
 }
 
-/* What users do does not push what root has done out of sight. */
+/* Each side by itself, so that jobs of users do not push those of root out of the history. */
 void records_trim(Manager *m)
 {
 	trim_history_of(m, true);
@@ -145,7 +146,7 @@ void job_record_planned(JobRecord *job, JobEvent *event)
 	job->changed = event->changed;
 	job->state = JOB_RUNNING;
 	if (!steps)
-		return; /* the job goes on, its steps are not shown */
+		return; /* the job goes on, but its steps are not shown */
 	for (size_t i = 0; i < event->n_steps; i++)
 		steps[i] = (JobStep){ .kind = event->steps[i], .state = STEP_PENDING };
 	job->steps = steps;
@@ -209,7 +210,7 @@ int job_record_new(uint32_t id, const JobRequest *request, JobRecord **ret)
 	return 0;
 }
 
-/* What runs of root, or what runs of users. */
+/* The number of running jobs: of root, or of all users. */
 typedef struct Running {
 	size_t jobs, jobs_of_user;
 	size_t verifications, verifications_of_user;

@@ -10,7 +10,7 @@
 #include "util/log.h"
 #include "util/text.h"
 
-/* What a worker of the daemon before gets to end by itself. Once it is over, the group is
+/* How long a worker of the previous daemon may take to end by itself. After that the group is
  * quarantined, and `clear` finds out later what the worker did. */
 #define WORKER_WAIT_USEC (10 * USEC_PER_SEC)
 
@@ -26,7 +26,7 @@ static int take_notes(Manager *m, char **notes)
 	return r;
 }
 
-/* They are notes for as long as the claims are there. */
+/* Logs them once. The picture has a note for each while the claim lasts. */
 static int log_unread(const Manager *m)
 {
 	_cleanup_strv_ char **lines = NULL;
@@ -64,7 +64,7 @@ int manager_load_state(Manager *m)
 typedef struct RecoverTask {
 	Manager *manager;
 	JobPlace place;
-	OpenJob **jobs; /* the manager has none while this runs */
+	OpenJob **jobs; /* moved here from the manager while this runs */
 	size_t n;
 	ManagerDone done;
 	void *userdata;
@@ -94,7 +94,7 @@ static void log_recovery(const OpenJob *job, const Recovery *recovery)
 		log_line(LOG_WARNING, &fields, "job %u, which was interrupted: %s", job->id, *left);
 }
 
-/* Those that wait stay in the list. */
+/* Jobs that wait for libvirt stay in the list. */
 static void recover_work(void *data)
 {
 	RecoverTask *task = data;
@@ -121,7 +121,8 @@ static void recover_work(void *data)
 	task->n = kept;
 }
 
-/* Beside those that came meanwhile. One that finds no memory is found by the next start. */
+/* Adds the jobs to those that came meanwhile. Without memory, the next start finds them in the
+ * journal. */
 static void keep_open(Manager *m, OpenJob **jobs, size_t n)
 {
 	OpenJob **bigger = reallocarray(m->open_jobs, m->n_open_jobs + n + 1, sizeof(OpenJob *));
@@ -205,7 +206,7 @@ void manager_take_open_job(Manager *m, OpenJob *job)
 	}
 	one[0] = job;
 	keep_open(m, one, 1);
-	/* libvirt may be back by now; otherwise its coming back begins it. */
+	/* libvirt may be back by now. Otherwise recovery begins when it comes back. */
 	r = m->connected ? manager_recover(m, recovered_late, NULL) : 0;
 	if (r < 0 && r != -EBUSY)
 		log_error("job %u waits for libvirt's next start: %s", id, strerror(-r));

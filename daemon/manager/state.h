@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The manager's own data, for its own sources: each has its members here, and nothing else is shared. */
+/* The manager's own data. Only files of this room include it. */
 #pragma once
 
 #include "core/drift/drift.h"
 #include "manager/types.h"
 
-/* Somebody who waits for a picture that is begun after the question. */
+/* A caller that waits for a look that begins after its request. */
 typedef struct Waiter Waiter;
 struct Waiter {
 	Waiter *next;
@@ -13,7 +13,7 @@ struct Waiter {
 	void *userdata;
 };
 
-/* One kind of looking, never twice at a time: asked for while it runs, it is run again. */
+/* One kind of look. It never runs twice at a time: a request while it runs makes it run again. */
 typedef struct Look {
 	bool running;
 	bool again;
@@ -22,7 +22,7 @@ typedef struct Look {
 	int (*start)(Manager *m);
 } Look;
 
-/* The last verdict of a guest. It holds while that domain has those GPUs. */
+/* The last verdict of each guest. It is valid while that domain has those GPUs. */
 typedef struct Verdicts {
 	struct VerdictOf {
 		char *domain_uuid;
@@ -34,11 +34,11 @@ typedef struct Verdicts {
 	size_t n_items;
 } Verdicts;
 
-/* What is done above the picture and the looks when they change; manager.c names it. All must be set. */
+/* What picture and looks call in the files above them. manager.c sets all of them. */
 typedef struct ManagerHooks {
-	void (*scanned)(Manager *m);	  /* the machine was looked at, or could not be */
-	void (*domains_read)(Manager *m); /* likewise libvirt's domains */
-	void (*drift_found)(Manager *m);  /* the picture was compared with the assignments */
+	void (*scanned)(Manager *m);	  /* a look at the machine has ended or failed */
+	void (*domains_read)(Manager *m); /* the same for libvirt's domains */
+	void (*drift_found)(Manager *m);  /* a search for drift has ended */
 } ManagerHooks;
 
 struct Manager {
@@ -56,28 +56,28 @@ struct Manager {
 	Inventory *inventory;
 	Assignments *assignments;
 	char **store_notes;
-	Tenants *tenants;	  /* marks as they were last read; NULL: not yet */
+	Tenants *tenants;	  /* the marks, as last read; NULL: not read yet */
 	bool noting_tenants;	  /* a thread writes marks */
-	bool note_tenants_again;  /* there was a look meanwhile */
-	uint64_t uses_generation; /* of the claims, when the look at domains began */
+	bool note_tenants_again;  /* another look ended meanwhile */
+	uint64_t uses_generation; /* of the claims, before the look at domains */
 	char *tenants_note;	  /* why a mark could not be written; NULL: nothing failed */
 	char *scan_note;	  /* why the last scan failed; NULL: it did not */
 	char *uses_note;	  /* why the domains could not be read; NULL: they were */
 	DomainUses *uses;	  /* NULL: not known */
 	bool connected;
-	char **notes; /* all of them */
+	char **notes; /* of all kinds, for the bus */
 
 	JobRecord **jobs; /* oldest first */
 	size_t n_jobs;
 	uint32_t last_job;
 	Verdicts verdicts;
 
-	OpenJob **open_jobs; /* left by the daemon before, not recovered yet */
+	OpenJob **open_jobs; /* left by the previous daemon, not recovered yet */
 	size_t n_open_jobs;
-	bool recovering;     /* a thread has them */
+	bool recovering;     /* a thread recovers them */
 	bool health_running; /* a thread looks at the health of GPUs */
 
-	GpuHealth *health; /* of GPUs, as last read */
+	GpuHealth *health; /* as last read */
 	size_t n_health;
 	uint64_t health_usec; /* CLOCK_MONOTONIC; 0: never */
 
@@ -85,10 +85,10 @@ struct Manager {
 
 	BootFaults *boot; /* NULL: nothing failed at boot, as far as is known */
 	Drift *drift;	  /* NULL: not looked for yet */
-	bool adopted;	  /* what a daemon at its start adopts was begun */
+	bool adopted;	  /* manager_adopt() has begun its jobs */
 };
 
-/* Where a job works, by what the manager knows now. Borrowed: a thread copies what the loop may replace. */
+/* What a job works with, as of now. Borrowed: a thread needs copies of what the loop may replace. */
 JobPlace manager_job_place(Manager *m);
 /* Takes both. */
 void manager_set_rules(Manager *m, Rules *rules, char **notes);

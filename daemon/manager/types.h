@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the manager is made with, whom it tells, and a job as it shows it. */
+/* What the manager is made from, what it calls back, and a job as it shows it. */
 #pragma once
 
 #include "job/job.h"
@@ -12,7 +12,7 @@ typedef struct JobStep {
 	uint64_t duration_usec;
 } JobStep;
 
-/* A job as the loop knows it; stays for a while after its end. */
+/* A job as the loop knows it. It stays for a while after its end. */
 typedef struct JobRecord {
 	uint32_t id;
 	Operation operation;
@@ -39,13 +39,14 @@ typedef struct JobRecord {
 
 typedef struct Manager Manager;
 
-/* Told on the loop; all members must be set. */
+/* Called on the loop. All members must be set. */
 typedef struct ManagerListener {
 	void (*objects_changed)(void *userdata); /* groups, GPUs, assignments, notes */
 	void (*job_new)(const JobRecord *job, void *userdata);
 	void (*job_changed)(const JobRecord *job, void *userdata);
 	void (*job_ended)(const JobRecord *job, void *userdata);
-	void (*job_forgotten)(const JobRecord *job, void *userdata); /* still in the list */
+	void (*job_forgotten)(const JobRecord *job,
+			      void *userdata); /* the job is still in the list */
 	void *userdata;
 } ManagerListener;
 
@@ -61,10 +62,10 @@ typedef struct ManagerPlace {
 	TopologyStore *topology;
 	const char *config_directory;
 	Policy policy;
-	const char *host_note; /* what is wrong with this host from the start; NULL: nothing */
+	const char *host_note; /* what was wrong with this host at start; NULL: nothing */
 } ManagerPlace;
 
-/* On the loop, once what was asked for is in the picture. */
+/* Called on the loop once the picture shows what was asked for. */
 typedef void (*ManagerDone)(void *userdata);
-/* How a request that changes something ended; NULLs: all is well. */
+/* Called with the outcome of a request that changes something. NULL and NULL: it succeeded. */
 typedef void (*ManagerDeclared)(const char *error_name, const char *message, void *userdata);

@@ -37,7 +37,7 @@ Verdict manager_group_verdict(const Manager *m, const Group *group, uint64_t *re
 	return VERDICT_UNKNOWN;
 }
 
-/* A GPU is in one entry at most, so there are never more than GPUs. */
+/* Each GPU is in one entry at most, so there are never more entries than GPUs. */
 static void drop_gpus(Verdicts *verdicts, const Bdf *gpus, size_t n)
 {
 	for (size_t i = 0; i < verdicts->n_items;) {
