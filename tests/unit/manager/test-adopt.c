@@ -54,6 +54,22 @@ static void a_record_that_is_missing_is_written_again_and_nothing_else(void **st
 	assert_false(manager_rig_notes(rig, "of drift"));
 }
 
+/* That is for an operator's reconcile. */
+static void a_function_that_drifted_off_vfio_is_not_bound_by_it(void **state)
+{
+	ManagerRig *rig = *state;
+
+	lose_record(rig);
+	fake_set_driver(&rig->rig->fake, "0000:41:00.0", "nvidia", NULL);
+	fake_watch(&rig->rig->fake);
+	manager_rig_connect(rig);
+	rig_wait_for(rig->mailbox, &rig->has_ended);
+	assert_true(manager_rig_was_told(rig, "ended 1 done"));
+	assert_int_equal(count_records(rig), 1);
+	assert_int_equal(fake_write_calls(&rig->rig->fake), 0);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_DEGRADED);
+}
+
 static void it_is_done_once_in_a_daemons_life(void **state)
 {
 	ManagerRig *rig = *state;
@@ -121,6 +137,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_A_MANAGER(a_record_that_is_missing_is_written_again_and_nothing_else),
+		ON_A_MANAGER(a_function_that_drifted_off_vfio_is_not_bound_by_it),
 		ON_A_MANAGER(it_is_done_once_in_a_daemons_life),
 		ON_A_MANAGER(it_waits_until_domains_are_known),
 		ON_A_MANAGER(a_domain_that_is_not_ours_is_not_adopted),
