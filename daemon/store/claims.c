@@ -159,7 +159,8 @@ static int claim_new(uint32_t job, const char *group, const Bdf *functions, size
 	claim->functions = calloc(n_functions ? n_functions : 1, sizeof(Bdf));
 	if ((group && !claim->group) || !claim->functions)
 		return -ENOMEM;
-	memcpy(claim->functions, functions, n_functions * sizeof(Bdf));
+	if (n_functions > 0)
+		memcpy(claim->functions, functions, n_functions * sizeof(Bdf));
 	claim->n_functions = n_functions;
 	if (domain_uuid) {
 		claim->domain_uuid = strdup(domain_uuid);
