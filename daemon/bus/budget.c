@@ -17,7 +17,7 @@ void bucket_take(Bucket *bucket, const Rate *rate, uint64_t tokens, uint64_t now
 static bool is_idle(const User *user, uint64_t now)
 {
 	return user->calls <= now && user->refusals <= now && user->waiting.n == 0 &&
-	       user->unread == 0;
+	       user->backlog == 0;
 }
 
 User *users_get(Users *users, uid_t uid, uint64_t now)

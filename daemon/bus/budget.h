@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How much a user may ask for in a time: a bucket of tokens that fills steadily, up to a burst. By
- * user, and not by bus name, because a user can have as many names as he likes; and for all users
- * together, because one can have many ids (/etc/subuid).
+ * How much a user may ask for in a given time: a bucket of tokens, which fills steadily up to a
+ * burst. We count by user and not by bus name, because a user can have any number of names. We also
+ * count all users together, because one person can have many user ids (/etc/subuid).
  */
 #pragma once
 
@@ -16,23 +16,23 @@ typedef struct Rate {
 	uint64_t burst; /* tokens of a full bucket */
 } Rate;
 
-/* When it is full again, as monotonic microseconds; 0 is a full one. */
+/* The monotonic time, in microseconds, at which the bucket is full again. 0: it is full. */
 typedef uint64_t Bucket;
 
-/* How long until it has so many tokens; 0: it has. None are taken. */
+/* How long until the bucket has this many tokens; 0: it has them now. Takes none. */
 uint64_t bucket_wait(Bucket bucket, const Rate *rate, uint64_t tokens, uint64_t now);
-/* bucket_wait() must have been 0. */
+/* Only after bucket_wait() returned 0. */
 void bucket_take(Bucket *bucket, const Rate *rate, uint64_t tokens, uint64_t now);
 
-/* What one user has left, and his calls that wait until he has more. */
+/* What one user has left, and the calls that wait until the user has more. */
 typedef struct User {
 	uid_t uid;
 	Bucket calls, refusals;
 	uint64_t muted_until; /* after a call that was too large */
 	CallQueue waiting;
-	uint64_t unread;     /* of all his names together; see bus/unread.h */
-	uint64_t refused_at; /* the last one; 0: never */
-	uint64_t refused;    /* since the log told of it */
+	uint64_t backlog;    /* bytes, of all names of the user; see bus/backlog.h */
+	uint64_t refused_at; /* time of the last refusal; 0: never */
+	uint64_t refused;    /* refusals since the last line in the log */
 } User;
 
 #define USERS_MAX 256
@@ -40,8 +40,8 @@ typedef struct User {
 typedef struct Users {
 	User items[USERS_MAX];
 	size_t n;
-	User others; /* whoever finds no place shares this one */
+	User others; /* shared by users who find no place above */
 } Users;
 
-/* A user's place, perhaps that of one whose buckets are full again. */
+/* The user's place. It may be taken from a user whose buckets are full again. */
 User *users_get(Users *users, uid_t uid, uint64_t now);

@@ -5,13 +5,15 @@
 #include <unistd.h>
 
 #include "bus/face.h"
+#include "bus/methods-read.h"
+#include "bus/methods.h"
 #include "bus/subject.h"
 #include "gpupass/dbus.h"
 #include "util/log.h"
 
 /*
- * Each is a thread, and most start a worker. So many for all users, and as many again for root:
- * four users are needed to leave a fifth without, and none leaves root without.
+ * Each of these is a thread, and most start a worker. All users share one limit, and root has the
+ * same again: it takes four users to leave none for a fifth, and no number of users blocks root.
  */
 #define PENDING_MAX 16
 #define PENDING_USER_MAX 4
@@ -150,7 +152,7 @@ static void on_job_ended(const JobRecord *job, void *userdata)
 				   job->error_name, job->message);
 }
 
-/* It leaves the list just after this; the next change takes it off the bus. */
+/* The job leaves the list after this call. The next change takes it off the bus. */
 static void on_job_forgotten(const JobRecord *job, void *userdata)
 {
 }
@@ -170,7 +172,7 @@ static Collection collection(sd_bus *bus, const char *prefix, const char *interf
 	};
 }
 
-/* Methods want the face, and find the view by their path. */
+/* Methods need the face. They find the view by the path. */
 static int find_face(sd_bus *bus, const char *path, const char *interface, void *userdata,
 		     void **ret_found, sd_bus_error *error)
 {
@@ -277,7 +279,7 @@ int face_publish(Face *f, FacePublished published, void *userdata)
 {
 	f->published = published;
 	f->published_userdata = userdata;
-	/* Neither queued nor taken over: a second instance must end (fault 42). */
+	/* Neither queue for the name nor replace its owner: a second instance must end (fault 42). */
 	return sd_bus_request_name_async(f->bus, &f->name, GPUPASS_BUS_NAME, 0, on_name, f);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* org.gpupass1 on a bus: the manager's face. Reads, validates, hands on, replies. */
+/* org.gpupass1 on a bus: reads a call, validates it, hands it to the manager, and replies. */
 #pragma once
 
 #include <systemd/sd-bus.h>
@@ -8,11 +8,11 @@
 
 typedef struct Face Face;
 
-/* Registers all objects; the name is requested by face_publish(). bus and manager are borrowed. */
+/* Registers all objects. face_publish() requests the name. bus and manager are borrowed. */
 int face_new(sd_bus *bus, Manager *manager, Face **ret);
-/* 0: the well-known name is ours, callers come. -EEXIST: another instance has it. */
+/* 0: we own the well-known name, and callers may come. -EEXIST: another instance owns it. */
 typedef void (*FacePublished)(int result, void *userdata);
-/* Asks for the name; published is told later, once. */
+/* Requests the name, and calls `published` once when the bus daemon has answered. */
 int face_publish(Face *face, FacePublished published, void *userdata);
 Face *face_free(Face *face);
 DEFINE_CLEANUP(Face, face_free)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Calls that wait, in their order, and how much they are. */
+/* Waiting calls, in order of arrival, with their total size. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,9 +19,9 @@ typedef struct CallQueue {
 } CallQueue;
 
 int call_queue_add(CallQueue *queue, sd_bus_message *call, size_t bytes);
-/* The first one; its reference is the caller's. NULL: there is none. */
+/* Takes the first call, with its reference. NULL: the queue is empty. */
 sd_bus_message *call_queue_take(CallQueue *queue, size_t *ret_bytes);
-/* Whether it was there. */
+/* true: it was in the queue. */
 bool call_queue_remove(CallQueue *queue, const sd_bus_message *call);
 void call_queue_remove_sender(CallQueue *queue, const char *sender);
 void call_queue_clear(CallQueue *queue);

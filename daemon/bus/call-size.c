@@ -7,7 +7,7 @@
 
 /* Options are a{sv}: an array, its entry, a variant, and what is in that. */
 #define DEPTH_MAX 8
-/* Counted for each value, so that many empty ones are much, too. */
+/* Counted for each value, so that many empty values add up, too. */
 #define VALUE_BYTES 8
 
 static int read_value(sd_bus_message *m, char type, size_t *ret)

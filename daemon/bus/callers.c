@@ -10,8 +10,8 @@
 #include "util/text.h"
 
 /*
- * One match for all that leave, and not one a caller: a connection may have 512 matches in all on the
- * system bus, and a match costs the bus daemon two calls more.
+ * One match for all that leave, and not one a caller: a connection may have 512 matches in all on
+ * the system bus, and a match costs the bus daemon two calls more.
  */
 #define MATCH_LEFT                                                                                 \
 	"type='signal',sender='" BUS_DAEMON "',path='" BUS_DAEMON_PATH "',interface='" BUS_DAEMON  \
@@ -57,7 +57,7 @@ static Caller *caller_free(Caller *caller)
 	if (!caller)
 		return NULL;
 	sd_bus_slot_unref(caller->question);
-	sd_bus_slot_unref(caller->unread_question);
+	sd_bus_slot_unref(caller->backlog_question);
 	call_queue_clear(&caller->held);
 	free(caller->name);
 	free(caller);
@@ -77,15 +77,15 @@ static void forget(Caller *caller)
 	caller_free(caller);
 }
 
-/* Root's place is never taken: others have room for more names than the bus gives them. Nor that of
- * one for whom answers wait, which are counted against his user. */
+/* Never takes a place of root: the table has room for more names than the bus gives other users.
+ * Nor the place of a caller with a backlog, which counts against its user. */
 static Caller *longest_unused(const Callers *callers)
 {
 	Caller *found = NULL;
 
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (Caller *c = callers->buckets[i]; c; c = c->next)
-			if (c->known && c->uid != 0 && c->unread == 0 &&
+			if (c->known && c->uid != 0 && c->backlog == 0 &&
 			    (!found || c->last_use < found->last_use))
 				found = c;
 	return found;
@@ -99,7 +99,7 @@ void callers_visit(Callers *callers, CallerVisit visit, void *userdata)
 				visit(c, userdata);
 }
 
-/* ---- who he is ---- */
+/* ---- whose a name is ---- */
 
 static int read_uid(sd_bus_message *answer, uid_t *ret)
 {

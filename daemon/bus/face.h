@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
-#include "bus/bus.h"
 #include "bus/collection.h"
 #include "bus/intake.h"
 #include "bus/polkit.h"
@@ -9,6 +8,7 @@
 #include "bus/refusals.h"
 #include "bus/views.h"
 
+typedef struct Face Face;
 /* subject.c */
 typedef struct Lookup Lookup;
 
@@ -24,11 +24,9 @@ struct Face {
 	Lookup *lookups;   /* that have ended, and whose calls come again */
 	Quota looks;	   /* lookups under way */
 	sd_bus_slot *name; /* asked for */
-	FacePublished published;
+	/* FacePublished, of bus.h */
+	void (*published)(int result, void *userdata);
 	void *published_userdata;
 	Quota reads,
 		acts; /* answers owed: of dry runs and close looks, of what changes something */
 };
-
-/* Their userdata is the Face. */
-extern const sd_bus_vtable manager_methods[], gpu_methods[];

@@ -6,10 +6,10 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
+#include "bus/backlog.h"
 #include "bus/budget.h"
 #include "bus/call-size.h"
 #include "bus/callers.h"
-#include "bus/unread.h"
 #include "core/base/problem.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -34,29 +34,29 @@
 /* 200 tokens a second, 600 at once, for a user; twice as much for all users together. */
 static const Rate user_rate = { .usec_per_token = USEC_PER_SEC / 200, .burst = 600 };
 static const Rate all_rate = { .usec_per_token = USEC_PER_SEC / 400, .burst = 1200 };
-/* Refusals, which cost the bus and us a message each. What is more gets no answer: then the bus's
- * own limit of calls without one (128 on the system bus) stops who sends them. */
+/* Refusals cost the bus and us a message each. Calls beyond this rate get no answer. Then the bus's
+ * own limit on unanswered calls (128 on the system bus) stops the sender. */
 static const Rate refusal_rate = { .usec_per_token = USEC_PER_SEC / 100, .burst = 2000 };
-/* The log is told of a user once, until he was within his budget for so long. */
+/* One line in the log for a user, until the user was within budget for this long. */
 #define QUIET_USEC (60 * USEC_PER_SEC)
 
-/* A call that is too large costs more to look at than to read: sd-bus hands out no string before it
- * has seen that it is UTF-8, 2.5 ms for a MiB. So its user is not looked at for a while. */
+/* Looking into a call that is too large costs more than receiving it: sd-bus checks each string for
+ * UTF-8 before it hands it out, which takes 2.5 ms for a MiB. So we ignore its user for a while. */
 #define MUTED_USEC USEC_PER_SEC
 
-/* When the bus daemon does not take our answers: no more are made. */
+/* With this many answers that the bus daemon has not taken yet, we make no more. */
 #define UNSENT_MAX 256
 
 struct Intake {
 	sd_bus *bus;
 	sd_bus_slot *filter;
-	sd_event_source *due; /* when somebody who waits has a token */
+	sd_event_source *due; /* when a user with waiting calls has a token */
 	Callers *callers;
-	Unread *unread;
+	Backlog *backlog;
 	CallQueue let_in; /* in sd-bus's queue for the second time, in its order */
 	size_t n_held, held_bytes, n_waiting, waiting_bytes, turn;
 	Users users;
-	Bucket all, strangers; /* the refusals of those who are not known yet */
+	Bucket all, strangers; /* strangers: refusals to callers whose user is not known yet */
 	uid_t own_uid;
 	IntakeLeft left;
 	void *left_userdata;
@@ -72,7 +72,8 @@ static bool may_refuse(Bucket *refusals, uint64_t now)
 	return true;
 }
 
-/* refusals: whose budget the answer is taken from; NULL: root, who gets one each time. Taken: 1. */
+/* refusals: the budget that pays for the answer; NULL: root, who always gets one. Returns 1:
+ * handled. */
 static int refuse(sd_bus_message *m, Bucket *refusals, const char *what)
 {
 	if (sd_bus_message_get_expect_reply(m) > 0 &&
@@ -121,7 +122,7 @@ int intake_let_in_again(Intake *intake, sd_bus_message *call)
 
 /* ---- a user's budget ---- */
 
-/* A property is cheap; all else makes a long answer, asks polkit, or has a thread look at something. */
+/* Reading a property is cheap. All other calls make a long answer, ask polkit, or start a thread. */
 static uint64_t tokens_of(sd_bus_message *m, size_t bytes)
 {
 	static const char *const cheap[] = {
@@ -136,7 +137,7 @@ static uint64_t tokens_of(sd_bus_message *m, size_t bytes)
 	return 4 + bytes / CALL_BYTES_SMALL;
 }
 
-/* 0: the tokens were taken; otherwise how long until they are there. */
+/* 0: took the tokens. Otherwise the time until there are enough. */
 static uint64_t pay(Intake *intake, User *user, sd_bus_message *m, size_t bytes)
 {
 	uint64_t tokens = tokens_of(m, bytes), now = now_monotonic();
@@ -147,7 +148,7 @@ static uint64_t pay(Intake *intake, User *user, sd_bus_message *m, size_t bytes)
 		return of_user > of_all ? of_user : of_all;
 	bucket_take(&user->calls, &user_rate, tokens, now);
 	bucket_take(&intake->all, &all_rate, tokens, now);
-	unread_served(intake->unread);
+	backlog_served(intake->backlog);
 	return 0;
 }
 
@@ -161,7 +162,7 @@ static sd_bus_message *take_waiting(Intake *intake, User *user)
 	return m;
 }
 
-/* Until the next of a user's calls can be paid, which is returned; 0: none waits any more. */
+/* Lets in what the user's tokens pay for. Returns the time until the next call; 0: none waits. */
 static uint64_t let_in_waiting(Intake *intake, User *user)
 {
 	while (user->waiting.first) {
@@ -185,7 +186,7 @@ static int on_due(sd_event_source *source, _unused_ uint64_t usec, void *userdat
 	size_t n = intake->users.n;
 	int r;
 
-	/* Another one is first each time: all share one bucket. */
+	/* Begin with another user each time, because all share one bucket. */
 	intake->turn++;
 	for (size_t i = 0; i < n; i++) {
 		User *user = &intake->users.items[(intake->turn + i) % n];
@@ -218,7 +219,7 @@ static int wait_for_tokens(Intake *intake, User *user, sd_bus_message *m, size_t
 	return 1;
 }
 
-/* ---- whose it is ---- */
+/* ---- whose call it is ---- */
 
 static bool is_privileged(const Intake *intake, uid_t uid)
 {
@@ -230,7 +231,7 @@ static void mute(User *user)
 	user->muted_until = now_monotonic() + MUTED_USEC;
 }
 
-/* 0: it may go on to its object; 1: it waits, or was refused. */
+/* 0: the call goes on to its object; 1: it waits, or was refused. */
 static int admit(Intake *intake, User *user, sd_bus_message *m, size_t bytes)
 {
 	uint64_t wait =
@@ -247,9 +248,9 @@ static int on_call_of(Intake *intake, uid_t uid, sd_bus_message *m)
 	if (is_privileged(intake, uid))
 		return call_size(m, CALL_BYTES_MAX, &bytes) < 0 ? refuse_size(m, NULL) : 0;
 	user = users_get(&intake->users, uid, now_monotonic());
-	if (unread_blocks(intake->unread, user))
+	if (backlog_blocks(intake->backlog, user))
 		return 1;
-	/* In a flood it is this that happens to each message. */
+	/* In a flood, this is the path of every message. */
 	if (user->waiting.n >= WAITING_USER_MAX || user->muted_until > now_monotonic())
 		return refuse_user(user, m);
 	if (call_size(m, CALL_BYTES_MAX, &bytes) >= 0)
@@ -337,7 +338,7 @@ static void on_left(Caller *caller, void *userdata)
 {
 	Intake *intake = userdata;
 
-	unread_left(intake->unread, caller);
+	backlog_left(intake->backlog, caller);
 	intake->n_held -= caller->held.n;
 	intake->held_bytes -= caller->held.bytes;
 	for (size_t i = 0; i < intake->users.n; i++)
@@ -422,7 +423,7 @@ int intake_new(sd_bus *bus, Intake **ret)
 			},
 			&intake->callers);
 	if (r >= 0)
-		r = unread_new(bus, intake->callers, &intake->users, &intake->unread);
+		r = backlog_new(bus, intake->callers, &intake->users, &intake->backlog);
 	if (r >= 0)
 		r = sd_event_add_time_relative(sd_bus_get_event(bus), &intake->due, CLOCK_MONOTONIC,
 					       0, USEC_PER_MSEC, on_due, intake);
@@ -442,7 +443,7 @@ Intake *intake_free(Intake *intake)
 		return NULL;
 	sd_bus_slot_unref(intake->filter);
 	sd_event_source_unref(intake->due);
-	unread_free(intake->unread);
+	backlog_free(intake->backlog);
 	callers_free(intake->callers);
 	for (size_t i = 0; i < intake->users.n; i++)
 		call_queue_clear(&intake->users.items[i].waiting);

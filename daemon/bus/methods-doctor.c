@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Doctor: answered late, from a thread, with the report as JSON. */
+#include "bus/methods-doctor.h"
+
 #include "bus/request.h"
 #include "gpupass/dbus.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Methods about the links themselves: looking, and what was seen. */
-#include "bus/request.h"
+#include "bus/methods-probe.h"
+
+#include "bus/start-job.h"
 #include "gpupass/dbus.h"
 
 static const OptionSpec probe_options[] = {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Methods that only look: dry runs, scans, topology, and a close look at one GPU. Those that start
- * something ask whether the caller may read, and none opens or wakes a GPU for him, unless he is
- * root.
+ * a thread ask polkit whether the caller may read. They open or wake a GPU for root only.
  */
+#include "bus/methods-read.h"
+
 #include <string.h>
 
 #include "bus/request.h"
@@ -289,9 +290,9 @@ static void inspected(const Inspection *inspection, int error, void *userdata)
 }
 
 /*
- * The inspection of a function waits for the device's lock, and its worker is left behind when it
- * waits too long. While something has the function that may never let go, a user in a loop would
- * leave processes without end. Root may have a reason.
+ * The inspection of a function waits for the device's lock. When that takes too long, we leave its
+ * worker behind. While something holds the function and may never let go, a user in a loop could
+ * leave any number of processes. Root may have a reason to look all the same.
  */
 static int check_not_in_hand(const Face *f, uid_t uid, const char *address, sd_bus_error *error)
 {

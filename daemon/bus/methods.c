@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The manager's methods. Every handler reads, validates, asks whether the caller may, hands on and
- * replies; what takes time replies later, from a job or a callback.
+ * The manager's methods. Every handler reads the call, validates it, asks polkit whether the caller
+ * may, hands the request on, and replies. What takes time replies later, from a job or a callback.
  *
- * Nothing may happen before authorize() returned 1: until then the handler may be entered again.
- * What is validated is bounded, since the message is kept while polkit is asked. Validation looks
- * at the call alone, never at the machine: what it answers tells nobody whether a domain exists.
- * Open to all is what is in the picture already; whatever starts a thread asks.
+ * A handler has no effect before authorize() returns 1: until then it may be entered again.
+ * Validation bounds the size of the call, because we keep the message while polkit decides.
+ * Validation looks at the call alone, never at the machine, so its errors do not reveal whether a
+ * domain exists. Anybody may read what is already in the picture; a method that starts a thread
+ * asks polkit.
  */
+#include "bus/methods.h"
+
 #include <string.h>
 
-#include "bus/subject.h"
+#include "bus/methods-doctor.h"
+#include "bus/methods-probe.h"
+#include "bus/methods-read.h"
+#include "bus/start-job.h"
 #include "core/links/declaration.h"
 #include "gpupass/dbus.h"
 #include "util/text.h"
@@ -40,42 +46,12 @@ static const OptionSpec verify_options[] = {
 	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
 };
 
-static int set_problem(sd_bus_error *error, const Problem *problem, const char *prefix)
-{
-	_cleanup_free_ char *message = problem_message(problem, prefix);
-
-	return sd_bus_error_set(error, problem_dbus_name(problem->error), message);
-}
-
 /* ---- jobs ---- */
 
-int start_job(Face *f, sd_bus_message *m, const char *action, const JobRequest *request,
-	      sd_bus_error *error)
-{
-	_cleanup_(problem_freep) Problem *problem = NULL;
-	_cleanup_(subject_clear) Subject subject = { 0 };
-	_cleanup_free_ char *path = NULL;
-	JobRequest permitted = *request;
-	uint32_t id = 0;
-	int r;
-
-	r = authorize_job(f, m, action, &permitted, &subject, error);
-	if (r <= 0)
-		return r < 0 ? r : 1;
-	r = manager_start_job(f->manager, &permitted, &id, &problem);
-	if (r == PROBLEM && problem->error == GPUPASS_ERROR_LIMITS_EXCEEDED)
-		refusals_limited(f->refusals, request->caller_uid, "jobs");
-	if (r == PROBLEM)
-		return set_problem(error, problem, NULL);
-	if (r < 0)
-		return r;
-	path = job_path(id);
-	return path ? sd_bus_reply_method_return(m, "o", path) : -ENOMEM;
-}
-
 /*
- * Whoever may give a domain its group is not the one to say that the data which another tenant left in it
- * do not matter: those are not that domain's. A rule of polkit's cannot tell whose they are.
+ * A caller who may assign a group to a domain may not decide that the data of the last tenant do
+ * not matter: they belong to another domain. A polkit rule cannot tell whose data they are. So only
+ * root may.
  */
 static int check_acceptance(Face *f, sd_bus_message *m, const JobRequest *request,
 			    sd_bus_error *error)
@@ -119,7 +95,7 @@ static int method_assign(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	return start_job(userdata, m, GPUPASS_ACTION_ASSIGN, &request, error);
 }
 
-/* A job on the one thing that its call names: what that is, and where in the request it goes. */
+/* A job on the one thing that its call names: what it is, and its member of the request. */
 typedef struct OneName {
 	Operation operation;
 	const char *action;
@@ -257,7 +233,7 @@ static int method_declare(sd_bus_message *m, void *userdata, sd_bus_error *error
 	return 1;
 }
 
-/* 1: go on; 0: polkit is asked first, and then this comes again. */
+/* 1: go on. 0: polkit decides first, and then the handler is entered again. */
 static int begin_on_one_name(sd_bus_message *m, Face *f, const char *what, const char **ret_name,
 			     Pending **ret_pending, sd_bus_error *error)
 {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "bus/quota.h"
-#include "bus/request.h"
+#include "gpupass/dbus.h"
 #include "util/text.h"
 
 #define SERVICE "org.freedesktop.PolicyKit1"
@@ -18,7 +18,7 @@
 #define CHECKS_MAX 64
 #define CHECKS_USER_MAX 8
 #define SECONDS 10
-/* Somebody types a password; less than gpupass waits for the answer. */
+/* Time to type a password; shorter than the time that gpupass waits for the answer. */
 #define SECONDS_INTERACTIVE 240
 
 typedef struct Check Check;
@@ -28,9 +28,9 @@ struct Check {
 	sd_bus_message *call;
 	const char *action;
 	uid_t uid;
-	uint64_t number;     /* names it to polkit, so that it can be called off */
-	bool interactive;    /* polkit may have a password asked for */
-	char *domain_uuid;   /* that it is about; NULL: none */
+	uint64_t number;     /* its name for polkit, so that we can cancel it */
+	bool interactive;    /* polkit may ask for a password */
+	char *domain_uuid;   /* the domain in question; NULL: none */
 	bool granted;	     /* the call waits to be dispatched once more */
 	sd_bus_slot *answer; /* awaited */
 };
@@ -78,7 +78,7 @@ static char *cancellation_id(const Check *check)
 	return strf("gpupass-%" PRIu64, check->number);
 }
 
-/* Takes a password dialog off the screen. Whether it arrives does not matter. */
+/* Closes the password dialog. It does not matter if this call gets lost. */
 static void call_off(const Check *check)
 {
 	_cleanup_free_ char *id = cancellation_id(check);
@@ -182,8 +182,8 @@ static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_err
 	return 1;
 }
 
-/* Nobody is there whom polkit could be right about, nor anybody to answer. What it has granted is
- * on its way to the handler again, and denied there. */
+/* The caller has left: there is nobody to answer. A call that polkit has granted is already on its
+ * way to the handler, which denies it. */
 static void on_caller_left(const char *name, void *userdata)
 {
 	const Polkit *polkit = userdata;
@@ -208,7 +208,7 @@ int polkit_new(sd_bus *bus, Intake *intake, Refusals *refusals, Polkit **ret)
 	polkit->bus = bus;
 	polkit->intake = intake;
 	polkit->refusals = refusals;
-	/* Root is never asked about, and has no place to be kept. */
+	/* We never ask about root, so it needs no share of its own. */
 	polkit->quota = (Quota){
 		.all_max = CHECKS_MAX,
 		.user_max = CHECKS_USER_MAX,
@@ -250,7 +250,7 @@ static int ask(Check *check, const PolkitQuestion *question)
 		return -ENOMEM;
 	r = sd_bus_message_new_method_call(check->polkit->bus, &m, SERVICE, AUTHORITY_PATH,
 					   AUTHORITY, "CheckAuthorization");
-	/* The bus name, never the process: that may have become another one by now. */
+	/* The bus name and never the process id, which may belong to another process by now. */
 	if (r >= 0)
 		r = sd_bus_message_append(m, "(sa{sv})s", "system-bus-name", 1, "name", "s",
 					  sd_bus_message_get_sender(check->call), question->action);
@@ -328,7 +328,7 @@ int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *qu
 	uid_t uid = (uid_t)-1;
 	int r;
 
-	/* Each time: a caller who has left since is not one who may. */
+	/* On each pass: a caller who has left since may not act. */
 	if (intake_uid(polkit->intake, m, &uid) < 0)
 		return access_denied(polkit, question->action, uid, "the caller has left the bus",
 				     error);
@@ -342,8 +342,8 @@ int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *qu
 	r = check_begin(polkit, m, uid, question);
 	if (r != -EDQUOT && r != -EAGAIN)
 		return r;
-	refusals_limited(polkit->refusals, uid, "questions to polkit");
-	return limits_exceeded(error, &polkit->quota, r);
+	return refusals_over_quota(polkit->refusals, uid, &polkit->quota, r, "questions to polkit",
+				   error);
 }
 
 int polkit_require_root(Polkit *polkit, sd_bus_message *m, const char *what, sd_bus_error *error)

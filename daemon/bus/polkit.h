@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who may act. Root and the daemon's own user may without asking; of everybody else polkit is asked,
- * by a call that the loop does not wait for. Whatever is not a plain yes is a no: no polkit, an
- * error, no answer in time, a caller who has left meanwhile.
+ * Who may act. Root and the daemon's own user always may. For all others we ask polkit, without
+ * blocking the loop. Anything but a plain yes is a no: polkit does not run, it fails, it does not
+ * answer in time, or the caller has left the bus meanwhile.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 typedef struct Polkit Polkit;
 
-/* What polkit is told, for its rules to look at: the action, and what the call is about. */
+/* What polkit's rules get to see: the action, and what the call is about. */
 typedef struct PolkitQuestion {
 	const char *action;		     /* GPUPASS_ACTION_…, a constant */
 	const char *domain, *group, *target; /* NULL: none */
@@ -26,24 +26,25 @@ typedef struct PolkitQuestion {
 int polkit_new(sd_bus *bus, Intake *intake, Refusals *refusals, Polkit **ret);
 
 /*
- * Asked by a method's handler after it has read and validated, and before it does anything.
- * 1: may. 0: polkit is asked; the handler returns 1, and is entered again with the same message when
- * the answer is yes. So what was validated is what runs: a message cannot be changed, and nothing of
- * the first pass is kept. < 0: may not, *error says why.
+ * A method's handler calls this after validation, and before it does anything. 1: the caller may.
+ * 0: we have asked polkit; the handler returns 1, and is entered again with the same message when
+ * the answer is yes. So the call that was validated is the call that runs: a message cannot change,
+ * and the handler keeps nothing from its first pass. < 0: the caller may not, and *error says why.
  */
 int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,
 		     sd_bus_error *error);
 
-/* Whom polkit is not asked about: root, and the daemon's own user. */
+/* true: the caller is root or the daemon's own user, and we do not ask polkit. */
 bool polkit_trusts(const Polkit *polkit, sd_bus_message *m);
 /*
- * Whether this message comes again because the answer was yes, and which domain that was about, which
- * the caller may no longer choose. The string is valid until polkit_authorize().
+ * true: polkit said yes to this message, which is now dispatched again. *ret_domain_uuid: the
+ * domain that polkit permitted; the caller can no longer choose another. Valid until
+ * polkit_authorize().
  */
 bool polkit_granted(const Polkit *polkit, const sd_bus_message *m, const char **ret_domain_uuid);
-/* For what no rule can permit: root alone. 0, or < 0 with *error. */
+/* For what no polkit rule can permit, and only root may. 0, or < 0 with *error. */
 int polkit_require_root(Polkit *polkit, sd_bus_message *m, const char *what, sd_bus_error *error);
 
-/* Forgets what is open; its callers get no answer. */
+/* Forgets the open questions; their callers get no answer. */
 Polkit *polkit_free(Polkit *polkit);
 DEFINE_CLEANUP(Polkit, polkit_free)

@@ -5,10 +5,11 @@
 #include <systemd/sd-event.h>
 
 #include "bus/bursts.h"
+#include "core/base/problem.h"
 #include "util/clock.h"
 #include "util/log.h"
 
-/* A line at the end of a burst may be late. */
+/* How late the line at the end of a burst may be. */
 #define ACCURACY_USEC USEC_PER_SEC
 
 struct Refusals {
@@ -28,7 +29,7 @@ int refusals_new(sd_bus *bus, Refusals **ret)
 	return 0;
 }
 
-/* What was alone was told of whole at its begin. */
+/* A burst of one event was logged in full at its start. */
 static void tell_end(const Burst *burst, const char *message_id, const char *what)
 {
 	if (burst->n < 2)
@@ -59,7 +60,7 @@ static int on_timer(_unused_ sd_event_source *source, _unused_ uint64_t usec, vo
 	return 0;
 }
 
-/* Without memory for a timer the end of a burst is told when the next refusal comes. */
+/* Without memory for a timer, the next refusal logs the end of the burst. */
 static void arm(Refusals *refusals)
 {
 	uint64_t denied = bursts_end_usec(&refusals->denied);
@@ -85,7 +86,7 @@ static bool note(Refusals *refusals, Bursts *bursts, uid_t uid, const char *what
 
 	tell_ended(refusals, now);
 	first = bursts_note(bursts, uid, what, now);
-	/* What is added to a burst moves its end, which the timer finds out when it comes. */
+	/* A later event moves the end of its burst. The timer finds that out when it fires. */
 	if (first)
 		arm(refusals);
 	return first;
@@ -111,6 +112,19 @@ void refusals_limited(Refusals *refusals, uid_t uid, const char *what)
 	if (note(refusals, &refusals->limited, uid, what))
 		log_line(LOG_NOTICE, &(LogFields){ .message_id = LOG_ID_LIMITED },
 			 "user %ld met the limit of %s under way: refused", (long)uid, what);
+}
+
+int refusals_over_quota(Refusals *refusals, uid_t uid, const Quota *quota, int r, const char *what,
+			sd_bus_error *error)
+{
+	bool of_user = r == -EDQUOT;
+	size_t max = of_user ? quota->user_max : quota->all_max;
+
+	refusals_limited(refusals, uid, what);
+	return sd_bus_error_setf(error, problem_dbus_name(GPUPASS_ERROR_LIMITS_EXCEEDED),
+				 "%zu such calls%s are under way already\n"
+				 "State:  nothing was changed\nRemedy: try again later",
+				 max, of_user ? " of this user" : "");
 }
 
 Refusals *refusals_free(Refusals *refusals)

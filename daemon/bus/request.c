@@ -19,24 +19,20 @@ void request_options_clear(RequestOptions *options)
 	free(options->fit);
 }
 
+int set_problem(sd_bus_error *error, const Problem *problem, const char *prefix)
+{
+	_cleanup_free_ char *message = problem_message(problem, prefix);
+
+	return sd_bus_error_set(error, problem_dbus_name(problem->error), message);
+}
+
 int invalid_argument(sd_bus_error *error, const char *what, const char *remedy)
 {
 	return sd_bus_error_setf(error, problem_dbus_name(GPUPASS_ERROR_INVALID_ARGUMENT),
 				 "%s\nState:  nothing was changed\nRemedy: %s", what, remedy);
 }
 
-int limits_exceeded(sd_bus_error *error, const Quota *quota, int r)
-{
-	bool of_user = r == -EDQUOT;
-	size_t max = of_user ? quota->user_max : quota->all_max;
-
-	return sd_bus_error_setf(error, problem_dbus_name(GPUPASS_ERROR_LIMITS_EXCEEDED),
-				 "%zu such calls%s are under way already\n"
-				 "State:  nothing was changed\nRemedy: try again later",
-				 max, of_user ? " of this user" : "");
-}
-
-/* Of ASCII: in the middle of a message it would begin a line of its own. */
+/* ASCII control characters: in a message, one could begin a new line. */
 static bool has_control_character(const char *text)
 {
 	for (; *text; text++)
@@ -113,7 +109,7 @@ JobRequest request_from(Face *face, sd_bus_message *m, Operation operation,
 {
 	uid_t uid = (uid_t)-1;
 
-	/* For the record, and for the limits of a user. */
+	/* For the job's record, and for the limits of this user. */
 	(void)intake_uid(face->intake, m, &uid);
 	return (JobRequest){
 		.operation = operation,
@@ -152,10 +148,9 @@ int pending_new(Face *f, sd_bus_message *m, bool reads, Pending **ret, sd_bus_er
 	if (r < 0)
 		return r;
 	r = quota_take(quota, uid);
-	if (r < 0) {
-		refusals_limited(f->refusals, uid, reads ? "looks and dry runs" : "changes");
-		return limits_exceeded(error, quota, r);
-	}
+	if (r < 0)
+		return refusals_over_quota(f->refusals, uid, quota, r,
+					   reads ? "looks and dry runs" : "changes", error);
 	*pending =
 		(Pending){ .face = f, .call = sd_bus_message_ref(m), .quota = quota, .uid = uid };
 	*ret = TAKE_PTR(pending);
@@ -164,7 +159,7 @@ int pending_new(Face *f, sd_bus_message *m, bool reads, Pending **ret, sd_bus_er
 
 int begin_read(Face *f, sd_bus_message *m, Pending **ret, sd_bus_error *error)
 {
-	/* Nothing of the call is told to polkit: who may read may read of all domains. */
+	/* polkit learns no detail of the call: a caller who may read may read about every domain. */
 	int r = authorize(f, m, GPUPASS_ACTION_READ, NULL, NULL, NULL, error);
 
 	if (r <= 0)

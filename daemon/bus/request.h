@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the methods share: their options, validation, and answers that come later. */
+/* What the methods share: options, validation, and delayed answers. */
 #pragma once
 
 #include "bus/face.h"
@@ -17,67 +17,51 @@ void request_options_clear(RequestOptions *options);
 		Key, Type, offsetof(RequestOptions, member)                                        \
 	}
 
-/* A job's request out of the options; strings stay borrowed from them. */
+/* Makes a job's request from the options; its strings are borrowed from them. */
 JobRequest request_from(Face *face, sd_bus_message *m, Operation operation,
 			const RequestOptions *options);
 
 /*
- * Whether the caller may do what the action covers; see polkit_authorize(). domain, group, target:
- * what the caller named, NULL or "" where nothing.
+ * Asks whether the caller may do what the action covers; see polkit_authorize(). domain, group,
+ * target: what the caller named; NULL or "": nothing.
  */
 int authorize(Face *face, sd_bus_message *m, const char *action, const char *domain,
 	      const char *group, const char *target, sd_bus_error *error);
 
-/* Each sets InvalidArgument in *error and returns < 0 when it does not hold. */
+/* Each of these sets InvalidArgument in *error and returns < 0 when the check fails. */
 int check_name(const char *name, const char *what, bool may_be_empty, sd_bus_error *error);
 /* Reads the modes of numa and fit into the request. */
 int check_fit(const RequestOptions *options, JobRequest *request, sd_bus_error *error);
 int check_timeout(const RequestOptions *options, sd_bus_error *error);
 int invalid_argument(sd_bus_error *error, const char *what, const char *remedy);
-/* r: what quota_take() has said. */
-int limits_exceeded(sd_bus_error *error, const Quota *quota, int r);
+/* Sets *error to the problem; returns < 0. */
+int set_problem(sd_bus_error *error, const Problem *problem, const char *prefix);
 
-/* A call that is answered later. */
+/* A call that we answer later. */
 typedef struct Pending {
 	Face *face;
 	sd_bus_message *call;
-	char *path;   /* of the object that the answer names; NULL: none */
-	Quota *quota; /* that it counts against, for this user */
+	char *path;   /* the object that the answer names; NULL: none */
+	Quota *quota; /* the quota that it counts against, for this user */
 	uid_t uid;
 } Pending;
 
-/* reads: what changes nothing; it has a limit of its own. */
+/* reads: the call changes nothing, and counts against the quota of such calls. */
 int pending_new(Face *face, sd_bus_message *m, bool reads, Pending **ret, sd_bus_error *error);
 /*
- * For a handler that only looks, after validation: may the caller read, and has he a place? 1: go
- * on; 0: polkit is asked first, and then the handler is entered again.
+ * For a handler that only looks, after validation: checks that the caller may read and is within
+ * quota. 1: go on. 0: polkit decides first, and then the handler is entered again.
  */
 int begin_read(Face *face, sd_bus_message *m, Pending **ret, sd_bus_error *error);
 void pending_reply_error(Pending *pending, const char *name, const char *message);
 Pending *pending_free(Pending *pending);
 DEFINE_CLEANUP(Pending, pending_free)
 
-/* Its handler calls authorize() after validation; without that, anybody could. */
+/* The handler must call authorize() after validation: the vtable lets everybody in. */
 #define METHOD_ASKS(Name, In, InNames, Out, OutNames, handler)                                     \
 	SD_BUS_METHOD_WITH_NAMES(Name, In, InNames, Out, OutNames, handler,                        \
 				 SD_BUS_VTABLE_UNPRIVILEGED)
-/* Tells what properties tell, too, and starts nothing. */
+/* The handler returns only what the properties show, and starts nothing. */
 #define METHOD_READS(Name, In, InNames, Out, OutNames, handler)                                    \
 	SD_BUS_METHOD_WITH_NAMES(Name, In, InNames, Out, OutNames, handler,                        \
 				 SD_BUS_VTABLE_UNPRIVILEGED)
-
-/* methods.c: starts a job and answers with its object. */
-int start_job(Face *face, sd_bus_message *m, const char *action, const JobRequest *request,
-	      sd_bus_error *error);
-
-/* methods-probe.c; userdata is the Face. */
-int method_probe(sd_bus_message *m, void *userdata, sd_bus_error *error);
-int method_get_evidence(sd_bus_message *m, void *userdata, sd_bus_error *error);
-
-/* methods-read.c; userdata is the Face. */
-int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error);
-int method_get_drift(sd_bus_message *m, void *userdata, sd_bus_error *error);
-/* methods-doctor.c */
-int method_doctor(sd_bus_message *m, void *userdata, sd_bus_error *error);
-int method_rescan(sd_bus_message *m, void *userdata, sd_bus_error *error);
-int method_get_topology(sd_bus_message *m, void *userdata, sd_bus_error *error);

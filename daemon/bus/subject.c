@@ -52,7 +52,7 @@ Lookup *lookups_free(Lookup *lookups)
 	return NULL;
 }
 
-/* Off the list of those that have ended; NULL: there is none for this call. */
+/* Takes the lookup of this call off the list of ended ones; NULL: there is none. */
 static Lookup *lookup_take(Face *f, const sd_bus_message *m)
 {
 	for (Lookup **i = &f->lookups; *i; i = &(*i)->next) {
@@ -66,7 +66,7 @@ static Lookup *lookup_take(Face *f, const sd_bus_message *m)
 	return NULL;
 }
 
-/* The handler is entered again, and finds it in the list. Takes the lookup. */
+/* Has the handler entered again, which finds the lookup in the list. Takes the lookup. */
 static int dispatch_again(Lookup **lookup)
 {
 	Face *f = (*lookup)->face;
@@ -105,10 +105,9 @@ static int lookup_begin(Face *f, sd_bus_message *m, const char *word, sd_bus_err
 	if (r < 0)
 		return r;
 	r = quota_take(&f->looks, uid);
-	if (r < 0) {
-		refusals_limited(f->refusals, uid, "questions to libvirt");
-		return limits_exceeded(error, &f->looks, r);
-	}
+	if (r < 0)
+		return refusals_over_quota(f->refusals, uid, &f->looks, r, "questions to libvirt",
+					   error);
 	lookup = calloc(1, sizeof(Lookup));
 	if (!lookup) {
 		quota_give(&f->looks, uid);
@@ -124,7 +123,7 @@ static int lookup_begin(Face *f, sd_bus_message *m, const char *word, sd_bus_err
 
 /* ---- what a call is about ---- */
 
-/* A group's domain is in the picture: no word of the caller's stands for it. */
+/* The picture has the group's domain, so the caller's words do not matter here. */
 static int of_group(const Group *group, Subject *ret)
 {
 	int r = copy(group->name, &ret->group);
@@ -136,7 +135,7 @@ static int of_group(const Group *group, Subject *ret)
 	return r < 0 ? r : 1;
 }
 
-/* 1, with *ret filled in, or 0: libvirt is asked first. */
+/* 1: *ret is filled in. 0: we are asking libvirt first. */
 static int find(Face *f, sd_bus_message *m, const JobRequest *request, Subject *ret,
 		sd_bus_error *error)
 {

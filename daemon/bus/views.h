@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What each kind of object shows on the bus, and how it is made from what the manager knows. */
+/* The properties of each kind of object, and how they are filled from the picture. */
 #pragma once
 
 #include "bus/field.h"
@@ -138,7 +138,7 @@ char *gpu_path(const Bdf *bdf);
 char *assignment_path(const char *domain_uuid);
 char *job_path(uint32_t id);
 
-/* Fill a zeroed view; -ENOMEM may leave it in part filled, for fields_clear(). */
+/* Each fills a zeroed view. On -ENOMEM the view may be half filled: use fields_clear(). */
 int manager_view_fill(const Manager *m, ManagerView *view);
 int group_view_fill(const Manager *m, const Group *group, GroupView *view);
 int gpu_view_fill(const Manager *m, PciNames *names, const Gpu *gpu, GpuView *view);

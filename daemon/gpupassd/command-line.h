@@ -14,7 +14,7 @@ typedef struct Options {
 } Options;
 
 /*
- * true with *ret to run; strings are argv's. false with *ret_status, the exit status, when there
- * is nothing to do: --help, --version, or wrong usage, which it has said on stderr.
+ * true: run with *ret, whose strings are those of argv. false: exit with *ret_status, after --help,
+ * --version, or wrong usage, which this function reports on stderr.
  */
 bool options_parse(int argc, char **argv, Options *ret, int *ret_status);

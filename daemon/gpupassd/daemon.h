@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gpupassd as a whole, for main and the daemon-*.c alone: what it owns, and the stages of its
- * start in their order. Each stage logs its errors.
+ * gpupassd as a whole: what it owns, and the stages of its start in their order. Each stage logs
+ * its errors. Only files of this room include it.
  */
 #pragma once
 
@@ -11,8 +11,9 @@
 #include "bus/bus.h"
 #include "gpupassd/command-line.h"
 #include "gpupassd/uevents.h"
+#include "manager/config.h"
 
-/* Threads may outlive the loop, so nothing of it that they use is ever freed. */
+/* Threads may outlive the loop, so we never free what they use. */
 typedef struct Daemon {
 	sd_event *event;
 	sd_bus *bus;
@@ -41,17 +42,17 @@ typedef struct Daemon {
 
 /* loop.c: the loop, its signals, and the mailbox; then the bus on it. */
 int daemon_set_up_loop(Daemon *d);
-/* address: NULL where none is known. */
+/* address: NULL if none is known. */
 int daemon_open_bus(Daemon *d, const char *address, bool session);
-/* What it hears once it runs: when to look again. */
+/* Adds the sources that say when to look again. */
 int daemon_start_looking(Daemon *d, bool real_sysfs);
 
-/* open.c: what is on disk, held for this process alone; and the machine, with libvirt. */
+/* open.c: opens and locks the files on disk; and the machine, with libvirt. */
 int daemon_open_state(Daemon *d, const Options *options);
 int daemon_open_host(Daemon *d, const Options *options);
 
 /* start.c: from recovery and the first look to the name on the bus. */
 int daemon_set_up_manager(Daemon *d, const Options *options);
 int daemon_start(Daemon *d);
-/* On libvirt's event thread. */
+/* Called on libvirt's event thread. */
 void daemon_on_virt_event(VirtEventKind kind, const char *uuid, void *userdata);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the loop hears: signals, the mailbox, the bus, and when this host is to be looked at again. */
+/* The sources of the loop: signals, the mailbox, the bus, and the timer for the next look. */
 #include <signal.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-/* Errors and lost lanes give no event: they are looked for now and then. */
+/* Errors and lost lanes cause no event, so we look for them now and then. */
 #define HEALTH_PERIOD_USEC (60 * USEC_PER_SEC)
 
 static int on_mail(sd_event_source *source, int fd, uint32_t revents, void *userdata)
@@ -40,8 +40,7 @@ int daemon_set_up_loop(Daemon *d)
 
 	/* A closed stderr or socket must not end the daemon. */
 	signal(SIGPIPE, SIG_IGN);
-	/* sd-event takes signals through signalfd, for which they must be blocked, also in every
-	 * thread that comes later. */
+	/* sd-event reads signals through signalfd. For that, they must be blocked in all threads. */
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGTERM);
 	sigaddset(&mask, SIGINT);
@@ -66,8 +65,9 @@ int daemon_set_up_loop(Daemon *d)
 	return r;
 }
 
-/* As sd_bus_open_system() does it, but without descriptors. They must be declined before the start:
- * the bus daemon then refuses a message with descriptors, and nobody can fill our table of them. */
+/* Like sd_bus_open_system(), but without file descriptors. We must decline them before the
+ * start: the bus daemon then refuses messages with descriptors, and no caller can fill our table
+ * of them. */
 static int connect_bus(Daemon *d, const char *address)
 {
 	int r = sd_bus_new(&d->bus);
@@ -89,8 +89,8 @@ int daemon_open_bus(Daemon *d, const char *address, bool session)
 
 	if (r >= 0)
 		r = sd_bus_set_exit_on_disconnect(d->bus, true);
-	/* The end of the loop would close it, and nobody could tell any more whether it has
-	 * gone. */
+	/* Otherwise the end of the loop would close the bus, and we could not tell whether the bus
+	 * had gone away. */
 	if (r >= 0)
 		r = sd_bus_set_close_on_exit(d->bus, false);
 	if (r >= 0)
@@ -115,7 +115,7 @@ static void looked(void *userdata)
 {
 }
 
-/* An event may be lost, of udev or of libvirt: what it would have told is then seen here. */
+/* Events of udev and libvirt may be lost. This look sees what they would have reported. */
 static int on_look(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	Daemon *d = userdata;
@@ -127,9 +127,9 @@ static int on_look(sd_event_source *source, uint64_t usec, void *userdata)
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* The bus daemon takes nothing from us for as long as too much of ours waits there for clients who do
- * not read: that much can only be signals, of many weeks. Nobody hears us then; a new connection has
- * nothing waiting. */
+/* The bus daemon takes nothing from us while too much of ours waits there for clients that do not
+ * read. That much can only be signals, of many weeks. Then no client hears us, and we end: a new
+ * connection starts with nothing waiting. */
 static void end_when_unheard(Daemon *d)
 {
 	uint64_t unsent = 0;
@@ -153,7 +153,7 @@ static int on_health_due(sd_event_source *source, uint64_t usec, void *userdata)
 	return sd_event_source_set_time_relative(source, HEALTH_PERIOD_USEC);
 }
 
-/* sd-event arms a timer once; a second's slack lets the kernel join it with others. */
+/* sd-event fires a timer once. A second of slack lets the kernel combine it with others. */
 static int start_health_timer(Daemon *d)
 {
 	int r = sd_event_add_time_relative(d->event, &d->health_timer, CLOCK_MONOTONIC,
@@ -174,7 +174,7 @@ int daemon_start_looking(Daemon *d, bool real_sysfs)
 		log_error("cannot set up: %s", strerror(-r));
 		return r;
 	}
-	/* A tree that stands in for sysfs has no events. */
+	/* A directory that stands in for sysfs has no events. */
 	if (!real_sysfs)
 		return 0;
 	r = uevents_new(d->event, rescan, d, &d->uevents);

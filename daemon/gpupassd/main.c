@@ -11,7 +11,7 @@
 #include "util/log.h"
 #include "util/text.h"
 
-/* For the last lines of the log, and for everything else that an end has to say. */
+/* The time for the last lines of the log, and all other messages at the end. */
 #define LAST_LINES_USEC (200 * USEC_PER_MSEC)
 #define END_USEC (700 * USEC_PER_MSEC)
 
@@ -32,7 +32,7 @@ static int load_config(const Options *options, Config **ret)
 	return -EINVAL;
 }
 
-/* --check: both kinds of files, all errors that can be told. */
+/* --check: reads both kinds of files, and reports every error it can find. */
 static int check_config(const Options *options)
 {
 	_cleanup_(config_freep) Config *config = NULL;
@@ -53,7 +53,8 @@ static int check_config(const Options *options)
 	return notes ? GPUPASS_EXIT_UNCONFIGURED : GPUPASS_EXIT_DONE;
 }
 
-/* Where sd-bus looks, too; but it declines no descriptors then. NULL: none is known. */
+/* The address that sd_bus_open_system() would use; that function would accept file descriptors.
+ * NULL: none is set. */
 static const char *bus_address(bool session)
 {
 	const char *address =
@@ -81,7 +82,7 @@ static void *wait_and_end(void *userdata)
 	_exit(d->exit_code);
 }
 
-/* A bus or a journal that hangs must not keep us: what follows takes no longer than END_USEC. */
+/* A bus or a journal that hangs must not keep us: the rest takes END_USEC at most. */
 static void end_anyway(Daemon *d, int exit_code)
 {
 	pthread_t thread;
@@ -91,11 +92,11 @@ static void end_anyway(Daemon *d, int exit_code)
 		pthread_detach(thread);
 }
 
-/* From this size on memory goes back to the system at once. Otherwise glibc keeps as much as the
- * largest message that came: once such a one was freed it takes the next out of its heap.
- *
- * One heap for all threads: a job's thread lives for a second, and with a heap of its own each of up to
- * eight a processor would keep what the largest of its domains' XML took. */
+/* Allocations of this size and more go back to the system when freed. Otherwise glibc keeps as much
+ * as the largest message so far: after it has freed one, it takes the next from its heap.
+ * 
+ * One heap for all threads: a job's thread lives for a second, and with a heap of its own each of
+ * up to eight a processor would keep what the largest of its domains' XML took. */
 #define KEPT_BYTES (4 * 1024 * 1024)
 
 static void keep_little_memory(void)
@@ -139,8 +140,8 @@ static int run(const Options *options, Config *config)
 	return r < 0 ? GPUPASS_EXIT_FAILED : r;
 }
 
-/* systemd tells by JOURNAL_STREAM that stderr is the journal's. The device and inode in it are
- * compared, because a child may have got another stderr: systemd.exec(5). */
+/* JOURNAL_STREAM, set by systemd, says that stderr is the journal. Its device and inode must match,
+ * because a child may have another stderr: systemd.exec(5). */
 static bool stderr_is_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -167,7 +168,7 @@ int main(int argc, char *argv[])
 	log_open(stderr_is_journal(), config->log_level);
 	exit_code = run(&options, config);
 	log_flush(LAST_LINES_USEC);
-	/* Not exit(): threads may still wait for libvirt or a device, and must not keep it. */
+	/* Not exit(): threads may still wait for libvirt or a device, and must not delay the end. */
 	fflush(NULL);
 	_exit(exit_code);
 }

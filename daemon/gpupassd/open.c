@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the daemon stands on: its files, which are its own while it runs, and the machine. */
+/* Opens the daemon's files, locks them for as long as it runs, and opens the machine. */
 #include <fcntl.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static int open_state(Daemon *d, const Options *options)
 	_cleanup_free_ char *quarantine = strf("%s/quarantine", options->state_directory);
 	int r = journal && quarantine ? journal_open(journal, &d->journal) : -ENOMEM;
 
-	/* Without it (another kernel's /proc, a container) a reboot is not told from a restart. */
+	/* Without it (another kernel's /proc, a container) we cannot tell a reboot from a restart. */
 	if (r >= 0)
 		(void)file_read_line_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id",
 					&d->journal.boot_id);
@@ -46,7 +46,7 @@ static int open_state(Daemon *d, const Options *options)
 	return r;
 }
 
-/* Before anything in them is read. */
+/* Locks the directories, before anything in them is read. */
 static int hold_state(Daemon *d)
 {
 	int r = hold_directory(d->store.dir_fd, "assignments.d");
@@ -71,7 +71,7 @@ int daemon_open_state(Daemon *d, const Options *options)
 
 /* ---- the machine ---- */
 
-/* On a job's thread. Once is enough: it is so for every worker, as a rule. */
+/* Called on a job's thread. Logs once, because the reason is usually the same for every worker. */
 static void no_units(const char *why, void *userdata)
 {
 	Daemon *d = userdata;
@@ -83,7 +83,7 @@ static void no_units(const char *why, void *userdata)
 			why);
 }
 
-/* Looking still works, so that is no reason to end. */
+/* Looking still works, so the daemon does not end. */
 static void check_host(Daemon *d, const Options *options)
 {
 	_cleanup_free_ char *path = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From nothing known to the name on the bus: what was left open is recovered, the host is looked at,
- * libvirt is waited for, but not for long. And what libvirt tells, then and later.
+ * The start, up to the name on the bus: recovers open jobs, looks at the host, and waits for
+ * libvirt, but not for long. Also handles libvirt's events, then and later.
  */
 #include <string.h>
 #include <systemd/sd-daemon.h>
@@ -29,7 +29,7 @@ static void published(int result, void *userdata)
 	sd_event_exit(d->event, GPUPASS_EXIT_FAILED);
 }
 
-/* Callers find the whole picture, or none: the name is taken when there is one. */
+/* Takes the name once there is a whole picture, so that no caller sees half of one. */
 static void publish(void *userdata)
 {
 	Daemon *d = userdata;
@@ -64,8 +64,9 @@ static void first_scan_done(void *userdata)
 	}
 }
 
-/* The picture is taken after what was left open is settled. While libvirt is slow, or a worker of
- * the daemon before holds recovery up, the name is taken without: those groups are kept apart. */
+/* Looks at the host after open jobs are recovered. When libvirt is slow, or a worker of the
+ * previous daemon delays recovery, we take the name before that: the groups of those jobs are
+ * quarantined. */
 static void recovered(void *userdata)
 {
 	Daemon *d = userdata;
@@ -74,7 +75,7 @@ static void recovered(void *userdata)
 		publish(d);
 }
 
-/* libvirt may have come meanwhile, and with it what waited for it. */
+/* libvirt may have come meanwhile, so that jobs that waited for it can be recovered. */
 static void recovered_without_libvirt(void *userdata)
 {
 	Daemon *d = userdata;
@@ -106,7 +107,7 @@ static void libvirt_domain_changed(void *userdata)
 	manager_libvirt_changed(d->manager, true);
 }
 
-/* Only hands on. */
+/* Runs on libvirt's thread: only posts to the loop. */
 void daemon_on_virt_event(VirtEventKind kind, const char *uuid, void *userdata)
 {
 	static const MailboxCallback callbacks[] = {
@@ -152,7 +153,7 @@ int daemon_start(Daemon *d)
 {
 	int r;
 
-	/* What touches no domain does not wait for libvirt. */
+	/* Recover what touches no domain without waiting for libvirt. */
 	r = manager_recover(d->manager, recovered_without_libvirt, d);
 	if (r >= 0)
 		r = manager_rescan(d->manager, first_scan_done, d);

@@ -5,7 +5,7 @@
 
 #include "util/clock.h"
 
-/* A bind of four functions gives some twenty events within a few milliseconds. */
+/* Binding four functions causes some twenty events within a few milliseconds. */
 #define QUIET_USEC (100 * USEC_PER_MSEC)
 #define BURST_USEC USEC_PER_SEC
 

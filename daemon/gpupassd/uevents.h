@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* PCI devices that come, go, or change their driver, as udev tells it. */
+/* udev's events about PCI devices that come, go, or change their driver. */
 #pragma once
 
 #include <systemd/sd-event.h>
@@ -10,8 +10,8 @@ typedef struct Uevents Uevents;
 typedef void (*UeventsListener)(void *userdata);
 
 /*
- * Calls the listener once for a burst of events, after it has been quiet for a moment or has
- * lasted a second.
+ * Calls the listener once for a burst of events: after a short pause, or when the burst has lasted
+ * a second.
  */
 int uevents_new(sd_event *event, UeventsListener listener, void *userdata, Uevents **ret);
 Uevents *uevents_free(Uevents *uevents);

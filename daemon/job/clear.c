@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "job/prepare.h"
 #include "job/recover.h"
 #include "util/text.h"
 
@@ -43,7 +44,7 @@ static int check_answers(const JobPlace *place, const Bdf *functions, size_t n, 
 			      BDF_TEXT(&functions[0]));
 }
 
-/* No domain runs with it: what has it open is a guest that libvirt has lost sight of, or no guest. */
+/* No domain runs with it. So the holder is a guest that libvirt does not know of, or no guest. */
 static int check_no_user(const Inspection *now, Problem **ret_problem)
 {
 	for (size_t i = 0; i < now->n_holders; i++) {
@@ -134,7 +135,7 @@ static int lift_group(const JobPlace *place, const char *group, Problem **ret_pr
 		return refuse_name(place, ret_problem);
 	if (r == 0)
 		r = check(place, functions, n, ret_problem);
-	/* A journal that could not be closed must not undo later what others do from now on. */
+	/* An open journal must not undo at the next start what jobs do from now on. */
 	if (r == 0)
 		r = journal_forget_group(place->journal, group);
 	if (r == 0)
@@ -146,7 +147,7 @@ static int lift_group(const JobPlace *place, const char *group, Problem **ret_pr
 
 /* ---- by a file that cannot be read ---- */
 
-/* Each group as a whole; what has a quarantine of its own stays in that. */
+/* Checks each group as a whole. A group with a quarantine of its own stays quarantined. */
 static int check_every_group(const JobPlace *place, const GroupSet *groups, Problem **ret_problem)
 {
 	int r = 0;
@@ -180,7 +181,7 @@ static int set_aside(const JobPlace *place, const char *file)
 		       : quarantine_store_set_aside(place->quarantine, name);
 }
 
-/* A damaged file may name what never was on this host, and what is not there cannot answer. */
+/* A damaged file may name functions that this host never had, and which cannot answer. */
 static size_t keep_present(const PciSnapshot *snapshot, Bdf *functions, size_t n)
 {
 	size_t kept = 0;

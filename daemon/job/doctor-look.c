@@ -68,9 +68,7 @@ static int look_at_uses(Look *l)
 
 static int look_at_domain(Look *l, Problem **ret_problem)
 {
-	static const JobRequest anybody = {
-		0
-	}; /* who only looks needs no permission for a domain */
+	static const JobRequest anybody = { 0 }; /* a look needs no permission for a domain */
 
 	if (!l->request->domain)
 		return 0;
@@ -93,7 +91,7 @@ static int look_at_groups(Look *l)
 				      &place->rules->policy);
 }
 
-/* Whether a job or a quarantine has the group: a dry run's question. */
+/* true: a job or a quarantine has the group. */
 static int look_at_claims(Look *l, const Group *group)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -149,8 +147,8 @@ static bool is_quarantined(const Look *l, const Group *group)
 	return false;
 }
 
-/* An inspection waits for the device's lock: what a worker moves, or may be stuck with, is left
- * out, so that the others' facts do not wait with it. */
+/* An inspection waits for the device's lock. So we leave out functions that a worker moves or is
+ * stuck with, and get the facts of the others in time. */
 static bool may_inspect(const Look *l, const Gpu *gpu)
 {
 	const Group *group = group_set_find_gpu(l->inventory->groups, &gpu->lead->bdf);
@@ -180,7 +178,7 @@ static int look_closely(Look *l)
 	return l->inspection_error == -ENOMEM || l->host_error == -ENOMEM ? -ENOMEM : 0;
 }
 
-/* What keeps a domain from its group is worse than what only the books have wrong. */
+/* A finding that keeps a domain from its group is worse than a wrong record. */
 static bool is_of_the_books(const DriftFinding *finding)
 {
 	return finding->repair == DRIFT_REPAIR_RECORD || finding->repair == DRIFT_REPAIR_RENAME ||
@@ -216,7 +214,7 @@ static int look_for_drift(Look *l)
 	};
 	int r;
 
-	/* What a job has in hand is no drift; drift_find() leaves quarantined groups out. */
+	/* A group that a job works on has no drift; drift_find() leaves out quarantined groups. */
 	for (size_t i = 0; i < groups->n_items; i++)
 		if (strv_contains(l->busy, groups->items[i].name) ||
 		    is_quarantined(l, &groups->items[i]))
@@ -255,7 +253,7 @@ static int note_sighting(Look *l, const Sighting *s, const char *why)
 	return r;
 }
 
-/* What a look saw of boards that are others now. */
+/* Evidence of boards that have been replaced since. */
 static int look_for_stale_evidence(Look *l)
 {
 	const Evidence *evidence = l->inventory->identities->evidence;
@@ -322,7 +320,7 @@ static int note_tenant(Look *l, const Gpu *gpu, const Tenancy *tenancy)
 	return r;
 }
 
-/* What keeps the next domain from a board, and no assign mends by itself. */
+/* What keeps the next domain from a board, and an assign does not repair by itself. */
 static int look_for_tenants(Look *l)
 {
 	const GpuSet *gpus = l->inventory->gpus;

@@ -23,7 +23,7 @@ static void look_clear(Look *look)
 	free(look->functions);
 }
 
-/* driver_override is read where it can mean something: assigned, and on vfio-pci as it should be. */
+/* driver_override matters only for functions that are assigned and on vfio-pci. */
 static bool is_to_inspect(const Look *look, const PciFunction *function)
 {
 	return driver_is_vfio(function->driver) &&
@@ -82,7 +82,7 @@ static int take(const JobPlace *place, Look *look)
 		return r;
 	r = place->host->ops->inspect(place->host, look->functions, look->n_functions,
 				      INSPECT_CONFIG_NOT, &look->inspection);
-	/* One that does not answer leaves the overrides unknown, and the rest as it is. */
+	/* If a function does not answer, only the overrides stay unknown. */
 	return r == -ENOMEM ? r : 0;
 }
 

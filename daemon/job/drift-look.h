@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A fresh look at everything that can have drifted, by a worker where a device's lock is needed. */
+/* A fresh look at everything that can drift. A worker reads what needs a device's lock. */
 #pragma once
 
 #include "core/drift/drift.h"
-#include "job/prepare.h"
+#include "job/place.h"
 
 /*
- * Groups that a job has, and quarantined ones, are left out. Without libvirt *ret_domains_known is
- * false, and only drivers and boards are told. -errno. Blocks.
+ * Leaves out quarantined groups and those that a job works on. Without libvirt *ret_domains_known
+ * is false, and the findings are of drivers and boards only. -errno. Blocks.
  */
 int drift_look(const JobPlace *place, const BootFaults *boot, Drift **ret, bool *ret_domains_known);

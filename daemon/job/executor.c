@@ -25,7 +25,7 @@ static void tell_note(Run *run)
 	note->text = NULL;
 }
 
-/* Anything a step returns becomes a problem: by here nothing may get lost. */
+/* Turns any error of a step into a problem, so that no error gets lost. */
 static int as_problem(int r, StepKind kind, Problem **ret_problem)
 {
 	if (r >= 0)
@@ -53,7 +53,7 @@ static void note_journal(const Run *run, int r)
 	disk_watch_note(run->context.place->disk, "the journal", r);
 }
 
-/* What is not in the journal is not begun. */
+/* Begins no step that is not in the journal. */
 static int announce(const Run *run, size_t i, Problem **ret_problem)
 {
 	int r = run->log ? journal_intent(run->log, i) : 0;
@@ -62,8 +62,8 @@ static int announce(const Run *run, size_t i, Problem **ret_problem)
 }
 
 /*
- * libvirt went away in the middle: what it was asked for may have been done or not, and is asked
- * for again. Both acts and undos look first, so that twice is harmless.
+ * libvirt went away during a call, which may have taken effect or not. So we make the call again.
+ * Acts and undos look first, so that a repetition is harmless.
  */
 static int call_libvirt(Run *run, int (*call)(StepContext *c, Problem **ret_problem),
 			Problem **ret_problem)
@@ -85,7 +85,7 @@ static int call_libvirt(Run *run, int (*call)(StepContext *c, Problem **ret_prob
 	return r;
 }
 
-/* Whatever an optional act or undo returns: told, and gone on from. */
+/* Whatever an optional act or undo returns, we report it and go on. */
 static int go_on(Run *run, int r, Problem **problem)
 {
 	if (r == PROBLEM)
@@ -109,7 +109,7 @@ static int act(Run *run, size_t i, Problem **ret_problem)
 	run->done = i + 1;
 	r = as_problem(call_libvirt(run, step_ops(kind)->act, ret_problem), kind, ret_problem);
 	tell_note(run);
-	/* For a person's eyes: recovery looks at the machine. The next intent is what counts. */
+	/* For a person to read. Recovery looks at the machine, and needs only the intents. */
 	if (run->log)
 		note_journal(run, journal_outcome(run->log, i, r == 0));
 	tell(run, i, r == 0 ? STEP_DONE : STEP_FAILED, since);
@@ -122,7 +122,7 @@ static bool nothing_left(const StepContext *c, StepKind kind)
 	       (c->no_guest && (kind == STEP_ATTACH || kind == STEP_DETACH));
 }
 
-/* A domain that went away meanwhile has let go of everything. */
+/* A domain that is gone no longer has any function. */
 static int undo_in_domain(Run *run, StepKind kind, Problem **ret_problem)
 {
 	int r = call_libvirt(run, step_ops(kind)->undo, ret_problem);
@@ -141,7 +141,7 @@ static int undo(Run *run, size_t i, Problem **ret_problem)
 
 	if (!step_ops(kind)->undo || nothing_left(&run->context, kind))
 		return 0;
-	/* Undone even where the journal fails: it says already that the step was begun. */
+	/* Undo the step even if the journal fails: it already says that the step was begun. */
 	if (run->log)
 		note_journal(run, journal_undo(run->log, i));
 	free(run->context.detail);
@@ -181,8 +181,8 @@ static bool wrote_something(const Run *run)
 	return false;
 }
 
-/* The failure that began it stays the problem; the undo's failure is what the operator must act
- * on, and goes into state and remedy. */
+/* The first failure stays the problem. The operator must act on the failure of the undo, so that
+ * goes into state and remedy. */
 static int incomplete(Run *run, Problem **failure_owner, const Problem *undo_problem,
 		      ExecutorResult *ret)
 {
@@ -208,7 +208,7 @@ static int incomplete(Run *run, Problem **failure_owner, const Problem *undo_pro
 	return 0;
 }
 
-/* Not a quarantine for a person to lift: recovery finishes it when libvirt is back. */
+/* No quarantine for a person to lift: recovery finishes the job when libvirt is back. */
 static int left_open(Run *run, Problem **failure_owner, const Problem *undo_problem,
 		     ExecutorResult *ret)
 {
@@ -296,7 +296,7 @@ static int begin(Run *run, uint32_t job, Problem **ret_problem)
 	return r < 0 ? no_journal(run, r, ret_problem) : 0;
 }
 
-/* On disk before the journal ends, so that the one or the other is found. */
+/* The quarantine is on disk before the journal ends, so that the next start finds one of them. */
 static int save_quarantine(const Run *run, uint32_t job, const char *reason)
 {
 	const Plan *plan = run->context.plan;
@@ -309,8 +309,8 @@ static int save_quarantine(const Run *run, uint32_t job, const char *reason)
 	return r;
 }
 
-/* The job is over on the machine; a journal that stays open would undo it later, when others may
- * have these functions. So they are kept away until the next start has read it. */
+/* The job is over on the machine. An open journal would undo it at the next start, when other jobs
+ * may have these functions. So they stay quarantined until a start has read the journal. */
 static int not_ended(const Run *run, int error, ExecutorResult *result)
 {
 	int r = 0;
@@ -345,7 +345,7 @@ static int end(Run *run, uint32_t job, ExecutorResult *result)
 	if (result->open)
 		return 0;
 	if (result->state == JOB_INCOMPLETE) {
-		/* Without a file for it, the open journal is what the next start finds. */
+		/* Without a quarantine file, the next start finds the open journal. */
 		if (save_quarantine(run, job, result->quarantine) >= 0 && run->log)
 			(void)journal_end(run->log);
 		return 0;
@@ -374,7 +374,7 @@ static int run_in_journal(Run *run, uint32_t job, ExecutorResult *result)
 	_cleanup_(problem_freep) Problem *spare = NULL;
 	int r;
 
-	/* Made beforehand: a run that finds no memory for its problem is still rolled back. */
+	/* Made in advance, so that a run without memory for its problem is still rolled back. */
 	r = problem_set(&spare, GPUPASS_ERROR_INTERNAL, "out of memory");
 	if (r < 0)
 		return r;

@@ -29,7 +29,7 @@ static bool may_run_with_one(const DomainUse *use, const Bdf *functions, size_t 
 	return false;
 }
 
-/* libvirt says so; without libvirt it is not known. */
+/* libvirt says so. false without libvirt: then we do not know. */
 static bool no_domain_runs_with_them(Host *host, const Bdf *functions, size_t n)
 {
 	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;

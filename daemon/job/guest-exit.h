@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A guest that was killed is shut off for libvirt before its process is gone: the kernel gives back
- * its memory first, and only then closes what it had open through vfio.
+ * libvirt reports a killed guest as shut off before its process is gone: the kernel first frees the
+ * process's memory, and only then closes its vfio files.
  */
 #pragma once
 
 #include "host/host/host.h"
 
 /*
- * HostOps.inspect of the functions. While one is open through vfio and no domain runs with it, it is
- * done again, for at most ten seconds: what is then still open is not libvirt's.
+ * HostOps.inspect of the functions. While a function is open through vfio and no domain runs with
+ * it, inspects again, for at most ten seconds. A function that is still open then is not held by
+ * libvirt.
  */
 int inspect_past_exit(Host *host, const Bdf *functions, size_t n, InspectConfig config,
 		      Inspection **ret);

@@ -31,7 +31,7 @@ HealthLook *health_look_free(HealthLook *look)
 	return NULL;
 }
 
-/* Those that wait no more are forgotten. */
+/* Forgets workers that no longer hang. */
 static void forget_ended(HealthLook *look)
 {
 	size_t kept = 0;
@@ -80,7 +80,7 @@ static int look_locked(HealthLook *look, Host *host, const PciFunction *const *l
 		const GpuHealth *stuck =
 			gpu_healths_find(look->stuck, look->n_stuck, &leads[i]->bdf);
 
-		all[i] = stuck ? *stuck : read[next++]; /* what is stuck owns nothing */
+		all[i] = stuck ? *stuck : read[next++]; /* a stuck entry owns nothing */
 	}
 	return note_stuck(look, read, n_ask);
 }

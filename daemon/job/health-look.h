@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The health of GPUs, read by workers, one look at a time: config space may hang its reader for good,
- * and one reader that waits is enough. Whoever comes meanwhile waits until that look has ended or
- * met its deadline, and is then told of the reader instead of losing another. Shared by all threads.
+ * Workers read the health of GPUs, one look at a time: a read of config space may hang for good,
+ * and one hung worker for a GPU is enough. A second caller waits until the look under way has ended
+ * or met its deadline. For a GPU whose worker hangs, it then gets that worker's error, and starts
+ * no other. Shared by all threads.
  */
 #pragma once
 
@@ -15,8 +16,8 @@ HealthLook *health_look_free(HealthLook *look);
 DEFINE_CLEANUP(HealthLook, health_look_free)
 
 /*
- * Of GPUs that are given by their leading functions; one for each in *ret, in their order. Of a GPU
- * for which a worker still waits there is the error of that time, and the worker.
+ * leads: the leading function of each GPU. *ret: one entry for each, in the same order. For a GPU
+ * with a hung worker, the entry has the error of that time, and the worker.
  */
 int health_look(HealthLook *look, Host *host, const PciFunction *const *leads, size_t n,
 		GpuHealth **ret);

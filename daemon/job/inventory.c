@@ -92,7 +92,7 @@ int identities_copy(const Identities *from, Identities **ret)
 	return 0;
 }
 
-/* What an assignment remembers of the board, if it still is that board. */
+/* The identity in the assignment, if the board is still the same. */
 static int apply_record(Gpu *gpu, const Assignments *assignments)
 {
 	const Assignment *assignment = assignments_find_function(assignments, &gpu->lead->bdf);
@@ -141,7 +141,7 @@ static bool serial_numbers_asked(const Declarations *declarations)
 	return false;
 }
 
-/* On vfio-pci only its serial number tells whether it still is the board whose links were seen. */
+/* On vfio-pci, only the serial number shows whether this is still the board of the evidence. */
 static bool seen_with_serial_number(const Evidence *evidence, const Gpu *gpu)
 {
 	const Sighting *s = evidence_find_host(evidence, &gpu->lead->bdf);
@@ -149,7 +149,7 @@ static bool seen_with_serial_number(const Evidence *evidence, const Gpu *gpu)
 	return s && s->serial_number;
 }
 
-/* A GPU is worth a worker when something is missing that it could tell. */
+/* true: a worker could read something about this GPU that we lack. */
 static bool worth_asking(const Gpu *gpu, bool serial_numbers)
 {
 	if (!gpu->uuid && str_equal(gpu->lead->driver, "nvidia"))
@@ -183,7 +183,7 @@ static int learn(Host *host, GpuSet *gpus, bool serial_numbers, const Evidence *
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)
-		return 0; /* An identity not learnt is a note on the group, not a failed scan. */
+		return 0; /* without the identity the group gets a note, and the scan succeeds */
 	for (size_t i = 0; i < inspection->n_functions; i++) {
 		const FunctionFacts *facts = &inspection->functions[i];
 		Gpu *gpu = gpu_set_find(gpus, &facts->bdf);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One look at the machine with everything derived from it: snapshot, GPUs, groups. Taken by jobs
- * for their plan and by the manager for its picture, in the same way.
+ * One look at the machine, and everything derived from it: snapshot, GPUs, groups. Jobs take it for
+ * their plan, and the manager takes it for its picture, in the same way.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "core/links/evidence.h"
 #include "host/host/host.h"
 
-/* What was learnt of a board outside sysfs; kept while address and ids stay the same. */
+/* What we learnt of a board outside sysfs; valid while its address and ids stay the same. */
 typedef struct Identity {
 	Bdf bdf;
 	uint16_t device, subsystem_vendor, subsystem_device;
@@ -21,7 +21,7 @@ typedef struct Identity {
 typedef struct Identities {
 	Identity *items;
 	size_t n_items;
-	Evidence *evidence; /* what was seen of their links; owned; NULL: nothing */
+	Evidence *evidence; /* of their links; owned; NULL: none */
 } Identities;
 
 typedef struct Inventory {
@@ -33,16 +33,16 @@ typedef struct Inventory {
 } Inventory;
 
 /*
- * Scans, learns identities that are asked for and can be had (UUIDs while the nvidia driver is
- * bound; serial numbers when a declaration names one), and resolves groups. Blocks. `most`: the
- * most that may be read of config space, where serial numbers are.
+ * Scans, learns the identities that are needed and can be read (UUIDs while the nvidia driver is
+ * bound; serial numbers when a declaration names one), and resolves groups. Blocks. `most`: limits
+ * what may be read of config space, which has the serial numbers.
  */
 int inventory_take(Host *host, const Rules *rules, const Assignments *assignments,
 		   const Identities *known, InspectConfig most, Inventory **ret);
 Inventory *inventory_free(Inventory *inventory);
 DEFINE_CLEANUP(Inventory, inventory_free)
 
-/* Takes a reference; NULL: nothing is known of links. */
+/* Takes a reference. NULL: there is no evidence of links. */
 void identities_set_evidence(Identities *identities, Evidence *evidence);
 int identities_copy(const Identities *from, Identities **ret);
 Identities *identities_free(Identities *identities);

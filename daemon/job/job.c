@@ -3,10 +3,11 @@
 
 #include <string.h>
 
+#include "job/prepare.h"
 #include "job/probe.h"
 #include "util/text.h"
 
-/* What both kinds of run own: copies, so that the loop may replace its own meanwhile. */
+/* What both kinds of run own. These are copies: the loop may replace the originals meanwhile. */
 typedef struct Task {
 	uint32_t id; /* 0: a dry run */
 	Mailbox *mailbox;
@@ -91,7 +92,7 @@ static void deliver(void *data)
 	free(envelope);
 }
 
-/* Progress that finds no memory is dropped: the job itself goes on, and its end is told. */
+/* Without memory, an event of progress is dropped. The job goes on, and its end is sent. */
 static void send(Task *task, JobEvent *event)
 {
 	Envelope *envelope = calloc(1, sizeof(Envelope));
@@ -210,7 +211,7 @@ static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
 		return;
 	}
 	if (r < 0) {
-		/* It could not even be undone: nobody may touch these functions now. */
+		/* Not even undone: no job may touch these functions now. */
 		claims_quarantine(task->place.claims, task->id, "a job ran out of memory");
 		task->ended.quarantine = strdup("a job ran out of memory");
 		end_with(task, JOB_INCOMPLETE, r, NULL, prefix);
@@ -221,13 +222,13 @@ static void run_plan(Task *task, const Prepared *prepared, const char *prefix)
 		task->ended.quarantine = TAKE_PTR(result.quarantine);
 	}
 	if (result.open)
-		/* Where it cannot be read, the next start finds it. */
+		/* If the journal cannot be read now, the next start finds it. */
 		(void)journal_load_job(task->place.journal, task->id, &task->ended.open);
 	end_with(task, result.state, result.state == JOB_DONE ? 0 : PROBLEM, result.problem,
 		 prefix);
 }
 
-/* What runs, before anybody knows how long it takes; without steps, since nothing is written. */
+/* Shows what the job is about. It has no steps, because it writes nothing. */
 static int probe_event(const Probe *probe, JobEvent *ret)
 {
 	JobEvent event = { .kind = JOB_EVENT_PLANNED, .changed = true };
@@ -285,7 +286,7 @@ static void job_work(void *data)
 	claims_release(task->place.claims, task->id);
 }
 
-/* Group and domain are shown while the guest is asked; it has no steps, and nothing in hand. */
+/* Shows group and domain while the guest is asked. The job has no steps and claims nothing. */
 static int found_event(const Verification *v, JobEvent *ret)
 {
 	JobEvent event = { .kind = JOB_EVENT_PLANNED };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One run of one plan on a thread of its own: prepare, claim, execute. What happens is told to
- * the loop as events, through the mailbox, in order; the last one always arrives.
+ * One run of one plan on a thread of its own: prepare, claim, execute. The job sends events to the
+ * loop through the mailbox, in order. The last event always arrives.
  */
 #pragma once
 
@@ -17,17 +17,17 @@ typedef enum JobEventKind {
 	JOB_EVENT_ENDED,
 } JobEventKind;
 
-/* Owned by the sender; the receiver may take pointers out. */
+/* Owned by the sender. The receiver may take pointers out of it. */
 typedef struct JobEvent {
 	JobEventKind kind;
-	/* PLANNED; domain and functions (those that lead) also with the end of a verification */
+	/* PLANNED; the end of a verification has domain and leading functions, too */
 	char *group, *domain_name, *domain_uuid;
 	Bdf *functions;
 	size_t n_functions;
 	StepKind *steps;
 	size_t n_steps;
 	bool changed;
-	char **warnings; /* ENDED, too: all of them, when there came more */
+	char **warnings; /* ENDED, too: all warnings, if the run added some */
 	/* STEP */
 	size_t step;
 	StepState step_state;
@@ -40,7 +40,7 @@ typedef struct JobEvent {
 	char *error_name; /* NULL: none */
 	char *message;	  /* whole text; NULL: none */
 	char *quarantine; /* NULL: none */
-	OpenJob *open;	  /* left open for want of libvirt; NULL: it was not */
+	OpenJob *open;	  /* the job waits for libvirt; NULL: it does not */
 	char *result;	  /* of a verification: JSON; NULL: none */
 	Verdict verdict;  /* likewise, with a result */
 	uint64_t asked_usec;
@@ -49,13 +49,13 @@ typedef struct JobEvent {
 typedef void (*JobListener)(uint32_t id, JobEvent *event, void *userdata);
 
 /*
- * Starts; the listener runs on the loop. `known` and `request` are copied, rules referenced;
- * host, store and claims are borrowed for the life of the process.
+ * Starts a job. The listener runs on the loop. Copies `known` and `request`, takes a reference to
+ * the rules, and borrows host, store and claims for the life of the process.
  */
 int job_start(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
 	      JobListener listener, void *userdata);
 
-/* The same for a dry run: `done` gets the plan as JSON, or the error as name and message. */
+/* The same for a dry run: the listener gets the plan as JSON, or the error as name and message. */
 typedef struct PlanResult {
 	char *json; /* NULL: refused */
 	char *error_name;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a job has to say to the log. job/ writes none: it is told to whoever listens to the job. */
+/* A job's line for the log. job/ does not log: the listener of the job writes the line. */
 #pragma once
 
 typedef enum JobNoteKind {
 	JOB_NOTE_RESET,
 	JOB_NOTE_RESET_FAILED,
-	JOB_NOTE_NOT_RESET, /* it was not, and that was no failure: there is no way */
-	JOB_NOTE_ACCEPTED,  /* a board is given on without a reset, by an operator's word */
-	JOB_NOTE_LINKS,	    /* what a guest told of links did not become evidence */
+	JOB_NOTE_NOT_RESET, /* not a failure: the board has no way to reset */
+	JOB_NOTE_ACCEPTED,  /* an operator accepted a board without a reset */
+	JOB_NOTE_LINKS,	    /* a guest's answer about links was not kept as evidence */
 } JobNoteKind;
 
 typedef struct JobNote {
 	JobNoteKind kind;
-	char *text; /* one line; NULL: nothing is to be said */
+	char *text; /* one line; NULL: nothing to log */
 } JobNote;

@@ -11,63 +11,6 @@
 #include "util/clock.h"
 #include "util/text.h"
 
-static int copy(char **ret, const char *from)
-{
-	*ret = from ? strdup(from) : NULL;
-	return from && !*ret ? -ENOMEM : 0;
-}
-
-int job_request_copy(const JobRequest *from, JobRequest *ret)
-{
-	JobRequest request = *from;
-	int r;
-
-	request.domain = request.group = request.target = request.model = NULL;
-	request.permitted_uuid = NULL;
-	r = copy(&request.domain, from->domain);
-	if (r >= 0)
-		r = copy(&request.group, from->group);
-	if (r >= 0)
-		r = copy(&request.target, from->target);
-	if (r >= 0)
-		r = copy(&request.model, from->model);
-	if (r >= 0)
-		r = copy(&request.permitted_uuid, from->permitted_uuid);
-	if (r < 0) {
-		job_request_clear(&request);
-		return r;
-	}
-	*ret = request;
-	return 0;
-}
-
-void job_request_clear(JobRequest *request)
-{
-	free(request->domain);
-	free(request->group);
-	free(request->target);
-	free(request->model);
-	free(request->permitted_uuid);
-	*request = (JobRequest){ 0 };
-}
-
-Prepared *prepared_free(Prepared *prepared)
-{
-	if (!prepared)
-		return NULL;
-	plan_free(prepared->plan);
-	inspection_free(prepared->inspection);
-	persistence_list_free(prepared->persistence, prepared->n_persistence);
-	tenants_free(prepared->tenants);
-	virt_domain_free(prepared->domain);
-	domain_uses_free(prepared->uses);
-	inventory_free(prepared->inventory);
-	assignments_free(prepared->assignments);
-	free(prepared);
-	return NULL;
-}
-
-/* Domains, assignments and groups, observed together. */
 int prepare_look(const JobPlace *place, InspectConfig most, Prepared *p, Problem **ret_problem)
 {
 	int r;
@@ -87,7 +30,7 @@ int prepare_look(const JobPlace *place, InspectConfig most, Prepared *p, Problem
 	return groups_observe(p->inventory->groups, p->uses, p->assignments, &place->rules->policy);
 }
 
-/* Addresses of all functions of the group; at least one element is allocated. */
+/* The addresses of all functions of the group. Allocates at least one element. */
 static int function_addresses(const Group *group, Bdf **ret, size_t *ret_n)
 {
 	_cleanup_free_ const PciFunction **functions = NULL;
@@ -153,9 +96,9 @@ static int claim(const JobPlace *place, const Prepared *p, uint32_t job, uint64_
 }
 
 /*
- * Whether the functions are to be asked if they answer, which wakes them: where the job is to bind them,
- * and would wake them anyway. A release asks when it resets, and a receipt tells of it; what a guest
- * runs with is left alone.
+ * true: read config space before the job, to see whether the functions answer. This wakes a device,
+ * but a bind would wake it anyway. A release reads config space when it resets, and the receipt
+ * says so. We leave alone what a running guest has.
  */
 static bool wakes_functions(Operation operation)
 {
@@ -191,14 +134,14 @@ static int inspect_group(const JobPlace *place, const JobRequest *request, const
 static bool asks_persistence(const JobRequest *request)
 {
 	if (request->wakes_nothing)
-		return false; /* which the plan tells */
+		return false; /* the plan has a warning about it */
 	return request->operation == OPERATION_ASSIGN || request->operation == OPERATION_BIND ||
 	       (request->operation == OPERATION_RECONCILE && !request->only_record);
 }
 
 /*
- * Before the inspection, to which a worker that hangs in NVML is a holder like any other. Nothing is
- * asked about GPUs of other drivers: NVML costs seconds where nobody has a GPU open.
+ * Comes before the inspection, which sees a worker that hangs in NVML as a holder like any other.
+ * We do not ask about GPUs of other drivers: NVML takes seconds when no process has a GPU open.
  */
 static int ask_persistence(const JobPlace *place, const JobRequest *request, Prepared *p)
 {

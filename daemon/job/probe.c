@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "job/prepare.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -33,7 +34,7 @@ static int look(const JobPlace *place, Probe *probe)
 	return probe->nvml && probe->mmio ? 0 : -ENOMEM;
 }
 
-/* A board that may have a bridge: the others' links, if any, are nothing to group by. */
+/* A board that may have a bridge. Links of other boards do not form groups. */
 static bool is_candidate(const Gpu *gpu)
 {
 	return !gpu->board || gpu->board->kind == NVLINK_BRIDGE ||
@@ -57,7 +58,7 @@ static bool is_quarantined(const JobPlace *place, const Gpu *gpu)
 	return reason != NULL;
 }
 
-/* A guest that runs with the GPU has its registers, too. */
+/* While a guest runs with the GPU, its registers belong to the guest, too. */
 static int check_guest(const JobPlace *place, const Gpu *gpu, bool *ret_used)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = NULL;
@@ -134,10 +135,11 @@ static int refuse_second(pid_t pid, Problem **ret_problem)
 }
 
 /*
- * NVML opens GPUs that it is not asked about, too (nvmlInit, nvmlDeviceGetHandleByPciBusId_v2), and one
- * that is open when it is unbound never comes out of its remove(). A look at who has it open, as every
- * job takes before, comes too early when NVML opens it after that. So no job moves a GPU of the nvidia
- * driver beside a probe, nor one whose registers are read; one in quarantine nobody moves anyway.
+ * NVML also opens GPUs that it is not asked about (nvmlInit, nvmlDeviceGetHandleByPciBusId_v2).
+ * When a GPU is unbound while it is open, its driver's remove() never returns. Every job checks for
+ * open files before it moves a GPU, but NVML may open the GPU after that check. So a probe claims
+ * all GPUs of the nvidia driver and those whose registers it reads, and no job moves them
+ * meanwhile. No job moves a quarantined GPU anyway.
  */
 static int claim(const JobPlace *place, const Probe *probe, uint32_t job, uint64_t generation,
 		 Problem **ret_problem)
@@ -312,7 +314,7 @@ static bool is_in(const Evidence *evidence, const Bdf *bdf)
 	return false;
 }
 
-/* That a board was there is worth knowing: one that comes later may have got another's bridge. */
+/* Record that the board was there: a board that comes later may have got its bridge. */
 static int add_present(const Probe *probe, Evidence *into)
 {
 	const GpuSet *gpus = probe->inventory->gpus;
@@ -355,7 +357,7 @@ static int refuse_unseen(const Probe *probe, Problem **ret_problem)
 	return why ? refused_by_nvml(why, ret_problem) : -ENOMEM;
 }
 
-/* One way may fail where the other does not; what was seen by the first is kept. */
+/* One way may fail and the other succeed: keep what either has seen. */
 int probe_run(const JobPlace *place, const JobRequest *request, Probe *probe, Problem **ret_problem)
 {
 	uint64_t timeout = request->timeout_usec ? request->timeout_usec

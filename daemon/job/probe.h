@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A probe of the links: which GPUs can be asked, asking them by a worker, and keeping what they
- * said. Its job has no plan, and writes nothing to the machine.
+ * A probe of the links: finds the GPUs that can be asked, has a worker ask them, and keeps the
+ * answers. Its job has no plan, and writes nothing to the machine.
  */
 #pragma once
 
-#include "job/prepare.h"
+#include "job/place.h"
+#include "job/request.h"
 
 typedef struct Probe {
 	Inventory *inventory;
 	Bdf *nvml, *mmio; /* leading functions to ask */
 	size_t n_nvml, n_mmio;
-	char **warnings; /* who was left out, and why; what could not be kept */
+	char **warnings; /* which GPUs were left out, and why; which answers could not be kept */
 } Probe;
 
 /*
- * Takes all GPUs that NVML may open, and those whose registers are read, for this job: see claim(). The
- * caller lets them go. PROBLEM: nobody can be asked, or somebody else is at work. Blocks.
+ * Claims for this job all GPUs that NVML may open, and those whose registers are read: see claim().
+ * The caller releases them. PROBLEM: no GPU can be asked, or another job has one of them. Blocks.
  */
 int probe_prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Probe *ret,
 		  Problem **ret_problem);

@@ -67,7 +67,7 @@ static bool needs_libvirt(const Plan *plan)
 	return false;
 }
 
-/* A reset leaves nothing to undo, but perhaps a worker that is still at it. */
+/* A reset has no undo, but a worker may still be busy with it. */
 static bool wrote_something(const OpenJob *job)
 {
 	for (size_t i = 0; i < job->begun; i++)
@@ -93,7 +93,7 @@ static char *worker_text(pid_t pid, const Bdf *function)
 	return strf("worker %d is still at work on %s", (int)pid, BDF_TEXT(function));
 }
 
-/* NULL with 0: none is at work, or all have ended in time. */
+/* 0 with *ret_reason NULL: no worker is at work, or all have ended in time. */
 static int wait_for_workers(const JobPlace *place, const Plan *plan, uint64_t wait_usec,
 			    char **ret_reason)
 {
@@ -116,7 +116,7 @@ static int wait_for_workers(const JobPlace *place, const Plan *plan, uint64_t wa
 	return r;
 }
 
-/* Definitions and records can be put back under a guest that runs. */
+/* Definitions and records can be put back while the guest runs. */
 static bool touches_functions(const Plan *plan)
 {
 	for (size_t i = 0; i < plan->n_steps; i++)
@@ -126,7 +126,7 @@ static bool touches_functions(const Plan *plan)
 	return false;
 }
 
-/* Of a guest whose XML is not known, vfio tells: whoever runs with a function has it open. */
+/* For a guest whose XML is not known, ask vfio: a guest that runs with a function has it open. */
 static int find_unread_guest(const JobPlace *place, const Plan *plan, const DomainUses *uses,
 			     char **ret_reason)
 {
@@ -158,8 +158,8 @@ static int find_unread_guest(const JobPlace *place, const Plan *plan, const Doma
 }
 
 /*
- * A guest that runs with the functions is left alone, unless it is the one that the job itself
- * was changing while it ran.
+ * We leave alone a guest that runs with the functions, unless the job was changing that very guest
+ * while it ran.
  */
 static int find_guest(const JobPlace *place, const Plan *plan, const DomainUses *uses,
 		      char **ret_reason)
@@ -209,19 +209,20 @@ static int prepared_from(const OpenJob *job, Prepared **ret)
 	return 0;
 }
 
-/* What comes last is done where it is missing. Nothing that others do can depend on it. */
+/* Does the last steps if they are missing. Nothing else can depend on them. */
 static bool can_be_finished(StepKind kind)
 {
 	return kind == STEP_RECORD || kind == STEP_FORGET || kind == STEP_PERSISTENCE_ON;
 }
 
-/* Everything that the job was to do to the machine and the domain is so. */
+/* true: the machine and the domain are as the job was to leave them. */
 static bool machine_holds(Run *run)
 {
 	const Plan *plan = run->context.plan;
 	_cleanup_(problem_freep) Problem *moved = NULL;
 
-	/* What was bound already got no step, and a boot without the record has not bound it. */
+	/* Functions that were bound before have no bind step, and a boot without the record does
+	 * not bind them. */
 	if (run->context.rebooted && plan->operation == OPERATION_RECONCILE &&
 	    step_drivers_hold(&run->context, &moved) != 0)
 		return false;
@@ -262,7 +263,7 @@ static int finish(Run *run)
 	return r;
 }
 
-/* A domain that is gone, or a guest that no longer runs, has nothing that could be undone. */
+/* With the domain gone, or its guest shut off, there is nothing to undo in it. */
 static void look_at_domain(Run *run, const DomainUses *uses)
 {
 	const DomainUse *use = domain_uses_find(uses, run->context.plan->domain_uuid);
@@ -322,7 +323,7 @@ static int quarantine(const JobPlace *place, OpenJob *job, char *reason, Recover
 	r = add_claim(place, job->plan, NULL, reason);
 	if (r < 0)
 		return r;
-	/* Without a file for it the journal stays, and the next start comes here again. */
+	/* Without a quarantine file the journal stays, and the next start comes here again. */
 	if (quarantine_plan(place->quarantine, job->plan, job->id, reason) < 0)
 		return 0;
 	if (job->damage)
@@ -354,7 +355,7 @@ static int settle_job(const JobPlace *place, OpenJob *job, const DomainUses *use
 		.plan = job->plan,
 		.rebooted = job->rebooted,
 		.timeout_usec = place->rules->policy.device_timeout_usec,
-		/* Nobody counted: all of them, or the first that was tried, for both harmless. */
+		/* The journal has no count: try all of them, or the first; both are harmless. */
 		.n_attached = job->plan->n_functions,
 		.n_detached = job->plan->n_functions,
 	};
@@ -386,7 +387,7 @@ static int close_job(const JobPlace *place, OpenJob *job)
 {
 	int r = journal_end(job->log);
 
-	/* Recovered again, it would undo what others do meanwhile: the claim stays. */
+	/* A second recovery would undo the work of later jobs: the claim stays. */
 	if (r >= 0)
 		claims_lift(place->claims, job->plan->group);
 	return r;

@@ -82,7 +82,7 @@ int select_domain(const JobPlace *place, const JobRequest *request, const char *
 	return r != 0 ? r : get_domain(place, id.uuid, ret, ret_problem);
 }
 
-/* A domain that libvirt no longer has leaves a record, which is released without it. */
+/* libvirt may no longer have the domain: then its record is released without it. */
 static int get_recorded_domain(const JobPlace *place, Prepared *p, Problem **ret_problem)
 {
 	int r = get_domain(place, p->group->domain_uuid, &p->domain, ret_problem);
@@ -113,7 +113,7 @@ static int select_for_assign(const JobPlace *place, const JobRequest *request, P
 
 /* ---- release ---- */
 
-/* The group a domain has: by its own metadata or by our record. */
+/* The group that a domain has, by its metadata or by our record. */
 static const Group *group_of_domain(const Prepared *p, const VirtDomain *domain)
 {
 	const Assignment *assignment = assignments_find_domain(p->assignments, domain->uuid);
@@ -148,8 +148,9 @@ static int refuse_unassigned(const Prepared *p, Problem **ret_problem)
 }
 
 /*
- * Who gives a domain a group's name must neither free another domain's group, where an operator
- * releases that domain by its name, nor keep its own, where he releases the group.
+ * A tenant may give its domain the name of a group. That must not free the group of another domain
+ * when an operator releases the domain by name, and must not keep its own group when the operator
+ * releases that.
  */
 static int refuse_ambiguous(const Group *group, const DomainId *namesake, Problem **ret_problem)
 {

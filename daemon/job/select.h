@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which group and which domain a request is about. Here a person's words end: what comes after knows a
- * domain by its UUID.
+ * Which group and which domain a request is about. From here on, code knows a domain by its UUID
+ * and not by a person's word for it.
  */
 #pragma once
 
-#include "job/prepare.h"
+#include "job/place.h"
+#include "job/prepared.h"
+#include "job/request.h"
 
 /*
- * The domain that the word means. `uses`: every domain, for what to say where there is none; NULL:
- * not known. StalePlan: it is not the one that was permitted.
+ * The domain that the word means. `uses`: all domains, for the text of NoSuchDomain; NULL: not
+ * known. StalePlan: it is another domain than the one that was permitted.
  */
 int select_domain(const JobPlace *place, const JobRequest *request, const char *word,
 		  const DomainUses *uses, VirtDomain **ret, Problem **ret_problem);
-/* After prepare_look(): sets the group, and the domain where the operation has one. */
+/* After prepare_look(): sets p->group, and p->domain if the operation has a domain. */
 int select_group(const JobPlace *place, const JobRequest *request, Prepared *p,
 		 Problem **ret_problem);

@@ -32,13 +32,13 @@ static int redefine(StepContext *c, const char *from, const char *to, Problem **
 					  ret_problem);
 }
 
-/* The domain's record before this job; NULL: none. */
+/* The domain's record before this job. NULL: it had none. */
 static const Assignment *record_before(const StepContext *c)
 {
 	return assignments_find_domain(c->prepared->assignments, c->plan->domain_uuid);
 }
 
-/* By the name that the domain has it by, where that is an old one. */
+/* The group's name in the domain, which may be an old one. */
 static const char *name_before(const StepContext *c)
 {
 	const Assignment *record = record_before(c);
@@ -71,8 +71,8 @@ static int without_group(const StepContext *c, const char *xml, char **ret, Prob
 }
 
 /*
- * The plan lists functions GPU by GPU. What --fit=apply wrote is not in it; nor is then our mark, so
- * that reconcile finds it missing and writes both.
+ * The plan lists functions GPU by GPU. This cannot restore what --fit=apply wrote, so then it
+ * leaves out our mark, too: reconcile finds the mark missing, and writes both.
  */
 static int with_group(const StepContext *c, const char *xml, char **ret, Problem **ret_problem)
 {
@@ -103,9 +103,9 @@ static int with_group(const StepContext *c, const char *xml, char **ret, Problem
 }
 
 /*
- * The definition is neither what it was nor what this job made of it. Where only our part differs
- * from before, all of before comes back (libvirt did not tell what it made of it, or failed half
- * way); otherwise somebody else edits the domain, and only our part is put back into theirs.
+ * The definition is neither the one before nor the one of this job. If only our part differs, we
+ * put back the whole definition before (libvirt did not return the new one, or failed half way).
+ * Otherwise somebody else edits the domain, and we put back only our part into their definition.
  */
 static int undefine_ours(StepContext *c, const char *now, Problem **ret_problem)
 {
@@ -122,7 +122,7 @@ static int undefine_ours(StepContext *c, const char *now, Problem **ret_problem)
 	if (c->plan->operation == OPERATION_ASSIGN && !record_before(c))
 		return domain_xml_equivalent(bare, now) ? 0 : redefine(c, now, bare, ret_problem);
 	if (c->plan->operation != OPERATION_RELEASE)
-		return 0; /* ours in theirs is what the assignment says */
+		return 0; /* our part in their definition is as the assignment says */
 	if (!domain_xml_equivalent(bare, now))
 		return 0; /* the group is still in it */
 	r = with_group(c, now, &with, ret_problem);
@@ -145,7 +145,7 @@ static int undefine(StepContext *c, Problem **ret_problem)
 		return r;
 	now = domain->config_xml;
 	if (!now)
-		return 0; /* somebody undefined it under its running guest */
+		return 0; /* somebody undefined the domain while its guest ran */
 	if (domain_xml_equivalent(now, c->plan->xml_before))
 		return 0;
 	if (c->defined_xml && domain_xml_equivalent(now, c->defined_xml))
@@ -153,7 +153,7 @@ static int undefine(StepContext *c, Problem **ret_problem)
 	return undefine_ours(c, now, ret_problem);
 }
 
-/* Each function is, or is not, a hostdev of the domain there. */
+/* Checks that each function is, or is not, a hostdev in this XML. */
 static int hostdevs_hold(StepContext *c, bool live, bool wanted, Problem **ret_problem)
 {
 	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
@@ -187,7 +187,7 @@ static bool hostdevs_wanted(const StepContext *c)
 	return c->plan->operation != OPERATION_RELEASE;
 }
 
-/* What reconcile defines anew may have had all hostdevs before, but not as they should be. */
+/* Before reconcile, all hostdevs may be there, but not as they should be. */
 static int defined_by_us(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
@@ -231,8 +231,8 @@ static int equal_but_for_group(const StepContext *c, const char *now, bool *ret,
 }
 
 /*
- * libvirt went away while it defined: it had done so where its definition has what was asked for.
- * What an undo may put back whole is only what differs from before in our part alone.
+ * libvirt went away during the definition. It took effect if the definition has what we asked for.
+ * An undo may put back the whole definition only if nothing but our part differs.
  */
 static int was_defined(StepContext *c, bool *ret, Problem **ret_problem)
 {
@@ -266,19 +266,18 @@ static int define(StepContext *c, Problem **ret_problem)
 	if (r != 0)
 		return r;
 	r = redefine(c, c->plan->xml_before, c->plan->xml_after, ret_problem);
-	/* Only the first try can know that nothing of ours is in it. */
+	/* Only the first try can be sure that nothing of ours is in it. */
 	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_STALE_PLAN && !c->again)
 		c->not_defined = true;
 	if (r != 0)
 		return r;
-	/* libvirt fills in addresses and defaults: what it made of ours is what an undo must
-	 * find unchanged. */
+	/* libvirt fills in addresses and defaults. An undo compares with this result. */
 	return read_definition(c, &c->defined_xml, ret_problem);
 }
 
 const StepOps step_define = { .act = define, .undo = undefine, .holds = defined };
 
-/* In reverse: the display function, attached first, goes last. */
+/* In reverse order: the display function was attached first, and is detached last. */
 static int detach_range(StepContext *c, size_t n, size_t *done, Problem **ret_problem)
 {
 	uint64_t timeout = c->place->rules->policy.detach_timeout_usec;
@@ -311,8 +310,8 @@ static int attach(StepContext *c, Problem **ret_problem)
 	return 0;
 }
 
-/* Also the one that failed: libvirt may have got as far as QEMU before it did, and detaching
- * what is not there is harmless. */
+/* Detaches the function that failed, too: libvirt may have reached QEMU before the failure, and
+ * detaching a function that is not there is harmless. */
 static int unattach(StepContext *c, Problem **ret_problem)
 {
 	size_t n = c->n_attached < c->plan->n_functions ? c->n_attached + 1 : c->n_attached;
@@ -330,7 +329,7 @@ const StepOps step_attach = {
 	.act = attach,
 	.undo = unattach,
 	.holds = attached,
-	/* What the guest may still have is not taken from vfio-pci. */
+	/* Leave functions that the guest may still have on vfio-pci. */
 	.barrier = true,
 };
 
@@ -351,9 +350,9 @@ static int attach_again(StepContext *c, size_t i, Problem **ret_problem)
 }
 
 /*
- * What was taken out goes back in its order, and so does the one that failed: the guest may have
- * let go of it after all, and attaching what is there is harmless. What the guest did not have
- * before it does not get.
+ * Attaches what was detached, in the order of the plan, and also the function that failed: the
+ * guest may have released it after all, and attaching a function that is there is harmless. The
+ * guest gets no function that it did not have before.
  */
 static int undetach(StepContext *c, Problem **ret_problem)
 {
@@ -365,7 +364,7 @@ static int undetach(StepContext *c, Problem **ret_problem)
 
 	r = host_ops(c)->domain_get(c->place->host, c->plan->domain_uuid, &now, ret_problem);
 	if (r != 0 || !now->active)
-		return r; /* a guest that ended has nothing to get back */
+		return r; /* the guest ended, and gets nothing back */
 	r = step_mark_tenant(c, ret_problem);
 	if (r == 0)
 		r = domain_use_from_xml(c->prepared->domain->live_xml, NULL, &before, ret_problem);

@@ -21,7 +21,7 @@ static void moves_clear(Moves *moves)
 	free(moves->outcomes);
 }
 
-/* Every function of the plan but those whose worker never came back. */
+/* Every function of the plan, except those whose worker never came back. */
 static int moves_make(const StepContext *c, bool forward, Moves *ret)
 {
 	size_t n = c->plan->n_functions;
@@ -78,7 +78,7 @@ WorkerName step_worker_name(pid_t pid)
 	return name;
 }
 
-/* Not started beside an older one, rather than too slow. */
+/* It was not started, because an older worker is still there; it was not too slow. */
 static bool is_beside_another(const MoveOutcome *outcome)
 {
 	return outcome->still_running && outcome->result.error == -EBUSY;
@@ -235,8 +235,8 @@ int step_drivers_hold(StepContext *c, Problem **ret_problem)
 }
 
 /*
- * The last check before functions leave vfio-pci: unbinding what a guest has open kills the guest,
- * or waits for it without end. It may have been started since the preflight step.
+ * The last check before functions leave vfio-pci. Unbinding a function that a guest has open kills
+ * the guest, or waits for it for ever. The guest may have started since the preflight step.
  */
 int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem)
 {
@@ -244,7 +244,7 @@ int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem)
 	int r = step_inspect_past_exit(c, &now);
 
 	if (r == -ENOENT)
-		return 0; /* one has vanished; that is no reason to leave its peers */
+		return 0; /* one has vanished: move the others all the same */
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < now->n_holders; i++) {
@@ -278,7 +278,7 @@ static int unbind(StepContext *c, Problem **ret_problem)
 {
 	int r;
 
-	/* What had drifted off vfio-pci the boot has brought back: no reason to undo that. */
+	/* The boot has bound functions that had drifted off vfio-pci: do not undo that. */
 	if (c->rebooted && c->plan->operation == OPERATION_RECONCILE)
 		return 0;
 	r = step_refuse_while_in_guest(c, ret_problem);
@@ -299,6 +299,6 @@ const StepOps step_restore = {
 	.act = restore,
 	.undo = backward,
 	.holds = step_drivers_hold,
-	/* A domain gets nothing back that is not on vfio-pci as a whole. */
+	/* A domain gets its functions back only if all of them are on vfio-pci. */
 	.barrier = true,
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Persistence mode of GPUs that leave the nvidia driver with it, or come back to it. Which GPUs
- * these are is in the plan; what NVML says after each set is what is believed.
+ * Persistence mode of GPUs that leave the nvidia driver with the mode on, or come back to that
+ * driver. The plan lists these GPUs. We believe what NVML reports after each change.
  *
- * After a boot nothing is set: the driver has begun without the mode (host/device/nvml.h: "not
- * persistent across reboots"), as it would have without the job, and whoever wants it at boot has
- * turned it on.
+ * After a boot we set nothing: the driver starts without the mode (host/device/nvml.h: "not
+ * persistent across reboots"), as it would have without the job. An operator who wants the mode at
+ * boot has turned it on by other means.
  */
 #include <string.h>
 
@@ -29,7 +29,7 @@ static void modes_clear(Modes *modes)
 
 typedef bool (*Which)(const PlanFunction *function);
 
-/* But those whose worker never came back: their group is quarantined. */
+/* Except those whose worker never came back: their group is quarantined. */
 static int modes_make(const StepContext *c, Which which, bool on, Modes *ret)
 {
 	size_t n = c->plan->n_functions;
@@ -112,8 +112,8 @@ static int set_modes(StepContext *c, Which which, bool on, Problem **ret_problem
 	return refuse(&modes, wrong, causes, ret_problem);
 }
 
-/* Seconds go by meanwhile, in which somebody may have opened a GPU: what the preflight has seen is
- * looked at once more. */
+/* This takes seconds, in which a process may open a GPU. So check once more what the preflight
+ * checked. */
 static int turn_off(StepContext *c, Problem **ret_problem)
 {
 	int r = set_modes(c, plan_function_loses_persistence, false, ret_problem);
@@ -131,7 +131,7 @@ static int restore(StepContext *c, Problem **ret_problem)
 	return c->rebooted ? 0 : set_modes(c, plan_function_regains_persistence, true, ret_problem);
 }
 
-/* The GPUs leave nvidia next, which turns it off all the same; a worker that hangs is then found. */
+/* The GPUs leave nvidia next, which turns the mode off in any case, and finds a worker that hangs. */
 static int take_back(StepContext *c, _unused_ Problem **ret_problem)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -140,7 +140,7 @@ static int take_back(StepContext *c, _unused_ Problem **ret_problem)
 	return r == PROBLEM ? 0 : r;
 }
 
-/* What was turned off, or on, is told by NVML on nvidia only, and drivers are other steps'. */
+/* NVML reports the mode only for GPUs on nvidia, and other steps check the driver. */
 const StepOps step_persistence_off = {
 	.act = turn_off,
 	.undo = turn_on_again,

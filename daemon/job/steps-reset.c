@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The turnover between two tenants: each function that leaves a domain, or comes to one from another, is
- * reset while it is on vfio-pci and nobody has it open, must answer again, and a receipt says so; then
- * the mark of its board is turned clean. vfio resets a function, too, when its file is closed, but tells
- * nobody when that fails.
+ * The turnover between two tenants. Each function that leaves a domain, or comes to one from
+ * another, is reset while it is on vfio-pci and no process has it open. It must then answer again.
+ * A receipt records the reset, and the mark of its board becomes clean. vfio also resets a function
+ * when its file is closed, but reports no failure.
  */
 #include <string.h>
 
@@ -94,7 +94,7 @@ static const ResetReport *report_of(const Turnover *t, const Bdf *bdf)
 	return NULL;
 }
 
-/* The leading function, or its slot, was reset by a method, and no function was left out. */
+/* true: a method reset the leading function or its slot, and no function was left out. */
 static bool was_reset(const Turnover *t, const Bdf *lead)
 {
 	const ResetReport *leading = report_of(t, lead);
@@ -140,7 +140,7 @@ static void collect_boards(Turnover *t)
 	}
 }
 
-/* A release may end without it, and the next domain then does not get the board. */
+/* A release may end without a reset. Then the next domain does not get the board. */
 static bool failed(const Turnover *t, const Receipt *receipt)
 {
 	for (size_t i = 0; !leaves(t) && i < t->n_boards; i++)
@@ -221,7 +221,7 @@ static int remedy(const Turnover *t, Problem *problem)
 			      str_or_empty(plan->domain_name), plan->group);
 }
 
-/* Stuck, it cannot be put back as it was. Otherwise it will be. */
+/* A stuck function cannot be put back as it was. Any other one will be. */
 static int refuse(const Turnover *t, Problem **ret_problem)
 {
 	_cleanup_free_ char *functions = functions_text(t, true);
@@ -249,7 +249,7 @@ static JobNoteKind note_kind(const Turnover *t, const Receipt *receipt)
 	return leaves(t) ? JOB_NOTE_NOT_RESET : JOB_NOTE_ACCEPTED;
 }
 
-/* Memory that is out costs the log a line, and nobody a group. */
+/* Without memory the log lacks a line, and nothing else changes. */
 static void note_receipt(const Turnover *t, const Receipt *receipt)
 {
 	static const char *const words[] = {
@@ -288,7 +288,7 @@ static int write_receipt(const Turnover *t, const Receipt *receipt, Problem **re
 
 /* ---- marks ---- */
 
-/* A mark that cannot be turned clean stays dirty, which is safe: the board is reset once more. */
+/* A mark that cannot become clean stays dirty, which is safe: the board is reset once more. */
 static int not_turned(const Turnover *t, const Bdf *bdf, int error, Problem **ret_problem)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -321,7 +321,7 @@ static int turn_clean(const Turnover *t, const ReceiptBoard *board, const char *
 	return r < 0 ? not_turned(t, &board->bdf, r, ret_problem) : 0;
 }
 
-/* For who asks why a board stays dirty; it is so without, too. */
+/* Explains why a board stays dirty. It stays so without the explanation, too. */
 static void note_no_method(const Turnover *t, const ReceiptBoard *board)
 {
 	TenantMark mark = plan_board(t->context->plan, &board->bdf)->last;
@@ -334,7 +334,7 @@ static void note_no_method(const Turnover *t, const ReceiptBoard *board)
 	(void)tenant_store_save(t->context->place->tenants, &mark);
 }
 
-/* When the receipt is on disk. */
+/* Once the receipt is on disk. */
 static int turn_marks(const Turnover *t, const Receipt *receipt, Problem **ret_problem)
 {
 	_cleanup_free_ char *name = receipt_file_name(receipt);
@@ -350,7 +350,7 @@ static int turn_marks(const Turnover *t, const Receipt *receipt, Problem **ret_p
 
 /* ---- the step ---- */
 
-/* Whose reset it is: of all of its boards, or nobody's. */
+/* The reset is that of all boards, or of none. */
 static const ReceiptBoard *common_tenant(const Turnover *t)
 {
 	for (size_t i = 1; i < t->n_boards; i++)
@@ -386,7 +386,7 @@ static Receipt make_receipt(const Turnover *t)
 	return receipt;
 }
 
-/* That it failed counts more than that its receipt did. */
+/* The failure of the reset counts more than that of its receipt. */
 static int conclude(Turnover *t, Problem **ret_problem)
 {
 	const Receipt receipt = make_receipt(t);

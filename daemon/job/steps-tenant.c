@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The gate before a guest: whatever puts a function into a domain, forward or back, comes through here
- * first, and the mark of its board is then on disk before the guest can touch it.
+ * The gate before a guest: every act or undo that puts a function into a domain comes here first.
+ * So the mark of the board is on disk before the guest can touch the board.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "util/clock.h"
 #include "util/text.h"
 
-/* Back to the domain that had it a moment ago. */
+/* true: the board goes back to the domain that had it a moment ago. */
 static bool goes_back(const Plan *plan)
 {
 	return plan->operation == OPERATION_RELEASE;
@@ -21,7 +21,7 @@ static bool is_ours(const StepContext *c, const TenantMark *mark)
 	return mark->state == TENANT_DIRTY && str_equal(mark->domain_uuid, c->plan->domain_uuid);
 }
 
-/* Nobody else's data can be in it, or an operator takes that upon himself. */
+/* true: the board holds no data of another tenant, or an operator accepted the risk. */
 static bool may_have(const StepContext *c, const TenantFile *file, const PlanBoard *board)
 {
 	const TenantMark *mark = file ? file->mark : NULL;

@@ -39,7 +39,7 @@ void step_context_clear(StepContext *c)
 	c->stuck_functions = NULL;
 }
 
-/* One line: it goes where warnings go. */
+/* One line, because it is shown with the warnings. */
 int step_note_left(StepContext *c, const Problem *problem)
 {
 	_cleanup_free_ char *cause = strdup(str_or_empty(problem->cause));
@@ -120,7 +120,7 @@ static int cannot_store(const StepContext *c, int error, Problem **ret_problem)
 				      : "see that the file system is writable and has space left");
 }
 
-/* Before anything is changed, rather than when all of it would have to be undone. */
+/* Checked before any change, and not when all changes would have to be undone. */
 static int check_store(const StepContext *c, Problem **ret_problem)
 {
 	int r;
@@ -131,7 +131,7 @@ static int check_store(const StepContext *c, Problem **ret_problem)
 	return r < 0 ? cannot_store(c, r, ret_problem) : 0;
 }
 
-/* The last look before the first write: what was true for the plan must still be. */
+/* The last look before the first write: the facts of the plan must still hold. */
 static int preflight(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
@@ -197,7 +197,7 @@ static int stored_text(const StepContext *c, char **ret)
 	return 0;
 }
 
-/* Back to the record there was, which need not be none. Nothing is written where it stands. */
+/* Restores the previous record, if there was one. Writes nothing if the record is unchanged. */
 static int put_back_record(StepContext *c, Problem **ret_problem)
 {
 	const Assignment *before =

@@ -3,13 +3,14 @@
 
 #include <string.h>
 
+#include "job/prepare.h"
 #include "job/select.h"
 #include "util/clock.h"
 #include "util/text.h"
 
 /* With a badly seated bridge `nvidia-smi topo -m` was seen to take 112 s (NCCL issue 557). */
 #define TIMEOUT_USEC (180 * USEC_PER_SEC)
-/* More of it is not spent on finding out what may be the reason. */
+/* The most time that we spend on finding the reason. */
 #define DIAGNOSIS_USEC (30 * USEC_PER_SEC)
 
 Verification *verification_free(Verification *v)
@@ -72,7 +73,7 @@ static void add_gpu(Verification *v, const Gpu *gpu, const DomainHostdev *hostde
 	};
 }
 
-/* The running domain's hostdevs. *ret is empty where it does not run. */
+/* The running domain's hostdevs. *ret is empty if the domain does not run. */
 static int live_use(const VirtDomain *domain, DomainUse *ret, Problem **ret_problem)
 {
 	return domain->live_xml ? domain_use_from_xml(domain->live_xml, NULL, ret, ret_problem) : 0;
@@ -161,7 +162,7 @@ static int ask(const JobPlace *place, Verification *v, uint64_t deadline, Proble
 	return r;
 }
 
-/* A second round, for the reason alone: where it fails the verdict stands as it is. */
+/* A second round, only for the reason: the verdict stands if this round fails. */
 static int diagnose(const JobPlace *place, Verification *v, uint64_t deadline)
 {
 	_cleanup_(problem_freep) Problem *ignored = NULL;
@@ -183,7 +184,7 @@ static int diagnose(const JobPlace *place, Verification *v, uint64_t deadline)
 	return r;
 }
 
-/* What was seen is the group's only if the domain had it all the while. */
+/* The answer is about the group only if the domain had the group all the time. */
 static int look_again(const JobPlace *place, Verification *v, Problem **ret_problem)
 {
 	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
@@ -235,7 +236,7 @@ static int note_links(const JobPlace *place, Verification *v, const unsigned *li
 	return r == -ENOMEM ? r : 0;
 }
 
-/* The verdict stands also where it cannot be kept as evidence. */
+/* The verdict stands even if it cannot be kept as evidence. */
 static int keep_evidence(const JobPlace *place, Verification *v)
 {
 	size_t n = v->found->group->n_gpus;

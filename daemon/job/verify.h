@@ -8,20 +8,23 @@
 
 #include "core/verify/verify.h"
 #include "job/note.h"
-#include "job/prepare.h"
+#include "job/place.h"
+#include "job/prepared.h"
+#include "job/request.h"
 
 /*
- * At a time, of all users, and as many of root: libvirtd serves five calls of one connection, and
- * one to an agent takes seconds. The fifth is for all that asks no guest.
+ * The number of verifications at a time: of all users together, and as many again of root. libvirtd
+ * serves five calls of a connection at once, and a call to a guest agent takes seconds. The fifth
+ * is left for calls that ask no guest.
  */
 #define VERIFICATIONS_MAX 2
 #define VERIFICATIONS_USER_MAX 1
 
 typedef struct Verification {
-	Prepared *found; /* domain, group and all that was looked at */
+	Prepared *found; /* domain, group and all facts */
 	VerifyInput input;
 	VerifyGpu *gpus;      /* of the input */
-	VerifyCause obstacle; /* why the guest need not be asked */
+	VerifyCause obstacle; /* why asking the guest is pointless */
 	uint64_t asked_usec;  /* CLOCK_REALTIME */
 	VerifyReport *report;
 	char *json;
@@ -29,12 +32,12 @@ typedef struct Verification {
 } Verification;
 
 /*
- * Finds the domain and its group. PROBLEM: NoSuchDomain, NotAssigned, LibvirtUnavailable …, with
- * the sentence's begin in *ret_prefix, as prepare() does.
+ * Finds the domain and its group. PROBLEM: NoSuchDomain, NotAssigned, LibvirtUnavailable …;
+ * *ret_prefix as with prepare().
  */
 int verification_new(const JobPlace *place, const JobRequest *request, Verification **ret,
 		     Problem **ret_problem, char **ret_prefix);
-/* Asks the guest; then `report` and `json` are there. */
+/* Asks the guest, and fills `report` and `json`. */
 int verification_run(const JobPlace *place, const JobRequest *request, Verification *v,
 		     Problem **ret_problem);
 Verification *verification_free(Verification *v);

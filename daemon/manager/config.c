@@ -28,7 +28,7 @@ static int bad(const Parse *parse, int line, const char *what, const char *remed
 {
 	int r;
 
-	/* A malformed line replaces a mistake further down. */
+	/* A malformed line hides a mistake further down. */
 	*parse->ret_problem = problem_free(*parse->ret_problem);
 	r = problem_set(parse->ret_problem, GPUPASS_ERROR_INVALID_CONFIG, "%s:%d: %s", parse->file,
 			line, what);
@@ -192,8 +192,8 @@ static int refuse_nul(const char *file, const char *text, Problem **ret_problem)
 }
 
 /*
- * -ENOENT when there is no such file; a link that leads nowhere is one that cannot be read, since
- * somebody means something by it. What stands behind a NUL would be left out without a word.
+ * -ENOENT: there is no such file. A dangling link is an error and not a missing file, because
+ * somebody made it on purpose. So is a NUL: the parser would silently ignore what comes after it.
  */
 static int read_text(int dir_fd, const char *path, const char *file, char **ret,
 		     Problem **ret_problem)

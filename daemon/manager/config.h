@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Settings: gpupassd.conf, then gpupassd.conf.d/NAME.conf in the order of their names, a later value
- * replacing an earlier one; and the declared groups of groups.d/NAME.conf. Read by main at start and
- * by the manager's threads when groups change.
+ * Settings: gpupassd.conf, then gpupassd.conf.d/NAME.conf in the order of their names; a later
+ * value replaces an earlier one. And the declared groups of groups.d/NAME.conf. main() reads them
+ * at start, and the manager's threads read them again when groups change.
  */
 #pragma once
 
@@ -12,7 +12,7 @@ typedef struct Config {
 	char *libvirt_uri;
 	Policy policy;
 	int log_level;		     /* of syslog.h */
-	uint64_t look_interval_usec; /* LookIntervalSec=: between looks that no event asked for */
+	uint64_t look_interval_usec; /* LookIntervalSec=: time between looks without an event */
 } Config;
 
 /* PROBLEM (InvalidConfig) with "gpupassd.conf:7: …" when a file has an error. */
@@ -21,8 +21,8 @@ Config *config_free(Config *config);
 DEFINE_CLEANUP(Config, config_free)
 
 /*
- * Reads groups.d. A file with an error is left out whole and yields a line in *ret_notes; nothing
- * is inferred then (its GPUs may be the ones an inference would take).
+ * Reads groups.d. Leaves out the whole of a file with an error, and adds a line to *ret_notes. Then
+ * no group is inferred, because an inference might take the GPUs of that file.
  */
 int config_load_rules(const char *directory, const Policy *policy, Rules **ret, char ***ret_notes);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Declaring and forgetting groups: checked against the machine and all other declarations before
- * the file is written, on a thread, because both the scan and the fsync may take their time.
- */
+#include "manager/declare.h"
+
 #include <string.h>
 
 #include "core/domain/ref.h"
-#include "manager/private.h"
+#include "manager/config.h"
+#include "manager/look.h"
+#include "manager/state.h"
 #include "util/text.h"
 
 typedef enum DeclareMode { DECLARE, FORGET, RELOAD } DeclareMode;
@@ -53,7 +53,7 @@ static const Declaration *find_declaration(const Rules *rules, const char *name)
 	return NULL;
 }
 
-/* "GPU-…" as given; addresses in the kernel's own form, so that files read alike. */
+/* Keeps "GPU-…" as given, and writes addresses in the kernel's form, so that all files look alike. */
 static int normalise(const char *text, char ***members, Problem **ret_problem)
 {
 	Selector selector = { 0 };
@@ -93,7 +93,7 @@ static int check_name(const char *name, Problem **ret_problem)
 			      GROUP_NAME_MAX);
 }
 
-/* The group as it would be must stand on this machine. */
+/* Checks that the declared group would be complete on this machine. */
 static int check_group(DeclareTask *task, const Assignments *assignments)
 {
 	_cleanup_(inventory_freep) Inventory *inventory = NULL;
@@ -176,7 +176,7 @@ static int declare(DeclareTask *task)
 	text = declaration_to_text(task->name, members);
 	if (!file || !text || !task->rules)
 		return -ENOMEM;
-	/* Ours alone until it is handed over: may still be added to. */
+	/* No other code has these rules yet, so we may still add to them. */
 	r = declarations_parse(task->rules->declarations, file, text, &task->problem);
 	if (r == 0)
 		r = check_unassigned(task, assignments);
@@ -254,7 +254,7 @@ static void declare_work(void *data)
 		task->result = declare(task);
 	else if (task->mode == FORGET)
 		task->result = forget(task);
-	/* As the files are now, not as they were meant to be. */
+	/* Read what the files have now, and not what we meant to write. */
 	if (task->result == 0)
 		task->result = read_rules(task);
 }
@@ -277,7 +277,7 @@ static void tell(DeclareTask *task)
 	task->done(name, str_or_empty(message), task->userdata);
 }
 
-/* Declared groups are in the picture by the time that the caller hears of it. */
+/* Answers the caller once the picture shows the declared group. */
 static void declare_visible(void *userdata)
 {
 	_cleanup_(declare_task_freep) DeclareTask *task = userdata;

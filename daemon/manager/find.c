@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a caller's words mean, for who must know it before a job begins. */
+#include "manager/find.h"
+
 #include <string.h>
 
-#include "manager/private.h"
-
-const Group *manager_find_group(const Manager *m, const char *name)
-{
-	if (!m->inventory || !m->assignments)
-		return NULL;
-	return group_set_find_named(m->inventory->groups, m->assignments, name);
-}
+#include "manager/state.h"
 
 typedef struct FindTask {
 	Host *host;
@@ -35,7 +29,7 @@ static void find_work(void *data)
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	FindTask *task = data;
 
-	/* What stands in the way is told by the job, which meets it, too. */
+	/* The problem is not needed: the job meets it again, and reports it. */
 	(void)task->host->ops->domain_find(task->host, task->word, &task->id, &problem);
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Looking at the machine, off the loop. */
+#include "manager/look.h"
+
 #include <string.h>
 
-#include "manager/private.h"
+#include "manager/picture.h"
+#include "manager/state.h"
 #include "store/unread.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -28,8 +30,8 @@ static void waiters_tell(Waiter *waiter)
 }
 
 /*
- * Who is told < 0 keeps what he handed in, and frees it: so the list takes it last, once nothing can
- * fail any more.
+ * A caller that gets < 0 still owns its userdata, and frees it. So the waiter joins the list last,
+ * once nothing can fail any more.
  */
 static int look_request(Manager *m, Look *look, ManagerDone done, void *userdata)
 {
@@ -53,7 +55,8 @@ static int look_request(Manager *m, Look *look, ManagerDone done, void *userdata
 	return 0;
 }
 
-/* Those who wait for a look that cannot be made are told all the same: nobody else would end them. */
+/* Waiters of a look that cannot be started are called all the same: nothing else would end their
+ * wait. */
 static void look_finished(Manager *m, Look *look)
 {
 	Waiter *told = TAKE_PTR(look->current), *next = NULL;
@@ -140,8 +143,7 @@ static void scan_done(void *data)
 			log_error("out of memory: every group stays quarantined");
 	}
 	manager_observe(m);
-	manager_note_tenants(m);
-	manager_look_at_health(m);
+	m->hooks->scanned(m);
 	look_finished(m, &m->scan);
 }
 
@@ -201,7 +203,7 @@ static void uses_done(void *data)
 	UsesTask *task = data;
 	Manager *m = task->manager;
 
-	/* When they cannot be had, what is known no longer is: better "not known" than old. */
+	/* When domains cannot be read, forget the old uses: "not known" is better than outdated. */
 	domain_uses_free(m->uses);
 	m->uses = task->result == 0 ? TAKE_PTR(task->uses) : NULL;
 	m->uses_generation = task->generation;
@@ -210,7 +212,7 @@ static void uses_done(void *data)
 	problem_free(task->problem);
 	free(task);
 	manager_observe(m);
-	manager_note_tenants(m);
+	m->hooks->domains_read(m);
 	look_finished(m, &m->uses_look);
 }
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Jobs and quarantines of the daemon before this one, and the lifting of a quarantine. */
+#include "manager/recover.h"
+
 #include <string.h>
 
-#include "job/clear.h"
 #include "job/recover.h"
-#include "manager/private.h"
+#include "manager/look.h"
+#include "manager/state.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/text.h"
 
-/* What a worker of the daemon before gets to end by itself. Once it is over, the group is
+/* How long a worker of the previous daemon may take to end by itself. After that the group is
  * quarantined, and `clear` finds out later what the worker did. */
 #define WORKER_WAIT_USEC (10 * USEC_PER_SEC)
 
@@ -25,7 +26,7 @@ static int take_notes(Manager *m, char **notes)
 	return r;
 }
 
-/* They are notes for as long as the claims are there. */
+/* Logs them once. The picture has a note for each while the claim lasts. */
 static int log_unread(const Manager *m)
 {
 	_cleanup_strv_ char **lines = NULL;
@@ -63,7 +64,7 @@ int manager_load_state(Manager *m)
 typedef struct RecoverTask {
 	Manager *manager;
 	JobPlace place;
-	OpenJob **jobs; /* the manager has none while this runs */
+	OpenJob **jobs; /* moved here from the manager while this runs */
 	size_t n;
 	ManagerDone done;
 	void *userdata;
@@ -93,7 +94,7 @@ static void log_recovery(const OpenJob *job, const Recovery *recovery)
 		log_line(LOG_WARNING, &fields, "job %u, which was interrupted: %s", job->id, *left);
 }
 
-/* Those that wait stay in the list. */
+/* Jobs that wait for libvirt stay in the list. */
 static void recover_work(void *data)
 {
 	RecoverTask *task = data;
@@ -120,7 +121,8 @@ static void recover_work(void *data)
 	task->n = kept;
 }
 
-/* Beside those that came meanwhile. One that finds no memory is found by the next start. */
+/* Adds the jobs to those that came meanwhile. Without memory, the next start finds them in the
+ * journal. */
 static void keep_open(Manager *m, OpenJob **jobs, size_t n)
 {
 	OpenJob **bigger = reallocarray(m->open_jobs, m->n_open_jobs + n + 1, sizeof(OpenJob *));
@@ -204,100 +206,16 @@ void manager_take_open_job(Manager *m, OpenJob *job)
 	}
 	one[0] = job;
 	keep_open(m, one, 1);
-	/* libvirt may be back by now; otherwise its coming back begins it. */
+	/* libvirt may be back by now. Otherwise recovery begins when it comes back. */
 	r = m->connected ? manager_recover(m, recovered_late, NULL) : 0;
 	if (r < 0 && r != -EBUSY)
 		log_error("job %u waits for libvirt's next start: %s", id, strerror(-r));
 }
 
-/* ---- clear ---- */
-
-typedef struct ClearTask {
-	Manager *manager;
-	JobPlace place;
-	char *group;
-	Problem *problem;
-	int result;
-	ManagerDeclared done;
-	void *userdata;
-} ClearTask;
-
-static void clear_work(void *data)
-{
-	ClearTask *task = data;
-
-	task->result = quarantine_lift(&task->place, task->group, &task->problem);
-}
-
-static void clear_reply(void *data)
-{
-	ClearTask *task = data;
-	_cleanup_free_ char *prefix = strf("cannot clear %s", task->group), *message = NULL;
-	GpupassError error = task->problem ? task->problem->error : GPUPASS_ERROR_INTERNAL;
-
-	if (task->result == 0) {
-		log_info("the quarantine of %s was lifted", task->group);
-		task->done(NULL, NULL, task->userdata);
-	} else {
-		message = task->problem
-				  ? problem_message(task->problem, prefix)
-				  : strf("%s: %s", str_or_empty(prefix), strerror(-task->result));
-		task->done(problem_dbus_name(error), str_or_empty(message), task->userdata);
-	}
-	rules_unref(task->place.rules);
-	problem_free(task->problem);
-	free(task->group);
-	free(task);
-}
-
-/* Who asks after the answer sees the new state. */
-static void clear_done(void *data)
-{
-	ClearTask *task = data;
-
-	if (manager_refresh(task->manager, clear_reply, task) < 0)
-		clear_reply(task);
-}
-
-static bool is_being_recovered(const Manager *m, const char *group)
+bool manager_is_recovering(const Manager *m, const char *group)
 {
 	for (size_t i = 0; i < m->n_open_jobs; i++)
 		if (str_equal(m->open_jobs[i]->plan->group, group))
 			return true;
 	return m->recovering;
-}
-
-int manager_clear(Manager *m, const char *group, ManagerDeclared done, void *userdata,
-		  Problem **ret_problem)
-{
-	ClearTask *task;
-	int r;
-
-	if (is_being_recovered(m, group)) {
-		r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-				"an interrupted job is being recovered");
-		return r != PROBLEM ? r
-				    : problem_remedy(*ret_problem,
-						     "wait, or look why libvirt does not answer: "
-						     "gpupass status");
-	}
-	task = calloc(1, sizeof(ClearTask));
-	if (!task)
-		return -ENOMEM;
-	*task = (ClearTask){
-		.manager = m,
-		.place = manager_job_place(m),
-		.group = strdup(group),
-		.done = done,
-		.userdata = userdata,
-	};
-	task->place.known = NULL;
-	task->place.rules = rules_ref(task->place.rules);
-	r = task->group ? mailbox_run(m->place.mailbox, clear_work, clear_done, task) : -ENOMEM;
-	if (r >= 0)
-		return 0;
-	rules_unref(task->place.rules);
-	free(task->group);
-	free(task);
-	return r;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the picture shows of who has a board goes into its mark, on a thread. */
+#include "manager/tenants.h"
+
 #include <string.h>
 
-#include "manager/private.h"
+#include "manager/picture.h"
+#include "manager/state.h"
 #include "util/clock.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -32,7 +34,7 @@ typedef struct NoteTask {
 	TenantMark *marks;
 	size_t n;
 	int failed;	  /* -errno of a mark that could not be written */
-	Tenants *tenants; /* read again; NULL: there was no memory */
+	Tenants *tenants; /* the marks, read again; NULL: there was no memory */
 } NoteTask;
 
 static NoteTask *note_task_free(NoteTask *task)
@@ -57,7 +59,7 @@ static void note_work(void *data)
 	(void)tenant_store_load(task->store, &task->tenants);
 }
 
-/* Tried again with the next look; not at once, which would be for ever. */
+/* After a failure the next look tries again. Trying at once could go on for ever. */
 static void note_done(void *data)
 {
 	_cleanup_(note_task_freep) NoteTask *task = data;
@@ -111,7 +113,7 @@ void manager_note_tenants(Manager *m)
 	int r;
 
 	m->note_tenants_again = m->noting_tenants;
-	/* Without the domains the next look at them comes here. */
+	/* Without the domains, do nothing: the next look at them calls this again. */
 	if (!m->inventory || !m->tenants || !m->uses || m->noting_tenants)
 		return;
 	task = calloc(1, sizeof(NoteTask));

@@ -26,14 +26,14 @@ void assignment_store_close(AssignmentStore *store)
 	store->dir_fd = close_fd(store->dir_fd);
 }
 
-/* Keeps the bytes for a person to look at, out of the way of the next load. */
+/* Renames the file, for a person to read; the next load ignores it. */
 static int set_aside(int dir_fd, const char *name)
 {
 	_cleanup_free_ char *aside = strf("%s" FILE_DAMAGED_SUFFIX, name);
 
 	if (!aside)
 		return -ENOMEM;
-	/* An earlier damaged file of that name is not overwritten. */
+	/* Does not overwrite an earlier damaged file of that name. */
 	if (renameat2(dir_fd, name, dir_fd, aside, RENAME_NOREPLACE) < 0)
 		return -errno;
 	return 0;
@@ -75,7 +75,7 @@ static int note_all(int dir_fd, const Assignments *all, const AssignmentFaults *
 {
 	int r = 0;
 
-	/* Told for as long as they are there, not only by the load that set them aside. */
+	/* Reported while the files are there, and not only by the load that set them aside. */
 	for (size_t i = faults->n_items; r >= 0 && i < all->n_fences; i++)
 		r = note_fence(&all->fences[i], "", notes);
 	for (size_t i = 0; r >= 0 && i < faults->n_items; i++)
@@ -93,7 +93,7 @@ int assignment_store_load(const AssignmentStore *store, Assignments **ret, char 
 	r = assignment_files_read(store->dir_fd, &all, &faults);
 	if (r < 0)
 		return r;
-	/* Who decides by it must have all of them. */
+	/* A decision needs all assignments. */
 	for (size_t i = 0; !ret_notes && i < faults->n_items; i++)
 		if (faults->items[i].error != -EPROTO &&
 		    !file_state_damaged(faults->items[i].error))
@@ -107,7 +107,7 @@ int assignment_store_load(const AssignmentStore *store, Assignments **ret, char 
 	return 0;
 }
 
-/* What another version wrote may hold what this one does not know of. */
+/* A file of another version may have facts that this version does not know. */
 static int check_version(int dir_fd, const char *name)
 {
 	_cleanup_(assignment_freep) Assignment *assignment = NULL;
@@ -133,7 +133,7 @@ int assignment_store_check(const AssignmentStore *store, const Assignment *assig
 	r = file_replace_at(store->dir_fd, probe, text, strlen(text), 0644);
 	if (r >= 0)
 		return file_remove_at(store->dir_fd, probe);
-	/* It may be there all the same, and only not be on disk. */
+	/* The file may be there all the same, and only not durable. */
 	unlinkat(store->dir_fd, probe, 0);
 	return r;
 }

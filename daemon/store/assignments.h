@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Assignments on disk: assignments.d/<domain-uuid>.json, replaced atomically and durably. Used
- * from the loop and from job threads; every call stands for itself.
+ * Assignments on disk: assignments.d/<domain-uuid>.json, replaced atomically and durably. The loop
+ * and job threads use them; calls keep no state between them.
  */
 #pragma once
 
@@ -11,26 +11,27 @@ typedef struct AssignmentStore {
 	int dir_fd; /* owned */
 } AssignmentStore;
 
-/* Opens the directory, creating it if need be. */
+/* Opens the directory, and creates it if it is missing. */
 int assignment_store_open(const char *directory, AssignmentStore *ret);
 void assignment_store_close(AssignmentStore *store);
 
 /*
- * Reads all. A file that cannot be understood is set aside as NAME.damaged (one of a newer version
- * is left in place), never deleted. Each keeps apart what it may be about, as does one that was set
- * aside earlier, until a person removes it: (*ret)->fences; *ret_notes has a line for each.
+ * Reads all. Renames a file that cannot be understood to NAME.damaged, and never deletes it. Leaves
+ * a file of a newer version in place. Each of these files, also one that was set aside earlier,
+ * fences off what it may be about until a person removes it: (*ret)->fences. *ret_notes has a line
+ * for each.
  */
 int assignment_store_load(const AssignmentStore *store, Assignments **ret, char ***ret_notes);
 
 /*
- * Whether it could be saved, or removed, now: -EPROTO where the domain's file is another version's,
- * otherwise what a write gives (-ENOSPC, -EROFS …). Leaves nothing behind.
+ * Checks that the assignment could be saved or removed now. -EPROTO: the domain's file is of
+ * another version. Otherwise the error of a write (-ENOSPC, -EROFS …). Leaves nothing behind.
  */
 int assignment_store_check(const AssignmentStore *store, const Assignment *assignment);
-/* What it writes for a moment begins with a dot and ends so. */
+/* The name of its temporary file begins with a dot and ends with this. */
 #define ASSIGNMENT_CHECK_SUFFIX ".check"
 
-/* Both refuse another version's file: -EPROTO. */
+/* Both refuse a file of another version: -EPROTO. */
 int assignment_store_save(const AssignmentStore *store, const Assignment *assignment);
-/* Success also when there is none. */
+/* 0 also if there is no such file. */
 int assignment_store_remove(const AssignmentStore *store, const char *domain_uuid);

@@ -77,7 +77,7 @@ uint64_t claims_generation(Claims *claims)
 	return generation;
 }
 
-/* What it is about is not known, so it may be about anything. */
+/* true: its functions are not known, so it may be about any function. */
 static bool is_of_all(const Claim *claim)
 {
 	return claim->file && claim->n_functions == 0;
@@ -93,7 +93,7 @@ static bool shares_function(const Claim *a, const Claim *b)
 	return false;
 }
 
-/* Quoted where a shell would take it for several words. */
+/* Quoted if a shell would split it into several words. */
 static const char *quote(const Claim *claim)
 {
 	return strchr(claim->name, ' ') ? "'" : "";
@@ -159,7 +159,8 @@ static int claim_new(uint32_t job, const char *group, const Bdf *functions, size
 	claim->functions = calloc(n_functions ? n_functions : 1, sizeof(Bdf));
 	if ((group && !claim->group) || !claim->functions)
 		return -ENOMEM;
-	memcpy(claim->functions, functions, n_functions * sizeof(Bdf));
+	if (n_functions > 0)
+		memcpy(claim->functions, functions, n_functions * sizeof(Bdf));
 	claim->n_functions = n_functions;
 	if (domain_uuid) {
 		claim->domain_uuid = strdup(domain_uuid);
@@ -448,7 +449,7 @@ char *claims_quarantine_names(Claims *claims)
 
 /* ---- what is quarantined ---- */
 
-/* One that names it before one that may. */
+/* Prefers a quarantine that names the function to one that only may be about it. */
 static const Claim *quarantine_of(const Claims *claims, const Bdf *function)
 {
 	const Claim *all = NULL;

@@ -13,7 +13,7 @@
 
 struct DiskWatch {
 	pthread_mutex_t lock;
-	char reason[256]; /* not allocated: it must not get lost; "": all is well */
+	char reason[256]; /* a buffer, so that no lack of memory loses it; "": no failure */
 };
 
 int disk_watch_new(DiskWatch **ret)

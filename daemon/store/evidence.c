@@ -40,7 +40,7 @@ static int read_file(const TopologyStore *store, Evidence **ret, char **ret_why)
 	return r < 0 ? r : evidence_from_text(text, size, ret, ret_why);
 }
 
-/* An earlier damaged file is not overwritten; there is nothing in it that cannot be probed again. */
+/* Does not overwrite an earlier damaged file. A new probe can restore all of its content. */
 static int set_aside(const TopologyStore *store)
 {
 	if (renameat2(store->dir_fd, TOPOLOGY_FILE, store->dir_fd, DAMAGED_FILE, RENAME_NOREPLACE) <
@@ -139,7 +139,7 @@ static int copy_text(char **to, const char *from)
 	return *to ? 0 : -ENOMEM;
 }
 
-/* Of a bridge board that is not known better, and of one that is not in the catalogue, any. */
+/* Any number for a board that is not in the catalogue, or whose number of links is not known. */
 static unsigned most_links(const Board *board)
 {
 	return !board || (board->kind == NVLINK_BRIDGE && board->links == 0) ? SIGHTING_LINKS_MAX
@@ -167,7 +167,7 @@ static int sighting_of(const GuestLook *look, size_t i, Sighting *s)
 	};
 	if (!s->source || !s->peers)
 		return -ENOMEM;
-	/* A domain's name may be any bytes; here it is only for reading. */
+	/* A domain's name may have any bytes. Here it is only shown. */
 	for (char *c = s->source; *c; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';

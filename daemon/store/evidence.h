@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was seen of the links, kept: topology.json in the state directory, replaced atomically and
- * durably, and the same in memory, which is what everybody works from. Used from the loop and from
- * job threads.
+ * The evidence of links: topology.json in the state directory, replaced atomically and durably, and
+ * a copy in memory, which all code works from. The loop and job threads use it.
  */
 #pragma once
 
@@ -14,47 +13,46 @@
 
 typedef struct TopologyStore {
 	int dir_fd;	      /* owned */
-	pthread_mutex_t lock; /* of what follows, and of the file */
+	pthread_mutex_t lock; /* protects the members below, and the file */
 	Evidence *current;    /* owned */
-	bool foreign;	      /* the file is another version's, and is not replaced */
+	bool foreign;	      /* the file is of another version, and is not replaced */
 } TopologyStore;
 
-/* Opens STATE_DIRECTORY, creating it if need be. The store must stay in place. */
+/* Opens STATE_DIRECTORY, and creates it if it is missing. The store must not move in memory. */
 int topology_store_open(const char *state_directory, TopologyStore *ret);
 void topology_store_close(TopologyStore *store);
 
 /*
- * Reads the file. One that cannot be understood is set aside as topology.json.damaged, one of
- * another version is left alone; *ret_notes has a line for either, and nothing is known then.
+ * Reads the file. Renames one that cannot be understood to topology.json.damaged, and leaves one of
+ * another version alone. Either adds a line to *ret_notes, and then there is no evidence.
  */
 int topology_store_load(TopologyStore *store, char ***ret_notes);
 
-/* What is known now; a reference, NULL: nothing. */
+/* A reference to the evidence as it is now; NULL: there is none. */
 Evidence *topology_store_get(TopologyStore *store);
 
 /*
- * Adds what a probe saw: evidence_merge(). In memory it holds at once, also when it cannot be saved,
- * which is what the returned error is about (-EPROTO: another version's file is there); -ENOMEM:
- * nothing has changed.
+ * Adds what a probe saw: evidence_merge(). It is valid in memory at once, even when it cannot be
+ * saved. The error is that of saving (-EPROTO: the file is of another version). -ENOMEM: nothing
+ * has changed.
  */
 int topology_store_update(TopologyStore *store, const Evidence *seen, bool whole);
 
 /*
- * A look from inside a guest that runs with these GPUs, to be told by whoever made it
- * (`gpupass verify`): how many active links each shows to each other one. Groups show it as
- * provenance "guest" after the next scan, and "cached" from the daemon's next start. It counts
- * from its time on: a later probe of the host's outweighs it, an earlier one does not.
+ * What `gpupass verify` saw from inside a guest that runs with these GPUs: the number of active
+ * links that each shows to each other. Groups show it with provenance "guest" after the next scan,
+ * and "cached" after the daemon's next start. A later probe of the host outweighs it; an earlier
+ * one does not.
  */
 typedef struct GuestLook {
-	const char *domain; /* its name */
-	uint64_t seen_usec; /* CLOCK_REALTIME */
-	const Gpu *const
-		*gpus; /* the host's boards behind the guest's, with what is known of them */
+	const char *domain;	/* the domain's name */
+	uint64_t seen_usec;	/* CLOCK_REALTIME */
+	const Gpu *const *gpus; /* the boards on the host, with their identities */
 	size_t n_gpus;
-	const unsigned *links;	  /* n_gpus * n_gpus: links[i * n_gpus + k] that i shows to k */
-	const unsigned *inactive; /* n_gpus: links that i shows as down; NULL: not told */
+	const unsigned *links;	  /* n_gpus * n_gpus: i shows links[i * n_gpus + k] links to k */
+	const unsigned *inactive; /* n_gpus: links that i shows as down; NULL: not known */
 } GuestLook;
 
-/* As topology_store_update(). -EINVAL, nothing noted: the numbers cannot be, as more links than the
- * board has. */
+/* As topology_store_update(). -EINVAL: the numbers are impossible, such as more links than the
+ * board has; nothing has changed. */
 int topology_store_note_guest(TopologyStore *store, const GuestLook *look);

@@ -13,8 +13,8 @@
 #define POLL_USEC (20 * USEC_PER_MSEC)
 
 /*
- * A daemon that ended, or was killed, may have left a child that was about to exec: until it does, the
- * lock is its, too (flock(2)). So a lock that somebody has is waited for a little.
+ * A daemon that ended or was killed may leave a child that is about to exec. Until it does, the
+ * child holds the lock, too (flock(2)). So wait a little for a lock that is taken.
  */
 static int lock(int dir_fd)
 {
@@ -39,7 +39,7 @@ int hold_directory(int dir_fd, const char *what)
 	r = dir_sweep(dir_fd, FILE_TEMPORARY_SUFFIX);
 	if (r >= 0)
 		r = dir_sweep(dir_fd, ASSIGNMENT_CHECK_SUFFIX);
-	/* It does no harm where it is. */
+	/* A file that cannot be removed does no harm. */
 	if (r < 0)
 		log_warning("cannot remove what was left half written in %s: %s", what,
 			    strerror(-r));

@@ -8,11 +8,12 @@
 #include "util/json.h"
 #include "util/text.h"
 
-/* What is written. Version 1 had neither persistence modes nor their steps, and is read as well. */
+/* The version that we write. We also read version 1, which has neither persistence modes nor their
+ * steps. */
 #define VERSION "2"
 #define VERSION_BEFORE "1"
 
-/* CRC-32 as zlib, Ethernet and gzip have it; a line is too short for a table to matter. */
+/* CRC-32 as in zlib, Ethernet and gzip. Lines are short enough to do without a table. */
 static uint32_t crc32_of(const char *text)
 {
 	uint32_t crc = UINT32_MAX;
@@ -38,7 +39,7 @@ static int bad(int error, const char *what, char **ret_message)
 	return *ret_message ? error : -ENOMEM;
 }
 
-/* Another version's line has a number and more; anything else is damage. */
+/* A line of another version begins with a number. Anything else is damage. */
 static bool is_other_version(const char *line)
 {
 	size_t digits = strspn(line, "0123456789");

@@ -4,10 +4,11 @@
 
 #include <jansson.h>
 
-/* Two definitions (DOMAIN_XML_MAX) and a running domain's XML (DOMAIN_SKIM_MAX), escaped, and the rest. */
+/* Room for two definitions (DOMAIN_XML_MAX) and a running domain's XML (DOMAIN_SKIM_MAX), escaped,
+ * and the rest. */
 #define JOURNAL_FILE_MAX (128U * 1024 * 1024)
 
 /* With its newline; NULL when memory is out. */
 char *journal_line(const json_t *record);
-/* `line` without its newline. -EBADMSG: not understood; -EPROTO: another version's. */
+/* `line` has no newline. -EBADMSG: it cannot be understood; -EPROTO: it is of another version. */
 int journal_line_parse(const char *line, json_t **ret, char **ret_message);

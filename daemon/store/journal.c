@@ -91,7 +91,7 @@ static int job_open(const Journal *journal, const char *name, int flags, Journal
 	return 0;
 }
 
-/* What a failed write left would make the next record part of a torn line. */
+/* Removes the rest of a failed write, which would become part of the next line. */
 static int append(JournalJob *job, const char *text)
 {
 	const JournalIo *io = &job->journal->io;
@@ -191,7 +191,7 @@ int journal_undone(JournalJob *job, size_t step, bool ok)
 	return append_result(job, "undone", step, ok);
 }
 
-/* On a full disk the record fails, and removing the file does not. */
+/* On a full disk, appending the record fails, but removing the file works. */
 int journal_end(JournalJob *job)
 {
 	const JournalIo *io = &job->journal->io;
@@ -301,7 +301,7 @@ static int read_lines(char *text, size_t size, OpenJob *job, char **ret_message)
 	char *end = memchr(text, '\n', size);
 
 	if (!end)
-		return 1; /* cut off in its first write: nothing was begun */
+		return 1; /* cut off in its first line: nothing was begun */
 	for (size_t i = 0; end;
 	     i++, text = end + 1, end = memchr(text, '\n', (size_t)(all - text))) {
 		_cleanup_json_ json_t *record = NULL;
@@ -327,7 +327,7 @@ static int read_lines(char *text, size_t size, OpenJob *job, char **ret_message)
 	return 0;
 }
 
-/* The plan in the line that a journal begins with, or what stands there instead. */
+/* Finds functions and group in the first line of a journal, as far as it can be read. */
 static int read_remains(const char *text, size_t size, bool other_version, Remains *ret)
 {
 	const char *end = memchr(text, '\n', size);
@@ -342,7 +342,7 @@ static int read_remains(const char *text, size_t size, bool other_version, Remai
 	return remains_of_object(json_object_get(root, "plan"), ret);
 }
 
-/* Nobody knows what its job had begun. */
+/* Quarantines what the first line names: we do not know what the job had begun. */
 static int keep_apart(Claims *claims, const char *name, int error, const char *message,
 		      const char *text, size_t size)
 {
@@ -396,7 +396,7 @@ static int load_one(const Journal *journal, const char *name, OpenJob ***jobs, s
 		return r;
 	if (r < 0)
 		return claims ? keep_apart(claims, name, r, message, text, size) : 0;
-	/* What was cut off goes, or the next record would become a part of it. */
+	/* Remove the line that was cut off, or the next record would become part of it. */
 	if (!job->damage && ftruncate(job->log->fd, job->log->size) < 0)
 		return -errno;
 	return append_job(jobs, n, &job);
@@ -412,7 +412,7 @@ static uint32_t id_of(const char *name)
 	return (uint32_t)id;
 }
 
-/* Told for as long as they are there. */
+/* Reports these files as long as they are there. */
 static int note_set_aside(const Journal *journal, uint32_t *last, char ***notes)
 {
 	_cleanup_strv_ char **names = NULL;
@@ -482,7 +482,7 @@ static int forget_one(const Journal *journal, const char *name, const char *grou
 		return -ENOMEM;
 	r = file_read_state_at(journal->dir_fd, name, JOURNAL_FILE_MAX, &text, &size);
 	if (r < 0)
-		return r == -ENOENT || file_state_damaged(r) ? 0 : r; /* that job ended meanwhile */
+		return r == -ENOENT || file_state_damaged(r) ? 0 : r; /* the job ended meanwhile */
 	text[strcspn(text, "\n")] = '\0';
 	r = journal_line_parse(text, &record, &message);
 	if (r >= 0)

@@ -103,7 +103,7 @@ static int read_entry(const json_t *root, const char *base, Entry *ret, char **r
 					     : refuse("its name is not its group's", ret_message);
 }
 
-/* `*ret_text` is handed over whenever there is one. */
+/* Returns *ret_text whenever the file has a text, also on failure. */
 static int read_file(const QuarantineStore *store, const char *name, const char *base, Entry *ret,
 		     char **ret_text, size_t *ret_size, char **ret_message)
 {
@@ -197,7 +197,7 @@ int quarantine_store_save(const QuarantineStore *store, const Quarantine *q)
 	text = r < 0 ? NULL : json_dumps(o, JSON_INDENT(2));
 	if (!name || !text)
 		return -ENOMEM;
-	/* What cannot be read may be about more than this. */
+	/* An unreadable file may be about more functions than this. */
 	r = quarantine_store_set_aside(store, name);
 	if (r < 0)
 		return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Quarantines on disk: quarantine/<group>.json (schema org.gpupass1.quarantine/1), so that neither
- * a restart nor a reboot gives a group away of which nobody knows what it is doing.
+ * Quarantines on disk: quarantine/<group>.json (schema org.gpupass1.quarantine/1). So a group in an
+ * unknown state is not given away after a restart or a reboot.
  */
 #pragma once
 
@@ -25,22 +25,23 @@ typedef struct Quarantine {
 	uint64_t since_usec; /* CLOCK_REALTIME */
 } Quarantine;
 
-/* Opens the directory, creating it if need be. */
+/* Opens the directory, and creates it if it is missing. */
 int quarantine_store_open(const char *directory, QuarantineStore *ret);
 void quarantine_store_close(QuarantineStore *store);
 
-/* A file of that name that cannot be read is set aside. */
+/* Sets aside a file of that name that cannot be read. */
 int quarantine_store_save(const QuarantineStore *store, const Quarantine *quarantine);
-/* The same for all functions of a plan, from now. */
+/* Saves a quarantine of all functions of a plan, from now on. */
 int quarantine_plan(const QuarantineStore *store, const Plan *plan, uint32_t job,
 		    const char *reason);
-/* Success also when there is none. */
+/* 0 also if there is no such file. */
 int quarantine_store_remove(const QuarantineStore *store, const char *group);
 
 /*
- * Puts all of them into the claims. A file that cannot be read stays where it is, and keeps apart what
- * can be read of it: store/unread.h.
+ * Adds all quarantines to the claims. A file that cannot be read stays in place, and what it names
+ * is quarantined: store/unread.h.
  */
 int quarantine_store_load(const QuarantineStore *store, Claims *claims);
-/* Keeps such a file for a person, out of the way of the next load; one that can be read stays. */
+/* Sets such a file aside, for a person to read; the next load ignores it. Leaves a readable file
+ * alone. */
 int quarantine_store_set_aside(const QuarantineStore *store, const char *name);

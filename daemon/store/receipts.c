@@ -40,7 +40,7 @@ char *receipt_file_name(const Receipt *receipt)
 		    (unsigned long long)(receipt->ended_usec % USEC_PER_SEC), receipt->group);
 }
 
-/* Names sort by time. Two jobs may do this side by side: what is gone already is gone. */
+/* Names sort by time. Two jobs may do this at once, so a file may be gone already. */
 static void remove_oldest(const ReceiptStore *store)
 {
 	_cleanup_strv_ char **names = NULL;

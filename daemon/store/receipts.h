@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Receipts on disk: receipts/<time>-<group>.json, one a turnover, the oldest making room. */
+/* Receipts on disk: receipts/<time>-<group>.json, one for each turnover. The oldest are removed. */
 #pragma once
 
 #include "core/facts/receipt.h"
@@ -10,12 +10,12 @@ typedef struct ReceiptStore {
 	int dir_fd; /* owned */
 } ReceiptStore;
 
-/* Opens STATE_DIRECTORY/receipts, creating it if need be. */
+/* Opens STATE_DIRECTORY/receipts, and creates it if it is missing. */
 int receipt_store_open(const char *state_directory, ReceiptStore *ret);
 void receipt_store_close(ReceiptStore *store);
 
 /* "20260102T030405.000006Z-pair0.json": sorts by time. NULL when memory is out. */
 char *receipt_file_name(const Receipt *receipt);
 
-/* Durable when it returns 0. Receipts of the past that cannot be removed are no error. */
+/* 0: the receipt is on disk. An old receipt that cannot be removed is no error. */
 int receipt_store_add(const ReceiptStore *store, const Receipt *receipt);

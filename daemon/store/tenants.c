@@ -39,7 +39,7 @@ static char *file_name(const Bdf *bdf)
 
 /* ---- reading ---- */
 
-/* 1: "0000:41:00.0.json"; 0: a file of another name, which is of no board. */
+/* 1: a name such as "0000:41:00.0.json". 0: another name, so the file is of no board. */
 static int parse_name(const char *name, Bdf *ret)
 {
 	_cleanup_free_ char *address = strndup(name, strlen(name) - strlen(SUFFIX));
@@ -127,7 +127,7 @@ int tenant_store_load(TenantStore *store, Tenants **ret)
 
 /* ---- writing ---- */
 
-/* What another version wrote may say what this one does not know of. */
+/* A file of another version may have facts that this version does not know. */
 static int save(TenantStore *store, const TenantMark *mark)
 {
 	_cleanup_(tenant_mark_freep) TenantMark *there = NULL;
@@ -152,7 +152,7 @@ int tenant_store_save(TenantStore *store, const TenantMark *mark)
 	return r;
 }
 
-/* A quarantine is nobody's hand: what is seen of it counts. */
+/* A quarantine is no job, so looks at its boards count. */
 static bool in_hand(Claims *claims, const Bdf *bdf)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -165,13 +165,13 @@ void tenant_store_note(TenantStore *store, Claims *claims, uint64_t generation,
 		       const TenantMark *marks, size_t n, int *ret_failed)
 {
 	*ret_failed = 0;
-	/* A job that takes a board from here on reads its mark after this is written. */
+	/* A job that claims a board from here on reads its mark after this write. */
 	pthread_mutex_lock(&store->lock);
 	for (size_t i = 0; i < n; i++) {
 		int r;
 
 		if (claims_generation(claims) != generation)
-			break; /* there is another look after each job */
+			break; /* another look follows each job */
 		r = in_hand(claims, &marks[i].bdf) ? 0 : save(store, &marks[i]);
 		if (r < 0)
 			*ret_failed = r;

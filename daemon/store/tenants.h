@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Marks of who had which board on disk: tenants/ADDRESS.json (core/tenancy/tenancy.h), replaced
- * atomically and durably. Shared by the threads of jobs and of looks.
+ * Marks on disk of who had which board: tenants/ADDRESS.json (core/tenancy/tenancy.h), replaced
+ * atomically and durably. The threads of jobs and of looks share them.
  *
- * A file is never set aside or removed: without one a board counts as never used.
+ * We never set a file aside or remove it: a board without one counts as never used.
  */
 #pragma once
 
@@ -17,23 +17,23 @@ typedef struct TenantStore {
 	pthread_mutex_t lock;
 } TenantStore;
 
-/* Opens the directory, creating it if need be. */
+/* Opens the directory, and creates it if it is missing. */
 int tenant_store_open(const char *state_directory, TenantStore *ret);
 void tenant_store_close(TenantStore *store);
 
 /*
- * Whatever cannot be read or understood is a fault in *ret, for tenancy_of() to judge; -errno only when
- * memory is out.
+ * A file that cannot be read or understood becomes a fault in *ret, which tenancy_of() judges.
+ * -errno only when memory is out.
  */
 int tenant_store_load(TenantStore *store, Tenants **ret);
 
-/* -EPROTO: another version's file is there, which is left alone. */
+/* -EPROTO: the file is of another version, and stays as it is. */
 int tenant_store_save(TenantStore *store, const TenantMark *mark);
 
 /*
- * The same for what a look has found, which a job's own marks are not to be overwritten with: a board
- * that a job has in hand is left out, and nothing is written when a job has let go of any since
- * `generation` (claims.h). What could not be written is told in *ret_failed by its errno, 0: nothing.
+ * The same for marks from a look, which must not overwrite the marks of a job: leaves out boards
+ * that a job has claimed, and writes nothing when a job has released a claim since `generation`
+ * (claims.h). *ret_failed: -errno of a mark that could not be written; 0: none failed.
  */
 void tenant_store_note(TenantStore *store, Claims *claims, uint64_t generation,
 		       const TenantMark *marks, size_t n, int *ret_failed);

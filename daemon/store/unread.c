@@ -14,7 +14,7 @@ static const char *verb(int error)
 	return file_state_damaged(error) ? "cannot be understood" : "cannot be read";
 }
 
-/* As it can be said on the bus, and between apostrophes in a shell. */
+/* Makes the name printable on the bus, and safe between apostrophes in a shell. */
 static char *name_of(const char *path)
 {
 	char *name = path ? str_printable(path) : NULL;

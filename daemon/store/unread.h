@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * State files that say what is kept apart, and that cannot be read: they keep apart what can be read
- * of them, or what their name says, and otherwise everything. See claims.h, UnreadClaim. A store that
- * keeps such files calls unread_claim() for each that it cannot use.
+ * State files of quarantines and jobs that cannot be read. Each quarantines the functions that can
+ * be found in it, or the group of its name, or else everything. See claims.h, UnreadClaim. A store
+ * of such files calls unread_claim() for each file that it cannot use.
  */
 #pragma once
 
@@ -13,13 +13,13 @@
 typedef struct UnreadFile {
 	const char *directory; /* "quarantine", of the state directory */
 	const char *name;      /* of the file */
-	const char *group;     /* that its name says; NULL: none */
-	int error;	       /* -EPROTO: another version's; -EBADMSG and the like: damaged */
-	const char *message;   /* NULL: the error says it all */
+	const char *group;     /* the group in its name; NULL: none */
+	int error;	     /* -EPROTO: it is of another version; -EBADMSG and the like: damaged */
+	const char *message; /* NULL: use the text of the error */
 	const Remains *remains;
 } UnreadFile;
 
 int unread_claim(Claims *claims, const UnreadFile *file);
 
-/* Groups that were found just now: files that name one are about its functions. */
+/* These groups were found now: an unread file that names one is about its functions from now on. */
 int unread_settle(Claims *claims, const GroupSet *groups);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "job/prepare.h"
 #include "rig/fake-host-private.h"
 #include "rig/job-rig.h"
 #include "rig/libc-faults.h"

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "job/prepare.h"
 #include "job/probe.h"
 #include "rig/job-rig.h"
 #include "util/text.h"

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "job/clear.h"
+#include "job/prepare.h"
 #include "job/recover.h"
 #include "rig/job-rig.h"
 #include "util/text.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Looks that cannot be begun, because threads or memory have run out: whoever was told so keeps what
- * he handed in, and whoever waits is told. Linked with --wrap=pthread_create, which fails on request.
+ * Looks: what the picture shows after one, who is told, and what is left of one that failed. And looks
+ * that cannot be begun, because threads have run out: a caller that was refused keeps what it handed in,
+ * and a caller that waits is told. Linked with --wrap=pthread_create, which fails on request.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,12 +10,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <poll.h>
 #include <pthread.h>
 #include <string.h>
 
-#include "manager/manager.h"
-#include "rig/job-rig.h"
+#include "manager/manager-rig.h"
+#include "manager/state.h"
 #include "util/text.h"
 
 /* Threads that may still be begun; < 0: any number. */
@@ -36,223 +36,254 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 	return __real_pthread_create(thread, attributes, work, userdata);
 }
 
-typedef struct Place {
-	Rig *rig;
-	Mailbox *mailbox;
-	TopologyStore topology;
-	char config[64];
-	HostOps ops;
-	Manager *manager;
-	/* what the listener was told */
-	unsigned ended;
-	bool has_ended;
-} Place;
-
-static void on_objects(_unused_ void *userdata)
-{
-}
-
-static void on_job(_unused_ const JobRecord *job, _unused_ void *userdata)
-{
-}
-
-static void on_job_ended(_unused_ const JobRecord *job, void *userdata)
-{
-	Place *place = userdata;
-
-	place->ended++;
-	place->has_ended = true;
-}
-
-/* Health is not what this is about. */
-static int examine_nothing(_unused_ Host *host, _unused_ const PciFunction *const *leads,
-			   _unused_ size_t n, _unused_ GpuHealth *ret)
-{
-	return -EIO;
-}
-
 static int setup(void **state)
 {
-	Place *place = calloc(1, sizeof(*place));
-	Rig *rig = rig_new();
-
-	assert_non_null(place);
 	threads_left = -1;
-	place->rig = rig;
-	place->ops = *rig->fake.host.ops;
-	place->ops.examine_gpus = examine_nothing;
-	rig->fake.host.ops = &place->ops;
-	rig_make_directory(place->config, "config");
-	assert_int_equal(mailbox_new(&place->mailbox), 0);
-	assert_int_equal(topology_store_open(rig->state_directory, &place->topology), 0);
-	assert_int_equal(manager_new(&(ManagerPlace){ .mailbox = place->mailbox,
-						      .host = &rig->fake.host,
-						      .store = &rig->store,
-						      .receipts = &rig->receipts,
-						      .tenants = &rig->tenants,
-						      .journal = &rig->journal,
-						      .quarantine = &rig->quarantine,
-						      .topology = &place->topology,
-						      .config_directory = place->config,
-						      .policy = POLICY_DEFAULT },
-				     &place->manager),
-			 0);
-	manager_set_listener(place->manager, &(ManagerListener){ .objects_changed = on_objects,
-								 .job_new = on_job,
-								 .job_changed = on_job,
-								 .job_ended = on_job_ended,
-								 .job_forgotten = on_job,
-								 .userdata = place });
-	*state = place;
-	return 0;
-}
-
-/* Until nothing comes any more: a look begins that of the GPUs' health, whose end nobody tells. */
-static void settle(Place *place)
-{
-	struct pollfd pollfd = { .fd = mailbox_fd(place->mailbox), .events = POLLIN };
-
-	while (poll(&pollfd, 1, 300) == 1)
-		mailbox_dispatch(place->mailbox);
+	return manager_rig_setup_bare(state);
 }
 
 static int teardown(void **state)
 {
-	Place *place = *state;
-
 	threads_left = -1;
-	settle(place);
-	manager_free(place->manager);
-	mailbox_free(place->mailbox);
-	topology_store_close(&place->topology);
-	rmdir(place->config);
-	rig_free(place->rig);
-	free(place);
-	return 0;
+	return manager_rig_teardown(state);
 }
 
-/* Somebody who waits. He keeps it, as those who free it at a failure do. */
-typedef struct Caller {
-	unsigned told;
-	bool was_told;
-} Caller;
-
-static void tell(void *userdata)
-{
-	Caller *caller = userdata;
-
-	caller->told++;
-	caller->was_told = true;
-}
-
-static void look(Place *place)
+static void look(ManagerRig *rig)
 {
 	Caller caller = { 0 };
 
-	assert_int_equal(manager_rescan(place->manager, tell, &caller), 0);
-	rig_wait_for(place->mailbox, &caller.was_told);
+	assert_int_equal(manager_rescan(rig->manager, caller_done, &caller), 0);
+	rig_wait_for(rig->mailbox, &caller.was_told);
 	assert_int_equal(caller.told, 1);
 }
 
 static void who_was_refused_a_look_is_not_told_by_the_next_one(void **state)
 {
-	Place *place = *state;
+	ManagerRig *rig = *state;
 	Caller refused = { 0 };
 
 	threads_left = 0;
-	assert_int_equal(manager_rescan(place->manager, tell, &refused), -EAGAIN);
-	assert_int_equal(manager_refresh(place->manager, tell, &refused), -EAGAIN);
+	assert_int_equal(manager_rescan(rig->manager, caller_done, &refused), -EAGAIN);
+	assert_int_equal(manager_refresh(rig->manager, caller_done, &refused), -EAGAIN);
 	threads_left = -1;
-	look(place);
+	look(rig);
 	assert_int_equal(refused.told, 0);
 }
 
 static void a_later_half_that_cannot_be_begun_is_told_once(void **state)
 {
-	Place *place = *state;
+	ManagerRig *rig = *state;
 	Caller caller = { 0 };
 
-	manager_libvirt_changed(place->manager, true);
-	settle(place);
-	assert_int_equal(manager_refresh(place->manager, tell, &caller), 0);
+	manager_libvirt_changed(rig->manager, true);
+	manager_rig_settle(rig);
+	assert_int_equal(manager_refresh(rig->manager, caller_done, &caller), 0);
 	threads_left = 0;
-	rig_wait_for(place->mailbox, &caller.was_told);
+	rig_wait_for(rig->mailbox, &caller.was_told);
 	threads_left = -1;
-	manager_libvirt_changed(place->manager, true);
-	settle(place);
+	manager_libvirt_changed(rig->manager, true);
+	manager_rig_settle(rig);
 	assert_int_equal(caller.told, 1);
 }
 
 static void who_waits_for_a_look_that_cannot_be_made_is_told_all_the_same(void **state)
 {
-	Place *place = *state;
+	ManagerRig *rig = *state;
 	Caller first = { 0 }, second = { 0 };
 
-	assert_int_equal(manager_rescan(place->manager, tell, &first), 0);
-	assert_int_equal(manager_rescan(place->manager, tell, &second), 0);
+	assert_int_equal(manager_rescan(rig->manager, caller_done, &first), 0);
+	assert_int_equal(manager_rescan(rig->manager, caller_done, &second), 0);
 	threads_left = 0;
-	rig_wait_for(place->mailbox, &first.was_told);
+	rig_wait_for(rig->mailbox, &first.was_told);
 	assert_int_equal(second.told, 1);
 	threads_left = -1;
-	look(place);
+	look(rig);
 	assert_int_equal(first.told, 1);
 	assert_int_equal(second.told, 1);
 }
 
+static unsigned count_told(const ManagerRig *rig, const char *line)
+{
+	unsigned n = 0;
+
+	for (char **told = rig->told; told && *told; told++)
+		n += str_equal(*told, line);
+	return n;
+}
+
 static void a_job_that_ends_when_no_look_can_be_begun_ends_once(void **state)
 {
-	Place *place = *state;
+	ManagerRig *rig = *state;
 	JobRequest request = bind_request("nothing-of-that-name");
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	uint32_t id = 0;
 
-	look(place);
-	settle(place);
-	assert_int_equal(manager_start_job(place->manager, &request, &id, &problem), 0);
+	look(rig);
+	manager_rig_settle(rig);
+	assert_int_equal(manager_start_job(rig->manager, &request, &id, &problem), 0);
 	threads_left = 0;
-	rig_wait_for(place->mailbox, &place->has_ended);
+	rig_wait_for(rig->mailbox, &rig->has_ended);
 	threads_left = -1;
-	look(place);
-	settle(place);
-	assert_int_equal(place->ended, 1);
-}
-
-/* Answers, as the bus's are. */
-typedef struct Answer {
-	unsigned told;
-	bool was_told;
-} Answer;
-
-static void answer(_unused_ const char *error_name, _unused_ const char *message, void *userdata)
-{
-	Answer *a = userdata;
-
-	a->told++;
-	a->was_told = true;
+	look(rig);
+	manager_rig_settle(rig);
+	assert_int_equal(count_told(rig, "ended 1 failed"), 1);
 }
 
 static void an_answer_that_waits_for_a_look_that_cannot_be_begun_is_given_once(void **state)
 {
 	char *members[] = { (char *)"0000:41:00.0", (char *)"0000:61:00.0", NULL };
-	_cleanup_free_ char *file = NULL, *directory = NULL;
-	Place *place = *state;
-	Answer declared = { 0 }, cleared = { 0 };
+	ManagerRig *rig = *state;
+	Caller declared = { 0 }, cleared = { 0 };
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
-	assert_int_equal(manager_declare(place->manager, "pair0", members, answer, &declared), 0);
-	assert_int_equal(manager_clear(place->manager, "pair0", answer, &cleared, &problem), 0);
+	assert_int_equal(
+		manager_declare(rig->manager, "pair0", members, caller_declared, &declared), 0);
+	assert_int_equal(manager_clear(rig->manager, "pair0", caller_declared, &cleared, &problem),
+			 0);
 	threads_left = 0;
-	rig_wait_for(place->mailbox, &declared.was_told);
-	rig_wait_for(place->mailbox, &cleared.was_told);
+	rig_wait_for(rig->mailbox, &declared.was_told);
+	rig_wait_for(rig->mailbox, &cleared.was_told);
 	threads_left = -1;
-	look(place);
-	settle(place);
+	look(rig);
+	manager_rig_settle(rig);
 	assert_int_equal(declared.told, 1);
 	assert_int_equal(cleared.told, 1);
-	file = strf("%s/groups.d/pair0.conf", place->config);
-	directory = strf("%s/groups.d", place->config);
-	assert_int_equal(unlink(file), 0);
-	assert_int_equal(rmdir(directory), 0);
+	caller_clear(&declared);
+	caller_clear(&cleared);
+}
+
+/* A place in the list of what the listener was told; the test ends when it was not told that. */
+static size_t told_at(const ManagerRig *rig, const char *line)
+{
+	for (size_t i = 0; rig->told && rig->told[i]; i++)
+		if (str_equal(rig->told[i], line))
+			return i;
+	fail_msg("the listener was not told: %s", line);
+	return 0;
+}
+
+static void tell_rig(void *userdata)
+{
+	ManagerRig *rig = userdata;
+
+	assert_int_equal(strv_append(&rig->told, "caller"), 0);
+	rig->has_ended = true;
+}
+
+static void who_waits_for_a_look_hears_of_it_after_the_listener(void **state)
+{
+	ManagerRig *rig = *state;
+
+	assert_int_equal(manager_rescan(rig->manager, tell_rig, rig), 0);
+	assert_null(rig->told);
+	rig_wait_for(rig->mailbox, &rig->has_ended);
+	assert_true(told_at(rig, "objects") < told_at(rig, "caller"));
+	assert_non_null(manager_inventory(rig->manager));
+}
+
+/* What a test's own hooks were called for; the manager's are called, too. */
+static unsigned scans, domains;
+
+static void on_scanned(_unused_ Manager *m)
+{
+	scans++;
+}
+
+static void on_domains_read(_unused_ Manager *m)
+{
+	domains++;
+}
+
+static void on_drift_found(_unused_ Manager *m)
+{
+}
+
+static void each_look_calls_its_hook_once_also_when_it_failed(void **state)
+{
+	static const ManagerHooks hooks = { .scanned = on_scanned,
+					    .domains_read = on_domains_read,
+					    .drift_found = on_drift_found };
+	static const FakeFault fault = { .op = FAKE_SCAN, .nth = 1, .error = -EIO };
+	ManagerRig *rig = *state;
+
+	scans = domains = 0;
+	rig->manager->hooks = &hooks;
+	look(rig);
+	assert_int_equal(scans, 1);
+	assert_int_equal(domains, 0);
+	manager_libvirt_changed(rig->manager, true);
+	manager_rig_settle(rig);
+	assert_int_equal(domains, 1);
+	fake_watch(&rig->rig->fake);
+	fake_fail(&rig->rig->fake, &fault);
+	look(rig);
+	assert_int_equal(scans, 2);
+}
+
+static void after_a_scan_that_failed_the_picture_stays_and_says_so(void **state)
+{
+	static const FakeFault fault = { .op = FAKE_SCAN, .nth = 1, .error = -EIO };
+	ManagerRig *rig = *state;
+	const Inventory *before;
+
+	look(rig);
+	before = manager_inventory(rig->manager);
+	fake_watch(&rig->rig->fake);
+	fake_fail(&rig->rig->fake, &fault);
+	look(rig);
+	assert_ptr_equal(manager_inventory(rig->manager), before);
+	assert_true(
+		manager_rig_notes(rig, "the last scan of this host failed: Input/output error"));
+	look(rig);
+	assert_ptr_not_equal(manager_inventory(rig->manager), before);
+	assert_false(manager_rig_notes(rig, "the last scan of this host failed"));
+}
+
+/* Better not known than old. */
+static void domains_that_cannot_be_read_are_not_known(void **state)
+{
+	static const FakeFault fault = { .op = FAKE_USES,
+					 .nth = 1,
+					 .problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE };
+	ManagerRig *rig = *state;
+
+	fake_add_domain(&rig->rig->fake, "vm42", "q35", NULL);
+	manager_rig_connect(rig);
+	assert_non_null(manager_uses(rig->manager));
+	fake_watch(&rig->rig->fake);
+	fake_fail(&rig->rig->fake, &fault);
+	manager_rig_look(rig);
+	assert_null(manager_uses(rig->manager));
+	assert_non_null(manager_inventory(rig->manager));
+	assert_true(manager_rig_notes(rig, "libvirt's domains cannot be read, so nothing can be "
+					   "assigned or released"));
+	manager_rig_look(rig);
+	assert_non_null(manager_uses(rig->manager));
+	assert_false(manager_rig_notes(rig, "libvirt"));
+	/* It went: likewise, and at once. */
+	manager_rig_forget_told(rig);
+	manager_libvirt_changed(rig->manager, false);
+	assert_null(manager_uses(rig->manager));
+	assert_true(manager_rig_was_told(rig, "objects"));
+	assert_true(manager_rig_notes(rig, "libvirt does not answer"));
+}
+
+/* Of those who ask while a look runs, none is told by that one: it may be older than their question. */
+static void who_asks_during_a_look_is_told_by_the_next(void **state)
+{
+	ManagerRig *rig = *state;
+	Caller first = { 0 }, second = { 0 }, third = { 0 };
+
+	assert_int_equal(manager_rescan(rig->manager, caller_done, &first), 0);
+	fake_watch(&rig->rig->fake);
+	assert_int_equal(manager_rescan(rig->manager, caller_done, &second), 0);
+	assert_int_equal(manager_rescan(rig->manager, caller_done, &third), 0);
+	rig_wait_for(rig->mailbox, &first.was_told);
+	assert_int_equal(second.told, 0);
+	rig_wait_for(rig->mailbox, &second.was_told);
+	assert_int_equal(first.told, 1);
+	assert_int_equal(second.told, 1);
+	assert_int_equal(third.told, 1);
 }
 
 #define ON_A_PLACE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -265,6 +296,11 @@ int main(void)
 		ON_A_PLACE(who_waits_for_a_look_that_cannot_be_made_is_told_all_the_same),
 		ON_A_PLACE(a_job_that_ends_when_no_look_can_be_begun_ends_once),
 		ON_A_PLACE(an_answer_that_waits_for_a_look_that_cannot_be_begun_is_given_once),
+		ON_A_PLACE(who_waits_for_a_look_hears_of_it_after_the_listener),
+		ON_A_PLACE(each_look_calls_its_hook_once_also_when_it_failed),
+		ON_A_PLACE(after_a_scan_that_failed_the_picture_stays_and_says_so),
+		ON_A_PLACE(domains_that_cannot_be_read_are_not_known),
+		ON_A_PLACE(who_asks_during_a_look_is_told_by_the_next),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

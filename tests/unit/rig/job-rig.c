@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "job/executor.h"
+#include "job/prepare.h"
 #include "util/file.h"
 #include "util/log.h"
 #include "util/text-diff.h"

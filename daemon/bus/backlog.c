@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "bus/unread.h"
+#include "bus/backlog.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 
 #define STATS "org.freedesktop.DBus.Debug.Stats"
 
-/* Of ours, for all; and what each user may leave unread then. */
-#define UNREAD_MAX (8U * 1024 * 1024)
-#define UNREAD_USER_MAX (1024U * 1024)
+/* Bytes of ours in the bus daemon; and the share of each user when there are more. */
+#define BACKLOG_MAX (8U * 1024 * 1024)
+#define BACKLOG_USER_MAX (1024U * 1024)
 /* A user gets 50 long answers a second: what comes in between is far below the limit of the bus. */
 #define PERIOD_USEC USEC_PER_SEC
 
-struct Unread {
+struct Backlog {
 	sd_bus *bus;
 	Callers *callers;
 	Users *users;
@@ -67,14 +67,14 @@ static int ask(sd_bus *bus, const char *name, sd_bus_message_handler_t answered,
 
 /* ---- whose it is ---- */
 
-static void set_unread(Unread *unread, Caller *caller, uint32_t bytes)
+static void set_backlog(Backlog *backlog, Caller *caller, uint32_t bytes)
 {
-	User *user = users_get(unread->users, caller->uid, now_monotonic());
+	User *user = users_get(backlog->users, caller->uid, now_monotonic());
 
-	/* Who had no place of his own may have got one since. */
-	user->unread -= user->unread < caller->unread ? user->unread : caller->unread;
-	user->unread += bytes;
-	caller->unread = bytes;
+	/* A user who shared the common place may have one of its own by now. */
+	user->backlog -= user->backlog < caller->backlog ? user->backlog : caller->backlog;
+	user->backlog += bytes;
+	caller->backlog = bytes;
 }
 
 static int on_callers_bytes(sd_bus_message *answer, void *userdata,
@@ -83,115 +83,115 @@ static int on_callers_bytes(sd_bus_message *answer, void *userdata,
 	Caller *caller = userdata;
 	uint32_t bytes = 0;
 
-	caller->unread_question = sd_bus_slot_unref(caller->unread_question);
+	caller->backlog_question = sd_bus_slot_unref(caller->backlog_question);
 	if (read_bytes(answer, "OutgoingBytes", &bytes) >= 0)
-		set_unread(caller->unread_asker, caller, bytes);
+		set_backlog(caller->backlog_asker, caller, bytes);
 	return 1;
 }
 
 /* Whom it cannot ask about now, it asks about a second later. */
 static void ask_about(Caller *caller, void *userdata)
 {
-	Unread *unread = userdata;
+	Backlog *backlog = userdata;
 
-	if (caller->uid == 0 || caller->unread_question)
+	if (caller->uid == 0 || caller->backlog_question)
 		return;
-	caller->unread_asker = unread;
-	(void)ask(unread->bus, caller->name, on_callers_bytes, caller, &caller->unread_question);
+	caller->backlog_asker = backlog;
+	(void)ask(backlog->bus, caller->name, on_callers_bytes, caller, &caller->backlog_question);
 }
 
-bool unread_blocks(const Unread *unread, const User *user)
+bool backlog_blocks(const Backlog *backlog, const User *user)
 {
-	return unread->much && user->unread > UNREAD_USER_MAX;
+	return backlog->much && user->backlog > BACKLOG_USER_MAX;
 }
 
-void unread_left(Unread *unread, Caller *caller)
+void backlog_left(Backlog *backlog, Caller *caller)
 {
-	if (caller->unread > 0)
-		set_unread(unread, caller, 0);
+	if (caller->backlog > 0)
+		set_backlog(backlog, caller, 0);
 }
 
 /* ---- how much it is ---- */
 
-static void set_much(Unread *unread, bool much)
+static void set_much(Backlog *backlog, bool much)
 {
-	if (much && !unread->much)
+	if (much && !backlog->much)
 		log_warning(
 			"answers are not read: the bus keeps them, and users who left more than "
 			"1 MiB get no more until they have read");
-	unread->much = much;
+	backlog->much = much;
 }
 
 static int on_bytes(sd_bus_message *answer, void *userdata, _unused_ sd_bus_error *ret_error)
 {
-	Unread *unread = userdata;
+	Backlog *backlog = userdata;
 	uint32_t bytes = 0;
 
-	unread->question = sd_bus_slot_unref(unread->question);
-	unread->untold = read_bytes(answer, "IncomingBytes", &bytes) < 0;
+	backlog->question = sd_bus_slot_unref(backlog->question);
+	backlog->untold = read_bytes(answer, "IncomingBytes", &bytes) < 0;
 	/* Half of it has to be read first, so that it does not begin again at once. */
-	set_much(unread, bytes > (unread->much ? UNREAD_MAX / 2 : UNREAD_MAX));
-	if (unread->much)
-		callers_visit(unread->callers, ask_about, unread);
+	set_much(backlog, bytes > (backlog->much ? BACKLOG_MAX / 2 : BACKLOG_MAX));
+	if (backlog->much)
+		callers_visit(backlog->callers, ask_about, backlog);
 	return 1;
 }
 
 static int on_due(sd_event_source *source, _unused_ uint64_t usec, void *userdata)
 {
-	Unread *unread = userdata;
+	Backlog *backlog = userdata;
 	const char *name;
 	int r;
 
-	if (unread->untold || (!unread->served && !unread->much))
+	if (backlog->untold || (!backlog->served && !backlog->much))
 		return 0;
-	unread->served = false;
-	r = unread->question ? 0 : sd_bus_get_unique_name(unread->bus, &name);
-	if (r >= 0 && !unread->question)
-		(void)ask(unread->bus, name, on_bytes, unread, &unread->question);
+	backlog->served = false;
+	r = backlog->question ? 0 : sd_bus_get_unique_name(backlog->bus, &name);
+	if (r >= 0 && !backlog->question)
+		(void)ask(backlog->bus, name, on_bytes, backlog, &backlog->question);
 	r = sd_event_source_set_time_relative(source, PERIOD_USEC);
 	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-void unread_served(Unread *unread)
+void backlog_served(Backlog *backlog)
 {
 	int enabled = SD_EVENT_OFF;
 
-	unread->served = true;
-	if (unread->untold || sd_event_source_get_enabled(unread->due, &enabled) < 0 ||
+	backlog->served = true;
+	if (backlog->untold || sd_event_source_get_enabled(backlog->due, &enabled) < 0 ||
 	    enabled != SD_EVENT_OFF)
 		return;
-	(void)sd_event_source_set_time_relative(unread->due, PERIOD_USEC);
-	(void)sd_event_source_set_enabled(unread->due, SD_EVENT_ONESHOT);
+	(void)sd_event_source_set_time_relative(backlog->due, PERIOD_USEC);
+	(void)sd_event_source_set_enabled(backlog->due, SD_EVENT_ONESHOT);
 }
 
 /* ---- life ---- */
 
-int unread_new(sd_bus *bus, Callers *callers, Users *users, Unread **ret)
+int backlog_new(sd_bus *bus, Callers *callers, Users *users, Backlog **ret)
 {
-	_cleanup_(unread_freep) Unread *unread = calloc(1, sizeof(Unread));
+	_cleanup_(backlog_freep) Backlog *backlog = calloc(1, sizeof(Backlog));
 	int r;
 
-	if (!unread)
+	if (!backlog)
 		return -ENOMEM;
-	unread->bus = bus;
-	unread->callers = callers;
-	unread->users = users;
-	r = sd_event_add_time_relative(sd_bus_get_event(bus), &unread->due, CLOCK_MONOTONIC, 0,
-				       USEC_PER_SEC / 4, on_due, unread);
+	backlog->bus = bus;
+	backlog->callers = callers;
+	backlog->users = users;
+	r = sd_event_add_time_relative(sd_bus_get_event(bus), &backlog->due, CLOCK_MONOTONIC, 0,
+				       USEC_PER_SEC / 4, on_due, backlog);
 	if (r >= 0)
-		r = sd_event_source_set_enabled(unread->due, SD_EVENT_OFF);
+		r = sd_event_source_set_enabled(backlog->due, SD_EVENT_OFF);
 	if (r < 0)
 		return r;
-	*ret = TAKE_PTR(unread);
+	*ret = TAKE_PTR(backlog);
 	return 0;
 }
 
-Unread *unread_free(Unread *unread)
+Backlog *backlog_free(Backlog *backlog)
 {
-	if (!unread)
+	if (!backlog)
 		return NULL;
-	sd_bus_slot_unref(unread->question);
-	sd_event_source_unref(unread->due);
-	free(unread);
+	sd_bus_slot_unref(backlog->question);
+	sd_event_source_unref(backlog->due);
+	free(backlog);
 	return NULL;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What guests said of NVLink, for as long as their domains have the GPUs. */
-#include <string.h>
+#include "manager/verdicts.h"
 
-#include "manager/private.h"
+#include "manager/state.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -12,14 +11,6 @@ static void verdict_of_clear(VerdictOf *v)
 {
 	free(v->domain_uuid);
 	free(v->gpus);
-}
-
-void verdicts_clear(Verdicts *verdicts)
-{
-	for (size_t i = 0; i < verdicts->n_items; i++)
-		verdict_of_clear(&verdicts->items[i]);
-	free(verdicts->items);
-	*verdicts = (Verdicts){ 0 };
 }
 
 static bool same_gpus(const VerdictOf *v, const Group *group)
@@ -46,7 +37,7 @@ Verdict manager_group_verdict(const Manager *m, const Group *group, uint64_t *re
 	return VERDICT_UNKNOWN;
 }
 
-/* A GPU is in one entry at most, so there are never more than GPUs. */
+/* Each GPU is in one entry at most, so there are never more entries than GPUs. */
 static void drop_gpus(Verdicts *verdicts, const Bdf *gpus, size_t n)
 {
 	for (size_t i = 0; i < verdicts->n_items;) {
@@ -85,4 +76,14 @@ void manager_note_verdict(Manager *m, JobEvent *ended)
 		.verdict = ended->verdict,
 		.asked_usec = ended->asked_usec,
 	};
+}
+
+void manager_clear_verdicts(Manager *m)
+{
+	Verdicts *verdicts = &m->verdicts;
+
+	for (size_t i = 0; i < verdicts->n_items; i++)
+		verdict_of_clear(&verdicts->items[i]);
+	free(verdicts->items);
+	*verdicts = (Verdicts){ 0 };
 }

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "job/health-look.h"
+#include "job/inventory.h"
+#include "store/assignments.h"
+#include "store/claims.h"
+#include "store/disk-watch.h"
+#include "store/evidence.h"
+#include "store/journal.h"
+#include "store/quarantine.h"
+#include "store/receipts.h"
+#include "store/tenants.h"
+
+/* What a job works with. All members are borrowed, and safe to share among threads. */
+typedef struct JobPlace {
+	Host *host;
+	const AssignmentStore *store;
+	const ReceiptStore *receipts;
+	const Journal *journal;		   /* NULL: no journal is kept (dry runs) */
+	const QuarantineStore *quarantine; /* NULL: in memory only; NULL if `journal` is */
+	TenantStore *tenants;		   /* NULL: no marks (tests) */
+	TopologyStore *topology;	   /* NULL: no evidence (tests) */
+	DiskWatch *disk;		   /* NULL: not watched */
+	HealthLook *health;		   /* NULL: no looks (tests) */
+	Claims *claims;
+	Rules *rules;
+	const Identities *known;
+} JobPlace;

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/prepared.h"
+
+#include "core/facts/persistence.h"
+
+Prepared *prepared_free(Prepared *prepared)
+{
+	if (!prepared)
+		return NULL;
+	plan_free(prepared->plan);
+	inspection_free(prepared->inspection);
+	persistence_list_free(prepared->persistence, prepared->n_persistence);
+	tenants_free(prepared->tenants);
+	virt_domain_free(prepared->domain);
+	domain_uses_free(prepared->uses);
+	inventory_free(prepared->inventory);
+	assignments_free(prepared->assignments);
+	free(prepared);
+	return NULL;
+}

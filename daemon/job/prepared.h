@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#pragma once
+
+#include "core/plan/plan.h"
+#include "job/inventory.h"
+
+/* What a job found and decided: the preflight step compares these facts with the machine. */
+typedef struct Prepared {
+	PlanRequest request;
+	Assignments *assignments;
+	Inventory *inventory;
+	DomainUses *uses;
+	Tenants *tenants;   /* NULL: there is no store of marks */
+	VirtDomain *domain; /* NULL: the operation has none */
+	const Group *group;
+	GpuPersistence *persistence; /* of GPUs on nvidia that the plan may move; NULL: not asked */
+	size_t n_persistence;
+	Inspection *inspection;
+	Plan *plan;
+} Prepared;
+
+Prepared *prepared_free(Prepared *prepared);
+DEFINE_CLEANUP(Prepared, prepared_free)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a caller wants done. */
+#pragma once
+
+#include "core/plan/plan.h"
+
+typedef struct JobRequest {
+	Operation operation;
+	char *domain; /* assign, verify: a person's word for the domain; NULL otherwise */
+	char *group;  /* name, for all but release; NULL: policy chooses (assign only) */
+	char *target; /* release: a group's name, or a domain */
+	char *model;  /* assign without a group: take only this board; NULL: any */
+	bool live, config, keep_vfio, allow_boot_vga;
+	bool accept_dirty;     /* assign: accept a board that was not reset, as far as is known */
+	bool only_record;      /* reconcile: leave functions and definition alone */
+	bool wakes_nothing;    /* dry run of a caller who may only read: open no GPU, wake none */
+	uint64_t timeout_usec; /* for each device step, or a verification; 0: the default */
+	bool mmio;	       /* probe: link registers, too */
+	FitMode numa, fit;     /* assign */
+	uint32_t caller_uid;
+	/*
+	 * The domain that the word meant when polkit permitted the job, which runs on no other one.
+	 * While somebody types a password, a name can pass to another domain.
+	 */
+	bool permitted;
+	char *permitted_uuid; /* NULL: there was no such domain */
+} JobRequest;
+
+int job_request_copy(const JobRequest *from, JobRequest *ret);
+void job_request_clear(JobRequest *request);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manager/adopt.h"
+
+#include <unistd.h>
+
+#include "manager/jobs.h"
+#include "manager/state.h"
+#include "util/log.h"
+#include "util/text.h"
+
+/* Writes records only. Everything else stays as this daemon found it. */
+static void adopt_work(void *data)
+{
+	Manager *m = data;
+
+	for (size_t i = 0; m->drift && i < m->drift->n_items; i++) {
+		const DriftFinding *finding = &m->drift->items[i];
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		JobRequest request = {
+			.operation = OPERATION_RECONCILE,
+			.group = finding->group,
+			.only_record = true,
+			.caller_uid = getuid(),
+		};
+		uint32_t id = 0;
+
+		if (finding->repair != DRIFT_REPAIR_RECORD &&
+		    finding->repair != DRIFT_REPAIR_RENAME)
+			continue;
+		if (manager_start_job(m, &request, &id, &problem) != 0) {
+			log_error("%s could not be adopted", finding->group);
+			continue;
+		}
+		log_line(LOG_NOTICE,
+			 &(LogFields){ .group = finding->group,
+				       .domain = finding->domain_name,
+				       .domain_uuid = finding->domain_uuid,
+				       .job = id },
+			 "adopting %s for %s: %s%s", finding->group,
+			 str_or_empty(finding->domain_name), finding->what,
+			 finding->repair == DRIFT_REPAIR_RECORD
+				 ? "; what its functions were on before is not known, so a release "
+				   "will leave them on vfio-pci"
+				 : "");
+	}
+}
+
+/* Posted and not called: this runs within an observation, and starting a job begins another. */
+void manager_adopt(Manager *m)
+{
+	if (m->adopted || m->n_open_jobs > 0)
+		return;
+	m->adopted = true;
+	if (mailbox_post(m->place.mailbox, adopt_work, m) < 0)
+		log_error("out of memory: lost records were not written again");
+}

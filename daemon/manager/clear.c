@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manager/clear.h"
+
+#include <string.h>
+
+#include "job/clear.h"
+#include "manager/look.h"
+#include "manager/recover.h"
+#include "manager/state.h"
+#include "util/log.h"
+#include "util/text.h"
+
+typedef struct ClearTask {
+	Manager *manager;
+	JobPlace place;
+	char *group;
+	Problem *problem;
+	int result;
+	ManagerDeclared done;
+	void *userdata;
+} ClearTask;
+
+static void clear_work(void *data)
+{
+	ClearTask *task = data;
+
+	task->result = quarantine_lift(&task->place, task->group, &task->problem);
+}
+
+static void clear_reply(void *data)
+{
+	ClearTask *task = data;
+	_cleanup_free_ char *prefix = strf("cannot clear %s", task->group), *message = NULL;
+	GpupassError error = task->problem ? task->problem->error : GPUPASS_ERROR_INTERNAL;
+
+	if (task->result == 0) {
+		log_info("the quarantine of %s was lifted", task->group);
+		task->done(NULL, NULL, task->userdata);
+	} else {
+		message = task->problem
+				  ? problem_message(task->problem, prefix)
+				  : strf("%s: %s", str_or_empty(prefix), strerror(-task->result));
+		task->done(problem_dbus_name(error), str_or_empty(message), task->userdata);
+	}
+	rules_unref(task->place.rules);
+	problem_free(task->problem);
+	free(task->group);
+	free(task);
+}
+
+/* The answer comes after the picture, so that a caller who then asks sees the new state. */
+static void clear_done(void *data)
+{
+	ClearTask *task = data;
+
+	if (manager_refresh(task->manager, clear_reply, task) < 0)
+		clear_reply(task);
+}
+
+int manager_clear(Manager *m, const char *group, ManagerDeclared done, void *userdata,
+		  Problem **ret_problem)
+{
+	ClearTask *task;
+	int r;
+
+	if (manager_is_recovering(m, group)) {
+		r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+				"an interrupted job is being recovered");
+		return r != PROBLEM ? r
+				    : problem_remedy(*ret_problem,
+						     "wait, or look why libvirt does not answer: "
+						     "gpupass status");
+	}
+	task = calloc(1, sizeof(ClearTask));
+	if (!task)
+		return -ENOMEM;
+	*task = (ClearTask){
+		.manager = m,
+		.place = manager_job_place(m),
+		.group = strdup(group),
+		.done = done,
+		.userdata = userdata,
+	};
+	task->place.known = NULL;
+	task->place.rules = rules_ref(task->place.rules);
+	r = task->group ? mailbox_run(m->place.mailbox, clear_work, clear_done, task) : -ENOMEM;
+	if (r >= 0)
+		return 0;
+	rules_unref(task->place.rules);
+	free(task->group);
+	free(task);
+	return r;
+}

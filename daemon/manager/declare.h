@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Declares and forgets groups. A thread checks a declaration against the machine and all other
+ * declarations before it writes the file, because both the scan and the fsync may take time.
+ */
+#pragma once
+
+#include "manager/types.h"
+
+/* Calls `done` when the picture shows the outcome. */
+int manager_declare(Manager *m, const char *name, char *const *members, ManagerDeclared done,
+		    void *userdata);
+int manager_forget(Manager *m, const char *name, ManagerDeclared done, void *userdata);
+/* Reads groups.d again, after a person has edited it. */
+int manager_reload(Manager *m);

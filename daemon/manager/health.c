@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manager/health.h"
+
+#include <string.h>
+
+#include "manager/picture.h"
+#include "manager/records.h"
+#include "manager/state.h"
+#include "util/clock.h"
+#include "util/log.h"
+
+/* Looks come in bursts. A worker for each GPU at every look would be expensive. */
+#define HEALTH_INTERVAL_USEC (5 * USEC_PER_SEC)
+
+const GpuHealth *manager_gpu_health(const Manager *m, const Bdf *lead)
+{
+	return gpu_healths_find(m->health, m->n_health, lead);
+}
+
+/* While a job moves or resets a board, it reads all ones, which says nothing about its health. */
+static bool in_hand(const Manager *m, const Gpu *gpu)
+{
+	const Group *group = group_set_find_gpu(m->inventory->groups, &gpu->lead->bdf);
+
+	return group && manager_group_job(m, group) > 0;
+}
+
+void manager_merge_health(Manager *m, GpuHealth *items, size_t n)
+{
+	const GpuSet *gpus = m->inventory ? m->inventory->gpus : NULL;
+	GpuHealth *merged = calloc(gpus ? gpus->n_gpus + 1 : 1, sizeof(GpuHealth));
+	size_t n_merged = 0;
+
+	for (size_t i = 0; merged && gpus && i < gpus->n_gpus; i++) {
+		const Bdf *bdf = &gpus->gpus[i].lead->bdf;
+		GpuHealth *old = (GpuHealth *)gpu_healths_find(m->health, m->n_health, bdf);
+		GpuHealth *new = (GpuHealth *)gpu_healths_find(items, n, bdf);
+		GpuHealth *from = new && !in_hand(m, &gpus->gpus[i]) ? new : old;
+
+		if (!from)
+			continue;
+		merged[n_merged++] = *from;
+		*from = (GpuHealth){ 0 }; /* moved */
+	}
+	gpu_healths_free(items, n);
+	if (!merged) {
+		log_error("out of memory: the health of GPUs may be old");
+		return;
+	}
+	gpu_healths_free(m->health, m->n_health);
+	m->health = merged;
+	m->n_health = n_merged;
+}
+
+typedef struct HealthTask {
+	Manager *manager;
+	PciFunction *leads; /* only their addresses and the ports above them */
+	const PciFunction **pointers;
+	size_t n;
+	GpuHealth *items;
+	int result;
+} HealthTask;
+
+static HealthTask *health_task_free(HealthTask *task)
+{
+	if (!task)
+		return NULL;
+	for (size_t i = 0; i < task->n; i++)
+		pci_function_clear(&task->leads[i]);
+	free(task->leads);
+	free(task->pointers);
+	free(task);
+	return NULL;
+}
+DEFINE_CLEANUP(HealthTask, health_task_free)
+
+static void health_work(void *data)
+{
+	HealthTask *task = data;
+	Manager *m = task->manager;
+
+	task->result =
+		health_look(m->health_look, m->place.host, task->pointers, task->n, &task->items);
+}
+
+static void health_done(void *data)
+{
+	_cleanup_(health_task_freep) HealthTask *task = data;
+	Manager *m = task->manager;
+
+	m->health_running = false;
+	m->health_usec = now_monotonic();
+	if (task->result < 0) {
+		log_error("cannot look at the health of GPUs: %s", strerror(-task->result));
+		return;
+	}
+	manager_merge_health(m, TAKE_PTR(task->items), task->n);
+	manager_observe(m);
+}
+
+static int add_lead(HealthTask *task, const PciFunction *lead)
+{
+	PciFunction *copy = &task->leads[task->n];
+
+	copy->bdf = lead->bdf;
+	copy->upstream = calloc(lead->n_upstream + 1, sizeof(Bdf));
+	if (!copy->upstream)
+		return -ENOMEM;
+	copy->n_upstream = lead->n_upstream;
+	for (size_t i = 0; i < lead->n_upstream; i++)
+		copy->upstream[i] = lead->upstream[i];
+	task->pointers[task->n++] = copy;
+	return 0;
+}
+
+static int health_start(Manager *m)
+{
+	_cleanup_(health_task_freep) HealthTask *task = calloc(1, sizeof(HealthTask));
+	const GpuSet *gpus = m->inventory->gpus;
+	int r = 0;
+
+	if (!task)
+		return -ENOMEM;
+	task->manager = m;
+	task->leads = calloc(gpus->n_gpus + 1, sizeof(PciFunction));
+	task->pointers = calloc(gpus->n_gpus + 1, sizeof(*task->pointers));
+	if (!task->leads || !task->pointers)
+		return -ENOMEM;
+	for (size_t i = 0; r >= 0 && i < gpus->n_gpus; i++)
+		if (!in_hand(m, &gpus->gpus[i]))
+			r = add_lead(task, gpus->gpus[i].lead);
+	if (r >= 0)
+		r = mailbox_run(m->place.mailbox, health_work, health_done, task);
+	if (r < 0)
+		return r;
+	TAKE_PTR(task);
+	m->health_running = true;
+	return 0;
+}
+
+void manager_look_at_health(Manager *m)
+{
+	if (!m->inventory || m->health_running ||
+	    (m->health_usec > 0 && now_monotonic() - m->health_usec < HEALTH_INTERVAL_USEC))
+		return;
+	if (health_start(m) < 0)
+		log_error("out of memory: the health of GPUs may be old");
+}

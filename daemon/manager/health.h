@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The health of GPUs in the picture. A thread reads it, with workers. */
+#pragma once
+
+#include "manager/types.h"
+
+/* Reads the health of GPUs again, unless the last reading is a few seconds old; for a slow timer. */
+void manager_look_at_health(Manager *m);
+/* As it was last read; NULL: not yet. */
+const GpuHealth *manager_gpu_health(const Manager *m, const Bdf *lead);
+/* Replaces older readings by these, and drops readings of a GPU that is gone, or that a job works
+ * on by now. Takes the items. */
+void manager_merge_health(Manager *m, GpuHealth *items, size_t n);

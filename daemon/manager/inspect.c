@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manager/inspect.h"
+
+#include <string.h>
+
+#include "job/drift-look.h"
+#include "manager/look.h"
+#include "manager/state.h"
+#include "util/log.h"
+
+typedef struct Inspect {
+	Host *host;
+	Bdf *functions;
+	size_t n;
+	Inspection *inspection;
+	int result;
+	ManagerInspected done;
+	void *userdata;
+} Inspect;
+
+static void inspect_work(void *data)
+{
+	Inspect *task = data;
+
+	task->result = task->host->ops->inspect(task->host, task->functions, task->n,
+						INSPECT_CONFIG_AWAKE, &task->inspection);
+}
+
+static void inspect_done(void *data)
+{
+	Inspect *task = data;
+
+	task->done(task->inspection, task->result, task->userdata);
+	inspection_free(task->inspection);
+	free(task->functions);
+	free(task);
+}
+
+int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
+		    void *userdata)
+{
+	_cleanup_free_ Inspect *task = calloc(1, sizeof(Inspect));
+	_cleanup_free_ Bdf *copy = calloc(n + 1, sizeof(Bdf));
+	int r;
+
+	if (!task || !copy)
+		return -ENOMEM;
+	memcpy(copy, functions, n * sizeof(Bdf));
+	*task = (Inspect){
+		.host = m->place.host, .functions = copy, .n = n, .done = done, .userdata = userdata
+	};
+	r = mailbox_run(m->place.mailbox, inspect_work, inspect_done, task);
+	if (r < 0)
+		return r;
+	TAKE_PTR(copy);
+	TAKE_PTR(task);
+	return 0;
+}
+
+/* ---- drift ---- */
+
+typedef struct DriftTask {
+	Manager *manager;
+	JobPlace place;
+	Identities *known;
+	char *json;
+	int result;
+	ManagerDrift done;
+	void *userdata;
+} DriftTask;
+
+static void drift_work(void *data)
+{
+	DriftTask *task = data;
+	_cleanup_(drift_freep) Drift *drift = NULL;
+	bool domains_known = false;
+
+	task->result = drift_look(&task->place, task->manager->boot, &drift, &domains_known);
+	if (task->result < 0)
+		return;
+	task->json = drift_to_json(drift, domains_known);
+	if (!task->json)
+		task->result = -ENOMEM;
+}
+
+static void drift_task_free(DriftTask *task)
+{
+	rules_unref(task->place.rules);
+	identities_free(task->known);
+	free(task->json);
+	free(task);
+}
+
+static void shown(_unused_ void *userdata)
+{
+}
+
+/* Renews the picture, too, so that it shows the same: libvirt does not send an event for every
+ * edit. */
+static void drift_done(void *data)
+{
+	DriftTask *task = data;
+
+	task->done(task->json, task->result, task->userdata);
+	if (manager_refresh(task->manager, shown, NULL) < 0)
+		log_error("out of memory: the picture of this host may be old");
+	drift_task_free(task);
+}
+
+int manager_get_drift(Manager *m, ManagerDrift done, void *userdata)
+{
+	DriftTask *task = calloc(1, sizeof(DriftTask));
+	int r;
+
+	if (!task)
+		return -ENOMEM;
+	*task = (DriftTask){
+		.manager = m, .place = manager_job_place(m), .done = done, .userdata = userdata
+	};
+	task->place.rules = rules_ref(task->place.rules);
+	r = identities_copy(task->place.known, &task->known);
+	task->place.known = task->known;
+	if (r >= 0)
+		r = mailbox_run(m->place.mailbox, drift_work, drift_done, task);
+	if (r < 0)
+		drift_task_free(task);
+	return r;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manager/picture.h"
+
+#include "core/group/observe.h"
+#include "manager/boot.h"
+#include "manager/drift.h"
+#include "manager/records.h"
+#include "manager/state.h"
+#include "util/log.h"
+#include "util/text.h"
+
+/* The number of notes about domains whose XML is not known; the doctor reports all of them. */
+#define UNREAD_NOTES_MAX 8
+
+static void set_moving(Group *group, GroupState state, char *reason)
+{
+	group->state = state;
+	group->assignable = false;
+	free(group->reason);
+	group->reason = reason;
+}
+
+static void add_boot_reason(const Manager *m, Group *group)
+{
+	_cleanup_free_ char *boot = manager_boot_reason(m, group);
+	char *both = boot ? strf("%s; %s", str_or_empty(group->reason), boot) : NULL;
+
+	if (!both)
+		return; /* without memory the reason stays shorter */
+	free(group->reason);
+	group->reason = both;
+}
+
+/* Adds what only the manager knows: the state of a group that a job moves, and quarantine. */
+static void overlay(Manager *m, Group *group)
+{
+	uint32_t id = manager_group_job(m, group);
+	char *reason = NULL;
+
+	if (id > 0) {
+		set_moving(group, job_record_moving_state(manager_job(m, id)), strf("job %u", id));
+		return;
+	}
+	for (size_t i = 0; i < group->n_gpus && !reason; i++)
+		reason = claims_quarantine_reason(m->claims, &group->gpus[i]->lead->bdf, NULL);
+	if (reason)
+		set_moving(group, GROUP_QUARANTINED, reason);
+	else if (group->state == GROUP_DEGRADED)
+		add_boot_reason(m, group);
+}
+
+static int note_unread(const DomainUses *uses, char ***notes)
+{
+	size_t n = 0, position = 0;
+	const DomainUse *use;
+
+	while (uses && n < UNREAD_NOTES_MAX && (use = domain_uses_unread(uses, &position))) {
+		int r = strv_appendf(notes,
+				     "what domain %s (%s) has cannot be told, so nothing can be "
+				     "assigned: its XML: %s; see: gpupass doctor",
+				     use->name, use->uuid, use->unread);
+
+		if (r < 0)
+			return r;
+		n++;
+	}
+	return 0;
+}
+
+static int collect_notes(Manager *m, char ***ret)
+{
+	_cleanup_strv_ char **notes = NULL;
+	_cleanup_free_ char *disk = disk_watch_reason(m->disk);
+	char *const *sources[] = { m->config_notes, m->store_notes, m->state_notes,
+				   m->inventory ? m->inventory->groups->notes : NULL };
+	int r = 0;
+
+	if (disk)
+		r = strv_appendf(&notes,
+				 "%s; nothing is assigned or released until the daemon's files can "
+				 "be written again",
+				 disk);
+	if (r >= 0 && m->place.host_note)
+		r = strv_append(&notes, m->place.host_note);
+	if (r >= 0 && m->scan_note)
+		r = strv_append(&notes, m->scan_note);
+	if (r >= 0 && m->tenants_note)
+		r = strv_append(&notes, m->tenants_note);
+	if (r >= 0)
+		r = tenancy_notes(
+			&(TenancyFacts){ .tenants = m->tenants,
+					 .gpus = m->inventory ? m->inventory->gpus : NULL },
+			&notes);
+	if (r >= 0 && m->connected && m->uses_note)
+		r = strv_append(&notes, m->uses_note);
+	if (r >= 0)
+		r = note_unread(m->uses, &notes);
+	if (r >= 0 && !m->connected)
+		r = strv_append(&notes, "libvirt does not answer: domains are not known, and "
+					"nothing can be assigned or released");
+	if (r >= 0 && m->drift && m->drift->n_items > 0)
+		r = strv_appendf(&notes, "%zu finding%s of drift; see: gpupass reconcile --dry-run",
+				 m->drift->n_items, m->drift->n_items == 1 ? "" : "s");
+	if (r >= 0)
+		r = claims_note_unread(m->claims, &notes);
+	for (size_t i = 0; r >= 0 && i < ELEMENTS(sources); i++)
+		for (char *const *note = sources[i]; r >= 0 && note && *note; note++)
+			r = strv_append(&notes, *note);
+	if (r >= 0)
+		*ret = TAKE_PTR(notes);
+	return r;
+}
+
+void manager_observe(Manager *m)
+{
+	char **notes = NULL;
+	int r = 0;
+
+	if (m->inventory)
+		r = groups_observe(m->inventory->groups, m->uses, m->assignments,
+				   &m->rules->policy);
+	for (size_t i = 0; r >= 0 && m->inventory && i < m->inventory->groups->n_items; i++)
+		overlay(m, &m->inventory->groups->items[i]);
+	if (r >= 0) {
+		manager_observe_drift(m);
+		r = collect_notes(m, &notes);
+	}
+	if (r < 0) {
+		log_error("out of memory: the picture of this host may be old");
+		return;
+	}
+	strv_free(m->notes);
+	m->notes = notes;
+	if (m->listener.objects_changed)
+		m->listener.objects_changed(m->listener.userdata);
+}
+
+const Inventory *manager_inventory(const Manager *m)
+{
+	return m->inventory;
+}
+
+const Group *manager_find_group(const Manager *m, const char *name)
+{
+	if (!m->inventory || !m->assignments)
+		return NULL;
+	return group_set_find_named(m->inventory->groups, m->assignments, name);
+}
+
+const Evidence *manager_evidence(const Manager *m)
+{
+	return m->inventory ? m->inventory->identities->evidence : NULL;
+}
+
+const Assignments *manager_assignments(const Manager *m)
+{
+	return m->assignments;
+}
+
+const DomainUses *manager_uses(const Manager *m)
+{
+	return m->uses;
+}
+
+char *const *manager_notes(const Manager *m)
+{
+	return m->notes;
+}
+
+bool manager_libvirt_connected(const Manager *m)
+{
+	return m->connected;
+}

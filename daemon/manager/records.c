@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manager/records.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "manager/state.h"
+#include "util/clock.h"
+#include "util/text.h"
+
+void job_record_free(JobRecord *job)
+{
+	if (!job)
+		return;
+	for (size_t i = 0; i < job->n_steps; i++)
+		free(job->steps[i].detail);
+	free(job->steps);
+	free(job->group);
+	free(job->domain_name);
+	free(job->domain_uuid);
+	strv_free(job->warnings);
+	free(job->functions);
+	free(job->error_name);
+	free(job->message);
+	free(job->result);
+	free(job);
+}
+
+JobRecord *records_find(const Manager *m, uint32_t id)
+{
+	for (size_t i = 0; i < m->n_jobs; i++)
+		if (m->jobs[i]->id == id)
+			return m->jobs[i];
+	return NULL;
+}
+
+const JobRecord *manager_job(const Manager *m, uint32_t id)
+{
+	return records_find(m, id);
+}
+
+const JobRecord *const *manager_jobs(const Manager *m, size_t *ret_n)
+{
+	*ret_n = m->n_jobs;
+	return (const JobRecord *const *)m->jobs;
+}
+
+uint32_t manager_group_job(const Manager *m, const Group *group)
+{
+	for (size_t i = 0; i < m->n_jobs; i++) {
+		const JobRecord *job = m->jobs[i];
+
+		/* By function, because a group may be declared under another name meanwhile. */
+		if (!job->ended && group->n_gpus > 0 &&
+		    bdf_in(&group->gpus[0]->lead->bdf, job->functions, job->n_functions))
+			return job->id;
+	}
+	return 0;
+}
+
+bool manager_job_runs(const Manager *m)
+{
+	for (size_t i = 0; i < m->n_jobs; i++)
+		if (!m->jobs[i]->ended)
+			return true;
+	return m->recovering;
+}
+
+GroupState job_record_moving_state(const JobRecord *job)
+{
+	if (job->rolling_back)
+		return GROUP_ROLLING_BACK;
+	for (size_t i = 0; i < job->n_steps; i++) {
+		if (job->steps[i].state != STEP_RUNNING)
+			continue;
+		if (job->steps[i].kind == STEP_ATTACH || job->steps[i].kind == STEP_RECORD ||
+		    job->steps[i].kind == STEP_VERIFY || job->steps[i].kind == STEP_DEFINE)
+			break;
+		if (job->steps[i].kind == STEP_DETACH)
+			return GROUP_DETACHING;
+		if (job->steps[i].kind == STEP_BIND || job->steps[i].kind == STEP_PREFLIGHT ||
+		    job->steps[i].kind == STEP_PERSISTENCE_OFF)
+			return job->operation == OPERATION_RELEASE ? GROUP_RELEASING
+								   : GROUP_BINDING;
+		return GROUP_RELEASING;
+	}
+	if (job->operation == OPERATION_ASSIGN || job->operation == OPERATION_RECONCILE)
+		return GROUP_ATTACHING;
+	return job->operation == OPERATION_BIND ? GROUP_BINDING : GROUP_RELEASING;
+}
+
+/* Root, and the user that the daemon runs as: their jobs are counted apart from those of other
+ * users. */
+static bool is_privileged(uint32_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
+
+/* Forgets the oldest ended jobs beyond the history, of root or of users. */
+static void trim_history_of(Manager *m, bool privileged)
+{
+	size_t ended = 0;
+
+	for (size_t i = 0; i < m->n_jobs; i++)
+		ended += m->jobs[i]->ended && is_privileged(m->jobs[i]->caller_uid) == privileged;
+	for (size_t i = 0; i < m->n_jobs && ended > JOBS_HISTORY_MAX;) {
+		JobRecord *job = m->jobs[i];
+
+		if (!job->ended || is_privileged(job->caller_uid) != privileged) {
+			i++;
+			continue;
+		}
+		m->listener.job_forgotten(job, m->listener.userdata);
+		memmove(&m->jobs[i], &m->jobs[i + 1], (m->n_jobs - i - 1) * sizeof(JobRecord *));
+		m->n_jobs--;
+		ended--;
+		job_record_free(job);
+	}
+}
+
+/* Each side by itself, so that jobs of users do not push those of root out of the history. */
+void records_trim(Manager *m)
+{
+	trim_history_of(m, true);
+	trim_history_of(m, false);
+}
+
+static void replace(char **to, char **from)
+{
+	if (!*from)
+		return;
+	free(*to);
+	*to = TAKE_PTR(*from);
+}
+
+void job_record_planned(JobRecord *job, JobEvent *event)
+{
+	JobStep *steps = calloc(event->n_steps + 1, sizeof(JobStep));
+
+	replace(&job->group, &event->group);
+	replace(&job->domain_name, &event->domain_name);
+	replace(&job->domain_uuid, &event->domain_uuid);
+	job->warnings = TAKE_PTR(event->warnings);
+	job->functions = TAKE_PTR(event->functions);
+	job->n_functions = event->n_functions;
+	job->changed = event->changed;
+	job->state = JOB_RUNNING;
+	if (!steps)
+		return; /* the job goes on, but its steps are not shown */
+	for (size_t i = 0; i < event->n_steps; i++)
+		steps[i] = (JobStep){ .kind = event->steps[i], .state = STEP_PENDING };
+	job->steps = steps;
+	job->n_steps = event->n_steps;
+}
+
+void job_record_step(JobRecord *job, JobEvent *event)
+{
+	JobStep *step;
+
+	if (event->step >= job->n_steps)
+		return;
+	step = &job->steps[event->step];
+	step->state = event->step_state;
+	if (event->duration_usec > 0)
+		step->duration_usec = event->duration_usec;
+	replace(&step->detail, &event->detail);
+}
+
+void job_record_ended(JobRecord *job, JobEvent *event)
+{
+	job->duration_usec = now_monotonic() - job->started_usec;
+	if (event->state != JOB_DONE)
+		job->changed = false;
+	replace(&job->error_name, &event->error_name);
+	replace(&job->message, &event->message);
+	replace(&job->result, &event->result);
+	if (event->warnings) {
+		strv_free(job->warnings);
+		job->warnings = TAKE_PTR(event->warnings);
+	}
+}
+
+int job_record_new(uint32_t id, const JobRequest *request, JobRecord **ret)
+{
+	JobRecord *job = calloc(1, sizeof(JobRecord));
+	const char *domain = request->domain ? request->domain : request->target;
+
+	if (!job)
+		return -ENOMEM;
+	*job = (JobRecord){
+		.id = id,
+		.operation = request->operation,
+		.group = strdup(str_or_empty(request->group)),
+		.domain_name = strdup(str_or_empty(domain)),
+		.domain_uuid = strdup(""),
+		.state = JOB_PLANNING,
+		.error_name = strdup(""),
+		.message = strdup(""),
+		.result = strdup(""),
+		.created_usec = now_realtime(),
+		.started_usec = now_monotonic(),
+		.caller_uid = request->caller_uid,
+	};
+	if (!job->group || !job->domain_name || !job->domain_uuid || !job->error_name ||
+	    !job->message || !job->result) {
+		job_record_free(job);
+		return -ENOMEM;
+	}
+	*ret = job;
+	return 0;
+}
+
+/* The number of running jobs: of root, or of all users. */
+typedef struct Running {
+	size_t jobs, jobs_of_user;
+	size_t verifications, verifications_of_user;
+} Running;
+
+static Running count_beside(const Manager *m, uint32_t uid)
+{
+	Running running = { 0 };
+
+	for (size_t i = 0; i < m->n_jobs; i++) {
+		const JobRecord *job = m->jobs[i];
+		bool verifies = job->operation == OPERATION_VERIFY;
+
+		if (job->ended || is_privileged(job->caller_uid) != is_privileged(uid))
+			continue;
+		running.jobs++;
+		running.verifications += verifies;
+		running.jobs_of_user += job->caller_uid == uid;
+		running.verifications_of_user += job->caller_uid == uid && verifies;
+	}
+	return running;
+}
+
+int records_check_limits(const Manager *m, const JobRequest *request, Problem **ret_problem)
+{
+	uint32_t uid = request->caller_uid;
+	Running running = count_beside(m, uid);
+	bool verifies = request->operation == OPERATION_VERIFY, user = !is_privileged(uid);
+	int r = 0;
+
+	if (user && running.jobs_of_user >= JOBS_RUNNING_USER_MAX)
+		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
+				"%d jobs of user %u are running already", JOBS_RUNNING_USER_MAX,
+				uid);
+	else if (running.jobs >= JOBS_RUNNING_MAX)
+		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
+				"%d jobs are running already", JOBS_RUNNING_MAX);
+	else if (verifies && user && running.verifications_of_user >= VERIFICATIONS_USER_MAX)
+		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
+				"%d guest is being asked for user %u already",
+				VERIFICATIONS_USER_MAX, uid);
+	else if (verifies && running.verifications >= VERIFICATIONS_MAX)
+		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
+				"%d guests are being asked already", VERIFICATIONS_MAX);
+	if (r == PROBLEM)
+		problem_remedy(*ret_problem, "wait for some to end: gpupass jobs");
+	return r;
+}
+
+int records_reserve(Manager *m)
+{
+	JobRecord **bigger = reallocarray(m->jobs, m->n_jobs + 1, sizeof(JobRecord *));
+
+	if (!bigger)
+		return -ENOMEM;
+	m->jobs = bigger;
+	return 0;
+}
+
+void records_add(Manager *m, JobRecord *job)
+{
+	m->last_job = job->id;
+	m->jobs[m->n_jobs++] = job;
+}

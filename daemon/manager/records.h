@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The list of jobs that the loop keeps, while they run and for a while after. */
+#pragma once
+
+#include "manager/types.h"
+
+/* Running jobs of all users together, and as many again of root, which users cannot take up. */
+#define JOBS_RUNNING_MAX 64
+/* Of them, of one user. polkit may permit several users, and none of them may block the others. */
+#define JOBS_RUNNING_USER_MAX 16
+/* Ended jobs that stay readable: of all users together, and as many again of root. */
+#define JOBS_HISTORY_MAX 32
+
+const JobRecord *manager_job(const Manager *m, uint32_t id); /* NULL: none */
+/* All jobs, oldest first. */
+const JobRecord *const *manager_jobs(const Manager *m, size_t *ret_n);
+uint32_t manager_group_job(const Manager *m, const Group *group); /* 0: none */
+/* true: a job runs, or is being recovered. */
+bool manager_job_runs(const Manager *m);
+
+int job_record_new(uint32_t id, const JobRequest *request, JobRecord **ret);
+void job_record_free(JobRecord *job);
+/* Each updates the record from an event of its job, and takes texts out of the event. */
+void job_record_planned(JobRecord *job, JobEvent *event);
+void job_record_step(JobRecord *job, JobEvent *event);
+void job_record_ended(JobRecord *job, JobEvent *event);
+/* The state of the job's group while the job runs. */
+GroupState job_record_moving_state(const JobRecord *job);
+
+/* PROBLEM (LimitsExceeded): too many jobs of this kind, or of this user, run. */
+int records_check_limits(const Manager *m, const JobRequest *request, Problem **ret_problem);
+/* Allocates memory for one more record, so that the next records_add() cannot fail. */
+int records_reserve(Manager *m);
+/* Takes the record. */
+void records_add(Manager *m, JobRecord *job);
+JobRecord *records_find(const Manager *m, uint32_t id);
+/* Forgets the oldest ended jobs beyond the history, and tells the listener. */
+void records_trim(Manager *m);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Jobs and quarantines that the previous daemon left. */
+#pragma once
+
+#include "manager/types.h"
+
+/* Reads the open jobs and the quarantines that the previous daemon left. Comes before anything
+ * else. */
+int manager_load_state(Manager *m);
+/* Finishes or undoes the open jobs, as far as libvirt answers. -EBUSY: recovery is under way. */
+int manager_recover(Manager *m, ManagerDone done, void *userdata);
+/* A job of this daemon stays open because libvirt is gone. Recovers it when libvirt answers. Takes
+ * it. */
+void manager_take_open_job(Manager *m, OpenJob *job);
+/* true: a job of this group waits for recovery, or a thread recovers jobs at the moment. */
+bool manager_is_recovering(const Manager *m, const char *group);

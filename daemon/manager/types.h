@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the manager is made from, what it calls back, and a job as it shows it. */
+#pragma once
+
+#include "job/job.h"
+#include "job/place.h"
+
+typedef struct JobStep {
+	StepKind kind;
+	StepState state;
+	char *detail; /* NULL: none */
+	uint64_t duration_usec;
+} JobStep;
+
+/* A job as the loop knows it. It stays for a while after its end. */
+typedef struct JobRecord {
+	uint32_t id;
+	Operation operation;
+	char *group;	   /* "" until it is known */
+	char *domain_name; /* likewise */
+	char *domain_uuid; /* likewise */
+	JobState state;
+	bool ended;
+	bool rolling_back;
+	JobStep *steps;
+	size_t n_steps;
+	bool changed;
+	char **warnings;
+	Bdf *functions;
+	size_t n_functions;
+	char *error_name;	/* "" : none */
+	char *message;		/* "" : none */
+	uint64_t created_usec;	/* CLOCK_REALTIME */
+	uint64_t started_usec;	/* CLOCK_MONOTONIC */
+	uint64_t duration_usec; /* 0 until it ended */
+	uint32_t caller_uid;
+	char *result; /* "" : none */
+} JobRecord;
+
+typedef struct Manager Manager;
+
+/* Called on the loop. All members must be set. */
+typedef struct ManagerListener {
+	void (*objects_changed)(void *userdata); /* groups, GPUs, assignments, notes */
+	void (*job_new)(const JobRecord *job, void *userdata);
+	void (*job_changed)(const JobRecord *job, void *userdata);
+	void (*job_ended)(const JobRecord *job, void *userdata);
+	void (*job_forgotten)(const JobRecord *job,
+			      void *userdata); /* the job is still in the list */
+	void *userdata;
+} ManagerListener;
+
+/* All borrowed for the life of the manager. */
+typedef struct ManagerPlace {
+	Mailbox *mailbox;
+	Host *host;
+	const AssignmentStore *store;
+	const ReceiptStore *receipts;
+	const Journal *journal;
+	const QuarantineStore *quarantine;
+	TenantStore *tenants;
+	TopologyStore *topology;
+	const char *config_directory;
+	Policy policy;
+	const char *host_note; /* what was wrong with this host at start; NULL: nothing */
+} ManagerPlace;
+
+/* Called on the loop once the picture shows what was asked for. */
+typedef void (*ManagerDone)(void *userdata);
+/* Called with the outcome of a request that changes something. NULL and NULL: it succeeded. */
+typedef void (*ManagerDeclared)(const char *error_name, const char *message, void *userdata);

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manager/manager-rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/file.h"
+#include "util/text.h"
+
+/* Nothing more comes when nothing came for so long. */
+#define QUIET_MSEC 300
+
+static const char pair0[] = "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n";
+static const char pair1[] = "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n";
+
+static void on_objects(void *userdata)
+{
+	ManagerRig *rig = userdata;
+
+	assert_int_equal(strv_append(&rig->told, "objects"), 0);
+}
+
+static void on_new(const JobRecord *job, void *userdata)
+{
+	ManagerRig *rig = userdata;
+
+	assert_int_equal(strv_appendf(&rig->told, "new %u", job->id), 0);
+}
+
+static void on_changed(const JobRecord *job, void *userdata)
+{
+	ManagerRig *rig = userdata;
+
+	assert_int_equal(strv_appendf(&rig->told, "changed %u", job->id), 0);
+}
+
+static void on_ended(const JobRecord *job, void *userdata)
+{
+	ManagerRig *rig = userdata;
+
+	rig->has_ended = true;
+	assert_int_equal(
+		strv_appendf(&rig->told, "ended %u %s", job->id, job_state_to_string(job->state)),
+		0);
+}
+
+static void on_forgotten(const JobRecord *job, void *userdata)
+{
+	ManagerRig *rig = userdata;
+
+	assert_int_equal(strv_appendf(&rig->told, "forgotten %u", job->id), 0);
+}
+
+/* Health is not what these tests are about. */
+static int examine_nothing(_unused_ Host *host, _unused_ const PciFunction *const *leads,
+			   _unused_ size_t n, _unused_ GpuHealth *ret)
+{
+	return -EIO;
+}
+
+static void start(ManagerRig *rig)
+{
+	Rig *job_rig = rig->rig;
+
+	assert_int_equal(manager_new(&(ManagerPlace){ .mailbox = rig->mailbox,
+						      .host = &job_rig->fake.host,
+						      .store = &job_rig->store,
+						      .receipts = &job_rig->receipts,
+						      .tenants = &job_rig->tenants,
+						      .journal = &job_rig->journal,
+						      .quarantine = &job_rig->quarantine,
+						      .topology = &rig->topology,
+						      .config_directory = rig->config,
+						      .policy = POLICY_DEFAULT },
+				     &rig->manager),
+			 0);
+	manager_set_listener(rig->manager, &(ManagerListener){ .objects_changed = on_objects,
+							       .job_new = on_new,
+							       .job_changed = on_changed,
+							       .job_ended = on_ended,
+							       .job_forgotten = on_forgotten,
+							       .userdata = rig });
+}
+
+int manager_rig_setup_bare(void **state)
+{
+	ManagerRig *rig = calloc(1, sizeof(*rig));
+	_cleanup_free_ char *groups = NULL;
+
+	assert_non_null(rig);
+	rig->rig = rig_new();
+	rig->ops = *rig->rig->fake.host.ops;
+	rig->ops.examine_gpus = examine_nothing;
+	rig->rig->fake.host.ops = &rig->ops;
+	rig_make_directory(rig->config, "config");
+	groups = strf("%s/groups.d", rig->config);
+	assert_int_equal(mkdir(groups, 0755), 0);
+	assert_int_equal(mailbox_new(&rig->mailbox), 0);
+	assert_int_equal(topology_store_open(rig->rig->state_directory, &rig->topology), 0);
+	start(rig);
+	*state = rig;
+	return 0;
+}
+
+int manager_rig_setup(void **state)
+{
+	ManagerRig *rig;
+
+	manager_rig_setup_bare(state);
+	rig = *state;
+	manager_rig_write_group(rig, "pair0", pair0);
+	manager_rig_write_group(rig, "pair1", pair1);
+	manager_free(rig->manager);
+	start(rig);
+	return 0;
+}
+
+void manager_rig_restart(ManagerRig *rig)
+{
+	manager_rig_settle(rig);
+	manager_free(rig->manager);
+	manager_rig_forget_told(rig);
+	start(rig);
+}
+
+static void remove_config(const ManagerRig *rig)
+{
+	_cleanup_free_ char *groups = strf("%s/groups.d", rig->config);
+	_cleanup_close_ int fd = open(groups, O_RDONLY | O_DIRECTORY);
+	_cleanup_strv_ char **names = NULL;
+
+	assert_int_equal(dir_list(fd, "", &names), 0);
+	for (char **name = names; name && *name; name++)
+		unlinkat(fd, *name, 0);
+	rmdir(groups);
+	rmdir(rig->config);
+}
+
+int manager_rig_teardown(void **state)
+{
+	ManagerRig *rig = *state;
+
+	manager_rig_settle(rig);
+	manager_free(rig->manager);
+	mailbox_free(rig->mailbox);
+	topology_store_close(&rig->topology);
+	remove_config(rig);
+	strv_free(rig->told);
+	rig_free(rig->rig);
+	free(rig);
+	return 0;
+}
+
+void manager_rig_settle(ManagerRig *rig)
+{
+	struct pollfd pollfd = { .fd = mailbox_fd(rig->mailbox), .events = POLLIN };
+
+	while (poll(&pollfd, 1, QUIET_MSEC) == 1)
+		mailbox_dispatch(rig->mailbox);
+}
+
+void manager_rig_look(ManagerRig *rig)
+{
+	Caller caller = { 0 };
+
+	assert_int_equal(manager_refresh(rig->manager, caller_done, &caller), 0);
+	rig_wait_for(rig->mailbox, &caller.was_told);
+	assert_int_equal(caller.told, 1);
+}
+
+void manager_rig_connect(ManagerRig *rig)
+{
+	manager_libvirt_changed(rig->manager, true);
+	manager_rig_look(rig);
+}
+
+JobState manager_rig_run(ManagerRig *rig, const JobRequest *request)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	uint32_t id = 0;
+
+	rig->has_ended = false;
+	if (manager_start_job(rig->manager, request, &id, &problem) != 0)
+		fail_msg("no job: %s", problem ? problem->reason : "no memory");
+	rig_wait_for(rig->mailbox, &rig->has_ended);
+	return manager_job(rig->manager, id)->state;
+}
+
+const Group *manager_rig_group(const ManagerRig *rig, const char *name)
+{
+	const Group *group = manager_find_group(rig->manager, name);
+
+	if (!group)
+		fail_msg("no group %s is in the picture", name);
+	return group;
+}
+
+bool manager_rig_notes(const ManagerRig *rig, const char *words)
+{
+	for (char *const *note = manager_notes(rig->manager); note && *note; note++)
+		if (strstr(*note, words))
+			return true;
+	return false;
+}
+
+bool manager_rig_was_told(const ManagerRig *rig, const char *line)
+{
+	return strv_contains(rig->told, line);
+}
+
+void manager_rig_forget_told(ManagerRig *rig)
+{
+	strv_free(rig->told);
+	rig->told = NULL;
+}
+
+void manager_rig_write_group(ManagerRig *rig, const char *name, const char *text)
+{
+	_cleanup_free_ char *path = strf("%s/groups.d/%s.conf", rig->config, name);
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+}
+
+char *manager_rig_read_group(const ManagerRig *rig, const char *name)
+{
+	_cleanup_free_ char *path = strf("%s/groups.d/%s.conf", rig->config, name);
+	char *text = NULL;
+
+	(void)file_read_at(AT_FDCWD, path, 65536, &text, NULL);
+	return text;
+}
+
+void caller_done(void *userdata)
+{
+	Caller *caller = userdata;
+
+	caller->told++;
+	caller->was_told = true;
+}
+
+void caller_declared(const char *error_name, const char *message, void *userdata)
+{
+	Caller *caller = userdata;
+
+	caller_clear(caller);
+	caller->error_name = error_name ? strdup(error_name) : NULL;
+	caller->message = message ? strdup(message) : NULL;
+	caller_done(caller);
+}
+
+void caller_clear(Caller *caller)
+{
+	free(caller->error_name);
+	free(caller->message);
+	caller->error_name = caller->message = NULL;
+}

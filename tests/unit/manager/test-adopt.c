@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a daemon takes over at its start: a record that is missing, once, after recovery. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "manager/manager-rig.h"
+#include "manager/state.h"
+#include "util/file.h"
+#include "util/text.h"
+
+/* vm42 has pair0 by gpupass, and the record of it is lost. */
+static void lose_record(ManagerRig *rig)
+{
+	_cleanup_strv_ char **names = NULL;
+
+	rig_assigned(rig->rig);
+	assert_int_equal(dir_list(rig->rig->store.dir_fd, ".json", &names), 0);
+	assert_int_equal(strv_length(names), 1);
+	assert_int_equal(unlinkat(rig->rig->store.dir_fd, names[0], 0), 0);
+}
+
+static size_t count_records(const ManagerRig *rig)
+{
+	_cleanup_strv_ char **names = NULL;
+
+	assert_int_equal(dir_list(rig->rig->store.dir_fd, ".json", &names), 0);
+	return strv_length(names);
+}
+
+static void a_record_that_is_missing_is_written_again_and_nothing_else(void **state)
+{
+	ManagerRig *rig = *state;
+	const JobRecord *job;
+
+	lose_record(rig);
+	fake_watch(&rig->rig->fake);
+	manager_rig_connect(rig);
+	assert_null(assignments_find_group(manager_assignments(rig->manager), "pair0"));
+	rig_wait_for(rig->mailbox, &rig->has_ended);
+	assert_true(manager_rig_was_told(rig, "ended 1 done"));
+	job = manager_job(rig->manager, 1);
+	assert_int_equal(job->operation, OPERATION_RECONCILE);
+	assert_string_equal(job->group, "pair0");
+	assert_int_equal(job->caller_uid, getuid());
+	assert_int_equal(count_records(rig), 1);
+	assert_int_equal(fake_write_calls(&rig->rig->fake), 0);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_ASSIGNED);
+	assert_false(manager_rig_notes(rig, "of drift"));
+}
+
+/* That is for an operator's reconcile. */
+static void a_function_that_drifted_off_vfio_is_not_bound_by_it(void **state)
+{
+	ManagerRig *rig = *state;
+
+	lose_record(rig);
+	fake_set_driver(&rig->rig->fake, "0000:41:00.0", "nvidia", NULL);
+	fake_watch(&rig->rig->fake);
+	manager_rig_connect(rig);
+	rig_wait_for(rig->mailbox, &rig->has_ended);
+	assert_true(manager_rig_was_told(rig, "ended 1 done"));
+	assert_int_equal(count_records(rig), 1);
+	assert_int_equal(fake_write_calls(&rig->rig->fake), 0);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_DEGRADED);
+}
+
+static void it_is_done_once_in_a_daemons_life(void **state)
+{
+	ManagerRig *rig = *state;
+
+	manager_rig_connect(rig);
+	manager_rig_settle(rig);
+	lose_record(rig);
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	assert_false(manager_rig_was_told(rig, "new 1"));
+	assert_true(manager_rig_notes(rig, "of drift"));
+	manager_rig_restart(rig);
+	manager_rig_connect(rig);
+	rig_wait_for(rig->mailbox, &rig->has_ended);
+	assert_int_equal(count_records(rig), 1);
+}
+
+static void it_waits_until_domains_are_known(void **state)
+{
+	ManagerRig *rig = *state;
+
+	lose_record(rig);
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	assert_false(rig->manager->adopted);
+	assert_false(manager_rig_was_told(rig, "new 1"));
+	manager_rig_connect(rig);
+	rig_wait_for(rig->mailbox, &rig->has_ended);
+	assert_true(rig->manager->adopted);
+	assert_int_equal(count_records(rig), 1);
+}
+
+static void a_domain_that_is_not_ours_is_not_adopted(void **state)
+{
+	static const char *const functions[] = { PAIR0_FUNCTIONS };
+	ManagerRig *rig = *state;
+
+	/* It has the functions of pair0, and no mark of ours. */
+	fake_add_domain(&rig->rig->fake, "vm42", "q35-eight-ports", NULL);
+	for (size_t i = 0; i < ELEMENTS(functions); i++)
+		fake_attach_to_definition(&rig->rig->fake, "vm42", functions[i]);
+	manager_rig_connect(rig);
+	manager_rig_settle(rig);
+	assert_false(manager_rig_was_told(rig, "new 1"));
+	assert_int_equal(count_records(rig), 0);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FOREIGN);
+}
+
+static void a_record_that_cannot_be_written_fails_its_job_and_the_picture_stays(void **state)
+{
+	ManagerRig *rig = *state;
+
+	lose_record(rig);
+	rig_store_read_only(rig->rig, true);
+	manager_rig_connect(rig);
+	rig_wait_for(rig->mailbox, &rig->has_ended);
+	rig_store_read_only(rig->rig, false);
+	assert_true(manager_rig_was_told(rig, "ended 1 failed"));
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_ASSIGNED);
+	assert_int_equal(count_records(rig), 0);
+	assert_true(manager_rig_notes(rig, "of drift"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON_A_MANAGER(a_record_that_is_missing_is_written_again_and_nothing_else),
+		ON_A_MANAGER(a_function_that_drifted_off_vfio_is_not_bound_by_it),
+		ON_A_MANAGER(it_is_done_once_in_a_daemons_life),
+		ON_A_MANAGER(it_waits_until_domains_are_known),
+		ON_A_MANAGER(a_domain_that_is_not_ours_is_not_adopted),
+		ON_A_MANAGER(a_record_that_cannot_be_written_fails_its_job_and_the_picture_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

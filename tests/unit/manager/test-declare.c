@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Declaring and forgetting groups: what is refused leaves file and picture as they were. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "manager/manager-rig.h"
+#include "util/text.h"
+
+#define A (char *)"0000:41:00.0"
+#define B (char *)"0000:61:00.0"
+#define C (char *)"0000:a1:00.0"
+
+/* What `call` was answered, which must come. */
+static void declare(ManagerRig *rig, const char *name, char *const *members, Caller *caller)
+{
+	assert_int_equal(manager_declare(rig->manager, name, members, caller_declared, caller), 0);
+	rig_wait_for(rig->mailbox, &caller->was_told);
+	assert_int_equal(caller->told, 1);
+}
+
+static void forget(ManagerRig *rig, const char *name, Caller *caller)
+{
+	assert_int_equal(manager_forget(rig->manager, name, caller_declared, caller), 0);
+	rig_wait_for(rig->mailbox, &caller->was_told);
+	assert_int_equal(caller->told, 1);
+}
+
+/* Names and states of all groups in the picture. */
+static char *groups_text(const ManagerRig *rig)
+{
+	_cleanup_strv_ char **lines = NULL;
+	const GroupSet *groups = manager_inventory(rig->manager)->groups;
+
+	for (size_t i = 0; i < groups->n_items; i++)
+		assert_int_equal(strv_appendf(&lines, "%s %s", groups->items[i].name,
+					      group_state_to_string(groups->items[i].state)),
+				 0);
+	return strv_join(lines, "\n");
+}
+
+static void check_refused(ManagerRig *rig, Caller *caller, const char *error, const char *words,
+			  const char *before)
+{
+	_cleanup_free_ char *name = strf("org.gpupass1.Error.%s", error), *after = NULL;
+
+	assert_non_null(caller->error_name);
+	assert_string_equal(caller->error_name, name);
+	if (!strstr(caller->message, words))
+		fail_msg("not \"%s\", but: %s", words, caller->message);
+	manager_rig_look(rig);
+	after = groups_text(rig);
+	assert_string_equal(after, before);
+	caller_clear(caller);
+}
+
+static void a_declared_group_is_in_the_picture_when_the_caller_hears_of_it(void **state)
+{
+	ManagerRig *rig = *state;
+	char *members[] = { A, B, NULL };
+	_cleanup_free_ char *text = NULL;
+	Caller caller = { 0 };
+
+	manager_rig_connect(rig);
+	declare(rig, "left", members, &caller);
+	assert_null(caller.error_name);
+	assert_int_equal(manager_rig_group(rig, "left")->n_gpus, 2);
+	text = manager_rig_read_group(rig, "left");
+	assert_non_null(strstr(text, "Name=left"));
+	assert_non_null(strstr(text, "0000:61:00.0"));
+}
+
+static void a_declaration_that_contradicts_another_is_refused(void **state)
+{
+	ManagerRig *rig = *state;
+	char *members[] = { B, C, NULL };
+	_cleanup_free_ char *before = NULL, *text = NULL;
+	Caller caller = { 0 };
+
+	manager_rig_connect(rig);
+	before = groups_text(rig);
+	declare(rig, "other", members, &caller);
+	check_refused(rig, &caller, "InvalidConfig", "0000:61:00.0", before);
+	text = manager_rig_read_group(rig, "other");
+	assert_null(text);
+}
+
+static void a_name_that_is_taken_is_refused(void **state)
+{
+	ManagerRig *rig = *state;
+	char *members[] = { A, B, NULL };
+	_cleanup_free_ char *before = NULL, *file = NULL, *after = NULL;
+	Caller caller = { 0 };
+
+	manager_rig_connect(rig);
+	before = groups_text(rig);
+	file = manager_rig_read_group(rig, "pair0");
+	declare(rig, "pair0", members, &caller);
+	check_refused(rig, &caller, "InvalidConfig", "pair0", before);
+	after = manager_rig_read_group(rig, "pair0");
+	assert_string_equal(after, file);
+}
+
+static void what_names_no_gpu_or_no_group_is_refused(void **state)
+{
+	static const struct {
+		const char *name;
+		char *members[3];
+		const char *error, *words;
+	} rows[] = {
+		{ "a/b", { A, B }, "InvalidArgument", "\"a/b\" is no group name" },
+		{ "left", { A, (char *)"41" }, "InvalidArgument", "\"41\" names no GPU" },
+		{ "left",
+		  { A, (char *)"0000:99:00.0" },
+		  "NotBridged",
+		  "these GPUs cannot be a group on this host" },
+	};
+	ManagerRig *rig = *state;
+	_cleanup_free_ char *before = NULL, *text = NULL;
+
+	manager_rig_connect(rig);
+	before = groups_text(rig);
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Caller caller = { 0 };
+
+		declare(rig, rows[i].name, rows[i].members, &caller);
+		check_refused(rig, &caller, rows[i].error, rows[i].words, before);
+	}
+	text = manager_rig_read_group(rig, "left");
+	assert_null(text);
+}
+
+static void a_group_under_a_domain_keeps_its_name(void **state)
+{
+	ManagerRig *rig = *state;
+	char *members[] = { A, B, NULL };
+	_cleanup_free_ char *before = NULL, *world = NULL;
+	Caller declared = { 0 }, forgotten = { 0 };
+
+	rig_assigned(rig->rig);
+	world = rig_world(rig->rig);
+	manager_rig_connect(rig);
+	before = groups_text(rig);
+	forget(rig, "pair0", &forgotten);
+	check_refused(rig, &forgotten, "GroupBusy", "it is assigned to vm42", before);
+	manager_rig_write_group(rig, "pair0", "");
+	declare(rig, "left", members, &declared);
+	assert_non_null(declared.error_name);
+	assert_string_equal(declared.error_name, "org.gpupass1.Error.GroupBusy");
+	assert_non_null(strstr(declared.message, "is assigned to vm42 as pair0"));
+	caller_clear(&declared);
+	rig_check_world(rig->rig, world, "refused");
+}
+
+static void only_what_declare_wrote_is_forgotten(void **state)
+{
+	ManagerRig *rig = *state;
+	_cleanup_free_ char *before = NULL, *pair0 = NULL, *hand = NULL;
+	Caller unknown = { 0 }, known = { 0 }, by_hand = { 0 };
+
+	manager_rig_connect(rig);
+	before = groups_text(rig);
+	forget(rig, "left", &unknown);
+	check_refused(rig, &unknown, "NoSuchGroup", "no declaration names \"left\"", before);
+	forget(rig, "pair0", &known);
+	assert_null(known.error_name);
+	pair0 = manager_rig_read_group(rig, "pair0");
+	assert_null(pair0);
+	/* pair0 again, in a file of another name. */
+	manager_rig_write_group(rig, "hand",
+				"[Group]\nName=pair0\nGpu=0000:41:00.0\n"
+				"Gpu=0000:61:00.0\n");
+	forget(rig, "pair0", &by_hand);
+	assert_non_null(by_hand.message);
+	assert_non_null(strstr(by_hand.message, "was not made by gpupass declare"));
+	hand = manager_rig_read_group(rig, "hand");
+	assert_non_null(hand);
+	caller_clear(&by_hand);
+}
+
+static void a_reload_reads_the_files_as_they_are(void **state)
+{
+	ManagerRig *rig = *state;
+
+	manager_rig_connect(rig);
+	manager_rig_write_group(rig, "pair0",
+				"[Group]\nName=left\nGpu=0000:41:00.0\n"
+				"Gpu=0000:61:00.0\n");
+	assert_int_equal(manager_reload(rig->manager), 0);
+	manager_rig_settle(rig);
+	assert_int_equal(manager_rig_group(rig, "left")->n_gpus, 2);
+	assert_null(manager_find_group(rig->manager, "pair0"));
+	/* One that is wrong is left out, and the others stay. */
+	manager_rig_write_group(rig, "pair0", "[Group]\nNonsense=left\n");
+	assert_int_equal(manager_reload(rig->manager), 0);
+	manager_rig_settle(rig);
+	assert_null(manager_find_group(rig->manager, "left"));
+	assert_int_equal(manager_rig_group(rig, "pair1")->n_gpus, 2);
+	assert_true(manager_rig_notes(rig, "groups.d/pair0.conf"));
+}
+
+static void when_the_machine_cannot_be_looked_at_nothing_is_declared(void **state)
+{
+	static const FakeFault fault = { .op = FAKE_SCAN, .nth = 1, .error = -EIO };
+	ManagerRig *rig = *state;
+	char *members[] = { A, B, NULL };
+	_cleanup_free_ char *before = NULL, *text = NULL;
+	Caller caller = { 0 };
+
+	manager_rig_connect(rig);
+	before = groups_text(rig);
+	fake_watch(&rig->rig->fake);
+	fake_fail(&rig->rig->fake, &fault);
+	declare(rig, "left", members, &caller);
+	check_refused(rig, &caller, "Internal", "cannot declare left: Input/output error", before);
+	text = manager_rig_read_group(rig, "left");
+	assert_null(text);
+}
+
+#define ON_A_BARE_MANAGER(test)                                                                    \
+	cmocka_unit_test_setup_teardown(test, manager_rig_setup_bare, manager_rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON_A_BARE_MANAGER(a_declared_group_is_in_the_picture_when_the_caller_hears_of_it),
+		ON_A_MANAGER(a_declaration_that_contradicts_another_is_refused),
+		ON_A_MANAGER(a_name_that_is_taken_is_refused),
+		ON_A_BARE_MANAGER(what_names_no_gpu_or_no_group_is_refused),
+		ON_A_MANAGER(a_group_under_a_domain_keeps_its_name),
+		ON_A_MANAGER(only_what_declare_wrote_is_forgotten),
+		ON_A_MANAGER(a_reload_reads_the_files_as_they_are),
+		ON_A_BARE_MANAGER(when_the_machine_cannot_be_looked_at_nothing_is_declared),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

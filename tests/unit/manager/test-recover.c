@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the daemon before left open: kept apart before anything else, and settled before jobs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "manager/manager-rig.h"
+#include "manager/state.h"
+#include "util/file.h"
+#include "util/text.h"
+
+static const char *const functions[] = { PAIR0_FUNCTIONS };
+
+/* As if the daemon had ended after job 7 bound pair0, before it defined the domain. */
+static void leave_open(ManagerRig *manager_rig)
+{
+	Rig *rig = manager_rig->rig;
+	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	_cleanup_(journal_job_freep) JournalJob *log = NULL;
+	_cleanup_free_ char *prefix = NULL;
+	JobRequest request = assign_request("vm42", "pair0");
+	Outcome outcome = rig_prepare(rig, &request, &prepared, &prefix);
+
+	assert_int_equal(outcome.state, JOB_RUNNING);
+	assert_int_equal(journal_begin(&rig->journal, 7, prepared->plan, NULL, NULL, &log), 0);
+	for (size_t i = 0; prepared->plan->steps[i] != STEP_DEFINE; i++)
+		assert_int_equal(journal_intent(log, i), 0);
+	for (size_t i = 0; i < ELEMENTS(functions); i++)
+		fake_set_driver(&rig->fake, functions[i], "vfio-pci", "vfio-pci");
+}
+
+static void nothing_left_open_is_recovered_at_once(void **state)
+{
+	ManagerRig *rig = *state;
+	Caller caller = { 0 };
+
+	assert_int_equal(manager_load_state(rig->manager), 0);
+	assert_int_equal(manager_recover(rig->manager, caller_done, &caller), 0);
+	assert_int_equal(caller.told, 1);
+	assert_false(rig->manager->recovering);
+}
+
+static void what_is_left_open_is_kept_apart_before_it_is_recovered(void **state)
+{
+	ManagerRig *rig = *state;
+	Manager *m = rig->manager;
+	JobRequest request = bind_request("pair0"), other = bind_request("pair1");
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	Caller caller = { 0 };
+
+	rig_shut_off(rig->rig);
+	leave_open(rig);
+	assert_int_equal(manager_load_state(m), 0);
+	assert_int_equal(m->n_open_jobs, 1);
+	manager_rig_connect(rig);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_QUARANTINED);
+	assert_string_equal(manager_rig_group(rig, "pair0")->reason,
+			    "a job was interrupted and is being recovered");
+	/* No job gets it, nor may a person lift that; others go on, with ids that are new. */
+	assert_int_equal(manager_rig_run(rig, &request), JOB_FAILED);
+	assert_string_equal(manager_job(m, 8)->error_name, "org.gpupass1.Error.Quarantined");
+	assert_int_equal(manager_clear(m, "pair0", caller_declared, &caller, &problem), PROBLEM);
+	assert_int_equal(problem->error, GPUPASS_ERROR_GROUP_BUSY);
+	assert_int_equal(caller.told, 0);
+	assert_int_equal(manager_rig_run(rig, &other), JOB_DONE);
+	/* Adoption waits, too. */
+	assert_false(m->adopted);
+}
+
+static void recovery_undoes_it_and_the_picture_shows_that(void **state)
+{
+	ManagerRig *rig = *state;
+	Manager *m = rig->manager;
+	_cleanup_free_ char *before = NULL;
+	JobRequest request = bind_request("pair0");
+	Caller caller = { 0 }, second = { 0 };
+
+	rig_shut_off(rig->rig);
+	before = rig_world(rig->rig);
+	leave_open(rig);
+	assert_int_equal(manager_load_state(m), 0);
+	assert_int_equal(manager_recover(m, caller_done, &caller), 0);
+	assert_int_equal(manager_recover(m, caller_done, &second), -EBUSY);
+	rig_wait_for(rig->mailbox, &caller.was_told);
+	rig_check_world(rig->rig, before, "undone");
+	assert_int_equal(m->n_open_jobs, 0);
+	manager_rig_connect(rig);
+	manager_rig_settle(rig);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FREE);
+	assert_true(m->adopted);
+	assert_int_equal(manager_rig_run(rig, &request), JOB_DONE);
+	assert_int_equal(caller.told, 1);
+	assert_int_equal(second.told, 0);
+}
+
+static void without_libvirt_it_waits_and_stays_kept_apart(void **state)
+{
+	static const FakeFault down = { .op = FAKE_USES,
+					.nth = 1,
+					.problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE };
+	ManagerRig *rig = *state;
+	Manager *m = rig->manager;
+	_cleanup_free_ char *before = NULL;
+	Caller first = { 0 }, again = { 0 };
+
+	rig_shut_off(rig->rig);
+	leave_open(rig);
+	before = rig_world(rig->rig);
+	assert_int_equal(manager_load_state(m), 0);
+	fake_watch(&rig->rig->fake);
+	fake_fail(&rig->rig->fake, &down);
+	assert_int_equal(manager_recover(m, caller_done, &first), 0);
+	rig_wait_for(rig->mailbox, &first.was_told);
+	rig_check_world(rig->rig, before, "it waits");
+	assert_int_equal(m->n_open_jobs, 1);
+	manager_rig_look(rig);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_QUARANTINED);
+	/* libvirt is back. */
+	assert_int_equal(manager_recover(m, caller_done, &again), 0);
+	rig_wait_for(rig->mailbox, &again.was_told);
+	assert_int_equal(m->n_open_jobs, 0);
+	manager_rig_connect(rig);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FREE);
+}
+
+static void what_cannot_be_recovered_is_quarantined_also_after_the_next_start(void **state)
+{
+	ManagerRig *rig = *state;
+	Caller caller = { 0 }, cleared = { 0 };
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	rig_shut_off(rig->rig);
+	leave_open(rig);
+	assert_int_equal(manager_load_state(rig->manager), 0);
+	for (size_t i = 0; i < rig->rig->fake.snapshot->n_functions; i++)
+		rig->rig->fake.gone[i] = true;
+	assert_int_equal(manager_recover(rig->manager, caller_done, &caller), 0);
+	rig_wait_for(rig->mailbox, &caller.was_told);
+	for (size_t i = 0; i < rig->rig->fake.snapshot->n_functions; i++)
+		rig->rig->fake.gone[i] = false;
+	manager_rig_connect(rig);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_QUARANTINED);
+	manager_rig_restart(rig);
+	assert_int_equal(manager_load_state(rig->manager), 0);
+	assert_int_equal(rig->manager->n_open_jobs, 0);
+	manager_rig_connect(rig);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_QUARANTINED);
+	/* A person lifts it. */
+	assert_int_equal(manager_clear(rig->manager, "pair0", caller_declared, &cleared, &problem),
+			 0);
+	rig_wait_for(rig->mailbox, &cleared.was_told);
+	assert_null(cleared.error_name);
+	assert_int_not_equal(manager_rig_group(rig, "pair0")->state, GROUP_QUARANTINED);
+}
+
+static void damage_begin(const ManagerRig *rig)
+{
+	_cleanup_strv_ char **names = NULL;
+
+	assert_int_equal(dir_list(rig->rig->journal.dir_fd, ".journal", &names), 0);
+	assert_int_equal(strv_length(names), 1);
+	assert_int_equal(file_replace_at(rig->rig->journal.dir_fd, names[0], "garbage\n", 8, 0600),
+			 0);
+}
+
+/* Nobody knows which functions it was about. */
+static void a_journal_that_cannot_be_read_keeps_every_group_apart(void **state)
+{
+	ManagerRig *rig = *state;
+
+	rig_shut_off(rig->rig);
+	leave_open(rig);
+	damage_begin(rig);
+	assert_int_equal(manager_load_state(rig->manager), 0);
+	manager_rig_connect(rig);
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_QUARANTINED);
+	assert_int_equal(manager_rig_group(rig, "pair1")->state, GROUP_QUARANTINED);
+	assert_true(manager_rig_notes(rig, "journal/"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON_A_MANAGER(nothing_left_open_is_recovered_at_once),
+		ON_A_MANAGER(what_is_left_open_is_kept_apart_before_it_is_recovered),
+		ON_A_MANAGER(recovery_undoes_it_and_the_picture_shows_that),
+		ON_A_MANAGER(without_libvirt_it_waits_and_stays_kept_apart),
+		ON_A_MANAGER(what_cannot_be_recovered_is_quarantined_also_after_the_next_start),
+		ON_A_MANAGER(a_journal_that_cannot_be_read_keeps_every_group_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
