@@ -20,7 +20,7 @@ static int run(Client *c, int argc, char *argv[], Options *options)
 	return verbs_dispatch(c);
 }
 
-/* Errors go to people on stderr; with JSON, to programs on stdout as well. */
+/* Errors go to stderr for people; with JSON, also to stdout for programs. */
 static int report(Client *c, int error)
 {
 	if (!c->failure)
@@ -41,15 +41,15 @@ int main(int argc, char *argv[])
 	Client c = { .options = &options };
 	int r;
 
-	if (argc < 1) /* execve() allows it; getopt_long() does not expect it */
+	if (argc < 1) /* execve() allows this; getopt_long() does not expect it */
 		return GPUPASS_EXIT_USAGE;
 
-	/* The characters of the terminal only: numbers and times are printed in one form. */
+	/* Only the terminal's characters: numbers and times always have one form. */
 	setlocale(LC_CTYPE, "");
 	r = run(&c, argc, argv, &options);
 	if (r < 0)
 		r = report(&c, r);
-	/* What was not written was not said: a full disk must not look like success. */
+	/* Output that was not written is lost: a full disk must not look like success. */
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		fprintf(stderr, "gpupass: cannot write the output: %s\n", strerror(errno));
 		if (r == GPUPASS_EXIT_DONE)

@@ -13,7 +13,7 @@ typedef struct Address {
 	unsigned bus, device, function;
 } Address;
 
-/* Reads `min` to `max` hex digits and moves *s behind them. */
+/* Reads `min` to `max` hex digits and moves *s past them. */
 static int read_hex(const char **s, size_t min, size_t max, uint64_t *ret)
 {
 	uint64_t value = 0;

@@ -2,8 +2,8 @@
 /*
  * One run of gpupass.
  *
- * Functions that take a Client return a negative errno on failure. Where there is more to say than
- * the errno says, client->failure is set; main prints it, once, and exits with its code.
+ * Functions that take a Client return a negative errno on failure. If there is more to say, they
+ * set client->failure; main prints it, once, and exits with its code.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ typedef struct Client {
 	json_t *failed_job; /* goes into the JSON document of the failure */
 } Client;
 
-/* Takes the failure (NULL: memory was out) and returns -ECANCELED, or -ENOMEM. */
+/* Takes the failure (NULL: out of memory) and returns -ECANCELED, or -ENOMEM. */
 int client_fail(Client *c, Failure *failure);
 /* One of gpupass' own errors; the message may have lines. */
 int client_error(Client *c, GpupassError error, const char *format, ...) _printf_(3, 4);

@@ -59,7 +59,7 @@ static const BusError bus_errors[] = {
 	{ BUS_ERROR "UnknownProperty", GPUPASS_EXIT_DEPENDENCY, "gpupassd cannot do this",
 	  "nothing was changed", REMEDY_VERSIONS },
 	{ BUS_ERROR "InconsistentMessage", GPUPASS_EXIT_DEPENDENCY,
-	  "gpupassd sent what cannot be read", NULL, REMEDY_VERSIONS },
+	  "gpupassd sent an answer that cannot be read", NULL, REMEDY_VERSIONS },
 };
 
 static const struct {
@@ -76,7 +76,7 @@ const char *error_name(GpupassError error)
 	return own_errors[error].name;
 }
 
-/* A name in the table that ends in '.' stands for all names that start so. */
+/* A table entry that ends in '.' matches all names that start with it. */
 static const BusError *find_bus_error(const char *name)
 {
 	for (size_t i = 0; i < ELEMENTS(bus_errors); i++) {
@@ -133,7 +133,7 @@ Failure *failure_from_bus(const char *name, const char *message)
 	const BusError *b;
 
 	b = find_bus_error(name);
-	/* A text of several lines is the daemon's own, and says more than the table. */
+	/* A text of several lines comes from the daemon, and says more than the table. */
 	if (b && !(message && strchr(message, '\n')))
 		text = bus_error_text(b, message);
 	else
@@ -205,12 +205,12 @@ void failure_print(const Failure *failure, const Terminal *t)
 			fprintf(t->stream, "  %s\n", line);
 		first = false;
 	}
-	/* A mistake in the command line needs no name to be looked up by. */
+	/* A mistake in the command line needs no error name that could be looked up. */
 	if (name && !failure->local)
 		fprintf(t->stream, "  Error:  %s\n", name);
 }
 
-/* The text behind "Cause:" up to the next label, its lines unindented; NULL: there is none. */
+/* The text after "Cause:" up to the next label, its lines unindented; NULL: there is none. */
 static char *message_part(const char *message, const char *label)
 {
 	_cleanup_free_ char *part = NULL;

@@ -3,8 +3,8 @@
  * Failures as an operator sees them: a named error, a text of several lines, an exit code.
  *
  * The first line says what could not be done and why; lines "Cause:", "State:" and "Remedy:"
- * follow. The daemon sends its refusals in that form (dbus.h); what the bus says of itself is put
- * into it here.
+ * follow. The daemon sends its refusals in that form (dbus.h); errors of the bus itself get that
+ * form here.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ GpupassExit error_exit_code(const char *name);
 /* The full D-Bus name of one of gpupass' own errors. */
 const char *error_name(GpupassError error);
 
-/* NULL when memory is out. */
+/* NULL when out of memory. */
 Failure *failure_new(const char *name, GpupassExit code, const char *message);
 /*
  * From an error that came over the bus. `message` may be NULL. Errors of the bus itself, such as
@@ -38,7 +38,7 @@ Failure *failure_from_errno(int error, const char *what);
 void failure_print(const Failure *failure, const Terminal *t);
 /*
  * The document org.gpupass1.error/1. `job` (may be NULL) is the job that failed; its reference
- * is taken. NULL when memory is out.
+ * is taken. NULL when out of memory.
  */
 json_t *failure_json(const Failure *failure, json_t *job);
 

@@ -18,7 +18,7 @@ json_t *json_strings(char *const *l)
 
 int json_print(Client *c, json_t *document)
 {
-	/* ASCII, so that no text from elsewhere can command the terminal it is shown on. */
+	/* ASCII, so that text from others cannot control the terminal that shows it. */
 	size_t flags = JSON_ENSURE_ASCII;
 	int r;
 

@@ -10,5 +10,5 @@ json_t *json_strings(char *const *l);
 /* JSON's integers are signed here: larger numbers become the largest. */
 json_t *json_unsigned(uint64_t value);
 
-/* Prints a document to stdout as --json= says; takes the reference. NULL: memory was out. */
+/* Prints a document to stdout as --json= says; takes the reference. NULL: out of memory. */
 int json_print(Client *c, json_t *document);

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-/* What getopt_long() returns for an option; those with a letter return the letter. */
+/* The values that getopt_long() returns for options; options with a letter return the letter. */
 typedef enum OptionId {
 	ID_JSON = 0x100,
 	ID_COLOUR,
@@ -36,7 +36,7 @@ typedef enum OptionId {
 
 typedef struct OptionRow {
 	const char *name;
-	const char *argument; /* NULL: takes none */
+	const char *argument; /* NULL: takes no value */
 	const char *help;     /* NULL: for development, not shown */
 	int id;
 	unsigned verb_option; /* VerbOption; 0: for every verb */
@@ -50,8 +50,7 @@ static const OptionRow rows[] = {
 	{ "color", "WHEN", "Colour: auto, always, or never", ID_COLOUR, 0 },
 	{ "no-legend", NULL, "No column headings, legend, or hints", ID_NO_LEGEND, 0 },
 	{ "no-pager", NULL, "Accepted; output is never paged", ID_NO_PAGER, 0 },
-	{ "no-ask-password", NULL, "Be refused rather than asked for a password",
-	  ID_NO_ASK_PASSWORD, 0 },
+	{ "no-ask-password", NULL, "Fail instead of asking for a password", ID_NO_ASK_PASSWORD, 0 },
 	{ "version", NULL, "Print the version", ID_VERSION, 0 },
 	{ "help", NULL, "Print this help", 'h', 0 },
 	{ "session", NULL, NULL, ID_SESSION, 0 },
@@ -62,11 +61,11 @@ static const OptionRow rows[] = {
 	{ "no-block", NULL, "Do not wait for the job", ID_NO_BLOCK, OPTION_NO_BLOCK },
 	{ "timeout", "TIME", "How long a device or a guest may take: 30, 30s, 2min", ID_TIMEOUT,
 	  OPTION_TIMEOUT },
-	{ "allow-boot-vga", NULL, "Take the display the host booted on, too", ID_ALLOW_BOOT_VGA,
+	{ "allow-boot-vga", NULL, "Also take the host's boot display", ID_ALLOW_BOOT_VGA,
 	  OPTION_ALLOW_BOOT_VGA },
 	{ "numa", "MODE", "NUMA placement: advise, apply, or strict", ID_NUMA, OPTION_NUMA },
 	{ "fit", "MODE", "Address space and memory: advise, apply, or strict", ID_FIT, OPTION_FIT },
-	{ "accept-dirty", NULL, "Root: give a board that cannot be reset as it is", ID_ACCEPT_DIRTY,
+	{ "accept-dirty", NULL, "Root: accept a board that cannot be reset", ID_ACCEPT_DIRTY,
 	  OPTION_ACCEPT_DIRTY },
 	{ "keep-vfio", NULL, "Leave the functions on vfio-pci", ID_KEEP_VFIO, OPTION_KEEP_VFIO },
 	{ "release", NULL, "Plan a release instead", ID_RELEASE, OPTION_RELEASE },
@@ -74,10 +73,9 @@ static const OptionRow rows[] = {
 	  ID_DETAILED_EXITCODE, OPTION_DETAILED_EXITCODE },
 	{ "format", "FORMAT", "matrix, tree, svg, or dot", ID_FORMAT, OPTION_FORMAT },
 	{ "symptom", "SYMPTOM", "no-nvlink, one-gpu, no-p2p, or slow", ID_SYMPTOM, OPTION_SYMPTOM },
-	{ "verbose", NULL, "Print checks that passed or were skipped, too", ID_VERBOSE,
+	{ "verbose", NULL, "Also print checks that passed or were skipped", ID_VERBOSE,
 	  OPTION_VERBOSE },
-	{ "mmio", NULL, "Read the link registers of Hopper GPUs off nvidia, too", ID_MMIO,
-	  OPTION_MMIO },
+	{ "mmio", NULL, "Also read registers of Hopper GPUs not on nvidia", ID_MMIO, OPTION_MMIO },
 };
 
 const char *option_name(unsigned option)
@@ -239,8 +237,8 @@ static int refuse_long_option(const char *word, char **ret_why)
 }
 
 /*
- * getopt_long() returned '?' or ':'. It leaves in optopt 0 for an unknown long option, which is
- * then the word before optind; otherwise the letter, or the id of the option that was misused.
+ * getopt_long() returned '?' or ':'. For an unknown long option it leaves 0 in optopt, and the word
+ * is the one before optind; otherwise optopt is the letter, or the id, of the misused option.
  */
 static int refuse_option(const char *word, int returned, char **ret_why)
 {
@@ -339,7 +337,7 @@ int options_parse(int argc, char *argv[], Options *ret, char **ret_why)
 			r = refuse_option(argv[optind - 1], id, ret_why);
 		else
 			r = take_option(id, optarg, &o, ret_why);
-		/* JSON was asked for before the mistake: then the mistake is told in JSON. */
+		/* JSON was requested before the mistake, so the mistake is reported in JSON. */
 		ret->json = o.json;
 		if (r < 0)
 			return r;

@@ -13,7 +13,7 @@ struct Table {
 	size_t n_columns;
 };
 
-/* Where no headings are printed, libsmartcols 2.38 makes room for them, and 2.41 does not. */
+/* libsmartcols 2.38 makes room for headings that are not printed; 2.41 does not. */
 static int add_column(Table *table, const Column *column, bool heading)
 {
 	struct libscols_column *c;
@@ -120,7 +120,7 @@ int table_width(Table *table, size_t *ret)
 	return 0;
 }
 
-/* smartcols fills every cell but the last; ends of lines are better left empty. */
+/* smartcols pads every cell but the last; trailing blanks are removed. */
 static void print_trimmed(FILE *stream, char *text)
 {
 	char *next;
@@ -141,7 +141,7 @@ int table_print(Table *table)
 	const Terminal *t = table->terminal;
 	_cleanup_free_ char *text = NULL;
 
-	/* Our own measure of the terminal, so that one width serves the whole output. */
+	/* We measure the terminal ourselves, so that one width serves the whole output. */
 	scols_table_set_termforce(table->scols,
 				  t->width > 0 ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
 	if (t->width > 0)

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-/* What a terminal has that does not tell its size: a serial console, an editor's shell. */
+/* The width of a terminal that does not report one: a serial console, an editor's shell. */
 #define WIDTH_DEFAULT 80
 #define LABEL_WIDTH 12
 

@@ -99,7 +99,7 @@ char **strv_free(char **l)
 	return NULL;
 }
 
-/* Decodes one character. Returns its length; 0 where the bytes are not UTF-8. */
+/* Decodes one character. Returns its length; 0 if the bytes are not UTF-8. */
 static size_t utf8_decode(const char *s, uint32_t *ret)
 {
 	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -139,7 +139,7 @@ bool text_utf8_valid(const char *s)
 	return true;
 }
 
-/* Characters by which a text could command the terminal, or look like another text. */
+/* Characters with which a text could control the terminal, or look like another text. */
 static bool is_unprintable(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||
@@ -239,7 +239,7 @@ char *text_cut(const char *s, size_t width, const char *ellipsis)
 	return strf("%.*s%s", (int)end, s, ellipsis);
 }
 
-#define DISTANCE_MAX 63 /* words longer than that are compared as far as this */
+#define DISTANCE_MAX 63 /* of longer words only this much is compared */
 
 size_t text_distance(const char *a, const char *b)
 {

@@ -8,7 +8,7 @@
 
 #include "gpupass/cleanup.h"
 
-/* A new formatted string, or NULL when memory is out. */
+/* A new formatted string, or NULL when out of memory. */
 char *strf(const char *format, ...) _printf_(1, 2);
 /* NULL and "" are the same: nothing. */
 bool str_is_empty(const char *s);
@@ -19,7 +19,7 @@ size_t strv_length(char *const *l);
 /* Appends a copy; -ENOMEM leaves the list as it was. */
 int strv_append(char ***l, const char *s);
 bool strv_contains(char *const *l, const char *s);
-/* "" for an empty list; NULL when memory is out. */
+/* "" for an empty list; NULL when out of memory. */
 char *strv_join(char *const *l, const char *separator);
 char **strv_free(char **l);
 DEFINE_CLEANUP(char *, strv_free)

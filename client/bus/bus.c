@@ -10,8 +10,8 @@
 #define NO_USER_BUS "cannot connect to the user's bus"
 
 /*
- * sd-bus gives a connection that broke the name System.Error.E…, as it does with what a service
- * returns as an errno. Only errnos of connections are taken for the former.
+ * sd-bus names a broken connection System.Error.E…, and uses the same names for errnos that a
+ * service returns. Only errnos of connections count as a broken connection.
  */
 static bool is_connection_error(const char *name)
 {
@@ -158,7 +158,7 @@ static int read_basic(sd_bus_message *m, char type, json_t **ret)
 		const char *s;
 		int b;
 		double d;
-		uint64_t number; /* the widest; smaller ones lie at its address */
+		uint64_t number; /* the widest type; smaller ones lie at its address */
 	} value = { .number = 0 };
 	json_t *j;
 	int r;

@@ -31,10 +31,10 @@ int bus_get_all(Client *c, const char *path, const char *interface, sd_bus_messa
 
 /* The failure that an error reply, or a negative return of sd-bus, stands for. */
 int bus_fail(Client *c, const sd_bus_error *error, int r);
-/* "gpupassd sent what cannot be read": `what` says which. */
+/* "gpupassd sent an answer that cannot be read": `what` says which. */
 int bus_bad_reply(Client *c, const char *what);
 
-/* Tells a failure of building a message apart: these mean memory, or text that is no UTF-8. */
+/* The failure of building a message: out of memory, or text that is not UTF-8. */
 int bus_build_failed(Client *c, int r);
 
 /* The variant at the reader's place as JSON; null for a type that has no plain form. */

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-/* In the topology a pair of GPUs takes 150 bytes; the largest hosts have a few dozen GPUs. */
+/* A pair of GPUs takes 150 bytes in the topology; the largest hosts have a few dozen GPUs. */
 #define DOCUMENT_MAX (16U * 1024 * 1024)
 
 static int bad(Client *c, const DocumentKind *kind, const char *how)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The JSON documents that methods of the manager answer with: plan, topology, evidence, drift, doctor. */
+/* The JSON documents that the manager's methods return: plan, topology, evidence, drift, doctor. */
 #pragma once
 
 #include <jansson.h>
@@ -13,8 +13,8 @@ typedef struct DocumentKind {
 } DocumentKind;
 
 /*
- * *ret: the document that the call gives, an object of this schema with its list, otherwise not checked, which
- * the caller owns. Anything else is a bad reply; the client's failure is set.
+ * *ret: the document that the call returns. The caller owns it. It is an object of this schema with
+ * its list; the rest is not checked. Any other reply is a bad one, and sets the client's failure.
  */
 int document_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const DocumentKind *kind,
 		  json_t **ret);
@@ -22,5 +22,5 @@ int document_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const 
 int document_get(Client *c, const char *member, uint64_t timeout_usec, const DocumentKind *kind,
 		 json_t **ret);
 
-/* A member's text, safe to print; "" where there is none. NULL: memory was out. */
+/* A member's text, safe to print; "" where there is none. NULL: out of memory. */
 char *document_text(const json_t *object, const char *key);

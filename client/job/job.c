@@ -24,14 +24,14 @@ static int print_job_json(Client *c, const Job *job)
 	return c->options->json == JSON_OFF ? 0 : json_print(c, job_document(job));
 }
 
-/* The headline names board and links, which only the group knows; it does without them too. */
+/* The headline names board and links, which only the group has; without the group it omits them. */
 static int print_headline(Progress *p, Client *c, const Job *job)
 {
 	_cleanup_(group_clear) Group group = { 0 };
 	_cleanup_free_ char *path = NULL;
 	int r;
 
-	/* A job that ended before it began is told in one line. */
+	/* A job that ended before it began gets one line. */
 	if (p->quiet || p->headline || !*job->group_name ||
 	    (job_is_over(job) && job->steps.n_items == 0))
 		return 0;
@@ -98,7 +98,7 @@ static int tell_failed(Client *c, const Job *job)
 		return -ENOMEM;
 	failure = failure_from_bus(
 		*job->error_name ? job->error_name : error_name(GPUPASS_ERROR_INTERNAL), message);
-	/* What could not be put back weighs more than why it was tried. */
+	/* Functions that could not be restored matter more than the reason of the failure. */
 	if (failure && incomplete)
 		failure->code = GPUPASS_EXIT_ROLLBACK_INCOMPLETE;
 	r = client_fail(c, failure);

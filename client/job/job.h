@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Calls that return a job: sending them, watching the job to its end, telling how it went.
+ * Calls that return a job: sending them, watching the job to its end, reporting how it went.
  *
- * Signals are subscribed to before the call is sent, and the job's properties are read once after
- * its reply, so that no end of a quick job is missed.
+ * Subscribes to signals before it sends the call, and reads the job's properties once after the
+ * reply, so that it does not miss the end of a quick job.
  */
 #pragma once
 
 #include "show/progress.h"
 
-/* As a shell tells of a process that SIGINT ended: 128 + 2. The job itself goes on. */
+/* As a shell reports a process that SIGINT ended: 128 + 2. The job itself goes on. */
 #define JOB_EXIT_INTERRUPTED 130
 
-/* What is told of a job that is done. Returns an exit code, or a negative errno. */
+/* Reports a job that is done. Returns an exit code, or a negative errno. */
 typedef int JobEnd(Client *c, Progress *p, const Job *job);
 
 /* Takes no reference. Returns an exit code, or a negative errno. */

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "bus/bus.h"
 
-/* Everything that a job's properties tell, and nothing of other objects. */
+/* Matches all changes of a job's properties, and nothing of other objects. */
 #define MATCH_CHANGED                                                                              \
 	"type='signal',sender='" GPUPASS_BUS_NAME "',interface='org.freedesktop.DBus.Properties'," \
 	"member='PropertiesChanged',path_namespace='" GPUPASS_PATH_JOBS "'"
@@ -21,7 +21,7 @@
 static int watch_failed(Watch *w, int r)
 {
 	w->error = r;
-	return 0; /* the loop ends by itself; sd-bus would only log it */
+	return 0; /* ends the loop here; sd-bus would only log the error */
 }
 
 static int on_reply(sd_bus_message *reply, void *userdata, _unused_ sd_bus_error *ret_error)
@@ -92,7 +92,7 @@ static int on_removed(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *
 		return 0;
 	w->removed = true;
 	w->stale = true;
-	/* In case the job cannot be read any more: the daemon keeps only so many. */
+	/* Kept in case the job cannot be read any more: the daemon keeps only so many. */
 	if (replace_text(w, result, &w->job.state) < 0 ||
 	    replace_text(w, error, &w->job.error_name) < 0 ||
 	    replace_text(w, message, &w->job.error_message) < 0)
@@ -179,7 +179,7 @@ int watch_start(Watch *w, Client *c, sd_bus_message *call)
 	return 0;
 }
 
-/* Reads the job whole: at first, and at its end, when the last changes may still be on the way. */
+/* Reads the whole job: at first, and at its end, when the last changes may still be on the way. */
 static int watch_refresh(Watch *w)
 {
 	Job fresh = { 0 };
@@ -190,7 +190,7 @@ static int watch_refresh(Watch *w)
 		job_clear(&fresh);
 		if (r != -ECANCELED || !w->removed)
 			return r;
-		client_forgive(w->client); /* JobRemoved told what matters */
+		client_forgive(w->client); /* JobRemoved said what matters */
 		w->dirty = true;
 		return 0;
 	}

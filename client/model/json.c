@@ -7,13 +7,13 @@
 #include "base/text.h"
 #include "gpupass/dbus.h"
 
-/* NULL for "", which is how the bus says that there is nothing. */
+/* NULL for "", which on the bus means "nothing". */
 static const char *or_null(const char *s)
 {
 	return *s ? s : NULL;
 }
 
-/* A number of a NUMA node or an IOMMU group: -1 is "none". */
+/* The number of a NUMA node or an IOMMU group: -1 is "none". */
 static json_t *json_number(int32_t value)
 {
 	return value < 0 ? json_null() : json_integer(value);
@@ -46,7 +46,7 @@ static json_t *json_domain(const char *name, const char *uuid)
 	return json_pack("{s:s?, s:s?}", "name", or_null(name), "uuid", or_null(uuid));
 }
 
-/* The id of the job that a path leads to. */
+/* The id of the job at this path. */
 static json_t *json_job_id(const char *path)
 {
 	uint32_t id = job_id_from_path(path);
@@ -196,7 +196,7 @@ static json_t *json_job_error(const Job *j)
 	return json_pack("{s:s, s:s}", "name", j->error_name, "message", j->error_message);
 }
 
-/* What the job found, a document of its own. */
+/* The job's result, a document of its own. */
 static json_t *json_result(const Job *j)
 {
 	json_t *result = json_loads(j->result, 0, NULL);

@@ -134,7 +134,7 @@ static int compare_jobs(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* qsort() must not be given NULL, which an empty list is. */
+/* qsort() must not get NULL, which is what an empty list is. */
 static void sort_items(void *items, size_t n, size_t size,
 		       int (*compare)(const void *, const void *))
 {
@@ -166,7 +166,7 @@ int world_load(Client *c, World *ret)
 	r = read_world(c, &w, reply);
 	if (r < 0)
 		return c->failure ? r : bus_bad_reply(c, strerror(-r));
-	/* GetManagedObjects tells of the objects below the one that it is asked of. */
+	/* GetManagedObjects returns the objects below the one that it is called on. */
 	if (!w.manager.path) {
 		r = object_load(c, OBJECT_MANAGER, GPUPASS_PATH_ROOT, &w.manager);
 		if (r < 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From a{sv} to structs, by one table a kind. A property of another type than expected is an
- * error that names it; one that is not known here is skipped, so that a newer daemon can add
- * properties. The values: value.c.
+ * From a{sv} to structs, by one table for each kind. A property of an unexpected type is an error
+ * that names it; an unknown property is skipped, so that a newer daemon can add properties. value.c
+ * has the values.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ typedef struct Property {
 	unsigned flags;
 } Property;
 
-#define PROPERTIES_MAX 64 /* bits of the mask of those seen */
+#define PROPERTIES_MAX 64 /* the mask's bits of the properties seen */
 
 #define P(Type, name, signature, member, flags)                                                    \
 	{                                                                                          \
@@ -191,7 +191,7 @@ static int read_property(Client *c, ObjectKind kind, sd_bus_message *m, void *ob
 	return r < 0 ? r : sd_bus_message_exit_container(m);
 }
 
-/* What was not sent gets the value that means "not known". */
+/* A property that was not sent gets the value that means "not known". */
 static int fill_missing(Client *c, ObjectKind kind, uint64_t seen, void *object)
 {
 	for (size_t i = 0; i < kinds[kind].n_properties; i++) {

@@ -7,7 +7,7 @@
 
 char *model_text(Client *c, const char *s, bool lines)
 {
-	if (c->options->json != JSON_OFF) /* which does its own escaping */
+	if (c->options->json != JSON_OFF) /* which escapes text itself */
 		return strdup(s);
 	return lines ? text_printable_lines(s) : text_printable(s);
 }
@@ -48,7 +48,7 @@ static void clear_texts(void *at)
 
 static int read_texts(Client *c, sd_bus_message *m, const char *signature, bool lines, void *to)
 {
-	const char *type = signature + 1; /* behind the "a" */
+	const char *type = signature + 1; /* after the "a" */
 	_cleanup_strv_ char **list = NULL;
 	const char *s;
 	int r;
@@ -73,8 +73,8 @@ static int read_texts(Client *c, sd_bus_message *m, const char *signature, bool 
 /* ---- lists ---- */
 
 /*
- * Reads and clears a List of Items, which has items and n_items. One is read by NAME_read(), which
- * returns what sd_bus_message_read() does, and freed by NAME_clear().
+ * Reads and clears a List of Items, which has items and n_items. NAME_read() reads one, and returns
+ * what sd_bus_message_read() returns; NAME_clear() frees one.
  */
 #define DEFINE_LIST(List, Item, name)                                                              \
 	static void clear_##name##_list(void *at)                                                  \

@@ -33,7 +33,7 @@ static void group_links(const Terminal *t, const Group *g)
 		terminal_field(t, NULL, "%s", g->reasoning);
 }
 
-/* ", 3 min ago": how long since a time of the daemon's clock; "" where that is in the future. */
+/* ", 3 min ago": the time since a time of the daemon's clock; "" if that is in the future. */
 static char *age_text(uint64_t usec)
 {
 	static const struct {
@@ -49,7 +49,7 @@ static char *age_text(uint64_t usec)
 	return strdup("");
 }
 
-/* What was looked at, the strongest first: "Seen: probed, 4 links, 2026-01-31 14:02:11 (NVML 550)" */
+/* The evidence, strongest first: "Seen: probed, 4 links, 2026-01-31 14:02:11 (NVML 550)" */
 static int group_evidence(const Terminal *t, const Group *g)
 {
 	bool first = true;
@@ -136,7 +136,7 @@ static void print_tenant(const Terminal *t, const Gpu *gpu, bool with_address)
 		       dirty && *gpu->tenant_reason ? "; " : "", dirty ? gpu->tenant_reason : "");
 }
 
-/* What a domain has is its own. Otherwise the next one may not get it as it is. */
+/* A board that a domain has belongs to it. Otherwise the next domain may not get it as it is. */
 static void group_tenant(const Terminal *t, const World *w, const Group *g)
 {
 	for (size_t i = 0; g->gpu_addresses && g->gpu_addresses[i]; i++) {
@@ -150,7 +150,7 @@ static void group_tenant(const Terminal *t, const World *w, const Group *g)
 	}
 }
 
-/* A group is as well as the worst of its GPUs. */
+/* A group is as healthy as the worst of its GPUs. */
 static void group_health(const Terminal *t, const World *w, const Group *g)
 {
 	const Gpu *worst = NULL;
@@ -211,7 +211,7 @@ int block_group(Client *c, const World *w, const Group *g)
 	return 0;
 }
 
-/* The names that PCI gives to the classes a GPU's functions have. */
+/* PCI's names for the classes of a GPU's functions. */
 static const char *class_name(uint32_t code)
 {
 	switch (code >> 8) {

@@ -14,7 +14,7 @@
 typedef struct StepLook {
 	Glyph glyph;
 	Colour colour;
-	bool ended; /* a line of its own where nothing is drawn in place */
+	bool ended; /* on a line of its own if nothing is drawn in place */
 } StepLook;
 
 static StepLook step_look(const Step *step)
@@ -51,7 +51,7 @@ static int padding(const char *s, int width)
 	return used < (size_t)width ? width - (int)used : 0;
 }
 
-/* States that the glyph alone does not tell go before the detail. */
+/* States that the glyph alone does not show go before the detail. */
 static char *step_detail(const Step *step)
 {
 	static const char *const worded[] = { "unchanged", "failed", "undone", "undo-failed" };
@@ -68,7 +68,7 @@ void progress_print_step(const Terminal *t, const Step *step)
 	_cleanup_free_ char *detail = step_detail(step), *shown = NULL, *took = NULL;
 	size_t fixed = 3 + NAME_WIDTH + 1 + 1 + DURATION_WIDTH, room = DETAIL_WIDTH;
 
-	/* In place, a line that wraps would be counted as one: it must fit. */
+	/* A line that wraps would count as one when it is drawn again in place: cut it to fit. */
 	if (t->width > fixed)
 		room = t->width - fixed - 1;
 	shown = detail && t->width > 0 ? text_cut(detail, room, terminal_glyph(t, GLYPH_ELLIPSIS))
@@ -113,7 +113,7 @@ static const Wording *job_wording(const Job *job)
 	return &wordings[operation];
 }
 
-/* What the group goes to, or comes from: a domain, or a driver. "" when it is not known. */
+/* Where the group goes to, or comes from: a domain, or a driver. "" when not known. */
 static const char *job_counterpart(const Job *job)
 {
 	if (strcmp(job->operation, "bind") == 0)
@@ -167,7 +167,7 @@ static void draw_in_place(Progress *p, const Job *job)
 		fputs("\r\033[K", f);
 		progress_print_step(p->terminal, &job->steps.items[i]);
 	}
-	/* A plan does not shrink, but a list that did must not leave its tail. */
+	/* A plan does not shrink, but if a list did, its tail must not remain. */
 	for (size_t i = job->steps.n_items; i < p->n_drawn; i++)
 		fputs("\r\033[K\n", f);
 	if (job->steps.n_items > p->n_drawn)

@@ -11,7 +11,7 @@ typedef struct Progress {
 	const Terminal *terminal;
 	bool quiet;
 	bool headline;	/* was printed */
-	bool domain;	/* likewise */
+	bool domain;	/* was printed */
 	size_t n_drawn; /* lines on the terminal that the next drawing replaces */
 	char **printed; /* not a terminal: the state in which each step was printed last, or "" */
 } Progress;

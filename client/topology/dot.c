@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-/* In a quoted string Graphviz minds quotes and backslashes alone. */
+/* In a quoted string only quotes and backslashes are special to Graphviz. */
 static void escape(FILE *f, const char *s)
 {
 	for (; *s; s++) {
@@ -78,7 +78,8 @@ static void print_domain(FILE *f, const Topology *t, int node, size_t domain)
 			continue;
 		if (!any) {
 			fprintf(f,
-				"    subgraph \"cluster_node%d_domain%zu\" {\n      label=\"domain ",
+				"    subgraph \"cluster_node%d_domain%zu\" {\n      "
+				"label=\"domain ",
 				node, domain);
 			escape(f, t->domains[domain]);
 			fputs("\"; style=rounded; color=\"#0072b2\";\n", f);
@@ -115,7 +116,7 @@ static void print_node(FILE *f, const Topology *t, int node)
 		"  subgraph \"cluster_node%d\" {\n    style=rounded; color=\"#9aa5b2\"; label=\"",
 		node);
 	if (node < 0)
-		fputs("no NUMA node told", f);
+		fputs("NUMA node not known", f);
 	else
 		fprintf(f, "NUMA node %d", node);
 	if (facts && *facts) {

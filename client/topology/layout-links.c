@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What joins the cards of a layout: bridges above them, NVLinks below. */
-#include <string.h>
+#include "topology/layout-links.h"
 
-#include "topology/layout-private.h"
+#include <string.h>
 
 /* ---- NVLinks ---- */
 
@@ -43,7 +42,7 @@ static size_t count_rails(const Layout *l, size_t group)
 	return n;
 }
 
-/* Each runs down a margin of its own, right of all panels. */
+/* Each trunk has a margin of its own, right of all panels. */
 static void add_trunks(Layout *l)
 {
 	int x = l->width - LAYOUT_MARGIN + LAYOUT_GAP;
@@ -63,7 +62,7 @@ static void add_trunks(Layout *l)
 		l->width = x - LAYOUT_GAP + LAYOUT_MARGIN;
 }
 
-/* Half of what a label takes at least, so that labels of neighbours do not touch either. */
+/* At least half the width of a label, so that labels of neighbours do not touch either. */
 #define LABEL_ROOM (LAYOUT_CARD_W / 2)
 
 static bool overlap(const LayoutRail *a, const LayoutRail *b)

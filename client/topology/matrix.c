@@ -6,7 +6,7 @@
 #include "base/table.h"
 #include "base/text.h"
 
-/* Columns beside the n of the matrix. */
+/* Columns besides the n of the matrix. */
 static const Column before[] = { { "", 0 }, { "ADDRESS", 0 } };
 static const Column behind[] = {
 	{ "CPU AFFINITY", 0 },
@@ -75,7 +75,7 @@ static void print_legend(const Terminal *t)
 
 int topology_print_matrix(const Terminal *t, const Topology *topology, bool legend)
 {
-	/* The matrix is not cut: half of it would mislead. */
+	/* The matrix is never cut: half of it would mislead. */
 	Terminal whole = *t;
 	_cleanup_(table_freep) Table *table = NULL;
 	_cleanup_strv_ char **labels = NULL;

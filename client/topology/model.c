@@ -154,7 +154,7 @@ static int compare_paths(const TopologyGpu *a, const TopologyGpu *b)
 
 		if (!x || !y || strcmp(x, y) != 0)
 			return strcmp(x ? x : a->address, y ? y : b->address);
-		/* Both lists go on: they were equal so far. */
+		/* Both lists go on, and were equal so far. */
 	}
 }
 

@@ -89,7 +89,7 @@ const char *topology_cell(const Topology *t, size_t a, size_t b);
 ssize_t topology_domain(const Topology *t, const char *domain);
 /* "NV2 of 4": what is up where the board has more. Caller frees. */
 char *topology_link_text(const TopologyGroup *group);
-/* "0-31,64-95" and "256 GiB" of a node, for headings; NULL when memory is out. */
+/* "0-31,64-95" and "256 GiB" of a node, for headings; NULL when out of memory. */
 char *topology_node_text(const Topology *t, int node, const char *separator);
 
 /* The GPUs in the order of the tree: by NUMA node, then by the bridges above. Caller frees. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From the daemon's document to structs; what makes no sense is refused, what is absent is "". */
+/* From the daemon's document to structs. Refuses what makes no sense; an absent text is "". */
 #include <limits.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "gpupass/states.h"
 #include "topology/model.h"
 
-/* More than any host has; a daemon that says otherwise is not believed. */
+/* More than any host has; a higher number is refused. */
 #define GPUS_MAX 1024
 #define BRIDGES_MAX 8192
 #define GROUPS_MAX 1024
@@ -28,7 +28,7 @@ static void wrong(Reader *r, const char *what, const char *why)
 	r->error = *r->ret_why ? -EBADMSG : -ENOMEM;
 }
 
-/* Cleaned; "" for null, for what is absent, and for another type. */
+/* Cleaned; "" for null, for an absent member, and for another type. */
 static char *text_of(Reader *r, const json_t *object, const char *key)
 {
 	const char *s = json_string_value(json_object_get(object, key));
@@ -157,7 +157,7 @@ static TopologyLook look_of(GroupState state)
 	case GROUP_STATE_MAX_:
 		break;
 	}
-	return LOOK_UNSURE; /* a newer daemon's state as well */
+	return LOOK_UNSURE; /* also accepts a newer daemon's state */
 }
 
 static TopologyLook look_of_name(const char *state)
@@ -256,7 +256,7 @@ static char *state_of(const Topology *t, const TopologyGpu *gpu)
 	return strdup(strcmp(gpu->nvlink, "unknown") == 0 ? "unknown board" : "no group");
 }
 
-/* Whoever has it: the group's domain, or one that took it without gpupass. */
+/* The domain that has it: the group's, or one that took it without gpupass. */
 static void read_holder(Reader *r, const Topology *t, TopologyGpu *gpu, const json_t *item)
 {
 	const TopologyGroup *group = topology_group(t, gpu);

@@ -13,7 +13,7 @@ typedef struct Svg {
 	int error;	   /* the first; later calls do nothing */
 } Svg;
 
-/* Domains that are told apart by colour; later ones begin anew, and are told apart by name. */
+/* How many domains have colours of their own; later ones reuse them, and differ by name. */
 #define SVG_DOMAIN_COLOURS 6
 
 /* Class of the element that holds what belongs to a look: "held2", "free". */

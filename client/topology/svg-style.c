@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Colours. Those of domains and states can be told apart with the usual kinds of colour blindness
- * (after Okabe and Ito, and Tol); vermilion and amber are kept for what needs attention, and every
- * state has a sign of its own beside its colour.
+ * (after Okabe and Ito, and Tol). Vermilion and amber are reserved for what needs attention, and
+ * every state also has a sign of its own.
  */
 #include <string.h>
 

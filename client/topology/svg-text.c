@@ -22,7 +22,7 @@ static const uint8_t advances[] = {
 #define LETTERS_END 0x800
 #define ELLIPSIS "…"
 
-/* One character of valid UTF-8; what is not valid counts byte by byte. */
+/* One character of valid UTF-8; each invalid byte counts as one. */
 static size_t decode(const char *s, uint32_t *ret)
 {
 	const unsigned char *u = (const unsigned char *)s;

@@ -9,7 +9,7 @@
 #define WIDTH_MIN 680 /* for title and legend of a host with one GPU */
 #define INSET 14      /* of text in a card */
 
-/* Keeps the shortage, and passes the string on for _cleanup_free_. */
+/* Remembers that memory ran out, and passes the string on for _cleanup_free_. */
 static char *made(Svg *s, char *text)
 {
 	if (!text && s->error == 0)
@@ -97,7 +97,8 @@ static void print_panel(Svg *s, const LayoutPanel *panel)
 	if (panel->node >= 0)
 		name = made(s, strf("NUMA node %d", panel->node));
 	else
-		name = made(s, strdup(s->topology->n_nodes > 0 ? "No NUMA node told" : "No NUMA"));
+		name = made(s,
+			    strdup(s->topology->n_nodes > 0 ? "NUMA node not known" : "No NUMA"));
 	facts = made(s, topology_node_text(s->topology, panel->node, "  ·  "));
 	if (!name || !facts)
 		return;
@@ -109,7 +110,7 @@ static void print_panel(Svg *s, const LayoutPanel *panel)
 			     NULL },
 		 name);
 	used = svg_text_width(name, SVG_BOLD, 15) + 16;
-	/* Half of a list of CPUs would mislead less than none, but not by much. */
+	/* Half of a list of CPUs misleads less than no list. */
 	if (room - used > 60)
 		svg_text(s,
 			 &(SvgText){ panel->x + panel->w - LAYOUT_PAD, panel->y + 27, 12,
@@ -170,8 +171,8 @@ static const char *group_class(const Svg *s, const TopologyGroup *group)
 }
 
 /*
- * The halo lets what crosses pass below. It ends before the trunk that the rail goes on to, and
- * begins below the first lane.
+ * The halo makes lines that cross pass below. It ends before the trunk that the rail continues to,
+ * and begins below the first lane.
  */
 static void print_halo(Svg *s, const LayoutRail *rail)
 {
@@ -220,7 +221,7 @@ static char *rail_text(const TopologyGroup *group)
 	return strf("%s  ·  %s%s", group->name, link, group->n_gpus > 2 ? " a pair" : "");
 }
 
-/* The label sits on the rail, and is never wider than what it labels. */
+/* The label sits on the rail, and is never wider than the rail. */
 static void print_label(Svg *s, const LayoutRail *rail)
 {
 	const TopologyGroup *group = &s->topology->groups[rail->group];
@@ -259,7 +260,7 @@ static void card_tooltip(Svg *s, const TopologyGpu *gpu)
 	fputs("</title>\n", s->f);
 }
 
-/* Whose it is says all of an assigned GPU; of any other, its state, and whose it is. */
+/* For an assigned GPU the domain says everything. Any other GPU shows its state, and its domain. */
 static char *holder_text(const Topology *t, const TopologyGpu *gpu)
 {
 	if (!*gpu->domain)
@@ -294,7 +295,7 @@ static void card_lines(Svg *s, const TopologyGpu *gpu)
 	svg_text(s, &(SvgText){ INSET + 17, 101, 12, width - 17, SVG_BOLD, "text", NULL }, holder);
 }
 
-/* Text stands in an <svg> of its own, which clips what an unusual font makes wider after all. */
+/* Text has an <svg> of its own, which clips text that an unusual font makes wider than measured. */
 static void print_card(Svg *s, const LayoutCard *card)
 {
 	const TopologyGpu *gpu = &s->topology->gpus[card->gpu];
@@ -312,7 +313,8 @@ static void print_card(Svg *s, const LayoutCard *card)
 	fprintf(s->f, "<path class=\"fill\" d=\"M0 10a10 10 0 0 1 10 -10h%da10 10 0 0 1 10 10z\"/>",
 		w - 20);
 	fprintf(s->f,
-		"<rect class=\"line box\" x=\"1\" y=\"1\" width=\"%d\" height=\"%d\" rx=\"9\"%s/>\n",
+		"<rect class=\"line box\" x=\"1\" y=\"1\" width=\"%d\" height=\"%d\" "
+		"rx=\"9\"%s/>\n",
 		w - 2, h - 2, gpu->look == LOOK_UNSURE ? " stroke-dasharray=\"6 5\"" : "");
 	card_lines(s, gpu);
 	fputs("</svg>\n", s->f);

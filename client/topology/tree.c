@@ -42,7 +42,7 @@ static void tree_clear(Tree *tree)
 
 /* ---- lines ---- */
 
-/* How many bridges from the top both hang on. */
+/* How many bridges, from the top, both hang on. */
 static size_t shared(const TopologyGpu *a, const TopologyGpu *b)
 {
 	size_t n = 0;
@@ -315,7 +315,7 @@ static int make_table(const Tree *tree, const Terminal *t, bool headings, Table 
 	return 0;
 }
 
-/* A column is as wide as its widest text, but at most the width it is cut to. */
+/* A column is as wide as its widest text, but at most as wide as its limit. */
 static size_t widest(const Tree *tree, bool model)
 {
 	size_t widest = 0;
@@ -339,7 +339,7 @@ static void shorten(size_t *width, size_t least, size_t *over)
 	*over -= cut;
 }
 
-/* Where the terminal is narrower: models and states are cut, devices and links never. */
+/* On a narrower terminal models and states are cut, devices and links never. */
 static int fit(Tree *tree, const Terminal *t, bool headings, size_t columns_there)
 {
 	_cleanup_(table_freep) Table *table = NULL;
@@ -369,7 +369,7 @@ int topology_print_tree(const Terminal *t, const Topology *topology, bool headin
 	_cleanup_(table_freep) Table *table = NULL;
 	int r;
 
-	whole.width = 0; /* a branch that is cut leads nowhere */
+	whole.width = 0; /* a branch that is cut would lead nowhere */
 	r = make_lines(&tree);
 	if (r >= 0)
 		r = make_lanes(&tree);

@@ -57,7 +57,10 @@ int verb_unbind(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 	return act(c, "Unbind", OPERATION_UNBIND, arguments[0], NULL);
 }
 
-/* Addresses in the kernel's form; UUIDs, serial: and slot: as they are, for the daemon to judge. */
+/*
+ * Puts addresses into the kernel's form; passes UUIDs, serial: and slot: on for the daemon to
+ * check.
+ */
 static int append_gpus(Client *c, sd_bus_message *call, char *const *gpus, size_t n)
 {
 	int r;
@@ -145,7 +148,7 @@ static int call_plain(Client *c, const char *method, const char *argument)
 	return bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "", &reply);
 }
 
-/* The list as it is now, where JSON was asked for. */
+/* The list as it is now, if JSON was requested. */
 static int list_if_json(Client *c)
 {
 	_cleanup_(world_clear) World w = { 0 };
@@ -159,7 +162,7 @@ static int list_if_json(Client *c)
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }
 
-/* `done`: what to say of the group then. */
+/* `done`: what to say about the group afterwards. */
 static int act_at_once(Client *c, const char *method, const char *group, const char *done)
 {
 	int r = call_plain(c, method, group);

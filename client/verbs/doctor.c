@@ -28,7 +28,7 @@ static int request_report(Client *c, const char *domain, json_t **ret)
 		r = sd_bus_message_append(call, "a{sv}", 0);
 	if (r < 0)
 		return bus_build_failed(c, r);
-	/* A GPU that does not answer takes the whole of its deadline. */
+	/* A GPU that does not answer uses its whole deadline. */
 	return document_call(c, call, BUS_TIMEOUT_ACT_USEC, &kind, ret);
 }
 
@@ -39,7 +39,10 @@ static size_t word_width(const char *s, size_t n)
 	return word ? text_width(word) : n;
 }
 
-/* Words of `text` behind `label`, wrapped to the terminal, later lines below the first. */
+/*
+ * The words of `text` after `label`, wrapped to the terminal, with later lines below the first
+ * word.
+ */
 static void print_wrapped(const Terminal *t, size_t indent, const char *label, const char *text)
 {
 	size_t begin = indent + strlen(label), at = begin;
@@ -151,7 +154,7 @@ static int print_symptom(Client *c, const json_t *symptom)
 	r = print_suspects(t, json_object_get(symptom, "suspects"));
 	if (r < 0)
 		return r;
-	print_wrapped(t, 2, "", "What only the guest can tell:");
+	print_wrapped(t, 2, "", "Only the guest can show:");
 	json_array_foreach (json_object_get(symptom, "hints"), i, hint) {
 		_cleanup_free_ char *cause = document_text(hint, "cause");
 		_cleanup_free_ char *remedy = document_text(hint, "remedy");
@@ -215,7 +218,7 @@ int verb_doctor(Client *c, char *const *arguments, size_t n_arguments)
 
 	if ((c->options->given & OPTION_SYMPTOM) && n_arguments == 0)
 		return client_usage(c,
-				    "--symptom is of a domain\nRemedy: name it: gpupass doctor "
+				    "--symptom needs a domain\nRemedy: name it: gpupass doctor "
 				    "DOMAIN --symptom=%s",
 				    c->options->symptom);
 	r = request_report(c, n_arguments > 0 ? arguments[0] : "", &report);

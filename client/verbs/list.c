@@ -8,7 +8,7 @@
 #include "show/describe.h"
 #include "verbs/verbs.h"
 
-/* The bullet is part of the first cell, so that two columns less are spent on it. */
+/* The bullet is part of the first cell, which saves two columns. */
 static const Column wide_columns[] = {
 	{ "  GROUP", COLUMN_COLOUR },
 	{ "GPUS", 0 },
@@ -21,7 +21,7 @@ static const Column wide_columns[] = {
 	{ "DOMAIN", 0 },
 };
 
-/* Where that is wider than the terminal: one GPU a line. */
+/* If that is wider than the terminal: one GPU a line. */
 static const Column narrow_columns[] = {
 	{ "  GROUP", COLUMN_COLOUR },
 	{ "GPUS", COLUMN_LINES },
@@ -35,8 +35,8 @@ static const Column narrow_columns[] = {
 };
 
 /*
- * How the table is made to fit a terminal. Cells that are cut end in an ellipsis; they are not cut
- * shorter than the minimum, and then a row may be wider than the terminal after all.
+ * How the table is made to fit a terminal. Cells that are cut end in an ellipsis. They are cut to
+ * their minimum at most, so a row may still be wider than the terminal.
  */
 typedef struct Layout {
 	bool narrow; /* one GPU a line */
@@ -103,7 +103,7 @@ static int make_table(Client *c, const World *w, const Layout *layout, Table **r
 	return 0;
 }
 
-/* By how much the table is too wide; 0: it fits. */
+/* How many columns the table is too wide by; 0: it fits. */
 static int measure(Client *c, const World *w, const Layout *layout, size_t *ret_over)
 {
 	_cleanup_(table_freep) Table *table = NULL;
@@ -119,7 +119,7 @@ static int measure(Client *c, const World *w, const Layout *layout, size_t *ret_
 	return 0;
 }
 
-/* Takes up to *over columns off a width, but not below `minimum`. */
+/* Takes up to *over columns off a width, but leaves at least `minimum`. */
 static size_t shorten(size_t width, size_t minimum, size_t *over)
 {
 	size_t room = width > minimum ? width - minimum : 0;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The document that `list` prints; `rescan`, `forget` and `clear` print it too, as what is so now. */
+/*
+ * The document that `list` prints. `rescan`, `forget` and `clear` print it, too, as the new state.
+ */
 #pragma once
 
 #include "model/model.h"

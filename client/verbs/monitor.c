@@ -25,11 +25,11 @@
 
 typedef struct Monitor {
 	Client *client;
-	World world; /* as last seen, to tell what a state was before */
+	World world; /* as last seen, to report the earlier state */
 	sd_event *event;
 	sd_event_source *sigint, *sigterm;
 	sd_bus_slot *slots[4];
-	bool stale; /* groups may have changed: compare with fresh ones */
+	bool stale; /* groups may have changed: compare them with fresh ones */
 	bool over;
 	int error;
 } Monitor;
@@ -56,7 +56,7 @@ static int tell(Monitor *m, json_t *document, const char *text)
 		json_decref(document);
 		fprintf(c->out.stream, "%s  %s\n", time ? time : "-", text ? text : "-");
 	}
-	/* Whoever reads a pipe wants events as they come. */
+	/* A reader of a pipe wants events as they come. */
 	return fflush(c->out.stream) == EOF ? -errno : r;
 }
 
@@ -91,7 +91,7 @@ static int tell_job(Monitor *m, const char *what, const char *path, const char *
 
 	r = object_load(m->client, OBJECT_JOB, path, &job);
 	if (r == -ECANCELED) {
-		client_forgive(m->client); /* gone already: a job of no name */
+		client_forgive(m->client); /* it has already gone: a job without a name */
 		return 0;
 	}
 	if (r < 0)
@@ -166,7 +166,7 @@ static int on_interrupt(_unused_ sd_event_source *s, _unused_ const struct signa
 	return 0;
 }
 
-/* Reads everything again and tells which groups are not what they were. */
+/* Reads everything again and reports which groups have changed. */
 static int compare(Monitor *m)
 {
 	World fresh = { 0 };
@@ -175,7 +175,7 @@ static int compare(Monitor *m)
 	m->stale = false;
 	r = world_load(m->client, &fresh);
 	if (r == -ECANCELED) {
-		client_forgive(m->client); /* it will be told that the daemon went */
+		client_forgive(m->client); /* another signal will say that the daemon ended */
 		return 0;
 	}
 	if (r < 0)

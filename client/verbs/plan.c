@@ -167,7 +167,7 @@ static int print_diff(const Terminal *t, const json_t *plan)
 	return 0;
 }
 
-/* What only is good to know: the rest is among the warnings. */
+/* Findings that are only good to know: the others are among the warnings. */
 static int print_findings(const Terminal *t, const json_t *plan)
 {
 	const json_t *findings = json_object_get(plan, "findings"), *finding;
@@ -225,8 +225,9 @@ static int print_plan(Client *c, const json_t *plan)
 	}
 	if (c->options->legend)
 		fprintf(c->out.stream, "\n%s\n",
-			is_set(plan, "changed") ? "Nothing was changed."
-						: "Nothing to do: everything is so already.");
+			is_set(plan, "changed")
+				? "Nothing was changed."
+				: "Nothing to do: everything is already as it should be.");
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* gpupass probe: has the daemon look at the links, and prints what each board told. */
+/* gpupass probe: makes the daemon observe the links, and prints what each board reported. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -81,7 +81,7 @@ static int add_board(Client *c, Table *table, const json_t *board)
 			 COLOUR_NONE, NULL, NULL);
 }
 
-/* Boards that were only there tell nothing. */
+/* Boards that were there, but not observed, have nothing to report. */
 static bool was_seen(const json_t *board)
 {
 	const char *way = json_string_value(json_object_get(board, "way"));

@@ -44,7 +44,7 @@ static int load_drift(Client *c, const char *group, json_t **ret)
 	return 0;
 }
 
-/* The name that it has now, which is what findings have. */
+/* The name that it has now, which findings use. */
 static int check_group(Client *c, const char *name, char **ret)
 {
 	_cleanup_(world_clear) World w = { 0 };
@@ -80,7 +80,7 @@ static int print_finding(const Terminal *t, const json_t *finding)
 	return 0;
 }
 
-/* Those that reconcile mends, or those that it does not, or both. */
+/* Findings that reconcile mends, or those that it does not, or both. */
 static int print_findings(const Terminal *t, const json_t *drift, bool mended, bool others)
 {
 	const json_t *finding;
@@ -110,7 +110,7 @@ static size_t count(const json_t *drift, bool mended)
 static void tell_what_is_not_known(Client *c, const json_t *drift)
 {
 	if (!c->options->quiet && json_is_false(json_object_get(drift, "domains_known")))
-		fputs("Note: libvirt does not answer, so domains were not looked at\n",
+		fputs("Note: libvirt does not answer, so domains were not checked\n",
 		      c->err.stream);
 }
 
@@ -150,7 +150,7 @@ static int run_job(Client *c, const char *group)
 	return r < 0 ? r : job_run(c, call);
 }
 
-/* One job a group, one after the other. The first that fails is told, and ends it. */
+/* One job a group, one after another. The first that fails is reported, and ends the command. */
 static int run_jobs(Client *c, const json_t *drift)
 {
 	const json_t *findings = json_object_get(drift, "findings");
@@ -160,7 +160,7 @@ static int run_jobs(Client *c, const json_t *drift)
 		const json_t *finding = json_array_get(findings, i);
 		int r;
 
-		/* A group's findings are one after the other. */
+		/* Findings of one group follow each other. */
 		if (!is_mended(finding) || (last && strcmp(last, group_of(finding)) == 0))
 			continue;
 		last = group_of(finding);
@@ -177,7 +177,10 @@ static int mend(Client *c, const json_t *drift, const char *group)
 	int r;
 
 	tell_what_is_not_known(c, drift);
-	/* Of what is named, the daemon says why it cannot, or that there is nothing to do. */
+	/*
+	 * For a group that was named, the daemon says why it cannot, or that there is nothing to
+	 * do.
+	 */
 	r = group && others == 0 ? run_job(c, group) : run_jobs(c, drift);
 	if (r != GPUPASS_EXIT_DONE)
 		return r;

@@ -37,9 +37,9 @@ static int read_facts(sd_bus_message *m, json_t *facts)
 }
 
 /*
- * What reading the device itself tells: a call of its own and not a property, since a worker has to
- * look, and not for everybody. Without it the rest is still worth printing, so nobody is asked for
- * a password.
+ * Facts that are read from the device itself: a call of its own and not a property, because a
+ * worker has to read them, and not every user may. Without them the rest is still worth printing,
+ * so do not let polkit ask for a password.
  */
 static int inspect(Client *c, const Gpu *gpu, json_t **ret)
 {
@@ -95,7 +95,7 @@ static int print_lines(const Terminal *t, const char *name, const json_t *lines)
 	return 0;
 }
 
-/* known_serial: what the GPU's block has shown already; "" when it had none. */
+/* known_serial: what the GPU's block has already shown; "" if it had none. */
 static int print_facts(Client *c, const json_t *facts, const char *known_serial)
 {
 	_cleanup_free_ char *speed = text_printable(fact_string(facts, "link-speed"));
@@ -128,8 +128,8 @@ static int print_no_facts(Client *c)
 	if (c->failure->code == GPUPASS_EXIT_NOT_PERMITTED)
 		terminal_field(
 			&c->out, "Inspect",
-			"not permitted: PCIe link, override and holders are for root, and for "
-			"whom gpupassd(8), POLKIT, lets");
+			"not permitted: PCIe link, override and holders are for root and for "
+			"users who may read: gpupassd(8), POLKIT");
 	else
 		terminal_field(&c->out, "Inspect", "%.*s", (int)strcspn(why, "\n"), why);
 	return 0;
@@ -152,7 +152,7 @@ static int print_gpu(Client *c, const World *w, const Gpu *gpu)
 	return r < 0 ? r : print_facts(c, facts, gpu->serial_number);
 }
 
-/* The GPU with its facts; null where the device could not be read, or may not be. */
+/* The GPU with its facts; null if the device could not be read, or the user may not read it. */
 static int gpu_json(Client *c, const World *w, const Gpu *gpu, json_t **ret)
 {
 	_cleanup_(json_decrefp) json_t *document = json_gpu(w, gpu);

@@ -9,7 +9,7 @@
 #include "show/describe.h"
 #include "verbs/verbs.h"
 
-/* What was asked for. NULL: everything. */
+/* What the user named. NULL: everything. */
 typedef struct Wanted {
 	const char *word;
 	bool is_uuid; /* a domain's, and then no domain's name */
@@ -21,7 +21,7 @@ static bool is_domain(const char *name, const char *uuid, const Wanted *wanted)
 	return wanted->is_uuid ? strcmp(uuid, wanted->uuid) == 0 : strcmp(name, wanted->word) == 0;
 }
 
-/* A group by its own name or by its domain; all of them where nothing was named. */
+/* A group by its own name or by its domain; all groups if nothing was named. */
 static bool group_wanted(const Group *g, const Wanted *wanted)
 {
 	return !wanted || strcmp(g->name, wanted->word) == 0 ||
@@ -55,7 +55,10 @@ static const char *namesake(const World *w, const Group *group, const Wanted *wa
 	return NULL;
 }
 
-/* Whoever may name a domain shall not have it shown in the place of a group, nor the other way. */
+/*
+ * A user who may name a domain must not be able to have it shown in the place of a group, or a
+ * group in the place of a domain.
+ */
 static int refuse_ambiguous(Client *c, const char *word, const char *uuid)
 {
 	return client_error(
@@ -215,7 +218,7 @@ int verb_status(Client *c, char *const *arguments, size_t n_arguments)
 	r = world_load(c, &w);
 	if (r < 0)
 		return r;
-	/* It may be called otherwise now than when it was assigned. */
+	/* It may have another name now than when it was assigned. */
 	named.is_uuid = wanted && domain_uuid_parse(named.word, named.uuid);
 	group = wanted ? world_find_group_named(&w, named.word) : NULL;
 	other = group ? namesake(&w, group, wanted) : NULL;

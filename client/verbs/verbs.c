@@ -27,7 +27,7 @@ static const Verb verbs[] = {
 	{ "list", "", 0, 0, 0, verb_list, "List groups, and GPUs in no group" },
 	{ "status", "[GROUP|DOMAIN]", 0, 1, 0, verb_status,
 	  "State of gpupassd, of a group, or of a domain" },
-	{ "show", "GROUP|GPU", 1, 1, 0, verb_show, "All that is known of a group or a GPU" },
+	{ "show", "GROUP|GPU", 1, 1, 0, verb_show, "Everything known about a group or a GPU" },
 	{ "topology", "", 0, 0, OPTION_FORMAT, verb_topology, "How GPUs reach each other" },
 	{ "plan", "DOMAIN [GROUP]", 1, 2,
 	  ASSIGN_OPTIONS | OPTION_KEEP_VFIO | OPTION_RELEASE | OPTION_DETAILED_EXITCODE, verb_plan,
@@ -36,7 +36,7 @@ static const Verb verbs[] = {
 	  verb_assign, "Give a group to a domain" },
 	{ "release", "DOMAIN|GROUP", 1, 1, JOB_OPTIONS | OPTION_KEEP_VFIO | OPTION_DRY_RUN,
 	  verb_release, "Take a group back from its domain" },
-	{ "declare", "NAME GPU GPU...", 3, 9, 0, verb_declare, "Declare GPUs to be bridged" },
+	{ "declare", "NAME GPU GPU...", 3, 9, 0, verb_declare, "Declare that GPUs are bridged" },
 	{ "forget", "NAME", 1, 1, 0, verb_forget, "Withdraw a declaration" },
 	{ "bind", "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA, verb_bind,
 	  "Bind a group to vfio-pci" },
@@ -50,9 +50,9 @@ static const Verb verbs[] = {
 	{ "doctor", "[DOMAIN]", 0, 1, OPTION_SYMPTOM | OPTION_VERBOSE, verb_doctor,
 	  "Find out what is wrong, and what to do" },
 	{ "probe", "", 0, 0, JOB_OPTIONS | OPTION_MMIO, verb_probe,
-	  "See which GPUs are linked, through NVML" },
+	  "Observe through NVML which GPUs are linked" },
 	{ "jobs", "[ID]", 0, 1, 0, verb_jobs, "List jobs, or show one" },
-	{ "rescan", "", 0, 0, 0, verb_rescan, "Read devices, drivers and domains afresh" },
+	{ "rescan", "", 0, 0, 0, verb_rescan, "Read devices, drivers and domains again" },
 	{ "monitor", "", 0, 0, 0, verb_monitor, "Print jobs and changes as they come" },
 	{ "help", "[VERB]", 0, 1, 0, verb_help, "Print help" },
 };
@@ -84,7 +84,7 @@ static int unknown_verb(Client *c, const char *name)
 	return client_usage(c, "unknown verb '%s'\nRemedy: see: gpupass --help", name);
 }
 
-/* Before anything is sent: what cannot be right, such as a shell variable that was not set. */
+/* Before anything is sent: refuses what cannot be right, such as an unset shell variable. */
 static int check_arguments(Client *c, char *const *arguments, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

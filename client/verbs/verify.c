@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `gpupass verify`, and what a verification found: org.gpupass1.verify/1. */
+/* `gpupass verify`, and the result of a verification: org.gpupass1.verify/1. */
 #include <ctype.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void upper(char *s)
 		*s = (char)toupper((unsigned char)*s);
 }
 
-/* "4" of the GPU at this address; "?" where it was not told. */
+/* "4" of the GPU at this address; "?" if it was not reported. */
 static char *links_active(const json_t *document, const char *address)
 {
 	const json_t *gpus = json_object_get(document, "gpus"), *gpu;
@@ -115,7 +115,7 @@ static int tell_verdict(Client *c, _unused_ Progress *p, const Job *job)
 	int r;
 
 	if (!verdict)
-		return bus_bad_reply(c, "the job's result is no verdict");
+		return bus_bad_reply(c, "the job's result is not a verdict");
 	verified = strcmp(verdict, "verified") == 0;
 	if (c->options->json == JSON_OFF)
 		r = print_text(c, document, verdict);

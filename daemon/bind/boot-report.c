@@ -38,7 +38,7 @@ static json_t *function_to_json(const BootFunction *f)
 char *boot_report_to_json(const BootReport *report)
 {
 	_cleanup_json_ json_t *root = json_object();
-	json_t *functions = json_array(); /* given to root below, also on failure */
+	json_t *functions = json_array(); /* moves to root below, also on failure */
 	_cleanup_free_ char *text = NULL;
 	int r = 0;
 

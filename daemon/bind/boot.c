@@ -14,7 +14,7 @@
 
 DEFINE_STRING_TABLE(boot_outcome, BootOutcome, BOOT_OUTCOMES)
 
-/* Takes over `detail`, which is out of memory when NULL. */
+/* Takes over `detail`; NULL means out of memory. */
 static int settle(BootFunction *f, BootOutcome outcome, char *detail)
 {
 	if (!detail)
@@ -36,11 +36,11 @@ static int settle_error(BootFunction *f, const char *what, int error)
 
 static int settle_taken(BootFunction *f, const char *driver)
 {
-	return settle(
-		f, BOOT_TAKEN,
-		strf("%s had it first and is not made to let go here; 'gpupass bind %s' takes it "
-		     "once nothing uses it (gpupass-bind(8), WHEN ANOTHER DRIVER IS FIRST)",
-		     driver, f->assignment ? f->assignment->group_name : "GROUP"));
+	return settle(f, BOOT_TAKEN,
+		      strf("%s had it first, and gpupass-bind unbinds no driver; 'gpupass bind %s' "
+			   "takes it once nothing uses it (gpupass-bind(8), WHEN ANOTHER DRIVER IS "
+			   "FIRST)",
+			   driver, f->assignment ? f->assignment->group_name : "GROUP"));
 }
 
 static int read_ids(int sysfs_fd, const Bdf *bdf, PciFunction *ret)
@@ -55,7 +55,7 @@ static int read_ids(int sysfs_fd, const Bdf *bdf, PciFunction *ret)
 	return r < 0 ? r : scan_ids(fd, ret);
 }
 
-/* 1: another board. What is not there is no other one. */
+/* 1: another board. A missing board is not another one. */
 static int ids_differ(const BootMachine *machine, const AssignedFunction *record, char **ret_why)
 {
 	PciFunction now = { 0 };
@@ -78,7 +78,7 @@ static int ids_differ(const BootMachine *machine, const AssignedFunction *record
 	return *ret_why ? 1 : -ENOMEM;
 }
 
-/* Boards of one model have the same ids; only this tells that they have changed places. */
+/* Boards of one model have the same ids; only the serial number shows that they changed places. */
 static int serial_differs(const BootMachine *machine, const AssignedFunction *record,
 			  char **ret_why)
 {
@@ -101,8 +101,8 @@ static int serial_differs(const BootMachine *machine, const AssignedFunction *re
 }
 
 /*
- * The whole board: a function whose own ids have not changed (the audio of two models, say) is
- * another one all the same when its neighbour's have.
+ * Compares the whole board: a function whose own ids are unchanged (the audio of two models, say)
+ * still belongs to another board if its neighbour's ids have changed.
  */
 static int board_differs(const BootMachine *machine, const BootFunction *f, bool config_space,
 			 char **ret_why)
@@ -122,7 +122,7 @@ static int board_differs(const BootMachine *machine, const BootFunction *f, bool
 	return 0;
 }
 
-/* What the driver link says decides. RESERVED: no driver has it. */
+/* The driver link decides. RESERVED: no driver has it. */
 static int observe(const BootMachine *machine, BootFunction *f)
 {
 	_cleanup_free_ char *driver = NULL;
@@ -141,7 +141,7 @@ static int observe(const BootMachine *machine, BootFunction *f)
 	return 0;
 }
 
-/* Looks at one function, and sets its override when it is free and the recorded one. */
+/* Checks one function, and sets its override if it is free and the recorded one. */
 static int reserve(const BootMachine *machine, BootFunction *f)
 {
 	_cleanup_free_ char *why = NULL;
@@ -150,7 +150,7 @@ static int reserve(const BootMachine *machine, BootFunction *f)
 	r = observe(machine, f);
 	if (r < 0 || f->outcome == BOOT_MISSING || f->outcome == BOOT_FAILED)
 		return r;
-	/* Config space of a free function only: reading it wakes the device up. */
+	/* Reads config space only of a free function, because the read wakes the device up. */
 	r = board_differs(machine, f, f->outcome == BOOT_RESERVED, &why);
 	if (r < 0)
 		return settle_error(f, "cannot tell which board it is", r);
@@ -176,7 +176,7 @@ static int settle_probed(const BootMachine *machine, BootFunction *f, const char
 	return settle(f, BOOT_FAILED, strdup(error ? error : "no driver is bound"));
 }
 
-/* All reserved functions at once. */
+/* Probes all reserved functions at once. */
 static int probe(const BootMachine *machine, BootReport *report)
 {
 	size_t n = boot_report_count(report, BOOT_RESERVED);
@@ -209,8 +209,8 @@ static int probe(const BootMachine *machine, BootReport *report)
 }
 
 /*
- * A record of another version holds: its GPUs are a domain's, and not for the host's own driver. It is
- * acted on where it tells all that is checked before a function is touched.
+ * A record of another version counts, too: its GPUs are a domain's, and not for the host's own
+ * driver. It is used if it gives everything that is checked before a function is touched.
  */
 static int adopt(Assignments *all, AssignmentFence *fence)
 {
@@ -223,7 +223,7 @@ static int adopt(Assignments *all, AssignmentFence *fence)
 	return 0;
 }
 
-/* Files that were set aside are the daemon's to tell of. */
+/* The daemon reports files that were set aside. */
 static int note_faults(Assignments *all, const AssignmentFaults *faults, char ***notes)
 {
 	for (size_t i = 0; i < faults->n_items; i++) {
@@ -232,12 +232,13 @@ static int note_faults(Assignments *all, const AssignmentFaults *faults, char **
 		bool adopted = fence->lenient != NULL;
 		int r;
 
-		r = strv_appendf(notes, "assignments.d/%s %s (%s); %s", fence->file,
-				 fault->error == -EPROTO ? "was written by another version"
-							 : "cannot be understood",
-				 fence->why,
-				 adopted ? "what can be read of it is bound all the same"
-					 : "what it assigns is not bound");
+		r = strv_appendf(
+			notes, "assignments.d/%s %s (%s); %s", fence->file,
+			fault->error == -EPROTO ? "was written by another version"
+						: "cannot be understood",
+			fence->why,
+			adopted ? "the functions that can be read from it are bound all the same"
+				: "the functions that it assigns are not bound");
 		if (r >= 0 && adopted)
 			r = adopt(all, fence);
 		if (r < 0)
@@ -246,7 +247,7 @@ static int note_faults(Assignments *all, const AssignmentFaults *faults, char **
 	return 0;
 }
 
-/* One entry for each function that is to be acted on. */
+/* One entry for each function to bind. */
 static int list_functions(BootReport *report, const Bdf *only)
 {
 	const Assignments *all = report->assignments;

@@ -2,9 +2,9 @@
 /*
  * What gpupass-bind decides: assigned functions go to vfio-pci before any other driver has them.
  *
- * It never takes a function from a driver, since it has not looked for holders and nobody is there
- * to deal with a remove() that hangs: where another driver was first, that is reported. Nor does it
- * write to a function that is on vfio-pci already: a guest may run on it.
+ * It never unbinds a function from a driver, because it has not looked for holders and nobody is
+ * there to deal with a remove() that hangs; it reports that another driver was first. Nor does it
+ * write to a function that is already on vfio-pci: a guest may run on it.
  */
 #pragma once
 
@@ -21,7 +21,7 @@
 	X(BOOT_BOUND, "bound")	     /* on vfio-pci, by us or before */                            \
 	X(BOOT_RESERVED, "reserved") /* driver_override is set; vfio-pci is not loaded yet */      \
 	X(BOOT_MISSING, "missing")   /* nothing at this address */                                 \
-	X(BOOT_CHANGED, "changed")   /* another board than the recorded one: left alone */         \
+	X(BOOT_CHANGED, "changed")   /* the board is not the recorded one: left alone */           \
 	X(BOOT_TAKEN, "taken")	     /* another driver was first: left alone */                    \
 	X(BOOT_FAILED, "failed")
 
@@ -51,32 +51,34 @@ typedef struct BootMachine {
 	int sysfs_fd;
 	DriverOps ops;
 	/*
-	 * Has n functions, whose override is set, probed side by side, and returns when all have
-	 * ended or a deadline has passed. ret_errors[i]: why one failed, or NULL. Errors of its own
-	 * (-ENOMEM).
+	 * Probes n functions whose override is set, in parallel. Returns when all have ended or a
+	 * deadline has passed. ret_errors[i]: why one failed, or NULL. Its own error is -ENOMEM.
 	 */
 	int (*probe)(const struct BootMachine *machine, const Bdf *functions, size_t n,
 		     char **ret_errors);
-	/* The board's serial number without a driver; NULL where it tells none. */
+	/* The board's serial number without a driver; NULL if it gives none. */
 	int (*serial_number)(const struct BootMachine *machine, const Bdf *bdf, char **ret);
 	void *userdata;
 } BootMachine;
 
 /*
- * Reads the assignments in dir_fd and acts on those functions that they name: on all of them, or on
- * `only`, whose peers in its assignment are reserved with it. Fails for lack of memory or when the directory cannot be read; everything that concerns
- * one function or one file is in the report, and keeps no other function from being bound.
+ * Reads the assignments in dir_fd and binds the functions that they name: all of them, or only
+ * `only`, whose free peers in its assignment get their override as well. Fails if it is out of
+ * memory or the directory cannot be read. A fault of one function or one file goes into the
+ * report, and keeps no other function from being bound.
  */
 int boot_bind(const BootMachine *machine, int dir_fd, const Bdf *only, BootReport **ret);
 
-/* One function whose override is set: bound to vfio-pci, if no other driver has it. Writes why not
- * to *ret_error, or leaves it NULL. -ENOMEM. */
+/*
+ * Binds one function whose override is set to vfio-pci, if no other driver has it. *ret_error says
+ * why not, or is NULL. -ENOMEM.
+ */
 int boot_probe(int sysfs_fd, const DriverOps *ops, const Bdf *bdf, char **ret_error);
 
 size_t boot_report_count(const BootReport *report, BootOutcome outcome);
-/* One line: "0000:41:00.0 (pair0): taken: …"; NULL when memory is out. */
+/* One line: "0000:41:00.0 (pair0): taken: …"; NULL when out of memory. */
 char *boot_function_text(const BootFunction *function);
-/* The whole report, schema org.gpupass1.boot/1; NULL when memory is out. */
+/* The whole report, schema org.gpupass1.boot/1; NULL when out of memory. */
 char *boot_report_to_json(const BootReport *report);
 
 BootReport *boot_report_free(BootReport *report);

@@ -11,7 +11,7 @@
 
 /*
  * A probe resets some devices, and the kernel waits up to a minute for one that does not come back.
- * The boot does not wait that long: what comes later is seen by the daemon.
+ * The boot does not wait that long: the daemon sees what happens later.
  */
 #define PROBE_TIMEOUT_USEC (20 * 1000000ULL)
 #define ERROR_MAX 4096

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* boot.h's machine as it is: probes in processes of their own, under one deadline. */
+/* boot.h's machine, for real: probes run in processes of their own, under one deadline. */
 #pragma once
 
 #include "bind/boot.h"

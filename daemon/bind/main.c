@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gpupass-bind: at boot, and when a device appears, assigned functions go to vfio-pci before another
- * driver has them. Runs before there is a bus: needs the root file system and sysfs, nothing else.
+ * gpupass-bind: binds assigned functions to vfio-pci before another driver has them, at boot and
+ * when a device appears. Runs before there is a bus: needs the root file system and sysfs, nothing
+ * else.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -44,7 +45,7 @@ static int fail(const char *what, const char *object, int error)
 
 static const Program program = { "gpupass-bind", usage, GPUPASS_VERSION };
 
-/* What is to be done, of --all, --device and --probe. */
+/* Which of --all, --device and --probe to do. */
 static int choose(bool all, const char *device, const char *probe, Command *command)
 {
 	const char *bdf = device ? device : probe;
@@ -82,7 +83,7 @@ static bool parse(int argc, char **argv, Command *command, int *ret_status)
 	return *ret_status == GPUPASS_EXIT_DONE;
 }
 
-/* For the daemon, and for whoever looks later: the journal of an early boot may be gone. */
+/* For the daemon, and for people later: the journal of an early boot may be gone. */
 static int leave_report(const Command *command, const BootReport *report)
 {
 	_cleanup_free_ char *text = boot_report_to_json(report);
@@ -95,7 +96,7 @@ static int leave_report(const Command *command, const BootReport *report)
 	return r < 0 ? r : file_replace_at(fd, "boot.json", text, strlen(text), 0644);
 }
 
-/* Everything that is not as it was assigned, a line each. */
+/* Prints a line for every function that is not as it was assigned. */
 static void complain(const BootReport *report)
 {
 	for (char **note = report->notes; note && *note; note++)
@@ -127,8 +128,8 @@ static int tell_all(const Command *command, const BootReport *report)
 }
 
 /*
- * udev keeps a program's errors to itself unless it is debugged. The kernel's log is there in an
- * initramfs, too, and reaches the journal.
+ * udev drops a program's errors unless it runs in debug mode. The kernel's log also exists in an
+ * initramfs, and reaches the journal.
  */
 static void log_to_kernel(const BootFunction *f)
 {
@@ -139,7 +140,7 @@ static void log_to_kernel(const BootFunction *f)
 		file_write_exact_at(AT_FDCWD, "/dev/kmsg", line);
 }
 
-/* udev imports these as properties: its rule goes on with what is ours. */
+/* udev imports these lines as properties; its rule goes on only for our functions. */
 static int tell_device(const BootReport *report)
 {
 	for (size_t i = 0; i < report->n_functions; i++) {

@@ -9,7 +9,7 @@
 #include "util/text.h"
 
 enum {
-	FIRST = 0x100, /* and behind it the known ones */
+	FIRST = 0x100, /* followed by the known ones */
 	HELP = 'h',
 	VERSION = 'v',
 };
@@ -52,7 +52,7 @@ bool arguments_parse(const Program *program, const Argument *known, size_t n_kno
 	int c;
 
 	make_table(known, n_known, table);
-	optind = 0; /* glibc's getopt begins anew */
+	optind = 0; /* makes glibc's getopt start over */
 	while ((c = getopt_long(argc, argv, "h", table, NULL)) >= 0) {
 		*ret_status = GPUPASS_EXIT_DONE;
 		if (c == HELP) {
@@ -63,7 +63,7 @@ bool arguments_parse(const Program *program, const Argument *known, size_t n_kno
 			printf("%s %s\n", program->name, program->version);
 			return false;
 		}
-		/* Below FIRST: getopt has said what is wrong. */
+		/* Below FIRST: getopt has already reported what is wrong. */
 		*ret_status =
 			c < FIRST ? GPUPASS_EXIT_USAGE : take(program, &known[c - FIRST], optarg);
 		if (*ret_status != GPUPASS_EXIT_DONE)

@@ -35,7 +35,7 @@ static int read_all(int fd, size_t max, char **ret, size_t *ret_size)
 	for (;;) {
 		ssize_t n;
 
-		/* One byte more than max tells "full" from "too big", one more holds the NUL. */
+		/* One byte more than max tells "full" from "too big"; one more holds the NUL. */
 		if (size + 1 >= capacity) {
 			int r = grow(&buffer, &capacity, max + 2);
 
@@ -69,7 +69,7 @@ int file_read_at(int dir_fd, const char *path, size_t max, char **ret, size_t *r
 	return read_all(fd, max, ret, ret_size);
 }
 
-/* The open of a FIFO waits for a writer, who may never come. */
+/* The open of a FIFO would wait for a writer, which may never come. */
 static int read_regular(int dir_fd, const char *path, int flags, size_t max, char **ret,
 			size_t *ret_size)
 {
@@ -83,7 +83,7 @@ static int read_regular(int dir_fd, const char *path, int flags, size_t max, cha
 		return -errno;
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
-	/* A link to /dev/null is how a person leaves a file of settings out. */
+	/* People leave a file of settings out by making it a link to /dev/null. */
 	if (!S_ISREG(st.st_mode) && (!S_ISCHR(st.st_mode) || flags & O_NOFOLLOW))
 		return -EBADMSG;
 	return read_all(fd, max, ret, ret_size);
@@ -170,8 +170,10 @@ int file_write_exact_at(int dir_fd, const char *path, const char *value)
 
 	if (fd < 0)
 		return -errno;
-	/* Not retried on EINTR: a sysfs store runs to its end or has not begun, and repeating
-	 * an unbind is not harmless. */
+	/*
+	 * Not retried on EINTR: a sysfs store either runs to its end or has not begun, and
+	 * repeating an unbind is not harmless.
+	 */
 	n = write(fd, value, size);
 	if (n < 0)
 		return -errno;
@@ -277,7 +279,7 @@ int dir_lock(int dir_fd)
 	return flock(dir_fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
 }
 
-/* Those names with this suffix that begin with a dot, or those that do not. */
+/* The names with this suffix that begin with a dot, or those that do not. */
 static int list_names(int dir_fd, bool dotted, const char *suffix, char ***ret)
 {
 	_cleanup_strv_ char **names = NULL;
@@ -289,7 +291,7 @@ static int list_names(int dir_fd, bool dotted, const char *suffix, char ***ret)
 	dir = fdopendir(fd);
 	if (!dir)
 		return -errno;
-	(void)TAKE_FD(fd); /* now the stream's */
+	(void)TAKE_FD(fd); /* the stream owns it now */
 	for (;;) {
 		struct dirent *entry;
 		int r;

@@ -14,23 +14,25 @@
  */
 int file_read_at(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_size);
 
-/* A file of a person's, perhaps behind a link. -EISDIR; -EBADMSG: a FIFO or the like, which is never
- * waited for. */
+/*
+ * A file that a person made, perhaps behind a link. -EISDIR; -EBADMSG: a FIFO or similar, which is
+ * never waited for.
+ */
 int file_read_regular_at(int dir_fd, const char *path, size_t max, char **ret, size_t *ret_size);
 
 /*
- * A file of our own state: a regular one, at this very name. -ELOOP: a symbolic link. Whoever decides by what is in these files
- * has to keep apart what one might say that he cannot read.
+ * A file of our own state: a regular one, under this very name. -ELOOP: a symbolic link. A caller
+ * that decides by these files must block whatever an unreadable one may be about.
  */
 int file_read_state_at(int dir_fd, const char *name, size_t max, char **ret, size_t *ret_size);
-/* What is the matter with it, in words. */
+/* What is wrong with the file, in words. */
 const char *file_state_error(int error);
-/* What is there is no such file, for good; not that it could not be read just now. */
+/* The entry is permanently not such a file; not just unreadable at the moment. */
 bool file_state_damaged(int error);
 
 /*
- * Keeps the bytes for a person to look at, as NAME.damaged, or NAME.N.damaged where an earlier one
- * has that name; durably.
+ * Durably renames the file to NAME.damaged, or NAME.N.damaged if an earlier one has that name, so
+ * that a person can look at it.
  */
 int file_set_aside_at(int dir_fd, const char *name);
 #define FILE_DAMAGED_SUFFIX ".damaged"
@@ -48,8 +50,8 @@ int file_link_name_at(int dir_fd, const char *path, char **ret);
 int file_write_exact_at(int dir_fd, const char *path, const char *value);
 
 /*
- * Replaces a file so that after a power cut there is the old content or the new, nothing else:
- * temporary file, fsync, rename, fsync of the directory. Mode as given.
+ * Replaces a file so that after a power cut it has the old content or the new: temporary file,
+ * fsync, rename, fsync of the directory. `mode` is the file's mode.
  */
 int file_replace_at(int dir_fd, const char *name, const char *content, size_t size, mode_t mode);
 
@@ -60,17 +62,17 @@ int file_remove_at(int dir_fd, const char *name);
 int dir_open_at(int dir_fd, const char *path, bool create, int *ret_fd);
 
 /*
- * Keeps other processes that ask from having this directory, for as long as dir_fd is open: until the
- * process ends, however it ends. -EWOULDBLOCK: another has it.
+ * Keeps other processes that call this from having the directory, for as long as dir_fd is open:
+ * until the process ends, however it ends. -EWOULDBLOCK: another process has it.
  */
 int dir_lock(int dir_fd);
 
 /*
  * Removes what a power cut left of file_replace_at(): entries that begin with a dot and end with
- * `suffix`. Only for who has locked the directory: others may be writing these files.
+ * `suffix`. Only for the process that has locked the directory: others may be writing these files.
  */
 int dir_sweep(int dir_fd, const char *suffix);
 #define FILE_TEMPORARY_SUFFIX ".new"
 
-/* Names of regular entries with this suffix, sorted by byte value; dotfiles left out. */
+/* Names of regular entries with this suffix, sorted by byte value, without dotfiles. */
 int dir_list(int dir_fd, const char *suffix, char ***ret);

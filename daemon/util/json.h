@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* jansson with our ownership and error habits. */
+/* jansson with our conventions for ownership and errors. */
 #pragma once
 
 #include <jansson.h>
@@ -30,7 +30,7 @@ int json_get_int(const json_t *object, const char *key, long long min, long long
 int json_get_bool(const json_t *object, const char *key, bool *ret);
 int json_get_strv(const json_t *object, const char *key, char ***ret);
 
-/* A new array of strings; NULL when memory is out or a string is not UTF-8. */
+/* A new array of strings; NULL when out of memory or a string is not UTF-8. */
 json_t *json_strv(char *const *l);
 /* json null for NULL. */
 json_t *json_string_or_null(const char *s);

@@ -10,7 +10,7 @@
 typedef struct Record Record;
 struct Record {
 	Record *next;
-	size_t dropped_before; /* between the record before it and this one */
+	size_t dropped_before; /* lost between the record before it and this one */
 	size_t size;
 	char data[];
 };
@@ -21,7 +21,7 @@ struct LogQueue {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t more, idle;
-	/* What follows: under the lock. */
+	/* The lock guards what follows. */
 	Record *first, *last;
 	size_t bytes;
 	size_t dropped; /* after the last one */
@@ -34,7 +34,7 @@ static bool nothing_waits(const LogQueue *queue)
 	return !queue->first && queue->dropped == 0;
 }
 
-/* NULL: only records that were dropped. */
+/* NULL: only a count of dropped records. */
 static Record *take_first(LogQueue *queue, size_t *ret_dropped)
 {
 	Record *record = queue->first;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records on their way to a sink that may block, through a thread of their own: whoever logs waits
- * for a lock at most. The sink of the daemon is journald, which itself waits in the kernel while
- * it looks up a device whose driver does not come out of remove().
+ * Records on their way to a sink that may block, through a thread of its own: a caller that logs
+ * waits for a lock at most. The daemon's sink is journald, which itself waits in the kernel while
+ * it looks up a device whose driver does not return from remove().
  */
 #pragma once
 
@@ -14,23 +14,26 @@
 
 typedef struct LogQueue LogQueue;
 
-/* Both on the queue's thread only, and in the order of the records. */
+/* The queue calls both only on its thread, in the order of the records. */
 typedef struct LogSink {
 	void (*write)(const char *record, size_t size, void *userdata);
-	/* So many records are missing here: there was no room for them. */
+	/* The number of records that are missing here, because there was no room for them. */
 	void (*dropped)(size_t n, void *userdata);
 	void *userdata;
 } LogSink;
 
-/* Starts the thread. No more than bytes_max wait, with what it takes to keep them. */
+/* Starts the thread. At most bytes_max wait, including the memory that keeps them. */
 int log_queue_new(const LogSink *sink, size_t bytes_max, LogQueue **ret);
 
-/* From any thread. Copies the record; false when it was dropped, which the sink will be told. */
+/*
+ * From any thread. Copies the record; false when it was dropped, which the queue will report to the
+ * sink.
+ */
 bool log_queue_push(LogQueue *queue, const char *record, size_t size);
 
-/* Waits until all that was pushed is written, but not beyond the timeout (CLOCK_MONOTONIC). */
+/* Waits until all pushed records are written, or until the timeout (CLOCK_MONOTONIC). */
 bool log_queue_flush(LogQueue *queue, uint64_t timeout_usec);
 
-/* Only when the sink does not block (tests): waits for it. The daemon leaves it to its end. */
+/* Waits for the sink, so only when it does not block (tests). The daemon never frees its queue. */
 LogQueue *log_queue_free(LogQueue *queue);
 DEFINE_CLEANUP(LogQueue, log_queue_free)

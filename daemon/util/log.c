@@ -11,12 +11,14 @@
 #include "util/printable.h"
 #include "util/text.h"
 
-/* What waits for a sink that blocks: a few thousand lines. */
+/* What may wait for a sink that blocks: a few thousand lines. */
 #define QUEUE_BYTES_MAX (1U << 20)
 #define FIELDS_MAX 10
 
-/* Written by log_open() and log_start() before other threads log, constant afterwards: the one
- * piece of process-wide state, as the log is the process's. */
+/*
+ * log_open() and log_start() write it before other threads log; afterwards it is constant. It is
+ * the one piece of process-wide state, because the log belongs to the process.
+ */
 static struct {
 	bool to_journal;
 	int max_level;
@@ -41,7 +43,7 @@ static void buffer_clear(Buffer *buffer)
 	free(buffer->data);
 }
 
-/* A field that cannot be had for lack of memory is left out: the line matters more. */
+/* Leaves out a field when out of memory: the line matters more. */
 static void add_field(Buffer *buffer, const char *name, const char *value)
 {
 	size_t size;
@@ -83,7 +85,9 @@ static void add_all_fields(Buffer *buffer, int level, const LogFields *fields, c
 	}
 }
 
-/* Fields of the journal are as they are, to be found by; it is the message that people read. */
+/*
+ * The journal's fields stay as they are, so that they can be searched for; people read the message.
+ */
 static Buffer make_record(int level, const LogFields *fields, const char *raw)
 {
 	_cleanup_free_ char *message = text_printable(raw);
@@ -113,7 +117,7 @@ static void to_journal(const char *record, size_t size)
 	sd_journal_sendv(fields, n);
 }
 
-/* Not through stdio: its lock, held by a thread that waits here, would keep exit() waiting. */
+/* Not through stdio: a thread that waits here would hold its lock, and keep exit() waiting. */
 static void to_stderr(const char *record, size_t size)
 {
 	while (size > 0) {
@@ -122,7 +126,7 @@ static void to_stderr(const char *record, size_t size)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return; /* nowhere to tell */
+			return; /* no place to report it */
 		record += n;
 		size -= (size_t)n;
 	}

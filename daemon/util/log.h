@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The daemon's log: the journal where it listens, standard error otherwise, decided once in
- * log_open(). A function logs or returns its error, never both.
+ * The daemon's log: the journal if it listens, otherwise standard error; log_open() decides once. A
+ * function logs or returns its error, never both.
  *
- * Both may block: the daemon calls log_start(), and from then on lines are written by a thread of
- * the log's own, in their order. Where it does not keep up lines are dropped, and how many is told.
+ * Both may block. So the daemon calls log_start(), and from then on a thread of the log's own
+ * writes the lines, in their order. If it does not keep up, lines are dropped, and the log says how
+ * many.
  */
 #pragma once
 
@@ -29,7 +30,7 @@
 #define LOG_ID_FLOOD "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f31"
 #define LOG_ID_LIMITED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f06"
 
-/* What a line is about; all may be left out. */
+/* What a line is about; any field may be left out. */
 typedef struct LogFields {
 	const char *message_id;
 	const char *group;
@@ -43,10 +44,10 @@ typedef struct LogFields {
 /* to_journal: standard error is connected to the journal. Lines above max_level are dropped. */
 void log_open(bool to_journal, int max_level);
 
-/* Before other threads log. Without it lines are written at once. */
+/* Call it before other threads log. Without it lines are written at once. */
 int log_start(void);
 
-/* Waits until all is written, but not longer: at the end of the process. */
+/* Waits until everything is written, or until the timeout: at the end of the process. */
 void log_flush(uint64_t timeout_usec);
 
 void log_line(int level, const LogFields *fields, const char *format, ...) _printf_(3, 4);

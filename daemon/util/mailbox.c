@@ -19,8 +19,10 @@ struct Mailbox {
 	int event_fd;
 };
 
-/* One run of mailbox_run(); its letter is made beforehand, so that the result cannot get lost to
- * a shortage of memory. */
+/*
+ * One run of mailbox_run(). Its letter is allocated beforehand, so that the result cannot be lost
+ * when out of memory.
+ */
 typedef struct Run {
 	Mailbox *mailbox;
 	MailboxCallback work;
@@ -72,8 +74,10 @@ static void post(Mailbox *mailbox, Letter *letter)
 		mailbox->first = letter;
 	mailbox->last = letter;
 	pthread_mutex_unlock(&mailbox->lock);
-	/* The counter is far from full: a write can only fail with EAGAIN, when it is readable
-	 * anyway. */
+	/*
+	 * The counter is far from full. A write fails only with EAGAIN, and then it is readable
+	 * anyway.
+	 */
 	if (write(mailbox->event_fd, &one, sizeof(one)) < 0)
 		return;
 }
@@ -134,7 +138,7 @@ int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, vo
 	if (r != 0)
 		return -r;
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	/* Signals are the loop's, through signalfd: a thread that could take one would lose it. */
+	/* The loop takes signals, through signalfd: a thread that could take one would lose it. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r = pthread_create(&thread, &attributes, run_thread, run);

@@ -2,7 +2,7 @@
 /*
  * How threads hand results to the event loop, and how the loop starts work that may block.
  *
- * The loop never waits for a thread: at exit those still running are left behind (the process
+ * The loop never waits for a thread: threads that still run at exit are left behind (the process
  * ends under them), because what they wait for may never come.
  */
 #pragma once
@@ -25,9 +25,6 @@ void mailbox_dispatch(Mailbox *mailbox);
 /* Runs work(data) on a thread of its own, then done(data) on the loop. */
 int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data);
 
-/*
- * Only when no thread can post any more (tests). The daemon leaves its mailbox to the end of the
- * process.
- */
+/* Only when no thread can post any more (tests). The daemon never frees its mailbox. */
 Mailbox *mailbox_free(Mailbox *mailbox);
 DEFINE_CLEANUP(Mailbox, mailbox_free)

@@ -7,7 +7,7 @@
 
 #include "gpupass/cleanup.h"
 
-/* Decodes one character. Returns its length; 0 where the bytes are not UTF-8. */
+/* Decodes one character. Returns its length; 0 if the bytes are not UTF-8. */
 static size_t decode(const char *s, uint32_t *ret)
 {
 	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -38,7 +38,7 @@ static bool is_plain(uint32_t c)
 
 char *text_printable(const char *text)
 {
-	/* "\x1b" is the longest that a byte becomes; "\u202e" has three. */
+	/* A byte becomes at most "\x1b"; "\u202e" stands for three bytes. */
 	char *clean = malloc(strlen(text) * 4 + 1), *at = clean;
 
 	if (!clean)

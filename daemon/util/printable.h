@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Texts in which others had a part, such as the names of domains and processes, for a log. */
+/* For a log: texts with parts that others chose, such as the names of domains and processes. */
 #pragma once
 
 /*
- * A copy without what would command a terminal or turn the direction of text: such characters, and
- * bytes that are no UTF-8, become \x1b, \u202e. Line feeds and tabs stay. NULL when memory is out.
+ * A copy that can neither control a terminal nor turn the direction of text: such characters, and
+ * bytes that are not UTF-8, become \x1b, \u202e. Line feeds and tabs stay. NULL when out of memory.
  */
 char *text_printable(const char *text);

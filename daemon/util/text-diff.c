@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Myers' greedy algorithm (An O(ND) Difference Algorithm and Its Variations, 1986): the furthest
- * reach on each diagonal is kept for every number of edits d, and the script is read back from
- * them. Time and memory grow with d squared, so d is bounded.
+ * Myers' greedy algorithm (An O(ND) Difference Algorithm and Its Variations, 1986). It keeps the
+ * furthest reach on each diagonal for every number of edits d, and reads the script back from them.
+ * Time and memory grow with d squared, so d is bounded.
  */
 #include "util/text-diff.h"
 
@@ -17,7 +17,7 @@
 typedef struct Line {
 	const char *text;
 	size_t length;
-	const DiffLine *shown; /* NULL: the text itself is */
+	const DiffLine *shown; /* NULL: the text itself */
 } Line;
 
 typedef struct Lines {
@@ -60,7 +60,9 @@ static bool same_line(const Diff *diff, long x, long y)
 	return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
-/* The x that d edits reach on diagonal k, from what d-1 edits reached beside it. */
+/*
+ * The x that d edits reach on diagonal k, from what d-1 edits reached on the diagonals beside it.
+ */
 static long step_from(const int32_t *previous, long d, long k, bool *ret_down)
 {
 	/* previous[] starts at diagonal -(d-1). */
@@ -78,8 +80,8 @@ static long slide(const Diff *diff, long x, long k)
 }
 
 /*
- * The number of edits, -E2BIG when it is over the bound. Diagonals are kept dense (-d … d): those
- * of the wrong parity are unused.
+ * The number of edits; -E2BIG when it is over the bound. Stores all diagonals (-d … d), though
+ * those of the wrong parity are unused.
  */
 static long find_script(Diff *diff)
 {
@@ -139,7 +141,7 @@ static void print_line(FILE *f, char sign, const Line *line)
 	fputc('\n', f);
 }
 
-/* diff(1) gives an empty range the line before it. */
+/* For an empty range, diff(1) prints the number of the line before it. */
 static void print_range(FILE *f, char sign, long from, long n)
 {
 	fprintf(f, "%c%ld", sign, n > 0 ? from + 1 : from);

@@ -7,13 +7,13 @@
 #define TEXT_DIFF_CONTEXT 3
 
 /*
- * Hunks with three lines of context, headed by "--- before" and "+++ after"; "" when equal. The
- * shortest script is found for up to a thousand changed lines; texts further apart than that are
- * shown as one replaced block. NULL when memory is out.
+ * Hunks with three lines of context, headed by "--- before" and "+++ after"; "" when equal. Finds
+ * the shortest script for up to a thousand changed lines; shows texts that differ more as one
+ * replaced block. NULL when out of memory.
  */
 char *text_diff(const char *before, const char *after);
 
-/* A line that is compared by one text and shown as another: as one that differs, or beside it. */
+/* A line with one text for comparison, and another to show: as a changed line, or as context. */
 typedef struct DiffLine {
 	char *key;
 	char *changed;
@@ -25,6 +25,6 @@ typedef struct DiffLines {
 	size_t n_items;
 } DiffLines;
 
-/* -E2BIG when they are further apart than that, because too much would be shown. */
+/* -E2BIG when the texts differ by more, because too much would be shown. */
 int text_diff_lines(const DiffLines *before, const DiffLines *after, char **ret);
 void diff_lines_clear(DiffLines *lines);

@@ -8,17 +8,19 @@
 
 #include "gpupass/cleanup.h"
 
-/* A new formatted string, or NULL when memory is out. */
+/* A new formatted string, or NULL when out of memory. */
 char *strf(const char *format, ...) _printf_(1, 2);
 
-/* NULL counts as a string of its own, equal only to NULL. */
+/* NULL is a string of its own, equal only to NULL. */
 bool str_equal(const char *a, const char *b);
 /* NULL becomes "". */
 const char *str_or_empty(const char *s);
 bool str_is_empty(const char *s);
 bool str_starts_with(const char *s, const char *prefix);
-/* A copy in which every byte but printable ASCII is '?': for names of files, and what is said of them,
- * in messages and on the bus. NULL when memory is out. */
+/*
+ * A copy in which '?' replaces every byte that is not printable ASCII: for names of files and texts
+ * about them, in messages and on the bus. NULL when out of memory.
+ */
 char *str_printable(const char *s);
 /* Cuts blanks and newlines off both ends, in place; returns the new start. */
 char *str_strip(char *s);
@@ -26,7 +28,7 @@ char *str_strip(char *s);
 /* Whole-string unsigned number in the given base; -EINVAL on anything else, -ERANGE over max. */
 int str_to_unsigned(const char *s, int base, unsigned long long max, unsigned long long *ret);
 
-/* "2026-01-31 14:02:11 UTC" of microseconds since the epoch; "-" for 0. NULL when memory is out. */
+/* "2026-01-31 14:02:11 UTC" of microseconds since the epoch; "-" for 0. NULL when out of memory. */
 char *utc_text(uint64_t usec);
 
 size_t strv_length(char *const *l);
@@ -36,7 +38,7 @@ int strv_appendf(char ***l, const char *format, ...) _printf_(2, 3);
 bool strv_contains(char *const *l, const char *s);
 /* Splits at any of the separators, drops empty parts. */
 int strv_split(const char *s, const char *separators, char ***ret);
-/* "" for an empty list; NULL when memory is out. */
+/* "" for an empty list; NULL when out of memory. */
 char *strv_join(char *const *l, const char *separator);
 int strv_copy(char *const *l, char ***ret);
 char **strv_free(char **l);

@@ -10,7 +10,7 @@
 #include "util/arguments.h"
 #include "util/text.h"
 
-/* A group has at most 8 GPUs of 8 functions; more than this is no question about a group. */
+/* A group has at most 8 GPUs of 8 functions; a longer list cannot be about a group. */
 #define FUNCTIONS_MAX 512
 
 static const char usage[] =
@@ -118,7 +118,7 @@ static int parse_probe(char **arguments, size_t n, WorkerCommand *command)
 	return parse_functions(arguments, n, WORKER_PROBE, command);
 }
 
-/* One that is set is the only one, so that the worker at work on it can be found by it. */
+/* A worker that sets a mode has only one function, so that its command line identifies it. */
 static int parse_persistence(char **arguments, size_t n, WorkerCommand *command)
 {
 	if (command->capabilities)

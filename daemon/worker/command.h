@@ -17,25 +17,25 @@ typedef enum WorkerVerb {
 typedef struct WorkerCommand {
 	const char *sysfs_dir;
 	const char *proc_dir;
-	const char *root_dir;	 /* to examine: where etc, run and usr are */
-	const char *known_image; /* to examine: key of the initramfs that is known; NULL: none */
+	const char *root_dir;	 /* examine: where etc, run and usr are */
+	const char *known_image; /* examine: key of the known initramfs; NULL: none */
 	WorkerVerb verb;
-	DriverTarget target; /* to move; to reset: its bdf only */
+	DriverTarget target; /* move; reset: only its bdf */
 	const char *nvml;    /* NVML's library; NULL: where the loader finds it */
-	Bdf *functions;	     /* to inspect, to probe; to examine: none, or a GPU and its ports */
+	Bdf *functions;	     /* inspect, probe; examine: none, or a GPU and its ports */
 	size_t n_functions;
 	bool capabilities; /* inspect */
-	bool awake;	   /* inspect, with capabilities: of what is in D0 */
+	bool awake;	   /* inspect, with capabilities: only of devices in D0 */
 	bool mmio;	   /* probe: registers instead of NVML */
 	bool slot;	   /* reset */
-	/* persistence: of the one function; unknown: it is only read */
+	/* persistence: the mode to set; unknown: only read it */
 	PersistenceMode set;
-	const char *set_to; /* as it was given; NULL: it was not */
+	const char *set_to; /* as given; NULL: not given */
 } WorkerCommand;
 
 /*
- * true with *ret to run; strings are argv's. false with *ret_status, the exit status, when there
- * is nothing to do: --help, --version, or wrong usage, which it has said on stderr.
+ * true with *ret to run; its strings are argv's. false with *ret_status, the exit status, when
+ * there is nothing to do: --help, --version, or wrong usage, which it has reported on stderr.
  */
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status);
 

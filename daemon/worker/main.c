@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * gpupass-worker: does one thing that may never return (unbind a driver, wait for a device), so
- * that gpupassd need not. See host/launch/worker.h for the protocol.
+ * that gpupassd need not. host/launch/worker.h describes the protocol.
  */
 #include <limits.h>
 #include <signal.h>
@@ -12,8 +12,8 @@
 #include "worker/run.h"
 
 /*
- * A worker may stay for ever, and with it every file it has: a library of the caller's that opened
- * one without O_CLOEXEC would keep a socket or a lock alive in here.
+ * A worker may stay for ever, with every file that it has. If a library of the caller opened one
+ * without O_CLOEXEC, the worker would keep a socket or a lock alive.
  */
 static void close_inherited_files(void)
 {
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 	int status;
 
 	close_inherited_files();
-	/* The write of an answer that nobody wants is an error, not a death. */
+	/* If nobody reads the answer, the write must fail instead of killing the worker. */
 	signal(SIGPIPE, SIG_IGN);
 	if (!worker_command_parse(argc, argv, &command, &status))
 		return status;

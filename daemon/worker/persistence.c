@@ -49,7 +49,9 @@ char *persistence_command(const WorkerCommand *command)
 		return NULL;
 	r = nvml_open(command->nvml, &nvml, &why);
 	r = r < 0 ? tell_all(command, why, gpus) : ask(nvml, command, gpus);
-	/* Before the answer is written: who reads it may unbind the GPUs at once. */
+	/*
+	 * Closes NVML before the answer is written, because the reader may unbind the GPUs at once.
+	 */
 	nvml_close(nvml);
 	if (r >= 0)
 		document = persistence_document(gpus, n);

@@ -4,5 +4,5 @@
 
 #include "worker/command.h"
 
-/* The document; NULL when memory is out. */
+/* The document; NULL when out of memory. */
 char *persistence_command(const WorkerCommand *command);

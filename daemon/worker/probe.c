@@ -13,7 +13,7 @@
 #include "util/file.h"
 #include "util/text.h"
 
-/* Takes the sighting, or tells of the board that it was not seen. */
+/* Takes the sighting, or reports that the board was not observed. */
 static int take(ProbeAnswer *answer, const Bdf *bdf, SightingWay way, const char *source, int r,
 		Sighting *s, char *why)
 {

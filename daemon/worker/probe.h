@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* gpupass-worker probe: what the worker does of it. */
+/* gpupass-worker probe: the worker's part. */
 #pragma once
 
 #include "worker/command.h"
 
-/* The answer, one line; NULL when memory is out. */
+/* The answer, one line; NULL when out of memory. */
 char *probe_command(const WorkerCommand *command);

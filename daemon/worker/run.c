@@ -45,7 +45,7 @@ static int reset(const WorkerCommand *command, const DriverOps *ops, ResetReport
 		};
 		return 0;
 	}
-	/* The files of /dev/vfio are those of /sys and of no other tree. */
+	/* The files of /dev/vfio belong to /sys and to no other tree. */
 	if (strcmp(command->sysfs_dir, "/sys") != 0)
 		real.hot_reset = NULL;
 	if (!ops)
@@ -155,12 +155,12 @@ int worker_command_run(const WorkerCommand *command, const DriverOps *ops)
 	_cleanup_free_ char *text = answer(command, ops);
 
 	if (!text) {
-		fputs("gpupass-worker: memory is out\n", stderr);
+		fputs("gpupass-worker: out of memory\n", stderr);
 		return GPUPASS_EXIT_FAILED;
 	}
 	if (puts(text) != EOF && fflush(stdout) != EOF)
 		return GPUPASS_EXIT_DONE;
-	/* A reader that has given up waiting has closed its end. The log may want to know. */
+	/* A reader that has given up has closed its end. The log should have that. */
 	if (errno != EPIPE || command->verb == WORKER_INSPECT)
 		return GPUPASS_EXIT_FAILED;
 	fprintf(stderr, "gpupass-worker: nobody waits any more for this answer: %s\n", text);

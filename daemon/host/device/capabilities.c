@@ -28,7 +28,7 @@ static struct pci_dev *device_free(struct pci_dev *device)
 }
 DEFINE_CLEANUP(struct pci_dev, device_free)
 
-/* libpci goes on where it should not when this returns. */
+/* libpci continues where it should not if this returns. */
 __attribute__((noreturn)) static _printf_(1, 2) void end_worker(char *format, ...)
 {
 	va_list ap;
@@ -46,8 +46,8 @@ static _printf_(1, 2) void ignore(char *format _unused_, ...)
 }
 
 /*
- * The method is given: AUTO can fall through to raw ports. The path goes through the open root, so
- * that libpci looks at the same tree as everybody else.
+ * Names the method, because AUTO can fall through to raw ports. The path goes through the open
+ * root, so that libpci reads the same tree as the rest of the worker.
  */
 static int open_access(int sysfs_fd, struct pci_access **ret)
 {
@@ -56,7 +56,7 @@ static int open_access(int sysfs_fd, struct pci_access **ret)
 
 	if (!path)
 		return -ENOMEM;
-	access = pci_alloc(); /* ends the process when memory is out */
+	access = pci_alloc(); /* ends the process when out of memory */
 	access->method = PCI_ACCESS_SYS_BUS_PCI;
 	access->error = end_worker;
 	access->warning = ignore;
@@ -79,7 +79,7 @@ static int read_serial_number(struct pci_dev *device, char **ret)
 		return 0;
 	serial = (uint64_t)pci_read_long(device, (int)cap->addr + 8) << 32 |
 		 pci_read_long(device, (int)cap->addr + 4);
-	/* All zeros is a board that was never given one; all ones no answer. */
+	/* All zeros: the board was never given a number. All ones: the device does not answer. */
 	if (serial == 0 || serial == UINT64_MAX)
 		return 0;
 	for (size_t i = 0; i < ELEMENTS(b); i++)
@@ -89,7 +89,7 @@ static int read_serial_number(struct pci_dev *device, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* NULL for a code that no standard has given a meaning yet. */
+/* NULL for a code to which no standard gives a meaning yet. */
 static const char *speed_name(unsigned code)
 {
 	static const char *const names[] = { NULL,	"2.5 GT/s", "5 GT/s", "8 GT/s",
@@ -136,7 +136,7 @@ int capabilities_read(int sysfs_fd, FunctionFacts *into)
 
 	if (!config)
 		return -ENOMEM;
-	/* Beforehand, since libpci's own complaint would end the process. */
+	/* Checked first, because libpci ends the process when it cannot open this file. */
 	if (faccessat(sysfs_fd, config, R_OK, 0) < 0)
 		return 0;
 	r = open_access(sysfs_fd, &access);

@@ -10,14 +10,14 @@
 #include "util/file.h"
 #include "util/text.h"
 
-/* Of NVIDIA's driver for as long as there is one (nv.h, NV_MAJOR_DEVICE_NUMBER). */
+/* The major number of NVIDIA's driver since its beginning (nv.h, NV_MAJOR_DEVICE_NUMBER). */
 #define NVIDIA_MAJOR 195
 #define PROC_DEVICES_MAX 65536U
-/* As the kernel has them: 12 and 20 bits (include/linux/kdev_t.h). */
+/* As in the kernel: 12 and 20 bits (include/linux/kdev_t.h). */
 #define MAJOR_MAX 4095
 #define MINOR_MAX 1048575
 
-/* Takes over `path`; NULL is a failed allocation. */
+/* Takes over `path`; NULL means that its allocation failed. */
 static int add_file(DeviceFiles *files, char *path, dev_t number, const Bdf *bdf, bool vfio)
 {
 	_cleanup_free_ char *owned = path;
@@ -38,7 +38,7 @@ static int add_file(DeviceFiles *files, char *path, dev_t number, const Bdf *bdf
 	return 0;
 }
 
-/* "226:1", as the attribute dev of every device in sysfs has it. */
+/* "226:1", as in the attribute dev of every device in sysfs. */
 static int parse_number(char *text, dev_t *ret)
 {
 	char *colon = strchr(text, ':');
@@ -54,7 +54,7 @@ static int parse_number(char *text, dev_t *ret)
 	return 0;
 }
 
-/* Adds the device whose directory in sysfs this is. One that has no number, or has gone, is none. */
+/* Adds the device of this directory in sysfs, unless it has no number or has vanished. */
 static int add_device(int sysfs_fd, const char *directory, const char *name, const char *dev,
 		      const Bdf *bdf, bool vfio, DeviceFiles *files)
 {
@@ -75,7 +75,7 @@ static int add_device(int sysfs_fd, const char *directory, const char *name, con
 /* Where classes put a function's device files: NAME below `directory` is PREFIX NAME below /dev. */
 typedef struct Place {
 	const char *directory;
-	const char *name_prefix; /* other entries ("power", "id") are no device files */
+	const char *name_prefix; /* other entries ("power", "id") are not device files */
 	const char *dev;
 	bool vfio;
 } Place;
@@ -94,7 +94,7 @@ static const Place sound_places[] = {
 	{ NULL, "comprC", "/dev/snd", false },
 };
 
-/* The directory's entries; none when it is absent, or goes while we look. */
+/* The directory's entries; none when it is absent, or vanishes meanwhile. */
 static int list_entries(int sysfs_fd, const char *path, char ***ret)
 {
 	_cleanup_close_ int fd = -1;
@@ -214,8 +214,10 @@ static int add_nvidia_file(int proc_fd, const Bdf *bdf, DeviceFiles *files)
 			false);
 }
 
-/* class/vfio/33 is there while a driver of vfio has a function of the group; nobody can have its file
- * open otherwise. In noiommu mode it is noiommu-33. */
+/*
+ * class/vfio/33 exists while a vfio driver has a function of the group; otherwise nobody can have
+ * its file open. In noiommu mode its name is noiommu-33.
+ */
 static int add_iommu_group_file(int sysfs_fd, const Bdf *bdf, DeviceFiles *files)
 {
 	static const char *const prefixes[] = { "", "noiommu-" };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The device files through which a process can hold a PCI function, by their numbers. A number is
- * the same in every mount name space and under every name, and nobody but root can make a file of
- * it; a path is whatever somebody called it.
+ * the same in every mount name space and under every name, and only root can make a file with it.
+ * Anybody can choose a path.
  */
 #pragma once
 
@@ -21,15 +21,21 @@ typedef struct DeviceFile {
 typedef struct DeviceFiles {
 	DeviceFile *items; /* by number; functions of one IOMMU group share one */
 	size_t n_items;
-	/* Of the groups' files, where one of these functions is in vfio's hands; 0: none is. */
+	/*
+	 * Major number of the groups' files, if a vfio driver has one of these functions; otherwise
+	 * 0.
+	 */
 	unsigned vfio_major;
 } DeviceFiles;
 
-/* Numbers are what sysfs and /proc/devices say. What the kernel has no device for is left out. */
+/*
+ * Takes the numbers from sysfs and /proc/devices. Leaves out files that the kernel has no device
+ * for.
+ */
 int device_files_collect(const InspectRoots *roots, const Bdf *functions, size_t n,
 			 DeviceFiles *ret);
 
-/* The files of this number: *ret_n in a row, NULL when it is none. */
+/* The files of this number, *ret_n in a row; NULL when there are none. */
 const DeviceFile *device_files_match(const DeviceFiles *files, dev_t number, size_t *ret_n);
 
 void device_files_clear(DeviceFiles *files);

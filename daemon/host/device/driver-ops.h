@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The writes of driver_move(), as a seam. Tests put a simulated kernel there: it answers a write
- * the way sysfs would on a tree of plain files, and can fail in ways that files cannot (EAGAIN, a
+ * The writes of driver_move(), as a seam. In tests a simulated kernel takes them: it answers a
+ * write on a tree of plain files as sysfs would, and can fail in ways that files cannot (EAGAIN, a
  * driver that comes back).
  */
 #pragma once
@@ -17,12 +17,12 @@ typedef struct DriverOps {
 	void *userdata;
 } DriverOps;
 
-/* This machine's: a write to sysfs, a sleep. */
+/* Those of this machine: a write to sysfs, a sleep. */
 const DriverOps *driver_real_ops(void);
 
 /*
- * The override alone, whatever driver is bound or registered: it decides who may bind next. Writes
- * nothing when it reads so already; -EBUSY when it reads otherwise than written.
+ * Sets only the override, whatever driver is bound or registered: it decides which driver may bind
+ * next. Writes nothing when it is already set; -EBUSY when it reads otherwise than written.
  */
 int driver_set_override(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, const char *override);
 

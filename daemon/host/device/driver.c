@@ -15,11 +15,11 @@
 #include "util/text.h"
 
 /*
- * Pauses before trying again, in milliseconds: long enough for a deferred probe's dependency or
- * for udev to finish, short enough not to be noticed beside a reset. The later ones are for what a
- * user had open through vfio until now: its process lets go of the device first, then unpins
- * its memory, which takes its time, and only then gives back the IOMMU group, without which no
- * other driver is bound (__vfio_group_detach_container(), iommu_device_use_default_domain()).
+ * Pauses before another try, in milliseconds. They are long enough for a deferred probe's
+ * dependency or for udev to finish, and short beside a reset. The later ones are for a user that
+ * had the device open through vfio until now: its process first lets go of the device, then unpins
+ * its memory, which takes time, and only then gives back the IOMMU group. Until then no other
+ * driver can bind (__vfio_group_detach_container(), iommu_device_use_default_domain()).
  */
 static const unsigned retry_pauses[] = { 50, 100, 200, 400, 800, 1600, 3200 };
 #define RETRIES 3U
@@ -54,8 +54,7 @@ static int write_function_attribute(Move *move, const char *attribute, const cha
 	return path ? write_attribute(move, path, value) : -ENOMEM;
 }
 
-/* Re-read before and after: a write that is not needed is not made, and one that did not hold is
- * noticed. */
+/* Reads before and after: skips a write that is not needed, and notices one that did not hold. */
 static int set_override(Move *move, const char *override)
 {
 	for (bool written = false;; written = true) {
@@ -88,8 +87,8 @@ static int driver_registered(int sysfs_fd, const char *driver)
 }
 
 /*
- * Reads, and decides whether anything is to be done at all: 1 when everything holds already. A
- * driver that is not there is noticed here, before the old one is unbound for nothing.
+ * Reads the function, and decides whether anything must be done: 1 when it is already as wanted.
+ * Notices here that a driver is missing, before the old one is unbound for nothing.
  */
 static int holds_already(Move *move)
 {
@@ -115,13 +114,16 @@ static int unbind(Move *move)
 {
 	int r = write_function_attribute(move, "driver/unbind", BDF_TEXT(&move->target->bdf));
 
-	/* It was unbound between our look and our write; the re-read decides. */
+	/* Another program unbound it between our read and our write; the next read decides. */
 	if (r == -ENOENT || r == -ENODEV)
 		return 0;
 	return r < 0 ? fail(move, DRIVER_PHASE_UNBIND, r) : 0;
 }
 
-/* drivers_probe asks the override; without one it would let every driver try, so bind by name. */
+/*
+ * drivers_probe goes by the override. Without an override it would let every driver try, so bind by
+ * name.
+ */
 static int probe(Move *move)
 {
 	const char *driver = move->target->driver;
@@ -135,7 +137,7 @@ static int probe(Move *move)
 	return path ? write_attribute(move, path, bdf) : -ENOMEM;
 }
 
-/* What the driver link says now, against what it shall say. */
+/* Compares what the driver link says now with what it should say. */
 static int verify(Move *move)
 {
 	_cleanup_free_ char *driver = NULL;
@@ -156,7 +158,7 @@ static int try_once(Move *move)
 	r = verify(move);
 	if (r == 0)
 		return 0;
-	if (r == -EBUSY) { /* some other driver has it */
+	if (r == -EBUSY) { /* another driver has it */
 		if (move->target->never_unbind)
 			return r;
 		r = unbind(move);
@@ -168,8 +170,10 @@ static int try_once(Move *move)
 	if (move->target->driver)
 		probed = probe(move);
 	r = verify(move);
-	/* The probe's own error tells more than "no driver". When udev was faster, a bind gives
-	 * -EBUSY, and what counts is which driver it bound. */
+	/*
+	 * The probe's own error says more than "no driver". If udev was faster, a bind returns
+	 * -EBUSY, and it matters only which driver udev bound.
+	 */
 	if (r == -ENXIO && probed < 0)
 		return fail(move, DRIVER_PHASE_PROBE, probed);
 	return r;
@@ -180,7 +184,7 @@ static bool is_for_vfio(const Move *move)
 	return driver_is_vfio(move->target->driver);
 }
 
-/* How often at the most. */
+/* The highest number of tries. */
 static size_t retries_for(const Move *move, int error)
 {
 	const DriverResult *result = move->result;
@@ -191,7 +195,7 @@ static size_t retries_for(const Move *move, int error)
 							       : 0;
 	if (error == -EBUSY && move->target->never_unbind)
 		return 0;
-	/* drivers_probe swallows a deferred probe: it, too, looks like "no driver". */
+	/* drivers_probe hides a deferred probe, which therefore also looks like "no driver". */
 	return result->phase == DRIVER_PHASE_VERIFY && (error == -ENXIO || error == -EBUSY)
 		       ? RETRIES
 		       : 0;
@@ -209,9 +213,10 @@ static int change_driver(Move *move)
 }
 
 /*
- * vfio-pci takes a device, too, that does not wake up: it ignores what pci_set_power_state() says
- * (vfio_pci_core_register_device() in drivers/vfio/pci/vfio_pci_core.c). A read of config space
- * wakes what sleeps in D3cold; of one that stays asleep, or is gone, it gives all ones.
+ * vfio-pci also takes a device that does not wake up: it ignores the result of
+ * pci_set_power_state() (vfio_pci_core_register_device() in drivers/vfio/pci/vfio_pci_core.c). A
+ * read of config space wakes a device that sleeps in D3cold. If the device stays asleep, or is
+ * gone, the read returns all ones.
  */
 static int check_answers(Move *move)
 {
@@ -271,8 +276,10 @@ void driver_move_with(const DriverOps *ops, int sysfs_fd, const DriverTarget *ta
 	result.error = run(&move);
 	if (result.error == 0)
 		result.phase = DRIVER_PHASE_READ; /* of an earlier try */
-	/* Also after a failure: the caller must know where the function is. Best effort, NULL when
-	 * it has vanished. */
+	/*
+	 * Also after a failure, because the caller must know where the function is. Best effort;
+	 * NULL when it has vanished.
+	 */
 	sysfs_read_driver(sysfs_fd, &target->bdf, &result.driver);
 	sysfs_read_override(sysfs_fd, &target->bdf, &result.driver_override);
 	*ret = result;

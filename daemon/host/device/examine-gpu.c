@@ -11,7 +11,7 @@
 
 #define AER_MAX_BYTES 4096
 
-/* An absent or unreadable attribute tells nothing; that is no failure. */
+/* An absent or unreadable attribute says nothing; that is not a failure. */
 static int read_state(int sysfs_fd, const Bdf *bdf, char **ret)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "power_state");
@@ -23,7 +23,7 @@ static int read_state(int sysfs_fd, const Bdf *bdf, char **ret)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* Less than all of it is what a reader without CAP_SYS_ADMIN gets (64 bytes). */
+/* A reader without CAP_SYS_ADMIN gets less than all of it (64 bytes). */
 static int read_config(int sysfs_fd, const Bdf *bdf, PcieConfig *ret)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "config");
@@ -50,7 +50,7 @@ static int read_if_awake(int sysfs_fd, const Bdf *bdf, char **ret_state, PcieCon
 	return r < 0 || !str_equal(*ret_state, "D0") ? r : read_config(sysfs_fd, bdf, ret);
 }
 
-/* Counters in the kernel's memory: the device is not touched. */
+/* Counters in the kernel's memory; reading them does not touch the device. */
 static int read_counter(int sysfs_fd, const Bdf *bdf, const char *name, bool *aer, uint64_t *ret)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, name), *text = NULL;

@@ -20,7 +20,7 @@
 /* A line has ten characters a CPU. */
 #define INTERRUPTS_MAX_BYTES (16UL * 1024 * 1024)
 
-/* NULL without an error: not there, too big, or not to be read. */
+/* NULL, which is no error: the file is absent, too big, or unreadable. */
 static int read_if_any(int dir_fd, const char *path, char **ret, size_t *ret_size)
 {
 	int r = file_read_at(dir_fd, path, FILE_MAX_BYTES, ret, ret_size);
@@ -39,7 +39,7 @@ static int read_file(int root_fd, const char *path, const char *name, TextReader
 	return r < 0 || !text ? r : reader(name, text, into);
 }
 
-/* The files of a directory, of which there may be none. */
+/* The files of a directory, which may be absent. */
 static int read_directory(int root_fd, const char *directory, const char *suffix, bool base_names,
 			  TextReader reader, char ***into)
 {
@@ -73,7 +73,7 @@ static int read_modprobe(int root_fd, Examination *e)
 	return r;
 }
 
-/* What the tools that make an initramfs are told: what counts where the image cannot be read. */
+/* The settings of the tools that make an initramfs. They count when the image cannot be read. */
 static int read_initramfs(int root_fd, Examination *e)
 {
 	static const char *const files[] = { "etc/initramfs-tools/modules", "etc/dracut.conf",
@@ -110,8 +110,7 @@ static int read_modules(int sysfs_fd, Examination *e)
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(names); i++) {
-		/* A module that is built in and has parameters has a directory, without
-		 * initstate. */
+		/* A built-in module with parameters has a directory, without initstate. */
 		_cleanup_free_ char *path = strf("module/%s", names[i]);
 
 		if (!path)
@@ -185,8 +184,8 @@ static int note_service(int process_fd, const char *comm, const char *pid, Exami
 }
 
 /*
- * libvirt raises the limit of each QEMU to what the guest's memory needs, with prlimit(2). It can
- * unless it lacks the capability, as in a container, and then its own limit is what counts.
+ * libvirt raises the limit of each QEMU to what the guest's memory needs, with prlimit(2). If
+ * libvirt lacks the capability for that, as in a container, its own limit counts.
  */
 static int note_libvirt(int process_fd, const char *comm, const char *pid, Examination *e)
 {
@@ -293,7 +292,7 @@ static void read_systemd(int root_fd, Examination *e)
 	e->bind_enabled = faccessat(root_fd, link, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* The running kernel's; it boots with it again, unless another kernel is chosen. */
+/* That of the running kernel, which boots with it again unless another kernel is chosen. */
 static int read_image(const ExamineRoots *roots, const char *known, Examination *e)
 {
 	static const InitramfsLimits limits = INITRAMFS_LIMITS_DEFAULT;

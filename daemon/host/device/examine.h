@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `doctor` and the health of GPUs are made from. For worker processes: config space and
- * /proc may make a reader wait. Nothing is written, and no sleeping device is woken.
+ * Facts for `doctor` and for the health of GPUs. For worker processes, because config space and
+ * /proc may make a reader wait. Writes nothing, and wakes no sleeping device.
  */
 #pragma once
 
@@ -15,16 +15,17 @@ typedef struct ExamineRoots {
 } ExamineRoots;
 
 /*
- * The host's setup. What cannot be read is left out of it; fails with -ENOMEM only. `known_image`: as
- * of initramfs_image_read().
+ * The host's setup, without what cannot be read; fails only with -ENOMEM. `known_image`: see
+ * initramfs_image_read().
  */
 int examine_host(const ExamineRoots *roots, const char *known_image, Examination **ret);
 
 /*
- * One GPU by its leading function, and the ports above it, root port first. -ENOENT when it is not
- * there. Config space is read only of what is in D0: reading it resumes the bridges above and a
+ * One GPU, given by its leading function, and the ports above it, root port first. -ENOENT when it
+ * is not there. Reads config space only of devices in D0: the read resumes the bridges above and a
  * device in D3cold (pci_config_pm_runtime_get(), drivers/pci/pci-sysfs.c), and waits for a reset.
- * current_link_speed and its like in sysfs read config space as well, without even that care.
+ * current_link_speed and similar attributes of sysfs also read config space, and do not even resume
+ * the device first.
  */
 int examine_gpu(const ExamineRoots *roots, const Bdf *gpu, const Bdf *ports, size_t n_ports,
 		GpuHealth *ret);

@@ -2,42 +2,43 @@
 #include "host/device/holders.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
 #include "host/device/device-files.h"
+#include "host/device/process-list.h"
 #include "host/device/process-look.h"
 #include "host/scan/cgroup.h"
-#include "host/scan/process.h"
 #include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
 
-/* More would not make a refusal any clearer, and must fit into one document. Of guests' as many
- * again: whoever may open /dev/nvidia0 must not be able to crowd them out. */
+/*
+ * More holders would not make a refusal clearer, and all must fit into one document. Guests'
+ * processes have the same number again: a user who may open /dev/nvidia0 must not be able to crowd
+ * them out.
+ */
 #define HOLDERS_MAX 1024
 #define UNSEEN_LISTED_MAX 64
 #define CGROUP_MAX_BYTES 65536U
-/* Each of both parts, for all processes together; an inspection has 20 s. */
+/* For each of both parts, for all processes together; an inspection has 20 s. */
 #define PART_USEC (6 * USEC_PER_SEC)
 
 /*
- * A process that takes longer is left for the next round, so that who has a hundred thousand
- * mappings, or memory whose lock nobody gets, is the last to be looked at and costs the others
- * these few milliseconds.
+ * A process that takes longer is left for the next round. So a process with a hundred thousand
+ * mappings, or with memory whose lock is never free, comes last and costs the others only these few
+ * milliseconds.
  */
 static const uint64_t rounds[] = { 10 * USEC_PER_MSEC, 100 * USEC_PER_MSEC, USEC_PER_SEC };
 
 typedef int (*LookAt)(const ProcessLook *look, int process_fd, UnseenReason *ret_reason);
 
-/* Files first: they cannot make us wait. */
+/* Files come first, because reading them cannot make us wait. */
 static const struct Part {
 	LookAt look_at;
 	UnseenReason too_slow;
@@ -45,15 +46,6 @@ static const struct Part {
 	{ process_look_at_files, UNSEEN_FILES },
 	{ process_look_at_mappings, UNSEEN_MAPPINGS },
 };
-
-typedef struct Process {
-	pid_t pid;
-	uid_t uid;
-	size_t of_user; /* processes of this user */
-	bool pending;	/* in this part */
-	bool unseen;
-	UnseenReason reason;
-} Process;
 
 typedef struct Scan {
 	int proc_fd;
@@ -65,7 +57,7 @@ typedef struct Scan {
 	size_t n_vfio; /* of the holders */
 } Scan;
 
-/* What the process that looks tells of another one: all of a record, or nothing, comes at once. */
+/* What the looking process reports about another one. A record arrives whole or not at all. */
 typedef struct Record {
 	enum {
 		HAS_FILE, /* value: index of the device file */
@@ -76,80 +68,6 @@ typedef struct Record {
 	int32_t value;
 	size_t process;
 } Record;
-
-/* ---- who there is ---- */
-
-static int compare_by_user(const void *a, const void *b)
-{
-	const Process *x = a, *y = b;
-
-	return x->uid < y->uid ? -1 : x->uid > y->uid;
-}
-
-/* Root's, then those of the users with the fewest, so that nobody's very many come before others'. */
-static int compare_by_turn(const void *a, const void *b)
-{
-	const Process *x = a, *y = b;
-
-	if ((x->uid == 0) != (y->uid == 0))
-		return x->uid == 0 ? -1 : 1;
-	if (x->of_user != y->of_user)
-		return x->of_user < y->of_user ? -1 : 1;
-	if (x->uid != y->uid)
-		return x->uid < y->uid ? -1 : 1;
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
-static void sort_by_turn(Scan *scan)
-{
-	size_t first = 0;
-
-	if (scan->n_items == 0)
-		return;
-	qsort(scan->items, scan->n_items, sizeof(Process), compare_by_user);
-	for (size_t i = 0; i <= scan->n_items; i++) {
-		if (i < scan->n_items && scan->items[i].uid == scan->items[first].uid)
-			continue;
-		for (size_t k = first; k < i; k++)
-			scan->items[k].of_user = i - first;
-		first = i;
-	}
-	qsort(scan->items, scan->n_items, sizeof(Process), compare_by_turn);
-}
-
-/* The owner of /proc/PID is root where the process does not let itself be dumped: not its user. */
-static uid_t user_of(int process_fd)
-{
-	uid_t uids[PROCESS_UIDS];
-	struct stat owner;
-
-	if (process_uids(process_fd, uids) >= 0)
-		return uids[0];
-	return fstat(process_fd, &owner) < 0 ? (uid_t)-1 : owner.st_uid;
-}
-
-static int list_processes(Scan *scan)
-{
-	_cleanup_strv_ char **names = NULL;
-	int r = dir_list(scan->proc_fd, "", &names);
-
-	if (r < 0)
-		return r;
-	scan->items = calloc(strv_length(names) + 1, sizeof(Process));
-	if (!scan->items)
-		return -ENOMEM;
-	for (char **name = names; name && *name; name++) {
-		_cleanup_close_ int fd = -1;
-		unsigned long long pid;
-
-		if (str_to_unsigned(*name, 10, INT_MAX, &pid) < 0 ||
-		    dir_open_at(scan->proc_fd, *name, false, &fd) < 0)
-			continue;
-		scan->items[scan->n_items++] = (Process){ .pid = (pid_t)pid, .uid = user_of(fd) };
-	}
-	sort_by_turn(scan);
-	return 0;
-}
 
 /* ---- the process that looks ---- */
 
@@ -204,7 +122,7 @@ static int look_at_one(const Scan *scan, const struct Part *part, Teller *teller
 	return tell(teller, r == 0 ? SEEN_ALL : NOT_SEEN, (int)reason);
 }
 
-/* Begins with `from`, and ends when it has told of all that are pending, or nobody listens. */
+/* Begins with `from`, and ends when it has reported on all pending processes, or nobody listens. */
 static _Noreturn void look_at_all(const Scan *scan, const struct Part *part, size_t from, int fd)
 {
 	Teller teller = { .fd = fd };
@@ -212,7 +130,7 @@ static _Noreturn void look_at_all(const Scan *scan, const struct Part *part, siz
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_IGN);
-	/* Who waits for our parent's answer shall not wait for the end of this. */
+	/* A reader that waits for our parent's answer must not wait for the end of this process. */
 	close(STDOUT_FILENO);
 	teller.told = calloc(scan->files->n_items, sizeof(bool));
 	for (size_t i = from; teller.told && r >= 0 && i < scan->n_items; i++) {
@@ -285,7 +203,10 @@ static int take_record(Scan *scan, const Record *record)
 	return 0;
 }
 
-/* What is there now. 1: of some process the last was told; -EPIPE: no more will come. */
+/*
+ * Takes the records that are there now. 1: one was the last of a process; -EPIPE: no more will
+ * come.
+ */
 static int take_records(Scan *scan, int fd)
 {
 	Record records[64];
@@ -313,7 +234,7 @@ static uint64_t cpu_usec(pid_t pid)
 	return clock_getcpuclockid(pid, &id) == 0 ? clock_usec(id) : 0;
 }
 
-/* Neither waits for anything nor has had the time that it may take: the host is busy. */
+/* The process neither waits nor has used the CPU time that it may use: the host is busy. */
 static bool is_starved(pid_t pid, uint64_t cpu_begun, uint64_t slice)
 {
 	_cleanup_free_ char *path = strf("/proc/%ld/stat", (long)pid), *line = NULL;
@@ -326,7 +247,7 @@ static bool is_starved(pid_t pid, uint64_t cpu_begun, uint64_t slice)
 	return state && str_starts_with(state, ") R");
 }
 
-/* Until it is through, or has been at one process for `slice`. */
+/* Until the looking process has finished, or has spent `slice` on one process. */
 static int listen_to(Scan *scan, pid_t pid, int fd, uint64_t slice, uint64_t deadline)
 {
 	uint64_t begun = now_monotonic(), cpu_begun = cpu_usec(pid);
@@ -354,7 +275,10 @@ static int listen_to(Scan *scan, pid_t pid, int fd, uint64_t slice, uint64_t dea
 	}
 }
 
-/* It only reads, so that it may be ended wherever it waits; where it cannot be, it is left. */
+/*
+ * The looking process only reads, so it may be killed wherever it waits. One that cannot be killed
+ * is left behind.
+ */
 static int look_from(Scan *scan, const struct Part *part, size_t from, uint64_t slice,
 		     uint64_t deadline)
 {
@@ -399,7 +323,10 @@ static int look_at_part(Scan *scan, const struct Part *part)
 
 			if (r < 0)
 				return r;
-			/* The first that it left is the one at which it stayed. */
+			/*
+			 * It was looking at the first pending process when it was stopped: skip
+			 * that one.
+			 */
 			at = next_pending(scan, at);
 			at = next_pending(scan, at + 1);
 		}
@@ -448,7 +375,7 @@ static int compare_holders(const void *a, const void *b)
 	return c != 0 ? c : bdf_compare(&x->bdf, &y->bdf);
 }
 
-/* Who it is. A process that has ended meanwhile holds nothing any more. */
+/* Adds their names. A process that has ended meanwhile holds nothing any more. */
 static int name_holders(const Scan *scan)
 {
 	Inspection *into = scan->into;
@@ -518,7 +445,7 @@ int holders_scan(const InspectRoots *roots, const Bdf *functions, size_t n, Insp
 	if (r < 0 || files.n_items == 0)
 		return r;
 	scan.real_proc = fstatfs(roots->proc_fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
-	r = list_processes(&scan);
+	r = process_list(scan.proc_fd, &scan.items, &scan.n_items);
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(parts); i++)
 		r = look_at_part(&scan, &parts[i]);
 	if (r >= 0)

@@ -11,7 +11,7 @@
 #include "util/text.h"
 
 #define BLOCK_BYTES (256U * 1024)
-/* Microcode, modules and the rest are three in Ubuntu's. */
+/* Ubuntu's has three: microcode, modules and the rest. */
 #define SEGMENTS_MAX 64
 #define RELEASE_MAX 128
 
@@ -29,7 +29,7 @@ static void archive_freep(struct archive **a)
 	archive_read_free(*a);
 }
 
-/* The first trouble counts. Takes the text; -EBADMSG, which ends the reading, or -ENOMEM. */
+/* Keeps the first trouble. Takes the text; -EBADMSG, which ends the reading, or -ENOMEM. */
 static int trouble(Initramfs *image, char *text)
 {
 	_cleanup_free_ char *owned = text;
@@ -70,7 +70,7 @@ static int push(ImageReader *r, const char *data, size_t size, size_t *ret_used)
 			    error == -E2BIG ? "it has too many entries" : "it is damaged"));
 }
 
-/* Archives that are not compressed, and zeros: microcode, and with some distributions modules. */
+/* Uncompressed archives, and zeros: microcode, and with some distributions modules. */
 static int read_plain(ImageReader *r)
 {
 	_cleanup_free_ char *block = malloc(BLOCK_BYTES);
@@ -94,8 +94,10 @@ static int read_plain(ImageReader *r)
 	return 0;
 }
 
-/* As the kernel tells them apart (lib/decompress.c), and libarchive's part for each. lzop's needs
- * another program, which is not started for this. */
+/*
+ * Signatures as in the kernel (lib/decompress.c), and libarchive's filter for each. libarchive
+ * would run another program for lzop, so lzop is not supported.
+ */
 static const struct Compression {
 	unsigned char magic[2];
 	const char *name;
@@ -222,7 +224,7 @@ static int make_key(Initramfs *image, const struct stat *st)
 	return image->key ? 0 : -ENOMEM;
 }
 
-/* -ENOENT: there is none. O_NONBLOCK: what is no file is told, and not waited for. */
+/* -ENOENT: there is none. O_NONBLOCK, so that opening a FIFO does not wait; it is reported. */
 static int open_image(int root_fd, const char *release, Initramfs *image)
 {
 	static const char *const names[][2] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads the initramfs of the running kernel, as far as core/facts/initramfs.h wants to know it. For
- * worker processes: it is unpacked by libarchive, which takes up to seconds. Nothing is written.
+ * Reads from the initramfs of the running kernel what core/facts/initramfs.h needs. For worker
+ * processes: libarchive unpacks it, which takes up to seconds. Writes nothing.
  */
 #pragma once
 
@@ -12,16 +12,16 @@ typedef struct InitramfsLimits {
 	uint64_t unpacked_bytes;
 } InitramfsLimits;
 
-/* An image of 100 MiB takes a second; what takes longer than all of this is no image. */
+/* An image of 100 MiB takes a second. Reading stops after this long. */
 #define INITRAMFS_LIMITS_DEFAULT                                                                   \
 	{                                                                                          \
 		.time_usec = 8000000, .unpacked_bytes = UINT64_C(4) << 30                          \
 	}
 
 /*
- * /boot/initrd.img-RELEASE, /boot/initramfs-RELEASE.img or /boot/initrd-RELEASE, below root_fd; the
- * first there is. `known`: the key of one that was read before, of which only `unchanged` is
- * answered; NULL: none. Whatever is wrong with it is *ret's `trouble`; -ENOMEM only.
+ * Reads the first of /boot/initrd.img-RELEASE, /boot/initramfs-RELEASE.img and /boot/initrd-RELEASE
+ * below root_fd. `known`: the key of an image that was read before; if it is that image, sets only
+ * `unchanged`. NULL: none. Any fault of the image is in *ret's `trouble`; fails only with -ENOMEM.
  */
 int initramfs_image_read(int root_fd, const char *release, const char *known,
 			 const InitramfsLimits *limits, Initramfs **ret);

@@ -32,7 +32,7 @@ static int read_number(int sysfs_fd, const Bdf *bdf, const char *attribute, int 
 	return 0;
 }
 
-/* What the kernel does not tell the state of may sleep, too. */
+/* A device whose power state the kernel does not report may sleep, too. */
 static int is_awake(int sysfs_fd, const Bdf *bdf)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "power_state"), *state = NULL;

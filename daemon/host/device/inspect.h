@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A close look at a few functions (core/facts/inspection.h). May wait for the device's lock and for
+ * Inspection of a few functions (core/facts/inspection.h). May wait for the device's lock and for
  * config space, and needs CAP_SYS_PTRACE to see others' files: runs in a worker process.
  */
 #pragma once
@@ -9,10 +9,10 @@
 #include "host/device/roots.h"
 
 /*
- * config: whether to read config space, too, through libpci (serial number, PCIe link); of
- * display-class functions only. Without a function there are only the host's facts. -ENOENT when a
- * function is not there.
- * libpci ends the process when it fails in a way it did not foresee: worker processes only.
+ * config: whether to also read config space of display-class functions through libpci (serial
+ * number, PCIe link). Without functions it reads only the host's facts. -ENOENT when a function is
+ * not there. libpci ends the process when it fails in a way it did not foresee: worker processes
+ * only.
  */
 int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n,
 		      InspectConfig config, Inspection **ret);

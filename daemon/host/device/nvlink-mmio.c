@@ -52,7 +52,7 @@ static int decodes_memory(int sysfs_fd, const Bdf *bdf, const char **ret_why)
 		return -ENODATA;
 	}
 	if (command[0] == 0xff && command[1] == 0xff) {
-		*ret_why = "its config space answers nothing but ones";
+		*ret_why = "its config space reads all ones";
 		return -ENODATA;
 	}
 	if (!(command[0] & COMMAND_MEMORY)) {
@@ -81,7 +81,7 @@ static int map(int fd, size_t size, off_t offset, const volatile uint32_t **ret)
 	return 0;
 }
 
-/* A lock-down of the kernel refuses with EPERM; a driver that claims the BAR alone with EINVAL. */
+/* A locked-down kernel refuses with EPERM; a driver that has claimed the BAR makes it EINVAL. */
 static int bar_map(int sysfs_fd, const Bdf *bdf, Bar *bar, const char **ret_why)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "resource0");
@@ -144,7 +144,7 @@ int nvlink_mmio_read(int sysfs_fd, const Bdf *bdf, NvlinkRegisters *ret, const c
 	if (!bar.first || !bar.registers)
 		return -EIO;
 	registers.boot_0 = le32toh(bar.first[PMC_BOOT_0]);
-	/* Of another chip, or of one that does not answer, nothing more is read. */
+	/* Reads no more of another chip, or of one that does not answer. */
 	if (nvlink_is_gh100(registers.boot_0)) {
 		read_registers(&bar, &registers);
 		if (le32toh(bar.first[PMC_BOOT_0]) != registers.boot_0) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads the link registers of a Hopper GPU through BAR 0 (core/links/nvlink-registers.h). Only
- * reads, and only of a device that is awake and decodes memory: resource0 takes no power reference,
- * and reading config space wakes a device, so that the power state is asked first. A device that
- * fell off the bus may stall the reader: worker processes only.
+ * reads, and only from a device that is awake and decodes memory. Mapping resource0 takes no power
+ * reference, and reading config space wakes a device, so the power state is read first. A device
+ * that fell off the bus may stall the reader: worker processes only.
  */
 #pragma once
 
 #include "core/links/nvlink-registers.h"
 
 /*
- * -ENODATA with *ret_why (a sentence, not to be freed) when it may not or cannot be read now;
- * -errno of a file of sysfs.
+ * -ENODATA with *ret_why (a sentence, not to be freed) when the registers may not or cannot be read
+ * now; -errno of a file of sysfs.
  */
 int nvlink_mmio_read(int sysfs_fd, const Bdf *bdf, NvlinkRegisters *ret, const char **ret_why);

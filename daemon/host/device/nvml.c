@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The prototypes are our own, of NVML's stable ABI (nvml.h of CUDA 12): structs, their tags and numbers
- * below are those, names are the ones that the library exports. clang's -fsanitize=function, which is
- * for C since its version 17, compares tags, too.
+ * These prototypes are our own, of NVML's stable ABI (nvml.h of CUDA 12). Structs, their tags and
+ * numbers are those of nvml.h; function names are those that the library exports. clang's
+ * -fsanitize=function, which covers C since version 17, also compares tags.
  */
 #include "host/device/nvml.h"
 
@@ -15,10 +15,12 @@
 
 #define LIBRARY "libnvidia-ml.so.1"
 
-/* NVML_NVLINK_MAX_LINKS has been 6, 12, 18, and is 36: ask until it says that there are no more. */
+/*
+ * NVML_NVLINK_MAX_LINKS has been 6, 12, 18, and is 36: ask until NVML says that there are no more.
+ */
 #define LINKS_ASKED SIGHTING_LINKS_MAX
 
-#define BUFFER_SIZE 96 /* NVML_DEVICE_UUID_V2_BUFFER_SIZE, the largest of those asked for */
+#define BUFFER_SIZE 96 /* NVML_DEVICE_UUID_V2_BUFFER_SIZE, the largest of those used here */
 
 typedef enum NvmlReturn {
 	NVML_SUCCESS = 0,
@@ -69,7 +71,7 @@ struct Nvml {
 #undef X
 };
 
-/* Text of the library's, as far as it is text. */
+/* The library's text, as far as it is text. */
 static char *plain(const char *s, size_t max)
 {
 	char *copy = strndup(str_or_empty(s), max);
@@ -106,7 +108,9 @@ static int resolve(Nvml *nvml, char **ret_why)
 			*ret_why = strf("NVML has no %s: its driver is too old", functions[i].name);
 			return -ENOSYS;
 		}
-		/* A function's address in a void *, which POSIX allows and C has no cast for. */
+		/*
+		 * The address of a function in a void *, which POSIX allows and C has no cast for.
+		 */
 		memcpy((char *)nvml + functions[i].offset, &symbol, sizeof(symbol));
 	}
 	return 0;
@@ -173,7 +177,7 @@ const char *nvml_source(const Nvml *nvml)
 	return nvml->source;
 }
 
-/* What cannot be had, or is no plain text, is not known: a board may have no serial number. */
+/* Unknown if NVML does not give it, or it is not plain text: a board may have no serial number. */
 static int read_text(NvmlDevice device, int (*get)(NvmlDevice, char *, unsigned), char **ret)
 {
 	char text[BUFFER_SIZE] = "";
@@ -233,7 +237,7 @@ static int link_failed(const Nvml *nvml, unsigned link, const char *what, int co
 	return -ENODATA;
 }
 
-/* An active link's other end. Its pciSubSystemId is not to be trusted, its busId is. */
+/* An active link's other end. Its pciSubSystemId cannot be trusted; its busId can. */
 static int read_remote(const Nvml *nvml, NvmlDevice device, unsigned link, Sighting *s,
 		       char **ret_why)
 {
@@ -255,8 +259,9 @@ static int read_remote(const Nvml *nvml, NvmlDevice device, unsigned link, Sight
 	if (bdf_parse(info.bus_id, &peer) < 0 || bdf_equal(&peer, &s->bdf)) {
 		_cleanup_free_ char *text = plain(info.bus_id, sizeof(info.bus_id));
 
-		*ret_why = text ? strf("link %u leads to \"%s\", which is no other GPU", link, text)
-				: NULL;
+		*ret_why =
+			text ? strf("link %u leads to \"%s\", which is not another GPU", link, text)
+			     : NULL;
 		return -ENODATA;
 	}
 	return add_link(s, &peer);
@@ -270,7 +275,7 @@ static int read_links(const Nvml *nvml, NvmlDevice device, Sighting *s, char **r
 		if (code == NVML_INVALID_ARGUMENT)
 			return 0; /* there are no more */
 		if (code == NVML_NOT_SUPPORTED)
-			continue; /* the GPU has it, this board does not lead it out */
+			continue; /* the GPU has it, but this board does not connect it */
 		if (code != NVML_SUCCESS)
 			return link_failed(nvml, link, "the state", code, ret_why);
 		if (active == 0)
@@ -334,7 +339,7 @@ static int read_persistence(const Nvml *nvml, const Bdf *bdf, NvmlDevice *ret_de
 		return -ENODATA;
 	}
 	if (state != FEATURE_DISABLED && state != FEATURE_ENABLED) {
-		gpu->why = strf("NVML tells of a persistence mode %d", state);
+		gpu->why = strf("NVML reports a persistence mode %d", state);
 		return -ENODATA;
 	}
 	gpu->mode = state == FEATURE_ENABLED ? PERSISTENCE_ON : PERSISTENCE_OFF;
@@ -366,10 +371,13 @@ int nvml_set_persistence(const Nvml *nvml, const Bdf *bdf, bool on, GpuPersisten
 		ret->why = error_text(nvml, code);
 		return ret->why ? 0 : -ENOMEM;
 	}
-	/* Anew: turning it off can make the handle invalid (nvml.h, on GPUs with NUMA memory). */
+	/*
+	 * Gets the handle again: turning the mode off can make it invalid (nvml.h, on GPUs with
+	 * NUMA memory).
+	 */
 	ret->mode = PERSISTENCE_UNKNOWN;
 	r = nvml_persistence(nvml, bdf, ret);
 	if (r == 0 && ret->mode != wanted && !ret->why)
-		ret->why = strdup("NVML reports success, and it has not changed");
+		ret->why = strdup("NVML reports success, but the mode has not changed");
 	return r == 0 && ret->mode != wanted && !ret->why ? -ENOMEM : r;
 }

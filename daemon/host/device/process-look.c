@@ -15,22 +15,24 @@
 #include "util/file.h"
 #include "util/text.h"
 
-/* O_PATH as fdinfo has it, in octal: the same on all architectures (asm-generic/fcntl.h). */
+/* O_PATH in octal, as in fdinfo: the same on all architectures (asm-generic/fcntl.h). */
 #define FDINFO_O_PATH 010000000U
 #define FDINFO_MAX 65536U
-/* Of the names of mapped files that were looked at, each once. */
+/* The most bytes of names of mapped files that are remembered. */
 #define KNOWN_BYTES_MAX (8U << 20)
 #define MAPS_READS_MAX 3
 
 typedef struct Looking {
 	const ProcessLook *look;
 	bool refused;
-	bool vfio_device; /* has one open of which the kernel does not tell which */
+	bool vfio_device; /* has a vfio device open, and the kernel does not say which */
 	bool vfio_group;  /* has the file of some IOMMU group open */
 } Looking;
 
-/* Processes come and go while we look: everything about one may fail, and then it is gone. What
- * counts is what we were not allowed to see, or could not for our own sake. */
+/*
+ * Processes come and go while we look: if a read fails because the process is gone, that does not
+ * matter. What matters is what we were not allowed to see, or could not see for reasons of our own.
+ */
 static int cannot_look(Looking *l, int error)
 {
 	if (error == -EACCES || error == -EPERM)
@@ -52,7 +54,7 @@ static int note_device(Looking *l, const struct statx *file)
 	return r;
 }
 
-/* What came of looking behind a link. */
+/* The result of following a link. */
 typedef enum Seen {
 	SEEN,
 	SEEN_NOTHING, /* that could be a device */
@@ -60,10 +62,11 @@ typedef enum Seen {
 } Seen;
 
 /*
- * What the link leads to. AT_STATX_DONT_SYNC: FUSE and NFS tell what they know and ask no server,
- * which may be its user's (fs/fuse/dir.c, fuse_update_get_attr(); fs/nfs/inode.c, nfs_getattr()).
- * FUSE denies it to all but its own user, root included (fuse_allow_current_process()). Such a file
- * is no device: where users mount, none can be opened (nodev).
+ * What the link leads to. With AT_STATX_DONT_SYNC, FUSE and NFS answer from what they have and ask
+ * no server, which may belong to a user (fs/fuse/dir.c, fuse_update_get_attr(); fs/nfs/inode.c,
+ * nfs_getattr()). FUSE denies even root and answers only its own user
+ * (fuse_allow_current_process()). Such a file is no device: no device can be opened on a file
+ * system that a user mounted (nodev).
  */
 static Seen look_through(Looking *l, int dir_fd, const char *name, struct statx *ret)
 {
@@ -73,7 +76,7 @@ static Seen look_through(Looking *l, int dir_fd, const char *name, struct statx 
 	if (statx(dir_fd, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, ret) == 0)
 		return SEEN;
 	error = errno;
-	/* The link itself is the process's; only what is behind it is a file system's. */
+	/* The link itself is the process's; only its target belongs to a file system. */
 	if (error == EPERM || (error == EACCES && readlinkat(dir_fd, name, text, sizeof(text)) < 0))
 		l->refused = true;
 	return error == ENOENT ? SEEN_GONE : SEEN_NOTHING;
@@ -89,9 +92,10 @@ static int read_fdinfo(int task_fd, const char *name, char **ret)
 }
 
 /*
- * Anybody can have any file by O_PATH, which does not open it. Its link has neither the bit of
- * reading nor that of writing (fs/proc/fd.c, tid_fd_update_inode()), nor has that of a file opened
- * for ioctl(2) only, so that the flags have to tell. Gone meanwhile: not open.
+ * Anybody can have any file by O_PATH, which does not open it. The link of such a file has neither
+ * the read bit nor the write bit (fs/proc/fd.c, tid_fd_update_inode()). But neither has a file
+ * opened for ioctl(2) only, so the flags must decide. If the file is gone meanwhile, it is not
+ * open.
  */
 static int is_opened(int task_fd, int fds_fd, const char *name, bool *ret)
 {
@@ -116,9 +120,9 @@ static int is_opened(int task_fd, int fds_fd, const char *name, bool *ret)
 }
 
 /*
- * A file of vfio's for a device, in the group way, has no number. Since 6.18 it tells whose it is
- * (drivers/vfio/vfio_main.c, vfio_device_show_fdinfo()). The type in the link's text is the
- * kernel's: an inode without a type has no name that anybody could have given.
+ * vfio's file of a device that was opened through its group has no number. Since 6.18 fdinfo names
+ * the device (drivers/vfio/vfio_main.c, vfio_device_show_fdinfo()). The kernel writes the type in
+ * the link's text: nobody can give such a name to an inode without a type.
  */
 static int look_at_anonymous(Looking *l, int task_fd, int fds_fd, const char *name)
 {
@@ -191,7 +195,9 @@ static int look_at_table(Looking *l, int task_fd)
 	return 0;
 }
 
-/* Without the kernel's word (kcmp(2) is an option of its configuration) each has its own. */
+/*
+ * Without kcmp(2), which is an option of the kernel's configuration, assume that each has its own.
+ */
 static bool share_table(const Looking *l, pid_t a, pid_t b)
 {
 	return l->look->real_proc && a > 0 && syscall(SYS_kcmp, a, b, KCMP_FILES, 0L, 0L) == 0;
@@ -199,7 +205,8 @@ static bool share_table(const Looking *l, pid_t a, pid_t b)
 
 /*
  * A thread may have open files of its own (unshare(2), CLONE_FILES). And the process's own entries
- * are its first thread's: empty when that one has ended while others live on, with all they hold.
+ * are those of its first thread: they are empty when that thread has ended while others live on and
+ * hold files.
  */
 int process_look_at_files(const ProcessLook *look, int process_fd, UnseenReason *ret_reason)
 {
@@ -233,7 +240,7 @@ int process_look_at_files(const ProcessLook *look, int process_fd, UnseenReason 
 
 /* ---- mappings ---- */
 
-/* Which files were looked at: each is mapped in several parts. */
+/* The files already looked at: each is mapped in several parts. */
 typedef struct Known {
 	void *tree; /* of tsearch(3), strings */
 	size_t bytes;
@@ -249,7 +256,7 @@ static void known_clear(Known *known)
 	tdestroy(known->tree, free);
 }
 
-/* What there is no room for is looked at once more. */
+/* A file that does not fit in here is looked at again. */
 static int remember(Known *known, const char *name)
 {
 	_cleanup_free_ char *copy = NULL;
@@ -265,9 +272,9 @@ static int remember(Known *known, const char *name)
 }
 
 /*
- * "7f1200000000-7f1200010000 rw-s 00000000 00:05 512    /dev/nvidia3". Device and inode are those of
- * the file's place, not what it stands for: that is seen through map_files. The rest of the line,
- * place and name together, tells files apart. NULL: no file is mapped there.
+ * "7f1200000000-7f1200010000 rw-s 00000000 00:05 512    /dev/nvidia3". Device and inode are those
+ * of the file's place, not of the device it stands for, which map_files shows. The rest of the
+ * line, place and name together, tells files apart. NULL: no file is mapped there.
  */
 static const char *name_in_line(char *line)
 {
@@ -290,7 +297,10 @@ static Seen look_at_mapping(Looking *l, int task_fd, const char *line, int *ret_
 
 	if (sscanf(line, "%llx-%llx ", &start, &end) != 2)
 		return SEEN_NOTHING;
-	/* There without the leading zeros of maps (fs/proc/base.c, dname_to_vma_addr()). */
+	/*
+	 * map_files has the addresses without the leading zeros of maps (fs/proc/base.c,
+	 * dname_to_vma_addr()).
+	 */
 	snprintf(path, sizeof(path), "map_files/%llx-%llx", start, end);
 	seen = look_through(l, task_fd, path, &file);
 	if (seen == SEEN && S_ISCHR(file.stx_mode))
@@ -298,7 +308,7 @@ static Seen look_at_mapping(Looking *l, int task_fd, const char *line, int *ret_
 	return seen;
 }
 
-/* *ret_lines: how many mappings there were; *ret_missed: how many could not be caught. */
+/* *ret_lines: the number of mappings; *ret_missed: how many could not be looked at. */
 static int read_maps(Looking *l, int task_fd, Known *known, size_t *ret_lines, size_t *ret_missed)
 {
 	_cleanup_free_ char *line = NULL;
@@ -329,7 +339,7 @@ static int read_maps(Looking *l, int task_fd, Known *known, size_t *ret_lines, s
 	return r < 0 ? r : 0;
 }
 
-/* A mapping that moves while it is looked at is looked for again. */
+/* If a mapping moves meanwhile, search for it again. */
 static int look_at_memory(Looking *l, int task_fd, size_t *ret_lines, size_t *ret_missed)
 {
 	_cleanup_(known_clear) Known known = { 0 };
@@ -340,7 +350,7 @@ static int look_at_memory(Looking *l, int task_fd, size_t *ret_lines, size_t *re
 	return r;
 }
 
-/* Threads share their memory; that of the first is gone with it when it has ended. */
+/* Threads share their memory, but that of the first is no longer visible once it has ended. */
 int process_look_at_mappings(const ProcessLook *look, int process_fd, UnseenReason *ret_reason)
 {
 	Looking l = { .look = look };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which device files one process has open or mapped. By no name that anybody can choose, and asking
- * nobody who could let us wait, except for the lock of the process's memory, which whoever serves
- * it a file by FUSE can hold for ever: so it runs in a process that can be ended (holders.c).
+ * Which device files one process has open or mapped. Goes by no name that a user can choose, and
+ * asks no user's server that could make us wait. One exception: the lock of the process's memory,
+ * which a user who serves the process a file by FUSE can hold for ever. So it runs in a process
+ * that can be killed (holders.c).
  */
 #pragma once
 
@@ -11,15 +12,18 @@
 
 typedef struct ProcessLook {
 	const DeviceFiles *files;
-	/* Has one of these: an index of files->items. -errno ends the look. */
+	/*
+	 * Called for each file that the process has: an index of files->items. -errno ends the
+	 * look.
+	 */
 	int (*found)(size_t file, void *userdata);
 	void *userdata;
-	bool real_proc; /* the kernel's, whose thread ids are those of system calls */
+	bool real_proc; /* the kernel's own /proc, whose thread ids are valid in system calls */
 } ProcessLook;
 
 /*
- * 0: all was seen, or the process has gone. 1: not all, and why in *ret_reason. -ENOMEM, -EMFILE or
- * -ENFILE: we could not look. `process` is /proc/PID.
+ * 0: everything was seen, or the process is gone. 1: not everything, with the reason in
+ * *ret_reason. -ENOMEM, -EMFILE or -ENFILE: we could not look. process_fd is /proc/PID.
  */
 int process_look_at_files(const ProcessLook *look, int process_fd, UnseenReason *ret_reason);
 int process_look_at_mappings(const ProcessLook *look, int process_fd, UnseenReason *ret_reason);

@@ -12,7 +12,10 @@
 #include "util/file.h"
 #include "util/text.h"
 
-/* Config space after a reset, in milliseconds between looks: the kernel has waited already. */
+/*
+ * Pauses between reads of config space after a reset, in milliseconds: the kernel has already
+ * waited.
+ */
 static const unsigned look_pauses[] = { 50, 100, 200, 400, 800 };
 
 /* A slot's functions have three bits. */
@@ -22,7 +25,7 @@ typedef struct Reset {
 	const DriverOps *ops;
 	int sysfs_fd;
 	ResetReport *report;
-	char *first_method; /* NULL: none, or the kernel does not tell (before 5.15) */
+	char *first_method; /* NULL: none, or the kernel has no such attribute (before 5.15) */
 	bool can_reset;	    /* there is a `reset` */
 } Reset;
 
@@ -47,7 +50,7 @@ static void facts_clear(FunctionFacts *facts)
 	free(facts->link_speed_max);
 }
 
-/* -ENODEV when config space answers nothing but ones. Reading it resumes a sleeping device. */
+/* -ENODEV when config space reads all ones. Reading it resumes a sleeping device. */
 static int look(const Reset *reset, ResetLook *into)
 {
 	_cleanup_(facts_clear) FunctionFacts facts = { .bdf = reset->report->bdf };
@@ -81,7 +84,7 @@ static int read_method(Reset *reset)
 	reset->first_method = strndup(methods, strcspn(methods, " "));
 	if (!reset->first_method)
 		return -ENOMEM;
-	/* The operator may have switched all methods off; then the write gives ENOTTY. */
+	/* The operator may have switched all methods off; then the write returns ENOTTY. */
 	if (str_is_empty(reset->first_method))
 		reset->can_reset = false;
 	return 0;
@@ -94,9 +97,9 @@ static bool hits_bus(const char *method)
 }
 
 /*
- * The functions of the slot, in order, of which the first n of `ret` are filled. 1: ended, because
- * a board of another slot is on the bus. The kernel refuses as well; this names it, and holds for
- * stale methods.
+ * Fills `ret` with the first n functions of the slot, in order. 1: the reset has ended, because a
+ * board of another slot is on the bus. The kernel refuses as well; this check names the board, and
+ * also covers stale methods.
  */
 static int read_bus(Reset *reset, Bdf ret[SLOT_FUNCTIONS], size_t *ret_n)
 {
@@ -134,7 +137,7 @@ static int check_bus(Reset *reset)
 	return hits_bus(reset->first_method) ? read_bus(reset, slot, &n) : 0;
 }
 
-/* 1: ended. On a host driver a reset pulls the device from under it. */
+/* 1: the reset has ended. On a host driver a reset would pull the device from under the driver. */
 static int check_driver(Reset *reset, const Bdf *bdf)
 {
 	_cleanup_free_ char *driver = NULL;
@@ -165,7 +168,7 @@ static int look_until_it_answers(Reset *reset)
 	}
 }
 
-/* The device answers; `error` is the kernel's word on the reset. */
+/* The device answers; `error` is the kernel's result of the reset. */
 static int judge_outcome(Reset *reset, const char *method, int error)
 {
 	ResetReport *report = reset->report;
@@ -206,7 +209,7 @@ static int run(Reset *reset)
 		r = check_bus(reset);
 	if (r != 0)
 		return r;
-	/* Silent already: a reset would only wait a minute for what is not there. */
+	/* It is silent already: a reset would only wait a minute for a device that is not there. */
 	r = look(reset, &reset->report->before);
 	if (r == -ENODEV)
 		return end_with(reset, RESET_SILENT, 0);
@@ -218,7 +221,7 @@ static int run(Reset *reset)
 	return r < 0 ? r : end_with(reset, RESET_NO_METHOD, 0);
 }
 
-/* 1: ended. */
+/* 1: the reset has ended. */
 static int check_slot(Reset *reset, Bdf slot[SLOT_FUNCTIONS], size_t *ret_n)
 {
 	int r = read_bus(reset, slot, ret_n);
@@ -227,11 +230,11 @@ static int check_slot(Reset *reset, Bdf slot[SLOT_FUNCTIONS], size_t *ret_n)
 		r = check_driver(reset, &slot[i]);
 	if (r != 0)
 		return r;
-	/* The leading function's IOMMU group is the one that is asked. */
+	/* vfio is asked through the IOMMU group of the leading function. */
 	return *ret_n > 0 && bdf_equal(&slot[0], &reset->report->bdf) ? 0 : -ENODEV;
 }
 
-/* -ENODEV: one of the other functions does not answer any more. */
+/* -ENODEV: one of the other functions no longer answers. */
 static int look_at_others(const Reset *reset, const Bdf *slot, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
@@ -271,7 +274,10 @@ static int run_slot(Reset *reset)
 		return end_with(reset, RESET_SILENT, 0);
 	if (r < 0)
 		return r;
-	/* Without vfio's groups, or for the kernel itself, there is no way: as without a method. */
+	/*
+	 * Without vfio's groups, or if the kernel cannot do it either: the same as without a
+	 * method.
+	 */
 	if (done == -ENOENT || done == -EOPNOTSUPP)
 		return end_with(reset, RESET_NO_METHOD, 0);
 	return judge_outcome(reset, "slot", done);

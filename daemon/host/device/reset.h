@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Resetting one PCI function between two tenants, and checking that it answers again. The kernel
- * waits up to 65 s for a device that does not come back, and config space is locked meanwhile: in
- * a disposable worker process only (host/launch/worker.h).
+ * waits up to 65 s for a device that does not come back, and locks config space meanwhile: only in
+ * a disposable worker process (host/launch/worker.h).
  */
 #pragma once
 
@@ -10,20 +10,22 @@
 #include "host/device/driver-ops.h"
 
 /*
- * Writes 1 to the function's `reset`, which lets the kernel try the methods of `reset_method` in
- * their order. Only on a vfio driver or on none; nobody may have it open, which is the caller's to
- * know. A bus reset goes to every function of the bus: refused where one of another slot is on it.
+ * Writes 1 to the function's `reset`, which makes the kernel try the methods of `reset_method` in
+ * their order. Only on a vfio driver or on none. The caller must know that nobody has it open. A
+ * bus reset reaches every function of the bus: refused when a board of another slot is on it.
  *
- * A bus method is probed while the kernel enumerates .0, before there is a .1, and then refused
- * (ENOTTY) for as long as there is one: a stale method is none. Otherwise errors count, and so
- * does silence afterwards, whatever the write said: the kernel gives ENOTTY, too, for a device
- * that did not come back. -ENOMEM: no report; anything else is in it.
+ * The kernel probes a bus method while it enumerates .0, before there is a .1, and later refuses it
+ * (ENOTTY) for as long as there is a .1: such a stale method counts as none. Apart from that,
+ * errors count, and so does a device that stays silent afterwards, whatever the write returned: the
+ * kernel also returns ENOTTY for a device that did not come back. -ENOMEM: no report; any other
+ * failure is in it.
  */
 int function_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *bdf, ResetReport *ret);
 
 /*
- * The same for all functions of the slot that `lead` leads, through vfio (vfio-hot-reset.h): for
- * boards with several functions and no reset but the bus's, which the kernel refuses to `reset`.
- * All must be on a vfio driver, and all must answer afterwards. The report's method is "slot".
+ * The same for all functions of the slot of `lead`, through vfio (vfio-hot-reset.h). For boards
+ * with several functions whose only reset is the bus reset, which the kernel does not make through
+ * `reset`. All must be on a vfio driver, and all must answer afterwards. The report's method is
+ * "slot".
  */
 int slot_reset_with(const DriverOps *ops, int sysfs_fd, const Bdf *lead, ResetReport *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a close look begins: open folders, which a test can put anywhere. */
+/* The open directories that an inspection starts from; a test can put them anywhere. */
 #pragma once
 
 typedef struct InspectRoots {

@@ -23,8 +23,8 @@ static int read_parameter(int sysfs_fd, const char *path, bool *ret)
 }
 
 /*
- * A line of modules.dep or modules.builtin, "kernel/drivers/vfio/pci/vfio-pci.ko.xz: …", is about
- * the module vfio_pci. Compression and dash or underscore are the distribution's choice.
+ * Whether a line of modules.dep or modules.builtin ("kernel/drivers/vfio/pci/vfio-pci.ko.xz: …") is
+ * about the module vfio_pci. Distributions differ in compression, and in dash or underscore.
  */
 static bool line_is_vfio_pci(char *line)
 {

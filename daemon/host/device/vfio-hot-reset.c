@@ -14,7 +14,7 @@
 #include "util/file.h"
 #include "util/text.h"
 
-/* A slot has at most 8 functions, so this is more than any bus that is one board's can have. */
+/* A slot has at most 8 functions, so no bus with one board can have more than this. */
 #define AFFECTED_MAX 64U
 
 typedef struct HotReset {
@@ -27,8 +27,10 @@ typedef struct HotReset {
 
 static void hot_reset_done(HotReset *h)
 {
-	/* The device before its group, the group before its container: the kernel resets a function
-	 * once more when the last user of its bus closes it (vfio_pci_core_disable()). */
+	/*
+	 * Closes the device before its group, and the group before its container: the kernel resets
+	 * a function once more when the last user of its bus closes it (vfio_pci_core_disable()).
+	 */
 	close_fd(h->device);
 	for (size_t i = 0; i < h->n_groups; i++)
 		close_fd(h->groups[i]);
@@ -99,14 +101,14 @@ static int open_groups(HotReset *h, int sysfs_fd, int vfio_fd, const Bdf *functi
 	return 0;
 }
 
-/* The group that has the leading function is the first that was opened. */
+/* The first group that was opened has the leading function. */
 static int open_device(HotReset *h, const Bdf *lead)
 {
 	h->device = ioctl(h->groups[0], VFIO_GROUP_GET_DEVICE_FD, BDF_TEXT(lead));
 	return h->device < 0 ? -errno : 0;
 }
 
-/* The kernel would refuse as well; this makes sure of it, and names it. */
+/* The kernel would refuse as well; this check makes sure, and names the function. */
 static int check_affected(const HotReset *h, const Bdf *functions, size_t n)
 {
 	_cleanup_free_ struct vfio_pci_hot_reset_info *info = NULL;

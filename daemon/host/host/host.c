@@ -12,11 +12,16 @@
 #include "host/scan/sysfs.h"
 #include "util/clock.h"
 
-/* A holder scan takes seconds on a host with very many processes; a wedged GPU takes for ever. */
+/*
+ * A scan for holders takes seconds on a host with very many processes, and for ever on a wedged
+ * GPU.
+ */
 #define INSPECT_TIMEOUT_USEC (20 * USEC_PER_SEC)
-/* A few attributes and config space of one board: milliseconds, unless it does not answer. */
+/*
+ * A few attributes and config space of one board: milliseconds, unless the board does not answer.
+ */
 #define EXAMINE_TIMEOUT_USEC (10 * USEC_PER_SEC)
-/* A GPU that nobody has open is initialised by the question: a second or two each, one by one. */
+/* The question initialises a GPU that nobody has open: a second or two each, one after another. */
 #define PERSISTENCE_TIMEOUT_USEC (20 * USEC_PER_SEC)
 
 /* Every Host with these operations is the first member of a RealHost. */
@@ -58,9 +63,9 @@ static int real_move(Host *host, const DriverTarget *targets, size_t n, uint64_t
 }
 
 /*
- * To find one GPU, NVML may open others (host/device/nvml.h, nvmlDeviceGetHandleByPciBusId_v2), and
- * one that is open while another job unbinds it never comes out of its remove(). So the two never
- * meet.
+ * To find one GPU, NVML may open others (host/device/nvml.h, nvmlDeviceGetHandleByPciBusId_v2). If
+ * another job unbinds a GPU that is open, its remove() never returns. So the lock keeps NVML's
+ * question and a move apart.
  */
 static bool lock_nvml(Host *host)
 {
@@ -99,7 +104,7 @@ static int real_reset(Host *host, const ResetTarget *targets, size_t n, ResetOut
 	return worker_reset(&real(host)->worker, targets, n, RESET_TIMEOUT_USEC, ret_outcomes);
 }
 
-/* Unpacking an initramfs takes up to seconds; one that is as it was is not read again. */
+/* Unpacking an initramfs takes up to seconds, so an unchanged one is not read again. */
 static Initramfs *copy_known_image(RealHost *host)
 {
 	Initramfs *copy = NULL;
@@ -134,7 +139,7 @@ static int real_examine_host(Host *host, Examination **ret)
 	if (r < 0)
 		return r;
 	if (e->image && e->image->unchanged && !known)
-		return -EBADMSG; /* we did not ask so */
+		return -EBADMSG; /* "unchanged", but we named no known image */
 	if (e->image && e->image->unchanged) {
 		initramfs_free(e->image);
 		e->image = TAKE_PTR(known);
@@ -277,7 +282,7 @@ int real_host_init(RealHost *host, const WorkerConfig *worker)
 	return 0;
 }
 
-/* access(2) looks at the mode and at the mount, and never at the device. */
+/* access(2) checks the mode and the mount, and never touches the device. */
 static int check_writable(int sysfs_fd, const char *path, char **ret_path)
 {
 	int error;
@@ -289,7 +294,7 @@ static int check_writable(int sysfs_fd, const char *path, char **ret_path)
 	return *ret_path ? error : -ENOMEM;
 }
 
-/* Of one function: all are below the same mount. */
+/* Of one function only: all are on the same mount. */
 static char *any_override(int sysfs_fd)
 {
 	_cleanup_close_ int fd =

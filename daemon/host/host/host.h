@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The machine as jobs see it: one table of operations. host_real is this machine; tests put a
- * model with injected faults in its place. All operations block and run on job threads.
+ * The machine as jobs see it: one table of operations. real_host_init() fills it with this machine;
+ * tests put a model with injected faults in its place. All operations block and run on job threads.
  */
 #pragma once
 
@@ -19,24 +19,27 @@ typedef struct Host Host;
 
 typedef struct HostOps {
 	int (*scan)(Host *host, PciSnapshot **ret);
-	/* What could not be read is not known; -ENOMEM only. */
+	/* Values that could not be read are unknown; fails only with -ENOMEM. */
 	int (*facts)(Host *host, HostFacts **ret);
 	int (*inspect)(Host *host, const Bdf *functions, size_t n, InspectConfig config,
 		       Inspection **ret);
 	int (*move)(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
 		    MoveOutcome *ret_outcomes);
 	int (*reset)(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes);
-	/* A worker, also one of a daemon before this one, that moves the function; 0: none. */
+	/* A worker that moves the function, even one of an earlier daemon; 0: none. */
 	pid_t (*worker_on)(Host *host, const Bdf *function);
-	/* As worker_probe(), worker_find_probe(). */
+	/* See worker_probe(), worker_find_probe(). */
 	int (*probe)(Host *host, const Bdf *functions, size_t n, bool mmio, uint64_t timeout_usec,
 		     ProbeAnswer *ret, pid_t *ret_pid);
 	pid_t (*probe_worker)(Host *host);
-	/* As worker_persistence(), worker_set_persistence(): of GPUs on nvidia. */
+	/* Of GPUs on nvidia: see worker_persistence(), worker_set_persistence(). */
 	int (*persistence)(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret);
 	int (*set_persistence)(Host *host, const Bdf *gpus, size_t n, bool on,
 			       uint64_t timeout_usec, PersistenceOutcome *ret_outcomes);
-	/* By a person's word, as virt_domain_find(). Everything below takes a UUID, and no name. */
+	/*
+	 * By a person's word: see virt_domain_find(). All operations below take a UUID, and no
+	 * name.
+	 */
 	int (*domain_find)(Host *host, const char *name_or_uuid, DomainId *ret,
 			   Problem **ret_problem);
 	int (*domain_get)(Host *host, const char *uuid, VirtDomain **ret, Problem **ret_problem);
@@ -47,7 +50,7 @@ typedef struct HostOps {
 			     Problem **ret_problem);
 	int (*domain_detach)(Host *host, const char *uuid, const Bdf *function,
 			     uint64_t timeout_usec, Problem **ret_problem);
-	/* After a call that lost libvirt: 0 once it can be asked again, -ETIMEDOUT. */
+	/* After a call that lost libvirt: 0 once libvirt answers again, -ETIMEDOUT. */
 	int (*libvirt_wait)(Host *host, uint64_t timeout_usec);
 	/* The host's setup, and the health of GPUs by their leading functions: see
 	 * host/launch/worker.h. */
@@ -70,7 +73,7 @@ typedef struct RealHost {
 	Virt *virt;	     /* borrowed; may be NULL before it is set */
 	pthread_mutex_t image_lock;
 	Initramfs *image; /* as it was last read, whole; owned */
-	/* Shared while functions move, exclusive while NVML is asked for a mode: see host.c. */
+	/* Shared while functions move, exclusive while NVML reads a mode: see host.c. */
 	pthread_rwlock_t nvml_lock;
 } RealHost;
 
@@ -79,8 +82,8 @@ int real_host_init(RealHost *host, const WorkerConfig *worker);
 void real_host_done(RealHost *host);
 
 /*
- * Whether what a bind writes can be written here, as a container or a unit's confinement may have
- * it: /sys read-only. Nothing is written. 0, or -errno with the path in *ret_path (owned by the
- * caller); one that is not there, as without PCI, is not held against the host.
+ * Whether a bind's writes are possible here; in a container, or with a unit's confinement, /sys may
+ * be read-only. Writes nothing. 0, or -errno with the path in *ret_path (owned by the caller). A
+ * path that does not exist, as without PCI, does not count as a fault.
  */
 int real_host_check_writable(const RealHost *host, char **ret_path);

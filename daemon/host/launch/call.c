@@ -24,13 +24,16 @@ int worker_arguments_begin(const WorkerConfig *config, const char *verb, char **
 	return 0;
 }
 
-/* systemd, too, has the pipe of a unit open, until it has seen its end; it may be slow at that. */
+/*
+ * systemd also has a unit's pipe open, until it has seen the end of the process, which may take
+ * time.
+ */
 static bool has_answered(const Child *child)
 {
 	return child->adopted && child->size > 0 && child->output[child->size - 1] == '\n';
 }
 
-/* Why there is no answer to parse; 0 when there is one. */
+/* Why there is no answer to parse; 0 if there is one. */
 int worker_child_error(const Child *child)
 {
 	if (child->running && !has_answered(child))
@@ -39,7 +42,7 @@ int worker_child_error(const Child *child)
 		return child->error;
 	if (child->error < 0)
 		return -EBADMSG; /* more than any answer has, or unreadable */
-	/* A status that nobody could tell is not held against it. */
+	/* An unknown exit status does not count against the answer. */
 	if (child->signal != 0 || child->status > 0)
 		return -EPROTO;
 	if (child->adopted && child->size == 0)

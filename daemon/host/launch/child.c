@@ -11,7 +11,10 @@
 #include <time.h>
 
 #define USEC_PER_SEC 1000000U
-/* Between looks at a child that has closed its output but not ended: 0.1 ms, doubled to 25 ms. */
+/*
+ * Pauses between checks of a child that has closed its output but not ended: 0.1 ms, doubled up to
+ * 25 ms.
+ */
 #define REAP_PAUSE_USEC 100U
 #define REAP_PAUSE_DOUBLINGS 8U
 
@@ -99,7 +102,7 @@ int children_pipe(int *ret_read_fd, int *ret_write_fd)
 		return -errno;
 	read_fd = fds[0];
 	write_fd = fds[1];
-	/* Our end only: the flag belongs to the open file, and the two ends are two. */
+	/* Only at our end: the flag belongs to the open file, and each end is one of its own. */
 	if (fcntl(read_fd, F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
 	*ret_read_fd = TAKE_FD(read_fd);
@@ -144,7 +147,7 @@ static uint64_t now_monotonic_usec(void)
 	return (uint64_t)t.tv_sec * USEC_PER_SEC + (uint64_t)t.tv_nsec / 1000U;
 }
 
-/* Room for more output, one byte of it for the NUL. */
+/* Makes room for more output, including one byte for the NUL. */
 static int make_room(Child *child, size_t limit)
 {
 	size_t bigger = child->capacity ? child->capacity * 2 : 4096;
@@ -164,7 +167,7 @@ static int make_room(Child *child, size_t limit)
 	return 0;
 }
 
-/* Takes what is there; closes our end at the end of output, or when there is too much of it. */
+/* Reads what is there; closes our end at the end of the output, or when there is too much of it. */
 static void read_output(Child *child, size_t limit)
 {
 	while (child->fd >= 0) {
@@ -201,7 +204,7 @@ static void reap(Child *child)
 		return;
 	}
 	if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG) < 0) {
-		/* Reaped by somebody else (SIGCHLD ignored): its answer must speak for itself. */
+		/* Reaped elsewhere (SIGCHLD is ignored): its answer must speak for itself. */
 		if (errno == ECHILD)
 			child->running = false;
 		return;
@@ -217,7 +220,7 @@ static void reap(Child *child)
 
 typedef struct Progress {
 	size_t running;
-	size_t silent; /* of these, closed their output */
+	size_t silent; /* those of them that closed their output */
 } Progress;
 
 static Progress look(Children *children)
@@ -250,7 +253,7 @@ static void wait_for_output(Children *children, uint64_t usec)
 		if (children->items[i].fd >= 0)
 			children->polls[n++] =
 				(struct pollfd){ .fd = children->items[i].fd, .events = POLLIN };
-	ppoll(children->polls, n, &timeout, NULL); /* whatever it says, we look again */
+	ppoll(children->polls, n, &timeout, NULL); /* whatever the result, check again */
 }
 
 void children_wait(Children *children, uint64_t timeout_usec)
@@ -265,8 +268,10 @@ void children_wait(Children *children, uint64_t timeout_usec)
 		if (progress.running == 0 || elapsed >= timeout_usec)
 			return;
 		pause = timeout_usec - elapsed;
-		/* An end of output is an event; an end of a process has none that every kernel
-		 * offers, so look a few times. It follows at once, as a rule. */
+		/*
+		 * poll() reports the end of an output. Not every kernel can report the end of a
+		 * process, so check a few times. It usually follows at once.
+		 */
 		if (progress.silent > 0 && pause > REAP_PAUSE_USEC << doublings)
 			pause = REAP_PAUSE_USEC << doublings;
 		if (progress.silent > 0 && doublings < REAP_PAUSE_DOUBLINGS)
@@ -284,7 +289,9 @@ static void *reap_at_last(void *userdata)
 	return NULL;
 }
 
-/* Without memory for a thread it stays a zombie until this process ends: one entry in a table. */
+/*
+ * Without memory for a thread, the child stays a zombie until this process ends: one table entry.
+ */
 static void leave_behind(pid_t pid)
 {
 	_cleanup_free_ pid_t *copy = malloc(sizeof(*copy));
@@ -297,7 +304,7 @@ static void leave_behind(pid_t pid)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the other threads' business */
 	if (pthread_create(&thread, NULL, reap_at_last, copy) == 0) {
-		TAKE_PTR(copy); /* now the thread's */
+		TAKE_PTR(copy); /* the thread owns it now */
 		pthread_detach(thread);
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -325,7 +332,10 @@ bool child_runs(pid_t pid)
 {
 	siginfo_t info = { 0 };
 
-	/* Looks without reaping, which is the thread's. Fails when it was reaped already. */
+	/*
+	 * Checks without reaping, which is the thread's job. Fails when the child was already
+	 * reaped.
+	 */
 	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 	       info.si_pid == 0;
 }

@@ -7,9 +7,9 @@
 #include "util/clock.h"
 #include "util/text.h"
 
-/* Until the bus has let us in: nothing was asked of anybody before that. */
+/* The limit for getting access to the bus; nothing was requested of anybody before that. */
 #define CONNECT_TIMEOUT_USEC (5 * USEC_PER_SEC)
-/* systemd takes seconds to read all its units again, and answers nobody meanwhile. */
+/* systemd takes seconds to reload all its units, and answers no calls meanwhile. */
 #define START_TIMEOUT_USEC (25 * USEC_PER_SEC)
 /* systemd forgets a unit a moment after its process has ended. */
 #define FORGET_TIMEOUT_USEC (2 * USEC_PER_SEC)
@@ -40,9 +40,9 @@ void launch_end(Launch *launch)
 }
 
 /*
- * systemd-shutdown waits for every process but those whose name begins so (systemd.io,
- * "Storage Daemons for the Root File System"), twice as long as a service may take to stop. A
- * worker that waits in the kernel would keep the host up for 3 minutes.
+ * systemd-shutdown waits for every process except those whose name begins like this (systemd.io,
+ * "Storage Daemons for the Root File System"), for twice the time that a service may take to stop.
+ * Otherwise a worker that waits in the kernel would keep the host up for 3 minutes.
  */
 static int mark_argv(char *const *argv, char ***ret)
 {
@@ -82,7 +82,7 @@ static int start_unit(Launch *launch, Children *children, size_t index, const Bd
 	UnitSpec spec;
 	int r;
 
-	/* systemd would say so by an end without an answer. */
+	/* systemd would then close the pipe without an answer. */
 	if (access(argv[0], X_OK) < 0)
 		return -errno;
 	r = name ? mark_argv(argv, &marked) : -ENOMEM;
@@ -98,7 +98,9 @@ static int start_unit(Launch *launch, Children *children, size_t index, const Bd
 		.output_fd = write_fd,
 	};
 	r = start_or_wait(launch, &spec, function, ret_why);
-	/* Also when nobody knows: once the request is gone without a start, the pipe ends. */
+	/*
+	 * Also when the result is unknown: if the request is gone without a start, the pipe ends.
+	 */
 	if (r == 0 || r == -ETIMEDOUT)
 		children_adopt(children, index, TAKE_FD(read_fd));
 	return r;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How workers that change a function are started: each as a transient service unit, out of the
- * control group and the life of this process, or as a child where there is no systemd to ask.
+ * Starts workers that change a function: each as a transient service unit, outside the control
+ * group and the life of this process, or as a child when there is no systemd.
  *
- * The unit is gpupass-worker@BDF.service, whatever the worker does: so systemd itself lets no
- * second one at a function while one is at work, also one of a daemon before this one.
+ * The unit is gpupass-worker@BDF.service, whatever the worker does. So systemd itself lets no
+ * second worker start for a function while one is at work, even one that an earlier daemon started.
  */
 #pragma once
 
@@ -13,26 +13,26 @@
 #include "host/launch/config.h"
 #include "host/launch/unit.h"
 
-/* For one batch: one connection. All zero with `config` set is good to begin with. */
+/* For one batch, over one connection. Begin with all zeros and `config` set. */
 typedef struct Launch {
 	const WorkerConfig *config;
 	UnitManager *units; /* NULL: children */
-	bool silent;	    /* it has not answered, and is not asked again */
+	bool silent;	    /* systemd did not answer, and is not asked again */
 } Launch;
 
-/* Where there is no systemd it says so to the configuration's listener, and starts children. */
+/* If there is no systemd, reports that to the configuration's listener and starts children. */
 void launch_begin(const WorkerConfig *config, Launch *ret);
 
 /*
- * `description` is for those who list units. -EBUSY: an older worker is at work on the function, and
- * none was started. -ETIMEDOUT: systemd has not answered; it may start it now or later, and what
- * it writes is waited for as if it had. -ECANCELED: it has not answered before, and was not asked.
- * Otherwise why it was not started.
+ * `description` is for people who list units. -EBUSY: an older worker is at work on the function,
+ * and none was started. -ETIMEDOUT: systemd has not answered; it may start the worker now or later,
+ * so the output is waited for as if it had. -ECANCELED: systemd did not answer an earlier call, and
+ * was not asked. Otherwise why it was not started.
  */
 int launch_start(Launch *launch, Children *children, size_t index, const Bdf *function,
 		 const char *description, char *const *argv);
 
-/* Of the worker at work on the function; 0: not known, or none. */
+/* The pid of the worker that is at work on the function; 0: not known, or none. */
 pid_t launch_pid(Launch *launch, const Child *child, const Bdf *function);
 
 void launch_end(Launch *launch);

@@ -23,7 +23,7 @@ struct UnitManager {
 
 /* ---- the connection ---- */
 
-/* sd_bus_call() would wait for this by itself, for as long as it takes. */
+/* sd_bus_call() would do this wait itself, without a limit. */
 static int wait_until_ready(sd_bus *bus, uint64_t timeout_usec)
 {
 	uint64_t deadline = now_monotonic() + timeout_usec;
@@ -52,7 +52,7 @@ static UnitManager *manager_close(UnitManager *manager)
 {
 	if (!manager)
 		return NULL;
-	/* Not flushed, which would wait: there is nothing that anybody waits for. */
+	/* Closes without a flush, which would wait: nothing here needs to be sent. */
 	sd_bus_close(manager->bus);
 	sd_bus_unref(manager->bus);
 	free(manager);
@@ -81,7 +81,10 @@ static int manager_open(uint64_t timeout_usec, UnitManager **ret, char **ret_why
 
 /* ---- starting ---- */
 
-/* No string of it is expanded: an argument may be what another tool wrote to driver_override. */
+/*
+ * systemd must expand no string of it: an argument may be what another tool wrote to
+ * driver_override.
+ */
 static int append_command(sd_bus_message *m, const UnitSpec *spec)
 {
 	int r = sd_bus_message_open_container(m, 'r', "sv");
@@ -106,8 +109,8 @@ static int append_command(sd_bus_message *m, const UnitSpec *spec)
 }
 
 /*
- * Its stdout is our pipe. With the default for StandardOutput= its stderr, being of the same kind,
- * would be joined to it, so that has to be another one.
+ * Its stdout is our pipe. By default systemd would connect stderr, being of the same kind, to the
+ * same pipe, so stderr has to be another one.
  */
 static int append_files(sd_bus_message *m, const UnitSpec *spec)
 {
@@ -118,9 +121,9 @@ static int append_files(sd_bus_message *m, const UnitSpec *spec)
 }
 
 /*
- * Nothing stops it: no default dependencies, so that a shutdown does not; not the slice of its
- * template, which a shutdown stops, and with it what is in it. If somebody does, it gets a signal
- * that does nothing, and is not waited for.
+ * Nothing stops it. It has no default dependencies, so a shutdown does not stop it. It is not in
+ * the slice of its template, because a shutdown stops that slice with everything in it. If a person
+ * stops it, it gets a signal that does nothing, and systemd does not wait for it.
  */
 static int append_life(sd_bus_message *m, const UnitSpec *spec)
 {
@@ -136,8 +139,10 @@ static int append_life(sd_bus_message *m, const UnitSpec *spec)
 				     "TimeoutStopUSec", "t", (uint64_t)STOP_TIMEOUT_USEC);
 }
 
-/* What costs nothing. SYS_ADMIN: read config space beyond 64 bytes. DAC_OVERRIDE: a udev rule may have
- * given /dev/vfio/N to somebody else. */
+/*
+ * Confinement that costs nothing. SYS_ADMIN: to read config space beyond 64 bytes. DAC_OVERRIDE: a
+ * udev rule may have given /dev/vfio/N to another user.
+ */
 static int append_confinement(sd_bus_message *m)
 {
 	const uint64_t kept = (uint64_t)1 << CAP_SYS_ADMIN | (uint64_t)1 << CAP_DAC_OVERRIDE;
@@ -180,8 +185,8 @@ static int make_request(UnitManager *manager, const UnitSpec *spec, sd_bus_messa
 }
 
 /*
- * Answers after which it certainly does not run: the bus has nobody to give the call to, or systemd
- * says why not. Everything else, first of all silence, tells nothing.
+ * After these answers the unit certainly does not run: the bus has nobody to deliver the call to,
+ * or systemd says why not. Any other answer, and above all silence, leaves it open.
  */
 static bool refuses(const sd_bus_error *error)
 {
@@ -227,7 +232,7 @@ static int manager_start(UnitManager *manager, const UnitSpec *spec, uint64_t ti
 	r = sd_bus_call(manager->bus, m, timeout_usec, &error, NULL);
 	r = r < 0 ? judge(r, &error, ret_why) : 0;
 	sd_bus_error_free(&error);
-	/* With it goes its copy of output_fd. */
+	/* This also closes the message's copy of output_fd. */
 	sd_bus_message_unref(m);
 	return r;
 }

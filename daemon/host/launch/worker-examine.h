@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `doctor` asks of a host, and the health of its GPUs, by workers as host/launch/worker.h has them:
+ * The host's setup for `doctor`, and the health of its GPUs, from workers (host/launch/worker.h):
  *   gpupass-worker [OPTION]... examine [BDF [PORT…]]
  */
 #pragma once
@@ -10,14 +10,14 @@
 #include "core/pci/pci-snapshot.h"
 #include "host/launch/config.h"
 
-/* The host's setup. `known_image`: as of examine_host(). Errors as of
- * worker_inspect(). */
+/* The host's setup. `known_image`: see examine_host(). Errors: see worker_inspect(). */
 int worker_examine_host(const WorkerConfig *config, const char *known_image, uint64_t timeout_usec,
 			Examination **ret);
 
 /*
- * The health of n GPUs, by their leading functions, side by side, one worker each: one that does
- * not answer hides no other. ret[i].error tells of each. -ENOMEM: nothing was filled.
+ * The health of n GPUs, given by their leading functions, in parallel, with one worker each, so
+ * that one that does not answer hides no other. ret[i].error has the error of each. -ENOMEM:
+ * nothing was filled.
  */
 int worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *leads, size_t n,
 			uint64_t timeout_usec, GpuHealth *ret);

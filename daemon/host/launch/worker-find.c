@@ -29,7 +29,10 @@ static bool is_set_option(const char *argument)
 	return str_starts_with(argument, "--set=");
 }
 
-/* One that only reads the mode changes nothing. *at becomes the option, which the function follows. */
+/*
+ * A worker that only reads the mode changes nothing. *at becomes the option; the function follows
+ * it.
+ */
 static bool sets_persistence(const char **at, const char *end)
 {
 	const char *option = next_argument(*at, end);
@@ -41,8 +44,8 @@ static bool sets_persistence(const char **at, const char *end)
 }
 
 /*
- * `line` is the arguments, each ended by NUL. `function` NULL: a worker that asks NVML the question,
- * of which only one at a time is wanted.
+ * `line` has the arguments, each ended by NUL. `function` NULL: a worker that asks NVML this
+ * question; there may be only one such worker at a time.
  */
 static bool works_on(const char *line, size_t size, const WorkerConfig *config,
 		     const char *function, const char *question)
@@ -70,13 +73,13 @@ static bool works_on(const char *line, size_t size, const WorkerConfig *config,
 	return false;
 }
 
-/* What is looked for, and who looks. */
+/* What to search for, and the searching process. */
 typedef struct Search {
 	const WorkerConfig *config;
 	const char *function; /* NULL: `question` instead */
 	const char *question;
 	char *unit;	  /* of workers that change the function; NULL: none on this host */
-	char *own_cgroup; /* where our children stay; NULL: not known, or not ours alone */
+	char *own_cgroup; /* control group of our children; NULL: not known or shared */
 	struct statx program;
 	bool has_program;
 } Search;
@@ -88,9 +91,9 @@ static void search_clear(Search *search)
 }
 
 /*
- * Only what systemd itself has put into system.slice: a user has a control group of his own, and
- * can start sudo in it, whose uids are all 0, under any command line. In a session, and where
- * there is no systemd, others are in ours, too.
+ * Accepts only what systemd itself has put into system.slice. A user has a control group below
+ * user.slice, and can start sudo in it, whose uids are all 0, under any command line. In a session,
+ * or without systemd, our own control group has other processes, too.
  */
 static bool is_services_own(const char *cgroup)
 {
@@ -109,7 +112,7 @@ static void search_begin(const WorkerConfig *config, const Bdf *function, int pr
 	ret->config = config;
 	ret->has_program =
 		statx(AT_FDCWD, config->program, 0, STATX_TYPE | STATX_INO, &ret->program) == 0;
-	/* Units are of this host, whatever sysfs we were given. */
+	/* Units are of this host, so the unit counts only if the sysfs is this host's. */
 	if (name && str_equal(config->sysfs_dir, "/sys"))
 		ret->unit = strf(SYSTEM_SLICE "%s", name);
 	if (self_fd >= 0 && process_cgroup(self_fd, &ret->own_cgroup) >= 0 &&
@@ -131,7 +134,10 @@ static bool is_ours(int process_fd)
 	return true;
 }
 
-/* The file that it runs, not what it calls it: the link in /proc leads to the file itself. */
+/*
+ * Compares the file that the process runs, not its name: the link in /proc leads to the file
+ * itself.
+ */
 static bool runs_our_program(const Search *search, int process_fd)
 {
 	const struct statx *program = &search->program;
@@ -143,7 +149,7 @@ static bool runs_our_program(const Search *search, int process_fd)
 	       exe.stx_dev_minor == program->stx_dev_minor;
 }
 
-/* Neither has it ended already: systemd has the unit until it has seen that. */
+/* Nor has it already ended: systemd keeps the unit until it has seen the end. */
 static bool is_in_unit(const Search *search, int process_fd, const char *cgroup)
 {
 	char program[1];
@@ -162,11 +168,11 @@ static bool says_so(const Search *search, int process_fd)
 }
 
 /*
- * A command line is anybody's, and reading it takes the lock of the process's memory, which its user can
- * keep for ever (tests/bus/attackers.py, stuck).
- * So it is read only of a process that has our uids, and that runs our program or is where only
- * our children are: a worker from before an update has a program that is deleted. What is in the
- * unit of the function is a worker at the function; systemd has made it one.
+ * Anybody can choose a command line, and reading it takes the lock of the process's memory, which
+ * its user can keep for ever (tests/bus/attackers.py, stuck). So read it only of a process that has
+ * our uids, and that either runs our program or is in the control group of our children: a worker
+ * from before an update has a program file that was deleted. A process in the function's unit is a
+ * worker for that function, because systemd put it there.
  */
 static bool is_worker(const Search *search, int process_fd)
 {

@@ -106,7 +106,7 @@ static int start(Launch *launch, Children *children, size_t i, const Bdf *gpu, b
 
 	if (!description)
 		return -ENOMEM;
-	/* Children, unlike units, are not kept apart by systemd. */
+	/* systemd prevents a second unit for a function, but not a second child. */
 	if (worker_find(launch->config, gpu) > 0)
 		return -EBUSY;
 	r = arguments(launch->config, gpu, 1, on ? "--set=on" : "--set=off", &argv);
@@ -165,7 +165,7 @@ void persistence_outcome_clear(PersistenceOutcome *outcome)
 	*outcome = (PersistenceOutcome){ 0 };
 }
 
-static const char busy[] = "other GPUs were being moved all the while";
+static const char busy[] = "other GPUs were moving all the time";
 
 int persistence_unasked(const Bdf *gpus, size_t n, GpuPersistence *ret)
 {

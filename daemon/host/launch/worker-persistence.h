@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Persistence modes of GPUs on the nvidia driver, by workers as host/launch/worker.h has them:
+ * Persistence modes of GPUs on the nvidia driver, from workers (host/launch/worker.h):
  *   gpupass-worker [--sysfs=DIR] [--proc=DIR] [--nvml=LIBRARY] persistence [--set=on|off] BDF…
- * answered by the document of host/wire/persistence.h. NVML opens the GPUs for that long, so
- * that nobody may unbind one meanwhile; one that nobody else has open is initialised, which takes
- * a second or two each.
+ * The answer is the document of host/wire/persistence.h. NVML has the GPUs open meanwhile, so no
+ * other job may unbind one. The driver initialises a GPU that nobody else has open, which takes a
+ * second or two each.
  */
 #pragma once
 
@@ -12,26 +12,28 @@
 #include "host/launch/worker.h"
 
 /*
- * One child that reads all; none beside an earlier one that hangs. Filled for every GPU, by its leading
- * function: what is not known is unknown, and says why. -ENOMEM only; nothing is filled then.
+ * One child reads all modes; none starts while an earlier one hangs. Filled for every GPU, by its
+ * leading function: a mode that is not known is unknown, with the reason. Fails only with -ENOMEM;
+ * then nothing is filled.
  */
 int worker_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, uint64_t timeout_usec,
 		       GpuPersistence *ret);
 
 typedef struct PersistenceOutcome {
-	GpuPersistence gpu; /* as it is now; where it is not as it was to be, with why */
-	bool still_running; /* a worker may yet set it: the deadline passed, or an older one is there */
-	pid_t pid;	    /* of that one; 0: not known */
+	GpuPersistence gpu; /* the mode now; with a reason if it is not the requested one */
+	bool still_running; /* a worker may still set it: a late one, or an older one */
+	pid_t pid;	    /* of that worker; 0: not known */
 } PersistenceOutcome;
 
 /*
- * Sets the mode of n GPUs side by side, one worker each, as worker_move() moves functions. What is
- * so already is not set. Filled for every GPU. -ENOMEM only; nothing is filled then.
+ * Sets the mode of n GPUs in parallel, with one worker each, as worker_move() moves functions. Does
+ * not set a mode that is already right. Filled for every GPU. Fails only with -ENOMEM; then nothing
+ * is filled.
  */
 int worker_set_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, bool on,
 			   uint64_t timeout_usec, PersistenceOutcome *ret_outcomes);
 void persistence_outcome_clear(PersistenceOutcome *outcome);
 
-/* Fills the same where functions were moved for so long that nobody was asked. */
+/* Fills the same when functions were moving for so long that no worker was started. */
 int persistence_unasked(const Bdf *gpus, size_t n, GpuPersistence *ret);
 int persistence_unset(const Bdf *gpus, size_t n, PersistenceOutcome *ret_outcomes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A probe of links, by a worker as host/launch/worker.h has them:
+ * A probe of links, by a worker (host/launch/worker.h):
  *   gpupass-worker [--sysfs=DIR] [--nvml=LIBRARY] probe [--mmio] BDF…
  * It answers with one document of schema org.gpupass1.probe/1 (host/wire/probe.h).
  */
@@ -10,9 +10,9 @@
 #include "host/wire/probe.h"
 
 /*
- * Asks NVML about these leading functions, or with `mmio` reads their link registers. 0 with
- * *ret, whose `error` may say that nothing could be looked at; -ETIMEDOUT: the worker waits, and
- * is left alone (*ret_pid); -EPROTO and -EBADMSG as of worker_move().
+ * Asks NVML about these leading functions, or with `mmio` reads their link registers. 0 with *ret,
+ * whose `error` may say that nothing could be observed. -ETIMEDOUT: the worker waits, and is left
+ * alone (*ret_pid). -EPROTO and -EBADMSG: see worker_move().
  */
 int worker_probe(const WorkerConfig *config, const Bdf *functions, size_t n, bool mmio,
 		 uint64_t timeout_usec, ProbeAnswer *ret, pid_t *ret_pid);

@@ -12,8 +12,7 @@
 #include "util/text.h"
 
 #define MOVE_OUTPUT_MAX 65536U
-/* Of holders there are as many as host/device/holders.c lists, with names as long as others
- * like. */
+/* There are as many holders as host/device/holders.c lists, with names as long as others like. */
 #define INSPECT_OUTPUT_MAX 4194304U
 
 /* "--" ends the options: an override that another tool set may begin with a dash. */
@@ -91,7 +90,7 @@ static int start_move(Launch *launch, Children *children, size_t i, const Driver
 	return r < 0 ? r : launch_start(launch, children, i, &target->bdf, description, argv);
 }
 
-/* None is started after one that could not be: a half-moved group only has to be moved back. */
+/* After one that could not start, starts no more: a half-moved group only has to be moved back. */
 static void start_moves(Launch *launch, const DriverTarget *targets, Children *children,
 			MoveOutcome *outcomes)
 {

@@ -3,10 +3,13 @@
 #include <libvirt/libvirt-qemu.h>
 #include <string.h>
 
-#include "host/libvirt/private.h"
+#include "host/libvirt/call.h"
+#include "host/libvirt/error.h"
+#include "host/libvirt/libvirt.h"
+#include "host/libvirt/lookup.h"
 #include "util/text.h"
 
-/* Of libvirt's words, in which the agent's own may be. */
+/* The most of libvirt's message that is kept; it may quote the agent. */
 #define DETAIL_MAX 1024
 
 typedef struct Agent {
@@ -16,9 +19,9 @@ typedef struct Agent {
 } Agent;
 
 /*
- * libvirt's codes, of 9.0: qemuDomainAgentAvailable() and qemuAgentCommandFull(). An error of the
- * agent itself has no code of its own (VIR_ERR_INTERNAL_ERROR), nor has one from a driver that
- * knows no agents.
+ * Error codes of libvirt 9.0: qemuDomainAgentAvailable() and qemuAgentCommandFull(). An error of
+ * the agent itself has no code of its own (VIR_ERR_INTERNAL_ERROR); nor has an error of a driver
+ * without agents.
  */
 static GuestOutcome outcome_of(const virError *error)
 {
@@ -57,7 +60,7 @@ static int agent_call(void *userdata, const char *message, unsigned timeout_sec,
 		error && error->message ? error->message : "libvirt gave no reason", DETAIL_MAX);
 	if (!message_of_error)
 		return -ENOMEM;
-	/* A connection that broke is no word of the guest's. This clears the error. */
+	/* A lost connection says nothing about the guest. The check clears the error. */
 	if (virConnectIsAlive(agent->call->conn) != 1)
 		return virt_unavailable(agent->call->virt->uri, message_of_error, ret_problem);
 	free(ret_why->detail);

@@ -1,69 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a running domain has of a function, and attaching one. */
+/* Attaching a function to a running domain. */
 #include <string.h>
 
 #include "core/domain/xml.h"
-#include "host/libvirt/private.h"
+#include "host/libvirt/call.h"
+#include "host/libvirt/error.h"
+#include "host/libvirt/libvirt.h"
+#include "host/libvirt/live.h"
+#include "host/libvirt/lookup.h"
 #include "util/text.h"
 
-/* --- live devices --- */
-
-void live_device_clear(LiveDevice *device)
-{
-	free(device->alias);
-	*device = (LiveDevice){ 0 };
-}
-
-/* Fills in what the live XML says of the function. */
-static int find_live(const char *xml, const Bdf *function, LiveDevice *into, Problem **ret_problem)
-{
-	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
-	_cleanup_(domain_use_clear) DomainUse use = { 0 };
-	const DomainHostdev *hostdev;
-	int r;
-
-	r = domain_use_from_xml(xml, NULL, &use, ret_problem);
-	if (r != 0)
-		return r;
-	r = domain_xml_parse(xml, &parsed, ret_problem);
-	if (r != 0)
-		return r;
-	into->acpi = domain_xml_has_acpi(parsed);
-	hostdev = domain_use_hostdev(&use, function);
-	into->present = hostdev != NULL;
-	if (!hostdev || !hostdev->alias)
-		return 0;
-	into->alias = strdup(hostdev->alias);
-	return into->alias ? 0 : -ENOMEM;
-}
-
-int virt_live_device(const VirtCall *call, virDomainPtr domain, const Bdf *function,
-		     LiveDevice *ret, Problem **ret_problem)
-{
-	_cleanup_(live_device_clear) LiveDevice device = { 0 };
-	const char *name = virt_domain_name(domain);
-	_cleanup_free_ char *xml = NULL;
-	int active, r;
-
-	active = virDomainIsActive(domain);
-	if (active > 0)
-		xml = virDomainGetXMLDesc(domain, 0);
-	if ((active < 0 || (active > 0 && !xml)) && !virt_error_is_no_domain())
-		return virt_read_problem(call, name, ret_problem);
-	if (xml) {
-		device.running = true;
-		r = find_live(xml, function, &device, ret_problem);
-		if (r != 0)
-			return r;
-	}
-	*ret = device;
-	device = (LiveDevice){ 0 };
-	return 0;
-}
-
-/* --- attach --- */
-
-/* The one function of a <hostdev>: read as part of a domain, as core/domain/xml.h reads them. */
+/*
+ * The function of a <hostdev>, which must have exactly one. Reads it as part of a domain, so that
+ * core/domain/xml.h reads it as it reads all others.
+ */
 static int hostdev_function(const char *hostdev_xml, Bdf *ret, Problem **ret_problem)
 {
 	_cleanup_(problem_freep) Problem *why = NULL;
@@ -81,16 +31,16 @@ static int hostdev_function(const char *hostdev_xml, Bdf *ret, Problem **ret_pro
 		return r;
 	if (r == PROBLEM || use.n_hostdevs != 1)
 		return problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
-				   "what shall be attached is not one PCI hostdev");
+				   "the device to attach is not one PCI hostdev");
 	*ret = use.hostdevs[0].bdf;
 	return 0;
 }
 
 /*
- * QEMU has a device of that id, and libvirt does not know it: a libvirtd was killed after QEMU had taken the
- * device (qemuMonitorAddDevice() in qemuDomainAttachHostPCIDevice()) and before it was in the
- * domain's status file. libvirt, which reads that file when it starts, can name it no more, so that
- * nobody but the end of QEMU takes it out again.
+ * QEMU has a device of that id that libvirt does not know. A libvirtd was killed after QEMU had
+ * taken the device (qemuMonitorAddDevice() in qemuDomainAttachHostPCIDevice()), and before it was
+ * in the domain's status file. libvirt reads that file when it starts, and so can no longer name
+ * the device: only the end of QEMU removes it.
  */
 static bool libvirt_forgot_it(void)
 {
@@ -102,10 +52,11 @@ static bool libvirt_forgot_it(void)
 static int forgotten_problem(const VirtCall *call, const char *name, const Bdf *function,
 			     Problem **ret_problem)
 {
-	int r = virt_problem(call, ret_problem, GPUPASS_ERROR_ATTACH_FAILED,
-			     "the guest of %s has %s already, and libvirt does not know of it: a "
-			     "libvirtd was killed while it attached it",
-			     name, BDF_TEXT(function));
+	int r = virt_problem(
+		call, ret_problem, GPUPASS_ERROR_ATTACH_FAILED,
+		"the guest of %s has %s already, and libvirt does not know of it: libvirtd was "
+		"killed while it attached it",
+		name, BDF_TEXT(function));
 
 	return r != PROBLEM
 		       ? r
@@ -122,9 +73,11 @@ static int attach_problem(const VirtCall *call, const char *name, const Bdf *fun
 	r = virt_problem(call, ret_problem, GPUPASS_ERROR_ATTACH_FAILED,
 			 "libvirt refuses to attach %s to domain %s", BDF_TEXT(function), name);
 	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE)
-		problem_state(*ret_problem,
-			      "libvirt went away while it attached %s; the domain's XML will tell",
-			      BDF_TEXT(function));
+		problem_state(
+			*ret_problem,
+			"libvirt went away while it attached %s; the domain's XML shows whether "
+			"it did",
+			BDF_TEXT(function));
 	return r;
 }
 

@@ -1,59 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The event thread, the connector, and the hold that a call has on the connection. */
+/* The event thread, and the connector that opens and closes the connection. */
 #include <signal.h>
 #include <string.h>
 
-#include "host/libvirt/private.h"
+#include "host/libvirt/call.h"
+#include "host/libvirt/events.h"
+#include "host/libvirt/libvirt.h"
+#include "host/libvirt/virt.h"
 #include "util/clock.h"
 #include "util/text.h"
 
-/* libvirt is taken for dead after INTERVAL * (COUNT + 1) seconds of silence. */
+/* libvirt counts as dead after INTERVAL * (COUNT + 1) seconds of silence. */
 #define KEEPALIVE_INTERVAL_SEC 5
 #define KEEPALIVE_COUNT 3
 #define RETRY_MIN_USEC (500 * USEC_PER_MSEC)
 #define RETRY_MAX_USEC (10 * USEC_PER_SEC)
-/* How long a call made at start-up waits for the first attempt to connect. */
-#define FIRST_CONNECT_USEC (10 * USEC_PER_SEC)
-/* virt_free() waits this long for everything to end. */
+/* virt_free() waits this long for all threads and calls to end. */
 #define FREE_USEC (500 * USEC_PER_MSEC)
-/* Part of it is kept for the event thread, which is stopped last. */
+/* The part of that time that is reserved for the event thread, which stops last. */
 #define FREE_EVENTS_USEC (100 * USEC_PER_MSEC)
-/* A call that lost the connection is not made again before this. */
+/* A call that lost the connection waits this long before it is repeated. */
 #define LOSS_PAUSE_USEC (250 * USEC_PER_MSEC)
 #define EVENT_ERROR_PAUSE_USEC (100 * USEC_PER_MSEC)
-
-void virt_wait(Virt *virt, uint64_t deadline)
-{
-	struct timespec until = {
-		.tv_sec = (time_t)(deadline / USEC_PER_SEC),
-		.tv_nsec = (long)(deadline % USEC_PER_SEC) * 1000,
-	};
-
-	if (deadline == UINT64_MAX)
-		pthread_cond_wait(&virt->changed, &virt->lock);
-	else
-		pthread_cond_timedwait(&virt->changed, &virt->lock, &until);
-}
-
-int virt_thread_start(pthread_t *ret, void *(*main)(void *), void *userdata, bool detached)
-{
-	pthread_attr_t attr;
-	sigset_t all, before;
-	int r;
-
-	r = pthread_attr_init(&attr);
-	if (r != 0)
-		return -r;
-	if (detached)
-		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	/* A thread starts with its creator's mask: so it never runs with a signal open. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(ret, &attr, main, userdata);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	return -r;
-}
 
 /* --- the event thread --- */
 
@@ -65,7 +33,7 @@ static void wake_events(Virt *virt)
 
 static void on_timer(int timer, void *userdata)
 {
-	/* Disarm first: what is announced from now on arms it again. */
+	/* Disarm first: the next announcement arms the timer again. */
 	virEventUpdateTimeout(timer, -1);
 	virt_announce(userdata);
 }
@@ -81,7 +49,7 @@ static void *events_main(void *userdata)
 		pthread_mutex_unlock(&virt->lock);
 		r = virEventRunDefaultImpl();
 		pthread_mutex_lock(&virt->lock);
-		if (r < 0 && !virt->events_stopping) /* do not spin on an error that stays */
+		if (r < 0 && !virt->events_stopping) /* do not spin on a permanent error */
 			virt_wait(virt, now_monotonic() + EVENT_ERROR_PAUSE_USEC);
 	}
 	virt->events_ended = true;
@@ -112,8 +80,8 @@ static void set_last_error(Virt *virt, const char *message)
 }
 
 /*
- * Called once for a connection, on whichever thread notices: the event thread, or a job thread in
- * the middle of a call. libvirt holds a lock of the connection meanwhile.
+ * libvirt calls this once for a connection, on the thread that notices the loss: the event thread,
+ * or a job thread in the middle of a call. libvirt holds a lock of the connection meanwhile.
  */
 static void on_close(virConnectPtr conn, int reason, void *userdata)
 {
@@ -165,8 +133,9 @@ static void disconnect(Virt *virt)
 static bool set_up(Virt *virt, virConnectPtr conn)
 {
 	/*
-	 * Errors of the first two are left alone: drivers that run in this process (test:///) have
-	 * neither, and cannot be lost; a connection that is lost already fails at the events too.
+	 * Ignores errors of the first two calls: drivers that run in this process (test:///)
+	 * support neither, and cannot be lost; for a connection that is already lost, registering
+	 * for events fails, too.
 	 */
 	virConnectSetKeepAlive(conn, KEEPALIVE_INTERVAL_SEC, KEEPALIVE_COUNT);
 	virConnectRegisterCloseCallback(conn, on_close, virt, NULL);
@@ -189,7 +158,7 @@ static void try_connect(Virt *virt)
 		return;
 	}
 	pthread_mutex_lock(&virt->lock);
-	if (virt->link == LINK_SETUP) { /* not closed meanwhile */
+	if (virt->link == LINK_SETUP) { /* it was not closed meanwhile */
 		virt->link = LINK_UP;
 		virt->generation++;
 		set_last_error(virt, NULL);
@@ -198,7 +167,7 @@ static void try_connect(Virt *virt)
 	wake_events(virt);
 }
 
-/* Holds `lock`. Until the deadline, or the end. */
+/* Holds `lock`. Waits until the deadline, or until Virt stops. */
 static void pause_until(Virt *virt, uint64_t deadline)
 {
 	while (!virt->stopping && now_monotonic() < deadline)
@@ -222,7 +191,7 @@ static void *connector_main(void *userdata)
 		since = now_monotonic();
 		while (virt->link == LINK_UP && !virt->stopping)
 			virt_wait(virt, UINT64_MAX);
-		/* A connection that held starts afresh; one that breaks at once is not hammered. */
+		/* A connection that lasted resets the delay; one that breaks at once does not. */
 		if (now_monotonic() - since > RETRY_MAX_USEC)
 			delay = RETRY_MIN_USEC;
 		pthread_mutex_unlock(&virt->lock);
@@ -235,61 +204,6 @@ static void *connector_main(void *userdata)
 	pthread_cond_broadcast(&virt->changed);
 	pthread_mutex_unlock(&virt->lock);
 	return NULL;
-}
-
-/* --- calls --- */
-
-void virt_hold(Virt *virt)
-{
-	pthread_mutex_lock(&virt->lock);
-	virt->users++;
-	pthread_mutex_unlock(&virt->lock);
-}
-
-void virt_release(Virt *virt)
-{
-	pthread_mutex_lock(&virt->lock);
-	virt->users--;
-	pthread_cond_broadcast(&virt->changed);
-	pthread_mutex_unlock(&virt->lock);
-}
-
-int virt_call_begin(Virt *virt, VirtCall *ret, Problem **ret_problem)
-{
-	_cleanup_free_ char *why = NULL;
-	uint64_t deadline = virt->started_usec + FIRST_CONNECT_USEC;
-	virConnectPtr conn = NULL;
-
-	pthread_mutex_lock(&virt->lock);
-	virt->users++;
-	while (!virt->tried && !virt->stopping && now_monotonic() < deadline)
-		virt_wait(virt, deadline);
-	if (virt->link == LINK_UP && !virt->stopping) {
-		conn = virt->conn;
-		virConnectRef(conn);
-	} else if (virt->stopping) {
-		why = strdup("the daemon is stopping");
-	} else if (virt->last_error) {
-		why = strdup(virt->last_error);
-	} else {
-		why = strdup("it takes connections and says nothing");
-	}
-	pthread_mutex_unlock(&virt->lock);
-	if (conn) {
-		*ret = (VirtCall){ .virt = virt, .conn = conn };
-		return 0;
-	}
-	virt_release(virt);
-	return why ? virt_unavailable(virt->uri, why, ret_problem) : -ENOMEM;
-}
-
-void virt_call_end(VirtCall *call)
-{
-	if (!call->virt)
-		return;
-	virConnectClose(call->conn);
-	virt_release(call->virt);
-	*call = (VirtCall){ 0 };
 }
 
 bool virt_connected(Virt *virt)
@@ -325,7 +239,7 @@ int virt_wait_connected(Virt *virt, uint64_t timeout_usec)
 
 /* --- beginning and end --- */
 
-/* libvirt prints errors to stderr unless told otherwise; ours travel in problems. */
+/* libvirt prints errors to stderr by default; ours travel in problems. */
 static void on_error(void *userdata _unused_, virErrorPtr error _unused_)
 {
 }
@@ -337,7 +251,7 @@ static void register_once(void)
 	virEventRegisterDefaultImpl();
 }
 
-/* Nothing of it runs any more, or ran yet. */
+/* No thread of it runs any more, or ran yet. */
 static Virt *virt_destroy(Virt *virt)
 {
 	if (virt->timer >= 0)
@@ -351,7 +265,7 @@ static Virt *virt_destroy(Virt *virt)
 	return NULL;
 }
 
-/* Holds `lock`. Waits until *flag is set or the deadline has passed; says which. */
+/* Holds `lock`. Waits until *flag is set or the deadline has passed; returns *flag. */
 static bool wait_flag(Virt *virt, const bool *flag, uint64_t deadline)
 {
 	while (!*flag && now_monotonic() < deadline)
@@ -370,7 +284,7 @@ static bool stop_events(Virt *virt, uint64_t deadline)
 	pthread_mutex_lock(&virt->lock);
 	ended = wait_flag(virt, &virt->events_ended, deadline);
 	pthread_mutex_unlock(&virt->lock);
-	/* What has ended is joined at once; a thread stuck in libvirt must not stop us. */
+	/* Join a thread that has ended; do not wait for one that is stuck in libvirt. */
 	if (ended)
 		pthread_join(virt->events, NULL);
 	else
@@ -416,13 +330,13 @@ Virt *virt_free(Virt *virt)
 	pthread_mutex_lock(&virt->listener_lock);
 	virt->listener = NULL;
 	pthread_mutex_unlock(&virt->listener_lock);
-	/* Closing a connection needs the event loop: that one goes last. */
+	/* Closing a connection needs the event loop, so that thread stops last. */
 	connector = stop_connector(virt, deadline - FREE_EVENTS_USEC);
 	users = wait_users(virt, deadline - FREE_EVENTS_USEC);
 	events = stop_events(virt, deadline);
 	if (connector && users && events)
 		return virt_destroy(virt);
-	/* Left behind on purpose: whoever is still in libvirt comes back to this memory. */
+	/* Leaks it on purpose: a thread that is still in libvirt comes back to this memory. */
 	return NULL;
 }
 

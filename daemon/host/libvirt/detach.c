@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hot-unplug is a request to the guest. libvirt's answer to the call says little: it comes after
- * at most five seconds, and is "success" also when the guest has not reacted. Events say when it
- * is worth looking; what counts is the live XML.
+ * Hot-unplug is a request to the guest. libvirt's reply to the call says little: it comes after at
+ * most five seconds, and is "success" even when the guest has not reacted. Events say when to check
+ * the live XML, which decides.
  *
- * The call is made by a thread of its own, because it waits for as long as QEMU's monitor does
- * not answer; our caller has a deadline. A thread that libvirt keeps is left to it.
+ * A thread of its own makes the call, because the call waits for as long as QEMU's monitor does not
+ * answer, and our caller has a deadline. A thread that never returns from libvirt is left behind.
  */
 #include <string.h>
 #include <time.h>
 
-#include "host/libvirt/private.h"
+#include "host/libvirt/call.h"
+#include "host/libvirt/error.h"
+#include "host/libvirt/events.h"
+#include "host/libvirt/libvirt.h"
+#include "host/libvirt/live.h"
+#include "host/libvirt/lookup.h"
 #include "util/clock.h"
 #include "util/text.h"
 
 #define IDLE_PAUSE_NSEC 50000000L
 
-/* Shared by the waiting caller and the thread that makes the call; the last one frees it. */
+/* The waiting caller and the calling thread share it; the last one frees it. */
 typedef struct Detach {
 	Virt *virt;
 	DeviceWait wait; /* the caller's */
 	Bdf function;
-	uint64_t generation; /* the caller's: of the connection it looked through last */
+	uint64_t generation; /* the caller's: the connection that its last look used */
 	/* Guarded by virt->lock: */
 	unsigned refs;
 	bool answered;
@@ -48,7 +53,7 @@ static void detach_unref(Detach *detach)
 /* --- the thread that asks --- */
 
 /*
- * By host address, not by alias: libvirt gives "hostdev0" to another device once this one has
+ * By host address, not by alias: libvirt may give "hostdev0" to another device once this one has
  * gone. Integers only, so nothing needs quoting.
  */
 static char *hostdev_xml(const Bdf *function)
@@ -102,7 +107,10 @@ static void *ask_main(void *userdata)
 	return NULL;
 }
 
-/* Takes the alias on success. The wait is listed before the request is made: no event is lost. */
+/*
+ * Takes the alias on success. Enlists the wait before the request is made, so that no event is
+ * lost.
+ */
 static int detach_start(Virt *virt, const char uuid[VIR_UUID_STRING_BUFLEN], const Bdf *function,
 			char **alias, Detach **ret)
 {
@@ -127,7 +135,7 @@ static int detach_start(Virt *virt, const char uuid[VIR_UUID_STRING_BUFLEN], con
 	r = virt_thread_start(&thread, ask_main, detach, true);
 	if (r < 0) {
 		virt_wait_dismiss(virt, &detach->wait);
-		detach->refs--; /* the thread's, and its hold on Virt */
+		detach->refs--; /* those of the thread, and its hold on Virt */
 		virt_release(virt);
 		detach_unref(detach);
 		return r;
@@ -139,7 +147,7 @@ static int detach_start(Virt *virt, const char uuid[VIR_UUID_STRING_BUFLEN], con
 /* --- the caller, who waits --- */
 
 typedef struct View {
-	char uuid[VIR_UUID_STRING_BUFLEN]; /* as events give it */
+	char uuid[VIR_UUID_STRING_BUFLEN]; /* in the form that events use */
 	char *name;
 	LiveDevice device;
 } View;
@@ -151,9 +159,9 @@ static void view_clear(View *view)
 }
 
 /*
- * An attach goes on in libvirtd when its caller has died (a daemon before this one): until it has
- * ended, the live XML lacks what the guest is about to have. Reading XML does not wait for it.
- * Drivers that cannot tell (test:///) have nothing to wait for either.
+ * An attach goes on in libvirtd after its caller has died (an earlier daemon): until it has ended,
+ * the live XML lacks the device that the guest is about to have. Reading XML does not wait for it.
+ * Drivers that do not report this (test:///) have nothing to wait for either.
  */
 static void wait_until_idle(virDomainPtr domain, uint64_t deadline)
 {
@@ -168,8 +176,10 @@ static void wait_until_idle(virDomainPtr domain, uint64_t deadline)
 	virResetLastError();
 }
 
-/* Through a call of its own: the connection may be another one by now. Waits for others' calls until the
- * deadline; 0: not at all, as while ours is the one that is at work. */
+/*
+ * Makes a call of its own, because the connection may be another one by now. Waits until the
+ * deadline for other clients' calls. 0: does not wait, for use while our own call is at work.
+ */
 static int look(Virt *virt, const char *uuid, const Bdf *function, uint64_t deadline, View *ret,
 		Problem **ret_problem)
 {
@@ -197,7 +207,7 @@ static int look(Virt *virt, const char *uuid, const Bdf *function, uint64_t dead
 	return 0;
 }
 
-/* The call failed for a reason that stays; a lost connection is none. */
+/* The call failed for a permanent reason; a lost connection is not one. */
 static bool call_refused(const Detach *detach)
 {
 	if (!detach->answered || detach->result == 0)
@@ -206,9 +216,9 @@ static bool call_refused(const Detach *detach)
 }
 
 /*
- * Waits until there is a reason to look. Returns true when that look is the last: the deadline
- * has passed, the guest or libvirt has refused, or Virt is being freed. A lost connection is no
- * reason: the next one is, if it comes in time.
+ * Waits for a reason to look at the live XML. Returns true if that look is the last: the deadline
+ * has passed, the guest or libvirt has refused, or Virt is being freed. A lost connection is not a
+ * reason to look; a new connection is.
  */
 static bool wait_for_news(Detach *detach, uint64_t deadline)
 {
@@ -227,7 +237,7 @@ static bool wait_for_news(Detach *detach, uint64_t deadline)
 	return last;
 }
 
-/* Why the device is still there, as far as events and the live XML tell. */
+/* Why the device is still there, as far as events and the live XML show. */
 static int guest_problem(const Detach *detach, const View *view, bool refused, uint64_t timeout,
 			 Problem **ret_problem)
 {
@@ -248,7 +258,7 @@ static int guest_problem(const Detach *detach, const View *view, bool refused, u
 			view->device.acpi
 				? "the guest has not answered; a driver in it may be using it"
 				: "the domain has no <acpi/> in its <features>, and without it "
-				  "a guest hears of no unplug");
+				  "a guest cannot hear of an unplug");
 	if (!refused)
 		problem_state(*ret_problem,
 			      "the guest was asked to let go of %s and may still do so", bdf);
@@ -257,7 +267,7 @@ static int guest_problem(const Detach *detach, const View *view, bool refused, u
 			      view->name);
 }
 
-/* The device is still there, and we wait no longer. */
+/* The device is still there, and the wait is over. */
 static int still_there(Detach *detach, const View *view, uint64_t timeout, Problem **ret_problem)
 {
 	bool refused;

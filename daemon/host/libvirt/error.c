@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/libvirt/error.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/domain/ref.h"
-#include "host/libvirt/private.h"
 #include "util/text.h"
 
 /* virSaveLastError() copies; virFreeError() frees. */
@@ -15,9 +16,9 @@ static void error_freep(virErrorPtr *error)
 }
 
 /*
- * libvirt has no one code for a lost connection: the call that loses it gets what the socket, the
- * keepalive or the RPC layer said (VIR_FROM_RPC), later ones "client socket is closed". With
- * virtproxyd in between, the connection to the proxy lives while the one behind it is gone.
+ * libvirt has no single code for a lost connection. The call that loses it gets the error of the
+ * socket, the keepalive or the RPC layer (VIR_FROM_RPC); later calls get "client socket is closed".
+ * With virtproxyd in between, the connection to the proxy lives while the one behind it is gone.
  */
 static bool connection_lost(virConnectPtr conn, const virError *error)
 {
@@ -64,12 +65,31 @@ int virt_problem(const VirtCall *call, Problem **ret_problem, GpupassError code,
 	r = problem_set(ret_problem, code, "%s", text);
 	if (r < 0)
 		return r;
-	/* On further lines libvirt quotes the XML, which may have passwords
-	 * (virXMLErrorHandler()). */
+	/*
+	 * libvirt quotes the XML on further lines, and it may have passwords
+	 * (virXMLErrorHandler()).
+	 */
 	return problem_cause(*ret_problem, "libvirt: %.*s", (int)strcspn(message, "\n"), message);
 }
 
 int virt_no_such_domain(const char *text, Problem **ret_problem)
 {
 	return domain_ref_missing(text, NULL, ret_problem);
+}
+
+int virt_read_problem(const VirtCall *call, const char *name, Problem **ret_problem)
+{
+	int r;
+
+	if (virt_error_is_no_domain())
+		return virt_no_such_domain(name, ret_problem);
+	r = virt_problem(call, ret_problem, GPUPASS_ERROR_INTERNAL,
+			 "libvirt could not read domain %s", name);
+	if (r != PROBLEM || (*ret_problem)->error != GPUPASS_ERROR_INTERNAL)
+		return r;
+	return problem_remedy(
+		*ret_problem,
+		"check whether virsh dumpxml can read it; if its text is too long for libvirt, "
+		"remove its description (virsh desc) and others' metadata (virsh metadata "
+		"--remove)");
 }

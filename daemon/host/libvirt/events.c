@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Callbacks of libvirt. All run on the event thread. */
+/* libvirt's callbacks. All run on the event thread. */
+#include "host/libvirt/events.h"
+
 #include <string.h>
 
-#include "host/libvirt/private.h"
 #include "util/text.h"
 
 static void tell(Virt *virt, VirtEventKind kind, const char *uuid)
@@ -14,8 +15,8 @@ static void tell(Virt *virt, VirtEventKind kind, const char *uuid)
 }
 
 /*
- * The connection may have been lost and made again before this ran: the listener still hears of
- * both, in order, because its knowledge of before is worth nothing now.
+ * The connection may have been lost and made again before this ran. The listener still hears of
+ * both, in order, because what it knew before is no longer valid.
  */
 void virt_announce(Virt *virt)
 {
@@ -56,7 +57,7 @@ void virt_wait_dismiss(Virt *virt, DeviceWait *wait)
 	pthread_mutex_unlock(&virt->lock);
 }
 
-/* `device` NULL: the domain as a whole. */
+/* `device` NULL: the event is about the domain as a whole. */
 static void wake_waits(Virt *virt, const char *uuid, const char *device, bool refused)
 {
 	pthread_mutex_lock(&virt->lock);
@@ -104,7 +105,7 @@ static void on_removal_failed(virConnectPtr conn _unused_, virDomainPtr domain, 
 	domain_event(userdata, domain, device, true);
 }
 
-/* Our own <metadata> is part of what a domain's state is read from. */
+/* Our own <metadata> is part of a domain's state. */
 static void on_metadata(virConnectPtr conn _unused_, virDomainPtr domain, int type _unused_,
 			const char *namespace _unused_, void *userdata)
 {
@@ -135,7 +136,7 @@ int virt_events_register(Virt *virt, virConnectPtr conn)
 	return 0;
 }
 
-/* Each registration holds a reference to the connection: without this it is never freed. */
+/* Each registration holds a reference to the connection, which would otherwise never be freed. */
 void virt_events_deregister(Virt *virt, virConnectPtr conn)
 {
 	for (size_t i = 0; i < VIRT_EVENTS; i++) {

@@ -7,8 +7,8 @@
 #include "util/text.h"
 
 /*
- * libvirt (9.0, qemuAgentGuestSync) first synchronises with the agent for up to 5 s of its own. An
- * agent that lives answers each of our messages at once: it starts programs and does not wait.
+ * libvirt (9.0, qemuAgentGuestSync) first synchronises with the agent, for up to 5 s. A live agent
+ * answers each of our messages at once: it starts programs and does not wait for them.
  */
 #define CALL_TIMEOUT_SEC 5U
 #define POLL_MIN_USEC (20 * USEC_PER_MSEC)
@@ -20,7 +20,7 @@ typedef struct Session {
 	Problem **ret_problem;
 } Session;
 
-/* What a parser's error says of the run. */
+/* Turns a parser's error into the outcome of the run. */
 static int garbled(GuestRun *run, int r)
 {
 	if (r == -ENOMEM)
@@ -41,21 +41,21 @@ static int call(const Session *s, const char *message, GuestRun *run, char **ret
 		run->outcome = GUEST_TIMEOUT;
 		return 0;
 	}
-	/* Whole seconds, and 0 would mean not to wait. */
+	/* libvirt takes whole seconds, and 0 would mean not to wait. */
 	if (left < timeout * USEC_PER_SEC)
 		timeout = (unsigned)(left / USEC_PER_SEC) + 1;
 	return s->transport->call(s->transport->userdata, message, timeout, ret_reply, run,
 				  s->ret_problem);
 }
 
-/* An agent that answered before, and does no more. */
+/* An agent that answered before no longer answers. */
 static void fell_silent(GuestRun *run)
 {
 	if (run->outcome == GUEST_NO_AGENT)
 		run->outcome = GUEST_TIMEOUT;
 }
 
-/* The agent is there, and may start programs: GUEST_RAN. */
+/* GUEST_RAN: the agent is there, and may start programs. */
 static int greet(const Session *s, GuestRun *run)
 {
 	_cleanup_free_ char *pong = NULL, *info = NULL;
@@ -121,7 +121,7 @@ static int run_one(const Session *s, const char *const *argv, GuestRun *run)
 	r = call(s, message, run, &reply);
 	if (r != 0 || !reply) {
 		fell_silent(run);
-		/* guest-exec itself is there: what the agent refuses is this program. */
+		/* The agent knows guest-exec, so it refuses this program. */
 		if (run->outcome == GUEST_REFUSED)
 			run->outcome = GUEST_NOT_STARTED;
 		return r;

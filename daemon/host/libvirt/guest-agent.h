@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Programs run inside a guest through its QEMU guest agent: guest-ping, guest-info, then for each
- * program guest-exec and guest-exec-status until it has ended. No shell. Blocks, and so runs on job
- * threads; the deadline is one for all of it, and a single call to the agent never waits longer
- * than a few seconds.
+ * Runs programs inside a guest through its QEMU guest agent: guest-ping, guest-info, then for each
+ * program guest-exec, and guest-exec-status until it has ended. No shell. Blocks, and so runs on
+ * job threads. One deadline covers everything; a single call to the agent waits a few seconds at
+ * most.
  *
  * A program that outlives the deadline is left alone: the guest is its tenant's.
  */
@@ -15,7 +15,7 @@
 /* How a message gets to the agent: libvirt, or a test. */
 typedef struct AgentTransport {
 	/*
-	 * 0 with *ret_reply, or without it and with the outcome and perhaps libvirt's words in
+	 * 0 with *ret_reply, or without it and with the outcome and perhaps libvirt's message in
 	 * *ret_why; PROBLEM (LibvirtUnavailable, NoSuchDomain); -ENOMEM. Waits about `timeout_sec`
 	 * at most.
 	 */

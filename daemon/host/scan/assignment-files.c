@@ -53,7 +53,7 @@ static int append(Assignments *all, Assignment **assignment)
 	return 0;
 }
 
-/* Takes over *why. What the file may be about is kept apart. */
+/* Takes over *why. Adds a fence around whatever the file may be about. */
 static int append_fault(Assignments *all, AssignmentFaults *faults, const char *name, int error,
 			char **why, const char *text, size_t size)
 {
@@ -102,7 +102,7 @@ static int read_one(int dir_fd, const char *name, Assignments *all, AssignmentFa
 	return why ? append_fault(all, faults, name, -EBADMSG, &why, text, size) : -ENOMEM;
 }
 
-/* Until a person has seen what it says, and removed it. */
+/* Until a person has read the file and removed it. */
 static int fence_set_aside(int dir_fd, const char *name, Assignments *all)
 {
 	_cleanup_free_ char *text = NULL;
@@ -127,7 +127,10 @@ int assignment_files_read(int dir_fd, Assignments **ret, AssignmentFaults **ret_
 
 	if (!all || !faults)
 		return -ENOMEM;
-	/* First those that are to be: what is set aside meanwhile is then in one of the two. */
+	/*
+	 * Lists the live files first: one that is set aside meanwhile is then in at least one of
+	 * the lists.
+	 */
 	r = dir_list(dir_fd, ".json", &names);
 	for (char **name = names; r >= 0 && name && *name; name++)
 		r = read_one(dir_fd, *name, all, faults);

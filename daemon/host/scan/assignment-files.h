@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The reading half of the assignments on disk: also for the boot helper, which runs while the root
- * file system may be read-only. Writes, renames and creates nothing; what becomes of a file that
- * cannot be used is its reader's decision (store/assignments.h).
+ * Reads the assignments on disk. The boot helper uses it, too, while the root file system may be
+ * read-only. Writes, renames and creates nothing; the caller decides what becomes of a file that
+ * cannot be used (store/assignments.h).
  */
 #pragma once
 
@@ -10,8 +10,8 @@
 
 typedef struct AssignmentFault {
 	char *name; /* of the file */
-	int error;  /* -EPROTO: another version's; otherwise it cannot be understood */
-	char *why;  /* NULL: the error says it all */
+	int error;  /* -EPROTO: of another version; otherwise it cannot be understood */
+	char *why;  /* NULL: the error says everything */
 } AssignmentFault;
 
 typedef struct AssignmentFaults {
@@ -19,16 +19,17 @@ typedef struct AssignmentFaults {
 	size_t n_items;
 } AssignmentFaults;
 
-/* "UUID.json"; NULL when memory is out. */
+/* "UUID.json"; NULL when out of memory. */
 char *assignment_file_name(const char *domain_uuid);
 
-/* One file, whatever its name says. */
+/* Reads one file, whatever its name. */
 int assignment_file_read(int dir_fd, const char *name, Assignment **ret, char **ret_why);
 
 /*
- * All of a directory. A file whose name is not its domain's UUID is a fault, too: a copy would give
- * one group to two domains. Files that vanish meanwhile are left out. The fences of *ret are of the
- * faults, in their order, and then of files that were set aside as damaged.
+ * Reads all files of a directory. A file whose name is not its domain's UUID is a fault, too,
+ * because a copy would give one group to two domains. Leaves out files that vanish meanwhile. *ret
+ * has the fences of the faults, in their order, and then those of files that were set aside as
+ * damaged.
  */
 int assignment_files_read(int dir_fd, Assignments **ret, AssignmentFaults **ret_faults);
 

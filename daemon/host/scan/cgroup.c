@@ -7,7 +7,7 @@
 
 #include "util/text.h"
 
-/* Short ids, as tools print them, have 12 digits. */
+/* The shortest ids, as tools print them, have 12 digits. */
 #define CONTAINER_ID_MIN 12
 #define CONTAINER_ID_FULL 64
 
@@ -28,8 +28,9 @@ static size_t leading_hex(const char *s)
 }
 
 /*
- * "docker-<id>.scope": the runtimes' scopes under systemd. Their monitors ("libpod-conmon-<id>")
- * are no containers, and have no hex digits behind the prefix. Borrowed, of *ret_size bytes.
+ * "docker-<id>.scope": the runtimes' scopes under systemd. The scopes of their monitors
+ * ("libpod-conmon-<id>") are not containers, and have no hex digits after the prefix. Borrowed, of
+ * *ret_size bytes.
  */
 static const char *id_in_scope(const char *component, size_t *ret_size)
 {
@@ -51,7 +52,7 @@ static const char *id_in_scope(const char *component, size_t *ret_size)
 	return NULL;
 }
 
-/* The container that this component, after `before`, stands for; NULL: none. Borrowed. */
+/* The container of this path component, which follows `before`; NULL: none. Borrowed. */
 static const char *container_in(const char *before, const char *component, size_t *ret_size)
 {
 	static const char payload[] = "lxc.payload.";
@@ -71,7 +72,7 @@ static const char *container_in(const char *before, const char *component, size_
 	return component + strlen(payload);
 }
 
-/* Sets what is not yet known: the first container there is, the last unit of the first path. */
+/* Sets what is not known yet: the first container found, and the last unit of the first path. */
 static int identify_path(const char *path, bool units, char **unit, char **container)
 {
 	_cleanup_strv_ char **parts = NULL;
@@ -101,8 +102,8 @@ static int identify_path(const char *path, bool units, char **unit, char **conta
 }
 
 /*
- * "0::PATH" (v2), "1:name=systemd:PATH" and "4:devices:PATH" (v1). Units are systemd's own only
- * in the first two; a container may be seen in any.
+ * "0::PATH" (v2), "1:name=systemd:PATH" and "4:devices:PATH" (v1). Only the first two have
+ * systemd's own units; any of them may have a container.
  */
 static int identify_line(char *line, char **unit, char **container)
 {

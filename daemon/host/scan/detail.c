@@ -33,8 +33,8 @@ static void slots_clear(Slots *slots)
 }
 
 /*
- * "0000:41:00", without a function. Placeholder slots ("0000:41") name a whole bus; they are of
- * hot-plug controllers that cannot tell the device, and say nothing about one board.
+ * "0000:41:00", without a function. Placeholder slots ("0000:41") name a whole bus: they belong to
+ * hot-plug controllers that cannot name the device, and say nothing about one board.
  */
 static int parse_slot_address(const char *text, Bdf *ret)
 {
@@ -123,7 +123,7 @@ static int parse_bar(char *line, uint64_t *ret)
 	    str_to_unsigned(words[1], 16, ULLONG_MAX, &last) < 0 ||
 	    str_to_unsigned(words[2], 16, ULLONG_MAX, &flags) < 0 || last < first)
 		return -EBADMSG;
-	/* As the kernel's pci_resource_len(): a BAR that ends at 0 is absent. */
+	/* Like the kernel's pci_resource_len(): a BAR that ends at 0 is absent. */
 	*ret = last == 0 ? 0 : last - first + 1;
 	return 0;
 }
@@ -157,7 +157,7 @@ static int append_upstream(PciFunction *f, const Bdf *bdf)
 	return 0;
 }
 
-/* "pci0000:00": a host bridge, in whose place Intel VMD puts a second one behind its endpoint. */
+/* "pci0000:00": a host bridge. Intel VMD puts a second one behind its endpoint. */
 static bool is_host_bridge(const char *component)
 {
 	return str_starts_with(component, "pci") && isxdigit((unsigned char)component[3]);
@@ -171,7 +171,7 @@ static int read_upstream(int devices_fd, PciFunction *f)
 
 	n = readlinkat(devices_fd, BDF_TEXT(&f->bdf), target, sizeof(target) - 1);
 	if (n < 0)
-		return errno == EINVAL ? 0 : -errno; /* not a link: nothing is told */
+		return errno == EINVAL ? 0 : -errno; /* not a link, so unknown */
 	target[n] = '\0';
 	for (char *c = strtok_r(target, "/", &save); c; c = strtok_r(NULL, "/", &save)) {
 		Bdf bdf;
@@ -188,7 +188,7 @@ static int read_upstream(int devices_fd, PciFunction *f)
 	return 0;
 }
 
-/* Older kernels have neither attribute, and some devices refuse: then it is not known. */
+/* Older kernels have neither attribute, and some devices refuse: then the value is unknown. */
 static int read_if_told(int device_fd, const char *name, char **ret)
 {
 	_cleanup_free_ char *text = NULL;
@@ -223,7 +223,7 @@ static int read_details(int devices_fd, const Slots *slots, PciFunction *f)
 	return read_upstream(devices_fd, f);
 }
 
-/* The index behind the last function of the slot that begins at `from`. */
+/* The index after the last function of the slot that begins at `from`. */
 static size_t slot_end(const PciSnapshot *snapshot, size_t from, bool *ret_gpu)
 {
 	size_t i = from;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The second half of a scan: what only NVIDIA's display and 3D functions, and their slot, need. */
+/*
+ * The second half of a scan: facts that are needed only of NVIDIA's display and 3D functions, and
+ * their slot.
+ */
 #pragma once
 
 #include "core/pci/pci-snapshot.h"

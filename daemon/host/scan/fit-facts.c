@@ -9,14 +9,14 @@
 #include "util/text.h"
 
 #define NODES "devices/system/node"
-/* The first CPU is enough, and the file of a large host has megabytes. Its flags fill a page. */
+/* The first CPU is enough; on a large host the file has megabytes. A CPU's flags fill a page. */
 #define CPUINFO_READ 8192
 #define MEMINFO_MAX 65536
 #define NODE_MAX 1023 /* MAX_NUMNODES of the largest kernels is 1024 */
 #define BITS_MIN 32
 #define BITS_MAX 64
 
-/* The number behind "NAME:" in lines of "NAME:   123 kB"; 0 when it is not there. */
+/* The number after "NAME:" in lines of "NAME: 123 kB"; 0 when there is none. */
 static uint64_t number_after(const char *text, const char *name)
 {
 	const char *at = strstr(text, name);
@@ -33,7 +33,7 @@ static uint64_t number_after(const char *text, const char *name)
 	return str_to_unsigned(digits, 10, UINT64_MAX / 1024, &value) < 0 ? 0 : value;
 }
 
-/* An absent or unreadable file is an empty text. */
+/* An absent or unreadable file counts as an empty text. */
 static int read_text(int dir_fd, const char *path, size_t max, char **ret)
 {
 	int r = file_read_at(dir_fd, path, max, ret, NULL);
@@ -151,7 +151,7 @@ static int read_node(int nodes_fd, unsigned number, HostNode *node)
 	return read_pools(fd, node);
 }
 
-/* Those that are online; their directories are of no certain order. */
+/* The nodes that are online; their directories have no certain order. */
 static int read_nodes(int sysfs_fd, HostFacts *facts)
 {
 	_cleanup_close_ int fd = -1;

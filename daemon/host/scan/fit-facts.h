@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reads what a guest has to fit into: NUMA nodes, huge pages, memory, width of addresses. */
+/*
+ * Facts about the host that a guest has to fit: NUMA nodes, huge pages, memory, width of addresses.
+ */
 #pragma once
 
 #include "core/pci/host-facts.h"
 
 /*
- * Never waits: these attributes take no device's lock. What is absent or makes no sense stays
- * unknown (a kernel without NUMA, another architecture, a sandbox). -ENOMEM only.
+ * Never waits, because these attributes take no device's lock. Values that are absent or make no
+ * sense stay unknown (a kernel without NUMA, another architecture, a sandbox). Fails only with
+ * -ENOMEM.
  */
 int fit_facts_read(int sysfs_fd, int proc_fd, HostFacts **ret);

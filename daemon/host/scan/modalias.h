@@ -5,7 +5,7 @@
 #include "core/pci/pci-snapshot.h"
 
 /*
- * "pci:v000010DEd00002204sv000010DEsd00001467bc03sc00i00", nothing before or behind. Sets the ids
- * and class of *into; -EINVAL leaves them alone.
+ * "pci:v000010DEd00002204sv000010DEsd00001467bc03sc00i00", with nothing before or after. Sets the
+ * ids and class of *into; on -EINVAL they stay as they were.
  */
 int modalias_parse(const char *text, PciFunction *into);

@@ -25,7 +25,7 @@ static bool is_uuid(const char *s)
 	return true;
 }
 
-/* The value in "Device Minor: \t 0" when the line has this name; NULL otherwise. */
+/* The value in "Device Minor: \t 0" if the line has this name; otherwise NULL. */
 static char *value_of(char *line, const char *name)
 {
 	size_t n = strlen(name);

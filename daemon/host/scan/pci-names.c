@@ -17,9 +17,9 @@ struct PciNames {
 };
 
 /*
- * libpci ends the process when it cannot parse the list, and its error callback gets no argument
- * of ours and must not return. The way out, set only while the list is read, is therefore the one
- * variable here that outlives a call.
+ * libpci ends the process when it cannot parse the list; its error callback gets no argument of
+ * ours and must not return. So the way out is the one variable here that outlives a call; it is set
+ * only while the list is read.
  */
 static _Thread_local jmp_buf *way_out;
 
@@ -27,14 +27,14 @@ __attribute__((noreturn)) static _printf_(1, 2) void leave(char *format _unused_
 {
 	if (way_out)
 		longjmp(*way_out, 1);
-	abort(); /* lookups after a list was read report no errors */
+	abort(); /* after a list was read, lookups report no errors */
 }
 
 static _printf_(1, 2) void ignore(char *format _unused_, ...)
 {
 }
 
-/* The list is closed again before libpci complains about what is in it. */
+/* libpci closes the list before it complains about its contents. */
 static bool load_list(struct pci_access *access)
 {
 	jmp_buf here;
@@ -62,9 +62,15 @@ int pci_names_new_from(const char *path, PciNames **ret)
 	names->access->error = leave;
 	names->access->warning = ignore;
 	names->access->debug = ignore;
-	/* The list alone, not what lspci once kept of the network's answers in a home directory. */
+	/*
+	 * Only the list, without the answers of the network that lspci may have cached in a home
+	 * directory.
+	 */
 	names->access->id_lookup_mode = 0;
-	/* No pci_init(): it would choose a way to the devices, and ends the process without one. */
+	/*
+	 * No pci_init(): it would choose a way to access devices, and end the process if there is
+	 * none.
+	 */
 	if (path)
 		pci_set_name_list_path(names->access, names->path, 0);
 	names->usable = load_list(names->access);

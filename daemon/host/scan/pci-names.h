@@ -8,11 +8,11 @@
 
 typedef struct PciNames PciNames;
 
-/* Works without a pci.ids file too: names are then numbers. Not thread-safe. */
+/* Also works without a pci.ids file: names are then numbers. Not thread-safe. */
 int pci_names_new(PciNames **ret);
 /* The same, with the list at `path`; NULL: libpci's own. */
 int pci_names_new_from(const char *path, PciNames **ret);
-/* "NVIDIA Corporation GA102 [GeForce RTX 3090]"; caller frees. NULL when memory is out. */
+/* "NVIDIA Corporation GA102 [GeForce RTX 3090]"; caller frees. NULL when out of memory. */
 char *pci_names_device(PciNames *names, uint16_t vendor, uint16_t device);
 PciNames *pci_names_free(PciNames *names);
 DEFINE_CLEANUP(PciNames, pci_names_free)

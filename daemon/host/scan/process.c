@@ -9,7 +9,7 @@
 
 #define CGROUP_MAX_BYTES 65536U
 
-/* Line by line: behind the uids there may be tens of thousands of groups. */
+/* Reads line by line, because tens of thousands of groups may follow the uids. */
 int process_uids(int process_fd, uid_t ret[PROCESS_UIDS])
 {
 	_cleanup_free_ char *line = NULL;
@@ -25,7 +25,7 @@ int process_uids(int process_fd, uid_t ret[PROCESS_UIDS])
 		close_fd(fd);
 		return -ENOMEM;
 	}
-	/* A newline in the name, which comes before, is written as "\n". */
+	/* The name comes before; a newline in it is written as "\n". */
 	while (getline(&line, &size, f) > 0) {
 		if (sscanf(line, "Uid:\t%u\t%u\t%u\t%u", &uids[0], &uids[1], &uids[2], &uids[3]) !=
 		    PROCESS_UIDS)
@@ -51,7 +51,7 @@ int process_cgroup(int process_fd, char **ret)
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		const char *name = strchr(line, ':');
 
-		/* Where both are there, units are in the first version's. */
+		/* If both versions are there, units are in the first version's. */
 		if (name && str_starts_with(name, v1))
 			found = name + strlen(v1);
 		else if (!found && str_starts_with(line, v2))

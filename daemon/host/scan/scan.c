@@ -35,7 +35,7 @@ static int read_hex_at(int dir_fd, const char *name, uint32_t max, uint32_t *ret
 	return 0;
 }
 
-/* One file for each id: what is left when a kernel gives no modalias, or one of a new form. */
+/* One file for each id: used when a kernel gives no modalias, or one in a new form. */
 static int read_separate_ids(int device_fd, PciFunction *f)
 {
 	const struct {
@@ -91,7 +91,7 @@ static int read_iommu_group(int device_fd, int *ret)
 	return 0;
 }
 
-/* The kernel writes -1 for "not told", which is no unsigned number. */
+/* The kernel writes -1 for "unknown", which does not parse as an unsigned number. */
 static int read_numa_node(int device_fd, int *ret)
 {
 	_cleanup_free_ char *text = NULL;
@@ -118,9 +118,9 @@ static int read_boot_vga(int device_fd, bool *ret)
 }
 
 /*
- * The ids come last: their files are always there, and of all that is read here the kernel takes
- * them away first when a device goes (device_del: attributes, then driver, then IOMMU group). So
- * when they are still there, an absent link was a true "none".
+ * Reads the ids last. Their files always exist, and when a device goes, the kernel removes them
+ * before everything else that is read here (device_del: attributes, then driver, then IOMMU group).
+ * So if they are still there, an absent link really meant "none".
  */
 static int read_function(int device_fd, PciFunction *f)
 {
@@ -216,7 +216,7 @@ static int read_functions(int devices_fd, PciSnapshot *snapshot)
 	}
 }
 
-/* An IOMMU that is off leaves the directory there and empty. */
+/* When the IOMMU is off, the directory exists and is empty. */
 static int read_iommu(int sysfs_fd, bool *ret)
 {
 	_cleanup_strv_ char **groups = NULL;

@@ -65,7 +65,7 @@ int sysfs_read_driver(int sysfs_fd, const Bdf *bdf, char **ret)
 	r = sysfs_link_name_if_any(sysfs_fd, path, &driver);
 	if (r < 0)
 		return r;
-	/* The link is absent both without a driver and without a device. */
+	/* The link is absent if there is no driver, and also if there is no device. */
 	if (!driver && !sysfs_has_function(sysfs_fd, bdf))
 		return -ENOENT;
 	*ret = TAKE_PTR(driver);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What scan, driver and inspect all read of a PCI function's directory in sysfs. */
+/* Reads of a PCI function's directory in sysfs that scan, driver and inspect share. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,16 +12,19 @@
 #define SYSFS_PCI_SLOTS "bus/pci/slots"
 #define SYSFS_IOMMU_GROUPS "kernel/iommu_groups"
 
-/* Only the kernel's own form: a name in sysfs is never abbreviated. -EINVAL otherwise. */
+/*
+ * Accepts only the kernel's own form, because a name in sysfs is never abbreviated. Otherwise
+ * -EINVAL.
+ */
 int sysfs_parse_bdf(const char *name, Bdf *ret);
 
 /* "bus/pci/devices/0000:41:00.0/driver"; the directory itself when `attribute` is NULL. */
 char *sysfs_function_path(const Bdf *bdf, const char *attribute);
 
-/* The function is there. */
+/* Whether the function exists. */
 bool sysfs_has_function(int sysfs_fd, const Bdf *bdf);
 
-/* As their namesakes in util/file.h, but an absent entry is no error: NULL and 0. */
+/* Like their namesakes in util/file.h, but an absent entry is not an error: NULL and 0. */
 int sysfs_line_if_any(int dir_fd, const char *path, char **ret);
 int sysfs_link_name_if_any(int dir_fd, const char *path, char **ret);
 

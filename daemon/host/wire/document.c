@@ -9,7 +9,7 @@
 #include "util/json.h"
 #include "util/text.h"
 
-/* Linux has none above; MAX_ERRNO in the kernel. */
+/* Linux has no higher errno: MAX_ERRNO in the kernel. */
 #define ERRNO_MAX 4095
 
 static json_t *document_new(const char *verb, int error)
@@ -18,7 +18,7 @@ static json_t *document_new(const char *verb, int error)
 			 -error);
 }
 
-/* Another tool may have set an override of any bytes; what is no text is shown as "?". */
+/* Another tool may have set an override of any bytes; bytes that are not text are shown as "?". */
 static json_t *text_or_mark(const char *s)
 {
 	json_t *text = json_string(s);
@@ -61,7 +61,7 @@ char *worker_reset_document(const ResetReport *report)
 	return json_dumps(root, JSON_COMPACT);
 }
 
-/* The document, if it is a worker's about this verb. Text behind it makes it none. */
+/* The document, if it is a worker's about this verb. Text after it makes it invalid. */
 static int parse_document(const char *text, size_t size, const char *verb, json_t **ret)
 {
 	_cleanup_json_ json_t *root = NULL;
@@ -150,7 +150,7 @@ int worker_inspect_document_parse(const char *text, size_t size, const Bdf *func
 	r = inspection_from_json(json_object_get(root, "inspection"), &inspection, NULL);
 	if (r < 0)
 		return r == -ENOMEM ? r : -EBADMSG;
-	/* An answer that leaves a function out must not read as "nobody holds it". */
+	/* An answer that leaves a function out must not read as "no process holds it". */
 	for (size_t i = 0; i < n; i++)
 		if (!inspection_find(inspection, &functions[i]))
 			return -EBADMSG;

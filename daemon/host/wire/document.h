@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a worker answers, schema org.gpupass1.worker/1:
+ * A worker's answer, schema org.gpupass1.worker/1:
  *   { "schema", "verb": "move", "bdf", "error", "phase", "changed", "driver", "driver_override" }
  *   { "schema", "verb": "inspect", "error", "inspection" }
  *   { "schema", "verb": "reset", "error": 0, "report" }
@@ -17,7 +17,7 @@
 #include "core/facts/reset-report.h"
 #include "host/wire/move.h"
 
-/* One line without a newline; NULL when memory is out. */
+/* One line without a newline; NULL when out of memory. */
 char *worker_move_document(const Bdf *bdf, const DriverResult *result);
 /* `inspection`: NULL on error. */
 char *worker_inspect_document(int error, const Inspection *inspection);
@@ -25,12 +25,14 @@ char *worker_reset_document(const ResetReport *report);
 /* One of the two, or neither on error. */
 char *worker_examine_document(int error, const Examination *host, const GpuHealth *gpu);
 
-/* -EBADMSG when this is no answer about this function; *ret is then untouched. */
+/* -EBADMSG when this is not an answer about this function; *ret then stays as it was. */
 int worker_move_document_parse(const char *text, size_t size, const Bdf *bdf, DriverResult *ret);
 int worker_reset_document_parse(const char *text, size_t size, const Bdf *bdf, ResetReport *ret);
-/* The worker's own error, or -EBADMSG when this is no answer about all these functions. */
+/* The worker's own error, or -EBADMSG when this is not an answer about all these functions. */
 int worker_inspect_document_parse(const char *text, size_t size, const Bdf *functions, size_t n,
 				  Inspection **ret);
-/* The worker's own error, or -EBADMSG when this is no answer about the host, about this GPU. */
+/*
+ * The worker's own error, or -EBADMSG when this is not an answer about the host, or about this GPU.
+ */
 int worker_examine_host_parse(const char *text, size_t size, Examination **ret);
 int worker_examine_gpu_parse(const char *text, size_t size, const Bdf *gpu, GpuHealth *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A move of one PCI function from its driver to another: what is wanted, and what came of it. */
+/* A move of one PCI function from its driver to another: the target, and the result. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,13 +8,15 @@
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
 
-/* Where the function shall be. */
+/* Where the function should be. */
 typedef struct DriverTarget {
 	Bdf bdf;
 	const char *driver;	     /* NULL: no driver */
 	const char *driver_override; /* NULL: none */
-	/* Another driver keeps the function, and that is -EBUSY in the phase verify: for those who
-	 * have not looked for holders. */
+	/*
+	 * Another driver keeps the function, and the result is -EBUSY in the phase verify. For
+	 * callers that have not looked for holders.
+	 */
 	bool never_unbind;
 } DriverTarget;
 

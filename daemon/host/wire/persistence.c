@@ -26,7 +26,7 @@ static json_t *gpu_to_json(const GpuPersistence *gpu)
 char *persistence_document(const GpuPersistence *gpus, size_t n)
 {
 	_cleanup_json_ json_t *o = json_object();
-	json_t *array = json_array(); /* given to o below, also on failure */
+	json_t *array = json_array(); /* moves to o below, also on failure */
 	int r = 0;
 
 	for (size_t i = 0; i < n; i++)

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a worker answers about persistence modes, schema org.gpupass1.worker/1:
+ * A worker's answer about persistence modes, schema org.gpupass1.worker/1:
  *   { "schema", "verb": "persistence", "gpus": [ { "address", "mode", "reason" } ] }
- * one object for each GPU that was asked about, in that order. "mode" is on or off, absent when it is
- * not known; "reason" then says why. After it was set, a mode may have a reason why it is another.
+ * One object for each GPU of the question, in that order. "mode" is on or off, or absent if it is
+ * not known; "reason" then says why. After a mode was set, "reason" may say why it is another one.
  */
 #pragma once
 
 #include "core/facts/persistence.h"
 
-/* One line without a newline; NULL when memory is out. */
+/* One line without a newline; NULL when out of memory. */
 char *persistence_document(const GpuPersistence *gpus, size_t n);
 
-/* -EBADMSG when this is no answer about exactly these GPUs; ret[0..n) is then untouched. */
+/*
+ * -EBADMSG when this is not an answer about exactly these GPUs; ret[0..n) then stay as they were.
+ */
 int persistence_document_parse(const char *text, size_t size, const Bdf *gpus, size_t n,
 			       GpuPersistence *ret);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a worker answers to a probe, schema org.gpupass1.probe/1:
+ * A worker's answer to a probe, schema org.gpupass1.probe/1:
  *   { "schema", "error", "boards", "unseen" }
- * "error": why nothing could be looked at; absent when something was. "boards": sightings
- * (core/links/evidence.h). "unseen": objects with "address" and "reason", of those asked for that
- * told nothing.
+ * "error": why nothing could be observed; absent when something was. "boards": sightings
+ * (core/links/evidence.h). "unseen": objects with "address" and "reason", for GPUs of the question
+ * that reported nothing.
  */
 #pragma once
 
@@ -16,22 +16,22 @@ typedef struct UnseenBoard {
 } UnseenBoard;
 
 typedef struct ProbeAnswer {
-	char *error;	  /* NULL: something was looked at */
+	char *error;	  /* NULL: something was observed */
 	Evidence *boards; /* NULL: none */
 	UnseenBoard *unseen;
 	size_t n_unseen;
 } ProbeAnswer;
 
-/* 0 or -ENOMEM. Takes the reason, also on failure; NULL means that memory was out. */
+/* 0 or -ENOMEM. Takes the reason, also on failure; NULL means out of memory. */
 int probe_answer_unseen(ProbeAnswer *answer, const Bdf *bdf, char *reason);
 void probe_answer_clear(ProbeAnswer *answer);
 
-/* One line without a newline; NULL when memory is out. */
+/* One line without a newline; NULL when out of memory. */
 char *probe_document(const ProbeAnswer *answer);
 
 /*
- * -EBADMSG when this is no answer about these functions: each must be among boards or unseen, no
- * other may, and sightings must be of this way.
+ * -EBADMSG when this is not an answer about these functions: each must be among boards or unseen,
+ * no other may be, and all sightings must be of this way.
  */
 int probe_document_parse(const char *text, size_t size, const Bdf *functions, size_t n,
 			 SightingWay way, ProbeAnswer *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gpupass-bind ends before or after any of its writes, and is run again: before coldplug by whoever
- * boots, or after coldplug by gpupass-bind-verify.service. A child process runs it; the tree of
+ * gpupass-bind ends before or after any of its writes, and runs again: before coldplug at the next
+ * boot, or after coldplug by gpupass-bind-verify.service. A child process runs it; the tree of
  * files, which is the kernel's state, stays.
  */
 #include <setjmp.h>
@@ -129,7 +129,7 @@ static BootReport *run(Bench *b)
 	return report;
 }
 
-/* 0: it ended at the point; 1: there is none so far on. */
+/* 0: it ended at the point; 1: there is no such point any more. */
 static int run_until(Bench *b, unsigned at)
 {
 	int status = -1;
@@ -146,7 +146,7 @@ static int run_until(Bench *b, unsigned at)
 	return WEXITSTATUS(status);
 }
 
-/* Their drivers are loaded, and each takes what has no override. */
+/* Loads their drivers, and each takes the functions without an override. */
 static void coldplug(Bench *b)
 {
 	const DriverOps ops = sysfs_kernel_ops(&b->kernel);
@@ -188,7 +188,7 @@ static void ended_anywhere_the_next_run_binds_all(_unused_ void **state)
 }
 
 /* fault 36 */
-/* What it had reserved is not lost; of the rest it is told who has it, and nothing is taken away. */
+/* What it had reserved is not lost. For the rest it reports who has it, and unbinds nothing. */
 static void ended_anywhere_coldplug_gets_no_more_than_what_had_no_override(_unused_ void **state)
 {
 	for (unsigned at = 1; at <= N_POINTS; at++) {

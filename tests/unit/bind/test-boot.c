@@ -28,13 +28,13 @@ typedef struct Bench {
 	SysfsKernel kernel;
 	int dir_fd;
 	BootReport *report;
-	const char *serial; /* that A tells now; NULL: none */
+	const char *serial; /* the serial number that A reports now; NULL: none */
 	unsigned serials_read;
 	unsigned probed;      /* functions */
 	const char *thief_at; /* gets nvidia's driver just before the probes */
 } Bench;
 
-/* As the real one, but in this process. */
+/* Like the real one, but in this process. */
 static int probe(const BootMachine *machine, const Bdf *functions, size_t n, char **ret_errors)
 {
 	Bench *b = machine->userdata;
@@ -286,9 +286,9 @@ static void the_serial_number_tells_two_of_one_model_apart(void **state _unused_
 	} rows[] = {
 		{ SERIAL, SERIAL, "bound bound bound bound", 2 },
 		{ SERIAL, "00-04-4b-ff-fe-12-34-57", "changed changed bound bound", 2 },
-		/* What cannot be read proves nothing. */
+		/* A serial number that cannot be read proves nothing. */
 		{ SERIAL, NULL, "bound bound bound bound", 2 },
-		/* Config space is read only where something is to be compared. */
+		/* Config space is read only if there is something to compare. */
 		{ NULL, SERIAL, "bound bound bound bound", 0 },
 	};
 
@@ -385,8 +385,10 @@ static void what_another_version_assigned_is_bound_as_far_as_it_can_be_read(void
 		const char *outcomes; /* "": nothing is bound */
 	} rows[] = {
 		{ UUID ".json", "1467", "bound bound bound bound" },
-		/* Another board than the recorded one; one that is not told; a name of no
-		 * domain. */
+		/*
+		 * Another board than the recorded one; an unknown one; a file name that is not a
+		 * domain's UUID.
+		 */
 		{ UUID ".json", "1468", "changed changed bound bound" },
 		{ UUID ".json", "many", "" },
 		{ "vm42.json", "1467", "" },
@@ -406,8 +408,8 @@ static void what_another_version_assigned_is_bound_as_far_as_it_can_be_read(void
 		assert_int_equal(strv_length(b.report->notes), 1);
 		assert_non_null(strstr(b.report->notes[0], "was written by another version"));
 		assert_non_null(strstr(b.report->notes[0], *rows[i].outcomes
-								   ? "is bound all the same"
-								   : "is not bound"));
+								   ? "are bound all the same"
+								   : "are not bound"));
 		teardown(&b);
 	}
 }

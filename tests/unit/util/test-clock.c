@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The wall clock jumps by years, back and forth, each time that anybody of gpupass asks for it. The
- * program is linked with --wrap=clock_gettime.
+ * The wall clock jumps by years, back and forth, each time that gpupass reads it. The program is
+ * linked with --wrap=clock_gettime.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -160,7 +160,7 @@ static void a_replacement_that_fails_leaves_the_old_file_and_nothing_else(void *
 	assert_null(temporary);
 }
 
-/* What a crash left is written over; a link that somebody put there is not followed. */
+/* It overwrites what a crash left, and does not follow a link that a user put there. */
 static void a_leftover_temporary_file_does_no_harm(void **state)
 {
 	const TempDir *dir = *state;

@@ -105,7 +105,7 @@ static void lines_come_out_in_their_order(void **state _unused_)
 }
 
 /* fault 50 */
-/* The first line is with the sink; of the others as many wait as there is room for. */
+/* The sink has the first line; as many others wait as there is room for. */
 static void a_sink_that_blocks_holds_nobody_up_and_what_was_dropped_is_told(void **state _unused_)
 {
 	Sink sink;
@@ -136,7 +136,7 @@ static void a_sink_that_blocks_holds_nobody_up_and_what_was_dropped_is_told(void
 	sink.lines = strv_free(sink.lines);
 }
 
-/* Where lines are missing between two others, it is told there and not at the end. */
+/* Lost lines are reported at their place, not at the end. */
 static void what_was_dropped_is_told_at_its_place(void **state _unused_)
 {
 	Sink sink;

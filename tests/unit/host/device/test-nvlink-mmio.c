@@ -165,7 +165,7 @@ static void a_board_that_decodes_no_memory_is_not_read(void **state)
 		const char *why;
 	} rows[] = {
 		{ { 0x04, 0x00 }, "41: it does not decode memory" },
-		{ { 0xff, 0xff }, "41: its config space answers nothing but ones" },
+		{ { 0xff, 0xff }, "41: its config space reads all ones" },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {

@@ -22,8 +22,8 @@
 #include "util/text.h"
 
 /*
- * The real one, of less patience: with the bus, or with a systemd that says nothing. Where they answer
- * it is not to be used, because a machine under load may take longer than this.
+ * The real ones, with less patience: for the bus, or for a systemd that does not answer. Not for
+ * calls that are answered, because a machine under load may take longer than this.
  */
 #define BRIEFLY (USEC_PER_SEC / 5)
 
@@ -377,7 +377,7 @@ static void a_systemd_that_says_nothing_is_asked_once_a_batch(void **state _unus
 	assert_int_equal(fake_systemd_calls(fake), 1);
 }
 
-/* The pipe's end is then nowhere any more: nothing can be at work, and how far it got is not known. */
+/* The pipe then has no other end: nothing can be at work, and how far it got is unknown. */
 static void a_start_that_came_to_nothing_is_not_waited_for(void **state _unused_)
 {
 	static const FakeAnswer answers[] = { FAKE_FORGETS, FAKE_BREAKS_OFF, FAKE_HAS_NOT_ENOUGH };

@@ -83,8 +83,8 @@ static void nvml_tells_the_mode_or_why_it_does_not(void **state)
 	} rows[] = {
 		{ "", "0\n", PERSISTENCE_OFF, NULL },
 		{ "", "1\n", PERSISTENCE_ON, NULL },
-		{ "", "2\n", PERSISTENCE_UNKNOWN, "NVML tells of a persistence mode 2" },
-		{ "", "-1\n", PERSISTENCE_UNKNOWN, "NVML tells of a persistence mode -1" },
+		{ "", "2\n", PERSISTENCE_UNKNOWN, "NVML reports a persistence mode 2" },
+		{ "", "-1\n", PERSISTENCE_UNKNOWN, "NVML reports a persistence mode -1" },
 		{ "persistence get 3\n", "1\n", PERSISTENCE_UNKNOWN, "(NVML error 3)" },
 		{ "persistence get 15\n", "1\n", PERSISTENCE_UNKNOWN,
 		  "GPU is lost (NVML error 15)" },
@@ -124,7 +124,7 @@ static void a_mode_is_set_and_read_again(void **state)
 		{ "persistence set 4\n", "0\n", false, PERSISTENCE_OFF, NULL, '0' },
 		{ "persistence set 4\n", "1\n", false, PERSISTENCE_ON, "(NVML error 4)", '1' },
 		{ "persistence deaf\n", "1\n", false, PERSISTENCE_ON,
-		  "NVML reports success, and it has not changed", '1' },
+		  "NVML reports success, but the mode has not changed", '1' },
 		{ "persistence get 15\n", "1\n", false, PERSISTENCE_UNKNOWN,
 		  "GPU is lost (NVML error 15)", '1' },
 		{ "locate " A " 15\n", "1\n", false, PERSISTENCE_UNKNOWN,
@@ -217,7 +217,7 @@ static void end_worker(pid_t pid)
 }
 
 /* fault P5 */
-/* It may set the mode yet, so nobody else is sent to that GPU; who moves it is told of the worker. */
+/* It may still set the mode, so no other job gets that GPU; the job's message names the worker. */
 static void a_worker_that_hangs_while_it_sets_is_left_and_found(void **state)
 {
 	const Bdf gpus[] = { bdf(A), bdf(B) };

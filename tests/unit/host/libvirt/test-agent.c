@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The agent's messages, and the conversation with an agent that does what it is told to. */
+/* The agent's messages, and the conversation with a scripted agent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -380,8 +380,10 @@ static void a_program_that_hangs_ends_with_the_deadline(_unused_ void **state)
 	assert_int_equal(runs[0].outcome, GUEST_TIMEOUT);
 	assert_int_equal(runs[1].outcome, GUEST_NOT_ASKED);
 	assert_true(now_monotonic() - begin < 3 * USEC_PER_SEC);
-	/* Polled ever more rarely, and never with the timeout that means for ever, or not at
-	 * all. */
+	/*
+	 * Polled ever more rarely, and never with the timeouts that mean "for ever" or "not at
+	 * all".
+	 */
 	assert_in_range(script.n_calls, 4, 20);
 	assert_in_range(script.last_timeout, 1, 5);
 }

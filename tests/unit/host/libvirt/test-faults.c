@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * host/libvirt where libvirt and its guests misbehave. libvirt's test driver does, but for the
- * functions below: they are defined here and so stand before libvirt's own, which they may call.
+ * host/libvirt while libvirt and its guests misbehave. The calls go to libvirt's test driver,
+ * except for the functions below: they are defined here, come before libvirt's own in the link, and
+ * may call those.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -395,7 +396,7 @@ static void detach_is_decided_by_the_live_xml_within_its_time(void **state)
 		r = virt_domain_detach(virt, RUNNING, &function,
 				       detach_rows[i].timeout_ms * USEC_PER_MSEC, &problem);
 		check_detach(i, r, problem, (now_monotonic() - start_usec) / USEC_PER_MSEC);
-		/* The thread that asked is done before the script is put back. */
+		/* The thread that asked has ended before the script is reset. */
 		say(&script.let_go);
 		wait_for(&script.returned, 1);
 		assert_int_equal(script.detaches, 1);

@@ -164,7 +164,7 @@ static void virt_free_is_quick_connected_or_not(void **state _unused_)
 	assert_null(virt_free(NULL));
 }
 
-/* As a stopped libvirtd does: the kernel takes the connection, and nobody ever answers. */
+/* Like a stopped libvirtd: the kernel accepts the connection, and nobody ever answers. */
 static void virt_free_does_not_wait_for_a_libvirt_that_hangs(void **state _unused_)
 {
 	char dir[] = "/tmp/gpupass-test-XXXXXX";
@@ -191,8 +191,8 @@ static void virt_free_does_not_wait_for_a_libvirt_that_hangs(void **state _unuse
 /* --- looking up --- */
 
 /*
- * ids are no way to call a domain any more: with "2" the domain that runs with id 2 was found only
- * while nobody had a domain of that name.
+ * An id no longer names a domain: with "2", the domain with id 2 was found only while no domain had
+ * that name.
  */
 static void a_word_is_a_uuid_or_else_a_name(void **state _unused_)
 {

@@ -1,68 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Domains: look up, read, define. */
+/* Domains: find, read, list, define. */
 #include <string.h>
 #include <strings.h>
 
 #include "core/domain/xml.h"
-#include "host/libvirt/private.h"
+#include "host/libvirt/call.h"
+#include "host/libvirt/error.h"
+#include "host/libvirt/libvirt.h"
+#include "host/libvirt/lookup.h"
 #include "util/text.h"
 
 /* An RPC string of libvirt ends at 4 MiB; a name is a file name (NAME_MAX) on every driver. */
 #define DOMAIN_TEXT_MAX 255
 
 /*
- * libxml2 validates in a time that grows with the square of siblings: metadata of 200,000 elements, which a
- * tenant may write, takes 80 s. Definitions without such things have some ten KiB.
+ * libxml2's time to validate grows with the square of the number of siblings: metadata of 200,000
+ * elements, which a tenant may write, takes 80 s. Definitions without such metadata have some ten
+ * KiB.
  */
 #define VALIDATED_MAX (128U * 1024)
 
-/* --- look up --- */
-
-static void list_freep(virDomainPtr **list)
-{
-	for (virDomainPtr *d = *list; d && *d; d++)
-		virDomainFree(*d);
-	free(*list);
-}
-
-/*
- * Looking up something that is not there is no error here. What is no UUID at all gives
- * VIR_ERR_INVALID_ARG.
- */
-static bool lookup_failed(virDomainPtr domain)
-{
-	const virError *error = virGetLastError();
-
-	if (domain)
-		return false;
-	return error && error->code != VIR_ERR_NO_DOMAIN && error->code != VIR_ERR_INVALID_ARG;
-}
-
-/* Every driver finds names exactly, but for some that go by what another hypervisor makes of them. */
-static bool has_name(virDomainPtr domain, const char *name)
-{
-	return strcmp(virt_domain_name(domain), name) == 0;
-}
-
-/* NULL without an error that counts: there is none. */
-static virDomainPtr lookup_word(virConnectPtr conn, const char *text, bool *ret_failed)
-{
-	char uuid[DOMAIN_UUID_SIZE];
-	virDomainPtr domain;
-
-	if (domain_uuid_parse(text, uuid)) {
-		domain = virDomainLookupByUUIDString(conn, uuid);
-		*ret_failed = lookup_failed(domain);
-		return domain;
-	}
-	domain = virDomainLookupByName(conn, text);
-	*ret_failed = lookup_failed(domain);
-	if (domain && !has_name(domain, text)) {
-		virDomainFree(domain);
-		return NULL;
-	}
-	return domain;
-}
+/* --- find --- */
 
 static int check_word(const char *text, Problem **ret_problem)
 {
@@ -94,7 +52,7 @@ int virt_domain_find(Virt *virt, const char *name_or_uuid, DomainId *ret, Proble
 		r = virt_call_begin(virt, &call, ret_problem);
 	if (r != 0)
 		return r;
-	domain = lookup_word(call.conn, name_or_uuid, &failed);
+	domain = virt_lookup_word(call.conn, name_or_uuid, &failed);
 	if (failed)
 		return virt_problem(&call, ret_problem, GPUPASS_ERROR_INTERNAL,
 				    "libvirt could not look up domain '%s'", name_or_uuid);
@@ -111,43 +69,11 @@ int virt_domain_find(Virt *virt, const char *name_or_uuid, DomainId *ret, Proble
 	return 0;
 }
 
-int virt_lookup_uuid(const VirtCall *call, const char *uuid, virDomainPtr *ret,
-		     Problem **ret_problem)
-{
-	virDomainPtr domain;
-
-	domain = virDomainLookupByUUIDString(call->conn, uuid);
-	if (lookup_failed(domain))
-		return virt_problem(call, ret_problem, GPUPASS_ERROR_INTERNAL,
-				    "libvirt could not look up domain %s", uuid);
-	if (!domain)
-		return virt_no_such_domain(uuid, ret_problem);
-	*ret = domain;
-	return 0;
-}
-
 /* --- read --- */
 
-int virt_read_problem(const VirtCall *call, const char *name, Problem **ret_problem)
-{
-	int r;
-
-	if (virt_error_is_no_domain())
-		return virt_no_such_domain(name, ret_problem);
-	r = virt_problem(call, ret_problem, GPUPASS_ERROR_INTERNAL,
-			 "libvirt could not read domain %s", name);
-	if (r != PROBLEM || (*ret_problem)->error != GPUPASS_ERROR_INTERNAL)
-		return r;
-	return problem_remedy(
-		*ret_problem,
-		"see whether virsh dumpxml can; where its text is too long for libvirt, "
-		"take out its description (virsh desc) and others' metadata (virsh "
-		"metadata --remove)");
-}
-
 /*
- * The definition and the live XML, NULL where there is none. `secure`: with passwords, as they
- * are needed to define it again.
+ * The definition and the live XML, NULL if there is none. `secure`: with passwords, which are
+ * needed to define it again.
  */
 static int read_xml(virDomainPtr domain, bool secure, char **ret_live, char **ret_config)
 {
@@ -216,7 +142,7 @@ int virt_domain_get(Virt *virt, const char *uuid, VirtDomain **ret, Problem **re
 	return 0;
 }
 
-/* What core/domain/xml.h says is wrong with an XML; the cause is the specific part. */
+/* What core/domain/xml.h found wrong with an XML; the cause is the specific part. */
 static const char *xml_fault(const Problem *problem)
 {
 	return problem->cause ? problem->cause : problem->reason;
@@ -224,9 +150,17 @@ static const char *xml_fault(const Problem *problem)
 
 /* --- uses --- */
 
+static void list_freep(virDomainPtr **list)
+{
+	for (virDomainPtr *d = *list; d && *d; d++)
+		virDomainFree(*d);
+	free(*list);
+}
+
 /*
- * A domain whose XML libvirt cannot send, or we do not understand, may hold any function. It is listed as
- * such, so that nobody takes it for one that is gone or has none, and the others stay known.
+ * A domain whose XML libvirt cannot send, or we do not understand, may hold any function. List it
+ * as unread, so that it does not count as gone or as a domain without devices, and the other
+ * domains stay known.
  */
 static int add_unread(virDomainPtr domain, DomainUses *uses, Problem **ret_problem)
 {
@@ -238,7 +172,7 @@ static int add_unread(virDomainPtr domain, DomainUses *uses, Problem **ret_probl
 		return -EIO;
 	uses->n_items++;
 	*use = (DomainUse){
-		/* Not to know whether it runs is to know that it may. */
+		/* If it is unknown whether it runs, assume that it does. */
 		.active = virDomainIsActive(domain) != 0,
 		.persistent = virDomainIsPersistent(domain) == 1,
 		.uuid = strdup(uuid),
@@ -248,7 +182,9 @@ static int add_unread(virDomainPtr domain, DomainUses *uses, Problem **ret_probl
 	return use->uuid && use->name && use->unread ? 0 : -ENOMEM;
 }
 
-/* Known to libvirt until its next restart. A driver that cannot tell has no migration. */
+/*
+ * libvirt remembers this until its next restart. A driver that does not report it has no migration.
+ */
 static bool was_migrated(virDomainPtr domain)
 {
 	int state = VIR_DOMAIN_NOSTATE, reason = 0;
@@ -257,7 +193,7 @@ static bool was_migrated(virDomainPtr domain)
 	       reason == VIR_DOMAIN_SHUTOFF_MIGRATED;
 }
 
-/* Appends the domain's use; nothing for a domain that has gone meanwhile. */
+/* Appends the domain's use; nothing for a domain that has vanished meanwhile. */
 static int add_use(const VirtCall *call, virDomainPtr domain, DomainUses *uses,
 		   Problem **ret_problem)
 {
@@ -269,7 +205,7 @@ static int add_use(const VirtCall *call, virDomainPtr domain, DomainUses *uses,
 		if (virt_error_is_no_domain())
 			return 0;
 		r = virt_read_problem(call, name, ret_problem);
-		/* Anything else is about libvirt, and not about this domain. */
+		/* Any other problem is about libvirt, not about this domain. */
 		return r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_INTERNAL
 			       ? add_unread(domain, uses, ret_problem)
 			       : r;
@@ -316,7 +252,7 @@ int virt_domain_uses(Virt *virt, DomainUses **ret, Problem **ret_problem)
 
 /* --- define --- */
 
-/* A definition with another UUID would make another domain. */
+/* A definition with another UUID would create another domain. */
 static int check_definition(const char *uuid, const char *xml, Problem **ret_problem)
 {
 	_cleanup_(problem_freep) Problem *why = NULL;
@@ -328,7 +264,7 @@ static int check_definition(const char *uuid, const char *xml, Problem **ret_pro
 		return r;
 	if (r == PROBLEM) {
 		r = problem_set(ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
-				"the new definition of domain %s is no domain XML", uuid);
+				"the new definition of domain %s is not a domain XML", uuid);
 		return r < 0 ? r : problem_cause(*ret_problem, "%s", xml_fault(why));
 	}
 	if (strcasecmp(str_or_empty(domain_xml_uuid(parsed)), uuid) == 0)
@@ -345,12 +281,12 @@ static int stale(const char *name, Problem **ret_problem)
 			"the definition of domain %s has changed since it was read", name);
 	if (r < 0)
 		return r;
-	return problem_remedy(*ret_problem, "try again; somebody else edits this domain");
+	return problem_remedy(*ret_problem, "try again; another program or user edits this domain");
 }
 
 /*
- * VALIDATE is known to every libvirt since 1.2.12, but not to each of its drivers. A driver that
- * refuses the flag says so (VIR_ERR_INVALID_ARG from virCheckFlags) before it looks at the XML.
+ * Every libvirt since 1.2.12 knows VALIDATE, but not each of its drivers does. A driver that
+ * refuses the flag says so (VIR_ERR_INVALID_ARG from virCheckFlags) before it reads the XML.
  */
 static virDomainPtr define(virConnectPtr conn, const char *xml)
 {
@@ -372,9 +308,11 @@ static int define_problem(const VirtCall *call, const char *name, Problem **ret_
 	r = virt_problem(call, ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
 			 "libvirt refuses the new definition of domain %s", name);
 	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE)
-		problem_state(*ret_problem,
-			      "libvirt went away while it defined %s; the domain's XML will tell",
-			      name);
+		problem_state(
+			*ret_problem,
+			"libvirt went away while it defined %s; the domain's XML shows whether "
+			"it did",
+			name);
 	return r;
 }
 
@@ -399,7 +337,10 @@ int virt_domain_define(Virt *virt, const char *uuid, const char *expected, const
 	name = virt_domain_name(domain);
 	if (read_xml(domain, true, &live, &config) < 0)
 		return virt_read_problem(&call, name, ret_problem);
-	/* libvirt cannot compare and define in one call: this makes the gap small, not nothing. */
+	/*
+	 * libvirt cannot compare and define in one call: this check makes the gap small, but does
+	 * not close it.
+	 */
 	if (!config || !expected || !domain_xml_equivalent(config, expected))
 		return stale(name, ret_problem);
 	defined = define(call.conn, xml);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The room's own state, which its files share. Other rooms include libvirt.h.
+ *
+ * Threads. The event thread runs libvirt's event loop and calls the listener; the connector opens
+ * and closes connections, because virConnectOpen() waits for as long as libvirtd does not answer;
+ * job threads make the calls. A detach has one more thread that waits for libvirt's answer.
+ *
+ * Locks. `lock` guards everything below it in the struct and is never held during a call into
+ * libvirt: libvirt calls back with locks of its own held. `listener_lock` is held while the
+ * listener runs, so that virt_free() can promise that it is not called afterwards.
+ */
+#pragma once
+
+#include <libvirt/libvirt.h>
+#include <libvirt/virterror.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gpupass/cleanup.h"
+#include "host/libvirt/listener.h"
+
+/* LIFECYCLE, DEVICE_ADDED, DEVICE_REMOVED, DEVICE_REMOVAL_FAILED, METADATA_CHANGE */
+#define VIRT_EVENTS 5
+
+typedef enum LinkState {
+	LINK_DOWN,   /* no connection */
+	LINK_SETUP,  /* open, events not yet registered: for the connector only */
+	LINK_UP,     /* for everybody */
+	LINK_BROKEN, /* libvirt closed it; the connector will drop it */
+} LinkState;
+
+/*
+ * A thread waits for news of a live device. `device` is libvirt's alias, the name in events; NULL
+ * takes the news of any device.
+ */
+typedef struct DeviceWait {
+	struct DeviceWait *next;
+	char uuid[VIR_UUID_STRING_BUFLEN];
+	char *device;
+	bool news;    /* something happened since this was last cleared: look again */
+	bool refused; /* DEVICE_REMOVAL_FAILED */
+} DeviceWait;
+
+struct Virt {
+	char *uri; /* NULL: libvirt's default */
+	int timer; /* wakes the event loop; armed with 0 when there is something to announce */
+	pthread_t events, connector;
+	int event_ids[VIRT_EVENTS]; /* the connector's; -1: not registered */
+
+	pthread_mutex_t listener_lock;
+	VirtListener listener; /* NULL from virt_free() on */
+	void *userdata;
+	uint64_t announced; /* the event thread's: generation the listener knows; 0: none */
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* CLOCK_MONOTONIC; of anything below */
+	bool stopping;
+	bool events_stopping;
+	bool events_ended, connector_ended;
+	unsigned users; /* calls under way: virt_free() must not free Virt before they end */
+	virConnectPtr conn;
+	LinkState link;
+	uint64_t generation; /* counts the connections that were LINK_UP */
+	bool tried;	     /* the first attempt to connect has ended */
+	uint64_t started_usec;
+	char *last_error; /* why there is no connection; NULL: no attempt has ended yet */
+	DeviceWait *waits;
+};
+
+/* One call's hold on Virt and reference to the connection. Zero-initialise. */
+typedef struct VirtCall {
+	Virt *virt;
+	virConnectPtr conn;
+} VirtCall;
+
+static inline _unused_ void domain_unrefp(virDomainPtr *domain)
+{
+	if (*domain)
+		virDomainFree(*domain);
+	*domain = NULL;
+}
+#define _cleanup_domain_ _cleanup_(domain_unrefp)
+
+/*
+ * Borrowed from the domain. Like nearly every call of libvirt it clears the thread's last error:
+ * get the name before the call that may fail.
+ */
+static inline _unused_ const char *virt_domain_name(virDomainPtr domain)
+{
+	const char *name = virDomainGetName(domain);
+
+	return name ? name : "";
+}
