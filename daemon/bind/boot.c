@@ -277,23 +277,24 @@ static int list_functions(BootReport *report, const Bdf *only)
 }
 
 /*
- * Reserves the other functions of the assignment that `f` is in. When udev has dealt with `f` it
+ * Reserves the other functions of the assignment that has `only`. When udev has dealt with `only` it
  * loads the driver that is usual for such a device (80-drivers.rules), and the kernel offers that
  * driver every device without one: also those of this group whose own events are still to come.
  * What goes wrong with them, their own events tell.
  */
-static int reserve_peers(const BootMachine *machine, const BootFunction *f)
+static int reserve_peers(const BootMachine *machine, const Assignments *all, const Bdf *only)
 {
+	const Assignment *assignment = assignments_find_function(all, only);
 	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < f->assignment->n_functions; i++) {
+	for (size_t i = 0; assignment && r >= 0 && i < assignment->n_functions; i++) {
 		BootFunction peer = {
-			.assignment = f->assignment,
-			.record = &f->assignment->functions[i],
+			.assignment = assignment,
+			.record = &assignment->functions[i],
 			.outcome = BOOT_FAILED,
 		};
 
-		if (peer.record == f->record)
+		if (bdf_equal(&peer.record->bdf, only))
 			continue;
 		r = reserve(machine, &peer);
 		free(peer.detail);
@@ -317,8 +318,8 @@ int boot_bind(const BootMachine *machine, int dir_fd, const Bdf *only, BootRepor
 	/* First all overrides, which no driver can delay; then the probes. */
 	for (size_t i = 0; r >= 0 && i < report->n_functions; i++)
 		r = reserve(machine, &report->functions[i]);
-	for (size_t i = 0; only && r >= 0 && i < report->n_functions; i++)
-		r = reserve_peers(machine, &report->functions[i]);
+	if (r >= 0 && only)
+		r = reserve_peers(machine, report->assignments, only);
 	if (r >= 0 && driver_loaded(machine) && boot_report_count(report, BOOT_RESERVED) > 0)
 		r = probe(machine, report);
 	if (r < 0)
