@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A dbus-daemon of one's own, on which anybody may be and hear everything."""
+"""A dbus-daemon of one's own, on which anybody may be and hear everything; what may be sent to gpupassd
+the installed policy says."""
 import os
 import subprocess
 
@@ -16,8 +17,10 @@ CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configurat
   <allow eavesdrop="true"/>
   <allow own="*"/>
  </policy>
+ <include>%s</include>
 </busconfig>
 """
+POLICY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../conf/org.gpupass1.conf")
 
 
 # What is built in is 128, and that is what the system bus of Debian and Ubuntu has.
@@ -34,7 +37,7 @@ class PrivateBus:
         socket = os.path.join(directory, "bus")
         config = os.path.join(directory, "bus.conf")
         with open(config, "w", encoding="utf-8") as f:
-            f.write(CONFIG % (socket, limits))
+            f.write(CONFIG % (socket, limits, os.path.realpath(POLICY)))
         self.address = "unix:path=" + socket
         self.process = subprocess.Popen(
             ["dbus-daemon", "--nofork", "--print-address", "--config-file=" + config],
