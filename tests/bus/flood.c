@@ -37,10 +37,14 @@ static int on_answer(sd_bus_message *answer, void *userdata,
 
 	answers->total++;
 	for (size_t i = 0; i < KINDS_MAX; i++) {
-		if (answers->counts[i] == 0)
+		if (answers->counts[i] == 0) {
 			snprintf(answers->names[i], NAME_MAX_BYTES, "%s", name);
-		else if (strcmp(answers->names[i], name) != 0)
+			/* At once, for who waits for the first. */
+			printf("%s 0\n", name);
+			fflush(stdout);
+		} else if (strcmp(answers->names[i], name) != 0) {
 			continue;
+		}
 		answers->counts[i]++;
 		break;
 	}
