@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# long
+# long: 121
 # host: two-pairs-a6000
 # timeout: 800
 #

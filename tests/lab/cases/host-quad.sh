@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# long: 54
 # host: quad-h200
 #
 # Four H200 NVL on one bridge: a group of four, on two NUMA nodes, with serial numbers.

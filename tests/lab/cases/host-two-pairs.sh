@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# long
+# long: 60
 # host: two-pairs-a6000
 #
 # Four boards of one model: never paired by guess; after declaring, policy chooses, both pairs can

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# long
+# long: 126
 # boots itself
 #
 # The power fails for real: the lab goes down without a sync in the midst of an assign, then of a

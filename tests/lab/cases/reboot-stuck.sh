@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# long: 63
 # host: pair-3090
 # systemd
 # timeout: 600

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# long
+# long: 278
 # host: pair-3090
 # timeout: 900
 #
