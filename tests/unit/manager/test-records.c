@@ -14,8 +14,9 @@
 #include "manager/state.h"
 #include "util/text.h"
 
-#define USER 1000
-#define OTHER_USER 1001
+/* Not the one who runs this, whom the daemon takes for root. */
+#define USER 54321
+#define OTHER_USER 54400
 
 static void on_forgotten(const JobRecord *job, void *userdata)
 {
@@ -142,7 +143,7 @@ static void a_user_has_so_many_jobs_and_leaves_others_theirs(_unused_ void **sta
 		assert_true(may(&m, OPERATION_BIND, USER, ""));
 		add(&m, OPERATION_BIND, USER);
 	}
-	assert_false(may(&m, OPERATION_BIND, USER, "16 jobs of user 1000 are running already"));
+	assert_false(may(&m, OPERATION_BIND, USER, "16 jobs of user 54321 are running already"));
 	assert_true(may(&m, OPERATION_BIND, OTHER_USER, ""));
 	m.jobs[0]->ended = true;
 	assert_true(may(&m, OPERATION_BIND, USER, ""));
@@ -171,7 +172,7 @@ static void verifications_have_limits_of_their_own(_unused_ void **state)
 	init(&m, NULL);
 	for (uint32_t i = 0; i < VERIFICATIONS_USER_MAX; i++)
 		add(&m, OPERATION_VERIFY, USER);
-	assert_false(may(&m, OPERATION_VERIFY, USER, "being asked for user 1000 already"));
+	assert_false(may(&m, OPERATION_VERIFY, USER, "being asked for user 54321 already"));
 	assert_true(may(&m, OPERATION_BIND, USER, ""));
 	for (uint32_t i = VERIFICATIONS_USER_MAX; i < VERIFICATIONS_MAX; i++)
 		add(&m, OPERATION_VERIFY, OTHER_USER + i);
