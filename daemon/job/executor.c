@@ -36,16 +36,12 @@ static int as_problem(int r, StepKind kind, Problem **ret_problem)
 
 static int no_journal(const Run *run, int error, Problem **ret_problem)
 {
-	int r;
-
 	disk_watch_note(run->context.place->disk, "the journal", error);
-	r = problem_set(ret_problem, GPUPASS_ERROR_INTERNAL, "the journal could not be written: %s",
-			strerror(-error));
-
-	return r != PROBLEM ? r
-			    : problem_remedy(*ret_problem,
-					     "see that the file system of the state directory is "
-					     "writable and has space left");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_INTERNAL,
+		.reason = strf("the journal could not be written: %s", strerror(-error)),
+		.remedy = strdup("see that the file system of the state directory is writable and "
+				 "has space left"));
 }
 
 static void note_journal(const Run *run, int r)

@@ -105,19 +105,17 @@ static int cannot_store(const StepContext *c, int error, Problem **ret_problem)
 {
 	const Assignment *assignment = c->plan->assignment;
 	bool foreign = error == -EPROTO;
-	int r;
 
 	disk_watch_note(c->place->disk, "an assignment", error);
-	r = problem_set(ret_problem, GPUPASS_ERROR_INTERNAL,
-			"the assignment could not be stored: %s",
-			foreign ? "there is one of another version of gpupass" : strerror(-error));
-
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "assignments.d/%s.json", assignment->domain_uuid);
-	return problem_remedy(*ret_problem, "%s",
-			      foreign ? "use the version that wrote it, or move the file away"
-				      : "see that the file system is writable and has space left");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_INTERNAL,
+		.reason = strf("the assignment could not be stored: %s",
+			       foreign ? "there is one of another version of gpupass"
+				       : strerror(-error)),
+		.cause = strf("assignments.d/%s.json", assignment->domain_uuid),
+		.remedy = strdup(
+			foreign ? "use the version that wrote it, or move the file away"
+				: "see that the file system is writable and has space left"));
 }
 
 /* Checked before any change, and not when all changes would have to be undone. */

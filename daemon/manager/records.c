@@ -234,30 +234,34 @@ static Running count_beside(const Manager *m, uint32_t uid)
 	return running;
 }
 
+/* Takes the reason. */
+static int refuse_more(char *reason, Problem **ret_problem)
+{
+	return problem_refuse(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED, .reason = reason,
+			      .remedy = strdup("wait for some to end: gpupass jobs"));
+}
+
 int records_check_limits(const Manager *m, const JobRequest *request, Problem **ret_problem)
 {
 	uint32_t uid = request->caller_uid;
 	Running running = count_beside(m, uid);
 	bool verifies = request->operation == OPERATION_VERIFY, user = !is_privileged(uid);
-	int r = 0;
 
 	if (user && running.jobs_of_user >= JOBS_RUNNING_USER_MAX)
-		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
-				"%d jobs of user %u are running already", JOBS_RUNNING_USER_MAX,
-				uid);
-	else if (running.jobs >= JOBS_RUNNING_MAX)
-		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
-				"%d jobs are running already", JOBS_RUNNING_MAX);
-	else if (verifies && user && running.verifications_of_user >= VERIFICATIONS_USER_MAX)
-		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
-				"%d guest is being asked for user %u already",
-				VERIFICATIONS_USER_MAX, uid);
-	else if (verifies && running.verifications >= VERIFICATIONS_MAX)
-		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
-				"%d guests are being asked already", VERIFICATIONS_MAX);
-	if (r == PROBLEM)
-		problem_remedy(*ret_problem, "wait for some to end: gpupass jobs");
-	return r;
+		return refuse_more(
+			strf("%d jobs of user %u are running already", JOBS_RUNNING_USER_MAX, uid),
+			ret_problem);
+	if (running.jobs >= JOBS_RUNNING_MAX)
+		return refuse_more(strf("%d jobs are running already", JOBS_RUNNING_MAX),
+				   ret_problem);
+	if (verifies && user && running.verifications_of_user >= VERIFICATIONS_USER_MAX)
+		return refuse_more(strf("%d guest is being asked for user %u already",
+					VERIFICATIONS_USER_MAX, uid),
+				   ret_problem);
+	if (verifies && running.verifications >= VERIFICATIONS_MAX)
+		return refuse_more(strf("%d guests are being asked already", VERIFICATIONS_MAX),
+				   ret_problem);
+	return 0;
 }
 
 int records_reserve(Manager *m)
