@@ -114,8 +114,10 @@ static int act(Run *run, size_t i, Problem **ret_problem)
 
 static bool nothing_left(const StepContext *c, StepKind kind)
 {
-	return (c->no_domain && kind == STEP_DEFINE) ||
-	       (c->no_guest && (kind == STEP_ATTACH || kind == STEP_DETACH));
+	StepChanges changes = step_ops(kind)->changes;
+
+	return (c->no_domain && changes == STEP_CHANGES_DEFINITION) ||
+	       (c->no_guest && changes == STEP_CHANGES_GUEST);
 }
 
 /* A domain that is gone no longer has any function. */

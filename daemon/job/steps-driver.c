@@ -282,11 +282,19 @@ static int restore(StepContext *c, Problem **ret_problem)
 	return r != 0 ? r : forward(c, ret_problem);
 }
 
-const StepOps step_bind = { .act = forward, .undo = unbind, .holds = step_drivers_hold };
+const StepOps step_bind = {
+	.act = forward,
+	.undo = unbind,
+	.holds = step_drivers_hold,
+	.changes = STEP_CHANGES_FUNCTIONS,
+	.shows = GROUP_BINDING,
+};
 const StepOps step_restore = {
 	.act = restore,
 	.undo = backward,
 	.holds = step_drivers_hold,
+	.changes = STEP_CHANGES_FUNCTIONS,
+	.shows = GROUP_RELEASING,
 	/* A domain gets its functions back only if all of them are on vfio-pci. */
 	.barrier = true,
 };

@@ -140,10 +140,15 @@ static int take_back(StepContext *c, _unused_ Problem **ret_problem)
 const StepOps step_persistence_off = {
 	.act = turn_off,
 	.undo = turn_on_again,
+	.changes = STEP_CHANGES_MODE,
+	.shows = GROUP_BINDING,
 	.undo_optional = true,
 };
 const StepOps step_persistence_on = {
 	.act = restore,
 	.undo = take_back,
+	.changes = STEP_CHANGES_MODE,
+	.shows = GROUP_RELEASING,
 	.act_optional = true,
+	.finishes = true,
 };

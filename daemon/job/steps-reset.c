@@ -424,6 +424,8 @@ static int reset(StepContext *c, Problem **ret_problem)
 
 const StepOps step_reset = {
 	.act = reset,
+	.changes = STEP_CHANGES_FUNCTIONS,
+	.shows = GROUP_RELEASING,
 	/* What is stuck in its reset is not given back to its domain. */
 	.barrier = true,
 };

@@ -143,7 +143,7 @@ static int preflight(StepContext *c, Problem **ret_problem)
 	return r == 0 ? check_store(c, ret_problem) : r;
 }
 
-const StepOps step_preflight = { .act = preflight };
+const StepOps step_preflight = { .act = preflight, .shows = GROUP_BINDING };
 
 /* Re-reads the post-condition of every other step of the plan. */
 static int verify(StepContext *c, Problem **ret_problem)
@@ -240,5 +240,18 @@ static int forgotten(StepContext *c, Problem **ret_problem)
 	return is_recorded(c, false, ret_problem);
 }
 
-const StepOps step_record = { .act = record, .undo = put_back_record, .holds = recorded };
-const StepOps step_forget = { .act = forget, .undo = put_back_record, .holds = forgotten };
+const StepOps step_record = {
+	.act = record,
+	.undo = put_back_record,
+	.holds = recorded,
+	.changes = STEP_CHANGES_RECORD,
+	.finishes = true,
+};
+const StepOps step_forget = {
+	.act = forget,
+	.undo = put_back_record,
+	.holds = forgotten,
+	.changes = STEP_CHANGES_RECORD,
+	.shows = GROUP_RELEASING,
+	.finishes = true,
+};

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "job/steps.h"
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/text.h"
@@ -66,27 +67,29 @@ bool manager_job_runs(const Manager *m)
 	return m->recovering;
 }
 
+static GroupState operation_moving_state(Operation operation)
+{
+	if (operation == OPERATION_ASSIGN || operation == OPERATION_RECONCILE)
+		return GROUP_ATTACHING;
+	return operation == OPERATION_BIND ? GROUP_BINDING : GROUP_RELEASING;
+}
+
 GroupState job_record_moving_state(const JobRecord *job)
 {
+	GroupState shows = GROUP_UNKNOWN;
+
 	if (job->rolling_back)
 		return GROUP_ROLLING_BACK;
-	for (size_t i = 0; i < job->n_steps; i++) {
-		if (job->steps[i].state != STEP_RUNNING)
-			continue;
-		if (job->steps[i].kind == STEP_ATTACH || job->steps[i].kind == STEP_RECORD ||
-		    job->steps[i].kind == STEP_VERIFY || job->steps[i].kind == STEP_DEFINE)
+	for (size_t i = 0; i < job->n_steps; i++)
+		if (job->steps[i].state == STEP_RUNNING) {
+			shows = step_ops(job->steps[i].kind)->shows;
 			break;
-		if (job->steps[i].kind == STEP_DETACH)
-			return GROUP_DETACHING;
-		if (job->steps[i].kind == STEP_BIND || job->steps[i].kind == STEP_PREFLIGHT ||
-		    job->steps[i].kind == STEP_PERSISTENCE_OFF)
-			return job->operation == OPERATION_RELEASE ? GROUP_RELEASING
-								   : GROUP_BINDING;
+		}
+	if (shows == GROUP_UNKNOWN)
+		return operation_moving_state(job->operation);
+	if (shows == GROUP_BINDING && job->operation == OPERATION_RELEASE)
 		return GROUP_RELEASING;
-	}
-	if (job->operation == OPERATION_ASSIGN || job->operation == OPERATION_RECONCILE)
-		return GROUP_ATTACHING;
-	return job->operation == OPERATION_BIND ? GROUP_BINDING : GROUP_RELEASING;
+	return shows;
 }
 
 /* Root, and the user that the daemon runs as: their jobs are counted apart from those of other
