@@ -12,19 +12,16 @@ static int still_moving(const JobPlace *place, const Bdf *functions, size_t n,
 {
 	const Bdf *function = NULL;
 	pid_t pid = recover_find_worker(place, functions, n, &function);
-	int r;
 
 	if (pid == 0)
 		return 0;
-	r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED,
-			"worker %d still waits in the kernel to move %s", (int)pid,
-			BDF_TEXT(function));
-	if (r != PROBLEM)
-		return r;
-	return problem_remedy(*ret_problem,
-			      "look for what holds it (gpupass show %s); a reboot ends it for "
-			      "certain, see gpupassd(8), QUARANTINE",
-			      BDF_TEXT(function));
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_QUARANTINED,
+		.reason = strf("worker %d still waits in the kernel to move %s", (int)pid,
+			       BDF_TEXT(function)),
+		.remedy = strf("look for what holds it (gpupass show %s); a reboot ends it for "
+			       "certain, see gpupassd(8), QUARANTINE",
+			       BDF_TEXT(function)));
 }
 
 static int check_answers(const JobPlace *place, const Bdf *functions, size_t n, Inspection **ret,
@@ -34,14 +31,11 @@ static int check_answers(const JobPlace *place, const Bdf *functions, size_t n, 
 
 	if (r == 0 || r == -ENOMEM)
 		return r;
-	r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED,
-			"not all of its functions answer: %s", strerror(-r));
-	if (r != PROBLEM)
-		return r;
-	return problem_remedy(*ret_problem,
-			      "see the kernel's log (dmesg | grep %s); a reboot may "
-			      "be needed",
-			      BDF_TEXT(&functions[0]));
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_QUARANTINED,
+		.reason = strf("not all of its functions answer: %s", strerror(-r)),
+		.remedy = strf("see the kernel's log (dmesg | grep %s); a reboot may be needed",
+			       BDF_TEXT(&functions[0])));
 }
 
 /* No domain runs with it. So the holder is a guest that libvirt does not know of, or no guest. */
@@ -49,19 +43,18 @@ static int check_no_user(const Inspection *now, Problem **ret_problem)
 {
 	for (size_t i = 0; i < now->n_holders; i++) {
 		const Holder *holder = &now->holders[i];
-		int r;
 
 		if (!holder->vfio)
 			continue;
-		r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED,
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_QUARANTINED,
+			.reason = strf(
 				"%s is in use through vfio, and libvirt knows of no guest that "
 				"runs with it",
-				BDF_TEXT(&holder->bdf));
-		if (r != PROBLEM)
-			return r;
-		problem_cause(*ret_problem, "%s by %s (pid %ld)", str_or_empty(holder->path),
-			      str_or_empty(holder->command), (long)holder->pid);
-		return problem_remedy(*ret_problem, "shut that guest down, or end the process");
+				BDF_TEXT(&holder->bdf)),
+			.cause = strf("%s by %s (pid %ld)", str_or_empty(holder->path),
+				      str_or_empty(holder->command), (long)holder->pid),
+			.remedy = strdup("shut that guest down, or end the process"));
 	}
 	return 0;
 }
@@ -88,13 +81,11 @@ static int check_domains(const JobPlace *place, const Bdf *functions, size_t n,
 		runs |= live == n;
 		if ((live == 0 || live == n) && (config == 0 || config == n))
 			continue;
-		r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED, "%s has a part of it",
-				use->name);
-		if (r != PROBLEM)
-			return r;
-		return problem_remedy(*ret_problem,
-				      "take these hostdevs out (virsh edit %s), or shut it down",
-				      domain_ref_word(use->name, use->uuid));
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_QUARANTINED,
+			.reason = strf("%s has a part of it", use->name),
+			.remedy = strf("take these hostdevs out (virsh edit %s), or shut it down",
+				       domain_ref_word(use->name, use->uuid)));
 	}
 	return runs ? 0 : check_no_user(now, ret_problem);
 }
@@ -114,15 +105,14 @@ static int check(const JobPlace *place, const Bdf *functions, size_t n, Problem 
 static int refuse_name(const JobPlace *place, Problem **ret_problem)
 {
 	_cleanup_free_ char *names = claims_quarantine_names(place->claims);
-	int r = names ? problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP,
-				    "no group of this name is quarantined")
-		      : -ENOMEM;
 
-	if (r != PROBLEM)
-		return r;
-	if (*names)
-		problem_cause(*ret_problem, "what is quarantined is called %s", names);
-	return problem_remedy(*ret_problem, "see: gpupass list");
+	if (!names)
+		return -ENOMEM;
+	return problem_refuse(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP,
+			      .reason = strdup("no group of this name is quarantined"),
+			      .cause = *names ? strf("what is quarantined is called %s", names)
+					      : NULL,
+			      .remedy = strdup("see: gpupass list"));
 }
 
 static int lift_group(const JobPlace *place, const char *group, Problem **ret_problem)

@@ -36,16 +36,12 @@ static int as_problem(int r, StepKind kind, Problem **ret_problem)
 
 static int no_journal(const Run *run, int error, Problem **ret_problem)
 {
-	int r;
-
 	disk_watch_note(run->context.place->disk, "the journal", error);
-	r = problem_set(ret_problem, GPUPASS_ERROR_INTERNAL, "the journal could not be written: %s",
-			strerror(-error));
-
-	return r != PROBLEM ? r
-			    : problem_remedy(*ret_problem,
-					     "see that the file system of the state directory is "
-					     "writable and has space left");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_INTERNAL,
+		.reason = strf("the journal could not be written: %s", strerror(-error)),
+		.remedy = strdup("see that the file system of the state directory is writable and "
+				 "has space left"));
 }
 
 static void note_journal(const Run *run, int r)
@@ -118,8 +114,10 @@ static int act(Run *run, size_t i, Problem **ret_problem)
 
 static bool nothing_left(const StepContext *c, StepKind kind)
 {
-	return (c->no_domain && kind == STEP_DEFINE) ||
-	       (c->no_guest && (kind == STEP_ATTACH || kind == STEP_DETACH));
+	StepChanges changes = step_ops(kind)->changes;
+
+	return (c->no_domain && changes == STEP_CHANGES_DEFINITION) ||
+	       (c->no_guest && changes == STEP_CHANGES_GUEST);
 }
 
 /* A domain that is gone no longer has any function. */

@@ -120,15 +120,13 @@ static int inspect_group(const JobPlace *place, const JobRequest *request, const
 
 	if (r != -ETIMEDOUT)
 		return r;
-	r = problem_set(ret_problem, GPUPASS_ERROR_BIND_FAILED,
-			"its functions do not answer: looking at them did not end in time");
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "a driver or a reset has one of them, or it does not wake up");
-	return problem_remedy(*ret_problem,
-			      "see dmesg for their addresses (gpupass show %s), then "
-			      "try again",
-			      p->group->name);
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_BIND_FAILED,
+		.reason =
+			strdup("its functions do not answer: looking at them did not end in time"),
+		.cause = strdup("a driver or a reset has one of them, or it does not wake up"),
+		.remedy = strf("see dmesg for their addresses (gpupass show %s), then try again",
+			       p->group->name));
 }
 
 static bool asks_persistence(const JobRequest *request)
@@ -203,12 +201,10 @@ char *prepare_prefix(const JobRequest *request, const Prepared *p)
 
 int prepare_too_busy(Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-			    "other jobs ended each time that the host was looked at");
-
-	if (r != PROBLEM)
-		return r;
-	return problem_remedy(*ret_problem, "try again when they are done: gpupass jobs");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+		.reason = strdup("other jobs ended each time that the host was looked at"),
+		.remedy = strdup("try again when they are done: gpupass jobs"));
 }
 
 int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prepared **ret,

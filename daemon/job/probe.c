@@ -109,29 +109,23 @@ static int choose(const JobPlace *place, Probe *probe, const Gpu *gpu, bool mmio
 static int refuse_nobody(const Probe *probe, Problem **ret_problem)
 {
 	_cleanup_free_ char *left_out = strv_join(probe->warnings, "\n");
-	int r = problem_set(ret_problem, GPUPASS_ERROR_PROBE_FAILED,
-			    "there is no GPU whose links could be looked at");
-
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "%s",
-		      str_is_empty(left_out) ? "no board here has an NVLink bridge connector"
-					     : left_out);
-	return problem_remedy(*ret_problem,
-			      "give the GPUs to the nvidia driver first (gpupass unbind GROUP), or "
-			      "declare what is bridged: gpupass declare NAME GPU GPU");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_PROBE_FAILED,
+		.reason = strdup("there is no GPU whose links could be looked at"),
+		.cause = strdup(str_is_empty(left_out)
+					? "no board here has an NVLink bridge connector"
+					: left_out),
+		.remedy = strdup("give the GPUs to the nvidia driver first (gpupass unbind GROUP), "
+				 "or declare what is bridged: gpupass declare NAME GPU GPU"));
 }
 
 static int refuse_second(pid_t pid, Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-			    "worker %d of an earlier probe still waits", (int)pid);
-
-	if (r != PROBLEM)
-		return r;
-	return problem_remedy(*ret_problem,
-			      "wait for it to end; when it does not, the driver hangs: see "
-			      "gpupassd(8), EVIDENCE");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+		.reason = strf("worker %d of an earlier probe still waits", (int)pid),
+		.remedy = strdup("wait for it to end; when it does not, the driver hangs: see "
+				 "gpupassd(8), EVIDENCE"));
 }
 
 /*
@@ -201,38 +195,30 @@ int probe_prepare(const JobPlace *place, const JobRequest *request, uint32_t job
 
 static int no_answer(int error, uint64_t timeout_usec, pid_t pid, Problem **ret_problem)
 {
-	int r;
-
-	if (error == -ETIMEDOUT) {
-		r = problem_set(ret_problem, GPUPASS_ERROR_PROBE_FAILED,
-				"NVML did not answer within %llu s",
-				(unsigned long long)(timeout_usec / USEC_PER_SEC));
-		if (r != PROBLEM)
-			return r;
-		problem_cause(*ret_problem, "worker %d still waits for it", (int)pid);
-		return problem_remedy(
-			*ret_problem,
-			"a badly seated bridge can make the driver slow: look at it, or "
-			"give it more time: gpupass probe --timeout=10min");
-	}
-	r = problem_set(ret_problem, GPUPASS_ERROR_PROBE_FAILED, "the worker %s",
-			error == -EPROTO    ? "died before it answered"
-			: error == -EBADMSG ? "gave an answer that makes no sense"
-					    : "could not be started");
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "%s", strerror(-error));
-	return problem_remedy(*ret_problem, "see journalctl -u gpupassd; does nvidia-smi work?");
+	if (error == -ETIMEDOUT)
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_PROBE_FAILED,
+			.reason = strf("NVML did not answer within %llu s",
+				       (unsigned long long)(timeout_usec / USEC_PER_SEC)),
+			.cause = strf("worker %d still waits for it", (int)pid),
+			.remedy = strdup(
+				"a badly seated bridge can make the driver slow: look at it, or "
+				"give it more time: gpupass probe --timeout=10min"));
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_PROBE_FAILED,
+		.reason = strf("the worker %s", error == -EPROTO ? "died before it answered"
+						: error == -EBADMSG
+							? "gave an answer that makes no sense"
+							: "could not be started"),
+		.cause = strdup(strerror(-error)),
+		.remedy = strdup("see journalctl -u gpupassd; does nvidia-smi work?"));
 }
 
 static int refused_by_nvml(const char *why, Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_PROBE_FAILED, "nothing could be looked at");
-
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "%s", why);
-	return problem_remedy(*ret_problem, "does nvidia-smi work? see gpupassd(8), EVIDENCE");
+	return problem_refuse(ret_problem, GPUPASS_ERROR_PROBE_FAILED,
+			      .reason = strdup("nothing could be looked at"), .cause = strdup(why),
+			      .remedy = strdup("does nvidia-smi work? see gpupassd(8), EVIDENCE"));
 }
 
 /* What the worker says of a board must be about the board that a scan sees there. */

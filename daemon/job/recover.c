@@ -58,20 +58,24 @@ int recover_claim(const JobPlace *place, const OpenJob *job, const char *reason)
 
 /* ---- looking ---- */
 
-static bool needs_libvirt(const Plan *plan)
+static bool changes(const Plan *plan, StepChanges what)
 {
 	for (size_t i = 0; i < plan->n_steps; i++)
-		if (plan->steps[i] == STEP_DEFINE || plan->steps[i] == STEP_ATTACH ||
-		    plan->steps[i] == STEP_DETACH)
+		if (step_ops(plan->steps[i])->changes == what)
 			return true;
 	return false;
 }
 
-/* A reset has no undo, but a worker may still be busy with it. */
+static bool needs_libvirt(const Plan *plan)
+{
+	return changes(plan, STEP_CHANGES_DEFINITION) || changes(plan, STEP_CHANGES_GUEST);
+}
+
+/* A reset counts: it has no undo, but a worker may still be busy with it. */
 static bool wrote_something(const OpenJob *job)
 {
 	for (size_t i = 0; i < job->begun; i++)
-		if (step_ops(job->plan->steps[i])->undo || job->plan->steps[i] == STEP_RESET)
+		if (step_ops(job->plan->steps[i])->changes != STEP_CHANGES_NOTHING)
 			return true;
 	return false;
 }
@@ -119,11 +123,7 @@ static int wait_for_workers(const JobPlace *place, const Plan *plan, uint64_t wa
 /* Definitions and records can be put back while the guest runs. */
 static bool touches_functions(const Plan *plan)
 {
-	for (size_t i = 0; i < plan->n_steps; i++)
-		if (plan->steps[i] == STEP_BIND || plan->steps[i] == STEP_RESTORE ||
-		    plan->steps[i] == STEP_RESET)
-			return true;
-	return false;
+	return changes(plan, STEP_CHANGES_FUNCTIONS);
 }
 
 /* For a guest whose XML is not known, ask vfio: a guest that runs with a function has it open. */
@@ -209,12 +209,6 @@ static int prepared_from(const OpenJob *job, Prepared **ret)
 	return 0;
 }
 
-/* Does the last steps if they are missing. Nothing else can depend on them. */
-static bool can_be_finished(StepKind kind)
-{
-	return kind == STEP_RECORD || kind == STEP_FORGET || kind == STEP_PERSISTENCE_ON;
-}
-
 /* true: the machine and the domain are as the job was to leave them. */
 static bool machine_holds(Run *run)
 {
@@ -234,8 +228,7 @@ static bool machine_holds(Run *run)
 		 * group is never given on without it. */
 		if (plan->steps[i] == STEP_RESET && run->done <= i + 1)
 			return false;
-		if (ops->holds && !can_be_finished(plan->steps[i]) &&
-		    ops->holds(&run->context, &problem) != 0)
+		if (ops->holds && !ops->finishes && ops->holds(&run->context, &problem) != 0)
 			return false;
 	}
 	return true;
@@ -251,7 +244,7 @@ static int finish(Run *run)
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		const StepOps *ops = step_ops(plan->steps[i]);
 
-		if (!can_be_finished(plan->steps[i]))
+		if (!ops->finishes)
 			continue;
 		run->done = i + 1;
 		r = journal_intent(run->log, i);

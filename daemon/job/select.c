@@ -24,14 +24,11 @@ static int no_such_group(const Prepared *p, const char *name, Problem **ret_prob
 	joined = strv_join(names, ", ");
 	if (!joined)
 		return -ENOMEM;
-	r = problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP, "there is no group \"%s\"", name);
-	if (r != PROBLEM)
-		return r;
-	if (names)
-		problem_cause(*ret_problem, "the groups of this host are %s", joined);
-	else
-		problem_cause(*ret_problem, "this host has no NVLink groups");
-	return problem_remedy(*ret_problem, "see: gpupass list");
+	return problem_refuse(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP,
+			      .reason = strf("there is no group \"%s\"", name),
+			      .cause = names ? strf("the groups of this host are %s", joined)
+					     : strdup("this host has no NVLink groups"),
+			      .remedy = strdup("see: gpupass list"));
 }
 
 /* ---- domains ---- */
@@ -40,19 +37,15 @@ static int no_such_group(const Prepared *p, const char *name, Problem **ret_prob
 static int check_permitted(const JobRequest *request, const char *word, const char *uuid,
 			   Problem **ret_problem)
 {
-	int r;
-
 	if (!request->permitted || str_equal(request->permitted_uuid, uuid))
 		return 0;
-	r = problem_set(ret_problem, GPUPASS_ERROR_STALE_PLAN,
-			"\"%s\" is not the domain that was permitted", word);
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "polkit was asked about %s%s; it is %s%s now",
-		      request->permitted_uuid ? "domain " : "no domain",
-		      str_or_empty(request->permitted_uuid), uuid ? "domain " : "no domain",
-		      str_or_empty(uuid));
-	return problem_remedy(*ret_problem, "try again, and name the domain by its UUID");
+	return problem_refuse(ret_problem, GPUPASS_ERROR_STALE_PLAN,
+			      .reason = strf("\"%s\" is not the domain that was permitted", word),
+			      .cause = strf("polkit was asked about %s%s; it is %s%s now",
+					    request->permitted_uuid ? "domain " : "no domain",
+					    str_or_empty(request->permitted_uuid),
+					    uuid ? "domain " : "no domain", str_or_empty(uuid)),
+			      .remedy = strdup("try again, and name the domain by its UUID"));
 }
 
 static int find_domain(const JobPlace *place, const char *word, DomainId *ret,
@@ -132,18 +125,20 @@ static int refuse_unassigned(const Prepared *p, Problem **ret_problem)
 	const Assignment *namesake = assignments_find_group(p->assignments, p->group->name);
 	const Group *other =
 		namesake ? group_set_find_assigned(p->inventory->groups, namesake) : NULL;
-	int r;
 
-	r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED, "it is assigned to no domain");
-	if (r != PROBLEM)
-		return r;
 	if (!other || other == p->group)
-		return problem_remedy(*ret_problem,
-				      "nothing to do; to give a bound group back to the host's "
-				      "drivers: gpupass unbind %s",
-				      p->group->name);
-	problem_cause(*ret_problem, "what %s was assigned by this name is called %s now",
-		      namesake->domain_name, other->name);
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
+			.reason = strdup("it is assigned to no domain"),
+			.remedy = strf(
+				"nothing to do; to give a bound group back to the host's drivers: "
+				"gpupass unbind %s",
+				p->group->name));
+	return problem_refuse(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
+			      .reason = strdup("it is assigned to no domain"),
+			      .cause = strf("what %s was assigned by this name is called %s now",
+					    namesake->domain_name, other->name),
+			      .remedy = strf("if that is meant: gpupass release %s", other->name));
 	return problem_remedy(*ret_problem, "if that is meant: gpupass release %s", other->name);
 }
 
@@ -158,24 +153,23 @@ static int refuse_ambiguous(const Group *group, const DomainId *namesake, Proble
 		group->domain_uuid
 			? domain_ref_text(str_or_empty(group->domain_name), group->domain_uuid)
 			: strdup("no domain");
-	int r;
 
 	if (!holder)
 		return -ENOMEM;
-	r = problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
-			"\"%s\" is a group and a domain that does not have it", namesake->name);
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "group %s is assigned to %s\nthe domain of that name is %s",
-		      group->name, holder, namesake->uuid);
-	if (!group->domain_uuid)
-		return problem_remedy(*ret_problem,
-				      "if the domain is meant, give its UUID: gpupass release %s",
-				      namesake->uuid);
-	return problem_remedy(*ret_problem,
-			      "give the UUID of the domain that is meant; for the group: gpupass "
-			      "release %s",
-			      group->domain_uuid);
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+		.reason = strf("\"%s\" is a group and a domain that does not have it",
+			       namesake->name),
+		.cause = strf("group %s is assigned to %s\n"
+			      "the domain of that name is %s",
+			      group->name, holder, namesake->uuid),
+		.remedy =
+			!group->domain_uuid
+				? strf("if the domain is meant, give its UUID: gpupass release %s",
+				       namesake->uuid)
+				: strf("give the UUID of the domain that is meant; for the group: gpupass "
+				       "release %s",
+				       group->domain_uuid));
 }
 
 static int release_group(const JobPlace *place, const JobRequest *request, const DomainId *namesake,
@@ -202,24 +196,19 @@ static int neither_group_nor_domain(const JobRequest *request, const Prepared *p
 	r = domain_ref_missing(request->target, p->uses, &missing);
 	if (r != PROBLEM)
 		return r;
-	r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
-			"there is neither a group nor a domain of that name");
-	if (r != PROBLEM)
-		return r;
-	if (!missing->cause)
-		return problem_remedy(*ret_problem, "see: gpupass list; virsh list --all");
-	problem_cause(*ret_problem, "%s", missing->cause);
-	return problem_remedy(*ret_problem, "%s", missing->remedy);
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
+		.reason = strdup("there is neither a group nor a domain of that name"),
+		.cause = missing->cause ? strdup(missing->cause) : NULL,
+		.remedy = strdup(missing->cause ? str_or_empty(missing->remedy)
+						: "see: gpupass list; virsh list --all"));
 }
 
 static int no_group(const VirtDomain *domain, Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED, "%s has no group",
-			    domain->name);
-
-	return r != PROBLEM ? r
-			    : problem_remedy(*ret_problem,
-					     "see which domain has which group: gpupass list");
+	return problem_refuse(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
+			      .reason = strf("%s has no group", domain->name),
+			      .remedy = strdup("see which domain has which group: gpupass list"));
 }
 
 static int select_for_release(const JobPlace *place, const JobRequest *request, Prepared *p,

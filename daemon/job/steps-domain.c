@@ -275,7 +275,12 @@ static int define(StepContext *c, Problem **ret_problem)
 	return read_definition(c, &c->defined_xml, ret_problem);
 }
 
-const StepOps step_define = { .act = define, .undo = undefine, .holds = defined };
+const StepOps step_define = {
+	.act = define,
+	.undo = undefine,
+	.holds = defined,
+	.changes = STEP_CHANGES_DEFINITION,
+};
 
 /* In reverse order: the display function was attached first, and is detached last. */
 static int detach_range(StepContext *c, size_t n, size_t *done, Problem **ret_problem)
@@ -329,6 +334,7 @@ const StepOps step_attach = {
 	.act = attach,
 	.undo = unattach,
 	.holds = attached,
+	.changes = STEP_CHANGES_GUEST,
 	/* Leave functions that the guest may still have on vfio-pci. */
 	.barrier = true,
 };
@@ -379,4 +385,10 @@ static int detached(StepContext *c, Problem **ret_problem)
 	return hostdevs_hold(c, true, false, ret_problem);
 }
 
-const StepOps step_detach = { .act = detach, .undo = undetach, .holds = detached };
+const StepOps step_detach = {
+	.act = detach,
+	.undo = undetach,
+	.holds = detached,
+	.changes = STEP_CHANGES_GUEST,
+	.shows = GROUP_DETACHING,
+};

@@ -98,67 +98,57 @@ static int remember_stuck(StepContext *c, const DriverTarget *target, const Move
 static int beside_another(const DriverTarget *target, const MoveOutcome *outcome,
 			  Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_BIND_FAILED, "%s could not be moved to %s",
-			    BDF_TEXT(&target->bdf), target->driver ? target->driver : "no driver");
-
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "%s that was started earlier is still at work on it",
-		      step_worker_name(outcome->pid).text);
-	return problem_remedy(*ret_problem,
-			      "wait for it to end: systemctl status 'gpupass-worker@%s'",
-			      BDF_TEXT(&target->bdf));
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_BIND_FAILED,
+		.reason = strf("%s could not be moved to %s", BDF_TEXT(&target->bdf),
+			       target->driver ? target->driver : "no driver"),
+		.cause = strf("%s that was started earlier is still at work on it",
+			      step_worker_name(outcome->pid).text),
+		.remedy = strf("wait for it to end: systemctl status 'gpupass-worker@%s'",
+			       BDF_TEXT(&target->bdf)));
 }
 
 static int timed_out(const StepContext *c, const DriverTarget *target, const MoveOutcome *outcome,
 		     Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_UNBIND_TIMEOUT,
-			    "moving %s to %s did not end within %llu s", BDF_TEXT(&target->bdf),
-			    target->driver ? target->driver : "no driver",
-			    (unsigned long long)(c->timeout_usec / 1000000));
-
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem,
-		      "%s waits in the kernel; the driver's remove() does not return while "
-		      "something holds the device",
-		      step_worker_name(outcome->pid).text);
-	return problem_remedy(*ret_problem,
-			      "look for holders (gpupass show %s); a reboot ends it for certain, "
-			      "see gpupassd(8), QUARANTINE",
-			      BDF_TEXT(&target->bdf));
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_UNBIND_TIMEOUT,
+		.reason = strf("moving %s to %s did not end within %llu s", BDF_TEXT(&target->bdf),
+			       target->driver ? target->driver : "no driver",
+			       (unsigned long long)(c->timeout_usec / 1000000)),
+		.cause = strf("%s waits in the kernel; the driver's remove() does not return "
+			      "while something holds the device",
+			      step_worker_name(outcome->pid).text),
+		.remedy = strf("look for holders (gpupass show %s); a reboot ends it for certain, "
+			       "see gpupassd(8), QUARANTINE",
+			       BDF_TEXT(&target->bdf)));
 }
 
 static int does_not_answer(const DriverTarget *target, Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_BIND_FAILED,
-			    "%s does not answer since it was moved to %s", BDF_TEXT(&target->bdf),
-			    str_or_empty(target->driver));
-
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem,
-		      "its config space reads all ones: it did not wake up, or is off "
-		      "its bus");
-	return problem_remedy(*ret_problem, "see dmesg | grep %s; power-cycle the host",
-			      BDF_TEXT(&target->bdf));
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_BIND_FAILED,
+		.reason = strf("%s does not answer since it was moved to %s",
+			       BDF_TEXT(&target->bdf), str_or_empty(target->driver)),
+		.cause = strdup("its config space reads all ones: it did not wake up, or is off "
+				"its bus"),
+		.remedy =
+			strf("see dmesg | grep %s; power-cycle the host", BDF_TEXT(&target->bdf)));
 }
 
 static int move_failed(const DriverTarget *target, const MoveOutcome *outcome,
 		       Problem **ret_problem)
 {
 	const DriverResult *result = &outcome->result;
-	int r = problem_set(ret_problem, GPUPASS_ERROR_BIND_FAILED, "%s could not be moved to %s",
-			    BDF_TEXT(&target->bdf), target->driver ? target->driver : "no driver");
-
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "%s: step \"%s\" failed: %s; it is on %s now",
-		      BDF_TEXT(&target->bdf), str_or_empty(driver_phase_to_string(result->phase)),
-		      strerror(-result->error), result->driver ? result->driver : "no driver");
-	return problem_remedy(*ret_problem, "see the kernel's log: dmesg | grep %s",
-			      BDF_TEXT(&target->bdf));
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_BIND_FAILED,
+		.reason = strf("%s could not be moved to %s", BDF_TEXT(&target->bdf),
+			       target->driver ? target->driver : "no driver"),
+		.cause = strf("%s: step \"%s\" failed: %s; it is on %s now", BDF_TEXT(&target->bdf),
+			      str_or_empty(driver_phase_to_string(result->phase)),
+			      strerror(-result->error),
+			      result->driver ? result->driver : "no driver"),
+		.remedy = strf("see the kernel's log: dmesg | grep %s", BDF_TEXT(&target->bdf)));
 }
 
 static int judge_one(const StepContext *c, const DriverTarget *target, const MoveOutcome *outcome,
@@ -222,14 +212,13 @@ int step_drivers_hold(StepContext *c, Problem **ret_problem)
 		if (is && str_equal(is->driver, want->to_driver) &&
 		    str_equal(is->driver_override, want->to_override))
 			continue;
-		r = problem_set(ret_problem, GPUPASS_ERROR_BIND_FAILED, "%s is not on %s",
-				BDF_TEXT(&want->bdf),
-				want->to_driver ? want->to_driver : "no driver");
-		if (r != PROBLEM)
-			return r;
-		return problem_cause(*ret_problem, "re-read: driver %s, driver_override %s",
-				     is && is->driver ? is->driver : "none",
-				     is && is->driver_override ? is->driver_override : "none");
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_BIND_FAILED,
+			.reason = strf("%s is not on %s", BDF_TEXT(&want->bdf),
+				       want->to_driver ? want->to_driver : "no driver"),
+			.cause = strf("re-read: driver %s, driver_override %s",
+				      is && is->driver ? is->driver : "none",
+				      is && is->driver_override ? is->driver_override : "none"));
 	}
 	return 0;
 }
@@ -252,14 +241,13 @@ int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem)
 
 		if (!holder->vfio)
 			continue;
-		r = problem_set(ret_problem, GPUPASS_ERROR_HOST_IN_USE, "a guest runs on %s",
-				BDF_TEXT(&holder->bdf));
-		if (r != PROBLEM)
-			return r;
-		problem_cause(*ret_problem, "%s: %s by %s (pid %ld)", BDF_TEXT(&holder->bdf),
-			      str_or_empty(holder->path), str_or_empty(holder->command),
-			      (long)holder->pid);
-		return problem_remedy(*ret_problem, "shut that guest down, then try again");
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+			.reason = strf("a guest runs on %s", BDF_TEXT(&holder->bdf)),
+			.cause = strf("%s: %s by %s (pid %ld)", BDF_TEXT(&holder->bdf),
+				      str_or_empty(holder->path), str_or_empty(holder->command),
+				      (long)holder->pid),
+			.remedy = strdup("shut that guest down, then try again"));
 	}
 	return 0;
 }
@@ -294,11 +282,19 @@ static int restore(StepContext *c, Problem **ret_problem)
 	return r != 0 ? r : forward(c, ret_problem);
 }
 
-const StepOps step_bind = { .act = forward, .undo = unbind, .holds = step_drivers_hold };
+const StepOps step_bind = {
+	.act = forward,
+	.undo = unbind,
+	.holds = step_drivers_hold,
+	.changes = STEP_CHANGES_FUNCTIONS,
+	.shows = GROUP_BINDING,
+};
 const StepOps step_restore = {
 	.act = restore,
 	.undo = backward,
 	.holds = step_drivers_hold,
+	.changes = STEP_CHANGES_FUNCTIONS,
+	.shows = GROUP_RELEASING,
 	/* A domain gets its functions back only if all of them are on vfio-pci. */
 	.barrier = true,
 };

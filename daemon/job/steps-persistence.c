@@ -75,24 +75,20 @@ static int refuse(const Modes *modes, char *const *wrong, char *const *causes,
 		  Problem **ret_problem)
 {
 	_cleanup_free_ char *which = strv_join(wrong, ", "), *ids = strv_join(wrong, ",");
-	_cleanup_free_ char *cause = strv_join(causes, "\n");
 	bool on = modes->wanted == PERSISTENCE_ON;
-	int r;
 
-	if (!which || !ids || !cause)
+	if (!which || !ids)
 		return -ENOMEM;
-	r = problem_set(ret_problem, GPUPASS_ERROR_BIND_FAILED,
-			on ? "persistence mode of %s was on, and is not known to be on again"
-			   : "persistence mode of %s could not be turned off",
-			which);
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "%s", cause);
-	return problem_remedy(*ret_problem,
-			      on ? "see whether nvidia-smi works, then: nvidia-smi -i %s -pm 1"
-				 : "see whether nvidia-smi works; to go on without it: "
-				   "nvidia-smi -i %s -pm 0",
-			      ids);
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_BIND_FAILED,
+		.reason = strf(on ? "persistence mode of %s was on, and is not known to be on again"
+				  : "persistence mode of %s could not be turned off",
+			       which),
+		.cause = strv_join(causes, "\n"),
+		.remedy = strf(on ? "see whether nvidia-smi works, then: nvidia-smi -i %s -pm 1"
+				  : "see whether nvidia-smi works; to go on without it: "
+				    "nvidia-smi -i %s -pm 0",
+			       ids));
 }
 
 static int set_modes(StepContext *c, Which which, bool on, Problem **ret_problem)
@@ -144,10 +140,15 @@ static int take_back(StepContext *c, _unused_ Problem **ret_problem)
 const StepOps step_persistence_off = {
 	.act = turn_off,
 	.undo = turn_on_again,
+	.changes = STEP_CHANGES_MODE,
+	.shows = GROUP_BINDING,
 	.undo_optional = true,
 };
 const StepOps step_persistence_on = {
 	.act = restore,
 	.undo = take_back,
+	.changes = STEP_CHANGES_MODE,
+	.shows = GROUP_RELEASING,
 	.act_optional = true,
+	.finishes = true,
 };

@@ -205,20 +205,20 @@ static char *tenants_text(const Turnover *t)
 	return lines ? strv_join(lines, "\n") : NULL;
 }
 
-static int remedy(const Turnover *t, Problem *problem)
+static char *remedy(const Turnover *t)
 {
 	const Plan *plan = t->context->plan;
 
 	if (leaves(t))
-		return problem_remedy(problem,
-				      "see dmesg for these addresses, power the host off and on, "
-				      "then: gpupass release %s",
-				      plan->group);
-	return problem_remedy(problem,
-			      "see dmesg for these addresses, or power the host off and on, which "
-			      "clears them, and try again; where there is no way to reset them, as "
-			      "root: gpupass assign --accept-dirty %s %s",
-			      str_or_empty(plan->domain_name), plan->group);
+		return strf(
+			"see dmesg for these addresses, power the host off and on, then: gpupass "
+			"release %s",
+			plan->group);
+	return strf(
+		"see dmesg for these addresses, or power the host off and on, which clears them, "
+		"and try again; where there is no way to reset them, as root: gpupass assign "
+		"--accept-dirty %s %s",
+		str_or_empty(plan->domain_name), plan->group);
 }
 
 /* A stuck function cannot be put back as it was. Any other one will be. */
@@ -227,17 +227,17 @@ static int refuse(const Turnover *t, Problem **ret_problem)
 	_cleanup_free_ char *functions = functions_text(t, true);
 	_cleanup_free_ char *tenants = leaves(t) ? NULL : tenants_text(t);
 	bool stuck = t->context->stuck;
-	int r = problem_set(ret_problem,
-			    stuck ? GPUPASS_ERROR_ROLLBACK_FAILED : GPUPASS_ERROR_RESET_FAILED,
-			    "its GPUs could not be reset, so it is not free for a next tenant");
 
-	if (r != PROBLEM)
-		return r;
-	if (functions || tenants)
-		problem_cause(*ret_problem, "%s%s%s", str_or_empty(functions),
-			      !str_is_empty(functions) && tenants ? "\n" : "",
-			      str_or_empty(tenants));
-	return remedy(t, *ret_problem);
+	return problem_refuse(
+		ret_problem, stuck ? GPUPASS_ERROR_ROLLBACK_FAILED : GPUPASS_ERROR_RESET_FAILED,
+		.reason =
+			strdup("its GPUs could not be reset, so it is not free for a next tenant"),
+		.cause = functions || tenants
+				 ? strf("%s%s%s", str_or_empty(functions),
+					!str_is_empty(functions) && tenants ? "\n" : "",
+					str_or_empty(tenants))
+				 : NULL,
+		.remedy = remedy(t));
 }
 
 static JobNoteKind note_kind(const Turnover *t, const Receipt *receipt)
@@ -277,13 +277,11 @@ static int write_receipt(const Turnover *t, const Receipt *receipt, Problem **re
 	disk_watch_note(t->context->place->disk, "a receipt", r);
 	if (r >= 0 || r == -ENOMEM)
 		return r;
-	r = problem_set(ret_problem, GPUPASS_ERROR_INTERNAL,
-			"the receipt of its reset could not be stored: %s", strerror(-r));
-	if (r != PROBLEM)
-		return r;
-	return problem_remedy(*ret_problem,
-			      "see that the state directory's file system is writable and has "
-			      "space left");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_INTERNAL,
+		.reason = strf("the receipt of its reset could not be stored: %s", strerror(-r)),
+		.remedy = strdup("see that the state directory's file system is writable and has "
+				 "space left"));
 }
 
 /* ---- marks ---- */
@@ -426,6 +424,8 @@ static int reset(StepContext *c, Problem **ret_problem)
 
 const StepOps step_reset = {
 	.act = reset,
+	.changes = STEP_CHANGES_FUNCTIONS,
+	.shows = GROUP_RELEASING,
 	/* What is stuck in its reset is not given back to its domain. */
 	.barrier = true,
 };

@@ -43,13 +43,11 @@ static int refuse(const Bdf *bdf, const TenantFile *file, Problem **ret_problem)
 	const TenantMark *mark = file ? file->mark : NULL;
 	_cleanup_free_ char *tenant = tenancy_tenant_text(mark ? mark->domain_uuid : NULL,
 							  mark ? mark->domain_name : NULL);
-	int r = problem_set(ret_problem, GPUPASS_ERROR_RESET_FAILED,
-			    "%s was not reset since another tenant had it", BDF_TEXT(bdf));
-
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "%s was last used by %s", BDF_TEXT(bdf), str_or_empty(tenant));
-	return problem_remedy(*ret_problem, "run the command again: it is reset then");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_RESET_FAILED,
+		.reason = strf("%s was not reset since another tenant had it", BDF_TEXT(bdf)),
+		.cause = strf("%s was last used by %s", BDF_TEXT(bdf), str_or_empty(tenant)),
+		.remedy = strdup("run the command again: it is reset then"));
 }
 
 static int set_text(char **to, const char *from)
@@ -112,12 +110,10 @@ static int mark_board(StepContext *c, const Tenants *tenants, const Bdf *bdf, Pr
 
 static int refuse_unread(const char *why, Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_INTERNAL,
-			    "who had its boards last cannot be read: %s", why);
-
-	return r != PROBLEM ? r
-			    : problem_remedy(*ret_problem,
-					     "see that the state directory's file system is whole");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_INTERNAL,
+		.reason = strf("who had its boards last cannot be read: %s", why),
+		.remedy = strdup("see that the state directory's file system is whole"));
 }
 
 int step_mark_tenant(StepContext *c, Problem **ret_problem)

@@ -105,19 +105,17 @@ static int cannot_store(const StepContext *c, int error, Problem **ret_problem)
 {
 	const Assignment *assignment = c->plan->assignment;
 	bool foreign = error == -EPROTO;
-	int r;
 
 	disk_watch_note(c->place->disk, "an assignment", error);
-	r = problem_set(ret_problem, GPUPASS_ERROR_INTERNAL,
-			"the assignment could not be stored: %s",
-			foreign ? "there is one of another version of gpupass" : strerror(-error));
-
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "assignments.d/%s.json", assignment->domain_uuid);
-	return problem_remedy(*ret_problem, "%s",
-			      foreign ? "use the version that wrote it, or move the file away"
-				      : "see that the file system is writable and has space left");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_INTERNAL,
+		.reason = strf("the assignment could not be stored: %s",
+			       foreign ? "there is one of another version of gpupass"
+				       : strerror(-error)),
+		.cause = strf("assignments.d/%s.json", assignment->domain_uuid),
+		.remedy = strdup(
+			foreign ? "use the version that wrote it, or move the file away"
+				: "see that the file system is writable and has space left"));
 }
 
 /* Checked before any change, and not when all changes would have to be undone. */
@@ -145,7 +143,7 @@ static int preflight(StepContext *c, Problem **ret_problem)
 	return r == 0 ? check_store(c, ret_problem) : r;
 }
 
-const StepOps step_preflight = { .act = preflight };
+const StepOps step_preflight = { .act = preflight, .shows = GROUP_BINDING };
 
 /* Re-reads the post-condition of every other step of the plan. */
 static int verify(StepContext *c, Problem **ret_problem)
@@ -242,5 +240,18 @@ static int forgotten(StepContext *c, Problem **ret_problem)
 	return is_recorded(c, false, ret_problem);
 }
 
-const StepOps step_record = { .act = record, .undo = put_back_record, .holds = recorded };
-const StepOps step_forget = { .act = forget, .undo = put_back_record, .holds = forgotten };
+const StepOps step_record = {
+	.act = record,
+	.undo = put_back_record,
+	.holds = recorded,
+	.changes = STEP_CHANGES_RECORD,
+	.finishes = true,
+};
+const StepOps step_forget = {
+	.act = forget,
+	.undo = put_back_record,
+	.holds = forgotten,
+	.changes = STEP_CHANGES_RECORD,
+	.shows = GROUP_RELEASING,
+	.finishes = true,
+};

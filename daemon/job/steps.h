@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "gpupass/states.h"
 #include "job/note.h"
 #include "job/place.h"
 #include "job/prepared.h"
@@ -31,17 +32,35 @@ typedef struct StepContext {
 	bool again;	/* this act lost libvirt, may have taken effect, and is repeated */
 } StepContext;
 
+/* What recovery and rollback have to look at, when a step was begun. */
+typedef enum StepChanges {
+	STEP_CHANGES_NOTHING,
+	STEP_CHANGES_FUNCTIONS,	 /* drivers, or a reset: not while a guest runs with them */
+	STEP_CHANGES_DEFINITION, /* nothing to undo once the domain is gone */
+	STEP_CHANGES_GUEST,	 /* nothing to undo once the guest is gone */
+	STEP_CHANGES_MODE,	 /* persistence mode */
+	STEP_CHANGES_RECORD,
+} StepChanges;
+
 typedef struct StepOps {
 	int (*act)(StepContext *c, Problem **ret_problem);
 	int (*undo)(StepContext *c, Problem **ret_problem); /* NULL: nothing to undo */
 	/* PROBLEM when the post-condition does not hold. NULL: the step has none. */
 	int (*holds)(StepContext *c, Problem **ret_problem);
+	StepChanges changes;
+	/*
+	 * What the group shows while the step runs. GROUP_UNKNOWN: what the operation shows as a
+	 * whole. A release shows releasing where other operations show binding.
+	 */
+	GroupState shows;
 	/* When its undo fails, or a worker is stuck, the steps before it are not undone: keeping
 	 * their effect is safer than a guest and a host driver on one group. */
 	bool barrier;
 	/* A failure is reported, and the run goes on: it affects no guest and no driver, and the
 	 * group is otherwise as it should be. */
 	bool act_optional, undo_optional;
+	/* One of the last steps, on which no other depends: recovery does it if it is missing. */
+	bool finishes;
 } StepOps;
 
 const StepOps *step_ops(StepKind kind);

@@ -8,24 +8,21 @@
 int tenant_not_stored(const JobPlace *place, const Bdf *bdf, int error, Problem **ret_problem)
 {
 	bool foreign = error == -EPROTO;
-	int r;
 
 	if (error == -ENOMEM)
 		return error;
 	disk_watch_note(place->disk, "a mark of a tenant", error);
-	r = problem_set(ret_problem, GPUPASS_ERROR_INTERNAL, "who uses %s could not be stored: %s",
-			BDF_TEXT(bdf),
-			foreign ? "there is a mark of another version of gpupass"
-				: strerror(-error));
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "tenants/%s.json", BDF_TEXT(bdf));
-	return problem_remedy(
-		*ret_problem, "%s",
-		foreign ? "use the version that wrote it; or, when the host has been off "
-			  "since, remove the file"
-			: "see that the state directory's file system is writable and "
-			  "has space left");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_INTERNAL,
+		.reason = strf("who uses %s could not be stored: %s", BDF_TEXT(bdf),
+			       foreign ? "there is a mark of another version of gpupass"
+				       : strerror(-error)),
+		.cause = strf("tenants/%s.json", BDF_TEXT(bdf)),
+		.remedy = strdup(
+			foreign ? "use the version that wrote it; or, when the host has been off "
+				  "since, remove the file"
+				: "see that the state directory's file system is writable and "
+				  "has space left"));
 }
 
 static int store_news(const JobPlace *place, const Prepared *p, const Gpu *gpu,

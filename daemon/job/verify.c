@@ -48,11 +48,9 @@ static int find(const JobPlace *place, const JobRequest *request, Prepared *p,
 	p->group = group_of(p->inventory->groups, p->domain);
 	if (p->group)
 		return 0;
-	r = problem_set(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED, "%s has no group",
-			p->domain->name);
-	if (r != PROBLEM)
-		return r;
-	return problem_remedy(*ret_problem, "see which domain has which group: gpupass list");
+	return problem_refuse(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
+			      .reason = strf("%s has no group", p->domain->name),
+			      .remedy = strdup("see which domain has which group: gpupass list"));
 }
 
 static bool is_member(const Group *group, const Gpu *gpu)

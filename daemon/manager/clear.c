@@ -63,14 +63,12 @@ int manager_clear(Manager *m, const char *group, ManagerDeclared done, void *use
 	ClearTask *task;
 	int r;
 
-	if (manager_is_recovering(m, group)) {
-		r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-				"an interrupted job is being recovered");
-		return r != PROBLEM ? r
-				    : problem_remedy(*ret_problem,
-						     "wait, or look why libvirt does not answer: "
-						     "gpupass status");
-	}
+	if (manager_is_recovering(m, group))
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+			.reason = strdup("an interrupted job is being recovered"),
+			.remedy = strdup(
+				"wait, or look why libvirt does not answer: gpupass status"));
 	task = calloc(1, sizeof(ClearTask));
 	if (!task)
 		return -ENOMEM;

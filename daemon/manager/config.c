@@ -26,13 +26,11 @@ typedef struct Parse {
 
 static int bad(const Parse *parse, int line, const char *what, const char *remedy)
 {
-	int r;
-
 	/* A malformed line hides a mistake further down. */
 	*parse->ret_problem = problem_free(*parse->ret_problem);
-	r = problem_set(parse->ret_problem, GPUPASS_ERROR_INVALID_CONFIG, "%s:%d: %s", parse->file,
-			line, what);
-	return r == PROBLEM ? problem_remedy(*parse->ret_problem, "%s", remedy) : r;
+	return problem_refuse(parse->ret_problem, GPUPASS_ERROR_INVALID_CONFIG,
+			      .reason = strf("%s:%d: %s", parse->file, line, what),
+			      .remedy = strdup(remedy));
 }
 
 static int set_bool(const Parse *parse, const char *value, int line, bool *ret)
@@ -173,22 +171,21 @@ static int on_too_long(int line, int max, void *userdata)
 
 static int unreadable(const char *file, int error, Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_INVALID_CONFIG, "%s cannot be read: %s",
-			    file, file_state_error(error));
-
-	return r == PROBLEM ? problem_remedy(*ret_problem, "make it readable to root, or remove it")
-			    : r;
+	return problem_refuse(ret_problem, GPUPASS_ERROR_INVALID_CONFIG,
+			      .reason =
+				      strf("%s cannot be read: %s", file, file_state_error(error)),
+			      .remedy = strdup("make it readable to root, or remove it"));
 }
 
 static int refuse_nul(const char *file, const char *text, Problem **ret_problem)
 {
-	int line = 1, r;
+	int line = 1;
 
 	for (const char *c = text; *c; c++)
 		line += *c == '\n';
-	r = problem_set(ret_problem, GPUPASS_ERROR_INVALID_CONFIG,
-			"%s:%d: there is a NUL byte in this line", file, line);
-	return r == PROBLEM ? problem_remedy(*ret_problem, "write it anew as plain text") : r;
+	return problem_refuse(ret_problem, GPUPASS_ERROR_INVALID_CONFIG,
+			      .reason = strf("%s:%d: there is a NUL byte in this line", file, line),
+			      .remedy = strdup("write it anew as plain text"));
 }
 
 /*

@@ -62,15 +62,13 @@ static int normalise(const char *text, char ***members, Problem **ret_problem)
 	r = selector_parse(text, &selector);
 	if (r == -ENOMEM)
 		return r;
-	if (r < 0) {
-		r = problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT, "\"%s\" names no GPU",
-				text);
-		if (r != PROBLEM)
-			return r;
-		return problem_remedy(*ret_problem,
-				      "give a PCI address (0000:41:00.0), a UUID (GPU-…), "
-				      "serial:NUMBER or slot:NAME");
-	}
+	if (r < 0)
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+			.reason = strf("\"%s\" names no GPU", text),
+			.remedy = strdup(
+				"give a PCI address (0000:41:00.0), a UUID (GPU-…), serial:NUMBER "
+				"or slot:NAME"));
 	r = strv_append(members,
 			selector.kind == SELECTOR_ADDRESS ? BDF_TEXT(&selector.address) : text);
 	selector_clear(&selector);
@@ -79,18 +77,14 @@ static int normalise(const char *text, char ***members, Problem **ret_problem)
 
 static int check_name(const char *name, Problem **ret_problem)
 {
-	int r;
-
 	if (group_name_valid(name))
 		return 0;
-	r = problem_set(ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT, "\"%s\" is no group name",
-			name);
-	if (r != PROBLEM)
-		return r;
-	return problem_remedy(*ret_problem,
-			      "use letters, digits, '-', '_' and '.', starting with "
-			      "a letter; at most %d",
-			      GROUP_NAME_MAX);
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+		.reason = strf("\"%s\" is no group name", name),
+		.remedy = strf("use letters, digits, '-', '_' and '.', starting with a letter; at "
+			       "most %d",
+			       GROUP_NAME_MAX));
 }
 
 /* Checks that the declared group would be complete on this machine. */
@@ -107,13 +101,12 @@ static int check_group(DeclareTask *task, const Assignments *assignments)
 	group = group_set_find(inventory->groups, task->name);
 	if (group && group->state != GROUP_DEGRADED)
 		return 0;
-	r = problem_set(&task->problem, GPUPASS_ERROR_NOT_BRIDGED,
-			"these GPUs cannot be a group on this host");
-	if (r != PROBLEM)
-		return r;
-	problem_cause(task->problem, "%s",
-		      group && group->reason ? group->reason : "not all of them were found");
-	return problem_remedy(task->problem, "see the GPUs of this host: gpupass list");
+	return problem_refuse(&task->problem, GPUPASS_ERROR_NOT_BRIDGED,
+			      .reason = strdup("these GPUs cannot be a group on this host"),
+			      .cause =
+				      strdup(group && group->reason ? group->reason
+								    : "not all of them were found"),
+			      .remedy = strdup("see the GPUs of this host: gpupass list"));
 }
 
 /* Renaming a group under a domain would orphan the domain's record. */
@@ -123,21 +116,20 @@ static int check_unassigned(DeclareTask *task, const Assignments *assignments)
 
 	for (size_t i = 0; mine && i < mine->n_members; i++) {
 		const Assignment *a;
-		int r;
 
 		if (mine->members[i].kind != SELECTOR_ADDRESS)
 			continue;
 		a = assignments_find_function(assignments, &mine->members[i].address);
 		if (!a || strcmp(a->group_name, task->name) == 0)
 			continue;
-		r = problem_set(&task->problem, GPUPASS_ERROR_GROUP_BUSY,
-				"%s is assigned to %s as %s", BDF_TEXT(&mine->members[i].address),
-				a->domain_name, a->group_name);
-		if (r != PROBLEM)
-			return r;
-		return problem_remedy(
-			task->problem, "keep the name %s, or release it first: gpupass release %s",
-			a->group_name, domain_ref_word(a->domain_name, a->domain_uuid));
+		return problem_refuse(
+			&task->problem, GPUPASS_ERROR_GROUP_BUSY,
+			.reason = strf("%s is assigned to %s as %s",
+				       BDF_TEXT(&mine->members[i].address), a->domain_name,
+				       a->group_name),
+			.remedy = strf("keep the name %s, or release it first: gpupass release %s",
+				       a->group_name,
+				       domain_ref_word(a->domain_name, a->domain_uuid)));
 	}
 	return 0;
 }
@@ -189,19 +181,15 @@ static int declare(DeclareTask *task)
 
 static int not_declared(DeclareTask *task)
 {
-	int r = problem_set(&task->problem, GPUPASS_ERROR_NO_SUCH_GROUP,
-			    "no declaration names \"%s\"", task->name);
-
-	if (r != PROBLEM)
-		return r;
-	return problem_remedy(task->problem, "see: gpupass list");
+	return problem_refuse(&task->problem, GPUPASS_ERROR_NO_SUCH_GROUP,
+			      .reason = strf("no declaration names \"%s\"", task->name),
+			      .remedy = strdup("see: gpupass list"));
 }
 
 static int check_own_file(DeclareTask *task, const Declaration *declaration)
 {
 	_cleanup_free_ char *expected = strf("groups.d/%s.conf:", task->name);
 	size_t in_file = 0;
-	int r;
 
 	if (!expected)
 		return -ENOMEM;
@@ -209,12 +197,10 @@ static int check_own_file(DeclareTask *task, const Declaration *declaration)
 		in_file += str_starts_with(task->rules->declarations->items[i].source, expected);
 	if (in_file == 1 && str_starts_with(declaration->source, expected))
 		return 0;
-	r = problem_set(&task->problem, GPUPASS_ERROR_INVALID_ARGUMENT,
-			"its declaration was not made by gpupass declare");
-	if (r != PROBLEM)
-		return r;
-	problem_cause(task->problem, "%s", declaration->source);
-	return problem_remedy(task->problem, "edit that file, then: systemctl reload gpupassd");
+	return problem_refuse(&task->problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+			      .reason = strdup("its declaration was not made by gpupass declare"),
+			      .cause = strdup(declaration->source),
+			      .remedy = strdup("edit that file, then: systemctl reload gpupassd"));
 }
 
 static int forget(DeclareTask *task)
@@ -233,15 +219,13 @@ static int forget(DeclareTask *task)
 	if (!declaration)
 		return not_declared(task);
 	assignment = assignments_find_group(assignments, task->name);
-	if (assignment) {
-		r = problem_set(&task->problem, GPUPASS_ERROR_GROUP_BUSY, "it is assigned to %s",
-				assignment->domain_name);
-		if (r == PROBLEM)
-			problem_remedy(
-				task->problem, "release it first: gpupass release %s",
-				domain_ref_word(assignment->domain_name, assignment->domain_uuid));
-		return r;
-	}
+	if (assignment)
+		return problem_refuse(&task->problem, GPUPASS_ERROR_GROUP_BUSY,
+				      .reason =
+					      strf("it is assigned to %s", assignment->domain_name),
+				      .remedy = strf("release it first: gpupass release %s",
+						     domain_ref_word(assignment->domain_name,
+								     assignment->domain_uuid)));
 	r = check_own_file(task, declaration);
 	return r == 0 ? config_remove_group(task->directory, task->name) : r;
 }

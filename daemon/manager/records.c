@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "job/steps.h"
 #include "manager/state.h"
 #include "util/clock.h"
 #include "util/text.h"
@@ -66,27 +67,29 @@ bool manager_job_runs(const Manager *m)
 	return m->recovering;
 }
 
+static GroupState operation_moving_state(Operation operation)
+{
+	if (operation == OPERATION_ASSIGN || operation == OPERATION_RECONCILE)
+		return GROUP_ATTACHING;
+	return operation == OPERATION_BIND ? GROUP_BINDING : GROUP_RELEASING;
+}
+
 GroupState job_record_moving_state(const JobRecord *job)
 {
+	GroupState shows = GROUP_UNKNOWN;
+
 	if (job->rolling_back)
 		return GROUP_ROLLING_BACK;
-	for (size_t i = 0; i < job->n_steps; i++) {
-		if (job->steps[i].state != STEP_RUNNING)
-			continue;
-		if (job->steps[i].kind == STEP_ATTACH || job->steps[i].kind == STEP_RECORD ||
-		    job->steps[i].kind == STEP_VERIFY || job->steps[i].kind == STEP_DEFINE)
+	for (size_t i = 0; i < job->n_steps; i++)
+		if (job->steps[i].state == STEP_RUNNING) {
+			shows = step_ops(job->steps[i].kind)->shows;
 			break;
-		if (job->steps[i].kind == STEP_DETACH)
-			return GROUP_DETACHING;
-		if (job->steps[i].kind == STEP_BIND || job->steps[i].kind == STEP_PREFLIGHT ||
-		    job->steps[i].kind == STEP_PERSISTENCE_OFF)
-			return job->operation == OPERATION_RELEASE ? GROUP_RELEASING
-								   : GROUP_BINDING;
+		}
+	if (shows == GROUP_UNKNOWN)
+		return operation_moving_state(job->operation);
+	if (shows == GROUP_BINDING && job->operation == OPERATION_RELEASE)
 		return GROUP_RELEASING;
-	}
-	if (job->operation == OPERATION_ASSIGN || job->operation == OPERATION_RECONCILE)
-		return GROUP_ATTACHING;
-	return job->operation == OPERATION_BIND ? GROUP_BINDING : GROUP_RELEASING;
+	return shows;
 }
 
 /* Root, and the user that the daemon runs as: their jobs are counted apart from those of other
@@ -234,30 +237,34 @@ static Running count_beside(const Manager *m, uint32_t uid)
 	return running;
 }
 
+/* Takes the reason. */
+static int refuse_more(char *reason, Problem **ret_problem)
+{
+	return problem_refuse(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED, .reason = reason,
+			      .remedy = strdup("wait for some to end: gpupass jobs"));
+}
+
 int records_check_limits(const Manager *m, const JobRequest *request, Problem **ret_problem)
 {
 	uint32_t uid = request->caller_uid;
 	Running running = count_beside(m, uid);
 	bool verifies = request->operation == OPERATION_VERIFY, user = !is_privileged(uid);
-	int r = 0;
 
 	if (user && running.jobs_of_user >= JOBS_RUNNING_USER_MAX)
-		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
-				"%d jobs of user %u are running already", JOBS_RUNNING_USER_MAX,
-				uid);
-	else if (running.jobs >= JOBS_RUNNING_MAX)
-		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
-				"%d jobs are running already", JOBS_RUNNING_MAX);
-	else if (verifies && user && running.verifications_of_user >= VERIFICATIONS_USER_MAX)
-		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
-				"%d guest is being asked for user %u already",
-				VERIFICATIONS_USER_MAX, uid);
-	else if (verifies && running.verifications >= VERIFICATIONS_MAX)
-		r = problem_set(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED,
-				"%d guests are being asked already", VERIFICATIONS_MAX);
-	if (r == PROBLEM)
-		problem_remedy(*ret_problem, "wait for some to end: gpupass jobs");
-	return r;
+		return refuse_more(
+			strf("%d jobs of user %u are running already", JOBS_RUNNING_USER_MAX, uid),
+			ret_problem);
+	if (running.jobs >= JOBS_RUNNING_MAX)
+		return refuse_more(strf("%d jobs are running already", JOBS_RUNNING_MAX),
+				   ret_problem);
+	if (verifies && user && running.verifications_of_user >= VERIFICATIONS_USER_MAX)
+		return refuse_more(strf("%d guest is being asked for user %u already",
+					VERIFICATIONS_USER_MAX, uid),
+				   ret_problem);
+	if (verifies && running.verifications >= VERIFICATIONS_MAX)
+		return refuse_more(strf("%d guests are being asked already", VERIFICATIONS_MAX),
+				   ret_problem);
+	return 0;
 }
 
 int records_reserve(Manager *m)

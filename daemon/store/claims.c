@@ -101,50 +101,34 @@ static const char *quote(const Claim *claim)
 
 static int conflict_unread(const Claim *held, Problem **ret_problem)
 {
-	int r;
-
-	if (is_of_all(held))
-		r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED,
-				"every group is quarantined: what a file keeps apart cannot be "
-				"read");
-	else
-		r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED, "%s is quarantined",
-				held->group ? held->group : "it");
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "%s", held->reason);
-	return problem_remedy(
-		*ret_problem,
-		"see what it says and what the GPUs are doing (gpupass doctor); then: "
-		"gpupass clear %s%s%s, which sets the file aside",
-		quote(held), held->name, quote(held));
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_QUARANTINED,
+		.reason =
+			is_of_all(held)
+				? strdup("every group is quarantined: what a file keeps apart cannot be read")
+				: strf("%s is quarantined", held->group ? held->group : "it"),
+		.cause = strdup(held->reason),
+		.remedy = strf("see what it says and what the GPUs are doing (gpupass doctor); "
+			       "then: gpupass clear %s%s%s, which sets the file aside",
+			       quote(held), held->name, quote(held)));
 }
 
 static int conflict(const Claim *held, Problem **ret_problem)
 {
-	int r;
-
 	if (held->file)
 		return conflict_unread(held, ret_problem);
-	if (held->job == 0) {
-		r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED, "%s is quarantined",
-				held->group);
-		if (r != PROBLEM)
-			return r;
-		problem_cause(*ret_problem, "%s", str_or_empty(held->reason));
-		return problem_remedy(*ret_problem, "when its cause is gone: gpupass clear %s",
-				      held->group);
-	}
-	if (held->group)
-		r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY, "job %u has %s in hand",
-				held->job, held->group);
-	else
-		r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-				"job %u probes the links and has the GPUs open", held->job);
-	if (r != PROBLEM)
-		return r;
-	return problem_remedy(*ret_problem, "wait for it (gpupass jobs %u), then try again",
-			      held->job);
+	if (held->job == 0)
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_QUARANTINED,
+			.reason = strf("%s is quarantined", held->group),
+			.cause = strdup(str_or_empty(held->reason)),
+			.remedy = strf("when its cause is gone: gpupass clear %s", held->group));
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+		.reason = held->group ? strf("job %u has %s in hand", held->job, held->group)
+				      : strf("job %u probes the links and has the GPUs open",
+					     held->job),
+		.remedy = strf("wait for it (gpupass jobs %u), then try again", held->job));
 }
 
 static int claim_new(uint32_t job, const char *group, const Bdf *functions, size_t n_functions,

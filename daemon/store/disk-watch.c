@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "util/file.h"
+#include "util/text.h"
 
 /* dir_list() leaves out what begins with a dot. */
 #define PROBE ".check"
@@ -77,15 +78,13 @@ static int check_locked(DiskWatch *watch, const int *dir_fds, size_t n, Problem 
 		*watch->reason = '\0';
 		return 0;
 	}
-	r = problem_set(ret_problem, GPUPASS_ERROR_STATE_READ_ONLY,
-			"the daemon's files cannot be written: %s", strerror(-r));
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "%s", watch->reason);
-	return problem_remedy(
-		*ret_problem,
-		"see dmesg for that disk and mount -o remount,rw; the next command tries "
-		"again by itself");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_STATE_READ_ONLY,
+		.reason = strf("the daemon's files cannot be written: %s", strerror(-r)),
+		.cause = strdup(watch->reason),
+		.remedy =
+			strdup("see dmesg for that disk and mount -o remount,rw; the next command "
+			       "tries again by itself"));
 }
 
 int disk_watch_check(DiskWatch *watch, const int *dir_fds, size_t n, Problem **ret_problem)

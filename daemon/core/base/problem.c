@@ -10,24 +10,38 @@
 /* "Cause:  ", "State:  " and "Remedy: " are equally wide. */
 #define LABEL_WIDTH 8
 
-int problem_set(Problem **ret_problem, GpupassError error, const char *reason, ...)
+int problem_refuse_with(Problem **ret_problem, GpupassError error, ProblemText text)
 {
-	_cleanup_(problem_freep) Problem *problem = calloc(1, sizeof(*problem));
-	va_list ap;
-	int n;
+	Problem *problem = text.reason ? calloc(1, sizeof(*problem)) : NULL;
 
-	if (!problem)
-		return -ENOMEM;
-	problem->error = error;
-	va_start(ap, reason);
-	n = vasprintf(&problem->reason, reason, ap);
-	va_end(ap);
-	if (n < 0) {
-		problem->reason = NULL; /* undefined after a failed vasprintf() */
+	if (!problem) {
+		free(text.reason);
+		free(text.cause);
+		free(text.state);
+		free(text.remedy);
 		return -ENOMEM;
 	}
-	*ret_problem = TAKE_PTR(problem);
+	*problem = (Problem){
+		.error = error,
+		.reason = text.reason,
+		.cause = text.cause,
+		.state = text.state,
+		.remedy = text.remedy,
+	};
+	*ret_problem = problem;
 	return PROBLEM;
+}
+
+int problem_set(Problem **ret_problem, GpupassError error, const char *reason, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, reason);
+	if (vasprintf(&text, reason, ap) < 0)
+		text = NULL; /* undefined after a failed vasprintf() */
+	va_end(ap);
+	return problem_refuse(ret_problem, error, .reason = text);
 }
 
 static void replace_part(char **part, const char *format, va_list ap) _printf_(2, 0);

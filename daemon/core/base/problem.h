@@ -21,12 +21,34 @@ typedef struct Problem {
 	char *remedy; /* may be NULL */
 } Problem;
 
+/* The parts of a new problem, made by strf() or strdup(). All but the reason may be NULL. */
+typedef struct ProblemText {
+	char *reason;
+	char *cause;
+	char *state;
+	char *remedy;
+} ProblemText;
+
 /*
- * Sets *ret_problem to a new problem and returns PROBLEM, or returns -ENOMEM. The calls below add
- * cause and remedy. Use as: return problem_set(ret_problem, …).
+ * A refusal is one statement:
+ *   return problem_refuse(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+ *                         .reason = strf("%s has group %s already", domain, group),
+ *                         .remedy = strf("gpupass release %s", domain));
+ * Takes the texts, sets *ret_problem to a new problem and returns PROBLEM. Without memory for the
+ * reason or the problem it frees the texts and returns -ENOMEM; *ret_problem is untouched. Without
+ * memory for another part that part is empty, the problem stays.
  */
+#define problem_refuse(ret_problem, error, ...)                                                    \
+	problem_refuse_with(ret_problem, error, (ProblemText){ __VA_ARGS__ })
+int problem_refuse_with(Problem **ret_problem, GpupassError error, ProblemText text);
+
+/* A refusal with a reason only. Use as: return problem_set(ret_problem, …). */
 int problem_set(Problem **ret_problem, GpupassError error, const char *reason, ...) _printf_(3, 4);
-/* Replace the part and return PROBLEM. Without memory the part is empty, the problem stays. */
+
+/*
+ * These add to a problem that another function made. They replace the part and return PROBLEM.
+ * Without memory the part is empty, the problem stays.
+ */
 int problem_cause(Problem *problem, const char *format, ...) _printf_(2, 3);
 int problem_state(Problem *problem, const char *format, ...) _printf_(2, 3);
 int problem_remedy(Problem *problem, const char *format, ...) _printf_(2, 3);

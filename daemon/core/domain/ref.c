@@ -33,33 +33,34 @@ static const DomainUse *find_named(const DomainUses *uses, const char *name,
 	return NULL;
 }
 
+/* NULL: there is nothing to say, or no memory. */
+static char *missing_cause(const char *text, const DomainUse *namesake, const DomainUse *similar)
+{
+	if (namesake)
+		return strdup(
+			"a domain has this name, but a word in the form of a UUID is only ever "
+			"taken for a UUID");
+	if (similar)
+		return strf("names are case-sensitive; there is '%s'", similar->name);
+	if (text[strspn(text, "0123456789")] == '\0')
+		return strdup(
+			"a number is taken for a name, because libvirt's ids change with every "
+			"start of a domain");
+	return NULL;
+}
+
 int domain_ref_missing(const char *text, const DomainUses *uses, Problem **ret_problem)
 {
 	char uuid[DOMAIN_UUID_SIZE];
 	bool is_uuid = domain_uuid_parse(text, uuid);
 	const DomainUse *namesake = is_uuid ? find_named(uses, text, strcmp) : NULL;
 	const DomainUse *similar = is_uuid ? NULL : find_named(uses, text, strcasecmp);
-	int r;
 
-	r = problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN, "there is no domain '%s'", text);
-	if (r != PROBLEM)
-		return r;
-	if (namesake) {
-		problem_cause(
-			*ret_problem,
-			"a domain has this name, but a word in the form of a UUID is only ever "
-			"taken for a UUID");
-		return problem_remedy(*ret_problem,
-				      "if that domain is meant, give its own UUID: %s",
-				      namesake->uuid);
-	}
-	if (similar)
-		problem_cause(*ret_problem, "names are case-sensitive; there is '%s'",
-			      similar->name);
-	else if (text[strspn(text, "0123456789")] == '\0')
-		problem_cause(
-			*ret_problem,
-			"a number is taken for a name, because libvirt's ids change with every "
-			"start of a domain");
-	return problem_remedy(*ret_problem, "see `virsh list --all` for the domains of this host");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN,
+		.reason = strf("there is no domain '%s'", text),
+		.cause = missing_cause(text, namesake, similar),
+		.remedy = namesake ? strf("if that domain is meant, give its own UUID: %s",
+					  namesake->uuid)
+				   : strdup("see `virsh list --all` for the domains of this host"));
 }

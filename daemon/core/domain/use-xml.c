@@ -36,7 +36,6 @@ static int refuse_address(const DomainXml *xml, const xmlNode *hostdev, Problem 
 	const char *parts[] = { "domain", "bus", "slot", "function" };
 	_cleanup_strv_ char **texts = NULL;
 	_cleanup_free_ char *text = NULL;
-	int r;
 
 	for (size_t i = 0; address && i < ELEMENTS(parts); i++) {
 		const char *value = xml_attribute(address, parts[i]);
@@ -47,14 +46,14 @@ static int refuse_address(const DomainXml *xml, const xmlNode *hostdev, Problem 
 	text = strv_join(texts, " ");
 	if (!text)
 		return -ENOMEM;
-	r = problem_set(ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-			"domain %s has a PCI hostdev whose address cannot be read", xml->name);
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "line %ld of its XML: <address%s%s/>", xmlGetLineNo(hostdev),
-		      texts ? " " : "", text);
-	return problem_remedy(*ret_problem, "correct it with: virsh edit %s",
-			      domain_ref_word(xml->name, xml->uuid));
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		.reason =
+			strf("domain %s has a PCI hostdev whose address cannot be read", xml->name),
+		.cause = strf("line %ld of its XML: <address%s%s/>", xmlGetLineNo(hostdev),
+			      texts ? " " : "", text),
+		.remedy = strf("correct it with: virsh edit %s",
+			       domain_ref_word(xml->name, xml->uuid)));
 }
 
 static int domain_use_add_hostdevs(DomainUse *use, const DomainXml *xml, bool live,

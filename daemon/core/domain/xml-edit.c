@@ -58,18 +58,6 @@ char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf)
 	return xml_to_text(doc, 0);
 }
 
-static int refuse_domain(Problem **ret_problem, const char *reason, const char *cause,
-			 const char *remedy)
-{
-	int r = problem_set(ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "%s", reason);
-
-	if (r != PROBLEM)
-		return r;
-	if (cause)
-		problem_cause(*ret_problem, "%s", cause);
-	return problem_remedy(*ret_problem, "%s", remedy);
-}
-
 /*
  * Only QEMU takes VFIO devices. libvirt would refuse other hypervisors, too, but not say why.
  * 'test' is libvirt's test driver.
@@ -79,36 +67,32 @@ static int domain_xml_check_kind(const DomainXml *xml, Problem **ret_problem)
 	const xmlNode *type = xml_child(xml_child(xml->root, "os"), "type");
 	const char *machine = type ? str_or_empty(xml_attribute(type, "machine")) : "";
 	const char *kind = str_or_empty(xml_attribute(xml->root, "type"));
-	_cleanup_free_ char *cause = NULL;
 
-	if (!str_equal(kind, "kvm") && !str_equal(kind, "qemu") && !str_equal(kind, "test")) {
-		cause = strf("%s is a domain of type '%.32s'", xml->name, kind);
-		return !cause ? -ENOMEM
-			      : refuse_domain(ret_problem, "its hypervisor takes no VFIO devices",
-					      cause, "use a domain of type kvm");
-	}
+	if (!str_equal(kind, "kvm") && !str_equal(kind, "qemu") && !str_equal(kind, "test"))
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			.reason = strdup("its hypervisor takes no VFIO devices"),
+			.cause = strf("%s is a domain of type '%.32s'", xml->name, kind),
+			.remedy = strdup("use a domain of type kvm"));
 	if (domain_xml_is_pcie(xml) || !*machine || str_equal(machine, "pc") ||
 	    str_starts_with(machine, "pc-i440fx"))
 		return 0;
-	cause = strf("%s has machine type '%.64s'", xml->name, machine);
-	return !cause ? -ENOMEM
-		      : refuse_domain(ret_problem, "its machine type is not supported", cause,
-				      "use machine type q35 (or pc, or virt on aarch64)");
+	return problem_refuse(ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			      .reason = strdup("its machine type is not supported"),
+			      .cause = strf("%s has machine type '%.64s'", xml->name, machine),
+			      .remedy = strdup("use machine type q35 (or pc, or virt on aarch64)"));
 }
 
 static int domain_xml_check_group(const DomainXml *xml, const char *group, Problem **ret_problem)
 {
 	const char *other = xml_group(xml);
-	int r;
 
 	if (!other || strcmp(other, group) == 0)
 		return 0;
-	r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY, "%s has group %s already", xml->name,
-			other);
-	if (r != PROBLEM)
-		return r;
-	return problem_remedy(*ret_problem, "release that one first: gpupass release %s",
-			      domain_ref_word(xml->name, xml->uuid));
+	return problem_refuse(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+			      .reason = strf("%s has group %s already", xml->name, other),
+			      .remedy = strf("release that one first: gpupass release %s",
+					     domain_ref_word(xml->name, xml->uuid)));
 }
 
 static int domain_xml_check_absent(const DomainXml *xml, const DomainXmlGpu *gpus, size_t n_gpus,
@@ -116,20 +100,17 @@ static int domain_xml_check_absent(const DomainXml *xml, const DomainXmlGpu *gpu
 {
 	for (xmlNode *i = xml_first(xml_child(xml->root, "devices")); i; i = xml_next(i)) {
 		Bdf bdf;
-		int r;
 
 		if (!xml_is_pci_hostdev(i) || xml_host_address(i, &bdf) < 0)
 			continue;
 		for (size_t g = 0; g < n_gpus; g++) {
 			if (!bdf_in(&bdf, gpus[g].functions, gpus[g].n_functions))
 				continue;
-			r = problem_set(ret_problem, GPUPASS_ERROR_SPLIT_GROUP, "%s has %s already",
-					xml->name, BDF_TEXT(&bdf));
-			if (r != PROBLEM)
-				return r;
-			return problem_remedy(*ret_problem,
-					      "take that hostdev out first: virsh edit %s",
-					      domain_ref_word(xml->name, xml->uuid));
+			return problem_refuse(
+				ret_problem, GPUPASS_ERROR_SPLIT_GROUP,
+				.reason = strf("%s has %s already", xml->name, BDF_TEXT(&bdf)),
+				.remedy = strf("take that hostdev out first: virsh edit %s",
+					       domain_ref_word(xml->name, xml->uuid)));
 		}
 	}
 	return 0;
@@ -163,9 +144,11 @@ static int domain_xml_place_on_ports(const DomainXml *xml, Place *places, size_t
 	unsigned bus = first_free_bus(xml);
 
 	if (bus + n - 1 > UINT8_MAX)
-		return refuse_domain(ret_problem, "it has no PCI bus number left",
-				     "its PCI controllers use indexes up to 255",
-				     "remove unused PCI controllers from the domain");
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			.reason = strdup("it has no PCI bus number left"),
+			.cause = strdup("its PCI controllers use indexes up to 255"),
+			.remedy = strdup("remove unused PCI controllers from the domain"));
 	for (size_t i = 0; i < n; i++)
 		places[i] = (Place){ .bus = bus + (unsigned)i };
 	return 0;
@@ -174,7 +157,6 @@ static int domain_xml_place_on_ports(const DomainXml *xml, Place *places, size_t
 static int domain_xml_place_in_slots(const DomainXml *xml, Place *places, size_t n,
 				     Problem **ret_problem)
 {
-	_cleanup_free_ char *cause = NULL;
 	bool used[PCI_SLOTS];
 	size_t found = 0;
 
@@ -184,10 +166,11 @@ static int domain_xml_place_in_slots(const DomainXml *xml, Place *places, size_t
 			places[found++] = (Place){ .slot = slot };
 	if (found == n)
 		return 0;
-	cause = strf("%zu needed on its bus 0, %zu free", n, found);
-	return !cause ? -ENOMEM
-		      : refuse_domain(ret_problem, "it has too few PCI slots left", cause,
-				      "remove devices from the domain, or use machine type q35");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		.reason = strdup("it has too few PCI slots left"),
+		.cause = strf("%zu needed on its bus 0, %zu free", n, found),
+		.remedy = strdup("remove devices from the domain, or use machine type q35"));
 }
 
 /* Aliases are unique in a domain, and an earlier assignment may have left one, on a root port. */

@@ -10,19 +10,14 @@
 
 static int refuse_xml(Problem **ret_problem, const char *why)
 {
-	int r;
-
 	if (!why)
 		return -ENOMEM;
-	r = problem_set(ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-			"the domain's XML cannot be used");
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "%s", why);
-	return problem_remedy(
-		*ret_problem,
-		"look at it: virsh dumpxml; remove what other tools have put into its metadata or "
-		"its description: virsh metadata --remove, virsh desc");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		.reason = strdup("the domain's XML cannot be used"), .cause = strdup(why),
+		.remedy = strdup(
+			"look at it: virsh dumpxml; remove what other tools have put into "
+			"its metadata or its description: virsh metadata --remove, virsh desc"));
 }
 
 /* 8-4-4-4-12 hex digits, copied in lower case: UUIDs are compared in this form. */

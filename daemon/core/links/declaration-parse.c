@@ -36,7 +36,7 @@ static int declaration_fail(Parser *p, int line, const char *remedy, const char 
 {
 	_cleanup_free_ char *what = NULL;
 	va_list ap;
-	int n, r;
+	int n;
 
 	va_start(ap, format);
 	n = vasprintf(&what, format, ap);
@@ -50,12 +50,10 @@ static int declaration_fail(Parser *p, int line, const char *remedy, const char 
 		if (!isascii((unsigned char)*c) || iscntrl((unsigned char)*c))
 			*c = '?';
 	p->problem = problem_free(p->problem);
-	r = problem_set(&p->problem, GPUPASS_ERROR_INVALID_CONFIG, "%s:%d: %s", p->file, line,
-			what);
-	if (r == PROBLEM)
-		problem_remedy(p->problem, "%s", remedy);
 	p->problem_line = line;
-	return r;
+	return problem_refuse(&p->problem, GPUPASS_ERROR_INVALID_CONFIG,
+			      .reason = strf("%s:%d: %s", p->file, line, what),
+			      .remedy = strdup(remedy));
 }
 
 /* A section ends here: it must be complete. */

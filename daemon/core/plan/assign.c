@@ -16,7 +16,6 @@ static int check_record(const Planner *p)
 	for (size_t i = 0; p->record && i < p->record->n_functions; i++) {
 		const AssignedFunction *then = &p->record->functions[i];
 		const PciFunction *now = NULL;
-		int r;
 
 		for (size_t k = 0; k < p->n_functions; k++)
 			if (bdf_equal(&p->functions[k]->bdf, &then->bdf))
@@ -25,17 +24,16 @@ static int check_record(const Planner *p)
 		    now->subsystem_vendor == then->subsystem_vendor &&
 		    now->subsystem_device == then->subsystem_device)
 			continue;
-		r = problem_set(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-				"its boards are not those that were assigned");
-		if (r != PROBLEM)
-			return r;
-		problem_cause(
-			*p->ret_problem, "%s was %04x:%04x (subsystem %04x:%04x), now it is %s",
-			BDF_TEXT(&then->bdf), then->vendor, then->device, then->subsystem_vendor,
-			then->subsystem_device, now ? "another board" : "not in the group");
-		return problem_remedy(
-			*p->ret_problem, "gpupass release %s, then assign again",
-			domain_ref_word(p->record->domain_name, p->record->domain_uuid));
+		return problem_refuse(
+			p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+			.reason = strdup("its boards are not those that were assigned"),
+			.cause = strf("%s was %04x:%04x (subsystem %04x:%04x), now it is %s",
+				      BDF_TEXT(&then->bdf), then->vendor, then->device,
+				      then->subsystem_vendor, then->subsystem_device,
+				      now ? "another board" : "not in the group"),
+			.remedy = strf(
+				"gpupass release %s, then assign again",
+				domain_ref_word(p->record->domain_name, p->record->domain_uuid)));
 	}
 	return 0;
 }
@@ -44,7 +42,6 @@ static int check_single_group(const Planner *p)
 {
 	const Assignment *other = assignments_find_domain(p->facts->assignments, p->use.uuid);
 	const char *name = p->use.gpupass_group;
-	int r;
 
 	if (str_equal(name, p->facts->group->name) || str_equal(name, p->old_name) ||
 	    !mark_counts(p->facts->groups, &p->use))
@@ -53,27 +50,16 @@ static int check_single_group(const Planner *p)
 		name = other->group_name;
 	if (!name)
 		return 0;
-	r = problem_set(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY, "%s has group %s already",
-			p->use.name, name);
-	return r != PROBLEM ? r
-			    : problem_remedy(*p->ret_problem, "gpupass release %s",
-					     domain_ref_word(p->use.name, p->use.uuid));
-}
-
-static int refuse_hotplug(const Planner *p, const char *reason, const char *remedy)
-{
-	int r = problem_set(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "running %s %s",
-			    p->use.name, reason);
-
-	return r != PROBLEM ? r : problem_remedy(*p->ret_problem, "%s", remedy);
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+		.reason = strf("%s has group %s already", p->use.name, name),
+		.remedy = strf("gpupass release %s", domain_ref_word(p->use.name, p->use.uuid)));
 }
 
 /* libvirt attaches one function per call, each to its own port or slot. */
 static int check_hotplug(const Planner *p)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
-	_cleanup_free_ char *reason = NULL;
-	_cleanup_free_ char *remedy = NULL;
 	unsigned available;
 	bool pcie;
 	int r;
@@ -82,19 +68,26 @@ static int check_hotplug(const Planner *p)
 	if (r != 0)
 		return r;
 	if (!domain_xml_has_acpi(xml))
-		return refuse_hotplug(p, "has no ACPI, so its guest would never see a hotplug",
-				      "shut it down and assign, or add <acpi/> to its <features>");
+		return problem_refuse(
+			p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			.reason = strf(
+				"running %s has no ACPI, so its guest would never see a hotplug",
+				p->use.name),
+			.remedy = strdup(
+				"shut it down and assign, or add <acpi/> to its <features>"));
 	pcie = domain_xml_is_pcie(xml);
 	available = pcie ? domain_xml_free_root_ports(xml) : domain_xml_free_slots(xml);
 	if (available >= p->n_functions)
 		return 0;
-	reason = strf("has %u free %s, and %zu are needed", available,
-		      pcie ? "pcie-root-ports" : "PCI slots", p->n_functions);
-	remedy = pcie ? strf("shut it down and assign, or define %zu more pcie-root-ports and "
-			     "start it anew",
-			     p->n_functions - available)
-		      : strdup("shut it down and assign, or remove devices from it");
-	return reason && remedy ? refuse_hotplug(p, reason, remedy) : -ENOMEM;
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		.reason = strf("running %s has %u free %s, and %zu are needed", p->use.name,
+			       available, pcie ? "pcie-root-ports" : "PCI slots", p->n_functions),
+		.remedy =
+			pcie ? strf("shut it down and assign, or define %zu more pcie-root-ports and "
+				    "start it anew",
+				    p->n_functions - available)
+			     : strdup("shut it down and assign, or remove devices from it"));
 }
 
 static int plan_hostdevs(Planner *p)
@@ -102,15 +95,12 @@ static int plan_hostdevs(Planner *p)
 	size_t present = plan_count_hostdevs(p, true);
 	int r;
 
-	if (present > 0) {
-		r = problem_set(p->ret_problem, GPUPASS_ERROR_SPLIT_GROUP,
-				"running %s has only %zu of its %zu functions", p->use.name,
-				present, p->n_functions);
-		return r != PROBLEM ? r
-				    : problem_remedy(*p->ret_problem,
-						     "gpupass release %s, then assign again",
-						     domain_ref_word(p->use.name, p->use.uuid));
-	}
+	if (present > 0)
+		return problem_refuse(p->ret_problem, GPUPASS_ERROR_SPLIT_GROUP,
+				      .reason = strf("running %s has only %zu of its %zu functions",
+						     p->use.name, present, p->n_functions),
+				      .remedy = strf("gpupass release %s, then assign again",
+						     domain_ref_word(p->use.name, p->use.uuid)));
 	r = check_hotplug(p);
 	for (size_t i = 0; r == 0 && i < p->n_functions; i++) {
 		_cleanup_free_ char *hostdev =

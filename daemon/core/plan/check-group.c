@@ -29,82 +29,79 @@ static GpupassError fault_error(const Group *group)
 	return group->n_gpus < 2 ? GPUPASS_ERROR_NO_SUCH_GPU : GPUPASS_ERROR_SPLIT_GROUP;
 }
 
+static char *fault_remedy(const Group *group)
+{
+	bool declared = group->provenance == PROVENANCE_DECLARED;
+
+	if (group->seen_otherwise && declared)
+		return strf(
+			"check that the bridge is seated, or correct the declaration (%s); then: "
+			"gpupass probe",
+			str_or_empty(group->source));
+	if (group->provenance == PROVENANCE_NONE)
+		return strf(
+			"look at the links: gpupass probe; or declare it: gpupass declare %s BDF "
+			"BDF",
+			group->name);
+	if (group->seen_otherwise)
+		return strdup("check that the bridge is seated, then: gpupass probe");
+	if (declared)
+		return strf("correct the declaration (%s), or gpupass forget %s",
+			    str_or_empty(group->source), group->name);
+	return strdup("check boards and bridge, then: gpupass rescan");
+}
+
 static int refuse_fault(const Group *group, Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, fault_error(group), "the group cannot be used as it is");
+	return problem_refuse(ret_problem, fault_error(group),
+			      .reason = strdup("the group cannot be used as it is"),
+			      .cause = strdup(group->fault), .remedy = fault_remedy(group));
+}
 
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "%s", group->fault);
-	if (group->seen_otherwise && group->provenance == PROVENANCE_DECLARED)
-		return problem_remedy(*ret_problem,
-				      "check that the bridge is seated, or correct the declaration "
-				      "(%s); then: gpupass probe",
-				      str_or_empty(group->source));
-	if (group->provenance == PROVENANCE_NONE)
-		return problem_remedy(*ret_problem,
-				      "look at the links: gpupass probe; or declare "
-				      "it: gpupass declare %s BDF BDF",
-				      group->name);
-	if (group->seen_otherwise)
-		return problem_remedy(*ret_problem,
-				      "check that the bridge is seated, then: gpupass probe");
-	if (group->provenance == PROVENANCE_DECLARED)
-		return problem_remedy(*ret_problem,
-				      "correct the declaration (%s), or gpupass forget %s",
-				      str_or_empty(group->source), group->name);
-	return problem_remedy(*ret_problem, "check boards and bridge, then: gpupass rescan");
+static char *links_remedy(const Planner *p, const char *addresses)
+{
+	const Group *group = p->facts->group;
+
+	if (group->provenance != PROVENANCE_NONE)
+		return strf("confirm it: gpupass declare %s %s\n"
+			    "or accept all inferred groups: AcceptInferred=yes in gpupassd.conf",
+			    group->name, addresses);
+	if (group->n_gpus != 2)
+		return strdup("declare those that are bridged: gpupass declare NAME BDF BDF");
+	return strf("if they are bridged: gpupass declare %s %s",
+		    group_set_find(p->facts->groups, "pair0") ? "NAME" : "pair0", addresses);
 }
 
 static int refuse_links(const Planner *p)
 {
 	const Group *group = p->facts->group;
 	_cleanup_free_ char *list = gpu_addresses(group->gpus, group->n_gpus, " ");
-	int r;
 
 	if (!list)
 		return -ENOMEM;
-	if (group->provenance == PROVENANCE_NONE)
-		r = problem_set(p->ret_problem, GPUPASS_ERROR_LINKS_UNKNOWN,
-				"which of its GPUs are bridged is not known");
-	else
-		r = problem_set(p->ret_problem, GPUPASS_ERROR_LINKS_UNKNOWN,
-				"its NVLink bridge is inferred, not proven");
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*p->ret_problem, "%s", str_or_empty(group->reasoning));
-	if (group->provenance == PROVENANCE_NONE && group->n_gpus == 2)
-		return problem_remedy(*p->ret_problem, "if they are bridged: gpupass declare %s %s",
-				      group_set_find(p->facts->groups, "pair0") ? "NAME" : "pair0",
-				      list);
-	if (group->provenance == PROVENANCE_NONE)
-		return problem_remedy(
-			*p->ret_problem,
-			"declare those that are bridged: gpupass declare NAME BDF BDF");
-	return problem_remedy(*p->ret_problem,
-			      "confirm it: gpupass declare %s %s\n"
-			      "or accept all inferred groups: AcceptInferred=yes in gpupassd.conf",
-			      group->name, list);
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_LINKS_UNKNOWN,
+		.reason = group->provenance == PROVENANCE_NONE
+				  ? strdup("which of its GPUs are bridged is not known")
+				  : strdup("its NVLink bridge is inferred, not proven"),
+		.cause = strdup(str_or_empty(group->reasoning)), .remedy = links_remedy(p, list));
 }
 
 static int refuse_quarantined(const Group *group, Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_QUARANTINED, "the group is quarantined");
-
-	if (r != PROBLEM)
-		return r;
-	if (group->reason)
-		problem_cause(*ret_problem, "%s", group->reason);
-	return problem_remedy(*ret_problem, "when its cause is gone: gpupass clear %s",
-			      group->name);
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_QUARANTINED,
+		.reason = strdup("the group is quarantined"),
+		.cause = group->reason ? strdup(group->reason) : NULL,
+		.remedy = strf("when its cause is gone: gpupass clear %s", group->name));
 }
 
 static int refuse_moving(const Group *group, Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY, "a job is at work on it (%s)",
-			    group_state_to_string(group->state));
-
-	return r != PROBLEM ? r : problem_remedy(*ret_problem, "wait for it to end: gpupass jobs");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+		.reason = strf("a job is at work on it (%s)", group_state_to_string(group->state)),
+		.remedy = strdup("wait for it to end: gpupass jobs"));
 }
 
 int plan_check_state(const Planner *p)

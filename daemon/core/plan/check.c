@@ -25,17 +25,9 @@ static bool gives_back(const Check *c)
 static int refuse_lines(const Check *c, GpupassError error, const char *reason, char *const *lines,
 			const char *remedy)
 {
-	_cleanup_free_ char *cause = strv_join(lines, "\n");
-	int r;
-
-	if (!cause)
-		return -ENOMEM;
-	r = problem_set(c->ret_problem, error, "%s", reason);
-	if (r != PROBLEM)
-		return r;
-	if (*cause)
-		problem_cause(*c->ret_problem, "%s", cause);
-	return problem_remedy(*c->ret_problem, "%s", remedy);
+	return problem_refuse(c->ret_problem, error, .reason = strdup(reason),
+			      .cause = lines ? strv_join(lines, "\n") : NULL,
+			      .remedy = strdup(remedy));
 }
 
 static int check_iommu(const Check *c)
@@ -49,16 +41,14 @@ static int check_iommu(const Check *c)
 				    "vfio runs without protection by an IOMMU", NULL,
 				    "set vfio.enable_unsafe_noiommu_mode=0");
 	for (size_t i = 0; i < c->n_functions; i++) {
-		int r;
 
 		if (c->functions[i]->iommu_group != IOMMU_GROUP_NONE)
 			continue;
-		r = problem_set(c->ret_problem, GPUPASS_ERROR_IOMMU_DISABLED,
-				"%s is in no IOMMU group", BDF_TEXT(&c->functions[i]->bdf));
-		return r != PROBLEM ? r
-				    : problem_remedy(*c->ret_problem,
-						     "dmesg | grep -i -e DMAR -e AMD-Vi tells "
-						     "what the IOMMU covers");
+		return problem_refuse(
+			c->ret_problem, GPUPASS_ERROR_IOMMU_DISABLED,
+			.reason = strf("%s is in no IOMMU group", BDF_TEXT(&c->functions[i]->bdf)),
+			.remedy = strdup(
+				"dmesg | grep -i -e DMAR -e AMD-Vi tells what the IOMMU covers"));
 	}
 	return 0;
 }
@@ -123,7 +113,6 @@ static bool disturbs(const Check *c, const PciFunction *function)
 static int check_viable(const Check *c)
 {
 	_cleanup_strv_ char **lines = NULL;
-	_cleanup_free_ char *reason = NULL;
 	int iommu_group = 0, r;
 
 	for (size_t i = 0; i < c->snapshot->n_functions; i++) {
@@ -145,19 +134,19 @@ static int check_viable(const Check *c)
 	}
 	if (!lines)
 		return 0;
-	reason = strf("IOMMU group %d is not viable", iommu_group);
-	if (!reason)
-		return -ENOMEM;
-	return refuse_lines(c, GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE, reason, lines,
-			    "use another slot or enable ACS; see gpupassd(8), IOMMU GROUPS");
+	return problem_refuse(
+		c->ret_problem, GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE,
+		.reason = strf("IOMMU group %d is not viable", iommu_group),
+		.cause = strv_join(lines, "\n"),
+		.remedy = strdup("use another slot or enable ACS; see gpupassd(8), IOMMU GROUPS"));
 }
 
 static int refuse_function(const Check *c, GpupassError error, const PciFunction *function,
 			   const char *what, const char *remedy)
 {
-	int r = problem_set(c->ret_problem, error, "%s %s", BDF_TEXT(&function->bdf), what);
-
-	return r != PROBLEM ? r : problem_remedy(*c->ret_problem, "%s", remedy);
+	return problem_refuse(c->ret_problem, error,
+			      .reason = strf("%s %s", BDF_TEXT(&function->bdf), what),
+			      .remedy = strdup(remedy));
 }
 
 static int check_alive(const Check *c, const PciFunction *function, const FunctionFacts *facts)
@@ -177,14 +166,13 @@ static int check_alive(const Check *c, const PciFunction *function, const Functi
 
 static int check_use(const Check *c, const PciFunction *function, const FunctionFacts *facts)
 {
-	if (function->has_vfs || facts->num_vfs > 0) {
-		_cleanup_free_ char *remedy = strf("echo 0 > /sys/bus/pci/devices/%s/sriov_numvfs",
-						   BDF_TEXT(&function->bdf));
-
-		return !remedy ? -ENOMEM
-			       : refuse_function(c, GPUPASS_ERROR_HOST_IN_USE, function,
-						 "has virtual functions enabled", remedy);
-	}
+	if (function->has_vfs || facts->num_vfs > 0)
+		return problem_refuse(
+			c->ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+			.reason =
+				strf("%s has virtual functions enabled", BDF_TEXT(&function->bdf)),
+			.remedy = strf("echo 0 > /sys/bus/pci/devices/%s/sriov_numvfs",
+				       BDF_TEXT(&function->bdf)));
 	if (function->boot_vga && !c->request->allow_boot_vga)
 		return refuse_function(c, GPUPASS_ERROR_HOST_IN_USE, function,
 				       "is the host's boot display",
@@ -214,10 +202,9 @@ static bool driver_expected(const char *driver)
 static int refuse_driver(const Check *c, const PciFunction *function, const char *what,
 			 const char *name, const char *remedy)
 {
-	int r = problem_set(c->ret_problem, GPUPASS_ERROR_DRIVER_CONFLICT, "%s %s %s",
-			    BDF_TEXT(&function->bdf), what, name);
-
-	return r != PROBLEM ? r : problem_remedy(*c->ret_problem, "%s", remedy);
+	return problem_refuse(c->ret_problem, GPUPASS_ERROR_DRIVER_CONFLICT,
+			      .reason = strf("%s %s %s", BDF_TEXT(&function->bdf), what, name),
+			      .remedy = strdup(remedy));
 }
 
 static int check_driver(const Check *c, const PciFunction *function, const FunctionFacts *facts)
@@ -341,22 +328,19 @@ static int check_probe_worker(const Check *c)
 {
 	pid_t pid = c->inspection->probe_worker;
 	bool on_nvidia = false;
-	int r;
 
 	for (size_t i = 0; i < c->n_functions; i++)
 		on_nvidia |= str_equal(c->functions[i]->driver, NVIDIA_DRIVER);
 	if (pid == 0 || !on_nvidia)
 		return 0;
-	r = problem_set(c->ret_problem, GPUPASS_ERROR_HOST_IN_USE,
-			"worker %d of an earlier probe still waits in NVML", (int)pid);
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*c->ret_problem, "NVML opens every GPU of the nvidia driver, and one that is "
-				       "open when it is unbound hangs the driver");
-	return problem_remedy(*c->ret_problem,
-			      "wait for it, or end it (kill %d), then try again; see gpupassd(8), "
-			      "EVIDENCE",
-			      (int)pid);
+	return problem_refuse(
+		c->ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+		.reason = strf("worker %d of an earlier probe still waits in NVML", (int)pid),
+		.cause = strdup("NVML opens every GPU of the nvidia driver, and one that is open "
+				"when it is unbound hangs the driver"),
+		.remedy = strf("wait for it, or end it (kill %d), then try again; see "
+			       "gpupassd(8), EVIDENCE",
+			       (int)pid));
 }
 
 /* The group may be older than the snapshot. The snapshot counts. */

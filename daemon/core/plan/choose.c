@@ -47,44 +47,32 @@ static bool looks_free(const Group *group)
 
 static int refuse_none(const char *model, Problem **ret_problem)
 {
-	int r;
-
-	if (model)
-		r = problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP, "there is no group of %s",
-				model);
-	else
-		r = problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP,
-				"this host has no group of NVLink-bridged GPUs");
-	return r != PROBLEM ? r : problem_remedy(*ret_problem, "see which there are: gpupass list");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP,
+		.reason = model ? strf("there is no group of %s", model)
+				: strdup("this host has no group of NVLink-bridged GPUs"),
+		.remedy = strdup("see which there are: gpupass list"));
 }
 
 static int refuse_all(const char *model, char *const *lines, bool evidence, Problem **ret_problem)
 {
-	_cleanup_free_ char *cause = strv_join(lines, "\n");
-	int r;
-
-	if (!cause)
-		return -ENOMEM;
-	r = problem_set(ret_problem,
-			evidence ? GPUPASS_ERROR_GROUP_BUSY : GPUPASS_ERROR_LINKS_UNKNOWN,
-			"there is no free group%s%s", model ? " of " : "", str_or_empty(model));
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "%s", cause);
-	if (evidence)
-		return problem_remedy(*ret_problem, "release one: gpupass release GROUP");
-	return problem_remedy(*ret_problem,
-			      "declare which GPUs are bridged: gpupass declare NAME BDF BDF");
+	return problem_refuse(
+		ret_problem, evidence ? GPUPASS_ERROR_GROUP_BUSY : GPUPASS_ERROR_LINKS_UNKNOWN,
+		.reason = strf("there is no free group%s%s", model ? " of " : "",
+			       str_or_empty(model)),
+		.cause = strv_join(lines, "\n"),
+		.remedy =
+			evidence
+				? strdup("release one: gpupass release GROUP")
+				: strdup("declare which GPUs are bridged: gpupass declare NAME BDF BDF"));
 }
 
 static int refuse_own(const Group *own, const char *model, Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-			    "it has group %s already, which is not of model %s", own->name, model);
-
-	return r != PROBLEM
-		       ? r
-		       : problem_remedy(*ret_problem, "gpupass release %s, then assign", own->name);
+	return problem_refuse(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+			      .reason = strf("it has group %s already, which is not of model %s",
+					     own->name, model),
+			      .remedy = strf("gpupass release %s, then assign", own->name));
 }
 
 static const Group *find_own(const GroupSet *groups, const char *domain_uuid)

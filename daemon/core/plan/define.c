@@ -122,17 +122,13 @@ static int remove_ours(const Planner *p, DomainXml *xml, bool keep_metadata, boo
 /* The steps read the text again, so it must not exceed their limit. */
 static int refuse_size(const Planner *p)
 {
-	int r = problem_set(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-			    "the new definition of %s would be too long", p->use.name);
-
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*p->ret_problem, "it would be longer than %u bytes", DOMAIN_XML_MAX);
-	return problem_remedy(
-		*p->ret_problem,
-		"take out its description (virsh desc %s '') or others' metadata (virsh "
-		"metadata %s --uri URI --remove)",
-		p->use.uuid, p->use.uuid);
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		.reason = strf("the new definition of %s would be too long", p->use.name),
+		.cause = strf("it would be longer than %u bytes", DOMAIN_XML_MAX),
+		.remedy = strf("take out its description (virsh desc %s '') or others' metadata "
+			       "(virsh metadata %s --uri URI --remove)",
+			       p->use.uuid, p->use.uuid));
 }
 
 static int finish_definition(Planner *p, const DomainXml *xml)

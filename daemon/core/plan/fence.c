@@ -25,22 +25,17 @@ static int refuse_other(const Planner *p, const DomainUse *use, const Bdf *bdf)
 {
 	const DomainHostdev *hostdev = domain_use_hostdev(use, bdf);
 	bool managed = is_managed(p, use);
-	int r;
 
-	if (managed)
-		r = problem_set(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY, "%s has it", use->name);
-	else
-		r = problem_set(p->ret_problem, GPUPASS_ERROR_FOREIGN_OWNER,
-				"%s has %s, without gpupass", use->name, BDF_TEXT(bdf));
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*p->ret_problem, "domain %s (%s, %s) is %s: %s", use->name, use->uuid,
-		      use->active ? "running" : "shut off", where(hostdev), BDF_TEXT(bdf));
-	if (managed)
-		return problem_remedy(*p->ret_problem, "gpupass release %s",
-				      domain_ref_word(use->name, use->uuid));
-	return problem_remedy(*p->ret_problem, "take the hostdev out of that domain: virsh edit %s",
-			      domain_ref_word(use->name, use->uuid));
+	return problem_refuse(
+		p->ret_problem, managed ? GPUPASS_ERROR_GROUP_BUSY : GPUPASS_ERROR_FOREIGN_OWNER,
+		.reason = managed ? strf("%s has it", use->name)
+				  : strf("%s has %s, without gpupass", use->name, BDF_TEXT(bdf)),
+		.cause = strf("domain %s (%s, %s) is %s: %s", use->name, use->uuid,
+			      use->active ? "running" : "shut off", where(hostdev), BDF_TEXT(bdf)),
+		.remedy =
+			managed ? strf("gpupass release %s", domain_ref_word(use->name, use->uuid))
+				: strf("take the hostdev out of that domain: virsh edit %s",
+				       domain_ref_word(use->name, use->uuid)));
 }
 
 static int check_other_domains(const Planner *p, bool running_only)
@@ -62,17 +57,15 @@ static int refuse_record(const Planner *p)
 {
 	const Assignment *record = p->record;
 	bool known = domain_uses_find(p->facts->uses, record->domain_uuid) != NULL;
-	int r;
 
-	r = problem_set(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY, "it is assigned to %s",
-			record->domain_name);
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*p->ret_problem, "the record of domain %s%s", record->domain_uuid,
-		      known ? "" : ", which libvirt no longer has");
-	return problem_remedy(*p->ret_problem, "gpupass release %s",
-			      known ? domain_ref_word(record->domain_name, record->domain_uuid)
-				    : p->facts->group->name);
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+		.reason = strf("it is assigned to %s", record->domain_name),
+		.cause = strf("the record of domain %s%s", record->domain_uuid,
+			      known ? "" : ", which libvirt no longer has"),
+		.remedy = strf("gpupass release %s",
+			       known ? domain_ref_word(record->domain_name, record->domain_uuid)
+				     : p->facts->group->name));
 }
 
 /*
@@ -98,17 +91,15 @@ static int check_records(const Planner *p)
 		return refuse_record(p);
 	for (size_t i = 0; i < p->facts->uses->n_items; i++) {
 		const DomainUse *use = &p->facts->uses->items[i];
-		int r;
 
 		if (str_equal(use->uuid, p->use.uuid) ||
 		    !str_equal(use->gpupass_group, group->name) || has_another(p, use) ||
 		    !mark_counts(p->facts->groups, use))
 			continue;
-		r = problem_set(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-				"%s is marked as having it", use->name);
-		return r != PROBLEM ? r
-				    : problem_remedy(*p->ret_problem, "gpupass release %s",
-						     domain_ref_word(use->name, use->uuid));
+		return problem_refuse(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
+				      .reason = strf("%s is marked as having it", use->name),
+				      .remedy = strf("gpupass release %s",
+						     domain_ref_word(use->name, use->uuid)));
 	}
 	return 0;
 }
@@ -127,26 +118,20 @@ static const Bdf *first_function(const Planner *p, bool held)
  */
 int plan_check_all_read(const Planner *p)
 {
-	_cleanup_free_ char *remedy = NULL;
 	const DomainUse *use;
 	size_t position = 0;
-	int r;
 
 	do
 		use = domain_uses_unread(p->facts->uses, &position);
 	while (use && str_equal(use->uuid, p->use.uuid));
 	if (!use)
 		return 0;
-	remedy = domain_use_unread_remedy(use);
-	if (!remedy)
-		return -ENOMEM;
-	r = problem_set(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-			"whether domain %s (%s) has a part of it cannot be told", use->name,
-			use->uuid);
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*p->ret_problem, "the XML of %s: %s", use->name, use->unread);
-	return problem_remedy(*p->ret_problem, "%s", remedy);
+	return problem_refuse(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			      .reason =
+				      strf("whether domain %s (%s) has a part of it cannot be told",
+					   use->name, use->uuid),
+			      .cause = strf("the XML of %s: %s", use->name, use->unread),
+			      .remedy = domain_use_unread_remedy(use));
 }
 
 /* If such a domain runs with functions, the open vfio files show that all the same. */
@@ -170,28 +155,22 @@ int plan_warn_of_unread(const Planner *p)
 static int check_own_domain(const Planner *p)
 {
 	const Bdf *held = first_function(p, true), *lacking = first_function(p, false);
-	int r;
 
 	if (!held || plan_domain_is_ours(p))
 		return 0;
-	if (lacking)
-		r = problem_set(p->ret_problem, GPUPASS_ERROR_SPLIT_GROUP,
-				"%s has only a part of it, put there without gpupass", p->use.name);
-	else
-		r = problem_set(p->ret_problem, GPUPASS_ERROR_FOREIGN_OWNER,
-				"%s has it already, put there without gpupass", p->use.name);
-	if (r != PROBLEM)
-		return r;
-	if (lacking)
-		problem_cause(*p->ret_problem, "%s has %s and lacks %s", p->use.name,
-			      BDF_TEXT(held), BDF_TEXT(lacking));
-	else
-		problem_cause(*p->ret_problem, "%s has %s and the rest of the group", p->use.name,
-			      BDF_TEXT(held));
-	return problem_remedy(*p->ret_problem,
-			      "take these hostdevs out of the domain (virsh edit %s), then assign "
-			      "the group",
-			      domain_ref_word(p->use.name, p->use.uuid));
+	return problem_refuse(
+		p->ret_problem, lacking ? GPUPASS_ERROR_SPLIT_GROUP : GPUPASS_ERROR_FOREIGN_OWNER,
+		.reason =
+			lacking ? strf("%s has only a part of it, put there without gpupass",
+				       p->use.name)
+				: strf("%s has it already, put there without gpupass", p->use.name),
+		.cause = lacking ? strf("%s has %s and lacks %s", p->use.name, BDF_TEXT(held),
+					BDF_TEXT(lacking))
+				 : strf("%s has %s and the rest of the group", p->use.name,
+					BDF_TEXT(held)),
+		.remedy = strf("take these hostdevs out of the domain (virsh edit %s), then "
+			       "assign the group",
+			       domain_ref_word(p->use.name, p->use.uuid)));
 }
 
 int plan_check_fence(const Planner *p)

@@ -32,16 +32,13 @@ static int tell_applied(FitReport *report, const FitTune *tune)
 
 static int refuse_fit(const Planner *p, const FitFinding *finding)
 {
-	int r = problem_set(p->ret_problem, GPUPASS_ERROR_DOES_NOT_FIT, "%s does not fit it",
-			    p->use.name);
-
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*p->ret_problem, "%s (%s)", finding->what, fit_id_to_string(finding->id));
-	return problem_remedy(*p->ret_problem, "%s; or be advised only: --%s=advise",
-			      str_or_empty(finding->remedy),
-			      str_starts_with(fit_id_to_string(finding->id), "numa") ? "numa"
-										     : "fit");
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_DOES_NOT_FIT,
+		.reason = strf("%s does not fit it", p->use.name),
+		.cause = strf("%s (%s)", finding->what, fit_id_to_string(finding->id)),
+		.remedy = strf("%s; or be advised only: --%s=advise", str_or_empty(finding->remedy),
+			       str_starts_with(fit_id_to_string(finding->id), "numa") ? "numa"
+										      : "fit"));
 }
 
 static int warn(Planner *p, const FitReport *report)

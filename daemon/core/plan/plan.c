@@ -21,12 +21,11 @@ static int fill_identity(Planner *p)
 /* Every answer depends on whether some domain has the group. */
 static int refuse_without_libvirt(Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
-			    "libvirt does not answer, so whether a domain has it is not known");
-
-	return r != PROBLEM ? r
-			    : problem_remedy(*ret_problem, "start libvirtd or virtqemud, then try "
-							   "again");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
+		.reason =
+			strdup("libvirt does not answer, so whether a domain has it is not known"),
+		.remedy = strdup("start libvirtd or virtqemud, then try again"));
 }
 
 static int run_planner(Planner *p)
@@ -100,14 +99,11 @@ int plan_make(const PlanRequest *request, const PlanFacts *facts, Plan **ret, Pr
 static int refuse_stale(const PlanFunction *function, const char *what, const char *was,
 			const char *is, Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_STALE_PLAN,
-			    "something changed since it was planned");
-
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*ret_problem, "%s: %s was %s, now it is %s", BDF_TEXT(&function->bdf), what,
-		      was ? was : "none", is ? is : "none");
-	return problem_remedy(*ret_problem, "run the command again");
+	return problem_refuse(ret_problem, GPUPASS_ERROR_STALE_PLAN,
+			      .reason = strdup("something changed since it was planned"),
+			      .cause = strf("%s: %s was %s, now it is %s", BDF_TEXT(&function->bdf),
+					    what, was ? was : "none", is ? is : "none"),
+			      .remedy = strdup("run the command again"));
 }
 
 int plan_check_fresh(const Plan *plan, const Inspection *inspection, Problem **ret_problem)

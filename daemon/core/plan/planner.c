@@ -56,14 +56,10 @@ int plan_set_target(PlanFunction *function, const char *driver, const char *over
 
 int plan_refuse_vanished(const Bdf *bdf, Problem **ret_problem)
 {
-	int r = problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_GPU, "%s is no longer there",
-			    BDF_TEXT(bdf));
-
-	return r != PROBLEM ? r
-			    : problem_remedy(*ret_problem,
-					     "look for it in `lspci -s %s`, then: "
-					     "gpupass rescan",
-					     BDF_TEXT(bdf));
+	return problem_refuse(ret_problem, GPUPASS_ERROR_NO_SUCH_GPU,
+			      .reason = strf("%s is no longer there", BDF_TEXT(bdf)),
+			      .remedy = strf("look for it in `lspci -s %s`, then: gpupass rescan",
+					     BDF_TEXT(bdf)));
 }
 
 /* A function that is not on nvidia has no mode, whatever was seen a moment before. */
@@ -139,9 +135,8 @@ size_t plan_count_hostdevs(const Planner *p, bool live)
 static int refuse_mode(Problem **ret_problem, GpupassError error, const char *domain,
 		       const char *what, const char *remedy)
 {
-	int r = problem_set(ret_problem, error, "%s %s", domain, what);
-
-	return r != PROBLEM ? r : problem_remedy(*ret_problem, "%s", remedy);
+	return problem_refuse(ret_problem, error, .reason = strf("%s %s", domain, what),
+			      .remedy = strdup(remedy));
 }
 
 int plan_resolve_mode(Planner *p)

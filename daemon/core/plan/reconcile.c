@@ -12,35 +12,27 @@ static int refuse_gone(const Planner *p)
 {
 	const Assignment *record = p->record;
 	const DomainUse *namesake = NULL;
-	int r;
 
 	for (size_t i = 0; i < p->facts->uses->n_items; i++)
 		if (str_equal(p->facts->uses->items[i].name, record->domain_name))
 			namesake = &p->facts->uses->items[i];
-	r = problem_set(p->ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN,
-			"libvirt no longer has the domain it is assigned to");
-	if (r != PROBLEM)
-		return r;
-	if (namesake)
-		problem_cause(*p->ret_problem,
-			      "it was %s (%s); the domain of that name is another one (%s)",
-			      record->domain_name, record->domain_uuid, namesake->uuid);
-	else
-		problem_cause(*p->ret_problem, "it was %s (%s)", record->domain_name,
-			      record->domain_uuid);
-	return problem_remedy(*p->ret_problem, "define it again, or: gpupass release %s",
-			      p->facts->group->name);
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN,
+		.reason = strdup("libvirt no longer has the domain it is assigned to"),
+		.cause =
+			namesake
+				? strf("it was %s (%s); the domain of that name is another one (%s)",
+				       record->domain_name, record->domain_uuid, namesake->uuid)
+				: strf("it was %s (%s)", record->domain_name, record->domain_uuid),
+		.remedy = strf("define it again, or: gpupass release %s", p->facts->group->name));
 }
 
 static int refuse_part(const Planner *p, const char *where)
 {
-	int r = problem_set(p->ret_problem, GPUPASS_ERROR_SPLIT_GROUP,
-			    "%s %s has only a part of it", where, p->use.name);
-
-	return r != PROBLEM
-		       ? r
-		       : problem_remedy(*p->ret_problem, "gpupass release %s, then assign again",
-					domain_ref_word(p->use.name, p->use.uuid));
+	return problem_refuse(p->ret_problem, GPUPASS_ERROR_SPLIT_GROUP,
+			      .reason = strf("%s %s has only a part of it", where, p->use.name),
+			      .remedy = strf("gpupass release %s, then assign again",
+					     domain_ref_word(p->use.name, p->use.uuid)));
 }
 
 /* A missing record is written only if the domain visibly has the whole group. */

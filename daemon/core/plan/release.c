@@ -10,26 +10,19 @@ static int refuse_not_assigned(const Planner *p)
 {
 	const char *group = p->facts->group->name;
 	size_t held = plan_count_hostdevs(p, false) + plan_count_hostdevs(p, true);
-	int r;
 
-	if (held > 0) {
-		r = problem_set(p->ret_problem, GPUPASS_ERROR_FOREIGN_OWNER,
-				"%s has functions of it, but not from gpupass", p->use.name);
-		return r != PROBLEM
-			       ? r
-			       : problem_remedy(*p->ret_problem,
-						"take those hostdevs out yourself: virsh edit %s",
-						domain_ref_word(p->use.name, p->use.uuid));
-	}
-	if (p->facts->domain)
-		r = problem_set(p->ret_problem, GPUPASS_ERROR_NOT_ASSIGNED, "%s does not have it",
-				p->use.name);
-	else
-		r = problem_set(p->ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
-				"no domain has it, and there is no record of it");
-	return r != PROBLEM ? r
-			    : problem_remedy(*p->ret_problem, "see who has what: gpupass list (%s)",
-					     group);
+	if (held > 0)
+		return problem_refuse(
+			p->ret_problem, GPUPASS_ERROR_FOREIGN_OWNER,
+			.reason = strf("%s has functions of it, but not from gpupass", p->use.name),
+			.remedy = strf("take those hostdevs out yourself: virsh edit %s",
+				       domain_ref_word(p->use.name, p->use.uuid)));
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
+		.reason = p->facts->domain
+				  ? strf("%s does not have it", p->use.name)
+				  : strdup("no domain has it, and there is no record of it"),
+		.remedy = strf("see who has what: gpupass list (%s)", group));
 }
 
 /*
@@ -60,15 +53,13 @@ static bool record_applies(const Planner *p)
 	return p->record && (!p->facts->domain || str_equal(p->record->domain_uuid, p->use.uuid));
 }
 
-static int refuse_detach(const Planner *p, const char *why)
+/* Takes the cause. */
+static int refuse_detach(const Planner *p, const char *why, char *cause)
 {
-	int r = problem_set(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "running %s %s",
-			    p->use.name, why);
-
-	return r != PROBLEM
-		       ? r
-		       : problem_remedy(*p->ret_problem, "shut it down, then: gpupass release %s",
-					domain_ref_word(p->use.name, p->use.uuid));
+	return problem_refuse(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+			      .reason = strf("running %s %s", p->use.name, why), .cause = cause,
+			      .remedy = strf("shut it down, then: gpupass release %s",
+					     domain_ref_word(p->use.name, p->use.uuid)));
 }
 
 /* Refuses before anything is unplugged, not half way. */
@@ -81,20 +72,19 @@ static int check_detach(const Planner *p)
 	if (r != 0)
 		return r;
 	if (!domain_xml_has_acpi(xml))
-		return refuse_detach(p, "has no ACPI, so its guest would never let go");
+		return refuse_detach(p, "has no ACPI, so its guest would never let go", NULL);
 	for (size_t i = 0; i < p->n_functions; i++) {
 		const Bdf *function = &p->functions[i]->bdf;
 
 		if (!domain_xml_in_shared_slot(xml, function))
 			continue;
-		r = refuse_detach(p, "was started with its GPUs in multifunction slots, which "
-				     "cannot be unplugged live");
-		if (r != PROBLEM)
-			return r;
-		return problem_cause(*p->ret_problem,
-				     "%s shares its slot in the guest with another function; "
-				     "libvirt and QEMU unplug single functions only",
-				     BDF_TEXT(function));
+		return refuse_detach(
+			p,
+			"was started with its GPUs in multifunction slots, which cannot be "
+			"unplugged live",
+			strf("%s shares its slot in the guest with another function; libvirt and "
+			     "QEMU unplug single functions only",
+			     BDF_TEXT(function)));
 	}
 	return 0;
 }

@@ -43,21 +43,18 @@ static int check_bus(const Planner *p, const Bdf *bdf)
 
 	for (size_t i = 0; i < snapshot->n_functions; i++) {
 		const Bdf *other = &snapshot->functions[i].bdf;
-		int r;
 
 		if (other->segment != bdf->segment || other->bus != bdf->bus ||
 		    bdf_same_slot(other, bdf))
 			continue;
-		r = problem_set(p->ret_problem, GPUPASS_ERROR_RESET_FAILED,
-				"%s can be reset with its whole bus only", BDF_TEXT(bdf));
-		if (r != PROBLEM)
-			return r;
-		problem_cause(*p->ret_problem, "%s is on the same bus and would be reset, too",
-			      BDF_TEXT(other));
-		return problem_remedy(*p->ret_problem,
-				      "give each board a port of its own, or choose another way: "
-				      "/sys/bus/pci/devices/%s/reset_method",
-				      BDF_TEXT(bdf));
+		return problem_refuse(
+			p->ret_problem, GPUPASS_ERROR_RESET_FAILED,
+			.reason = strf("%s can be reset with its whole bus only", BDF_TEXT(bdf)),
+			.cause = strf("%s is on the same bus and would be reset, too",
+				      BDF_TEXT(other)),
+			.remedy = strf("give each board a port of its own, or choose another way: "
+				       "/sys/bus/pci/devices/%s/reset_method",
+				       BDF_TEXT(bdf)));
 	}
 	return 0;
 }

@@ -49,18 +49,15 @@ static char *last_text(const TenantMark *last)
 
 static int refuse_unresettable(const Planner *p, const PlanBoard *board, const char *what)
 {
-	int r = problem_set(p->ret_problem, GPUPASS_ERROR_RESET_FAILED,
-			    "the kernel knows no way to reset %s, which another tenant had",
-			    BDF_TEXT(&board->last.bdf));
-
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*p->ret_problem, "%s", what);
-	return problem_remedy(
-		*p->ret_problem,
-		"see /sys/bus/pci/devices/%s/reset_method; or power the host off and "
-		"on, which clears it, then as root: gpupass assign --accept-dirty %s %s",
-		BDF_TEXT(&board->last.bdf), p->use.name, p->facts->group->name);
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_RESET_FAILED,
+		.reason = strf("the kernel knows no way to reset %s, which another tenant had",
+			       BDF_TEXT(&board->last.bdf)),
+		.cause = strdup(what),
+		.remedy = strf("see /sys/bus/pci/devices/%s/reset_method; or power the host off "
+			       "and on, which clears it, then as root: gpupass assign "
+			       "--accept-dirty %s %s",
+			       BDF_TEXT(&board->last.bdf), p->use.name, p->facts->group->name));
 }
 
 static int judge_board(Planner *p, const PlanBoard *board)

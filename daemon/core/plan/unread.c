@@ -8,16 +8,9 @@
 
 static int refuse_fence(const Planner *p, const AssignmentFence *fence, const char *reason)
 {
-	_cleanup_free_ char *what = assignment_fence_what(fence);
-	int r;
-
-	if (!what)
-		return -ENOMEM;
-	r = problem_set(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY, "%s", reason);
-	if (r != PROBLEM)
-		return r;
-	problem_cause(*p->ret_problem, "%s", what);
-	return problem_remedy(*p->ret_problem, "%s", assignment_fence_remedy(fence));
+	return problem_refuse(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY, .reason = strdup(reason),
+			      .cause = assignment_fence_what(fence),
+			      .remedy = strdup(assignment_fence_remedy(fence)));
 }
 
 static int group_addresses(const Planner *p, Bdf **ret)

@@ -242,29 +242,24 @@ static int guest_problem(const Detach *detach, const View *view, bool refused, u
 			 Problem **ret_problem)
 {
 	char bdf[BDF_TEXT_MAX];
-	int r;
 
 	bdf_format(&detach->function, bdf);
-	r = problem_set(ret_problem, GPUPASS_ERROR_DETACH_TIMEOUT,
-			"domain %s does not let go of %s", view->name, bdf);
-	if (r < 0)
-		return r;
-	if (refused)
-		problem_cause(*ret_problem, "the guest refused to let go of %s", bdf);
-	else
-		problem_cause(
-			*ret_problem, "%s is still there after %.1f s: %s", bdf,
-			(double)timeout / USEC_PER_SEC,
-			view->device.acpi
-				? "the guest has not answered; a driver in it may be using it"
-				: "the domain has no <acpi/> in its <features>, and without it "
-				  "a guest cannot hear of an unplug");
-	if (!refused)
-		problem_state(*ret_problem,
-			      "the guest was asked to let go of %s and may still do so", bdf);
-	return problem_remedy(*ret_problem,
-			      "stop what uses the GPU in the guest and try again, or shut %s down",
-			      view->name);
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_DETACH_TIMEOUT,
+		.reason = strf("domain %s does not let go of %s", view->name, bdf),
+		.cause =
+			refused ? strf("the guest refused to let go of %s", bdf)
+				: strf("%s is still there after %.1f s: %s", bdf,
+				       (double)timeout / USEC_PER_SEC,
+				       view->device.acpi
+					       ? "the guest has not answered; a driver in it may be using it"
+					       : "the domain has no <acpi/> in its <features>, and without it "
+						 "a guest cannot hear of an unplug"),
+		.state = refused ? NULL
+				 : strf("the guest was asked to let go of %s and may still do so",
+					bdf),
+		.remedy = strf("stop what uses the GPU in the guest and try again, or shut %s down",
+			       view->name));
 }
 
 /* The device is still there, and the wait is over. */

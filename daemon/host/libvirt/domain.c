@@ -262,11 +262,11 @@ static int check_definition(const char *uuid, const char *xml, Problem **ret_pro
 	r = domain_xml_parse(xml, &parsed, &why);
 	if (r < 0)
 		return r;
-	if (r == PROBLEM) {
-		r = problem_set(ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
-				"the new definition of domain %s is not a domain XML", uuid);
-		return r < 0 ? r : problem_cause(*ret_problem, "%s", xml_fault(why));
-	}
+	if (r == PROBLEM)
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
+			.reason = strf("the new definition of domain %s is not a domain XML", uuid),
+			.cause = strdup(xml_fault(why)));
 	if (strcasecmp(str_or_empty(domain_xml_uuid(parsed)), uuid) == 0)
 		return 0;
 	return problem_set(ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
@@ -275,13 +275,10 @@ static int check_definition(const char *uuid, const char *xml, Problem **ret_pro
 
 static int stale(const char *name, Problem **ret_problem)
 {
-	int r;
-
-	r = problem_set(ret_problem, GPUPASS_ERROR_STALE_PLAN,
-			"the definition of domain %s has changed since it was read", name);
-	if (r < 0)
-		return r;
-	return problem_remedy(*ret_problem, "try again; another program or user edits this domain");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_STALE_PLAN,
+		.reason = strf("the definition of domain %s has changed since it was read", name),
+		.remedy = strdup("try again; another program or user edits this domain"));
 }
 
 /*

@@ -32,14 +32,13 @@ static bool connection_lost(virConnectPtr conn, const virError *error)
 
 int virt_unavailable(const char *uri, const char *why, Problem **ret_problem)
 {
-	int r;
-
-	r = problem_set(ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE, "libvirt does not answer");
-	if (r < 0)
-		return r;
-	problem_cause(*ret_problem, "%s: %s", uri ? uri : "libvirt's default connection", why);
-	return problem_remedy(*ret_problem, "see `systemctl status libvirtd virtqemud`; gpupass "
-					    "connects again by itself");
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
+		.reason = strdup("libvirt does not answer"),
+		.cause = strf("%s: %s", uri ? uri : "libvirt's default connection", why),
+		.remedy =
+			strdup("see `systemctl status libvirtd virtqemud`; gpupass connects again "
+			       "by itself"));
 }
 
 int virt_problem(const VirtCall *call, Problem **ret_problem, GpupassError code, const char *reason,
@@ -47,29 +46,23 @@ int virt_problem(const VirtCall *call, Problem **ret_problem, GpupassError code,
 {
 	_cleanup_(error_freep) virErrorPtr error = virSaveLastError();
 	const char *message = error && error->message ? error->message : "libvirt gave no reason";
-	_cleanup_free_ char *text = NULL;
+	char *text = NULL;
 	va_list ap;
-	int n, r;
 
 	if (error && error->code == VIR_ERR_NO_MEMORY)
 		return -ENOMEM;
 	if (connection_lost(call->conn, error))
 		return virt_unavailable(call->virt->uri, message, ret_problem);
 	va_start(ap, reason);
-	n = vasprintf(&text, reason, ap);
-	va_end(ap);
-	if (n < 0) {
+	if (vasprintf(&text, reason, ap) < 0)
 		text = NULL; /* undefined after a failed vasprintf() */
-		return -ENOMEM;
-	}
-	r = problem_set(ret_problem, code, "%s", text);
-	if (r < 0)
-		return r;
+	va_end(ap);
 	/*
 	 * libvirt quotes the XML on further lines, and it may have passwords
 	 * (virXMLErrorHandler()).
 	 */
-	return problem_cause(*ret_problem, "libvirt: %.*s", (int)strcspn(message, "\n"), message);
+	return problem_refuse(ret_problem, code, .reason = text,
+			      .cause = strf("libvirt: %.*s", (int)strcspn(message, "\n"), message));
 }
 
 int virt_no_such_domain(const char *text, Problem **ret_problem)

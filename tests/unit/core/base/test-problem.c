@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/problem.h"
+#include "util/text.h"
 
 static Problem *viable_problem(void)
 {
@@ -59,6 +60,48 @@ static void problem_message_indents_further_lines_of_a_part(_unused_ void **stat
 				     "State:  pair1 is quarantined");
 }
 
+static void a_refusal_says_all_parts_at_once(_unused_ void **state)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_int_equal(problem_refuse(&problem, GPUPASS_ERROR_GROUP_BUSY,
+					.reason = strf("%s has group %s already", "vm42", "pair0"),
+					.cause = strdup("its metadata says so"),
+					.state = strdup("pair0 is quarantined"),
+					.remedy = strf("gpupass release %s", "vm42")),
+			 PROBLEM);
+	assert_int_equal(problem->error, GPUPASS_ERROR_GROUP_BUSY);
+	assert_string_equal(problem->reason, "vm42 has group pair0 already");
+	assert_string_equal(problem->cause, "its metadata says so");
+	assert_string_equal(problem->state, "pair0 is quarantined");
+	assert_string_equal(problem->remedy, "gpupass release vm42");
+}
+
+static void a_refusal_stays_without_the_other_parts(_unused_ void **state)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_int_equal(problem_refuse(&problem, GPUPASS_ERROR_GROUP_BUSY,
+					.reason = strdup("it is busy"), .cause = NULL),
+			 PROBLEM);
+	assert_string_equal(problem->reason, "it is busy");
+	assert_null(problem->cause);
+	assert_null(problem->state);
+	assert_null(problem->remedy);
+}
+
+/* The sanitizer sees whether the other parts were freed. */
+static void a_refusal_without_memory_for_its_reason_is_none(_unused_ void **state)
+{
+	Problem *problem = NULL;
+
+	assert_int_equal(problem_refuse(&problem, GPUPASS_ERROR_GROUP_BUSY, .reason = NULL,
+					.cause = strdup("cause"), .state = strdup("state"),
+					.remedy = strdup("remedy")),
+			 -ENOMEM);
+	assert_null(problem);
+}
+
 static void a_part_set_twice_is_the_second(_unused_ void **state)
 {
 	_cleanup_(problem_freep) Problem *problem = viable_problem();
@@ -90,6 +133,9 @@ int main(void)
 		cmocka_unit_test(problem_message_says_what_why_state_and_remedy),
 		cmocka_unit_test(problem_message_leaves_out_what_is_not_known),
 		cmocka_unit_test(problem_message_indents_further_lines_of_a_part),
+		cmocka_unit_test(a_refusal_says_all_parts_at_once),
+		cmocka_unit_test(a_refusal_stays_without_the_other_parts),
+		cmocka_unit_test(a_refusal_without_memory_for_its_reason_is_none),
 		cmocka_unit_test(a_part_set_twice_is_the_second),
 		cmocka_unit_test(every_error_has_a_bus_name_of_its_own),
 	};
