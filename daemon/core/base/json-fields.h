@@ -23,6 +23,9 @@ typedef struct JsonReader {
 /* Starts on `object`. It is an error if that is no object, or has a member that `keys` lacks. */
 void json_reader_begin(JsonReader *reader, const json_t *object, const char *where,
 		       const char *const *keys);
+/* The same, for members of which known() is true. */
+void json_reader_begin_if(JsonReader *reader, const json_t *object, const char *where,
+			  bool (*known)(const char *key, const void *data), const void *data);
 /* Returns the error. Hands the message to the caller unless ret_message is NULL. */
 int json_reader_end(JsonReader *reader, char **ret_message);
 /* Notes an error that the caller found. The message is "KEY WHAT". */
