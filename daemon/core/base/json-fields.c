@@ -174,14 +174,6 @@ void json_read_int_if_any(JsonReader *reader, const char *key, int *ret)
 		*ret = (int)number;
 }
 
-void json_read_unsigned_if_any(JsonReader *reader, const char *key, unsigned *ret)
-{
-	uint64_t number = *ret;
-
-	json_read_number_if_any(reader, key, UINT32_MAX, &number);
-	*ret = (unsigned)number;
-}
-
 void json_read_bool_if_any(JsonReader *reader, const char *key, bool *ret)
 {
 	const json_t *value = member(reader, key, false);
@@ -233,16 +225,6 @@ int json_set_text_if_any(json_t *object, const char *key, const char *s)
 int json_set_bdf(json_t *object, const char *key, const Bdf *bdf)
 {
 	return json_object_set_new(object, key, json_string(BDF_TEXT(bdf)));
-}
-
-int json_set_hex(json_t *object, const char *key, uint32_t value, int digits)
-{
-	return json_object_set_new(object, key, json_sprintf("%0*x", digits, value));
-}
-
-int json_set_true_if(json_t *object, const char *key, bool value)
-{
-	return value ? json_object_set_new(object, key, json_true()) : 0;
 }
 
 /* ---- lines of files ---- */

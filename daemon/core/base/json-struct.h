@@ -84,8 +84,9 @@ typedef struct JsonMember {
 /* Neither absent nor empty. */
 #define JSON_TEXT_AS(Type, member, name) JSON_ROW_(name, TEXT, JSON_AT_(Type, member, char *))
 #define JSON_TEXT(Type, member) JSON_TEXT_AS(Type, member, #member)
-#define JSON_TEXT_IF_ANY(Type, member)                                                             \
-	JSON_ROW_(#member, TEXT, JSON_IF_ANY_, JSON_AT_(Type, member, char *))
+#define JSON_TEXT_IF_ANY_AS(Type, member, name)                                                    \
+	JSON_ROW_(name, TEXT, JSON_IF_ANY_, JSON_AT_(Type, member, char *))
+#define JSON_TEXT_IF_ANY(Type, member) JSON_TEXT_IF_ANY_AS(Type, member, #member)
 /* Of bytes that anybody may have chosen: json_plain(). */
 #define JSON_PLAIN_IF_ANY(Type, member)                                                            \
 	JSON_ROW_(#member, PLAIN, JSON_IF_ANY_, JSON_AT_(Type, member, char *))

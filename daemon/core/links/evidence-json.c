@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sightings as JSON, in topology.json and in a worker's answer to a probe. */
-#include <ctype.h>
 #include <string.h>
 
 #include "core/base/json-struct.h"
