@@ -19,9 +19,18 @@ static const void *at_const(const JsonMember *m, const void *of)
 	return (const char *)of + m->offset;
 }
 
-static char *text_of(const JsonMember *m, const void *of)
+/* A text, a list or an array: an owned pointer of any type. */
+static void *pointer_of(const JsonMember *m, const void *of)
 {
-	return *(char *const *)at_const(m, of);
+	void *pointer;
+
+	memcpy(&pointer, at_const(m, of), sizeof(pointer));
+	return pointer;
+}
+
+static void set_pointer(const JsonMember *m, void *of, void *pointer)
+{
+	memcpy(at(m, of), &pointer, sizeof(pointer));
 }
 
 static bool bool_of(const JsonMember *m, const void *of)
@@ -58,17 +67,23 @@ static void set_number(const JsonMember *m, void *of, uint64_t value)
 		*(uint64_t *)to = value;
 }
 
-static size_t *count_of(const JsonMember *m, void *of)
+static size_t count_of(const JsonMember *m, const void *of)
 {
-	return (size_t *)((char *)of + m->count);
+	return *(const size_t *)((const char *)of + m->count);
+}
+
+static void set_array(const JsonMember *m, void *of, void *items, size_t n)
+{
+	set_pointer(m, of, items);
+	*(size_t *)((char *)of + m->count) = n;
 }
 
 /* ---- writing ---- */
 
 static json_t *array_to_json(const JsonMember *m, const void *of)
 {
-	const char *items = *(char *const *)at_const(m, of);
-	size_t n = *(const size_t *)((const char *)of + m->count);
+	const char *items = pointer_of(m, of);
+	size_t n = count_of(m, of);
 	_cleanup_json_ json_t *array = json_array();
 
 	for (size_t i = 0; array && i < n; i++)
@@ -83,7 +98,7 @@ static bool is_empty(const JsonMember *m, const void *of)
 	switch (m->kind) {
 	case JSON_KIND_TEXT:
 	case JSON_KIND_PLAIN:
-		return !text_of(m, of);
+		return !pointer_of(m, of);
 	case JSON_KIND_BOOL:
 		return !bool_of(m, of);
 	case JSON_KIND_INDEX:
@@ -111,9 +126,9 @@ static json_t *member_to_json(const JsonMember *m, const void *of)
 	case JSON_KIND_SCHEMA:
 		return json_string(m->text);
 	case JSON_KIND_TEXT:
-		return json_string(text_of(m, of));
+		return json_string(pointer_of(m, of));
 	case JSON_KIND_PLAIN:
-		return json_plain(text_of(m, of));
+		return json_plain(pointer_of(m, of));
 	case JSON_KIND_BOOL:
 		return json_boolean(bool_of(m, of));
 	case JSON_KIND_NUMBER:
@@ -144,7 +159,7 @@ static int write_member(json_t *o, const JsonMember *m, const void *of)
 	if (m->kind == JSON_KIND_OTHER)
 		return m->write ? m->write(o, m->key, of) : 0;
 	if (m->kind == JSON_KIND_LIST)
-		return json_set_plain_list(o, m->key, *(char *const *const *)at_const(m, of));
+		return json_set_plain_list(o, m->key, pointer_of(m, of));
 	if (m->sparse && is_empty(m, of))
 		return 0;
 	return json_object_set_new(o, m->key, member_to_json(m, of));
@@ -270,8 +285,7 @@ static void read_array(JsonReader *reader, const JsonMember *m, void *into)
 		reader->error = -ENOMEM;
 		return;
 	}
-	*(char **)at(m, into) = items;
-	*count_of(m, into) = n;
+	set_array(m, into, items, n);
 	for (size_t i = 0; reader->error >= 0 && i < n; i++) {
 		_cleanup_free_ char *where = strf("%s[%zu]", m->key, i);
 
@@ -318,26 +332,29 @@ int json_struct_read(const JsonMember *members, const json_t *object, const char
 
 /* ---- ownership ---- */
 
+static bool is_text(const JsonMember *m)
+{
+	return m->kind == JSON_KIND_TEXT || m->kind == JSON_KIND_PLAIN;
+}
+
 static void clear_array(const JsonMember *m, void *of)
 {
-	char **items = at(m, of);
-	size_t *n = count_of(m, of);
+	char *items = pointer_of(m, of);
 
-	for (size_t i = 0; i < *n; i++)
-		json_struct_clear(m->members, *items + i * m->size);
-	free(*items);
-	*items = NULL;
-	*n = 0;
+	for (size_t i = 0; i < count_of(m, of); i++)
+		json_struct_clear(m->members, items + i * m->size);
+	free(items);
+	set_array(m, of, NULL, 0);
 }
 
 void json_struct_clear(const JsonMember *members, void *of)
 {
 	for (const JsonMember *m = members; m->key; m++) {
-		if (m->kind == JSON_KIND_TEXT || m->kind == JSON_KIND_PLAIN) {
-			free(text_of(m, of));
-			*(char **)at(m, of) = NULL;
+		if (is_text(m)) {
+			free(pointer_of(m, of));
+			set_pointer(m, of, NULL);
 		} else if (m->kind == JSON_KIND_LIST) {
-			strv_freep(at(m, of));
+			set_pointer(m, of, strv_free(pointer_of(m, of)));
 		} else if (m->kind == JSON_KIND_STRUCT) {
 			json_struct_clear(m->members, at(m, of));
 		} else if (m->kind == JSON_KIND_ARRAY) {
@@ -350,47 +367,55 @@ void json_struct_clear(const JsonMember *members, void *of)
 static void disown(const JsonMember *members, void *of)
 {
 	for (const JsonMember *m = members; m->key; m++) {
-		if (m->kind == JSON_KIND_TEXT || m->kind == JSON_KIND_PLAIN) {
-			*(char **)at(m, of) = NULL;
-		} else if (m->kind == JSON_KIND_LIST) {
-			*(char ***)at(m, of) = NULL;
-		} else if (m->kind == JSON_KIND_STRUCT) {
+		if (is_text(m) || m->kind == JSON_KIND_LIST)
+			set_pointer(m, of, NULL);
+		else if (m->kind == JSON_KIND_STRUCT)
 			disown(m->members, at(m, of));
-		} else if (m->kind == JSON_KIND_ARRAY) {
-			*(char **)at(m, of) = NULL;
-			*count_of(m, of) = 0;
-		}
+		else if (m->kind == JSON_KIND_ARRAY)
+			set_array(m, of, NULL, 0);
 	}
 }
 
 static int copy_array(const JsonMember *m, const void *from, void *to)
 {
-	const char *items = *(char *const *)at_const(m, from);
-	size_t n = *(const size_t *)((const char *)from + m->count);
+	const char *items = pointer_of(m, from);
+	size_t n = count_of(m, from);
 	char *copies = calloc(n + 1, m->size);
 	int r = 0;
 
 	if (!copies)
 		return -ENOMEM;
-	*(char **)at(m, to) = copies;
-	*count_of(m, to) = n;
+	set_array(m, to, copies, n);
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		r = json_struct_copy(m->members, items + i * m->size, copies + i * m->size,
 				     m->size);
 	return r;
 }
 
+static int copy_text(const JsonMember *m, const void *from, void *to)
+{
+	const char *text = pointer_of(m, from);
+	char *copy = text ? strdup(text) : NULL;
+
+	set_pointer(m, to, copy);
+	return text && !copy ? -ENOMEM : 0;
+}
+
+static int copy_list(const JsonMember *m, const void *from, void *to)
+{
+	char **copy = NULL;
+	int r = strv_copy(pointer_of(m, from), &copy);
+
+	set_pointer(m, to, copy);
+	return r;
+}
+
 static int copy_owned(const JsonMember *m, const void *from, void *to)
 {
-	if (m->kind == JSON_KIND_TEXT || m->kind == JSON_KIND_PLAIN) {
-		const char *text = text_of(m, from);
-		char *copy = text ? strdup(text) : NULL;
-
-		*(char **)at(m, to) = copy;
-		return text && !copy ? -ENOMEM : 0;
-	}
+	if (is_text(m))
+		return copy_text(m, from, to);
 	if (m->kind == JSON_KIND_LIST)
-		return strv_copy(*(char *const *const *)at_const(m, from), at(m, to));
+		return copy_list(m, from, to);
 	if (m->kind == JSON_KIND_STRUCT)
 		return json_struct_copy(m->members, at_const(m, from), at(m, to), m->size);
 	return m->kind == JSON_KIND_ARRAY ? copy_array(m, from, to) : 0;
