@@ -87,6 +87,30 @@ static json_t *sighting_to_json(const Sighting *s)
 	return json_struct_write(sighting_members, s);
 }
 
+void sighting_clear(Sighting *sighting)
+{
+	json_struct_clear(sighting_members, sighting);
+	free(sighting->peers);
+	*sighting = (Sighting){ 0 };
+}
+
+int sighting_copy(const Sighting *from, Sighting *ret)
+{
+	SeenPeer *peers = calloc(from->n_peers + 1, sizeof(SeenPeer));
+	Sighting copy = { 0 };
+	int r = peers ? json_struct_copy(sighting_members, from, &copy, sizeof(copy)) : -ENOMEM;
+
+	copy.peers = peers;
+	if (r < 0) {
+		sighting_clear(&copy);
+		return r;
+	}
+	for (size_t i = 0; i < from->n_peers; i++)
+		peers[i] = from->peers[i];
+	*ret = copy;
+	return 0;
+}
+
 json_t *sightings_to_json(const Evidence *evidence)
 {
 	_cleanup_json_ json_t *array = json_array();
