@@ -14,16 +14,8 @@
 /* jansson's integers are signed. */
 #define JSON_NUMBER_MAX ((unsigned long long)INT64_MAX)
 
-static bool known(const char *key, const char *const *keys)
-{
-	for (; *keys; keys++)
-		if (strcmp(*keys, key) == 0)
-			return true;
-	return false;
-}
-
-void json_reader_begin(JsonReader *reader, const json_t *object, const char *where,
-		       const char *const *keys)
+void json_reader_begin_if(JsonReader *reader, const json_t *object, const char *where,
+			  bool (*known)(const char *key, const void *data), const void *data)
 {
 	const char *key;
 	json_t *value;
@@ -36,11 +28,25 @@ void json_reader_begin(JsonReader *reader, const json_t *object, const char *whe
 	}
 	/* jansson iterates over non-const objects only. Nothing is written here. */
 	json_object_foreach ((json_t *)object, key, value) {
-		if (!known(key, keys)) {
+		if (!known(key, data)) {
 			json_reader_fail(reader, key, "is not a member that this version knows");
 			return;
 		}
 	}
+}
+
+static bool is_in(const char *key, const void *keys)
+{
+	for (const char *const *k = keys; *k; k++)
+		if (strcmp(*k, key) == 0)
+			return true;
+	return false;
+}
+
+void json_reader_begin(JsonReader *reader, const json_t *object, const char *where,
+		       const char *const *keys)
+{
+	json_reader_begin_if(reader, object, where, is_in, keys);
 }
 
 int json_reader_end(JsonReader *reader, char **ret_message)
@@ -168,14 +174,6 @@ void json_read_int_if_any(JsonReader *reader, const char *key, int *ret)
 		*ret = (int)number;
 }
 
-void json_read_unsigned_if_any(JsonReader *reader, const char *key, unsigned *ret)
-{
-	uint64_t number = *ret;
-
-	json_read_number_if_any(reader, key, UINT32_MAX, &number);
-	*ret = (unsigned)number;
-}
-
 void json_read_bool_if_any(JsonReader *reader, const char *key, bool *ret)
 {
 	const json_t *value = member(reader, key, false);
@@ -227,16 +225,6 @@ int json_set_text_if_any(json_t *object, const char *key, const char *s)
 int json_set_bdf(json_t *object, const char *key, const Bdf *bdf)
 {
 	return json_object_set_new(object, key, json_string(BDF_TEXT(bdf)));
-}
-
-int json_set_hex(json_t *object, const char *key, uint32_t value, int digits)
-{
-	return json_object_set_new(object, key, json_sprintf("%0*x", digits, value));
-}
-
-int json_set_true_if(json_t *object, const char *key, bool value)
-{
-	return value ? json_object_set_new(object, key, json_true()) : 0;
 }
 
 /* ---- lines of files ---- */

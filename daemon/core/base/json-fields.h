@@ -23,6 +23,9 @@ typedef struct JsonReader {
 /* Starts on `object`. It is an error if that is no object, or has a member that `keys` lacks. */
 void json_reader_begin(JsonReader *reader, const json_t *object, const char *where,
 		       const char *const *keys);
+/* The same, for members of which known() is true. */
+void json_reader_begin_if(JsonReader *reader, const json_t *object, const char *where,
+			  bool (*known)(const char *key, const void *data), const void *data);
 /* Returns the error. Hands the message to the caller unless ret_message is NULL. */
 int json_reader_end(JsonReader *reader, char **ret_message);
 /* Notes an error that the caller found. The message is "KEY WHAT". */
@@ -37,7 +40,6 @@ uint32_t json_read_hex(JsonReader *reader, const char *key, uint32_t max);
 uint64_t json_read_number(JsonReader *reader, const char *key, uint64_t max);
 void json_read_number_if_any(JsonReader *reader, const char *key, uint64_t max, uint64_t *ret);
 void json_read_int_if_any(JsonReader *reader, const char *key, int *ret); /* >= 0, or null */
-void json_read_unsigned_if_any(JsonReader *reader, const char *key, unsigned *ret);
 bool json_read_bool(JsonReader *reader, const char *key);
 void json_read_bool_if_any(JsonReader *reader, const char *key, bool *ret);
 /* An array of at most `max` items, borrowed. NULL, which jansson takes as empty, if absent. */
@@ -47,8 +49,6 @@ const json_t *json_read_array_if_any(JsonReader *reader, const char *key, size_t
 /* Writers. Like jansson's own they return -1 without memory, so results can be joined with |=. */
 int json_set_text_if_any(json_t *object, const char *key, const char *s); /* NULL: left out */
 int json_set_bdf(json_t *object, const char *key, const Bdf *bdf);
-int json_set_hex(json_t *object, const char *key, uint32_t value, int digits);
-int json_set_true_if(json_t *object, const char *key, bool value); /* false: left out */
 
 /*
  * Lines of files that anybody may have written. Bytes that are not text have no place in JSON or on

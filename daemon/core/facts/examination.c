@@ -1,65 +1,60 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/examination.h"
 
-#include "core/base/json-fields.h"
-#include "util/json.h"
-#include "util/text.h"
+#include "core/base/json-struct.h"
+
+static int write_image(json_t *o, const char *key, const void *examination)
+{
+	const Examination *e = examination;
+
+	return e->image ? json_object_set_new(o, key, initramfs_to_json(e->image)) : 0;
+}
+
+static void read_image(JsonReader *reader, const char *key, void *examination)
+{
+	const json_t *image = json_object_get(reader->object, key);
+	Examination *e = examination;
+
+	if (image)
+		reader->error = initramfs_from_json(image, &e->image, &reader->message);
+}
+
+static const JsonMember examination_members[] = {
+	JSON_PLAIN_IF_ANY(Examination, nvidia_version),
+	JSON_PLAIN_IF_ANY(Examination, libvirt_daemon),
+	JSON_LIST(Examination, cmdline),
+	JSON_LIST(Examination, iommu_units),
+	JSON_LIST(Examination, modules),
+	JSON_LIST(Examination, modprobe),
+	JSON_LIST(Examination, initramfs),
+	JSON_LIST(Examination, initramfs_at),
+	JSON_LIST(Examination, services),
+	JSON_LIST(Examination, driverctl),
+	JSON_LIST(Examination, boot),
+	JSON_BOOL(Examination, interrupts_known),
+	JSON_BOOL(Examination, interrupts_remapped),
+	JSON_BOOL(Examination, initramfs_hook),
+	JSON_BOOL(Examination, systemd),
+	JSON_BOOL(Examination, bind_enabled),
+	JSON_BOOL(Examination, memlock_limited),
+	JSON_NUMBER(Examination, memlock_bytes, INT64_MAX),
+	JSON_OTHER("image", read_image, write_image),
+	JSON_END,
+};
 
 json_t *examination_to_json(const Examination *e)
 {
-	_cleanup_json_ json_t *o = json_object();
-	int r = 0;
-
-#define X(member)                                                                                  \
-	if (e->member)                                                                             \
-		r |= json_object_set_new(o, #member, json_plain(e->member));
-	EXAMINATION_TEXTS(X)
-#undef X
-#define X(member) r |= json_set_plain_list(o, #member, e->member);
-	EXAMINATION_LISTS(X)
-#undef X
-#define X(member) r |= json_object_set_new(o, #member, json_boolean(e->member));
-	EXAMINATION_FLAGS(X)
-#undef X
-#define X(member)                                                                                  \
-	r |= json_object_set_new(o, #member, json_integer((json_int_t)(e->member & INT64_MAX)));
-	EXAMINATION_NUMBERS(X)
-#undef X
-	if (e->image)
-		r |= json_object_set_new(o, "image", initramfs_to_json(e->image));
-	return r < 0 ? NULL : TAKE_PTR(o);
+	return json_struct_write(examination_members, e);
 }
 
 int examination_from_json(const json_t *json, Examination **ret, char **ret_message)
 {
-#define X(member) #member,
-	static const char *const keys[] = { EXAMINATION_TEXTS(X) EXAMINATION_LISTS(X)
-						    EXAMINATION_FLAGS(X)
-							    EXAMINATION_NUMBERS(X) "image",
-					    NULL };
-#undef X
 	_cleanup_(examination_freep) Examination *e = calloc(1, sizeof(*e));
-	JsonReader reader;
 	int r;
 
 	if (!e)
 		return -ENOMEM;
-	json_reader_begin(&reader, json, "examination", keys);
-#define X(member) json_read_text_if_any(&reader, #member, &e->member);
-	EXAMINATION_TEXTS(X)
-#undef X
-#define X(member) json_read_list(&reader, #member, &e->member);
-	EXAMINATION_LISTS(X)
-#undef X
-#define X(member) e->member = json_read_bool(&reader, #member);
-	EXAMINATION_FLAGS(X)
-#undef X
-#define X(member) e->member = json_read_number(&reader, #member, INT64_MAX);
-	EXAMINATION_NUMBERS(X)
-#undef X
-	r = json_reader_end(&reader, ret_message);
-	if (r >= 0 && json_object_get(json, "image"))
-		r = initramfs_from_json(json_object_get(json, "image"), &e->image, ret_message);
+	r = json_struct_read(examination_members, json, "examination", e, ret_message);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(e);
@@ -70,12 +65,7 @@ Examination *examination_free(Examination *e)
 {
 	if (!e)
 		return NULL;
-#define X(member) free(e->member);
-	EXAMINATION_TEXTS(X)
-#undef X
-#define X(member) strv_free(e->member);
-	EXAMINATION_LISTS(X)
-#undef X
+	json_struct_clear(examination_members, e);
 	initramfs_free(e->image);
 	free(e);
 	return NULL;

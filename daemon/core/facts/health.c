@@ -4,8 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/base/json-fields.h"
-#include "util/json.h"
+#include "core/base/json-struct.h"
 #include "util/text.h"
 
 #define PORTS_MAX 64
@@ -91,132 +90,48 @@ int gpu_health_judge(const GpuHealth *health, Health *ret, char **ret_reason)
 
 /* ---- JSON ---- */
 
-/* X(member) */
-#define CONFIG_NUMBERS(X)                                                                          \
-	X(type) X(speed) X(speed_max) X(width) X(width_max) X(acs_capability) X(acs_control)
-#define CONFIG_FLAGS(X) X(read) X(all_ones) X(pcie) X(acs)
+static const JsonMember config_members[] = {
+	JSON_NUMBER(PcieConfig, type, UINT16_MAX),
+	JSON_NUMBER(PcieConfig, speed, UINT16_MAX),
+	JSON_NUMBER(PcieConfig, speed_max, UINT16_MAX),
+	JSON_NUMBER(PcieConfig, width, UINT16_MAX),
+	JSON_NUMBER(PcieConfig, width_max, UINT16_MAX),
+	JSON_NUMBER(PcieConfig, acs_capability, UINT16_MAX),
+	JSON_NUMBER(PcieConfig, acs_control, UINT16_MAX),
+	JSON_BOOL(PcieConfig, read),
+	JSON_BOOL(PcieConfig, all_ones),
+	JSON_BOOL(PcieConfig, pcie),
+	JSON_BOOL(PcieConfig, acs),
+	JSON_END,
+};
 
-static json_t *config_to_json(const PcieConfig *c)
-{
-	_cleanup_json_ json_t *o = json_object();
-	int r = 0;
+static const JsonMember port_members[] = {
+	JSON_BDF(HealthPort, bdf),
+	JSON_STRUCT(HealthPort, config, PcieConfig, config_members),
+	JSON_END,
+};
 
-#define X(member) r |= json_object_set_new(o, #member, json_integer(c->member));
-	CONFIG_NUMBERS(X)
-#undef X
-#define X(member) r |= json_object_set_new(o, #member, json_boolean(c->member));
-	CONFIG_FLAGS(X)
-#undef X
-	return r < 0 ? NULL : TAKE_PTR(o);
-}
-
-static int config_from_json(const json_t *json, PcieConfig *c, char **ret_message)
-{
-#define X(member) #member,
-	static const char *const keys[] = { CONFIG_NUMBERS(X) CONFIG_FLAGS(X) NULL };
-#undef X
-	JsonReader reader;
-
-	json_reader_begin(&reader, json, "config", keys);
-#define X(member) c->member = (unsigned)json_read_number(&reader, #member, 0xffff);
-	CONFIG_NUMBERS(X)
-#undef X
-#define X(member) c->member = json_read_bool(&reader, #member);
-	CONFIG_FLAGS(X)
-#undef X
-	return json_reader_end(&reader, ret_message);
-}
-
-static json_t *port_to_json(const HealthPort *port)
-{
-	_cleanup_json_ json_t *o = json_object();
-	int r = json_set_bdf(o, "bdf", &port->bdf);
-
-	r |= json_object_set_new(o, "config", config_to_json(&port->config));
-	return r < 0 ? NULL : TAKE_PTR(o);
-}
-
-static int set_number(json_t *o, const char *key, uint64_t value)
-{
-	return json_object_set_new(o, key, json_integer((json_int_t)(value & INT64_MAX)));
-}
+static const JsonMember health_members[] = {
+	JSON_BDF(GpuHealth, bdf),
+	JSON_ARRAY(GpuHealth, ports, HealthPort, port_members, PORTS_MAX),
+	JSON_TEXT_IF_ANY(GpuHealth, power_state),
+	JSON_STRUCT(GpuHealth, config, PcieConfig, config_members),
+	JSON_BOOL(GpuHealth, aer),
+	JSON_NUMBER(GpuHealth, correctable, INT64_MAX),
+	JSON_NUMBER(GpuHealth, nonfatal, INT64_MAX),
+	JSON_NUMBER(GpuHealth, fatal, INT64_MAX),
+	JSON_END,
+};
 
 json_t *gpu_health_to_json(const GpuHealth *health)
 {
-	_cleanup_json_ json_t *o = json_object();
-	json_t *ports = json_array(); /* given to the object below, also on failure */
-	int r = json_set_bdf(o, "bdf", &health->bdf);
-
-	for (size_t i = 0; i < health->n_ports; i++)
-		r |= json_array_append_new(ports, port_to_json(&health->ports[i]));
-	r |= json_object_set_new(o, "ports", ports);
-	r |= json_set_text_if_any(o, "power_state", health->power_state);
-	r |= json_object_set_new(o, "config", config_to_json(&health->config));
-	r |= json_object_set_new(o, "aer", json_boolean(health->aer));
-	r |= set_number(o, "correctable", health->correctable);
-	r |= set_number(o, "nonfatal", health->nonfatal);
-	r |= set_number(o, "fatal", health->fatal);
-	return r < 0 ? NULL : TAKE_PTR(o);
-}
-
-static int port_from_json(const json_t *json, HealthPort *port, char **ret_message)
-{
-	static const char *const keys[] = { "bdf", "config", NULL };
-	JsonReader reader;
-	int r;
-
-	json_reader_begin(&reader, json, "ports", keys);
-	json_read_bdf(&reader, "bdf", &port->bdf);
-	r = json_reader_end(&reader, ret_message);
-	return r < 0 ? r
-		     : config_from_json(json_object_get(json, "config"), &port->config,
-					ret_message);
-}
-
-static int ports_from_json(const json_t *array, GpuHealth *health, char **ret_message)
-{
-	size_t n = json_array_size(array);
-
-	health->ports = calloc(n + 1, sizeof(HealthPort));
-	if (!health->ports)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		int r = port_from_json(json_array_get(array, i), &health->ports[i], ret_message);
-
-		if (r < 0)
-			return r;
-		health->n_ports = i + 1;
-	}
-	return 0;
-}
-
-static int read_health(const json_t *json, GpuHealth *health, char **ret_message)
-{
-	static const char *const keys[] = { "bdf",	"ports", "power_state",
-					    "config",	"aer",	 "correctable",
-					    "nonfatal", "fatal", NULL };
-	const json_t *ports;
-	JsonReader reader;
-	int r;
-
-	json_reader_begin(&reader, json, "health", keys);
-	json_read_bdf(&reader, "bdf", &health->bdf);
-	ports = json_read_array(&reader, "ports", PORTS_MAX);
-	json_read_text_if_any(&reader, "power_state", &health->power_state);
-	health->aer = json_read_bool(&reader, "aer");
-	health->correctable = json_read_number(&reader, "correctable", INT64_MAX);
-	health->nonfatal = json_read_number(&reader, "nonfatal", INT64_MAX);
-	health->fatal = json_read_number(&reader, "fatal", INT64_MAX);
-	r = json_reader_end(&reader, ret_message);
-	if (r >= 0)
-		r = config_from_json(json_object_get(json, "config"), &health->config, ret_message);
-	return r < 0 ? r : ports_from_json(ports, health, ret_message);
+	return json_struct_write(health_members, health);
 }
 
 int gpu_health_from_json(const json_t *json, GpuHealth *ret, char **ret_message)
 {
 	GpuHealth health = { 0 };
-	int r = read_health(json, &health, ret_message);
+	int r = json_struct_read(health_members, json, "health", &health, ret_message);
 
 	if (r < 0)
 		gpu_health_clear(&health);
@@ -227,8 +142,7 @@ int gpu_health_from_json(const json_t *json, GpuHealth *ret, char **ret_message)
 
 void gpu_health_clear(GpuHealth *health)
 {
-	free(health->power_state);
-	free(health->ports);
+	json_struct_clear(health_members, health);
 	*health = (GpuHealth){ 0 };
 }
 

@@ -4,9 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/base/json-fields.h"
+#include "core/base/json-struct.h"
 #include "core/facts/assignment.h"
-#include "util/json.h"
 #include "util/text.h"
 
 #define LIST_KEPT_MAX 256
@@ -288,48 +287,35 @@ const char *initramfs_taker(const Initramfs *image, uint32_t class_code, char *c
 
 /* ---- JSON ---- */
 
+static const JsonMember initramfs_members[] = {
+	JSON_PLAIN_IF_ANY(Initramfs, path),
+	JSON_PLAIN_IF_ANY(Initramfs, release),
+	JSON_PLAIN_IF_ANY(Initramfs, key),
+	JSON_PLAIN_IF_ANY(Initramfs, trouble),
+	JSON_PLAIN_IF_ANY(Initramfs, maker),
+	JSON_LIST(Initramfs, modules),
+	JSON_LIST(Initramfs, blocked),
+	JSON_LIST(Initramfs, assigned),
+	JSON_BOOL(Initramfs, unchanged),
+	JSON_BOOL(Initramfs, bind),
+	JSON_BOOL(Initramfs, trigger),
+	JSON_BOOL(Initramfs, vfio_pci),
+	JSON_END,
+};
+
 json_t *initramfs_to_json(const Initramfs *image)
 {
-	_cleanup_json_ json_t *o = json_object();
-	int r = 0;
-
-#define X(member)                                                                                  \
-	if (image->member)                                                                         \
-		r |= json_object_set_new(o, #member, json_plain(image->member));
-	INITRAMFS_TEXTS(X)
-#undef X
-#define X(member) r |= json_set_plain_list(o, #member, image->member);
-	INITRAMFS_LISTS(X)
-#undef X
-#define X(member) r |= json_object_set_new(o, #member, json_boolean(image->member));
-	INITRAMFS_FLAGS(X)
-#undef X
-	return r < 0 ? NULL : TAKE_PTR(o);
+	return json_struct_write(initramfs_members, image);
 }
 
 int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message)
 {
-#define X(member) #member,
-	static const char *const keys[] = { INITRAMFS_TEXTS(X) INITRAMFS_LISTS(X) INITRAMFS_FLAGS(X)
-						    NULL };
-#undef X
 	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
-	JsonReader reader;
 	int r;
 
 	if (!image)
 		return -ENOMEM;
-	json_reader_begin(&reader, json, "image", keys);
-#define X(member) json_read_text_if_any(&reader, #member, &image->member);
-	INITRAMFS_TEXTS(X)
-#undef X
-#define X(member) json_read_list(&reader, #member, &image->member);
-	INITRAMFS_LISTS(X)
-#undef X
-#define X(member) image->member = json_read_bool(&reader, #member);
-	INITRAMFS_FLAGS(X)
-#undef X
-	r = json_reader_end(&reader, ret_message);
+	r = json_struct_read(initramfs_members, json, "image", image, ret_message);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(image);
@@ -339,36 +325,18 @@ int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message)
 int initramfs_copy(const Initramfs *from, Initramfs **ret)
 {
 	_cleanup_(initramfs_freep) Initramfs *copy = calloc(1, sizeof(*copy));
+	int r = copy ? json_struct_copy(initramfs_members, from, copy, sizeof(*copy)) : -ENOMEM;
 
-	if (!copy)
-		return -ENOMEM;
-#define X(member)                                                                                  \
-	if (from->member && !(copy->member = strdup(from->member)))                                \
-		return -ENOMEM;
-	INITRAMFS_TEXTS(X)
-#undef X
-#define X(member)                                                                                  \
-	if (strv_copy(from->member, &copy->member) < 0)                                            \
-		return -ENOMEM;
-	INITRAMFS_LISTS(X)
-#undef X
-#define X(member) copy->member = from->member;
-	INITRAMFS_FLAGS(X)
-#undef X
+	if (r < 0)
+		return r;
 	*ret = TAKE_PTR(copy);
 	return 0;
 }
 
 Initramfs *initramfs_free(Initramfs *image)
 {
-	if (!image)
-		return NULL;
-#define X(member) free(image->member);
-	INITRAMFS_TEXTS(X)
-#undef X
-#define X(member) strv_free(image->member);
-	INITRAMFS_LISTS(X)
-#undef X
+	if (image)
+		json_struct_clear(initramfs_members, image);
 	free(image);
 	return NULL;
 }

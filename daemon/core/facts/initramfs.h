@@ -11,37 +11,21 @@
 
 #include "gpupass/cleanup.h"
 
-/* X(member): strings; NULL: not known */
-#define INITRAMFS_TEXTS(X)                                                                         \
-	X(path)	   /* "/boot/initrd.img-6.1.0-18-amd64" */                                         \
-	X(release) /* release of the kernel that it is for */                                      \
-	X(key)	   /* it changes with the image */                                                 \
-	X(trouble) /* why it could not be read to its end; NULL: it was */                         \
-	X(maker)   /* "initramfs-tools" or "dracut" */
-
-/* X(member): lists; NULL: empty */
-#define INITRAMFS_LISTS(X)                                                                         \
-	X(modules)  /* drivers for functions of GPUs, by file name */                              \
-	X(blocked)  /* "nouveau": modules that its modprobe.d keeps from loading */                \
-	X(assigned) /* "0000:41:00.0": functions in its copy of the assignments */
-
-/* X(member) */
-#define INITRAMFS_FLAGS(X)                                                                         \
-	X(unchanged) /* the image is known already: only the key is filled */                      \
-	X(bind)	     /* gpupass-bind */                                                            \
-	X(trigger)   /* what runs gpupass-bind */                                                  \
-	X(vfio_pci)  /* it has the module, or the kernel has it built in */
-
 typedef struct Initramfs {
-#define X(member) char *member;
-	INITRAMFS_TEXTS(X)
-#undef X
-#define X(member) char **member;
-	INITRAMFS_LISTS(X)
-#undef X
-#define X(member) bool member;
-	INITRAMFS_FLAGS(X)
-#undef X
+	/* NULL: not known */
+	char *path;    /* "/boot/initrd.img-6.1.0-18-amd64" */
+	char *release; /* release of the kernel that it is for */
+	char *key;     /* it changes with the image */
+	char *trouble; /* why it could not be read to its end; NULL: it was */
+	char *maker;   /* "initramfs-tools" or "dracut" */
+	/* NULL: empty */
+	char **modules;	 /* drivers for functions of GPUs, by file name */
+	char **blocked;	 /* "nouveau": modules that its modprobe.d keeps from loading */
+	char **assigned; /* "0000:41:00.0": functions in its copy of the assignments */
+	bool unchanged;	 /* the image is known already: only the key is filled */
+	bool bind;	 /* gpupass-bind */
+	bool trigger;	 /* what runs gpupass-bind */
+	bool vfio_pci;	 /* it has the module, or the kernel has it built in */
 } Initramfs;
 
 /*

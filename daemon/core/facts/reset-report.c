@@ -5,14 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/json-fields.h"
-#include "util/json.h"
+#include "core/base/json-struct.h"
 #include "util/text.h"
 
 DEFINE_STRING_TABLE(reset_result, ResetResult, RESET_RESULTS)
-
-/* MAX_ERRNO in the kernel: no errno is above it. */
-#define ERRNO_MAX 4095
 
 bool reset_result_is_good(ResetResult result)
 {
@@ -54,90 +50,48 @@ char *reset_report_text(const ResetReport *report)
 		report->error < 0 ? ": " : "", report->error < 0 ? strerror(-report->error) : "");
 }
 
-static json_t *look_to_json(const ResetLook *look)
-{
-	_cleanup_json_ json_t *o = json_object();
-	int r = 0;
+static const JsonMember look_members[] = {
+	JSON_TEXT_IF_ANY(ResetLook, link_speed),
+	JSON_NUMBER_IF_ANY(ResetLook, link_width, UINT32_MAX),
+	JSON_TEXT_IF_ANY(ResetLook, power_state),
+	JSON_END,
+};
 
-	r |= json_set_text_if_any(o, "link_speed", look->link_speed);
-	if (look->link_width > 0)
-		r |= json_object_set_new(o, "link_width", json_integer(look->link_width));
-	r |= json_set_text_if_any(o, "power_state", look->power_state);
-	return o && r >= 0 ? TAKE_PTR(o) : NULL;
-}
+static const JsonMember report_members[] = {
+	JSON_BDF_AS(ResetReport, bdf, "address"),
+	JSON_ENUM(ResetReport, result, ResetResult, RESET_RESULTS, "is none that there is"),
+	JSON_ERRNO(ResetReport, error),
+	JSON_TEXT_IF_ANY(ResetReport, method),
+	JSON_STRUCT(ResetReport, before, ResetLook, look_members),
+	JSON_STRUCT(ResetReport, after, ResetLook, look_members),
+	JSON_END,
+};
 
 json_t *reset_report_to_json(const ResetReport *report)
 {
-	_cleanup_json_ json_t *o = json_object();
-	int r = 0;
-
-	r |= json_set_bdf(o, "address", &report->bdf);
-	r |= json_object_set_new(o, "result", json_string(reset_result_to_string(report->result)));
-	r |= json_object_set_new(o, "error", json_integer(-report->error));
-	r |= json_set_text_if_any(o, "method", report->method);
-	r |= json_object_set_new(o, "before", look_to_json(&report->before));
-	r |= json_object_set_new(o, "after", look_to_json(&report->after));
-	return o && r >= 0 ? TAKE_PTR(o) : NULL;
-}
-
-static int look_from_json(const json_t *json, const char *where, ResetLook *into)
-{
-	static const char *const keys[] = { "link_speed", "link_width", "power_state", NULL };
-	JsonReader reader;
-
-	json_reader_begin(&reader, json, where, keys);
-	json_read_text_if_any(&reader, "link_speed", &into->link_speed);
-	json_read_unsigned_if_any(&reader, "link_width", &into->link_width);
-	json_read_text_if_any(&reader, "power_state", &into->power_state);
-	return json_reader_end(&reader, NULL);
-}
-
-static ResetReport reset_report_take(ResetReport *report)
-{
-	ResetReport taken = *report;
-
-	*report = (ResetReport){ 0 };
-	return taken;
+	return json_struct_write(report_members, report);
 }
 
 int reset_report_from_json(const json_t *json, ResetReport *ret)
 {
-	static const char *const keys[] = { "address", "result", "error", "method",
-					    "before",  "after",	 NULL };
-	_cleanup_(reset_report_clear) ResetReport report = { 0 };
-	_cleanup_free_ char *result = NULL;
-	JsonReader reader;
-	int r;
+	ResetReport report = { 0 };
+	int r = json_struct_read(report_members, json, NULL, &report, NULL);
 
-	json_reader_begin(&reader, json, NULL, keys);
-	json_read_bdf(&reader, "address", &report.bdf);
-	json_read_text(&reader, "result", &result);
-	report.error = -(int)json_read_number(&reader, "error", ERRNO_MAX);
-	json_read_text_if_any(&reader, "method", &report.method);
-	r = json_reader_end(&reader, NULL);
-	if (r >= 0)
-		r = look_from_json(json_object_get(json, "before"), "before", &report.before);
-	if (r >= 0)
-		r = look_from_json(json_object_get(json, "after"), "after", &report.after);
-	if (r >= 0 && reset_result_from_string(result, &report.result) < 0)
-		r = -EBADMSG;
 	if (r < 0)
-		return r;
-	*ret = reset_report_take(&report);
-	return 0;
+		reset_report_clear(&report);
+	else
+		*ret = report;
+	return r;
 }
 
 void reset_look_clear(ResetLook *look)
 {
-	free(look->link_speed);
-	free(look->power_state);
+	json_struct_clear(look_members, look);
 	*look = (ResetLook){ 0 };
 }
 
 void reset_report_clear(ResetReport *report)
 {
-	free(report->method);
-	reset_look_clear(&report->before);
-	reset_look_clear(&report->after);
+	json_struct_clear(report_members, report);
 	*report = (ResetReport){ 0 };
 }

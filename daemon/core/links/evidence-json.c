@@ -1,32 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sightings as JSON, in topology.json and in a worker's answer to a probe. */
-#include <ctype.h>
 #include <string.h>
 
-#include "core/base/json-fields.h"
+#include "core/base/json-struct.h"
 #include "core/links/evidence.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
-
-static const char *const sighting_keys[] = {
-	"address",
-	"way",
-	"seen_usec",
-	"source",
-	"vendor",
-	"device",
-	"subsystem_vendor",
-	"subsystem_device",
-	"uuid",
-	"vbios",
-	"board_serial",
-	"serial_number",
-	"peers",
-	"inactive",
-	"other",
-	NULL,
-};
 
 static json_t *peers_to_json(const Sighting *s)
 {
@@ -36,40 +16,6 @@ static json_t *peers_to_json(const Sighting *s)
 		if (json_array_append_new(array, json_pack("{s:s, s:I}", "address",
 							   BDF_TEXT(&s->peers[i].bdf), "links",
 							   (json_int_t)s->peers[i].links)) < 0)
-			return NULL;
-	return TAKE_PTR(array);
-}
-
-static json_t *sighting_to_json(const Sighting *s)
-{
-	_cleanup_json_ json_t *o = json_object();
-	int r = 0;
-
-	r |= json_set_bdf(o, "address", &s->bdf);
-	r |= json_object_set_new(o, "way", json_string(sighting_way_to_string(s->way)));
-	r |= json_object_set_new(o, "seen_usec",
-				 json_integer((json_int_t)(s->seen_usec & INT64_MAX)));
-	r |= json_set_text_if_any(o, "source", s->source);
-	r |= json_set_hex(o, "vendor", s->vendor, 4);
-	r |= json_set_hex(o, "device", s->device, 4);
-	r |= json_set_hex(o, "subsystem_vendor", s->subsystem_vendor, 4);
-	r |= json_set_hex(o, "subsystem_device", s->subsystem_device, 4);
-	r |= json_set_text_if_any(o, "uuid", s->uuid);
-	r |= json_set_text_if_any(o, "vbios", s->vbios);
-	r |= json_set_text_if_any(o, "board_serial", s->board_serial);
-	r |= json_set_text_if_any(o, "serial_number", s->serial_number);
-	r |= json_object_set_new(o, "peers", peers_to_json(s));
-	r |= json_object_set_new(o, "inactive", json_integer(s->inactive));
-	r |= json_object_set_new(o, "other", json_integer(s->other));
-	return r < 0 ? NULL : TAKE_PTR(o);
-}
-
-json_t *sightings_to_json(const Evidence *evidence)
-{
-	_cleanup_json_ json_t *array = json_array();
-
-	for (size_t i = 0; evidence && i < evidence->n_items; i++)
-		if (json_array_append_new(array, sighting_to_json(&evidence->items[i])) < 0)
 			return NULL;
 	return TAKE_PTR(array);
 }
@@ -87,9 +33,10 @@ static void read_peer(const json_t *json, const Sighting *s, SeenPeer *ret, Json
 }
 
 /* A board has this many links at most, and each leads to one peer. */
-static void read_peers(JsonReader *reader, Sighting *s)
+static void read_peers(JsonReader *reader, const char *key, void *sighting)
 {
-	const json_t *array = json_read_array(reader, "peers", SIGHTING_LINKS_MAX);
+	const json_t *array = json_read_array(reader, key, SIGHTING_LINKS_MAX);
+	Sighting *s = sighting;
 	size_t n = json_array_size(array), links = s->inactive + s->other;
 
 	s->peers = calloc(n + 1, sizeof(SeenPeer));
@@ -103,50 +50,75 @@ static void read_peers(JsonReader *reader, Sighting *s)
 		read_peer(json_array_get(array, i), s, peer, reader);
 		for (size_t k = 0; k < i; k++)
 			if (bdf_equal(&s->peers[k].bdf, &peer->bdf))
-				json_reader_fail(reader, "peers", "names one twice");
+				json_reader_fail(reader, key, "names one twice");
 		links += peer->links;
 		s->n_peers++;
 	}
 	if (links > SIGHTING_LINKS_MAX)
-		json_reader_fail(reader, "peers", "has more links than any board");
+		json_reader_fail(reader, key, "has more links than any board");
 }
 
-static void check_texts(JsonReader *reader, const Sighting *s)
+static int write_peers(json_t *o, const char *key, const void *sighting)
 {
-	const char *const texts[] = { s->source, s->uuid, s->vbios, s->board_serial,
-				      s->serial_number };
-
-	for (size_t i = 0; i < ELEMENTS(texts); i++)
-		if (texts[i] && !evidence_text_valid(texts[i]))
-			json_reader_fail(reader, "source", "or an identity is no plain text");
+	return json_object_set_new(o, key, peers_to_json(sighting));
 }
 
-static int sighting_from_json(const json_t *json, Sighting *s, char **ret_message)
-{
-	_cleanup_free_ char *way = NULL;
-	JsonReader reader;
+static const JsonMember sighting_members[] = {
+	JSON_BDF_AS(Sighting, bdf, "address"),
+	JSON_ENUM(Sighting, way, SightingWay, SIGHTING_WAYS, "is none that this version knows"),
+	JSON_NUMBER(Sighting, seen_usec, INT64_MAX),
+	JSON_TEXT_IF_ANY(Sighting, source),
+	JSON_HEX(Sighting, vendor, 4),
+	JSON_HEX(Sighting, device, 4),
+	JSON_HEX(Sighting, subsystem_vendor, 4),
+	JSON_HEX(Sighting, subsystem_device, 4),
+	JSON_TEXT_IF_ANY(Sighting, uuid),
+	JSON_TEXT_IF_ANY(Sighting, vbios),
+	JSON_TEXT_IF_ANY(Sighting, board_serial),
+	JSON_TEXT_IF_ANY(Sighting, serial_number),
+	JSON_OTHER("peers", read_peers, write_peers),
+	JSON_NUMBER(Sighting, inactive, SIGHTING_LINKS_MAX),
+	JSON_NUMBER(Sighting, other, SIGHTING_LINKS_MAX),
+	JSON_END,
+};
 
-	json_reader_begin(&reader, json, "boards", sighting_keys);
-	json_read_bdf(&reader, "address", &s->bdf);
-	json_read_text(&reader, "way", &way);
-	if (way && sighting_way_from_string(way, &s->way) < 0)
-		json_reader_fail(&reader, "way", "is none that this version knows");
-	s->seen_usec = json_read_number(&reader, "seen_usec", INT64_MAX);
-	json_read_text_if_any(&reader, "source", &s->source);
-	s->vendor = (uint16_t)json_read_hex(&reader, "vendor", UINT16_MAX);
-	s->device = (uint16_t)json_read_hex(&reader, "device", UINT16_MAX);
-	s->subsystem_vendor = (uint16_t)json_read_hex(&reader, "subsystem_vendor", UINT16_MAX);
-	s->subsystem_device = (uint16_t)json_read_hex(&reader, "subsystem_device", UINT16_MAX);
-	json_read_text_if_any(&reader, "uuid", &s->uuid);
-	json_read_text_if_any(&reader, "vbios", &s->vbios);
-	json_read_text_if_any(&reader, "board_serial", &s->board_serial);
-	json_read_text_if_any(&reader, "serial_number", &s->serial_number);
-	s->inactive = (unsigned)json_read_number(&reader, "inactive", SIGHTING_LINKS_MAX);
-	s->other = (unsigned)json_read_number(&reader, "other", SIGHTING_LINKS_MAX);
-	if (reader.error == 0)
-		read_peers(&reader, s);
-	check_texts(&reader, s);
-	return json_reader_end(&reader, ret_message);
+static json_t *sighting_to_json(const Sighting *s)
+{
+	return json_struct_write(sighting_members, s);
+}
+
+void sighting_clear(Sighting *sighting)
+{
+	json_struct_clear(sighting_members, sighting);
+	free(sighting->peers);
+	*sighting = (Sighting){ 0 };
+}
+
+int sighting_copy(const Sighting *from, Sighting *ret)
+{
+	SeenPeer *peers = calloc(from->n_peers + 1, sizeof(SeenPeer));
+	Sighting copy = { 0 };
+	int r = peers ? json_struct_copy(sighting_members, from, &copy, sizeof(copy)) : -ENOMEM;
+
+	copy.peers = peers;
+	if (r < 0) {
+		sighting_clear(&copy);
+		return r;
+	}
+	for (size_t i = 0; i < from->n_peers; i++)
+		peers[i] = from->peers[i];
+	*ret = copy;
+	return 0;
+}
+
+json_t *sightings_to_json(const Evidence *evidence)
+{
+	_cleanup_json_ json_t *array = json_array();
+
+	for (size_t i = 0; evidence && i < evidence->n_items; i++)
+		if (json_array_append_new(array, sighting_to_json(&evidence->items[i])) < 0)
+			return NULL;
+	return TAKE_PTR(array);
 }
 
 /* Two sightings of one board in one layer would count twice. */
@@ -157,6 +129,32 @@ static bool is_twice(const Evidence *evidence, const Sighting *s)
 		    (evidence->items[i].way == WAY_GUEST) == (s->way == WAY_GUEST))
 			return true;
 	return false;
+}
+
+static bool is_plain(const Sighting *s)
+{
+	const char *const texts[] = { s->source, s->uuid, s->vbios, s->board_serial,
+				      s->serial_number };
+
+	for (size_t i = 0; i < ELEMENTS(texts); i++)
+		if (texts[i] && !evidence_text_valid(texts[i]))
+			return false;
+	return true;
+}
+
+static int sighting_check(const Evidence *evidence, const Sighting *s, char **ret_message)
+{
+	_cleanup_free_ char *what = NULL;
+
+	if (!is_plain(s))
+		what = strdup("boards.source or an identity is no plain text");
+	else if (is_twice(evidence, s))
+		what = strf("%s is there twice", BDF_TEXT(&s->bdf));
+	else
+		return 0;
+	if (ret_message)
+		*ret_message = TAKE_PTR(what);
+	return -EBADMSG;
 }
 
 int sightings_from_json(const json_t *array, Evidence **ret, char **ret_message)
@@ -174,12 +172,10 @@ int sightings_from_json(const json_t *array, Evidence **ret, char **ret_message)
 	for (size_t i = 0; i < json_array_size(array); i++) {
 		Sighting s = { 0 };
 
-		r = sighting_from_json(json_array_get(array, i), &s, ret_message);
-		if (r >= 0 && is_twice(evidence, &s)) {
-			if (ret_message)
-				*ret_message = strf("%s is there twice", BDF_TEXT(&s.bdf));
-			r = -EBADMSG;
-		}
+		r = json_struct_read(sighting_members, json_array_get(array, i), "boards", &s,
+				     ret_message);
+		if (r >= 0)
+			r = sighting_check(evidence, &s, ret_message);
 		if (r < 0) {
 			sighting_clear(&s);
 			return r;

@@ -11,17 +11,6 @@
 
 DEFINE_STRING_TABLE(sighting_way, SightingWay, SIGHTING_WAYS)
 
-void sighting_clear(Sighting *sighting)
-{
-	free(sighting->source);
-	free(sighting->uuid);
-	free(sighting->vbios);
-	free(sighting->board_serial);
-	free(sighting->serial_number);
-	free(sighting->peers);
-	*sighting = (Sighting){ 0 };
-}
-
 int evidence_new(Evidence **ret)
 {
 	Evidence *evidence = calloc(1, sizeof(Evidence));
@@ -94,36 +83,13 @@ const Sighting *evidence_find_guest(const Evidence *evidence, const Bdf *bdf)
 	return evidence_find(evidence, bdf, true);
 }
 
-static int copy_text(char **to, const char *from)
-{
-	if (!from)
-		return 0;
-	*to = strdup(from);
-	return *to ? 0 : -ENOMEM;
-}
-
 static int add_copy(Evidence *into, const Sighting *from)
 {
-	Sighting copy = *from;
-	int r;
+	Sighting copy = { 0 };
+	int r = sighting_copy(from, &copy);
 
-	copy.source = copy.uuid = copy.vbios = copy.board_serial = copy.serial_number = NULL;
-	copy.peers = calloc(from->n_peers + 1, sizeof(SeenPeer));
-	r = copy.peers ? copy_text(&copy.source, from->source) : -ENOMEM;
-	if (r >= 0)
-		r = copy_text(&copy.uuid, from->uuid);
-	if (r >= 0)
-		r = copy_text(&copy.vbios, from->vbios);
-	if (r >= 0)
-		r = copy_text(&copy.board_serial, from->board_serial);
-	if (r >= 0)
-		r = copy_text(&copy.serial_number, from->serial_number);
-	if (r < 0) {
-		sighting_clear(&copy);
+	if (r < 0)
 		return r;
-	}
-	for (size_t i = 0; i < from->n_peers; i++)
-		copy.peers[i] = from->peers[i];
 	return evidence_add(into, &copy);
 }
 

@@ -68,7 +68,9 @@ DEFINE_CLEANUP(Evidence, evidence_unref)
 
 /* For makers, before they share it. Takes what *sighting owns, also on failure. -E2BIG. */
 int evidence_add(Evidence *into, Sighting *sighting);
+/* evidence-json.c, whose table names what a sighting owns. */
 void sighting_clear(Sighting *sighting);
+int sighting_copy(const Sighting *from, Sighting *ret);
 
 /* The sighting of the board through NVML or registers, or through a guest; NULL: none. */
 const Sighting *evidence_find_host(const Evidence *evidence, const Bdf *bdf);
@@ -93,7 +95,7 @@ int links_from_evidence(Links *into, const Evidence *evidence, const GpuSet *set
 int sighting_stale(const Evidence *evidence, const Sighting *sighting, const GpuSet *set,
 		   char **ret_why);
 
-/* evidence-json.c: strict, -EBADMSG with *ret_message. Files and answers of workers use it. */
+/* Likewise: strict, -EBADMSG with *ret_message. Files and answers of workers use it. */
 json_t *sightings_to_json(const Evidence *evidence);
 int sightings_from_json(const json_t *array, Evidence **ret, char **ret_message);
 

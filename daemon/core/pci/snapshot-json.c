@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/pci/snapshot-json.h"
 
-#include "core/base/json-fields.h"
+#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -10,7 +10,6 @@
 #define UPSTREAM_MAX 64
 #define TEXT_MAX (64U * 1024 * 1024)
 
-/* Leaves out members that say nothing: no driver, no NUMA node, false. */
 static json_t *upstream_to_json(const PciFunction *function)
 {
 	_cleanup_json_ json_t *array = json_array();
@@ -40,70 +39,38 @@ static bool has_bars(const PciFunction *function)
 	return false;
 }
 
-static json_t *function_to_json(const PciFunction *function)
+static int write_bars(json_t *o, const char *key, const void *function)
 {
-	_cleanup_json_ json_t *o = json_object();
-	int r = 0;
-
-	r |= json_set_bdf(o, "bdf", &function->bdf);
-	r |= json_set_hex(o, "class", function->class_code, 6);
-	r |= json_set_hex(o, "vendor", function->vendor, 4);
-	r |= json_set_hex(o, "device", function->device, 4);
-	r |= json_set_hex(o, "subsystem_vendor", function->subsystem_vendor, 4);
-	r |= json_set_hex(o, "subsystem_device", function->subsystem_device, 4);
-	r |= json_set_text_if_any(o, "driver", function->driver);
-	if (function->iommu_group >= 0)
-		r |= json_object_set_new(o, "iommu_group", json_integer(function->iommu_group));
-	if (function->numa_node >= 0)
-		r |= json_object_set_new(o, "numa_node", json_integer(function->numa_node));
-	r |= json_set_true_if(o, "bridge", function->bridge);
-	r |= json_set_true_if(o, "boot_vga", function->boot_vga);
-	r |= json_set_true_if(o, "virtual_function", function->virtual_function);
-	r |= json_set_true_if(o, "has_vfs", function->has_vfs);
-	r |= json_set_text_if_any(o, "physical_slot", function->physical_slot);
-	r |= json_set_text_if_any(o, "reset_methods", function->reset_methods);
-	r |= json_set_text_if_any(o, "power_state", function->power_state);
-	if (has_bars(function))
-		r |= json_object_set_new(o, "bar_size", bars_to_json(function));
-	if (function->n_upstream > 0)
-		r |= json_object_set_new(o, "upstream", upstream_to_json(function));
-	return r < 0 ? NULL : TAKE_PTR(o);
+	return has_bars(function) ? json_object_set_new(o, key, bars_to_json(function)) : 0;
 }
 
-char *pci_snapshot_to_json(const PciSnapshot *snapshot)
+static int write_upstream(json_t *o, const char *key, const void *function)
 {
-	_cleanup_json_ json_t *root = json_object();
-	json_t *functions = json_array(); /* root below takes it, also on failure */
-	int r = 0;
+	const PciFunction *f = function;
 
-	for (size_t i = 0; i < snapshot->n_functions; i++)
-		r |= json_array_append_new(functions, function_to_json(&snapshot->functions[i]));
-	r |= json_object_set_new(root, "schema", json_string(GPUPASS_SCHEMA_SNAPSHOT));
-	r |= json_object_set_new(root, "taken_usec",
-				 json_integer((json_int_t)(snapshot->taken_usec & INT64_MAX)));
-	r |= json_object_set_new(root, "iommu", json_boolean(snapshot->iommu));
-	r |= json_object_set_new(root, "functions", functions);
-	return r < 0 ? NULL : json_dumps(root, JSON_INDENT(2));
+	return f->n_upstream > 0 ? json_object_set_new(o, key, upstream_to_json(f)) : 0;
 }
 
-static void read_bars(JsonReader *reader, PciFunction *function)
+static void read_bars(JsonReader *reader, const char *key, void *of)
 {
-	const json_t *array = json_read_array_if_any(reader, "bar_size", PCI_BARS);
+	const json_t *array = json_read_array_if_any(reader, key, PCI_BARS);
+	PciFunction *function = of;
 
 	for (size_t i = 0; i < json_array_size(array); i++) {
 		const json_t *item = json_array_get(array, i);
 
 		if (!json_is_integer(item) || json_integer_value(item) < 0) {
-			json_reader_fail(reader, "bar_size", "holds something that is no size");
+			json_reader_fail(reader, key, "holds something that is no size");
 			return;
 		}
 		function->bar_size[i] = (uint64_t)json_integer_value(item);
 	}
 }
 
-static void read_upstream(JsonReader *reader, PciFunction *function)
+static void read_upstream(JsonReader *reader, const char *key, void *of)
 {
-	const json_t *array = json_read_array_if_any(reader, "upstream", UPSTREAM_MAX);
+	const json_t *array = json_read_array_if_any(reader, key, UPSTREAM_MAX);
+	PciFunction *function = of;
 	size_t n = json_array_size(array);
 
 	if (n == 0)
@@ -117,95 +84,51 @@ static void read_upstream(JsonReader *reader, PciFunction *function)
 	for (size_t i = 0; i < n; i++)
 		if (bdf_parse(json_string_value(json_array_get(array, i)), &function->upstream[i]) <
 		    0)
-			json_reader_fail(reader, "upstream", "holds something that is no address");
+			json_reader_fail(reader, key, "holds something that is no address");
 }
 
-static int function_from_json(const json_t *json, size_t index, PciFunction *f, char **ret_message)
+/* Members that say nothing are left out: no driver, no NUMA node, false. */
+static const JsonMember function_members[] = {
+	JSON_BDF(PciFunction, bdf),
+	JSON_HEX_AS(PciFunction, class_code, 6, "class"),
+	JSON_HEX(PciFunction, vendor, 4),
+	JSON_HEX(PciFunction, device, 4),
+	JSON_HEX(PciFunction, subsystem_vendor, 4),
+	JSON_HEX(PciFunction, subsystem_device, 4),
+	JSON_TEXT_IF_ANY(PciFunction, driver),
+	JSON_INDEX_IF_ANY(PciFunction, iommu_group),
+	JSON_INDEX_IF_ANY(PciFunction, numa_node),
+	JSON_BOOL_IF_ANY(PciFunction, bridge),
+	JSON_BOOL_IF_ANY(PciFunction, boot_vga),
+	JSON_BOOL_IF_ANY(PciFunction, virtual_function),
+	JSON_BOOL_IF_ANY(PciFunction, has_vfs),
+	JSON_TEXT_IF_ANY(PciFunction, physical_slot),
+	JSON_TEXT_IF_ANY(PciFunction, reset_methods),
+	JSON_TEXT_IF_ANY(PciFunction, power_state),
+	JSON_OTHER("bar_size", read_bars, write_bars),
+	JSON_OTHER("upstream", read_upstream, write_upstream),
+	JSON_END,
+};
+
+static const JsonMember snapshot_members[] = {
+	JSON_SCHEMA(GPUPASS_SCHEMA_SNAPSHOT),
+	JSON_NUMBER_OR_0(PciSnapshot, taken_usec, INT64_MAX),
+	JSON_BOOL(PciSnapshot, iommu),
+	JSON_ARRAY(PciSnapshot, functions, PciFunction, function_members, FUNCTIONS_MAX),
+	JSON_END,
+};
+
+char *pci_snapshot_to_json(const PciSnapshot *snapshot)
 {
-	static const char *const keys[] = { "bdf",
-					    "class",
-					    "vendor",
-					    "device",
-					    "subsystem_vendor",
-					    "subsystem_device",
-					    "driver",
-					    "iommu_group",
-					    "numa_node",
-					    "bridge",
-					    "boot_vga",
-					    "virtual_function",
-					    "has_vfs",
-					    "physical_slot",
-					    "reset_methods",
-					    "power_state",
-					    "bar_size",
-					    "upstream",
-					    NULL };
-	_cleanup_free_ char *where = strf("functions[%zu]", index);
-	JsonReader reader;
+	_cleanup_json_ json_t *root = json_struct_write(snapshot_members, snapshot);
 
-	if (!where)
-		return -ENOMEM;
-	f->iommu_group = IOMMU_GROUP_NONE;
-	f->numa_node = NUMA_NODE_NONE;
-	json_reader_begin(&reader, json, where, keys);
-	json_read_bdf(&reader, "bdf", &f->bdf);
-	f->class_code = json_read_hex(&reader, "class", 0xffffff);
-	f->vendor = (uint16_t)json_read_hex(&reader, "vendor", UINT16_MAX);
-	f->device = (uint16_t)json_read_hex(&reader, "device", UINT16_MAX);
-	f->subsystem_vendor = (uint16_t)json_read_hex(&reader, "subsystem_vendor", UINT16_MAX);
-	f->subsystem_device = (uint16_t)json_read_hex(&reader, "subsystem_device", UINT16_MAX);
-	json_read_text_if_any(&reader, "driver", &f->driver);
-	json_read_int_if_any(&reader, "iommu_group", &f->iommu_group);
-	json_read_int_if_any(&reader, "numa_node", &f->numa_node);
-	json_read_bool_if_any(&reader, "bridge", &f->bridge);
-	json_read_bool_if_any(&reader, "boot_vga", &f->boot_vga);
-	json_read_bool_if_any(&reader, "virtual_function", &f->virtual_function);
-	json_read_bool_if_any(&reader, "has_vfs", &f->has_vfs);
-	json_read_text_if_any(&reader, "physical_slot", &f->physical_slot);
-	json_read_text_if_any(&reader, "reset_methods", &f->reset_methods);
-	json_read_text_if_any(&reader, "power_state", &f->power_state);
-	read_bars(&reader, f);
-	read_upstream(&reader, f);
-	return json_reader_end(&reader, ret_message);
-}
-
-static int functions_from_json(const json_t *array, PciSnapshot *snapshot, char **ret_message)
-{
-	size_t n = json_array_size(array);
-
-	if (n == 0)
-		return 0;
-	snapshot->functions = calloc(n, sizeof(PciFunction));
-	if (!snapshot->functions)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		int r;
-
-		snapshot->n_functions = i + 1;
-		r = function_from_json(json_array_get(array, i), i, &snapshot->functions[i],
-				       ret_message);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	return root ? json_dumps(root, JSON_INDENT(2)) : NULL;
 }
 
 static int snapshot_from_root(const json_t *root, PciSnapshot *snapshot, char **ret_message)
 {
-	static const char *const keys[] = { "schema", "taken_usec", "iommu", "functions", NULL };
-	const json_t *functions;
-	JsonReader reader;
-	int r;
+	int r = json_struct_read(snapshot_members, root, NULL, snapshot, ret_message);
 
-	json_reader_begin(&reader, root, NULL, keys);
-	json_read_number_if_any(&reader, "taken_usec", INT64_MAX, &snapshot->taken_usec);
-	snapshot->iommu = json_read_bool(&reader, "iommu");
-	functions = json_read_array(&reader, "functions", FUNCTIONS_MAX);
-	r = json_reader_end(&reader, ret_message);
-	if (r < 0)
-		return r;
-	r = functions_from_json(functions, snapshot, ret_message);
 	if (r < 0)
 		return r;
 	r = pci_snapshot_seal(snapshot);

@@ -2,7 +2,7 @@
 /* A mark as JSON, and back. */
 #include <string.h>
 
-#include "core/base/json-fields.h"
+#include "core/base/json-struct.h"
 #include "core/tenancy/tenancy.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
@@ -13,64 +13,39 @@ DEFINE_STRING_TABLE(tenant_state, TenantState, TENANT_STATES)
 /* A name is only for people to read, and a tenant may choose it. Longer names are left out. */
 #define NAME_MAX_BYTES 255
 
-static const char *name_to_keep(const char *name)
-{
-	return name && strlen(name) <= NAME_MAX_BYTES ? name : NULL;
-}
+static const JsonMember mark_members[] = {
+	JSON_SCHEMA(GPUPASS_SCHEMA_TENANT),
+	JSON_BDF_AS(TenantMark, bdf, "address"),
+	JSON_HEX(TenantMark, vendor, 4),
+	JSON_HEX(TenantMark, device, 4),
+	JSON_HEX(TenantMark, subsystem_vendor, 4),
+	JSON_HEX(TenantMark, subsystem_device, 4),
+	JSON_TEXT_IF_ANY(TenantMark, uuid),
+	JSON_TEXT_IF_ANY(TenantMark, serial_number),
+	JSON_ENUM_NOT_0(TenantMark, state, TenantState, TENANT_STATES,
+			"is neither clean nor dirty"),
+	JSON_TEXT_IF_ANY(TenantMark, domain_uuid),
+	JSON_TEXT_IF_ANY(TenantMark, domain_name),
+	JSON_NUMBER(TenantMark, since_usec, INT64_MAX),
+	JSON_TEXT(TenantMark, why),
+	JSON_BOOL_IF_ANY(TenantMark, no_method),
+	JSON_END,
+};
 
 char *tenant_mark_to_json(const TenantMark *mark)
 {
-	_cleanup_json_ json_t *o = json_object();
+	/* What it owns stays the caller's. */
+	TenantMark kept = *mark;
+	_cleanup_json_ json_t *o = NULL;
 	_cleanup_free_ char *text = NULL;
-	int r = 0;
 
-	r |= json_object_set_new(o, "schema", json_string(GPUPASS_SCHEMA_TENANT));
-	r |= json_set_bdf(o, "address", &mark->bdf);
-	r |= json_set_hex(o, "vendor", mark->vendor, 4);
-	r |= json_set_hex(o, "device", mark->device, 4);
-	r |= json_set_hex(o, "subsystem_vendor", mark->subsystem_vendor, 4);
-	r |= json_set_hex(o, "subsystem_device", mark->subsystem_device, 4);
-	r |= json_set_text_if_any(o, "uuid", mark->uuid);
-	r |= json_set_text_if_any(o, "serial_number", mark->serial_number);
-	r |= json_object_set_new(o, "state", json_string(tenant_state_to_string(mark->state)));
-	r |= json_set_text_if_any(o, "domain_uuid", mark->domain_uuid);
-	r |= json_set_text_if_any(o, "domain_name", name_to_keep(mark->domain_name));
-	r |= json_object_set_new(o, "since_usec",
-				 json_integer((json_int_t)(mark->since_usec & INT64_MAX)));
-	r |= json_object_set_new(o, "why", json_string(str_or_empty(mark->why)));
-	r |= json_set_true_if(o, "no_method", mark->no_method);
-	text = r < 0 ? NULL : json_dumps(o, JSON_INDENT(2));
+	if (kept.domain_name && strlen(kept.domain_name) > NAME_MAX_BYTES)
+		kept.domain_name = NULL;
+	if (!kept.why)
+		kept.why = (char *)"";
+	o = json_struct_write(mark_members, &kept);
+	text = o ? json_dumps(o, JSON_INDENT(2)) : NULL;
 	return text ? strf("%s\n", text) : NULL;
-}
-
-static int read_members(const json_t *root, TenantMark *mark, char **ret_message)
-{
-	static const char *const keys[] = {
-		"schema", "address",	   "vendor",	  "device",	 "subsystem_vendor",
-		"uuid",	  "serial_number", "domain_uuid", "domain_name", "subsystem_device",
-		"state",  "since_usec",	   "why",	  "no_method",	 NULL
-	};
-	_cleanup_free_ char *state = NULL;
-	JsonReader reader;
-
-	json_reader_begin(&reader, root, NULL, keys);
-	json_read_bdf(&reader, "address", &mark->bdf);
-	mark->vendor = (uint16_t)json_read_hex(&reader, "vendor", UINT16_MAX);
-	mark->device = (uint16_t)json_read_hex(&reader, "device", UINT16_MAX);
-	mark->subsystem_vendor = (uint16_t)json_read_hex(&reader, "subsystem_vendor", UINT16_MAX);
-	mark->subsystem_device = (uint16_t)json_read_hex(&reader, "subsystem_device", UINT16_MAX);
-	json_read_text_if_any(&reader, "uuid", &mark->uuid);
-	json_read_text_if_any(&reader, "serial_number", &mark->serial_number);
-	json_read_text(&reader, "state", &state);
-	json_read_text_if_any(&reader, "domain_uuid", &mark->domain_uuid);
-	json_read_text_if_any(&reader, "domain_name", &mark->domain_name);
-	mark->since_usec = json_read_number(&reader, "since_usec", INT64_MAX);
-	json_read_text(&reader, "why", &mark->why);
-	json_read_bool_if_any(&reader, "no_method", &mark->no_method);
-	if (state &&
-	    (tenant_state_from_string(state, &mark->state) < 0 || mark->state == TENANT_NONE))
-		json_reader_fail(&reader, "state", "is neither clean nor dirty");
-	return json_reader_end(&reader, ret_message);
 }
 
 int tenant_mark_from_json(const char *text, size_t size, TenantMark **ret, char **ret_message)
@@ -84,7 +59,7 @@ int tenant_mark_from_json(const char *text, size_t size, TenantMark **ret, char 
 	mark = calloc(1, sizeof(TenantMark));
 	if (!mark)
 		return -ENOMEM;
-	r = read_members(root, mark, ret_message);
+	r = json_struct_read(mark_members, root, NULL, mark, ret_message);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(mark);
@@ -108,11 +83,7 @@ int tenant_mark_identify(TenantMark *mark, const Gpu *gpu)
 
 void tenant_mark_clear(TenantMark *mark)
 {
-	free(mark->uuid);
-	free(mark->serial_number);
-	free(mark->domain_uuid);
-	free(mark->domain_name);
-	free(mark->why);
+	json_struct_clear(mark_members, mark);
 	*mark = (TenantMark){ 0 };
 }
 

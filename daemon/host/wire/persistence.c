@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -12,16 +13,13 @@
 #define REASON_MAX 512
 #define GPUS_MAX 64
 
-static json_t *gpu_to_json(const GpuPersistence *gpu)
-{
-	_cleanup_json_ json_t *o = json_object();
-	int r = 0;
-
-	r |= json_set_bdf(o, "address", &gpu->bdf);
-	r |= json_set_persistence_if_known(o, "mode", gpu->mode);
-	r |= json_set_text_if_any(o, "reason", gpu->why);
-	return r < 0 ? NULL : TAKE_PTR(o);
-}
+static const JsonMember gpu_members[] = {
+	JSON_BDF_AS(GpuPersistence, bdf, "address"),
+	JSON_ENUM_IF_ANY(GpuPersistence, mode, PersistenceMode, PERSISTENCE_MODES,
+			 "is neither on nor off"),
+	JSON_TEXT_IF_ANY_AS(GpuPersistence, why, "reason"),
+	JSON_END,
+};
 
 char *persistence_document(const GpuPersistence *gpus, size_t n)
 {
@@ -30,7 +28,7 @@ char *persistence_document(const GpuPersistence *gpus, size_t n)
 	int r = 0;
 
 	for (size_t i = 0; i < n; i++)
-		r |= json_array_append_new(array, gpu_to_json(&gpus[i]));
+		r |= json_array_append_new(array, json_struct_write(gpu_members, &gpus[i]));
 	r |= json_object_set_new(o, "schema", json_string(GPUPASS_SCHEMA_WORKER));
 	r |= json_object_set_new(o, "verb", json_string(VERB));
 	r |= json_object_set_new(o, "gpus", array);
@@ -39,15 +37,8 @@ char *persistence_document(const GpuPersistence *gpus, size_t n)
 
 static int gpu_from_json(const json_t *json, const Bdf *asked, GpuPersistence *ret)
 {
-	static const char *const keys[] = { "address", "mode", "reason", NULL };
-	JsonReader reader;
-	int r;
+	int r = json_struct_read(gpu_members, json, "gpus", ret, NULL);
 
-	json_reader_begin(&reader, json, "gpus", keys);
-	json_read_bdf(&reader, "address", &ret->bdf);
-	json_read_persistence_if_any(&reader, "mode", &ret->mode);
-	json_read_text_if_any(&reader, "reason", &ret->why);
-	r = json_reader_end(&reader, NULL);
 	if (r < 0)
 		return r;
 	if (!bdf_equal(&ret->bdf, asked) || (ret->mode == PERSISTENCE_UNKNOWN && !ret->why) ||

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/base/json-struct.h"
+
+#include <string.h>
+
+#include "util/json.h"
+#include "util/text.h"
+
+/* No errno is above it: MAX_ERRNO in the kernel. */
+#define ERRNO_MAX 4095
+
+static void *at(const JsonMember *m, void *of)
+{
+	return (char *)of + m->offset;
+}
+
+static const void *at_const(const JsonMember *m, const void *of)
+{
+	return (const char *)of + m->offset;
+}
+
+/* A text, a list or an array: an owned pointer of any type. */
+static void *pointer_of(const JsonMember *m, const void *of)
+{
+	void *pointer;
+
+	memcpy(&pointer, at_const(m, of), sizeof(pointer));
+	return pointer;
+}
+
+static void set_pointer(const JsonMember *m, void *of, void *pointer)
+{
+	memcpy(at(m, of), &pointer, sizeof(pointer));
+}
+
+static bool bool_of(const JsonMember *m, const void *of)
+{
+	return *(const bool *)at_const(m, of);
+}
+
+static int int_of(const JsonMember *m, const void *of)
+{
+	return *(const int *)at_const(m, of);
+}
+
+/* An int that is written as a number is never negative. */
+static uint64_t number_of(const JsonMember *m, const void *of)
+{
+	const void *from = at_const(m, of);
+
+	if (m->size == sizeof(uint16_t))
+		return *(const uint16_t *)from;
+	if (m->size == sizeof(uint32_t))
+		return *(const uint32_t *)from;
+	return *(const uint64_t *)from;
+}
+
+static void set_number(const JsonMember *m, void *of, uint64_t value)
+{
+	void *to = at(m, of);
+
+	if (m->size == sizeof(uint16_t))
+		*(uint16_t *)to = (uint16_t)value;
+	else if (m->size == sizeof(uint32_t))
+		*(uint32_t *)to = (uint32_t)value;
+	else
+		*(uint64_t *)to = value;
+}
+
+static size_t count_of(const JsonMember *m, const void *of)
+{
+	return *(const size_t *)((const char *)of + m->count);
+}
+
+static void set_array(const JsonMember *m, void *of, void *items, size_t n)
+{
+	set_pointer(m, of, items);
+	*(size_t *)((char *)of + m->count) = n;
+}
+
+/* ---- writing ---- */
+
+static json_t *array_to_json(const JsonMember *m, const void *of)
+{
+	const char *items = pointer_of(m, of);
+	size_t n = count_of(m, of);
+	_cleanup_json_ json_t *array = json_array();
+
+	for (size_t i = 0; array && i < n; i++)
+		if (json_array_append_new(array,
+					  json_struct_write(m->members, items + i * m->size)) < 0)
+			return NULL;
+	return TAKE_PTR(array);
+}
+
+static bool is_empty(const JsonMember *m, const void *of)
+{
+	switch (m->kind) {
+	case JSON_KIND_TEXT:
+	case JSON_KIND_PLAIN:
+		return !pointer_of(m, of);
+	case JSON_KIND_BOOL:
+		return !bool_of(m, of);
+	case JSON_KIND_INDEX:
+		return int_of(m, of) < 0;
+	default:
+		return number_of(m, of) == 0;
+	}
+}
+
+/* NULL: no such value. */
+static const char *name_of(const JsonMember *m, const void *of)
+{
+	uint64_t value = number_of(m, of);
+
+	for (uint64_t i = 0; m->names[i]; i++)
+		if (i == value)
+			return m->names[i];
+	return NULL;
+}
+
+/* NULL when memory is out, or when the struct has what the object must not have. */
+static json_t *member_to_json(const JsonMember *m, const void *of)
+{
+	switch (m->kind) {
+	case JSON_KIND_SCHEMA:
+		return json_string(m->text);
+	case JSON_KIND_TEXT:
+		return json_string(pointer_of(m, of));
+	case JSON_KIND_PLAIN:
+		return json_plain(pointer_of(m, of));
+	case JSON_KIND_BOOL:
+		return json_boolean(bool_of(m, of));
+	case JSON_KIND_NUMBER:
+		return json_integer((json_int_t)(number_of(m, of) & INT64_MAX));
+	case JSON_KIND_ERRNO:
+		return json_integer(-int_of(m, of));
+	case JSON_KIND_INDEX:
+		return int_of(m, of) < 0 ? json_null() : json_integer(int_of(m, of));
+	case JSON_KIND_HEX:
+		return json_sprintf("%0*x", m->digits, (unsigned)number_of(m, of));
+	case JSON_KIND_BDF:
+		return json_string(BDF_TEXT((const Bdf *)at_const(m, of)));
+	case JSON_KIND_ENUM:
+		return json_string(name_of(m, of));
+	case JSON_KIND_STRUCT:
+		return json_struct_write(m->members, at_const(m, of));
+	case JSON_KIND_ARRAY:
+		return array_to_json(m, of);
+	case JSON_KIND_LIST:
+	case JSON_KIND_OTHER:
+		break;
+	}
+	return NULL;
+}
+
+static int write_member(json_t *o, const JsonMember *m, const void *of)
+{
+	if (m->kind == JSON_KIND_OTHER)
+		return m->write ? m->write(o, m->key, of) : 0;
+	if (m->kind == JSON_KIND_LIST)
+		return json_set_plain_list(o, m->key, pointer_of(m, of));
+	if (m->sparse && is_empty(m, of))
+		return 0;
+	return json_object_set_new(o, m->key, member_to_json(m, of));
+}
+
+json_t *json_struct_write(const JsonMember *members, const void *from)
+{
+	_cleanup_json_ json_t *o = json_object();
+	int r = 0;
+
+	for (const JsonMember *m = members; m->key; m++)
+		r |= write_member(o, m, from);
+	return r < 0 ? NULL : TAKE_PTR(o);
+}
+
+/* ---- reading ---- */
+
+static void read_text(JsonReader *reader, const JsonMember *m, char **ret)
+{
+	if (m->optional)
+		json_read_text_if_any(reader, m->key, ret);
+	else
+		json_read_text(reader, m->key, ret);
+}
+
+static void read_bool(JsonReader *reader, const JsonMember *m, bool *ret)
+{
+	if (m->optional)
+		json_read_bool_if_any(reader, m->key, ret);
+	else
+		*ret = json_read_bool(reader, m->key);
+}
+
+static void read_number(JsonReader *reader, const JsonMember *m, void *into)
+{
+	uint64_t number = 0;
+
+	if (m->optional)
+		json_read_number_if_any(reader, m->key, m->max, &number);
+	else
+		number = json_read_number(reader, m->key, m->max);
+	set_number(m, into, number);
+}
+
+static void read_enum(JsonReader *reader, const JsonMember *m, void *into)
+{
+	_cleanup_free_ char *name = NULL;
+
+	read_text(reader, m, &name);
+	if (!name)
+		return;
+	for (uint64_t i = m->min; m->names[i]; i++) {
+		if (strcmp(m->names[i], name) == 0) {
+			set_number(m, into, i);
+			return;
+		}
+	}
+	json_reader_fail(reader, m->key, m->text);
+}
+
+static void read_member(JsonReader *reader, const JsonMember *m, void *into)
+{
+	void *to = at(m, into);
+
+	switch (m->kind) {
+	case JSON_KIND_TEXT:
+	case JSON_KIND_PLAIN:
+		read_text(reader, m, to);
+		break;
+	case JSON_KIND_LIST:
+		json_read_list(reader, m->key, to);
+		break;
+	case JSON_KIND_BOOL:
+		read_bool(reader, m, to);
+		break;
+	case JSON_KIND_NUMBER:
+		read_number(reader, m, into);
+		break;
+	case JSON_KIND_ERRNO:
+		*(int *)to = -(int)json_read_number(reader, m->key, ERRNO_MAX);
+		break;
+	case JSON_KIND_INDEX:
+		*(int *)to = -1;
+		json_read_int_if_any(reader, m->key, to);
+		break;
+	case JSON_KIND_HEX:
+		set_number(m, into, json_read_hex(reader, m->key, (uint32_t)m->max));
+		break;
+	case JSON_KIND_BDF:
+		json_read_bdf(reader, m->key, to);
+		break;
+	case JSON_KIND_ENUM:
+		read_enum(reader, m, into);
+		break;
+	case JSON_KIND_ARRAY:
+		json_read_array(reader, m->key, m->max);
+		break;
+	case JSON_KIND_SCHEMA:
+	case JSON_KIND_STRUCT:
+	case JSON_KIND_OTHER:
+		break;
+	}
+}
+
+/* An error inside has its place in its message already. */
+static void read_inside(JsonReader *reader, const JsonMember *members, const json_t *object,
+			const char *where, void *into)
+{
+	if (reader->error >= 0)
+		reader->error = json_struct_read(members, object, where, into, &reader->message);
+}
+
+static void read_array(JsonReader *reader, const JsonMember *m, void *into)
+{
+	const json_t *array = json_object_get(reader->object, m->key);
+	size_t n = json_array_size(array);
+	char *items;
+
+	if (reader->error < 0)
+		return;
+	items = calloc(n + 1, m->size);
+	if (!items) {
+		reader->error = -ENOMEM;
+		return;
+	}
+	set_array(m, into, items, n);
+	for (size_t i = 0; reader->error >= 0 && i < n; i++) {
+		_cleanup_free_ char *where = strf("%s[%zu]", m->key, i);
+
+		if (where)
+			read_inside(reader, m->members, json_array_get(array, i), where,
+				    items + i * m->size);
+		else
+			reader->error = -ENOMEM;
+	}
+}
+
+/* What relies on simple members, or has an inside of its own. */
+static void read_complex(JsonReader *reader, const JsonMember *m, void *into)
+{
+	if (m->kind == JSON_KIND_STRUCT)
+		read_inside(reader, m->members, json_object_get(reader->object, m->key), m->key,
+			    at(m, into));
+	else if (m->kind == JSON_KIND_ARRAY)
+		read_array(reader, m, into);
+	else if (m->kind == JSON_KIND_OTHER && m->read && reader->error >= 0)
+		m->read(reader, m->key, into);
+}
+
+static bool is_known(const char *key, const void *members)
+{
+	for (const JsonMember *m = members; m->key; m++)
+		if (strcmp(m->key, key) == 0)
+			return true;
+	return false;
+}
+
+int json_struct_read(const JsonMember *members, const json_t *object, const char *where, void *into,
+		     char **ret_message)
+{
+	JsonReader reader;
+
+	json_reader_begin_if(&reader, object, where, is_known, members);
+	for (const JsonMember *m = members; m->key; m++)
+		read_member(&reader, m, into);
+	for (const JsonMember *m = members; m->key; m++)
+		read_complex(&reader, m, into);
+	return json_reader_end(&reader, ret_message);
+}
+
+/* ---- ownership ---- */
+
+static bool is_text(const JsonMember *m)
+{
+	return m->kind == JSON_KIND_TEXT || m->kind == JSON_KIND_PLAIN;
+}
+
+static void clear_array(const JsonMember *m, void *of)
+{
+	char *items = pointer_of(m, of);
+
+	for (size_t i = 0; i < count_of(m, of); i++)
+		json_struct_clear(m->members, items + i * m->size);
+	free(items);
+	set_array(m, of, NULL, 0);
+}
+
+void json_struct_clear(const JsonMember *members, void *of)
+{
+	for (const JsonMember *m = members; m->key; m++) {
+		if (is_text(m)) {
+			free(pointer_of(m, of));
+			set_pointer(m, of, NULL);
+		} else if (m->kind == JSON_KIND_LIST) {
+			set_pointer(m, of, strv_free(pointer_of(m, of)));
+		} else if (m->kind == JSON_KIND_STRUCT) {
+			json_struct_clear(m->members, at(m, of));
+		} else if (m->kind == JSON_KIND_ARRAY) {
+			clear_array(m, of);
+		}
+	}
+}
+
+/* After the bytes were copied: nothing is owned twice. */
+static void disown(const JsonMember *members, void *of)
+{
+	for (const JsonMember *m = members; m->key; m++) {
+		if (is_text(m) || m->kind == JSON_KIND_LIST)
+			set_pointer(m, of, NULL);
+		else if (m->kind == JSON_KIND_STRUCT)
+			disown(m->members, at(m, of));
+		else if (m->kind == JSON_KIND_ARRAY)
+			set_array(m, of, NULL, 0);
+	}
+}
+
+static int copy_array(const JsonMember *m, const void *from, void *to)
+{
+	const char *items = pointer_of(m, from);
+	size_t n = count_of(m, from);
+	char *copies = calloc(n + 1, m->size);
+	int r = 0;
+
+	if (!copies)
+		return -ENOMEM;
+	set_array(m, to, copies, n);
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = json_struct_copy(m->members, items + i * m->size, copies + i * m->size,
+				     m->size);
+	return r;
+}
+
+static int copy_text(const JsonMember *m, const void *from, void *to)
+{
+	const char *text = pointer_of(m, from);
+	char *copy = text ? strdup(text) : NULL;
+
+	set_pointer(m, to, copy);
+	return text && !copy ? -ENOMEM : 0;
+}
+
+static int copy_list(const JsonMember *m, const void *from, void *to)
+{
+	char **copy = NULL;
+	int r = strv_copy(pointer_of(m, from), &copy);
+
+	set_pointer(m, to, copy);
+	return r;
+}
+
+static int copy_owned(const JsonMember *m, const void *from, void *to)
+{
+	if (is_text(m))
+		return copy_text(m, from, to);
+	if (m->kind == JSON_KIND_LIST)
+		return copy_list(m, from, to);
+	if (m->kind == JSON_KIND_STRUCT)
+		return json_struct_copy(m->members, at_const(m, from), at(m, to), m->size);
+	return m->kind == JSON_KIND_ARRAY ? copy_array(m, from, to) : 0;
+}
+
+int json_struct_copy(const JsonMember *members, const void *from, void *to, size_t size)
+{
+	int r = 0;
+
+	memcpy(to, from, size);
+	disown(members, to);
+	for (const JsonMember *m = members; r >= 0 && m->key; m++)
+		r = copy_owned(m, from, to);
+	return r;
+}

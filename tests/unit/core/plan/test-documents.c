@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Documents with every member that they can have: fixtures/documents/NAME.json. Reading and writing
+ * one must give the same text. Then each member in turn is left out or replaced by something else,
+ * and NAME.expected has what becomes of it: the message, or what is written after it was taken.
+ *
+ * With names of documents as arguments, this program prints what it found instead.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "core/facts/assignment.h"
+#include "core/facts/examination.h"
+#include "core/facts/health.h"
+#include "core/facts/inspection.h"
+#include "core/facts/reset-report.h"
+#include "core/links/evidence.h"
+#include "core/pci/snapshot-json.h"
+#include "core/plan/record.h"
+#include "core/tenancy/tenancy.h"
+#include "util/file.h"
+#include "util/json.h"
+#include "util/text-diff.h"
+#include "util/text.h"
+
+#define FIXTURE_MAX (1024U * 1024)
+
+/* Reads `json` and writes what was read, as a document or as the text of one. */
+typedef struct Outcome {
+	int error;
+	char *message;
+	json_t *json;
+} Outcome;
+
+static void outcome_text(Outcome *o, char *text)
+{
+	if (text)
+		o->json = json_loads(text, 0, NULL);
+	free(text);
+}
+
+static void through_inspection(const json_t *json, Outcome *o)
+{
+	_cleanup_(inspection_freep) Inspection *i = NULL;
+
+	o->error = inspection_from_json(json, &i, &o->message);
+	o->json = i ? inspection_to_json(i) : NULL;
+}
+
+static void through_initramfs(const json_t *json, Outcome *o)
+{
+	_cleanup_(initramfs_freep) Initramfs *i = NULL, *copy = NULL;
+
+	o->error = initramfs_from_json(json, &i, &o->message);
+	if (i)
+		assert_int_equal(initramfs_copy(i, &copy), 0);
+	i = initramfs_free(i);
+	o->json = copy ? initramfs_to_json(copy) : NULL;
+}
+
+static void through_examination(const json_t *json, Outcome *o)
+{
+	_cleanup_(examination_freep) Examination *e = NULL;
+
+	o->error = examination_from_json(json, &e, &o->message);
+	o->json = e ? examination_to_json(e) : NULL;
+}
+
+/* Nobody is told why an answer about health is refused. */
+static void through_health(const json_t *json, Outcome *o)
+{
+	GpuHealth h = { 0 };
+
+	o->error = gpu_health_from_json(json, &h, NULL);
+	o->json = o->error >= 0 ? gpu_health_to_json(&h) : NULL;
+	gpu_health_clear(&h);
+}
+
+static void through_reset_report(const json_t *json, Outcome *o)
+{
+	_cleanup_(reset_report_clear) ResetReport r = { 0 };
+
+	o->error = reset_report_from_json(json, &r);
+	o->json = o->error >= 0 ? reset_report_to_json(&r) : NULL;
+}
+
+static void through_plan(const json_t *json, Outcome *o)
+{
+	_cleanup_(plan_freep) Plan *p = NULL;
+
+	o->error = plan_from_record(json, &p, &o->message);
+	o->json = p ? plan_to_record(p) : NULL;
+}
+
+static void through_assignment(const json_t *json, Outcome *o)
+{
+	_cleanup_(assignment_freep) Assignment *a = NULL, *copy = NULL;
+	_cleanup_free_ char *text = json_dumps(json, 0);
+
+	o->error = assignment_from_json(text, strlen(text), &a, &o->message);
+	if (a)
+		assert_int_equal(assignment_copy(a, &copy), 0);
+	a = assignment_free(a);
+	outcome_text(o, copy ? assignment_to_json(copy) : NULL);
+}
+
+static void through_tenant(const json_t *json, Outcome *o)
+{
+	_cleanup_free_ char *text = json_dumps(json, 0);
+	TenantMark *mark = NULL;
+
+	o->error = tenant_mark_from_json(text, strlen(text), &mark, &o->message);
+	outcome_text(o, mark ? tenant_mark_to_json(mark) : NULL);
+	tenant_mark_free(mark);
+}
+
+static void through_evidence(const json_t *json, Outcome *o)
+{
+	_cleanup_(evidence_unrefp) Evidence *e = NULL;
+	_cleanup_free_ char *text = json_dumps(json, 0);
+
+	o->error = evidence_from_text(text, strlen(text), &e, &o->message);
+	outcome_text(o, e ? evidence_to_text(e) : NULL);
+}
+
+static void through_snapshot(const json_t *json, Outcome *o)
+{
+	_cleanup_(pci_snapshot_freep) PciSnapshot *s = NULL;
+	_cleanup_free_ char *text = json_dumps(json, 0);
+
+	o->error = pci_snapshot_from_json(text, strlen(text), &s, &o->message);
+	outcome_text(o, s ? pci_snapshot_to_json(s) : NULL);
+}
+
+static const struct {
+	const char *name;
+	void (*through)(const json_t *json, Outcome *ret);
+} documents[] = {
+	{ "assignment-1", through_assignment },
+	{ "assignment-2", through_assignment },
+	{ "evidence", through_evidence },
+	{ "examination", through_examination },
+	{ "health", through_health },
+	{ "initramfs", through_initramfs },
+	{ "inspection", through_inspection },
+	{ "plan", through_plan },
+	{ "reset-report", through_reset_report },
+	{ "snapshot", through_snapshot },
+	{ "tenant", through_tenant },
+};
+
+static char *read_fixture(const char *name, const char *suffix)
+{
+	_cleanup_free_ char *path = strf(FIXTURES "/documents/%s%s", name, suffix);
+	char *text = NULL;
+
+	if (file_read_at(AT_FDCWD, path, FIXTURE_MAX, &text, NULL) < 0)
+		fail_msg("%s cannot be read", path);
+	return text;
+}
+
+/* ---- what becomes of each member ---- */
+
+/* What a member is replaced by; NULL: it is left out. */
+static const char *const others[] = {
+	NULL,	      "null",	    "true", "false", "0",      "-1", "65",  "65536",
+	"2147483648", "4294967296", "\"\"", "\"x\"", "\"ff\"", "[]", "[7]", "{}",
+};
+
+typedef struct Walk {
+	FILE *out;
+	size_t document;
+	json_t *root;
+} Walk;
+
+/* `keys` of the way from the root, so that the member can be found in what was written. */
+typedef struct Place {
+	const struct Place *above;
+	const char *key; /* NULL: item `index` */
+	size_t index;
+} Place;
+
+static const json_t *find_place(const json_t *root, const Place *place)
+{
+	const json_t *above = place->above ? find_place(root, place->above) : root;
+
+	return place->key ? json_object_get(above, place->key)
+			  : json_array_get(above, place->index);
+}
+
+static void print_place(FILE *out, const Place *place)
+{
+	if (place->above)
+		print_place(out, place->above);
+	if (place->key)
+		fprintf(out, "%s%s", place->above ? "." : "", place->key);
+	else
+		fprintf(out, "[%zu]", place->index);
+}
+
+static char *outcome_of(const Walk *walk, const Place *place)
+{
+	Outcome o = { 0 };
+	_cleanup_free_ char *written = NULL;
+	char *said;
+
+	documents[walk->document].through(walk->root, &o);
+	if (o.json)
+		written = json_dumps(find_place(o.json, place), JSON_COMPACT | JSON_ENCODE_ANY);
+	if (o.error < 0)
+		said = strf("%s %s", o.error == -EBADMSG ? "refused:" : "another version:",
+			    str_or_empty(o.message));
+	else
+		said = strf("taken%s%s", written ? " as " : "", str_or_empty(written));
+	assert_non_null(said);
+	assert_true(o.error < 0 ? !o.json && (o.error == -EBADMSG || o.error == -EPROTO)
+				: o.json != NULL);
+	json_decref(o.json);
+	free(o.message);
+	return said;
+}
+
+static void print_outcomes(Walk *walk, const Place *place, json_t *above, const char *key)
+{
+	json_t *was = key ? json_incref(json_object_get(above, key))
+			  : json_incref(json_array_get(above, place->index));
+	_cleanup_free_ char *last = NULL;
+
+	print_place(walk->out, place);
+	for (size_t i = 0; i < ELEMENTS(others); i++) {
+		json_t *other = others[i] ? json_loads(others[i], JSON_DECODE_ANY, NULL) : NULL;
+		_cleanup_free_ char *said = NULL;
+
+		if (key && other)
+			json_object_set_new(above, key, other);
+		else if (key)
+			json_object_del(above, key);
+		else if (other)
+			json_array_set_new(above, place->index, other);
+		else
+			continue;
+		said = outcome_of(walk, place);
+		if (!str_equal(said, last))
+			fprintf(walk->out, "%s%s\n\t", last ? " -> " : "", str_or_empty(last));
+		else
+			fprintf(walk->out, ", ");
+		fprintf(walk->out, "%s", others[i] ? others[i] : "none");
+		free(last);
+		last = TAKE_PTR(said);
+	}
+	fprintf(walk->out, " -> %s\n", str_or_empty(last));
+	if (key)
+		json_object_set_new(above, key, was);
+	else
+		json_array_set_new(above, place->index, was);
+}
+
+static void print_unknown(const Walk *walk, const Place *place, json_t *object)
+{
+	_cleanup_free_ char *said = NULL;
+
+	json_object_set_new(object, "surprise", json_true());
+	said = outcome_of(walk, place);
+	json_object_del(object, "surprise");
+	print_place(walk->out, place);
+	fprintf(walk->out, " -> %s\n", said);
+}
+
+/* The order of members may change while one is replaced: it has no meaning for a reader. */
+static void walk_value(Walk *walk, const Place *above, json_t *value)
+{
+	_cleanup_free_ const char **keys = NULL;
+	size_t n = json_is_object(value) ? json_object_size(value) : json_array_size(value), i = 0;
+	const char *key;
+	json_t *member;
+
+	if (json_is_object(value)) {
+		keys = calloc(n + 1, sizeof(*keys));
+		assert_non_null(keys);
+		json_object_foreach (value, key, member)
+			keys[i++] = key;
+		print_unknown(walk, &(Place){ .above = above, .key = "surprise" }, value);
+	}
+	for (i = 0; i < n; i++) {
+		_cleanup_free_ char *name = keys ? strdup(keys[i]) : NULL;
+		Place place = { .above = above, .key = name, .index = i };
+
+		print_outcomes(walk, &place, value, name);
+		walk_value(walk, &place,
+			   name ? json_object_get(value, name) : json_array_get(value, i));
+	}
+}
+
+static char *print_document(size_t i)
+{
+	_cleanup_free_ char *text = read_fixture(documents[i].name, ".json");
+	_cleanup_json_ json_t *root = json_loads(text, 0, NULL);
+	Walk walk = { .document = i, .root = root };
+	char *printed = NULL;
+	size_t size = 0;
+
+	assert_non_null(root);
+	walk.out = open_memstream(&printed, &size);
+	assert_non_null(walk.out);
+	walk_value(&walk, NULL, root);
+	assert_int_equal(fclose(walk.out), 0);
+	return printed;
+}
+
+/* ---- tests ---- */
+
+static void a_whole_document_is_written_as_it_was_read(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(documents); i++) {
+		_cleanup_free_ char *text = read_fixture(documents[i].name, ".json");
+		_cleanup_json_ json_t *root = json_loads(text, 0, NULL);
+		_cleanup_free_ char *written = NULL, *lined = NULL;
+		Outcome o = { 0 };
+
+		documents[i].through(root, &o);
+		if (!o.json)
+			fail_msg("%s: %d, %s", documents[i].name, o.error, str_or_empty(o.message));
+		written = json_dumps(o.json, JSON_INDENT(2));
+		lined = strf("%s\n", written);
+		json_decref(o.json);
+		if (strcmp(lined, text) != 0) {
+			_cleanup_free_ char *diff = text_diff(text, lined);
+
+			fail_msg("%s:\n%s", documents[i].name, str_or_empty(diff));
+		}
+	}
+}
+
+static void every_member_is_read_strictly(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(documents); i++) {
+		_cleanup_free_ char *expected = read_fixture(documents[i].name, ".expected");
+		_cleanup_free_ char *printed = print_document(i), *diff = NULL;
+
+		if (strcmp(printed, expected) == 0)
+			continue;
+		diff = text_diff(expected, printed);
+		fail_msg("%s:\n%s", documents[i].name, str_or_empty(diff));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_whole_document_is_written_as_it_was_read),
+		cmocka_unit_test(every_member_is_read_strictly),
+	};
+
+	for (int k = 1; k < argc; k++)
+		for (size_t i = 0; i < ELEMENTS(documents); i++)
+			if (strcmp(documents[i].name, argv[k]) == 0) {
+				_cleanup_free_ char *printed = print_document(i);
+
+				fputs(printed, stdout);
+			}
+	return argc > 1 ? 0 : cmocka_run_group_tests(tests, NULL, NULL);
+}
