@@ -11,8 +11,8 @@ record=/etc/gpupass/assignments.d/$uuid.json
 functions=(0000:01:00.0 0000:01:00.1 0000:02:00.0 0000:02:00.1)
 
 install_enabled() {
-	# By tar: /lib may be a link, which cp would not follow.
-	tar -C build/root -c . | tar -C / -x --keep-directory-symlink
+	# By tar: /lib may be a link, which cp would not follow. As of root, whoever made it.
+	tar -C build/root -c --owner=root --group=root . | tar -C / -x --keep-directory-symlink
 	mkdir -p /etc/gpupass/groups.d /etc/gpupass/assignments.d
 	printf '[Group]\nName=pair0\nGpu=01:00.0\nGpu=02:00.0\n' >/etc/gpupass/groups.d/pair0.conf
 	SYSTEMD_OFFLINE=1 systemctl --quiet enable gpupassd.service

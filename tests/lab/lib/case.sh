@@ -137,8 +137,8 @@ install_gpupass() {
 		echo "no $staged: run tests/lab/run-cases" >&2
 		exit 2
 	}
-	# By tar: /lib may be a link, which cp would not follow.
-	tar -C "$staged" -c . | tar -C / -x --keep-directory-symlink
+	# By tar: /lib may be a link, which cp would not follow. As of root, whoever made it.
+	tar -C "$staged" -c --owner=root --group=root . | tar -C / -x --keep-directory-symlink
 	mkdir -p /etc/gpupass/groups.d
 }
 
