@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "model/json.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/text.h"
 #include "gpupass/dbus.h"
 
-/* NULL for "", which on the bus means "nothing". */
-static const char *or_null(const char *s)
+/* ---- values, by their type ---- */
+
+/* "" means "nothing" on the bus. */
+static json_t *json_text(const char *s)
 {
-	return *s ? s : NULL;
+	return *s ? json_string(s) : json_null();
+}
+
+static json_t *json_truth(bool value)
+{
+	return json_boolean(value);
 }
 
 /* The number of a NUMA node or an IOMMU group: -1 is "none". */
@@ -19,31 +23,78 @@ static json_t *json_number(int32_t value)
 	return value < 0 ? json_null() : json_integer(value);
 }
 
-static json_t *json_numbers(const IntList *l)
+static json_t *json_time(uint64_t usec)
 {
-	_cleanup_(json_decrefp) json_t *array = json_array();
-
-	for (size_t i = 0; i < l->n_items; i++)
-		if (json_array_append_new(array, json_number(l->items[i])) < 0)
-			return NULL;
-	return TAKE_PTR(array);
+	return usec == 0 ? json_null() : json_unsigned(usec);
 }
 
-static json_t *json_sizes(const SizeList *l)
-{
-	_cleanup_(json_decrefp) json_t *array = json_array();
+/* An array of `value`, which is made of `item`, for each of the items. */
+#define JSON_ARRAY(items, n_items, value)                                                          \
+	({                                                                                         \
+		json_t *array_ = json_array();                                                     \
+		for (size_t i_ = 0; array_ && i_ < (n_items); i_++) {                              \
+			const __typeof__(*(items)) *item = &(items)[i_];                           \
+			if (json_array_append_new(array_, (value)) < 0) {                          \
+				json_decref(array_);                                               \
+				array_ = NULL;                                                     \
+			}                                                                          \
+		}                                                                                  \
+		array_;                                                                            \
+	})
 
-	for (size_t i = 0; i < l->n_items; i++)
-		if (json_array_append_new(array, json_unsigned(l->items[i])) < 0)
-			return NULL;
-	return TAKE_PTR(array);
+static json_t *json_numbers(IntList l)
+{
+	return JSON_ARRAY(l.items, l.n_items, json_number(*item));
+}
+
+static json_t *json_sizes(SizeList l)
+{
+	return JSON_ARRAY(l.items, l.n_items, json_unsigned(*item));
+}
+
+/* ---- objects ---- */
+
+typedef struct JsonMember {
+	const char *key; /* NULL ends a list */
+	json_t *value;
+} JsonMember;
+
+/* Takes the values. */
+static json_t *json_members(const JsonMember *members)
+{
+	_cleanup_(json_decrefp) json_t *object = json_object();
+	bool whole = true;
+
+	for (; members->key; members++)
+		whole = json_object_set_new(object, members->key, members->value) >= 0 && whole;
+	return whole ? TAKE_PTR(object) : NULL;
+}
+
+#define JSON_OBJECT(...) json_members((const JsonMember[]){ __VA_ARGS__, { NULL, NULL } })
+
+/* A member under its own name, as all of its type are shown; and one that is shown otherwise. */
+#define MEMBER(object, member) KEY(#member, JSON_VALUE((object)->member))
+#define KEY(key, value)                                                                            \
+	{                                                                                          \
+		(key), (value)                                                                     \
+	}
+
+#define JSON_VALUE(value)                                                                          \
+	_Generic((value), char * : json_text, bool : json_truth, uint16_t : json_unsigned,         \
+		 uint32_t : json_unsigned, uint64_t : json_unsigned, int32_t : json_number,        \
+		 char ** : json_strings, IntList : json_numbers, SizeList : json_sizes)(value)
+
+json_t *json_manager(const Manager *m)
+{
+	return JSON_OBJECT(MEMBER(m, version), MEMBER(m, libvirt_connected),
+			   MEMBER(m, iommu_enabled), MEMBER(m, scanned_at), MEMBER(m, notes));
 }
 
 static json_t *json_domain(const char *name, const char *uuid)
 {
 	if (!*name && !*uuid)
 		return json_null();
-	return json_pack("{s:s?, s:s?}", "name", or_null(name), "uuid", or_null(uuid));
+	return JSON_OBJECT(KEY("name", json_text(name)), KEY("uuid", json_text(uuid)));
 }
 
 /* The id of the job at this path. */
@@ -54,146 +105,94 @@ static json_t *json_job_id(const char *path)
 	return id == 0 ? json_null() : json_integer(id);
 }
 
-json_t *json_manager(const Manager *m)
+static json_t *json_evidence(const Evidence *e)
 {
-	return json_pack("{s:s?, s:b, s:b, s:o, s:o}", "version", or_null(m->version),
-			 "libvirt_connected", m->libvirt_connected, "iommu_enabled",
-			 m->iommu_enabled, "scanned_at", json_unsigned(m->scanned_at), "notes",
-			 json_strings(m->notes));
-}
-
-static json_t *json_time(uint64_t usec)
-{
-	return usec == 0 ? json_null() : json_unsigned(usec);
-}
-
-static json_t *json_evidence(const EvidenceList *l)
-{
-	_cleanup_(json_decrefp) json_t *array = json_array();
-
-	for (size_t i = 0; i < l->n_items; i++) {
-		const Evidence *e = &l->items[i];
-		json_t *item = json_pack("{s:s, s:I, s:o, s:s?}", "provenance", e->provenance,
-					 "links", (json_int_t)e->links, "seen_at",
-					 json_time(e->seen_at), "source", or_null(e->source));
-
-		if (json_array_append_new(array, item) < 0)
-			return NULL;
-	}
-	return TAKE_PTR(array);
+	return JSON_OBJECT(KEY("provenance", json_string(e->provenance)), MEMBER(e, links),
+			   KEY("seen_at", json_time(e->seen_at)), MEMBER(e, source));
 }
 
 json_t *json_group(const Group *g)
 {
-	return json_pack(
-		"{s:s, s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:I, s:I, s:o, s:o,"
-		" s:o, s:o, s:o, s:o, s:s?, s:o, s:b, s:o, s:s?, s:s?, s:o}",
-		"name", g->name, "state", g->state, "reason", or_null(g->reason), "provenance",
-		or_null(g->provenance), "source", or_null(g->source), "reasoning",
-		or_null(g->reasoning), "model", or_null(g->model), "link", or_null(g->link),
-		"links", (json_int_t)g->links, "links_expected", (json_int_t)g->links_expected,
-		"evidence", json_evidence(&g->evidence), "evidence_at", json_time(g->evidence_at),
-		"gpus", json_strings(g->gpu_addresses), "functions", json_strings(g->functions),
-		"iommu_groups", json_numbers(&g->iommu_groups), "numa_nodes",
-		json_numbers(&g->numa_nodes), "driver", or_null(g->driver), "domain",
-		json_domain(g->domain_name, g->domain_uuid), "assignable", g->assignable, "job",
-		json_job_id(g->job), "tenant_state", or_null(g->tenant_state), "verified",
-		or_null(g->verified), "verified_at", json_time(g->verified_at));
+	return JSON_OBJECT(
+		KEY("name", json_string(g->name)), KEY("state", json_string(g->state)),
+		MEMBER(g, reason), MEMBER(g, provenance), MEMBER(g, source), MEMBER(g, reasoning),
+		MEMBER(g, model), MEMBER(g, link), MEMBER(g, links), MEMBER(g, links_expected),
+		KEY("evidence",
+		    JSON_ARRAY(g->evidence.items, g->evidence.n_items, json_evidence(item))),
+		KEY("evidence_at", json_time(g->evidence_at)),
+		KEY("gpus", json_strings(g->gpu_addresses)), MEMBER(g, functions),
+		MEMBER(g, iommu_groups), MEMBER(g, numa_nodes), MEMBER(g, driver),
+		KEY("domain", json_domain(g->domain_name, g->domain_uuid)), MEMBER(g, assignable),
+		KEY("job", json_job_id(g->job)), MEMBER(g, tenant_state), MEMBER(g, verified),
+		KEY("verified_at", json_time(g->verified_at)));
 }
 
-static json_t *json_functions(const FunctionList *l)
+static json_t *json_function(const Function *f)
 {
-	_cleanup_(json_decrefp) json_t *array = json_array();
-
-	for (size_t i = 0; i < l->n_items; i++) {
-		const Function *f = &l->items[i];
-		json_t *item =
-			json_pack("{s:s, s:s?, s:o, s:I}", "address", f->address, "driver",
-				  or_null(f->driver), "iommu_group", json_number(f->iommu_group),
-				  "class", (json_int_t)f->class_code);
-
-		if (json_array_append_new(array, item) < 0)
-			return NULL;
-	}
-	return TAKE_PTR(array);
+	return JSON_OBJECT(KEY("address", json_string(f->address)), MEMBER(f, driver),
+			   MEMBER(f, iommu_group), KEY("class", json_unsigned(f->class_code)));
 }
 
 static json_t *json_nvlink(const Gpu *g)
 {
-	return json_pack("{s:s?, s:s?, s:I, s:I, s:I}", "kind", or_null(g->nvlink), "note",
-			 or_null(g->nvlink_note), "generation", (json_int_t)g->nvlink_generation,
-			 "links", (json_int_t)g->nvlink_links, "group_size",
-			 (json_int_t)g->nvlink_group_size);
+	return JSON_OBJECT(KEY("kind", json_text(g->nvlink)),
+			   KEY("note", json_text(g->nvlink_note)),
+			   KEY("generation", json_unsigned(g->nvlink_generation)),
+			   KEY("links", json_unsigned(g->nvlink_links)),
+			   KEY("group_size", json_unsigned(g->nvlink_group_size)));
 }
 
 static json_t *json_health(const Gpu *g)
 {
-	return json_pack("{s:s?, s:s?, s:s?, s:s?, s:o, s:o, s:o, s:o, s:o}", "state",
-			 or_null(g->health), "reason", or_null(g->health_reason), "link_speed",
-			 or_null(g->link_speed), "max_link_speed", or_null(g->max_link_speed),
-			 "link_width", json_unsigned(g->link_width), "max_link_width",
-			 json_unsigned(g->max_link_width), "aer_correctable",
-			 json_unsigned(g->aer_correctable), "aer_nonfatal",
-			 json_unsigned(g->aer_nonfatal), "aer_fatal", json_unsigned(g->aer_fatal));
+	return JSON_OBJECT(KEY("state", json_text(g->health)),
+			   KEY("reason", json_text(g->health_reason)), MEMBER(g, link_speed),
+			   MEMBER(g, max_link_speed), MEMBER(g, link_width),
+			   MEMBER(g, max_link_width), MEMBER(g, aer_correctable),
+			   MEMBER(g, aer_nonfatal), MEMBER(g, aer_fatal));
 }
 
 static json_t *json_tenant(const Gpu *g)
 {
-	return json_pack("{s:s?, s:s?, s:s?, s:s?}", "state", or_null(g->tenant_state), "uuid",
-			 or_null(g->tenant), "name", or_null(g->tenant_name), "reason",
-			 or_null(g->tenant_reason));
+	return JSON_OBJECT(
+		KEY("state", json_text(g->tenant_state)), KEY("uuid", json_text(g->tenant)),
+		KEY("name", json_text(g->tenant_name)), KEY("reason", json_text(g->tenant_reason)));
 }
 
 json_t *json_gpu(const World *w, const Gpu *g)
 {
-	return json_pack("{s:s, s:s?, s:s?, s:i, s:i, s:i, s:i, s:o, s:o, s:s?, s:o, s:o,"
-			 " s:s?, s:o, s:o, s:o, s:b, s:b, s:s?, s:o, s:s?, s:s?, s:o, s:s?}",
-			 "address", g->address, "name", or_null(g->name), "model",
-			 or_null(g->model), "vendor_id", (int)g->vendor_id, "device_id",
-			 (int)g->device_id, "subsystem_vendor_id", (int)g->subsystem_vendor_id,
-			 "subsystem_device_id", (int)g->subsystem_device_id, "nvlink",
-			 json_nvlink(g), "functions", json_functions(&g->functions), "driver",
-			 or_null(g->driver), "iommu_group", json_number(g->iommu_group),
-			 "numa_node", json_number(g->numa_node), "physical_slot",
-			 or_null(g->physical_slot), "upstream_path", json_strings(g->upstream_path),
-			 "bar_sizes", json_sizes(&g->bar_sizes), "reset_methods",
-			 json_strings(g->reset_methods), "boot_vga", g->boot_vga,
-			 "virtual_functions", g->virtual_functions, "power_state",
-			 or_null(g->power_state), "health", json_health(g), "uuid",
-			 or_null(g->uuid), "serial_number", or_null(g->serial_number), "tenant",
-			 json_tenant(g), "group", or_null(world_group_name(w, g->group)));
+	return JSON_OBJECT(
+		KEY("address", json_string(g->address)), MEMBER(g, name), MEMBER(g, model),
+		MEMBER(g, vendor_id), MEMBER(g, device_id), MEMBER(g, subsystem_vendor_id),
+		MEMBER(g, subsystem_device_id), KEY("nvlink", json_nvlink(g)),
+		KEY("functions",
+		    JSON_ARRAY(g->functions.items, g->functions.n_items, json_function(item))),
+		MEMBER(g, driver), MEMBER(g, iommu_group), MEMBER(g, numa_node),
+		MEMBER(g, physical_slot), MEMBER(g, upstream_path), MEMBER(g, bar_sizes),
+		MEMBER(g, reset_methods), MEMBER(g, boot_vga), MEMBER(g, virtual_functions),
+		MEMBER(g, power_state), KEY("health", json_health(g)), MEMBER(g, uuid),
+		MEMBER(g, serial_number), KEY("tenant", json_tenant(g)),
+		KEY("group", json_text(world_group_name(w, g->group))));
 }
 
 json_t *json_assignment(const Assignment *a)
 {
-	return json_pack("{s:o, s:s, s:o, s:o, s:o, s:I}", "domain",
-			 json_domain(a->domain_name, a->domain_uuid), "group", a->group_name,
-			 "applies", json_strings(a->applies), "functions",
-			 json_strings(a->functions), "created_at", json_unsigned(a->created_at),
-			 "created_by_uid", (json_int_t)a->created_by_uid);
+	return JSON_OBJECT(KEY("domain", json_domain(a->domain_name, a->domain_uuid)),
+			   KEY("group", json_string(a->group_name)), MEMBER(a, applies),
+			   MEMBER(a, functions), MEMBER(a, created_at), MEMBER(a, created_by_uid));
 }
 
-static json_t *json_steps(const StepList *l)
+static json_t *json_step(const Step *s)
 {
-	_cleanup_(json_decrefp) json_t *array = json_array();
-
-	for (size_t i = 0; i < l->n_items; i++) {
-		const Step *s = &l->items[i];
-		json_t *item = json_pack("{s:s, s:s, s:s?, s:o}", "name", s->name, "state",
-					 s->state, "detail", or_null(s->detail), "duration_usec",
-					 json_unsigned(s->duration_usec));
-
-		if (json_array_append_new(array, item) < 0)
-			return NULL;
-	}
-	return TAKE_PTR(array);
+	return JSON_OBJECT(KEY("name", json_string(s->name)), KEY("state", json_string(s->state)),
+			   MEMBER(s, detail), MEMBER(s, duration_usec));
 }
 
 static json_t *json_job_error(const Job *j)
 {
 	if (!*j->error_name)
 		return json_null();
-	return json_pack("{s:s, s:s}", "name", j->error_name, "message", j->error_message);
+	return JSON_OBJECT(KEY("name", json_string(j->error_name)),
+			   KEY("message", json_string(j->error_message)));
 }
 
 /* The job's result, a document of its own. */
@@ -206,43 +205,26 @@ static json_t *json_result(const Job *j)
 
 json_t *json_job(const Job *j)
 {
-	return json_pack(
-		"{s:I, s:s?, s:s?, s:s?, s:s?, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "id",
-		(json_int_t)j->id, "operation", or_null(j->operation), "group",
-		or_null(j->group_name), "domain", or_null(j->domain_name), "domain_uuid",
-		or_null(j->domain_uuid), "state", j->state, "changed", j->changed, "steps",
-		json_steps(&j->steps), "error", json_job_error(j), "warnings",
-		json_strings(j->warnings), "created_at", json_unsigned(j->created_at),
-		"duration_usec", json_unsigned(j->duration_usec), "caller_uid",
-		(json_int_t)j->caller_uid, "result", json_result(j));
+	return JSON_OBJECT(
+		MEMBER(j, id), MEMBER(j, operation), KEY("group", json_text(j->group_name)),
+		KEY("domain", json_text(j->domain_name)), MEMBER(j, domain_uuid),
+		KEY("state", json_string(j->state)), MEMBER(j, changed),
+		KEY("steps", JSON_ARRAY(j->steps.items, j->steps.n_items, json_step(item))),
+		KEY("error", json_job_error(j)), MEMBER(j, warnings), MEMBER(j, created_at),
+		MEMBER(j, duration_usec), MEMBER(j, caller_uid), KEY("result", json_result(j)));
 }
 
 json_t *json_groups(const World *w)
 {
-	_cleanup_(json_decrefp) json_t *array = json_array();
-
-	for (size_t i = 0; i < w->n_groups; i++)
-		if (json_array_append_new(array, json_group(&w->groups[i])) < 0)
-			return NULL;
-	return TAKE_PTR(array);
+	return JSON_ARRAY(w->groups, w->n_groups, json_group(item));
 }
 
 json_t *json_gpus(const World *w)
 {
-	_cleanup_(json_decrefp) json_t *array = json_array();
-
-	for (size_t i = 0; i < w->n_gpus; i++)
-		if (json_array_append_new(array, json_gpu(w, &w->gpus[i])) < 0)
-			return NULL;
-	return TAKE_PTR(array);
+	return JSON_ARRAY(w->gpus, w->n_gpus, json_gpu(w, item));
 }
 
 json_t *json_jobs(const World *w)
 {
-	_cleanup_(json_decrefp) json_t *array = json_array();
-
-	for (size_t i = 0; i < w->n_jobs; i++)
-		if (json_array_append_new(array, json_job(&w->jobs[i])) < 0)
-			return NULL;
-	return TAKE_PTR(array);
+	return JSON_ARRAY(w->jobs, w->n_jobs, json_job(item));
 }

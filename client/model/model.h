@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/client.h"
+#include "gpupass/properties.h"
 #include "gpupass/states.h"
 #include "gpupass/string-table.h"
 
@@ -19,8 +20,29 @@ DECLARE_STRING_TABLE(job_state, JobState);
 DECLARE_STRING_TABLE(step_state, StepState);
 DECLARE_STRING_TABLE(operation, Operation);
 
+/* The C type of each PropertyType. */
+#define MODEL_TYPE_STRING char *
+#define MODEL_TYPE_LINES char *
+#define MODEL_TYPE_STRINGS char **
+#define MODEL_TYPE_PATH char *
+#define MODEL_TYPE_PATHS char **
+#define MODEL_TYPE_BOOL bool
+#define MODEL_TYPE_UINT16 uint16_t
+#define MODEL_TYPE_UINT32 uint32_t
+#define MODEL_TYPE_INT32 int32_t
+#define MODEL_TYPE_UINT64 uint64_t
+#define MODEL_TYPE_INT32S IntList
+#define MODEL_TYPE_UINT64S SizeList
+#define MODEL_TYPE_FUNCTIONS FunctionList
+#define MODEL_TYPE_STEPS StepList
+#define MODEL_TYPE_EVIDENCE EvidenceList
+
+/* For the lists of gpupass/properties.h: a member of a structure, and of an object. */
+#define MODEL_ITEM_MEMBER(S, TYPE, member) MODEL_TYPE_##TYPE member;
+#define MODEL_MEMBER(S, Name, TYPE, member, MODE, NEED) MODEL_TYPE_##TYPE member;
+
 typedef struct IntList {
-	int32_t *items; /* -1: none or not known */
+	int32_t *items;
 	size_t n_items;
 } IntList;
 
@@ -30,10 +52,7 @@ typedef struct SizeList {
 } SizeList;
 
 typedef struct Function {
-	char *address;
-	char *driver;
-	int32_t iommu_group;
-	uint32_t class_code;
+	GPUPASS_FUNCTION_MEMBERS(MODEL_ITEM_MEMBER, )
 } Function;
 
 typedef struct FunctionList {
@@ -42,10 +61,7 @@ typedef struct FunctionList {
 } FunctionList;
 
 typedef struct Step {
-	char *name;
-	char *state;
-	char *detail;
-	uint64_t duration_usec;
+	GPUPASS_STEP_MEMBERS(MODEL_ITEM_MEMBER, )
 } Step;
 
 typedef struct StepList {
@@ -54,10 +70,7 @@ typedef struct StepList {
 } StepList;
 
 typedef struct Evidence {
-	char *provenance;
-	uint32_t links; /* 0: none, or not told */
-	uint64_t seen_at;
-	char *source;
+	GPUPASS_EVIDENCE_MEMBERS(MODEL_ITEM_MEMBER, )
 } Evidence;
 
 typedef struct EvidenceList {
@@ -65,74 +78,30 @@ typedef struct EvidenceList {
 	size_t n_items;
 } EvidenceList;
 
+/* The path comes first in every kind. */
 typedef struct Manager {
 	char *path;
-	char *version;
-	bool libvirt_connected;
-	bool iommu_enabled;
-	uint64_t scanned_at;
-	char **notes;
+	GPUPASS_MANAGER_PROPERTIES(MODEL_MEMBER, )
 } Manager;
 
 typedef struct Group {
 	char *path;
-	char *name, *state, *reason, *provenance, *source, *reasoning, *model, *link;
-	uint32_t links, links_expected;
-	EvidenceList evidence; /* strongest first */
-	uint64_t evidence_at;  /* 0: links were not observed */
-	char **gpus;	       /* object paths */
-	char **gpu_addresses;
-	char **functions;
-	IntList iommu_groups, numa_nodes;
-	char *driver, *domain_name, *domain_uuid;
-	bool assignable;
-	char *job;
-	char *tenant_state; /* of the worst of its boards */
-	char *verified;	    /* what its guest said last */
-	uint64_t verified_at;
+	GPUPASS_GROUP_PROPERTIES(MODEL_MEMBER, )
 } Group;
 
 typedef struct Gpu {
 	char *path;
-	char *address, *name, *model;
-	uint16_t vendor_id, device_id, subsystem_vendor_id, subsystem_device_id;
-	char *nvlink, *nvlink_note;
-	uint32_t nvlink_generation, nvlink_links, nvlink_group_size;
-	FunctionList functions;
-	char *driver;
-	int32_t iommu_group, numa_node;
-	char *physical_slot;
-	char **upstream_path;
-	SizeList bar_sizes;
-	char **reset_methods;
-	bool boot_vga, virtual_functions;
-	char *power_state, *uuid, *serial_number, *group;
-	char *health, *health_reason, *link_speed, *max_link_speed;
-	char *tenant_state, *tenant, *tenant_name, *tenant_reason; /* who had it last */
-	uint32_t link_width, max_link_width;
-	uint64_t aer_correctable, aer_nonfatal, aer_fatal;
+	GPUPASS_GPU_PROPERTIES(MODEL_MEMBER, )
 } Gpu;
 
 typedef struct Assignment {
 	char *path;
-	char *domain_name, *domain_uuid, *group_name, *group;
-	char **applies; /* fit, numa */
-	char **functions;
-	uint64_t created_at;
-	uint32_t created_by_uid;
+	GPUPASS_ASSIGNMENT_PROPERTIES(MODEL_MEMBER, )
 } Assignment;
 
 typedef struct Job {
 	char *path;
-	uint32_t id;
-	char *operation, *group_name, *domain_name, *domain_uuid, *state;
-	StepList steps;
-	bool changed;
-	char *error_name, *error_message;
-	char **warnings;
-	uint64_t created_at, duration_usec;
-	uint32_t caller_uid;
-	char *result; /* JSON */
+	GPUPASS_JOB_PROPERTIES(MODEL_MEMBER, )
 } Job;
 
 typedef enum ObjectKind {

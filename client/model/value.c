@@ -22,13 +22,13 @@ static void clear_text(void *at)
 	*text = NULL;
 }
 
-static int read_text(Client *c, sd_bus_message *m, const char *signature, bool lines, void *to)
+static int take_text(Client *c, sd_bus_message *m, char type, bool lines, void *to)
 {
 	const char *s;
 	char *copy;
 	int r;
 
-	r = sd_bus_message_read_basic(m, *signature, &s);
+	r = sd_bus_message_read_basic(m, type, &s);
 	if (r < 0)
 		return r;
 	copy = model_text(c, s, lines);
@@ -39,6 +39,16 @@ static int read_text(Client *c, sd_bus_message *m, const char *signature, bool l
 	return 0;
 }
 
+static int read_text(Client *c, sd_bus_message *m, const char *signature, void *to)
+{
+	return take_text(c, m, *signature, false, to);
+}
+
+static int read_lines(Client *c, sd_bus_message *m, const char *signature, void *to)
+{
+	return take_text(c, m, *signature, true, to);
+}
+
 static void clear_texts(void *at)
 {
 	char ***texts = at;
@@ -46,7 +56,7 @@ static void clear_texts(void *at)
 	*texts = strv_free(*texts);
 }
 
-static int read_texts(Client *c, sd_bus_message *m, const char *signature, bool lines, void *to)
+static int read_texts(Client *c, sd_bus_message *m, const char *signature, void *to)
 {
 	const char *type = signature + 1; /* after the "a" */
 	_cleanup_strv_ char **list = NULL;
@@ -57,7 +67,7 @@ static int read_texts(Client *c, sd_bus_message *m, const char *signature, bool 
 	if (r < 0)
 		return r;
 	while ((r = sd_bus_message_read_basic(m, *type, &s)) > 0) {
-		_cleanup_free_ char *copy = model_text(c, s, lines);
+		_cleanup_free_ char *copy = model_text(c, s, false);
 
 		r = copy ? strv_append(&list, copy) : -ENOMEM;
 		if (r < 0)
@@ -68,6 +78,23 @@ static int read_texts(Client *c, sd_bus_message *m, const char *signature, bool 
 	clear_texts(to);
 	*(char ***)to = TAKE_PTR(list);
 	return sd_bus_message_exit_container(m);
+}
+
+/* ---- numbers ---- */
+
+static int read_bool(_unused_ Client *c, sd_bus_message *m, const char *signature, void *to)
+{
+	int value, r;
+
+	r = sd_bus_message_read_basic(m, *signature, &value);
+	if (r >= 0)
+		*(bool *)to = value;
+	return r;
+}
+
+static int read_number(_unused_ Client *c, sd_bus_message *m, const char *signature, void *to)
+{
+	return sd_bus_message_read_basic(m, *signature, to);
 }
 
 /* ---- lists ---- */
@@ -88,7 +115,7 @@ static int read_texts(Client *c, sd_bus_message *m, const char *signature, bool 
 	}                                                                                          \
                                                                                                    \
 	static int read_##name##_list(Client *c, sd_bus_message *m, const char *signature,         \
-				      _unused_ bool lines, void *to)                               \
+				      void *to)                                                    \
 	{                                                                                          \
 		_cleanup_(clear_##name##_list) List list = { 0 };                                  \
 		int r;                                                                             \
@@ -113,65 +140,34 @@ static int read_texts(Client *c, sd_bus_message *m, const char *signature, bool 
 		return sd_bus_message_exit_container(m);                                           \
 	}
 
-static void function_clear(Function *f)
-{
-	free(f->address);
-	free(f->driver);
-}
+/* A structure of gpupass/properties.h; each of its members is read and cleared as a property is. */
+#define READ_MEMBER(to, TYPE, member)                                                              \
+	if (r >= 0)                                                                                \
+		r = value_read(c, m, PROPERTY_##TYPE, &(to)->member);
+#define CLEAR_MEMBER(item, TYPE, member) value_clear(PROPERTY_##TYPE, &(item)->member);
 
-static int function_read(Client *c, sd_bus_message *m, Function *ret)
-{
-	const char *address, *driver;
-	int r;
+#define DEFINE_STRUCTURE(Item, name, MEMBERS)                                                      \
+	static void name##_clear(Item *item)                                                       \
+	{                                                                                          \
+		MEMBERS(CLEAR_MEMBER, item)                                                        \
+	}                                                                                          \
+                                                                                                   \
+	static int name##_read(Client *c, sd_bus_message *m, Item *ret)                            \
+	{                                                                                          \
+		int r = sd_bus_message_enter_container(m, SD_BUS_TYPE_STRUCT,                      \
+						       MEMBERS(PROPERTY_SIGNATURE_OF, ));          \
+                                                                                                   \
+		if (r <= 0)                                                                        \
+			return r;                                                                  \
+		MEMBERS(READ_MEMBER, ret)                                                          \
+		if (r >= 0)                                                                        \
+			r = sd_bus_message_exit_container(m);                                      \
+		return r < 0 ? r : 1;                                                              \
+	}
 
-	r = sd_bus_message_read(m, "(ssiu)", &address, &driver, &ret->iommu_group,
-				&ret->class_code);
-	if (r <= 0)
-		return r;
-	ret->address = model_text(c, address, false);
-	ret->driver = model_text(c, driver, false);
-	return ret->address && ret->driver ? r : -ENOMEM;
-}
-
-static void step_clear(Step *step)
-{
-	free(step->name);
-	free(step->state);
-	free(step->detail);
-}
-
-static int step_read(Client *c, sd_bus_message *m, Step *ret)
-{
-	const char *name, *state, *detail;
-	int r;
-
-	r = sd_bus_message_read(m, "(ssst)", &name, &state, &detail, &ret->duration_usec);
-	if (r <= 0)
-		return r;
-	ret->name = model_text(c, name, false);
-	ret->state = model_text(c, state, false);
-	ret->detail = model_text(c, detail, false);
-	return ret->name && ret->state && ret->detail ? r : -ENOMEM;
-}
-
-static void evidence_clear(Evidence *e)
-{
-	free(e->provenance);
-	free(e->source);
-}
-
-static int evidence_read(Client *c, sd_bus_message *m, Evidence *ret)
-{
-	const char *provenance, *source;
-	int r;
-
-	r = sd_bus_message_read(m, "(suts)", &provenance, &ret->links, &ret->seen_at, &source);
-	if (r <= 0)
-		return r;
-	ret->provenance = model_text(c, provenance, false);
-	ret->source = model_text(c, source, false);
-	return ret->provenance && ret->source ? r : -ENOMEM;
-}
+DEFINE_STRUCTURE(Function, function, GPUPASS_FUNCTION_MEMBERS)
+DEFINE_STRUCTURE(Step, step, GPUPASS_STEP_MEMBERS)
+DEFINE_STRUCTURE(Evidence, evidence, GPUPASS_EVIDENCE_MEMBERS)
 
 static void int_clear(_unused_ const int32_t *number)
 {
@@ -199,65 +195,56 @@ DEFINE_LIST(SizeList, uint64_t, size)
 
 /* ---- all of them ---- */
 
-static int read_bool(_unused_ Client *c, sd_bus_message *m, const char *signature,
-		     _unused_ bool lines, void *to)
-{
-	int value, r;
-
-	r = sd_bus_message_read_basic(m, *signature, &value);
-	if (r >= 0)
-		*(bool *)to = value;
-	return r;
-}
-
-static int read_number(_unused_ Client *c, sd_bus_message *m, const char *signature,
-		       _unused_ bool lines, void *to)
-{
-	return sd_bus_message_read_basic(m, *signature, to);
-}
-
-typedef struct ValueType {
+static const struct {
 	const char *signature;
-	int (*read)(Client *c, sd_bus_message *m, const char *signature, bool lines, void *to);
+	int (*read)(Client *c, sd_bus_message *m, const char *signature, void *to);
 	void (*clear)(void *at); /* NULL: owns nothing */
-} ValueType;
-
-static const ValueType types[] = {
-	{ "s", read_text, clear_text },
-	{ "o", read_text, clear_text },
-	{ "b", read_bool, NULL },
-	{ "q", read_number, NULL },
-	{ "i", read_number, NULL },
-	{ "u", read_number, NULL },
-	{ "t", read_number, NULL },
-	{ "as", read_texts, clear_texts },
-	{ "ao", read_texts, clear_texts },
-	{ "ai", read_int_list, clear_int_list },
-	{ "at", read_size_list, clear_size_list },
-	{ "a(ssiu)", read_function_list, clear_function_list },
-	{ "a(ssst)", read_step_list, clear_step_list },
-	{ "a(suts)", read_evidence_list, clear_evidence_list },
+} types[] = {
+#define ROW(TYPE, read, clear) [PROPERTY_##TYPE] = { PROPERTY_SIGNATURE_##TYPE, read, clear }
+	ROW(STRING, read_text, clear_text),
+	ROW(LINES, read_lines, clear_text),
+	ROW(STRINGS, read_texts, clear_texts),
+	ROW(PATH, read_text, clear_text),
+	ROW(PATHS, read_texts, clear_texts),
+	ROW(BOOL, read_bool, NULL),
+	ROW(UINT16, read_number, NULL),
+	ROW(UINT32, read_number, NULL),
+	ROW(INT32, read_number, NULL),
+	ROW(UINT64, read_number, NULL),
+	ROW(INT32S, read_int_list, clear_int_list),
+	ROW(UINT64S, read_size_list, clear_size_list),
+	ROW(FUNCTIONS, read_function_list, clear_function_list),
+	ROW(STEPS, read_step_list, clear_step_list),
+	ROW(EVIDENCE, read_evidence_list, clear_evidence_list),
+#undef ROW
 };
 
-static const ValueType *find(const char *signature)
+const char *value_signature(PropertyType type)
 {
-	for (size_t i = 0; i < ELEMENTS(types); i++)
-		if (strcmp(types[i].signature, signature) == 0)
-			return &types[i];
-	return NULL;
+	return types[type].signature;
 }
 
-int value_read(Client *c, sd_bus_message *m, const char *signature, bool lines, void *to)
+int value_read(Client *c, sd_bus_message *m, PropertyType type, void *to)
 {
-	const ValueType *type = find(signature);
-
-	return type ? type->read(c, m, signature, lines, to) : -EBADMSG;
+	return types[type].read(c, m, types[type].signature, to);
 }
 
-void value_clear(const char *signature, void *at)
+int value_set_unknown(PropertyType type, void *to)
 {
-	const ValueType *type = find(signature);
+	char **text = to;
 
-	if (type && type->clear)
-		type->clear(at);
+	if (type == PROPERTY_INT32) {
+		*(int32_t *)to = -1;
+	} else if (types[type].clear == clear_text && !*text) {
+		*text = strdup("");
+		if (!*text)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void value_clear(PropertyType type, void *at)
+{
+	if (types[type].clear)
+		types[type].clear(at);
 }

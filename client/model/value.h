@@ -4,7 +4,10 @@
 
 #include "model/model.h"
 
-/* What is at `to` is replaced. `lines`: a text of several lines. */
-int value_read(Client *c, sd_bus_message *m, const char *signature, bool lines, void *to);
+const char *value_signature(PropertyType type);
+/* What is at `to` is replaced. */
+int value_read(Client *c, sd_bus_message *m, PropertyType type, void *to);
+/* Where the daemon has not sent the property. */
+int value_set_unknown(PropertyType type, void *to);
 /* Frees what a value of this type owns; numbers stay as they are. */
-void value_clear(const char *signature, void *at);
+void value_clear(PropertyType type, void *at);

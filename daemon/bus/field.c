@@ -32,43 +32,86 @@ int field_get_uint64s(sd_bus *bus, const char *path, const char *interface, cons
 	return sd_bus_message_append_array(reply, 't', array->items, array->n * sizeof(uint64_t));
 }
 
-int field_get_functions(sd_bus *bus, const char *path, const char *interface, const char *property,
-			sd_bus_message *reply, void *userdata, sd_bus_error *error)
-{
-	const FunctionViews *views = userdata;
-	int r = sd_bus_message_open_container(reply, 'a', "(ssiu)");
+#define ITEM_VALUE(item, TYPE, member) , (item).member
 
-	for (size_t i = 0; r >= 0 && i < views->n; i++)
-		r = sd_bus_message_append(reply, "(ssiu)", views->items[i].address,
-					  views->items[i].driver, views->items[i].iommu_group,
-					  views->items[i].class_code);
-	return r < 0 ? r : sd_bus_message_close_container(reply);
+#define DEFINE_ITEMS_GETTER(name, Views, MEMBERS)                                                  \
+	int field_get_##name(sd_bus *bus, const char *path, const char *interface,                 \
+			     const char *property, sd_bus_message *reply, void *userdata,          \
+			     sd_bus_error *error)                                                  \
+	{                                                                                          \
+		static const char type[] = "(" MEMBERS(PROPERTY_SIGNATURE_OF, ) ")";               \
+		const Views *views = userdata;                                                     \
+		int r = sd_bus_message_open_container(reply, 'a', type);                           \
+                                                                                                   \
+		for (size_t i = 0; r >= 0 && i < views->n; i++)                                    \
+			r = sd_bus_message_append(reply,                                           \
+						  type MEMBERS(ITEM_VALUE, views->items[i]));      \
+		return r < 0 ? r : sd_bus_message_close_container(reply);                          \
+	}
+
+DEFINE_ITEMS_GETTER(functions, FunctionViews, GPUPASS_FUNCTION_MEMBERS)
+DEFINE_ITEMS_GETTER(steps, StepViews, GPUPASS_STEP_MEMBERS)
+DEFINE_ITEMS_GETTER(evidence, EvidenceViews, GPUPASS_EVIDENCE_MEMBERS)
+
+/* ---- lists: the members of a structure in one are fields of their own ---- */
+
+#define ITEM_FIELD(Item, TYPE, member) { NULL, offsetof(Item, member), PROPERTY_##TYPE, false },
+
+static const Field function_fields[] = { GPUPASS_FUNCTION_MEMBERS(ITEM_FIELD, FunctionView) };
+static const Field step_fields[] = { GPUPASS_STEP_MEMBERS(ITEM_FIELD, StepView) };
+static const Field evidence_fields[] = { GPUPASS_EVIDENCE_MEMBERS(ITEM_FIELD, EvidenceView) };
+
+static const struct {
+	size_t size;
+	const Field *fields; /* NULL: the items are numbers */
+	size_t n_fields;
+} item_types[] = {
+	[PROPERTY_INT32S] = { sizeof(int32_t), NULL, 0 },
+	[PROPERTY_UINT64S] = { sizeof(uint64_t), NULL, 0 },
+	[PROPERTY_FUNCTIONS] = { sizeof(FunctionView), function_fields, ELEMENTS(function_fields) },
+	[PROPERTY_STEPS] = { sizeof(StepView), step_fields, ELEMENTS(step_fields) },
+	[PROPERTY_EVIDENCE] = { sizeof(EvidenceView), evidence_fields, ELEMENTS(evidence_fields) },
+};
+
+/* What all lists of a view look like; copied, because none of them has this type. */
+typedef struct Items {
+	char *items;
+	size_t n;
+} Items;
+
+static Items items_at(const void *list)
+{
+	Items items;
+
+	memcpy(&items, list, sizeof(items));
+	return items;
 }
 
-int field_get_steps(sd_bus *bus, const char *path, const char *interface, const char *property,
-		    sd_bus_message *reply, void *userdata, sd_bus_error *error)
+static bool items_equal(PropertyType type, const void *list_a, const void *list_b)
 {
-	const StepViews *views = userdata;
-	int r = sd_bus_message_open_container(reply, 'a', "(ssst)");
+	const Items a = items_at(list_a), b = items_at(list_b);
+	const size_t size = item_types[type].size;
 
-	for (size_t i = 0; r >= 0 && i < views->n; i++)
-		r = sd_bus_message_append(reply, "(ssst)", views->items[i].name,
-					  views->items[i].state, views->items[i].detail,
-					  views->items[i].duration_usec);
-	return r < 0 ? r : sd_bus_message_close_container(reply);
+	if (a.n != b.n)
+		return false;
+	if (!item_types[type].fields)
+		return a.n == 0 || memcmp(a.items, b.items, a.n * size) == 0;
+	for (size_t i = 0; i < a.n; i++)
+		for (size_t k = 0; k < item_types[type].n_fields; k++)
+			if (!field_equal(&item_types[type].fields[k], a.items + i * size,
+					 b.items + i * size))
+				return false;
+	return true;
 }
 
-int field_get_evidence(sd_bus *bus, const char *path, const char *interface, const char *property,
-		       sd_bus_message *reply, void *userdata, sd_bus_error *error)
+static void items_clear(PropertyType type, const void *list)
 {
-	const EvidenceViews *views = userdata;
-	int r = sd_bus_message_open_container(reply, 'a', "(suts)");
+	const Items items = items_at(list);
 
-	for (size_t i = 0; r >= 0 && i < views->n; i++)
-		r = sd_bus_message_append(reply, "(suts)", views->items[i].provenance,
-					  views->items[i].links, views->items[i].seen_at,
-					  views->items[i].source);
-	return r < 0 ? r : sd_bus_message_close_container(reply);
+	for (size_t i = 0; i < items.n; i++)
+		fields_clear(item_types[type].fields, item_types[type].n_fields,
+			     items.items + i * item_types[type].size);
+	free(items.items);
 }
 
 static bool strings_equal(char *const *a, char *const *b)
@@ -83,149 +126,63 @@ static bool strings_equal(char *const *a, char *const *b)
 	return true;
 }
 
-static bool bytes_equal(const void *a, size_t n_a, const void *b, size_t n_b, size_t size)
-{
-	return n_a == n_b && (n_a == 0 || memcmp(a, b, n_a * size) == 0);
-}
-
-static bool functions_equal(const FunctionViews *a, const FunctionViews *b)
-{
-	if (a->n != b->n)
-		return false;
-	for (size_t i = 0; i < a->n; i++)
-		if (!str_equal(a->items[i].address, b->items[i].address) ||
-		    !str_equal(a->items[i].driver, b->items[i].driver) ||
-		    a->items[i].iommu_group != b->items[i].iommu_group ||
-		    a->items[i].class_code != b->items[i].class_code)
-			return false;
-	return true;
-}
-
-static bool steps_equal(const StepViews *a, const StepViews *b)
-{
-	if (a->n != b->n)
-		return false;
-	for (size_t i = 0; i < a->n; i++)
-		if (!str_equal(a->items[i].name, b->items[i].name) ||
-		    !str_equal(a->items[i].state, b->items[i].state) ||
-		    !str_equal(a->items[i].detail, b->items[i].detail) ||
-		    a->items[i].duration_usec != b->items[i].duration_usec)
-			return false;
-	return true;
-}
-
-static bool evidence_equal(const EvidenceViews *a, const EvidenceViews *b)
-{
-	if (a->n != b->n)
-		return false;
-	for (size_t i = 0; i < a->n; i++)
-		if (!str_equal(a->items[i].provenance, b->items[i].provenance) ||
-		    !str_equal(a->items[i].source, b->items[i].source) ||
-		    a->items[i].links != b->items[i].links ||
-		    a->items[i].seen_at != b->items[i].seen_at)
-			return false;
-	return true;
-}
-
 bool field_equal(const Field *field, const void *view_a, const void *view_b)
 {
 	const void *a = (const char *)view_a + field->offset;
 	const void *b = (const char *)view_b + field->offset;
 
-	switch (field->kind) {
-	case FIELD_STRING:
-	case FIELD_PATH:
+	switch (field->type) {
+	case PROPERTY_STRING:
+	case PROPERTY_LINES:
+	case PROPERTY_PATH:
 		return str_equal(*(char *const *)a, *(char *const *)b);
-	case FIELD_STRINGS:
-	case FIELD_PATHS:
+	case PROPERTY_STRINGS:
+	case PROPERTY_PATHS:
 		return strings_equal(*(char *const *const *)a, *(char *const *const *)b);
-	case FIELD_BOOL:
-	case FIELD_UINT32:
-	case FIELD_INT32:
+	case PROPERTY_BOOL:
+	case PROPERTY_UINT32:
+	case PROPERTY_INT32:
 		return memcmp(a, b, sizeof(uint32_t)) == 0;
-	case FIELD_UINT16:
+	case PROPERTY_UINT16:
 		return memcmp(a, b, sizeof(uint16_t)) == 0;
-	case FIELD_UINT64:
+	case PROPERTY_UINT64:
 		return memcmp(a, b, sizeof(uint64_t)) == 0;
-	case FIELD_INT32S:
-		return bytes_equal(((const Int32s *)a)->items, ((const Int32s *)a)->n,
-				   ((const Int32s *)b)->items, ((const Int32s *)b)->n,
-				   sizeof(int32_t));
-	case FIELD_UINT64S:
-		return bytes_equal(((const Uint64s *)a)->items, ((const Uint64s *)a)->n,
-				   ((const Uint64s *)b)->items, ((const Uint64s *)b)->n,
-				   sizeof(uint64_t));
-	case FIELD_FUNCTIONS:
-		return functions_equal(a, b);
-	case FIELD_STEPS:
-		return steps_equal(a, b);
-	case FIELD_EVIDENCE:
-		return evidence_equal(a, b);
+	case PROPERTY_INT32S:
+	case PROPERTY_UINT64S:
+	case PROPERTY_FUNCTIONS:
+	case PROPERTY_STEPS:
+	case PROPERTY_EVIDENCE:
+		return items_equal(field->type, a, b);
 	}
 	return false;
-}
-
-static void functions_clear(FunctionViews *views)
-{
-	for (size_t i = 0; i < views->n; i++) {
-		free(views->items[i].address);
-		free(views->items[i].driver);
-	}
-	free(views->items);
-}
-
-static void steps_clear(StepViews *views)
-{
-	for (size_t i = 0; i < views->n; i++) {
-		free(views->items[i].name);
-		free(views->items[i].state);
-		free(views->items[i].detail);
-	}
-	free(views->items);
-}
-
-static void evidence_clear(EvidenceViews *views)
-{
-	for (size_t i = 0; i < views->n; i++) {
-		free(views->items[i].provenance);
-		free(views->items[i].source);
-	}
-	free(views->items);
 }
 
 static void field_clear(const Field *field, void *view)
 {
 	void *at = (char *)view + field->offset;
 
-	switch (field->kind) {
-	case FIELD_STRING:
-	case FIELD_PATH:
+	switch (field->type) {
+	case PROPERTY_STRING:
+	case PROPERTY_LINES:
+	case PROPERTY_PATH:
 		free(*(char **)at);
 		break;
-	case FIELD_STRINGS:
-	case FIELD_PATHS:
+	case PROPERTY_STRINGS:
+	case PROPERTY_PATHS:
 		strv_free(*(char ***)at);
 		break;
-	case FIELD_INT32S:
-		free(((Int32s *)at)->items);
+	case PROPERTY_INT32S:
+	case PROPERTY_UINT64S:
+	case PROPERTY_FUNCTIONS:
+	case PROPERTY_STEPS:
+	case PROPERTY_EVIDENCE:
+		items_clear(field->type, at);
 		break;
-	case FIELD_UINT64S:
-		free(((Uint64s *)at)->items);
-		break;
-	case FIELD_FUNCTIONS:
-		functions_clear(at);
-		break;
-	case FIELD_STEPS:
-		steps_clear(at);
-		break;
-	case FIELD_EVIDENCE:
-		evidence_clear(at);
-		break;
-	case FIELD_BOOL:
-	case FIELD_UINT16:
-	case FIELD_UINT32:
-	case FIELD_INT32:
-	case FIELD_UINT64:
+	case PROPERTY_BOOL:
+	case PROPERTY_UINT16:
+	case PROPERTY_UINT32:
+	case PROPERTY_INT32:
+	case PROPERTY_UINT64:
 		break;
 	}
 }

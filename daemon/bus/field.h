@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Views: plain structs whose members are the properties of a D-Bus object. A view is described
- * once, as an X-macro list X(Name, type, member, KIND, CONST|CHANGES); the struct, its vtable
- * rows, its comparison (which properties changed?) and its destructor all come from that list.
+ * once, by a list as in gpupass/properties.h; the struct, its vtable rows, its comparison (which
+ * properties changed?) and its destructor all come from that list.
  */
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <systemd/sd-bus.h>
 
 #include "gpupass/cleanup.h"
+#include "gpupass/properties.h"
 
 typedef struct Int32s {
 	int32_t *items;
@@ -23,10 +24,27 @@ typedef struct Uint64s {
 	size_t n;
 } Uint64s;
 
+/* The C type of each PropertyType. */
+#define VIEW_TYPE_STRING char *
+#define VIEW_TYPE_LINES char *
+#define VIEW_TYPE_STRINGS char **
+#define VIEW_TYPE_PATH char *
+#define VIEW_TYPE_PATHS char **
+#define VIEW_TYPE_BOOL int /* as sd-bus has it */
+#define VIEW_TYPE_UINT16 uint16_t
+#define VIEW_TYPE_UINT32 uint32_t
+#define VIEW_TYPE_INT32 int32_t
+#define VIEW_TYPE_UINT64 uint64_t
+#define VIEW_TYPE_INT32S Int32s
+#define VIEW_TYPE_UINT64S Uint64s
+#define VIEW_TYPE_FUNCTIONS FunctionViews
+#define VIEW_TYPE_STEPS StepViews
+#define VIEW_TYPE_EVIDENCE EvidenceViews
+
+#define VIEW_ITEM_MEMBER(S, TYPE, member) VIEW_TYPE_##TYPE member;
+
 typedef struct FunctionView {
-	char *address, *driver;
-	int32_t iommu_group;
-	uint32_t class_code;
+	GPUPASS_FUNCTION_MEMBERS(VIEW_ITEM_MEMBER, )
 } FunctionView;
 
 typedef struct FunctionViews {
@@ -35,8 +53,7 @@ typedef struct FunctionViews {
 } FunctionViews;
 
 typedef struct StepView {
-	char *name, *state, *detail;
-	uint64_t duration_usec;
+	GPUPASS_STEP_MEMBERS(VIEW_ITEM_MEMBER, )
 } StepView;
 
 typedef struct StepViews {
@@ -45,9 +62,7 @@ typedef struct StepViews {
 } StepViews;
 
 typedef struct EvidenceView {
-	char *provenance, *source;
-	uint32_t links;
-	uint64_t seen_at;
+	GPUPASS_EVIDENCE_MEMBERS(VIEW_ITEM_MEMBER, )
 } EvidenceView;
 
 typedef struct EvidenceViews {
@@ -55,47 +70,16 @@ typedef struct EvidenceViews {
 	size_t n;
 } EvidenceViews;
 
-typedef enum FieldKind {
-	FIELD_STRING,
-	FIELD_STRINGS,
-	FIELD_PATH,
-	FIELD_PATHS,
-	FIELD_BOOL, /* an int, as sd-bus has it */
-	FIELD_UINT16,
-	FIELD_UINT32,
-	FIELD_INT32,
-	FIELD_UINT64,
-	FIELD_INT32S,
-	FIELD_UINT64S,
-	FIELD_FUNCTIONS,
-	FIELD_STEPS,
-	FIELD_EVIDENCE,
-} FieldKind;
-
 typedef struct Field {
 	const char *name;
 	size_t offset;
-	FieldKind kind;
+	PropertyType type;
 	bool changes;
 } Field;
 
-#define FIELD_SIGNATURE_STRING "s"
-#define FIELD_SIGNATURE_STRINGS "as"
-#define FIELD_SIGNATURE_PATH "o"
-#define FIELD_SIGNATURE_PATHS "ao"
-#define FIELD_SIGNATURE_BOOL "b"
-#define FIELD_SIGNATURE_UINT16 "q"
-#define FIELD_SIGNATURE_UINT32 "u"
-#define FIELD_SIGNATURE_INT32 "i"
-#define FIELD_SIGNATURE_UINT64 "t"
-#define FIELD_SIGNATURE_INT32S "ai"
-#define FIELD_SIGNATURE_UINT64S "at"
-#define FIELD_SIGNATURE_FUNCTIONS "a(ssiu)"
-#define FIELD_SIGNATURE_STEPS "a(ssst)"
-#define FIELD_SIGNATURE_EVIDENCE "a(suts)"
-
 /* NULL: sd-bus itself appends what the offset points at. */
 #define FIELD_GETTER_STRING NULL
+#define FIELD_GETTER_LINES NULL
 #define FIELD_GETTER_STRINGS NULL
 #define FIELD_GETTER_PATH NULL
 #define FIELD_GETTER_PATHS field_get_paths
@@ -116,14 +100,12 @@ typedef struct Field {
 #define FIELD_CHANGES_CHANGES true
 
 /* For the lists: a struct member, a row of Field, a row of sd_bus_vtable. */
-#define VIEW_MEMBER(Name, type, member, KIND, MODE) type member;
-#define VIEW_FIELD(View, Name, member, KIND, MODE)                                                 \
-	{                                                                                          \
-		Name, offsetof(View, member), FIELD_##KIND, FIELD_CHANGES_##MODE                   \
-	}
-#define VIEW_PROPERTY(View, Name, member, KIND, MODE)                                              \
-	SD_BUS_PROPERTY(Name, FIELD_SIGNATURE_##KIND, FIELD_GETTER_##KIND, offsetof(View, member), \
-			FIELD_FLAG_##MODE)
+#define VIEW_MEMBER(View, Name, TYPE, member, MODE, NEED) VIEW_TYPE_##TYPE member;
+#define VIEW_FIELD(View, Name, TYPE, member, MODE, NEED)                                           \
+	{ Name, offsetof(View, member), PROPERTY_##TYPE, FIELD_CHANGES_##MODE },
+#define VIEW_PROPERTY(View, Name, TYPE, member, MODE, NEED)                                        \
+	SD_BUS_PROPERTY(Name, PROPERTY_SIGNATURE_##TYPE, FIELD_GETTER_##TYPE,                      \
+			offsetof(View, member), FIELD_FLAG_##MODE),
 
 int field_get_paths(sd_bus *bus, const char *path, const char *interface, const char *property,
 		    sd_bus_message *reply, void *userdata, sd_bus_error *error);

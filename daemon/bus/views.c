@@ -6,52 +6,18 @@
 #include "gpupass/dbus.h"
 #include "util/text.h"
 
-#define VIEW_TABLES(view, View, LIST)                                                              \
-	const Field view##_fields[] = { LIST(view##_FIELD_) };                                     \
-	const size_t n_##view##_fields = ELEMENTS(view##_fields);
+#define VIEW_TABLES(view, View, PROPERTIES)                                                        \
+	const Field view##_fields[] = { PROPERTIES(VIEW_FIELD, View) };                            \
+	const size_t n_##view##_fields = ELEMENTS(view##_fields);                                  \
+	const sd_bus_vtable view##_properties[] = { SD_BUS_VTABLE_START(0),                        \
+						    PROPERTIES(VIEW_PROPERTY, View)                \
+							    SD_BUS_VTABLE_END };
 
-#define manager_FIELD_(N, t, m, K, M) VIEW_FIELD(ManagerView, N, m, K, M),
-#define group_FIELD_(N, t, m, K, M) VIEW_FIELD(GroupView, N, m, K, M),
-#define gpu_FIELD_(N, t, m, K, M) VIEW_FIELD(GpuView, N, m, K, M),
-#define assignment_FIELD_(N, t, m, K, M) VIEW_FIELD(AssignmentView, N, m, K, M),
-#define job_FIELD_(N, t, m, K, M) VIEW_FIELD(JobView, N, m, K, M),
-
-VIEW_TABLES(manager, ManagerView, MANAGER_VIEW)
-VIEW_TABLES(group, GroupView, GROUP_VIEW)
-VIEW_TABLES(gpu, GpuView, GPU_VIEW)
-VIEW_TABLES(assignment, AssignmentView, ASSIGNMENT_VIEW)
-VIEW_TABLES(job, JobView, JOB_VIEW)
-
-#define MANAGER_PROPERTY(N, t, m, K, M) VIEW_PROPERTY(ManagerView, N, m, K, M),
-#define GPU_PROPERTY(N, t, m, K, M) VIEW_PROPERTY(GpuView, N, m, K, M),
-#define GROUP_PROPERTY(N, t, m, K, M) VIEW_PROPERTY(GroupView, N, m, K, M),
-#define ASSIGNMENT_PROPERTY(N, t, m, K, M) VIEW_PROPERTY(AssignmentView, N, m, K, M),
-#define JOB_PROPERTY(N, t, m, K, M) VIEW_PROPERTY(JobView, N, m, K, M),
-
-const sd_bus_vtable manager_properties[] = {
-	SD_BUS_VTABLE_START(0),
-	MANAGER_VIEW(MANAGER_PROPERTY) SD_BUS_VTABLE_END,
-};
-
-const sd_bus_vtable gpu_properties[] = {
-	SD_BUS_VTABLE_START(0),
-	GPU_VIEW(GPU_PROPERTY) SD_BUS_VTABLE_END,
-};
-
-const sd_bus_vtable group_properties[] = {
-	SD_BUS_VTABLE_START(0),
-	GROUP_VIEW(GROUP_PROPERTY) SD_BUS_VTABLE_END,
-};
-
-const sd_bus_vtable assignment_properties[] = {
-	SD_BUS_VTABLE_START(0),
-	ASSIGNMENT_VIEW(ASSIGNMENT_PROPERTY) SD_BUS_VTABLE_END,
-};
-
-const sd_bus_vtable job_properties[] = {
-	SD_BUS_VTABLE_START(0),
-	JOB_VIEW(JOB_PROPERTY) SD_BUS_VTABLE_END,
-};
+VIEW_TABLES(manager, ManagerView, GPUPASS_MANAGER_PROPERTIES)
+VIEW_TABLES(group, GroupView, GPUPASS_GROUP_PROPERTIES)
+VIEW_TABLES(gpu, GpuView, GPUPASS_GPU_PROPERTIES)
+VIEW_TABLES(assignment, AssignmentView, GPUPASS_ASSIGNMENT_PROPERTIES)
+VIEW_TABLES(job, JobView, GPUPASS_JOB_PROPERTIES)
 
 /* ---- paths ---- */
 
@@ -336,10 +302,10 @@ int gpu_view_fill(const Manager *m, PciNames *names, const Gpu *gpu, GpuView *vi
 	put_copy(&r, &view->address, BDF_TEXT(&lead->bdf));
 	put(&r, &view->name, pci_names_device(names, lead->vendor, lead->device));
 	put(&r, &view->model, gpu_model(gpu));
-	view->vendor = lead->vendor;
-	view->device = lead->device;
-	view->subsystem_vendor = lead->subsystem_vendor;
-	view->subsystem_device = lead->subsystem_device;
+	view->vendor_id = lead->vendor;
+	view->device_id = lead->device;
+	view->subsystem_vendor_id = lead->subsystem_vendor;
+	view->subsystem_device_id = lead->subsystem_device;
 	fill_board(gpu, view, &r);
 	fill_gpu_functions(gpu, view, &r);
 	fill_location(lead, view, &r);
@@ -375,7 +341,7 @@ int assignment_view_fill(const Manager *m, const Assignment *assignment, Assignm
 	for (size_t i = 0; i < assignment->n_functions; i++)
 		add(&r, &view->functions, BDF_TEXT(&assignment->functions[i].bdf));
 	view->created_at = assignment->created_usec;
-	view->created_by = assignment->created_by;
+	view->created_by_uid = assignment->created_by;
 	return r;
 }
 

@@ -18,35 +18,30 @@
 #define OBJECT_MANAGER "org.freedesktop.DBus.ObjectManager"
 
 /* One member of every kind. */
-#define THING(X)                                                                                   \
-	X("Name", char *, name, STRING, CONST)                                                     \
-	X("Tags", char **, tags, STRINGS, CHANGES)                                                 \
-	X("Peer", char *, peer, PATH, CHANGES)                                                     \
-	X("Peers", char **, peers, PATHS, CHANGES)                                                 \
-	X("On", int, on, BOOL, CHANGES)                                                            \
-	X("Id", uint16_t, id, UINT16, CHANGES)                                                     \
-	X("Count", uint32_t, count, UINT32, CHANGES)                                               \
-	X("Node", int32_t, node, INT32, CHANGES)                                                   \
-	X("Size", uint64_t, size, UINT64, CHANGES)                                                 \
-	X("Nodes", Int32s, nodes, INT32S, CHANGES)                                                 \
-	X("Sizes", Uint64s, sizes, UINT64S, CHANGES)                                               \
-	X("Functions", FunctionViews, functions, FUNCTIONS, CHANGES)                               \
-	X("Steps", StepViews, steps, STEPS, CHANGES)
+#define THING(X, S)                                                                                \
+	X(S, "Name", STRING, name, CONST, MAY)                                                     \
+	X(S, "Tags", STRINGS, tags, CHANGES, MAY)                                                  \
+	X(S, "Peer", PATH, peer, CHANGES, MAY)                                                     \
+	X(S, "Peers", PATHS, peers, CHANGES, MAY)                                                  \
+	X(S, "On", BOOL, on, CHANGES, MAY)                                                         \
+	X(S, "Id", UINT16, id, CHANGES, MAY)                                                       \
+	X(S, "Count", UINT32, count, CHANGES, MAY)                                                 \
+	X(S, "Node", INT32, node, CHANGES, MAY)                                                    \
+	X(S, "Size", UINT64, size, CHANGES, MAY)                                                   \
+	X(S, "Nodes", INT32S, nodes, CHANGES, MAY)                                                 \
+	X(S, "Sizes", UINT64S, sizes, CHANGES, MAY)                                                \
+	X(S, "Functions", FUNCTIONS, functions, CHANGES, MAY)                                      \
+	X(S, "Steps", STEPS, steps, CHANGES, MAY)
 
 typedef struct Thing {
-	THING(VIEW_MEMBER)
+	THING(VIEW_MEMBER, )
 } Thing;
 
-static const Field fields[] = {
-#define VIEW_FIELD_(Name, type, member, KIND, MODE) VIEW_FIELD(Thing, Name, member, KIND, MODE),
-	THING(VIEW_FIELD_)
-};
+static const Field fields[] = { THING(VIEW_FIELD, Thing) };
 
 static const sd_bus_vtable vtable[] = {
 	SD_BUS_VTABLE_START(0),
-#define VIEW_PROPERTY_(Name, type, member, KIND, MODE)                                             \
-	VIEW_PROPERTY(Thing, Name, member, KIND, MODE),
-	THING(VIEW_PROPERTY_) SD_BUS_VTABLE_END,
+	THING(VIEW_PROPERTY, Thing) SD_BUS_VTABLE_END,
 };
 
 /* ---- comparing ---- */
