@@ -77,10 +77,7 @@ int virt_guest_run(Virt *virt, const char *uuid, const char *const *const *comma
 	AgentTransport transport = { .call = agent_call, .userdata = &agent };
 	int r;
 
-	r = virt_call_begin(virt, &call, ret_problem);
-	if (r != 0)
-		return r;
-	r = virt_lookup_uuid(&call, uuid, &domain, ret_problem);
+	r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
 	if (r != 0)
 		return r;
 	agent = (Agent){ &call, domain, virt_domain_name(domain) };

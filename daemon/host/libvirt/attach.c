@@ -93,10 +93,7 @@ int virt_domain_attach(Virt *virt, const char *uuid, const char *hostdev_xml, Pr
 	r = hostdev_function(hostdev_xml, &function, ret_problem);
 	if (r != 0)
 		return r;
-	r = virt_call_begin(virt, &call, ret_problem);
-	if (r != 0)
-		return r;
-	r = virt_lookup_uuid(&call, uuid, &domain, ret_problem);
+	r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
 	if (r != 0)
 		return r;
 	name = virt_domain_name(domain);

@@ -75,10 +75,7 @@ static int ask(Virt *virt, const char *uuid, const Bdf *function, Problem **ret_
 	xml = hostdev_xml(function);
 	if (!xml)
 		return -ENOMEM;
-	r = virt_call_begin(virt, &call, ret_problem);
-	if (r != 0)
-		return r;
-	r = virt_lookup_uuid(&call, uuid, &domain, ret_problem);
+	r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
 	if (r != 0)
 		return r;
 	name = virt_domain_name(domain);
@@ -188,10 +185,7 @@ static int look(Virt *virt, const char *uuid, const Bdf *function, uint64_t dead
 	_cleanup_free_ char *name = NULL;
 	int r;
 
-	r = virt_call_begin(virt, &call, ret_problem);
-	if (r != 0)
-		return r;
-	r = virt_lookup_uuid(&call, uuid, &domain, ret_problem);
+	r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
 	if (r != 0)
 		return r;
 	name = strdup(virt_domain_name(domain));

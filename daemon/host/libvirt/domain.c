@@ -119,10 +119,7 @@ int virt_domain_get(Virt *virt, const char *uuid, VirtDomain **ret, Problem **re
 	_cleanup_domain_ virDomainPtr found = NULL;
 	int r;
 
-	r = virt_call_begin(virt, &call, ret_problem);
-	if (r != 0)
-		return r;
-	r = virt_lookup_uuid(&call, uuid, &found, ret_problem);
+	r = virt_call_begin_on(virt, uuid, &call, &found, ret_problem);
 	if (r != 0)
 		return r;
 	domain = calloc(1, sizeof(*domain));
@@ -325,10 +322,7 @@ int virt_domain_define(Virt *virt, const char *uuid, const char *expected, const
 	r = check_definition(uuid, xml, ret_problem);
 	if (r != 0)
 		return r;
-	r = virt_call_begin(virt, &call, ret_problem);
-	if (r != 0)
-		return r;
-	r = virt_lookup_uuid(&call, uuid, &domain, ret_problem);
+	r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
 	if (r != 0)
 		return r;
 	name = virt_domain_name(domain);

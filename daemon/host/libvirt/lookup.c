@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/domain/ref.h"
+#include "host/libvirt/call.h"
 #include "host/libvirt/error.h"
 
 /*
@@ -44,8 +45,8 @@ virDomainPtr virt_lookup_word(virConnectPtr conn, const char *text, bool *ret_fa
 	return domain;
 }
 
-int virt_lookup_uuid(const VirtCall *call, const char *uuid, virDomainPtr *ret,
-		     Problem **ret_problem)
+static int lookup_uuid(const VirtCall *call, const char *uuid, virDomainPtr *ret,
+		       Problem **ret_problem)
 {
 	virDomainPtr domain;
 
@@ -57,4 +58,12 @@ int virt_lookup_uuid(const VirtCall *call, const char *uuid, virDomainPtr *ret,
 		return virt_no_such_domain(uuid, ret_problem);
 	*ret = domain;
 	return 0;
+}
+
+int virt_call_begin_on(Virt *virt, const char *uuid, VirtCall *ret_call, virDomainPtr *ret,
+		       Problem **ret_problem)
+{
+	int r = virt_call_begin(virt, ret_call, ret_problem);
+
+	return r != 0 ? r : lookup_uuid(ret_call, uuid, ret, ret_problem);
 }
