@@ -115,6 +115,10 @@ typedef struct JsonMember {
 	JSON_ROW_(name, HEX, .digits = (n), .max = (1ULL << 4 * (n)) - 1,                          \
 		  JSON_INTEGER_AT_(Type, member))
 #define JSON_HEX(Type, member, n) JSON_HEX_AS(Type, member, n, #member)
+/* By which a function is recognised, in members of these names. */
+#define JSON_PCI_IDS(Type)                                                                         \
+	JSON_HEX(Type, vendor, 4), JSON_HEX(Type, device, 4), JSON_HEX(Type, subsystem_vendor, 4), \
+		JSON_HEX(Type, subsystem_device, 4)
 #define JSON_BDF_AS(Type, member, name) JSON_ROW_(name, BDF, JSON_AT_(Type, member, Bdf))
 #define JSON_BDF(Type, member) JSON_BDF_AS(Type, member, #member)
 

@@ -56,16 +56,6 @@ static void replace_part(char **part, const char *format, va_list ap)
 	*part = text;
 }
 
-int problem_cause(Problem *problem, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	replace_part(&problem->cause, format, ap);
-	va_end(ap);
-	return PROBLEM;
-}
-
 int problem_state(Problem *problem, const char *format, ...)
 {
 	va_list ap;

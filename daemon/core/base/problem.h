@@ -49,7 +49,6 @@ int problem_set(Problem **ret_problem, GpupassError error, const char *reason, .
  * These add to a problem that another function made. They replace the part and return PROBLEM.
  * Without memory the part is empty, the problem stays.
  */
-int problem_cause(Problem *problem, const char *format, ...) _printf_(2, 3);
 int problem_state(Problem *problem, const char *format, ...) _printf_(2, 3);
 int problem_remedy(Problem *problem, const char *format, ...) _printf_(2, 3);
 

@@ -64,10 +64,7 @@ static void read_persistence(JsonReader *reader, const char *key, void *function
 
 static const JsonMember function_members[] = {
 	JSON_BDF(AssignedFunction, bdf),
-	JSON_HEX(AssignedFunction, vendor, 4),
-	JSON_HEX(AssignedFunction, device, 4),
-	JSON_HEX(AssignedFunction, subsystem_vendor, 4),
-	JSON_HEX(AssignedFunction, subsystem_device, 4),
+	JSON_PCI_IDS(AssignedFunction),
 	JSON_TEXT_IF_ANY(AssignedFunction, original_driver),
 	JSON_TEXT_IF_ANY(AssignedFunction, original_override),
 	JSON_OTHER("original_persistence", read_persistence, write_persistence),

@@ -91,10 +91,7 @@ static void read_upstream(JsonReader *reader, const char *key, void *of)
 static const JsonMember function_members[] = {
 	JSON_BDF(PciFunction, bdf),
 	JSON_HEX_AS(PciFunction, class_code, 6, "class"),
-	JSON_HEX(PciFunction, vendor, 4),
-	JSON_HEX(PciFunction, device, 4),
-	JSON_HEX(PciFunction, subsystem_vendor, 4),
-	JSON_HEX(PciFunction, subsystem_device, 4),
+	JSON_PCI_IDS(PciFunction),
 	JSON_TEXT_IF_ANY(PciFunction, driver),
 	JSON_INDEX_IF_ANY(PciFunction, iommu_group),
 	JSON_INDEX_IF_ANY(PciFunction, numa_node),

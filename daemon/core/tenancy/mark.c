@@ -16,10 +16,7 @@ DEFINE_STRING_TABLE(tenant_state, TenantState, TENANT_STATES)
 static const JsonMember mark_members[] = {
 	JSON_SCHEMA(GPUPASS_SCHEMA_TENANT),
 	JSON_BDF_AS(TenantMark, bdf, "address"),
-	JSON_HEX(TenantMark, vendor, 4),
-	JSON_HEX(TenantMark, device, 4),
-	JSON_HEX(TenantMark, subsystem_vendor, 4),
-	JSON_HEX(TenantMark, subsystem_device, 4),
+	JSON_PCI_IDS(TenantMark),
 	JSON_TEXT_IF_ANY(TenantMark, uuid),
 	JSON_TEXT_IF_ANY(TenantMark, serial_number),
 	JSON_ENUM_NOT_0(TenantMark, state, TenantState, TENANT_STATES,
