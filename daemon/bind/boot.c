@@ -277,10 +277,10 @@ static int list_functions(BootReport *report, const Bdf *only)
 }
 
 /*
- * Reserves the other functions of the assignment that has `only`. When udev has dealt with `only` it
- * loads the driver that is usual for such a device (80-drivers.rules), and the kernel offers that
- * driver every device without one: also those of this group whose own events are still to come.
- * What goes wrong with them, their own events tell.
+ * Reserves the other functions of the assignment that has `only`. When udev has dealt with `only`,
+ * it loads the driver that is usual for such a device (80-drivers.rules), and the kernel offers
+ * that driver every device without one: also those of this group whose own events are still to
+ * come. What goes wrong with them, their own events report.
  */
 static int reserve_peers(const BootMachine *machine, const Assignments *all, const Bdf *only)
 {

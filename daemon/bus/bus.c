@@ -279,7 +279,9 @@ int face_publish(Face *f, FacePublished published, void *userdata)
 {
 	f->published = published;
 	f->published_userdata = userdata;
-	/* Neither queue for the name nor replace its owner: a second instance must end (fault 42). */
+	/*
+	 * Neither queue for the name nor replace its owner: a second instance must end (fault 42).
+	 */
 	return sd_bus_request_name_async(f->bus, &f->name, GPUPASS_BUS_NAME, 0, on_name, f);
 }
 

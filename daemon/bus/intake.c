@@ -122,7 +122,9 @@ int intake_let_in_again(Intake *intake, sd_bus_message *call)
 
 /* ---- a user's budget ---- */
 
-/* Reading a property is cheap. All other calls make a long answer, ask polkit, or start a thread. */
+/*
+ * Reading a property is cheap. All other calls make a long answer, ask polkit, or start a thread.
+ */
 static uint64_t tokens_of(sd_bus_message *m, size_t bytes)
 {
 	static const char *const cheap[] = {

@@ -159,7 +159,9 @@ int pending_new(Face *f, sd_bus_message *m, bool reads, Pending **ret, sd_bus_er
 
 int begin_read(Face *f, sd_bus_message *m, Pending **ret, sd_bus_error *error)
 {
-	/* polkit learns no detail of the call: a caller who may read may read about every domain. */
+	/*
+	 * polkit learns no detail of the call: a caller who may read may read about every domain.
+	 */
 	int r = authorize(f, m, GPUPASS_ACTION_READ, NULL, NULL, NULL, error);
 
 	if (r <= 0)

@@ -40,7 +40,9 @@ int daemon_set_up_loop(Daemon *d)
 
 	/* A closed stderr or socket must not end the daemon. */
 	signal(SIGPIPE, SIG_IGN);
-	/* sd-event reads signals through signalfd. For that, they must be blocked in all threads. */
+	/*
+	 * sd-event reads signals through signalfd. For that, they must be blocked in all threads.
+	 */
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGTERM);
 	sigaddset(&mask, SIGINT);

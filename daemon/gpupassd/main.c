@@ -168,7 +168,9 @@ int main(int argc, char *argv[])
 	log_open(stderr_is_journal(), config->log_level);
 	exit_code = run(&options, config);
 	log_flush(LAST_LINES_USEC);
-	/* Not exit(): threads may still wait for libvirt or a device, and must not delay the end. */
+	/*
+	 * Not exit(): threads may still wait for libvirt or a device, and must not delay the end.
+	 */
 	fflush(NULL);
 	_exit(exit_code);
 }

@@ -31,7 +31,9 @@ static int open_state(Daemon *d, const Options *options)
 	_cleanup_free_ char *quarantine = strf("%s/quarantine", options->state_directory);
 	int r = journal && quarantine ? journal_open(journal, &d->journal) : -ENOMEM;
 
-	/* Without it (another kernel's /proc, a container) we cannot tell a reboot from a restart. */
+	/*
+	 * Without it (another kernel's /proc, a container) we cannot tell a reboot from a restart.
+	 */
 	if (r >= 0)
 		(void)file_read_line_at(AT_FDCWD, "/proc/sys/kernel/random/boot_id",
 					&d->journal.boot_id);

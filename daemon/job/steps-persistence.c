@@ -127,7 +127,9 @@ static int restore(StepContext *c, Problem **ret_problem)
 	return c->rebooted ? 0 : set_modes(c, plan_function_regains_persistence, true, ret_problem);
 }
 
-/* The GPUs leave nvidia next, which turns the mode off in any case, and finds a worker that hangs. */
+/*
+ * The GPUs leave nvidia next, which turns the mode off in any case, and finds a worker that hangs.
+ */
 static int take_back(StepContext *c, _unused_ Problem **ret_problem)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;

@@ -184,7 +184,9 @@ static char *functions_text(const Turnover *t, bool only_bad)
 	return strv_join(lines, only_bad ? "\n" : "; ");
 }
 
-/* "0000:41:00.0 was last used by vm42 (…)", of those that were not reset; NULL: none, or no memory. */
+/*
+ * "0000:41:00.0 was last used by vm42 (…)", of those that were not reset; NULL: none, or no memory.
+ */
 static char *tenants_text(const Turnover *t)
 {
 	_cleanup_strv_ char **lines = NULL;

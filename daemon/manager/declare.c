@@ -53,7 +53,9 @@ static const Declaration *find_declaration(const Rules *rules, const char *name)
 	return NULL;
 }
 
-/* Keeps "GPU-…" as given, and writes addresses in the kernel's form, so that all files look alike. */
+/*
+ * Keeps "GPU-…" as given, and writes addresses in the kernel's form, so that all files look alike.
+ */
 static int normalise(const char *text, char ***members, Problem **ret_problem)
 {
 	Selector selector = { 0 };

@@ -37,7 +37,9 @@ void manager_observe_drift(Manager *m)
 	_cleanup_(drift_freep) Drift *now = NULL;
 	DriftFacts facts;
 
-	/* Half of a job, or half of the facts, is no drift: the previous findings stay until then. */
+	/*
+	 * Half of a job, or half of the facts, is no drift: the previous findings stay until then.
+	 */
 	if (!m->inventory || !m->assignments || !m->uses || manager_job_runs(m))
 		return;
 	facts = (DriftFacts){

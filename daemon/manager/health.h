@@ -4,7 +4,9 @@
 
 #include "manager/types.h"
 
-/* Reads the health of GPUs again, unless the last reading is a few seconds old; for a slow timer. */
+/*
+ * Reads the health of GPUs again, unless the last reading is a few seconds old; for a slow timer.
+ */
 void manager_look_at_health(Manager *m);
 /* As it was last read; NULL: not yet. */
 const GpuHealth *manager_gpu_health(const Manager *m, const Bdf *lead);

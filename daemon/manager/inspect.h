@@ -10,6 +10,8 @@ typedef void (*ManagerInspected)(const Inspection *inspection, int error, void *
 int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected done,
 		    void *userdata);
 
-/* Looks afresh for everything that has drifted: schema org.gpupass1.drift/1. Without JSON: `error`. */
+/*
+ * Looks afresh for everything that has drifted: schema org.gpupass1.drift/1. Without JSON: `error`.
+ */
 typedef void (*ManagerDrift)(const char *json, int error, void *userdata);
 int manager_get_drift(Manager *m, ManagerDrift done, void *userdata);

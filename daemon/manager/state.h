@@ -88,7 +88,9 @@ struct Manager {
 	bool adopted;	  /* manager_adopt() has begun its jobs */
 };
 
-/* What a job works with, as of now. Borrowed: a thread needs copies of what the loop may replace. */
+/*
+ * What a job works with, as of now. Borrowed: a thread needs copies of what the loop may replace.
+ */
 JobPlace manager_job_place(Manager *m);
 /* Takes both. */
 void manager_set_rules(Manager *m, Rules *rules, char **notes);

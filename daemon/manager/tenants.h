@@ -4,7 +4,9 @@
 
 #include "manager/types.h"
 
-/* Who had the board last, and whether it was reset since. Its texts are borrowed from the picture. */
+/*
+ * Who had the board last, and whether it was reset since. Its texts are borrowed from the picture.
+ */
 Tenancy manager_gpu_tenancy(const Manager *m, const Gpu *gpu);
 /* Writes the marks that differ from what the picture shows. */
 void manager_note_tenants(Manager *m);

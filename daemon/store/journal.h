@@ -73,7 +73,9 @@ int journal_end(JournalJob *job);
 int journal_set_aside(JournalJob *job);
 /* The same by the file's name. */
 int journal_set_aside_file(const Journal *journal, const char *name);
-/* Removes the open journal of a job on this group; no such job may run. Leaves other files alone. */
+/*
+ * Removes the open journal of a job on this group; no such job may run. Leaves other files alone.
+ */
 int journal_forget_group(const Journal *journal, const char *group);
 /* Closes the log. An open job stays open. */
 JournalJob *journal_job_free(JournalJob *job);

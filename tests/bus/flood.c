@@ -39,7 +39,7 @@ static int on_answer(sd_bus_message *answer, void *userdata,
 	for (size_t i = 0; i < KINDS_MAX; i++) {
 		if (answers->counts[i] == 0) {
 			snprintf(answers->names[i], NAME_MAX_BYTES, "%s", name);
-			/* At once, for who waits for the first. */
+			/* At once: the test waits for the first answer of a kind. */
 			printf("%s 0\n", name);
 			fflush(stdout);
 		} else if (strcmp(answers->names[i], name) != 0) {

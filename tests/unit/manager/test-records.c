@@ -14,7 +14,7 @@
 #include "manager/state.h"
 #include "util/text.h"
 
-/* Not the one who runs this, whom the daemon takes for root. */
+/* Not the user who runs this test: the daemon gives its own user the limits of root. */
 #define USER 54321
 #define OTHER_USER 54400
 

@@ -546,8 +546,10 @@ static bool map_only(void)
 	return mapped;
 }
 
-/* Whether what the mappings of a process map can be followed: with CAP_SYS_ADMIN or
- * CAP_CHECKPOINT_RESTORE, which root of a container may not have. */
+/*
+ * Whether the entries of map_files can be followed. That needs CAP_SYS_ADMIN or
+ * CAP_CHECKPOINT_RESTORE, which root in a container may not have.
+ */
 static bool may_follow_mappings(pid_t pid)
 {
 	struct stat st;
