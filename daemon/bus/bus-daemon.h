@@ -7,6 +7,8 @@
 #define BUS_DAEMON "org.freedesktop.DBus"
 #define BUS_DAEMON_PATH "/org/freedesktop/DBus"
 
-/* 0: the bus daemon's own answer. < 0: an error, also one that sd-bus makes itself, as at a deadline;
- * -EPROTO: somebody else's. */
+/*
+ * 0: the bus daemon's own answer. < 0: an error, also one that sd-bus makes itself, as at a
+ * deadline; -EPROTO: somebody else's.
+ */
 int bus_daemon_answered(sd_bus_message *answer);

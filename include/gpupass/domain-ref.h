@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a word means by which a person calls a domain, for the daemon and the client alike: text of a
- * UUID's form is a UUID, and every other text is a name. Nothing is tried after the other, so that
- * whoever may choose a domain's name cannot have it taken for another domain's UUID. libvirt's ids
- * are no way to call a domain: they are counted anew at each start of a domain, and a domain may
- * have a number for a name.
+ * What a word means by which a person calls a domain, for the daemon and the client alike: text of
+ * a UUID's form is a UUID, and every other text is a name. Nothing is tried after the other, so
+ * that whoever may choose a domain's name cannot have it taken for another domain's UUID. libvirt's
+ * ids are no way to call a domain: they are counted anew at each start of a domain, and a domain
+ * may have a number for a name.
  */
 #pragma once
 

@@ -203,7 +203,10 @@ static int send_without_answer(Attack *a, NewCall new)
 		if (r >= 0)
 			r = sd_bus_send(bus, m, NULL);
 		sd_bus_message_unref(m);
-		/* The kernel lets a user have so many descriptors on their way: a moment later again. */
+		/*
+		 * The kernel lets a user have so many descriptors on their way: a moment later
+		 * again.
+		 */
 		if (r == -ETOOMANYREFS && usleep(10000) == 0)
 			r = 0;
 		a->sent++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stands in for polkitd on a private bus. What it answers is the first word of a file, read anew for
- * each question:
+ * Stands in for polkitd on a private bus. What it answers is the first word of a file, read anew
+ * for each question:
  *   yes | no | challenge | error | nonsense | silent | leave
  * A challenge becomes a yes where interaction is allowed, as if somebody had typed the password.
  * "silent" never answers; "leave" ends the process instead. What it is asked is told on standard

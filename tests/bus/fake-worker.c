@@ -5,8 +5,8 @@
  * TREE/../faults/BDF, TREE being --sysfs, which holds one line:
  *   fail [DRIVER]           probing gives an I/O error
  *   no-driver [DRIVER]      probing reports success and binds nothing
- *   hang SECONDS [DRIVER]   the unbind returns so much later, or when the file is removed; the driver
- *                           link is gone meanwhile
+ *   hang SECONDS [DRIVER]   the unbind returns so much later, or when the file is removed;
+ *                           the driver link is gone meanwhile
  *   crash [DRIVER]          the worker dies in the unbind
  *   reset-fail              the reset gives an I/O error
  * With DRIVER only moves to that driver are concerned: "fail nvidia" spoils giving back.

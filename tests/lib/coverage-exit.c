@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * For tests/coverage: the daemon ends with _exit(), by which gcov's counters would be lost. Linked into
- * every program of that build with --wrap=_exit.
+ * For tests/coverage: the daemon ends with _exit(), by which gcov's counters would be lost. Linked
+ * into every program of that build with --wrap=_exit.
  */
 #include <gcov.h>
 #include <stdnoreturn.h>

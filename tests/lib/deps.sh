@@ -23,9 +23,9 @@ deps_cases="git python3 libxml2-utils jq dmsetup e2fsprogs dbus dbus-daemon"
 deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
 	libvirt-daemon busybox-static cpio kmod make procps pciutils xz-utils zstd udev"
 
-# The headers that match the kernel the lab boots: Debian and Ubuntu name the meta package apart. Each
-# knows the other's name as well, from dependencies of other packages: apt-cache then succeeds, and
-# shows nothing.
+# The headers that match the kernel the lab boots: Debian and Ubuntu name the meta package apart.
+# Each knows the other's name as well, from dependencies of other packages: apt-cache then succeeds,
+# and shows nothing.
 deps_kernel_headers() {
 	if [ -n "$(apt-cache show linux-headers-amd64 2>/dev/null)" ]; then
 		echo linux-headers-amd64

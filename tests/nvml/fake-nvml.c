@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Stands in for libnvidia-ml.so.1, with its names, numbers and layouts, and knows nothing of gpupass:
- * libc only, so that the lab can compile it by itself. What it tells is in the file
+ * Stands in for libnvidia-ml.so.1, with its names, numbers and layouts, and knows nothing of
+ * gpupass: libc only, so that the lab can compile it by itself. What it tells is in the file
  * $FAKE_NVML_SCENARIO, or that of its own path with ".scenario" behind it:
  *
  *   gpu 0000:41:00.0 223010de 145910de GPU-… VBIOS SERIAL     the last three may be "-"
  *   link 0000:41:00.0 0 up 00000000:61:00.0                   an active link to a GPU
- *   link 0000:41:00.0 1 down | switch | none | error CODE | type-error CODE | peer-error CODE | state N
+ *   link 0000:41:00.0 1 down | switch | none | error CODE | type-error CODE | peer-error CODE |
+ *                      state N
  *   init CODE            nvmlInit_v2() returns it
  *   hang init | link     that call never returns
  *   endless              every link number is one, up and to 00000000:LL:00.0
  *   locate 0000:41:00.0 CODE    the GPU cannot be found
- *   persistence DIR      the persistence mode is in DIR/0000:41:00.0/persistence, 0 or 1; without: NOT_SUPPORTED
+ *   persistence DIR      the persistence mode is in DIR/0000:41:00.0/persistence, 0 or 1;
+ *                        without: NOT_SUPPORTED
  *   persistence get | set CODE | deaf    reading it, setting it fails; setting it does nothing
  *   hang persistence     reading it never returns
  *

@@ -6,8 +6,8 @@
 #include "host/libvirt/virt.h"
 
 /*
- * Begins a call about one domain: virt_call_begin(), then the domain of this UUID. 0, NoSuchDomain or
- * LibvirtUnavailable. The caller ends the call in any case (_cleanup_call_) and frees *ret.
+ * Begins a call about one domain: virt_call_begin(), then the domain of this UUID. 0, NoSuchDomain
+ * or LibvirtUnavailable. The caller ends the call in any case (_cleanup_call_) and frees *ret.
  */
 int virt_call_begin_on(Virt *virt, const char *uuid, VirtCall *ret_call, virDomainPtr *ret,
 		       Problem **ret_problem);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# gpupass is installed and enabled; its files and libvirt's definitions are on the disk, from the boot
-# before if there was one. vm42 is defined, without functions.
+# gpupass is installed and enabled; its files and libvirt's definitions are on the disk, from the
+# boot before if there was one. vm42 is defined, without functions.
 # shellcheck source=tests/lab/lib/before.sh
 . tests/lab/lib/before.sh
 

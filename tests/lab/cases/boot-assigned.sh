@@ -57,8 +57,8 @@ find_again
 promise "removed and found again, they are on vfio-pci: the rule is ahead of the drivers" \
 	until_true 20 all_on_vfio
 
-# With nvidia loaded the kernel mostly binds a new device before any program hears of it; which of them is
-# first is a race at each function. Bound again, or degraded and told: nothing else.
+# With nvidia loaded the kernel mostly binds a new device before any program hears of it; which of
+# them is first is a race at each function. Bound again, or degraded and told: nothing else.
 is_degraded() { gpupass list | grep -q "pair0 .*degraded"; }
 # Each function that is not on vfio-pci is in the journal with the driver that has it.
 is_told() {

@@ -5,7 +5,8 @@
 # systemd
 # timeout: 600
 #
-# A boot after somebody put another board into one of the slots: that one is not bound by its address.
+# A boot after somebody put another board into one of the slots: that one is not bound by its
+# address.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # host: pair-3090
 #
-# What is in the initramfs: doctor reads the image of the running kernel, finds in it what would take
-# assigned GPUs before gpupass-bind does, and is content once gpupass's own hook has equipped it.
+# What is in the initramfs: doctor reads the image of the running kernel, finds in it what would
+# take assigned GPUs before gpupass-bind does, and is content once gpupass's own hook has equipped
+# it.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
@@ -44,8 +45,8 @@ doctor_finds "it is one once a GPU is assigned that it takes" initramfs
 promise "named with the image, the module and the function" sh -c \
 	"gpupass doctor | grep -q '$image has nvidia, which takes 0000:01:00.0 of pair0'"
 
-# What initramfs-tools has for its hooks, as far as ours uses it. Not its own where it is installed: those
-# only note the modules, for a mkinitramfs that sets up what they need.
+# What initramfs-tools has for its hooks, as far as ours uses it. Not its own where it is installed:
+# those only note the modules, for a mkinitramfs that sets up what they need.
 functions=/usr/share/initramfs-tools/hook-functions
 cat >"$functions" <<'END'
 manual_add_modules() {

@@ -5,8 +5,8 @@
 # timeout: 800
 #
 # A GPU in use by something that no preflight can see: its unbind never returns. Meanwhile the other
-# group is assigned and released, the list answers as fast as ever, and the daemon stops at once. The same
-# with one on vfio-pci that a process has open.
+# group is assigned and released, the list answers as fast as ever, and the daemon stops at once.
+# The same with one on vfio-pci that a process has open.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
@@ -22,8 +22,8 @@ milliseconds() {
 	"$@" >/dev/null 2>&1
 	echo $((($(date +%s%N) - begin) / 1000000))
 }
-# The fastest of fifteen: whatever waits for the hang would do so each time, and what else the emulator
-# has to do does not count.
+# The fastest of fifteen: whatever waits for the hang would do so each time, and what else the
+# emulator has to do does not count.
 list_time() {
 	for _ in {1..9}; do milliseconds gpupass list; done | sort -n | sed -n 1p
 }

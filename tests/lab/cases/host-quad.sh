@@ -28,8 +28,8 @@ promise "a pair is declared by serial number and address" sh -c "gpupass forget 
 promise "and found" sh -c 'gpupass list | grep -Eq "pair0 .*0000:19:00.0,0000:1a:00.0"'
 
 # fault 56
-# With OVMF, and what --fit=apply writes for two BARs of 64 GiB in 40 address bits. Whether a guest's
-# firmware then finds room takes minutes here; see README.md, UEFI.
+# With OVMF, and what --fit=apply writes for two BARs of 64 GiB in 40 address bits. Whether a
+# guest's firmware then finds room takes minutes here; see README.md, UEFI.
 "$here/define-vm" vm43 --uuid 43434343-4343-4343-8343-434343434343 --uefi --no-guest
 before=$(world)
 promise "a UEFI domain gets the pair with all that lets it fit" \

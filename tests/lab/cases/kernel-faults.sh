@@ -4,8 +4,8 @@
 # host: pair-3090
 # timeout: 800
 #
-# A disk that is full, and one that gives errors, a clock that jumps, a function that goes midway and one
-# that does not wake up, all of a real kernel.
+# A disk that is full, and one that gives errors, a clock that jumps, a function that goes midway
+# and one that does not wake up, all of a real kernel.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
@@ -16,8 +16,9 @@ on_host="0000:01:00.0 nvidia
 0000:02:00.0 nvidia
 0000:02:00.1 snd_hda_intel"
 device=
-# The file system has no journal, and goes on after an error: with one it would turn read-only at the
-# first, and nothing would fail at an fsync any more. Without udev, dmsetup makes the device file itself.
+# The file system has no journal, and goes on after an error: with one it would turn read-only at
+# the first, and nothing would fail at an fsync any more. Without udev, dmsetup makes the device
+# file itself.
 make_disk() {
 	mkdir -p "$state" && modprobe -a loop ext4 dm-flakey && truncate -s 2M "$work/disk.img" &&
 		mkfs.ext4 -q -b 1024 -m 0 -O ^has_journal -e continue \
@@ -52,7 +53,8 @@ refused "and every job after it, by name" 5 StateReadOnly "Input/output error" g
 promise "the list goes on, and says why" sh -c 'gpupass list 2>"$0" | grep -q "pair0 .*free" &&
 	grep -q "the journal could not be written: Input/output error" "$0"' "$work/warned"
 disk good
-# What the kernel wrote behind their back while it was bad may be told at the first fsync after that.
+# What the kernel wrote behind their back while it was bad may be told at the first fsync after
+# that.
 promise "when the disk takes writes again, so can jobs" until_true 20 gpupass bind pair0
 promise "and the list is quiet" sh -c '! gpupass list 2>&1 | grep -q "could not be written"'
 promise "unbind" gpupass unbind pair0

@@ -17,8 +17,9 @@ on_host="0000:01:00.0 nvidia
 0000:02:00.1 snd_hda_intel"
 records=/etc/gpupass/assignments.d
 
-# As systemd does it: its guests go on. Killed (-9) between QEMU's taking a device and its own record of
-# it, libvirtd would forget the device, which nobody but QEMU could take out again: that is quarantined.
+# As systemd does it: its guests go on. Killed (-9) between QEMU's taking a device and its own
+# record of it, libvirtd would forget the device, which nobody but QEMU could take out again: that
+# is quarantined.
 restart_libvirtd() {
 	pkill -x libvirtd
 	until_true 30 sh -c '! pgrep -x libvirtd'
@@ -157,7 +158,7 @@ promise "and says what to do" grep -q "Remedy: gpupass release pair0" "$work/err
 promise "release by the group's name" gpupass release pair0
 equal "the host has all of them" "$on_host" "$(drivers "${functions[@]}")"
 
-# ---- fault 27: libvirt goes in the middle of a job, and stays away for longer than the job waits ----
+# ---- fault 27: libvirt goes in the middle of a job, for longer than the job waits ----
 knob 0000:02:00.0 bind_delay_ms "$(slow 3000)"
 gpupass assign vm77 pair0 >"$work/assign" 2>&1 &
 job=$!

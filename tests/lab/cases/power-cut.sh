@@ -6,8 +6,8 @@
 #
 # The power fails at every flush of the disk during an assign of a shut-off and of a running domain
 # and during a release. The disk is exact: a log of the block device says what was durable when. The
-# machine's part of a boot is played: every function without driver, gpupass-bind, coldplug, gpupassd.
-# (tests/lab/power-cuts boots for real, a few times.)
+# machine's part of a boot is played: every function without driver, gpupass-bind, coldplug,
+# gpupassd. (tests/lab/power-cuts boots for real, a few times.)
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 

@@ -29,8 +29,8 @@ else
 	python3 "$here/lib/rounds.py" --seconds=25 || failures=$((failures + 1))
 fi
 
-# Whatever the last rounds left is taken back in order. Where all GPUs were on vfio-pci without a record,
-# unbind has left them without a driver.
+# Whatever the last rounds left is taken back in order. Where all GPUs were on vfio-pci without a
+# record, unbind has left them without a driver.
 start_gpupassd
 for vm in vm1 vm2; do gpupass -q release "$vm" 2>/dev/null; done
 for pair in pair0 pair1; do gpupass -q unbind "$pair" 2>/dev/null; done

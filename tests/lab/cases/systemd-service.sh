@@ -71,7 +71,8 @@ equal "in a control group of its own" "0::/system.slice/$unit" "$(cat "/proc/$wo
 promise "and not in the daemon's" sh -c \
 	"! grep -qx $worker /sys/fs/cgroup/system.slice/gpupassd.service/cgroup.procs"
 # fault 50
-# What else runs on the machine that emulates this one only adds to it: the quickest of three counts.
+# What else runs on the machine that emulates this one only adds to it: the quickest of three
+# counts.
 stop_by_signal() {
 	local main begin
 	main=$(systemctl show -P MainPID gpupassd)

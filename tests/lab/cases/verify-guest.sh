@@ -4,9 +4,10 @@
 # host: pair-3090
 # timeout: 900
 #
-# gpupass verify asks a real guest agent in a real guest, where a stand-in for nvidia-smi prints what
-# the guests of tests/fixtures/guests print. Its guest runs Linux, the only one of the lab's that does:
-# so it is here that a guest's own kernel takes a group in while it runs, and lets go of it.
+# gpupass verify asks a real guest agent in a real guest, where a stand-in for nvidia-smi prints
+# what the guests of tests/fixtures/guests print. Its guest runs Linux, the only one of the lab's
+# that does: so it is here that a guest's own kernel takes a group in while it runs, and lets go of
+# it.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 

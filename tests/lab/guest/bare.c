@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A guest without an operating system: it tells the serial port which PCI functions of vendor 10de it
- * has, once it is up and again at every change, in the words of guest/init. Under an emulator in an
- * emulator it is up a second after the firmware, where Linux takes most of a minute.
+ * A guest without an operating system: it tells the serial port which PCI functions of vendor 10de
+ * it has, once it is up and again at every change, in the words of guest/init. Under an emulator in
+ * an emulator it is up a second after the firmware, where Linux takes most of a minute.
  *
  * QEMU starts it by multiboot (Multiboot Specification 0.6.96): 32 bits, flat segments, no paging,
  * interrupts off. The firmware has numbered the buses, programmed the interrupt controllers (IRQ 0
  * is vector 8) and left the timer at 18.2 interrupts a second.
  *
  * Hotplug goes by QEMU's own registers, as its ACPI tables would use them (QEMU,
- * docs/specs/acpi_pci_hotplug.rst; on q35 at I/O port 0xcc0, include/hw/acpi/ich9.h): a function that
- * is plugged in is there at the next look, one that is asked for is ejected.
+ * docs/specs/acpi_pci_hotplug.rst; on q35 at I/O port 0xcc0, include/hw/acpi/ich9.h): a function
+ * that is plugged in is there at the next look, one that is asked for is ejected.
  */
 #include <stdint.h>
 
@@ -126,7 +126,9 @@ static void scan_bus(struct scan *scan, uint8_t bus)
 {
 	for (unsigned slot = 0; slot < 32; slot++) {
 		uint16_t first = (uint16_t)(bus << 8 | slot << 3);
-		/* A function 0 that is not there says that no other is, unless it was handed alone. */
+		/*
+		 * A function 0 that is not there says that no other is, unless it was handed alone.
+		 */
 		uint32_t id = config_read(first, 0);
 
 		/* Below a root port there is one device. */

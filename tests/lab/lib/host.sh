@@ -263,7 +263,8 @@ read_host() {
 	off) ;;
 	*) host_fail "iommu = on or off" ;;
 	esac
-	# On-board graphics, so that no GPU is the boot VGA. Native hotplug names slots by their number.
+	# On-board graphics, so that no GPU is the boot VGA. Native hotplug names slots by their
+	# number.
 	[ "$(get host host display on)" = off ] || host_qemu+=(-device "VGA,bus=pcie.0,addr=1d,romfile=,vgamem_mb=1")
 	host_qemu+=(-global "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off")
 	add_nodes

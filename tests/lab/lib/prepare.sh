@@ -127,7 +127,8 @@ make_tree() {
 	PATH=$PATH:/usr/sbin:/sbin depmod -b "$dir" "$version"
 }
 
-# add_modules TREE VERSION DEST LIST NAME…: the modules with what they need, unpacked, and their order.
+# add_modules TREE VERSION DEST LIST NAME…: the modules with what they need, unpacked, and their
+# order.
 add_modules() {
 	local tree=$1 version=$2 dest=$3 list=$4 name file out
 	shift 4
@@ -215,9 +216,9 @@ make_agent_initrd() {
 		cp -L "$lib" "$root$lib"
 	done
 	add_modules "$tree" "$version" "$root/lab" guest virtio_pci virtio_console
-	# Without their signatures, too: the guest's kernel runs without the keys (define-vm leaves out
-	# system_trusted_keyring_init), and would crash at checking them.
-	# There is none where the kernel has virtio built in (Debian 13's has).
+	# Without their signatures, too: the guest's kernel runs without the keys (define-vm leaves
+	# out system_trusted_keyring_init), and would crash at checking them. There is none where
+	# the kernel has virtio built in (Debian 13's has).
 	find "$root/lab/modules" -name '*.ko' -exec strip --strip-debug {} +
 	pack "$root" "$dir/initrd"
 	rm -rf "$root"

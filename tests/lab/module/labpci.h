@@ -20,7 +20,10 @@ struct lab_function {
 	char model[64], uuid[48], vbios[24];
 	bool acs, flr, late;
 
-	/* config space: shown instead of the device's where mask is set; writes land where writable is */
+	/*
+	 * config space: shown instead of the device's where mask is set; writes land where writable
+	 * is
+	 */
 	u8 value[PCI_CFG_SPACE_EXP_SIZE];
 	u8 mask[PCI_CFG_SPACE_EXP_SIZE];
 	u8 writable[PCI_CFG_SPACE_EXP_SIZE];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Preloaded into gpupassd in the lab: the machine restarts without a sync right after the nth record
- * of a journal is on disk, n being the number in /run/lab/cut-after. That is the only place where the
- * daemon calls fdatasync().
+ * Preloaded into gpupassd in the lab: the machine restarts without a sync right after the nth
+ * record of a journal is on disk, n being the number in /run/lab/cut-after. That is the only place
+ * where the daemon calls fdatasync().
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

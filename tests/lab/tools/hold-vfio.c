@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * hold-vfio BDF: opens a function of vfio-pci as a user's driver does, and keeps nothing but the file of
- * the device. That is an anonymous inode: no path in /proc tells whose it is, and it has no
+ * hold-vfio BDF: opens a function of vfio-pci as a user's driver does, and keeps nothing but the
+ * file of the device. That is an anonymous inode: no path in /proc tells whose it is, and it has no
  * eventfd by which the kernel could ask for it back. So vfio-pci's remove() waits for this process.
  * Prints "holding" and stays until it is killed.
  */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The daemon ends before and after every write of its journal and every call to the machine, and
- * the one after it recovers. At each of these points a process is forked off that goes no further, and
- * becomes the next daemon: what is in its memory of the machine, and a copy of what is on disk, is all
- * there is. That daemon may end at any of its own points, too, in the same way. And instead of the daemon
- * the machine may end: then drivers, overrides and guests are as a boot makes them, and gpupass-bind has
- * run. Between two points at which files and machine are the same nothing can differ: the second is not
- * gone. What a disk loses that was not told to flush is not modelled here; that is the lab's (power-cut).
+ * the one after it recovers. At each of these points a process is forked off that goes no further,
+ * and becomes the next daemon: what is in its memory of the machine, and a copy of what is on disk,
+ * is all there is. That daemon may end at any of its own points, too, in the same way. And instead
+ * of the daemon the machine may end: then drivers, overrides and guests are as a boot makes them,
+ * and gpupass-bind has run. Between two points at which files and machine are the same nothing can
+ * differ: the second is not gone. What a disk loses that was not told to flush is not modelled
+ * here; that is the lab's (power-cut).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,8 +28,10 @@
 #include "util/text-diff.h"
 #include "util/text.h"
 
-/* With the address sanitizer a fork costs many times more. What it is to find is found by the points of the
- * first way and by a part of the others; a build without it goes all. */
+/*
+ * With the address sanitizer a fork costs many times more. What it is to find is found by the
+ * points of the first way and by a part of the others; a build without it goes all.
+ */
 #ifndef __has_feature
 #define __has_feature(feature) 0
 #endif
@@ -114,7 +117,10 @@ static bool is_somebodys(const FakeHost *fake, const Bdf *lead)
 	return false;
 }
 
-/* Never clean while a guest may have had it since the last reset; and of whom, as long as it is dirty. */
+/*
+ * Never clean while a guest may have had it since the last reset; and of whom, as long as it is
+ * dirty.
+ */
 static void check_marks(const Crash *c, const JobPlace *place)
 {
 	static const char *const leads[] = { "0000:41:00.0", "0000:61:00.0" };
@@ -241,8 +247,10 @@ static void become_the_next_daemon(Crash *c, const RigCopy *copy)
 	_exit(EXIT_RECOVERED);
 }
 
-/* The daemon ends here. To save the time of coming here again, it is a child in which it does, on a copy
- * of what is on disk, and this process goes on to its next point. */
+/*
+ * The daemon ends here. To save the time of coming here again, it is a child in which it does, on a
+ * copy of what is on disk, and this process goes on to its next point.
+ */
 static void end_here(Crash *c)
 {
 	RigCopy copy;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory runs out, descriptors run out, the disk is full or breaks, at every call of a job: it fails,
- * and the world is as before; or it is done, and the world is as after; or its group is quarantined,
- * which is on disk. Once only, and from some call on for good.
+ * Memory runs out, descriptors run out, the disk is full or breaks, at every call of a job: it
+ * fails, and the world is as before; or it is done, and the world is as after; or its group is
+ * quarantined, which is on disk. Once only, and from some call on for good.
  */
 #include <setjmp.h>
 #include <stdarg.h>

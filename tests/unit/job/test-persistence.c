@@ -192,7 +192,9 @@ static void a_mode_that_cannot_be_turned_off_keeps_the_gpu_where_it_is(_unused_ 
 }
 
 /* fault P6 */
-/* The group is free and safe, so it is not quarantined; but it is not as before, and that is said. */
+/*
+ * The group is free and safe, so it is not quarantined; but it is not as before, and that is said.
+ */
 static void a_mode_that_cannot_be_put_back_is_told(void **state)
 {
 	const FakeFault refused = { .op = FAKE_DEFINE,
@@ -352,8 +354,8 @@ static void recover(Rig *rig, RecoveryOutcome expected, char ***ret_left)
 }
 
 /*
- * The release is cut off when it announces the step behind give back. What is left to do is the mode
- * and the record: recovery does both.
+ * The release is cut off when it announces the step behind give back. What is left to do is the
+ * mode and the record: recovery does both.
  */
 static void release_until_given_back(Rig *rig)
 {

@@ -74,7 +74,10 @@ static void a_step_that_cannot_be_announced_is_not_begun(_unused_ void **state)
 }
 
 /* fault 39 */
-/* It is undone, but its journal may come back: so nobody gets the group until it is gone for certain. */
+/*
+ * It is undone, but its journal may come back: so nobody gets the group until it is gone for
+ * certain.
+ */
 static void a_job_whose_journal_cannot_be_closed_says_so(void **state)
 {
 	Rig *rig = *state;

@@ -17,8 +17,8 @@ static const FakeFault define_refused = { .op = FAKE_DEFINE,
 					  .problem = GPUPASS_ERROR_DEFINE_FAILED };
 
 /*
- * Fails at the first look after the definition was written, at which others do something (may be NULL):
- * the second inspection after prepare().
+ * Fails at the first look after the definition was written, at which others do something (may be
+ * NULL): the second inspection after prepare().
  */
 static Outcome run_failing_at_verify(Rig *rig, const JobRequest *request,
 				     void (*others)(FakeHost *fake, FakeOp op, unsigned nth))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A GPU sleeps in D3cold, and does not wake up, or whoever wakes it waits for ever: refused, put back
- * or quarantined. Nobody gets it, nothing is called done, and the other group goes on.
+ * A GPU sleeps in D3cold, and does not wake up, or whoever wakes it waits for ever: refused, put
+ * back or quarantined. Nobody gets it, nothing is called done, and the other group goes on.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A whole manager on the fake host of job-rig.h, with pair0 and pair1 declared in a directory of its
- * own, and what it tells its listener, as lines.
+ * A whole manager on the fake host of job-rig.h, with pair0 and pair1 declared in a directory of
+ * its own, and what it tells its listener, as lines.
  */
 #pragma once
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Looks: what the picture shows after one, who is told, and what is left of one that failed. And looks
- * that cannot be begun, because threads have run out: a caller that was refused keeps what it handed in,
- * and a caller that waits is told. Linked with --wrap=pthread_create, which fails on request.
+ * Looks: what the picture shows after one, who is told, and what is left of one that failed. And
+ * looks that cannot be begun, because threads have run out: a caller that was refused keeps what it
+ * handed in, and a caller that waits is told. Linked with --wrap=pthread_create, which fails on
+ * request.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -268,7 +269,10 @@ static void domains_that_cannot_be_read_are_not_known(void **state)
 	assert_true(manager_rig_notes(rig, "libvirt does not answer"));
 }
 
-/* Of those who ask while a look runs, none is told by that one: it may be older than their question. */
+/*
+ * Of those who ask while a look runs, none is told by that one: it may be older than their
+ * question.
+ */
 static void who_asks_during_a_look_is_told_by_the_next(void **state)
 {
 	ManagerRig *rig = *state;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the picture shows over the facts: jobs, quarantine, boot, notes; and that it stays when memory is out. */
+/*
+ * What the picture shows over the facts: jobs, quarantine, boot, notes; and that it stays when
+ * memory is out.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

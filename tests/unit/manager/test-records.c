@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The list of jobs: what a job tells of itself, how many may run, which are kept, what its group shows. */
+/*
+ * The list of jobs: what a job tells of itself, how many may run, which are kept, what its group
+ * shows.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What boards tell of their links, and what groups come of it, in short; and hosts of such boards. */
+/*
+ * What boards tell of their links, and what groups come of it, in short; and hosts of such boards.
+ */
 #pragma once
 
 #include "host-model.h"

@@ -215,8 +215,10 @@ void fake_sleep(FakeHost *fake, const char *bdf, FakeWake wake)
 	fake->wake[i] = wake;
 }
 
-/* The driver core wakes a device before it unbinds and before it probes; whether that failed it does
- * not ask (drivers/base/dd.c, drivers/pci/pci-driver.c). */
+/*
+ * The driver core wakes a device before it unbinds and before it probes; whether that failed it
+ * does not ask (drivers/base/dd.c, drivers/pci/pci-driver.c).
+ */
 const FakeMoveFault *fake_wake_fault(FakeWake wake, const DriverTarget *target)
 {
 	static const FakeMoveFault taken = { .phase = DRIVER_PHASE_VERIFY,

@@ -62,7 +62,9 @@ void outcome_clear(Outcome *outcome);
 /* Nothing can be written to or removed from the store; it can be read. */
 void rig_store_read_only(Rig *rig, bool read_only);
 
-/* Arrangements: vm42, shut off or running, without pair0 or with it; pair0 on vfio-pci for nobody. */
+/*
+ * Arrangements: vm42, shut off or running, without pair0 or with it; pair0 on vfio-pci for nobody.
+ */
 void rig_shut_off(Rig *rig);
 void rig_running(Rig *rig);
 void rig_assigned(Rig *rig);

@@ -12,8 +12,8 @@ typedef struct RigCopy {
 } RigCopy;
 
 /*
- * A hash of all that outlives the daemon: its files, and the machine. Two points between which it is the
- * same are one to whoever comes after.
+ * A hash of all that outlives the daemon: its files, and the machine. Two points between which it
+ * is the same are one to whoever comes after.
  */
 uint64_t rig_what_lasts(const Rig *rig);
 

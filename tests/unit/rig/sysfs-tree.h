@@ -65,9 +65,9 @@ void tree_remove_function(SysfsTree *tree, const char *bdf);
 void tree_add_nvidia_information(SysfsTree *tree, const char *bdf, const char *uuid, int minor);
 
 /*
- * A process with its cgroup file; then what it has open (fd 0, 1, …) and mapped. A number is that of
- * the file that `target` leads to: what stands for a GPU's device file here is one that is on every
- * host, such as /dev/full, and sysfs says that this is the number of the GPU's.
+ * A process with its cgroup file; then what it has open (fd 0, 1, …) and mapped. A number is that
+ * of the file that `target` leads to: what stands for a GPU's device file here is one that is on
+ * every host, such as /dev/full, and sysfs says that this is the number of the GPU's.
  */
 void tree_add_process(SysfsTree *tree, pid_t pid, const char *comm, const char *cgroup);
 void tree_process_opens(SysfsTree *tree, pid_t pid, int fd, const char *target);

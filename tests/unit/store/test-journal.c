@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a cut leaves of a journal's file: its last record whole, or as if it had never been begun. */
+/*
+ * What a cut leaves of a journal's file: its last record whole, or as if it had never been begun.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
