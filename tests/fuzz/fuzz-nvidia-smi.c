@@ -10,6 +10,7 @@
 #include "core/verify/verify.h"
 #include "util/json.h"
 
+/* promise G1 */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char uuid_a[] = "GPU-00000001-5c3e-4f7a-9d21-012345678901";

@@ -42,6 +42,7 @@ equal "the running guest has no hostdevs" "" "$(hostdevs vm42)"
 promise "the guest has let go of all of them" "$here/define-vm" --wait vm42 0 120
 equal "drivers and definition are as they were before" "$before" "$(world)"
 
+# promise G3
 # fault 29
 # The guest of a domain that has no kernel never answers an unplug request.
 "$here/define-vm" deaf --free-ports 4 --no-guest --start

@@ -15,6 +15,7 @@ doctor_finds_the_hosts_faults
 gpu=/sys/bus/pci/devices/0000:02:00.0
 audio=/sys/bus/pci/devices/0000:02:00.1
 
+# promise U11
 # ---- fault 1: who holds it ----
 sleep 600 3</dev/nvidia1 &
 holder=$!

@@ -79,6 +79,7 @@ refused "also by a restarted daemon" 9 "" "" gpupass assign vm43 pair0
 knob 0000:02:00.0 gone 0
 promise "once it answers, release goes through" gpupass release vm42
 
+# promise G4
 # fault 23: the device never comes back from its reset; the kernel gives up after a minute.
 promise "the group is assigned once more" gpupass assign vm42 pair0
 knob 0000:02:00.0 reset_ms -1

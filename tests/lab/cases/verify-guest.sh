@@ -68,6 +68,7 @@ equal "it says which" "2 of 4 links are active on 0000:01:00.0" "$(reason)"
 # (What else a guest may print, and what it means, is unit verify's.)
 mode no-driver
 equal "without a driver: unknown" "1 unknown no-driver" "$(verdict)"
+# promise G1
 # fault 54
 mode garbage
 equal "garbage proves nothing" "1 unknown bad-output" "$(verdict)"

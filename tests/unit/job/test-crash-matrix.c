@@ -627,6 +627,7 @@ static void run_operations(Way way)
 }
 
 /* fault 36 */
+/* promise G4 */
 static void a_daemon_that_ends_anywhere_leaves_before_or_after(_unused_ void **state)
 {
 	run_operations((Way){ 0 });

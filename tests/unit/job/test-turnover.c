@@ -311,6 +311,7 @@ static void look_at_marks(FakeHost *fake, FakeOp op, unsigned nth)
 	was_marked = true;
 }
 
+/* promise G4 */
 static void a_mark_is_on_disk_before_a_domain_has_the_board(_unused_ void **state)
 {
 	static void (*const arrangements[])(Rig *) = { rig_shut_off, rig_running };

@@ -126,6 +126,7 @@ static void expect_still_told(void **state)
 
 /* fault 40 */
 /* Whatever the file is cut to, its bytes are kept and the other files are read. */
+/* promise F1 */
 static void a_torn_file_is_set_aside_and_told_of(void **state)
 {
 	const TempDir *dir = *state;

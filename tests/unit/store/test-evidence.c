@@ -178,6 +178,7 @@ static void a_full_disk_leaves_the_old_file_and_is_an_error(void **state)
 	topology_store_close(&store);
 }
 
+/* promise G2 */
 /* fault L13 */
 static void a_guests_look_stands_beside_the_probe(void **state)
 {

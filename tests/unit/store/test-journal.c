@@ -122,6 +122,7 @@ static void a_record_cut_off_at_any_byte_never_happened(_unused_ void **state)
 }
 
 /* fault 40 */
+/* promise F1 */
 static void a_line_that_is_not_the_last_must_be_whole(_unused_ void **state)
 {
 	Rig *rig = rig_that_fails();

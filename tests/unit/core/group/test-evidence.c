@@ -186,6 +186,7 @@ static const Row rows[] = {
 	  .groups = "pair0 degraded cached NV4? 41,61",
 	  .reason = "no active link was seen between 0000:41:00.0 and 0000:61:00.0 (guest, guest "
 		    "vm1" },
+	/* promise G2 */
 	/* fault L12 */
 	{ .name = "a guest does not overrule upwards what the host saw: fewer links",
 	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },

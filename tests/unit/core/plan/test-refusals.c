@@ -200,6 +200,7 @@ static void held_by_a_known_guest(PlanModel *m)
 	model_holder(m, "0000:61:00.0", "/dev/vfio/41", true);
 }
 
+/* promises O3, U11 */
 static void functions_must_be_free_to_move(_unused_ void **state)
 {
 	static const Refusal rows[] = {

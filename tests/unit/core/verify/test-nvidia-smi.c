@@ -216,6 +216,7 @@ static int parse_peers(const char *text, size_t size)
 #define LINKS_OF "GPU 0: A (UUID: " UUID1 ")\n"
 
 /* fault 54 */
+/* promise G1 */
 static void what_is_not_that_output_is_refused(_unused_ void **state)
 {
 	static const struct {

@@ -185,6 +185,7 @@ static void files_that_belong_to_no_one_gpu_or_to_another_do_not_count(void **st
 }
 
 /* Anybody can make such a file, and open it. */
+/* promise U7 */
 static void a_file_of_a_devices_name_does_not_count(void **state _unused_)
 {
 	static const char *const names[] = { "dev/nvidia7",	    "dev/vfio/33",
@@ -620,6 +621,7 @@ static bool may_look_into(pid_t pid)
 	return readlink(path, target, sizeof(target)) >= 0;
 }
 
+/* promise U7 */
 static void a_device_mounted_elsewhere_by_a_user_is_seen(void **state _unused_)
 {
 	_cleanup_(inspection_freep) Inspection *in = NULL;

@@ -104,6 +104,7 @@ static void junk_inside_a_compressed_part_is_told(void **state)
 }
 
 /* fault 59 */
+/* promise C4 */
 static void limits_hold(void **state)
 {
 	const InitramfsLimits small = { .time_usec = 60 * USEC_PER_SEC, .unpacked_bytes = 4096 };

@@ -82,6 +82,7 @@ static void who_runs_the_program_is_a_worker(_unused_ void **state)
 	assert_int_equal(worker_find(&config, &display), 0);
 }
 
+/* promise U9 */
 static void who_only_says_so_is_none(_unused_ void **state)
 {
 	WorkerConfig config = bad_worker("slow-60000");

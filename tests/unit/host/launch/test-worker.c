@@ -233,6 +233,7 @@ static void a_target_that_is_no_driver_starts_nothing(void **state _unused_)
 	assert_int_equal(outcomes[1].result.error, -ECANCELED);
 }
 
+/* promise C3 */
 static void answers_that_make_no_sense_are_refused(void **state _unused_)
 {
 	static const struct {

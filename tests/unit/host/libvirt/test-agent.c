@@ -182,6 +182,7 @@ static char *big_status(size_t n)
 }
 
 /* fault 54 */
+/* promise G1 */
 static void output_is_bounded(_unused_ void **state)
 {
 	_cleanup_free_ char *fits = big_status(AGENT_STREAM_MAX / 3 * 4);

@@ -194,6 +194,7 @@ static void virt_free_does_not_wait_for_a_libvirt_that_hangs(void **state _unuse
  * An id no longer names a domain: with "2", the domain with id 2 was found only while no domain had
  * that name.
  */
+/* promise T1 */
 static void a_word_is_a_uuid_or_else_a_name(void **state _unused_)
 {
 	static const struct {
