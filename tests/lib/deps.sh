@@ -9,7 +9,8 @@
 deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-dev libjansson-dev
 	libarchive-dev libxml2-dev libinih-dev libsmartcols-dev scdoc"
 # shellcheck disable=SC2034
-deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils"
+deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils
+	polkitd python3-dbusmock"
 # shellcheck disable=SC2034
 deps_checks="git clang-format shellcheck python3 groff-base"
 # shellcheck disable=SC2034
@@ -18,7 +19,7 @@ deps_clang="clang"
 deps_tidy="clang-tidy"
 # What the lab's cases use, beside what boots it.
 # shellcheck disable=SC2034
-deps_cases="git python3 libxml2-utils jq dmsetup e2fsprogs dbus dbus-daemon"
+deps_cases="git python3 libxml2-utils jq dmsetup e2fsprogs dbus dbus-daemon polkitd"
 # shellcheck disable=SC2034
 deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
 	libvirt-daemon busybox-static cpio kmod make procps pciutils xz-utils zstd udev"
