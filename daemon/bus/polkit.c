@@ -7,6 +7,7 @@
 
 #include "bus/quota.h"
 #include "gpupass/dbus.h"
+#include "util/printable.h"
 #include "util/text.h"
 
 #define SERVICE "org.freedesktop.PolicyKit1"
@@ -221,17 +222,36 @@ int polkit_new(sd_bus *bus, Intake *intake, Refusals *refusals, Polkit **ret)
 
 /* ---- the question ---- */
 
+/*
+ * What the call is about, for the person who is asked for a password. A tenant chooses its domain's
+ * name, and agents print our text on a terminal as it is: so the UUID comes first, and the name
+ * without anything that a terminal would obey. NULL: out of memory.
+ */
+static char *shown(const PolkitQuestion *question)
+{
+	const char *name = question->domain ? question->domain : question->target;
+	_cleanup_free_ char *printable =
+		text_printable(str_or_empty(name ? name : question->group));
+
+	if (!printable)
+		return NULL;
+	return question->domain_uuid ? strf("%s (%s)", question->domain_uuid, printable)
+				     : TAKE_PTR(printable);
+}
+
 static int append_details(sd_bus_message *ask, const PolkitQuestion *question)
 {
+	_cleanup_free_ char *text = shown(question);
 	const struct {
 		const char *key, *value;
 	} details[] = {
+		{ "shown", str_is_empty(text) ? NULL : text },
 		{ "domain", question->domain },
 		{ "domain_uuid", question->domain_uuid },
 		{ "group", question->group },
 		{ "target", question->target },
 	};
-	int r = sd_bus_message_open_container(ask, 'a', "{ss}");
+	int r = text ? sd_bus_message_open_container(ask, 'a', "{ss}") : -ENOMEM;
 
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(details); i++)
 		if (details[i].value)
