@@ -11,7 +11,9 @@
 
 typedef enum DeclareMode { DECLARE, FORGET, RELOAD } DeclareMode;
 
-typedef struct DeclareTask {
+typedef struct DeclareTask DeclareTask;
+struct DeclareTask {
+	DeclareTask *next; /* in the manager's list */
 	DeclareMode mode;
 	Manager *manager;
 	Host *host;
@@ -28,12 +30,18 @@ typedef struct DeclareTask {
 	int result;
 	ManagerDeclared done;
 	void *userdata;
-} DeclareTask;
+};
 
 static DeclareTask *declare_task_free(DeclareTask *task)
 {
 	if (!task)
 		return NULL;
+	for (DeclareTask **i = &task->manager->declaring; *i; i = &(*i)->next) {
+		if (*i != task)
+			continue;
+		*i = task->next;
+		break;
+	}
 	identities_free(task->known);
 	free(task->name);
 	strv_free(task->members);
@@ -285,6 +293,61 @@ static void declare_done(void *data)
 		declare_visible(task);
 }
 
+/* ---- beside jobs ---- */
+
+static bool job_has(const JobRecord *job, char *const *members)
+{
+	for (char *const *member = members; member && *member; member++) {
+		Bdf bdf;
+
+		if (bdf_parse(*member, &bdf) < 0)
+			continue;
+		for (size_t i = 0; i < job->n_functions; i++)
+			if (bdf_same_slot(&job->functions[i], &bdf))
+				return true;
+	}
+	return false;
+}
+
+/*
+ * A job works with the rules of its start, and its assignment stands in no file before it ends. So
+ * a file alone does not tell whether a group may change.
+ */
+static int check_no_job(const Manager *m, DeclareTask *task)
+{
+	for (size_t i = 0; i < m->n_jobs; i++) {
+		const JobRecord *job = m->jobs[i];
+
+		if (job->ended || job->operation == OPERATION_VERIFY ||
+		    job->operation == OPERATION_PROBE)
+			continue;
+		if (*job->group && strcmp(job->group, task->name) != 0 &&
+		    !job_has(job, task->members))
+			continue;
+		return problem_refuse(&task->problem, GPUPASS_ERROR_GROUP_BUSY,
+				      .reason = strf("job %u may have it in hand", job->id),
+				      .remedy = strdup("try again when it is done: gpupass jobs"));
+	}
+	return 0;
+}
+
+bool manager_is_declaring(const Manager *m, const char *group)
+{
+	for (const DeclareTask *task = m->declaring; task; task = task->next)
+		if (task->mode != RELOAD && (!group || strcmp(task->name, group) == 0))
+			return true;
+	return false;
+}
+
+/* The problem is answered at once. */
+static int check_jobs(const Manager *m, DeclareTask *task)
+{
+	task->result = task->mode == RELOAD ? 0 : check_no_job(m, task);
+	if (task->result == PROBLEM)
+		tell(task);
+	return task->result;
+}
+
 static int start(Manager *m, DeclareMode mode, const char *name, char *const *members,
 		 ManagerDeclared done, void *userdata)
 {
@@ -308,10 +371,13 @@ static int start(Manager *m, DeclareMode mode, const char *name, char *const *me
 	if (r >= 0)
 		r = strv_copy(members, &task->members);
 	if (r >= 0)
+		r = check_jobs(m, task);
+	if (r == 0)
 		r = mailbox_run(m->place.mailbox, declare_work, declare_done, task);
-	if (r < 0)
-		return r;
-	TAKE_PTR(task);
+	if (r != 0)
+		return r == PROBLEM ? 0 : r;
+	task->next = m->declaring;
+	m->declaring = TAKE_PTR(task);
 	return 0;
 }
 

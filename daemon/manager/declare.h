@@ -11,5 +11,10 @@
 int manager_declare(Manager *m, const char *name, char *const *members, ManagerDeclared done,
 		    void *userdata);
 int manager_forget(Manager *m, const char *name, ManagerDeclared done, void *userdata);
+/*
+ * true: a declaration or withdrawal of this group is under way. NULL: of any group. A job that
+ * would begin now would work with rules that are about to change.
+ */
+bool manager_is_declaring(const Manager *m, const char *group);
 /* Reads groups.d again, after a person has edited it. */
 int manager_reload(Manager *m);

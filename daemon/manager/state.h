@@ -67,6 +67,8 @@ struct Manager {
 	bool connected;
 	char **notes; /* of all kinds, for the bus */
 
+	struct DeclareTask *declaring; /* the declarations and withdrawals under way */
+
 	JobRecord **jobs; /* oldest first */
 	size_t n_jobs;
 	uint32_t last_job;

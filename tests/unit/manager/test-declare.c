@@ -225,6 +225,67 @@ static void when_the_machine_cannot_be_looked_at_nothing_is_declared(void **stat
 #define ON_A_BARE_MANAGER(test)                                                                    \
 	cmocka_unit_test_setup_teardown(test, manager_rig_setup_bare, manager_rig_teardown)
 
+/* promise O3 */
+static void a_group_is_not_changed_under_a_job_that_has_it(void **state)
+{
+	ManagerRig *rig = *state;
+	_cleanup_free_ char *file = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	char *same[] = { A, B, NULL };
+	Caller caller = { 0 };
+	uint32_t job;
+
+	manager_rig_connect(rig);
+	assert_int_equal(manager_start_job(rig->manager,
+					   &(JobRequest){ .operation = OPERATION_ASSIGN,
+							  .domain = (char *)"vm42",
+							  .group = (char *)"pair0" },
+					   &job, &problem),
+			 0);
+	/* The job's thread may be anywhere. The loop does not know yet that it has ended. */
+	forget(rig, "pair0", &caller);
+	assert_string_equal(caller.error_name, "org.gpupass1.Error.GroupBusy");
+	caller_clear(&caller);
+	caller = (Caller){ 0 };
+	declare(rig, "pair0", same, &caller);
+	assert_string_equal(caller.error_name, "org.gpupass1.Error.GroupBusy");
+	caller_clear(&caller);
+	caller = (Caller){ 0 };
+	file = manager_rig_read_group(rig, "pair0");
+	assert_non_null(file);
+	rig_wait_for(rig->mailbox, &rig->has_ended);
+	/* Of another group, all is as ever. */
+	forget(rig, "pair1", &caller);
+	assert_null(caller.error_name);
+	caller_clear(&caller);
+}
+
+/* promise O3 */
+static void no_job_begins_on_a_group_that_is_being_forgotten(void **state)
+{
+	ManagerRig *rig = *state;
+	_cleanup_(problem_freep) Problem *problem = NULL, *of_any = NULL;
+	JobRequest request = { .operation = OPERATION_ASSIGN,
+			       .domain = (char *)"vm42",
+			       .group = (char *)"pair0" };
+	Caller caller = { 0 };
+	uint32_t job;
+
+	manager_rig_connect(rig);
+	assert_int_equal(manager_forget(rig->manager, "pair0", caller_declared, &caller), 0);
+	assert_int_equal(manager_start_job(rig->manager, &request, &job, &problem), PROBLEM);
+	assert_int_equal(problem->error, GPUPASS_ERROR_GROUP_BUSY);
+	problem = problem_free(problem);
+	request.group = NULL;
+	assert_int_equal(manager_start_job(rig->manager, &request, &job, &of_any), PROBLEM);
+	rig_wait_for(rig->mailbox, &caller.was_told);
+	assert_null(caller.error_name);
+	caller_clear(&caller);
+	request.group = (char *)"pair1";
+	assert_int_equal(manager_start_job(rig->manager, &request, &job, &problem), 0);
+	rig_wait_for(rig->mailbox, &rig->has_ended);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +296,8 @@ int main(void)
 		ON_A_MANAGER(a_group_under_a_domain_keeps_its_name),
 		ON_A_MANAGER(only_what_declare_wrote_is_forgotten),
 		ON_A_MANAGER(a_reload_reads_the_files_as_they_are),
+		ON_A_MANAGER(a_group_is_not_changed_under_a_job_that_has_it),
+		ON_A_MANAGER(no_job_begins_on_a_group_that_is_being_forgotten),
 		ON_A_BARE_MANAGER(when_the_machine_cannot_be_looked_at_nothing_is_declared),
 	};
 
