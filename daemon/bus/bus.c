@@ -172,14 +172,21 @@ static Collection collection(sd_bus *bus, const char *prefix, const char *interf
 	};
 }
 
-/* Methods need the face. They find the view by the path. */
+/*
+ * Methods need the face. They find the view by the path. A call that polkit has permitted reaches
+ * its handler even if the object has gone meanwhile: only there the permission is taken, and the
+ * question's place is free again.
+ */
 static int find_face(sd_bus *bus, const char *path, const char *interface, void *userdata,
 		     void **ret_found, sd_bus_error *error)
 {
+	sd_bus_message *call = sd_bus_get_current_message(bus);
+	const char *domain_uuid;
 	Face *f = userdata;
 
 	*ret_found = f;
-	return collection_find(&f->gpus, path) != NULL;
+	return collection_find(&f->gpus, path) != NULL ||
+	       (call && polkit_granted(f->polkit, call, &domain_uuid));
 }
 
 static int register_all(Face *f)
