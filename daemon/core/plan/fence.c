@@ -80,6 +80,22 @@ static bool has_another(const Planner *p, const DomainUse *use)
 }
 
 /*
+ * One of the domain's hostdevs may be the group's: it is, or its address has no board now. Any text
+ * can stand beside a board that is known to be another one, and an alias is text, too.
+ */
+static bool may_have_it(const Planner *p, const DomainUse *use)
+{
+	for (size_t i = 0; i < use->n_hostdevs; i++) {
+		const Bdf *bdf = &use->hostdevs[i].bdf;
+
+		if (!pci_snapshot_find(p->facts->snapshot, bdf) ||
+		    group_set_find_gpu(p->facts->groups, bdf) == p->facts->group)
+			return true;
+	}
+	return false;
+}
+
+/*
  * Another domain may have the mark of this group without any of its functions now. The mark counts
  * if gpupass put other functions there. Without any it is only text.
  */
@@ -94,7 +110,7 @@ static int check_records(const Planner *p)
 
 		if (str_equal(use->uuid, p->use.uuid) ||
 		    !str_equal(use->gpupass_group, group->name) || has_another(p, use) ||
-		    !mark_counts(p->facts->groups, use))
+		    !mark_counts(p->facts->groups, use) || !may_have_it(p, use))
 			continue;
 		return problem_refuse(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
 				      .reason = strf("%s is marked as having it", use->name),
