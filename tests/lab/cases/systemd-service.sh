@@ -9,6 +9,8 @@
 # udev what changes.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
+# shellcheck source=tests/lab/lib/polkit.sh
+. "$(dirname "$0")/../lib/polkit.sh"
 
 install_gpupass
 systemctl daemon-reload
@@ -41,6 +43,9 @@ runuser -u nobody -- gpupass list >"$work/list" 2>&1
 promise "anybody may look" grep -q pair0 "$work/list"
 runuser -u nobody -- gpupass assign vm42 >"$work/out" 2>"$work/err"
 equal "acting without privilege is refused with exit code 4" 4 $?
+# faults 45, 46
+# promises U1, O5
+polkit_decides
 
 echo 1 >/sys/bus/pci/devices/0000:03:00.1/remove
 promise "a function that goes is seen without asking" until_true 10 sh -c \

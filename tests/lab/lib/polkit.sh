@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash disable=SC2154 # case.sh sets work, here and staged
+#
+# What the real polkitd decides under systemd, by our policy, rules and example of rules as they are
+# installed. Sourced by a case that has the daemon as a service, pair0 declared and free, and vm42.
+# The same decisions are looked at more closely in tests/bus/test-polkitd; here the units are real.
+
+# as USER COMMAND…: its exit status in $status, its words in $work/err.
+as() {
+	local user=$1
+	shift
+	status=0
+	runuser -u "$user" -- "$@" >"$work/out" 2>"$work/err" || status=$?
+}
+
+# denied NAME USER WORDS COMMAND…: exit code 4, with these words, and the world is as it was.
+denied() {
+	local name=$1 user=$2 words=$3 before
+	shift 3
+	before=$(world)
+	as "$user" "$@"
+	equal "$name" "4 $words" "$status $(grep -om1 -- "$words" "$work/err")"
+	equal "and changes nothing" "$before" "$(world)"
+}
+
+permitted() {
+	local name=$1 user=$2
+	shift 2
+	as "$user" "$@"
+	promise "$name" [ "$status" = 0 ]
+	[ "$status" = 0 ] || sed 's/^/     | /' "$work/err"
+}
+
+# What an administrator does: users, groups, and the example with this host's domain in it.
+administer_polkit() {
+	local user
+	groupadd -r gpupass
+	groupadd gpu-operators
+	for user in reader:gpupass operator:gpu-operators; do
+		useradd -M -G "${user#*:}" "${user%:*}"
+	done
+	useradd -M gpu-admin
+	echo "gpu-admin:a password" | chpasswd
+	echo 'polkit.addAdminRule(function () { return ["unix-user:gpu-admin"]; });' \
+		>/etc/polkit-1/rules.d/10-admins.rules
+	sed "s/22222222-2222-4222-8222-222222222222/$(virsh -q domuuid vm42 | tr -d '\n')/" \
+		/usr/share/doc/gpupass/examples/50-gpupass.rules >/etc/polkit-1/rules.d/50-gpupass.rules
+}
+
+polkit_decides() {
+	local wanted="a password is wanted" caller line
+	administer_polkit
+	denied "a plain user may not act" nobody "$wanted" gpupass assign vm42 pair0
+	equal "the question started polkit's own unit" active "$(systemctl is-active polkit)"
+	permitted "a member of the group gpupass reads" reader gpupass plan vm42 pair0
+	denied "and may not act" reader "$wanted" gpupass assign vm42 pair0
+	permitted "who the example names gives that group to that domain" operator \
+		gpupass assign vm42 pair0
+	permitted "and takes it back" operator gpupass release vm42
+	denied "and does nothing else" operator "$wanted" gpupass bind pair0
+	denied "nor chooses another group" operator "$wanted" gpupass assign vm42
+
+	# The manual's own line, with more time for pkttyagent.
+	line="sh -c 'pkttyagent --process \$\$ & sleep $(slow 6); exec gpupass bind pair0'"
+	status=0
+	"$here/lib/type_password.py" nobody "a password" "$line" >"$work/out" 2>&1 || status=$?
+	equal "a password of an administrator is a yes" "0 gpu-admin" \
+		"$status $(grep -om1 gpu-admin "$work/out")"
+	[ "$status" = 0 ] || sed 's/^/     | /' "$work/out"
+	promise "for what was asked" sh -c 'gpupass list | grep -Eq "pair0 .*bound"'
+	denied "and for that call alone" nobody "$wanted" gpupass unbind pair0 --no-ask-password
+	gpupass unbind pair0 >/dev/null
+
+	systemctl kill -s STOP polkit
+	runuser -u operator -- gpupass assign vm42 pair0 --no-ask-password 2>"$work/silent" &
+	caller=$!
+	promise "while polkitd stands still others are served" gpupass list
+	status=0
+	wait "$caller" || status=$?
+	equal "who waits for it is denied at the deadline" "4 polkit did not answer" \
+		"$status $(grep -om1 'polkit did not answer' "$work/silent")"
+	before=$(world)
+	runuser -u operator -- gpupass assign vm42 pair0 >/dev/null 2>&1 &
+	until_true 20 pgrep -u operator -x gpupass
+	sleep 1
+	pkill -u operator -x gpupass
+	promise "who leaves meanwhile is denied, too" until_true 20 sh -c \
+		'journalctl -u gpupassd -o cat | grep -q "left the bus while polkit was asked"'
+	systemctl kill -s CONT polkit
+	denied "and late answers permit nothing" nobody "$wanted" gpupass assign vm42 pair0
+	equal "to anybody" "$before" "$(world)"
+
+	systemctl mask --quiet --runtime --now polkit
+	denied "without polkitd nobody else acts" operator "nothing was changed" \
+		gpupass assign vm42 pair0
+	promise "and root does" gpupass bind pair0
+	gpupass unbind pair0 >/dev/null
+	systemctl unmask --quiet --runtime polkit
+}
