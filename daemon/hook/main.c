@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * gpupass-hook: libvirt runs it before it starts a domain, and does not start the domain if it fails.
+ * gpupass-hook: libvirt runs it before it starts a domain, and starts none if it fails.
  * It never calls libvirt, which waits for it, nor gpupassd, which may not run.
  */
 #include <errno.h>
@@ -42,8 +42,8 @@ static const char usage[] =
 static const Program program = { "gpupass-hook", usage, GPUPASS_VERSION };
 
 /*
- * A domain may have a name like an option. libvirt always passes four operands, so with exactly four
- * there is no option.
+ * A domain may have a name like an option. libvirt always passes four operands, so with
+ * exactly four there is no option.
  */
 static bool parse(int argc, char **argv, Command *command, int *ret_status)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The fence on disk: fence.json in the state directory, replaced atomically and durably. The threads
- * of jobs and of looks share it.
+ * The fence on disk: fence.json in the state directory, replaced atomically and durably. The
+ * threads of jobs and of looks share it.
  *
- * A job closes its group before its first step, so that no domain starts with it half way, nor after
- * the daemon was killed. The group opens again with a fence that was made after the job's end.
+ * A job closes its group before its first step, so that no domain starts with it half way, nor
+ * after the daemon was killed. The group opens again with a fence that was made after the job's end.
  */
 #pragma once
 
@@ -29,8 +29,8 @@ typedef struct FenceStore {
 } FenceStore;
 
 /*
- * Opens STATE_DIRECTORY, and creates it if it is missing. A file that cannot be read stays: the hook
- * refuses all GPUs until the next fence replaces it. The store must not move in memory.
+ * Opens STATE_DIRECTORY, and creates it if it is missing. A file that cannot be read stays: the
+ * hook refuses all GPUs until the next fence replaces it. The store must not move in memory.
  */
 int fence_store_open(const char *state_directory, FenceStore *ret);
 void fence_store_close(FenceStore *store);
@@ -43,8 +43,8 @@ int fence_store_update(FenceStore *store, const Fence *fence, const uint32_t *en
 		       uint64_t now_usec);
 
 /*
- * Reads the file as the hook does. *ret_fault: why the hook cannot use it, or that it is not what was
- * written; the next update then writes it again. Left alone if all is well.
+ * Reads the file as the hook does. *ret_fault: why the hook cannot use it, or that it is not
+ * what was written; the next update then writes it again. Left alone if all is well.
  */
 int fence_store_check(FenceStore *store, char **ret_fault);
 

@@ -205,8 +205,8 @@ static int check_hostdev(const FenceRequest *q, const FenceHostdev *hostdev, Pro
 	group = fence_find(q->fence, &hostdev->bdf, &then);
 	if (!group)
 		then = fence_find_other(q->fence, &hostdev->bdf);
-	/* Addresses were dealt out anew, or a board was put in. A group closed by its addresses alone
-	 * has no ids. */
+	/* Addresses were dealt out anew, or a board was put in. A group closed by its
+	 * addresses alone has no ids. */
 	if (hostdev->present && (!then || (then->vendor != 0 && !same_board(hostdev, then))))
 		return hostdev->gpu ? refuse_changed(q, hostdev, ret_problem) : 0;
 	if (!group)

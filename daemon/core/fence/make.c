@@ -204,8 +204,8 @@ static int fill(Maker *m)
 }
 
 /*
- * Candidates, whose links nobody knows, are no group: a host whose boards have no bridge is theirs to
- * use. But boards of an assignment stay fenced off when their links are no longer known.
+ * Candidates, whose links nobody knows, are no group: a host whose boards have no bridge
+ * may use them. But boards of an assignment stay fenced off when their links are no longer known.
  */
 static bool is_fenced(const Maker *m)
 {

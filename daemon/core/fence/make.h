@@ -19,8 +19,8 @@ typedef struct FenceFacts {
 	size_t n_health;
 	const char *boot_id;
 	/*
-	 * Whether the function is quarantined: 0 leaves the outputs alone if it is not. *ret_itself:
-	 * the quarantine names it, and not just every function.
+	 * Whether the function is quarantined: 0 leaves the outputs alone if it is not.
+	 * *ret_itself: the quarantine names it, and not just every function.
 	 */
 	int (*quarantine)(const Bdf *function, bool *ret_itself, char **ret_reason, void *userdata);
 	void *userdata;

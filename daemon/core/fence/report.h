@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Domains that have what they should not: a part of a group, or a group that is not assigned to them. */
+/* Domains that have a part of a group, or a group that is not assigned to them. */
 #pragma once
 
 #include "core/group/group.h"

@@ -155,6 +155,7 @@ int manager_rig_teardown(void **state)
 	manager_free(rig->manager);
 	mailbox_free(rig->mailbox);
 	topology_store_close(&rig->topology);
+	fence_store_close(&rig->fence);
 	remove_config(rig);
 	strv_free(rig->told);
 	rig_free(rig->rig);
