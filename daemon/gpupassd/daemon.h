@@ -24,6 +24,7 @@ typedef struct Daemon {
 	Journal journal;
 	QuarantineStore quarantine;
 	TenantStore tenants;
+	FenceStore fence;
 	TopologyStore topology;
 	RealHost host;
 	Virt *virt;

@@ -62,13 +62,25 @@ static int hold_state(Daemon *d)
 	return r < 0 ? r : hold_directory(d->receipts.dir_fd, "the receipts");
 }
 
+/* After the lock: the daemon that had it may have written until then. */
+static int open_fence(Daemon *d, const Options *options)
+{
+	int r = fence_store_open(options->state_directory, &d->fence);
+
+	if (r < 0)
+		log_error("cannot open %s: %s", options->state_directory, strerror(-r));
+	return r;
+}
+
 int daemon_open_state(Daemon *d, const Options *options)
 {
 	int r = open_store(d, options);
 
 	if (r >= 0)
 		r = open_state(d, options);
-	return r < 0 ? r : hold_state(d);
+	if (r >= 0)
+		r = hold_state(d);
+	return r < 0 ? r : open_fence(d, options);
 }
 
 /* ---- the machine ---- */

@@ -130,6 +130,7 @@ int daemon_set_up_manager(Daemon *d, const Options *options)
 		.journal = &d->journal,
 		.quarantine = &d->quarantine,
 		.tenants = &d->tenants,
+		.fence = &d->fence,
 		.topology = &d->topology,
 		.config_directory = options->config_directory,
 		.policy = d->config->policy,

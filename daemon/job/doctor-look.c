@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/drift/drift.h"
+#include "core/fence/report.h"
 #include "core/group/observe.h"
 #include "job/select.h"
 #include "store/unread.h"
@@ -24,6 +25,9 @@ typedef struct Look {
 	char **busy, **quarantined, **clears;
 	Drift *drift;
 	DoctorNotes drift_notes; /* of the findings in it */
+	FenceReport *split;
+	DoctorNotes split_notes;
+	char *fence_fault;
 	DoctorNotes evidence_notes;
 	Tenants *tenants; /* NULL: nobody keeps marks */
 	DoctorNotes tenant_notes;
@@ -43,6 +47,9 @@ static void look_clear(Look *l)
 	gpu_healths_free(l->health, l->n_health);
 	drift_free(l->drift);
 	free(l->drift_notes.items);
+	fence_report_free(l->split);
+	free(l->split_notes.items);
+	free(l->fence_fault);
 	free(l->evidence_notes.items);
 	free(l->tenant_notes.items);
 	tenants_free(l->tenants);
@@ -223,6 +230,38 @@ static int look_for_drift(Look *l)
 	return r < 0 ? r : note_drift(l);
 }
 
+/* A job puts functions into a domain one after another. */
+static int look_for_split(Look *l)
+{
+	int r;
+
+	if (!l->uses)
+		return 0;
+	r = fence_report(l->inventory->groups, l->uses, l->assignments,
+			 l->place->rules->declarations, &l->split);
+	if (r < 0)
+		return r;
+	l->split_notes.items = calloc(l->split->n_items + 1, sizeof(DoctorNote));
+	if (!l->split_notes.items)
+		return -ENOMEM;
+	for (size_t i = 0; i < l->split->n_items; i++) {
+		const FenceFinding *f = &l->split->items[i];
+
+		if (f->split && !strv_contains(l->busy, f->group))
+			l->split_notes.items[l->split_notes.n_items++] =
+				(DoctorNote){ .group = f->group,
+					      .what = f->what,
+					      .remedy = f->remedy,
+					      .fail = true };
+	}
+	return 0;
+}
+
+static int look_at_fence(Look *l)
+{
+	return l->place->fence ? fence_store_check(l->place->fence, &l->fence_fault) : 0;
+}
+
 static int keep_text(Look *l, char *text, const char **ret)
 {
 	_cleanup_free_ char *owned = text;
@@ -370,6 +409,8 @@ static char *make_report(const Look *l)
 		.drift = &l->drift_notes,
 		.evidence = &l->evidence_notes,
 		.tenants = &l->tenant_notes,
+		.split = l->split ? &l->split_notes : NULL,
+		.fence_fault = l->fence_fault,
 		.symptom = l->request->symptom,
 	};
 
@@ -405,6 +446,10 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 		r = look_closely(&l);
 	if (r == 0)
 		r = look_for_drift(&l);
+	if (r == 0)
+		r = look_for_split(&l);
+	if (r == 0)
+		r = look_at_fence(&l);
 	if (r == 0)
 		r = look_for_stale_evidence(&l);
 	if (r == 0)

@@ -7,6 +7,7 @@
 #include "store/claims.h"
 #include "store/disk-watch.h"
 #include "store/evidence.h"
+#include "store/fence.h"
 #include "store/journal.h"
 #include "store/quarantine.h"
 #include "store/receipts.h"
@@ -20,6 +21,7 @@ typedef struct JobPlace {
 	const Journal *journal;		   /* NULL: no journal is kept (dry runs) */
 	const QuarantineStore *quarantine; /* NULL: in memory only; NULL if `journal` is */
 	TenantStore *tenants;		   /* NULL: no marks (tests) */
+	FenceStore *fence;		   /* NULL: no hook goes by it (tests) */
 	TopologyStore *topology;	   /* NULL: no evidence (tests) */
 	DiskWatch *disk;		   /* NULL: not watched */
 	HealthLook *health;		   /* NULL: no looks (tests) */

@@ -2,6 +2,7 @@
 #include "manager/jobs.h"
 
 #include "manager/declare.h"
+#include "manager/fence.h"
 #include "manager/look.h"
 #include "manager/picture.h"
 #include "manager/records.h"
@@ -90,6 +91,17 @@ static void end(Manager *m, JobRecord *job, JobState state)
 	records_trim(m);
 }
 
+static void tell_end(void *userdata);
+
+/* A domain may start with the group as soon as the caller hears that the job is done. */
+static void open_fence(void *userdata)
+{
+	Ended *ended = userdata;
+
+	if (manager_open_fence(ended->manager, ended->id, tell_end, ended) < 0)
+		tell_end(ended);
+}
+
 /*
  * Reports the end once the picture shows it, so that a caller who then asks sees the new state of
  * the group. Until then the job keeps its running state, because any change of a job publishes all
@@ -117,7 +129,7 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 		manager_take_open_job(m, TAKE_PTR(event->open));
 	if (ended) {
 		*ended = (Ended){ .manager = m, .id = job->id, .state = event->state };
-		if (manager_refresh(m, tell_end, ended) >= 0)
+		if (manager_refresh(m, open_fence, ended) >= 0)
 			return;
 		free(ended);
 	}

@@ -33,7 +33,7 @@ static void waiters_tell(Waiter *waiter)
  * A caller that gets < 0 still owns its userdata, and frees it. So the waiter joins the list last,
  * once nothing can fail any more.
  */
-static int look_request(Manager *m, Look *look, ManagerDone done, void *userdata)
+int look_request(Manager *m, Look *look, ManagerDone done, void *userdata)
 {
 	_cleanup_free_ Waiter *waiter = done ? waiter_new(done, userdata) : NULL;
 	Waiter **list = look->running ? &look->next : &look->current;
@@ -57,7 +57,7 @@ static int look_request(Manager *m, Look *look, ManagerDone done, void *userdata
 
 /* Waiters of a look that cannot be started are called all the same: nothing else would end their
  * wait. */
-static void look_finished(Manager *m, Look *look)
+void look_finished(Manager *m, Look *look)
 {
 	Waiter *told = TAKE_PTR(look->current), *next = NULL;
 
@@ -263,13 +263,23 @@ static void refresh_done(void *userdata)
 	free(refresh);
 }
 
+/* The file that libvirt's hook reads says it, too, before the caller hears of it. */
+static void refresh_seen(void *userdata)
+{
+	Refresh *refresh = userdata;
+	Manager *m = refresh->manager;
+
+	if (m->hooks->refreshed(m, refresh_done, refresh) < 0)
+		refresh_done(refresh);
+}
+
 static void refresh_scanned(void *userdata)
 {
 	Refresh *refresh = userdata;
 	Manager *m = refresh->manager;
 
-	if (!m->connected || look_request(m, &m->uses_look, refresh_done, refresh) < 0)
-		refresh_done(refresh);
+	if (!m->connected || look_request(m, &m->uses_look, refresh_seen, refresh) < 0)
+		refresh_seen(refresh);
 }
 
 int manager_refresh(Manager *m, ManagerDone done, void *userdata)
@@ -308,4 +318,6 @@ void manager_clear_looks(Manager *m)
 	waiters_free(m->scan.next);
 	waiters_free(m->uses_look.current);
 	waiters_free(m->uses_look.next);
+	waiters_free(m->fence_look.current);
+	waiters_free(m->fence_look.next);
 }

@@ -3,6 +3,7 @@
 
 #include "manager/adopt.h"
 #include "manager/config.h"
+#include "manager/fence.h"
 #include "manager/state.h"
 #include "util/text.h"
 
@@ -10,12 +11,20 @@ static void scanned(Manager *m)
 {
 	manager_note_tenants(m);
 	manager_look_at_health(m);
+	(void)manager_write_fence(m, NULL, NULL);
+}
+
+static void domains_read(Manager *m)
+{
+	manager_note_tenants(m);
+	(void)manager_write_fence(m, NULL, NULL);
 }
 
 static const ManagerHooks hooks = {
 	.scanned = scanned,
-	.domains_read = manager_note_tenants,
+	.domains_read = domains_read,
 	.drift_found = manager_adopt,
+	.refreshed = manager_write_fence,
 };
 
 int manager_new(const ManagerPlace *place, Manager **ret)
@@ -28,6 +37,7 @@ int manager_new(const ManagerPlace *place, Manager **ret)
 	m->place = *place;
 	m->hooks = &hooks;
 	manager_init_looks(m);
+	manager_init_fence(m);
 	r = claims_new(&m->claims);
 	if (r >= 0)
 		r = disk_watch_new(&m->disk);
@@ -52,6 +62,7 @@ Manager *manager_free(Manager *m)
 	if (!m)
 		return NULL;
 	manager_clear_looks(m);
+	manager_clear_fence(m);
 	for (size_t i = 0; i < m->n_jobs; i++)
 		job_record_free(m->jobs[i]);
 	free(m->jobs);
@@ -72,6 +83,7 @@ Manager *manager_free(Manager *m)
 	strv_free(m->notes);
 	boot_faults_free(m->boot);
 	drift_free(m->drift);
+	fence_report_free(m->foreign);
 	gpu_healths_free(m->health, m->n_health);
 	free(m->scan_note);
 	free(m->uses_note);

@@ -4,6 +4,7 @@
 #include "core/group/observe.h"
 #include "manager/boot.h"
 #include "manager/drift.h"
+#include "manager/foreign.h"
 #include "manager/records.h"
 #include "manager/state.h"
 #include "util/log.h"
@@ -67,6 +68,24 @@ static int note_unread(const DomainUses *uses, char ***notes)
 	return 0;
 }
 
+/* The number of notes about split groups; the doctor reports all of them. */
+#define SPLIT_NOTES_MAX 8
+
+/* A whole group of another domain shows in the group's own state and reason. */
+static int note_split(const FenceReport *report, char ***notes)
+{
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && report && i < report->n_items && n < SPLIT_NOTES_MAX; i++) {
+		if (!report->items[i].split)
+			continue;
+		r = strv_appendf(notes, "%s; %s", report->items[i].what, report->items[i].remedy);
+		n++;
+	}
+	return r;
+}
+
 static int collect_notes(Manager *m, char ***ret)
 {
 	_cleanup_strv_ char **notes = NULL;
@@ -86,6 +105,8 @@ static int collect_notes(Manager *m, char ***ret)
 		r = strv_append(&notes, m->scan_note);
 	if (r >= 0 && m->tenants_note)
 		r = strv_append(&notes, m->tenants_note);
+	if (r >= 0 && m->fence_note)
+		r = strv_append(&notes, m->fence_note);
 	if (r >= 0)
 		r = tenancy_notes(
 			&(TenancyFacts){ .tenants = m->tenants,
@@ -95,6 +116,8 @@ static int collect_notes(Manager *m, char ***ret)
 		r = strv_append(&notes, m->uses_note);
 	if (r >= 0)
 		r = note_unread(m->uses, &notes);
+	if (r >= 0)
+		r = note_split(m->foreign, &notes);
 	if (r >= 0 && !m->connected)
 		r = strv_append(&notes, "libvirt does not answer: domains are not known, and "
 					"nothing can be assigned or released");
@@ -123,6 +146,7 @@ void manager_observe(Manager *m)
 		overlay(m, &m->inventory->groups->items[i]);
 	if (r >= 0) {
 		manager_observe_drift(m);
+		manager_observe_foreign(m);
 		r = collect_notes(m, &notes);
 	}
 	if (r < 0) {

@@ -12,6 +12,7 @@ JobPlace manager_job_place(Manager *m)
 		.journal = m->place.journal,
 		.quarantine = m->place.quarantine,
 		.tenants = m->place.tenants,
+		.fence = m->place.fence,
 		.topology = m->place.topology,
 		.claims = m->claims,
 		.disk = m->disk,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/drift/drift.h"
+#include "core/fence/report.h"
 #include "manager/types.h"
 
 /* A caller that waits for a look that begins after its request. */
@@ -39,6 +40,8 @@ typedef struct ManagerHooks {
 	void (*scanned)(Manager *m);	  /* a look at the machine has ended or failed */
 	void (*domains_read)(Manager *m); /* the same for libvirt's domains */
 	void (*drift_found)(Manager *m);  /* a search for drift has ended */
+	/* A caller waits for what the picture shows to hold: done is called then, or < 0. */
+	int (*refreshed)(Manager *m, ManagerDone done, void *userdata);
 } ManagerHooks;
 
 struct Manager {
@@ -53,6 +56,11 @@ struct Manager {
 
 	Look scan;
 	Look uses_look;
+	Look fence_look;       /* no look: a write of the fence, which waits its turn like one */
+	uint32_t *fence_ended; /* jobs that the next fence lets go of */
+	size_t n_fence_ended;
+	uint64_t fence_usec; /* CLOCK_REALTIME of the last that is on disk; 0: none */
+	char *fence_note;    /* why it could not be written; NULL: it was */
 	Inventory *inventory;
 	Assignments *assignments;
 	char **store_notes;
@@ -85,14 +93,21 @@ struct Manager {
 
 	char **state_notes;
 
-	BootFaults *boot; /* NULL: nothing failed at boot, as far as is known */
-	Drift *drift;	  /* NULL: not looked for yet */
-	bool adopted;	  /* manager_adopt() has begun its jobs */
+	BootFaults *boot;     /* NULL: nothing failed at boot, as far as is known */
+	Drift *drift;	      /* NULL: not looked for yet */
+	FenceReport *foreign; /* likewise */
+	bool adopted;	      /* manager_adopt() has begun its jobs */
 };
 
 /*
  * What a job works with, as of now. Borrowed: a thread needs copies of what the loop may replace.
  */
 JobPlace manager_job_place(Manager *m);
+/*
+ * look.c: requests a look of this kind, and ends it. done (may be NULL) is called after one that
+ * began after this request. < 0: it is not called, and userdata stays the caller's.
+ */
+int look_request(Manager *m, Look *look, ManagerDone done, void *userdata);
+void look_finished(Manager *m, Look *look);
 /* Takes both. */
 void manager_set_rules(Manager *m, Rules *rules, char **notes);

@@ -59,6 +59,7 @@ typedef struct ManagerPlace {
 	const Journal *journal;
 	const QuarantineStore *quarantine;
 	TenantStore *tenants;
+	FenceStore *fence;
 	TopologyStore *topology;
 	const char *config_directory;
 	Policy policy;

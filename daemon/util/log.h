@@ -29,6 +29,9 @@
 #define LOG_ID_DENIED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f05"
 #define LOG_ID_FLOOD "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f31"
 #define LOG_ID_LIMITED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f06"
+#define LOG_ID_FENCED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f41"
+#define LOG_ID_FOREIGN "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f42"
+#define LOG_ID_FOREIGN_GONE "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f43"
 
 /* What a line is about; any field may be left out. */
 typedef struct LogFields {

@@ -58,6 +58,7 @@
 #define GPUPASS_SCHEMA_WORKER "org.gpupass1.worker/1"
 #define GPUPASS_SCHEMA_RECEIPT "org.gpupass1.receipt/1"
 #define GPUPASS_SCHEMA_TENANT "org.gpupass1.tenant/1"
+#define GPUPASS_SCHEMA_FENCE "org.gpupass1.fence/1"
 #define GPUPASS_SCHEMA_DOCTOR "org.gpupass1.doctor/1"
 #define GPUPASS_SCHEMA_VERIFY "org.gpupass1.verify/1"
 #define GPUPASS_SCHEMA_LIST "org.gpupass1.list/1"

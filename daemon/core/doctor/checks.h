@@ -55,6 +55,8 @@ void doctor_check_groups(const Doctor *d, Finding *f);
 void doctor_check_drift(const Doctor *d, Finding *f);
 void doctor_check_evidence(const Doctor *d, Finding *f);
 void doctor_check_tenants(const Doctor *d, Finding *f);
+void doctor_check_split(const Doctor *d, Finding *f);
+void doctor_check_fence(const Doctor *d, Finding *f);
 void doctor_check_quarantine(const Doctor *d, Finding *f);
 void doctor_check_jobs(const Doctor *d, Finding *f);
 void doctor_check_boot_report(const Doctor *d, Finding *f);

@@ -53,6 +53,8 @@ static const DoctorCheck checks[] = {
 	{ "drift", "Drift from the assignments", 0, doctor_check_drift, SEE_TABLE },
 	{ "evidence", "Evidence of NVLinks", 0, doctor_check_evidence, SEE_TABLE },
 	{ "tenants", "Boards since their last tenants", 0, doctor_check_tenants, "resetfailed" },
+	{ "split-groups", "Split groups", NEEDS_LIBVIRT, doctor_check_split, "splitgroup" },
+	{ "fence", "The fence at libvirt", NEEDS_HOST, doctor_check_fence, "the-fence" },
 	{ "quarantine", "Quarantines", 0, doctor_check_quarantine, "lifting-a-quarantine" },
 	{ "jobs", "Interrupted jobs", 0, doctor_check_jobs, SEE_TABLE },
 	{ "boot", "What became of assignments at boot", NEEDS_HOST, doctor_check_boot_report,

@@ -202,6 +202,39 @@ void doctor_check_tenants(const Doctor *d, Finding *f)
 	doctor_check_notes(d, d->facts->tenants, f);
 }
 
+void doctor_check_split(const Doctor *d, Finding *f)
+{
+	doctor_check_notes(d, d->facts->split, f);
+}
+
+void doctor_check_fence(const Doctor *d, Finding *f)
+{
+	const Examination *host = d->facts->host;
+
+	if (d->facts->fence_fault) {
+		finding_fail(f, NULL, "libvirt's hook refuses all GPUs: %s", d->facts->fence_fault);
+		finding_remedy(f, "gpupass rescan, which writes the fence again");
+	}
+	if (host->hook && !host->hook_runs) {
+		finding_fail(
+			f, NULL,
+			"/etc/libvirt/hooks/qemu.d/gpupass is not executable, so libvirt starts "
+			"domains with any GPU");
+		finding_remedy(f, "chmod 755 /etc/libvirt/hooks/qemu.d/gpupass");
+	} else if (!host->hook && host->libvirt_daemon) {
+		finding_warn(f, NULL,
+			     "libvirt has no hook of gpupass, so it starts domains with any GPU");
+		finding_remedy(f, "install gpupass-hook(8) as /etc/libvirt/hooks/qemu.d/gpupass, "
+				  "then restart libvirt's daemon");
+	}
+	if (f->status != FINDING_SKIPPED)
+		return;
+	if (host->hook)
+		finding_pass(f, "libvirt has the hook");
+	else
+		finding_skip(f, "neither the hook nor a daemon of libvirt is here");
+}
+
 void doctor_check_quarantine(const Doctor *d, Finding *f)
 {
 	for (char *const *line = d->facts->quarantined; line && *line; line++) {

@@ -12,7 +12,7 @@ int xml_read_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n,
 	for (xmlNode *i = xml_first(xml_child(xml->root, "devices")); i; i = xml_next(i)) {
 		DomainHostdev hostdev = { .managed = xml_attribute_is(i, "managed", "yes") };
 
-		if (!xml_is_pci_hostdev(i))
+		if (!xml_takes_pci_function(i))
 			continue;
 		*ret_bad = i;
 		r = xml_host_address(i, &hostdev.bdf);

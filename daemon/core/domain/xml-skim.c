@@ -36,7 +36,33 @@ static bool is_kept(const xmlNode *parent, const char *name, const char *href)
 		return true; /* inside an element that is kept */
 	if (xml_is(parent, "metadata"))
 		return href && strcmp(href, DOMAIN_XML_NAMESPACE) == 0;
-	return xml_is(parent, "devices") && !href && strcmp(name, "hostdev") == 0;
+	return false;
+}
+
+/* libxml2 gives five pointers for each attribute: name, prefix, URI, value and its end. */
+static bool has_type(const xmlChar **attributes, int n, const char *type)
+{
+	for (int i = 0; i < n; i++) {
+		const xmlChar **a = attributes + 5 * (size_t)i;
+
+		if (strcmp((const char *)a[0], "type") == 0 && !a[1] &&
+		    (size_t)(a[4] - a[3]) == strlen(type) && memcmp(a[3], type, strlen(type)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* xml_takes_pci_function(), as far as its tag tells. */
+static bool may_take_function(const xmlNode *parent, const char *name, const xmlChar **attributes,
+			      int n)
+{
+	if (!parent || is_root(parent) || !is_root(parent->parent) || !xml_is(parent, "devices"))
+		return false;
+	if (strcmp(name, "interface") == 0)
+		return has_type(attributes, n, "hostdev");
+	if (strcmp(name, "disk") == 0)
+		return has_type(attributes, n, "nvme");
+	return strcmp(name, "hostdev") == 0;
 }
 
 static unsigned *left_out(void *data)
@@ -52,7 +78,10 @@ static void start_element(void *data, const xmlChar *name, const xmlChar *prefix
 {
 	const xmlParserCtxt *parser = data;
 
-	if (*left_out(data) > 0 || !is_kept(parser->node, (const char *)name, (const char *)href))
+	if (*left_out(data) > 0 ||
+	    (!is_kept(parser->node, (const char *)name, (const char *)href) &&
+	     (href ||
+	      !may_take_function(parser->node, (const char *)name, attributes, n_attributes))))
 		(*left_out(data))++;
 	else
 		xmlSAX2StartElementNs(data, name, prefix, href, n_namespaces, namespaces,

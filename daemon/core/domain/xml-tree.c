@@ -206,6 +206,21 @@ bool xml_is_pci_hostdev(const xmlNode *node)
 	       xml_attribute_is(node, "type", "pci");
 }
 
+static bool names_pci_source(const xmlNode *device)
+{
+	const xmlNode *source = xml_child(device, "source");
+
+	if (xml_is(device, "interface") && xml_attribute_is(device, "type", "hostdev"))
+		return xml_attribute_is(xml_child(source, "address"), "type", "pci");
+	return xml_is(device, "disk") && xml_attribute_is(device, "type", "nvme") &&
+	       xml_attribute_is(source, "type", "pci");
+}
+
+bool xml_takes_pci_function(const xmlNode *device)
+{
+	return xml_is_pci_hostdev(device) || names_pci_source(device);
+}
+
 bool xml_is_pci_controller(const xmlNode *node)
 {
 	return xml_is(node, "controller") && xml_attribute_is(node, "type", "pci");

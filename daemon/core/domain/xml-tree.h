@@ -79,6 +79,11 @@ int xml_number(const xmlNode *node, const char *name, unsigned max, unsigned *re
 
 /* <hostdev mode='subsystem' type='pci'> */
 bool xml_is_pci_hostdev(const xmlNode *node);
+/*
+ * It gives the guest a PCI function of the host: such a hostdev, <interface type='hostdev'> with a
+ * PCI address, or <disk type='nvme'>.
+ */
+bool xml_takes_pci_function(const xmlNode *device);
 bool xml_is_pci_controller(const xmlNode *node);
 /* The address on the host. -EBADMSG: there is none, or it is not valid. */
 int xml_host_address(const xmlNode *hostdev, Bdf *ret);

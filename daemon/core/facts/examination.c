@@ -36,6 +36,8 @@ static const JsonMember examination_members[] = {
 	JSON_BOOL(Examination, initramfs_hook),
 	JSON_BOOL(Examination, systemd),
 	JSON_BOOL(Examination, bind_enabled),
+	JSON_BOOL(Examination, hook),
+	JSON_BOOL(Examination, hook_runs),
 	JSON_BOOL(Examination, memlock_limited),
 	JSON_NUMBER(Examination, memlock_bytes, INT64_MAX),
 	JSON_OTHER("image", read_image, write_image),

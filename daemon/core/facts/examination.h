@@ -32,6 +32,8 @@ typedef struct Examination {
 	bool initramfs_hook;	  /* gpupass's own hook or module for the initramfs is there */
 	bool systemd;		  /* systemd runs this host */
 	bool bind_enabled;	  /* gpupass-bind.service */
+	bool hook;		  /* libvirt has our hook */
+	bool hook_runs;		  /* and root may run it */
 	bool memlock_limited;	  /* the libvirt daemon has a limit that it may not raise */
 	uint64_t memlock_bytes;	  /* that limit; 0: not known */
 	Initramfs *image;	  /* NULL: nobody looked */

@@ -220,6 +220,21 @@ static int take_member(Parser *p, const char *value)
 	return r;
 }
 
+static int take_foreign_use(Parser *p, const char *value)
+{
+	bool yes = strcmp(value, "yes") == 0;
+
+	if (current(p)->foreign_use_set)
+		return declaration_fail(p, p->line, "remove one of the lines",
+					"ForeignUse= is here for the second time in this section");
+	if (!yes && strcmp(value, "no") != 0)
+		return declaration_fail(p, p->line, "write ForeignUse=yes or ForeignUse=no",
+					"ForeignUse=%s is neither yes nor no", value);
+	current(p)->foreign_use = yes;
+	current(p)->foreign_use_set = true;
+	return 0;
+}
+
 static int on_entry(const char *section, const char *key, const char *value, int line,
 		    void *userdata)
 {
@@ -234,8 +249,10 @@ static int on_entry(const char *section, const char *key, const char *value, int
 		return take_name(p, value);
 	if (strcmp(key, "Gpu") == 0)
 		return take_member(p, value);
-	return declaration_fail(p, line,
-				"the keys here are Name= and Gpu=", "unknown key %s=", key);
+	if (strcmp(key, "ForeignUse") == 0)
+		return take_foreign_use(p, value);
+	return declaration_fail(
+		p, line, "the keys here are Name=, Gpu= and ForeignUse=", "unknown key %s=", key);
 }
 
 static int on_malformed(int line, void *userdata)

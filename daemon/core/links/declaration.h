@@ -8,6 +8,7 @@
  *   Gpu=GPU-1b5c…             by UUID, or
  *   Gpu=serial:00-04-4b-…     by Device Serial Number, or
  *   Gpu=slot:3                by physical slot
+ *   ForeignUse=yes            domains may have the whole group without gpupass; default no
  *
  * Each section is one group, and a file may have several. This code is pure and works on text;
  * manager/config.c reads the files.
@@ -38,7 +39,9 @@ typedef struct Declaration {
 	char *name;
 	Selector *members;
 	size_t n_members;
-	char *source; /* "groups.d/pair0.conf:1": file and line of the section */
+	bool foreign_use;
+	bool foreign_use_set; /* the section says so, or the contrary */
+	char *source;	      /* "groups.d/pair0.conf:1": file and line of the section */
 } Declaration;
 
 typedef struct Declarations {

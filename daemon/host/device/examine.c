@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/facts/boot-faults.h"
@@ -292,6 +293,16 @@ static void read_systemd(int root_fd, Examination *e)
 	e->bind_enabled = faccessat(root_fd, link, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* libvirt leaves out what is not executable. */
+static void read_hook(int root_fd, Examination *e)
+{
+	static const char hook[] = "etc/libvirt/hooks/qemu.d/gpupass";
+	struct stat st;
+
+	e->hook = fstatat(root_fd, hook, &st, 0) == 0;
+	e->hook_runs = e->hook && S_ISREG(st.st_mode) && (st.st_mode & S_IXUSR);
+}
+
 /* That of the running kernel, which boots with it again unless another kernel is chosen. */
 static int read_image(const ExamineRoots *roots, const char *known, Examination *e)
 {
@@ -336,6 +347,7 @@ int examine_host(const ExamineRoots *roots, const char *known_image, Examination
 	if (r < 0)
 		return r;
 	read_systemd(roots->root_fd, e);
+	read_hook(roots->root_fd, e);
 	*ret = TAKE_PTR(e);
 	return 0;
 }

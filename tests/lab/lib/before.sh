@@ -40,6 +40,33 @@ assign_pair0() {
 		 $(record_function 0000:02:00.0 2204 nvidia "${1-}"),
 		 $(record_function 0000:02:00.1 1aef snd_hda_intel "${1-}")]}
 	JSON
+	fence_pair0 "$@"
+}
+
+# What the daemon wrote before this boot: libvirt's hook may run before the daemon does.
+fence_pair0() {
+	mkdir -p /var/lib/gpupass
+	cat >/var/lib/gpupass/fence.json <<-JSON
+		{"schema": "org.gpupass1.fence/1", "generation": 1, "written_usec": 1700000000000000,
+		 "boot_id": "the boot before", "others": [], "groups": [
+		 {"name": "pair0", "state": "open", "domain_uuid": "$uuid", "domain_name": "vm42",
+		  "functions": [
+		  $(fence_function 0000:01:00.0 2204),
+		  $(fence_function 0000:01:00.1 1aef),
+		  $(fence_function 0000:02:00.0 2204 "${1-}"),
+		  $(fence_function 0000:02:00.1 1aef "${1-}")],
+		  "boards": [
+		  {"address": "0000:01:00.0", "tenant": "dirty", "domain_uuid": "$uuid", "domain_name": "vm42"},
+		  {"address": "0000:02:00.0", "tenant": "dirty", "domain_uuid": "$uuid", "domain_name": "vm42"}]}]}
+	JSON
+}
+
+# fence_function BDF DEVICE [SUBSYSTEM-DEVICE]
+fence_function() {
+	cat <<-JSON
+		{"address": "$1", "vendor": "10de", "device": "$2", "subsystem_vendor": "10de",
+		 "subsystem_device": "${3:-1467}"}
+	JSON
 }
 
 define_vm42() {

@@ -79,6 +79,7 @@ static void start(ManagerRig *rig)
 						      .journal = &job_rig->journal,
 						      .quarantine = &job_rig->quarantine,
 						      .topology = &rig->topology,
+						      .fence = &rig->fence,
 						      .config_directory = rig->config,
 						      .policy = POLICY_DEFAULT },
 				     &rig->manager),
@@ -106,6 +107,7 @@ int manager_rig_setup_bare(void **state)
 	assert_int_equal(mkdir(groups, 0755), 0);
 	assert_int_equal(mailbox_new(&rig->mailbox), 0);
 	assert_int_equal(topology_store_open(rig->rig->state_directory, &rig->topology), 0);
+	assert_int_equal(fence_store_open(rig->rig->state_directory, &rig->fence), 0);
 	start(rig);
 	*state = rig;
 	return 0;
@@ -153,6 +155,7 @@ int manager_rig_teardown(void **state)
 	manager_free(rig->manager);
 	mailbox_free(rig->mailbox);
 	topology_store_close(&rig->topology);
+	fence_store_close(&rig->fence);
 	remove_config(rig);
 	strv_free(rig->told);
 	rig_free(rig->rig);

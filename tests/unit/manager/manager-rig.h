@@ -12,6 +12,7 @@ typedef struct ManagerRig {
 	Rig *rig;
 	Mailbox *mailbox;
 	TopologyStore topology;
+	FenceStore fence;
 	char config[64];
 	HostOps ops; /* the fake's, which a test may change */
 	Manager *manager;

@@ -26,7 +26,8 @@ typedef struct Rig {
 	bool no_inspection, no_host, no_libvirt, no_machine, with_domain, golden, bad_xml;
 	int inspection_error, host_error;
 	DoctorSymptom symptom;
-	DoctorNotes drift, evidence, tenants;
+	DoctorNotes drift, evidence, tenants, split;
+	const char *fence_fault;
 	DoctorDomain domain;
 	json_t *report;
 } Rig;
@@ -108,6 +109,7 @@ static inline _unused_ void rig_init(Rig *rig)
 	};
 	rig->host->interrupts_known = rig->host->interrupts_remapped = true;
 	rig->host->systemd = rig->host->bind_enabled = true;
+	rig->host->hook = rig->host->hook_runs = true;
 }
 
 static inline _unused_ void rig_done(Rig *rig)
@@ -143,6 +145,8 @@ static inline _unused_ void rig_report(Rig *rig)
 		.drift = rig->golden ? NULL : &rig->drift,
 		.evidence = rig->golden ? NULL : &rig->evidence,
 		.tenants = rig->golden ? NULL : &rig->tenants,
+		.split = rig->golden ? NULL : &rig->split,
+		.fence_fault = rig->fence_fault,
 		.symptom = rig->symptom,
 	};
 	_cleanup_free_ char *text = NULL;
@@ -298,10 +302,10 @@ static const char *const doctor_device_room[] _unused_ = {
 	"answers", "power",  "link-width", "link-speed",
 	"aer",	   "reset",  NULL
 };
-static const char *const doctor_self_room[] _unused_ = { "managed",    "libvirt",  "groups",
-							 "drift",      "evidence", "tenants",
-							 "quarantine", "jobs",	   "boot",
-							 "boot-unit",  NULL };
+static const char *const doctor_self_room[] _unused_ = {
+	"managed", "libvirt", "groups",	   "drift",	   "evidence", "tenants", "quarantine",
+	"jobs",	   "boot",    "boot-unit", "split-groups", "fence",    NULL
+};
 static const char *const doctor_domain_room[] _unused_ = { "domain-group",
 							   "domain-hostdevs",
 							   "domain-machine",

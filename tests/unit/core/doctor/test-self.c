@@ -81,6 +81,30 @@ static void not_enabled(Rig *r)
 	r->host->bind_enabled = false;
 }
 
+static void split(Rig *r)
+{
+	static DoctorNote note;
+
+	note = a_note;
+	note.fail = true;
+	r->split = (DoctorNotes){ .items = &note, .n_items = 1 };
+}
+
+static void no_hook(Rig *r)
+{
+	r->host->hook = r->host->hook_runs = false;
+}
+
+static void hook_idle(Rig *r)
+{
+	r->host->hook_runs = false;
+}
+
+static void fence_damaged(Rig *r)
+{
+	r->fence_fault = "line 1: torn";
+}
+
 static const Case cases[] = {
 	{ "managed hostdevs", managed, "managed", "managed", "warn", "vm7", "virsh edit vm7" },
 	{ "libvirt does not answer", no_libvirt, "libvirt", "libvirt", "fail", "domains", "virsh" },
@@ -93,6 +117,13 @@ static const Case cases[] = {
 	  "gpupass reconcile" },
 	{ "a board that was not reset", not_reset, "tenants", "tenants", "warn", "pair0",
 	  "gpupass reconcile" },
+	{ "a split group", split, "split-groups", "split-groups", "fail", "pair0",
+	  "gpupass reconcile" },
+	{ "no hook", no_hook, "fence", "fence", "warn", "no hook of gpupass", "gpupass-hook(8)" },
+	{ "a hook that does not run", hook_idle, "fence", "fence", "fail", "not executable",
+	  "chmod 755" },
+	{ "a fence that is damaged", fence_damaged, "fence", "fence", "fail", "line 1: torn",
+	  "gpupass rescan" },
 	{ "a quarantine", quarantined, "quarantine", "quarantine", "fail", "4711",
 	  "gpupass clear pair1" },
 	{ "an interrupted job", open_job, "jobs", "jobs", "warn", "job 7", "journalctl" },

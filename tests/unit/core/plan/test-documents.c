@@ -21,6 +21,7 @@
 #include "core/facts/health.h"
 #include "core/facts/inspection.h"
 #include "core/facts/reset-report.h"
+#include "core/fence/fence.h"
 #include "core/links/evidence.h"
 #include "core/pci/snapshot-json.h"
 #include "core/plan/record.h"
@@ -121,6 +122,18 @@ static void through_tenant(const json_t *json, Outcome *o)
 	tenant_mark_free(mark);
 }
 
+static void through_fence(const json_t *json, Outcome *o)
+{
+	_cleanup_(fence_freep) Fence *fence = NULL, *copy = NULL;
+	_cleanup_free_ char *text = json_dumps(json, 0);
+
+	o->error = fence_from_json(text, strlen(text), &fence, &o->message);
+	if (fence)
+		assert_int_equal(fence_copy(fence, &copy), 0);
+	fence = fence_free(fence);
+	outcome_text(o, copy ? fence_to_json(copy) : NULL);
+}
+
 static void through_evidence(const json_t *json, Outcome *o)
 {
 	_cleanup_(evidence_unrefp) Evidence *e = NULL;
@@ -147,6 +160,7 @@ static const struct {
 	{ "assignment-2", through_assignment },
 	{ "evidence", through_evidence },
 	{ "examination", through_examination },
+	{ "fence", through_fence },
 	{ "health", through_health },
 	{ "initramfs", through_initramfs },
 	{ "inspection", through_inspection },

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/fence/fence.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/base/json-struct.h"
+#include "gpupass/dbus.h"
+#include "util/json.h"
+#include "util/text.h"
+
+DEFINE_STRING_TABLE(fence_state, FenceState, FENCE_STATES)
+
+#define GROUPS_MAX 256
+#define BOARDS_MAX 64
+#define FUNCTIONS_MAX (8 * BOARDS_MAX)
+#define OTHERS_MAX 4096
+
+static const JsonMember function_members[] = {
+	JSON_BDF_AS(FenceFunction, bdf, "address"),
+	JSON_PCI_IDS(FenceFunction),
+	JSON_END,
+};
+
+static const JsonMember board_members[] = {
+	JSON_BDF_AS(FenceBoard, bdf, "address"),
+	JSON_ENUM(FenceBoard, tenant, TenantState, TENANT_STATES, "is no state of a board"),
+	JSON_TEXT_IF_ANY(FenceBoard, domain_uuid),
+	JSON_PLAIN_IF_ANY(FenceBoard, domain_name),
+	JSON_END,
+};
+
+static const JsonMember group_members[] = {
+	JSON_TEXT(FenceGroup, name),
+	JSON_ENUM(FenceGroup, state, FenceState, FENCE_STATES, "is no state of a group"),
+	JSON_PLAIN_IF_ANY(FenceGroup, reason),
+	JSON_TEXT_IF_ANY(FenceGroup, domain_uuid),
+	JSON_PLAIN_IF_ANY(FenceGroup, domain_name),
+	JSON_BOOL_IF_ANY(FenceGroup, foreign_use),
+	JSON_ARRAY(FenceGroup, functions, FenceFunction, function_members, FUNCTIONS_MAX),
+	JSON_ARRAY(FenceGroup, boards, FenceBoard, board_members, BOARDS_MAX),
+	JSON_END,
+};
+
+static const JsonMember fence_members[] = {
+	JSON_SCHEMA(GPUPASS_SCHEMA_FENCE),
+	JSON_NUMBER(Fence, generation, INT64_MAX),
+	JSON_NUMBER(Fence, written_usec, INT64_MAX),
+	JSON_TEXT_IF_ANY(Fence, boot_id),
+	JSON_ARRAY(Fence, groups, FenceGroup, group_members, GROUPS_MAX),
+	JSON_ARRAY(Fence, others, FenceFunction, function_members, OTHERS_MAX),
+	JSON_END,
+};
+
+char *fence_to_json(const Fence *fence)
+{
+	_cleanup_json_ json_t *o = json_struct_write(fence_members, fence);
+	_cleanup_free_ char *text = o ? json_dumps(o, JSON_INDENT(1)) : NULL;
+
+	return text ? strf("%s\n", text) : NULL;
+}
+
+int fence_from_json(const char *text, size_t size, Fence **ret, char **ret_message)
+{
+	_cleanup_(fence_freep) Fence *fence = NULL;
+	_cleanup_json_ json_t *root = NULL;
+	int r = json_parse_document(text, size, GPUPASS_SCHEMA_FENCE, &root, ret_message);
+
+	if (r < 0)
+		return r;
+	fence = calloc(1, sizeof(Fence));
+	if (!fence)
+		return -ENOMEM;
+	r = json_struct_read(fence_members, root, NULL, fence, ret_message);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(fence);
+	return 0;
+}
+
+int fence_copy(const Fence *from, Fence **ret)
+{
+	_cleanup_(fence_freep) Fence *copy = calloc(1, sizeof(Fence));
+	int r = copy ? json_struct_copy(fence_members, from, copy, sizeof(Fence)) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(copy);
+	return 0;
+}
+
+bool fence_equal(const Fence *a, const Fence *b)
+{
+	Fence x = *a, y = *b; /* what they own stays theirs */
+	_cleanup_free_ char *of_x = NULL, *of_y = NULL;
+
+	x.generation = y.generation = x.written_usec = y.written_usec = 0;
+	of_x = fence_to_json(&x);
+	of_y = fence_to_json(&y);
+	return of_x && str_equal(of_x, of_y);
+}
+
+Fence *fence_free(Fence *fence)
+{
+	if (fence)
+		json_struct_clear(fence_members, fence);
+	free(fence);
+	return NULL;
+}
+
+static const FenceFunction *find_function(const FenceFunction *functions, size_t n, const Bdf *bdf)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bdf_equal(&functions[i].bdf, bdf))
+			return &functions[i];
+	return NULL;
+}
+
+const FenceGroup *fence_find(const Fence *fence, const Bdf *bdf, const FenceFunction **ret_function)
+{
+	for (size_t i = 0; i < fence->n_groups; i++) {
+		const FenceGroup *group = &fence->groups[i];
+		const FenceFunction *found =
+			find_function(group->functions, group->n_functions, bdf);
+
+		if (!found)
+			continue;
+		if (ret_function)
+			*ret_function = found;
+		return group;
+	}
+	return NULL;
+}
+
+const FenceFunction *fence_find_other(const Fence *fence, const Bdf *bdf)
+{
+	return find_function(fence->others, fence->n_others, bdf);
+}
+
+static int close_group(FenceGroup *group, FenceState state, const char *reason)
+{
+	char *copy;
+
+	if (group->state >= state)
+		return 0;
+	copy = strdup(reason);
+	if (!copy)
+		return -ENOMEM;
+	free(group->reason);
+	group->reason = copy;
+	group->state = state;
+	return 0;
+}
+
+static bool has_one_of(const FenceGroup *group, const Bdf *functions, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (find_function(group->functions, group->n_functions, &functions[i]))
+			return true;
+	return false;
+}
+
+/* Takes it out of the others: a function is in one of the lists. */
+static FenceFunction take_other(Fence *fence, const Bdf *bdf)
+{
+	FenceFunction taken = { .bdf = *bdf };
+
+	for (size_t i = 0; i < fence->n_others; i++) {
+		if (!bdf_equal(&fence->others[i].bdf, bdf))
+			continue;
+		taken = fence->others[i];
+		memmove(&fence->others[i], &fence->others[i + 1],
+			(fence->n_others - i - 1) * sizeof(FenceFunction));
+		fence->n_others--;
+		break;
+	}
+	return taken;
+}
+
+static int add_closed(Fence *fence, const char *name, const Bdf *functions, size_t n,
+		      FenceState state, const char *reason)
+{
+	FenceGroup *bigger = reallocarray(fence->groups, fence->n_groups + 1, sizeof(FenceGroup));
+	FenceGroup *group;
+
+	if (!bigger)
+		return -ENOMEM;
+	fence->groups = bigger;
+	group = &bigger[fence->n_groups++];
+	*group = (FenceGroup){
+		.name = strdup(name),
+		.state = state,
+		.reason = strdup(reason),
+		.functions = calloc(n, sizeof(FenceFunction)),
+	};
+	if (!group->name || !group->reason || !group->functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		group->functions[group->n_functions++] = take_other(fence, &functions[i]);
+	return 0;
+}
+
+int fence_close(Fence *fence, const char *name, const Bdf *functions, size_t n, FenceState state,
+		const char *reason)
+{
+	_cleanup_free_ Bdf *left = calloc(n + 1, sizeof(Bdf));
+	size_t n_left = 0;
+	int r = 0;
+
+	if (!left)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (!fence_find(fence, &functions[i], NULL))
+			left[n_left++] = functions[i];
+	for (size_t i = 0; r >= 0 && i < fence->n_groups; i++)
+		if (has_one_of(&fence->groups[i], functions, n))
+			r = close_group(&fence->groups[i], state, reason);
+	return r >= 0 && n_left > 0 ? add_closed(fence, name, left, n_left, state, reason) : r;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The fence: what the daemon tells libvirt's hook of its groups, so that the hook can decide
+ * without it. Schema org.gpupass1.fence/1, one file, replaced as a whole (store/fence.h). At boot the hook
+ * may run before the daemon does, so the file outlives both.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "core/base/bdf.h"
+#include "core/tenancy/tenancy.h"
+#include "gpupass/cleanup.h"
+#include "gpupass/string-table.h"
+
+/* Whether a domain may start with a group at all. */
+#define FENCE_STATES(X)                                                                            \
+	X(FENCE_OPEN, "open")	  /* the domain that it is assigned to may */                      \
+	X(FENCE_UNSAFE, "unsafe") /* boards or links are not what they should be */                \
+	X(FENCE_UNREAD, "unread") /* whether it is assigned cannot be read */                      \
+	X(FENCE_BUSY, "busy")	  /* a job is at work on it */                                     \
+	X(FENCE_QUARANTINED, "quarantined")
+
+/* From best to worst. */
+typedef enum FenceState {
+#define X(enumerator, name) enumerator,
+	FENCE_STATES(X)
+#undef X
+		FENCE_STATE_MAX_,
+} FenceState;
+DECLARE_STRING_TABLE(fence_state, FenceState);
+
+/* The ids tell whether the address still means the same board after a boot. */
+typedef struct FenceFunction {
+	Bdf bdf;
+	uint16_t vendor, device, subsystem_vendor, subsystem_device;
+} FenceFunction;
+
+/* Who had a board of the group last. */
+typedef struct FenceBoard {
+	Bdf bdf; /* of the leading function */
+	TenantState tenant;
+	char *domain_uuid; /* NULL: nobody, or a tenant that is not known */
+	char *domain_name;
+} FenceBoard;
+
+typedef struct FenceGroup {
+	char *name;
+	FenceState state;
+	char *reason;	   /* why it is not open; NULL: it is */
+	char *domain_uuid; /* that it is assigned to; NULL: none */
+	char *domain_name;
+	bool foreign_use; /* ForeignUse=: any domain may have the whole of it */
+	FenceFunction *functions;
+	size_t n_functions;
+	FenceBoard *boards;
+	size_t n_boards;
+} FenceGroup;
+
+typedef struct Fence {
+	uint64_t generation;   /* counts the files */
+	uint64_t written_usec; /* CLOCK_REALTIME */
+	char *boot_id;	       /* of the boot in which it was written; NULL: not known */
+	FenceGroup *groups;
+	size_t n_groups;
+	FenceFunction *others; /* of NVIDIA GPUs in no group */
+	size_t n_others;
+} Fence;
+
+/* JSON with a newline, and back. Strict: -EBADMSG, or -EPROTO (another version), with a message. */
+char *fence_to_json(const Fence *fence);
+int fence_from_json(const char *text, size_t size, Fence **ret, char **ret_message);
+
+int fence_copy(const Fence *from, Fence **ret);
+/* Both say the same of groups and boards, whenever they were written. */
+bool fence_equal(const Fence *a, const Fence *b);
+Fence *fence_free(Fence *fence);
+DEFINE_CLEANUP(Fence, fence_free)
+
+/* The group that has this function, which is *ret_function (may be NULL). NULL: none. */
+const FenceGroup *fence_find(const Fence *fence, const Bdf *bdf,
+			     const FenceFunction **ret_function);
+/* NULL: it is not of a GPU outside of all groups. */
+const FenceFunction *fence_find_other(const Fence *fence, const Bdf *bdf);
+
+/*
+ * Closes each group that has one of these functions, unless it is closed for a worse reason. Those
+ * that no group has become a group of this name, which is closed.
+ */
+int fence_close(Fence *fence, const char *name, const Bdf *functions, size_t n, FenceState state,
+		const char *reason);

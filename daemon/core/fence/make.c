@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/fence/make.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/fence/report.h"
+#include "core/group/record.h"
+#include "util/text.h"
+
+/* One group while its part of the fence is made. */
+typedef struct Maker {
+	const FenceFacts *facts;
+	const Group *group;
+	const PciFunction **functions;
+	Bdf *addresses;
+	size_t n;
+	const Assignment *record;
+	FenceGroup *out;
+} Maker;
+
+static int copy_text(char **to, const char *from)
+{
+	*to = from ? strdup(from) : NULL;
+	return from && !*to ? -ENOMEM : 0;
+}
+
+/* Takes the reason. A state that is no worse changes nothing. */
+static int worsen(FenceGroup *group, FenceState state, char *reason)
+{
+	if (!reason)
+		return -ENOMEM;
+	if (group->state >= state) {
+		free(reason);
+		return 0;
+	}
+	free(group->reason);
+	group->reason = reason;
+	group->state = state;
+	return 0;
+}
+
+static FenceFunction function_of(const PciFunction *f)
+{
+	return (FenceFunction){
+		.bdf = f->bdf,
+		.vendor = f->vendor,
+		.device = f->device,
+		.subsystem_vendor = f->subsystem_vendor,
+		.subsystem_device = f->subsystem_device,
+	};
+}
+
+static bool same_ids(const AssignedFunction *then, const PciFunction *now)
+{
+	return then->vendor == now->vendor && then->device == now->device &&
+	       then->subsystem_vendor == now->subsystem_vendor &&
+	       then->subsystem_device == now->subsystem_device;
+}
+
+static const PciFunction *find_function(const Maker *m, const Bdf *bdf)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (bdf_equal(&m->functions[i]->bdf, bdf))
+			return m->functions[i];
+	return NULL;
+}
+
+/* The boards must be those that the record names, and all of them. */
+static int check_record(Maker *m)
+{
+	const Assignment *record = m->record;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && record && i < record->n_functions; i++) {
+		const AssignedFunction *then = &record->functions[i];
+		const PciFunction *now = find_function(m, &then->bdf);
+
+		if (!now || !same_ids(then, now))
+			r = worsen(m->out, FENCE_UNSAFE,
+				   strf("%s, which was assigned to %s, %s", BDF_TEXT(&then->bdf),
+					record->domain_name,
+					now ? "is another board now" : "is not in the group"));
+	}
+	for (size_t i = 0; r >= 0 && record && i < m->n; i++) {
+		const Bdf *bdf = &m->addresses[i];
+		const Assignment *by = assignments_find_function(m->facts->assignments, bdf);
+
+		if (by == record)
+			continue;
+		r = worsen(m->out, FENCE_UNSAFE,
+			   by ? strf("two records name it, of %s and %s", record->domain_name,
+				     by->domain_name)
+			      : strf("%s is in the group, but was not assigned with it",
+				     BDF_TEXT(bdf)));
+	}
+	return r;
+}
+
+/* What has a readable record cannot be in the file that is not readable. */
+static int check_unread(Maker *m)
+{
+	const AssignmentFence *fence =
+		assignments_fence(m->facts->assignments, m->addresses, m->n, NULL);
+
+	if (!fence || m->record)
+		return 0;
+	return worsen(m->out, FENCE_UNREAD, assignment_fence_what(fence));
+}
+
+static int check_health(Maker *m)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < m->group->n_gpus; i++) {
+		const Bdf *lead = &m->group->gpus[i]->lead->bdf;
+		const GpuHealth *found =
+			gpu_healths_find(m->facts->health, m->facts->n_health, lead);
+		_cleanup_free_ char *why = NULL;
+		Health health = HEALTH_UNKNOWN;
+
+		r = found ? gpu_health_judge(found, &health, &why) : 0;
+		if (r >= 0 && health == HEALTH_LOST)
+			r = worsen(m->out, FENCE_UNSAFE,
+				   strf("%s is lost: %s", BDF_TEXT(lead), str_or_empty(why)));
+	}
+	return r;
+}
+
+static int check_quarantine(Maker *m)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < m->n; i++) {
+		char *reason = NULL;
+		bool itself;
+
+		r = m->facts->quarantine(&m->addresses[i], &itself, &reason, m->facts->userdata);
+		if (r >= 0 && reason)
+			r = worsen(m->out, FENCE_QUARANTINED, reason);
+	}
+	return r;
+}
+
+static int add_functions(Maker *m)
+{
+	m->out->functions = calloc(m->n + 1, sizeof(FenceFunction));
+	if (!m->out->functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->n; i++)
+		m->out->functions[m->out->n_functions++] = function_of(m->functions[i]);
+	return 0;
+}
+
+static int add_boards(Maker *m)
+{
+	const TenancyFacts facts = {
+		.tenants = m->facts->tenants,
+		.gpus = m->facts->gpus,
+		.assignments = m->facts->assignments,
+		.uses = m->facts->uses,
+	};
+	int r = 0;
+
+	m->out->boards = calloc(m->group->n_gpus + 1, sizeof(FenceBoard));
+	if (!m->out->boards)
+		return -ENOMEM;
+	for (size_t i = 0; r >= 0 && i < m->group->n_gpus; i++) {
+		FenceBoard *board = &m->out->boards[m->out->n_boards++];
+		const Tenancy tenancy = tenancy_of(&facts, m->group->gpus[i]);
+
+		board->bdf = m->group->gpus[i]->lead->bdf;
+		board->tenant = tenancy.state;
+		r = copy_text(&board->domain_uuid, tenancy.domain_uuid);
+		if (r >= 0)
+			r = copy_text(&board->domain_name, tenancy.domain_name);
+	}
+	return r;
+}
+
+static int fill(Maker *m)
+{
+	FenceGroup *out = m->out;
+	int r = copy_text(&out->name, m->group->name);
+
+	out->foreign_use = fence_is_for_foreign_use(m->facts->declarations, m->group);
+	if (r >= 0 && m->record)
+		r = copy_text(&out->domain_uuid, m->record->domain_uuid);
+	if (r >= 0 && m->record)
+		r = copy_text(&out->domain_name, m->record->domain_name);
+	if (r >= 0)
+		r = add_functions(m);
+	if (r >= 0)
+		r = add_boards(m);
+	if (r >= 0 && m->group->fault)
+		r = worsen(out, FENCE_UNSAFE, strdup(m->group->fault));
+	if (r >= 0)
+		r = check_record(m);
+	if (r >= 0)
+		r = check_health(m);
+	if (r >= 0)
+		r = check_unread(m);
+	return r < 0 ? r : check_quarantine(m);
+}
+
+/*
+ * Candidates, whose links nobody knows, are no group: a host whose boards have no bridge
+ * may use them. But boards of an assignment stay fenced off when their links are no longer known.
+ */
+static bool is_fenced(const Maker *m)
+{
+	return m->group->provenance != PROVENANCE_NONE || m->record;
+}
+
+static int add_group(const FenceFacts *facts, const Group *group, Fence *fence)
+{
+	_cleanup_free_ const PciFunction **functions = NULL;
+	_cleanup_free_ Bdf *addresses = NULL;
+	Maker m = { .facts = facts, .group = group };
+	int r = group_functions(group, &functions, &m.n);
+
+	if (r < 0)
+		return r;
+	addresses = calloc(m.n + 1, sizeof(Bdf));
+	if (!addresses)
+		return -ENOMEM;
+	for (size_t i = 0; i < m.n; i++)
+		addresses[i] = functions[i]->bdf;
+	m.functions = functions;
+	m.addresses = addresses;
+	m.record = group_record(group, functions, m.n, facts->groups, facts->assignments);
+	if (!is_fenced(&m))
+		return 0;
+	m.out = &fence->groups[fence->n_groups++];
+	return fill(&m);
+}
+
+/* ---- GPUs in no group ---- */
+
+static int add_other(Fence *fence, const Gpu *gpu)
+{
+	FenceFunction *bigger = reallocarray(fence->others, fence->n_others + gpu->n_functions,
+					     sizeof(FenceFunction));
+
+	if (!bigger)
+		return -ENOMEM;
+	fence->others = bigger;
+	for (size_t i = 0; i < gpu->n_functions; i++)
+		bigger[fence->n_others++] = function_of(gpu->functions[i]);
+	return 0;
+}
+
+/* An assignment that cannot be read names it, or a quarantine does, though no group has it now. */
+static int close_other(const FenceFacts *facts, Fence *fence, const Bdf *addresses, size_t n,
+		       bool candidate)
+{
+	const AssignmentFence *unread = assignments_fence(facts->assignments, addresses, n, NULL);
+	_cleanup_free_ char *reason = NULL, *what = NULL;
+	bool itself = false;
+	int r = facts->quarantine(&addresses[0], &itself, &reason, facts->userdata);
+
+	if (r < 0)
+		return r;
+	if (reason && (itself || candidate))
+		r = fence_close(fence, BDF_TEXT(&addresses[0]), addresses, n, FENCE_QUARANTINED,
+				reason);
+	if (r < 0 || !unread ||
+	    (!candidate && !assignment_fence_is_about(unread, addresses, n, NULL)))
+		return r;
+	what = assignment_fence_what(unread);
+	return what ? fence_close(fence, BDF_TEXT(&addresses[0]), addresses, n, FENCE_UNREAD, what)
+		    : -ENOMEM;
+}
+
+static int add_ungrouped(const FenceFacts *facts, const Gpu *gpu, Fence *fence)
+{
+	bool candidate = group_set_find_gpu(facts->groups, &gpu->lead->bdf) != NULL;
+	Bdf addresses[8];
+	size_t n = 0;
+	int r;
+
+	if (fence_find(fence, &gpu->lead->bdf, NULL))
+		return 0;
+	for (size_t i = 0; i < gpu->n_functions && n < ELEMENTS(addresses); i++)
+		addresses[n++] = gpu->functions[i]->bdf;
+	r = add_other(fence, gpu);
+	return r < 0 ? r : close_other(facts, fence, addresses, n, candidate);
+}
+
+/* Boards of a record that are not there now may come back at any moment. */
+static int add_missing(const Assignment *record, Fence *fence)
+{
+	_cleanup_free_ Bdf *missing = calloc(record->n_functions + 1, sizeof(Bdf));
+	_cleanup_free_ char *reason = NULL;
+	size_t n = 0;
+
+	if (!missing)
+		return -ENOMEM;
+	for (size_t i = 0; i < record->n_functions; i++)
+		if (!fence_find(fence, &record->functions[i].bdf, NULL))
+			missing[n++] = record->functions[i].bdf;
+	if (n == 0)
+		return 0;
+	reason = strf("%s, which is assigned to %s, was not there when the host was looked at",
+		      BDF_TEXT(&missing[0]), record->domain_name);
+	return reason ? fence_close(fence, record->group_name, missing, n, FENCE_UNSAFE, reason)
+		      : -ENOMEM;
+}
+
+int fence_make(const FenceFacts *facts, Fence **ret)
+{
+	_cleanup_(fence_freep) Fence *fence = calloc(1, sizeof(Fence));
+	int r;
+
+	if (!fence)
+		return -ENOMEM;
+	fence->groups = calloc(facts->groups->n_items + 1, sizeof(FenceGroup));
+	r = fence->groups ? copy_text(&fence->boot_id, facts->boot_id) : -ENOMEM;
+	for (size_t i = 0; r >= 0 && i < facts->groups->n_items; i++)
+		r = add_group(facts, &facts->groups->items[i], fence);
+	for (size_t i = 0; r >= 0 && i < facts->gpus->n_gpus; i++)
+		r = add_ungrouped(facts, &facts->gpus->gpus[i], fence);
+	for (size_t i = 0; r >= 0 && i < facts->assignments->n_items; i++)
+		r = add_missing(facts->assignments->items[i], fence);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(fence);
+	return 0;
+}

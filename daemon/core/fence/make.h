@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The fence as the daemon's picture says it. */
+#pragma once
+
+#include "core/facts/health.h"
+#include "core/fence/fence.h"
+#include "core/group/group.h"
+#include "core/links/declaration.h"
+
+/* All borrowed. */
+typedef struct FenceFacts {
+	const GroupSet *groups;
+	const GpuSet *gpus;
+	const Assignments *assignments;
+	const Declarations *declarations;
+	const Tenants *tenants; /* NULL: not read */
+	const DomainUses *uses; /* NULL: not known */
+	const GpuHealth *health;
+	size_t n_health;
+	const char *boot_id;
+	/*
+	 * Whether the function is quarantined: 0 leaves the outputs alone if it is not.
+	 * *ret_itself: the quarantine names it, and not just every function.
+	 */
+	int (*quarantine)(const Bdf *function, bool *ret_itself, char **ret_reason, void *userdata);
+	void *userdata;
+} FenceFacts;
+
+/* Without generation and time, which the store adds. */
+int fence_make(const FenceFacts *facts, Fence **ret);

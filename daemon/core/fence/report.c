@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/fence/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/domain/ref.h"
+#include "core/group/mark.h"
+#include "core/group/record.h"
+#include "util/text.h"
+
+/* One group and one domain that has a function of it. */
+typedef struct Subject {
+	const Group *group;
+	const PciFunction **functions;
+	size_t n;
+	const DomainUse *use;
+	bool ours; /* the domain has it by gpupass */
+} Subject;
+
+bool fence_is_for_foreign_use(const Declarations *declarations, const Group *group)
+{
+	for (size_t i = 0; i < declarations->n_items; i++)
+		if (group->provenance == PROVENANCE_DECLARED &&
+		    str_equal(declarations->items[i].name, group->name))
+			return declarations->items[i].foreign_use;
+	return false;
+}
+
+static bool holds(const Subject *s, size_t i, bool live)
+{
+	const DomainHostdev *hostdev = domain_use_hostdev(s->use, &s->functions[i]->bdf);
+
+	return hostdev && (live ? hostdev->live : hostdev->config);
+}
+
+static size_t count(const Subject *s, bool live)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		n += holds(s, i, live);
+	return n;
+}
+
+static const Bdf *first(const Subject *s, bool live, bool held)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (holds(s, i, live) == held)
+			return &s->functions[i]->bdf;
+	return NULL;
+}
+
+static char *functions_text(const Subject *s, bool live)
+{
+	_cleanup_strv_ char **addresses = NULL;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (holds(s, i, live) &&
+		    strv_append(&addresses, BDF_TEXT(&s->functions[i]->bdf)) < 0)
+			return NULL;
+	return strv_join(addresses, ",");
+}
+
+static int fill(const Subject *s, bool split, bool live, FenceFinding *f)
+{
+	const char *word = domain_ref_word(s->use->name, s->use->uuid);
+
+	f->split = split;
+	f->running = live;
+	f->group = strdup(s->group->name);
+	f->domain_uuid = strdup(s->use->uuid);
+	f->domain_name = strdup(s->use->name);
+	f->functions = functions_text(s, live);
+	if (split)
+		f->what = strf("SplitGroup: domain %s (%s) %s %s of %s and not with %s",
+			       s->use->name, s->use->uuid, live ? "runs with" : "is defined with",
+			       BDF_TEXT(first(s, live, true)), s->group->name,
+			       BDF_TEXT(first(s, live, false)));
+	else
+		f->what =
+			strf("domain %s (%s) %s %s, which is not assigned to it", s->use->name,
+			     s->use->uuid, live ? "runs with" : "is defined with", s->group->name);
+	if (s->ours)
+		f->remedy = strf("gpupass reconcile %s", s->group->name);
+	else
+		f->remedy = strf("%stake the hostdevs out of that domain: virsh edit %s",
+				 live ? "shut it down and " : "", word);
+	return f->group && f->domain_uuid && f->domain_name && f->functions && f->what && f->remedy
+		       ? 0
+		       : -ENOMEM;
+}
+
+static int add(const Subject *s, bool split, bool live, FenceReport *report)
+{
+	FenceFinding *bigger =
+		reallocarray(report->items, report->n_items + 1, sizeof(FenceFinding));
+
+	if (!bigger)
+		return -ENOMEM;
+	report->items = bigger;
+	bigger[report->n_items] = (FenceFinding){ 0 };
+	return fill(s, split, live, &bigger[report->n_items++]);
+}
+
+/* What runs is worse than what is defined, so of one domain the guest is reported first. */
+static int report_use(const Subject *s, bool foreign_use, FenceReport *report)
+{
+	size_t live = count(s, true), config = count(s, false);
+
+	if (live > 0 && live < s->n)
+		return add(s, true, true, report);
+	if (config > 0 && config < s->n)
+		return add(s, true, false, report);
+	if (s->ours || foreign_use || live + config == 0)
+		return 0;
+	return add(s, false, live > 0, report);
+}
+
+static bool is_ours(const Subject *s, const Assignment *record, const GroupSet *groups)
+{
+	if (record)
+		return str_equal(record->domain_uuid, s->use->uuid);
+	return str_equal(s->use->gpupass_group, s->group->name) && mark_counts(groups, s->use);
+}
+
+static int report_group(const GroupSet *groups, const Group *group, const DomainUses *uses,
+			const Assignments *assignments, bool foreign_use, FenceReport *report)
+{
+	_cleanup_free_ const PciFunction **functions = NULL;
+	Subject s = { .group = group };
+	const Assignment *record;
+	int r = group_functions(group, &functions, &s.n);
+
+	if (r < 0)
+		return r;
+	s.functions = functions;
+	record = group_record(group, functions, s.n, groups, assignments);
+	if (group->provenance == PROVENANCE_NONE && !record)
+		return 0;
+	for (size_t i = 0; r >= 0 && i < uses->n_items; i++) {
+		s.use = &uses->items[i];
+		s.ours = is_ours(&s, record, groups);
+		r = report_use(&s, foreign_use && !record, report);
+	}
+	return r;
+}
+
+int fence_report(const GroupSet *groups, const DomainUses *uses, const Assignments *assignments,
+		 const Declarations *declarations, FenceReport **ret)
+{
+	_cleanup_(fence_report_freep) FenceReport *report = calloc(1, sizeof(FenceReport));
+	int r = report ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r >= 0 && i < groups->n_items; i++)
+		r = report_group(groups, &groups->items[i], uses, assignments,
+				 fence_is_for_foreign_use(declarations, &groups->items[i]), report);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(report);
+	return 0;
+}
+
+bool fence_report_has(const FenceReport *report, const FenceFinding *finding)
+{
+	for (size_t i = 0; report && i < report->n_items; i++)
+		if (str_equal(report->items[i].what, finding->what))
+			return true;
+	return false;
+}
+
+FenceReport *fence_report_free(FenceReport *report)
+{
+	for (size_t i = 0; report && i < report->n_items; i++) {
+		FenceFinding *f = &report->items[i];
+
+		free(f->group);
+		free(f->domain_uuid);
+		free(f->domain_name);
+		free(f->functions);
+		free(f->what);
+		free(f->remedy);
+	}
+	if (report)
+		free(report->items);
+	free(report);
+	return NULL;
+}

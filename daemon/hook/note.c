@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "hook/note.h"
+
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "util/log.h"
+#include "util/text.h"
+
+#define SYSLOG "/dev/log"
+
+static bool send_to(const char *path, const char *text)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || strlen(path) >= sizeof(to.sun_path))
+		return false;
+	strcpy(to.sun_path, path);
+	return sendto(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL,
+		      (const struct sockaddr *)&to, sizeof(to)) >= 0;
+}
+
+/* The journal's own protocol: a field a line. */
+static char *journal_text(const HookNote *note)
+{
+	_cleanup_free_ char *domain = str_printable(note->domain);
+
+	return strf("MESSAGE=%s\nPRIORITY=%d\nSYSLOG_IDENTIFIER=gpupass-hook\nMESSAGE_ID=%s\n"
+		    "GPUPASS_DOMAIN=%s\nGPUPASS_ERROR=%s\n",
+		    note->message, LOG_WARNING, LOG_ID_FENCED, str_or_empty(domain),
+		    str_or_empty(note->error));
+}
+
+void hook_note(const HookNote *note)
+{
+	_cleanup_free_ char *to_journal = journal_text(note);
+	_cleanup_free_ char *to_syslog =
+		strf("<%d>gpupass-hook: %s", LOG_DAEMON | LOG_WARNING, note->message);
+
+	if (to_journal && send_to(note->socket ? note->socket : HOOK_JOURNAL, to_journal))
+		return;
+	if (to_syslog && !note->socket)
+		(void)send_to(SYSLOG, to_syslog);
+}

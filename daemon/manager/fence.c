@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manager/fence.h"
+
+#include <string.h>
+
+#include "core/fence/make.h"
+#include "manager/look.h"
+#include "manager/state.h"
+#include "util/clock.h"
+#include "util/log.h"
+#include "util/text.h"
+
+typedef struct FenceTask {
+	Manager *manager;
+	FenceStore *store;
+	Fence *fence; /* NULL: nothing is known that could be written */
+	uint32_t *ended;
+	size_t n_ended;
+	int result;
+} FenceTask;
+
+static FenceTask *fence_task_free(FenceTask *task)
+{
+	if (!task)
+		return NULL;
+	fence_free(task->fence);
+	free(task->ended);
+	free(task);
+	return NULL;
+}
+DEFINE_CLEANUP(FenceTask, fence_task_free)
+
+static int quarantine_of(const Bdf *function, bool *ret_itself, char **ret_reason, void *userdata)
+{
+	Claims *claims = userdata;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	int r = claims_check(claims, function, 1, NULL, &problem);
+
+	/* What a job has in hand is closed by the job. */
+	if (r <= 0 || problem->error != GPUPASS_ERROR_QUARANTINED)
+		return r < 0 ? r : 0;
+	*ret_itself = claims_quarantined_itself(claims, function);
+	*ret_reason = strdup(problem->cause ? problem->cause : problem->reason);
+	return *ret_reason ? 0 : -ENOMEM;
+}
+
+static int make(const Manager *m, Fence **ret)
+{
+	return fence_make(&(FenceFacts){ .groups = m->inventory->groups,
+					 .gpus = m->inventory->gpus,
+					 .assignments = m->assignments,
+					 .declarations = m->rules->declarations,
+					 .tenants = m->tenants,
+					 .uses = m->uses,
+					 .health = m->health,
+					 .n_health = m->n_health,
+					 .boot_id = m->place.journal->boot_id,
+					 .quarantine = quarantine_of,
+					 .userdata = m->claims },
+			  ret);
+}
+
+static void fence_work(void *data)
+{
+	FenceTask *task = data;
+
+	if (task->fence)
+		task->result = fence_store_update(task->store, task->fence, task->ended,
+						  task->n_ended, now_realtime());
+}
+
+/* What the file still keeps closed stays closed until a later look can write it. */
+static void keep_for_later(Manager *m, FenceTask *task)
+{
+	uint32_t *all =
+		reallocarray(task->ended, task->n_ended + m->n_fence_ended + 1, sizeof(uint32_t));
+
+	if (!all)
+		return;
+	if (m->n_fence_ended > 0)
+		memcpy(all + task->n_ended, m->fence_ended, m->n_fence_ended * sizeof(uint32_t));
+	free(m->fence_ended);
+	m->fence_ended = all;
+	m->n_fence_ended += task->n_ended;
+	task->ended = NULL;
+}
+
+static void fence_done(void *data)
+{
+	_cleanup_(fence_task_freep) FenceTask *task = data;
+	_cleanup_free_ char *told = NULL;
+	Manager *m = task->manager;
+
+	told = m->fence_note;
+	m->fence_note = NULL;
+	if (task->result < 0) {
+		disk_watch_note(m->disk, "the fence", task->result);
+		m->fence_note = strf("the fence of libvirt's hook could not be written, so domains "
+				     "may be refused their GPUs: %s",
+				     strerror(-task->result));
+		if (!told)
+			log_error("the fence of libvirt's hook could not be written: %s",
+				  strerror(-task->result));
+		keep_for_later(m, task);
+	} else if (task->fence) {
+		m->fence_usec = now_realtime();
+	}
+	look_finished(m, &m->fence_look);
+}
+
+static int fence_start(Manager *m)
+{
+	_cleanup_(fence_task_freep) FenceTask *task = calloc(1, sizeof(FenceTask));
+	int r = task ? 0 : -ENOMEM;
+
+	if (r >= 0 && m->inventory && m->assignments)
+		r = make(m, &task->fence);
+	if (r < 0)
+		return r;
+	task->manager = m;
+	task->store = m->place.fence;
+	if (task->fence) {
+		task->ended = TAKE_PTR(m->fence_ended);
+		task->n_ended = m->n_fence_ended;
+		m->n_fence_ended = 0;
+	}
+	r = mailbox_run(m->place.mailbox, fence_work, fence_done, task);
+	if (r < 0) {
+		keep_for_later(m, task);
+		return r;
+	}
+	TAKE_PTR(task);
+	return 0;
+}
+
+int manager_write_fence(Manager *m, ManagerDone done, void *userdata)
+{
+	int r = look_request(m, &m->fence_look, done, userdata);
+
+	if (r < 0)
+		log_error("out of memory: the fence of libvirt's hook was not written");
+	return r;
+}
+
+int manager_open_fence(Manager *m, uint32_t job, ManagerDone done, void *userdata)
+{
+	uint32_t *bigger = reallocarray(m->fence_ended, m->n_fence_ended + 1, sizeof(uint32_t));
+
+	if (!bigger)
+		return -ENOMEM;
+	m->fence_ended = bigger;
+	m->fence_ended[m->n_fence_ended++] = job;
+	return manager_write_fence(m, done, userdata);
+}
+
+void manager_init_fence(Manager *m)
+{
+	m->fence_look.start = fence_start;
+}
+
+void manager_clear_fence(Manager *m)
+{
+	free(m->fence_ended);
+	free(m->fence_note);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keeps the fence on disk as the picture says, for libvirt's hook. */
+#pragma once
+
+#include "manager/types.h"
+
+void manager_init_fence(Manager *m);
+void manager_clear_fence(Manager *m);
+
+/*
+ * Writes the fence, where it says something new. done (may be NULL) is called once the file has
+ * what the picture says now, or could not be written. < 0: done is not called.
+ */
+int manager_write_fence(Manager *m, ManagerDone done, void *userdata);
+/* The same after a job has ended and a look has seen what it did: lets go of what the job held. */
+int manager_open_fence(Manager *m, uint32_t job, ManagerDone done, void *userdata);

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the daemon writes into the fence of each group, and which domains have what they should not.
+ * How the hook judges by it is tests/bus/test-hook's.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/fence/make.h"
+#include "core/fence/report.h"
+#include "rig/host-model.h"
+
+#define X "00000000-0000-0000-0000-000000000001"
+#define Y "00000000-0000-0000-0000-000000000002"
+#define A "0000:41:00"
+#define B "0000:61:00"
+#define C "0000:a1:00"
+#define D "0000:c1:00"
+#define SINGLE "0000:e1:00"
+#define FUNCTIONS(slot) slot ".0", slot ".1"
+
+static const char *const pair0[] = { FUNCTIONS(A), FUNCTIONS(B), NULL };
+static const char *const half[] = { FUNCTIONS(A), NULL };
+static const char *const display[] = { A ".0", B ".0", NULL };
+
+/* pair0 of A and B is declared, C and D are candidates, and the board at SINGLE has no NVLink. */
+typedef struct Scene {
+	HostModel host;
+	const char *quarantined; /* a function that a quarantine names; NULL: none */
+	bool all_quarantined;
+	GpuHealth health;
+} Scene;
+
+static void scene_init(Scene *s, const char *more)
+{
+	_cleanup_free_ char *text = strf("[Group]\nName=pair0\nGpu=" A ".0\nGpu=" B ".0\n%s", more);
+
+	*s = (Scene){ 0 };
+	host_init(&s->host);
+	host_gpu(&s->host, A, 0x2230, "nvidia");
+	host_gpu(&s->host, B, 0x2230, "nvidia");
+	host_gpu(&s->host, C, 0x2204, "nvidia");
+	host_gpu(&s->host, D, 0x2204, "nvidia");
+	host_gpu(&s->host, "0000:d1:00", 0x2204, "nvidia");
+	host_gpu(&s->host, SINGLE, 0x2684, "nvidia");
+	host_declare(&s->host, text);
+	host_seal(&s->host);
+}
+
+static int quarantine(const Bdf *function, bool *ret_itself, char **ret_reason, void *userdata)
+{
+	const Scene *s = userdata;
+	Bdf named = { 0 };
+
+	*ret_itself = s->quarantined && bdf_parse(s->quarantined, &named) == 0 &&
+		      bdf_equal(&named, function);
+	if (*ret_itself || s->all_quarantined)
+		*ret_reason = strdup("its reset failed");
+	return 0;
+}
+
+static Fence *make(Scene *s)
+{
+	Fence *fence = NULL;
+
+	if (!s->host.groups)
+		host_resolve(&s->host);
+	assert_int_equal(fence_make(&(FenceFacts){ .groups = s->host.groups,
+						   .gpus = s->host.set,
+						   .assignments = s->host.assignments,
+						   .declarations = s->host.declarations,
+						   .uses = s->host.uses,
+						   .health = &s->health,
+						   .n_health = s->health.bdf.bus > 0,
+						   .boot_id = "boot",
+						   .quarantine = quarantine,
+						   .userdata = s },
+				    &fence),
+			 0);
+	return fence;
+}
+
+static const FenceGroup *group_of(const Fence *fence, const char *address)
+{
+	const Bdf bdf = bdf_of(address);
+
+	return fence_find(fence, &bdf, NULL);
+}
+
+static bool is_other(const Fence *fence, const char *address)
+{
+	const Bdf bdf = bdf_of(address);
+
+	return fence_find_other(fence, &bdf) != NULL;
+}
+
+static void groups_have_all_functions_and_the_rest_is_listed(void **state)
+{
+	Scene s;
+	_cleanup_(fence_freep) Fence *fence = NULL;
+	const FenceGroup *group;
+
+	(void)state;
+	scene_init(&s, "");
+	fence = make(&s);
+	group = group_of(fence, B ".1");
+	assert_non_null(group);
+	assert_string_equal(group->name, "pair0");
+	assert_int_equal(group->state, FENCE_OPEN);
+	assert_int_equal(group->n_functions, 4);
+	assert_int_equal(group->n_boards, 2);
+	assert_null(group->domain_uuid);
+	assert_false(group->foreign_use);
+	/* Candidates are no group. */
+	assert_null(group_of(fence, C ".0"));
+	assert_true(is_other(fence, C ".1") && is_other(fence, SINGLE ".0"));
+	assert_false(is_other(fence, A ".0"));
+	host_done(&s.host);
+}
+
+static void an_assigned_group_names_its_domain(void **state)
+{
+	Scene s;
+	_cleanup_(fence_freep) Fence *fence = NULL;
+
+	(void)state;
+	scene_init(&s, "ForeignUse=yes\n");
+	host_assignment(&s.host, "pair0", "vm1", 1, pair0);
+	fence = make(&s);
+	assert_string_equal(group_of(fence, A ".0")->domain_uuid, X);
+	assert_string_equal(group_of(fence, A ".0")->domain_name, "vm1");
+	assert_int_equal(group_of(fence, A ".0")->state, FENCE_OPEN);
+	assert_true(group_of(fence, A ".0")->foreign_use);
+	host_done(&s.host);
+}
+
+typedef struct ClosedCase {
+	const char *name;
+	void (*prepare)(Scene *s);
+	const char *address;
+	FenceState state;
+	const char *reason;
+} ClosedCase;
+
+static void quarantined(Scene *s)
+{
+	s->quarantined = B ".0";
+}
+
+static void all_quarantined(Scene *s)
+{
+	s->all_quarantined = true;
+}
+
+static void single_quarantined(Scene *s)
+{
+	s->quarantined = SINGLE ".0";
+}
+
+static void lost(Scene *s)
+{
+	s->health =
+		(GpuHealth){ .bdf = bdf_of(B ".0"), .config = { .read = true, .all_ones = true } };
+}
+
+static void other_board(Scene *s)
+{
+	host_assignment(&s->host, "pair0", "vm1", 1, pair0)->functions[0].device = 0x2231;
+}
+
+static void part_assigned(Scene *s)
+{
+	host_assignment(&s->host, "pair0", "vm1", 1, half);
+}
+
+static void unread_about_it(Scene *s)
+{
+	static const char text[] = "{ \"functions\": [ \"0000:41:00.0\", torn";
+
+	assert_int_equal(assignments_add_fence(s->host.assignments, Y ".json", -EBADMSG, "torn",
+					       text, strlen(text)),
+			 0);
+}
+
+static void unread_about_any(Scene *s)
+{
+	assert_int_equal(
+		assignments_add_fence(s->host.assignments, Y ".json", -EBADMSG, "torn", "{", 1), 0);
+}
+
+static void record_of_missing_boards(Scene *s)
+{
+	static const char *const gone[] = { "0000:f1:00.0", NULL };
+
+	host_assignment(&s->host, "pair9", "vm1", 1, gone);
+}
+
+static const ClosedCase closed[] = {
+	{ "a quarantine", quarantined, A ".0", FENCE_QUARANTINED, "its reset failed" },
+	{ "a quarantine of everything", all_quarantined, A ".0", FENCE_QUARANTINED, "its reset" },
+	{ "of everything, a candidate", all_quarantined, C ".0", FENCE_QUARANTINED, "its reset" },
+	{ "a quarantine of a single GPU", single_quarantined, SINGLE ".1", FENCE_QUARANTINED,
+	  "its reset" },
+	{ "a lost board", lost, A ".0", FENCE_UNSAFE, "0000:61:00.0 is lost" },
+	{ "another board", other_board, A ".0", FENCE_UNSAFE, "is another board now" },
+	{ "a part in a record", part_assigned, B ".0", FENCE_UNSAFE, "was not assigned with it" },
+	{ "an unread record of it", unread_about_it, A ".0", FENCE_UNREAD, "cannot be understood" },
+	{ "an unread record", unread_about_any, A ".0", FENCE_UNREAD, "cannot be understood" },
+	{ "an unread record, a candidate", unread_about_any, C ".0", FENCE_UNREAD, "cannot be" },
+	{ "a record of boards that are missing", record_of_missing_boards, "0000:f1:00.0",
+	  FENCE_UNSAFE, "was not there" },
+};
+
+static void what_must_not_be_used_is_closed_and_says_why(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(closed); i++) {
+		Scene s;
+		_cleanup_(fence_freep) Fence *fence = NULL;
+		const FenceGroup *group;
+
+		scene_init(&s, "");
+		closed[i].prepare(&s);
+		fence = make(&s);
+		group = group_of(fence, closed[i].address);
+		if (!group || group->state != closed[i].state ||
+		    !strstr(str_or_empty(group->reason), closed[i].reason))
+			fail_msg("%s: %s, %s", closed[i].name,
+				 group ? fence_state_to_string(group->state) : "no group",
+				 group ? str_or_empty(group->reason) : "");
+		if (is_other(fence, closed[i].address))
+			fail_msg("%s: it is in both lists", closed[i].name);
+		host_done(&s.host);
+	}
+}
+
+static void what_has_a_readable_record_is_not_closed_by_an_unread_one(void **state)
+{
+	Scene s;
+	_cleanup_(fence_freep) Fence *fence = NULL;
+
+	(void)state;
+	scene_init(&s, "");
+	host_assignment(&s.host, "pair0", "vm1", 1, pair0);
+	unread_about_any(&s);
+	fence = make(&s);
+	assert_int_equal(group_of(fence, A ".0")->state, FENCE_OPEN);
+	host_done(&s.host);
+}
+
+static void a_board_shows_the_domain_that_has_it(void **state)
+{
+	Scene s;
+	_cleanup_(fence_freep) Fence *fence = NULL;
+
+	(void)state;
+	scene_init(&s, "");
+	host_domain(&s.host, "vm1", true, half);
+	fence = make(&s);
+	assert_int_equal(group_of(fence, A ".0")->boards[0].tenant, TENANT_DIRTY);
+	assert_string_equal(group_of(fence, A ".0")->boards[0].domain_uuid, X);
+	assert_int_equal(group_of(fence, A ".0")->boards[1].tenant, TENANT_NONE);
+	host_done(&s.host);
+}
+
+/* ---- the report ---- */
+
+typedef struct ReportCase {
+	const char *name;
+	const char *const *functions; /* of vm1 */
+	bool active, assigned, foreign_use;
+	const char *what; /* NULL: nothing is found */
+} ReportCase;
+
+static const ReportCase reports[] = {
+	{ "its own", pair0, true, true, false, NULL },
+	{ "half, defined", half, false, false, false,
+	  "SplitGroup: domain vm1 (" X ") is defined "
+	  "with 0000:41:00.0 of pair0 and not with "
+	  "0000:61:00.0" },
+	{ "half, running", half, true, false, false, "runs with 0000:41:00.0 of pair0" },
+	{ "half of its own", half, false, true, false, "SplitGroup" },
+	{ "without the audio functions", display, false, false, false, "not with 0000:41:00.1" },
+	{ "another's", pair0, true, false, false, "runs with pair0, which is not assigned" },
+	{ "for foreign use", pair0, true, false, true, NULL },
+	{ "half, for foreign use", half, true, false, true, "SplitGroup" },
+};
+
+static void each_domain_that_has_what_it_should_not_is_reported(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(reports); i++) {
+		const ReportCase *c = &reports[i];
+		_cleanup_(fence_report_freep) FenceReport *report = NULL;
+		Scene s;
+
+		scene_init(&s, c->foreign_use ? "ForeignUse=yes\n" : "");
+		host_domain(&s.host, "vm1", c->active, c->functions);
+		if (c->assigned)
+			host_assignment(&s.host, "pair0", "vm1", 1, pair0);
+		host_resolve(&s.host);
+		assert_int_equal(fence_report(s.host.groups, s.host.uses, s.host.assignments,
+					      s.host.declarations, &report),
+				 0);
+		if (report->n_items != (c->what ? 1 : 0))
+			fail_msg("%s: %zu findings", c->name, report->n_items);
+		if (c->what && !strstr(report->items[0].what, c->what))
+			fail_msg("%s: %s", c->name, report->items[0].what);
+		if (c->what)
+			assert_true(fence_report_has(report, &report->items[0]));
+		host_done(&s.host);
+	}
+}
+
+static void every_domain_with_a_part_is_named(void **state)
+{
+	_cleanup_(fence_report_freep) FenceReport *report = NULL;
+	static const char *const other[] = { FUNCTIONS(B), NULL };
+	Scene s;
+
+	(void)state;
+	scene_init(&s, "");
+	host_domain(&s.host, "vm1", false, half);
+	host_domain(&s.host, "vm2", false, other);
+	host_domain(&s.host, "vm3", true, half);
+	host_resolve(&s.host);
+	assert_int_equal(fence_report(s.host.groups, s.host.uses, s.host.assignments,
+				      s.host.declarations, &report),
+			 0);
+	assert_int_equal(report->n_items, 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_true(report->items[i].split);
+	assert_string_equal(report->items[1].domain_name, "vm2");
+	assert_string_equal(report->items[1].functions, "0000:61:00.0,0000:61:00.1");
+	host_done(&s.host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(groups_have_all_functions_and_the_rest_is_listed),
+		cmocka_unit_test(an_assigned_group_names_its_domain),
+		cmocka_unit_test(what_must_not_be_used_is_closed_and_says_why),
+		cmocka_unit_test(what_has_a_readable_record_is_not_closed_by_an_unread_one),
+		cmocka_unit_test(a_board_shows_the_domain_that_has_it),
+		cmocka_unit_test(each_domain_that_has_what_it_should_not_is_reported),
+		cmocka_unit_test(every_domain_with_a_part_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What libvirt's hook finds in the fence while jobs run and after they end; and foreign domains. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "core/fence/fence.h"
+#include "manager/manager-rig.h"
+#include "util/file.h"
+#include "util/text.h"
+
+static FenceGroup pair0_on_disk(const ManagerRig *rig)
+{
+	_cleanup_free_ char *path = strf("%s/fence.json", rig->rig->state_directory), *text = NULL;
+	_cleanup_(fence_freep) Fence *fence = NULL;
+	FenceGroup found = { .state = FENCE_STATE_MAX_ };
+	const FenceGroup *group;
+	Bdf bdf;
+	size_t size;
+
+	assert_int_equal(bdf_parse("0000:41:00.0", &bdf), 0);
+	assert_int_equal(file_read_at(AT_FDCWD, path, 1 << 20, &text, &size), 0);
+	assert_int_equal(fence_from_json(text, size, &fence, NULL), 0);
+	group = fence_find(fence, &bdf, NULL);
+	assert_non_null(group);
+	found.state = group->state;
+	found.n_functions = group->n_functions;
+	found.domain_uuid = group->domain_uuid ? strdup(group->domain_uuid) : NULL;
+	return found;
+}
+
+static void expect(const ManagerRig *rig, FenceState state, bool assigned, const char *when)
+{
+	FenceGroup group = pair0_on_disk(rig);
+
+	if (group.state != state || (group.domain_uuid != NULL) != assigned)
+		fail_msg("%s: %s, assigned to %s", when, fence_state_to_string(group.state),
+			 group.domain_uuid ? group.domain_uuid : "nobody");
+	free(group.domain_uuid);
+}
+
+/* The rig of the running test, for an operation of the host that looks at the file. */
+static ManagerRig *watched;
+static unsigned defined;
+static int (*really_define)(Host *host, const char *uuid, const char *before, const char *after,
+			    Problem **ret_problem);
+
+static int define(Host *host, const char *uuid, const char *before, const char *after,
+		  Problem **ret_problem)
+{
+	FenceGroup group = pair0_on_disk(watched);
+
+	assert_int_equal(group.state, FENCE_BUSY);
+	free(group.domain_uuid);
+	defined++;
+	return really_define(host, uuid, before, after, ret_problem);
+}
+
+static void watch(ManagerRig *rig)
+{
+	watched = rig;
+	defined = 0;
+	really_define = rig->ops.domain_define;
+	rig->ops.domain_define = define;
+}
+
+static void a_job_closes_its_group_and_its_end_opens_it_before_anybody_hears_of_it(void **state)
+{
+	ManagerRig *rig = *state;
+	const JobRequest assign = assign_request("vm42", "pair0"),
+			 release = release_request("vm42");
+
+	rig_shut_off(rig->rig);
+	manager_rig_connect(rig);
+	manager_rig_settle(rig);
+	expect(rig, FENCE_OPEN, false, "before");
+	watch(rig);
+	assert_int_equal(manager_rig_run(rig, &assign), JOB_DONE);
+	expect(rig, FENCE_OPEN, true, "after the assign");
+	assert_int_equal(manager_rig_run(rig, &release), JOB_DONE);
+	expect(rig, FENCE_OPEN, false, "after the release");
+	assert_int_equal(defined, 2);
+}
+
+static void a_job_that_leaves_a_quarantine_leaves_the_group_closed(void **state)
+{
+	ManagerRig *rig = *state;
+	const JobRequest assign = assign_request("vm42", "pair0");
+
+	rig_shut_off(rig->rig);
+	manager_rig_connect(rig);
+	fake_fail_move(&rig->rig->fake, &(FakeMoveFault){ .bdf = "0000:61:00.0",
+							  .driver = "vfio-pci",
+							  .never_returns = true,
+							  .phase = DRIVER_PHASE_UNBIND });
+	assert_int_equal(manager_rig_run(rig, &assign), JOB_INCOMPLETE);
+	expect(rig, FENCE_QUARANTINED, false, "after it");
+}
+
+static void a_fence_that_cannot_be_written_refuses_the_job_and_is_a_note(void **state)
+{
+	ManagerRig *rig = *state;
+	const JobRequest assign = assign_request("vm42", "pair0");
+	int good = rig->fence.dir_fd;
+	_cleanup_free_ char *before = NULL;
+
+	rig_shut_off(rig->rig);
+	manager_rig_connect(rig);
+	manager_rig_settle(rig);
+	before = rig_world(rig->rig);
+	rig->fence.dir_fd = open("/proc/self", O_RDONLY | O_DIRECTORY);
+	assert_int_equal(manager_rig_run(rig, &assign), JOB_FAILED);
+	assert_non_null(strstr(manager_job(rig->manager, 1)->message, "fence of libvirt's hook"));
+	rig_check_world(rig->rig, before, "refused");
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	manager_rig_look(rig);
+	assert_true(manager_rig_notes(rig, "the fence of libvirt's hook could not be written"));
+	close_fd(rig->fence.dir_fd);
+	rig->fence.dir_fd = good;
+	manager_rig_look(rig);
+	manager_rig_settle(rig);
+	manager_rig_look(rig);
+	assert_false(manager_rig_notes(rig, "the fence of libvirt's hook"));
+	expect(rig, FENCE_OPEN, false, "in the end");
+}
+
+static void a_domain_with_a_part_is_found_at_once_and_named(void **state)
+{
+	ManagerRig *rig = *state;
+
+	rig_shut_off(rig->rig);
+	manager_rig_connect(rig);
+	assert_non_null(manager_foreign(rig->manager));
+	assert_int_equal(manager_foreign(rig->manager)->n_items, 0);
+	/* As libvirt's event of the definition, or of an attached device. */
+	fake_attach_to_definition(&rig->rig->fake, "vm42", "0000:41:00.0");
+	manager_rig_connect(rig);
+	assert_int_equal(manager_foreign(rig->manager)->n_items, 1);
+	assert_true(manager_foreign(rig->manager)->items[0].split);
+	assert_string_equal(manager_foreign(rig->manager)->items[0].domain_name, "vm42");
+	assert_true(manager_rig_notes(rig, "SplitGroup: domain vm42"));
+	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_FOREIGN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON_A_MANAGER(
+			a_job_closes_its_group_and_its_end_opens_it_before_anybody_hears_of_it),
+		ON_A_MANAGER(a_job_that_leaves_a_quarantine_leaves_the_group_closed),
+		ON_A_MANAGER(a_fence_that_cannot_be_written_refuses_the_job_and_is_a_note),
+		ON_A_MANAGER(a_domain_with_a_part_is_found_at_once_and_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
