@@ -60,6 +60,8 @@ struct Intake {
 	uid_t own_uid;
 	IntakeLeft left;
 	void *left_userdata;
+	IntakeFlooded flooded;
+	void *flooded_userdata;
 };
 
 /* ---- no ---- */
@@ -92,7 +94,7 @@ static int refuse_size(sd_bus_message *m, Bucket *refusals)
 		      "the call is larger than 32 KiB, or not one that gpupassd knows");
 }
 
-static int refuse_user(User *user, sd_bus_message *m)
+static int refuse_user(const Intake *intake, User *user, sd_bus_message *m)
 {
 	uint64_t now = now_monotonic();
 
@@ -101,6 +103,8 @@ static int refuse_user(User *user, sd_bus_message *m)
 			 "user %ld calls more than gpupassd lets one user: some calls are refused",
 			 (long)user->uid);
 	user->refused_at = now;
+	if (intake->flooded)
+		intake->flooded(m, user->uid, intake->flooded_userdata);
 	return refuse(m, &user->refusals, "this user has called too often lately");
 }
 
@@ -176,7 +180,7 @@ static uint64_t let_in_waiting(Intake *intake, User *user)
 			return wait;
 		m = take_waiting(intake, user);
 		if (intake_let_in_again(intake, m) < 0)
-			refuse_user(user, m);
+			refuse_user(intake, user, m);
 	}
 	return 0;
 }
@@ -211,7 +215,7 @@ static int wait_for_tokens(Intake *intake, User *user, sd_bus_message *m, size_t
 	if (user->waiting.n >= WAITING_USER_MAX || intake->n_waiting >= WAITING_MAX ||
 	    intake->waiting_bytes + bytes > WAITING_BYTES_MAX ||
 	    call_queue_add(&user->waiting, m, bytes) < 0)
-		return refuse_user(user, m);
+		return refuse_user(intake, user, m);
 	intake->n_waiting++;
 	intake->waiting_bytes += bytes;
 	if (sd_event_source_get_enabled(intake->due, &enabled) >= 0 && enabled != SD_EVENT_OFF)
@@ -254,7 +258,7 @@ static int on_call_of(Intake *intake, uid_t uid, sd_bus_message *m)
 		return 1;
 	/* In a flood, this is the path of every message. */
 	if (user->waiting.n >= WAITING_USER_MAX || user->muted_until > now_monotonic())
-		return refuse_user(user, m);
+		return refuse_user(intake, user, m);
 	if (call_size(m, CALL_BYTES_MAX, &bytes) >= 0)
 		return admit(intake, user, m, bytes);
 	mute(user);
@@ -362,6 +366,20 @@ int intake_uid(Intake *intake, sd_bus_message *call, uid_t *ret)
 	return 0;
 }
 
+CallerIdentity *intake_identity(Intake *intake, sd_bus_message *call)
+{
+	const char *name = sd_bus_message_get_sender(call);
+	const Caller *caller = name ? callers_find(intake->callers, name) : NULL;
+
+	return caller ? caller->identity : NULL;
+}
+
+void intake_on_flooded(Intake *intake, IntakeFlooded flooded, void *userdata)
+{
+	intake->flooded = flooded;
+	intake->flooded_userdata = userdata;
+}
+
 void intake_on_left(Intake *intake, IntakeLeft left, void *userdata)
 {
 	intake->left = left;
@@ -406,7 +424,7 @@ static int on_message(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *
 
 /* ---- life ---- */
 
-int intake_new(sd_bus *bus, Intake **ret)
+int intake_new(sd_bus *bus, CallerResolver *resolver, Intake **ret)
 {
 	_cleanup_(intake_freep) Intake *intake = calloc(1, sizeof(Intake));
 	int r;
@@ -416,7 +434,7 @@ int intake_new(sd_bus *bus, Intake **ret)
 	intake->bus = bus;
 	intake->own_uid = geteuid();
 	intake->users.others.uid = (uid_t)-1;
-	r = callers_new(bus,
+	r = callers_new(bus, resolver,
 			&(CallersListener){
 				.known = on_known,
 				.unknown = on_unknown,

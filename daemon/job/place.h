@@ -11,6 +11,7 @@
 #include "store/quarantine.h"
 #include "store/receipts.h"
 #include "store/tenants.h"
+#include "store/trail.h"
 
 /* What a job works with. All members are borrowed, and safe to share among threads. */
 typedef struct JobPlace {
@@ -21,6 +22,7 @@ typedef struct JobPlace {
 	const QuarantineStore *quarantine; /* NULL: in memory only; NULL if `journal` is */
 	TenantStore *tenants;		   /* NULL: no marks (tests) */
 	TopologyStore *topology;	   /* NULL: no evidence (tests) */
+	Trail *trail;			   /* NULL: no audit trail (tests) */
 	DiskWatch *disk;		   /* NULL: not watched */
 	HealthLook *health;		   /* NULL: no looks (tests) */
 	Claims *claims;

@@ -13,6 +13,7 @@ JobPlace manager_job_place(Manager *m)
 		.quarantine = m->place.quarantine,
 		.tenants = m->place.tenants,
 		.topology = m->place.topology,
+		.trail = m->place.trail,
 		.claims = m->claims,
 		.disk = m->disk,
 		.health = m->health_look,
