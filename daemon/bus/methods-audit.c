@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The audit trail, read back. Answered late, from a thread. Reading leaves no record, otherwise each
- * reader that follows the trail would have more to read.
+ * The audit trail, read back. Answered late, from a thread. Reading leaves no record: otherwise a
+ * reader who follows the trail would make more to read.
  */
 #include "bus/methods-audit.h"
 

@@ -43,8 +43,8 @@ bool trail_flush(Trail *trail, uint64_t timeout_usec);
 uint64_t trail_sequence(Trail *trail);
 
 /*
- * Records which processes the inspection found with a device's file open, and which of those that an
- * earlier one found are gone. A holder that is still the same is not recorded again.
+ * Records which processes the inspection found with a device's file open, and which of those that
+ * an earlier one found are gone. A holder that is still the same is not recorded again.
  */
 void trail_note_holders(Trail *trail, const Inspection *inspection);
 

@@ -188,6 +188,7 @@ static void records_come_back_in_their_order_and_go_on_after_a_restart(void **st
 	trail_free(trail);
 }
 
+/* promise A4 */
 static void others_can_read_neither_files_nor_names(void **state)
 {
 	const TempDir *dir = *state;
@@ -451,6 +452,7 @@ static void a_rotation_that_fails_leaves_the_old_file(void **state)
 }
 
 /* fault T4 */
+/* promise A5 */
 static void what_waits_for_a_hanging_disk_is_bounded_and_counted(void **state)
 {
 	Disk disk = { .gate = PTHREAD_MUTEX_INITIALIZER };

@@ -214,6 +214,7 @@ static const struct {
 	{ tear, false, "", 11 },
 };
 
+/* promise A3 */
 static void each_kind_of_tampering_is_named(void **state)
 {
 	(void)state;
