@@ -104,6 +104,25 @@ void audit_drift(Manager *m, const DriftFinding *finding, bool gone)
 	trail_add(m->place.trail, &record, NULL);
 }
 
+void audit_foreign(Manager *m, const Group *group)
+{
+	AuditRecord record = record_about(AUDIT_FOREIGN, group->name, group->domain_uuid,
+					  group->domain_name, group->reason);
+
+	for (size_t i = 0; i < group->n_gpus; i++)
+		add_functions(&record, &group->gpus[i]->lead->bdf, 1);
+	trail_add(m->place.trail, &record, NULL);
+}
+
+void audit_foreign_gone(Manager *m, const char *mark)
+{
+	_cleanup_free_ char *group = strndup(mark, strcspn(mark, "/"));
+	AuditRecord record =
+		record_about(AUDIT_FOREIGN_GONE, group, strchr(mark, '/') + 1, NULL, NULL);
+
+	trail_add(m->place.trail, &record, NULL);
+}
+
 void audit_boot_fault(Manager *m, const BootFault *fault)
 {
 	_cleanup_free_ char *text = boot_fault_text(fault);

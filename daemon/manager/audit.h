@@ -19,6 +19,9 @@ void manager_audit_written(Manager *m);
 void audit_job_ended(Manager *m, const JobRecord *job, JobState state, const char *quarantine);
 void audit_job_note(Manager *m, const JobRecord *job, const JobNote *note);
 void audit_drift(Manager *m, const DriftFinding *finding, bool gone);
+/* The group is in a domain that gpupass did not give it to; mark: "GROUP/UUID", which it was. */
+void audit_foreign(Manager *m, const Group *group);
+void audit_foreign_gone(Manager *m, const char *mark);
 void audit_boot_fault(Manager *m, const BootFault *fault);
 /* On a thread, too. */
 void audit_recovered(Manager *m, const OpenJob *job, const Recovery *recovery);

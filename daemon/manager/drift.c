@@ -5,6 +5,7 @@
 #include "manager/records.h"
 #include "manager/state.h"
 #include "util/log.h"
+#include "util/text.h"
 
 static void log_finding(Manager *m, const DriftFinding *finding, bool gone)
 {
@@ -34,6 +35,47 @@ static void log_changes(Manager *m, const Drift *before, const Drift *now)
 			log_finding(m, &now->items[i], false);
 }
 
+/* NULL: it is not in foreign use, or memory is out. */
+static char *foreign_mark(const Group *group)
+{
+	return group->state == GROUP_FOREIGN
+		       ? strf("%s/%s", group->name, str_or_empty(group->domain_uuid))
+		       : NULL;
+}
+
+static bool is_marked(const GroupSet *groups, const char *mark)
+{
+	for (size_t i = 0; i < groups->n_items; i++) {
+		_cleanup_free_ char *of_group = foreign_mark(&groups->items[i]);
+
+		if (str_equal(of_group, mark))
+			return true;
+	}
+	return false;
+}
+
+/* Foreign use that came is on record once, and that it ended. */
+static void observe_foreign(Manager *m)
+{
+	const GroupSet *groups = m->inventory->groups;
+	char **now = NULL;
+
+	for (size_t i = 0; i < groups->n_items; i++) {
+		_cleanup_free_ char *mark = foreign_mark(&groups->items[i]);
+
+		if (!mark)
+			continue;
+		if (!strv_contains(m->foreign, mark))
+			audit_foreign(m, &groups->items[i]);
+		(void)strv_append(&now, mark);
+	}
+	for (char **mark = m->foreign; mark && *mark; mark++)
+		if (!is_marked(groups, *mark))
+			audit_foreign_gone(m, *mark);
+	strv_free(m->foreign);
+	m->foreign = now;
+}
+
 void manager_observe_drift(Manager *m)
 {
 	_cleanup_(drift_freep) Drift *now = NULL;
@@ -56,6 +98,7 @@ void manager_observe_drift(Manager *m)
 		return;
 	}
 	log_changes(m, m->drift, now);
+	observe_foreign(m);
 	drift_free(m->drift);
 	m->drift = TAKE_PTR(now);
 	m->hooks->drift_found(m);

@@ -70,6 +70,7 @@ Manager *manager_free(Manager *m)
 	strv_free(m->state_notes);
 	open_jobs_free(m->open_jobs, m->n_open_jobs);
 	strv_free(m->notes);
+	strv_free(m->foreign);
 	boot_faults_free(m->boot);
 	drift_free(m->drift);
 	gpu_healths_free(m->health, m->n_health);

@@ -85,6 +85,7 @@ struct Manager {
 
 	BootFaults *boot; /* NULL: nothing failed at boot, as far as is known */
 	Drift *drift;	  /* NULL: not looked for yet */
+	char **foreign;	  /* groups in foreign use that are on record: "GROUP/UUID" */
 	bool adopted;	  /* manager_adopt() has begun its jobs */
 };
 

@@ -29,8 +29,10 @@
 	X(AUDIT_RESET, "reset")		/* what became of a reset, or was accepted without */      \
 	X(AUDIT_RECOVERED, "recovered") /* a job that an earlier daemon left */                    \
 	X(AUDIT_QUARANTINED, "quarantined")                                                        \
-	X(AUDIT_DRIFT, "drift") /* seen; foreign use, too */                                       \
+	X(AUDIT_DRIFT, "drift")                                                                    \
 	X(AUDIT_DRIFT_GONE, "drift-gone")                                                          \
+	X(AUDIT_FOREIGN, "foreign") /* in a domain that gpupass did not give it to */              \
+	X(AUDIT_FOREIGN_GONE, "foreign-gone")                                                      \
 	X(AUDIT_BOOT, "boot")	  /* what gpupass-bind reported */                                 \
 	X(AUDIT_HOLDER, "holder") /* a process was seen with a device's file open */               \
 	X(AUDIT_HOLDER_GONE, "holder-gone")                                                        \
