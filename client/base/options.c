@@ -98,8 +98,8 @@ static const OptionRow rows[] = {
 	  OPTION_HOLDERS },
 	{ "follow", NULL, "Print records as they come", ID_FOLLOW, OPTION_FOLLOW },
 	{ "verify", NULL, "Root: check that the trail is whole", ID_VERIFY, OPTION_VERIFY },
-	{ "expect", "HASH", "With --verify: this hash must be there", ID_EXPECT, OPTION_EXPECT },
-	{ "trail", "DIR", "With --verify: files somewhere else", ID_TRAIL, OPTION_TRAIL },
+	{ "expect", "HASH", "A hash noted earlier, which must be there", ID_EXPECT, OPTION_EXPECT },
+	{ "trail", "DIR", "Check files in another directory", ID_TRAIL, OPTION_TRAIL },
 };
 
 const char *option_name(unsigned option)
