@@ -60,8 +60,8 @@ struct Intake {
 	uid_t own_uid;
 	IntakeLeft left;
 	void *left_userdata;
-	IntakeFlooded flooded;
-	void *flooded_userdata;
+	IntakeRefused refused;
+	void *refused_userdata;
 };
 
 /* ---- no ---- */
@@ -88,8 +88,15 @@ static int refuse(sd_bus_message *m, Bucket *refusals, const char *what)
 	return 1;
 }
 
-static int refuse_size(sd_bus_message *m, Bucket *refusals)
+static void tell_refused(const Intake *intake, sd_bus_message *m, uid_t uid, const char *why)
 {
+	if (intake->refused)
+		intake->refused(m, uid, why, intake->refused_userdata);
+}
+
+static int refuse_size(const Intake *intake, uid_t uid, sd_bus_message *m, Bucket *refusals)
+{
+	tell_refused(intake, m, uid, "a call larger than 32 KiB, or not one that gpupassd knows");
 	return refuse(m, refusals,
 		      "the call is larger than 32 KiB, or not one that gpupassd knows");
 }
@@ -103,8 +110,7 @@ static int refuse_user(const Intake *intake, User *user, sd_bus_message *m)
 			 "user %ld calls more than gpupassd lets one user: some calls are refused",
 			 (long)user->uid);
 	user->refused_at = now;
-	if (intake->flooded)
-		intake->flooded(m, user->uid, intake->flooded_userdata);
+	tell_refused(intake, m, user->uid, "this user calls too often");
 	return refuse(m, &user->refusals, "this user has called too often lately");
 }
 
@@ -252,7 +258,8 @@ static int on_call_of(Intake *intake, uid_t uid, sd_bus_message *m)
 	User *user;
 
 	if (is_privileged(intake, uid))
-		return call_size(m, CALL_BYTES_MAX, &bytes) < 0 ? refuse_size(m, NULL) : 0;
+		return call_size(m, CALL_BYTES_MAX, &bytes) < 0 ? refuse_size(intake, uid, m, NULL)
+								: 0;
 	user = users_get(&intake->users, uid, now_monotonic());
 	if (backlog_blocks(intake->backlog, user))
 		return 1;
@@ -262,7 +269,7 @@ static int on_call_of(Intake *intake, uid_t uid, sd_bus_message *m)
 	if (call_size(m, CALL_BYTES_MAX, &bytes) >= 0)
 		return admit(intake, user, m, bytes);
 	mute(user);
-	return refuse_size(m, &user->refusals);
+	return refuse_size(intake, uid, m, &user->refusals);
 }
 
 static int hold(Intake *intake, Caller *caller, sd_bus_message *m, size_t bytes)
@@ -270,9 +277,12 @@ static int hold(Intake *intake, Caller *caller, sd_bus_message *m, size_t bytes)
 	bool first = caller->held.n == 0 && bytes <= CALL_BYTES_SMALL;
 
 	if (!first && (caller->held.n >= HELD_NAME_MAX || intake->n_held >= HELD_MAX ||
-		       intake->held_bytes + bytes > HELD_BYTES_MAX))
+		       intake->held_bytes + bytes > HELD_BYTES_MAX)) {
+		tell_refused(intake, m, (uid_t)-1,
+			     "too many calls wait until it is known who calls");
 		return refuse(m, &intake->strangers,
 			      "it is not known yet who calls, and too many calls wait for that");
+	}
 	if (call_queue_add(&caller->held, m, bytes) < 0)
 		return refuse(m, &intake->strangers, "out of memory");
 	intake->n_held++;
@@ -374,10 +384,10 @@ CallerIdentity *intake_identity(Intake *intake, sd_bus_message *call)
 	return caller ? caller->identity : NULL;
 }
 
-void intake_on_flooded(Intake *intake, IntakeFlooded flooded, void *userdata)
+void intake_on_refused(Intake *intake, IntakeRefused refused, void *userdata)
 {
-	intake->flooded = flooded;
-	intake->flooded_userdata = userdata;
+	intake->refused = refused;
+	intake->refused_userdata = userdata;
 }
 
 void intake_on_left(Intake *intake, IntakeLeft left, void *userdata)
@@ -398,7 +408,7 @@ static int on_call(Intake *intake, const char *sender, sd_bus_message *m)
 	if (!caller && callers_get(intake->callers, sender, &caller) < 0)
 		return refuse(m, &intake->strangers, "too many callers are on the bus");
 	caller->too_large |= !caller->too_large && call_size(m, CALL_BYTES_MAX, &bytes) < 0;
-	return caller->too_large ? refuse_size(m, &intake->strangers)
+	return caller->too_large ? refuse_size(intake, (uid_t)-1, m, &intake->strangers)
 				 : hold(intake, caller, m, bytes);
 }
 

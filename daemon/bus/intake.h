@@ -32,9 +32,12 @@ int intake_let_in_again(Intake *intake, sd_bus_message *call);
 typedef void (*IntakeLeft)(const char *name, void *userdata);
 void intake_on_left(Intake *intake, IntakeLeft left, void *userdata);
 
-/* Called for each call that is refused because its user calls too often. */
-typedef void (*IntakeFlooded)(sd_bus_message *call, uid_t uid, void *userdata);
-void intake_on_flooded(Intake *intake, IntakeFlooded flooded, void *userdata);
+/*
+ * Called for each call that the intake refuses. uid: (uid_t)-1 if it is not known yet. why: a
+ * constant.
+ */
+typedef void (*IntakeRefused)(sd_bus_message *call, uid_t uid, const char *why, void *userdata);
+void intake_on_refused(Intake *intake, IntakeRefused refused, void *userdata);
 
 Intake *intake_free(Intake *intake);
 DEFINE_CLEANUP(Intake, intake_free)

@@ -19,10 +19,10 @@ struct Refusals {
 	Trail *trail;
 	sd_event_source *timer; /* NULL: never needed yet */
 	Bursts denied, limited;
-	Bursts floods; /* recorded only: the intake logs them */
+	Bursts floods; /* what the intake refuses: recorded only */
 };
 
-static void on_flooded(sd_bus_message *call, uid_t uid, void *userdata);
+static void on_refused(sd_bus_message *call, uid_t uid, const char *why, void *userdata);
 
 int refusals_new(sd_bus *bus, Intake *intake, Trail *trail, Refusals **ret)
 {
@@ -33,7 +33,7 @@ int refusals_new(sd_bus *bus, Intake *intake, Trail *trail, Refusals **ret)
 	refusals->bus = bus;
 	refusals->intake = intake;
 	refusals->trail = trail;
-	intake_on_flooded(intake, on_flooded, refusals);
+	intake_on_refused(intake, on_refused, refusals);
 	*ret = refusals;
 	return 0;
 }
@@ -171,15 +171,14 @@ void refusals_limited(Refusals *refusals, const Decision *decision)
 }
 
 /* In a flood this is the path of many messages. */
-static void on_flooded(sd_bus_message *call, uid_t uid, void *userdata)
+static void on_refused(sd_bus_message *call, uid_t uid, const char *why, void *userdata)
 {
 	Refusals *refusals = userdata;
 
-	if (note(refusals, &refusals->floods, uid, "calls"))
+	if (note(refusals, &refusals->floods, uid, why))
 		decision_record(refusals->trail, refusals->intake,
 				&(Decision){ .call = call, .uid = uid }, AUDIT_LIMITED,
-				problem_dbus_name(GPUPASS_ERROR_LIMITS_EXCEEDED),
-				"this user calls too often");
+				problem_dbus_name(GPUPASS_ERROR_LIMITS_EXCEEDED), why);
 }
 
 int refusals_over_quota(Refusals *refusals, const Decision *decision, const Quota *quota, int r,
@@ -200,7 +199,7 @@ Refusals *refusals_free(Refusals *refusals)
 	if (!refusals)
 		return NULL;
 	tell_ended(refusals, UINT64_MAX);
-	intake_on_flooded(refusals->intake, NULL, NULL);
+	intake_on_refused(refusals->intake, NULL, NULL);
 	sd_event_source_disable_unref(refusals->timer);
 	free(refusals);
 	return NULL;
