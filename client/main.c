@@ -38,7 +38,7 @@ static int report(Client *c, int error)
 int main(int argc, char *argv[])
 {
 	Options options = { .legend = true, .ask_password = true };
-	Client c = { .options = &options };
+	Client c = { .options = &options, .libexec_directory = GPUPASS_LIBEXEC_DIR };
 	int r;
 
 	if (argc < 1) /* execve() allows this; getopt_long() does not expect it */

@@ -18,6 +18,7 @@ typedef struct Client {
 	sd_bus *bus; /* NULL until bus_connect() */
 	Terminal out, err;
 	Failure *failure;
+	const char *libexec_directory;
 	json_t *failed_job; /* goes into the JSON document of the failure */
 } Client;
 

@@ -32,6 +32,17 @@ typedef enum OptionId {
 	ID_NUMA,
 	ID_FIT,
 	ID_ACCEPT_DIRTY,
+	ID_SINCE,
+	ID_UNTIL,
+	ID_GROUP,
+	ID_DOMAIN,
+	ID_USER,
+	ID_JOB,
+	ID_HOLDERS,
+	ID_FOLLOW,
+	ID_VERIFY,
+	ID_EXPECT,
+	ID_TRAIL,
 } OptionId;
 
 typedef struct OptionRow {
@@ -76,6 +87,19 @@ static const OptionRow rows[] = {
 	{ "verbose", NULL, "Also print checks that passed or were skipped", ID_VERBOSE,
 	  OPTION_VERBOSE },
 	{ "mmio", NULL, "Also read registers of Hopper GPUs not on nvidia", ID_MMIO, OPTION_MMIO },
+	{ "since", "TIME", "From then: 2026-01-31 14:02, or 2h for two hours ago", ID_SINCE,
+	  OPTION_SINCE },
+	{ "until", "TIME", "Up to then", ID_UNTIL, OPTION_UNTIL },
+	{ "group", "GROUP", "Only what is about this group", ID_GROUP, OPTION_GROUP },
+	{ "domain", "DOMAIN", "Only what is about this domain", ID_DOMAIN, OPTION_DOMAIN },
+	{ "user", "USER", "Only what this user did, by uid or login uid", ID_USER, OPTION_USER },
+	{ "job", "ID", "Only what is about this job", ID_JOB, OPTION_JOB },
+	{ "holders", NULL, "Who has the GPUs' files open, and who had", ID_HOLDERS,
+	  OPTION_HOLDERS },
+	{ "follow", NULL, "Print records as they come", ID_FOLLOW, OPTION_FOLLOW },
+	{ "verify", NULL, "Root: check that the trail is whole", ID_VERIFY, OPTION_VERIFY },
+	{ "expect", "HASH", "A hash noted earlier, which must be there", ID_EXPECT, OPTION_EXPECT },
+	{ "trail", "DIR", "Check files in another directory", ID_TRAIL, OPTION_TRAIL },
 };
 
 const char *option_name(unsigned option)
@@ -252,11 +276,47 @@ static int refuse_option(const char *word, int returned, char **ret_why)
 	return refuse(ret_why, strf("unknown option -%c\nRemedy: see: gpupass --help", optopt));
 }
 
+/* An option whose value its verb reads. */
+static const char **text_option(Options *o, int id)
+{
+	switch (id) {
+	case ID_SINCE:
+		return &o->since;
+	case ID_UNTIL:
+		return &o->until;
+	case ID_GROUP:
+		return &o->group;
+	case ID_DOMAIN:
+		return &o->domain;
+	case ID_USER:
+		return &o->user;
+	case ID_JOB:
+		return &o->job;
+	case ID_EXPECT:
+		return &o->expect;
+	case ID_TRAIL:
+		return &o->trail;
+	default:
+		return NULL;
+	}
+}
+
+static int take_text(int id, const char *argument, const char **to, char **ret_why)
+{
+	for (size_t i = 0; str_is_empty(argument) && i < ELEMENTS(rows); i++)
+		if (rows[i].id == id)
+			return refuse(ret_why, strf("--%s needs a value", rows[i].name));
+	*to = argument;
+	return 0;
+}
+
 static int take_option(int id, const char *argument, Options *o, char **ret_why)
 {
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
 		if (rows[i].id == id)
 			o->given |= rows[i].verb_option;
+	if (text_option(o, id))
+		return take_text(id, argument, text_option(o, id), ret_why);
 	switch (id) {
 	case ID_JSON:
 		return parse_json(argument, o, ret_why);

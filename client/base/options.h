@@ -34,6 +34,17 @@ typedef enum VerbOption {
 	OPTION_NUMA = 1 << 14,
 	OPTION_FIT = 1 << 15,
 	OPTION_ACCEPT_DIRTY = 1 << 16,
+	OPTION_SINCE = 1 << 17,
+	OPTION_UNTIL = 1 << 18,
+	OPTION_GROUP = 1 << 19,
+	OPTION_DOMAIN = 1 << 20,
+	OPTION_USER = 1 << 21,
+	OPTION_JOB = 1 << 22,
+	OPTION_HOLDERS = 1 << 23,
+	OPTION_FOLLOW = 1 << 24,
+	OPTION_VERIFY = 1 << 25,
+	OPTION_EXPECT = 1 << 26,
+	OPTION_TRAIL = 1 << 27,
 } VerbOption;
 
 typedef struct Options {
@@ -51,6 +62,7 @@ typedef struct Options {
 	const char *symptom;
 	const char *numa, *fit; /* advise, apply or strict */
 	uint64_t timeout_usec;
+	const char *since, *until, *group, *domain, *user, *job, *expect, *trail;
 	TopologyFormat format;
 	char *const *arguments; /* verb and what follows; borrowed from argv */
 	size_t n_arguments;

@@ -66,6 +66,58 @@ char *time_format(uint64_t usec)
 	return strdup(text);
 }
 
+static int parse_date(const char *s, uint64_t *ret_usec)
+{
+	static const char *const forms[] = { "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S",
+					     "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d" };
+
+	for (size_t i = 0; i < ELEMENTS(forms); i++) {
+		struct tm tm = { .tm_isdst = -1 };
+		const char *end = strptime(s, forms[i], &tm);
+		time_t t = end && *end == '\0' ? mktime(&tm) : -1;
+
+		if (t < 0)
+			continue;
+		*ret_usec = (uint64_t)t * USEC_PER_SEC;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int parse_number(const char *s, uint64_t max, const char **ret_end, uint64_t *ret)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)s[0]))
+		return -EINVAL;
+	errno = 0;
+	*ret = strtoull(s, &end, 10);
+	*ret_end = end;
+	return errno != 0 || *ret > max ? -EINVAL : 0;
+}
+
+int time_parse(const char *s, uint64_t now_usec, uint64_t *ret_usec)
+{
+	uint64_t number = 0, ago = 0;
+	const char *end;
+
+	if (s[0] == '@') {
+		if (parse_number(s + 1, INT64_MAX / USEC_PER_SEC, &end, &number) < 0 || *end)
+			return -EINVAL;
+		*ret_usec = number * USEC_PER_SEC;
+		return 0;
+	}
+	if (parse_date(s, ret_usec) >= 0)
+		return 0;
+	if (duration_parse(s, &ago) < 0) {
+		if (parse_number(s, 36500, &end, &number) < 0 || strcmp(end, "d") != 0)
+			return -EINVAL;
+		ago = number * USEC_PER_DAY;
+	}
+	*ret_usec = ago < now_usec ? now_usec - ago : 0;
+	return 0;
+}
+
 char *size_format(uint64_t bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };

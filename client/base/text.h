@@ -49,5 +49,11 @@ char *duration_format(uint64_t usec);
 int duration_parse(const char *s, uint64_t *ret_usec);
 /* Local time of a CLOCK_REALTIME stamp: "2026-01-31 14:02:11"; "-" for 0. */
 char *time_format(uint64_t usec);
+/*
+ * A point in time, in microseconds since 1970: "2026-01-31 14:02:11" in local time, its seconds or
+ * its time of day left out; "2h" or "7d", so long before now; "@1769864531", in seconds since 1970.
+ * -EINVAL.
+ */
+int time_parse(const char *s, uint64_t now_usec, uint64_t *ret_usec);
 /* "256 MiB", "32 GiB": sizes of address windows, which are powers of two. */
 char *size_format(uint64_t bytes);

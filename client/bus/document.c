@@ -24,7 +24,7 @@ static int not_json(Client *c, const DocumentKind *kind, const json_error_t *err
 	return how ? bad(c, kind, how) : -ENOMEM;
 }
 
-static int parse(Client *c, const char *text, const DocumentKind *kind, json_t **ret)
+int document_parse(Client *c, const char *text, const DocumentKind *kind, json_t **ret)
 {
 	_cleanup_(json_decrefp) json_t *document = NULL;
 	_cleanup_free_ char *other = NULL;
@@ -58,7 +58,7 @@ int document_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const 
 	if (r < 0)
 		return r;
 	r = sd_bus_message_read(reply, "s", &text);
-	return r < 0 ? bus_bad_reply(c, strerror(-r)) : parse(c, text, kind, ret);
+	return r < 0 ? bus_bad_reply(c, strerror(-r)) : document_parse(c, text, kind, ret);
 }
 
 int document_get(Client *c, const char *member, uint64_t timeout_usec, const DocumentKind *kind,

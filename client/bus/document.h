@@ -22,5 +22,8 @@ int document_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const 
 int document_get(Client *c, const char *member, uint64_t timeout_usec, const DocumentKind *kind,
 		 json_t **ret);
 
+/* The same of a text that came another way. */
+int document_parse(Client *c, const char *text, const DocumentKind *kind, json_t **ret);
+
 /* A member's text, safe to print; "" where there is none. NULL: out of memory. */
 char *document_text(const json_t *object, const char *key);

@@ -51,6 +51,10 @@ static const Verb verbs[] = {
 	  "Find out what is wrong, and what to do" },
 	{ "probe", "", 0, 0, JOB_OPTIONS | OPTION_MMIO, verb_probe,
 	  "Observe through NVML which GPUs are linked" },
+	{ "audit", "", 0, 0,
+	  OPTION_SINCE | OPTION_UNTIL | OPTION_GROUP | OPTION_DOMAIN | OPTION_USER | OPTION_JOB |
+		  OPTION_HOLDERS | OPTION_FOLLOW | OPTION_VERIFY | OPTION_EXPECT | OPTION_TRAIL,
+	  verb_audit, "Who did what, and who was refused" },
 	{ "jobs", "[ID]", 0, 1, 0, verb_jobs, "List jobs, or show one" },
 	{ "rescan", "", 0, 0, 0, verb_rescan, "Read devices, drivers and domains again" },
 	{ "monitor", "", 0, 0, 0, verb_monitor, "Print jobs and changes as they come" },

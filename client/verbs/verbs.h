@@ -10,7 +10,7 @@ typedef int VerbRun(Client *c, char *const *arguments, size_t n_arguments);
 
 VerbRun verb_list, verb_status, verb_show, verb_topology, verb_plan, verb_assign, verb_release,
 	verb_declare, verb_forget, verb_bind, verb_unbind, verb_verify, verb_doctor, verb_clear,
-	verb_reconcile, verb_jobs, verb_rescan, verb_monitor, verb_help, verb_probe;
+	verb_reconcile, verb_jobs, verb_rescan, verb_monitor, verb_help, verb_probe, verb_audit;
 
 /* Finds the verb that the command line names, checks what it was given, and runs it. */
 int verbs_dispatch(Client *c);

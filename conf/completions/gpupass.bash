@@ -33,7 +33,7 @@ _gpupass_domains() {
 
 _gpupass_verbs() {
 	printf '%s\n' list status show topology plan assign release declare forget bind unbind verify clear \
-		reconcile doctor probe jobs rescan monitor help
+		reconcile doctor probe audit jobs rescan monitor help
 }
 
 # _gpupass_options VERB
@@ -50,6 +50,7 @@ _gpupass_options() {
 	reconcile) own='--dry-run --detailed-exitcode --no-block --timeout=' ;;
 	verify) own='--no-block --timeout=' ;;
 	probe) own='--mmio --no-block --timeout=' ;;
+	audit) own='--since= --until= --group= --domain= --user= --job= --holders --follow --verify --expect= --trail=' ;;
 	bind | unbind) own='--no-block --timeout= --allow-boot-vga' ;;
 	esac
 	# Split on purpose.
@@ -58,7 +59,7 @@ _gpupass_options() {
 		--no-ask-password --version --help -h
 }
 
-# _gpupass_values OPTION
+# _gpupass_values OPTION BEGINNING
 _gpupass_values() {
 	case $1 in
 	--json) printf '%s\n' pretty short off ;;
@@ -67,6 +68,11 @@ _gpupass_values() {
 	--format) printf '%s\n' matrix tree svg dot ;;
 	--symptom) printf '%s\n' no-nvlink one-gpu no-p2p slow ;;
 	--host) compgen -A hostname ;;
+	--group) _gpupass_groups ;;
+	--domain) _gpupass_domains ;;
+	--user) compgen -A user ;;
+	--job) _gpupass_jobs ;;
+	--trail) compgen -d -- "$2" ;;
 	esac
 }
 
@@ -113,7 +119,7 @@ _gpupass() {
 		mapfile -t words < <(_gpupass_values --host)
 	elif [[ $cur == --*=* ]]; then
 		before=${cur%%=*}=
-		mapfile -t words < <(_gpupass_values "${cur%%=*}")
+		mapfile -t words < <(_gpupass_values "${cur%%=*}" "${cur#*=}")
 		words=("${words[@]/#/$before}")
 	elif [[ $cur == -* ]]; then
 		mapfile -t words < <(_gpupass_options "$verb")

@@ -157,6 +157,11 @@ static void on_job_forgotten(const JobRecord *job, void *userdata)
 {
 }
 
+static void on_audit_written(void *userdata)
+{
+	show_manager(userdata);
+}
+
 /* ---- life ---- */
 
 static Collection collection(sd_bus *bus, const char *prefix, const char *interface,
@@ -222,7 +227,7 @@ static int register_all(Face *f)
 	return r;
 }
 
-int face_new(sd_bus *bus, Manager *manager, Face **ret)
+int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, Face **ret)
 {
 	_cleanup_(face_freep) Face *f = calloc(1, sizeof(Face));
 	int r;
@@ -236,11 +241,11 @@ int face_new(sd_bus *bus, Manager *manager, Face **ret)
 		.user_max = PENDING_USER_MAX,
 		.own_uid = geteuid(),
 	};
-	r = intake_new(bus, &f->intake);
+	r = intake_new(bus, resolver, &f->intake);
 	if (r >= 0)
-		r = refusals_new(bus, &f->refusals);
+		r = refusals_new(bus, f->intake, manager_trail(manager), &f->refusals);
 	if (r >= 0)
-		r = polkit_new(bus, f->intake, f->refusals, &f->polkit);
+		r = polkit_new(bus, f->intake, f->refusals, manager_trail(manager), &f->polkit);
 	if (r >= 0)
 		r = manager_view_fill(manager, &f->shown);
 	if (r >= 0)
@@ -255,6 +260,7 @@ int face_new(sd_bus *bus, Manager *manager, Face **ret)
 					      .job_changed = on_job_changed,
 					      .job_ended = on_job_ended,
 					      .job_forgotten = on_job_forgotten,
+					      .audit_written = on_audit_written,
 					      .userdata = f,
 				      });
 	on_objects_changed(f);

@@ -8,8 +8,8 @@
 
 typedef struct Face Face;
 
-/* Registers all objects. face_publish() requests the name. bus and manager are borrowed. */
-int face_new(sd_bus *bus, Manager *manager, Face **ret);
+/* Registers all objects. face_publish() requests the name. All are borrowed. */
+int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, Face **ret);
 /* 0: we own the well-known name, and callers may come. -EEXIST: another instance owns it. */
 typedef void (*FacePublished)(int result, void *userdata);
 /* Requests the name, and calls `published` once when the bus daemon has answered. */

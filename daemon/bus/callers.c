@@ -24,6 +24,7 @@
 
 struct Callers {
 	sd_bus *bus;
+	CallerResolver *resolver;
 	CallersListener listener;
 	sd_bus_slot *match;
 	Caller *buckets[BUCKETS];
@@ -59,6 +60,7 @@ static Caller *caller_free(Caller *caller)
 	sd_bus_slot_unref(caller->question);
 	sd_bus_slot_unref(caller->backlog_question);
 	call_queue_clear(&caller->held);
+	caller_identity_unref(caller->identity);
 	free(caller->name);
 	free(caller);
 	return NULL;
@@ -101,31 +103,68 @@ void callers_visit(Callers *callers, CallerVisit visit, void *userdata)
 
 /* ---- whose a name is ---- */
 
-static int read_uid(sd_bus_message *answer, uid_t *ret)
+/* Of GetConnectionCredentials. There may be others, of any type. */
+static int read_entry(sd_bus_message *answer, uint32_t *ret_uid, uint32_t *ret_pid)
 {
-	uint32_t uid;
+	const char *key;
+	int r = sd_bus_message_read(answer, "s", &key);
+
+	if (r < 0)
+		return r;
+	if (str_equal(key, "UnixUserID"))
+		r = sd_bus_message_read(answer, "v", "u", ret_uid);
+	else if (str_equal(key, "ProcessID"))
+		r = sd_bus_message_read(answer, "v", "u", ret_pid);
+	else
+		r = sd_bus_message_skip(answer, "v");
+	return r;
+}
+
+/*
+ * The bus daemon would give a descriptor of the process, too (ProcessFD), but only to a connection
+ * that takes descriptors, from everybody. This one takes none.
+ */
+static int read_credentials(sd_bus_message *answer, uid_t *ret_uid, pid_t *ret_pid)
+{
+	uint32_t uid = (uint32_t)-1, pid = 0;
 	int r;
 
 	r = bus_daemon_answered(answer);
 	if (r < 0)
 		return r;
-	r = sd_bus_message_read(answer, "u", &uid);
+	r = sd_bus_message_enter_container(answer, 'a', "{sv}");
+	while (r >= 0 && (r = sd_bus_message_enter_container(answer, 'e', "sv")) > 0) {
+		r = read_entry(answer, &uid, &pid);
+		if (r >= 0)
+			r = sd_bus_message_exit_container(answer);
+	}
 	if (r < 0 || uid == (uint32_t)-1)
 		return -EPROTO;
-	*ret = uid;
+	*ret_uid = uid;
+	*ret_pid = pid > INT32_MAX ? 0 : (pid_t)pid;
 	return 0;
+}
+
+/* Now, while the caller waits for its answer, and so is there. */
+static void identify(Caller *caller, pid_t pid)
+{
+	caller->identity = caller_identity_new(caller->uid, pid);
+	if (caller->identity)
+		caller_resolver_push(caller->callers->resolver, caller->identity);
 }
 
 static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_error *ret_error)
 {
 	Caller *caller = userdata;
 	const CallersListener *listener = &caller->callers->listener;
+	pid_t pid = 0;
 	int r;
 
 	caller->question = sd_bus_slot_unref(caller->question);
-	r = read_uid(answer, &caller->uid);
+	r = read_credentials(answer, &caller->uid, &pid);
 	caller->known = r >= 0;
 	if (caller->known) {
+		identify(caller, pid);
 		listener->known(caller, listener->userdata);
 		return 1;
 	}
@@ -144,7 +183,7 @@ static int ask(Caller *caller)
 	int r;
 
 	r = sd_bus_message_new_method_call(bus, &m, BUS_DAEMON, BUS_DAEMON_PATH, BUS_DAEMON,
-					   "GetConnectionUnixUser");
+					   "GetConnectionCredentials");
 	if (r >= 0)
 		r = sd_bus_message_append(m, "s", caller->name);
 	return r < 0 ? r
@@ -208,7 +247,8 @@ static int on_left(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *ret
 
 /* ---- life ---- */
 
-int callers_new(sd_bus *bus, const CallersListener *listener, Callers **ret)
+int callers_new(sd_bus *bus, CallerResolver *resolver, const CallersListener *listener,
+		Callers **ret)
 {
 	_cleanup_(callers_freep) Callers *callers = calloc(1, sizeof(Callers));
 	int r;
@@ -216,6 +256,7 @@ int callers_new(sd_bus *bus, const CallersListener *listener, Callers **ret)
 	if (!callers)
 		return -ENOMEM;
 	callers->bus = bus;
+	callers->resolver = resolver;
 	callers->listener = *listener;
 	/* In the bus daemon's order it comes before every question, so that nobody leaves unseen.
 	 * Where it is refused sd-bus ends the connection, and with it the daemon. */

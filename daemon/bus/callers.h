@@ -9,16 +9,18 @@
 #include <sys/types.h>
 
 #include "bus/call-queue.h"
+#include "store/caller.h"
 
 typedef struct Callers Callers;
 
 typedef struct Caller {
 	struct Caller *next; /* with the same hash */
 	Callers *callers;
-	char *name;	  /* unique, ":1.42" */
-	bool known;	  /* uid is valid */
-	uid_t uid;	  /* the user who connected, as the bus daemon says */
-	uint32_t backlog; /* bytes that the bus daemon kept for this name when last asked */
+	char *name;		  /* unique, ":1.42" */
+	bool known;		  /* uid is valid */
+	uid_t uid;		  /* the user who connected, as the bus daemon says */
+	CallerIdentity *identity; /* for the audit trail; NULL: not known yet, or memory is out */
+	uint32_t backlog;	  /* bytes that the bus daemon kept for this name when last asked */
 	sd_bus_slot *backlog_question;
 	void *backlog_asker;
 	bool too_large;	   /* it sent a call that was too large before its user was known */
@@ -37,8 +39,9 @@ typedef struct CallersListener {
 	void *userdata;
 } CallersListener;
 
-/* bus is borrowed. */
-int callers_new(sd_bus *bus, const CallersListener *listener, Callers **ret);
+/* bus and resolver are borrowed. */
+int callers_new(sd_bus *bus, CallerResolver *resolver, const CallersListener *listener,
+		Callers **ret);
 
 typedef void (*CallerVisit)(Caller *caller, void *userdata);
 /* Visits each caller whose user is known. */

@@ -60,6 +60,8 @@ struct Intake {
 	uid_t own_uid;
 	IntakeLeft left;
 	void *left_userdata;
+	IntakeRefused refused;
+	void *refused_userdata;
 };
 
 /* ---- no ---- */
@@ -86,13 +88,20 @@ static int refuse(sd_bus_message *m, Bucket *refusals, const char *what)
 	return 1;
 }
 
-static int refuse_size(sd_bus_message *m, Bucket *refusals)
+static void tell_refused(const Intake *intake, sd_bus_message *m, uid_t uid, const char *why)
 {
+	if (intake->refused)
+		intake->refused(m, uid, why, intake->refused_userdata);
+}
+
+static int refuse_size(const Intake *intake, uid_t uid, sd_bus_message *m, Bucket *refusals)
+{
+	tell_refused(intake, m, uid, "a call larger than 32 KiB, or not one that gpupassd knows");
 	return refuse(m, refusals,
 		      "the call is larger than 32 KiB, or not one that gpupassd knows");
 }
 
-static int refuse_user(User *user, sd_bus_message *m)
+static int refuse_user(const Intake *intake, User *user, sd_bus_message *m)
 {
 	uint64_t now = now_monotonic();
 
@@ -101,6 +110,7 @@ static int refuse_user(User *user, sd_bus_message *m)
 			 "user %ld calls more than gpupassd lets one user: some calls are refused",
 			 (long)user->uid);
 	user->refused_at = now;
+	tell_refused(intake, m, user->uid, "this user calls too often");
 	return refuse(m, &user->refusals, "this user has called too often lately");
 }
 
@@ -176,7 +186,7 @@ static uint64_t let_in_waiting(Intake *intake, User *user)
 			return wait;
 		m = take_waiting(intake, user);
 		if (intake_let_in_again(intake, m) < 0)
-			refuse_user(user, m);
+			refuse_user(intake, user, m);
 	}
 	return 0;
 }
@@ -211,7 +221,7 @@ static int wait_for_tokens(Intake *intake, User *user, sd_bus_message *m, size_t
 	if (user->waiting.n >= WAITING_USER_MAX || intake->n_waiting >= WAITING_MAX ||
 	    intake->waiting_bytes + bytes > WAITING_BYTES_MAX ||
 	    call_queue_add(&user->waiting, m, bytes) < 0)
-		return refuse_user(user, m);
+		return refuse_user(intake, user, m);
 	intake->n_waiting++;
 	intake->waiting_bytes += bytes;
 	if (sd_event_source_get_enabled(intake->due, &enabled) >= 0 && enabled != SD_EVENT_OFF)
@@ -248,17 +258,18 @@ static int on_call_of(Intake *intake, uid_t uid, sd_bus_message *m)
 	User *user;
 
 	if (is_privileged(intake, uid))
-		return call_size(m, CALL_BYTES_MAX, &bytes) < 0 ? refuse_size(m, NULL) : 0;
+		return call_size(m, CALL_BYTES_MAX, &bytes) < 0 ? refuse_size(intake, uid, m, NULL)
+								: 0;
 	user = users_get(&intake->users, uid, now_monotonic());
 	if (backlog_blocks(intake->backlog, user))
 		return 1;
 	/* In a flood, this is the path of every message. */
 	if (user->waiting.n >= WAITING_USER_MAX || user->muted_until > now_monotonic())
-		return refuse_user(user, m);
+		return refuse_user(intake, user, m);
 	if (call_size(m, CALL_BYTES_MAX, &bytes) >= 0)
 		return admit(intake, user, m, bytes);
 	mute(user);
-	return refuse_size(m, &user->refusals);
+	return refuse_size(intake, uid, m, &user->refusals);
 }
 
 static int hold(Intake *intake, Caller *caller, sd_bus_message *m, size_t bytes)
@@ -266,9 +277,12 @@ static int hold(Intake *intake, Caller *caller, sd_bus_message *m, size_t bytes)
 	bool first = caller->held.n == 0 && bytes <= CALL_BYTES_SMALL;
 
 	if (!first && (caller->held.n >= HELD_NAME_MAX || intake->n_held >= HELD_MAX ||
-		       intake->held_bytes + bytes > HELD_BYTES_MAX))
+		       intake->held_bytes + bytes > HELD_BYTES_MAX)) {
+		tell_refused(intake, m, (uid_t)-1,
+			     "too many calls wait until it is known who calls");
 		return refuse(m, &intake->strangers,
 			      "it is not known yet who calls, and too many calls wait for that");
+	}
 	if (call_queue_add(&caller->held, m, bytes) < 0)
 		return refuse(m, &intake->strangers, "out of memory");
 	intake->n_held++;
@@ -362,6 +376,20 @@ int intake_uid(Intake *intake, sd_bus_message *call, uid_t *ret)
 	return 0;
 }
 
+CallerIdentity *intake_identity(Intake *intake, sd_bus_message *call)
+{
+	const char *name = sd_bus_message_get_sender(call);
+	const Caller *caller = name ? callers_find(intake->callers, name) : NULL;
+
+	return caller ? caller->identity : NULL;
+}
+
+void intake_on_refused(Intake *intake, IntakeRefused refused, void *userdata)
+{
+	intake->refused = refused;
+	intake->refused_userdata = userdata;
+}
+
 void intake_on_left(Intake *intake, IntakeLeft left, void *userdata)
 {
 	intake->left = left;
@@ -380,7 +408,7 @@ static int on_call(Intake *intake, const char *sender, sd_bus_message *m)
 	if (!caller && callers_get(intake->callers, sender, &caller) < 0)
 		return refuse(m, &intake->strangers, "too many callers are on the bus");
 	caller->too_large |= !caller->too_large && call_size(m, CALL_BYTES_MAX, &bytes) < 0;
-	return caller->too_large ? refuse_size(m, &intake->strangers)
+	return caller->too_large ? refuse_size(intake, (uid_t)-1, m, &intake->strangers)
 				 : hold(intake, caller, m, bytes);
 }
 
@@ -406,7 +434,7 @@ static int on_message(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *
 
 /* ---- life ---- */
 
-int intake_new(sd_bus *bus, Intake **ret)
+int intake_new(sd_bus *bus, CallerResolver *resolver, Intake **ret)
 {
 	_cleanup_(intake_freep) Intake *intake = calloc(1, sizeof(Intake));
 	int r;
@@ -416,7 +444,7 @@ int intake_new(sd_bus *bus, Intake **ret)
 	intake->bus = bus;
 	intake->own_uid = geteuid();
 	intake->users.others.uid = (uid_t)-1;
-	r = callers_new(bus,
+	r = callers_new(bus, resolver,
 			&(CallersListener){
 				.known = on_known,
 				.unknown = on_unknown,

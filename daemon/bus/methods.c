@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "bus/methods-audit.h"
 #include "bus/methods-doctor.h"
 #include "bus/methods-probe.h"
 #include "bus/methods-read.h"
@@ -56,11 +57,13 @@ static const OptionSpec verify_options[] = {
 static int check_acceptance(Face *f, sd_bus_message *m, const JobRequest *request,
 			    sd_bus_error *error)
 {
-	return request->accept_dirty ? polkit_require_root(f->polkit, m,
-							   GPUPASS_ACTION_ASSIGN
-							   " with " GPUPASS_OPTION_ACCEPT_DIRTY,
-							   error)
-				     : 0;
+	const PolkitQuestion question = {
+		.action = GPUPASS_ACTION_ASSIGN " with " GPUPASS_OPTION_ACCEPT_DIRTY,
+		.domain = request->domain,
+		.group = request->group,
+	};
+
+	return request->accept_dirty ? polkit_require_root(f->polkit, m, &question, error) : 0;
 }
 
 static int method_assign(sd_bus_message *m, void *userdata, sd_bus_error *error)
@@ -183,7 +186,10 @@ static int method_reconcile(sd_bus_message *m, void *userdata, sd_bus_error *err
 static void declared(const char *error_name, const char *message, void *userdata)
 {
 	_cleanup_(pending_freep) Pending *pending = userdata;
+	Face *f = pending->face;
 
+	decision_record_result(manager_trail(f->manager), f->intake, pending->call, pending->uid,
+			       error_name, message);
 	if (error_name)
 		pending_reply_error(pending, error_name, message);
 	else if (pending->path)
@@ -326,6 +332,10 @@ const sd_bus_vtable manager_methods[] = {
 	METHOD_ASKS("Rescan", "a{sv}", SD_BUS_PARAM(options), "", , method_rescan),
 	METHOD_READS("GetTopology", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(topology),
 		     method_get_topology),
+	METHOD_ASKS("GetAudit", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(page),
+		    method_get_audit),
+	METHOD_ASKS("GetHolders", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(holders),
+		    method_get_holders),
 	SD_BUS_SIGNAL_WITH_NAMES("JobNew", "uo", SD_BUS_PARAM(id) SD_BUS_PARAM(job), 0),
 	SD_BUS_SIGNAL_WITH_NAMES("JobRemoved", "uosss",
 				 SD_BUS_PARAM(id) SD_BUS_PARAM(job) SD_BUS_PARAM(result)

@@ -29,16 +29,18 @@ struct Check {
 	sd_bus_message *call;
 	const char *action;
 	uid_t uid;
-	uint64_t number;     /* its name for polkit, so that we can cancel it */
-	bool interactive;    /* polkit may ask for a password */
-	char *domain_uuid;   /* the domain in question; NULL: none */
-	bool granted;	     /* the call waits to be dispatched once more */
-	sd_bus_slot *answer; /* awaited */
+	uint64_t number;      /* its name for polkit, so that we can cancel it */
+	bool interactive;     /* polkit may ask for a password */
+	char *domain_uuid;    /* the domain in question; NULL: none */
+	char *domain, *group; /* for the audit trail; likewise */
+	bool granted;	      /* the call waits to be dispatched once more */
+	sd_bus_slot *answer;  /* awaited */
 };
 
 struct Polkit {
 	sd_bus *bus;
 	Intake *intake;
+	Trail *trail; /* NULL: none is kept */
 	Check *checks;
 	Refusals *refusals; /* borrowed, as intake is */
 	Quota quota;
@@ -59,6 +61,8 @@ static Check *check_free(Check *check)
 	sd_bus_slot_unref(check->answer);
 	sd_bus_message_unref(check->call);
 	free(check->domain_uuid);
+	free(check->domain);
+	free(check->group);
 	free(check);
 	return NULL;
 }
@@ -92,20 +96,45 @@ static void call_off(const Check *check)
 
 /* ---- no ---- */
 
-static int deny(const Polkit *polkit, const char *action, uid_t uid, const char *name,
-		const char *why, sd_bus_error *error)
+static int deny(const Polkit *polkit, const Decision *decision, const char *name, const char *why,
+		sd_bus_error *error)
 {
-	refusals_denied(polkit->refusals, uid, action, why);
+	refusals_denied(polkit->refusals, decision, name, why);
 	return sd_bus_error_setf(error, name,
 				 "not permitted: %s\nCause:  %s\nState:  nothing was changed\n"
 				 "Remedy: run it as root; or see gpupassd(8), POLKIT",
-				 action, why);
+				 decision->action, why);
 }
 
-static int access_denied(const Polkit *polkit, const char *action, uid_t uid, const char *why,
+static int access_denied(const Polkit *polkit, const Decision *decision, const char *why,
 			 sd_bus_error *error)
 {
-	return deny(polkit, action, uid, SD_BUS_ERROR_ACCESS_DENIED, why, error);
+	return deny(polkit, decision, SD_BUS_ERROR_ACCESS_DENIED, why, error);
+}
+
+/* A release names a domain or a group. */
+static Decision decision_on(const PolkitQuestion *question, sd_bus_message *call, uid_t uid)
+{
+	return (Decision){
+		.call = call,
+		.uid = uid,
+		.action = question->action,
+		.group = question->group,
+		.domain = question->domain ? question->domain : question->target,
+		.domain_uuid = question->domain_uuid,
+	};
+}
+
+static Decision decision_of(const Check *check)
+{
+	return (Decision){
+		.call = check->call,
+		.uid = check->uid,
+		.action = check->action,
+		.group = check->group,
+		.domain = check->domain,
+		.domain_uuid = check->domain_uuid,
+	};
 }
 
 static char *why_no_answer(const sd_bus_error *error)
@@ -131,27 +160,25 @@ static char *why_no_answer(const sd_bus_error *error)
 /* 1: yes; < 0: no, *error says why. */
 static int read_answer(const Check *check, sd_bus_message *answer, sd_bus_error *error)
 {
+	const Decision decision = decision_of(check);
 	int authorized = false, challenge = false, r;
 
 	if (sd_bus_message_is_method_error(answer, NULL)) {
 		_cleanup_free_ char *why = why_no_answer(sd_bus_message_get_error(answer));
 
-		return access_denied(check->polkit, check->action, check->uid,
-				     why ? why : "out of memory", error);
+		return access_denied(check->polkit, &decision, why ? why : "out of memory", error);
 	}
 	r = sd_bus_message_enter_container(answer, 'r', "bba{ss}");
 	if (r >= 0)
 		r = sd_bus_message_read(answer, "bb", &authorized, &challenge);
 	if (r < 0)
-		return access_denied(check->polkit, check->action, check->uid,
+		return access_denied(check->polkit, &decision,
 				     "polkit's answer cannot be understood", error);
 	if (authorized)
 		return 1;
 	if (!challenge)
-		return access_denied(check->polkit, check->action, check->uid, "polkit says no",
-				     error);
-	return deny(check->polkit, check->action, check->uid,
-		    SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
+		return access_denied(check->polkit, &decision, "polkit says no", error);
+	return deny(check->polkit, &decision, SD_BUS_ERROR_INTERACTIVE_AUTHORIZATION_REQUIRED,
 		    check->interactive ? "a password is wanted, and nothing here can ask for it"
 				       : "a password is wanted, and asking was not allowed",
 		    error);
@@ -191,16 +218,18 @@ static void on_caller_left(const char *name, void *userdata)
 	Check *next;
 
 	for (Check *check = polkit->checks; check; check = next) {
+		Decision decision = decision_of(check);
+
 		next = check->next;
 		if (check->granted || !str_equal(sd_bus_message_get_sender(check->call), name))
 			continue;
-		refusals_left(polkit->refusals, check->uid, check->action);
+		refusals_left(polkit->refusals, &decision);
 		call_off(check);
 		check_free(check);
 	}
 }
 
-int polkit_new(sd_bus *bus, Intake *intake, Refusals *refusals, Polkit **ret)
+int polkit_new(sd_bus *bus, Intake *intake, Refusals *refusals, Trail *trail, Polkit **ret)
 {
 	Polkit *polkit = calloc(1, sizeof(Polkit));
 
@@ -209,6 +238,7 @@ int polkit_new(sd_bus *bus, Intake *intake, Refusals *refusals, Polkit **ret)
 	polkit->bus = bus;
 	polkit->intake = intake;
 	polkit->refusals = refusals;
+	polkit->trail = trail;
 	/* We never ask about root, so it needs no share of its own. */
 	polkit->quota = (Quota){
 		.all_max = CHECKS_MAX,
@@ -285,6 +315,22 @@ static int ask(Check *check, const PolkitQuestion *question)
 	return r;
 }
 
+static int keep(const char *text, char **ret)
+{
+	*ret = text ? strdup(text) : NULL;
+	return text && !*ret ? -ENOMEM : 0;
+}
+
+static int keep_question(Check *check, const PolkitQuestion *question)
+{
+	const Decision decision = decision_on(question, check->call, check->uid);
+	int r = keep(decision.domain_uuid, &check->domain_uuid);
+
+	if (r >= 0)
+		r = keep(decision.domain, &check->domain);
+	return r < 0 ? r : keep(decision.group, &check->group);
+}
+
 static int check_begin(Polkit *polkit, sd_bus_message *call, uid_t uid,
 		       const PolkitQuestion *question)
 {
@@ -306,12 +352,9 @@ static int check_begin(Polkit *polkit, sd_bus_message *call, uid_t uid,
 		return r;
 	check->next = polkit->checks;
 	polkit->checks = check;
-	if (question->domain_uuid) {
-		check->domain_uuid = strdup(question->domain_uuid);
-		if (!check->domain_uuid)
-			return -ENOMEM;
-	}
-	r = ask(check, question);
+	r = keep_question(check, question);
+	if (r >= 0)
+		r = ask(check, question);
 	if (r < 0)
 		return r;
 	TAKE_PTR(check);
@@ -341,38 +384,50 @@ bool polkit_trusts(const Polkit *polkit, sd_bus_message *m)
 	return intake_uid(polkit->intake, m, &uid) >= 0 && quota_is_privileged(&polkit->quota, uid);
 }
 
+/* A look is no decision; a denied one is. */
+static int allow(const Polkit *polkit, const Decision *decision)
+{
+	if (strcmp(decision->action, GPUPASS_ACTION_READ) != 0 &&
+	    strcmp(decision->action, GPUPASS_ACTION_AUDIT) != 0)
+		decision_record(polkit->trail, polkit->intake, decision, AUDIT_ALLOWED, NULL, NULL);
+	return 1;
+}
+
 int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,
 		     sd_bus_error *error)
 {
 	_cleanup_(check_freep) Check *granted = find_granted(polkit, m);
 	uid_t uid = (uid_t)-1;
-	int r;
+	int r = intake_uid(polkit->intake, m, &uid);
+	Decision decision = decision_on(question, m, uid);
 
 	/* On each pass: a caller who has left since may not act. */
-	if (intake_uid(polkit->intake, m, &uid) < 0)
-		return access_denied(polkit, question->action, uid, "the caller has left the bus",
-				     error);
+	if (r < 0)
+		return access_denied(polkit, &decision, "the caller has left the bus", error);
 	if (granted)
 		return strcmp(granted->action, question->action) == 0 && granted->uid == uid
-			       ? 1
-			       : access_denied(polkit, question->action, uid,
-					       "polkit was asked something else", error);
+			       ? allow(polkit, &decision)
+			       : access_denied(polkit, &decision, "polkit was asked something else",
+					       error);
 	if (quota_is_privileged(&polkit->quota, uid))
-		return 1;
+		return allow(polkit, &decision);
 	r = check_begin(polkit, m, uid, question);
 	if (r != -EDQUOT && r != -EAGAIN)
 		return r;
-	return refusals_over_quota(polkit->refusals, uid, &polkit->quota, r, "questions to polkit",
-				   error);
+	decision.action = "questions to polkit";
+	return refusals_over_quota(polkit->refusals, &decision, &polkit->quota, r, error);
 }
 
-int polkit_require_root(Polkit *polkit, sd_bus_message *m, const char *what, sd_bus_error *error)
+int polkit_require_root(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,
+			sd_bus_error *error)
 {
 	uid_t uid = (uid_t)-1;
+	int r = intake_uid(polkit->intake, m, &uid);
+	const Decision decision = decision_on(question, m, uid);
 
-	if (intake_uid(polkit->intake, m, &uid) < 0)
-		return access_denied(polkit, what, uid, "the caller has left the bus", error);
+	if (r < 0)
+		return access_denied(polkit, &decision, "the caller has left the bus", error);
 	return quota_is_privileged(&polkit->quota, uid)
 		       ? 0
-		       : access_denied(polkit, what, uid, "that is for root alone", error);
+		       : access_denied(polkit, &decision, "that is for root alone", error);
 }

@@ -12,6 +12,7 @@
 #include "bus/intake.h"
 #include "bus/refusals.h"
 #include "gpupass/cleanup.h"
+#include "store/trail.h"
 
 typedef struct Polkit Polkit;
 
@@ -22,8 +23,8 @@ typedef struct PolkitQuestion {
 	const char *domain_uuid;	     /* NULL: there is no such domain */
 } PolkitQuestion;
 
-/* bus, intake and refusals are borrowed. */
-int polkit_new(sd_bus *bus, Intake *intake, Refusals *refusals, Polkit **ret);
+/* All borrowed. trail: NULL if none is kept. */
+int polkit_new(sd_bus *bus, Intake *intake, Refusals *refusals, Trail *trail, Polkit **ret);
 
 /*
  * A method's handler calls this after validation, and before it does anything. 1: the caller may.
@@ -42,8 +43,10 @@ bool polkit_trusts(const Polkit *polkit, sd_bus_message *m);
  * polkit_authorize().
  */
 bool polkit_granted(const Polkit *polkit, const sd_bus_message *m, const char **ret_domain_uuid);
-/* For what no polkit rule can permit, and only root may. 0, or < 0 with *error. */
-int polkit_require_root(Polkit *polkit, sd_bus_message *m, const char *what, sd_bus_error *error);
+/* For what no polkit rule can permit, and only root may; the question's action says what it is, and
+ * is a constant. 0, or < 0 with *error. */
+int polkit_require_root(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,
+			sd_bus_error *error);
 
 /* Forgets the open questions; their callers get no answer. */
 Polkit *polkit_free(Polkit *polkit);

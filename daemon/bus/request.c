@@ -121,6 +121,7 @@ JobRequest request_from(Face *face, sd_bus_message *m, Operation operation,
 		.accept_dirty = options->accept_dirty,
 		.timeout_usec = options->timeout_usec,
 		.caller_uid = uid,
+		.caller = intake_identity(face->intake, m),
 	};
 }
 
@@ -149,8 +150,12 @@ int pending_new(Face *f, sd_bus_message *m, bool reads, Pending **ret, sd_bus_er
 		return r;
 	r = quota_take(quota, uid);
 	if (r < 0)
-		return refusals_over_quota(f->refusals, uid, quota, r,
-					   reads ? "looks and dry runs" : "changes", error);
+		return refusals_over_quota(
+			f->refusals,
+			&(Decision){ .call = m,
+				     .uid = uid,
+				     .action = reads ? "looks and dry runs" : "changes" },
+			quota, r, error);
 	*pending =
 		(Pending){ .face = f, .call = sd_bus_message_ref(m), .quota = quota, .uid = uid };
 	*ret = TAKE_PTR(pending);

@@ -106,8 +106,12 @@ static int lookup_begin(Face *f, sd_bus_message *m, const char *word, sd_bus_err
 		return r;
 	r = quota_take(&f->looks, uid);
 	if (r < 0)
-		return refusals_over_quota(f->refusals, uid, &f->looks, r, "questions to libvirt",
-					   error);
+		return refusals_over_quota(f->refusals,
+					   &(Decision){ .call = m,
+							.uid = uid,
+							.action = "questions to libvirt",
+							.domain = word },
+					   &f->looks, r, error);
 	lookup = calloc(1, sizeof(Lookup));
 	if (!lookup) {
 		quota_give(&f->looks, uid);

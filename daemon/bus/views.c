@@ -118,6 +118,7 @@ int manager_view_fill(const Manager *m, ManagerView *view)
 	view->iommu_enabled = inventory && inventory->snapshot->iommu;
 	view->scanned_at = inventory ? inventory->snapshot->taken_usec : 0;
 	put_list(&r, &view->notes, manager_notes(m));
+	view->audit_sequence = manager_audit_sequence(m);
 	return r;
 }
 

@@ -26,6 +26,9 @@ typedef struct Daemon {
 	TenantStore tenants;
 	FenceStore fence;
 	TopologyStore topology;
+	Trail *trail;
+	CallerResolver *resolver;
+	atomic_flag audit_announced; /* a letter is on its way to the loop */
 	RealHost host;
 	Virt *virt;
 	Manager *manager;
@@ -51,6 +54,10 @@ int daemon_start_looking(Daemon *d, bool real_sysfs);
 /* open.c: opens and locks the files on disk; and the machine, with libvirt. */
 int daemon_open_state(Daemon *d, const Options *options);
 int daemon_open_host(Daemon *d, const Options *options);
+
+/* trail.c: opens the audit trail, and records the start or the end of the daemon. */
+int daemon_open_trail(Daemon *d, const Options *options);
+void daemon_audit_life(Daemon *d, AuditKind kind);
 
 /* start.c: from recovery and the first look to the name on the bus. */
 int daemon_set_up_manager(Daemon *d, const Options *options);

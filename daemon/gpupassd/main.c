@@ -132,11 +132,13 @@ static int run(const Options *options, Config *config)
 	if (r >= 0)
 		r = sd_event_loop(d->event);
 	end_anyway(d, r < 0 ? GPUPASS_EXIT_FAILED : r);
+	daemon_audit_life(d, AUDIT_STOP);
 	if (d->bus && sd_bus_is_open(d->bus) <= 0)
 		log_error("the bus has gone: ending; the next start takes up what is open");
 	sd_notify(0, "STOPPING=1");
 	if (d->bus)
 		sd_bus_flush(d->bus);
+	(void)trail_flush(d->trail, LAST_LINES_USEC);
 	return r < 0 ? GPUPASS_EXIT_FAILED : r;
 }
 

@@ -80,7 +80,9 @@ int daemon_open_state(Daemon *d, const Options *options)
 		r = open_state(d, options);
 	if (r >= 0)
 		r = hold_state(d);
-	return r < 0 ? r : open_fence(d, options);
+	if (r >= 0)
+		r = open_fence(d, options);
+	return r < 0 ? r : daemon_open_trail(d, options);
 }
 
 /* ---- the machine ---- */

@@ -132,19 +132,21 @@ int daemon_set_up_manager(Daemon *d, const Options *options)
 		.tenants = &d->tenants,
 		.fence = &d->fence,
 		.topology = &d->topology,
+		.trail = d->trail,
 		.config_directory = options->config_directory,
 		.policy = d->config->policy,
 		.host_note = d->host_note,
 	};
 	int r;
 
+	daemon_audit_life(d, AUDIT_START);
 	r = manager_new(&place, &d->manager);
 	if (r >= 0)
 		r = manager_load_state(d->manager);
 	if (r >= 0)
 		r = manager_load_boot(d->manager, options->runtime_directory);
 	if (r >= 0)
-		r = face_new(d->bus, d->manager, &d->face);
+		r = face_new(d->bus, d->manager, d->resolver, &d->face);
 	if (r < 0)
 		log_error("cannot set up: %s", strerror(-r));
 	return r;

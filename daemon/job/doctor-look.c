@@ -181,6 +181,8 @@ static int look_closely(Look *l)
 			functions[n++] = gpus->gpus[i].functions[k]->bdf;
 	l->inspection_error =
 		host->ops->inspect(host, functions, n, INSPECT_CONFIG_NOT, &l->inspection);
+	if (l->inspection_error >= 0)
+		trail_note_holders(l->place->trail, l->inspection);
 	l->host_error = host->ops->examine_host(host, &l->host);
 	return l->inspection_error == -ENOMEM || l->host_error == -ENOMEM ? -ENOMEM : 0;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "job/audit.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -310,6 +311,8 @@ static int begin(Run *run, uint32_t job, Problem **ret_problem)
 	if (!run->context.place->journal || plan->n_steps == 0)
 		return 0;
 	r = check_disk(run, ret_problem);
+	if (r == 0)
+		r = audit_job_begun(run->context.place, p, job, ret_problem);
 	if (r == 0)
 		r = close_fence(run, job, ret_problem);
 	if (r != 0)

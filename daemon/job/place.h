@@ -12,6 +12,7 @@
 #include "store/quarantine.h"
 #include "store/receipts.h"
 #include "store/tenants.h"
+#include "store/trail.h"
 
 /* What a job works with. All members are borrowed, and safe to share among threads. */
 typedef struct JobPlace {
@@ -23,6 +24,7 @@ typedef struct JobPlace {
 	TenantStore *tenants;		   /* NULL: no marks (tests) */
 	FenceStore *fence;		   /* NULL: no hook goes by it (tests) */
 	TopologyStore *topology;	   /* NULL: no evidence (tests) */
+	Trail *trail;			   /* NULL: no audit trail (tests) */
 	DiskWatch *disk;		   /* NULL: not watched */
 	HealthLook *health;		   /* NULL: no looks (tests) */
 	Claims *claims;

@@ -118,6 +118,8 @@ static int inspect_group(const JobPlace *place, const JobRequest *request, const
 		wakes_functions(request->operation) ? most_config(request) : INSPECT_CONFIG_NOT;
 	int r = inspect_past_exit(place->host, functions, n, config, &p->inspection);
 
+	if (r >= 0)
+		trail_note_holders(place->trail, p->inspection);
 	if (r != -ETIMEDOUT)
 		return r;
 	return problem_refuse(
@@ -232,6 +234,7 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 			.caller_uid = request->caller_uid,
 			.now_usec = now_realtime(),
 		};
+		p->caller = caller_identity_ref(request->caller);
 		r = prepare_once(place, request, job, p, ret_problem);
 		if (r == -ESTALE)
 			continue;

@@ -7,6 +7,7 @@ Prepared *prepared_free(Prepared *prepared)
 {
 	if (!prepared)
 		return NULL;
+	caller_identity_unref(prepared->caller);
 	plan_free(prepared->plan);
 	inspection_free(prepared->inspection);
 	persistence_list_free(prepared->persistence, prepared->n_persistence);

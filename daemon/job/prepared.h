@@ -3,6 +3,7 @@
 
 #include "core/plan/plan.h"
 #include "job/inventory.h"
+#include "store/caller.h"
 
 /* What a job found and decided: the preflight step compares these facts with the machine. */
 typedef struct Prepared {
@@ -17,6 +18,7 @@ typedef struct Prepared {
 	size_t n_persistence;
 	Inspection *inspection;
 	Plan *plan;
+	CallerIdentity *caller; /* NULL: the daemon itself */
 } Prepared;
 
 Prepared *prepared_free(Prepared *prepared);

@@ -16,6 +16,7 @@ int job_request_copy(const JobRequest *from, JobRequest *ret)
 
 	request.domain = request.group = request.target = request.model = NULL;
 	request.permitted_uuid = NULL;
+	request.caller = caller_identity_ref(from->caller);
 	r = copy(&request.domain, from->domain);
 	if (r >= 0)
 		r = copy(&request.group, from->group);
@@ -40,5 +41,6 @@ void job_request_clear(JobRequest *request)
 	free(request->target);
 	free(request->model);
 	free(request->permitted_uuid);
+	caller_identity_unref(request->caller);
 	*request = (JobRequest){ 0 };
 }

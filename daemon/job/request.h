@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/plan/plan.h"
+#include "store/caller.h"
 
 typedef struct JobRequest {
 	Operation operation;
@@ -18,6 +19,7 @@ typedef struct JobRequest {
 	bool mmio;	       /* probe: link registers, too */
 	FitMode numa, fit;     /* assign */
 	uint32_t caller_uid;
+	CallerIdentity *caller; /* for the audit trail; NULL: the daemon itself */
 	/*
 	 * The domain that the word meant when polkit permitted the job, which runs on no other one.
 	 * While somebody types a password, a name can pass to another domain.

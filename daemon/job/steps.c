@@ -58,14 +58,18 @@ static int inspect_by(StepContext *c, bool past_exit, Inspection **ret)
 	Host *host = c->place->host;
 	_cleanup_free_ Bdf *functions = calloc(c->plan->n_functions + 1, sizeof(Bdf));
 	size_t n = 0;
+	int r;
 
 	if (!functions)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->plan->n_functions; i++)
 		if (!bdf_in(&c->plan->functions[i].bdf, c->stuck_functions, c->n_stuck))
 			functions[n++] = c->plan->functions[i].bdf;
-	return past_exit ? inspect_past_exit(host, functions, n, INSPECT_CONFIG_NOT, ret)
-			 : host->ops->inspect(host, functions, n, INSPECT_CONFIG_NOT, ret);
+	r = past_exit ? inspect_past_exit(host, functions, n, INSPECT_CONFIG_NOT, ret)
+		      : host->ops->inspect(host, functions, n, INSPECT_CONFIG_NOT, ret);
+	if (r >= 0)
+		trail_note_holders(c->place->trail, *ret);
+	return r;
 }
 
 int step_inspect(StepContext *c, Inspection **ret)

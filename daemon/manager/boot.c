@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "core/pci/driver-name.h"
+#include "manager/audit.h"
 #include "manager/state.h"
 #include "util/file.h"
 #include "util/log.h"
@@ -11,13 +12,14 @@
 
 #define BOOT_REPORT_MAX (4 * 1024 * 1024)
 
-static void log_boot_faults(const BootFaults *faults)
+static void log_boot_faults(Manager *m, const BootFaults *faults)
 {
 	for (size_t i = 0; i < faults->n_items; i++) {
 		_cleanup_free_ char *text = boot_fault_text(&faults->items[i]);
 
 		log_warning("at boot %s was not bound to vfio-pci: %s",
 			    BDF_TEXT(&faults->items[i].bdf), str_or_empty(text));
+		audit_boot_fault(m, &faults->items[i]);
 	}
 }
 
@@ -45,7 +47,7 @@ int manager_load_boot(Manager *m, const char *runtime_directory)
 				    "not known; see: journalctl -u gpupass-bind",
 				    path, message ? message : file_state_error(r));
 	}
-	log_boot_faults(m->boot);
+	log_boot_faults(m, m->boot);
 	return 0;
 }
 

@@ -123,6 +123,36 @@ static int set_log_level(const Parse *parse, const char *value, int line)
 	return bad(parse, line, "this is no log level", "write error, warning, info or debug");
 }
 
+static int set_count(const Parse *parse, const char *value, int line, unsigned least, unsigned most,
+		     uint64_t *ret)
+{
+	_cleanup_free_ char *remedy = strf("write a whole number from %u to %u", least, most);
+	unsigned long long count = 0;
+
+	if (!remedy)
+		return -ENOMEM;
+	if (str_to_unsigned(value, 10, most, &count) < 0 || count < least)
+		return bad(parse, line, "this is not such a number", remedy);
+	*ret = count;
+	return 0;
+}
+
+static int set_audit_file(const Parse *parse, const char *value, int line)
+{
+	uint64_t megabytes = 0;
+	int r = set_count(parse, value, line, 1, 1024, &megabytes);
+
+	if (r == 0)
+		parse->config->audit.file_bytes = megabytes << 20;
+	return r;
+}
+
+/* With one file the trail would be empty after each rotation. */
+static int set_audit_files(const Parse *parse, const char *value, int line)
+{
+	return set_count(parse, value, line, 2, 10000, &parse->config->audit.files);
+}
+
 static const struct {
 	const char *section, *key;
 	int (*set)(const Parse *parse, const char *value, int line);
@@ -135,6 +165,8 @@ static const struct {
 	{ "Libvirt", "DetachTimeoutSec", set_detach_timeout },
 	{ "Libvirt", "LookIntervalSec", set_look_interval },
 	{ "Log", "Level", set_log_level },
+	{ "Audit", "FileMegabytes", set_audit_file },
+	{ "Audit", "Files", set_audit_files },
 };
 
 static int on_section(const char *name, int line, void *userdata)
@@ -143,7 +175,7 @@ static int on_section(const char *name, int line, void *userdata)
 		if (strcmp(settings[i].section, name) == 0)
 			return 0;
 	return bad(userdata, line, "there is no such section",
-		   "the sections are [Groups], [Devices], [Libvirt] and [Log]; see "
+		   "the sections are [Groups], [Devices], [Libvirt], [Log] and [Audit]; see "
 		   "gpupassd.conf(5)");
 }
 
@@ -278,6 +310,7 @@ int config_load(const char *directory, Config **ret, Problem **ret_problem)
 	config->policy = POLICY_DEFAULT;
 	config->log_level = LOG_INFO;
 	config->look_interval_usec = LOOK_INTERVAL_USEC;
+	config->audit = TRAIL_LIMITS_DEFAULT;
 	config->libvirt_uri = strdup("qemu:///system");
 	if (!config->libvirt_uri)
 		return -ENOMEM;

@@ -7,11 +7,13 @@
 #pragma once
 
 #include "core/group/rules.h"
+#include "store/trail-files.h"
 
 typedef struct Config {
 	char *libvirt_uri;
 	Policy policy;
 	int log_level;		     /* of syslog.h */
+	TrailLimits audit;	     /* FileMegabytes=, Files= */
 	uint64_t look_interval_usec; /* LookIntervalSec=: time between looks without an event */
 } Config;
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/drift.h"
 
+#include "manager/audit.h"
 #include "manager/records.h"
 #include "manager/state.h"
 #include "util/log.h"
+#include "util/text.h"
 
-static void log_finding(const DriftFinding *finding, bool gone)
+static void log_finding(Manager *m, const DriftFinding *finding, bool gone)
 {
 	const LogFields fields = {
 		.message_id = gone ? LOG_ID_DRIFT_GONE : LOG_ID_DRIFT,
@@ -20,16 +22,17 @@ static void log_finding(const DriftFinding *finding, bool gone)
 	else
 		log_line(LOG_WARNING, &fields, "drift of %s: %s (remedy: %s)", finding->group,
 			 finding->what, finding->remedy);
+	audit_drift(m, finding, gone);
 }
 
-static void log_changes(const Drift *before, const Drift *now)
+static void log_changes(Manager *m, const Drift *before, const Drift *now)
 {
 	for (size_t i = 0; before && i < before->n_items; i++)
 		if (!drift_has(now, &before->items[i]))
-			log_finding(&before->items[i], true);
+			log_finding(m, &before->items[i], true);
 	for (size_t i = 0; i < now->n_items; i++)
 		if (!drift_has(before, &now->items[i]))
-			log_finding(&now->items[i], false);
+			log_finding(m, &now->items[i], false);
 }
 
 void manager_observe_drift(Manager *m)
@@ -53,7 +56,7 @@ void manager_observe_drift(Manager *m)
 		log_error("out of memory: drift was not looked for");
 		return;
 	}
-	log_changes(m->drift, now);
+	log_changes(m, m->drift, now);
 	drift_free(m->drift);
 	m->drift = TAKE_PTR(now);
 	m->hooks->drift_found(m);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/foreign.h"
 
+#include "manager/audit.h"
 #include "manager/records.h"
 #include "manager/state.h"
 #include "util/log.h"
 
-static void log_finding(const FenceFinding *f, bool gone)
+static void report(Manager *m, const FenceFinding *f, bool gone)
 {
 	const LogFields fields = {
 		.message_id = gone ? LOG_ID_FOREIGN_GONE : LOG_ID_FOREIGN,
@@ -20,16 +21,17 @@ static void log_finding(const FenceFinding *f, bool gone)
 	else
 		log_line(f->running ? LOG_ERR : LOG_WARNING, &fields, "%s (remedy: %s)", f->what,
 			 f->remedy);
+	audit_foreign(m, f, gone);
 }
 
-static void log_changes(const FenceReport *before, const FenceReport *now)
+static void report_changes(Manager *m, const FenceReport *before, const FenceReport *now)
 {
 	for (size_t i = 0; before && i < before->n_items; i++)
 		if (!fence_report_has(now, &before->items[i]))
-			log_finding(&before->items[i], true);
+			report(m, &before->items[i], true);
 	for (size_t i = 0; i < now->n_items; i++)
 		if (!fence_report_has(before, &now->items[i]))
-			log_finding(&now->items[i], false);
+			report(m, &now->items[i], false);
 }
 
 void manager_observe_foreign(Manager *m)
@@ -44,7 +46,7 @@ void manager_observe_foreign(Manager *m)
 		log_error("out of memory: split groups were not looked for");
 		return;
 	}
-	log_changes(m->foreign, now);
+	report_changes(m, m->foreign, now);
 	fence_report_free(m->foreign);
 	m->foreign = now;
 }

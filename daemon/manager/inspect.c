@@ -10,6 +10,7 @@
 
 typedef struct Inspect {
 	Host *host;
+	Trail *trail;
 	Bdf *functions;
 	size_t n;
 	Inspection *inspection;
@@ -24,6 +25,8 @@ static void inspect_work(void *data)
 
 	task->result = task->host->ops->inspect(task->host, task->functions, task->n,
 						INSPECT_CONFIG_AWAKE, &task->inspection);
+	if (task->result >= 0)
+		trail_note_holders(task->trail, task->inspection);
 }
 
 static void inspect_done(void *data)
@@ -47,7 +50,12 @@ int manager_inspect(Manager *m, const Bdf *functions, size_t n, ManagerInspected
 		return -ENOMEM;
 	memcpy(copy, functions, n * sizeof(Bdf));
 	*task = (Inspect){
-		.host = m->place.host, .functions = copy, .n = n, .done = done, .userdata = userdata
+		.host = m->place.host,
+		.trail = m->place.trail,
+		.functions = copy,
+		.n = n,
+		.done = done,
+		.userdata = userdata,
 	};
 	r = mailbox_run(m->place.mailbox, inspect_work, inspect_done, task);
 	if (r < 0)

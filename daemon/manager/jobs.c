@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "manager/jobs.h"
 
+#include "manager/audit.h"
 #include "manager/declare.h"
 #include "manager/fence.h"
 #include "manager/look.h"
@@ -24,7 +25,7 @@ static char *join_functions(const JobRecord *job)
 }
 
 /* Logs a line of the job, because job/ does not log. */
-static void log_note(const JobRecord *job, const JobNote *note)
+static void log_note(Manager *m, const JobRecord *job, const JobNote *note)
 {
 	static const struct {
 		int level;
@@ -46,6 +47,7 @@ static void log_note(const JobRecord *job, const JobNote *note)
 	};
 
 	log_line(kinds[note->kind].level, &fields, "%s", note->text);
+	audit_job_note(m, job, note);
 }
 
 static void log_end(const JobRecord *job, JobState state, Verdict verdict)
@@ -125,6 +127,7 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 	manager_note_verdict(m, event);
 	job_record_ended(job, event);
 	log_end(job, event->state, event->verdict);
+	audit_job_ended(m, job, event->state, event->quarantine);
 	if (event->open)
 		manager_take_open_job(m, TAKE_PTR(event->open));
 	if (ended) {
@@ -155,7 +158,7 @@ static void on_event(uint32_t id, JobEvent *event, void *userdata)
 		job->rolling_back = true;
 		break;
 	case JOB_EVENT_NOTE:
-		log_note(job, &event->note);
+		log_note(m, job, &event->note);
 		return;
 	case JOB_EVENT_ENDED:
 		on_ended(m, job, event); /* may free the job */

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "manager/audit.h"
 #include "manager/boot.h"
 #include "manager/clear.h"
 #include "manager/declare.h"

@@ -24,6 +24,7 @@ void job_record_free(JobRecord *job)
 	free(job->error_name);
 	free(job->message);
 	free(job->result);
+	caller_identity_unref(job->caller);
 	free(job);
 }
 
@@ -203,6 +204,7 @@ int job_record_new(uint32_t id, const JobRequest *request, JobRecord **ret)
 		.created_usec = now_realtime(),
 		.started_usec = now_monotonic(),
 		.caller_uid = request->caller_uid,
+		.caller = caller_identity_ref(request->caller),
 	};
 	if (!job->group || !job->domain_name || !job->domain_uuid || !job->error_name ||
 	    !job->message || !job->result) {

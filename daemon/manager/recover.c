@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "job/recover.h"
+#include "manager/audit.h"
 #include "manager/look.h"
 #include "manager/state.h"
 #include "util/clock.h"
@@ -70,7 +71,7 @@ typedef struct RecoverTask {
 	void *userdata;
 } RecoverTask;
 
-static void log_recovery(const OpenJob *job, const Recovery *recovery)
+static void log_recovery(Manager *m, const OpenJob *job, const Recovery *recovery)
 {
 	static const char *const words[] = {
 		[RECOVERED_DONE] = "had done all of it",
@@ -92,6 +93,7 @@ static void log_recovery(const OpenJob *job, const Recovery *recovery)
 		 words[recovery->outcome], str_or_empty(recovery->reason));
 	for (char *const *left = recovery->left; left && *left; left++)
 		log_line(LOG_WARNING, &fields, "job %u, which was interrupted: %s", job->id, *left);
+	audit_recovered(m, job, recovery);
 }
 
 /* Jobs that wait for libvirt stay in the list. */
@@ -109,7 +111,7 @@ static void recover_work(void *data)
 			log_error("job %u, which was interrupted, cannot be recovered now: %s",
 				  job->id, strerror(-r));
 		else
-			log_recovery(job, &recovery);
+			log_recovery(task->manager, job, &recovery);
 		if (r >= 0 && recovery.outcome == RECOVERED_WAITING)
 			(void)recover_claim(&task->place, job, recovery.reason);
 		if (r < 0 || recovery.outcome == RECOVERED_WAITING)

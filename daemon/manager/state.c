@@ -14,6 +14,7 @@ JobPlace manager_job_place(Manager *m)
 		.tenants = m->place.tenants,
 		.fence = m->place.fence,
 		.topology = m->place.topology,
+		.trail = m->place.trail,
 		.claims = m->claims,
 		.disk = m->disk,
 		.health = m->health_look,

@@ -34,7 +34,8 @@ typedef struct JobRecord {
 	uint64_t started_usec;	/* CLOCK_MONOTONIC */
 	uint64_t duration_usec; /* 0 until it ended */
 	uint32_t caller_uid;
-	char *result; /* "" : none */
+	char *result;		/* "" : none */
+	CallerIdentity *caller; /* NULL: the daemon itself */
 } JobRecord;
 
 typedef struct Manager Manager;
@@ -47,6 +48,7 @@ typedef struct ManagerListener {
 	void (*job_ended)(const JobRecord *job, void *userdata);
 	void (*job_forgotten)(const JobRecord *job,
 			      void *userdata); /* the job is still in the list */
+	void (*audit_written)(void *userdata); /* manager_audit_sequence() is another */
 	void *userdata;
 } ManagerListener;
 
@@ -61,6 +63,7 @@ typedef struct ManagerPlace {
 	TenantStore *tenants;
 	FenceStore *fence;
 	TopologyStore *topology;
+	Trail *trail; /* NULL: none is kept (tests) */
 	const char *config_directory;
 	Policy policy;
 	const char *host_note; /* what was wrong with this host at start; NULL: nothing */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "util/log.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 /* What may wait for a sink that blocks: a few thousand lines. */
 #define QUEUE_BYTES_MAX (1U << 20)
-#define FIELDS_MAX 10
+#define FIELDS_MAX 24
 
 /*
  * log_open() and log_start() write it before other threads log; afterwards it is constant. It is
@@ -79,10 +80,8 @@ static void add_all_fields(Buffer *buffer, int level, const LogFields *fields, c
 	add_field(buffer, "GPUPASS_DOMAIN", fields->domain);
 	add_field(buffer, "GPUPASS_DOMAIN_UUID", fields->domain_uuid);
 	add_field(buffer, "GPUPASS_BDF", fields->functions);
-	if (fields->job > 0) {
+	if (fields->job > 0)
 		add_number(buffer, "GPUPASS_JOB", fields->job);
-		add_number(buffer, "GPUPASS_UID", fields->uid);
-	}
 }
 
 /*
@@ -98,6 +97,8 @@ static Buffer make_record(int level, const LogFields *fields, const char *raw)
 
 	if (sink.to_journal) {
 		add_all_fields(&buffer, level, fields, message);
+		if (fields && fields->job > 0)
+			add_number(&buffer, "GPUPASS_UID", fields->uid);
 	} else {
 		buffer.data = strf("gpupassd: %s\n", message);
 		buffer.size = buffer.data ? strlen(buffer.data) : 0;
@@ -188,6 +189,49 @@ void log_line(int level, const LogFields *fields, const char *format, ...)
 	buffer = make_record(level, fields, message);
 	if (!buffer.data)
 		return;
+	if (sink.queue)
+		log_queue_push(sink.queue, buffer.data, buffer.size);
+	else
+		write_record(buffer.data, buffer.size, NULL);
+}
+
+static void add_id(Buffer *buffer, const char *name, uint32_t id)
+{
+	if (id != UINT32_MAX)
+		add_number(buffer, name, id);
+}
+
+static void add_audit_fields(Buffer *buffer, const LogAudit *audit)
+{
+	_cleanup_free_ char *sequence = strf("%" PRIu64, audit->sequence);
+
+	add_field(buffer, "GPUPASS_AUDIT", audit->kind);
+	add_field(buffer, "GPUPASS_AUDIT_SEQUENCE", sequence);
+	add_field(buffer, "GPUPASS_AUDIT_HASH", audit->hash);
+	add_field(buffer, "GPUPASS_VERDICT", audit->verdict);
+	add_field(buffer, "GPUPASS_VERB", audit->verb);
+	add_field(buffer, "GPUPASS_REASON", audit->reason);
+	add_field(buffer, "GPUPASS_ERROR", audit->error);
+	add_id(buffer, "GPUPASS_UID", audit->uid);
+	add_id(buffer, "GPUPASS_LOGIN_UID", audit->login_uid);
+	add_id(buffer, "GPUPASS_PID", (uint32_t)audit->pid);
+	add_field(buffer, "GPUPASS_UNIT", audit->unit);
+	add_field(buffer, "GPUPASS_COMMAND", audit->command);
+}
+
+void log_audit(const LogFields *fields, const LogAudit *audit)
+{
+	_cleanup_(buffer_clear) Buffer buffer = { 0 };
+	_cleanup_free_ char *message =
+		strf("audit %" PRIu64 ": %s%s%s%s%s: %s", audit->sequence, audit->kind,
+		     str_is_empty(audit->verb) ? "" : " ", str_or_empty(audit->verb),
+		     str_is_empty(fields->group) ? "" : " ", str_or_empty(fields->group),
+		     audit->verdict);
+
+	if (!sink.to_journal || !message)
+		return;
+	add_all_fields(&buffer, LOG_INFO, fields, message);
+	add_audit_fields(&buffer, audit);
 	if (sink.queue)
 		log_queue_push(sink.queue, buffer.data, buffer.size);
 	else

@@ -32,6 +32,7 @@
 #define LOG_ID_FENCED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f41"
 #define LOG_ID_FOREIGN "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f42"
 #define LOG_ID_FOREIGN_GONE "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f43"
+#define LOG_ID_AUDIT "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f51"
 
 /* What a line is about; any field may be left out. */
 typedef struct LogFields {
@@ -54,6 +55,17 @@ int log_start(void);
 void log_flush(uint64_t timeout_usec);
 
 void log_line(int level, const LogFields *fields, const char *format, ...) _printf_(3, 4);
+
+/* A record of the audit trail. Text that is NULL or empty, and a uid or pid of -1, is left out. */
+typedef struct LogAudit {
+	const char *kind, *verdict, *verb, *reason, *error, *unit, *command, *hash;
+	uint64_t sequence;
+	uint32_t uid, login_uid;
+	int pid;
+} LogAudit;
+
+/* Only to the journal, and whatever the level: what a person needs to read has its own line. */
+void log_audit(const LogFields *fields, const LogAudit *audit);
 
 #define log_error(...) log_line(LOG_ERR, NULL, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_WARNING, NULL, __VA_ARGS__)

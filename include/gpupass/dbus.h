@@ -29,6 +29,7 @@
 #define GPUPASS_ACTION_PROBE "org.gpupass1.probe"     /* Probe, Verify */
 #define GPUPASS_ACTION_MANAGE "org.gpupass1.manage" /* Declare, Forget, Clear, Rescan, Reconcile */
 #define GPUPASS_ACTION_READ "org.gpupass1.read"	    /* Plan, GetDrift, Doctor, Inspect */
+#define GPUPASS_ACTION_AUDIT "org.gpupass1.audit"   /* GetAudit, GetHolders */
 
 /* Option keys of the a{sv} arguments. An unknown key is refused with InvalidArgument. */
 #define GPUPASS_OPTION_LIVE "live"	     /* b: the running domain */
@@ -41,8 +42,16 @@
 #define GPUPASS_OPTION_ACCEPT_DIRTY "accept-dirty"     /* b: Assign, root: give it unreset */
 #define GPUPASS_OPTION_SYMPTOM "symptom"	       /* s: Doctor: what is seen in the guest */
 #define GPUPASS_OPTION_MMIO "mmio"		       /* b: Probe: read link registers, too */
-#define GPUPASS_OPTION_NUMA "numa" /* s: Assign: advise, apply or strict; memory and vCPUs */
-#define GPUPASS_OPTION_FIT "fit"   /* s: Assign: the same; address space, firmware, memory */
+#define GPUPASS_OPTION_NUMA "numa"	 /* s: Assign: advise, apply or strict; memory and vCPUs */
+#define GPUPASS_OPTION_FIT "fit"	 /* s: Assign: the same; address space, firmware, memory */
+#define GPUPASS_OPTION_SINCE "since"	 /* t: GetAudit: microseconds since 1970, as in records */
+#define GPUPASS_OPTION_UNTIL "until"	 /* t: likewise */
+#define GPUPASS_OPTION_AFTER "after"	 /* t: GetAudit: only records behind this sequence number */
+#define GPUPASS_OPTION_GROUP "group"	 /* s: GetAudit */
+#define GPUPASS_OPTION_DOMAIN "domain"	 /* s: GetAudit: a UUID, or a name */
+#define GPUPASS_OPTION_USER "user"	 /* u: GetAudit: a uid, or a login uid */
+#define GPUPASS_OPTION_JOB "job"	 /* u: GetAudit */
+#define GPUPASS_OPTION_HOLDERS "holders" /* b: GetAudit: only holders that came or went */
 
 /* Schema ids: first member "schema" of every JSON document. */
 #define GPUPASS_SCHEMA_PLAN "org.gpupass1.plan/1"
@@ -61,6 +70,10 @@
 #define GPUPASS_SCHEMA_FENCE "org.gpupass1.fence/1"
 #define GPUPASS_SCHEMA_DOCTOR "org.gpupass1.doctor/1"
 #define GPUPASS_SCHEMA_VERIFY "org.gpupass1.verify/1"
+#define GPUPASS_SCHEMA_AUDIT "org.gpupass1.audit/1"	      /* one record */
+#define GPUPASS_SCHEMA_AUDIT_PAGE "org.gpupass1.audit-page/1" /* some of them */
+#define GPUPASS_SCHEMA_AUDIT_CHECK "org.gpupass1.audit-check/1"
+#define GPUPASS_SCHEMA_HOLDERS "org.gpupass1.holders/1"
 #define GPUPASS_SCHEMA_LIST "org.gpupass1.list/1"
 #define GPUPASS_SCHEMA_STATUS "org.gpupass1.status/1"
 #define GPUPASS_SCHEMA_SHOW "org.gpupass1.show/1"

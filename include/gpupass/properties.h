@@ -84,7 +84,8 @@ typedef enum PropertyType {
 	X(S, "LibvirtConnected", BOOL, libvirt_connected, CHANGES, MAY)                            \
 	X(S, "IommuEnabled", BOOL, iommu_enabled, CHANGES, MAY)                                    \
 	X(S, "ScannedAt", UINT64, scanned_at, CHANGES, MAY) /* 0: not yet */                       \
-	X(S, "Notes", STRINGS, notes, CHANGES, MAY)
+	X(S, "Notes", STRINGS, notes, CHANGES, MAY)                                                \
+	X(S, "AuditSequence", UINT64, audit_sequence, CHANGES, MAY) /* 0: no record yet */
 
 #define GPUPASS_GROUP_PROPERTIES(X, S)                                                             \
 	X(S, "Name", STRING, name, CONST, MUST)                                                    \

@@ -333,3 +333,38 @@ def reconciliation(number=19):
         "before": [{"add": [path, job(number, Operation=["s", "reconcile"], GroupName=["s", ""],
                                       State=["s", "planning"])[path]]}],
         "reply": ["o", path], "then": [{"after": 5, "add": [path, done[path]]}, removed(number)]}}
+
+
+def audit_record(sequence, **members):
+    """One of the audit trail, with these members."""
+    return {"schema": "org.gpupass1.audit/1", "sequence": sequence,
+            "time_usec": 1769864531000000 + 1000000 * sequence, "boot_id": None, "kind": "call",
+            "verdict": "none", "uid": None, "login_uid": None, "pid": None, "unit": None,
+            "command": None, "verb": None, "group": None, "functions": [], "domain_uuid": None,
+            "domain": None, "error": None, "reason": None, "job": 0, "count": 0,
+            "previous": "0" * 64, "hash": "1" * 64, **members}
+
+
+AUDIT = {
+    "schema": "org.gpupass1.audit-page/1", "last": 5, "more": False,
+    "records": [
+        audit_record(1, kind="start", uid=0, reason="gpupassd 0.1.0"),
+        audit_record(2, verb="Assign", verdict="allowed", uid=0, login_uid=1000, group="pair0",
+                     domain="vm42"),
+        audit_record(3, kind="job-ended", verb="assign", verdict="done", uid=0, login_uid=1000,
+                     group="pair0", domain="vm42", functions=["0000:41:00.0", "0000:61:00.0"], job=1),
+        audit_record(4, verb="Assign", verdict="denied", uid=1001, group="pair0",
+                     domain="evil \x1b[2J\u202ename",
+                     reason="polkit says no, at a length that does not fit a terminal of 80 columns"),
+        audit_record(5, kind="holder", pid=812, command="python3", reason="/dev/nvidia0",
+                     functions=["0000:41:00.0"]),
+    ],
+}
+HOLDERS = {
+    "schema": "org.gpupass1.holders/1", "time_usec": 1769864531000000,
+    "unseen": ["whether x (pid 7, uid 1000) holds a device is not known: \x1b[2J"],
+    "holders": [
+        {"function": "0000:41:00.0", "path": "/dev/vfio/33", "pid": 812, "unit": None,
+         "command": "qemu\x1b[2J", "container": None, "vfio": True},
+    ],
+}

@@ -7,7 +7,7 @@
 
 # shellcheck disable=SC2034 # for those who source this
 deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-dev libjansson-dev
-	libarchive-dev libxml2-dev libinih-dev libsmartcols-dev scdoc"
+	libarchive-dev libxml2-dev libinih-dev libsmartcols-dev nettle-dev scdoc"
 # shellcheck disable=SC2034
 deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils
 	polkitd python3-dbusmock"

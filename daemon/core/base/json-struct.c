@@ -126,7 +126,8 @@ static json_t *member_to_json(const JsonMember *m, const void *of)
 	case JSON_KIND_SCHEMA:
 		return json_string(m->text);
 	case JSON_KIND_TEXT:
-		return json_string(pointer_of(m, of));
+		return m->optional ? json_string_or_null(pointer_of(m, of))
+				   : json_string(pointer_of(m, of));
 	case JSON_KIND_PLAIN:
 		return json_plain(pointer_of(m, of));
 	case JSON_KIND_BOOL:
@@ -137,6 +138,9 @@ static json_t *member_to_json(const JsonMember *m, const void *of)
 		return json_integer(-int_of(m, of));
 	case JSON_KIND_INDEX:
 		return int_of(m, of) < 0 ? json_null() : json_integer(int_of(m, of));
+	case JSON_KIND_ID:
+		return number_of(m, of) == UINT32_MAX ? json_null()
+						      : json_integer((json_int_t)number_of(m, of));
 	case JSON_KIND_HEX:
 		return json_sprintf("%0*x", m->digits, (unsigned)number_of(m, of));
 	case JSON_KIND_BDF:
@@ -204,6 +208,15 @@ static void read_number(JsonReader *reader, const JsonMember *m, void *into)
 	set_number(m, into, number);
 }
 
+static void read_id(JsonReader *reader, const JsonMember *m, void *into)
+{
+	uint64_t id = UINT32_MAX;
+
+	if (!json_is_null(json_object_get(reader->object, m->key)))
+		json_read_number_if_any(reader, m->key, m->max, &id);
+	set_number(m, into, id);
+}
+
 static void read_enum(JsonReader *reader, const JsonMember *m, void *into)
 {
 	_cleanup_free_ char *name = NULL;
@@ -244,6 +257,9 @@ static void read_member(JsonReader *reader, const JsonMember *m, void *into)
 	case JSON_KIND_INDEX:
 		*(int *)to = -1;
 		json_read_int_if_any(reader, m->key, to);
+		break;
+	case JSON_KIND_ID:
+		read_id(reader, m, into);
 		break;
 	case JSON_KIND_HEX:
 		set_number(m, into, json_read_hex(reader, m->key, (uint32_t)m->max));

@@ -35,6 +35,7 @@ typedef enum JsonKind {
 	JSON_KIND_NUMBER,
 	JSON_KIND_ERRNO,
 	JSON_KIND_INDEX,
+	JSON_KIND_ID,
 	JSON_KIND_HEX,
 	JSON_KIND_BDF,
 	JSON_KIND_ENUM,
@@ -87,6 +88,9 @@ typedef struct JsonMember {
 #define JSON_TEXT_IF_ANY_AS(Type, member, name)                                                    \
 	JSON_ROW_(name, TEXT, JSON_IF_ANY_, JSON_AT_(Type, member, char *))
 #define JSON_TEXT_IF_ANY(Type, member) JSON_TEXT_IF_ANY_AS(Type, member, #member)
+/* null when it is NULL, and may be absent in what is read. */
+#define JSON_TEXT_OR_NULL(Type, member)                                                            \
+	JSON_ROW_(#member, TEXT, .optional = true, JSON_AT_(Type, member, char *))
 /* Of bytes that anybody may have chosen: json_plain(). */
 #define JSON_PLAIN_IF_ANY(Type, member)                                                            \
 	JSON_ROW_(#member, PLAIN, JSON_IF_ANY_, JSON_AT_(Type, member, char *))
@@ -110,6 +114,10 @@ typedef struct JsonMember {
 	JSON_ROW_(#member, INDEX, JSON_IF_ANY_, JSON_AT_(Type, member, int))
 #define JSON_INDEX_OR_NULL(Type, member)                                                           \
 	JSON_ROW_(#member, INDEX, .optional = true, JSON_AT_(Type, member, int))
+/* A user's id or the like: UINT32_MAX in the struct is absent or null. */
+#define JSON_ID_OR_NULL(Type, member)                                                              \
+	JSON_ROW_(#member, ID, .max = UINT32_MAX - 1, .optional = true,                            \
+		  JSON_AT_(Type, member, uint32_t))
 /* A string of so many hex digits. */
 #define JSON_HEX_AS(Type, member, n, name)                                                         \
 	JSON_ROW_(name, HEX, .digits = (n), .max = (1ULL << 4 * (n)) - 1,                          \

@@ -60,6 +60,10 @@ static void on_forgotten(const JobRecord *job, void *userdata)
 	assert_int_equal(strv_appendf(&rig->told, "forgotten %u", job->id), 0);
 }
 
+static void on_audit(_unused_ void *userdata)
+{
+}
+
 /* Health is not what these tests are about. */
 static int examine_nothing(_unused_ Host *host, _unused_ const PciFunction *const *leads,
 			   _unused_ size_t n, _unused_ GpuHealth *ret)
@@ -89,6 +93,7 @@ static void start(ManagerRig *rig)
 							       .job_changed = on_changed,
 							       .job_ended = on_ended,
 							       .job_forgotten = on_forgotten,
+							       .audit_written = on_audit,
 							       .userdata = rig });
 }
 

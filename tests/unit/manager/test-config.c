@@ -73,6 +73,8 @@ static void the_file_that_is_installed_says_what_the_defaults_are(void **state)
 	assert_int_equal(config->policy.detach_timeout_usec, defaults.detach_timeout_usec);
 	assert_int_equal(config->policy.probe_timeout_usec, defaults.probe_timeout_usec);
 	assert_int_equal(config->policy.allow_mmio, defaults.allow_mmio);
+	assert_int_equal(config->audit.file_bytes, TRAIL_LIMITS_DEFAULT.file_bytes);
+	assert_int_equal(config->audit.files, TRAIL_LIMITS_DEFAULT.files);
 }
 
 static void every_key_is_read(void **state)
@@ -85,7 +87,8 @@ static void every_key_is_read(void **state)
 		       "ProbeTimeoutSec=600\nAllowMmio=yes\n"
 		       "[Libvirt]\nUri=qemu+ssh://host/system\nDetachTimeoutSec=3600\n"
 		       "LookIntervalSec=7\n"
-		       "[Log]\nLevel=debug\n");
+		       "[Log]\nLevel=debug\n"
+		       "[Audit]\nFileMegabytes=2\nFiles=3\n");
 	config = load(dir);
 	assert_true(config->policy.accept_inferred);
 	assert_int_equal(config->policy.device_timeout_usec, 1000000);
@@ -95,6 +98,8 @@ static void every_key_is_read(void **state)
 	assert_true(config->policy.allow_mmio);
 	assert_string_equal(config->libvirt_uri, "qemu+ssh://host/system");
 	assert_int_equal(config->log_level, LOG_DEBUG);
+	assert_int_equal(config->audit.file_bytes, 2 << 20);
+	assert_int_equal(config->audit.files, 3);
 }
 
 static void values_are_taken_in_every_form_they_have(void **state)
@@ -187,8 +192,12 @@ static void mistakes_are_named_by_file_line_and_remedy(void **state)
 		  "qemu:///system" },
 		{ "[Log]\nLevel=verbose\n", "gpupassd.conf:2: this is no log level",
 		  "error, warning, info or debug" },
+		{ "[Audit]\nFiles=1\n", "gpupassd.conf:2: this is not such a number",
+		  "from 2 to 10000" },
+		{ "[Audit]\nFileMegabytes=1025\n", "gpupassd.conf:2: this is not such a number",
+		  "from 1 to 1024" },
 		{ "[Group]\n", "gpupassd.conf:1: there is no such section",
-		  "[Groups], [Devices], [Libvirt] and [Log]" },
+		  "[Groups], [Devices], [Libvirt], [Log] and [Audit]" },
 		{ "[groups]\n", "gpupassd.conf:1: there is no such section", "[Groups]" },
 		{ "[Log]\nUri=qemu:///system\n",
 		  "gpupassd.conf:2: there is no such key in this section", "gpupassd.conf(5)" },

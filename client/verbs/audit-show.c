@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Records of the audit trail as a table and as lines. All of their text was chosen by others. */
+#include <string.h>
+
+#include "base/json.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "bus/document.h"
+#include "verbs/audit.h"
+
+static const Column columns[] = {
+	{ "TIME", 0 },
+	{ "USER", 0 },
+	{ "WHAT", 0 },
+	{ "ON", COLUMN_CUT },
+	{ "VERDICT", COLUMN_COLOUR },
+	{ "WHY", COLUMN_CUT },
+};
+
+static const Column now_columns[] = {
+	{ "GPU", 0 },		{ "FILE", 0 }, { "PID", COLUMN_RIGHT }, { "PROCESS", COLUMN_CUT },
+	{ "UNIT", COLUMN_CUT },
+};
+
+static const Column seen_columns[] = {
+	{ "TIME", 0 },
+	{ "GPU", 0 },
+	{ "FILE", 0 },
+	{ "PID", COLUMN_RIGHT },
+	{ "PROCESS", COLUMN_CUT },
+	{ "SEEN", 0 },
+};
+
+static const char *plain(const json_t *record, const char *key)
+{
+	const char *text = json_string_value(json_object_get(record, key));
+
+	return text ? text : "";
+}
+
+static char *number_text(const json_t *record, const char *key)
+{
+	const json_t *number = json_object_get(record, key);
+
+	return json_is_integer(number) ? strf("%lld", (long long)json_integer_value(number))
+				       : strdup("-");
+}
+
+/* "1000", or "0 (1000)": as root, after a login as 1000. */
+static char *user_text(const json_t *record)
+{
+	_cleanup_free_ char *uid = number_text(record, "uid");
+	_cleanup_free_ char *login = number_text(record, "login_uid");
+
+	if (!uid || !login)
+		return NULL;
+	return str_equal(login, "-") || str_equal(login, uid) ? TAKE_PTR(uid)
+							      : strf("%s (%s)", uid, login);
+}
+
+/* "Assign" of a call, "assign begun" of a job, otherwise the kind. */
+static char *what_text(const json_t *record)
+{
+	_cleanup_free_ char *kind = document_text(record, "kind");
+	_cleanup_free_ char *verb = document_text(record, "verb");
+
+	if (!kind || !verb)
+		return NULL;
+	if (!*verb)
+		return TAKE_PTR(kind);
+	if (str_equal(kind, "call"))
+		return TAKE_PTR(verb);
+	return strf("%s %s", verb, str_starts_with(kind, "job-") ? kind + strlen("job-") : kind);
+}
+
+static char *functions_text(const json_t *record)
+{
+	_cleanup_(strv_freep) char **all = NULL;
+	const json_t *function;
+	size_t i;
+
+	json_array_foreach (json_object_get(record, "functions"), i, function) {
+		_cleanup_free_ char *text = text_printable(
+			json_string_value(function) ? json_string_value(function) : "");
+
+		if (!text || strv_append(&all, text) < 0)
+			return NULL;
+	}
+	return all ? strv_join(all, ",") : strdup("-");
+}
+
+/* Group and domain; where there is neither, the functions. */
+static char *on_text(const json_t *record)
+{
+	_cleanup_free_ char *group = document_text(record, "group");
+	_cleanup_free_ char *domain = document_text(record, "domain");
+
+	if (!group || !domain)
+		return NULL;
+	if (!*group && !*domain)
+		return functions_text(record);
+	return strf("%s%s%s", group, *group && *domain ? " " : "", domain);
+}
+
+static Colour verdict_colour(const char *verdict)
+{
+	static const char *const bad[] = { "denied", "limited", "failed", "incomplete", "undone" };
+
+	for (size_t i = 0; i < ELEMENTS(bad); i++)
+		if (str_equal(verdict, bad[i]))
+			return COLOUR_BAD;
+	return str_equal(verdict, "none") ? COLOUR_NONE : COLOUR_GOOD;
+}
+
+typedef struct Texts {
+	char *time, *user, *what, *on, *verdict, *why;
+} Texts;
+
+static void texts_clear(Texts *t)
+{
+	free(t->time);
+	free(t->user);
+	free(t->what);
+	free(t->on);
+	free(t->verdict);
+	free(t->why);
+}
+
+static int texts_of(const json_t *record, Texts *ret)
+{
+	json_int_t time = json_integer_value(json_object_get(record, "time_usec"));
+
+	*ret = (Texts){
+		.time = time_format(time > 0 ? (uint64_t)time : 0),
+		.user = user_text(record),
+		.what = what_text(record),
+		.on = on_text(record),
+		.verdict = str_equal(plain(record, "verdict"), "none")
+				   ? strdup("-")
+				   : document_text(record, "verdict"),
+		.why = document_text(record, "reason"),
+	};
+	return ret->time && ret->user && ret->what && ret->on && ret->verdict && ret->why ? 0
+											  : -ENOMEM;
+}
+
+static int add_record(Table *table, const json_t *record)
+{
+	_cleanup_(texts_clear) Texts t = { 0 };
+	int r = texts_of(record, &t);
+
+	return r < 0 ? r
+		     : table_row(table,
+				 (const char *const[]){ t.time, t.user, t.what, t.on, t.verdict,
+							t.why },
+				 verdict_colour(plain(record, "verdict")), NULL, NULL);
+}
+
+int audit_print(Client *c, json_t *records)
+{
+	_cleanup_(table_freep) Table *table = NULL;
+	const json_t *record;
+	size_t i;
+	int r;
+
+	if (json_array_size(records) == 0) {
+		if (!c->options->quiet)
+			fputs("There are no such records.\n", c->err.stream);
+		return 0;
+	}
+	r = table_new(&c->out, columns, ELEMENTS(columns), c->options->legend, &table);
+	json_array_foreach (records, i, record)
+		if (r >= 0)
+			r = add_record(table, record);
+	return r < 0 ? r : table_print(table);
+}
+
+int audit_print_line(Client *c, json_t *record)
+{
+	_cleanup_(texts_clear) Texts t = { 0 };
+	int r;
+
+	if (c->options->json != JSON_OFF) {
+		r = json_print(c, json_incref(record));
+	} else {
+		r = texts_of(record, &t);
+		if (r >= 0)
+			fprintf(c->out.stream, "%s  user %s  %s  %s  %s%s%s%s\n", t.time, t.user,
+				t.what, t.on,
+				terminal_colour(&c->out, verdict_colour(plain(record, "verdict"))),
+				t.verdict, terminal_plain(&c->out), "");
+		if (r >= 0 && *t.why)
+			fprintf(c->out.stream, "    %s\n", t.why);
+	}
+	/* A reader of a pipe wants records as they come. */
+	return fflush(c->out.stream) == EOF ? -errno : r;
+}
+
+/* ---- holders ---- */
+
+static int add_now(Table *table, const json_t *holder)
+{
+	_cleanup_free_ char *function = document_text(holder, "function");
+	_cleanup_free_ char *path = document_text(holder, "path");
+	_cleanup_free_ char *pid = number_text(holder, "pid");
+	_cleanup_free_ char *command = document_text(holder, "command");
+	_cleanup_free_ char *unit = document_text(holder, "unit");
+
+	if (!function || !path || !pid || !command || !unit)
+		return -ENOMEM;
+	return table_row(table, (const char *const[]){ function, path, pid, command, unit },
+			 COLOUR_NONE, NULL, NULL);
+}
+
+static int print_now(Client *c, json_t *holders)
+{
+	_cleanup_(table_freep) Table *table = NULL;
+	const json_t *list = json_object_get(holders, "holders"), *item;
+	size_t i;
+	int r = 0;
+
+	if (json_array_size(list) == 0)
+		fputs("No process has a file of a GPU open.\n", c->out.stream);
+	else
+		r = table_new(&c->out, now_columns, ELEMENTS(now_columns), c->options->legend,
+			      &table);
+	json_array_foreach (list, i, item)
+		if (r >= 0)
+			r = add_now(table, item);
+	if (r >= 0 && table)
+		r = table_print(table);
+	json_array_foreach (json_object_get(holders, "unseen"), i, item) {
+		_cleanup_free_ char *line =
+			text_printable(json_string_value(item) ? json_string_value(item) : "");
+
+		if (line && r >= 0)
+			fprintf(c->out.stream, "%s\n", line);
+	}
+	return r;
+}
+
+static int add_seen(Table *table, const json_t *record)
+{
+	_cleanup_(texts_clear) Texts t = { 0 };
+	_cleanup_free_ char *pid = number_text(record, "pid");
+	_cleanup_free_ char *command = document_text(record, "command");
+	_cleanup_free_ char *functions = functions_text(record);
+	int r = texts_of(record, &t);
+
+	if (r < 0 || !pid || !command || !functions)
+		return -ENOMEM;
+	return table_row(table,
+			 (const char *const[]){
+				 t.time, functions, t.why, pid, command,
+				 str_equal(plain(record, "kind"), "holder") ? "open" : "gone" },
+			 COLOUR_NONE, NULL, NULL);
+}
+
+int audit_print_holders(Client *c, json_t *holders, json_t *records)
+{
+	_cleanup_(table_freep) Table *table = NULL;
+	const json_t *record;
+	size_t i;
+	int r = print_now(c, holders);
+
+	if (r < 0 || json_array_size(records) == 0)
+		return r;
+	fputs("\n", c->out.stream);
+	r = table_new(&c->out, seen_columns, ELEMENTS(seen_columns), c->options->legend, &table);
+	json_array_foreach (records, i, record)
+		if (r >= 0)
+			r = add_seen(table, record);
+	return r < 0 ? r : table_print(table);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gpupass audit --verify: has gpupass-trail read the files themselves. A daemon that was taken over
+ * is not asked.
+ */
+#include <fcntl.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "bus/document.h"
+#include "verbs/audit.h"
+
+#define TRAIL_DIRECTORY "/var/lib/gpupass/audit"
+#define REPORT_MAX (1024U * 1024)
+
+static const DocumentKind report_kind = { "the report", GPUPASS_SCHEMA_AUDIT_CHECK, "findings" };
+
+/* ---- running it ---- */
+
+static int read_all(int fd, char **ret)
+{
+	_cleanup_free_ char *text = malloc(REPORT_MAX + 1);
+	size_t used = 0;
+	ssize_t n;
+
+	if (!text)
+		return -ENOMEM;
+	while (used < REPORT_MAX && (n = read(fd, text + used, REPORT_MAX - used)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		used += (size_t)n;
+	}
+	text[used] = '\0';
+	*ret = TAKE_PTR(text);
+	return 0;
+}
+
+static int spawn(const char *program, char *const *arguments, int out, pid_t *ret)
+{
+	static char *const no_environment[] = { NULL };
+	posix_spawn_file_actions_t actions;
+	int r;
+
+	r = -posix_spawn_file_actions_init(&actions);
+	if (r < 0)
+		return r;
+	r = -posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	if (r >= 0)
+		r = -posix_spawn(ret, program, &actions, NULL, arguments, no_environment);
+	posix_spawn_file_actions_destroy(&actions);
+	return r;
+}
+
+static int wait_for(pid_t pid, int *ret_status)
+{
+	int status = 0;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : GPUPASS_EXIT_FAILED;
+	return 0;
+}
+
+/* What it has to say about an error it says on stderr itself. */
+static int run(const char *program, char *const *arguments, char **ret, int *ret_status)
+{
+	_cleanup_close_ int reader = -1;
+	int pipes[2], r, of_read;
+	pid_t pid;
+
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return -errno;
+	reader = pipes[0];
+	r = spawn(program, arguments, pipes[1], &pid);
+	close_fd(pipes[1]);
+	if (r < 0)
+		return r;
+	of_read = read_all(reader, ret);
+	r = wait_for(pid, ret_status);
+	return r < 0 ? r : of_read;
+}
+
+/* ---- telling ---- */
+
+static json_int_t number(const json_t *report, const char *key)
+{
+	return json_integer_value(json_object_get(report, key));
+}
+
+static void print_findings(Client *c, const json_t *report)
+{
+	const json_t *finding;
+	json_int_t others;
+	size_t i;
+
+	json_array_foreach (json_object_get(report, "findings"), i, finding) {
+		_cleanup_free_ char *text = document_text(finding, "text");
+
+		fprintf(c->out.stream, "%s%s%s\n", terminal_colour(&c->out, COLOUR_BAD),
+			text ? text : "", terminal_plain(&c->out));
+	}
+	others = number(report, "all_findings") -
+		 (json_int_t)json_array_size(json_object_get(report, "findings"));
+	if (others > 0)
+		fprintf(c->out.stream, "and %lld more\n", (long long)others);
+}
+
+static void print_limits(Client *c, const json_t *report)
+{
+	if (number(report, "lost") > 0)
+		fprintf(c->out.stream, "%lld records could not be written, as others say.\n",
+			(long long)number(report, "lost"));
+	if (json_is_true(json_object_get(report, "torn")))
+		fputs("The last line is not whole, as a power cut leaves it. The next start of "
+		      "gpupassd removes and records it.\n",
+		      c->out.stream);
+	if (c->options->expect)
+		fprintf(c->out.stream,
+			"Not found by this: what was cut off, or written anew, behind the expected "
+			"record (%lld stand behind it).\n",
+			(long long)number(report, "behind"));
+	else
+		fputs("Not found by this: records cut off at the end, or all of an end that was "
+		      "written anew. Note this hash elsewhere, and later give it to --expect.\n",
+		      c->out.stream);
+}
+
+static int print_report(Client *c, const json_t *report)
+{
+	_cleanup_free_ char *hash = document_text(report, "last_hash");
+	bool whole = json_is_true(json_object_get(report, "whole"));
+
+	if (!hash)
+		return -ENOMEM;
+	print_findings(c, report);
+	fprintf(c->out.stream, "%sThe trail is %s%s: %lld records, from %lld to %lld%s.\n",
+		terminal_colour(&c->out, whole ? COLOUR_GOOD : COLOUR_BAD),
+		whole ? "whole" : "not whole", terminal_plain(&c->out),
+		(long long)number(report, "records"), (long long)number(report, "first"),
+		(long long)number(report, "last"),
+		json_is_true(json_object_get(report, "dropped")) ? "; older ones were rotated away"
+								 : "");
+	fprintf(c->out.stream, "Last record: %lld\nLast hash:   %s\n",
+		(long long)number(report, "last"), hash);
+	if (!c->options->quiet)
+		print_limits(c, report);
+	return 0;
+}
+
+static int cannot(Client *c, const char *directory, int status)
+{
+	if (status == GPUPASS_EXIT_NOT_PERMITTED)
+		return client_fail(c, failure_new("org.freedesktop.DBus.Error.AccessDenied",
+						  GPUPASS_EXIT_NOT_PERMITTED,
+						  "cannot read the audit trail\n"
+						  "Cause:  only root may read its files\n"
+						  "Remedy: run it as root"));
+	if (status == GPUPASS_EXIT_NOT_FOUND)
+		return client_error(c, GPUPASS_ERROR_INTERNAL,
+				    "there is no audit trail in %s\n"
+				    "Remedy: name its directory with --trail",
+				    directory);
+	return client_error(c, GPUPASS_ERROR_INTERNAL, "the audit trail in %s cannot be read",
+			    directory);
+}
+
+static int check_expected(Client *c)
+{
+	const char *expect = c->options->expect;
+
+	if (!expect || (strlen(expect) == 64 && strspn(expect, "0123456789abcdef") == 64))
+		return 0;
+	return client_usage(c, "--expect=%s: not a hash of 64 hex digits", expect);
+}
+
+int audit_verify(Client *c)
+{
+	const char *directory = c->options->trail ? c->options->trail : TRAIL_DIRECTORY;
+	_cleanup_free_ char *program = strf("%s/gpupass-trail", c->libexec_directory);
+	_cleanup_free_ char *expect = NULL, *text = NULL;
+	_cleanup_(json_decrefp) json_t *report = NULL;
+	char *arguments[5] = { NULL };
+	int status = 0, n = 0, r;
+	bool whole;
+
+	if (c->options->host || c->options->session)
+		return client_usage(c, "--verify reads files of this host: run it there, as root");
+	r = check_expected(c);
+	if (r < 0)
+		return r;
+	if (c->options->expect)
+		expect = strf("--expect=%s", c->options->expect);
+	if (!program || (c->options->expect && !expect))
+		return -ENOMEM;
+	arguments[n++] = program;
+	if (expect)
+		arguments[n++] = expect;
+	arguments[n++] = (char *)"--";
+	arguments[n++] = (char *)directory;
+	r = run(program, arguments, &text, &status);
+	if (r < 0)
+		return client_error(c, GPUPASS_ERROR_INTERNAL,
+				    "cannot run %s: %s\nRemedy: install gpupass anew", program,
+				    strerror(-r));
+	if (*text == '\0')
+		return cannot(c, directory, status);
+	r = document_parse(c, text, &report_kind, &report);
+	if (r < 0)
+		return r;
+	whole = json_is_true(json_object_get(report, "whole"));
+	r = c->options->json == JSON_OFF ? print_report(c, report)
+					 : json_print(c, json_incref(report));
+	return r < 0 ? r : whole ? GPUPASS_EXIT_DONE : GPUPASS_EXIT_FAILED;
+}

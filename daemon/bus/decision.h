@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whether a caller may, as a record of the audit trail. */
+#pragma once
+
+#include <systemd/sd-bus.h>
+
+#include "bus/intake.h"
+#include "store/trail.h"
+
+typedef struct Decision {
+	sd_bus_message *call;
+	uid_t uid;
+	const char *action;		  /* a GPUPASS_ACTION_…, or what the limit is on */
+	const char *group;		  /* NULL: none */
+	const char *domain, *domain_uuid; /* likewise; a name, or the caller's word for one */
+} Decision;
+
+/* reason: NULL, or why. trail: NULL, or where it goes; it never waits. */
+void decision_record(Trail *trail, Intake *intake, const Decision *decision, AuditVerdict verdict,
+		     const char *error, const char *reason);
+/* How a call ended that starts no job. error, message: NULL: well. */
+void decision_record_result(Trail *trail, Intake *intake, sd_bus_message *call, uid_t uid,
+			    const char *error, const char *message);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One record of the audit trail, and the line that it is in a file:
+ *
+ *   HASH {"schema":"org.gpupass1.audit/1","sequence":17,…,"previous":"…"}
+ *
+ * HASH is the SHA-256, in hex, of all bytes behind the first blank, with the newline at the end.
+ * "previous" is the HASH of the record before, so nobody can change or take out a record without
+ * changing every later HASH, too.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "gpupass/cleanup.h"
+#include "gpupass/string-table.h"
+
+#define AUDIT_KINDS(X)                                                                             \
+	X(AUDIT_START, "start") /* of gpupassd */                                                  \
+	X(AUDIT_STOP, "stop")                                                                      \
+	X(AUDIT_CALL, "call")		/* whether a caller may */                                 \
+	X(AUDIT_BURST, "burst")		/* the end of refusals like an earlier one */              \
+	X(AUDIT_RESULT, "result")	/* of a call that starts no job */                         \
+	X(AUDIT_JOB_BEGUN, "job-begun") /* before its first step */                                \
+	X(AUDIT_JOB_ENDED, "job-ended")                                                            \
+	X(AUDIT_RESET, "reset")		/* what became of a reset, or was accepted without */      \
+	X(AUDIT_RECOVERED, "recovered") /* a job that an earlier daemon left */                    \
+	X(AUDIT_QUARANTINED, "quarantined")                                                        \
+	X(AUDIT_DRIFT, "drift")                                                                    \
+	X(AUDIT_DRIFT_GONE, "drift-gone")                                                          \
+	X(AUDIT_FOREIGN, "foreign") /* in a domain that gpupass did not give it to */              \
+	X(AUDIT_FOREIGN_GONE, "foreign-gone")                                                      \
+	X(AUDIT_BOOT, "boot")	  /* what gpupass-bind reported */                                 \
+	X(AUDIT_HOLDER, "holder") /* a process was seen with a device's file open */               \
+	X(AUDIT_HOLDER_GONE, "holder-gone")                                                        \
+	X(AUDIT_FILE_BEGUN, "file-begun")     /* the first record of each file */                  \
+	X(AUDIT_FILE_DROPPED, "file-dropped") /* the oldest, by rotation */                        \
+	X(AUDIT_TAIL_MENDED, "tail-mended")   /* the end of a file could not be read at a start */ \
+	X(AUDIT_LOST, "lost")		      /* records that could not be written */
+#define AUDIT_KIND_ENUMERATOR_(enumerator, name) enumerator,
+typedef enum AuditKind { AUDIT_KINDS(AUDIT_KIND_ENUMERATOR_) } AuditKind;
+#undef AUDIT_KIND_ENUMERATOR_
+DECLARE_STRING_TABLE(audit_kind, AuditKind);
+
+#define AUDIT_VERDICTS(X)                                                                          \
+	X(AUDIT_NO_VERDICT, "none")                                                                \
+	X(AUDIT_ALLOWED, "allowed")                                                                \
+	X(AUDIT_DENIED, "denied")                                                                  \
+	X(AUDIT_LIMITED, "limited")                                                                \
+	X(AUDIT_DONE, "done")                                                                      \
+	X(AUDIT_UNDONE, "undone")                                                                  \
+	X(AUDIT_FAILED, "failed")                                                                  \
+	X(AUDIT_INCOMPLETE, "incomplete")
+#define AUDIT_VERDICT_ENUMERATOR_(enumerator, name) enumerator,
+typedef enum AuditVerdict { AUDIT_VERDICTS(AUDIT_VERDICT_ENUMERATOR_) } AuditVerdict;
+#undef AUDIT_VERDICT_ENUMERATOR_
+DECLARE_STRING_TABLE(audit_verdict, AuditVerdict);
+
+/* The kernel's value of a login uid that is not set: null in JSON. */
+#define AUDIT_NO_UID ((uint32_t)-1)
+
+/* What is not known, or does not apply, is NULL, AUDIT_NO_UID or -1, and null in JSON. */
+typedef struct AuditRecord {
+	uint64_t sequence; /* from 1, one more than that of the record before */
+	uint64_t time_usec;
+	char *boot_id;
+	AuditKind kind;
+	AuditVerdict verdict;
+	/* The caller; of a holder the process that was seen. */
+	uint32_t uid, login_uid;
+	int pid;
+	char *unit, *command;
+	char *verb; /* "Assign": the method; of a job "assign" */
+	char *group;
+	char **functions;
+	char *domain_uuid, *domain;
+	char *error; /* the name on D-Bus */
+	char *reason;
+	uint32_t job;	/* 0: none */
+	uint64_t count; /* of a burst, or of what was lost; the first sequence left, of a dropped
+			   file */
+	char *previous;
+} AuditRecord;
+
+#define AUDIT_RECORD_EMPTY                                                                         \
+	((AuditRecord){ .uid = AUDIT_NO_UID, .login_uid = AUDIT_NO_UID, .pid = -1 })
+
+void audit_record_clear(AuditRecord *record);
+
+/*
+ * For text that others chose: a copy without control characters, cut to what a record takes. Like
+ * strdup(), but NULL and "" give NULL.
+ */
+char *audit_text(const char *text);
+
+#define AUDIT_HASH_HEX 64
+typedef struct AuditHash {
+	char hex[AUDIT_HASH_HEX + 1];
+} AuditHash;
+/* Of a record that has none before it. */
+#define AUDIT_NO_HASH                                                                              \
+	((AuditHash){ "0000000000000000000000000000000000000000000000000000000000000000" })
+/* 64 lower-case hex digits, and nothing else. */
+bool audit_hash_valid(const char *text);
+
+/* No record is longer. */
+#define AUDIT_LINE_MAX 16384U
+
+/* The line with its newline. NULL: memory is out, or the record has text that is not UTF-8. */
+char *audit_line(const AuditRecord *record, AuditHash *ret_hash);
+/*
+ * `line` of `size` bytes is without its newline. -EBADMSG: it is not one of ours. -EPROTO: another
+ * version's. *ret_hash is what the line says, if it says one; *ret_intact: and that is the hash of
+ * its bytes.
+ */
+int audit_line_parse(const char *line, size_t size, AuditRecord *ret, AuditHash *ret_hash,
+		     bool *ret_intact);
+
+/* The record as an object, with its "hash". NULL when memory is out. */
+json_t *audit_record_to_json(const AuditRecord *record, const AuditHash *hash);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "manager/audit.h"
+
+#include <string.h>
+
+#include "manager/state.h"
+#include "util/text.h"
+
+Trail *manager_trail(const Manager *m)
+{
+	return m->place.trail;
+}
+
+uint64_t manager_audit_sequence(const Manager *m)
+{
+	return trail_sequence(m->place.trail);
+}
+
+void manager_audit_written(Manager *m)
+{
+	m->listener.audit_written(m->listener.userdata);
+}
+
+/* Without memory for a part, that part is not known. */
+static AuditRecord record_about(AuditKind kind, const char *group, const char *domain_uuid,
+				const char *domain, const char *reason)
+{
+	AuditRecord record = AUDIT_RECORD_EMPTY;
+
+	record.kind = kind;
+	record.group = audit_text(group);
+	record.domain_uuid = audit_text(domain_uuid);
+	record.domain = audit_text(domain);
+	record.reason = audit_text(reason);
+	return record;
+}
+
+static void add_functions(AuditRecord *record, const Bdf *functions, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strv_append(&record->functions, BDF_TEXT(&functions[i])) < 0)
+			return;
+}
+
+static AuditRecord record_of_job(const JobRecord *job, AuditKind kind, const char *reason)
+{
+	AuditRecord record =
+		record_about(kind, job->group, job->domain_uuid, job->domain_name, reason);
+
+	record.uid = job->caller_uid;
+	record.job = job->id;
+	record.verb = audit_text(operation_to_string(job->operation));
+	add_functions(&record, job->functions, job->n_functions);
+	return record;
+}
+
+/* The whole message has lines for a person: cause, state, remedy. */
+static char *first_line(const char *message)
+{
+	return strndup(message, strcspn(message, "\n"));
+}
+
+void audit_job_ended(Manager *m, const JobRecord *job, JobState state, const char *quarantine)
+{
+	_cleanup_free_ char *line = first_line(job->message);
+	AuditRecord record = record_of_job(job, AUDIT_JOB_ENDED, line);
+
+	record.verdict = state == JOB_DONE	   ? AUDIT_DONE
+			 : state == JOB_INCOMPLETE ? AUDIT_INCOMPLETE
+						   : AUDIT_FAILED;
+	record.error = audit_text(job->error_name);
+	if (state == JOB_DONE && !record.reason && !job->changed)
+		record.reason = audit_text("nothing was changed");
+	trail_add(m->place.trail, &record, job->caller);
+	if (!quarantine)
+		return;
+	record = record_of_job(job, AUDIT_QUARANTINED, quarantine);
+	trail_add(m->place.trail, &record, job->caller);
+}
+
+void audit_job_note(Manager *m, const JobRecord *job, const JobNote *note)
+{
+	static const AuditVerdict verdicts[] = {
+		[JOB_NOTE_RESET] = AUDIT_DONE,		 [JOB_NOTE_RESET_FAILED] = AUDIT_FAILED,
+		[JOB_NOTE_NOT_RESET] = AUDIT_NO_VERDICT, [JOB_NOTE_ACCEPTED] = AUDIT_ALLOWED,
+		[JOB_NOTE_LINKS] = AUDIT_NO_VERDICT,
+	};
+	AuditRecord record;
+
+	if (note->kind == JOB_NOTE_LINKS)
+		return; /* decides nothing about a GPU */
+	record = record_of_job(job, AUDIT_RESET, note->text);
+	record.verdict = verdicts[note->kind];
+	trail_add(m->place.trail, &record, job->caller);
+}
+
+void audit_drift(Manager *m, const DriftFinding *finding, bool gone)
+{
+	AuditRecord record =
+		record_about(gone ? AUDIT_DRIFT_GONE : AUDIT_DRIFT, finding->group,
+			     finding->domain_uuid, finding->domain_name, finding->what);
+
+	add_functions(&record, finding->functions, finding->n_functions);
+	trail_add(m->place.trail, &record, NULL);
+}
+
+void audit_foreign(Manager *m, const FenceFinding *finding, bool gone)
+{
+	AuditRecord record = record_about(gone ? AUDIT_FOREIGN_GONE : AUDIT_FOREIGN, finding->group,
+					  finding->domain_uuid, finding->domain_name, finding->what);
+
+	(void)strv_split(finding->functions, ",", &record.functions);
+	trail_add(m->place.trail, &record, NULL);
+}
+
+void audit_boot_fault(Manager *m, const BootFault *fault)
+{
+	_cleanup_free_ char *text = boot_fault_text(fault);
+	AuditRecord record = record_about(AUDIT_BOOT, NULL, NULL, NULL, text);
+
+	record.verdict = AUDIT_FAILED;
+	add_functions(&record, &fault->bdf, 1);
+	trail_add(m->place.trail, &record, NULL);
+}
+
+void audit_recovered(Manager *m, const OpenJob *job, const Recovery *recovery)
+{
+	static const AuditVerdict verdicts[] = {
+		[RECOVERED_DONE] = AUDIT_DONE,
+		[RECOVERED_UNDONE] = AUDIT_UNDONE,
+		[RECOVERED_QUARANTINED] = AUDIT_INCOMPLETE,
+		[RECOVERED_WAITING] = AUDIT_NO_VERDICT,
+	};
+	const Plan *plan = job->plan;
+	AuditRecord record = record_about(AUDIT_RECOVERED, plan->group, plan->domain_uuid,
+					  plan->domain_name, recovery->reason);
+
+	record.verdict = verdicts[recovery->outcome];
+	record.job = job->id;
+	record.verb = audit_text(operation_to_string(plan->operation));
+	for (size_t i = 0; i < plan->n_functions; i++)
+		add_functions(&record, &plan->functions[i].bdf, 1);
+	trail_add(m->place.trail, &record, NULL);
+	if (recovery->outcome != RECOVERED_QUARANTINED)
+		return;
+	record = record_about(AUDIT_QUARANTINED, plan->group, plan->domain_uuid, plan->domain_name,
+			      recovery->reason);
+	record.job = job->id;
+	trail_add(m->place.trail, &record, NULL);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the manager decides or sees, as records of the audit trail; and reading the trail. */
+#pragma once
+
+#include "core/audit/query.h"
+#include "core/drift/drift.h"
+#include "core/facts/boot-faults.h"
+#include "core/fence/report.h"
+#include "job/recover.h"
+#include "manager/types.h"
+
+/* The trail, for the rooms above. NULL: none is kept. */
+Trail *manager_trail(const Manager *m);
+/* The sequence number of the last record; 0: none. */
+uint64_t manager_audit_sequence(const Manager *m);
+/* On the loop, after a record was written. */
+void manager_audit_written(Manager *m);
+
+/* quarantine: why its group is quarantined; NULL: it is not. */
+void audit_job_ended(Manager *m, const JobRecord *job, JobState state, const char *quarantine);
+void audit_job_note(Manager *m, const JobRecord *job, const JobNote *note);
+void audit_drift(Manager *m, const DriftFinding *finding, bool gone);
+/* A domain has a group, or a part of it, that gpupass did not give it; or has it no longer. */
+void audit_foreign(Manager *m, const FenceFinding *finding, bool gone);
+void audit_boot_fault(Manager *m, const BootFault *fault);
+/* On a thread, too. */
+void audit_recovered(Manager *m, const OpenJob *job, const Recovery *recovery);
+
+/* Reads on a thread. `json` is NULL when `error` is negative. */
+typedef void (*ManagerAudit)(const char *json, int error, void *userdata);
+/* A page of the trail: schema org.gpupass1.audit-page/1. Copies the query. */
+int manager_get_audit(Manager *m, const AuditQuery *query, ManagerAudit done, void *userdata);
+/*
+ * Which processes have a file of a GPU open now: schema org.gpupass1.holders/1. all: also of GPUs
+ * that a job has in hand, or that are quarantined, where the look may have to wait.
+ */
+int manager_get_holders(Manager *m, bool all, ManagerAudit done, void *userdata);

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/caller.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "host/scan/cgroup.h"
+#include "host/scan/process.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/log-queue.h"
+#include "util/text.h"
+
+#define WAIT_USEC USEC_PER_SEC
+#define CGROUP_BYTES_MAX 65536U
+/* A few hundred callers. */
+#define QUEUE_BYTES_MAX (32U * 1024)
+
+struct CallerIdentity {
+	pthread_mutex_t lock;
+	pthread_cond_t settled_now;
+	/* The lock guards what follows. */
+	unsigned references;
+	bool settled; /* nothing is read any more, or nobody waits for it */
+	uint32_t uid, login_uid;
+	int pid;
+	char *unit, *command;
+};
+
+CallerIdentity *caller_identity_new(uid_t uid, pid_t pid)
+{
+	CallerIdentity *identity = calloc(1, sizeof(CallerIdentity));
+	pthread_condattr_t attributes;
+
+	if (!identity)
+		return NULL;
+	pthread_mutex_init(&identity->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&identity->settled_now, &attributes);
+	pthread_condattr_destroy(&attributes);
+	identity->references = 1;
+	identity->uid = (uint32_t)uid;
+	identity->login_uid = AUDIT_NO_UID;
+	identity->pid = pid > 0 ? (int)pid : -1;
+	identity->settled = pid <= 0;
+	return identity;
+}
+
+CallerIdentity *caller_identity_ref(CallerIdentity *identity)
+{
+	if (!identity)
+		return NULL;
+	pthread_mutex_lock(&identity->lock);
+	identity->references++;
+	pthread_mutex_unlock(&identity->lock);
+	return identity;
+}
+
+CallerIdentity *caller_identity_unref(CallerIdentity *identity)
+{
+	unsigned left;
+
+	if (!identity)
+		return NULL;
+	pthread_mutex_lock(&identity->lock);
+	left = --identity->references;
+	pthread_mutex_unlock(&identity->lock);
+	if (left > 0)
+		return NULL;
+	pthread_cond_destroy(&identity->settled_now);
+	pthread_mutex_destroy(&identity->lock);
+	free(identity->unit);
+	free(identity->command);
+	free(identity);
+	return NULL;
+}
+
+/* ---- /proc ---- */
+
+static bool runs_as(int fd, uint32_t uid)
+{
+	uid_t uids[PROCESS_UIDS];
+
+	if (process_uids(fd, uids) < 0)
+		return false;
+	for (size_t i = 0; i < PROCESS_UIDS; i++)
+		if (uids[i] == uid)
+			return true;
+	return false;
+}
+
+static uint32_t read_login_uid(int fd)
+{
+	_cleanup_free_ char *text = NULL;
+	unsigned long long uid = AUDIT_NO_UID;
+
+	/* A kernel without auditing has no such file. */
+	if (file_read_line_at(fd, "loginuid", &text) >= 0)
+		(void)str_to_unsigned(text, 10, AUDIT_NO_UID, &uid);
+	return (uint32_t)uid;
+}
+
+static char *read_unit(int fd)
+{
+	_cleanup_free_ char *text = NULL, *unit = NULL, *container = NULL;
+
+	if (file_read_at(fd, "cgroup", CGROUP_BYTES_MAX, &text, NULL) >= 0)
+		(void)cgroup_identify(text, &unit, &container);
+	return audit_text(unit);
+}
+
+static char *read_command(int fd)
+{
+	_cleanup_free_ char *text = NULL;
+
+	return file_read_line_at(fd, "comm", &text) < 0 ? NULL : audit_text(text);
+}
+
+static void settle(CallerIdentity *identity)
+{
+	identity->settled = true;
+	pthread_cond_broadcast(&identity->settled_now);
+}
+
+void caller_identity_resolve(CallerIdentity *identity, int proc_fd)
+{
+	_cleanup_free_ char *name = strf("%d", identity->pid), *unit = NULL, *command = NULL;
+	_cleanup_close_ int fd = -1;
+	uint32_t login_uid = AUDIT_NO_UID;
+
+	/* The descriptor is of this process, whoever has its number later. */
+	if (name && proc_fd >= 0 && identity->pid > 0)
+		fd = openat(proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		login_uid = read_login_uid(fd);
+		unit = read_unit(fd);
+		command = read_command(fd);
+	}
+	pthread_mutex_lock(&identity->lock);
+	if (fd >= 0 && !identity->settled && runs_as(fd, identity->uid)) {
+		identity->login_uid = login_uid;
+		identity->unit = TAKE_PTR(unit);
+		identity->command = TAKE_PTR(command);
+	}
+	settle(identity);
+	pthread_mutex_unlock(&identity->lock);
+}
+
+void caller_identity_fill(CallerIdentity *identity, AuditRecord *record)
+{
+	uint64_t deadline = now_monotonic() + WAIT_USEC;
+	struct timespec until = {
+		.tv_sec = (time_t)(deadline / USEC_PER_SEC),
+		.tv_nsec = (long)(deadline % USEC_PER_SEC) * 1000,
+	};
+	int e = 0;
+
+	if (!identity)
+		return;
+	pthread_mutex_lock(&identity->lock);
+	while (!identity->settled && e == 0)
+		e = pthread_cond_timedwait(&identity->settled_now, &identity->lock, &until);
+	settle(identity);
+	record->uid = identity->uid;
+	record->login_uid = identity->login_uid;
+	record->pid = identity->pid;
+	free(record->unit);
+	record->unit = audit_text(identity->unit);
+	free(record->command);
+	record->command = audit_text(identity->command);
+	pthread_mutex_unlock(&identity->lock);
+}
+
+/* ---- the thread ---- */
+
+struct CallerResolver {
+	LogQueue *queue; /* of pointers, each with a reference */
+	int proc_fd;
+};
+
+static void resolve(const char *record, size_t size, void *userdata)
+{
+	const CallerResolver *resolver = userdata;
+	CallerIdentity *identity;
+
+	memcpy(&identity, record, size);
+	caller_identity_resolve(identity, resolver->proc_fd);
+	caller_identity_unref(identity);
+}
+
+static void dropped(_unused_ size_t n, _unused_ void *userdata)
+{
+}
+
+int caller_resolver_new(int proc_fd, CallerResolver **ret)
+{
+	CallerResolver *resolver = calloc(1, sizeof(CallerResolver));
+	int r;
+
+	if (!resolver)
+		return -ENOMEM;
+	resolver->proc_fd = proc_fd;
+	r = log_queue_new(&(LogSink){ .write = resolve, .dropped = dropped, .userdata = resolver },
+			  QUEUE_BYTES_MAX, &resolver->queue);
+	if (r < 0)
+		free(resolver);
+	else
+		*ret = resolver;
+	return r;
+}
+
+void caller_resolver_push(CallerResolver *resolver, CallerIdentity *identity)
+{
+	CallerIdentity *reference = caller_identity_ref(identity);
+
+	if (!reference)
+		return;
+	if (resolver &&
+	    log_queue_push(resolver->queue, (const char *)&reference, sizeof(reference)))
+		return;
+	pthread_mutex_lock(&identity->lock);
+	settle(identity);
+	pthread_mutex_unlock(&identity->lock);
+	caller_identity_unref(reference);
+}
+
+CallerResolver *caller_resolver_free(CallerResolver *resolver)
+{
+	if (!resolver)
+		return NULL;
+	log_queue_free(resolver->queue);
+	free(resolver);
+	return NULL;
+}

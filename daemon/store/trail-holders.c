@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "store/trail-holders.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/text.h"
+
+typedef struct Known {
+	Bdf bdf;
+	pid_t pid;
+	char *path, *command, *unit;
+} Known;
+
+struct TrailHolders {
+	pthread_mutex_t lock;
+	Known items[TRAIL_HOLDERS_MAX];
+	size_t n;
+};
+
+int trail_holders_new(TrailHolders **ret)
+{
+	TrailHolders *holders = calloc(1, sizeof(TrailHolders));
+
+	if (!holders)
+		return -ENOMEM;
+	pthread_mutex_init(&holders->lock, NULL);
+	*ret = holders;
+	return 0;
+}
+
+static void known_clear(Known *known)
+{
+	free(known->path);
+	free(known->command);
+	free(known->unit);
+	*known = (Known){ 0 };
+}
+
+TrailHolders *trail_holders_free(TrailHolders *holders)
+{
+	if (!holders)
+		return NULL;
+	for (size_t i = 0; i < holders->n; i++)
+		known_clear(&holders->items[i]);
+	pthread_mutex_destroy(&holders->lock);
+	free(holders);
+	return NULL;
+}
+
+static bool is_same(const Known *known, const Holder *holder)
+{
+	return bdf_compare(&known->bdf, &holder->bdf) == 0 && known->pid == holder->pid &&
+	       str_equal(known->path, holder->path) && str_equal(known->command, holder->command);
+}
+
+static const Known *find_known(const TrailHolders *holders, const Holder *holder)
+{
+	for (size_t i = 0; i < holders->n; i++)
+		if (is_same(&holders->items[i], holder))
+			return &holders->items[i];
+	return NULL;
+}
+
+/* Also when it is not known. */
+static bool still_holds(const Inspection *inspection, const Known *known)
+{
+	if (inspection->all_unseen > inspection->n_unseen)
+		return true;
+	for (size_t i = 0; i < inspection->n_unseen; i++)
+		if (inspection->unseen[i].pid == known->pid)
+			return true;
+	for (size_t i = 0; i < inspection->n_holders; i++)
+		if (is_same(known, &inspection->holders[i]))
+			return true;
+	return false;
+}
+
+static int make_record(AuditKind kind, const Known *known, AuditRecord *ret)
+{
+	AuditRecord record = AUDIT_RECORD_EMPTY;
+
+	record.kind = kind;
+	record.pid = (int)known->pid;
+	record.command = audit_text(known->command);
+	record.unit = audit_text(known->unit);
+	record.reason = audit_text(known->path);
+	if (!record.reason || strv_append(&record.functions, BDF_TEXT(&known->bdf)) < 0) {
+		audit_record_clear(&record);
+		return -ENOMEM;
+	}
+	*ret = record;
+	return 0;
+}
+
+/* Without memory or room the holder is not remembered, and the next look records it again. */
+static void remember(TrailHolders *holders, const Known *seen)
+{
+	Known known = { .bdf = seen->bdf, .pid = seen->pid };
+
+	if (holders->n == TRAIL_HOLDERS_MAX)
+		return;
+	known.path = strdup(str_or_empty(seen->path));
+	known.command = seen->command ? strdup(seen->command) : NULL;
+	known.unit = seen->unit ? strdup(seen->unit) : NULL;
+	if (known.path)
+		holders->items[holders->n++] = known;
+	else
+		known_clear(&known);
+}
+
+static int note_gone(TrailHolders *holders, const Inspection *inspection, AuditRecord *records,
+		     size_t *n)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < holders->n;) {
+		Known *known = &holders->items[i];
+
+		/* Of other functions this look says nothing. */
+		if (!inspection_find(inspection, &known->bdf) || still_holds(inspection, known)) {
+			i++;
+			continue;
+		}
+		r = make_record(AUDIT_HOLDER_GONE, known, &records[*n]);
+		*n += r >= 0;
+		known_clear(known);
+		*known = holders->items[--holders->n];
+	}
+	return r;
+}
+
+static int note_come(TrailHolders *holders, const Inspection *inspection, AuditRecord *records,
+		     size_t *n)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < inspection->n_holders; i++) {
+		const Holder *holder = &inspection->holders[i];
+		const Known seen = { holder->bdf, holder->pid, holder->path, holder->command,
+				     holder->unit };
+
+		if (find_known(holders, holder))
+			continue;
+		r = make_record(AUDIT_HOLDER, &seen, &records[*n]);
+		*n += r >= 0;
+		if (r >= 0)
+			remember(holders, &seen);
+	}
+	return r;
+}
+
+int trail_holders_note(TrailHolders *holders, const Inspection *inspection, AuditRecord **ret,
+		       size_t *ret_n)
+{
+	AuditRecord *records;
+	int r;
+
+	pthread_mutex_lock(&holders->lock);
+	records = calloc(holders->n + inspection->n_holders + 1, sizeof(AuditRecord));
+	r = records ? note_gone(holders, inspection, records, ret_n) : -ENOMEM;
+	if (r >= 0)
+		r = note_come(holders, inspection, records, ret_n);
+	pthread_mutex_unlock(&holders->lock);
+	/* What was found before memory ran out is told all the same. */
+	*ret = records;
+	return records ? 0 : r;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "rig/temp-dir.h"
+#include "store/caller.h"
+#include "util/text.h"
+
+static TempDir *new_dir(void)
+{
+	void *dir = NULL;
+
+	temp_dir_setup(&dir);
+	return dir;
+}
+
+static void remove_dir(TempDir *dir)
+{
+	void *state = dir;
+
+	temp_dir_teardown(&state);
+}
+
+#define STATUS "Name:\tgpupass\nUid:\t1000\t1000\t1000\t1000\nGroups:\t4\n"
+
+/* A /proc with process 42. */
+static int make_proc(const TempDir *dir, const char *login_uid)
+{
+	int fd;
+
+	temp_dir_write(dir, "42/status", STATUS);
+	temp_dir_write(dir, "42/comm", "gpupass\n");
+	temp_dir_write(dir, "42/cgroup", "0::/user.slice/user-1000.slice/session-3.scope\n");
+	if (login_uid)
+		temp_dir_write(dir, "42/loginuid", login_uid);
+	fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void what_proc_says_counts_only_of_a_process_of_that_user(void **state)
+{
+	const struct {
+		uid_t uid;
+		pid_t pid;
+		const char *login_uid;
+		bool found;
+		uint32_t login;
+	} rows[] = {
+		{ 1000, 42, "1000", true, 1000 },
+		{ 1000, 42, "0", true, 0 },
+		{ 1000, 42, "4294967295", true, AUDIT_NO_UID }, /* not set */
+		{ 1000, 42, NULL, true, AUDIT_NO_UID },		/* a kernel without auditing */
+		{ 1000, 42, "rubbish", true, AUDIT_NO_UID },
+		{ 1001, 42, "1000", false, AUDIT_NO_UID }, /* its number is another's now */
+		{ 1000, 43, "1000", false, AUDIT_NO_UID }, /* it has gone */
+		{ 1000, 0, "1000", false, AUDIT_NO_UID },  /* the bus does not know it */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		TempDir *dir = new_dir();
+		_cleanup_close_ int proc_fd = make_proc(dir, rows[i].login_uid);
+		_cleanup_(caller_identity_unrefp) CallerIdentity *identity =
+			caller_identity_new(rows[i].uid, rows[i].pid);
+		AuditRecord record = AUDIT_RECORD_EMPTY;
+
+		caller_identity_resolve(identity, proc_fd);
+		caller_identity_fill(identity, &record);
+		assert_int_equal(record.uid, rows[i].uid);
+		assert_int_equal(record.pid, rows[i].pid > 0 ? rows[i].pid : -1);
+		if (record.login_uid != rows[i].login ||
+		    !str_equal(record.command, rows[i].found ? "gpupass" : NULL) ||
+		    !str_equal(record.unit, rows[i].found ? "session-3.scope" : NULL))
+			fail_msg("row %zu: %u, %s, %s", i, record.login_uid,
+				 str_or_empty(record.command), str_or_empty(record.unit));
+		audit_record_clear(&record);
+		remove_dir(dir);
+	}
+}
+
+static void a_caller_that_nobody_looks_at_is_recorded_with_what_is_known(void **state)
+{
+	_cleanup_(caller_identity_unrefp) CallerIdentity *identity = caller_identity_new(1000, 42);
+	AuditRecord record = AUDIT_RECORD_EMPTY;
+
+	(void)state;
+	caller_resolver_push(NULL, identity);
+	caller_identity_fill(identity, &record);
+	assert_int_equal(record.uid, 1000);
+	assert_int_equal(record.pid, 42);
+	assert_null(record.command);
+	audit_record_clear(&record);
+}
+
+static void a_look_that_hangs_is_waited_for_once_and_its_late_answer_left_out(void **state)
+{
+	TempDir *dir = new_dir();
+	_cleanup_close_ int proc_fd = make_proc(dir, "1000");
+	_cleanup_(caller_identity_unrefp) CallerIdentity *identity = caller_identity_new(1000, 42);
+	AuditRecord record = AUDIT_RECORD_EMPTY;
+
+	(void)state;
+	caller_identity_fill(identity, &record); /* for a second */
+	assert_null(record.command);
+	caller_identity_resolve(identity, proc_fd);
+	for (int i = 0; i < 1000; i++)
+		caller_identity_fill(identity, &record);
+	assert_null(record.command);
+	audit_record_clear(&record);
+	remove_dir(dir);
+}
+
+static void the_thread_looks_at_each_that_is_pushed(void **state)
+{
+	TempDir *dir = new_dir();
+	_cleanup_close_ int proc_fd = make_proc(dir, "1000");
+	CallerResolver *resolver = NULL;
+	CallerIdentity *identities[50];
+
+	(void)state;
+	assert_int_equal(caller_resolver_new(proc_fd, &resolver), 0);
+	for (size_t i = 0; i < ELEMENTS(identities); i++) {
+		identities[i] = caller_identity_new(1000, 42);
+		caller_resolver_push(resolver, identities[i]);
+	}
+	resolver = caller_resolver_free(resolver);
+	for (size_t i = 0; i < ELEMENTS(identities); i++) {
+		AuditRecord record = AUDIT_RECORD_EMPTY;
+
+		caller_identity_fill(identities[i], &record);
+		assert_string_equal(record.command, "gpupass");
+		audit_record_clear(&record);
+		caller_identity_unref(identities[i]);
+	}
+	remove_dir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_proc_says_counts_only_of_a_process_of_that_user),
+		cmocka_unit_test(a_caller_that_nobody_looks_at_is_recorded_with_what_is_known),
+		cmocka_unit_test(a_look_that_hangs_is_waited_for_once_and_its_late_answer_left_out),
+		cmocka_unit_test(the_thread_looks_at_each_that_is_pushed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "rig/temp-dir.h"
+#include "store/trail.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/json.h"
+#include "util/text.h"
+
+#define LONG_USEC (120 * USEC_PER_SEC)
+
+static TempDir *new_dir(void)
+{
+	void *dir = NULL;
+
+	temp_dir_setup(&dir);
+	return dir;
+}
+
+static void remove_dir(TempDir *dir)
+{
+	void *state = dir;
+
+	temp_dir_teardown(&state);
+}
+
+/* What the disk does. */
+typedef struct Disk {
+	atomic_int append_error, sync_error;
+	atomic_bool half; /* an append that fails has written half of it */
+	pthread_mutex_t gate;
+	atomic_int failures; /* as the listener was told */
+} Disk;
+
+static int disk_append(void *userdata, int fd, const char *text, size_t size)
+{
+	Disk *disk = userdata;
+	int error = disk->append_error;
+
+	pthread_mutex_lock(&disk->gate);
+	pthread_mutex_unlock(&disk->gate);
+	if (error < 0 && disk->half)
+		assert_true(write(fd, text, size / 2) > 0);
+	if (error < 0)
+		return error;
+	return write(fd, text, size) == (ssize_t)size ? 0 : -EIO;
+}
+
+static int disk_sync(void *userdata, _unused_ int fd)
+{
+	Disk *disk = userdata;
+
+	return disk->sync_error;
+}
+
+static int no_sync(_unused_ void *userdata, _unused_ int fd)
+{
+	return 0;
+}
+
+static void on_failed(_unused_ int error, void *userdata)
+{
+	Disk *disk = userdata;
+
+	disk->failures++;
+}
+
+static const TrailLimits wide = { .file_bytes = 1 << 20, .files = 100 };
+/* Three records a file. */
+static const TrailLimits narrow = { .file_bytes = 1000, .files = 3 };
+
+static Trail *open_trail(const TempDir *dir, const TrailLimits *limits, Disk *disk)
+{
+	_cleanup_free_ char *path = strf("%s/audit", dir->path);
+	TrailListener listener = { 0 };
+	Trail *trail = NULL;
+
+	assert_int_equal(trail_open(path, limits, &trail), 0);
+	/* These tests do not cut the power. */
+	trail_files(trail)->io.sync = no_sync;
+	if (disk) {
+		trail_files(trail)->io =
+			(TrailIo){ .append = disk_append, .sync = disk_sync, .userdata = disk };
+		listener = (TrailListener){ .failed = on_failed, .userdata = disk };
+	}
+	assert_int_equal(trail_start(trail, "boot", &listener), 0);
+	return trail;
+}
+
+static void add(Trail *trail, const char *group)
+{
+	AuditRecord record = AUDIT_RECORD_EMPTY;
+
+	record.kind = AUDIT_CALL;
+	record.group = strdup(group);
+	trail_add(trail, &record, NULL);
+}
+
+static int add_durably(Trail *trail)
+{
+	AuditRecord record = AUDIT_RECORD_EMPTY;
+
+	record.kind = AUDIT_JOB_BEGUN;
+	return trail_add_durably(trail, &record, NULL);
+}
+
+static AuditReport check(Trail *trail)
+{
+	_cleanup_(audit_chain_freep) AuditChain *chain = NULL;
+	AuditReport report;
+
+	assert_true(trail_flush(trail, LONG_USEC));
+	assert_int_equal(audit_chain_new(&chain), 0);
+	assert_int_equal(trail_files_check(trail_dir_fd(trail), chain), 0);
+	assert_int_equal(audit_chain_report(chain, NULL, &report), 0);
+	return report;
+}
+
+static AuditReport check_whole(Trail *trail)
+{
+	AuditReport report = check(trail);
+
+	if (report.n_findings > 0)
+		fail_msg("%s", audit_finding_text(&report.findings[0]));
+	assert_false(report.torn);
+	return report;
+}
+
+static json_t *page(Trail *trail, const AuditQuery *query)
+{
+	_cleanup_free_ char *text = NULL;
+	json_t *o;
+
+	assert_int_equal(trail_files_page(trail_dir_fd(trail), query, &text), 0);
+	o = json_loads(text, 0, NULL);
+	assert_non_null(o);
+	return o;
+}
+
+/* "file-begun call call": the kinds of all records. */
+static char *kinds(Trail *trail)
+{
+	_cleanup_strv_ char **all = NULL;
+	_cleanup_json_ json_t *o = page(trail, &(AuditQuery){ 0 });
+	const json_t *record;
+	size_t i;
+
+	json_array_foreach (json_object_get(o, "records"), i, record)
+		assert_int_equal(
+			strv_append(&all, json_string_value(json_object_get(record, "kind"))), 0);
+	return strv_join(all, " ");
+}
+
+static size_t count_files(Trail *trail)
+{
+	_cleanup_free_ uint64_t *numbers = NULL;
+	size_t n = 0;
+
+	assert_int_equal(trail_files_list(trail_dir_fd(trail), &numbers, &n), 0);
+	return n;
+}
+
+/* ---- what is kept ---- */
+
+static void records_come_back_in_their_order_and_go_on_after_a_restart(void **state)
+{
+	const TempDir *dir = *state;
+	Trail *trail = open_trail(dir, &wide, NULL);
+	_cleanup_free_ char *before = NULL, *after = NULL;
+
+	add(trail, "pair0");
+	assert_int_equal(add_durably(trail), 0);
+	assert_int_equal(trail_sequence(trail), 3);
+	before = kinds(trail);
+	assert_string_equal(before, "file-begun call job-begun");
+	trail_free(trail);
+
+	trail = open_trail(dir, &wide, NULL);
+	assert_int_equal(trail_sequence(trail), 3);
+	add(trail, "pair1");
+	assert_int_equal(check_whole(trail).last, 4);
+	after = kinds(trail);
+	assert_string_equal(after, "file-begun call job-begun call");
+	trail_free(trail);
+}
+
+/* promise A4 */
+static void others_can_read_neither_files_nor_names(void **state)
+{
+	const TempDir *dir = *state;
+	Trail *trail = open_trail(dir, &wide, NULL);
+	struct stat st;
+
+	assert_int_equal(add_durably(trail), 0);
+	assert_int_equal(fstat(trail_dir_fd(trail), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	assert_int_equal(fstatat(trail_dir_fd(trail), "1.log", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	trail_free(trail);
+}
+
+static void a_page_is_bounded_and_the_next_one_goes_on(void **state)
+{
+	Trail *trail = open_trail(*state, &narrow, NULL);
+	uint64_t after = 0;
+	size_t found = 0, pages = 0;
+	bool more = true;
+
+	trail_files(trail)->limits.files = 1000;
+	for (int i = 0; i < 600; i++) {
+		add(trail, i % 2 ? "odd" : "even");
+		if (i % 200 == 0)
+			assert_true(trail_flush(trail, LONG_USEC));
+	}
+	assert_true(trail_flush(trail, LONG_USEC));
+	while (more) {
+		_cleanup_json_ json_t *o =
+			page(trail, &(AuditQuery){ .after = after, .group = "odd" });
+		size_t n = json_array_size(json_object_get(o, "records"));
+
+		assert_true(n <= 256);
+		found += n;
+		pages++;
+		after = (uint64_t)json_integer_value(json_object_get(o, "last"));
+		more = json_is_true(json_object_get(o, "more"));
+	}
+	assert_int_equal(found, 300);
+	assert_int_equal(pages, 2);
+	assert_int_equal(after, trail_sequence(trail));
+	trail_free(trail);
+}
+
+/* ---- rotation ---- */
+
+static void a_new_file_begins_with_the_hash_of_the_one_before(void **state)
+{
+	Trail *trail = open_trail(*state, &narrow, NULL);
+	_cleanup_json_ json_t *o = NULL;
+	const json_t *record, *before = NULL;
+	AuditReport report;
+	size_t i, begun = 0;
+
+	trail_files(trail)->limits.files = 1000;
+	for (int k = 0; k < 50; k++)
+		add(trail, "pair0");
+	report = check_whole(trail);
+	assert_int_equal(report.n_records, 50 + count_files(trail));
+	assert_true(count_files(trail) > 10);
+	o = page(trail, &(AuditQuery){ 0 });
+	json_array_foreach (json_object_get(o, "records"), i, record) {
+		if (str_equal(json_string_value(json_object_get(record, "kind")), "file-begun")) {
+			_cleanup_free_ char *follows = begun == 0 ? strdup("the trail begins")
+								  : strf("follows %zu.log", begun);
+
+			begun++;
+			assert_string_equal(json_string_value(json_object_get(record, "reason")),
+					    follows);
+			if (before)
+				assert_string_equal(
+					json_string_value(json_object_get(record, "previous")),
+					json_string_value(json_object_get(before, "hash")));
+		}
+		before = record;
+	}
+	assert_int_equal(begun, count_files(trail));
+	trail_free(trail);
+}
+
+static void the_oldest_file_is_dropped_on_record(void **state)
+{
+	Trail *trail = open_trail(*state, &narrow, NULL);
+	AuditReport report;
+
+	for (int i = 0; i < 100; i++)
+		add(trail, "pair0");
+	report = check_whole(trail);
+	assert_true(report.dropped);
+	assert_true(report.first > 50);
+	assert_int_equal(count_files(trail), 3);
+	trail_free(trail);
+
+	/* Somebody drops one more. */
+	trail = open_trail(*state, &narrow, NULL);
+	{
+		_cleanup_free_ uint64_t *numbers = NULL;
+		_cleanup_free_ char *name = NULL;
+		size_t n = 0;
+
+		assert_int_equal(trail_files_list(trail_dir_fd(trail), &numbers, &n), 0);
+		name = strf("%llu.log", (unsigned long long)numbers[0]);
+		assert_int_equal(unlinkat(trail_dir_fd(trail), name, 0), 0);
+	}
+	report = check(trail);
+	assert_int_equal(report.n_findings, 1);
+	assert_int_equal(report.findings[0].fault, AUDIT_FAULT_REMOVED);
+	audit_report_clear(&report);
+	trail_free(trail);
+}
+
+/* ---- the end, as a power cut leaves it ---- */
+
+/* fault T2 */
+static void a_last_line_cut_off_at_any_byte_is_mended_on_record(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0, last;
+	Trail *trail = open_trail(dir, &wide, NULL);
+
+	add(trail, "pair0");
+	add(trail, "pair1");
+	assert_true(trail_flush(trail, LONG_USEC));
+	assert_int_equal(file_read_at(trail_dir_fd(trail), "1.log", 1 << 20, &text, &size), 0);
+	trail_free(trail);
+	last = (size_t)((char *)memrchr(text, '\n', size - 1) - text) + 1;
+	for (size_t cut = last; cut < size; cut++) {
+		_cleanup_free_ char *found = NULL;
+		AuditReport report;
+
+		temp_dir_write_bytes(dir, "audit/1.log", text, cut);
+		trail = open_trail(dir, &wide, NULL);
+		add(trail, "pair2");
+		report = check_whole(trail);
+		assert_int_equal(report.mended, cut > last);
+		found = kinds(trail);
+		assert_string_equal(found, cut > last ? "file-begun call tail-mended call"
+						      : "file-begun call call");
+		trail_free(trail);
+	}
+}
+
+/* fault T2 */
+static void an_empty_newest_file_is_begun_again(void **state)
+{
+	const TempDir *dir = *state;
+	Trail *trail = open_trail(dir, &wide, NULL);
+	_cleanup_free_ char *found = NULL;
+
+	add(trail, "pair0");
+	trail_free(trail);
+	temp_dir_write(dir, "audit/2.log", "");
+	trail = open_trail(dir, &wide, NULL);
+	assert_int_equal(trail_sequence(trail), 2);
+	add(trail, "pair1");
+	assert_int_equal(check_whole(trail).last, 4);
+	found = kinds(trail);
+	assert_string_equal(found, "file-begun call file-begun call");
+	trail_free(trail);
+}
+
+/* fault T3 */
+static void an_unreadable_end_is_left_for_a_person_and_another_file_begun(void **state)
+{
+	const TempDir *dir = *state;
+	Trail *trail = open_trail(dir, &wide, NULL);
+	_cleanup_free_ char *found = NULL, *text = NULL;
+	AuditReport report;
+	size_t size = 0;
+
+	add(trail, "pair0");
+	add(trail, "pair1");
+	assert_true(trail_flush(trail, LONG_USEC));
+	assert_int_equal(file_read_at(trail_dir_fd(trail), "1.log", 1 << 20, &text, &size), 0);
+	trail_free(trail);
+	memset(text + size - 40, 'x', 30);
+	temp_dir_write(dir, "audit/1.log", text);
+	trail = open_trail(dir, &wide, NULL);
+	add(trail, "pair2");
+	report = check(trail);
+	/* The line itself, and its number, which no other record may take. */
+	assert_int_equal(report.n_findings, 2);
+	assert_int_equal(report.findings[0].fault, AUDIT_FAULT_UNREADABLE);
+	assert_int_equal(report.findings[1].fault, AUDIT_FAULT_REMOVED);
+	assert_int_equal(report.findings[1].first, 3);
+	assert_int_equal(report.findings[1].last, 3);
+	found = kinds(trail);
+	assert_string_equal(found, "file-begun call file-begun tail-mended call");
+	audit_report_clear(&report);
+	trail_free(trail);
+}
+
+/* ---- disks ---- */
+
+/* fault T1 */
+static void what_a_full_disk_does_not_take_is_counted(void **state)
+{
+	Disk disk = { .append_error = -ENOSPC, .gate = PTHREAD_MUTEX_INITIALIZER };
+
+	for (int half = 0; half < 2; half++) {
+		TempDir *dir = new_dir();
+		Trail *trail = open_trail(dir, &wide, &disk);
+		_cleanup_free_ char *found = NULL;
+
+		disk.append_error = 0;
+		disk.failures = 0;
+		assert_int_equal(add_durably(trail), 0);
+		disk.append_error = -ENOSPC;
+		disk.half = half;
+		add(trail, "pair0");
+		assert_int_equal(add_durably(trail), -ENOSPC);
+		assert_int_equal(disk.failures, 1);
+		disk.append_error = 0;
+		assert_int_equal(add_durably(trail), 0);
+		assert_int_equal(check_whole(trail).lost, 2);
+		found = kinds(trail);
+		assert_string_equal(found, "file-begun job-begun lost job-begun");
+		trail_free(trail);
+		remove_dir(dir);
+	}
+	(void)state;
+}
+
+/* fault T1 */
+static void what_does_not_come_to_the_disk_is_taken_back_and_counted(void **state)
+{
+	Disk disk = { .gate = PTHREAD_MUTEX_INITIALIZER };
+	Trail *trail = open_trail(*state, &wide, &disk);
+	_cleanup_free_ char *found = NULL;
+
+	assert_int_equal(add_durably(trail), 0);
+	disk.sync_error = -EIO;
+	assert_int_equal(add_durably(trail), -EIO);
+	assert_int_equal(trail_sequence(trail), 2);
+	disk.sync_error = 0;
+	assert_int_equal(add_durably(trail), 0);
+	assert_int_equal(check_whole(trail).lost, 1);
+	found = kinds(trail);
+	assert_string_equal(found, "file-begun job-begun lost job-begun");
+	trail_free(trail);
+}
+
+static void a_rotation_that_fails_leaves_the_old_file(void **state)
+{
+	Disk disk = { .gate = PTHREAD_MUTEX_INITIALIZER };
+	Trail *trail = open_trail(*state, &narrow, &disk);
+
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(add_durably(trail), 0);
+	assert_int_equal(count_files(trail), 2);
+	for (int i = 0; i < 10; i++) {
+		disk.append_error = -ENOSPC;
+		assert_int_equal(add_durably(trail), -ENOSPC);
+		disk.append_error = 0;
+		assert_int_equal(add_durably(trail), 0);
+	}
+	check_whole(trail);
+	trail_free(trail);
+}
+
+/* fault T4 */
+/* promise A5 */
+static void what_waits_for_a_hanging_disk_is_bounded_and_counted(void **state)
+{
+	Disk disk = { .gate = PTHREAD_MUTEX_INITIALIZER };
+	Trail *trail = open_trail(*state, &wide, &disk);
+	AuditReport report;
+
+	pthread_mutex_lock(&disk.gate);
+	for (int i = 0; i < 5000; i++)
+		add(trail, "pair0");
+	assert_int_equal(add_durably(trail), -EAGAIN);
+	assert_false(trail_flush(trail, 1000));
+	pthread_mutex_unlock(&disk.gate);
+	add(trail, "pair0");
+	assert_true(trail_flush(trail, LONG_USEC));
+	add(trail, "pair0");
+	report = check_whole(trail);
+	assert_true(report.lost > 2000);
+	/* file-begun; perhaps two records of what was lost */
+	assert_in_range(report.n_records + report.lost, 5004, 5005);
+	trail_free(trail);
+}
+
+/* ---- holders ---- */
+
+static Inspection look_at(Holder *holders, size_t n)
+{
+	static FunctionFacts function;
+
+	assert_int_equal(bdf_parse("0000:41:00.0", &function.bdf), 0);
+	for (size_t i = 0; i < n; i++)
+		holders[i].bdf = function.bdf;
+	return (Inspection){
+		.functions = &function, .n_functions = 1, .holders = holders, .n_holders = n
+	};
+}
+
+static void a_holder_is_recorded_when_it_comes_and_when_it_goes(void **state)
+{
+	Trail *trail = open_trail(*state, &wide, NULL);
+	Holder two[] = {
+		{ .pid = 10, .command = (char *)"python3", .path = (char *)"/dev/nvidia0" },
+		{ .pid = 11, .command = (char *)"qemu", .path = (char *)"/dev/vfio/33" },
+	};
+	Unseen hidden = { .pid = 11 };
+	Inspection both = look_at(two, 2), first = look_at(two, 1), none = look_at(two, 0), other;
+	FunctionFacts another = { 0 };
+	_cleanup_free_ char *found = NULL;
+
+	trail_note_holders(trail, &both);
+	trail_note_holders(trail, &both);
+	/* Whether the second one still holds it is not known. */
+	first.unseen = &hidden;
+	first.n_unseen = first.all_unseen = 1;
+	trail_note_holders(trail, &first);
+	first.n_unseen = first.all_unseen = 0;
+	trail_note_holders(trail, &first);
+	/* A look at another function says nothing of this one. */
+	other = none;
+	other.functions = &another;
+	trail_note_holders(trail, &other);
+	trail_note_holders(trail, &none);
+	trail_note_holders(trail, &first);
+	check_whole(trail);
+	found = kinds(trail);
+	assert_string_equal(found, "file-begun holder holder holder-gone holder-gone holder");
+	trail_free(trail);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DIR(records_come_back_in_their_order_and_go_on_after_a_restart),
+		WITH_DIR(others_can_read_neither_files_nor_names),
+		WITH_DIR(a_page_is_bounded_and_the_next_one_goes_on),
+		WITH_DIR(a_new_file_begins_with_the_hash_of_the_one_before),
+		WITH_DIR(the_oldest_file_is_dropped_on_record),
+		WITH_DIR(a_last_line_cut_off_at_any_byte_is_mended_on_record),
+		WITH_DIR(an_empty_newest_file_is_begun_again),
+		WITH_DIR(an_unreadable_end_is_left_for_a_person_and_another_file_begun),
+		WITH_DIR(what_a_full_disk_does_not_take_is_counted),
+		WITH_DIR(what_does_not_come_to_the_disk_is_taken_back_and_counted),
+		WITH_DIR(a_rotation_that_fails_leaves_the_old_file),
+		WITH_DIR(what_waits_for_a_hanging_disk_is_bounded_and_counted),
+		WITH_DIR(a_holder_is_recorded_when_it_comes_and_when_it_goes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
