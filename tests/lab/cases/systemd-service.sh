@@ -53,20 +53,28 @@ kill -9 "$main"
 promise "killed, it is started again" until_true 20 sh -c \
 	"[ \"\$(systemctl show -P MainPID gpupassd)\" != $main ] && gpupass list"
 
-promise "workers were units, and systemd refused none" sh -c \
-	"journalctl -u 'gpupass-worker@*' | grep -q 'Started gpupass-worker@0000:01:00.1' &&
-	! journalctl -u gpupassd | grep -q 'workers are children'"
+for part in mover inspector config; do
+	promise "$part was a unit of its own" sh -c \
+		"journalctl -u 'gpupass-$part@*' | grep -q 'Started gpupass-$part@'"
+done
+promise "and no worker was a child" sh -c "! journalctl -u gpupassd | grep -q 'workers are children'"
+promise "no part complained" sh -c "! journalctl -t gpupass-mover -t gpupass-inspector \
+	-t gpupass-config -t gpupass-examiner -t gpupass-initramfs -t gpupass-prober | grep gpupass-"
+promise "none of the daemon's children is left" test \
+	"$(cat /sys/fs/cgroup/system.slice/gpupassd.service/cgroup.procs)" = \
+	"$(systemctl show -P MainPID gpupassd)"
 
 # ---- faults 2, 3: a worker that never comes back ----
 knob 0000:02:00.0 hold 1
 status=0
 gpupass assign vm42 --timeout="$(slow 4)" >/dev/null 2>&1 || status=$?
 equal "an unbind that never returns ends with exit code 11" 11 "$status"
-worker=$(pgrep -f 'gpupass-worker.* 0000:02:00.0 vfio-pci')
-unit=gpupass-worker@0000:02:00.0.service
+worker=$(mover_of 0000:02:00.0)
+unit=$(sed 's,.*/,,' "/proc/$worker/cgroup")
 equal "its worker is a unit of its own, the only one left" "$unit loaded active running" \
-	"$(systemctl list-units --no-legend --plain 'gpupass-worker@*' | tr -s ' ' | cut -d' ' -f1-4)"
-equal "with the worker as its process" "$worker" "$(systemctl show -P MainPID "$unit")"
+	"$(systemctl list-units --no-legend --plain 'gpupass-mover@*' | tr -s ' ' | cut -d' ' -f1-4)"
+equal "whose main process waits for the worker" "$(cut -d' ' -f4 "/proc/$worker/stat")" \
+	"$(systemctl show -P MainPID "$unit")"
 equal "in a control group of its own" "0::/system.slice/$unit" "$(cat "/proc/$worker/cgroup")"
 promise "and not in the daemon's" sh -c \
 	"! grep -qx $worker /sys/fs/cgroup/system.slice/gpupassd.service/cgroup.procs"
@@ -119,7 +127,7 @@ equal "nor is it lost sight of" "9 $worker" "$status $(grep -om1 "$worker" "$wor
 knob 0000:02:00.0 hold 0
 promise "when it has ended, the quarantine is lifted" until_true 15 gpupass clear pair0
 promise "its unit goes with it" until_true 10 sh -c \
-	'[ -z "$(systemctl list-units --all --no-legend "gpupass-worker@*")" ]'
+	'[ -z "$(systemctl list-units --all --no-legend "gpupass-mover@*")" ]'
 promise "and what the worker did late is taken as it is found" sh -c \
 	'gpupass unbind pair0 && gpupass list | grep -Eq "pair0 .* free"'
 finish
