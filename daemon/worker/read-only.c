@@ -22,7 +22,9 @@
 #error "what is this machine's AUDIT_ARCH?"
 #endif
 
-#define WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND | __O_TMPFILE)
+/* libc's own O_TMPFILE also has the bit of O_DIRECTORY, which readers use. */
+#define TMPFILE 020000000
+#define WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND | TMPFILE)
 #define REFUSE BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 #define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
 /* The low half of an argument, which is where the flags of open(2) are: little endian. */

@@ -64,6 +64,51 @@ promise "none of the daemon's children is left" test \
 	"$(cat /sys/fs/cgroup/system.slice/gpupassd.service/cgroup.procs)" = \
 	"$(systemctl show -P MainPID gpupassd)"
 
+# ---- each part taken over ----
+intruder=/usr/libexec/gpupass/intruder
+promise "an intruder is made" gcc -O1 -I"$repo/include" -I"$repo/daemon" -o "$intruder" \
+	"$here/tools/intruder.c" "$repo/daemon/worker/read-only.c"
+declare -A reach=(
+	[mover]="write-sysfs run-program"
+	[inspector]="read-shadow read-settings read-daemon"
+	[config]= [examiner]= [initramfs]=
+	[prober]="run-program"
+	[persistence]="run-program"
+)
+main=$(systemctl show -P MainPID gpupassd)
+touch /etc/to-remove
+for part in "${!reach[@]}"; do
+	# What only looks confines itself before it reads its request.
+	case $part in
+	mover | prober | persistence) confined= ;;
+	*) confined=read-only ;;
+	esac
+	mkdir -p "/run/systemd/system/gpupass-$part@.service.d"
+	printf '[Service]\nExecStart=\nExecStart=%s %s %s\n' "$intruder" "$main" "$confined" \
+		>"/run/systemd/system/gpupass-$part@.service.d/intruder.conf"
+done
+systemctl daemon-reload
+for part in "${!reach[@]}"; do
+	equal "in the place of $part somebody reaches: ${reach[$part]:-nothing}" "${reach[$part]}" \
+		"$(python3 - "$part" <<-'END'
+			import socket, sys
+			s = socket.socket(socket.AF_UNIX)
+			s.connect("/run/gpupass/parts/" + sys.argv[1])
+			s.shutdown(socket.SHUT_WR)
+			print(s.makefile().read(), end="")
+		END
+		)"
+done
+runuser -u nobody -- python3 -c \
+	'import socket; socket.socket(socket.AF_UNIX).connect("/run/gpupass/parts/mover")' 2>"$work/err"
+promise "nobody but root can ask a part" grep -q PermissionError "$work/err"
+rm -r /run/systemd/system/gpupass-*@.service.d
+systemctl daemon-reload
+for unit in gpupassd gpupass-bind gpupass-bind-verify; do
+	promise "$unit.service is exposed as little as its file says" systemd-analyze security \
+		--threshold=$([ $unit = gpupassd ] && echo 12 || echo 20) "$unit.service"
+done
+
 # ---- faults 2, 3: a worker that never comes back ----
 knob 0000:02:00.0 hold 1
 status=0
