@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The real gpupass-mover, with this test on the other end of its socket, on a host of plain files. */
+/* The real gpupass-mover, with this test at the other end of its socket. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
