@@ -65,6 +65,7 @@ promise "none of the daemon's children is left" test \
 	"$(systemctl show -P MainPID gpupassd)"
 
 # ---- each part taken over ----
+# promise C6
 intruder=/usr/libexec/gpupass/intruder
 promise "an intruder is made" gcc -O1 -I"$repo/include" -I"$repo/daemon" -o "$intruder" \
 	"$here/tools/intruder.c" "$repo/daemon/worker/read-only.c"
@@ -101,9 +102,23 @@ for part in "${!reach[@]}"; do
 done
 runuser -u nobody -- python3 -c \
 	'import socket; socket.socket(socket.AF_UNIX).connect("/run/gpupass/parts/mover")' 2>"$work/err"
+# promise C11
 promise "nobody but root can ask a part" grep -q PermissionError "$work/err"
-rm -r /run/systemd/system/gpupass-*@.service.d
+systemctl stop gpupassd
+mkdir -p /run/systemd/system/gpupassd.service.d
+printf '[Service]\nType=exec\nExecStart=\nExecStart=%s %s\nStandardOutput=file:%s\nRestart=no\n' \
+	"$intruder" "$(systemctl show -P MainPID systemd-journald)" "$work/reached" \
+	>/run/systemd/system/gpupassd.service.d/intruder.conf
 systemctl daemon-reload
+systemctl start gpupassd
+until_true 20 test -s "$work/reached"
+equal "and in the place of the daemon" \
+	"read-settings write-state socket-unix socket-netlink run-program" "$(cat "$work/reached")"
+rm -r /run/systemd/system/gpupass*.service.d
+systemctl daemon-reload
+systemctl reset-failed gpupassd
+promise "the daemon itself is there again" gpupass list
+# promise C5
 promise "the daemon as it runs is exposed to no more than 1.2" \
 	systemd-analyze security --threshold=12 gpupassd.service
 

@@ -134,6 +134,7 @@ static void one_function_has_one_mover_at_a_time(void **state)
 	assert_non_null(strstr(line_of(&copy, 1), AUDIO));
 }
 
+/* promise C7 */
 /* Whoever has taken over the daemon has no more to say than the grammar. */
 static void what_is_no_request_does_nothing(void **state)
 {

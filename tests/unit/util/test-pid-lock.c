@@ -78,6 +78,7 @@ static void to_ask_takes_nothing(void **state)
 	waitpid(pid, NULL, 0);
 }
 
+/* promise C11 */
 static void nobody_else_can_open_the_file(void **state)
 {
 	const TempDir *dir = *state;

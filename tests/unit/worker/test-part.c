@@ -48,6 +48,7 @@ static int ask(const char *part, const char *words, char *answer, size_t size)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* promise C7 */
 static void a_part_does_what_it_is_there_for_and_nothing_else(_unused_ void **state)
 {
 	static const struct {

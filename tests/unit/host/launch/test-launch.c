@@ -151,6 +151,7 @@ static pid_t hold(const char *directory, const char *name)
 }
 
 /* fault 3 */
+/* promise U9 */
 static void a_mover_that_hangs_is_named_by_its_lock(void **state)
 {
 	const TempDir *dir = *state;
@@ -207,6 +208,7 @@ static void beside_an_older_worker_nothing_was_done(void **state)
 	"{\"schema\":\"org.gpupass1.worker/1\",\"verb\":\"move\",\"error\":0,"                     \
 	"\"bdf\":\"" DISPLAY "\",\"phase\":\"read\",\"changed\":true}"
 
+/* promise C9 */
 /* A mover that somebody has taken over can say what it likes; it is not believed. */
 static void a_movers_lines_are_read_strictly(void **state)
 {

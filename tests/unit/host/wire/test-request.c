@@ -40,6 +40,7 @@ static void what_is_written_is_read(_unused_ void **state)
 		assert_string_equal(read[i], words[i]);
 }
 
+/* promise C7 */
 static void one_that_was_cut_off_is_none(_unused_ void **state)
 {
 	static const char request[] = "move\0--\0x\0";
