@@ -161,9 +161,12 @@ static int hand_out(Launch *launch, char *line)
 static void scatter(Launch *launch)
 {
 	Child *mover = &launch->children->items[launch->n];
-	char *line = mover->output, *end;
+	/* What was read of nothing is not ended by a NUL. */
+	char *line = mover->size > 0 ? mover->output : NULL, *end;
 	int r = mover->error;
 
+	if (r >= 0 && line && strlen(line) != mover->size)
+		r = -EBADMSG;
 	while (r >= 0 && line && (end = strchr(line, '\n'))) {
 		*end = '\0';
 		r = hand_out(launch, line);

@@ -71,7 +71,7 @@ promise "an intruder is made" gcc -O1 -I"$repo/include" -I"$repo/daemon" -o "$in
 	"$here/tools/intruder.c" "$repo/daemon/worker/read-only.c"
 declare -A reach=(
 	[mover]="write-sysfs run-program"
-	[inspector]="read-shadow read-settings read-daemon"
+	[inspector]="read-shadow read-settings read-daemon signal run-program"
 	[config]="" [examiner]="" [initramfs]=""
 	[prober]="run-program"
 	[persistence]="run-program"
