@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "gpupassd/command-line.h"
 
+#include <string.h>
+
 #include "gpupass/errors.h"
 #include "util/arguments.h"
 #include "util/text.h"
@@ -32,16 +34,17 @@ static const Program program = { "gpupassd", help, GPUPASS_VERSION };
 
 bool options_parse(int argc, char **argv, Options *ret, int *ret_status)
 {
+	const WorkerConfig installed = {
+		.program = GPUPASS_LIBEXEC_DIR "/gpupass-worker",
+		.sysfs_dir = "/sys",
+		.proc_dir = "/proc",
+		.root_dir = "/",
+	};
 	Options o = {
 		.config_directory = GPUPASS_CONFIG_DIR,
 		.state_directory = GPUPASS_STATE_DIR,
 		.runtime_directory = "/run/gpupass",
-		.worker = {
-			.program = GPUPASS_LIBEXEC_DIR "/gpupass-worker",
-			.sysfs_dir = "/sys",
-			.proc_dir = "/proc",
-			.root_dir = "/",
-		},
+		.worker = installed,
 	};
 	const Argument known[] = {
 		{ "check", .flag = &o.check },
@@ -64,6 +67,10 @@ bool options_parse(int argc, char **argv, Options *ret, int *ret_status)
 		*ret_status = arguments_refuse(&program, "unexpected argument", argv[first]);
 		return false;
 	}
+	o.elsewhere = strcmp(o.worker.program, installed.program) != 0 ||
+		      strcmp(o.worker.sysfs_dir, installed.sysfs_dir) != 0 ||
+		      strcmp(o.worker.proc_dir, installed.proc_dir) != 0 ||
+		      strcmp(o.worker.root_dir, installed.root_dir) != 0 || o.worker.nvml;
 	*ret = o;
 	return true;
 }

@@ -11,6 +11,7 @@ typedef struct Options {
 	const char *libvirt_uri; /* NULL: as configured */
 	WorkerConfig worker;
 	bool session, check;
+	bool elsewhere; /* the worker, or what it works on, is not the installed one */
 } Options;
 
 /*

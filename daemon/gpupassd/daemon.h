@@ -35,7 +35,7 @@ typedef struct Daemon {
 	Face *face;
 	Uevents *uevents;
 	sd_event_source *health_timer;
-	atomic_flag no_units_told;
+	atomic_flag no_parts_told;
 	uint64_t unsent; /* messages that the bus had not taken a minute ago */
 	int exit_code;
 	char *host_note;

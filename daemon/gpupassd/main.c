@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 
@@ -168,6 +169,12 @@ int main(int argc, char *argv[])
 	if (load_config(&options, &config) < 0)
 		return GPUPASS_EXIT_UNCONFIGURED;
 	log_open(stderr_is_journal(), config->log_level);
+	/*
+	 * It has no capability, so that without this every part of its user could look into it, and
+	 * write there. A developer may.
+	 */
+	if (!options.session)
+		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	exit_code = run(&options, config);
 	log_flush(LAST_LINES_USEC);
 	/*

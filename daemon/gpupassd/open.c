@@ -2,9 +2,11 @@
 /* Opens the daemon's files, locks them for as long as it runs, and opens the machine. */
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gpupassd/daemon.h"
-#include "host/launch/unit.h"
+#include "host/launch/part.h"
+#include "host/wire/request.h"
 #include "store/hold.h"
 #include "util/file.h"
 #include "util/log.h"
@@ -88,27 +90,49 @@ int daemon_open_state(Daemon *d, const Options *options)
 /* ---- the machine ---- */
 
 /* Called on a job's thread. Logs once, because the reason is usually the same for every worker. */
-static void no_units(const char *why, void *userdata)
+static void no_parts(const char *why, void *userdata)
 {
 	Daemon *d = userdata;
 
-	if (!atomic_flag_test_and_set(&d->no_units_told))
+	if (!atomic_flag_test_and_set(&d->no_parts_told))
 		log_warning(
-			"workers are children of gpupassd, not units of systemd's: %s. One that "
-			"hangs stays in this service's control group, and may delay a shutdown",
+			"workers are children of gpupassd, not parts with a unit of their own: %s. "
+			"One that hangs stays in this service's control group, and may delay a "
+			"shutdown",
 			why);
+}
+
+/* Parts work on this host as it is. What only development asks for is a child's business. */
+static void use_parts(Daemon *d, const Options *options, WorkerConfig *worker)
+{
+	if (options->session) {
+		no_parts("it is on the session bus", d);
+		return;
+	}
+	if (options->elsewhere) {
+		no_parts("another worker, library or root was asked for", d);
+		return;
+	}
+	worker->parts_dir = PARTS_DIR;
+	worker->locks_dir = PARTS_LOCKS_DIR;
+	worker->fell_back = no_parts;
+	worker->userdata = d;
 }
 
 /* Looking still works, so the daemon does not end. */
 static void check_host(Daemon *d, const Options *options)
 {
 	_cleanup_free_ char *path = NULL;
-	int r = real_host_check_writable(&d->host, &path);
+	int r;
 
+	/* The mover writes, not this process. */
+	if (d->host.worker.parts_dir && access(PARTS_DIR "/" PART_MOVER, W_OK) == 0)
+		return;
+	r = real_host_check_writable(&d->host, &path);
 	if (r == 0)
 		return;
 	d->host_note = strf("%s/%s cannot be written (%s), so no driver can be changed: see "
-			    "ReadWritePaths= of the unit, or whether this is a container",
+			    "whether gpupass-mover.socket is active, or this is a container",
 			    options->worker.sysfs_dir, str_or_empty(path), strerror(-r));
 	log_error("%s", d->host_note ? d->host_note : "sysfs cannot be written");
 }
@@ -119,13 +143,7 @@ int daemon_open_host(Daemon *d, const Options *options)
 	WorkerConfig worker = options->worker;
 	int r;
 
-	if (options->session) {
-		no_units("it is on the session bus", d);
-	} else {
-		worker.units = &systemd_units;
-		worker.fell_back = no_units;
-		worker.userdata = d;
-	}
+	use_parts(d, options, &worker);
 	r = real_host_init(&d->host, &worker);
 	if (r < 0) {
 		log_error("cannot open %s: %s", options->worker.sysfs_dir, strerror(-r));

@@ -98,14 +98,16 @@ static int remember_stuck(StepContext *c, const DriverTarget *target, const Move
 static int beside_another(const DriverTarget *target, const MoveOutcome *outcome,
 			  Problem **ret_problem)
 {
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_BIND_FAILED,
-		.reason = strf("%s could not be moved to %s", BDF_TEXT(&target->bdf),
-			       target->driver ? target->driver : "no driver"),
-		.cause = strf("%s that was started earlier is still at work on it",
-			      step_worker_name(outcome->pid).text),
-		.remedy = strf("wait for it to end: systemctl status 'gpupass-worker@%s'",
-			       BDF_TEXT(&target->bdf)));
+	return problem_refuse(ret_problem, GPUPASS_ERROR_BIND_FAILED,
+			      .reason = strf("%s could not be moved to %s", BDF_TEXT(&target->bdf),
+					     target->driver ? target->driver : "no driver"),
+			      .cause = strf("%s that was started earlier is still at work on it",
+					    step_worker_name(outcome->pid).text),
+			      .remedy = outcome->pid > 0
+						? strf("wait for it to end: systemctl status %d",
+						       (int)outcome->pid)
+						: strdup("wait for it to end: systemctl list-units "
+							 "'gpupass-mover@*'"));
 }
 
 static int timed_out(const StepContext *c, const DriverTarget *target, const MoveOutcome *outcome,

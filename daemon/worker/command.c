@@ -17,22 +17,27 @@ static const char usage[] =
 	"Usage: gpupass-worker [OPTION]... move BDF DRIVER|- OVERRIDE|-\n"
 	"       gpupass-worker [OPTION]... reset [--slot] BDF\n"
 	"       gpupass-worker [OPTION]... inspect [--capabilities [--awake]] [BDF]...\n"
-	"       gpupass-worker [OPTION]... examine [BDF [PORT]...]\n"
+	"       gpupass-worker [OPTION]... config [--awake] [BDF]...\n"
+	"       gpupass-worker [OPTION]... examine [--without-image] [BDF [PORT]...]\n"
+	"       gpupass-worker [OPTION]... image\n"
 	"       gpupass-worker [OPTION]... probe [--mmio] BDF...\n"
 	"       gpupass-worker [OPTION]... persistence [--set=on|off] BDF...\n"
+	"       gpupass-worker --part=NAME\n"
 	"\n"
-	"Moves one PCI function to a driver, resets one, looks closely at some, examines\n"
-	"the host's setup or one GPU's health, asks NVML about the NVLinks or persistence\n"
+	"Moves one PCI function to a driver, resets one, looks closely at some, reads their\n"
+	"config space, examines the host's setup, its initramfs or one GPU's health, asks NVML about the NVLinks or persistence\n"
 	"mode of some, or sets the mode of one, for gpupassd(8).\n"
-	"Writes one JSON document to standard output.\n"
+	"Writes one JSON document to standard output. With --part it reads the verb and what\n"
+	"follows from its standard input, and does only what this part is there for.\n"
 	"\n"
 	"      --sysfs=DIR     sysfs (default /sys)\n"
 	"      --proc=DIR      procfs (default /proc)\n"
 	"      --root=DIR      examine: where etc, run and usr are (default /)\n"
 	"      --known-image=KEY\n"
-	"                      examine: the initramfs that need not be read again\n"
+	"                      examine, image: the initramfs that need not be read again\n"
+	"      --without-image examine: leave out the initramfs\n"
 	"      --capabilities  inspect: read config space, too\n"
-	"      --awake         with --capabilities: of what is in D0 only\n"
+	"      --awake         config, --capabilities: of what is in D0 only\n"
 	"      --mmio          probe: read link registers (Hopper) instead of NVML\n"
 	"      --nvml=LIBRARY  NVML's library (default libnvidia-ml.so.1)\n"
 	"      --slot          reset: all functions of its slot, through vfio\n"
@@ -118,6 +123,23 @@ static int parse_probe(char **arguments, size_t n, WorkerCommand *command)
 	return parse_functions(arguments, n, WORKER_PROBE, command);
 }
 
+static int parse_config(char **arguments, size_t n, WorkerCommand *command)
+{
+	if (command->capabilities)
+		return complain("--capabilities is for inspect", NULL);
+	return parse_functions(arguments, n, WORKER_CONFIG, command);
+}
+
+static int parse_image(size_t n, WorkerCommand *command)
+{
+	if (command->capabilities)
+		return complain("--capabilities is for inspect", NULL);
+	if (n != 0)
+		return complain("image takes nothing", NULL);
+	command->verb = WORKER_IMAGE;
+	return GPUPASS_EXIT_DONE;
+}
+
 /* A worker that sets a mode has only one function, so that its command line identifies it. */
 static int parse_persistence(char **arguments, size_t n, WorkerCommand *command)
 {
@@ -137,8 +159,10 @@ static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 {
 	if (n == 0)
 		return complain("nothing to do", NULL);
-	if (command->awake && !command->capabilities)
-		return complain("--awake is for --capabilities", NULL);
+	if (command->awake && !command->capabilities && strcmp(arguments[0], "config") != 0)
+		return complain("--awake is for config and --capabilities", NULL);
+	if (command->without_image && (strcmp(arguments[0], "examine") != 0 || n != 1))
+		return complain("--without-image is for examine, of the host", NULL);
 	if (command->slot && strcmp(arguments[0], "reset") != 0)
 		return complain("--slot is for reset", NULL);
 	if (command->set_to && strcmp(arguments[0], "persistence") != 0)
@@ -153,12 +177,17 @@ static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 		return parse_functions(arguments + 1, n - 1, WORKER_INSPECT, command);
 	if (strcmp(arguments[0], "examine") == 0)
 		return parse_examine(arguments + 1, n - 1, command);
+	if (strcmp(arguments[0], "config") == 0)
+		return parse_config(arguments + 1, n - 1, command);
+	if (strcmp(arguments[0], "image") == 0)
+		return parse_image(n - 1, command);
 	if (strcmp(arguments[0], "reset") == 0)
 		return parse_reset(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "persistence") == 0)
 		return parse_persistence(arguments + 1, n - 1, command);
-	return complain("neither move, reset, inspect, examine, probe nor persistence",
-			arguments[0]);
+	return complain(
+		"neither move, reset, inspect, config, examine, image, probe nor persistence",
+		arguments[0]);
 }
 
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status)
@@ -173,6 +202,7 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 		{ "proc", .text = &command.proc_dir },
 		{ "root", .text = &command.root_dir },
 		{ "known-image", .text = &command.known_image },
+		{ "without-image", .flag = &command.without_image },
 		{ "capabilities", .flag = &command.capabilities },
 		{ "awake", .flag = &command.awake },
 		{ "mmio", .flag = &command.mmio },

@@ -12,22 +12,25 @@ typedef enum WorkerVerb {
 	WORKER_RESET,
 	WORKER_EXAMINE,
 	WORKER_PERSISTENCE,
+	WORKER_CONFIG,
+	WORKER_IMAGE,
 } WorkerVerb;
 
 typedef struct WorkerCommand {
 	const char *sysfs_dir;
 	const char *proc_dir;
 	const char *root_dir;	 /* examine: where etc, run and usr are */
-	const char *known_image; /* examine: key of the known initramfs; NULL: none */
+	const char *known_image; /* examine, image: key of the known initramfs; NULL: none */
 	WorkerVerb verb;
 	DriverTarget target; /* move; reset: only its bdf */
 	const char *nvml;    /* NVML's library; NULL: where the loader finds it */
 	Bdf *functions;	     /* inspect, probe; examine: none, or a GPU and its ports */
 	size_t n_functions;
-	bool capabilities; /* inspect */
-	bool awake;	   /* inspect, with capabilities: only of devices in D0 */
-	bool mmio;	   /* probe: registers instead of NVML */
-	bool slot;	   /* reset */
+	bool without_image; /* examine: the host, but not its initramfs */
+	bool capabilities;  /* inspect */
+	bool awake;	    /* inspect, with capabilities: only of devices in D0 */
+	bool mmio;	    /* probe: registers instead of NVML */
+	bool slot;	    /* reset */
 	/* persistence: the mode to set; unknown: only read it */
 	PersistenceMode set;
 	const char *set_to; /* as given; NULL: not given */

@@ -5,11 +5,15 @@
  */
 #include <limits.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "gpupass/cleanup.h"
 #include "util/text.h"
+#include "worker/part.h"
 #include "worker/run.h"
+
+#define PART_OPTION "--part="
 
 /*
  * A worker may stay for ever, with every file that it has. If a library of the caller opened one
@@ -38,6 +42,8 @@ int main(int argc, char **argv)
 	close_inherited_files();
 	/* If nobody reads the answer, the write must fail instead of killing the worker. */
 	signal(SIGPIPE, SIG_IGN);
+	if (argc == 2 && str_starts_with(argv[1], PART_OPTION))
+		return part_run(argv[1] + strlen(PART_OPTION));
 	if (!worker_command_parse(argc, argv, &command, &status))
 		return status;
 	return worker_command_run(&command, NULL);

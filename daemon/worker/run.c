@@ -69,7 +69,7 @@ static int open_modules(void)
 
 static InspectConfig config_space(const WorkerCommand *command)
 {
-	if (!command->capabilities)
+	if (!command->capabilities && command->verb != WORKER_CONFIG)
 		return INSPECT_CONFIG_NOT;
 	return command->awake ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL;
 }
@@ -90,6 +90,9 @@ static int inspect(const WorkerCommand *command, Inspection **ret)
 		.proc_fd = proc_fd,
 		.modules_fd = modules_fd,
 	};
+	if (command->verb == WORKER_CONFIG)
+		return inspect_config(&roots, command->functions, command->n_functions,
+				      config_space(command), ret);
 	return inspect_functions(&roots, command->functions, command->n_functions,
 				 config_space(command), ret);
 }
@@ -100,14 +103,19 @@ static int examine(const WorkerCommand *command, Examination **ret_host, GpuHeal
 	ExamineRoots roots;
 	int r;
 
-	r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
-	if (r >= 0)
-		r = dir_open_at(AT_FDCWD, command->proc_dir, false, &proc_fd);
+	r = dir_open_at(AT_FDCWD, command->proc_dir, false, &proc_fd);
 	if (r >= 0)
 		r = dir_open_at(AT_FDCWD, command->root_dir, false, &root_fd);
+	/* The part that unpacks the image has no sysfs. */
+	if (r >= 0 && command->verb != WORKER_IMAGE)
+		r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
 	if (r < 0)
 		return r;
 	roots = (ExamineRoots){ .sysfs_fd = sysfs_fd, .proc_fd = proc_fd, .root_fd = root_fd };
+	if (command->verb == WORKER_IMAGE)
+		return examine_image(&roots, command->known_image, ret_host);
+	if (command->without_image)
+		return examine_setup(&roots, ret_host);
 	if (command->n_functions == 0)
 		return examine_host(&roots, command->known_image, ret_host);
 	return examine_gpu(&roots, &command->functions[0], command->functions + 1,
@@ -140,9 +148,11 @@ static char *answer(const WorkerCommand *command, const DriverOps *ops)
 	case WORKER_PROBE:
 		return probe_command(command);
 	case WORKER_INSPECT:
+	case WORKER_CONFIG:
 		r = inspect(command, &inspection);
 		return worker_inspect_document(r, inspection);
 	case WORKER_EXAMINE:
+	case WORKER_IMAGE:
 		return examine_answer(command);
 	case WORKER_PERSISTENCE:
 		return persistence_command(command);

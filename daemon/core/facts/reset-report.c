@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/facts/reset-report.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/json-struct.h"
 #include "util/text.h"
 
 DEFINE_STRING_TABLE(reset_result, ResetResult, RESET_RESULTS)
@@ -50,48 +48,17 @@ char *reset_report_text(const ResetReport *report)
 		report->error < 0 ? ": " : "", report->error < 0 ? strerror(-report->error) : "");
 }
 
-static const JsonMember look_members[] = {
-	JSON_TEXT_IF_ANY(ResetLook, link_speed),
-	JSON_NUMBER_IF_ANY(ResetLook, link_width, UINT32_MAX),
-	JSON_TEXT_IF_ANY(ResetLook, power_state),
-	JSON_END,
-};
-
-static const JsonMember report_members[] = {
-	JSON_BDF_AS(ResetReport, bdf, "address"),
-	JSON_ENUM(ResetReport, result, ResetResult, RESET_RESULTS, "is none that there is"),
-	JSON_ERRNO(ResetReport, error),
-	JSON_TEXT_IF_ANY(ResetReport, method),
-	JSON_STRUCT(ResetReport, before, ResetLook, look_members),
-	JSON_STRUCT(ResetReport, after, ResetLook, look_members),
-	JSON_END,
-};
-
-json_t *reset_report_to_json(const ResetReport *report)
-{
-	return json_struct_write(report_members, report);
-}
-
-int reset_report_from_json(const json_t *json, ResetReport *ret)
-{
-	ResetReport report = { 0 };
-	int r = json_struct_read(report_members, json, NULL, &report, NULL);
-
-	if (r < 0)
-		reset_report_clear(&report);
-	else
-		*ret = report;
-	return r;
-}
-
 void reset_look_clear(ResetLook *look)
 {
-	json_struct_clear(look_members, look);
+	free(look->link_speed);
+	free(look->power_state);
 	*look = (ResetLook){ 0 };
 }
 
 void reset_report_clear(ResetReport *report)
 {
-	json_struct_clear(report_members, report);
+	free(report->method);
+	reset_look_clear(&report->before);
+	reset_look_clear(&report->after);
 	*report = (ResetReport){ 0 };
 }

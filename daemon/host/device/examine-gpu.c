@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/facts/setup-files.h"
+#include "host/device/config-space.h"
 #include "host/device/examine.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
@@ -23,31 +24,11 @@ static int read_state(int sysfs_fd, const Bdf *bdf, char **ret)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* A reader without CAP_SYS_ADMIN gets less than all of it (64 bytes). */
-static int read_config(int sysfs_fd, const Bdf *bdf, PcieConfig *ret)
-{
-	_cleanup_free_ char *path = sysfs_function_path(bdf, "config");
-	_cleanup_close_ int fd = -1;
-	uint8_t bytes[PCIE_CONFIG_BYTES];
-	size_t size = 0;
-	ssize_t n = 0;
-
-	if (!path)
-		return -ENOMEM;
-	fd = openat(sysfs_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	while (size < sizeof(bytes) && (n = read(fd, bytes + size, sizeof(bytes) - size)) > 0)
-		size += (size_t)n;
-	pcie_config_parse(bytes, n < 0 ? 0 : size, ret);
-	return 0;
-}
-
 static int read_if_awake(int sysfs_fd, const Bdf *bdf, char **ret_state, PcieConfig *ret)
 {
 	int r = read_state(sysfs_fd, bdf, ret_state);
 
-	return r < 0 || !str_equal(*ret_state, "D0") ? r : read_config(sysfs_fd, bdf, ret);
+	return r < 0 || !str_equal(*ret_state, "D0") ? r : config_space_read(sysfs_fd, bdf, ret);
 }
 
 /* Counters in the kernel's memory; reading them does not touch the device. */

@@ -315,7 +315,18 @@ static int read_image(const ExamineRoots *roots, const char *known, Examination 
 	return initramfs_image_read(roots->root_fd, release, known, &limits, &e->image);
 }
 
-int examine_host(const ExamineRoots *roots, const char *known_image, Examination **ret)
+int examine_image(const ExamineRoots *roots, const char *known_image, Examination **ret)
+{
+	_cleanup_(examination_freep) Examination *e = calloc(1, sizeof(*e));
+	int r = e ? read_image(roots, known_image, e) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(e);
+	return 0;
+}
+
+int examine_setup(const ExamineRoots *roots, Examination **ret)
 {
 	_cleanup_(examination_freep) Examination *e = calloc(1, sizeof(*e));
 	int r;
@@ -338,8 +349,6 @@ int examine_host(const ExamineRoots *roots, const char *known_image, Examination
 	if (r >= 0)
 		r = read_initramfs(roots->root_fd, e);
 	if (r >= 0)
-		r = read_image(roots, known_image, e);
-	if (r >= 0)
 		r = read_directory(roots->root_fd, "etc/driverctl.d", "", true,
 				   setup_read_driverctl, &e->driverctl);
 	if (r >= 0)
@@ -348,6 +357,19 @@ int examine_host(const ExamineRoots *roots, const char *known_image, Examination
 		return r;
 	read_systemd(roots->root_fd, e);
 	read_hook(roots->root_fd, e);
+	*ret = TAKE_PTR(e);
+	return 0;
+}
+
+int examine_host(const ExamineRoots *roots, const char *known_image, Examination **ret)
+{
+	_cleanup_(examination_freep) Examination *e = NULL;
+	int r = examine_setup(roots, &e);
+
+	if (r >= 0)
+		r = read_image(roots, known_image, e);
+	if (r < 0)
+		return r;
 	*ret = TAKE_PTR(e);
 	return 0;
 }

@@ -20,6 +20,10 @@ typedef struct ExamineRoots {
  */
 int examine_host(const ExamineRoots *roots, const char *known_image, Examination **ret);
 
+/* The two halves of that: all but the initramfs, and nothing but the initramfs. */
+int examine_setup(const ExamineRoots *roots, Examination **ret);
+int examine_image(const ExamineRoots *roots, const char *known_image, Examination **ret);
+
 /*
  * One GPU, given by its leading function, and the ports above it, root port first. -ENOENT when it
  * is not there. Reads config space only of devices in D0: the read resumes the bridges above and a

@@ -82,30 +82,55 @@ static int read_facts(const InspectRoots *roots, InspectConfig config, FunctionF
 	return config == INSPECT_CONFIG_NOT ? 0 : read_capabilities(roots->sysfs_fd, config, facts);
 }
 
-int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n,
-		      InspectConfig config, Inspection **ret)
+static int new_inspection(size_t n, Inspection **ret)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = calloc(1, sizeof(*inspection));
-	int r;
 
 	if (!inspection)
 		return -ENOMEM;
 	inspection->functions = calloc(n + 1, sizeof(FunctionFacts));
 	if (!inspection->functions)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		FunctionFacts *facts = &inspection->functions[inspection->n_functions++];
+	*ret = TAKE_PTR(inspection);
+	return 0;
+}
 
-		facts->bdf = functions[i];
-		facts->device_minor = -1;
-		r = read_facts(roots, config, facts);
-		if (r < 0)
-			return r;
-	}
-	r = vfio_facts_read(roots, inspection);
+static FunctionFacts *next_function(Inspection *inspection, const Bdf *bdf)
+{
+	FunctionFacts *facts = &inspection->functions[inspection->n_functions++];
+
+	facts->bdf = *bdf;
+	facts->device_minor = -1;
+	return facts;
+}
+
+int inspect_config(const InspectRoots *roots, const Bdf *functions, size_t n, InspectConfig config,
+		   Inspection **ret)
+{
+	_cleanup_(inspection_freep) Inspection *inspection = NULL;
+	int r = new_inspection(n, &inspection);
+
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = read_capabilities(roots->sysfs_fd, config,
+				      next_function(inspection, &functions[i]));
 	if (r < 0)
 		return r;
-	r = holders_scan(roots, functions, n, inspection);
+	*ret = TAKE_PTR(inspection);
+	return 0;
+}
+
+int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n,
+		      InspectConfig config, Inspection **ret)
+{
+	_cleanup_(inspection_freep) Inspection *inspection = NULL;
+	int r = new_inspection(n, &inspection);
+
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = read_facts(roots, config, next_function(inspection, &functions[i]));
+	if (r >= 0)
+		r = vfio_facts_read(roots, inspection);
+	if (r >= 0)
+		r = holders_scan(roots, functions, n, inspection);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(inspection);

@@ -5,9 +5,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "core/facts/inspection.h"
 #include "core/pci/driver-name.h"
-#include "host/device/capabilities.h"
+#include "host/device/config-space.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -43,28 +42,33 @@ static int read_line(const Reset *reset, const char *attribute, char **ret)
 	return path ? sysfs_line_if_any(reset->sysfs_fd, path, ret) : -ENOMEM;
 }
 
-static void facts_clear(FunctionFacts *facts)
+/* NULL in *ret for a code without a meaning: no comparison is made with it. */
+static int speed_of(const PcieConfig *config, char **ret)
 {
-	free(facts->serial_number);
-	free(facts->link_speed);
-	free(facts->link_speed_max);
+	const char *text = pcie_speed_text(config->speed);
+
+	if (str_equal(text, "?"))
+		return 0;
+	*ret = strdup(text);
+	return *ret ? 0 : -ENOMEM;
 }
 
 /* -ENODEV when config space reads all ones. Reading it resumes a sleeping device. */
 static int look(const Reset *reset, ResetLook *into)
 {
-	_cleanup_(facts_clear) FunctionFacts facts = { .bdf = reset->report->bdf };
-	int r = capabilities_read(reset->sysfs_fd, &facts);
+	PcieConfig config = { 0 };
+	int r = config_space_read(reset->sysfs_fd, &reset->report->bdf, &config);
 
 	if (r < 0)
 		return r;
 	reset_look_clear(into);
-	into->link_width = facts.link_width;
-	into->link_speed = TAKE_PTR(facts.link_speed);
-	r = read_line(reset, "power_state", &into->power_state);
+	into->link_width = config.width;
+	r = speed_of(&config, &into->link_speed);
+	if (r >= 0)
+		r = read_line(reset, "power_state", &into->power_state);
 	if (r == -ENOMEM)
 		return r;
-	return facts.config_all_ones ? -ENODEV : 0;
+	return config.all_ones ? -ENODEV : 0;
 }
 
 static int read_method(Reset *reset)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "host/launch/launch.h"
 #include "util/text.h"
 
 int worker_arguments_begin(const WorkerConfig *config, const char *verb, char ***ret)
@@ -25,8 +26,8 @@ int worker_arguments_begin(const WorkerConfig *config, const char *verb, char **
 }
 
 /*
- * systemd also has a unit's pipe open, until it has seen the end of the process, which may take
- * time.
+ * systemd also has the connection of a part open, until it has seen the end of the process, which
+ * may take time; and one connection is for all functions of a batch.
  */
 static bool has_answered(const Child *child)
 {
@@ -48,4 +49,19 @@ int worker_child_error(const Child *child)
 	if (child->adopted && child->size == 0)
 		return -EPROTO;
 	return child->output ? 0 : -EBADMSG;
+}
+
+int worker_run_one(const WorkerConfig *config, const char *part, char *const *argv,
+		   size_t output_max, uint64_t timeout_usec, Children **ret)
+{
+	_cleanup_(children_freep) Children *children = NULL;
+	int r = children_new(1, output_max, &children);
+
+	if (r >= 0)
+		r = launch_one(config, part, children, 0, argv);
+	if (r < 0)
+		return r;
+	children_wait(children, timeout_usec);
+	*ret = TAKE_PTR(children);
+	return 0;
 }

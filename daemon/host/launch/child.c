@@ -93,7 +93,7 @@ static int spawn(char *const *argv, int output_fd, pid_t *ret)
 	return r;
 }
 
-int children_pipe(int *ret_read_fd, int *ret_write_fd)
+static int make_pipe(int *ret_read_fd, int *ret_write_fd)
 {
 	_cleanup_close_ int read_fd = -1, write_fd = -1;
 	int fds[2];
@@ -114,7 +114,7 @@ int children_start(Children *children, size_t index, char *const *argv)
 {
 	Child *child = &children->items[index];
 	_cleanup_close_ int read_fd = -1, write_fd = -1;
-	int r = children_pipe(&read_fd, &write_fd);
+	int r = make_pipe(&read_fd, &write_fd);
 
 	if (r < 0)
 		return r;
@@ -338,18 +338,4 @@ bool child_runs(pid_t pid)
 	 */
 	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
 	       info.si_pid == 0;
-}
-
-int children_run_one(char *const *argv, size_t output_max, uint64_t timeout_usec, Children **ret)
-{
-	_cleanup_(children_freep) Children *children = NULL;
-	int r = children_new(1, output_max, &children);
-
-	if (r >= 0)
-		r = children_start(children, 0, argv);
-	if (r < 0)
-		return r;
-	children_wait(children, timeout_usec);
-	*ret = TAKE_PTR(children);
-	return 0;
 }

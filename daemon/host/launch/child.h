@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Child processes in parallel, under one deadline, whose output is read up to a limit. The list may
- * also have processes that systemd started for us, of which we have only the output.
+ * also have processes that systemd started for us, of which we have only the connection.
  */
 #pragma once
 
@@ -38,10 +38,7 @@ int children_new(size_t n, size_t output_max, Children **ret);
 /* argv ends with NULL; its first entry is a path. Started children are waited for together. */
 int children_start(Children *children, size_t index, char *const *argv);
 
-/* A pipe for such a process: our end does not block, the other end becomes its stdout. */
-int children_pipe(int *ret_read_fd, int *ret_write_fd);
-
-/* Takes our end of the pipe. Only the process may have the other end open. */
+/* Takes our end of the connection, which must not block. It ends when nobody has the other end. */
 void children_adopt(Children *children, size_t index, int read_fd);
 
 static inline bool child_started(const Child *child)
@@ -51,9 +48,6 @@ static inline bool child_started(const Child *child)
 
 /* Returns when all have ended, or when the deadline (CLOCK_MONOTONIC, from now) has passed. */
 void children_wait(Children *children, uint64_t timeout_usec);
-
-/* Starts one child and waits for it: all three of the above. The caller owns *ret. */
-int children_run_one(char *const *argv, size_t output_max, uint64_t timeout_usec, Children **ret);
 
 /*
  * Leaves processes alone that still run: a detached thread reaps each child of ours when it ends.

@@ -2,15 +2,18 @@
 /* The workers' program, the host that they work on, and the way they are started. */
 #pragma once
 
-typedef struct UnitOps UnitOps; /* unit.h */
-
 typedef struct WorkerConfig {
-	const char *program;   /* path of gpupass-worker; absolute if units are used */
+	const char *program;   /* path of gpupass-worker */
 	const char *sysfs_dir; /* "/sys" */
 	const char *proc_dir;  /* "/proc" */
 	const char *root_dir;  /* "/"; NULL means the same */
-	const UnitOps *units;  /* &systemd_units; NULL: all workers are children */
-	/* Called when no unit could be started, so that a child was; on the caller's thread. */
+	/*
+	 * Where the parts listen (part.h), and where they leave their locks. Both NULL: all workers
+	 * are children. Parts work on this host: on /sys, /proc and /.
+	 */
+	const char *parts_dir;
+	const char *locks_dir;
+	/* There was no such part, so that a child was started. Called on the caller's thread. */
 	void (*fell_back)(const char *why, void *userdata);
 	void *userdata;
 	const char *nvml; /* path of NVML's library; NULL: where the loader finds it */

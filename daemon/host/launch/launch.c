@@ -1,138 +1,218 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/launch/launch.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "host/launch/worker-find.h"
-#include "util/clock.h"
 #include "util/text.h"
 
-/* The limit for getting access to the bus; nothing was requested of anybody before that. */
-#define CONNECT_TIMEOUT_USEC (5 * USEC_PER_SEC)
-/* systemd takes seconds to reload all its units, and answers no calls meanwhile. */
-#define START_TIMEOUT_USEC (25 * USEC_PER_SEC)
-/* systemd forgets a unit a moment after its process has ended. */
-#define FORGET_TIMEOUT_USEC (2 * USEC_PER_SEC)
-#define FORGET_PAUSE_USEC (10 * USEC_PER_MSEC)
+/* What the mover says in the place of a document. */
+#define BUSY "busy"
 
-static void fall_back(Launch *launch, const char *why)
+static void fall_back(const WorkerConfig *config, const char *part, int error)
 {
-	const WorkerConfig *config = launch->config;
+	_cleanup_free_ char *why = strf("%s/%s: %s", config->parts_dir, part, strerror(-error));
 
-	launch->units = config->units->close(launch->units);
 	if (config->fell_back)
 		config->fell_back(why ? why : strerror(ENOMEM), config->userdata);
 }
 
-void launch_begin(const WorkerConfig *config, Launch *ret)
+/* 1 with the connection; 0 when there is no such part. */
+static int ask(const WorkerConfig *config, const char *part, char *const *words, int *ret_fd)
 {
-	_cleanup_free_ char *why = NULL;
+	int r = config->parts_dir ? part_ask(config->parts_dir, part, words, ret_fd) : -ENOENT;
 
-	*ret = (Launch){ .config = config };
-	if (config->units && config->units->open(CONNECT_TIMEOUT_USEC, &ret->units, &why) < 0)
-		fall_back(ret, why);
+	if (r >= 0)
+		return 1;
+	if (!part_is_absent(r))
+		return r;
+	if (config->parts_dir)
+		fall_back(config, part, r);
+	return 0;
+}
+
+int launch_one(const WorkerConfig *config, const char *part, Children *children, size_t index,
+	       char *const *argv)
+{
+	int fd = -1, r = ask(config, part, argv + LAUNCH_CHILD_WORDS, &fd);
+
+	if (r == 0)
+		return children_start(children, index, argv);
+	if (r > 0)
+		children_adopt(children, index, fd);
+	return r < 0 ? r : 0;
+}
+
+/* ---- a batch ---- */
+
+int launch_begin(const WorkerConfig *config, size_t n, size_t output_max, Launch *ret)
+{
+	Launch launch = { .config = config, .n = n };
+	int r = children_new(n + 1, output_max, &launch.children);
+
+	if (r < 0)
+		return r;
+	launch.queue = calloc(n + 1, sizeof(char **));
+	launch.errors = calloc(n + 1, sizeof(int));
+	if (!launch.queue || !launch.errors) {
+		launch_end(&launch);
+		return -ENOMEM;
+	}
+	*ret = launch;
+	return 0;
+}
+
+int launch_add(Launch *launch, size_t index, char *const *argv)
+{
+	return strv_copy(argv, &launch->queue[index]);
+}
+
+static void start_children(Launch *launch)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < launch->n; i++) {
+		if (!launch->queue[i])
+			continue;
+		launch->errors[i] =
+			r < 0 ? -ECANCELED : children_start(launch->children, i, launch->queue[i]);
+		r = launch->errors[i] < 0 ? launch->errors[i] : r;
+	}
+}
+
+static int make_request(const Launch *launch, char ***ret)
+{
+	_cleanup_strv_ char **words = NULL;
+	int r = 0;
+
+	for (size_t i = 0; i < launch->n; i++)
+		for (char **word = launch->queue[i] ? launch->queue[i] + LAUNCH_CHILD_WORDS : NULL;
+		     r >= 0 && word && *word; word++)
+			r = strv_append(&words, *word);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(words);
+	return 0;
+}
+
+static void start(Launch *launch)
+{
+	_cleanup_strv_ char **words = NULL;
+	int fd = -1, r = make_request(launch, &words);
+
+	if (r >= 0 && !words)
+		return; /* none is to be started */
+	if (r >= 0)
+		r = ask(launch->config, PART_MOVER, words, &fd);
+	if (r == 0)
+		start_children(launch);
+	for (size_t i = 0; r < 0 && i < launch->n; i++)
+		launch->errors[i] = launch->queue[i] ? r : 0;
+	if (r <= 0)
+		return;
+	launch->children->output_max *= launch->n;
+	children_adopt(launch->children, launch->n, fd);
+}
+
+/* ---- the mover's lines ---- */
+
+/* "NUMBER ANSWER": the number counts the commands of the request. Anything else is no answer. */
+static Child *addressee(const Launch *launch, char *line, char **ret_answer, size_t *ret_index)
+{
+	char *blank = strchr(line, ' ');
+	unsigned long long number;
+
+	if (!blank)
+		return NULL;
+	*blank = '\0';
+	*ret_answer = blank + 1;
+	if (str_to_unsigned(line, 10, launch->n, &number) < 0)
+		return NULL;
+	for (size_t i = 0; i < launch->n; i++)
+		if (launch->queue[i] && number-- == 0) {
+			*ret_index = i;
+			return &launch->children->items[i];
+		}
+	return NULL;
+}
+
+/* -EBADMSG: the line is for none of them, or there is a second one for the same. */
+static int hand_out(Launch *launch, char *line)
+{
+	char *answer = NULL;
+	size_t i = 0;
+	Child *child = addressee(launch, line, &answer, &i);
+
+	if (!child || child->output || launch->errors[i] < 0)
+		return -EBADMSG;
+	if (str_equal(answer, BUSY)) {
+		launch->errors[i] = -EBUSY;
+		return 0;
+	}
+	child->output = strf("%s\n", answer);
+	if (!child->output)
+		return -ENOMEM;
+	child->size = strlen(child->output);
+	return 0;
+}
+
+/* Makes of the mover's one output the outputs of as many children. */
+static void scatter(Launch *launch)
+{
+	Child *mover = &launch->children->items[launch->n];
+	/* What was read of nothing is not ended by a NUL. */
+	char *line = mover->size > 0 ? mover->output : NULL, *end;
+	int r = mover->error;
+
+	if (r >= 0 && line && strlen(line) != mover->size)
+		r = -EBADMSG;
+	while (r >= 0 && line && (end = strchr(line, '\n'))) {
+		*end = '\0';
+		r = hand_out(launch, line);
+		line = end + 1;
+	}
+	for (size_t i = 0; i < launch->n; i++) {
+		Child *child = &launch->children->items[i];
+
+		if (!launch->queue[i] || launch->errors[i] < 0)
+			continue;
+		child->adopted = true;
+		child->running = mover->running;
+		child->status = -1;
+		child->error = r;
+	}
+}
+
+void launch_run(Launch *launch, uint64_t timeout_usec)
+{
+	start(launch);
+	children_wait(launch->children, timeout_usec);
+	if (launch->children->items[launch->n].adopted)
+		scatter(launch);
+}
+
+int launch_error(const Launch *launch, size_t index)
+{
+	return launch->errors[index];
+}
+
+const Child *launch_child(const Launch *launch, size_t index)
+{
+	return &launch->children->items[index];
+}
+
+pid_t launch_pid(const WorkerConfig *config, const Child *child, const Bdf *function)
+{
+	return child->pid > 0 ? child->pid : worker_find(config, function);
 }
 
 void launch_end(Launch *launch)
 {
-	if (launch->units)
-		launch->units = launch->config->units->close(launch->units);
-}
-
-/*
- * systemd-shutdown waits for every process except those whose name begins like this (systemd.io,
- * "Storage Daemons for the Root File System"), for twice the time that a service may take to stop.
- * Otherwise a worker that waits in the kernel would keep the host up for 3 minutes.
- */
-static int mark_argv(char *const *argv, char ***ret)
-{
-	_cleanup_strv_ char **marked = NULL;
-	int r = strv_appendf(&marked, "@%s", argv[0]);
-
-	for (size_t i = 1; r >= 0 && argv[i]; i++)
-		r = strv_append(&marked, argv[i]);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(marked);
-	return 0;
-}
-
-static int start_or_wait(Launch *launch, const UnitSpec *spec, const Bdf *function, char **ret_why)
-{
-	uint64_t deadline = now_monotonic() + FORGET_TIMEOUT_USEC;
-
-	for (;;) {
-		int r = launch->config->units->start(launch->units, spec, START_TIMEOUT_USEC,
-						     ret_why);
-
-		if (r != -EEXIST)
-			return r;
-		if (worker_find(launch->config, function) > 0 || now_monotonic() >= deadline)
-			return -EBUSY;
-		usleep(FORGET_PAUSE_USEC);
-	}
-}
-
-static int start_unit(Launch *launch, Children *children, size_t index, const Bdf *function,
-		      const char *description, char *const *argv, char **ret_why)
-{
-	_cleanup_close_ int read_fd = -1, write_fd = -1;
-	_cleanup_free_ char *name = worker_unit_name(function);
-	_cleanup_strv_ char **marked = NULL;
-	UnitSpec spec;
-	int r;
-
-	/* systemd would then close the pipe without an answer. */
-	if (access(argv[0], X_OK) < 0)
-		return -errno;
-	r = name ? mark_argv(argv, &marked) : -ENOMEM;
-	if (r >= 0)
-		r = children_pipe(&read_fd, &write_fd);
-	if (r < 0)
-		return r;
-	spec = (UnitSpec){
-		.name = name,
-		.description = description,
-		.program = argv[0],
-		.argv = marked,
-		.output_fd = write_fd,
-	};
-	r = start_or_wait(launch, &spec, function, ret_why);
-	/*
-	 * Also when the result is unknown: if the request is gone without a start, the pipe ends.
-	 */
-	if (r == 0 || r == -ETIMEDOUT)
-		children_adopt(children, index, TAKE_FD(read_fd));
-	return r;
-}
-
-int launch_start(Launch *launch, Children *children, size_t index, const Bdf *function,
-		 const char *description, char *const *argv)
-{
-	_cleanup_free_ char *why = NULL;
-	int r;
-
-	if (!launch->units)
-		return children_start(children, index, argv);
-	if (launch->silent)
-		return -ECANCELED;
-	r = start_unit(launch, children, index, function, description, argv, &why);
-	launch->silent = r == -ETIMEDOUT;
-	if (r != -ECONNREFUSED)
-		return r;
-	fall_back(launch, why);
-	return children_start(children, index, argv);
-}
-
-pid_t launch_pid(Launch *launch, const Child *child, const Bdf *function)
-{
-	_cleanup_free_ char *name = NULL;
-	pid_t pid = 0;
-
-	if (child->pid > 0)
-		return child->pid;
-	name = worker_unit_name(function);
-	if (launch->units && name)
-		pid = launch->config->units->main_pid(launch->units, name);
-	return pid > 0 ? pid : worker_find(launch->config, function);
+	for (size_t i = 0; launch->queue && i < launch->n; i++)
+		strv_free(launch->queue[i]);
+	free(launch->queue);
+	free(launch->errors);
+	children_free(launch->children);
+	*launch = (Launch){ 0 };
 }

@@ -1,38 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Starts workers that change a function: each as a transient service unit, outside the control
- * group and the life of this process, or as a child when there is no systemd.
- *
- * The unit is gpupass-worker@BDF.service, whatever the worker does. So systemd itself lets no
- * second worker start for a function while one is at work, even one that an earlier daemon started.
+ * Starts what changes or looks at functions: a part of the daemon, which systemd runs outside the
+ * daemon's control group, life and rights; or a child of this process, where there are no parts.
  */
 #pragma once
 
 #include "core/base/bdf.h"
 #include "host/launch/child.h"
 #include "host/launch/config.h"
-#include "host/launch/unit.h"
+#include "host/launch/part.h"
 
-/* For one batch, over one connection. Begin with all zeros and `config` set. */
-typedef struct Launch {
-	const WorkerConfig *config;
-	UnitManager *units; /* NULL: children */
-	bool silent;	    /* systemd did not answer, and is not asked again */
-} Launch;
-
-/* If there is no systemd, reports that to the configuration's listener and starts children. */
-void launch_begin(const WorkerConfig *config, Launch *ret);
+/* Of `argv` of a child: the program, --sysfs and --proc. A part gets what follows. */
+#define LAUNCH_CHILD_WORDS 3U
 
 /*
- * `description` is for people who list units. -EBUSY: an older worker is at work on the function,
- * and none was started. -ETIMEDOUT: systemd has not answered; it may start the worker now or later,
- * so the output is waited for as if it had. -ECANCELED: systemd did not answer an earlier call, and
- * was not asked. Otherwise why it was not started.
+ * One question to one part, which answers with one document, or to a child. Started ones are
+ * waited for together. -errno: nothing was started.
  */
-int launch_start(Launch *launch, Children *children, size_t index, const Bdf *function,
-		 const char *description, char *const *argv);
+int launch_one(const WorkerConfig *config, const char *part, Children *children, size_t index,
+	       char *const *argv);
+
+/*
+ * A batch for the mover: one connection and one instance for all functions, which works on them
+ * side by side and answers with one line each. Where there is no mover, one child a function.
+ */
+typedef struct Launch {
+	const WorkerConfig *config;
+	Children *children; /* one a function, and the mover's connection behind them */
+	char ***queue;	    /* argv of each that is to be started; NULL: none */
+	int *errors;	    /* why it was not started; 0: it was */
+	size_t n;
+} Launch;
+
+int launch_begin(const WorkerConfig *config, size_t n, size_t output_max, Launch *ret);
+
+/* Copies argv. Starts nothing yet. */
+int launch_add(Launch *launch, size_t index, char *const *argv);
+
+/*
+ * Starts all, and returns when all have ended or the deadline has passed. After a child that could
+ * not be started no more are: launch_error() of those is -ECANCELED. It is -EBUSY when an older
+ * worker is at work on the function, and none was started.
+ */
+void launch_run(Launch *launch, uint64_t timeout_usec);
+
+int launch_error(const Launch *launch, size_t index);
+const Child *launch_child(const Launch *launch, size_t index);
 
 /* The pid of the worker that is at work on the function; 0: not known, or none. */
-pid_t launch_pid(Launch *launch, const Child *child, const Bdf *function);
+pid_t launch_pid(const WorkerConfig *config, const Child *child, const Bdf *function);
 
 void launch_end(Launch *launch);

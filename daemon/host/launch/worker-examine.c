@@ -4,25 +4,20 @@
 #include <errno.h>
 
 #include "host/launch/call.h"
+#include "host/launch/launch.h"
 #include "host/wire/document.h"
 #include "util/text.h"
 
 #define EXAMINE_OUTPUT_MAX 1048576U
 
-static int examine_arguments(const WorkerConfig *config, const char *known_image,
-			     const PciFunction *lead, char ***ret)
+static int arguments_begin(const WorkerConfig *config, const char *verb, char ***ret)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r = worker_arguments_begin(config, "examine", &argv);
+	int r = worker_arguments_begin(config, verb, &argv);
 
-	if (r >= 0)
+	/* A part looks at the host that it is on. */
+	if (r >= 0 && !config->parts_dir)
 		r = strv_appendf(&argv, "--root=%s", config->root_dir ? config->root_dir : "/");
-	if (r >= 0 && known_image)
-		r = strv_appendf(&argv, "--known-image=%s", known_image);
-	if (r >= 0 && lead)
-		r = strv_append(&argv, BDF_TEXT(&lead->bdf));
-	for (size_t i = 0; r >= 0 && lead && i < lead->n_upstream; i++)
-		r = strv_append(&argv, BDF_TEXT(&lead->upstream[i]));
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(argv);
@@ -32,26 +27,88 @@ static int examine_arguments(const WorkerConfig *config, const char *known_image
 static int start(const WorkerConfig *config, const PciFunction *lead, Children *children, size_t i)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r = examine_arguments(config, NULL, lead, &argv);
+	int r = arguments_begin(config, "examine", &argv);
 
-	return r < 0 ? r : children_start(children, i, argv);
+	if (r >= 0)
+		r = strv_append(&argv, BDF_TEXT(&lead->bdf));
+	for (size_t k = 0; r >= 0 && k < lead->n_upstream; k++)
+		r = strv_append(&argv, BDF_TEXT(&lead->upstream[k]));
+	return r < 0 ? r : launch_one(config, PART_CONFIG, children, i, argv);
+}
+
+static int parse_host(const Child *child, Examination **ret)
+{
+	int r = worker_child_error(child);
+
+	return r < 0 ? r : worker_examine_host_parse(child->output, child->size, ret);
+}
+
+static int start_setup(const WorkerConfig *config, Children *children)
+{
+	_cleanup_strv_ char **argv = NULL;
+	int r = arguments_begin(config, "examine", &argv);
+
+	if (r >= 0)
+		r = strv_append(&argv, "--without-image");
+	return r < 0 ? r : launch_one(config, PART_EXAMINER, children, 0, argv);
+}
+
+static int start_image(const WorkerConfig *config, const char *known_image, Children *children)
+{
+	_cleanup_strv_ char **argv = NULL;
+	int r = arguments_begin(config, "image", &argv);
+
+	if (r >= 0 && known_image)
+		r = strv_appendf(&argv, "--known-image=%s", known_image);
+	return r < 0 ? r : launch_one(config, PART_INITRAMFS, children, 1, argv);
+}
+
+/* Two parts, side by side: what unpacks the image sees nothing else of the host. */
+static int ask_parts(const WorkerConfig *config, const char *known_image, uint64_t timeout_usec,
+		     Examination **ret)
+{
+	_cleanup_(examination_freep) Examination *setup = NULL, *image = NULL;
+	_cleanup_(children_freep) Children *children = NULL;
+	int r = children_new(2, EXAMINE_OUTPUT_MAX, &children);
+
+	if (r >= 0)
+		r = start_setup(config, children);
+	if (r >= 0)
+		r = start_image(config, known_image, children);
+	if (r < 0)
+		return r;
+	children_wait(children, timeout_usec);
+	r = parse_host(&children->items[0], &setup);
+	if (r >= 0)
+		r = parse_host(&children->items[1], &image);
+	if (r < 0)
+		return r;
+	initramfs_free(setup->image);
+	setup->image = TAKE_PTR(image->image);
+	*ret = TAKE_PTR(setup);
+	return 0;
+}
+
+static int ask_child(const WorkerConfig *config, const char *known_image, uint64_t timeout_usec,
+		     Examination **ret)
+{
+	_cleanup_(children_freep) Children *children = NULL;
+	_cleanup_strv_ char **argv = NULL;
+	int r = arguments_begin(config, "examine", &argv);
+
+	if (r >= 0 && known_image)
+		r = strv_appendf(&argv, "--known-image=%s", known_image);
+	if (r >= 0)
+		r = worker_run_one(config, PART_EXAMINER, argv, EXAMINE_OUTPUT_MAX, timeout_usec,
+				   &children);
+	return r < 0 ? r : parse_host(&children->items[0], ret);
 }
 
 int worker_examine_host(const WorkerConfig *config, const char *known_image, uint64_t timeout_usec,
 			Examination **ret)
 {
-	_cleanup_(children_freep) Children *children = NULL;
-	_cleanup_strv_ char **argv = NULL;
-	const Child *child;
-	int r = examine_arguments(config, known_image, NULL, &argv);
-
-	if (r >= 0)
-		r = children_run_one(argv, EXAMINE_OUTPUT_MAX, timeout_usec, &children);
-	if (r < 0)
-		return r;
-	child = &children->items[0];
-	r = worker_child_error(child);
-	return r < 0 ? r : worker_examine_host_parse(child->output, child->size, ret);
+	return config->parts_dir ? ask_parts(config, known_image, timeout_usec, ret)
+				 : ask_child(config, known_image, timeout_usec, ret);
 }
 
 static void fill(const Child *child, GpuHealth *health)
@@ -82,7 +139,7 @@ int worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *le
 		};
 	children_wait(children, timeout_usec);
 	for (size_t i = 0; i < n; i++)
-		if (children->items[i].pid != 0)
+		if (child_started(&children->items[i]))
 			fill(&children->items[i], &ret[i]);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The host's setup for `doctor`, and the health of its GPUs, from workers (host/launch/worker.h):
- *   gpupass-worker [OPTION]... examine [BDF [PORT…]]
+ *   examine [BDF [PORT…]], and of the host also by halves: examine --without-image, image
  */
 #pragma once
 

@@ -7,13 +7,16 @@
 #include <sys/stat.h>
 
 #include "host/scan/process.h"
+#include "host/wire/request.h"
 #include "util/file.h"
+#include "util/pid-lock.h"
 #include "util/text.h"
 
 #define COMMAND_LINE_MAX 16384
 #define SYSTEM_SLICE "/system.slice/"
 
-char *worker_unit_name(const Bdf *function)
+/* Of a version before the mover, which may still be at work after an update. */
+static char *old_unit_name(const Bdf *function)
 {
 	return strf("gpupass-worker@%s.service", BDF_TEXT(function));
 }
@@ -107,7 +110,7 @@ static bool is_services_own(const char *cgroup)
 static void search_begin(const WorkerConfig *config, const Bdf *function, int proc_fd, Search *ret)
 {
 	_cleanup_close_ int self_fd = openat(proc_fd, "self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_free_ char *name = function ? worker_unit_name(function) : NULL;
+	_cleanup_free_ char *name = function ? old_unit_name(function) : NULL;
 
 	ret->config = config;
 	ret->has_program =
@@ -213,17 +216,26 @@ static pid_t find(const WorkerConfig *config, const Bdf *function, const char *q
 	return 0;
 }
 
+/* A part has rights that we have not, so that /proc does not show us its program: by its lock. */
+static pid_t find_any(const WorkerConfig *config, const Bdf *function, const char *question)
+{
+	const char *lock = function ? BDF_TEXT(function) : question;
+	pid_t pid = config->locks_dir ? pid_lock_holder(config->locks_dir, lock) : 0;
+
+	return pid > 0 ? pid : find(config, function, question);
+}
+
 pid_t worker_find(const WorkerConfig *config, const Bdf *function)
 {
-	return find(config, function, NULL);
+	return find_any(config, function, NULL);
 }
 
 pid_t worker_find_probe(const WorkerConfig *config)
 {
-	return find(config, NULL, "probe");
+	return find_any(config, NULL, WORKER_LOCK_PROBE);
 }
 
 pid_t worker_find_persistence(const WorkerConfig *config)
 {
-	return find(config, NULL, "persistence");
+	return find_any(config, NULL, WORKER_LOCK_PERSISTENCE);
 }

@@ -73,11 +73,11 @@ static int read_all(const WorkerConfig *config, const Bdf *gpus, size_t n, uint6
 		return -EBUSY;
 	r = arguments(config, gpus, n, NULL, &argv);
 	if (r >= 0)
-		r = children_run_one(argv, OUTPUT_MAX, timeout_usec, &children);
+		r = worker_run_one(config, PART_PROBER, argv, OUTPUT_MAX, timeout_usec, &children);
 	if (r < 0)
 		return r;
 	child = &children->items[0];
-	*ret_pid = child->pid;
+	*ret_pid = child->running && child->adopted ? worker_find_persistence(config) : child->pid;
 	r = worker_child_error(child);
 	return r < 0 ? r : persistence_document_parse(child->output, child->size, gpus, n, ret);
 }
@@ -97,24 +97,20 @@ int worker_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, ui
 
 /* ---- setting ---- */
 
-static int start(Launch *launch, Children *children, size_t i, const Bdf *gpu, bool on)
+static int start(const WorkerConfig *config, Children *children, size_t i, const Bdf *gpu, bool on)
 {
-	_cleanup_free_ char *description =
-		strf("Turn persistence mode of %s %s (gpupass)", BDF_TEXT(gpu), on ? "on" : "off");
 	_cleanup_strv_ char **argv = NULL;
 	int r;
 
-	if (!description)
-		return -ENOMEM;
-	/* systemd prevents a second unit for a function, but not a second child. */
-	if (worker_find(launch->config, gpu) > 0)
+	/* The part's lock prevents a second one for a function; nothing prevents a second child. */
+	if (worker_find(config, gpu) > 0)
 		return -EBUSY;
-	r = arguments(launch->config, gpu, 1, on ? "--set=on" : "--set=off", &argv);
-	return r < 0 ? r : launch_start(launch, children, i, gpu, description, argv);
+	r = arguments(config, gpu, 1, on ? "--set=on" : "--set=off", &argv);
+	return r < 0 ? r : launch_one(config, PART_PERSISTENCE, children, i, argv);
 }
 
-static int fill_outcome(Launch *launch, const Child *child, int error, uint64_t timeout_usec,
-			PersistenceOutcome *outcome)
+static int fill_outcome(const WorkerConfig *config, const Child *child, int error,
+			uint64_t timeout_usec, PersistenceOutcome *outcome)
 {
 	Bdf gpu = outcome->gpu.bdf;
 	int r = error;
@@ -127,8 +123,8 @@ static int fill_outcome(Launch *launch, const Child *child, int error, uint64_t 
 		return 0;
 	if (r == -EBUSY || r == -ETIMEDOUT) {
 		outcome->still_running = true;
-		outcome->pid = r == -EBUSY ? worker_find(launch->config, &gpu)
-					   : launch_pid(launch, child, &gpu);
+		outcome->pid =
+			r == -EBUSY ? worker_find(config, &gpu) : launch_pid(config, child, &gpu);
 	}
 	outcome->gpu.why = why_no_answer(r, timeout_usec, outcome->pid);
 	return outcome->gpu.why ? 0 : -ENOMEM;
@@ -139,19 +135,17 @@ int worker_set_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n
 {
 	_cleanup_free_ int *errors = calloc(n + 1, sizeof(int));
 	_cleanup_(children_freep) Children *children = NULL;
-	_cleanup_(launch_end) Launch launch = { .config = config };
 	int r = errors ? children_new(n, OUTPUT_MAX, &children) : -ENOMEM;
 
 	if (r < 0 || n == 0)
 		return r;
-	launch_begin(config, &launch);
 	for (size_t i = 0; i < n; i++)
-		errors[i] = start(&launch, children, i, &gpus[i], on);
+		errors[i] = start(config, children, i, &gpus[i], on);
 	children_wait(children, timeout_usec);
 	for (size_t i = 0; i < n; i++) {
 		ret_outcomes[i] = (PersistenceOutcome){ .gpu = { .bdf = gpus[i] } };
 		if (r >= 0)
-			r = fill_outcome(&launch, &children->items[i], errors[i], timeout_usec,
+			r = fill_outcome(config, &children->items[i], errors[i], timeout_usec,
 					 &ret_outcomes[i]);
 	}
 	for (size_t i = 0; r < 0 && i < n; i++)

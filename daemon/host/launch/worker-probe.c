@@ -3,7 +3,8 @@
 
 #include <errno.h>
 
-#include "host/launch/child.h"
+#include "host/launch/call.h"
+#include "host/launch/worker-find.h"
 #include "util/text.h"
 
 #define OUTPUT_MAX 1048576U
@@ -43,19 +44,15 @@ int worker_probe(const WorkerConfig *config, const Bdf *functions, size_t n, boo
 
 	r = arguments(config, functions, n, mmio, &argv);
 	if (r >= 0)
-		r = children_run_one(argv, OUTPUT_MAX, timeout_usec, &children);
+		r = worker_run_one(config, mmio ? PART_CONFIG : PART_PROBER, argv, OUTPUT_MAX,
+				   timeout_usec, &children);
 	if (r < 0)
 		return r;
 	child = &children->items[0];
-	*ret_pid = child->pid;
-	if (child->running)
-		return -ETIMEDOUT;
-	if (child->error < 0)
-		return child->error == -ENOMEM ? -ENOMEM : -EBADMSG;
-	if (child->signal != 0 || child->status > 0)
-		return -EPROTO;
-	if (!child->output)
-		return -EBADMSG;
+	*ret_pid = child->running && child->adopted ? worker_find_probe(config) : child->pid;
+	r = worker_child_error(child);
+	if (r < 0)
+		return r;
 	return probe_document_parse(child->output, child->size, functions, n,
 				    mmio ? WAY_MMIO : WAY_NVML, ret);
 }

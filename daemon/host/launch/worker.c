@@ -12,8 +12,6 @@
 #include "util/text.h"
 
 #define MOVE_OUTPUT_MAX 65536U
-/* There are as many holders as host/device/holders.c lists, with names as long as others like. */
-#define INSPECT_OUTPUT_MAX 4194304U
 
 /* "--" ends the options: an override that another tool set may begin with a dash. */
 static int move_arguments(const WorkerConfig *config, const DriverTarget *target, char ***ret)
@@ -36,28 +34,10 @@ static int move_arguments(const WorkerConfig *config, const DriverTarget *target
 	return 0;
 }
 
-static int inspect_arguments(const WorkerConfig *config, const Bdf *functions, size_t n,
-			     InspectConfig config_space, char ***ret)
-{
-	_cleanup_strv_ char **argv = NULL;
-	int r;
-
-	r = worker_arguments_begin(config, "inspect", &argv);
-	if (r >= 0 && config_space != INSPECT_CONFIG_NOT)
-		r = strv_append(&argv, "--capabilities");
-	if (r >= 0 && config_space == INSPECT_CONFIG_AWAKE)
-		r = strv_append(&argv, "--awake");
-	for (size_t i = 0; r >= 0 && i < n; i++)
-		r = strv_append(&argv, BDF_TEXT(&functions[i]));
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(argv);
-	return 0;
-}
-
-static void fill_outcome(Launch *launch, const Child *child, const DriverTarget *target,
+static void fill_outcome(const Launch *launch, size_t i, const DriverTarget *target,
 			 MoveOutcome *outcome)
 {
+	const Child *child = launch_child(launch, i);
 	int r = worker_child_error(child);
 
 	if (r == 0)
@@ -69,86 +49,86 @@ static void fill_outcome(Launch *launch, const Child *child, const DriverTarget 
 	outcome->result.phase = DRIVER_PHASE_UNBIND;
 	outcome->result.changed = true;
 	outcome->still_running = child->running;
-	outcome->pid = child->running ? launch_pid(launch, child, &target->bdf) : child->pid;
+	outcome->pid =
+		child->running ? launch_pid(launch->config, child, &target->bdf) : child->pid;
 	outcome->signal = r == -EPROTO ? child->signal : 0;
 }
 
-static int start_move(Launch *launch, Children *children, size_t i, const DriverTarget *target)
+static int add_move(Launch *launch, size_t i, const DriverTarget *target)
 {
-	_cleanup_free_ char *description = NULL;
 	_cleanup_strv_ char **argv = NULL;
 	int r;
 
 	if ((target->driver && !driver_name_valid(target->driver)) ||
 	    (target->driver_override && !driver_override_valid(target->driver_override)))
 		return -EINVAL;
-	description = strf("Move %s to %s (gpupass)", BDF_TEXT(&target->bdf),
-			   target->driver ? target->driver : "no driver");
-	if (!description)
-		return -ENOMEM;
 	r = move_arguments(launch->config, target, &argv);
-	return r < 0 ? r : launch_start(launch, children, i, &target->bdf, description, argv);
+	return r < 0 ? r : launch_add(launch, i, argv);
 }
 
 /* After one that could not start, starts no more: a half-moved group only has to be moved back. */
-static void start_moves(Launch *launch, const DriverTarget *targets, Children *children,
-			MoveOutcome *outcomes)
+static void add_moves(Launch *launch, const DriverTarget *targets, MoveOutcome *outcomes)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < children->n_items; i++) {
+	for (size_t i = 0; i < launch->n; i++) {
 		if (r == 0)
-			r = start_move(launch, children, i, &targets[i]);
+			r = add_move(launch, i, &targets[i]);
 		outcomes[i].result.error = r;
-		outcomes[i].still_running = r == -EBUSY;
-		if (r == -EBUSY)
-			outcomes[i].pid = worker_find(launch->config, &targets[i].bdf);
 		if (r < 0)
 			r = -ECANCELED;
 	}
 }
 
+static void take_outcome(const Launch *launch, size_t i, const DriverTarget *target,
+			 MoveOutcome *outcome)
+{
+	if (child_started(launch_child(launch, i))) {
+		fill_outcome(launch, i, target, outcome);
+		return;
+	}
+	if (outcome->result.error == 0)
+		outcome->result.error = launch_error(launch, i);
+	outcome->still_running = outcome->result.error == -EBUSY;
+	if (outcome->still_running)
+		outcome->pid = worker_find(launch->config, &target->bdf);
+}
+
 int worker_move(const WorkerConfig *config, const DriverTarget *targets, size_t n,
 		uint64_t timeout_usec, MoveOutcome *ret_outcomes)
 {
-	_cleanup_(children_freep) Children *children = NULL;
 	_cleanup_(launch_end) Launch launch = { .config = config };
 	int r;
 
 	for (size_t i = 0; i < n; i++)
 		ret_outcomes[i] = (MoveOutcome){ .result.error = -ENOMEM };
-	r = children_new(n, MOVE_OUTPUT_MAX, &children);
+	r = launch_begin(config, n, MOVE_OUTPUT_MAX, &launch);
 	if (r < 0 || n == 0)
 		return r;
-	launch_begin(config, &launch);
-	start_moves(&launch, targets, children, ret_outcomes);
-	children_wait(children, timeout_usec);
+	add_moves(&launch, targets, ret_outcomes);
+	launch_run(&launch, timeout_usec);
 	for (size_t i = 0; i < n; i++)
-		if (child_started(&children->items[i]))
-			fill_outcome(&launch, &children->items[i], &targets[i], &ret_outcomes[i]);
+		take_outcome(&launch, i, &targets[i], &ret_outcomes[i]);
 	for (size_t i = 0; i < n; i++)
 		if (ret_outcomes[i].result.error < 0)
 			return ret_outcomes[i].result.error;
 	return 0;
 }
 
-static int reset_arguments(const WorkerConfig *config, const ResetTarget *target, char ***ret)
+static int add_reset(Launch *launch, size_t i, const ResetTarget *target)
 {
 	_cleanup_strv_ char **argv = NULL;
 	int r;
 
-	r = worker_arguments_begin(config, "reset", &argv);
+	r = worker_arguments_begin(launch->config, "reset", &argv);
 	if (r >= 0 && target->slot)
 		r = strv_append(&argv, "--slot");
 	if (r >= 0)
 		r = strv_append(&argv, BDF_TEXT(&target->bdf));
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(argv);
-	return 0;
+	return r < 0 ? r : launch_add(launch, i, argv);
 }
 
-static void fill_reset_outcome(Launch *launch, const Child *child, ResetOutcome *outcome)
+static void fill_reset_outcome(const Launch *launch, const Child *child, ResetOutcome *outcome)
 {
 	Bdf bdf = outcome->report.bdf;
 	int r = worker_child_error(child);
@@ -159,30 +139,25 @@ static void fill_reset_outcome(Launch *launch, const Child *child, ResetOutcome 
 	if (r == 0)
 		return;
 	outcome->still_running = child->running;
-	outcome->pid = child->running ? launch_pid(launch, child, &bdf) : child->pid;
+	outcome->pid = child->running ? launch_pid(launch->config, child, &bdf) : child->pid;
 }
 
-static void start_reset(Launch *launch, Children *children, size_t i, const ResetTarget *target,
-			ResetOutcome *outcome)
+static void take_reset_outcome(const Launch *launch, size_t i, ResetOutcome *outcome)
 {
-	const Bdf *bdf = &target->bdf;
-	_cleanup_free_ char *description =
-		strf("Reset %s%s (gpupass)", target->slot ? "the slot of " : "", BDF_TEXT(bdf));
-	_cleanup_strv_ char **argv = NULL;
-	int r = description ? reset_arguments(launch->config, target, &argv) : -ENOMEM;
-
-	if (r >= 0)
-		r = launch_start(launch, children, i, bdf, description, argv);
-	outcome->report.error = r;
-	outcome->still_running = r == -EBUSY;
-	if (r == -EBUSY)
-		outcome->pid = worker_find(launch->config, bdf);
+	if (child_started(launch_child(launch, i))) {
+		fill_reset_outcome(launch, launch_child(launch, i), outcome);
+		return;
+	}
+	if (outcome->report.error == 0)
+		outcome->report.error = launch_error(launch, i);
+	outcome->still_running = outcome->report.error == -EBUSY;
+	if (outcome->still_running)
+		outcome->pid = worker_find(launch->config, &outcome->report.bdf);
 }
 
 int worker_reset(const WorkerConfig *config, const ResetTarget *targets, size_t n,
 		 uint64_t timeout_usec, ResetOutcome *ret_outcomes)
 {
-	_cleanup_(children_freep) Children *children = NULL;
 	_cleanup_(launch_end) Launch launch = { .config = config };
 	int r;
 
@@ -194,39 +169,18 @@ int worker_reset(const WorkerConfig *config, const ResetTarget *targets, size_t 
 				.error = -ENOMEM,
 			},
 		};
-	r = children_new(n, MOVE_OUTPUT_MAX, &children);
+	r = launch_begin(config, n, MOVE_OUTPUT_MAX, &launch);
 	if (r < 0 || n == 0)
 		return r;
-	launch_begin(config, &launch);
 	for (size_t i = 0; i < n; i++)
-		start_reset(&launch, children, i, &targets[i], &ret_outcomes[i]);
-	children_wait(children, timeout_usec);
+		ret_outcomes[i].report.error = add_reset(&launch, i, &targets[i]);
+	launch_run(&launch, timeout_usec);
 	for (size_t i = 0; i < n; i++)
-		if (child_started(&children->items[i]))
-			fill_reset_outcome(&launch, &children->items[i], &ret_outcomes[i]);
+		take_reset_outcome(&launch, i, &ret_outcomes[i]);
 	for (size_t i = 0; i < n; i++)
 		if (ret_outcomes[i].report.result == RESET_UNKNOWN)
 			return ret_outcomes[i].report.error;
 	return 0;
-}
-
-int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n,
-		   InspectConfig config_space, uint64_t timeout_usec, Inspection **ret)
-{
-	_cleanup_(children_freep) Children *children = NULL;
-	_cleanup_strv_ char **argv = NULL;
-	int r;
-
-	r = inspect_arguments(config, functions, n, config_space, &argv);
-	if (r >= 0)
-		r = children_run_one(argv, INSPECT_OUTPUT_MAX, timeout_usec, &children);
-	if (r < 0)
-		return r;
-	r = worker_child_error(&children->items[0]);
-	if (r < 0)
-		return r;
-	return worker_inspect_document_parse(children->items[0].output, children->items[0].size,
-					     functions, n, ret);
 }
 
 bool worker_running(pid_t pid)

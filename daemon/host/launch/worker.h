@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Disposable workers: processes (gpupass-worker) that do what may never return, each with a
- * deadline. Workers that change a function are systemd units (launch.h) or children of this
- * process; workers that only look are children. The daemon never kills a worker that outlives its
- * deadline and never waits for it: a write to sysfs in uninterruptible sleep cannot be killed, and
- * must not be repeated. Its outcome then says still_running, and the job quarantines its group.
+ * What may never return is done outside the daemon, each with a deadline: by one of its parts
+ * (part.h), or by a child of this process (gpupass-worker) where there are none. The daemon never
+ * kills what outlives its deadline and never waits for it: a write to sysfs in uninterruptible
+ * sleep cannot be killed, and must not be repeated. Its outcome then says still_running, and the
+ * job quarantines its group.
  *
- * Protocol: arguments in, one JSON document (schema org.gpupass1.worker/1) on its stdout out.
- *   gpupass-worker [--sysfs=DIR] [--proc=DIR] move BDF DRIVER|- OVERRIDE|-
- *   gpupass-worker [--sysfs=DIR] [--proc=DIR] reset [--slot] BDF
- *   gpupass-worker [--sysfs=DIR] [--proc=DIR] inspect [--capabilities [--awake]] BDF…
- *   gpupass-worker [--sysfs=DIR] [--proc=DIR] [--root=DIR] [--known-image=KEY] examine \
- *                  [BDF [PORT…]]
+ * Protocol: a verb with its arguments in, one JSON document (schema org.gpupass1.worker/1, in
+ * host/wire/document.h) out. To a part they are the words of a request; a child has them on its
+ * command line, after the roots:
+ *   move -- BDF DRIVER|- OVERRIDE|-
+ *   reset [--slot] BDF
+ *   inspect [--capabilities [--awake]] BDF…
+ *   config [--awake] BDF…
+ *   examine [--without-image] [BDF [PORT…]]
+ *   image [--known-image=KEY]
  *   and probe: host/launch/worker-probe.h, persistence: host/launch/worker-persistence.h
- * The worker exits with 0 when it has written its document, even if that reports an error;
- * host/wire/document.h describes it. As a child it has the caller's stderr, an empty environment,
- * default signals, /dev/null as stdin, and no other file. As a unit it belongs to systemd as any
- * service does, and its stderr is the journal. The end of a unit's output is its end: its exit
- * status stays unknown.
+ * The worker exits with 0 when it has written its document, even if that reports an error. As a
+ * child it has the caller's stderr, an empty environment, default signals, /dev/null as stdin, and
+ * no other file. A part belongs to systemd as any service does. The end of its output is its end:
+ * its exit status stays unknown.
  *
  * A detached thread of this module reaps a child that was left behind, when the child ends. The
  * caller has nothing to do, and no child is left a zombie. worker_running() says whether it has

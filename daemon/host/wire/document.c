@@ -18,30 +18,6 @@ static json_t *document_new(const char *verb, int error)
 			 -error);
 }
 
-/* Another tool may have set an override of any bytes; bytes that are not text are shown as "?". */
-static json_t *text_or_mark(const char *s)
-{
-	json_t *text = json_string(s);
-
-	return text ? text : json_string("?");
-}
-
-char *worker_move_document(const Bdf *bdf, const DriverResult *result)
-{
-	_cleanup_json_ json_t *root = document_new("move", result->error);
-	int r = 0;
-
-	r |= json_set_bdf(root, "bdf", bdf);
-	r |= json_object_set_new(root, "phase", json_string(driver_phase_to_string(result->phase)));
-	r |= json_object_set_new(root, "changed", json_boolean(result->changed));
-	if (result->driver)
-		r |= json_object_set_new(root, "driver", text_or_mark(result->driver));
-	if (result->driver_override)
-		r |= json_object_set_new(root, "driver_override",
-					 text_or_mark(result->driver_override));
-	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
-}
-
 char *worker_inspect_document(int error, const Inspection *inspection)
 {
 	_cleanup_json_ json_t *root = document_new("inspect", error);
@@ -50,15 +26,6 @@ char *worker_inspect_document(int error, const Inspection *inspection)
 	if (inspection)
 		r |= json_object_set_new(root, "inspection", inspection_to_json(inspection));
 	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
-}
-
-char *worker_reset_document(const ResetReport *report)
-{
-	_cleanup_json_ json_t *root = document_new("reset", 0);
-
-	if (json_object_set_new(root, "report", reset_report_to_json(report)) < 0)
-		return NULL;
-	return json_dumps(root, JSON_COMPACT);
 }
 
 /* The document, if it is a worker's about this verb. Text after it makes it invalid. */

@@ -58,20 +58,86 @@ kill -9 "$main"
 promise "killed, it is started again" until_true 20 sh -c \
 	"[ \"\$(systemctl show -P MainPID gpupassd)\" != $main ] && gpupass list"
 
-promise "workers were units, and systemd refused none" sh -c \
-	"journalctl -u 'gpupass-worker@*' | grep -q 'Started gpupass-worker@0000:01:00.1' &&
-	! journalctl -u gpupassd | grep -q 'workers are children'"
+for part in mover inspector config; do
+	promise "$part was a unit of its own" sh -c \
+		"journalctl -u 'gpupass-$part@*' | grep -q 'Started gpupass-$part@'"
+done
+promise "and no worker was a child" sh -c "! journalctl -u gpupassd | grep -q 'workers are children'"
+promise "no part complained" sh -c "! journalctl -t gpupass-mover -t gpupass-inspector \
+	-t gpupass-config -t gpupass-examiner -t gpupass-initramfs -t gpupass-prober | grep gpupass-"
+promise "none of the daemon's children is left" test \
+	"$(cat /sys/fs/cgroup/system.slice/gpupassd.service/cgroup.procs)" = \
+	"$(systemctl show -P MainPID gpupassd)"
+
+# ---- each part taken over ----
+# promise C6
+intruder=/usr/libexec/gpupass/intruder
+promise "an intruder is made" gcc -O1 -I"$repo/include" -I"$repo/daemon" -o "$intruder" \
+	"$here/tools/intruder.c" "$repo/daemon/worker/read-only.c"
+declare -A reach=(
+	[mover]="write-sysfs run-program"
+	[inspector]="read-shadow read-settings read-daemon signal run-program"
+	[config]="" [examiner]="" [initramfs]=""
+	[prober]="run-program"
+	[persistence]="run-program"
+)
+main=$(systemctl show -P MainPID gpupassd)
+touch /etc/to-remove
+for part in "${!reach[@]}"; do
+	# What only looks confines itself before it reads its request.
+	case $part in
+	mover | prober | persistence) confined= ;;
+	*) confined=read-only ;;
+	esac
+	mkdir -p "/run/systemd/system/gpupass-$part@.service.d"
+	printf '[Service]\nExecStart=\nExecStart=%s %s %s\n' "$intruder" "$main" "$confined" \
+		>"/run/systemd/system/gpupass-$part@.service.d/intruder.conf"
+done
+systemctl daemon-reload
+for part in "${!reach[@]}"; do
+	equal "in the place of $part somebody reaches: ${reach[$part]:-nothing}" "${reach[$part]}" \
+		"$(python3 - "$part" <<-'END'
+			import socket, sys
+			s = socket.socket(socket.AF_UNIX)
+			s.connect("/run/gpupass/parts/" + sys.argv[1])
+			s.shutdown(socket.SHUT_WR)
+			print(s.makefile().read(), end="")
+		END
+		)"
+done
+runuser -u nobody -- python3 -c \
+	'import socket; socket.socket(socket.AF_UNIX).connect("/run/gpupass/parts/mover")' 2>"$work/err"
+# promise C11
+promise "nobody but root can ask a part" grep -q PermissionError "$work/err"
+systemctl stop gpupassd
+mkdir -p /run/systemd/system/gpupassd.service.d
+printf '[Service]\nType=exec\nExecStart=\nExecStart=%s %s\nStandardOutput=file:%s\nRestart=no\n' \
+	"$intruder" "$(systemctl show -P MainPID systemd-journald)" "$work/reached" \
+	>/run/systemd/system/gpupassd.service.d/intruder.conf
+systemctl daemon-reload
+systemctl start gpupassd
+until_true 20 test -s "$work/reached"
+equal "and in the place of the daemon" \
+	"read-settings write-state socket-unix socket-netlink run-program" "$(cat "$work/reached")"
+rm -r /run/systemd/system/gpupass*.service.d
+systemctl daemon-reload
+systemctl reset-failed gpupassd
+promise "the daemon itself is there again" gpupass list
+# promise C5
+promise "the daemon as it runs is exposed to no more than 1.2" \
+	systemd-analyze security --threshold=12 gpupassd.service
 
 # ---- faults 2, 3: a worker that never comes back ----
 knob 0000:02:00.0 hold 1
 status=0
 gpupass assign vm42 --timeout="$(slow 4)" >/dev/null 2>&1 || status=$?
 equal "an unbind that never returns ends with exit code 11" 11 "$status"
-worker=$(pgrep -f 'gpupass-worker.* 0000:02:00.0 vfio-pci')
-unit=gpupass-worker@0000:02:00.0.service
+worker=$(mover_of 0000:02:00.0)
+unit=$(sed 's,.*/,,' "/proc/$worker/cgroup")
 equal "its worker is a unit of its own, the only one left" "$unit loaded active running" \
-	"$(systemctl list-units --no-legend --plain 'gpupass-worker@*' | tr -s ' ' | cut -d' ' -f1-4)"
-equal "with the worker as its process" "$worker" "$(systemctl show -P MainPID "$unit")"
+	"$(systemctl list-units --no-legend --plain 'gpupass-mover@*' | tr -s ' ' | cut -d' ' -f1-4)"
+equal "whose main process waits for the worker" "$(cut -d' ' -f4 "/proc/$worker/stat")" \
+	"$(systemctl show -P MainPID "$unit")"
 equal "in a control group of its own" "0::/system.slice/$unit" "$(cat "/proc/$worker/cgroup")"
 promise "and not in the daemon's" sh -c \
 	"! grep -qx $worker /sys/fs/cgroup/system.slice/gpupassd.service/cgroup.procs"
@@ -124,7 +190,7 @@ equal "nor is it lost sight of" "9 $worker" "$status $(grep -om1 "$worker" "$wor
 knob 0000:02:00.0 hold 0
 promise "when it has ended, the quarantine is lifted" until_true 15 gpupass clear pair0
 promise "its unit goes with it" until_true 10 sh -c \
-	'[ -z "$(systemctl list-units --all --no-legend "gpupass-worker@*")" ]'
+	'[ -z "$(systemctl list-units --all --no-legend "gpupass-mover@*")" ]'
 promise "and what the worker did late is taken as it is found" sh -c \
 	'gpupass unbind pair0 && gpupass list | grep -Eq "pair0 .* free"'
 finish

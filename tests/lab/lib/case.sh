@@ -171,6 +171,13 @@ host_is_as_promised() {
 	! grep -q '^FAIL' "$work/selftest" || failures=$((failures + 1))
 }
 
+# mover_of BDF: the pid of the mover that is at work on it, which has its lock.
+mover_of() {
+	local inode
+	inode=$(stat -c %i "/run/gpupass/at-work/$1") || return
+	sed -n "s/^[0-9]*: POSIX *ADVISORY *WRITE *\([0-9]*\) [^ ]*:$inode .*/\1/p" /proc/locks
+}
+
 # The host with bus, libvirt and daemon, and one shut-off domain vm42.
 up() {
 	install_gpupass

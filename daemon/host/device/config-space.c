@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/device/config-space.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "gpupass/cleanup.h"
+#include "host/scan/sysfs.h"
+
+int config_space_read(int sysfs_fd, const Bdf *bdf, PcieConfig *ret)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, "config");
+	_cleanup_close_ int fd = -1;
+	uint8_t bytes[PCIE_CONFIG_BYTES];
+	size_t size = 0;
+	ssize_t n = 0;
+
+	if (!path)
+		return -ENOMEM;
+	fd = openat(sysfs_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	while (size < sizeof(bytes) && (n = read(fd, bytes + size, sizeof(bytes) - size)) > 0)
+		size += (size_t)n;
+	pcie_config_parse(bytes, n < 0 ? 0 : size, ret);
+	return 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/launch/part.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "gpupass/cleanup.h"
+#include "host/wire/request.h"
+
+/* systemd takes seconds to reload all its units; what connects meanwhile waits in a queue. */
+#define SEND_TIMEOUT_SEC 25
+
+bool part_is_absent(int error)
+{
+	return error == -ENOENT || error == -ECONNREFUSED || error == -ENOTDIR;
+}
+
+static int connect_to(const char *directory, const char *part, int *ret_fd)
+{
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct timeval timeout = { .tv_sec = SEND_TIMEOUT_SEC };
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int n;
+
+	if (fd < 0)
+		return -errno;
+	n = snprintf(name.sun_path, sizeof(name.sun_path), "%s/%s", directory, part);
+	if (n < 0 || (size_t)n >= sizeof(name.sun_path))
+		return -ENAMETOOLONG;
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0 ||
+	    connect(fd, (struct sockaddr *)&name, sizeof(name)) < 0)
+		return -errno;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+/* The queue of the connection has room for every request. */
+static int send_all(int fd, const char *request, size_t size)
+{
+	while (size > 0) {
+		ssize_t n = send(fd, request, size, MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == ENOENT || errno == ECONNREFUSED ? -EIO : -errno;
+		request += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+int part_ask(const char *directory, const char *part, char *const *words, int *ret_fd)
+{
+	_cleanup_free_ char *request = NULL;
+	_cleanup_close_ int fd = -1;
+	size_t size = 0;
+	int r = request_write(words, &request, &size);
+
+	if (r >= 0)
+		r = connect_to(directory, part, &fd);
+	if (r >= 0)
+		r = send_all(fd, request, size);
+	if (r < 0)
+		return r;
+	if (shutdown(fd, SHUT_WR) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+		return -EIO;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}

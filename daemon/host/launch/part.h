@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The daemon's parts: programs with rights of their own, each behind a socket of systemd's
+ * (units/gpupass-NAME.socket). Whoever connects has systemd start one instance of the part, in
+ * the sandbox of its unit. It reads one request (host/wire/request.h), and writes its answer into
+ * the same connection. Its stderr is the journal.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+/* Where systemd listens for them. */
+#define PARTS_DIR "/run/gpupass/parts"
+
+#define PART_MOVER "mover"	       /* drivers and resets */
+#define PART_INSPECTOR "inspector"     /* who holds a device */
+#define PART_CONFIG "config"	       /* config space and registers */
+#define PART_PROBER "prober"	       /* questions to NVML */
+#define PART_PERSISTENCE "persistence" /* a mode set through NVML */
+#define PART_EXAMINER "examiner"       /* the host's setup */
+#define PART_INITRAMFS "initramfs"     /* what is in the boot image */
+
+/*
+ * Hands on the request, and returns the connection, whose reads do not block. -ENOENT or
+ * -ECONNREFUSED: nobody listens, and nothing was started. Any other error: nothing was started
+ * either, or it got no whole request, and does nothing.
+ */
+int part_ask(const char *directory, const char *part, char *const *words, int *ret_fd);
+
+/* Whether part_ask() said that there are no parts on this host. */
+bool part_is_absent(int error);

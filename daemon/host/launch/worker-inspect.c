@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
+#include <string.h>
+
+#include "host/launch/call.h"
+#include "host/launch/launch.h"
+#include "host/launch/worker.h"
+#include "host/wire/document.h"
+#include "util/text.h"
+
+/* There are as many holders as host/device/holders.c lists, with names as long as others like. */
+#define OUTPUT_MAX 4194304U
+
+/* Which of the two questions: one part sees processes, the other one config space. */
+typedef enum Question { ALL_AT_ONCE, HOLDERS, CONFIG_SPACE } Question;
+
+static int arguments(const WorkerConfig *config, Question question, const Bdf *functions, size_t n,
+		     InspectConfig config_space, char ***ret)
+{
+	_cleanup_strv_ char **argv = NULL;
+	int r = worker_arguments_begin(config, question == CONFIG_SPACE ? "config" : "inspect",
+				       &argv);
+
+	if (r >= 0 && question == ALL_AT_ONCE && config_space != INSPECT_CONFIG_NOT)
+		r = strv_append(&argv, "--capabilities");
+	if (r >= 0 && question != HOLDERS && config_space == INSPECT_CONFIG_AWAKE)
+		r = strv_append(&argv, "--awake");
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = strv_append(&argv, BDF_TEXT(&functions[i]));
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(argv);
+	return 0;
+}
+
+static int parse(const Child *child, const Bdf *functions, size_t n, Inspection **ret)
+{
+	int r = worker_child_error(child);
+
+	return r < 0 ? r
+		     : worker_inspect_document_parse(child->output, child->size, functions, n, ret);
+}
+
+/* What config space says of one function, into what else is known of it. */
+static void take_config(FunctionFacts *from, FunctionFacts *into)
+{
+	into->serial_number = TAKE_PTR(from->serial_number);
+	into->link_speed = TAKE_PTR(from->link_speed);
+	into->link_speed_max = TAKE_PTR(from->link_speed_max);
+	into->link_width = from->link_width;
+	into->link_width_max = from->link_width_max;
+	into->config_all_ones = from->config_all_ones;
+	into->left_asleep = from->left_asleep;
+}
+
+/* The second answer may say nothing but what its part is there for. */
+static int merge(const Children *children, const Bdf *functions, size_t n, Inspection **ret)
+{
+	_cleanup_(inspection_freep) Inspection *in = NULL, *config = NULL;
+	int r = parse(&children->items[0], functions, n, &in);
+
+	if (r >= 0 && children->n_items > 1)
+		r = parse(&children->items[1], functions, n, &config);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; config && i < n; i++) {
+		free(in->functions[i].serial_number);
+		free(in->functions[i].link_speed);
+		free(in->functions[i].link_speed_max);
+		take_config(&config->functions[i], &in->functions[i]);
+	}
+	*ret = TAKE_PTR(in);
+	return 0;
+}
+
+/* Two parts, side by side. */
+static int ask_parts(const WorkerConfig *config, const Bdf *functions, size_t n,
+		     InspectConfig config_space, uint64_t timeout_usec, Inspection **ret)
+{
+	size_t parts = config_space == INSPECT_CONFIG_NOT ? 1 : 2;
+	_cleanup_(children_freep) Children *children = NULL;
+	int r = children_new(parts, OUTPUT_MAX, &children);
+
+	for (size_t i = 0; r >= 0 && i < parts; i++) {
+		_cleanup_strv_ char **argv = NULL;
+
+		r = arguments(config, i == 0 ? HOLDERS : CONFIG_SPACE, functions, n, config_space,
+			      &argv);
+		if (r >= 0)
+			r = launch_one(config, i == 0 ? PART_INSPECTOR : PART_CONFIG, children, i,
+				       argv);
+	}
+	if (r < 0)
+		return r;
+	children_wait(children, timeout_usec);
+	return merge(children, functions, n, ret);
+}
+
+static int ask_child(const WorkerConfig *config, const Bdf *functions, size_t n,
+		     InspectConfig config_space, uint64_t timeout_usec, Inspection **ret)
+{
+	_cleanup_(children_freep) Children *children = NULL;
+	_cleanup_strv_ char **argv = NULL;
+	int r = arguments(config, ALL_AT_ONCE, functions, n, config_space, &argv);
+
+	if (r >= 0)
+		r = children_new(1, OUTPUT_MAX, &children);
+	if (r >= 0)
+		r = children_start(children, 0, argv);
+	if (r < 0)
+		return r;
+	children_wait(children, timeout_usec);
+	return merge(children, functions, n, ret);
+}
+
+int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n,
+		   InspectConfig config_space, uint64_t timeout_usec, Inspection **ret)
+{
+	return config->parts_dir ? ask_parts(config, functions, n, config_space, timeout_usec, ret)
+				 : ask_child(config, functions, n, config_space, timeout_usec, ret);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the daemon asks of one of its parts, over the part's socket: words, each ended by a NUL.
+ * An empty word ends the request, so that one that was cut off is none.
+ */
+#pragma once
+
+#include <stddef.h>
+
+/* 512 functions with a verb, a driver and an override each would not fill it. */
+#define REQUEST_MAX 65536U
+
+/* -E2BIG: too long; -EINVAL: a word is empty. */
+int request_write(char *const *words, char **ret, size_t *ret_size);
+
+/*
+ * The locks of the parts (util/pid-lock.h): whoever changes a function has one with its address,
+ * whoever asks NVML one of these.
+ */
+#define PARTS_LOCKS_DIR "/run/gpupass/at-work"
+#define WORKER_LOCK_PROBE "probe"
+#define WORKER_LOCK_PERSISTENCE "persistence"
+
+/*
+ * Reads up to the end of what the other side sends. -EBADMSG: it is no request; -ETIMEDOUT: the
+ * other side has said nothing for seconds; -ENOMEM, or what read(2) says.
+ */
+int request_read(int fd, char ***ret);

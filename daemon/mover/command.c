@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "mover/command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/pci/driver-name.h"
+#include "util/text.h"
+
+static bool is(const char *word, const char *what)
+{
+	return word && strcmp(word, what) == 0;
+}
+
+/* Takes the next word, and no word after the last. */
+static const char *next(char *const **words)
+{
+	return **words ? *(*words)++ : NULL;
+}
+
+static int parse_name(const char *word, bool (*valid)(const char *), const char **ret)
+{
+	if (!word || (!is(word, "-") && !valid(word)))
+		return -EBADMSG;
+	*ret = is(word, "-") ? NULL : word;
+	return 0;
+}
+
+static int parse_bdf(const char *word, Bdf *ret)
+{
+	return word && bdf_parse(word, ret) >= 0 ? 0 : -EBADMSG;
+}
+
+static int parse_move(char *const **words, MoverCommand *command)
+{
+	DriverTarget *target = &command->target;
+	int r;
+
+	if (!is(next(words), "--"))
+		return -EBADMSG;
+	r = parse_bdf(next(words), &target->bdf);
+	if (r >= 0)
+		r = parse_name(next(words), driver_name_valid, &target->driver);
+	return r < 0 ? r : parse_name(next(words), driver_override_valid, &target->driver_override);
+}
+
+static int parse_reset(char *const **words, MoverCommand *command)
+{
+	const char *word = next(words);
+
+	command->reset = true;
+	command->slot = is(word, "--slot");
+	return parse_bdf(command->slot ? next(words) : word, &command->target.bdf);
+}
+
+static int parse_one(char *const **words, MoverCommand *command)
+{
+	const char *verb = next(words);
+
+	if (is(verb, "move"))
+		return parse_move(words, command);
+	return is(verb, "reset") ? parse_reset(words, command) : -EBADMSG;
+}
+
+static bool is_named_twice(const MoverCommand *commands, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bdf_equal(&commands[i].target.bdf, &commands[n].target.bdf))
+			return true;
+	return false;
+}
+
+int mover_commands_parse(char *const *words, MoverCommand **ret, size_t *ret_n)
+{
+	_cleanup_free_ MoverCommand *commands = calloc(MOVER_COMMANDS_MAX, sizeof(*commands));
+	size_t n = 0;
+
+	if (!commands)
+		return -ENOMEM;
+	while (*words) {
+		int r = n < MOVER_COMMANDS_MAX ? parse_one(&words, &commands[n]) : -EBADMSG;
+
+		if (r >= 0 && is_named_twice(commands, n))
+			r = -EBADMSG;
+		if (r < 0)
+			return r;
+		n++;
+	}
+	if (n == 0)
+		return -EBADMSG;
+	*ret = TAKE_PTR(commands);
+	*ret_n = n;
+	return 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The mover's commands, as words of one request (host/wire/request.h), any number of them:
+ *   move -- BDF DRIVER|- OVERRIDE|-
+ *   reset [--slot] BDF
+ */
+#pragma once
+
+#include "host/wire/move.h"
+
+/* A group has at most 8 GPUs of 8 functions; a longer request cannot be about a group. */
+#define MOVER_COMMANDS_MAX 512
+
+typedef struct MoverCommand {
+	bool reset;
+	bool slot;	     /* with reset: all functions of the slot, through vfio */
+	DriverTarget target; /* its strings are the words'; of a reset only its bdf */
+} MoverCommand;
+
+/*
+ * -EBADMSG, and nothing in *ret, when any word is wrong, a function is named twice, or there is no
+ * command. The caller frees *ret.
+ */
+int mover_commands_parse(char *const *words, MoverCommand **ret, size_t *ret_n);

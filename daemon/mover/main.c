@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gpupass-mover: the part of the daemon that writes to sysfs. It moves PCI functions from driver to
+ * driver and resets them, side by side, one process each, since any of these writes may never
+ * return. It has no library but libc, and reads nothing but its request and the kernel's files.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gpupass/errors.h"
+#include "host/device/driver-ops.h"
+#include "host/device/reset.h"
+#include "host/wire/document.h"
+#include "host/wire/request.h"
+#include "mover/command.h"
+#include "util/arguments.h"
+#include "util/file.h"
+#include "util/pid-lock.h"
+#include "util/text.h"
+
+/* In the place of an answer: another process is at work on the function, nothing was done. */
+#define BUSY "busy"
+
+typedef struct Roots {
+	const char *sysfs_dir, *locks_dir;
+} Roots;
+
+static const char usage[] =
+	"Usage: gpupass-mover [OPTION]...\n"
+	"\n"
+	"Moves PCI functions to drivers, or resets them, for gpupassd(8). Reads one request\n"
+	"from standard input, and writes one line for each function to standard output.\n"
+	"\n"
+	"      --sysfs=DIR     sysfs (default /sys)\n"
+	"      --locks=DIR     where it locks what it works on (default " PARTS_LOCKS_DIR ")\n"
+	"  -h, --help          show this help\n"
+	"      --version       show the version\n";
+
+static const Program program = { "gpupass-mover", usage, GPUPASS_VERSION };
+
+static int fail(const char *what, int error)
+{
+	fprintf(stderr, "gpupass-mover: %s: %s\n", what, strerror(-error));
+	return GPUPASS_EXIT_FAILED;
+}
+
+/*
+ * Whoever asked has closed the connection before the work began: systemd was slow, and the daemon
+ * has given up, and may have told so. Its end for writing is always closed.
+ */
+static bool nobody_waits(void)
+{
+	struct pollfd caller = { .fd = STDIN_FILENO };
+
+	return poll(&caller, 1, 0) > 0 && (caller.revents & (POLLHUP | POLLERR));
+}
+
+static char *move(int sysfs_fd, const MoverCommand *command)
+{
+	_cleanup_(driver_result_clear) DriverResult result = { 0 };
+
+	driver_move_with(driver_real_ops(), sysfs_fd, &command->target, &result);
+	return worker_move_document(&command->target.bdf, &result);
+}
+
+static char *reset(const Roots *roots, int sysfs_fd, const MoverCommand *command)
+{
+	_cleanup_(reset_report_clear) ResetReport report = { 0 };
+	DriverOps ops = *driver_real_ops();
+	int r;
+
+	/* The files of /dev/vfio belong to /sys and to no other tree. */
+	if (strcmp(roots->sysfs_dir, "/sys") != 0)
+		ops.hot_reset = NULL;
+	r = command->slot ? slot_reset_with(&ops, sysfs_fd, &command->target.bdf, &report)
+			  : function_reset_with(&ops, sysfs_fd, &command->target.bdf, &report);
+	return r < 0 ? NULL : worker_reset_document(&report);
+}
+
+/* One write for one line: others write into the same connection. */
+static int say(size_t number, const char *answer)
+{
+	_cleanup_free_ char *line = strf("%zu %s\n", number, answer);
+
+	if (!line)
+		return fail("cannot answer", -ENOMEM);
+	if (send(STDOUT_FILENO, line, strlen(line), MSG_NOSIGNAL) >= 0 ||
+	    (errno == ENOTSOCK && write(STDOUT_FILENO, line, strlen(line)) >= 0))
+		return GPUPASS_EXIT_DONE;
+	/* The log should have what nobody waits for any more. */
+	fprintf(stderr, "gpupass-mover: nobody waits any more for this answer: %s\n", answer);
+	return GPUPASS_EXIT_DONE;
+}
+
+/* In a process of its own, which has the lock as long as it is at work. */
+static int work(const Roots *roots, size_t number, const MoverCommand *command)
+{
+	_cleanup_close_ int sysfs_fd = -1, lock_fd = -1;
+	_cleanup_free_ char *answer = NULL;
+	int r = dir_open_at(AT_FDCWD, roots->sysfs_dir, false, &sysfs_fd);
+
+	if (r >= 0)
+		r = pid_lock_take(roots->locks_dir, BDF_TEXT(&command->target.bdf), &lock_fd);
+	if (r == -EBUSY)
+		return say(number, BUSY);
+	if (r < 0)
+		return fail(BDF_TEXT(&command->target.bdf), r);
+	answer = command->reset ? reset(roots, sysfs_fd, command) : move(sysfs_fd, command);
+	/* Who has the answer may begin the next move at once. */
+	lock_fd = close_fd(lock_fd);
+	return answer ? say(number, answer) : fail("cannot answer", -ENOMEM);
+}
+
+/*
+ * Waits for all of them, however long: this process is the unit's main one. Each answers by itself,
+ * so that one that hangs keeps no other's answer.
+ */
+static int work_on_all(const Roots *roots, const MoverCommand *commands, size_t n)
+{
+	int status = GPUPASS_EXIT_DONE, ended;
+
+	for (size_t i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(work(roots, i, &commands[i]));
+		/* No more are begun: a half-moved group only has to be moved back. */
+		if (pid < 0) {
+			status = fail("cannot fork", -errno);
+			break;
+		}
+	}
+	for (;;) {
+		if (wait(&ended) < 0) {
+			if (errno == EINTR)
+				continue;
+			break;
+		}
+		if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0)
+			status = GPUPASS_EXIT_FAILED;
+	}
+	/* systemd has this connection open, too, until it has seen the end of this process. */
+	shutdown(STDOUT_FILENO, SHUT_WR);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	Roots roots = { .sysfs_dir = "/sys", .locks_dir = PARTS_LOCKS_DIR };
+	const Argument known[] = {
+		{ "sysfs", .text = &roots.sysfs_dir },
+		{ "locks", .text = &roots.locks_dir },
+	};
+	_cleanup_free_ MoverCommand *commands = NULL;
+	_cleanup_strv_ char **words = NULL;
+	int first, status, r;
+	size_t n = 0;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (!arguments_parse(&program, known, ELEMENTS(known), argc, argv, &first, &status))
+		return status;
+	if (first < argc)
+		return arguments_refuse(&program, "unexpected argument", argv[first]);
+	/* A process of the same user that has as many rights may look into one that is dumpable. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return fail("cannot confine itself", -errno);
+	r = request_read(STDIN_FILENO, &words);
+	if (r >= 0)
+		r = mover_commands_parse(words, &commands, &n);
+	if (r < 0)
+		return fail("no request", r);
+	if (nobody_waits())
+		return fail("whoever asked has given up, so nothing is done", -EPIPE);
+	return work_on_all(&roots, commands, n);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The real gpupass-mover, with this test at the other end of its socket. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "gpupass/errors.h"
+#include "host/wire/document.h"
+#include "host/wire/request.h"
+#include "mover/command.h"
+#include "rig/temp-dir.h"
+#include "rig/worker-model.h"
+#include "util/pid-lock.h"
+#include "util/text.h"
+
+typedef struct Run {
+	int status;
+	char output[8192];
+} Run;
+
+static pid_t spawn_mover(const SysfsTree *tree, const char *locks, int fd)
+{
+	_cleanup_free_ char *sysfs = strf("--sysfs=%s", tree->sysfs);
+	_cleanup_free_ char *lock = strf("--locks=%s", locks);
+	char *argv[] = { (char[]){ MOVER }, sysfs, lock, NULL };
+	posix_spawn_file_actions_t actions;
+	pid_t pid = 0;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fd, STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, fd, STDOUT_FILENO);
+	assert_int_equal(posix_spawn(&pid, MOVER, &actions, NULL, argv, environ), 0);
+	posix_spawn_file_actions_destroy(&actions);
+	return pid;
+}
+
+static Run run_bytes(const SysfsTree *tree, const char *locks, const char *request, size_t size)
+{
+	Run run = { 0 };
+	size_t n = 0;
+	ssize_t got;
+	int fds[2];
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	pid = spawn_mover(tree, locks, fds[1]);
+	close(fds[1]);
+	assert_int_equal(send(fds[0], request, size, MSG_NOSIGNAL), size);
+	shutdown(fds[0], SHUT_WR);
+	while ((got = read(fds[0], run.output + n, sizeof(run.output) - 1 - n)) > 0)
+		n += (size_t)got;
+	close(fds[0]);
+	assert_int_equal(waitpid(pid, &run.status, 0), pid);
+	return run;
+}
+
+static Run run_words(const SysfsTree *tree, const char *locks, const char *const *words)
+{
+	_cleanup_free_ char *request = NULL;
+	size_t size = 0;
+
+	assert_int_equal(request_write((char *const *)words, &request, &size), 0);
+	return run_bytes(tree, locks, request, size);
+}
+
+/* The answer of command `number`, without its number; "" when there is none. */
+static const char *line_of(Run *run, unsigned number)
+{
+	_cleanup_free_ char *prefix = strf("%u ", number);
+
+	for (char *line = run->output; line && *line; line = strchr(line, '\0') + 1) {
+		char *end = strchr(line, '\n');
+
+		if (!end)
+			break;
+		if (str_starts_with(line, prefix)) {
+			*end = '\0';
+			return line + strlen(prefix);
+		}
+		line = end;
+		*line = '\0';
+	}
+	return "";
+}
+
+static void a_batch_is_answered_line_by_line(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	static const char *const words[] = { "move", "--",    DISPLAY, "nvidia",
+					     "-",    "reset", AUDIO,   NULL };
+	const Bdf display = tree_bdf(DISPLAY), audio = tree_bdf(AUDIO);
+	_cleanup_(driver_result_clear) DriverResult moved = { 0 };
+	_cleanup_(reset_report_clear) ResetReport report = { 0 };
+	Run run, copy;
+	const char *text;
+
+	tree_add_gpu(tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
+	run = copy = run_words(tree, dir->path, words);
+	assert_int_equal(run.status, 0);
+	text = line_of(&run, 0);
+	assert_int_equal(worker_move_document_parse(text, strlen(text), &display, &moved), 0);
+	assert_int_equal(moved.error, 0);
+	assert_false(moved.changed);
+	assert_string_equal(moved.driver, "nvidia");
+	text = line_of(&copy, 1);
+	assert_int_equal(worker_reset_document_parse(text, strlen(text), &audio, &report), 0);
+}
+
+/* What another process is at work on is left alone, and the others are done. */
+static void one_function_has_one_mover_at_a_time(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	static const char *const words[] = { "move", "--",  DISPLAY, "nvidia", "-", "move",
+					     "--",   AUDIO, "-",     "-",      NULL };
+	_cleanup_close_ int lock_fd = -1;
+	Run run, copy;
+
+	tree_add_gpu(tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
+	assert_int_equal(pid_lock_take(dir->path, DISPLAY, &lock_fd), 0);
+	run = copy = run_words(tree, dir->path, words);
+	assert_string_equal(line_of(&run, 0), "busy");
+	assert_non_null(strstr(line_of(&copy, 1), AUDIO));
+}
+
+/* promise C7 */
+/* Whoever has taken over the daemon has no more to say than the grammar. */
+static void what_is_no_request_does_nothing(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+	} rows[] = {
+#define ROW(text) { text, sizeof(text) }
+		{ "", 0 },
+		{ "\0", 1 },
+		ROW("move\0--\0" DISPLAY "\0nvidia\0-"), /* cut off */
+		ROW("move\0--\0" DISPLAY "\0nvidia\0"),
+		ROW("move\0" DISPLAY "\0nvidia\0-\0"),
+		ROW("move\0--\0../../41:00.0\0nvidia\0-\0"),
+		ROW("move\0--\0" DISPLAY "\0../nvidia\0-\0"),
+		ROW("move\0--\0" DISPLAY "\0nvidia\0a\nb\0"),
+		ROW("move\0--\0" DISPLAY "\0nvidia\0-\0more\0"),
+		ROW("move\0--\0" DISPLAY "\0nvidia\0-\0reset\0" DISPLAY "\0"),
+		ROW("reset\0--slots\0" DISPLAY "\0"),
+		ROW("inspect\0" DISPLAY "\0"),
+		ROW("--sysfs=/tmp\0move\0--\0" DISPLAY "\0nvidia\0-\0"),
+#undef ROW
+	};
+	const TempDir *dir = *state;
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+		Run run = run_bytes(tree, dir->path, rows[i].bytes, rows[i].size);
+
+		if (!WIFEXITED(run.status) || WEXITSTATUS(run.status) != GPUPASS_EXIT_FAILED ||
+		    run.output[0] != '\0')
+			fail_msg("row %zu: %d, %s", i, run.status, run.output);
+	}
+}
+
+/* The daemon has told by then that the function may be stuck; it must not be moved later on. */
+static void who_has_given_up_gets_nothing_done(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	char words[] = "move\0--\0" DISPLAY "\0nvidia\0-\0";
+	int fds[2], status = 0;
+	pid_t pid;
+
+	tree_add_gpu(tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	assert_int_equal(send(fds[0], words, sizeof(words), 0), sizeof(words));
+	close(fds[0]);
+	pid = spawn_mover(tree, dir->path, fds[1]);
+	close(fds[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), GPUPASS_EXIT_FAILED);
+	assert_int_equal(pid_lock_holder(dir->path, DISPLAY), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DIR(a_batch_is_answered_line_by_line),
+		WITH_DIR(one_function_has_one_mover_at_a_time),
+		WITH_DIR(what_is_no_request_does_nothing),
+		WITH_DIR(who_has_given_up_gets_nothing_done),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

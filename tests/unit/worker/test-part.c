@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* gpupass-worker as a part: what it refuses, whoever asks. On this machine, where it only reads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <spawn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "host/wire/request.h"
+#include "util/text.h"
+
+#define GPU "0000:41:00.0"
+
+/* Its exit status, and the first of its answer. */
+static int ask(const char *part, const char *words, char *answer, size_t size)
+{
+	_cleanup_free_ char *option = strf("--part=%s", part), *request = NULL;
+	char *argv[] = { (char[]){ WORKER }, option, NULL };
+	_cleanup_strv_ char **list = NULL;
+	posix_spawn_file_actions_t actions;
+	size_t request_size = 0;
+	int fds[2], status = 0;
+	pid_t pid = 0;
+
+	assert_int_equal(strv_split(words, " ", &list), 0);
+	assert_int_equal(request_write(list, &request, &request_size), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fds[1], STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
+	assert_int_equal(posix_spawn(&pid, WORKER, &actions, NULL, argv, environ), 0);
+	posix_spawn_file_actions_destroy(&actions);
+	close(fds[1]);
+	assert_int_equal(send(fds[0], request, request_size, 0), request_size);
+	shutdown(fds[0], SHUT_WR);
+	memset(answer, 0, size);
+	for (ssize_t n; size > 1 && (n = read(fds[0], answer, size - 1)) > 0; size -= (size_t)n)
+		answer += n;
+	close(fds[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* promise C7 */
+static void a_part_does_what_it_is_there_for_and_nothing_else(_unused_ void **state)
+{
+	static const struct {
+		const char *part, *words;
+		bool done;
+	} rows[] = {
+		{ "config", "config", true },
+		{ "config", "inspect", false },
+		{ "config", "move -- " GPU " - -", false },
+		{ "config", "reset " GPU, false },
+		{ "config", "image", false },
+		{ "config", "examine", false },
+		{ "config", "probe " GPU, false },
+		{ "inspector", "inspect", true },
+		{ "inspector", "config", false },
+		{ "inspector", "inspect --capabilities", false },
+		{ "inspector", "move -- " GPU " - -", false },
+		{ "inspector", "examine --without-image", false },
+		{ "examiner", "examine --without-image", true },
+		{ "examiner", "examine", false },
+		{ "examiner", "examine " GPU, false },
+		{ "initramfs", "image", true },
+		{ "initramfs", "examine --without-image", false },
+		{ "initramfs", "inspect", false },
+		{ "prober", "persistence --set=on " GPU, false },
+		{ "prober", "move -- " GPU " - -", false },
+		{ "prober", "probe --mmio " GPU, false },
+		{ "persistence", "persistence " GPU, false },
+		{ "persistence", "probe " GPU, false },
+		{ "persistence", "reset " GPU, false },
+		{ "mover", "move -- " GPU " - -", false },
+		{ "", "inspect", false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		char answer[256];
+		int status = ask(rows[i].part, rows[i].words, answer, sizeof(answer));
+
+		if ((status == 0) != rows[i].done ||
+		    (strstr(answer, "\"error\":0,") != NULL) != rows[i].done)
+			fail_msg("%s, %s: %d, %s", rows[i].part, rows[i].words, status, answer);
+	}
+}
+
+/* Or a taken-over daemon would have a library of its own choice run in the prober. */
+static void a_part_takes_no_other_host_and_no_library(_unused_ void **state)
+{
+	static const struct {
+		const char *part, *words;
+	} rows[] = {
+		{ "prober", "--nvml=/tmp/evil.so probe " GPU },
+		{ "prober", "probe " GPU " --nvml=/tmp/evil.so" },
+		{ "config", "--sysfs=/tmp config" },
+		{ "inspector", "--proc=/tmp inspect" },
+		{ "initramfs", "--root=/tmp image" },
+		{ "examiner", "--root=/tmp examine --without-image" },
+		{ "config", "--part=inspector" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		char answer[256];
+
+		if (ask(rows[i].part, rows[i].words, answer, sizeof(answer)) == 0 ||
+		    answer[0] != '\0')
+			fail_msg("%s: %s", rows[i].words, answer);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_part_does_what_it_is_there_for_and_nothing_else),
+		cmocka_unit_test(a_part_takes_no_other_host_and_no_library),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
