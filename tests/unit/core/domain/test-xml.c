@@ -304,6 +304,19 @@ static void use_lays_running_domain_over_definition(_unused_ void **state)
 	domain_use_clear(&use);
 }
 
+/* A look reads with xml_skim(), a plan with xml_parse(). */
+static void a_name_is_all_the_text_inside_however_it_is_read(_unused_ void **state)
+{
+	static const char text[] =
+		"<domain type='kvm'><name>vm<b>4</b>2</name><uuid>" UUID "</uuid></domain>";
+	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL, *skimmed = NULL;
+
+	assert_int_equal(domain_xml_parse(text, &parsed, NULL), 0);
+	assert_int_equal(domain_xml_skim(text, &skimmed, NULL), 0);
+	assert_string_equal(domain_xml_name(parsed), "vm42");
+	assert_string_equal(domain_xml_name(skimmed), "vm42");
+}
+
 static void use_takes_the_group_from_the_definition_where_there_is_one(_unused_ void **state)
 {
 	_cleanup_free_ char *assigned = domain_fixture("q35-assigned");
@@ -590,6 +603,7 @@ int main(void)
 		cmocka_unit_test(only_pci_hostdevs_are_read),
 		cmocka_unit_test(a_domain_without_devices_has_no_hostdevs),
 		cmocka_unit_test(use_lays_running_domain_over_definition),
+		cmocka_unit_test(a_name_is_all_the_text_inside_however_it_is_read),
 		cmocka_unit_test(use_takes_the_group_from_the_definition_where_there_is_one),
 		cmocka_unit_test(use_refuses_two_texts_of_two_domains),
 		cmocka_unit_test(group_is_read_from_our_own_metadata_only),
