@@ -474,6 +474,22 @@ static void diff_shows_of_what_is_not_ours_only_names(_unused_ void **state)
 }
 
 /* Then there is no diff, and no raw text instead. */
+/* The shortest script takes out what stands between the two places of a hostdev, and adds it. */
+static void diff_shows_of_what_only_stands_elsewhere_no_more(_unused_ void **state)
+{
+	static const char other[] = "<shmem name='a' token='hunter2'/>";
+	static const char ours[] =
+		"<hostdev mode='subsystem' type='pci' managed='no'><source>"
+		"<address bus='0x41' slot='0'/></source><alias name='ua-gpupass-pair0-0'/></hostdev>";
+	_cleanup_free_ char *first = strf(DOMAIN("<devices>%s%s</devices>"), ours, other);
+	_cleanup_free_ char *last = strf(DOMAIN("<devices>%s%s</devices>"), other, ours);
+	_cleanup_free_ char *diff = domain_xml_diff(first, last);
+
+	assert_non_null(strstr(diff, "-    <shmem"));
+	assert_non_null(strstr(diff, "+    <shmem"));
+	assert_null(strstr(diff, "hunter2"));
+}
+
 static void diff_of_what_cannot_be_read_is_none(_unused_ void **state)
 {
 	_cleanup_free_ char *text = malloc(DOMAIN_XML_MAX + 2);
@@ -611,6 +627,7 @@ int main(void)
 		cmocka_unit_test(diff_shows_no_change_of_mere_form),
 		cmocka_unit_test(diff_shows_no_password),
 		cmocka_unit_test(diff_shows_of_what_is_not_ours_only_names),
+		cmocka_unit_test(diff_shows_of_what_only_stands_elsewhere_no_more),
 		cmocka_unit_test(diff_of_what_cannot_be_read_is_none),
 		cmocka_unit_test(errors_quote_nothing_of_the_text),
 		cmocka_unit_test(use_is_read_whatever_others_have_written_beside_it),
