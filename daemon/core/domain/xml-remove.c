@@ -88,8 +88,7 @@ bool domain_xml_unmark(DomainXml *xml)
 		return false;
 	metadata = assignment->parent;
 	xml_remove(assignment);
-	if (xml_is_empty(metadata))
-		xml_remove(metadata);
+	xml_remove_if_empty(metadata);
 	return true;
 }
 
@@ -109,8 +108,8 @@ int domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *func
 		return -ENOMEM;
 	changed = remove_hostdevs(devices, stem, functions, n_functions);
 	changed |= remove_ports(devices, stem);
-	if (changed && xml_is_empty(devices))
-		xml_remove(devices);
+	if (changed)
+		xml_remove_if_empty(devices);
 	*ret_changed = changed;
 	return 0;
 }

@@ -100,6 +100,19 @@ taking_out_of_what_libvirt_made_of_it_leaves_the_definition_as_it_was(_unused_ v
 	}
 }
 
+static void an_emptied_element_with_attributes_of_others_stays(_unused_ void **state)
+{
+	static const char before[] = DOMAIN("<metadata a='1'/>" Q35 "<devices xmlns:x='urn:x'/>");
+	_cleanup_free_ char *added = add(before, "pair0");
+	_cleanup_free_ char *back = NULL;
+	bool changed = false;
+
+	back = take_out(added, "pair0", &changed);
+	assert_true(changed);
+	check_equivalent("with attributes", before, back);
+	assert_non_null(strstr(back, "<devices xmlns:x=\"urn:x\""));
+}
+
 static void untouched_lines_keep_their_layout(_unused_ void **state)
 {
 	static const char before[] = "<domain type=\"kvm\">\n"
@@ -476,6 +489,7 @@ int main(void)
 		cmocka_unit_test(adding_and_taking_out_leaves_the_definition_as_it_was),
 		cmocka_unit_test(
 			taking_out_of_what_libvirt_made_of_it_leaves_the_definition_as_it_was),
+		cmocka_unit_test(an_emptied_element_with_attributes_of_others_stays),
 		cmocka_unit_test(untouched_lines_keep_their_layout),
 		cmocka_unit_test(pcie_gets_a_root_port_a_gpu_behind_every_bus_in_use),
 		cmocka_unit_test(i440fx_gets_a_free_slot_a_gpu),
