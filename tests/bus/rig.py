@@ -31,6 +31,7 @@ from private_bus import PrivateBus  # noqa: E402
 ROOT = "/org/gpupass1"
 NOBODY = 65534
 SKIPPED = 77  # to meson
+LEAKED = 78  # the daemon, by tests/lib/leak-exit.c
 TIMEOUT = 120
 # A hang that only the test ends: longer than any test.
 FOR_EVER = 3600
@@ -143,16 +144,19 @@ class Host:
         self.process.terminate()
         code = self.process.wait(TIMEOUT)
         self.log.close()
+        expect(code != LEAKED, "the daemon leaked:", self.logged())
         return code
 
     def close(self):
-        if self.process.poll() is None:
-            self.stop()
-        for pid in self.running_workers():
-            os.kill(pid, signal.SIGKILL)
-        until(lambda: not self.running_workers(), "its workers do not end")
-        self.bus.close(TIMEOUT)
-        shutil.rmtree(self.directory)
+        try:
+            if self.process.poll() is None:
+                self.stop()
+        finally:
+            for pid in self.running_workers():
+                os.kill(pid, signal.SIGKILL)
+            until(lambda: not self.running_workers(), "its workers do not end")
+            self.bus.close(TIMEOUT)
+            shutil.rmtree(self.directory)
 
     def running_workers(self):
         """Of this host, at work now: {pid: command line}."""
@@ -360,10 +364,16 @@ def run_tests(tests, new_host):
     """Each on a host of its own; the exit status of the program."""
     failed, took = 0, []
     for test in tests:
-        host, begin = None, time.monotonic()
+        log, begin = "", time.monotonic()
         try:
             host = new_host()
-            test(host)
+            try:
+                test(host)
+            except Exception:
+                log = host.logged()
+                raise
+            finally:
+                host.close()
             print("ok  ", test.__name__, flush=True)
         except Skip as why:
             print("skip", test.__name__ + ":", why, flush=True)
@@ -371,10 +381,7 @@ def run_tests(tests, new_host):
             failed += 1
             print("FAIL", test.__name__, flush=True)
             traceback.print_exc(file=sys.stdout)
-            print(host.logged() if host else "", flush=True)
-        finally:
-            if host:
-                host.close()
+            print(log, flush=True)
         took.append((time.monotonic() - begin, test.__name__))
     longest = sorted(took, reverse=True)[:5]
     print("longest:", ", ".join(f"{name} {seconds:.1f} s" for seconds, name in longest), flush=True)

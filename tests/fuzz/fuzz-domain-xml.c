@@ -371,6 +371,21 @@ static void expect_gone_again(const char *clean, const char *after, const Scene 
 		EXPECT_SAME_TEXT(squeeze(began), squeeze(back));
 }
 
+/* A prefix that nothing declares, which becomes a namespace when an edit declares it. */
+static bool has_loose_prefix(const xmlNode *node)
+{
+	for (; node; node = node->next) {
+		if (node->type != XML_ELEMENT_NODE)
+			continue;
+		if (strchr((const char *)node->name, ':') || has_loose_prefix(node->children))
+			return true;
+		for (const xmlAttr *i = node->properties; i; i = i->next)
+			if (strchr((const char *)i->name, ':'))
+				return true;
+	}
+	return false;
+}
+
 /* libvirt writes one <metadata> and one <devices> at most. */
 static bool is_of_libvirts_form(const DomainXml *xml)
 {
@@ -380,7 +395,7 @@ static bool is_of_libvirts_form(const DomainXml *xml)
 		n_metadata += xml_is(i, "metadata");
 		n_devices += xml_is(i, "devices");
 	}
-	return n_metadata <= 1 && n_devices <= 1;
+	return n_metadata <= 1 && n_devices <= 1 && !has_loose_prefix(xml->root);
 }
 
 static void an_edit_and_its_inverse(const char *text, const Scene *scene, bool tuned)
