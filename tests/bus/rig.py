@@ -99,6 +99,9 @@ class Host:
     def new_bus(self):
         return PrivateBus(self.directory)
 
+    def command(self):
+        return [self.daemon]
+
     def daemon_environment(self):
         return self.environment
 
@@ -114,7 +117,8 @@ class Host:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
             notified.bind(os.path.join(self.directory, "notify"))
             self.process = subprocess.Popen(
-                [self.daemon, "--config-dir=" + self.config, "--state-dir=" + self.state,
+                self.command() +
+                ["--config-dir=" + self.config, "--state-dir=" + self.state,
                  "--runtime-dir=" + os.path.join(self.directory, "run"),
                  "--worker=" + self.worker, "--nvml=" + self.nvml,
                  "--sysfs=" + os.path.join(self.tree, "sys"),

@@ -9,7 +9,8 @@
 deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-dev libjansson-dev
 	libarchive-dev libxml2-dev libinih-dev libsmartcols-dev scdoc"
 # shellcheck disable=SC2034
-deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils"
+deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils
+	valgrind"
 # shellcheck disable=SC2034
 deps_checks="git clang-format shellcheck python3 groff-base"
 # shellcheck disable=SC2034
