@@ -51,7 +51,7 @@ int journal_line_parse(const char *line, json_t **ret, char **ret_message)
 {
 	_cleanup_free_ char *number = NULL;
 	unsigned long long sum = 0;
-	json_t *record;
+	json_t *record = NULL;
 
 	_Static_assert(sizeof(VERSION) == sizeof(VERSION_BEFORE), "they are skipped alike");
 	if (!str_starts_with(line, VERSION " ") && !str_starts_with(line, VERSION_BEFORE " "))
@@ -64,7 +64,8 @@ int journal_line_parse(const char *line, json_t **ret, char **ret_message)
 	if (strlen(number) != 8 || str_to_unsigned(number, 16, UINT32_MAX, &sum) < 0 ||
 	    line[8] != ' ' || sum != crc32_of(line + 9))
 		return bad(-EBADMSG, "its checksum is wrong", ret_message);
-	record = json_loads(line + 9, JSON_REJECT_DUPLICATES, NULL);
+	if (json_parse(line + 9, strlen(line + 9), &record, NULL) == -ENOMEM)
+		return -ENOMEM;
 	if (!json_is_object(record)) {
 		json_decref(record);
 		return bad(-EBADMSG, "it is not an object", ret_message);

@@ -1,9 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "util/json.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "util/text.h"
+
+/* More than libjansson needs for a text of this size. volatile: or compilers leave it out. */
+static bool has_memory_for(size_t size)
+{
+	void *volatile all = size < SIZE_MAX / 32 ? malloc(16 * size + 4096) : NULL;
+
+	free(all);
+	return all != NULL;
+}
+
+int json_parse(const char *text, size_t size, json_t **ret, json_error_t *ret_error)
+{
+	/* libjansson calls it a mistake in the text when its memory runs out. So ask twice. */
+	for (unsigned tries = 0; tries < 2; tries++) {
+		*ret = json_loadb(text, size, JSON_REJECT_DUPLICATES, ret_error);
+		if (*ret)
+			return 0;
+		if (!has_memory_for(size))
+			return -ENOMEM;
+	}
+	return -EBADMSG;
+}
 
 int json_parse_document(const char *text, size_t size, const char *schema, json_t **ret,
 			char **ret_message)
@@ -11,12 +34,12 @@ int json_parse_document(const char *text, size_t size, const char *schema, json_
 	_cleanup_json_ json_t *root = NULL;
 	const char *found = NULL;
 	json_error_t error;
+	int r = json_parse(text, size, &root, &error);
 
-	root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
-	if (!root) {
-		if (ret_message)
+	if (r < 0) {
+		if (r == -EBADMSG && ret_message)
 			*ret_message = strf("line %d: %s", error.line, error.text);
-		return -EBADMSG;
+		return r;
 	}
 	if (json_get_string(root, "schema", &found) < 0 || strcmp(found, schema) != 0) {
 		if (ret_message)

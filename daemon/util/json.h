@@ -14,9 +14,13 @@ static inline _unused_ void json_decrefp_(json_t **j)
 	*j = NULL;
 }
 
+/* Any JSON, without duplicate members. -EBADMSG with *ret_error (may be NULL), or -ENOMEM. */
+int json_parse(const char *text, size_t size, json_t **ret, json_error_t *ret_error);
+
 /*
- * Parses `text` of `size` bytes. -EBADMSG with "line L: what" in *ret_message (may be NULL) when
- * it is not JSON, -EPROTO when its member "schema" is not `schema`: another version's document.
+ * Parses `text` of `size` bytes. -ENOMEM; -EBADMSG with "line L: what" in *ret_message (may be
+ * NULL) when it is not JSON; -EPROTO when its member "schema" is not `schema`: another version's
+ * document.
  */
 int json_parse_document(const char *text, size_t size, const char *schema, json_t **ret,
 			char **ret_message);

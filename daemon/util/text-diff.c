@@ -131,11 +131,28 @@ static void mark_all(Diff *diff)
 	memset(diff->added, true, (size_t)diff->after.n);
 }
 
-static void print_line(FILE *f, char sign, const Line *line)
+static bool has_changed_line(const Lines *lines, const bool *changed, const Line *line)
+{
+	for (long i = 0; i < lines->n; i++)
+		if (changed[i] && lines->items[i].length == line->length &&
+		    memcmp(lines->items[i].text, line->text, line->length) == 0)
+			return true;
+	return false;
+}
+
+static bool was_moved(const Diff *diff, char sign, const Line *line)
+{
+	return sign == '-' ? has_changed_line(&diff->after, diff->added, line)
+			   : has_changed_line(&diff->before, diff->removed, line);
+}
+
+static void print_line(FILE *f, const Diff *diff, char sign, const Line *line)
 {
 	fputc(sign, f);
 	if (line->shown)
-		fputs(sign == ' ' ? line->shown->beside : line->shown->changed, f);
+		fputs(sign == ' ' || was_moved(diff, sign, line) ? line->shown->beside
+								 : line->shown->changed,
+		      f);
 	else
 		fwrite(line->text, 1, line->length, f);
 	fputc('\n', f);
@@ -192,11 +209,11 @@ static void print_hunk(FILE *f, const Diff *diff, long x, long y, long x_end, lo
 	fputs(" @@\n", f);
 	while (x < x_end || y < y_end) {
 		if (x < x_end && diff->removed[x]) {
-			print_line(f, '-', &diff->before.items[x++]);
+			print_line(f, diff, '-', &diff->before.items[x++]);
 		} else if (y < y_end && diff->added[y]) {
-			print_line(f, '+', &diff->after.items[y++]);
+			print_line(f, diff, '+', &diff->after.items[y++]);
 		} else {
-			print_line(f, ' ', &diff->before.items[x++]);
+			print_line(f, diff, ' ', &diff->before.items[x++]);
 			y++;
 		}
 	}

@@ -13,7 +13,10 @@
  */
 char *text_diff(const char *before, const char *after);
 
-/* A line with one text for comparison, and another to show: as a changed line, or as context. */
+/*
+ * A line with one text for comparison, and others to show: as a changed line, or as context. A line
+ * that was only moved, and so is taken out in one place and added in another, is shown as context.
+ */
 typedef struct DiffLine {
 	char *key;
 	char *changed;

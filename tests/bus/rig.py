@@ -31,6 +31,7 @@ from private_bus import PrivateBus  # noqa: E402
 ROOT = "/org/gpupass1"
 NOBODY = 65534
 SKIPPED = 77  # to meson
+LEAKED = 78  # the daemon, by tests/lib/leak-exit.c
 TIMEOUT = 120
 # A hang that only the test ends: longer than any test.
 FOR_EVER = 3600
@@ -98,6 +99,9 @@ class Host:
     def new_bus(self):
         return PrivateBus(self.directory)
 
+    def command(self):
+        return [self.daemon]
+
     def daemon_environment(self):
         return self.environment
 
@@ -113,7 +117,8 @@ class Host:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
             notified.bind(os.path.join(self.directory, "notify"))
             self.process = subprocess.Popen(
-                [self.daemon, "--config-dir=" + self.config, "--state-dir=" + self.state,
+                self.command() +
+                ["--config-dir=" + self.config, "--state-dir=" + self.state,
                  "--runtime-dir=" + os.path.join(self.directory, "run"),
                  "--worker=" + self.worker, "--nvml=" + self.nvml,
                  "--sysfs=" + os.path.join(self.tree, "sys"),
@@ -143,16 +148,19 @@ class Host:
         self.process.terminate()
         code = self.process.wait(TIMEOUT)
         self.log.close()
+        expect(code != LEAKED, "the daemon leaked:", self.logged())
         return code
 
     def close(self):
-        if self.process.poll() is None:
-            self.stop()
-        for pid in self.running_workers():
-            os.kill(pid, signal.SIGKILL)
-        until(lambda: not self.running_workers(), "its workers do not end")
-        self.bus.close(TIMEOUT)
-        shutil.rmtree(self.directory)
+        try:
+            if self.process.poll() is None:
+                self.stop()
+        finally:
+            for pid in self.running_workers():
+                os.kill(pid, signal.SIGKILL)
+            until(lambda: not self.running_workers(), "its workers do not end")
+            self.bus.close(TIMEOUT)
+            shutil.rmtree(self.directory)
 
     def running_workers(self):
         """Of this host, at work now: {pid: command line}."""
@@ -360,10 +368,16 @@ def run_tests(tests, new_host):
     """Each on a host of its own; the exit status of the program."""
     failed, took = 0, []
     for test in tests:
-        host, begin = None, time.monotonic()
+        log, begin = "", time.monotonic()
         try:
             host = new_host()
-            test(host)
+            try:
+                test(host)
+            except Exception:
+                log = host.logged()
+                raise
+            finally:
+                host.close()
             print("ok  ", test.__name__, flush=True)
         except Skip as why:
             print("skip", test.__name__ + ":", why, flush=True)
@@ -371,10 +385,7 @@ def run_tests(tests, new_host):
             failed += 1
             print("FAIL", test.__name__, flush=True)
             traceback.print_exc(file=sys.stdout)
-            print(host.logged() if host else "", flush=True)
-        finally:
-            if host:
-                host.close()
+            print(log, flush=True)
         took.append((time.monotonic() - begin, test.__name__))
     longest = sorted(took, reverse=True)[:5]
     print("longest:", ", ".join(f"{name} {seconds:.1f} s" for seconds, name in longest), flush=True)

@@ -10,7 +10,7 @@ deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-d
 	libarchive-dev libxml2-dev libinih-dev libsmartcols-dev nettle-dev scdoc"
 # shellcheck disable=SC2034
 deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils
-	polkitd python3-dbusmock"
+	polkitd python3-dbusmock valgrind"
 # shellcheck disable=SC2034
 deps_checks="git clang-format shellcheck python3 groff-base"
 # shellcheck disable=SC2034

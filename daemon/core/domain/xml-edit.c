@@ -173,36 +173,49 @@ static int domain_xml_place_in_slots(const DomainXml *xml, Place *places, size_t
 		.remedy = strdup("remove devices from the domain, or use machine type q35"));
 }
 
-/* Aliases are unique in a domain, and an earlier assignment may have left one, on a root port. */
-static unsigned long free_number(const xmlNode *devices, const char *stem, const char *kind,
-				 unsigned long from)
+/* The number in an alias of this stem and kind. */
+static bool alias_number(const xmlNode *device, const char *stem, const char *kind,
+			 unsigned long long *ret)
 {
+	const char *alias = xml_alias(device);
 	size_t n = strlen(stem), k = strlen(kind);
-	bool again = true;
 
-	while (again) {
-		again = false;
-		for (xmlNode *i = xml_first(devices); i; i = xml_next(i)) {
-			const char *alias = xml_alias(i);
-			unsigned long long number;
+	return alias && strncmp(alias, stem, n) == 0 && strncmp(alias + n, kind, k) == 0 &&
+	       str_to_unsigned(alias + n + k, 10, ULONG_MAX, ret) == 0;
+}
 
-			if (alias && strncmp(alias, stem, n) == 0 &&
-			    strncmp(alias + n, kind, k) == 0 &&
-			    str_to_unsigned(alias + n + k, 10, ULONG_MAX, &number) == 0 &&
-			    number == from) {
-				from++;
-				again = true;
-			}
-		}
-	}
-	return from;
+/*
+ * The first number from `from` on that no alias has: they are unique in a domain, and an earlier
+ * assignment may have left one, on a root port. One pass, since others choose the aliases of a
+ * domain, and may choose many.
+ */
+static int free_number(const xmlNode *devices, const char *stem, const char *kind,
+		       unsigned long from, unsigned long *ret)
+{
+	_cleanup_free_ bool *taken = NULL;
+	unsigned long long number;
+	size_t n = 0, at = 0;
+
+	for (xmlNode *i = xml_first(devices); i; i = xml_next(i))
+		n++;
+	taken = calloc(n + 1, sizeof(bool));
+	if (!taken)
+		return -ENOMEM;
+	for (xmlNode *i = xml_first(devices); i; i = xml_next(i))
+		if (alias_number(i, stem, kind, &number) && number >= from && number - from < n)
+			taken[number - from] = true;
+	while (taken[at])
+		at++;
+	*ret = from + at;
+	return 0;
 }
 
 /* libvirt chooses the port's own address and chassis; only its bus number matters here. */
 static int add_port(xmlNode *devices, const char *stem, unsigned long number, unsigned bus)
 {
-	unsigned long n = free_number(devices, stem, ALIAS_PORT, number);
-	xmlNode *port = xml_append(devices, "controller");
+	unsigned long n;
+	int r = free_number(devices, stem, ALIAS_PORT, number, &n);
+	xmlNode *port = r == 0 ? xml_append(devices, "controller") : NULL;
 
 	if (!port || xml_set(port, "type", "pci") < 0 || xml_set(port, "index", "%u", bus) < 0 ||
 	    xml_set(port, "model", "pcie-root-port") < 0)
@@ -238,8 +251,8 @@ static int add_gpu(xmlNode *devices, const char *stem, unsigned long *number,
 		xmlNode *hostdev;
 		int r;
 
-		*number = free_number(devices, stem, "", *number);
-		hostdev = xml_append(devices, "hostdev");
+		r = free_number(devices, stem, "", *number, number);
+		hostdev = r == 0 ? xml_append(devices, "hostdev") : NULL;
 		if (!hostdev)
 			return -ENOMEM;
 		r = fill_hostdev(hostdev, stem, (*number)++, bdf);

@@ -53,28 +53,37 @@ static bool port_in_use(const xmlNode *devices, const xmlNode *port)
 	return false;
 }
 
-static xmlNode *find_port(const xmlNode *devices, const char *stem, bool unused)
+static bool is_our_port(const xmlNode *node, const char *stem)
 {
-	for (xmlNode *i = devices ? devices->children : NULL; i; i = i->next)
-		if (xml_is_pci_controller(i) && alias_is(xml_alias(i), stem, ALIAS_PORT) &&
-		    !(unused && port_in_use(devices, i)))
-			return i;
-	return NULL;
+	return xml_is_pci_controller(node) && alias_is(xml_alias(node), stem, ALIAS_PORT);
+}
+
+static bool remove_unused_ports(xmlNode *devices, const char *stem)
+{
+	bool changed = false;
+
+	for (xmlNode *i = xml_first(devices), *next; i; i = next) {
+		next = xml_next(i);
+		if (!is_our_port(i, stem) || port_in_use(devices, i))
+			continue;
+		xml_remove(i);
+		changed = true;
+	}
+	return changed;
 }
 
 /* A port that is in use stays, but loses our mark: it is no longer ours. */
 static bool remove_ports(xmlNode *devices, const char *stem)
 {
 	bool changed = false;
-	xmlNode *port;
 
-	/* Ports share slots, so that removing one may free the next. */
-	while ((port = find_port(devices, stem, true))) {
-		xml_remove(port);
+	/* Ports share slots, so that removing one may free another. */
+	while (remove_unused_ports(devices, stem))
 		changed = true;
-	}
-	while ((port = find_port(devices, stem, false))) {
-		xml_remove(xml_child(port, "alias"));
+	for (xmlNode *i = xml_first(devices); i; i = xml_next(i)) {
+		if (!is_our_port(i, stem))
+			continue;
+		xml_remove(xml_child(i, "alias"));
 		changed = true;
 	}
 	return changed;
@@ -88,8 +97,7 @@ bool domain_xml_unmark(DomainXml *xml)
 		return false;
 	metadata = assignment->parent;
 	xml_remove(assignment);
-	if (xml_is_empty(metadata))
-		xml_remove(metadata);
+	xml_remove_if_empty(metadata);
 	return true;
 }
 
@@ -109,8 +117,8 @@ int domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *func
 		return -ENOMEM;
 	changed = remove_hostdevs(devices, stem, functions, n_functions);
 	changed |= remove_ports(devices, stem);
-	if (changed && xml_is_empty(devices))
-		xml_remove(devices);
+	if (changed)
+		xml_remove_if_empty(devices);
 	*ret_changed = changed;
 	return 0;
 }

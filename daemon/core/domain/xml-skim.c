@@ -34,6 +34,9 @@ static bool is_kept(const xmlNode *parent, const char *name, const char *href)
 		return !href && is_one_of(name, parts);
 	if (!is_root(parent->parent))
 		return true; /* inside an element that is kept */
+	/* libvirt takes all the text inside: XPath's string(). */
+	if (xml_is(parent, "name") || xml_is(parent, "uuid"))
+		return true;
 	if (xml_is(parent, "metadata"))
 		return href && strcmp(href, DOMAIN_XML_NAMESPACE) == 0;
 	return false;

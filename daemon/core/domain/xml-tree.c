@@ -447,6 +447,16 @@ bool xml_is_empty(const xmlNode *node)
 	return true;
 }
 
+void xml_remove_if_empty(xmlNode *node)
+{
+	if (!xml_is_empty(node))
+		return;
+	if (node->properties || node->nsDef)
+		xmlNodeSetContent(node, NULL);
+	else
+		xml_remove(node);
+}
+
 char *xml_to_text(xmlDoc *doc, int options)
 {
 	xmlBuffer *buffer = xmlBufferCreate();

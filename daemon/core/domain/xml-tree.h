@@ -111,6 +111,8 @@ void xml_remove(xmlNode *node);
 bool xml_remove_namespace(xmlNode *element, const char *href);
 /* There is nothing but white space inside. */
 bool xml_is_empty(const xmlNode *node);
+/* With attributes, which are somebody's, it stays, without the white space inside. */
+void xml_remove_if_empty(xmlNode *node);
 
 /* The whole document in UTF-8, without an XML declaration. */
 char *xml_to_text(xmlDoc *doc, int options);

@@ -89,6 +89,15 @@ static xmlNode *find_commandline(const DomainXml *xml)
 	return NULL;
 }
 
+/* The prefix may be another namespace's there. */
+static xmlNs *declare_qemu(xmlNode *root)
+{
+	const xmlChar *href = (const xmlChar *)QEMU_NAMESPACE;
+	xmlNs *ns = xmlNewNs(root, href, (const xmlChar *)"qemu");
+
+	return ns ? ns : xmlNewNs(root, href, (const xmlChar *)"gpupass-qemu");
+}
+
 /*
  * libvirt has <sysinfo type='fwcfg'>, but refuses names under opt/ovmf/ there. So this one is
  * passed to QEMU as an argument.
@@ -97,15 +106,14 @@ static int add_window(DomainXml *xml, const FitTune *tune)
 {
 	_cleanup_free_ char *value =
 		strf("name=" MMIO_WINDOW_KEY ",string=%llu", (unsigned long long)tune->mmio_mb);
-	const xmlChar *href = (const xmlChar *)QEMU_NAMESPACE;
 	xmlNode *commandline = find_commandline(xml);
-	xmlNs *ns = xmlSearchNsByHref(xml->doc, xml->root, href);
+	xmlNs *ns = xmlSearchNsByHref(xml->doc, xml->root, (const xmlChar *)QEMU_NAMESPACE);
 	int r = 0;
 
 	if (!value)
 		return -ENOMEM;
 	if (!ns) {
-		ns = xmlNewNs(xml->root, href, (const xmlChar *)"qemu");
+		ns = declare_qemu(xml->root);
 		r = ns ? note_added(xml, ADDED_NAMESPACE, "qemu") : -ENOMEM;
 	}
 	if (r == 0 && !commandline) {
@@ -175,8 +183,7 @@ static bool remove_numatune(DomainXml *xml, const char *value)
 	if (!same_set(nodeset, value + strlen(mode) + 1))
 		return false;
 	remove_child(memory);
-	if (xml_is_empty(numatune))
-		xml_remove(numatune);
+	xml_remove_if_empty(numatune);
 	return true;
 }
 
@@ -210,8 +217,7 @@ static bool remove_window(DomainXml *xml, const char *value)
 			continue;
 		xml_remove(previous);
 		remove_child(i);
-		if (xml_is_empty(commandline))
-			xml_remove(commandline);
+		xml_remove_if_empty(commandline);
 		return true;
 	}
 	return false;

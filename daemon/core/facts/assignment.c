@@ -155,6 +155,8 @@ static int assignment_parse(const char *text, size_t size, bool *ret_first, json
 	int r = json_parse_document(text, size, GPUPASS_SCHEMA_ASSIGNMENT_2, ret, NULL);
 
 	*ret_first = r < 0;
+	if (r == -ENOMEM)
+		return r;
 	return r < 0 ? json_parse_document(text, size, GPUPASS_SCHEMA_ASSIGNMENT, ret, ret_message)
 		     : 0;
 }

@@ -107,7 +107,8 @@ static int read_reply(const char *reply, json_t **ret_reply, const json_t **ret)
 
 	if (size > AGENT_REPLY_MAX)
 		return -EFBIG;
-	parsed = json_loadb(reply, size, JSON_REJECT_DUPLICATES, NULL);
+	if (json_parse(reply, size, &parsed, NULL) == -ENOMEM)
+		return -ENOMEM;
 	value = json_object_get(parsed, "return");
 	if (!json_is_object(value))
 		return -EBADMSG;

@@ -136,12 +136,10 @@ static void what_cannot_be_recovered_is_quarantined_also_after_the_next_start(vo
 	rig_shut_off(rig->rig);
 	leave_open(rig);
 	assert_int_equal(manager_load_state(rig->manager), 0);
-	for (size_t i = 0; i < rig->rig->fake.snapshot->n_functions; i++)
-		rig->rig->fake.gone[i] = true;
+	fake_all_gone(&rig->rig->fake, true);
 	assert_int_equal(manager_recover(rig->manager, caller_done, &caller), 0);
 	rig_wait_for(rig->mailbox, &caller.was_told);
-	for (size_t i = 0; i < rig->rig->fake.snapshot->n_functions; i++)
-		rig->rig->fake.gone[i] = false;
+	fake_all_gone(&rig->rig->fake, false);
 	manager_rig_connect(rig);
 	assert_int_equal(manager_rig_group(rig, "pair0")->state, GROUP_QUARANTINED);
 	manager_rig_restart(rig);

@@ -136,6 +136,8 @@ FakeDomain *fake_domain_of(FakeHost *fake, const char *uuid);
 
 /* Forgets calls, log, faults and hook. */
 void fake_watch(FakeHost *fake);
+/* No function answers any more, or all do again. */
+void fake_all_gone(FakeHost *fake, bool gone);
 void fake_fail(FakeHost *fake, const FakeFault *fault);
 void fake_fail_move(FakeHost *fake, const FakeMoveFault *fault);
 /* Calls of operations that write. */

@@ -156,6 +156,7 @@ FakeDomain *fake_domain_of(FakeHost *fake, const char *uuid)
 
 void fake_watch(FakeHost *fake)
 {
+	pthread_mutex_lock(&fake->lock);
 	memset(fake->calls, 0, sizeof(fake->calls));
 	fake->log = strv_free(fake->log);
 	fake->n_faults = fake->n_move_faults = 0;
@@ -163,6 +164,15 @@ void fake_watch(FakeHost *fake)
 	fake->nvml_fault = (FakeNvmlFault){ 0 };
 	fake->broken_from = 0;
 	fake->hook = NULL;
+	pthread_mutex_unlock(&fake->lock);
+}
+
+void fake_all_gone(FakeHost *fake, bool gone)
+{
+	pthread_mutex_lock(&fake->lock);
+	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
+		fake->gone[i] = gone;
+	pthread_mutex_unlock(&fake->lock);
 }
 
 void fake_fail(FakeHost *fake, const FakeFault *fault)

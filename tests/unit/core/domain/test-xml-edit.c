@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <ctype.h>
 #include <string.h>
+#include <time.h>
 
 #include "rig/domains.h"
 
@@ -98,6 +99,47 @@ taking_out_of_what_libvirt_made_of_it_leaves_the_definition_as_it_was(_unused_ v
 		assert_true(changed);
 		check_equivalent(plain[i], text, back);
 	}
+}
+
+/* Somebody who may define a domain chose them so that each number is found taken at last. */
+static void many_aliases_and_ports_take_no_long_time(_unused_ void **state)
+{
+	_cleanup_free_ char *text = NULL, *added = NULL, *back = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	clock_t begun;
+	bool changed = false;
+
+	assert_non_null(f);
+	fputs("<domain type='kvm'><name>vm42</name><uuid>" UUID "</uuid>" Q35 "<devices>", f);
+	for (unsigned i = 20000; i > 0; i--)
+		fprintf(f, "<input><alias name='ua-gpupass-pair0-%u'/></input>", i - 1);
+	for (unsigned i = 200; i > 0; i--)
+		fprintf(f,
+			"<controller type='pci' index='%u'><alias name='ua-gpupass-pair0-port%u'/>"
+			"</controller>",
+			i, i);
+	fputs("</devices></domain>", f);
+	assert_int_equal(fclose(f), 0);
+	begun = clock();
+	added = add(text, "pair0");
+	back = take_out(added, "pair0", &changed);
+	assert_true(changed);
+	assert_non_null(strstr(added, "\"ua-gpupass-pair0-20003\""));
+	assert_true((clock() - begun) / CLOCKS_PER_SEC < 10);
+}
+
+static void an_emptied_element_with_attributes_of_others_stays(_unused_ void **state)
+{
+	static const char before[] = DOMAIN("<metadata a='1'/>" Q35 "<devices xmlns:x='urn:x'/>");
+	_cleanup_free_ char *added = add(before, "pair0");
+	_cleanup_free_ char *back = NULL;
+	bool changed = false;
+
+	back = take_out(added, "pair0", &changed);
+	assert_true(changed);
+	check_equivalent("with attributes", before, back);
+	assert_non_null(strstr(back, "<devices xmlns:x=\"urn:x\""));
 }
 
 static void untouched_lines_keep_their_layout(_unused_ void **state)
@@ -476,6 +518,8 @@ int main(void)
 		cmocka_unit_test(adding_and_taking_out_leaves_the_definition_as_it_was),
 		cmocka_unit_test(
 			taking_out_of_what_libvirt_made_of_it_leaves_the_definition_as_it_was),
+		cmocka_unit_test(many_aliases_and_ports_take_no_long_time),
+		cmocka_unit_test(an_emptied_element_with_attributes_of_others_stays),
 		cmocka_unit_test(untouched_lines_keep_their_layout),
 		cmocka_unit_test(pcie_gets_a_root_port_a_gpu_behind_every_bus_in_use),
 		cmocka_unit_test(i440fx_gets_a_free_slot_a_gpu),

@@ -304,6 +304,19 @@ static void use_lays_running_domain_over_definition(_unused_ void **state)
 	domain_use_clear(&use);
 }
 
+/* A look reads with xml_skim(), a plan with xml_parse(). */
+static void a_name_is_all_the_text_inside_however_it_is_read(_unused_ void **state)
+{
+	static const char text[] =
+		"<domain type='kvm'><name>vm<b>4</b>2</name><uuid>" UUID "</uuid></domain>";
+	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL, *skimmed = NULL;
+
+	assert_int_equal(domain_xml_parse(text, &parsed, NULL), 0);
+	assert_int_equal(domain_xml_skim(text, &skimmed, NULL), 0);
+	assert_string_equal(domain_xml_name(parsed), "vm42");
+	assert_string_equal(domain_xml_name(skimmed), "vm42");
+}
+
 static void use_takes_the_group_from_the_definition_where_there_is_one(_unused_ void **state)
 {
 	_cleanup_free_ char *assigned = domain_fixture("q35-assigned");
@@ -461,6 +474,22 @@ static void diff_shows_of_what_is_not_ours_only_names(_unused_ void **state)
 }
 
 /* Then there is no diff, and no raw text instead. */
+/* The shortest script takes out what stands between the two places of a hostdev, and adds it. */
+static void diff_shows_of_what_only_stands_elsewhere_no_more(_unused_ void **state)
+{
+	static const char other[] = "<shmem name='a' token='hunter2'/>";
+	static const char ours[] =
+		"<hostdev mode='subsystem' type='pci' managed='no'><source>"
+		"<address bus='0x41' slot='0'/></source><alias name='ua-gpupass-pair0-0'/></hostdev>";
+	_cleanup_free_ char *first = strf(DOMAIN("<devices>%s%s</devices>"), ours, other);
+	_cleanup_free_ char *last = strf(DOMAIN("<devices>%s%s</devices>"), other, ours);
+	_cleanup_free_ char *diff = domain_xml_diff(first, last);
+
+	assert_non_null(strstr(diff, "-    <shmem"));
+	assert_non_null(strstr(diff, "+    <shmem"));
+	assert_null(strstr(diff, "hunter2"));
+}
+
 static void diff_of_what_cannot_be_read_is_none(_unused_ void **state)
 {
 	_cleanup_free_ char *text = malloc(DOMAIN_XML_MAX + 2);
@@ -590,6 +619,7 @@ int main(void)
 		cmocka_unit_test(only_pci_hostdevs_are_read),
 		cmocka_unit_test(a_domain_without_devices_has_no_hostdevs),
 		cmocka_unit_test(use_lays_running_domain_over_definition),
+		cmocka_unit_test(a_name_is_all_the_text_inside_however_it_is_read),
 		cmocka_unit_test(use_takes_the_group_from_the_definition_where_there_is_one),
 		cmocka_unit_test(use_refuses_two_texts_of_two_domains),
 		cmocka_unit_test(group_is_read_from_our_own_metadata_only),
@@ -597,6 +627,7 @@ int main(void)
 		cmocka_unit_test(diff_shows_no_change_of_mere_form),
 		cmocka_unit_test(diff_shows_no_password),
 		cmocka_unit_test(diff_shows_of_what_is_not_ours_only_names),
+		cmocka_unit_test(diff_shows_of_what_only_stands_elsewhere_no_more),
 		cmocka_unit_test(diff_of_what_cannot_be_read_is_none),
 		cmocka_unit_test(errors_quote_nothing_of_the_text),
 		cmocka_unit_test(use_is_read_whatever_others_have_written_beside_it),

@@ -416,6 +416,10 @@ static void what_is_written_fits_and_is_taken_out_exactly(_unused_ void **state)
 				       L("<qemu:commandline>\n    <qemu:arg value='-s'/>\n"
 					 "  </qemu:commandline>")),
 		  256 * GIB, 43, WANTED("opt/ovmf/X-PciMmio64Mb,string=2097152", "\"-s\""), "" },
+		/* The prefix is another namespace's already. */
+		{ DOMAIN(" xmlns:qemu='urn:x' qemu:a='1'", L(RAM) L(VCPU) L(UEFI) L(HOST_CPU)),
+		  256 * GIB, 43,
+		  WANTED("opt/ovmf/X-PciMmio64Mb,string=2097152", "gpupass-qemu:arg"), "" },
 		/* No <cpu> to write into: fw_cfg sets the window, within QEMU's 40 bits. */
 		{ DOMAIN("", L(RAM) L(VCPU) L(UEFI)), 64 * GIB, 46,
 		  WANTED("opt/ovmf/X-PciMmio64Mb,string=524288"), "" },

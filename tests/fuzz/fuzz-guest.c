@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * What a guest can send: the first byte selects the parser, the rest is the text. Whatever is taken
- * must be within its bounds, and a verdict of "verified" never comes from one fuzzed answer alone.
- */
-#include <assert.h>
-#include <stdint.h>
-#include <string.h>
-
-#include "core/verify/verify.h"
-#include "util/json.h"
-
 /* promise G1 */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/*
+ * What a guest can send. Whatever is taken must be within its bounds, and a verdict of "verified"
+ * never comes from one fuzzed answer alone.
+ */
+#include "core/verify/verify.h"
+#include "fuzz.h"
+#include "util/json.h"
 
 static const char uuid_a[] = "GPU-00000001-5c3e-4f7a-9d21-012345678901";
 static const char uuid_b[] = "GPU-00000002-5c3e-4f7a-9d21-012345678902";
@@ -23,9 +18,9 @@ static void check_matrix(const SmiMatrix *m, uint8_t kinds)
 			const SmiCell *cell = &m->cells[a][b];
 			bool listed = m->gpus >> a & m->gpus >> b & 1;
 
-			assert(cell->kind < kinds && cell->links <= SMI_LINKS_MAX);
-			assert(listed == (cell->kind != 0));
-			assert(!listed || (cell->kind == SMI_PATH_SELF) == (a == b));
+			EXPECT(cell->kind < kinds && cell->links <= SMI_LINKS_MAX);
+			EXPECT(listed == (cell->kind != 0));
+			EXPECT(!listed || (cell->kind == SMI_PATH_SELF) == (a == b));
 		}
 }
 
@@ -47,40 +42,41 @@ static void parse_lists(const char *text, size_t size)
 	bool on;
 	char *excerpt = smi_excerpt(text, size);
 
-	assert(excerpt && strlen(excerpt) <= 200);
+	EXPECT(excerpt && strlen(excerpt) <= 200);
 	for (const char *c = excerpt; *c; c++)
-		assert(*c >= ' ' && *c < 0x7f);
+		EXPECT(*c >= ' ' && *c < 0x7f);
 	free(excerpt);
 	if (smi_parse_gpus(text, size, &gpus) == 0)
 		for (size_t i = 0; i < gpus.n_items; i++)
-			assert(gpus.items[i].index < SMI_GPUS_MAX &&
+			EXPECT(gpus.items[i].index < SMI_GPUS_MAX &&
 			       strlen(gpus.items[i].uuid) == SMI_UUID_SIZE - 1);
 	if (smi_parse_nvlinks(text, size, &links) == 0)
 		for (size_t i = 0; i < links.n_items; i++)
-			assert(links.items[i].active + links.items[i].inactive <= SMI_LINKS_MAX &&
+			EXPECT(links.items[i].active + links.items[i].inactive <= SMI_LINKS_MAX &&
 			       links.items[i].min_mbps <= links.items[i].max_mbps);
 	smi_parse_mig(text, size, &mig);
 	smi_parse_confidential(text, size, &on);
 }
 
-static void parse_replies(const char *text, size_t size)
+static void parse_replies(const char *bytes, size_t size, const char *reply)
 {
-	char *reply = strndup(text, size), *bytes = NULL;
+	static const GuestRun nothing;
 	bool may_exec, ended = false;
 	GuestRun run = { 0 };
+	char *decoded = NULL;
 	int64_t pid;
 	size_t n;
 
-	assert(reply);
 	agent_parse_info(reply, &may_exec);
 	agent_parse_pid(reply, &pid);
 	if (agent_parse_status(reply, &ended, &run) == 0 && ended)
-		assert(run.out_size <= AGENT_STREAM_MAX && run.err_size <= AGENT_STREAM_MAX);
+		EXPECT(run.out_size <= AGENT_STREAM_MAX && run.err_size <= AGENT_STREAM_MAX);
+	else
+		EXPECT(memcmp(&run, &nothing, sizeof(run)) == 0);
 	guest_run_clear(&run);
-	if (base64_decode(text, size, AGENT_STREAM_MAX, &bytes, &n) == 0)
-		assert(n <= AGENT_STREAM_MAX && bytes[n] == '\0');
-	free(bytes);
-	free(reply);
+	if (base64_decode(bytes, size, AGENT_STREAM_MAX, &decoded, &n) == 0)
+		EXPECT(n <= AGENT_STREAM_MAX && decoded[n] == '\0');
+	free(decoded);
 }
 
 /* One of the answers is the fuzzer's, the others are those of a healthy pair without links. */
@@ -105,14 +101,14 @@ static void judge(const char *text, size_t size, size_t which)
 		runs[i].outcome = GUEST_RAN;
 		runs[i].out_size = i == which ? size : strlen(healthy[i]);
 		runs[i].out = malloc(runs[i].out_size + 1);
-		assert(runs[i].out);
+		EXPECT(runs[i].out);
 		memcpy(runs[i].out, i == which ? text : healthy[i], runs[i].out_size);
 		runs[i].out[runs[i].out_size] = '\0';
 	}
-	assert(verify_judge(&input, runs, &report) == 0);
-	assert(report->verdict != VERDICT_VERIFIED && report->reason && report->remedy);
+	EXPECT(verify_judge(&input, runs, &report) == 0);
+	EXPECT(report->verdict != VERDICT_VERIFIED && report->reason && report->remedy);
 	json = verify_report_to_json(report, &input, "uuid", 1);
-	assert(json);
+	EXPECT(json);
 	free(json);
 	verify_report_free(report);
 	for (size_t i = 0; i < VERIFY_RUNS; i++)
@@ -120,32 +116,11 @@ static void judge(const char *text, size_t size, size_t which)
 }
 
 /* fault 54 */
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+void fuzz_one(const char *bytes, size_t size, const char *text)
 {
-	const char *text;
-	char *copy;
-
-	if (size == 0)
-		return 0;
-	/* A copy of its own, so that reading past its end is seen. */
-	copy = malloc(size - 1 ? size - 1 : 1);
-	assert(copy);
-	memcpy(copy, data + 1, size - 1);
-	text = copy;
-	switch (data[0] & 7) {
-	case 0:
-		parse_tables(text, size - 1);
-		break;
-	case 1:
-		parse_lists(text, size - 1);
-		break;
-	case 2:
-	case 3:
-		parse_replies(text, size - 1);
-		break;
-	default:
-		judge(text, size - 1, data[0] & 3);
-	}
-	free(copy);
-	return 0;
+	parse_tables(bytes, size);
+	parse_lists(bytes, size);
+	parse_replies(bytes, size, text);
+	for (size_t which = 0; which < VERIFY_RUNS; which++)
+		judge(bytes, size, which);
 }

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the operator and other packages write: INI, groups, files of the host's setup. A declaration
+ * that is taken is written as a file that declares the same; one that is refused adds nothing.
+ */
+#include <unistd.h>
+
+#include "core/facts/setup-files.h"
+#include "core/links/declaration.h"
+#include "fuzz.h"
+#include "host/scan/modalias.h"
+#include "manager/config.h"
+#include "util/ini.h"
+#include "util/text.h"
+
+/* ---- INI ---- */
+
+typedef struct Lines {
+	int last, n;
+} Lines;
+
+static int note_line(int line, void *userdata)
+{
+	Lines *lines = userdata;
+
+	EXPECT(line >= 1 && line >= lines->last);
+	lines->last = line;
+	lines->n++;
+	return 0;
+}
+
+static int note_section(const char *name, int line, void *userdata)
+{
+	EXPECT(name && !strchr(name, '\n'));
+	return note_line(line, userdata);
+}
+
+static int note_entry(const char *section, const char *key, const char *value, int line,
+		      void *userdata)
+{
+	EXPECT(section && key && value && !strchr(key, '\n') && !strchr(value, '\n'));
+	return note_line(line, userdata);
+}
+
+/* libinih has it called late: only its bounds are known. */
+static int note_malformed(int line, _unused_ void *userdata)
+{
+	EXPECT(line >= 1);
+	return 0;
+}
+
+static int note_long(int line, int max, _unused_ void *userdata)
+{
+	EXPECT(line >= 1 && max > 0);
+	return 0;
+}
+
+static void lines_are_counted(const char *text)
+{
+	static const IniHandler handler = { note_section, note_entry, note_malformed, note_long };
+	Lines lines = { 0 };
+	int n = 1;
+
+	EXPECT(ini_text_parse(text, &handler, &lines) == 0);
+	for (const char *c = text; (c = strchr(c, '\n')); c++)
+		n++;
+	EXPECT(lines.last <= n && lines.n <= n);
+}
+
+/* ---- groups ---- */
+
+static char **members_of(const Declaration *d)
+{
+	static const char *const prefixes[] = {
+		[SELECTOR_ADDRESS] = "",
+		[SELECTOR_UUID] = "",
+		[SELECTOR_SERIAL] = "serial:",
+		[SELECTOR_SLOT] = "slot:",
+	};
+	char **list = NULL;
+
+	for (size_t i = 0; i < d->n_members; i++)
+		EXPECT(strv_appendf(&list, "%s%s", prefixes[d->members[i].kind],
+				    d->members[i].text) == 0);
+	return list;
+}
+
+static bool same_members(const Declaration *a, const Declaration *b)
+{
+	bool same = a->n_members == b->n_members;
+
+	for (size_t i = 0; same && i < a->n_members; i++)
+		same = a->members[i].kind == b->members[i].kind &&
+		       str_equal(a->members[i].text, b->members[i].text) &&
+		       bdf_equal(&a->members[i].address, &b->members[i].address);
+	return same;
+}
+
+static void it_declares_the_same(const Declaration *d)
+{
+	_cleanup_(declarations_freep) Declarations *again = calloc(1, sizeof(*again));
+	_cleanup_strv_ char **members = members_of(d);
+	_cleanup_free_ char *text = declaration_to_text(d->name, members);
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	EXPECT(again && text);
+	EXPECT(declarations_parse(again, "again.conf", text, &problem) == 0);
+	EXPECT(again->n_items == 1 && str_equal(again->items[0].name, d->name));
+	EXPECT(same_members(&again->items[0], d));
+}
+
+static void groups_are_declared(const char *text)
+{
+	_cleanup_(declarations_freep) Declarations *all = calloc(1, sizeof(*all));
+	_cleanup_(problem_freep) Problem *problem = NULL, *second = NULL;
+	size_t n;
+
+	EXPECT(all);
+	if (declarations_parse(all, "a.conf", text, &problem) != 0) {
+		EXPECT(problem && all->n_items == 0);
+		return;
+	}
+	n = all->n_items;
+	for (size_t i = 0; i < n; i++) {
+		EXPECT(group_name_valid(all->items[i].name));
+		EXPECT(all->items[i].n_members >= GROUP_MEMBERS_MIN &&
+		       all->items[i].n_members <= GROUP_MEMBERS_MAX);
+		it_declares_the_same(&all->items[i]);
+	}
+	/* The same again names each group twice. */
+	EXPECT((declarations_parse(all, "b.conf", text, &second) == 0) == (n == 0));
+	EXPECT(all->n_items == n);
+}
+
+/* No word becomes a second line, whatever it is. */
+static void a_value_adds_no_line(const char *text)
+{
+	char *members[] = { (char *)text, (char *)"0000:61:00.0", NULL };
+	_cleanup_free_ char *written = declaration_to_text("pair0", members);
+	_cleanup_free_ char *named = NULL;
+	char *good[] = { (char *)"0000:41:00.0", (char *)"0000:61:00.0", NULL };
+	Selector selector = { 0 };
+
+	EXPECT(!written || !strchr(text, '\n'));
+	named = declaration_to_text(text, good);
+	EXPECT(!named == !group_name_valid(text));
+	if (selector_parse(text, &selector) == 0)
+		selector_clear(&selector);
+	else
+		EXPECT(!written);
+}
+
+/* ---- settings ---- */
+
+static void settings_are_loaded(const char *text)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(config_freep) Config *config = NULL;
+	int fd, r;
+	const char *directory = fuzz_directory(&fd);
+
+	fuzz_write(fd, "gpupassd.conf", text, strlen(text));
+	r = config_load(directory, &config, &problem);
+	EXPECT((r == 0) == (config != NULL) && (r == 0) == !problem);
+	EXPECT(!config || (config->log_level >= 0 && config->log_level <= 7));
+}
+
+/* ---- files of the host's setup ---- */
+
+static void the_setup_is_read(const char *text)
+{
+	_cleanup_strv_ char **cmdline = NULL, **modprobe = NULL, **initramfs = NULL,
+			    **driverctl = NULL;
+	_cleanup_free_ char *version = NULL;
+	PciFunction function = { 0 };
+	uint64_t number = 0;
+
+	EXPECT(setup_read_cmdline(text, &cmdline) == 0);
+	EXPECT(setup_read_modprobe("modprobe.d/a.conf", text, &modprobe) == 0);
+	EXPECT(setup_read_initramfs("modules", text, &initramfs) == 0);
+	EXPECT(setup_read_driverctl("pci-0000:41:00.0", text, &driverctl) == 0);
+	EXPECT(setup_read_nvidia_version(text, &version) == 0);
+	EXPECT(strv_length(cmdline) <= SETUP_LINES_MAX && strv_length(modprobe) <= SETUP_LINES_MAX);
+	EXPECT(strv_length(initramfs) <= SETUP_LINES_MAX);
+	EXPECT(strv_length(driverctl) <= 1);
+	setup_interrupt_is_remapped(text);
+	setup_read_aer(text, &number);
+	setup_read_memlock(text, &number);
+	setup_may_raise_limits(text);
+	EXPECT(setup_compare_versions(text, text) == 0);
+	EXPECT((setup_compare_versions(text, "1.2") < 0) ==
+	       (setup_compare_versions("1.2", text) > 0));
+	if (modalias_parse(text, &function) < 0)
+		EXPECT(function.vendor == 0 && function.class_code == 0);
+}
+
+void fuzz_one(_unused_ const char *bytes, _unused_ size_t size, const char *text)
+{
+	lines_are_counted(text);
+	groups_are_declared(text);
+	a_value_adds_no_line(text);
+	settings_are_loaded(text);
+	the_setup_is_read(text);
+}

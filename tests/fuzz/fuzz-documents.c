@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The documents of the state directory, each by its own reader: what a reader takes is what its
+ * writer can write, and reads again as the same. What it refuses still blocks what it is about.
+ */
+#include <ctype.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "core/facts/assignment.h"
+#include "core/facts/boot-faults.h"
+#include "core/facts/remains.h"
+#include "core/links/evidence.h"
+#include "core/pci/snapshot-json.h"
+#include "core/plan/record.h"
+#include "core/tenancy/tenancy.h"
+#include "fuzz.h"
+#include "store/journal-line.h"
+#include "store/journal.h"
+#include "store/quarantine.h"
+#include "util/json.h"
+#include "util/text.h"
+
+/*
+ * READS_AGAIN(): what was read is written, read and written again; both texts are equal. What is
+ * refused leaves nothing behind, and says why.
+ */
+#define READS_AGAIN(name, Type, from, to, destroy)                                                 \
+	static bool name##_reads_again(const char *bytes, size_t size)                             \
+	{                                                                                          \
+		_cleanup_free_ char *why = NULL, *once = NULL, *twice = NULL;                      \
+		Type *first = NULL, *second = NULL;                                                \
+		int r = from(bytes, size, &first, &why);                                           \
+                                                                                                   \
+		if (r < 0) {                                                                       \
+			EXPECT_REFUSED(r);                                                         \
+			EXPECT(!first && why);                                                     \
+			return false;                                                              \
+		}                                                                                  \
+		once = to(first);                                                                  \
+		EXPECT(once &&from(once, strlen(once), &second, &why) == 0);                       \
+		twice = to(second);                                                                \
+		EXPECT_SAME_TEXT(once, twice);                                                     \
+		destroy(first);                                                                    \
+		destroy(second);                                                                   \
+		return true;                                                                       \
+	}
+
+READS_AGAIN(assignment, Assignment, assignment_from_json, assignment_to_json, assignment_free)
+READS_AGAIN(tenant, TenantMark, tenant_mark_from_json, tenant_mark_to_json, tenant_mark_free)
+READS_AGAIN(evidence, Evidence, evidence_from_text, evidence_to_text, evidence_unref)
+READS_AGAIN(snapshot, PciSnapshot, pci_snapshot_from_json, pci_snapshot_to_json, pci_snapshot_free)
+
+/* ---- what is left of a file that is refused ---- */
+
+#define UUID "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242"
+
+/* A fence is there for every file, about its domain, and about some function or about all. */
+static void a_refused_assignment_is_a_fence(const char *bytes, size_t size)
+{
+	static const Bdf anything = { 0xabcdef, 0xfe, 0x1e, 5 };
+	Assignments *all = calloc(1, sizeof(*all));
+	_cleanup_free_ char *why = NULL, *what = NULL, *note = NULL;
+	Assignment *assignment = NULL;
+	const AssignmentFence *fence;
+	int r = assignment_from_json(bytes, size, &assignment, &why);
+
+	EXPECT(all && r < 0);
+	EXPECT(assignments_add_fence(all, UUID ".json", r, why, bytes, size) == 0);
+	EXPECT(all->n_fences == 1);
+	fence = &all->fences[0];
+	EXPECT(assignments_fence(all, NULL, 0, UUID) == fence);
+	EXPECT(assignments_fence(all, fence->n_functions ? fence->functions : &anything, 1, NULL) ==
+	       fence);
+	what = assignment_fence_what(fence);
+	note = assignment_fence_note(fence);
+	EXPECT(what && note && *assignment_fence_remedy(fence));
+	assignments_free(all);
+}
+
+/* No address that a good file names is lost when the same bytes count as damaged. */
+static void the_functions_of_an_assignment_can_be_found(const char *bytes, size_t size)
+{
+	_cleanup_free_ char *why = NULL, *text = NULL;
+	Assignment *assignment = NULL;
+	Remains remains = { 0 };
+
+	EXPECT(assignment_from_json(bytes, size, &assignment, &why) == 0);
+	text = assignment_to_json(assignment);
+	EXPECT(text && remains_scan(text, strlen(text), &remains) == 0);
+	EXPECT(remains.n_functions <= REMAINS_FUNCTIONS_MAX);
+	for (size_t i = 0; remains.n_functions > 0 && i < assignment->n_functions; i++)
+		EXPECT(bdf_in(&assignment->functions[i].bdf, remains.functions,
+			      remains.n_functions));
+	EXPECT(remains.n_functions > 0 || assignment->n_functions > REMAINS_FUNCTIONS_MAX);
+	remains_clear(&remains);
+	assignment_free(assignment);
+}
+
+static void remains_are_bounded(const char *bytes, size_t size)
+{
+	_cleanup_free_ char *lower = malloc(size + 1);
+	Remains remains = { 0 };
+
+	EXPECT(lower);
+	for (size_t i = 0; i < size; i++)
+		lower[i] = (char)tolower((unsigned char)bytes[i]);
+	EXPECT(remains_scan(bytes, size, &remains) == 0);
+	EXPECT(remains.n_functions <= REMAINS_FUNCTIONS_MAX);
+	for (size_t i = 0; i < remains.n_functions; i++)
+		EXPECT(memmem(lower, size, BDF_TEXT(&remains.functions[i]),
+			      strlen(BDF_TEXT(&remains.functions[i]))));
+	remains_clear(&remains);
+	if (remains_of_document(bytes, size, "org.gpupass1.assignment/", &remains) == 0)
+		EXPECT(remains.n_functions <= REMAINS_FUNCTIONS_MAX);
+	remains_clear(&remains);
+}
+
+static void the_boot_report_is_read(const char *bytes, size_t size)
+{
+	_cleanup_(boot_faults_freep) BootFaults *faults = NULL;
+	_cleanup_free_ char *why = NULL;
+	int r = boot_faults_parse(bytes, size, &faults, &why);
+
+	if (r < 0) {
+		EXPECT_REFUSED(r);
+		EXPECT(!faults);
+		return;
+	}
+	for (size_t i = 0; i < faults->n_items; i++) {
+		_cleanup_free_ char *text = boot_fault_text(&faults->items[i]);
+
+		EXPECT(text && *text);
+	}
+}
+
+/* ---- the journal ---- */
+
+static void a_plan_reads_again(const json_t *json)
+{
+	_cleanup_(plan_freep) Plan *first = NULL, *second = NULL;
+	_cleanup_free_ char *why = NULL, *again = NULL;
+	_cleanup_json_ json_t *once = NULL, *twice = NULL;
+	int r = plan_from_record(json, &first, &why);
+
+	if (r < 0) {
+		EXPECT(r == -EBADMSG && !first && why);
+		return;
+	}
+	once = plan_to_record(first);
+	EXPECT(once && plan_from_record(once, &second, &again) == 0);
+	twice = plan_to_record(second);
+	EXPECT(twice && json_equal(once, twice));
+}
+
+static void a_line_reads_again(const json_t *json)
+{
+	_cleanup_free_ char *line = journal_line(json), *why = NULL;
+	_cleanup_json_ json_t *again = NULL;
+	size_t n;
+
+	EXPECT(line);
+	n = strlen(line);
+	EXPECT(n > 0 && line[n - 1] == '\n' && !memchr(line, '\n', n - 1));
+	line[n - 1] = '\0';
+	EXPECT(journal_line_parse(line, &again, &why) == 0);
+	EXPECT(json_equal(json, again));
+	/* A flipped bit is seen. */
+	line[n / 2] ^= 1;
+	json_decref(again);
+	again = NULL;
+	EXPECT(journal_line_parse(line, &again, &why) < 0 && !again);
+}
+
+/* Each line of the input that is JSON becomes a line of the file, with a good checksum. */
+static char *frame(const char *text)
+{
+	_cleanup_strv_ char **lines = NULL;
+	char *file = strdup("");
+
+	EXPECT(strv_split(text, "\n", &lines) == 0);
+	for (size_t i = 0; lines && lines[i]; i++) {
+		_cleanup_json_ json_t *record = json_loads(lines[i], JSON_REJECT_DUPLICATES, NULL);
+		_cleanup_free_ char *line = record ? journal_line(record) : strf("%s\n", lines[i]);
+		char *longer = strf("%s%s", file, str_or_empty(line));
+
+		free(file);
+		file = longer;
+		EXPECT(file);
+	}
+	return file;
+}
+
+/* A file of the journal becomes an open job, or blocks something, or never was. */
+static void a_journal_is_loaded(const char *text)
+{
+	_cleanup_free_ char *file = frame(text), *names = NULL;
+	_cleanup_(claims_freep) Claims *claims = NULL;
+	_cleanup_strv_ char **notes = NULL;
+	Journal journal = { 0 };
+	OpenJob **jobs = NULL;
+	uint32_t last = 0;
+	size_t n = 0;
+	int fd;
+
+	EXPECT(journal_open(fuzz_directory(&fd), &journal) == 0);
+	EXPECT(claims_new(&claims) == 0);
+	fuzz_write(fd, "7.journal", file, strlen(file));
+	EXPECT(journal_load(&journal, claims, &jobs, &n, &last, &notes) == 0);
+	EXPECT(n <= 1);
+	names = claims_quarantine_names(claims);
+	if (n == 1) {
+		EXPECT(jobs[0]->plan && jobs[0]->begun <= jobs[0]->plan->n_steps);
+		EXPECT(last == 7);
+	} else {
+		/* Otherwise it had ended, or was cut off in its first line. */
+		EXPECT(names &&
+		       (*names || notes || strstr(file, "\"end\"") || !strchr(file, '\n')));
+	}
+	open_jobs_free(jobs, n);
+	journal_close(&journal);
+	unlinkat(fd, "7.journal", 0);
+	unlinkat(fd, "7.journal.damaged", 0);
+}
+
+/* ---- quarantines ---- */
+
+/* Whatever the file has, its group stays quarantined. */
+static void a_quarantine_holds(const char *bytes, size_t size)
+{
+	_cleanup_(claims_freep) Claims *claims = NULL;
+	_cleanup_free_ char *names = NULL;
+	QuarantineStore store = { 0 };
+	int fd;
+
+	EXPECT(quarantine_store_open(fuzz_directory(&fd), &store) == 0);
+	EXPECT(claims_new(&claims) == 0);
+	fuzz_write(fd, "pair0.json", bytes, size);
+	EXPECT(quarantine_store_load(&store, claims) == 0);
+	names = claims_quarantine_names(claims);
+	EXPECT(names && *names);
+	quarantine_store_close(&store);
+	unlinkat(fd, "pair0.json", 0);
+}
+
+void fuzz_one(const char *bytes, size_t size, const char *text)
+{
+	_cleanup_json_ json_t *json = NULL;
+
+	if (assignment_reads_again(bytes, size))
+		the_functions_of_an_assignment_can_be_found(bytes, size);
+	else
+		a_refused_assignment_is_a_fence(bytes, size);
+	tenant_reads_again(bytes, size);
+	evidence_reads_again(bytes, size);
+	snapshot_reads_again(bytes, size);
+	remains_are_bounded(bytes, size);
+	the_boot_report_is_read(bytes, size);
+	if (strstr(text, "\"record\""))
+		a_journal_is_loaded(text);
+	if (strstr(text, "quarantine/"))
+		a_quarantine_holds(bytes, size);
+	json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
+	if (!json_is_object(json))
+		return;
+	a_plan_reads_again(json);
+	a_line_reads_again(json);
+}

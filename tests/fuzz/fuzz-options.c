@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What callers ask with: command lines of the daemon's programs (a line an argument), and the
+ * options of methods, in a message that the input builds.
+ */
+#include <sys/socket.h>
+#include <systemd/sd-bus.h>
+
+#include "bus/options.h"
+#include "fuzz.h"
+#include "gpupassd/command-line.h"
+#include "util/text.h"
+#include "worker/command.h"
+
+#define ARGUMENTS 24
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+/* Wrong usage is reported on stderr, and the output of --help on stdout. */
+int LLVMFuzzerInitialize(_unused_ int *argc, _unused_ char ***argv)
+{
+	stderr = fopen("/dev/null", "we");
+	stdout = fopen("/dev/null", "we");
+	EXPECT(stderr && stdout);
+	return 0;
+}
+
+/* ---- command lines ---- */
+
+static void a_worker_is_told(int argc, char **argv)
+{
+	WorkerCommand command = { 0 };
+	int status = -1;
+
+	if (!worker_command_parse(argc, argv, &command, &status)) {
+		EXPECT(status >= 0 && status < 256);
+		return;
+	}
+	EXPECT(command.sysfs_dir && command.proc_dir);
+	EXPECT(command.functions || command.n_functions == 0);
+	EXPECT(command.verb != WORKER_PROBE || command.n_functions > 0);
+	EXPECT(command.verb != WORKER_MOVE || !command.target.driver ||
+	       !strpbrk(command.target.driver, "/ \n"));
+	worker_command_clear(&command);
+}
+
+static void command_lines_are_read(const char *text)
+{
+	_cleanup_strv_ char **list = NULL;
+	char *argv[ARGUMENTS + 2] = { (char *)"program" };
+	char *copy[ARGUMENTS + 2];
+	Options options = { 0 };
+	int argc = 1, status = -1;
+
+	EXPECT(strv_split(text, "\n", &list) == 0);
+	for (; list && list[argc - 1] && argc <= ARGUMENTS; argc++)
+		argv[argc] = list[argc - 1];
+	memcpy(copy, argv, sizeof(copy));
+	a_worker_is_told(argc, copy);
+	if (!options_parse(argc, argv, &options, &status))
+		EXPECT(status >= 0 && status < 256);
+	else
+		EXPECT(options.config_directory && options.state_directory);
+}
+
+/* ---- options of methods ---- */
+
+typedef struct Target {
+	bool live, config;
+	uint64_t timeout;
+	char *model;
+} Target;
+
+static const OptionSpec specs[] = {
+	{ "live", 'b', offsetof(Target, live) },
+	{ "config", 'b', offsetof(Target, config) },
+	{ "timeout-usec", 't', offsetof(Target, timeout) },
+	{ "model", 's', offsetof(Target, model) },
+};
+
+/* A message of a bus that has nobody at its other end. */
+static sd_bus_message *message_new(void)
+{
+	static sd_bus *bus;
+	sd_bus_message *m = NULL;
+	int ends[2];
+
+	if (!bus) {
+		EXPECT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+		EXPECT(sd_bus_new(&bus) >= 0 && sd_bus_set_fd(bus, ends[0], ends[0]) >= 0);
+		EXPECT(sd_bus_start(bus) >= 0);
+	}
+	EXPECT(sd_bus_message_new_method_call(bus, &m, "org.test", "/", "org.test", "Call") >= 0);
+	return m;
+}
+
+static int append_value(sd_bus_message *m, FuzzBytes *from)
+{
+	_cleanup_free_ char *text = NULL;
+
+	switch (fuzz_byte(from) % 6) {
+	case 0:
+		return sd_bus_message_append(m, "v", "b", fuzz_byte(from) & 1);
+	case 1:
+		return sd_bus_message_append(m, "v", "t", fuzz_number(from, 8));
+	case 2:
+		return sd_bus_message_append(m, "v", "i", (int)fuzz_number(from, 4));
+	case 3:
+		return sd_bus_message_append(m, "v", "as", 1, "x");
+	default:
+		text = fuzz_string(from, 40);
+		return sd_bus_message_append(m, "v", "s", text);
+	}
+}
+
+/* What is not UTF-8 cannot be built, nor travel. */
+static int append_entry(sd_bus_message *m, FuzzBytes *from)
+{
+	uint8_t which = fuzz_byte(from);
+	_cleanup_free_ char *other = which < 200 ? NULL : fuzz_string(from, 20);
+	const char *key = other ? other : specs[which % ELEMENTS(specs)].key;
+	int r = sd_bus_message_open_container(m, 'e', "sv");
+
+	if (r >= 0)
+		r = sd_bus_message_append(m, "s", key);
+	if (r >= 0)
+		r = append_value(m, from);
+	return r < 0 ? r : sd_bus_message_close_container(m);
+}
+
+static void options_of_a_call_are_read(const char *bytes, size_t size)
+{
+	_cleanup_(sd_bus_message_unrefp) sd_bus_message *m = message_new();
+	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
+	FuzzBytes from = fuzz_bytes(bytes, size);
+	size_t n = fuzz_byte(&from) % 40;
+	Target target = { 0 };
+	int r = sd_bus_message_open_container(m, 'a', "{sv}");
+
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = append_entry(m, &from);
+	if (r < 0)
+		return;
+	EXPECT(sd_bus_message_close_container(m) >= 0);
+	EXPECT(sd_bus_message_seal(m, 1, 0) >= 0 && sd_bus_message_rewind(m, true) >= 0);
+	r = options_read(m, specs, ELEMENTS(specs), &target, &error);
+	if (r < 0)
+		EXPECT(sd_bus_error_has_name(&error, "org.gpupass1.Error.InvalidArgument"));
+	else
+		EXPECT(sd_bus_message_at_end(m, true) == 1);
+	free(target.model);
+}
+
+void fuzz_one(const char *bytes, size_t size, const char *text)
+{
+	command_lines_are_read(text);
+	options_of_a_call_are_read(bytes, size);
+}
