@@ -106,8 +106,9 @@ void audit_drift(Manager *m, const DriftFinding *finding, bool gone)
 
 void audit_foreign(Manager *m, const FenceFinding *finding, bool gone)
 {
-	AuditRecord record = record_about(gone ? AUDIT_FOREIGN_GONE : AUDIT_FOREIGN, finding->group,
-					  finding->domain_uuid, finding->domain_name, finding->what);
+	AuditRecord record =
+		record_about(gone ? AUDIT_FOREIGN_GONE : AUDIT_FOREIGN, finding->group,
+			     finding->domain_uuid, finding->domain_name, finding->what);
 
 	(void)strv_split(finding->functions, ",", &record.functions);
 	trail_add(m->place.trail, &record, NULL);

@@ -3,7 +3,6 @@
  * Small grammars, and the difference of two texts: what is taken is written so that it reads as the
  * same, words that others choose stay one word, and a difference turns the one text into the other.
  */
-#include "util/text.h"
 #include "core/base/bdf.h"
 #include "core/base/group-name.h"
 #include "core/domain/ref.h"
@@ -14,6 +13,7 @@
 #include "core/pci/host-facts.h"
 #include "fuzz.h"
 #include "util/text-diff.h"
+#include "util/text.h"
 
 /* ---- addresses, numbers, sets ---- */
 
