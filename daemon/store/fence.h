@@ -4,7 +4,8 @@
  * threads of jobs and of looks share it.
  *
  * A job closes its group before its first step, so that no domain starts with it half way, nor
- * after the daemon was killed. The group opens again with a fence that was made after the job's end.
+ * after the daemon was killed. The group opens again with a fence that was made after the job's
+ * end.
  */
 #pragma once
 

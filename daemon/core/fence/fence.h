@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The fence: what the daemon tells libvirt's hook of its groups, so that the hook can decide
- * without it. Schema org.gpupass1.fence/1, one file, replaced as a whole (store/fence.h). At boot the hook
- * may run before the daemon does, so the file outlives both.
+ * without it. Schema org.gpupass1.fence/1, one file, replaced as a whole (store/fence.h). At boot
+ * the hook may run before the daemon does, so the file outlives both.
  */
 #pragma once
 

@@ -4,7 +4,7 @@
 # host: pair-3090
 # timeout: 800
 #
-# libvirt starts no domain with GPUs that it may not have, whoever defined it and however it is started.
+# libvirt starts no domain with GPUs that it may not have, whoever defined it and starts it.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
@@ -13,7 +13,7 @@ half=(--hostdev 0000:01:00.0 --hostdev 0000:01:00.1)
 whole=("${half[@]}" --hostdev 0000:02:00.0 --hostdev 0000:02:00.1)
 xml() { "$here/define-vm" "$@" --no-guest --print; }
 
-# not_started NAME TEXT DOMAIN COMMAND…: it fails, libvirt's own error has our reason, and nothing runs.
+# not_started NAME TEXT DOMAIN COMMAND…: it fails with our reason in libvirt's error; nothing runs.
 not_started() {
 	local name=$1 text=$2 domain=$3
 	shift 3
@@ -46,6 +46,7 @@ promise "pair0 is assigned to vm1" gpupass assign vm1 pair0
 promise "and vm1 starts as soon as gpupass says so" starts vm1
 
 # fault D1
+# promises T7, T8
 "$here/define-vm" vm2 --no-guest "${half[@]}"
 not_started "half of an assigned pair does not start" "only a part of group pair0" vm2 virsh -q start vm2
 promise "the log of the daemon has named the domain" until_true 20 \
@@ -53,7 +54,14 @@ promise "the log of the daemon has named the domain" until_true 20 \
 promise "and so do status and doctor" sh -c \
 	'gpupass status | grep -q "SplitGroup: domain vm2" && gpupass doctor --json=short |
 		jq -e ".checks[] | select(.id == \"split-groups\") | .status == \"fail\""'
-promise "a snapshot of it is made" virsh -q snapshot-create-as vm2 one
+# Of a domain without disks, so only its definition is reverted to.
+{
+	echo "<domainsnapshot><name>one</name><state>shutoff</state><creationTime>1700000000</creationTime>"
+	echo "<memory snapshot='no'/>"
+	virsh -q dumpxml vm2
+	echo "</domainsnapshot>"
+} >"$work/snapshot.xml"
+promise "it has a snapshot" virsh -q snapshot-create vm2 "$work/snapshot.xml" --redefine
 not_started "nor does a revert to its snapshot" "only a part of group pair0" vm2 \
 	virsh -q snapshot-revert vm2 one --running
 virsh -q snapshot-delete vm2 one --metadata

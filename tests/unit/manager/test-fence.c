@@ -69,6 +69,7 @@ static void watch(ManagerRig *rig)
 	rig->ops.domain_define = define;
 }
 
+/* promise T7 */
 static void a_job_closes_its_group_and_its_end_opens_it_before_anybody_hears_of_it(void **state)
 {
 	ManagerRig *rig = *state;
@@ -130,6 +131,7 @@ static void a_fence_that_cannot_be_written_refuses_the_job_and_is_a_note(void **
 	expect(rig, FENCE_OPEN, false, "in the end");
 }
 
+/* promise T8 */
 static void a_domain_with_a_part_is_found_at_once_and_named(void **state)
 {
 	ManagerRig *rig = *state;

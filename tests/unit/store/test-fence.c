@@ -108,6 +108,7 @@ static void a_fence_that_says_nothing_new_is_written_once_a_minute(void **state)
 	}
 }
 
+/* promise T7 */
 static void what_a_job_holds_is_closed_until_a_fence_after_its_end(void **state)
 {
 	TempDir *dir = *state;

@@ -215,6 +215,7 @@ static const ClosedCase closed[] = {
 	  FENCE_UNSAFE, "was not there" },
 };
 
+/* promise T7 */
 static void what_must_not_be_used_is_closed_and_says_why(void **state)
 {
 	(void)state;
