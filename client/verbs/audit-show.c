@@ -185,10 +185,10 @@ int audit_print_line(Client *c, json_t *record)
 	} else {
 		r = texts_of(record, &t);
 		if (r >= 0)
-			fprintf(c->out.stream, "%s  user %s  %s  %s  %s%s%s%s\n", t.time, t.user,
+			fprintf(c->out.stream, "%s  user %s  %s  %s  %s%s%s\n", t.time, t.user,
 				t.what, t.on,
 				terminal_colour(&c->out, verdict_colour(plain(record, "verdict"))),
-				t.verdict, terminal_plain(&c->out), "");
+				t.verdict, terminal_plain(&c->out));
 		if (r >= 0 && *t.why)
 			fprintf(c->out.stream, "    %s\n", t.why);
 	}

@@ -117,8 +117,8 @@ static void print_limits(Client *c, const json_t *report)
 		fprintf(c->out.stream, "%lld records could not be written, as others say.\n",
 			(long long)number(report, "lost"));
 	if (json_is_true(json_object_get(report, "torn")))
-		fputs("The last line is not whole, as a power cut leaves it. The next start of "
-		      "gpupassd removes and records it.\n",
+		fputs("The last line is not whole: it is being written, or a power cut left it so. "
+		      "Then the next start of gpupassd removes and records it.\n",
 		      c->out.stream);
 	if (c->options->expect)
 		fprintf(c->out.stream,

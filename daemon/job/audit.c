@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "util/clock.h"
 #include "util/text.h"
+
+/* How long taking hardware back may wait for its record. */
+#define PATIENCE_USEC (5 * USEC_PER_SEC)
 
 static int fill(const Plan *plan, AuditRecord *record)
 {
@@ -24,6 +28,24 @@ static bool takes_back(Operation operation)
 	return operation == OPERATION_RELEASE || operation == OPERATION_UNBIND;
 }
 
+/* Waits for the disk, but not for one that does not answer. */
+static void add_without_fail(Trail *trail, AuditRecord *record, CallerIdentity *caller)
+{
+	trail_add(trail, record, caller);
+	(void)trail_flush(trail, PATIENCE_USEC);
+}
+
+static int refuse(const JobPlace *place, int error, Problem **ret_problem)
+{
+	disk_watch_note(place->disk, "the audit trail", error);
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_STATE_READ_ONLY,
+		.reason = strf("the audit trail cannot be written: %s", strerror(-error)),
+		.cause = strdup("nothing is given away that is not on record"),
+		.remedy = strdup("see that the file system of the state directory is writable and "
+				 "has space left"));
+}
+
 int audit_job_begun(const JobPlace *place, const Prepared *prepared, uint32_t job,
 		    Problem **ret_problem)
 {
@@ -33,17 +55,14 @@ int audit_job_begun(const JobPlace *place, const Prepared *prepared, uint32_t jo
 	record.job = job;
 	record.uid = prepared->request.caller_uid;
 	r = fill(prepared->plan, &record);
-	if (r < 0)
+	if (r < 0) {
 		audit_record_clear(&record);
-	else
-		r = trail_add_durably(place->trail, &record, prepared->caller);
-	if (r >= 0 || takes_back(prepared->plan->operation))
+		return r;
+	}
+	if (takes_back(prepared->plan->operation)) {
+		add_without_fail(place->trail, &record, prepared->caller);
 		return 0;
-	disk_watch_note(place->disk, "the audit trail", r);
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_STATE_READ_ONLY,
-		.reason = strf("the audit trail cannot be written: %s", strerror(-r)),
-		.cause = strdup("nothing is given away that is not on record"),
-		.remedy = strdup("see that the file system of the state directory is writable and "
-				 "has space left"));
+	}
+	r = trail_add_durably(place->trail, &record, prepared->caller);
+	return r < 0 ? refuse(place, r, ret_problem) : 0;
 }

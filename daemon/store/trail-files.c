@@ -48,6 +48,11 @@ int trail_files_open(const char *directory, TrailFiles *ret)
 	fd = openat(above_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
+	if (fchmod(fd, 0700) < 0) {
+		r = -errno;
+		close_fd(fd);
+		return r;
+	}
 	*ret = (TrailFiles){
 		.dir_fd = fd,
 		.fd = -1,

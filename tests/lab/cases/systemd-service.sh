@@ -37,6 +37,8 @@ minor=$(sed -n 's/^Device Minor:[[:space:]]*//p' /proc/driver/nvidia/gpus/0000:0
 runuser -u nobody -- sleep 30 3<"/dev/nvidia$minor" &
 holder=$!
 promise "holders of other users are seen" until_true 10 sh -c 'gpupass show 01:00.0 | grep -q sleep'
+promise "who holds a GPU now is listed, and who was seen" until_true 10 sh -c \
+	'[ "$(gpupass audit --holders | grep -c sleep)" -ge 2 ]'
 pkill -P "$holder" -x sleep
 
 runuser -u nobody -- gpupass list >"$work/list" 2>&1
@@ -57,6 +59,11 @@ main=$(systemctl show -P MainPID gpupassd)
 kill -9 "$main"
 promise "killed, it is started again" until_true 20 sh -c \
 	"[ \"\$(systemctl show -P MainPID gpupassd)\" != $main ] && gpupass list"
+
+promise "its audit trail is whole" gpupass audit --verify
+promise "and the hashes of its records are in the journal" until_true 10 sh -c \
+	'journalctl -u gpupassd -o json GPUPASS_AUDIT=job-ended |
+	grep -q "$(grep "\"kind\":\"job-ended\"" /var/lib/gpupass/audit/1.log | tail -n 1 | cut -c 1-64)"'
 
 for part in mover inspector config; do
 	promise "$part was a unit of its own" sh -c \
