@@ -179,5 +179,6 @@ int main(int argc, char **argv)
 		return fail("no request", r);
 	if (nobody_waits())
 		return fail("whoever asked has given up, so nothing is done", -EPIPE);
+	request_begin(STDOUT_FILENO);
 	return work_on_all(&roots, commands, n);
 }

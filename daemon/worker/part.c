@@ -107,6 +107,7 @@ static int run(size_t part, int argc, char **argv)
 		return status;
 	if (!is_of_this_host(&command) || !parts[part].does(&command))
 		return fail("not this part's business", -EPERM);
+	request_begin(STDOUT_FILENO);
 	r = take_lock(&command, &lock_fd);
 	if (r < 0)
 		return fail("another one is at work", r);

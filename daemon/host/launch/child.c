@@ -218,6 +218,19 @@ static void reap(Child *child)
 		child->signal = info.si_status;
 }
 
+/* Takes the empty line away. */
+static void note_begun(Child *child)
+{
+	if (!child->adopted || child->begun || child->size == 0)
+		return;
+	child->begun = true;
+	if (child->output[0] != '\n')
+		return;
+	child->size--;
+	memmove(child->output, child->output + 1, child->size);
+	child->output[child->size] = '\0';
+}
+
 typedef struct Progress {
 	size_t running;
 	size_t silent; /* those of them that closed their output */
@@ -233,6 +246,7 @@ static Progress look(Children *children)
 		if (!child->running)
 			continue;
 		read_output(child, children->output_max);
+		note_begun(child);
 		if (child->fd < 0)
 			reap(child);
 		progress.running += child->running;
@@ -277,6 +291,32 @@ void children_wait(Children *children, uint64_t timeout_usec)
 		if (progress.silent > 0 && doublings < REAP_PAUSE_DOUBLINGS)
 			doublings++;
 		wait_for_output(children, pause);
+	}
+}
+
+static bool all_have_begun(Children *children)
+{
+	bool all = true;
+
+	look(children);
+	for (size_t i = 0; i < children->n_items; i++) {
+		const Child *child = &children->items[i];
+
+		all &= !child->adopted || !child->running || child->begun;
+	}
+	return all;
+}
+
+void children_wait_begun(Children *children, uint64_t timeout_usec)
+{
+	uint64_t start = now_monotonic_usec();
+
+	for (;;) {
+		uint64_t elapsed = now_monotonic_usec() - start;
+
+		if (all_have_begun(children) || elapsed >= timeout_usec)
+			return;
+		wait_for_output(children, timeout_usec - elapsed);
 	}
 }
 

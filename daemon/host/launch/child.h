@@ -16,6 +16,7 @@
 typedef struct Child {
 	pid_t pid;    /* 0: not started, or not our child */
 	bool adopted; /* not our child: ends with its output; how it ended is unknown */
+	bool begun;   /* adopted, and it has written something */
 	bool running; /* not reaped yet */
 	int signal;   /* the signal that ended it; 0: none */
 	int status;   /* its exit status when no signal ended it; -1: not known */
@@ -45,6 +46,12 @@ static inline bool child_started(const Child *child)
 {
 	return child->pid != 0 || child->adopted;
 }
+
+/*
+ * Returns when all adopted ones have ended or begun, or when the deadline has passed. One that
+ * begins says so by an empty line, which is not part of its output.
+ */
+void children_wait_begun(Children *children, uint64_t timeout_usec);
 
 /* Returns when all have ended, or when the deadline (CLOCK_MONOTONIC, from now) has passed. */
 void children_wait(Children *children, uint64_t timeout_usec);

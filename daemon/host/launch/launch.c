@@ -5,10 +5,13 @@
 #include <string.h>
 
 #include "host/launch/worker-find.h"
+#include "util/clock.h"
 #include "util/text.h"
 
 /* What the mover says in the place of a document. */
 #define BUSY "busy"
+/* systemd takes seconds to reload all its units, and starts nothing meanwhile. */
+#define START_TIMEOUT_USEC (25 * USEC_PER_SEC)
 
 static void fall_back(const WorkerConfig *config, const char *part, int error)
 {
@@ -42,6 +45,12 @@ int launch_one(const WorkerConfig *config, const char *part, Children *children,
 	if (r > 0)
 		children_adopt(children, index, fd);
 	return r < 0 ? r : 0;
+}
+
+void launch_wait(Children *children, uint64_t timeout_usec)
+{
+	children_wait_begun(children, START_TIMEOUT_USEC);
+	children_wait(children, timeout_usec);
 }
 
 /* ---- a batch ---- */
@@ -187,7 +196,7 @@ static void scatter(Launch *launch)
 void launch_run(Launch *launch, uint64_t timeout_usec)
 {
 	start(launch);
-	children_wait(launch->children, timeout_usec);
+	launch_wait(launch->children, timeout_usec);
 	if (launch->children->items[launch->n].adopted)
 		scatter(launch);
 }

@@ -21,6 +21,12 @@ int launch_one(const WorkerConfig *config, const char *part, Children *children,
 	       char *const *argv);
 
 /*
+ * Waits for what was started: first for the parts to begin, which is systemd's matter, then as long
+ * as the work may take.
+ */
+void launch_wait(Children *children, uint64_t timeout_usec);
+
+/*
  * A batch for the mover: one connection and one instance for all functions, which works on them
  * side by side and answers with one line each. Where there is no mover, one child a function.
  */

@@ -2,8 +2,8 @@
 /*
  * The daemon's parts: programs with rights of their own, each behind a socket of systemd's
  * (units/gpupass-NAME.socket). Whoever connects has systemd start one instance of the part, in
- * the sandbox of its unit. It reads one request (host/wire/request.h), and writes its answer into
- * the same connection. Its stderr is the journal.
+ * the sandbox of its unit. It reads one request (host/wire/request.h), says by an empty line that
+ * it begins, and writes its answer into the same connection. Its stderr is the journal.
  */
 #pragma once
 

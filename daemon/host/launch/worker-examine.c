@@ -77,7 +77,7 @@ static int ask_parts(const WorkerConfig *config, const char *known_image, uint64
 		r = start_image(config, known_image, children);
 	if (r < 0)
 		return r;
-	children_wait(children, timeout_usec);
+	launch_wait(children, timeout_usec);
 	r = parse_host(&children->items[0], &setup);
 	if (r >= 0)
 		r = parse_host(&children->items[1], &image);
@@ -137,7 +137,7 @@ int worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *le
 			.bdf = leads[i]->bdf,
 			.error = start(config, leads[i], children, i),
 		};
-	children_wait(children, timeout_usec);
+	launch_wait(children, timeout_usec);
 	for (size_t i = 0; i < n; i++)
 		if (child_started(&children->items[i]))
 			fill(&children->items[i], &ret[i]);

@@ -15,12 +15,6 @@
 #define COMMAND_LINE_MAX 16384
 #define SYSTEM_SLICE "/system.slice/"
 
-/* Of a version before the mover, which may still be at work after an update. */
-static char *old_unit_name(const Bdf *function)
-{
-	return strf("gpupass-worker@%s.service", BDF_TEXT(function));
-}
-
 static const char *next_argument(const char *at, const char *end)
 {
 	at += strlen(at) + 1;
@@ -55,9 +49,8 @@ static bool works_on(const char *line, size_t size, const WorkerConfig *config,
 {
 	const char *end = line + size, *at = line;
 	bool sysfs = str_equal(config->sysfs_dir, "/sys");
-	const char *program = line + (size > 0 && *line == '@'); /* as launch.c marks units */
 
-	if (size == 0 || strcmp(program, config->program) != 0)
+	if (size == 0 || strcmp(line, config->program) != 0)
 		return false;
 	while ((at = next_argument(at, end))) {
 		if (str_starts_with(at, "--sysfs="))
@@ -81,7 +74,6 @@ typedef struct Search {
 	const WorkerConfig *config;
 	const char *function; /* NULL: `question` instead */
 	const char *question;
-	char *unit;	  /* of workers that change the function; NULL: none on this host */
 	char *own_cgroup; /* control group of our children; NULL: not known or shared */
 	struct statx program;
 	bool has_program;
@@ -89,7 +81,6 @@ typedef struct Search {
 
 static void search_clear(Search *search)
 {
-	free(search->unit);
 	free(search->own_cgroup);
 }
 
@@ -107,17 +98,13 @@ static bool is_services_own(const char *cgroup)
 	       strcmp(cgroup + n - m, suffix) == 0;
 }
 
-static void search_begin(const WorkerConfig *config, const Bdf *function, int proc_fd, Search *ret)
+static void search_begin(const WorkerConfig *config, int proc_fd, Search *ret)
 {
 	_cleanup_close_ int self_fd = openat(proc_fd, "self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_free_ char *name = function ? old_unit_name(function) : NULL;
 
 	ret->config = config;
 	ret->has_program =
 		statx(AT_FDCWD, config->program, 0, STATX_TYPE | STATX_INO, &ret->program) == 0;
-	/* Units are of this host, so the unit counts only if the sysfs is this host's. */
-	if (name && str_equal(config->sysfs_dir, "/sys"))
-		ret->unit = strf(SYSTEM_SLICE "%s", name);
 	if (self_fd >= 0 && process_cgroup(self_fd, &ret->own_cgroup) >= 0 &&
 	    !is_services_own(ret->own_cgroup)) {
 		free(ret->own_cgroup);
@@ -152,15 +139,6 @@ static bool runs_our_program(const Search *search, int process_fd)
 	       exe.stx_dev_minor == program->stx_dev_minor;
 }
 
-/* Nor has it already ended: systemd keeps the unit until it has seen the end. */
-static bool is_in_unit(const Search *search, int process_fd, const char *cgroup)
-{
-	char program[1];
-
-	return cgroup && str_equal(cgroup, search->unit) &&
-	       readlinkat(process_fd, "exe", program, sizeof(program)) > 0;
-}
-
 static bool says_so(const Search *search, int process_fd)
 {
 	_cleanup_free_ char *line = NULL;
@@ -174,8 +152,7 @@ static bool says_so(const Search *search, int process_fd)
  * Anybody can choose a command line, and reading it takes the lock of the process's memory, which
  * its user can keep for ever (tests/bus/attackers.py, stuck). So read it only of a process that has
  * our uids, and that either runs our program or is in the control group of our children: a worker
- * from before an update has a program file that was deleted. A process in the function's unit is a
- * worker for that function, because systemd put it there.
+ * from before an update has a program file that was deleted.
  */
 static bool is_worker(const Search *search, int process_fd)
 {
@@ -185,8 +162,6 @@ static bool is_worker(const Search *search, int process_fd)
 		return false;
 	if (process_cgroup(process_fd, &cgroup) < 0)
 		cgroup = NULL;
-	if (is_in_unit(search, process_fd, cgroup))
-		return true;
 	return (runs_our_program(search, process_fd) ||
 		(cgroup && str_equal(cgroup, search->own_cgroup))) &&
 	       says_so(search, process_fd);
@@ -203,7 +178,7 @@ static pid_t find(const WorkerConfig *config, const Bdf *function, const char *q
 		return 0;
 	if (function)
 		search.function = bdf_format(function, text);
-	search_begin(config, function, dirfd(proc), &search);
+	search_begin(config, dirfd(proc), &search);
 	while ((entry = readdir(proc))) {
 		_cleanup_close_ int fd = -1;
 		unsigned long long pid;

@@ -92,7 +92,7 @@ static int ask_parts(const WorkerConfig *config, const Bdf *functions, size_t n,
 	}
 	if (r < 0)
 		return r;
-	children_wait(children, timeout_usec);
+	launch_wait(children, timeout_usec);
 	return merge(children, functions, n, ret);
 }
 
@@ -109,7 +109,7 @@ static int ask_child(const WorkerConfig *config, const Bdf *functions, size_t n,
 		r = children_start(children, 0, argv);
 	if (r < 0)
 		return r;
-	children_wait(children, timeout_usec);
+	launch_wait(children, timeout_usec);
 	return merge(children, functions, n, ret);
 }
 

@@ -141,7 +141,7 @@ int worker_set_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n
 		return r;
 	for (size_t i = 0; i < n; i++)
 		errors[i] = start(config, children, i, &gpus[i], on);
-	children_wait(children, timeout_usec);
+	launch_wait(children, timeout_usec);
 	for (size_t i = 0; i < n; i++) {
 		ret_outcomes[i] = (PersistenceOutcome){ .gpu = { .bdf = gpus[i] } };
 		if (r >= 0)

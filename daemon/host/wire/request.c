@@ -87,3 +87,9 @@ int request_read(int fd, char ***ret)
 	*ret = TAKE_PTR(words);
 	return 0;
 }
+
+void request_begin(int fd)
+{
+	/* Who does not read it does not read the answer either. */
+	(void)!write(fd, "\n", 1);
+}

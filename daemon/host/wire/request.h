@@ -26,3 +26,6 @@ int request_write(char *const *words, char **ret, size_t *ret_size);
  * other side has said nothing for seconds; -ENOMEM, or what read(2) says.
  */
 int request_read(int fd, char ***ret);
+
+/* Says to whoever asked that the work begins: the time for it counts from here. */
+void request_begin(int fd);

@@ -73,6 +73,7 @@ static void answer_all(int fd, char *const *words, void *userdata _unused_)
 	size_t n = 0;
 
 	assert_int_equal(mover_commands_parse(words, &commands, &n), 0);
+	dprintf(fd, "\n"); /* it begins */
 	while (n-- > 0)
 		say(fd, n, &commands[n].target.bdf);
 }
@@ -228,7 +229,8 @@ static void a_movers_lines_are_read_strictly(void **state)
 		{ "0 " DOCUMENT "\nmore\n", -EBADMSG },
 		{ "0 " DOCUMENT DOCUMENT "\n", -EBADMSG },
 		{ "0 Busy\n", -EBADMSG },
-		{ "\n", -EBADMSG },
+		{ "\n", -EPROTO }, /* it began, and died */
+		{ "\n\n", -EBADMSG },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {

@@ -24,14 +24,10 @@
 #define NOBODY 65534
 
 /* What a worker that moves DISPLAY is called. */
-static char *const command_line[] = { (char[]){ "@" BAD_WORKER },
-				      (char[]){ "--sysfs=slow-60000" },
-				      (char[]){ "move" },
-				      (char[]){ "--" },
-				      (char[]){ DISPLAY },
-				      (char[]){ "-" },
-				      (char[]){ "-" },
-				      NULL };
+static char *const command_line[] = { (char[]){ BAD_WORKER }, (char[]){ "--sysfs=slow-60000" },
+				      (char[]){ "move" },     (char[]){ "--" },
+				      (char[]){ DISPLAY },    (char[]){ "-" },
+				      (char[]){ "-" },	      NULL };
 
 /* Runs the program by that command line, and has it running; it stays a minute. */
 static pid_t start(const char *program, uid_t uid)
