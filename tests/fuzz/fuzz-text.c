@@ -3,7 +3,6 @@
  * Small grammars, and the difference of two texts: what is taken is written so that it reads as the
  * same, words that others choose stay one word, and a difference turns the one text into the other.
  */
-#include "util/text.h"
 #include "core/base/bdf.h"
 #include "core/base/group-name.h"
 #include "core/domain/ref.h"
@@ -14,6 +13,7 @@
 #include "core/pci/host-facts.h"
 #include "fuzz.h"
 #include "util/text-diff.h"
+#include "util/text.h"
 
 /* ---- addresses, numbers, sets ---- */
 
@@ -185,6 +185,7 @@ static void differences(const char *text)
 	EXPECT_SAME_TEXT(made, after);
 }
 
+/* promise T3 */
 void fuzz_one(_unused_ const char *bytes, _unused_ size_t size, const char *text)
 {
 	addresses(text);
