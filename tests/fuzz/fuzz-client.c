@@ -123,6 +123,7 @@ static void a_command_line_is_read(const char *text)
 		EXPECT(usec > 0 && usec <= UINT64_C(86400) * 1000000);
 }
 
+/* promise T3 */
 void fuzz_one(const char *bytes, size_t size, const char *text)
 {
 	json_t *json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);

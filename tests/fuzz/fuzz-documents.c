@@ -243,6 +243,7 @@ static void a_quarantine_holds(const char *bytes, size_t size)
 	unlinkat(fd, "pair0.json", 0);
 }
 
+/* promise F1 */
 void fuzz_one(const char *bytes, size_t size, const char *text)
 {
 	_cleanup_json_ json_t *json = NULL;

@@ -421,6 +421,7 @@ static void an_edit_and_its_inverse(const char *text, const Scene *scene, bool t
 	expect_gone_again(clean, after, scene, tuned);
 }
 
+/* promise T6 */
 void fuzz_one(const char *bytes, size_t size, const char *text)
 {
 	const Scene *scene = &scenes[size % ELEMENTS(scenes)];

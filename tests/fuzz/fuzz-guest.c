@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* promise G1 */
 /*
  * What a guest can send. Whatever is taken must be within its bounds, and a verdict of "verified"
  * never comes from one fuzzed answer alone.
@@ -115,6 +114,7 @@ static void judge(const char *text, size_t size, size_t which)
 		guest_run_clear(&runs[i]);
 }
 
+/* promise G1 */
 /* fault 54 */
 void fuzz_one(const char *bytes, size_t size, const char *text)
 {

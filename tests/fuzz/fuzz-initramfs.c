@@ -137,6 +137,7 @@ static void each_name_and_content_is_noted(const char *text)
 	initramfs_taker(image, 0x030000, NULL);
 }
 
+/* fault 59 */
 void fuzz_one(const char *bytes, size_t size, const char *text)
 {
 	if (size == 0)

@@ -185,6 +185,7 @@ static void differences(const char *text)
 	EXPECT_SAME_TEXT(made, after);
 }
 
+/* promise T3 */
 void fuzz_one(_unused_ const char *bytes, _unused_ size_t size, const char *text)
 {
 	addresses(text);

@@ -168,6 +168,7 @@ static void persistence_reads_again(const char *bytes, size_t size)
 	}
 }
 
+/* promise C3 */
 void fuzz_one(const char *bytes, size_t size, _unused_ const char *text)
 {
 	move_reads_again(bytes, size);
