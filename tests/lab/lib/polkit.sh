@@ -85,7 +85,7 @@ polkit_decides() {
 	before=$(world)
 	runuser -u operator -- gpupass assign vm42 pair0 >/dev/null 2>&1 &
 	until_true 20 pgrep -u operator -x gpupass
-	sleep 1
+	sleep "$(slow 3)"
 	pkill -u operator -x gpupass
 	promise "who leaves meanwhile is denied, too" until_true 20 sh -c \
 		'journalctl -u gpupassd -o cat | grep -q "left the bus while polkit was asked"'

@@ -10,7 +10,9 @@ Prints what the terminal got, and ends as the command does.
 import os
 import pty
 import pwd
+import select
 import sys
+import termios
 
 
 def main():
@@ -23,6 +25,12 @@ def main():
         os.execv("/bin/sh", ["sh", "-c", command])
     seen, typed = b"", False
     while True:
+        # The agent throws away what was typed before it has turned the echo off.
+        if not typed and b"Password: " in seen and not termios.tcgetattr(terminal)[3] & termios.ECHO:
+            typed = True
+            os.write(terminal, password.encode() + b"\n")
+        if not select.select([terminal], [], [], 0.1)[0]:
+            continue
         try:
             data = os.read(terminal, 4096)
         except OSError:  # nobody has the terminal any more
@@ -30,9 +38,6 @@ def main():
         if not data:
             break
         seen += data
-        if not typed and b"Password: " in seen:
-            typed = True
-            os.write(terminal, password.encode() + b"\n")
     sys.stdout.write(seen.decode(errors="replace"))
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
