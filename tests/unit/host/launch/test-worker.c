@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/launch/worker-examine.h"
 #include "host/scan/scan.h"
 #include "host/wire/document.h"
 #include "rig/worker-model.h"
@@ -80,6 +81,30 @@ static void the_real_worker_resets(void **state _unused_)
 	assert_int_equal(outcome.report.result, RESET_NO_METHOD);
 	assert_null(outcome.report.method);
 	reset_outcome_clear(&outcome);
+}
+
+/* Two children then, each with one half of the question, as there would be two parts. */
+static void without_parts_children_look_just_as_closely(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	_cleanup_(inspection_freep) Inspection *halves = NULL, *whole = NULL;
+	_cleanup_(examination_freep) Examination *e = NULL;
+	const Bdf bdf = tree_bdf(DISPLAY);
+	WorkerConfig config = real(tree);
+	json_t *a, *b;
+
+	tree_add_gpu(tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
+	assert_int_equal(worker_inspect(&config, &bdf, 1, INSPECT_CONFIG_ALL, LONG, &whole), 0);
+	config.parts_dir = "/nonexistent";
+	assert_int_equal(worker_inspect(&config, &bdf, 1, INSPECT_CONFIG_ALL, LONG, &halves), 0);
+	a = inspection_to_json(whole);
+	b = inspection_to_json(halves);
+	assert_true(json_equal(a, b));
+	json_decref(a);
+	json_decref(b);
+	tree_write(tree, "proc/sys/kernel/osrelease", "0-none\n");
+	assert_int_equal(worker_examine_host(&config, NULL, LONG, &e), 0);
+	assert_non_null(e->image);
 }
 
 /* Where there is no answer nobody knows whether it was reset, and none counts as good. */
@@ -508,6 +533,7 @@ int main(void)
 		cmocka_unit_test(the_real_worker_says_that_nothing_was_to_be_done),
 		cmocka_unit_test(the_real_worker_reports_an_error_with_its_phase),
 		cmocka_unit_test(the_real_worker_resets),
+		cmocka_unit_test(without_parts_children_look_just_as_closely),
 		cmocka_unit_test(a_reset_without_an_answer_is_not_known),
 		cmocka_unit_test(the_real_worker_inspects),
 		cmocka_unit_test(the_real_worker_tells_its_log_what_came_too_late),
