@@ -11,7 +11,7 @@
 
 DEFINE_STRING_TABLE(fence_state, FenceState, FENCE_STATES)
 
-#define GROUPS_MAX 256
+#define GROUPS_MAX 4096
 #define BOARDS_MAX 64
 #define FUNCTIONS_MAX (8 * BOARDS_MAX)
 #define OTHERS_MAX 4096
