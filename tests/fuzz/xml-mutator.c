@@ -165,7 +165,7 @@ static void collect(xmlNode *node, xmlNode **nodes, size_t *n)
 	}
 }
 
-/* What is none of this is moved along with its parents only. */
+/* Any node, or any element; the root when none is met soon. */
 static xmlNode *draw_node(Draw *d, xmlDoc *doc, bool element)
 {
 	xmlNode *nodes[NODES_MAX];
