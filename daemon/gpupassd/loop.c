@@ -179,7 +179,7 @@ int daemon_start_looking(Daemon *d, bool real_sysfs)
 	/* A directory that stands in for sysfs has no events. */
 	if (!real_sysfs)
 		return 0;
-	r = uevents_new(d->event, rescan, d, &d->uevents);
+	r = uevents_new(d->event, d->host.worker.parts_dir, rescan, d, &d->uevents);
 	if (r < 0)
 		log_warning("cannot follow PCI devices (%s); use: gpupass rescan", strerror(-r));
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* udev's events about PCI devices that come, go, or change their driver. */
+/* Messages about PCI devices that come, go, or change their driver. */
 #pragma once
 
 #include <systemd/sd-event.h>
@@ -11,8 +11,10 @@ typedef void (*UeventsListener)(void *userdata);
 
 /*
  * Calls the listener once for a burst of events: after a short pause, or when the burst has lasted
- * a second.
+ * a second. parts_dir: where the part for that listens; stays the caller's. NULL, or it is
+ * not there: udev says it, in the host's own network name space only.
  */
-int uevents_new(sd_event *event, UeventsListener listener, void *userdata, Uevents **ret);
+int uevents_new(sd_event *event, const char *parts_dir, UeventsListener listener, void *userdata,
+		Uevents **ret);
 Uevents *uevents_free(Uevents *uevents);
 DEFINE_CLEANUP(Uevents, uevents_free)

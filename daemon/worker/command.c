@@ -22,12 +22,14 @@ static const char usage[] =
 	"       gpupass-worker [OPTION]... image\n"
 	"       gpupass-worker [OPTION]... probe [--mmio] BDF...\n"
 	"       gpupass-worker [OPTION]... persistence [--set=on|off] BDF...\n"
+	"       gpupass-worker uevents\n"
 	"       gpupass-worker --part=NAME\n"
 	"\n"
 	"Moves one PCI function to a driver, resets one, looks closely at some, reads their\n"
 	"config space, examines the host's setup, its initramfs or one GPU's health, asks NVML about the NVLinks or persistence\n"
 	"mode of some, or sets the mode of one, for gpupassd(8).\n"
-	"Writes one JSON document to standard output. With --part it reads the verb and what\n"
+	"Writes one JSON document to standard output; uevents, a byte for each message of the\n"
+	"kernel about a PCI device, while standard output is open. With --part it reads the verb and what\n"
 	"follows from its standard input, and does only what this part is there for.\n"
 	"\n"
 	"      --sysfs=DIR     sysfs (default /sys)\n"
@@ -155,6 +157,14 @@ static int parse_persistence(char **arguments, size_t n, WorkerCommand *command)
 	return parse_functions(arguments, n, WORKER_PERSISTENCE, command);
 }
 
+static int parse_uevents(size_t n, WorkerCommand *command)
+{
+	if (n != 0)
+		return complain("uevents takes nothing", NULL);
+	command->verb = WORKER_UEVENTS;
+	return GPUPASS_EXIT_DONE;
+}
+
 static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 {
 	if (n == 0)
@@ -185,9 +195,11 @@ static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 		return parse_reset(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "persistence") == 0)
 		return parse_persistence(arguments + 1, n - 1, command);
-	return complain(
-		"neither move, reset, inspect, config, examine, image, probe nor persistence",
-		arguments[0]);
+	if (strcmp(arguments[0], "uevents") == 0)
+		return parse_uevents(n - 1, command);
+	return complain("neither move, reset, inspect, config, examine, image, probe, persistence "
+			"nor uevents",
+			arguments[0]);
 }
 
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status)

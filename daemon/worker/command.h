@@ -14,6 +14,7 @@ typedef enum WorkerVerb {
 	WORKER_PERSISTENCE,
 	WORKER_CONFIG,
 	WORKER_IMAGE,
+	WORKER_UEVENTS,
 } WorkerVerb;
 
 typedef struct WorkerCommand {

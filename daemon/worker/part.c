@@ -53,6 +53,11 @@ static bool reads_image(const WorkerCommand *c)
 	return c->verb == WORKER_IMAGE;
 }
 
+static bool follows_uevents(const WorkerCommand *c)
+{
+	return c->verb == WORKER_UEVENTS;
+}
+
 /* NVIDIA's library opens its devices for writing. */
 static const struct {
 	const char *name;
@@ -62,6 +67,7 @@ static const struct {
 	{ "inspector", inspects, false },      { "config", reads_config, false },
 	{ "examiner", examines_setup, false }, { "initramfs", reads_image, false },
 	{ "prober", asks_nvml, true },	       { "persistence", sets_persistence, true },
+	{ "uevents", follows_uevents, false },
 };
 
 /* Whoever asks may not choose another tree, nor a library. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "gpupass/errors.h"
 #include "host/device/driver.h"
@@ -17,6 +18,7 @@
 #include "util/text.h"
 #include "worker/persistence.h"
 #include "worker/probe.h"
+#include "worker/uevents.h"
 
 static void move(const WorkerCommand *command, const DriverOps *ops, DriverResult *ret)
 {
@@ -156,14 +158,28 @@ static char *answer(const WorkerCommand *command, const DriverOps *ops)
 		return examine_answer(command);
 	case WORKER_PERSISTENCE:
 		return persistence_command(command);
+	case WORKER_UEVENTS: /* has no document */
+		break;
 	}
 	return NULL;
 }
 
+static int follow_uevents(void)
+{
+	int r = uevents_follow(STDOUT_FILENO);
+
+	if (r < 0)
+		fprintf(stderr, "gpupass-worker: cannot follow PCI devices: %s\n", strerror(-r));
+	return r < 0 ? GPUPASS_EXIT_FAILED : GPUPASS_EXIT_DONE;
+}
+
 int worker_command_run(const WorkerCommand *command, const DriverOps *ops)
 {
-	_cleanup_free_ char *text = answer(command, ops);
+	_cleanup_free_ char *text = NULL;
 
+	if (command->verb == WORKER_UEVENTS)
+		return follow_uevents();
+	text = answer(command, ops);
 	if (!text) {
 		fputs("gpupass-worker: out of memory\n", stderr);
 		return GPUPASS_EXIT_FAILED;

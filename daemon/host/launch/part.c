@@ -20,9 +20,9 @@ bool part_is_absent(int error)
 	return error == -ENOENT || error == -ECONNREFUSED || error == -ENOTDIR;
 }
 
-static int connect_to(const char *directory, const char *part, int *ret_fd)
+static int connect_to(const char *directory, const char *part, int flags, int *ret_fd)
 {
-	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
 	struct timeval timeout = { .tv_sec = SEND_TIMEOUT_SEC };
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	int n;
@@ -55,7 +55,7 @@ static int send_all(int fd, const char *request, size_t size)
 	return 0;
 }
 
-int part_ask(const char *directory, const char *part, char *const *words, int *ret_fd)
+static int ask(const char *directory, const char *part, char *const *words, int flags, int *ret_fd)
 {
 	_cleanup_free_ char *request = NULL;
 	_cleanup_close_ int fd = -1;
@@ -63,7 +63,7 @@ int part_ask(const char *directory, const char *part, char *const *words, int *r
 	int r = request_write(words, &request, &size);
 
 	if (r >= 0)
-		r = connect_to(directory, part, &fd);
+		r = connect_to(directory, part, flags, &fd);
 	if (r >= 0)
 		r = send_all(fd, request, size);
 	if (r < 0)
@@ -72,4 +72,14 @@ int part_ask(const char *directory, const char *part, char *const *words, int *r
 		return -EIO;
 	*ret_fd = TAKE_FD(fd);
 	return 0;
+}
+
+int part_ask(const char *directory, const char *part, char *const *words, int *ret_fd)
+{
+	return ask(directory, part, words, 0, ret_fd);
+}
+
+int part_ask_at_once(const char *directory, const char *part, char *const *words, int *ret_fd)
+{
+	return ask(directory, part, words, SOCK_NONBLOCK, ret_fd);
 }

@@ -19,6 +19,7 @@
 #define PART_PERSISTENCE "persistence" /* a mode set through NVML */
 #define PART_EXAMINER "examiner"       /* the host's setup */
 #define PART_INITRAMFS "initramfs"     /* what is in the boot image */
+#define PART_UEVENTS "uevents"	       /* says when PCI devices come and go */
 
 /*
  * Hands on the request, and returns the connection, whose reads do not block. -ENOENT or
@@ -26,6 +27,9 @@
  * either, or it got no whole request, and does nothing.
  */
 int part_ask(const char *directory, const char *part, char *const *words, int *ret_fd);
+
+/* The same without waiting: -EAGAIN when it would have to. */
+int part_ask_at_once(const char *directory, const char *part, char *const *words, int *ret_fd);
 
 /* Whether part_ask() said that there are no parts on this host. */
 bool part_is_absent(int error);

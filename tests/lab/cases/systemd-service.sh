@@ -45,6 +45,10 @@ runuser -u nobody -- gpupass list >"$work/list" 2>&1
 promise "anybody may look" grep -q pair0 "$work/list"
 runuser -u nobody -- gpupass assign vm42 >"$work/out" 2>"$work/err"
 equal "acting without privilege is refused with exit code 4" 4 $?
+# /proc shows a caller's unit to a daemon without capabilities only where its unit does not hide it.
+unit=$(sed 's,.*/,,' /proc/self/cgroup | head -n 1)
+equal "the refusal is on record with who called, and in which unit" "$(id -u nobody) $unit" \
+	"$(gpupass audit -j | jq -r '[.records[] | select(.verdict == "denied")][-1] | "\(.uid) \(.unit)"')"
 # faults 45, 46
 # promises U1, O5
 polkit_decides
@@ -87,6 +91,7 @@ declare -A reach=(
 	[config]="" [examiner]="" [initramfs]=""
 	[prober]="run-program"
 	[persistence]="run-program"
+	[uevents]="socket-netlink"
 )
 main=$(systemctl show -P MainPID gpupassd)
 touch /etc/to-remove
@@ -125,7 +130,7 @@ systemctl daemon-reload
 systemctl start gpupassd
 until_true 20 test -s "$work/reached"
 equal "and in the place of the daemon" \
-	"read-settings write-state socket-unix socket-netlink run-program" "$(cat "$work/reached")"
+	"read-settings write-state socket-unix run-program" "$(cat "$work/reached")"
 rm -r /run/systemd/system/gpupass*.service.d
 systemctl daemon-reload
 systemctl reset-failed gpupassd

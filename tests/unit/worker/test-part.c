@@ -18,15 +18,15 @@
 
 #define GPU "0000:41:00.0"
 
-/* Its exit status, and the first of its answer. */
-static int ask(const char *part, const char *words, char *answer, size_t size)
+/* The part with this request; its process, and our end of the connection. */
+static pid_t start(const char *part, const char *words, int *ret_fd)
 {
 	_cleanup_free_ char *option = strf("--part=%s", part), *request = NULL;
 	char *argv[] = { (char[]){ WORKER }, option, NULL };
 	_cleanup_strv_ char **list = NULL;
 	posix_spawn_file_actions_t actions;
 	size_t request_size = 0;
-	int fds[2], status = 0;
+	int fds[2];
 	pid_t pid = 0;
 
 	assert_int_equal(strv_split(words, " ", &list), 0);
@@ -40,12 +40,29 @@ static int ask(const char *part, const char *words, char *answer, size_t size)
 	close(fds[1]);
 	assert_int_equal(send(fds[0], request, request_size, 0), request_size);
 	shutdown(fds[0], SHUT_WR);
-	memset(answer, 0, size);
-	for (ssize_t n; size > 1 && (n = read(fds[0], answer, size - 1)) > 0; size -= (size_t)n)
-		answer += n;
-	close(fds[0]);
+	*ret_fd = fds[0];
+	return pid;
+}
+
+static int exit_status(pid_t pid)
+{
+	int status = 0;
+
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Its exit status, and the first of its answer. */
+static int ask(const char *part, const char *words, char *answer, size_t size)
+{
+	int fd = -1;
+	pid_t pid = start(part, words, &fd);
+
+	memset(answer, 0, size);
+	for (ssize_t n; size > 1 && (n = read(fd, answer, size - 1)) > 0; size -= (size_t)n)
+		answer += n;
+	close(fd);
+	return exit_status(pid);
 }
 
 /* promise C7 */
@@ -79,6 +96,9 @@ static void a_part_does_what_it_is_there_for_and_nothing_else(_unused_ void **st
 		{ "persistence", "persistence " GPU, false },
 		{ "persistence", "probe " GPU, false },
 		{ "persistence", "reset " GPU, false },
+		{ "uevents", "inspect", false },
+		{ "uevents", "move -- " GPU " - -", false },
+		{ "inspector", "uevents", false },
 		{ "mover", "move -- " GPU " - -", false },
 		{ "", "inspect", false },
 	};
@@ -117,10 +137,24 @@ static void a_part_takes_no_other_host_and_no_library(_unused_ void **state)
 	}
 }
 
+static void what_follows_the_kernels_messages_ends_with_its_caller(_unused_ void **state)
+{
+	char begins = 0;
+	int fd = -1;
+	pid_t pid = start("uevents", "uevents", &fd);
+
+	assert_int_equal(read(fd, &begins, 1), 1);
+	assert_int_equal(begins, '\n');
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+	close(fd);
+	assert_int_equal(exit_status(pid), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_part_does_what_it_is_there_for_and_nothing_else),
+		cmocka_unit_test(what_follows_the_kernels_messages_ends_with_its_caller),
 		cmocka_unit_test(a_part_takes_no_other_host_and_no_library),
 	};
 
