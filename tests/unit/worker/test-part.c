@@ -38,7 +38,8 @@ static pid_t start(const char *part, const char *words, int *ret_fd)
 	assert_int_equal(posix_spawn(&pid, WORKER, &actions, NULL, argv, environ), 0);
 	posix_spawn_file_actions_destroy(&actions);
 	close(fds[1]);
-	assert_int_equal(send(fds[0], request, request_size, 0), request_size);
+	/* One that knows no such part may have ended already. */
+	(void)!send(fds[0], request, request_size, MSG_NOSIGNAL);
 	shutdown(fds[0], SHUT_WR);
 	*ret_fd = fds[0];
 	return pid;
