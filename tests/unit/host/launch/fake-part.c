@@ -18,8 +18,9 @@ struct FakePart {
 	char *path;
 	int listen_fd;
 	pthread_t thread;
-	unsigned requests; /* read once the thread has ended or answered */
-	char *request;
+	pthread_mutex_t lock; /* for what follows */
+	unsigned requests;
+	char *request; /* read once it was answered, when there is no other */
 };
 
 static void serve(FakePart *part, int fd)
@@ -28,9 +29,11 @@ static void serve(FakePart *part, int fd)
 
 	if (request_read(fd, &words) < 0)
 		return;
+	pthread_mutex_lock(&part->lock);
 	free(part->request);
 	part->request = strv_join(words, " ");
 	part->requests++;
+	pthread_mutex_unlock(&part->lock);
 	part->answer(fd, words, part->userdata);
 }
 
@@ -54,7 +57,9 @@ FakePart *fake_part_new(const char *directory, const char *name, FakeAnswer answ
 
 	if (!part)
 		abort();
-	*part = (FakePart){ .answer = answer, .userdata = userdata };
+	*part = (FakePart){ .answer = answer,
+			    .userdata = userdata,
+			    .lock = PTHREAD_MUTEX_INITIALIZER };
 	part->path = strf("%s/%s", directory, name);
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", part->path);
 	part->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -81,10 +86,20 @@ FakePart *fake_part_free(FakePart *part)
 
 unsigned fake_part_requests(FakePart *part)
 {
-	return part->requests;
+	unsigned n;
+
+	pthread_mutex_lock(&part->lock);
+	n = part->requests;
+	pthread_mutex_unlock(&part->lock);
+	return n;
 }
 
 const char *fake_part_request(FakePart *part)
 {
-	return part->request;
+	const char *request;
+
+	pthread_mutex_lock(&part->lock);
+	request = part->request;
+	pthread_mutex_unlock(&part->lock);
+	return request;
 }
