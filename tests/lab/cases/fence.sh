@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# long: 70
+# long: 75
 # host: pair-3090
 # timeout: 800
 #
@@ -52,7 +52,7 @@ not_started "half of an assigned pair does not start" "only a part of group pair
 promise "the log of the daemon has named the domain" until_true 20 \
 	grep -q "SplitGroup: domain vm2" "$work/gpupassd.log"
 promise "and so do status and doctor" sh -c \
-	'gpupass status | grep -q "SplitGroup: domain vm2" && gpupass doctor --json=short |
+	'gpupass status 2>&1 | grep -q "SplitGroup: domain vm2" && gpupass doctor --json=short |
 		jq -e ".checks[] | select(.id == \"split-groups\") | .status == \"fail\""'
 # Of a domain without disks, so only its definition is reverted to.
 {
@@ -127,8 +127,9 @@ promise "the daemon writes it again, and vm1 starts" starts vm1
 
 # ---- fault D4: a running domain passes no hook ----
 promise "the group is released" gpupass release vm1
+promise "and goes to vfio-pci, as a panel would do it" gpupass bind pair0
 virsh -q start plain
-xml none --managed --hostdev 0000:01:00.0 | sed -n '/<hostdev/,/<\/hostdev>/p' >"$work/hostdev.xml"
+xml none --hostdev 0000:01:00.0 | sed -n '/<hostdev/,/<\/hostdev>/p' >"$work/hostdev.xml"
 promise "half of it is attached past gpupass" virsh -q attach-device plain "$work/hostdev.xml" --live
 promise "the group is foreign at once" until_true 10 sh -c 'gpupass list | grep -Eq "pair0 .*foreign"'
 promise "and the log says which domain has what" grep -q \

@@ -34,7 +34,7 @@ promise "release succeeds too" gpupass release vm42
 equal "and all is as before" "$before" "$(world)"
 # Bound again, a GPU may have another minor than before.
 minor=$(sed -n 's/^Device Minor:[[:space:]]*//p' /proc/driver/nvidia/gpus/0000:01:00.0/information)
-runuser -u nobody -- sleep 30 3<"/dev/nvidia$minor" &
+runuser -u nobody -- sleep 300 3<"/dev/nvidia$minor" &
 holder=$!
 promise "holders of other users are seen" until_true 10 sh -c 'gpupass show 01:00.0 | grep -q sleep'
 promise "and stay on record" until_true 10 sh -c 'gpupass audit --holders | grep -q sleep'
