@@ -7,9 +7,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "core/audit/chain.h"
+#include "core/audit/record.h"
 #include "core/facts/assignment.h"
 #include "core/facts/boot-faults.h"
 #include "core/facts/remains.h"
+#include "core/fence/fence.h"
 #include "core/links/evidence.h"
 #include "core/pci/snapshot-json.h"
 #include "core/plan/record.h"
@@ -49,6 +52,7 @@
 READS_AGAIN(assignment, Assignment, assignment_from_json, assignment_to_json, assignment_free)
 READS_AGAIN(tenant, TenantMark, tenant_mark_from_json, tenant_mark_to_json, tenant_mark_free)
 READS_AGAIN(evidence, Evidence, evidence_from_text, evidence_to_text, evidence_unref)
+READS_AGAIN(fence, Fence, fence_from_json, fence_to_json, fence_free)
 READS_AGAIN(snapshot, PciSnapshot, pci_snapshot_from_json, pci_snapshot_to_json, pci_snapshot_free)
 
 /* ---- what is left of a file that is refused ---- */
@@ -132,6 +136,59 @@ static void the_boot_report_is_read(const char *bytes, size_t size)
 
 		EXPECT(text && *text);
 	}
+}
+
+/* ---- the audit trail ---- */
+
+/* What is read of a line is written as a line of ours, which reads as the same and is intact. */
+static void a_record_reads_again(const char *bytes, size_t size)
+{
+	AuditRecord first = AUDIT_RECORD_EMPTY, second = AUDIT_RECORD_EMPTY;
+	_cleanup_free_ char *once = NULL, *twice = NULL;
+	AuditHash hash, again;
+	bool intact = false;
+	int r = audit_line_parse(bytes, size, &first, &hash, &intact);
+
+	if (r < 0) {
+		EXPECT_REFUSED(r);
+		return;
+	}
+	once = audit_line(&first, &hash);
+	EXPECT(once && strlen(once) > 0);
+	EXPECT(audit_line_parse(once, strlen(once) - 1, &second, &again, &intact) == 0);
+	EXPECT(intact && strcmp(hash.hex, again.hex) == 0);
+	twice = audit_line(&second, &again);
+	EXPECT_SAME_TEXT(once, twice);
+	audit_record_clear(&first);
+	audit_record_clear(&second);
+}
+
+/*
+ * Whatever stands in a file, a person gets a bounded report, and no line is taken for a record that
+ * is not one.
+ */
+static void a_chain_is_judged(const char *bytes, size_t size)
+{
+	_cleanup_(audit_chain_freep) AuditChain *chain = NULL;
+	AuditReport report = { 0 };
+	size_t n_lines = 0;
+
+	EXPECT(audit_chain_new(&chain) == 0);
+	for (const char *at = bytes, *end = bytes + size; at < end; n_lines++) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		size_t n = newline ? (size_t)(newline - at) : (size_t)(end - at);
+
+		EXPECT(audit_chain_add(chain, 1, at, n, newline != NULL) == 0);
+		at += n + 1;
+	}
+	EXPECT(audit_chain_report(chain, NULL, &report) == 0);
+	EXPECT(report.n_records <= n_lines && report.n_findings <= AUDIT_FINDINGS_MAX);
+	for (size_t i = 0; i < report.n_findings; i++) {
+		_cleanup_free_ char *text = audit_finding_text(&report.findings[i]);
+
+		EXPECT(text && *text);
+	}
+	audit_report_clear(&report);
 }
 
 /* ---- the journal ---- */
@@ -254,6 +311,9 @@ void fuzz_one(const char *bytes, size_t size, const char *text)
 		a_refused_assignment_is_a_fence(bytes, size);
 	tenant_reads_again(bytes, size);
 	evidence_reads_again(bytes, size);
+	fence_reads_again(bytes, size);
+	a_record_reads_again(bytes, size);
+	a_chain_is_judged(bytes, size);
 	snapshot_reads_again(bytes, size);
 	remains_are_bounded(bytes, size);
 	the_boot_report_is_read(bytes, size);
