@@ -208,7 +208,7 @@ int audit_verify(Client *c)
 		return client_error(c, GPUPASS_ERROR_INTERNAL,
 				    "cannot run %s: %s\nRemedy: install gpupass anew", program,
 				    strerror(-r));
-	if (*text == '\0')
+	if (!text || *text == '\0')
 		return cannot(c, directory, status);
 	r = document_parse(c, text, &report_kind, &report);
 	if (r < 0)

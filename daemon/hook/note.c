@@ -15,9 +15,11 @@ static bool send_to(const char *path, const char *text)
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	if (fd < 0 || strlen(path) >= sizeof(to.sun_path))
+	size_t size = strlen(path) + 1;
+
+	if (fd < 0 || size > sizeof(to.sun_path))
 		return false;
-	strcpy(to.sun_path, path);
+	memcpy(to.sun_path, path, size);
 	return sendto(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL,
 		      (const struct sockaddr *)&to, sizeof(to)) >= 0;
 }

@@ -31,7 +31,7 @@ static bool is_from_kernel(const struct sockaddr_nl *from, socklen_t size)
 int uevent_receive(int fd)
 {
 	char message[MESSAGE_MAX];
-	struct sockaddr_nl from;
+	struct sockaddr_nl from = { 0 };
 	socklen_t from_size = sizeof(from);
 	ssize_t n = recvfrom(fd, message, sizeof(message), MSG_DONTWAIT | MSG_TRUNC,
 			     (struct sockaddr *)&from, &from_size);
