@@ -29,6 +29,7 @@ import write_log
 libc = ctypes.CDLL(None, use_errno=True)
 Operation = collections.namedtuple("Operation", "name before after state_after")
 FREE, ASSIGNED = ("free", None), ("assigned", "vm42")
+TRAIL = "state/audit/"
 
 
 def fail(name, why, lines=()):
@@ -116,8 +117,14 @@ class Cut:
             raise OSError(ctypes.get_errno(), "%s cannot be unmounted" % self.mounted)
 
     def contents(self):
-        return {name: text for name, text in host.files(self.mounted).items()
-                if not name.startswith("lost+found")}
+        """Each file's text: (of the audit trail, of all others)."""
+        trail, others = {}, {}
+        for name, text in host.files(self.mounted).items():
+            if name.startswith(TRAIL):
+                trail[name] = text
+            elif not name.startswith("lost+found"):
+                others[name] = text
+        return trail, others
 
 
 def natural_driver(bdf):
@@ -146,6 +153,14 @@ def set_definition(cut):
     path = cut.mounted + "/definitions/vm42.xml"
     if host.read(path) != host.read_or(host.DEFINITIONS + "/vm42.xml", None):
         host.must("virsh", "-q", "define", path)
+
+
+def trail_is_whole(cut, name):
+    """What is on disk of it has no gap; its last line may be cut off."""
+    status, out, err = host.run("/usr/libexec/gpupass/gpupass-trail", cut.mounted + "/" + TRAIL)
+    if status != 0:
+        fail(name, "the audit trail is not whole", [out, err])
+    return status == 0
 
 
 def last_record(contents):
@@ -186,13 +201,22 @@ def check(cut, operation, name):
         daemon.kill()
 
 
+def is_new(contents, seen):
+    """Notes it as seen."""
+    key = hash(tuple(sorted(contents.items())))
+    known = key in seen
+    seen.add(key)
+    return not known
+
+
 class Operating:
     """What was found of one operation."""
 
     def __init__(self, operation):
         self.operation = operation
         self.cuts = 0
-        self.seen = {}
+        self.seen = set()
+        self.trails = set()
         self.journals = set()
         self.outcomes = collections.Counter()
         self.begin = time.monotonic()
@@ -201,13 +225,15 @@ class Operating:
         self.cuts += 1
         cut.mount(image)
         try:
-            contents = cut.contents()
-            key = hash(tuple(sorted(contents.items())))
-            self.journals.add(last_record(contents))
-            if key in self.seen:
-                return True
-            self.seen[key] = True
+            trail, contents = cut.contents()
             name = "%s, cut %d (%s)" % (self.operation.name, self.cuts, last_record(contents))
+            self.journals.add(last_record(contents))
+            if trail and is_new(trail, self.trails) and not trail_is_whole(cut, name):
+                self.outcomes[None] += 1
+                return False
+            # What is done about a cut does not depend on the trail.
+            if not is_new(contents, self.seen):
+                return True
             set_definition(cut)
             boot(cut)
             which = check(cut, self.operation, name)
@@ -218,12 +244,13 @@ class Operating:
 
     def end(self):
         """The promise, and that the cuts were where they should be."""
-        name = "%s: cut at every flush, all is as before or as after" % self.operation.name
+        name = "%s: cut at every flush, all is as before or as after, and the audit trail whole" % (
+            self.operation.name)
         records = sorted(int(j.split()[0]) for j in self.journals if j != "no journal")
-        told = "%d flushes, %d different disks, %d as before, %d as after, %.0f s" % (
-            self.cuts, len(self.seen), self.outcomes["before"], self.outcomes["after"],
-            time.monotonic() - self.begin)
-        print("     %s: %s" % (self.operation.name, told))
+        told = "%d flushes, %d different trails, %d different disks, %d as before, %d as after" % (
+            self.cuts, len(self.trails), len(self.seen), self.outcomes["before"],
+            self.outcomes["after"])
+        print("     %s: %s, %.0f s" % (self.operation.name, told, time.monotonic() - self.begin))
         if self.outcomes[None]:
             fail(name, "%d cuts were not" % self.outcomes[None])
         elif records != list(range(1, len(records) + 1)) or len(records) < 8:
