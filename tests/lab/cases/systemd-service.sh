@@ -84,8 +84,7 @@ promise "none of the daemon's children is left" test \
 # ---- each part taken over ----
 # promise C6
 intruder=/usr/libexec/gpupass/intruder
-promise "an intruder is made" gcc -O1 -I"$repo/include" -I"$repo/daemon" -o "$intruder" \
-	"$here/tools/intruder.c" "$repo/daemon/worker/read-only.c"
+promise "an intruder is there" cp /run/lab/intruder "$intruder"
 declare -A reach=(
 	[mover]="write-sysfs run-program"
 	[inspector]="read-shadow read-settings read-daemon signal run-program"

@@ -161,6 +161,9 @@ make_initrd() {
 	cp "$src/lab.target" "$src/lab-command.service" "$root/lab/"
 	gcc -O2 -Wall -o "$root/lab/runner" "$src/runner.c"
 	gcc -O2 -Wall -o "$root/lab/hold-vfio" "$tools/hold-vfio.c"
+	# shellcheck disable=SC2154 # boot's
+	gcc -O2 -Wall -I"$repo/include" -I"$repo/daemon" -o "$root/lab/intruder" "$tools/intruder.c" \
+		"$repo/daemon/worker/read-only.c"
 	add_modules "$tree" "$version" "$root/lab" root virtio_pci 9pnet_virtio 9p overlay
 	add_modules "$tree" "$version" "$root/lab" identity labpci
 	add_modules "$tree" "$version" "$root/lab" vfio vfio_iommu_type1 vfio-pci
@@ -271,7 +274,8 @@ prepare() {
 	lab_tree=$(made "$build/tree-${modules##*/modules-}" \
 		make_tree "$lab_version" "$kernel" "$modules")
 	# shellcheck disable=SC2034 # boot's
-	lab_initrd=$(made "$build/initrd-${modules##*/modules-}-$(hash_of "$lab"/pid1/* "$lab"/tools/* "$lab/lib/prepare.sh" "$busybox")" \
+	lab_initrd=$(made "$build/initrd-${modules##*/modules-}-$(hash_of "$lab"/pid1/* "$lab"/tools/* "$repo"/daemon/worker/read-only.? \
+		"$lab/lib/prepare.sh" "$busybox")" \
 		make_initrd "$lab_version" "$lab_tree" "$lab/pid1" "$lab/tools")/initrd
 	# shellcheck disable=SC2034 # boot's
 	lab_guest_initrd=$(made "$build/guest-$(hash_of "$lab"/guest/* "$busybox")" \
