@@ -74,6 +74,7 @@ typedef struct Search {
 	const WorkerConfig *config;
 	const char *function; /* NULL: `question` instead */
 	const char *question;
+	uid_t own_uid;
 	char *own_cgroup; /* control group of our children; NULL: not known or shared */
 	struct statx program;
 	bool has_program;
@@ -103,6 +104,7 @@ static void search_begin(const WorkerConfig *config, int proc_fd, Search *ret)
 	_cleanup_close_ int self_fd = openat(proc_fd, "self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	ret->config = config;
+	ret->own_uid = geteuid();
 	ret->has_program =
 		statx(AT_FDCWD, config->program, 0, STATX_TYPE | STATX_INO, &ret->program) == 0;
 	if (self_fd >= 0 && process_cgroup(self_fd, &ret->own_cgroup) >= 0 &&
@@ -112,14 +114,14 @@ static void search_begin(const WorkerConfig *config, int proc_fd, Search *ret)
 	}
 }
 
-static bool is_ours(int process_fd)
+static bool is_ours(const Search *search, int process_fd)
 {
 	uid_t uids[PROCESS_UIDS];
 
 	if (process_uids(process_fd, uids) < 0)
 		return false;
 	for (size_t i = 0; i < PROCESS_UIDS; i++)
-		if (uids[i] != geteuid())
+		if (uids[i] != search->own_uid)
 			return false;
 	return true;
 }
@@ -139,6 +141,15 @@ static bool runs_our_program(const Search *search, int process_fd)
 	       exe.stx_dev_minor == program->stx_dev_minor;
 }
 
+/* Not read where it cannot be: in a session, and of what runs our program anyway. */
+static bool is_in_our_cgroup(const Search *search, int process_fd)
+{
+	_cleanup_free_ char *cgroup = NULL;
+
+	return search->own_cgroup && process_cgroup(process_fd, &cgroup) >= 0 &&
+	       strcmp(cgroup, search->own_cgroup) == 0;
+}
+
 static bool says_so(const Search *search, int process_fd)
 {
 	_cleanup_free_ char *line = NULL;
@@ -156,14 +167,8 @@ static bool says_so(const Search *search, int process_fd)
  */
 static bool is_worker(const Search *search, int process_fd)
 {
-	_cleanup_free_ char *cgroup = NULL;
-
-	if (!is_ours(process_fd))
-		return false;
-	if (process_cgroup(process_fd, &cgroup) < 0)
-		cgroup = NULL;
-	return (runs_our_program(search, process_fd) ||
-		(cgroup && str_equal(cgroup, search->own_cgroup))) &&
+	return is_ours(search, process_fd) &&
+	       (runs_our_program(search, process_fd) || is_in_our_cgroup(search, process_fd)) &&
 	       says_so(search, process_fd);
 }
 
