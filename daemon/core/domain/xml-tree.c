@@ -457,9 +457,24 @@ void xml_remove_if_empty(xmlNode *node)
 		xml_remove(node);
 }
 
-char *xml_to_text(xmlDoc *doc, int options)
+/*
+ * By itself libxml2 lets a buffer grow by what is added, a few kilobytes, and may move all of it
+ * each time. Since 2.14 it doubles the buffer, and takes no wishes.
+ */
+static xmlBuffer *new_buffer(void)
 {
 	xmlBuffer *buffer = xmlBufferCreate();
+
+#if LIBXML_VERSION < 21400
+	if (buffer)
+		xmlBufferSetAllocationScheme(buffer, XML_BUFFER_ALLOC_DOUBLEIT);
+#endif
+	return buffer;
+}
+
+char *xml_to_text(xmlDoc *doc, int options)
+{
+	xmlBuffer *buffer = new_buffer();
 	xmlSaveCtxt *save;
 	char *text = NULL;
 
