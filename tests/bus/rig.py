@@ -125,7 +125,8 @@ class Host:
                  "--proc=" + os.path.join(self.tree, "proc"), "--root=" + self.root,
                  "--libvirt-uri=test://" + self.node],
                 env=dict(self.daemon_environment(), NOTIFY_SOCKET=notified.getsockname()),
-                stderr=self.log)
+                # Who reads the test's output waits for all that have it open.
+                stdout=self.log, stderr=self.log)
             try:
                 self.wait_until_ready(notified)
             finally:

@@ -71,7 +71,9 @@ static void remove_state(Rig *rig)
 	_cleanup_free_ char *quarantine = strf("%s/quarantine", rig->state_directory);
 	_cleanup_free_ char *receipts = strf("%s/receipts", rig->state_directory);
 	_cleanup_free_ char *tenants = strf("%s/tenants", rig->state_directory);
+	_cleanup_free_ char *fence = strf("%s/fence.json", rig->state_directory);
 
+	unlink(fence);
 	empty(rig->receipts.dir_fd, receipts);
 	receipt_store_close(&rig->receipts);
 	empty(rig->tenants.dir_fd, tenants);
