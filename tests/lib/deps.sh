@@ -19,10 +19,10 @@ deps_clang="clang"
 deps_tidy="clang-tidy"
 # What the lab's cases use, beside what boots it.
 # shellcheck disable=SC2034
-deps_cases="git python3 libxml2-utils jq dmsetup e2fsprogs dbus dbus-daemon polkitd qemu-utils"
+deps_cases="git python3 libxml2-utils jq dmsetup dbus dbus-daemon polkitd qemu-utils"
 # shellcheck disable=SC2034
 deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
-	libvirt-daemon busybox-static cpio kmod make procps pciutils xz-utils zstd udev"
+	libvirt-daemon busybox-static cpio e2fsprogs kmod make procps pciutils xz-utils zstd udev"
 
 # The headers that match the kernel the lab boots: Debian and Ubuntu name the meta package apart.
 # Each knows the other's name as well, from dependencies of other packages: apt-cache then succeeds,

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 71
 # host: pair-3090
+# saved
 # timeout: 800
 #
 # The main job on a shut-off domain: from inference to a domain that runs with both GPUs, and back.

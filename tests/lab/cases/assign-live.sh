@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 76
 # host: pair-3090
+# saved
 # timeout: 1100
 #
 # A running domain: attached function by function, live and in its definition, and taken out again.

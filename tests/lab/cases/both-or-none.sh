@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # host: pair-3090
+# saved
 # timeout: 600
 #
 # When the second GPU cannot be bound, nothing at all is changed.

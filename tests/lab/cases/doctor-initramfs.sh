@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # host: pair-3090
+# saved
 #
 # What is in the initramfs: doctor reads the image of the running kernel, finds in it what would
 # take assigned GPUs before gpupass-bind does, and is content once gpupass's own hook has equipped

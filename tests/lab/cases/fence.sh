@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 75
 # host: pair-3090
+# saved
 # timeout: 800
 #
 # libvirt starts no domain with GPUs that it may not have, whoever defined it and starts it.

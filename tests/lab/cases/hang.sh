@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 121
 # host: two-pairs-a6000
+# saved
 # timeout: 800
 #
 # A GPU in use by something that no preflight can see: its unbind never returns. Meanwhile the other

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 60
 # host: two-pairs-a6000
+# saved
 #
 # Four boards of one model: never paired by guess; after declaring, policy chooses, both pairs can
 # be worked on at a time, and nothing is given twice.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 80
 # host: pair-3090
+# saved
 # timeout: 800
 #
 # A disk that is full, and one that gives errors, a clock that jumps, a function that goes midway

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 185
 # host: pair-3090
+# saved
 # timeout: 1120
 #
 # libvirt restarts, freezes and loses domains; guests are destroyed, killed, renamed, redefined. No

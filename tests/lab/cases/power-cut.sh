@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 330
 # host: pair-3090
+# saved
 # timeout: 1200
 #
 # The power fails at every flush of the disk during an assign of a shut-off and of a running domain

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 153
 # host: two-pairs-a6000
+# saved
 # timeout: 960
 #
 # Four boards of one model, of which nothing is declared: NVML (a stand-in, installed where the

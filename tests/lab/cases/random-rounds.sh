@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 88
 # host: two-pairs-a6000
+# saved
 # timeout: 1800
 #
 # Random rounds over two pairs and two domains, with the daemon killed in many of them: after each

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 73
 # host: pair-3090
+# saved
 # timeout: 800
 #
 # Every preflight refuses by name, before the first write, and bad input changes nothing.

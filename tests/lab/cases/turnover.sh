@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 114
 # host: pair-3090
+# saved
 # timeout: 1200
 #
 # Between two tenants every function is reset by the real kernel, must answer again, and a receipt

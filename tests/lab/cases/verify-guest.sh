@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 278
 # host: pair-3090
+# saved
 # timeout: 900
 #
 # gpupass verify asks a real guest agent in a real guest, where a stand-in for nvidia-smi prints

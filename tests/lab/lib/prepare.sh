@@ -158,13 +158,14 @@ make_initrd() {
 	cp "$(command -v busybox)" "$root/bin/busybox"
 	cp "$src/init" "$root/init"
 	chmod +x "$root/init"
-	cp "$src/lab.target" "$src/lab-command.service" "$root/lab/"
+	cp "$src/lab.target" "$src/lab-command.service" "$src/saved" "$root/lab/"
 	gcc -O2 -Wall -o "$root/lab/runner" "$src/runner.c"
 	gcc -O2 -Wall -o "$root/lab/hold-vfio" "$tools/hold-vfio.c"
 	# shellcheck disable=SC2154 # boot's
 	gcc -O2 -Wall -I"$repo/include" -I"$repo/daemon" -o "$root/lab/intruder" "$tools/intruder.c" \
 		"$repo/daemon/worker/read-only.c"
 	add_modules "$tree" "$version" "$root/lab" root virtio_pci 9pnet_virtio 9p overlay
+	add_modules "$tree" "$version" "$root/lab" disk virtio_blk ext4
 	add_modules "$tree" "$version" "$root/lab" identity labpci
 	add_modules "$tree" "$version" "$root/lab" vfio vfio_iommu_type1 vfio-pci
 	add_modules "$tree" "$version" "$root/lab" drivers nvidia snd_hda_intel
@@ -230,7 +231,8 @@ make_agent_initrd() {
 # Folders that no boot has used for a day.
 prune() {
 	find "$1" -mindepth 1 -maxdepth 1 -type d \
-		\( -name 'modules-*' -o -name 'tree-*' -o -name 'initrd-*' -o -name 'guest-*' -o -name 'agent-*' -o -name 'bare-*' -o -name 'boot-*' \) \
+		\( -name 'modules-*' -o -name 'tree-*' -o -name 'initrd-*' -o -name 'guest-*' -o -name 'agent-*' -o -name 'bare-*' -o -name 'files-*' \
+		-o -name 'saved-*' -o -name 'boot-*' \) \
 		-mtime +0 -exec rm -rf {} + 2>/dev/null || true
 }
 
