@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# An image of the machine's files, for the root of a host that is saved: QEMU saves none that has the
-# machine's over 9p. It has /etc, and what the packages have that every machine, the lab and its cases
-# need, without documentation. Sourced by boot.
+# An image of the machine's files, for the root of a host that is saved: QEMU saves none that has
+# the machine's over 9p. It has /etc, and what those packages have that every machine, the lab or
+# its cases need, without documentation. Sourced by boot.
 
-# The packages with what they depend on, as far as they are installed. What gpupass links comes with
-# what it is built with.
+# The packages with what they depend on, as far as they are installed. What gpupass links comes
+# with what it is built with.
 files_packages() {
-	{
-		dpkg-query -W -f='${Priority} ${Package}\n' | sed -nE 's/^(required|important) //p'
-		# shellcheck disable=SC2154,SC2086,SC2046 # from tests/lib/deps.sh; words, split on purpose
-		apt-cache depends --recurse --installed --no-recommends --no-suggests --no-conflicts \
-			--no-breaks --no-replaces --no-enhances $deps_lab $deps_cases \
-			$(grep -o '[^ ]*-dev' <<<"$deps_build") | grep '^[a-z0-9]'
-	} | sort -u
+	local everywhere
+	mapfile -t everywhere < <(dpkg-query -W -f='${Priority} ${db:Status-Status} ${Package}\n' |
+		sed -nE 's/^(required|important) installed //p')
+	# shellcheck disable=SC2154,SC2086,SC2046 # from tests/lib/deps.sh; words, split on purpose
+	apt-cache depends --recurse --installed --no-recommends --no-suggests --no-conflicts \
+		--no-breaks --no-replaces --no-enhances "${everywhere[@]}" $deps_lab $deps_cases \
+		$(grep -o '[^ ]*-dev' <<<"$deps_build") | grep '^[a-z0-9]' | sort -u
 }
 
 # Relative to /, and where /lib is a link into /usr by the way that is none.

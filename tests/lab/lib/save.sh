@@ -5,8 +5,8 @@
 # A lab host that goes on from where another one was saved: with its drivers bound, and libvirtd
 # answering. Sourced by boot, whose variables these are. pid1/saved is the other side.
 #
-# 9p keeps QEMU from saving a host, but only while it is mounted (v9fs_attach()). So the root of such
-# a host is an image (files.sh), and the machine's shares come when it goes on.
+# 9p keeps QEMU from saving a host, but only while it is mounted (v9fs_attach()). So the root of
+# such a host is an image (files.sh), and the machine's shares come when it goes on.
 
 # What such a host has beside any other: the image, and a line on which the two sides talk.
 saved_devices() {
