@@ -19,6 +19,12 @@ bad() {
 	echo "FAIL $1: $2"
 }
 
+# On a host that was saved there is only what lib/files.sh knows of.
+command_not_found_handle() {
+	echo "FAIL $1: there is no such command here" >&2
+	return 127
+}
+
 # promise NAME COMMAND…: holds when the command succeeds; its output is shown when not.
 promise() {
 	local name=$1
