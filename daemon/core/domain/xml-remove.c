@@ -80,12 +80,10 @@ static bool remove_ports(xmlNode *devices, const char *stem)
 	/* Ports share slots, so that removing one may free another. */
 	while (remove_unused_ports(devices, stem))
 		changed = true;
-	for (xmlNode *i = xml_first(devices); i; i = xml_next(i)) {
-		if (!is_our_port(i, stem))
-			continue;
-		xml_remove(xml_child(i, "alias"));
-		changed = true;
-	}
+	for (xmlNode *i = xml_first(devices); i; i = xml_next(i))
+		/* libvirt writes one alias, but others may have written the text. */
+		for (; is_our_port(i, stem); changed = true)
+			xml_remove(xml_child(i, "alias"));
 	return changed;
 }
 

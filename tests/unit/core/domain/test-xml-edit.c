@@ -457,6 +457,23 @@ static void a_root_port_that_something_else_uses_stays_without_our_mark(_unused_
 			 text);
 }
 
+/* libvirt writes one alias a device, so only somebody else's text has more. */
+static void a_port_that_stays_keeps_none_of_our_marks(_unused_ void **state)
+{
+	_cleanup_free_ char *once = NULL, *twice = NULL;
+	bool changed = false;
+
+	once = take_out(DOMAIN("<devices><controller type='pci' index='1' model='pcie-root-port'>"
+			       "<alias name='ua-gpupass-pair0-port0'/>"
+			       "<alias name='ua-gpupass-pair0-port7'/></controller>"
+			       "<rng><address type='pci' bus='0x01' slot='0'/></rng></devices>"),
+			"pair0", &changed);
+	assert_true(changed);
+	assert_null(strstr(once, "ua-gpupass"));
+	twice = take_out(once, "pair0", &changed);
+	assert_false(changed);
+}
+
 /* Without a function 0 the guest does not look for the other functions of the slot. */
 static void function_zero_of_a_shared_slot_stays(_unused_ void **state)
 {
@@ -533,6 +550,7 @@ int main(void)
 		cmocka_unit_test(taking_out_finds_functions_that_carry_no_mark),
 		cmocka_unit_test(taking_out_twice_changes_nothing_the_second_time),
 		cmocka_unit_test(a_root_port_that_something_else_uses_stays_without_our_mark),
+		cmocka_unit_test(a_port_that_stays_keeps_none_of_our_marks),
 		cmocka_unit_test(function_zero_of_a_shared_slot_stays),
 	};
 
