@@ -3,14 +3,18 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/pci/driver-name.h"
 #include "core/pci/pci-snapshot.h"
 #include "host/scan/assignment-files.h"
 #include "host/scan/scan.h"
 #include "host/scan/sysfs.h"
+#include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
+
+#define PEERS_PAUSE_NSEC (20 * 1000 * 1000)
 
 DEFINE_STRING_TABLE(boot_outcome, BootOutcome, BOOT_OUTCOMES)
 
@@ -280,13 +284,16 @@ static int list_functions(BootReport *report, const Bdf *only)
  * Reserves the other functions of the assignment that has `only`. When udev has dealt with `only`,
  * it loads the driver that is usual for such a device (80-drivers.rules), and the kernel offers
  * that driver every device without one: also those of this group whose own events are still to
- * come. What goes wrong with them, their own events report.
+ * come. What goes wrong with them, their own events report. *ret_missing: not all of them are
+ * there.
  */
-static int reserve_peers(const BootMachine *machine, const Assignments *all, const Bdf *only)
+static int reserve_peers(const BootMachine *machine, const Assignments *all, const Bdf *only,
+			 bool *ret_missing)
 {
 	const Assignment *assignment = assignments_find_function(all, only);
 	int r = 0;
 
+	*ret_missing = false;
 	for (size_t i = 0; assignment && r >= 0 && i < assignment->n_functions; i++) {
 		BootFunction peer = {
 			.assignment = assignment,
@@ -297,15 +304,36 @@ static int reserve_peers(const BootMachine *machine, const Assignments *all, con
 		if (bdf_equal(&peer.record->bdf, only))
 			continue;
 		r = reserve(machine, &peer);
+		*ret_missing |= peer.outcome == BOOT_MISSING;
 		free(peer.detail);
 	}
 	return r;
+}
+
+int boot_await_peers(const BootMachine *machine, int dir_fd, const Bdf *bdf, uint64_t timeout_usec)
+{
+	const struct timespec pause = { .tv_nsec = PEERS_PAUSE_NSEC };
+	_cleanup_(assignment_faults_freep) AssignmentFaults *faults = NULL;
+	_cleanup_(assignments_freep) Assignments *all = NULL;
+	uint64_t deadline = now_monotonic() + timeout_usec;
+	bool missing = true;
+	int r = assignment_files_read(dir_fd, &all, &faults);
+
+	while (r >= 0 && missing) {
+		r = reserve_peers(machine, all, bdf, &missing);
+		if (missing && now_monotonic() >= deadline)
+			break;
+		if (missing)
+			nanosleep(&pause, NULL);
+	}
+	return r < 0 ? r : !missing;
 }
 
 int boot_bind(const BootMachine *machine, int dir_fd, const Bdf *only, BootReport **ret)
 {
 	_cleanup_(boot_report_freep) BootReport *report = calloc(1, sizeof(BootReport));
 	_cleanup_(assignment_faults_freep) AssignmentFaults *faults = NULL;
+	bool missing;
 	int r;
 
 	if (!report)
@@ -319,7 +347,7 @@ int boot_bind(const BootMachine *machine, int dir_fd, const Bdf *only, BootRepor
 	for (size_t i = 0; r >= 0 && i < report->n_functions; i++)
 		r = reserve(machine, &report->functions[i]);
 	if (r >= 0 && only)
-		r = reserve_peers(machine, report->assignments, only);
+		r = reserve_peers(machine, report->assignments, only, &missing);
 	if (r >= 0 && driver_loaded(machine) && boot_report_count(report, BOOT_RESERVED) > 0)
 		r = probe(machine, report);
 	if (r < 0)

@@ -70,6 +70,13 @@ typedef struct BootMachine {
 int boot_bind(const BootMachine *machine, int dir_fd, const Bdf *only, BootReport **ret);
 
 /*
+ * Waits until all functions of the assignment that has `bdf` are there, and gives the free ones
+ * their override. A rescan of the bus announces one function after another, and binds them when it
+ * has found the last. 1: all are there; 0: not within this time; or -errno.
+ */
+int boot_await_peers(const BootMachine *machine, int dir_fd, const Bdf *bdf, uint64_t timeout_usec);
+
+/*
  * Binds one function whose override is set to vfio-pci, if no other driver has it. *ret_error says
  * why not, or is NULL. -ENOMEM.
  */

@@ -13,14 +13,18 @@
 #include "bind/machine.h"
 #include "gpupass/errors.h"
 #include "util/arguments.h"
+#include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
 
 typedef struct Command {
-	enum { ALL, DEVICE, PROBE } what;
+	enum { ALL, DEVICE, PROBE, PEERS } what;
 	Bdf bdf;
 	const char *config_dir, *runtime_dir, *sysfs_dir;
 } Command;
+
+/* For a rescan of the bus to announce the rest of a group. */
+#define PEERS_USEC (3 * USEC_PER_SEC)
 
 static const char usage[] =
 	"Usage: gpupass-bind [OPTION]... --all\n"
@@ -31,6 +35,7 @@ static const char usage[] =
 	"      --all              all assigned functions (gpupass-bind.service)\n"
 	"      --device=BDF       this one, if it is assigned (a udev rule)\n"
 	"      --probe=BDF        bind one whose driver_override is set (by --all and the rule)\n"
+	"      --peers=BDF        wait for the rest of its group, and reserve that (the rule)\n"
 	"      --config-dir=DIR   has assignments.d (default " GPUPASS_CONFIG_DIR ")\n"
 	"      --runtime-dir=DIR  where --all leaves boot.json (default /run/gpupass)\n"
 	"      --sysfs=DIR        sysfs (default /sys)\n"
@@ -45,31 +50,41 @@ static int fail(const char *what, const char *object, int error)
 
 static const Program program = { "gpupass-bind", usage, GPUPASS_VERSION };
 
-/* Which of --all, --device and --probe to do. */
-static int choose(bool all, const char *device, const char *probe, Command *command)
+/* What to do: --all, or something about one function. */
+static int choose(bool all, const char *const texts[PEERS + 1], Command *command)
 {
-	const char *bdf = device ? device : probe;
+	const char *bdf = NULL;
+	unsigned n = all;
 
-	if (all + (device != NULL) + (probe != NULL) > 1)
-		return arguments_refuse(&program, "only one of --all, --device and --probe", NULL);
-	if (!all && !bdf)
-		return arguments_refuse(&program, "one of --all, --device and --probe is needed",
-					NULL);
+	command->what = ALL;
+	for (int i = DEVICE; i <= PEERS; i++) {
+		if (!texts[i])
+			continue;
+		n++;
+		bdf = texts[i];
+		command->what = i;
+	}
+	if (n > 1)
+		return arguments_refuse(&program,
+					"only one of --all, --device, --probe and --peers", NULL);
+	if (n == 0)
+		return arguments_refuse(
+			&program, "one of --all, --device, --probe and --peers is needed", NULL);
 	if (bdf && bdf_parse(bdf, &command->bdf) < 0)
 		return arguments_refuse(&program, "not a PCI address", bdf);
-	command->what = all ? ALL : device ? DEVICE : PROBE;
 	return GPUPASS_EXIT_DONE;
 }
 
 /* false: stop with *ret_status. */
 static bool parse(int argc, char **argv, Command *command, int *ret_status)
 {
-	const char *device = NULL, *probe = NULL;
+	const char *texts[PEERS + 1] = { NULL };
 	bool all = false;
 	const Argument known[] = {
 		{ "all", .flag = &all, .once = true },
-		{ "device", .text = &device, .once = true },
-		{ "probe", .text = &probe, .once = true },
+		{ "device", .text = &texts[DEVICE], .once = true },
+		{ "probe", .text = &texts[PROBE], .once = true },
+		{ "peers", .text = &texts[PEERS], .once = true },
 		{ "config-dir", .text = &command->config_dir },
 		{ "runtime-dir", .text = &command->runtime_dir },
 		{ "sysfs", .text = &command->sysfs_dir },
@@ -79,7 +94,7 @@ static bool parse(int argc, char **argv, Command *command, int *ret_status)
 	if (!arguments_parse(&program, known, ELEMENTS(known), argc, argv, &first, ret_status))
 		return false;
 	*ret_status = first < argc ? arguments_refuse(&program, "too many arguments", argv[first])
-				   : choose(all, device, probe, command);
+				   : choose(all, texts, command);
 	return *ret_status == GPUPASS_EXIT_DONE;
 }
 
@@ -169,6 +184,15 @@ static int bind_probed(const Command *command, const RealMachine *real)
 	return GPUPASS_EXIT_FAILED;
 }
 
+/* A board that is not there keeps nobody: what its absence means, others say. */
+static int await_peers(const Command *command, const RealMachine *real, int dir_fd)
+{
+	int r = boot_await_peers(&real->machine, dir_fd, &command->bdf, PEERS_USEC);
+
+	return r < 0 ? fail("cannot reserve the peers of", BDF_TEXT(&command->bdf), r)
+		     : GPUPASS_EXIT_DONE;
+}
+
 static int run(const Command *command, const RealMachine *real)
 {
 	_cleanup_free_ char *directory = strf("%s/assignments.d", command->config_dir);
@@ -183,6 +207,8 @@ static int run(const Command *command, const RealMachine *real)
 	r = dir_open_at(AT_FDCWD, directory, false, &dir_fd);
 	if (r == -ENOENT)
 		return GPUPASS_EXIT_DONE; /* nothing was ever assigned */
+	if (r >= 0 && command->what == PEERS)
+		return await_peers(command, real, dir_fd);
 	if (r >= 0)
 		r = boot_bind(&real->machine, dir_fd,
 			      command->what == DEVICE ? &command->bdf : NULL, &report);

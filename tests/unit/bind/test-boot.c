@@ -8,7 +8,10 @@
 
 #include <fcntl.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "bind/boot.h"
 #include "rig/sysfs-kernel.h"
@@ -461,6 +464,72 @@ static void the_report_is_one_document(void **state _unused_)
 	teardown(&b);
 }
 
+/* What the rule asks for when this function was found. */
+static int await_peers(Bench *b, const char *found, uint64_t timeout_usec)
+{
+	BootMachine machine = {
+		.sysfs_fd = b->tree->roots.sysfs_fd,
+		.ops = sysfs_kernel_ops(&b->kernel),
+		.probe = probe,
+		.serial_number = serial_number,
+		.userdata = b,
+	};
+	_cleanup_close_ int fd = openat(b->dir_fd, "etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	Bdf bdf = tree_bdf(found);
+
+	b->kernel.writes = strv_free(b->kernel.writes);
+	return boot_await_peers(&machine, fd, &bdf, timeout_usec);
+}
+
+static char *override_of(const Bench *b, const char *bdf)
+{
+	_cleanup_free_ char *path = strf("sys/bus/pci/devices/%s/driver_override", bdf);
+	char *text = NULL;
+
+	assert_int_equal(file_read_at(b->dir_fd, path, 64, &text, NULL), 0);
+	return text;
+}
+
+static void the_rest_of_a_group_is_reserved_as_soon_as_it_is_there(_unused_ void **state)
+{
+	_cleanup_free_ char *hidden = NULL, *shown = NULL, *override = NULL, *own = NULL;
+	Bench b;
+	pid_t pid;
+
+	setup(&b, NULL);
+	assign(&b);
+	hidden = strf("%s/hidden", b.tree->path);
+	shown = strf("%s/sys/bus/pci/devices/" B, b.tree->path);
+	assert_int_equal(rename(shown, hidden), 0);
+	assert_int_equal(await_peers(&b, A, 1), 0); /* it does not come */
+	pid = fork();
+	if (pid == 0) {
+		usleep(100 * 1000);
+		_exit(rename(hidden, shown) < 0);
+	}
+	assert_int_equal(await_peers(&b, A, 60 * 1000000ULL), 1);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	override = override_of(&b, B);
+	assert_string_equal(override, "vfio-pci\n");
+	/* The function itself is the affair of --device. */
+	own = override_of(&b, A);
+	assert_string_equal(own, "(null)\n");
+	teardown(&b);
+}
+
+static void who_has_a_driver_is_left_alone_by_a_wait_for_the_group(_unused_ void **state)
+{
+	_cleanup_free_ char *override = NULL;
+	Bench b;
+
+	setup(&b, "nvidia");
+	assign(&b);
+	assert_int_equal(await_peers(&b, B, 1), 1);
+	override = override_of(&b, A);
+	assert_string_equal(override, "(null)\n");
+	teardown(&b);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -479,6 +548,8 @@ int main(void)
 		cmocka_unit_test(what_another_version_assigned_is_bound_as_far_as_it_can_be_read),
 		cmocka_unit_test(udev_asks_for_one_function_and_its_whole_group_is_reserved),
 		cmocka_unit_test(the_report_is_one_document),
+		cmocka_unit_test(the_rest_of_a_group_is_reserved_as_soon_as_it_is_there),
+		cmocka_unit_test(who_has_a_driver_is_left_alone_by_a_wait_for_the_group),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
