@@ -37,6 +37,9 @@ static char *why_no_answer(int error, uint64_t timeout_usec, pid_t pid)
 		return strf("NVML did not answer within %llu s; worker %d still waits for it",
 			    (unsigned long long)(timeout_usec / 1000000), (int)pid);
 	case -EBUSY:
+		/* It was found, and has ended since. */
+		if (pid <= 0)
+			return strdup("a worker that was started earlier still waited for NVML");
 		return strf("worker %d, which was started earlier, still waits for NVML", (int)pid);
 	case -EPROTO:
 		return strdup("the worker died before it answered");

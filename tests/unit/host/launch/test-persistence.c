@@ -22,8 +22,9 @@
 #include "rig/temp-dir.h"
 #include "util/clock.h"
 
-#define A "0000:41:00.0"
-#define B "0000:61:00.0"
+/* No other test's: what they run beside is found by its command line. */
+#define A "0000:c5:00.0"
+#define B "0000:c6:00.0"
 #define GPUS                                                                                       \
 	"gpu " A " 223010de 145910de GPU-a6000aaa-0001 94.02.5c.00.02 -\n"                         \
 	"gpu " B " 223010de 145910de GPU-a6000bbb-0002 94.02.5c.00.02 -\n"
