@@ -284,16 +284,14 @@ static int list_functions(BootReport *report, const Bdf *only)
  * Reserves the other functions of the assignment that has `only`. When udev has dealt with `only`,
  * it loads the driver that is usual for such a device (80-drivers.rules), and the kernel offers
  * that driver every device without one: also those of this group whose own events are still to
- * come. What goes wrong with them, their own events report. *ret_missing: not all of them are
- * there.
+ * come. What goes wrong with them, their own events report. 1: some of them are not there.
  */
-static int reserve_peers(const BootMachine *machine, const Assignments *all, const Bdf *only,
-			 bool *ret_missing)
+static int reserve_peers(const BootMachine *machine, const Assignments *all, const Bdf *only)
 {
 	const Assignment *assignment = assignments_find_function(all, only);
+	bool missing = false;
 	int r = 0;
 
-	*ret_missing = false;
 	for (size_t i = 0; assignment && r >= 0 && i < assignment->n_functions; i++) {
 		BootFunction peer = {
 			.assignment = assignment,
@@ -304,50 +302,52 @@ static int reserve_peers(const BootMachine *machine, const Assignments *all, con
 		if (bdf_equal(&peer.record->bdf, only))
 			continue;
 		r = reserve(machine, &peer);
-		*ret_missing |= peer.outcome == BOOT_MISSING;
+		missing |= peer.outcome == BOOT_MISSING;
 		free(peer.detail);
 	}
-	return r;
+	return r < 0 ? r : missing;
+}
+
+static int read_assignments(int dir_fd, Assignments **ret, char ***ret_notes)
+{
+	_cleanup_(assignment_faults_freep) AssignmentFaults *faults = NULL;
+	int r = assignment_files_read(dir_fd, ret, &faults);
+
+	return r < 0 ? r : note_faults(*ret, faults, ret_notes);
 }
 
 int boot_await_peers(const BootMachine *machine, int dir_fd, const Bdf *bdf, uint64_t timeout_usec)
 {
 	const struct timespec pause = { .tv_nsec = PEERS_PAUSE_NSEC };
-	_cleanup_(assignment_faults_freep) AssignmentFaults *faults = NULL;
 	_cleanup_(assignments_freep) Assignments *all = NULL;
 	uint64_t deadline = now_monotonic() + timeout_usec;
-	bool missing = true;
-	int r = assignment_files_read(dir_fd, &all, &faults);
+	_cleanup_strv_ char **notes = NULL; /* --device has told them */
+	int r = read_assignments(dir_fd, &all, &notes);
 
-	while (r >= 0 && missing) {
-		r = reserve_peers(machine, all, bdf, &missing);
-		if (missing && now_monotonic() >= deadline)
-			break;
-		if (missing)
-			nanosleep(&pause, NULL);
-	}
-	return r < 0 ? r : !missing;
+	if (r < 0)
+		return r;
+	while ((r = reserve_peers(machine, all, bdf)) > 0 && now_monotonic() < deadline)
+		nanosleep(&pause, NULL);
+	return r < 0 ? r : r == 0;
 }
 
 int boot_bind(const BootMachine *machine, int dir_fd, const Bdf *only, BootReport **ret)
 {
 	_cleanup_(boot_report_freep) BootReport *report = calloc(1, sizeof(BootReport));
-	_cleanup_(assignment_faults_freep) AssignmentFaults *faults = NULL;
-	bool missing;
 	int r;
 
 	if (!report)
 		return -ENOMEM;
-	r = assignment_files_read(dir_fd, &report->assignments, &faults);
-	if (r >= 0)
-		r = note_faults(report->assignments, faults, &report->notes);
+	r = read_assignments(dir_fd, &report->assignments, &report->notes);
 	if (r >= 0)
 		r = list_functions(report, only);
 	/* First all overrides, which no driver can delay; then the probes. */
 	for (size_t i = 0; r >= 0 && i < report->n_functions; i++)
 		r = reserve(machine, &report->functions[i]);
-	if (r >= 0 && only)
-		r = reserve_peers(machine, report->assignments, only, &missing);
+	if (r >= 0 && only) {
+		r = reserve_peers(machine, report->assignments, only);
+		report->lacks_peers = r > 0;
+	}
 	if (r >= 0 && driver_loaded(machine) && boot_report_count(report, BOOT_RESERVED) > 0)
 		r = probe(machine, report);
 	if (r < 0)

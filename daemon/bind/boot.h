@@ -44,7 +44,8 @@ typedef struct BootReport {
 	Assignments *assignments;
 	BootFunction *functions;
 	size_t n_functions;
-	char **notes; /* assignment files that cannot be used */
+	char **notes;	  /* assignment files that cannot be used */
+	bool lacks_peers; /* of the one function: some of its assignment are not there */
 } BootReport;
 
 typedef struct BootMachine {

@@ -165,6 +165,8 @@ static int tell_device(const BootReport *report)
 		if (outcome != BOOT_BOUND && outcome != BOOT_RESERVED) {
 			complain(report);
 			log_to_kernel(&report->functions[i]);
+		} else if (report->lacks_peers) {
+			puts("GPUPASS_PEERS=missing");
 		}
 	}
 	return GPUPASS_EXIT_DONE; /* or udev would not import */
@@ -184,7 +186,7 @@ static int bind_probed(const Command *command, const RealMachine *real)
 	return GPUPASS_EXIT_FAILED;
 }
 
-/* A board that is not there keeps nobody: what its absence means, others say. */
+/* A board that does not come is no failure here: --all and the daemon report it. */
 static int await_peers(const Command *command, const RealMachine *real, int dir_fd)
 {
 	int r = boot_await_peers(&real->machine, dir_fd, &command->bdf, PEERS_USEC);

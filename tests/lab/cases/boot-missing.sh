@@ -13,6 +13,8 @@
 udevadm settle
 equal "the one that is there is on vfio-pci" "0000:01:00.0 vfio-pci
 0000:01:00.1 vfio-pci" "$(drivers 0000:01:00.0 0000:01:00.1)"
+equal "udev knows that a part of the group is not there" "GPUPASS_PEERS=missing" \
+	"$(udevadm info --query=property /sys/bus/pci/devices/0000:01:00.0 | grep '^GPUPASS_PEERS=')"
 promise "the journal names the one that is not" sh -c \
 	'journalctl -b -u gpupass-bind.service |
 	 grep -q "0000:02:00.0 (pair0, vm42): missing: there is no device at this address"'

@@ -118,16 +118,26 @@ static void assign(Bench *b)
 	assign_as(b, UUID ".json", "org.gpupass1.assignment/1", "1467", NULL);
 }
 
-static void run(Bench *b, const char *only)
+static BootMachine machine_of(Bench *b)
 {
-	BootMachine machine = {
+	return (BootMachine){
 		.sysfs_fd = b->tree->roots.sysfs_fd,
 		.ops = sysfs_kernel_ops(&b->kernel),
 		.probe = probe,
 		.serial_number = serial_number,
 		.userdata = b,
 	};
-	_cleanup_close_ int fd = openat(b->dir_fd, "etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int open_assignments(const Bench *b)
+{
+	return openat(b->dir_fd, "etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void run(Bench *b, const char *only)
+{
+	BootMachine machine = machine_of(b);
+	_cleanup_close_ int fd = open_assignments(b);
 	Bdf bdf = tree_bdf(only ? only : A);
 
 	b->report = boot_report_free(b->report);
@@ -467,14 +477,8 @@ static void the_report_is_one_document(void **state _unused_)
 /* What the rule asks for when this function was found. */
 static int await_peers(Bench *b, const char *found, uint64_t timeout_usec)
 {
-	BootMachine machine = {
-		.sysfs_fd = b->tree->roots.sysfs_fd,
-		.ops = sysfs_kernel_ops(&b->kernel),
-		.probe = probe,
-		.serial_number = serial_number,
-		.userdata = b,
-	};
-	_cleanup_close_ int fd = openat(b->dir_fd, "etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	BootMachine machine = machine_of(b);
+	_cleanup_close_ int fd = open_assignments(b);
 	Bdf bdf = tree_bdf(found);
 
 	b->kernel.writes = strv_free(b->kernel.writes);
@@ -490,14 +494,19 @@ static char *override_of(const Bench *b, const char *bdf)
 	return text;
 }
 
-static void the_rest_of_a_group_is_reserved_as_soon_as_it_is_there(_unused_ void **state)
+static void expect_the_rest_reserved_when_it_comes(const char *schema)
 {
 	_cleanup_free_ char *hidden = NULL, *shown = NULL, *override = NULL, *own = NULL;
 	Bench b;
 	pid_t pid;
 
 	setup(&b, NULL);
-	assign(&b);
+	assign_as(&b, UUID ".json", schema, "1467", NULL);
+	run(&b, B);
+	assert_false(b.report->lacks_peers);
+	teardown(&b);
+	setup(&b, NULL);
+	assign_as(&b, UUID ".json", schema, "1467", NULL);
 	hidden = strf("%s/hidden", b.tree->path);
 	shown = strf("%s/sys/bus/pci/devices/" B, b.tree->path);
 	assert_int_equal(rename(shown, hidden), 0);
@@ -514,6 +523,26 @@ static void the_rest_of_a_group_is_reserved_as_soon_as_it_is_there(_unused_ void
 	/* The function itself is the affair of --device. */
 	own = override_of(&b, A);
 	assert_string_equal(own, "(null)\n");
+	teardown(&b);
+}
+
+/* Also where another version wrote the assignment. */
+static void the_rest_of_a_group_is_reserved_as_soon_as_it_is_there(_unused_ void **state)
+{
+	expect_the_rest_reserved_when_it_comes("org.gpupass1.assignment/1");
+	expect_the_rest_reserved_when_it_comes("org.gpupass1.assignment/9");
+}
+
+static void udev_is_told_that_a_part_of_the_group_is_not_there(_unused_ void **state)
+{
+	Bench b;
+
+	setup(&b, NULL);
+	assign(&b);
+	tree_remove_function(b.tree, B_AUDIO);
+	run(&b, A);
+	assert_outcomes(&b, "bound");
+	assert_true(b.report->lacks_peers);
 	teardown(&b);
 }
 
@@ -549,6 +578,7 @@ int main(void)
 		cmocka_unit_test(udev_asks_for_one_function_and_its_whole_group_is_reserved),
 		cmocka_unit_test(the_report_is_one_document),
 		cmocka_unit_test(the_rest_of_a_group_is_reserved_as_soon_as_it_is_there),
+		cmocka_unit_test(udev_is_told_that_a_part_of_the_group_is_not_there),
 		cmocka_unit_test(who_has_a_driver_is_left_alone_by_a_wait_for_the_group),
 	};
 
