@@ -82,8 +82,10 @@ static bool remove_ports(xmlNode *devices, const char *stem)
 		changed = true;
 	for (xmlNode *i = xml_first(devices); i; i = xml_next(i))
 		/* libvirt writes one alias, but others may have written the text. */
-		for (; is_our_port(i, stem); changed = true)
+		while (is_our_port(i, stem)) {
 			xml_remove(xml_child(i, "alias"));
+			changed = true;
+		}
 	return changed;
 }
 
