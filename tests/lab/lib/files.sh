@@ -28,7 +28,7 @@ files_list() {
 		{ dpkg-query -L "${packages[@]}" 2>/dev/null || true; } |
 			sed -E 's,^/(bin|sbin|lib[0-9a-z]*)/,/usr/\1/,' |
 			grep -Ev '^/usr/(include|src|share/(doc|info|locale|man))/|^/usr/lib/modules/|\.a$'
-		# What an installation makes: awk is a link of dpkg's to one of several.
+		# What installing makes, and no package lists. awk is one of dpkg's alternatives.
 		find /usr/lib/python3* -name '*.pyc' 2>/dev/null || true
 		find /usr/bin /usr/sbin -lname '/etc/alternatives/*'
 	} | sort -u | while IFS= read -r file; do
