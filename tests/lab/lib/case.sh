@@ -220,9 +220,14 @@ doctor_finds_the_hosts_faults() {
 	doctor_finds "doctor finds exactly what is wrong with this host: ${faults:-nothing}" $faults
 }
 
+# What the kernel says of programs that crashed, ours or not.
+show_crashes() { dmesg | grep -aE 'segfault|general protection|trap ' | sed 's/^/     kernel: /'; }
+
 finish() {
-	if [ "$failures" -gt 0 ] && [ -s "$work/gpupassd.log" ]; then
-		sed 's/^/     gpupassd: /' "$work/gpupassd.log" | tail -n 40
+	if [ "$failures" -gt 0 ]; then
+		[ ! -s "$work/gpupassd.log" ] ||
+			sed 's/^/     gpupassd: /' "$work/gpupassd.log" | tail -n 40
+		show_crashes
 	fi
 	[ "$failures" = 0 ]
 	exit
