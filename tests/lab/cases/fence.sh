@@ -101,7 +101,7 @@ virsh -q autostart vm2
 pkill -x libvirtd
 until_true 30 sh -c '! pgrep -x libvirtd'
 # It autostarts once a boot, and this is to be the next.
-rm -f /run/libvirt/libvirt-sock /run/libvirtd.pid /run/libvirt/qemu/autostarted
+rm -f /run/libvirt/qemu/autostarted
 "$here/libvirt-up"
 promise "libvirt's own autostart gives vm1 its group before the daemon is up" until_true 30 \
 	sh -c 'virsh -q domstate vm1 | grep -q running'

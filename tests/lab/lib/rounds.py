@@ -230,9 +230,6 @@ class Rounds:
             return False
         self.libvirt_deaths += 1
         self.tell("libvirtd had died: %s" % host.run("dmesg")[1].splitlines()[-1:])
-        for path in ("/run/libvirt/libvirt-sock", "/run/libvirtd.pid"):
-            if os.path.exists(path):
-                os.unlink(path)
         host.must(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "libvirt-up"))
         return True
 
