@@ -90,7 +90,7 @@ static int view_board(int sysfs_fd, const Bdf *bdf, NvlinkView *ret, char **ret_
 
 	if (r < 0)
 		return r;
-	board = board_find(ids.vendor, ids.device);
+	board = board_find(ids.vendor, ids.device, ids.subsystem_device);
 	*ret = (NvlinkView){ .bdf = *bdf, .expected = board ? board->links : 0 };
 	r = nvlink_mmio_read(sysfs_fd, bdf, &registers, &why);
 	if (r >= 0)

@@ -8,13 +8,14 @@
 
 DEFINE_STRING_TABLE(nvlink_kind, NvlinkKind, NVLINK_KINDS)
 
-#define ALONE "; pass it through on its own, no group is needed"
+#define ALONE "; alone it can be declared a group of one"
 
 #define PASCAL_PCIE "the PCIe board of this Pascal GPU has no NVLink connector" ALONE
 #define VOLTA_PCIE "the PCIe board of this Volta GPU has no NVLink connector" ALONE
 #define TURING_NONE "this Turing board has no NVLink connector" ALONE
 #define TURING_MOBILE "mobile boards have no NVLink connector" ALONE
 #define AMPERE_NONE "this Ampere board has no NVLink connector" ALONE
+#define CMP "boards for mining have no NVLink" ALONE
 #define ADA "Ada boards have no NVLink" ALONE
 #define BLACKWELL_PCIE "PCIe boards of the Blackwell generation have no NVLink" ALONE
 
@@ -47,8 +48,10 @@ static const Board boards[] = {
 	OTHER(0x15f9, "Tesla P100 SXM2 16GB", NVLINK_SXM, SXM),		 /* (pci.ids) */
 	OTHER(0x15fc, "Tesla P100 SXM2", NVLINK_SXM, SXM),		 /* (pci.ids) */
 	OTHER(0x1d81, "Titan V", NVLINK_NONE, VOLTA_PCIE),
+	OTHER(0x1d83, "CMP 100", NVLINK_NONE, CMP), /* (pci.ids) */
 	OTHER(0x1db1, "Tesla V100 SXM2 16GB", NVLINK_SXM, SXM),
 	OTHER(0x1db2, "Tesla V100 DGXS 16GB", NVLINK_SXM, SXM),
+	OTHER(0x1db3, "Tesla V100 FHHL 16GB", NVLINK_NONE, VOLTA_PCIE), /* (pci.ids) */
 	OTHER(0x1db4, "Tesla V100 PCIe 16GB", NVLINK_NONE, VOLTA_PCIE),
 	OTHER(0x1db5, "Tesla V100 SXM2 32GB", NVLINK_SXM, SXM),
 	OTHER(0x1db6, "Tesla V100 PCIe 32GB", NVLINK_NONE, VOLTA_PCIE),
@@ -61,8 +64,11 @@ static const Board boards[] = {
 	BRIDGE(0x1e03, "RTX 2080 Ti 12GB", 2, 2, 50000, 2), /* (pci.ids) */
 	BRIDGE(0x1e04, "RTX 2080 Ti", 2, 2, 50000, 2),
 	BRIDGE(0x1e07, "RTX 2080 Ti", 2, 2, 50000, 2),
+	OTHER(0x1e09, "CMP 50HX", NVLINK_NONE, CMP), /* (pci.ids) */
 	BRIDGE(0x1e30, "Quadro RTX 6000/8000", 2, 2, 50000, 2),
 	BRIDGE(0x1e36, "Quadro RTX 6000", 2, 2, 50000, 2),
+	OTHER(0x1e37, "T10", NVLINK_UNKNOWN, UNCERTAIN), /* (pci.ids) */
+	OTHER(0x1e38, "T40", NVLINK_UNKNOWN, UNCERTAIN), /* (pci.ids) */
 	BRIDGE(0x1e78, "Quadro RTX 6000/8000", 2, 2, 50000, 2),
 	BRIDGE(0x1e81, "RTX 2080 Super", 2, 1, 50000, 2),
 	BRIDGE(0x1e82, "RTX 2080", 2, 1, 50000, 2),
@@ -88,16 +94,19 @@ static const Board boards[] = {
 	BRIDGE(0x20b8, "A100X", 3, 0, 0, 2), /* (pci.ids) */
 	BRIDGE(0x20b9, "A30X", 3, 0, 0, 2),  /* (pci.ids) */
 	OTHER(0x20bd, "A800 SXM4", NVLINK_SXM, SXM),
+	OTHER(0x20c2, "CMP 170HX", NVLINK_NONE, CMP), /* (pci.ids) */
 	BRIDGE(0x20f1, "A100 PCIe 40GB", 3, 12, 50000, 2),
 	OTHER(0x20f3, "A800 SXM4 80GB", NVLINK_SXM, SXM),
 	BRIDGE(0x20f5, "A800 PCIe 80GB", 3, 8, 50000, 2),
 	BRIDGE(0x20f6, "A800 40GB Active", 3, 8, 50000, 2),
+	BRIDGE(0x20fd, "AX800", 3, 0, 0, 2), /* (pci.ids) link count not published */
 	BRIDGE(0x2203, "RTX 3090 Ti", 3, 4, 28125, 2),
 	BRIDGE(0x2204, "RTX 3090", 3, 4, 28125, 2),
 	OTHER(0x2205, "RTX 3080 Ti 20GB", NVLINK_NONE, AMPERE_NONE), /* (pci.ids) */
 	OTHER(0x2206, "RTX 3080", NVLINK_NONE, AMPERE_NONE),	     /* (pci.ids) */
 	OTHER(0x2208, "RTX 3080 Ti", NVLINK_NONE, AMPERE_NONE),	     /* (pci.ids) */
 	OTHER(0x220a, "RTX 3080 12GB", NVLINK_NONE, AMPERE_NONE),    /* (pci.ids) */
+	OTHER(0x220d, "CMP 90HX", NVLINK_NONE, CMP),		     /* (pci.ids) */
 	OTHER(0x2216, "RTX 3080 LHR", NVLINK_NONE, AMPERE_NONE),     /* (pci.ids) */
 	BRIDGE(0x2230, "RTX A6000", 3, 4, 28125, 2),
 	BRIDGE(0x2231, "RTX A5000", 3, 4, 28125, 2),
@@ -106,6 +115,7 @@ static const Board boards[] = {
 	BRIDGE(0x2235, "A40", 3, 4, 28125, 2),
 	OTHER(0x2236, "A10", NVLINK_NONE, AMPERE_NONE),
 	OTHER(0x2237, "A10G", NVLINK_NONE, AMPERE_NONE),
+	OTHER(0x2309, "H20", NVLINK_SXM, SXM),
 	OTHER(0x230c, "H20", NVLINK_SXM, SXM),
 	OTHER(0x230e, "H20", NVLINK_SXM, SXM),
 	OTHER(0x2313, "H100 CNX", NVLINK_UNKNOWN, UNCERTAIN), /* (pci.ids) */
@@ -125,24 +135,52 @@ static const Board boards[] = {
 	BRIDGE(0x233a, "H800 NVL", 4, 0, 0, 2), /* link count not published */
 	/* 18 links to one peer, or 6 to each of three. */
 	BRIDGE(0x233b, "H200 NVL", 4, 18, 50000, 4),
-	OTHER(0x233d, "GH100", NVLINK_UNKNOWN, UNCERTAIN), /* (pci.ids) */
+	OTHER(0x233d, "GH100", NVLINK_UNKNOWN, UNCERTAIN), /* (pci.ids); see variants */
 	OTHER(0x2342, "GH200", NVLINK_SXM, SUPERCHIP),
 	OTHER(0x2343, "GH200", NVLINK_SXM, SUPERCHIP),
 	OTHER(0x2345, "GH200", NVLINK_SXM, SUPERCHIP),
 	OTHER(0x2348, "GH200", NVLINK_SXM, SUPERCHIP),
 	OTHER(0x2684, "RTX 4090", NVLINK_NONE, ADA),
 	OTHER(0x26b1, "RTX 6000 Ada", NVLINK_NONE, ADA),
+	OTHER(0x26b3, "RTX 5880 Ada", NVLINK_NONE, ADA),
 	OTHER(0x26b5, "L40", NVLINK_NONE, ADA),
 	OTHER(0x26b9, "L40S", NVLINK_NONE, ADA),
+	OTHER(0x26ba, "L20", NVLINK_NONE, ADA),
+	OTHER(0x27b6, "L2", NVLINK_NONE, ADA),
 	OTHER(0x27b8, "L4", NVLINK_NONE, ADA),
 	OTHER(0x2901, "B200", NVLINK_SXM, SXM),
 	OTHER(0x2920, "B100", NVLINK_SXM, SXM), /* (pci.ids) */
 	OTHER(0x2941, "GB200", NVLINK_SXM, SUPERCHIP),
 	OTHER(0x2b85, "RTX 5090", NVLINK_NONE, BLACKWELL_PCIE),
+	OTHER(0x2b87, "RTX 5090 D", NVLINK_NONE, BLACKWELL_PCIE),
 	OTHER(0x2bb1, "RTX PRO 6000", NVLINK_NONE, BLACKWELL_PCIE),
+	OTHER(0x2bb3, "RTX PRO 5000", NVLINK_NONE, BLACKWELL_PCIE),
+	OTHER(0x2bb4, "RTX PRO 6000 Max-Q", NVLINK_NONE, BLACKWELL_PCIE),
 	OTHER(0x2bb5, "RTX PRO 6000", NVLINK_NONE, BLACKWELL_PCIE),
 	OTHER(0x3182, "B300", NVLINK_SXM, SXM),
 	OTHER(0x31c2, "GB300", NVLINK_SXM, SUPERCHIP),
+};
+
+/* Boards that only their subsystem tells from others of their id. */
+static const struct {
+	uint16_t subsystem;
+	Board board;
+} variants[] = {
+	/* gpu-admin-tools, devid_properties.py */
+	{ 0x1626, BRIDGE(0x233d, "H100 PCIe", 4, 12, 50000, 2) },
+};
+
+/*
+ * Whole generations without NVLink on any board (open-gpu-kernel-modules, g_nv_name_released.h;
+ * pci.ids), so that no later board of theirs is offered for declaration. Their device 0 says that
+ * the catalogue has no name for the very board.
+ */
+static const struct {
+	uint16_t first, last;
+	Board board;
+} ranges[] = {
+	{ 0x2600, 0x28ff, OTHER(0, "Ada board", NVLINK_NONE, ADA) },
+	{ 0x2b00, 0x2fff, OTHER(0, "Blackwell board", NVLINK_NONE, BLACKWELL_PCIE) },
 };
 
 static int compare_board(const void *key, const void *element)
@@ -153,11 +191,25 @@ static int compare_board(const void *key, const void *element)
 	return (int)*device - (int)board->device;
 }
 
-const Board *board_find(uint16_t vendor, uint16_t device)
+static const Board *find_range(uint16_t device)
 {
+	for (size_t i = 0; i < ELEMENTS(ranges); i++)
+		if (device >= ranges[i].first && device <= ranges[i].last)
+			return &ranges[i].board;
+	return NULL;
+}
+
+const Board *board_find(uint16_t vendor, uint16_t device, uint16_t subsystem_device)
+{
+	const Board *board;
+
 	if (vendor != PCI_VENDOR_NVIDIA)
 		return NULL;
-	return bsearch(&device, boards, ELEMENTS(boards), sizeof(Board), compare_board);
+	for (size_t i = 0; i < ELEMENTS(variants); i++)
+		if (variants[i].board.device == device && variants[i].subsystem == subsystem_device)
+			return &variants[i].board;
+	board = bsearch(&device, boards, ELEMENTS(boards), sizeof(Board), compare_board);
+	return board ? board : find_range(device);
 }
 
 const char *board_exclusion(const Board *board)

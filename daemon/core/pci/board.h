@@ -36,8 +36,11 @@ typedef struct Board {
 	uint8_t group_size; /* the most GPUs that one bridge joins: 2 or 4 */
 } Board;
 
-/* NULL when the id is not in the catalogue. */
-const Board *board_find(uint16_t vendor, uint16_t device);
+/*
+ * NULL when nothing is known of the id. A board with device 0 stands for a generation without
+ * NVLink: the catalogue does not know the very board.
+ */
+const Board *board_find(uint16_t vendor, uint16_t device, uint16_t subsystem_device);
 
 /* One sentence on why this board cannot be grouped; NULL when it can. `board` may be NULL. */
 const char *board_exclusion(const Board *board);

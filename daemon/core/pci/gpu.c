@@ -42,7 +42,7 @@ static int fill_gpu(const PciSnapshot *snapshot, size_t start, size_t end, const
 		if (!snapshot->functions[i].virtual_function)
 			gpu->functions[gpu->n_functions++] = &snapshot->functions[i];
 	gpu->lead = lead;
-	gpu->board = board_find(lead->vendor, lead->device);
+	gpu->board = board_find(lead->vendor, lead->device, lead->subsystem_device);
 	return 0;
 }
 
@@ -117,7 +117,7 @@ Gpu *gpu_set_find_uuid(const GpuSet *set, const char *uuid)
 
 char *gpu_model(const Gpu *gpu)
 {
-	if (gpu->board)
+	if (gpu->board && gpu->board->device != 0)
 		return strf("%s", gpu->board->name);
 	return strf("%04x:%04x", gpu->lead->vendor, gpu->lead->device);
 }

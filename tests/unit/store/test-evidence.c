@@ -221,7 +221,7 @@ static void a_guests_look_stands_beside_the_probe(void **state)
 	look.links = too_many;
 	assert_int_equal(topology_store_note_guest(&store, &look), -EINVAL);
 	/* A guest that claims more than the board has; what was known stays. */
-	gpus[0].board = board_find(PCI_VENDOR_NVIDIA, 0x2230);
+	gpus[0].board = board_find(PCI_VENDOR_NVIDIA, 0x2230, 0);
 	look.links = more_than_the_board;
 	assert_int_equal(topology_store_note_guest(&store, &look), -EINVAL);
 	evidence_unref(now);

@@ -29,11 +29,11 @@ static void every_board_is_found_by_its_id(_unused_ void **state)
 	const Board *boards = board_table(&n);
 
 	for (size_t i = 0; i < n; i++) {
-		assert_ptr_equal(board_find(PCI_VENDOR_NVIDIA, boards[i].device), &boards[i]);
-		assert_null(board_find(0x1002, boards[i].device));
+		assert_ptr_equal(board_find(PCI_VENDOR_NVIDIA, boards[i].device, 0), &boards[i]);
+		assert_null(board_find(0x1002, boards[i].device, 0));
 	}
-	assert_null(board_find(PCI_VENDOR_NVIDIA, 0xffff));
-	assert_null(board_find(PCI_VENDOR_NVIDIA, 0));
+	assert_null(board_find(PCI_VENDOR_NVIDIA, 0xffff, 0));
+	assert_null(board_find(PCI_VENDOR_NVIDIA, 0, 0));
 }
 
 static void every_bridge_board_is_complete_and_every_other_says_why(_unused_ void **state)
@@ -78,10 +78,11 @@ static void boards_have_the_published_links(_unused_ void **state)
 		{ 0x2321, "H100 NVL", 4, 12, 600, 2 },
 		{ 0x233b, "H200 NVL", 4, 18, 900, 4 },
 		{ 0x20b8, "A100X", 3, 0, 0, 2 },
+		{ 0x20fd, "AX800", 3, 0, 0, 2 },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		const Board *b = board_find(PCI_VENDOR_NVIDIA, rows[i].device);
+		const Board *b = board_find(PCI_VENDOR_NVIDIA, rows[i].device, 0);
 
 		if (!b || strcmp(b->name, rows[i].name) != 0 ||
 		    b->generation != rows[i].generation || b->links != rows[i].links ||
@@ -108,15 +109,57 @@ static void boards_often_taken_for_bridgeable_are_excluded(_unused_ void **state
 		{ 0x2330, NVLINK_SXM, "Fabric Manager" },
 		{ 0x20b2, NVLINK_SXM, "Fabric Manager" },
 		{ 0x2342, NVLINK_SXM, "superchip" },
+		{ 0x2309, NVLINK_SXM, "Fabric Manager" },
+		{ 0x1db3, NVLINK_NONE, "PCIe board of this Volta GPU" },
+		{ 0x1d83, NVLINK_NONE, "mining" },
+		{ 0x1e09, NVLINK_NONE, "mining" },
+		{ 0x20c2, NVLINK_NONE, "mining" },
+		{ 0x220d, NVLINK_NONE, "mining" },
+		{ 0x26ba, NVLINK_NONE, "Ada" },
+		{ 0x27b6, NVLINK_NONE, "Ada" },
+		{ 0x26b3, NVLINK_NONE, "Ada" },
+		{ 0x2bb4, NVLINK_NONE, "Blackwell" },
+		{ 0x2bb3, NVLINK_NONE, "Blackwell" },
+		{ 0x2b87, NVLINK_NONE, "Blackwell" },
+		{ 0x1e37, NVLINK_UNKNOWN, "declare the group" },
+		{ 0x1e38, NVLINK_UNKNOWN, "declare the group" },
 		{ 0x2313, NVLINK_UNKNOWN, "declare the group" },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		const Board *b = board_find(PCI_VENDOR_NVIDIA, rows[i].device);
+		const Board *b = board_find(PCI_VENDOR_NVIDIA, rows[i].device, 0);
 
 		if (!b || b->kind != rows[i].kind || !strstr(board_exclusion(b), rows[i].why))
 			fail_msg("row %zu: %04x is wrong", i, rows[i].device);
 	}
+}
+
+/* A board that is sold tomorrow is not offered for declaration as if it could be bridged. */
+static void generations_without_nvlink_have_none_on_boards_that_nobody_knows(_unused_ void **state)
+{
+	static const uint16_t ids[] = { 0x2600, 0x26ff, 0x2782, 0x28ff, 0x2b00, 0x2c02, 0x2fff };
+	static const uint16_t others[] = { 0x25ff, 0x2900, 0x2aff, 0x3000 };
+
+	for (size_t i = 0; i < ELEMENTS(ids); i++) {
+		const Board *b = board_find(PCI_VENDOR_NVIDIA, ids[i], 0);
+
+		if (!b || b->kind != NVLINK_NONE || b->device != 0 || !board_exclusion(b))
+			fail_msg("%04x is offered", ids[i]);
+	}
+	for (size_t i = 0; i < ELEMENTS(others); i++)
+		assert_null(board_find(PCI_VENDOR_NVIDIA, others[i], 0));
+}
+
+static void a_board_that_its_subsystem_tells_from_others_is_known_by_it(_unused_ void **state)
+{
+	const Board *h100 = board_find(PCI_VENDOR_NVIDIA, 0x233d, 0x1626);
+	const Board *as = board_find(PCI_VENDOR_NVIDIA, 0x2331, 0);
+
+	assert_non_null(h100);
+	assert_string_equal(h100->name, as->name);
+	assert_int_equal(h100->kind, NVLINK_BRIDGE);
+	assert_int_equal(h100->links, as->links);
+	assert_int_equal(board_find(PCI_VENDOR_NVIDIA, 0x233d, 0x1627)->kind, NVLINK_UNKNOWN);
 }
 
 int main(void)
@@ -127,6 +170,8 @@ int main(void)
 		cmocka_unit_test(every_bridge_board_is_complete_and_every_other_says_why),
 		cmocka_unit_test(boards_have_the_published_links),
 		cmocka_unit_test(boards_often_taken_for_bridgeable_are_excluded),
+		cmocka_unit_test(generations_without_nvlink_have_none_on_boards_that_nobody_knows),
+		cmocka_unit_test(a_board_that_its_subsystem_tells_from_others_is_known_by_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
