@@ -29,7 +29,8 @@ static int append_flags(sd_bus_message *call, unsigned given)
 	return 0;
 }
 
-static int append_options(sd_bus_message *call, const Options *o, Operation operation, bool plan)
+static int append_options(sd_bus_message *call, const Options *o, Operation operation, bool plan,
+			  const char *group)
 {
 	int r;
 
@@ -45,18 +46,25 @@ static int append_options(sd_bus_message *call, const Options *o, Operation oper
 	if (r >= 0 && (o->given & OPTION_TIMEOUT))
 		r = sd_bus_message_append(call, "{sv}", GPUPASS_OPTION_TIMEOUT, "t",
 					  o->timeout_usec);
+	if (r >= 0 && group)
+		r = sd_bus_message_append(call, "{sv}", GPUPASS_OPTION_GROUP, "s", group);
 	if (r >= 0 && plan)
 		r = sd_bus_message_append(call, "{sv}", GPUPASS_OPTION_OPERATION, "s",
 					  operation_to_string(operation));
 	return r < 0 ? r : sd_bus_message_close_container(call);
 }
 
+int request_append_options_for(Client *c, sd_bus_message *call, Operation operation, bool plan,
+			       const char *group)
+{
+	int r = append_options(call, c->options, operation, plan, group);
+
+	return r < 0 ? bus_build_failed(c, r) : 0;
+}
+
 int request_append_options(Client *c, sd_bus_message *call, Operation operation, bool plan)
 {
-	int r;
-
-	r = append_options(call, c->options, operation, plan);
-	return r < 0 ? bus_build_failed(c, r) : 0;
+	return request_append_options_for(c, call, operation, plan, NULL);
 }
 
 int request_check(Client *c, Operation operation)

@@ -87,7 +87,12 @@ const TopologyGroup *topology_group(const Topology *t, const TopologyGpu *gpu)
 
 bool topology_group_linked(const TopologyGroup *group)
 {
-	return *group->provenance && strcmp(group->provenance, "none") != 0;
+	return group->n_gpus > 1 && *group->provenance && strcmp(group->provenance, "none") != 0;
+}
+
+bool topology_group_single(const TopologyGroup *group)
+{
+	return strcmp(group->link, "-") == 0;
 }
 
 const TopologyGroup *topology_link(const Topology *t, size_t a, size_t b)

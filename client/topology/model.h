@@ -83,6 +83,8 @@ const TopologyGroup *topology_group(const Topology *t, const TopologyGpu *gpu);
 const TopologyGroup *topology_link(const Topology *t, size_t a, size_t b);
 /* Links of this group are known, or at least likely. */
 bool topology_group_linked(const TopologyGroup *group);
+/* One GPU, which is meant to be alone. */
+bool topology_group_single(const TopologyGroup *group);
 /* "X", "NV4?", "NODE"; "-" when not told. */
 const char *topology_cell(const Topology *t, size_t a, size_t b);
 /* Place in t->domains; -1: not there. */

@@ -172,7 +172,7 @@ static int add_rails(SvgFoot *foot, const Topology *t)
 	for (size_t i = 0; i < t->n_groups; i++) {
 		const TopologyGroup *group = &t->groups[i];
 
-		none |= !topology_group_linked(group);
+		none |= !topology_group_linked(group) && !topology_group_single(group);
 		inferred |= strcmp(group->provenance, "inferred") == 0;
 		known |= topology_group_linked(group) && strcmp(group->provenance, "inferred") != 0;
 		expected |= topology_group_linked(group) && strchr(group->link, '?');

@@ -160,6 +160,8 @@ static void print_wires(Svg *s)
 
 static const char *rail_style(const TopologyGroup *group)
 {
+	if (topology_group_single(group))
+		return "";
 	if (!topology_group_linked(group))
 		return " none-known";
 	return strcmp(group->provenance, "inferred") == 0 ? " inferred" : "";
@@ -216,6 +218,8 @@ static char *rail_text(const TopologyGroup *group)
 
 	if (!link)
 		return NULL;
+	if (topology_group_single(group))
+		return strdup(group->name);
 	if (!topology_group_linked(group))
 		return strf("%s  ·  ?", group->name);
 	return strf("%s  ·  %s%s", group->name, link, group->n_gpus > 2 ? " a pair" : "");

@@ -178,7 +178,7 @@ static void print_label(const Tree *tree, size_t line, FILE *f)
 		return;
 	if (!group)
 		fputs(tree->width > 0 ? " -" : "-", f);
-	else if (topology_group_linked(group) && link)
+	else if (link && (topology_group_linked(group) || topology_group_single(group)))
 		fprintf(f, " %s %s", link, group->name);
 	else
 		fprintf(f, "%s ? %s", tree->width > 0 ? " " : "", group->name);

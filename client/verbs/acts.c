@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The verbs that change something. */
+#include "verbs/acts.h"
+
 #include <string.h>
 
 #include "base/address.h"
@@ -9,12 +11,9 @@
 #include "job/request.h"
 #include "model/json.h"
 #include "verbs/list.h"
-#include "verbs/plan.h"
 #include "verbs/verbs.h"
 
-/* A call that returns a job: its string arguments, then the options. `second` may be NULL. */
-static int act(Client *c, const char *method, Operation operation, const char *first,
-	       const char *second)
+int act(Client *c, const char *method, Operation operation, const char *first, const char *second)
 {
 	_cleanup_message_ sd_bus_message *call = NULL;
 	int r;
@@ -29,22 +28,6 @@ static int act(Client *c, const char *method, Operation operation, const char *f
 		return bus_build_failed(c, r);
 	r = request_append_options(c, call, operation, false);
 	return r < 0 ? r : job_run(c, call);
-}
-
-int verb_assign(Client *c, char *const *arguments, size_t n_arguments)
-{
-	const char *group = n_arguments > 1 ? arguments[1] : "";
-
-	if (c->options->given & OPTION_DRY_RUN)
-		return plan_show(c, OPERATION_ASSIGN, arguments[0], group);
-	return act(c, "Assign", OPERATION_ASSIGN, arguments[0], group);
-}
-
-int verb_release(Client *c, char *const *arguments, _unused_ size_t n_arguments)
-{
-	if (c->options->given & OPTION_DRY_RUN)
-		return plan_show(c, OPERATION_RELEASE, arguments[0], NULL);
-	return act(c, "Release", OPERATION_RELEASE, arguments[0], NULL);
 }
 
 int verb_bind(Client *c, char *const *arguments, _unused_ size_t n_arguments)

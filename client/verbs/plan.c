@@ -255,6 +255,18 @@ int plan_show(Client *c, Operation operation, const char *target, const char *gr
 	return GPUPASS_EXIT_DONE;
 }
 
+int plan_changes(Client *c, Operation operation, const char *target, const char *group, bool *ret)
+{
+	_cleanup_(json_decrefp) json_t *plan = NULL;
+	int r = request_check(c, operation);
+
+	if (r >= 0)
+		r = request_plan(c, operation, target, group, &plan);
+	if (r >= 0)
+		*ret = is_set(plan, "changed");
+	return r;
+}
+
 int verb_plan(Client *c, char *const *arguments, size_t n_arguments)
 {
 	if (!(c->options->given & OPTION_RELEASE))

@@ -7,3 +7,5 @@
 
 /* `group` may be NULL. Returns an exit code, or a negative errno. */
 int plan_show(Client *c, Operation operation, const char *target, const char *group);
+/* Whether the plan would change something. Prints nothing; a refusal is the client's failure. */
+int plan_changes(Client *c, Operation operation, const char *target, const char *group, bool *ret);

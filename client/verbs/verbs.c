@@ -32,21 +32,22 @@ static const Verb verbs[] = {
 	{ "plan", "DOMAIN [GROUP]", 1, 2,
 	  ASSIGN_OPTIONS | OPTION_KEEP_VFIO | OPTION_RELEASE | OPTION_DETAILED_EXITCODE, verb_plan,
 	  "Show what assign would do, write by write" },
-	{ "assign", "DOMAIN [GROUP]", 1, 2, ASSIGN_OPTIONS | OPTION_NO_BLOCK | OPTION_DRY_RUN,
-	  verb_assign, "Give a group to a domain" },
-	{ "release", "DOMAIN|GROUP", 1, 1, JOB_OPTIONS | OPTION_KEEP_VFIO | OPTION_DRY_RUN,
-	  verb_release, "Take a group back from its domain" },
-	{ "declare", "NAME GPU GPU...", 3, 9, 0, verb_declare, "Declare that GPUs are bridged" },
+	{ "assign", "DOMAIN [GROUP...]", 1, 17, ASSIGN_OPTIONS | OPTION_NO_BLOCK | OPTION_DRY_RUN,
+	  verb_assign, "Give groups to a domain" },
+	{ "release", "DOMAIN|GROUP...", 1, 16, JOB_OPTIONS | OPTION_KEEP_VFIO | OPTION_DRY_RUN,
+	  verb_release, "Take groups back from their domain" },
+	{ "declare", "NAME GPU...", 2, 17, 0, verb_declare,
+	  "Declare that GPUs are bridged, or one alone" },
 	{ "forget", "NAME", 1, 1, 0, verb_forget, "Withdraw a declaration" },
 	{ "bind", "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA, verb_bind,
 	  "Bind a group to vfio-pci" },
 	{ "unbind", "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA, verb_unbind,
 	  "Give a group back to the host's drivers" },
-	{ "verify", "DOMAIN", 1, 1, JOB_OPTIONS, verb_verify,
+	{ "verify", "DOMAIN [GROUP...]", 1, 17, JOB_OPTIONS, verb_verify,
 	  "Prove in the guest that NVLink works" },
 	{ "clear", "GROUP", 1, 1, 0, verb_clear, "Lift a quarantine whose cause is gone" },
 	{ "reconcile", "[GROUP]", 0, 1, JOB_OPTIONS | OPTION_DRY_RUN | OPTION_DETAILED_EXITCODE,
-	  verb_reconcile, "Find what drifted from the assignments, and mend it" },
+	  verb_reconcile, "Find what drifted from the assignments, mend it" },
 	{ "doctor", "[DOMAIN]", 0, 1, OPTION_SYMPTOM | OPTION_VERBOSE, verb_doctor,
 	  "Find out what is wrong, and what to do" },
 	{ "probe", "", 0, 0, JOB_OPTIONS | OPTION_MMIO, verb_probe,
@@ -139,7 +140,7 @@ static int print_help(Client *c)
 	fprintf(c->out.stream, "gpupass [OPTION...] [VERB] [ARGUMENT...]\n\n"
 			       "Give NVLink-bridged GPUs to virtual machines.\n\nVerbs:\n");
 	for (size_t i = 0; i < ELEMENTS(verbs); i++)
-		fprintf(c->out.stream, "  %-9s %-16s %s\n", verbs[i].name, verbs[i].usage,
+		fprintf(c->out.stream, "  %-9s %-17s %s\n", verbs[i].name, verbs[i].usage,
 			verbs[i].help);
 	fprintf(c->out.stream, "\nOptions:\n");
 	options_print_help(&c->out, 0);

@@ -8,6 +8,7 @@
 #include "bus/document.h"
 #include "job/job.h"
 #include "job/request.h"
+#include "verbs/meant.h"
 #include "verbs/verbs.h"
 
 static char *item(const json_t *object, const char *key, size_t i)
@@ -126,7 +127,7 @@ static int tell_verdict(Client *c, _unused_ Progress *p, const Job *job)
 	return verified ? GPUPASS_EXIT_DONE : GPUPASS_EXIT_FAILED;
 }
 
-int verb_verify(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+static int verify_one(Client *c, const char *domain, const char *group)
 {
 	_cleanup_message_ sd_bus_message *call = NULL;
 	int r;
@@ -134,9 +135,43 @@ int verb_verify(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 	r = bus_new_manager_call(c, "Verify", &call);
 	if (r < 0)
 		return r;
-	r = sd_bus_message_append(call, "s", arguments[0]);
+	r = sd_bus_message_append(call, "s", domain);
 	if (r < 0)
 		return bus_build_failed(c, r);
-	r = request_append_options(c, call, OPERATION_VERIFY, false);
+	r = request_append_options_for(c, call, OPERATION_VERIFY, false, group);
 	return r < 0 ? r : job_run_to(c, call, tell_verdict);
+}
+
+/* Each group of the domain has a verdict of its own. The worst decides the exit code. */
+static int verify_each(Client *c, const char *domain, char *const *groups, size_t n)
+{
+	int code = GPUPASS_EXIT_DONE;
+
+	for (size_t i = 0; i < n; i++) {
+		int r = verify_one(c, domain, groups[i]);
+
+		if (r < 0 || r == JOB_EXIT_INTERRUPTED)
+			return r;
+		if (r != GPUPASS_EXIT_DONE)
+			code = r;
+	}
+	return code;
+}
+
+int verb_verify(Client *c, char *const *arguments, size_t n_arguments)
+{
+	_cleanup_strv_ char **groups = NULL;
+	int r;
+
+	if (n_arguments > 1)
+		return verify_each(c, arguments[0], arguments + 1, n_arguments - 1);
+	r = meant_groups(c, arguments[0], &groups);
+	if (r < 0)
+		return r;
+	/* One group, or a word that only the daemon knows. */
+	if (strv_length(groups) < 2)
+		return verify_one(c, arguments[0], NULL);
+	if (c->options->given & OPTION_NO_BLOCK)
+		return client_usage(c, "--no-block is about one job\nRemedy: name one group");
+	return verify_each(c, arguments[0], groups, strv_length(groups));
 }

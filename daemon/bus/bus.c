@@ -53,8 +53,8 @@ static int collect_assignments(const Face *f, ShownObjects *set)
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < all->n_items; i++) {
-		void *view = collection_append(&f->assignments, set,
-					       assignment_path(all->items[i]->domain_uuid));
+		void *view =
+			collection_append(&f->assignments, set, assignment_path(all->items[i]));
 
 		r = view ? assignment_view_fill(f->manager, all->items[i], view) : -ENOMEM;
 	}

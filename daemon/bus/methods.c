@@ -44,6 +44,7 @@ static const OptionSpec bind_options[] = {
 };
 
 static const OptionSpec verify_options[] = {
+	OPTION(GPUPASS_OPTION_GROUP, 's', group),
 	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
 };
 
@@ -122,9 +123,12 @@ static int start_on_one_name(sd_bus_message *m, Face *f, const OneName *job, sd_
 		r = check_name(name, job->what, false, error);
 	if (r >= 0)
 		r = check_timeout(&options, error);
+	if (r >= 0)
+		r = check_name(str_or_empty(options.group), "group", true, error);
 	if (r < 0)
 		return r;
 	request = request_from(f, m, job->operation, &options);
+	request.group = str_is_empty(options.group) ? NULL : options.group;
 	*(char **)((char *)&request + job->member) = (char *)name;
 	return start_job(f, m, job->action, &request, error);
 }
@@ -213,12 +217,13 @@ static int method_declare(sd_bus_message *m, void *userdata, sd_bus_error *error
 		r = options_read(m, NULL, 0, NULL, error);
 	if (r >= 0)
 		r = check_name(name, "name", false, error);
-	if (r >= 0 && strv_length(gpus) < 2)
-		r = invalid_argument(error, "a group has at least two GPUs",
-				     "name each of the GPUs that the bridge ties together");
-	if (r >= 0 && strv_length(gpus) > GROUP_MEMBERS_MAX)
+	if (r >= 0 && strv_length(gpus) < GROUP_MEMBERS_MIN)
+		r = invalid_argument(error, "a group has at least one GPU",
+				     "name each of the GPUs that the bridge ties together, or one "
+				     "that has no bridge");
+	if (r >= 0 && strv_length(gpus) > GROUP_GPUS_MAX)
 		r = invalid_argument(error, "that is more GPUs than a group may have",
-				     "name at most 8, those that the bridge ties together");
+				     "name at most 16, those that the bridge ties together");
 	for (char **gpu = gpus; r >= 0 && gpu && *gpu; gpu++)
 		r = check_name(*gpu, "GPU", false, error);
 	if (r < 0)

@@ -17,6 +17,7 @@ void request_options_clear(RequestOptions *options)
 	free(options->symptom);
 	free(options->numa);
 	free(options->fit);
+	free(options->group);
 }
 
 int set_problem(sd_bus_error *error, const Problem *problem, const char *prefix)

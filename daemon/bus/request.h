@@ -7,7 +7,7 @@
 
 typedef struct RequestOptions {
 	bool live, config, keep_vfio, allow_boot_vga, accept_dirty, mmio;
-	char *model, *operation, *symptom, *numa, *fit;
+	char *model, *operation, *symptom, *numa, *fit, *group;
 	uint64_t timeout_usec;
 } RequestOptions;
 void request_options_clear(RequestOptions *options);

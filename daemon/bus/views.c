@@ -40,12 +40,14 @@ char *gpu_path(const Bdf *bdf)
 		    bdf->function);
 }
 
-char *assignment_path(const char *domain_uuid)
+/* A domain has one for each group, which its first function tells apart. */
+char *assignment_path(const Assignment *assignment)
 {
-	char *path = strf(GPUPASS_PATH_ASSIGNMENTS "/%s", domain_uuid);
+	char *path = strf(GPUPASS_PATH_ASSIGNMENTS "/%s_%s", assignment->domain_uuid,
+			  BDF_TEXT(&assignment->functions[0].bdf));
 
-	for (char *c = path; c && *c; c++)
-		if (*c == '-')
+	for (char *c = path ? path + strlen(GPUPASS_PATH_ASSIGNMENTS "/") : NULL; c && *c; c++)
+		if (*c == '-' || *c == ':' || *c == '.')
 			*c = '_';
 	return path;
 }

@@ -33,7 +33,7 @@ extern const sd_bus_vtable manager_properties[], group_properties[], gpu_propert
 /* Object paths; NULL when memory is out. */
 char *group_path(const char *name);
 char *gpu_path(const Bdf *bdf);
-char *assignment_path(const char *domain_uuid);
+char *assignment_path(const Assignment *assignment);
 char *job_path(uint32_t id);
 
 /* Each fills a zeroed view. On -ENOMEM the view may be half filled: use fields_clear(). */

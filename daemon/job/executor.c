@@ -318,7 +318,7 @@ static int begin(Run *run, uint32_t job, Problem **ret_problem)
 	if (r != 0)
 		return r;
 	if (plan->assignment)
-		previous = assignments_find_domain(p->assignments, plan->assignment->domain_uuid);
+		previous = assignments_find_same(p->assignments, plan->assignment);
 	r = journal_begin(run->context.place->journal, job, plan, previous,
 			  p->domain ? p->domain->live_xml : NULL, &run->log);
 	return r < 0 ? no_journal(run, r, ret_problem) : 0;

@@ -243,7 +243,7 @@ static int resolve(Inventory *inventory, const Rules *rules, const Assignments *
 		r = links_infer(links, inventory->gpus);
 	if (r >= 0)
 		r = groups_resolve(inventory->gpus, rules->declarations, links, assignments,
-				   &inventory->groups);
+				   &rules->policy, &inventory->groups);
 	for (char **note = notes; r >= 0 && note && *note; note++)
 		if (!strv_contains(inventory->groups->notes, *note))
 			r = strv_append(&inventory->groups->notes, *note);

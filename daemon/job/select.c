@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/group/mark.h"
 #include "util/text.h"
 
 static const Group *find_group(const Prepared *p, const char *name)
@@ -106,18 +107,45 @@ static int select_for_assign(const JobPlace *place, const JobRequest *request, P
 
 /* ---- release ---- */
 
-/* The group that a domain has, by its metadata or by our record. */
-static const Group *group_of_domain(const Prepared *p, const VirtDomain *domain)
+/* Adds the group to the domain's, once. NULL is none. */
+static int add_own(const Group *group, char ***names, const Group **ret)
 {
-	const Assignment *assignment = assignments_find_domain(p->assignments, domain->uuid);
-	const DomainUse *use = domain_uses_find(p->uses, domain->uuid);
-	const Group *group = NULL;
+	if (!group || strv_contains(*names, group->name))
+		return 0;
+	*ret = group;
+	return strv_append(names, group->name);
+}
 
-	if (assignment)
-		group = group_set_find_assigned(p->inventory->groups, assignment);
-	if (!group && use && use->gpupass_group)
-		group = group_set_find(p->inventory->groups, use->gpupass_group);
-	return group;
+/* The name means what a record of the domain names, whatever that is called now. */
+static bool is_recorded_name(const Prepared *p, const VirtDomain *domain, const char *name)
+{
+	const Assignment *record;
+	size_t position = 0;
+
+	while ((record = assignments_of_domain(p->assignments, domain->uuid, &position)))
+		if (str_equal(record->group_name, name))
+			return true;
+	return false;
+}
+
+/* The groups that a domain has, by our records or by its metadata. *ret is the last of them. */
+static int groups_of_domain(const Prepared *p, const VirtDomain *domain, char ***ret_names,
+			    const Group **ret)
+{
+	const GroupSet *groups = p->inventory->groups;
+	const DomainUse *use = domain_uses_find(p->uses, domain->uuid);
+	const Assignment *record;
+	size_t position = 0;
+	int r = 0;
+
+	while (r == 0 && (record = assignments_of_domain(p->assignments, domain->uuid, &position)))
+		r = add_own(group_set_find_assigned(groups, record), ret_names, ret);
+	for (char **name = use ? use->gpupass_groups : NULL; r == 0 && name && *name; name++)
+		/* A name in the metadata alone is text, and no reason to refuse a release. */
+		if (!*ret_names ||
+		    (mark_counts(groups, use, *name) && !is_recorded_name(p, domain, *name)))
+			r = add_own(group_set_find(groups, *name), ret_names, ret);
+	return r;
 }
 
 static int refuse_unassigned(const Prepared *p, Problem **ret_problem)
@@ -211,6 +239,30 @@ static int no_group(const VirtDomain *domain, Problem **ret_problem)
 			      .remedy = strdup("see which domain has which group: gpupass list"));
 }
 
+static int refuse_several(const VirtDomain *domain, char *const *names, Problem **ret_problem)
+{
+	_cleanup_free_ char *list = strv_join(names, ", ");
+
+	if (!list)
+		return -ENOMEM;
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+		.reason = strf("%s has several groups: %s", domain->name, list),
+		.remedy = strf("name the group that is meant: gpupass release %s", names[0]));
+}
+
+static int release_of_domain(Prepared *p, Problem **ret_problem)
+{
+	_cleanup_strv_ char **names = NULL;
+	int r = groups_of_domain(p, p->domain, &names, &p->group);
+
+	if (r < 0)
+		return r;
+	if (strv_length(names) > 1)
+		return refuse_several(p->domain, names, ret_problem);
+	return p->group ? 0 : no_group(p->domain, ret_problem);
+}
+
 static int select_for_release(const JobPlace *place, const JobRequest *request, Prepared *p,
 			      Problem **ret_problem)
 {
@@ -230,8 +282,7 @@ static int select_for_release(const JobPlace *place, const JobRequest *request, 
 		r = get_domain(place, id.uuid, &p->domain, ret_problem);
 	if (r != 0)
 		return r;
-	p->group = group_of_domain(p, p->domain);
-	return p->group ? 0 : no_group(p->domain, ret_problem);
+	return release_of_domain(p, ret_problem);
 }
 
 int select_group(const JobPlace *place, const JobRequest *request, Prepared *p,

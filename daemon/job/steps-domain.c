@@ -32,10 +32,18 @@ static int redefine(StepContext *c, const char *from, const char *to, Problem **
 					  ret_problem);
 }
 
-/* The domain's record before this job. NULL: it had none. */
+/* The domain's record of this group before this job. NULL: it had none. */
 static const Assignment *record_before(const StepContext *c)
 {
-	return assignments_find_domain(c->prepared->assignments, c->plan->domain_uuid);
+	const Assignment *record;
+	size_t position = 0;
+
+	while ((record = assignments_of_domain(c->prepared->assignments, c->plan->domain_uuid,
+					       &position)))
+		for (size_t i = 0; i < c->plan->n_functions; i++)
+			if (assignment_function(record, &c->plan->functions[i].bdf))
+				return record;
+	return NULL;
 }
 
 /* The group's name in the domain, which may be an old one. */
@@ -72,13 +80,14 @@ static int without_group(const StepContext *c, const char *xml, char **ret, Prob
 
 /*
  * The plan lists functions GPU by GPU. This cannot restore what --fit=apply wrote, so then it
- * leaves out our mark, too: reconcile finds the mark missing, and writes both.
+ * leaves the group out of our mark, too: reconcile finds it missing, and writes both.
  */
 static int with_group(const StepContext *c, const char *xml, char **ret, Problem **ret_problem)
 {
 	_cleanup_(domain_xml_freep) DomainXml *parsed = NULL;
 	const Assignment *record = record_before(c);
-	DomainXmlGpu gpus[GROUP_MEMBERS_MAX] = { 0 };
+	DomainXmlGpu gpus[GROUP_GPUS_MAX] = { 0 };
+	bool unnamed;
 	size_t n = 0;
 	int r;
 
@@ -97,7 +106,9 @@ static int with_group(const StepContext *c, const char *xml, char **ret, Problem
 	if (r != 0)
 		return r;
 	if (record && (record->apply_fit || record->apply_numa))
-		domain_xml_unmark(parsed);
+		r = domain_xml_unname_group(parsed, name_before(c), &unnamed);
+	if (r < 0)
+		return r;
 	*ret = domain_xml_to_text(parsed);
 	return *ret ? 0 : -ENOMEM;
 }

@@ -116,7 +116,7 @@ static int cannot_store(const StepContext *c, int error, Problem **ret_problem)
 		.reason = strf("the assignment could not be stored: %s",
 			       foreign ? "there is one of another version of gpupass"
 				       : strerror(-error)),
-		.cause = strf("assignments.d/%s.json", assignment->domain_uuid),
+		.cause = strf("assignments.d/%s*.json", assignment->domain_uuid),
 		.remedy = strdup(
 			foreign ? "use the version that wrote it, or move the file away"
 				: "see that the file system is writable and has space left"));
@@ -173,7 +173,7 @@ static int record(StepContext *c, Problem **ret_problem)
 
 static int forget(StepContext *c, Problem **ret_problem)
 {
-	int r = assignment_store_remove(c->place->store, c->plan->assignment->domain_uuid);
+	int r = assignment_store_remove(c->place->store, c->plan->assignment);
 
 	return r < 0 ? cannot_store(c, r, ret_problem) : 0;
 }
@@ -189,7 +189,7 @@ static int stored_text(const StepContext *c, char **ret)
 	r = assignment_store_load(c->place->store, &all, NULL);
 	if (r < 0)
 		return r;
-	assignment = assignments_find_domain(all, c->plan->assignment->domain_uuid);
+	assignment = assignments_find_same(all, c->plan->assignment);
 	if (!assignment)
 		return 0;
 	text = assignment_to_json(assignment);
@@ -203,7 +203,7 @@ static int stored_text(const StepContext *c, char **ret)
 static int put_back_record(StepContext *c, Problem **ret_problem)
 {
 	const Assignment *before =
-		assignments_find_domain(c->prepared->assignments, c->plan->assignment->domain_uuid);
+		assignments_find_same(c->prepared->assignments, c->plan->assignment);
 	_cleanup_free_ char *now = NULL, *then = NULL;
 	int r;
 
@@ -218,7 +218,7 @@ static int put_back_record(StepContext *c, Problem **ret_problem)
 	if (str_equal(now, then))
 		return 0;
 	r = before ? assignment_store_save(c->place->store, before)
-		   : assignment_store_remove(c->place->store, c->plan->assignment->domain_uuid);
+		   : assignment_store_remove(c->place->store, c->plan->assignment);
 	return r < 0 ? cannot_store(c, r, ret_problem) : 0;
 }
 

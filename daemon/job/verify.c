@@ -26,17 +26,29 @@ Verification *verification_free(Verification *v)
 	return NULL;
 }
 
-static const Group *group_of(const GroupSet *groups, const VirtDomain *domain)
+/* The domain's group of this name, or its only one; `name` may be NULL. */
+static const Group *group_of(const GroupSet *groups, const VirtDomain *domain, const char *name,
+			     size_t *ret_n)
 {
-	for (size_t i = 0; i < groups->n_items; i++)
-		if (str_equal(groups->items[i].domain_uuid, domain->uuid))
-			return &groups->items[i];
-	return NULL;
+	const Group *found = NULL;
+
+	*ret_n = 0;
+	for (size_t i = 0; i < groups->n_items; i++) {
+		const Group *group = &groups->items[i];
+
+		if (!str_equal(group->domain_uuid, domain->uuid) ||
+		    (name && !str_equal(group->name, name)))
+			continue;
+		found = group;
+		(*ret_n)++;
+	}
+	return found;
 }
 
 static int find(const JobPlace *place, const JobRequest *request, Prepared *p,
 		Problem **ret_problem)
 {
+	size_t n;
 	int r;
 
 	r = prepare_look(place, INSPECT_CONFIG_ALL, p, ret_problem);
@@ -45,11 +57,20 @@ static int find(const JobPlace *place, const JobRequest *request, Prepared *p,
 				  ret_problem);
 	if (r != 0)
 		return r;
-	p->group = group_of(p->inventory->groups, p->domain);
-	if (p->group)
+	p->group = group_of(p->inventory->groups, p->domain, request->group, &n);
+	if (n == 1)
 		return 0;
+	if (n > 1)
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+			.reason = strf("%s has %zu groups", p->domain->name, n),
+			.remedy = strf("name one: gpupass verify %s %s",
+				       domain_ref_word(p->domain->name, p->domain->uuid),
+				       p->group->name));
 	return problem_refuse(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
-			      .reason = strf("%s has no group", p->domain->name),
+			      .reason = request->group ? strf("%s does not have group %s",
+							      p->domain->name, request->group)
+						       : strf("%s has no group", p->domain->name),
 			      .remedy = strdup("see which domain has which group: gpupass list"));
 }
 
@@ -240,7 +261,8 @@ static int keep_evidence(const JobPlace *place, Verification *v)
 	size_t n = v->found->group->n_gpus;
 	_cleanup_free_ unsigned *links = NULL, *inactive = NULL;
 
-	if (!place->topology || v->report->n_gpus != n)
+	/* One GPU has nothing to tell of links between two. */
+	if (!place->topology || v->report->n_gpus != n || n < 2)
 		return 0;
 	links = calloc(n * n + 1, sizeof(unsigned));
 	inactive = calloc(n + 1, sizeof(unsigned));

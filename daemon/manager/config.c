@@ -63,6 +63,11 @@ static int set_accept_inferred(const Parse *parse, const char *value, int line)
 	return set_bool(parse, value, line, &parse->config->policy.accept_inferred);
 }
 
+static int set_single_gpus(const Parse *parse, const char *value, int line)
+{
+	return set_bool(parse, value, line, &parse->config->policy.single_gpus);
+}
+
 static int set_device_timeout(const Parse *parse, const char *value, int line)
 {
 	return set_seconds(parse, value, line, &parse->config->policy.device_timeout_usec);
@@ -158,6 +163,7 @@ static const struct {
 	int (*set)(const Parse *parse, const char *value, int line);
 } settings[] = {
 	{ "Groups", "AcceptInferred", set_accept_inferred },
+	{ "Groups", "SingleGpus", set_single_gpus },
 	{ "Devices", "DeviceTimeoutSec", set_device_timeout },
 	{ "Devices", "ProbeTimeoutSec", set_probe_timeout },
 	{ "Devices", "AllowMmio", set_allow_mmio },
@@ -390,7 +396,7 @@ int config_load_rules(const char *directory, const Policy *policy, Rules **ret, 
 	if (r < 0)
 		return r;
 	if (notes)
-		effective.accept_inferred = false;
+		effective.accept_inferred = effective.single_gpus = false;
 	r = rules_new(&effective, TAKE_PTR(declarations), ret);
 	if (r >= 0)
 		*ret_notes = TAKE_PTR(notes);

@@ -8,7 +8,7 @@
 
 #include "host/wire/move.h"
 
-/* A group has at most 8 GPUs of 8 functions; a longer request cannot be about a group. */
+/* Longer than any request about a group of GROUP_GPUS_MAX. */
 #define MOVER_COMMANDS_MAX 512
 
 typedef struct MoverCommand {

@@ -107,29 +107,101 @@ int assignment_store_load(const AssignmentStore *store, Assignments **ret, char 
 	return 0;
 }
 
-/* A file of another version may have facts that this version does not know. */
-static int check_version(int dir_fd, const char *name)
-{
-	_cleanup_(assignment_freep) Assignment *assignment = NULL;
-	_cleanup_free_ char *why = NULL;
-	int r = assignment_file_read(dir_fd, name, &assignment, &why);
+/* Where an assignment is stored, or is to be. */
+typedef struct Place {
+	char *name;
+	bool further; /* the name is not only the domain's UUID */
+} Place;
 
-	return r == -EPROTO || r == -ENOMEM ? r : 0;
+static void place_clear(Place *place)
+{
+	free(place->name);
+}
+
+static bool shares_function(const Assignment *a, const Assignment *b)
+{
+	for (size_t i = 0; i < a->n_functions; i++)
+		if (assignment_function(b, &a->functions[i].bdf))
+			return true;
+	return false;
+}
+
+/*
+ * 1: this file has the assignment. 0: it has another, or none that can be read. -EPROTO: it is of
+ * another version, which may know facts that this one does not.
+ */
+static int has_it(int dir_fd, const char *name, const Assignment *assignment)
+{
+	_cleanup_(assignment_freep) Assignment *stored = NULL;
+	_cleanup_free_ char *why = NULL;
+	int r = assignment_file_read(dir_fd, name, &stored, &why);
+
+	if (r == -EPROTO || r == -ENOMEM)
+		return r;
+	return r >= 0 && str_equal(stored->domain_uuid, assignment->domain_uuid) &&
+	       shares_function(stored, assignment);
+}
+
+static bool is_of_domain(const char *name, const char *domain_uuid)
+{
+	return str_starts_with(name, domain_uuid) &&
+	       (name[strlen(domain_uuid)] == '.' || name[strlen(domain_uuid)] == '_');
+}
+
+/* Whatever of the domain's files has the assignment. ret->name stays NULL if none has. */
+static int find_place(int dir_fd, const Assignment *assignment, Place *ret)
+{
+	_cleanup_free_ char *first = assignment_file_name(assignment->domain_uuid);
+	_cleanup_strv_ char **names = NULL;
+	int r = first ? dir_list(dir_fd, ".json", &names) : -ENOMEM;
+
+	for (char **name = names; r >= 0 && name && *name; name++) {
+		if (!is_of_domain(*name, assignment->domain_uuid))
+			continue;
+		r = has_it(dir_fd, *name, assignment);
+		if (r <= 0 || ret->name)
+			continue;
+		ret->name = strdup(*name);
+		ret->further = !str_equal(*name, first);
+		r = ret->name ? 0 : -ENOMEM;
+	}
+	return r < 0 ? r : 0;
+}
+
+/* The first group of a domain gets the short name, which earlier versions know, too. */
+static int choose_place(int dir_fd, const Assignment *assignment, Place *ret)
+{
+	_cleanup_free_ char *first = assignment_file_name(assignment->domain_uuid);
+	int r = find_place(dir_fd, assignment, ret);
+
+	if (r < 0 || ret->name)
+		return r;
+	if (!first)
+		return -ENOMEM;
+	ret->further = faccessat(dir_fd, first, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	ret->name = ret->further ? assignment_file_name_further(assignment) : TAKE_PTR(first);
+	return ret->name ? 0 : -ENOMEM;
+}
+
+static char *text_for(const Assignment *assignment, const Place *place)
+{
+	return place->further ? assignment_to_json_further(assignment)
+			      : assignment_to_json(assignment);
 }
 
 int assignment_store_check(const AssignmentStore *store, const Assignment *assignment)
 {
-	/* dir_list() leaves out what begins with a dot. */
-	_cleanup_free_ char *probe = strf(".%s" ASSIGNMENT_CHECK_SUFFIX, assignment->domain_uuid);
-	_cleanup_free_ char *name = assignment_file_name(assignment->domain_uuid);
-	_cleanup_free_ char *text = assignment_to_json(assignment);
-	int r;
+	_cleanup_(place_clear) Place place = { 0 };
+	_cleanup_free_ char *probe = NULL, *text = NULL;
+	int r = choose_place(store->dir_fd, assignment, &place);
 
-	if (!probe || !name || !text)
-		return -ENOMEM;
-	r = check_version(store->dir_fd, name);
 	if (r < 0)
 		return r;
+	/* dir_list() leaves out what begins with a dot. */
+	probe = strf(".%s" ASSIGNMENT_CHECK_SUFFIX, place.name);
+	text = text_for(assignment, &place);
+	if (!probe || !text)
+		return -ENOMEM;
 	r = file_replace_at(store->dir_fd, probe, text, strlen(text), 0644);
 	if (r >= 0)
 		return file_remove_at(store->dir_fd, probe);
@@ -140,25 +212,24 @@ int assignment_store_check(const AssignmentStore *store, const Assignment *assig
 
 int assignment_store_save(const AssignmentStore *store, const Assignment *assignment)
 {
-	_cleanup_free_ char *name = assignment_file_name(assignment->domain_uuid);
-	_cleanup_free_ char *text = assignment_to_json(assignment);
-	int r;
+	_cleanup_(place_clear) Place place = { 0 };
+	_cleanup_free_ char *text = NULL;
+	int r = choose_place(store->dir_fd, assignment, &place);
 
-	if (!name || !text)
-		return -ENOMEM;
-	r = check_version(store->dir_fd, name);
-	return r < 0 ? r : file_replace_at(store->dir_fd, name, text, strlen(text), 0644);
+	if (r < 0)
+		return r;
+	text = text_for(assignment, &place);
+	return text ? file_replace_at(store->dir_fd, place.name, text, strlen(text), 0644)
+		    : -ENOMEM;
 }
 
-int assignment_store_remove(const AssignmentStore *store, const char *domain_uuid)
+int assignment_store_remove(const AssignmentStore *store, const Assignment *assignment)
 {
-	_cleanup_free_ char *name = assignment_file_name(domain_uuid);
-	int r;
+	_cleanup_(place_clear) Place place = { 0 };
+	int r = find_place(store->dir_fd, assignment, &place);
 
-	if (!name)
-		return -ENOMEM;
-	r = check_version(store->dir_fd, name);
-	if (r >= 0)
-		r = file_remove_at(store->dir_fd, name);
+	if (r < 0 || !place.name)
+		return r;
+	r = file_remove_at(store->dir_fd, place.name);
 	return r == -ENOENT ? 0 : r;
 }

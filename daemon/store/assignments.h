@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Assignments on disk: assignments.d/<domain-uuid>.json, replaced atomically and durably. The loop
- * and job threads use them; calls keep no state between them.
+ * Assignments on disk, one file each in assignments.d, replaced atomically and durably. The first
+ * group of a domain has the domain's UUID as its file's name, as it was when a domain could have
+ * one group only; see host/scan/assignment-files.h for the others. The loop and job threads use
+ * them; calls keep no state between them.
  */
 #pragma once
 
@@ -31,7 +33,10 @@ int assignment_store_check(const AssignmentStore *store, const Assignment *assig
 /* The name of its temporary file begins with a dot and ends with this. */
 #define ASSIGNMENT_CHECK_SUFFIX ".check"
 
-/* Both refuse a file of another version: -EPROTO. */
+/*
+ * Both are about the file of the same domain that names one of the assignment's functions, and
+ * refuse a file of another version: -EPROTO.
+ */
 int assignment_store_save(const AssignmentStore *store, const Assignment *assignment);
 /* 0 also if there is no such file. */
-int assignment_store_remove(const AssignmentStore *store, const char *domain_uuid);
+int assignment_store_remove(const AssignmentStore *store, const Assignment *assignment);

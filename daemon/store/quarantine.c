@@ -16,7 +16,6 @@
 #include "util/text.h"
 
 #define FILE_MAX (64U * 1024)
-#define FUNCTIONS_MAX 64
 #define SUFFIX ".json"
 #define SCHEMA_BASE "org.gpupass1.quarantine/"
 
@@ -60,7 +59,7 @@ static int read_functions(const json_t *array, Bdf *functions, char **ret_messag
 /* What one file says. */
 typedef struct Entry {
 	char *group, *reason;
-	Bdf functions[FUNCTIONS_MAX];
+	Bdf functions[GROUP_FUNCTIONS_MAX];
 	size_t n_functions;
 } Entry;
 
@@ -89,7 +88,7 @@ static int read_entry(const json_t *root, const char *base, Entry *ret, char **r
 	json_read_text(&reader, "reason", &ret->reason);
 	json_read_number(&reader, "job", UINT32_MAX);
 	json_read_number(&reader, "since_usec", INT64_MAX);
-	array = json_read_array(&reader, "functions", FUNCTIONS_MAX);
+	array = json_read_array(&reader, "functions", GROUP_FUNCTIONS_MAX);
 	r = json_reader_end(&reader, ret_message);
 	if (r >= 0)
 		r = read_functions(array, ret->functions, ret_message);

@@ -10,7 +10,7 @@
 #include "util/arguments.h"
 #include "util/text.h"
 
-/* A group has at most 8 GPUs of 8 functions; a longer list cannot be about a group. */
+/* More than any group has; see core/base/limits.h. */
 #define FUNCTIONS_MAX 512
 
 static const char usage[] =

@@ -33,6 +33,7 @@ typedef enum GroupState {
 #define GPUPASS_PROVENANCES(X)                                                                     \
 	X(PROVENANCE_NONE, "none")	   /* candidates only */                                   \
 	X(PROVENANCE_INFERRED, "inferred") /* sysfs leaves one pairing */                          \
+	X(PROVENANCE_SINGLE, "single")	   /* one GPU, and none that it could be linked to */      \
 	X(PROVENANCE_CACHED, "cached")	   /* an earlier probe of the same boards */               \
 	X(PROVENANCE_MMIO, "mmio")	   /* link registers */                                    \
 	X(PROVENANCE_PROBED, "probed")	   /* NVML */                                              \

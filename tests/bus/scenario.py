@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Objects of org.gpupass1 for fake-daemon, as the daemon would publish them."""
 import json
+import re
 
 ROOT = "/org/gpupass1"
 MANAGER = "org.gpupass1.Manager"
@@ -103,7 +104,8 @@ def group(name, addresses, iommu, numa, **properties):
 
 
 def assignment(name, uuid, group_name, functions):
-    return {ROOT + "/assignments/" + uuid.replace("-", "_"): {ASSIGNMENT: {
+    return {ROOT + "/assignments/" + "%s_%s" % (uuid.replace("-", "_"),
+                                                re.sub("[:.]", "_", functions[0])): {ASSIGNMENT: {
         "DomainName": ["s", name],
         "DomainUuid": ["s", uuid],
         "GroupName": ["s", group_name],

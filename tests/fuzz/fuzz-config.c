@@ -124,7 +124,7 @@ static void groups_are_declared(const char *text)
 	for (size_t i = 0; i < n; i++) {
 		EXPECT(group_name_valid(all->items[i].name));
 		EXPECT(all->items[i].n_members >= GROUP_MEMBERS_MIN &&
-		       all->items[i].n_members <= GROUP_MEMBERS_MAX);
+		       all->items[i].n_members <= GROUP_GPUS_MAX);
 		it_declares_the_same(&all->items[i]);
 	}
 	/* The same again names each group twice. */

@@ -85,19 +85,44 @@ const char *doctor_check_id(size_t index)
 	return index < ELEMENTS(checks) ? checks[index].id : NULL;
 }
 
-/* The domain's group: by its record, its metadata or one of its hostdevs, in this order. */
-static const Group *doctor_find_group(const DoctorFacts *facts)
+/* Adds a group to the domain's, once. NULL is none. */
+static void doctor_add_group(Doctor *d, const Group *group)
 {
-	const char *uuid = facts->domain->uuid;
-	const Assignment *record = assignments_find_domain(facts->assignments, uuid);
-	const DomainUse *use = facts->uses ? domain_uses_find(facts->uses, uuid) : NULL;
-	const Group *group = record ? group_set_find_assigned(facts->groups, record) : NULL;
+	for (size_t i = 0; i < d->n_groups; i++)
+		if (d->groups[i] == group)
+			return;
+	if (group)
+		d->groups[d->n_groups++] = group;
+}
 
-	if (!group && use && mark_counts(facts->groups, use))
-		group = group_set_find(facts->groups, use->gpupass_group);
-	for (size_t i = 0; !group && use && i < use->n_hostdevs; i++)
-		group = group_set_find_gpu(facts->groups, &use->hostdevs[i].bdf);
-	return group;
+/* The domain's groups: by its records, its metadata, and its hostdevs. -ENOMEM */
+static int doctor_find_groups(Doctor *d)
+{
+	const DoctorFacts *facts = d->facts;
+	const char *uuid = facts->domain ? facts->domain->uuid : NULL;
+	const DomainUse *use = facts->uses ? domain_uses_find(facts->uses, uuid) : NULL;
+	const Assignment *record;
+	size_t position = 0;
+
+	d->groups = calloc(facts->groups->n_items + 1, sizeof(*d->groups));
+	if (!d->groups)
+		return -ENOMEM;
+	while ((record = assignments_of_domain(facts->assignments, uuid, &position)))
+		doctor_add_group(d, group_set_find_assigned(facts->groups, record));
+	for (char **name = use ? use->gpupass_groups : NULL; name && *name; name++)
+		if (mark_counts(facts->groups, use, *name))
+			doctor_add_group(d, group_set_find(facts->groups, *name));
+	for (size_t i = 0; use && i < use->n_hostdevs; i++)
+		doctor_add_group(d, group_set_find_gpu(facts->groups, &use->hostdevs[i].bdf));
+	return 0;
+}
+
+bool doctor_covers_group(const Doctor *d, const char *name)
+{
+	for (size_t i = 0; i < d->n_groups; i++)
+		if (str_equal(d->groups[i]->name, name))
+			return true;
+	return !d->facts->domain;
 }
 
 static int doctor_select_gpus(Doctor *d)
@@ -111,7 +136,7 @@ static int doctor_select_gpus(Doctor *d)
 		const Gpu *gpu = &facts->gpus->gpus[i];
 		const Group *group = group_set_find_gpu(facts->groups, &gpu->lead->bdf);
 
-		if (group && (!facts->domain || group == d->group))
+		if (group && doctor_covers_group(d, group->name))
 			d->gpus[d->n_gpus++] = gpu;
 	}
 	return 0;
@@ -128,7 +153,7 @@ static bool doctor_has_facts(const Doctor *d, Finding *f)
 	const DoctorFacts *facts = d->facts;
 	unsigned needs = f->check->needs;
 
-	if ((needs & NEEDS_GROUP) && facts->domain && !d->group)
+	if ((needs & NEEDS_GROUP) && facts->domain && d->n_groups == 0)
 		finding_skip(f, "%s has no group", facts->domain->name);
 	else if ((needs & NEEDS_IOMMU) && !facts->snapshot->iommu)
 		finding_skip(f, "the IOMMU is off");
@@ -158,14 +183,25 @@ static json_t *finding_json(const Finding *f)
 			 "objects", json_strv(f->objects), "see", f->check->see);
 }
 
+static json_t *group_names_json(const Doctor *d)
+{
+	_cleanup_json_ json_t *a = json_array();
+
+	for (size_t i = 0; i < d->n_groups; i++)
+		if (json_array_append_new(a, json_string(d->groups[i]->name)) < 0)
+			return NULL;
+	return TAKE_PTR(a);
+}
+
 static json_t *domain_json(const Doctor *d)
 {
 	const DoctorDomain *domain = d->facts->domain;
 
 	if (!domain)
 		return json_null();
-	return json_pack("{s:s, s:s, s:o}", "name", domain->name, "uuid", domain->uuid, "group",
-			 json_string_or_null(d->group ? d->group->name : NULL));
+	return json_pack("{s:s, s:s, s:o, s:o}", "name", domain->name, "uuid", domain->uuid,
+			 "group", json_string_or_null(d->n_groups > 0 ? d->groups[0]->name : NULL),
+			 "groups", group_names_json(d));
 }
 
 static json_t *counts_json(const Finding *findings, size_t n)
@@ -225,13 +261,12 @@ char *doctor_report(const DoctorFacts *facts)
 	char *text = NULL;
 	size_t n = 0;
 
-	if (facts->domain)
-		d.group = doctor_find_group(facts);
-	if (doctor_select_gpus(&d) >= 0 && doctor_read_domain(&d) >= 0 &&
-	    doctor_run_checks(&d, findings, &n) >= 0)
+	if (doctor_find_groups(&d) >= 0 && doctor_select_gpus(&d) >= 0 &&
+	    doctor_read_domain(&d) >= 0 && doctor_run_checks(&d, findings, &n) >= 0)
 		text = doctor_report_json(&d, findings, n);
 	for (size_t i = 0; i < n; i++)
 		finding_clear(&findings[i]);
+	free(d.groups);
 	free(d.gpus);
 	domain_xml_free(d.xml);
 	fit_report_free(d.fit);

@@ -9,38 +9,63 @@ static const DomainUse *doctor_use(const Doctor *d)
 	return d->facts->uses ? domain_uses_find(d->facts->uses, d->facts->domain->uuid) : NULL;
 }
 
+static void doctor_judge_group(const Doctor *d, const Group *group, Finding *f)
+{
+	const DoctorDomain *domain = d->facts->domain;
+
+	if (str_equal(group->domain_uuid, domain->uuid)) {
+		finding_pass(f, "%s, %s", group->name, group_state_to_string(group->state));
+		return;
+	}
+	finding_fail(f, group->name, "%s is in %s's XML, but not assigned to it: %s", group->name,
+		     domain->name, str_or_empty(group_state_to_string(group->state)));
+	finding_remedy(f, "gpupass status %s", group->name);
+}
+
 void doctor_check_domain_group(const Doctor *d, Finding *f)
 {
 	const DoctorDomain *domain = d->facts->domain;
 
-	if (!d->group) {
-		finding_warn(f, domain->name, "%s has no group, and no GPU of any group",
-			     domain->name);
-		finding_remedy(f, "gpupass assign %s GROUP",
-			       domain_ref_word(domain->name, domain->uuid));
-	} else if (!str_equal(d->group->domain_uuid, domain->uuid)) {
-		finding_fail(f, d->group->name, "%s is in %s's XML, but not assigned to it: %s",
-			     d->group->name, domain->name,
-			     str_or_empty(group_state_to_string(d->group->state)));
-		finding_remedy(f, "gpupass status %s", d->group->name);
-	} else {
-		finding_pass(f, "%s, %s", d->group->name, group_state_to_string(d->group->state));
-	}
+	for (size_t i = 0; i < d->n_groups; i++)
+		doctor_judge_group(d, d->groups[i], f);
+	if (d->n_groups > 0)
+		return;
+	finding_warn(f, domain->name, "%s has no group, and no GPU of any group", domain->name);
+	finding_remedy(f, "gpupass assign %s GROUP", domain_ref_word(domain->name, domain->uuid));
 }
 
 /* Functions of the group that the domain lacks, in its running guest or in its definition. */
-static void doctor_check_side(const Doctor *d, const DomainUse *use, bool live, Finding *f)
+static bool doctor_check_side(const Group *group, const DomainUse *use, bool live, Finding *f)
 {
-	for (size_t i = 0; i < d->n_gpus; i++)
-		for (size_t k = 0; k < d->gpus[i]->n_functions; k++) {
-			const Bdf *bdf = &d->gpus[i]->functions[k]->bdf;
+	bool whole = true;
+
+	for (size_t i = 0; i < group->n_gpus; i++)
+		for (size_t k = 0; k < group->gpus[i]->n_functions; k++) {
+			const Bdf *bdf = &group->gpus[i]->functions[k]->bdf;
 			const DomainHostdev *hostdev = domain_use_hostdev(use, bdf);
 
 			if (hostdev && (live ? hostdev->live : hostdev->config))
 				continue;
+			whole = false;
 			finding_fail(f, BDF_TEXT(bdf), "%s is not in the %s of %s", BDF_TEXT(bdf),
 				     live ? "running guest" : "definition", use->name);
 		}
+	return whole;
+}
+
+static void doctor_check_hostdevs(const Group *group, const DomainUse *use, Finding *f)
+{
+	bool whole = true;
+
+	if (use->persistent)
+		whole &= doctor_check_side(group, use, false, f);
+	if (use->active)
+		whole &= doctor_check_side(group, use, true, f);
+	if (whole)
+		finding_pass(f, "all functions of %s are there", group->name);
+	else
+		finding_remedy(f, "gpupass release %s, then: gpupass assign %s %s", group->name,
+			       domain_ref_word(use->name, use->uuid), group->name);
 }
 
 void doctor_check_domain_hostdevs(const Doctor *d, Finding *f)
@@ -55,16 +80,8 @@ void doctor_check_domain_hostdevs(const Doctor *d, Finding *f)
 		finding_skip(f, "its XML is not known: %s", use->unread);
 		return;
 	}
-	if (use->persistent)
-		doctor_check_side(d, use, false, f);
-	if (use->active)
-		doctor_check_side(d, use, true, f);
-	if (f->status > FINDING_PASS)
-		finding_remedy(f, "gpupass release %s, then: gpupass assign %s %s",
-			       domain_ref_word(use->name, use->uuid),
-			       domain_ref_word(use->name, use->uuid), d->group->name);
-	else
-		finding_pass(f, "all functions of %s are there", d->group->name);
+	for (size_t i = 0; i < d->n_groups; i++)
+		doctor_check_hostdevs(d->groups[i], use, f);
 }
 
 /* ---- its XML ---- */
@@ -100,17 +117,11 @@ static int has_functions(const DomainXml *xml, const PciFunction *const *functio
 	return r == -ENOMEM ? r : 0;
 }
 
-/* Judges as if the domain were assigned its group now, or started with it. */
-static int doctor_fit_domain(Doctor *d)
+/* All functions of the GPUs that are checked. -ENOMEM */
+static int doctor_functions(const Doctor *d, const PciFunction ***ret, size_t *ret_n)
 {
-	_cleanup_free_ const PciFunction **functions = NULL;
-	FitFacts facts = {
-		.xml = d->xml,
-		.host = d->facts->machine,
-		.started = d->facts->domain->active,
-	};
+	const PciFunction **functions;
 	size_t n = 0;
-	int r;
 
 	for (size_t i = 0; i < d->n_gpus; i++)
 		n += d->gpus[i]->n_functions;
@@ -119,9 +130,26 @@ static int doctor_fit_domain(Doctor *d)
 		return -ENOMEM;
 	for (size_t i = 0; i < d->n_gpus; i++)
 		for (size_t k = 0; k < d->gpus[i]->n_functions; k++)
-			functions[facts.n_functions++] = d->gpus[i]->functions[k];
+			functions[(*ret_n)++] = d->gpus[i]->functions[k];
+	*ret = functions;
+	return 0;
+}
+
+/* Judges as if the domain were assigned its groups now, or started with them. */
+static int doctor_fit_domain(Doctor *d)
+{
+	_cleanup_free_ const PciFunction **functions = NULL;
+	FitFacts facts = {
+		.xml = d->xml,
+		.host = d->facts->machine,
+		.started = d->facts->domain->active,
+	};
+	int r = doctor_functions(d, &functions, &facts.n_functions);
+
+	if (r < 0)
+		return r;
 	facts.functions = functions;
-	r = has_functions(d->xml, functions, n, &facts.within);
+	r = has_functions(d->xml, functions, facts.n_functions, &facts.within);
 	return r < 0 ? r : fit_check(&facts, &d->fit);
 }
 
@@ -230,29 +258,48 @@ void doctor_check_domain_clique(const Doctor *d, Finding *f)
 	doctor_check_fit(d, f, ids, ELEMENTS(ids));
 }
 
-static void doctor_tell_unapplied(const Doctor *d, const FitTune *tune, Finding *f)
+/* What the assignments of the domain asked for, and the group of the last that did. */
+static const Group *doctor_wish(const Doctor *d, bool *ret_fit, bool *ret_numa)
 {
-	const char *domain = d->facts->domain->name, *group = d->group->name;
+	const Group *group = NULL;
+	const Assignment *record;
+	size_t position = 0;
+
+	*ret_fit = *ret_numa = false;
+	while ((record = assignments_of_domain(d->facts->assignments, d->facts->domain->uuid,
+					       &position))) {
+		*ret_fit |= record->apply_fit;
+		*ret_numa |= record->apply_numa;
+		if (record->apply_fit || record->apply_numa)
+			group = group_set_find_assigned(d->facts->groups, record);
+	}
+	return group;
+}
+
+static void doctor_tell_unapplied(const Doctor *d, const Group *group, const FitTune *tune,
+				  Finding *f)
+{
+	const char *domain = d->facts->domain->name;
 	bool fit = tune->passthrough || tune->mmio_mb > 0, numa = tune->nodeset || tune->cpuset;
 
 	if (fit)
 		finding_warn(f, domain,
 			     "%s was assigned with --fit=apply, but the definition lacks what "
 			     "makes room for its BARs",
-			     group);
+			     group->name);
 	if (tune->nodeset)
 		finding_warn(f, domain,
 			     "%s was assigned with --numa=apply, but memory may come from other "
 			     "NUMA nodes than %s",
-			     group, tune->nodeset);
+			     group->name, tune->nodeset);
 	if (tune->cpuset)
 		finding_warn(f, domain,
 			     "%s was assigned with --numa=apply, but vCPUs may run on other CPUs "
 			     "than %s",
-			     group, tune->cpuset);
+			     group->name, tune->cpuset);
 	if (fit || numa)
 		finding_remedy(f, "if this is not on purpose: gpupass assign %s %s%s%s",
-			       domain_ref_word(domain, d->facts->domain->uuid), group,
+			       domain_ref_word(domain, d->facts->domain->uuid), group->name,
 			       fit ? " --fit=apply" : "", numa ? " --numa=apply" : "");
 	else
 		finding_pass(f, "it is there, or an operator's own setting in its place");
@@ -264,13 +311,13 @@ static void doctor_tell_unapplied(const Doctor *d, const FitTune *tune, Finding 
  */
 void doctor_check_domain_applied(const Doctor *d, Finding *f)
 {
-	const Assignment *record =
-		assignments_find_domain(d->facts->assignments, d->facts->domain->uuid);
 	_cleanup_free_ const PciFunction **functions = NULL;
 	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
 	FitFacts facts = { .host = d->facts->machine, .within = true };
+	bool fit, numa;
+	const Group *group = doctor_wish(d, &fit, &numa);
 
-	if (!record || (!record->apply_fit && !record->apply_numa)) {
+	if (!group) {
 		finding_pass(f, "its assignment asked for neither");
 		return;
 	}
@@ -282,11 +329,11 @@ void doctor_check_domain_applied(const Doctor *d, Finding *f)
 		finding_skip(f, "%s", d->xml_error);
 		return;
 	}
-	f->error = group_functions(d->group, &functions, &facts.n_functions);
+	f->error = doctor_functions(d, &functions, &facts.n_functions);
 	facts.xml = d->xml;
 	facts.functions = functions;
 	if (f->error == 0)
-		f->error = fit_tune(&facts, record->apply_numa, record->apply_fit, &tune);
+		f->error = fit_tune(&facts, numa, fit, &tune);
 	if (f->error == 0)
-		doctor_tell_unapplied(d, &tune, f);
+		doctor_tell_unapplied(d, group, &tune, f);
 }

@@ -37,8 +37,9 @@ void finding_clear(Finding *finding);
 
 typedef struct Doctor {
 	const DoctorFacts *facts;
-	const Group *group; /* of the domain that the report is about; NULL: none */
-	const Gpu **gpus;   /* that are checked: of that group, or of all groups */
+	const Group **groups; /* of the domain that the report is about */
+	size_t n_groups;
+	const Gpu **gpus; /* that are checked: of those groups, or of all groups */
 	size_t n_gpus;
 	DomainXml *xml;	 /* the definition, or else the live XML; NULL: cannot be parsed */
 	FitReport *fit;	 /* what fit_check() finds in `xml`; NULL if that is NULL */
@@ -59,5 +60,7 @@ void finding_remedy(Finding *finding, const char *format, ...) _printf_(2, 3);
 const GpuHealth *doctor_health(const Doctor *d, const Gpu *gpu);
 /* The checked GPU that has this function; NULL: none. */
 const Gpu *doctor_gpu_of(const Doctor *d, const Bdf *bdf);
+/* The report is about this group: it is about the host, or the group is its domain's. */
+bool doctor_covers_group(const Doctor *d, const char *name);
 /* A job works on the group. */
 bool doctor_is_busy(const Doctor *d, const Group *group);

@@ -151,7 +151,7 @@ void doctor_check_groups(const Doctor *d, Finding *f)
 	for (size_t i = 0; i < groups->n_items; i++) {
 		const Group *group = &groups->items[i];
 
-		if (d->facts->domain && group != d->group)
+		if (!doctor_covers_group(d, group->name))
 			continue;
 		if (doctor_is_busy(d, group))
 			busy++;
@@ -175,7 +175,7 @@ static void doctor_check_notes(const Doctor *d, const DoctorNotes *notes, Findin
 	for (size_t i = 0; i < notes->n_items; i++) {
 		const DoctorNote *note = &notes->items[i];
 
-		if (d->facts->domain && (!d->group || !str_equal(d->group->name, note->group)))
+		if (!doctor_covers_group(d, note->group))
 			continue;
 		if (note->fail)
 			finding_fail(f, note->group, "%s: %s", note->group, note->what);
@@ -244,7 +244,7 @@ void doctor_check_quarantine(const Doctor *d, Finding *f)
 			f->error = -ENOMEM;
 			return;
 		}
-		if (d->facts->domain && (!d->group || !str_equal(d->group->name, name)))
+		if (!doctor_covers_group(d, name))
 			continue;
 		finding_fail(f, name, "%s", *line);
 		finding_remedy(f, "when its cause is gone: gpupass clear %s",

@@ -81,8 +81,6 @@ static int domain_use_add_hostdevs(DomainUse *use, const DomainXml *xml, bool li
  */
 static int domain_use_set_identity(DomainUse *use, const DomainXml *xml, Problem **ret_problem)
 {
-	const char *group = xml_group(xml);
-
 	if (use->uuid && strcmp(use->uuid, xml->uuid) != 0)
 		return problem_set(ret_problem, GPUPASS_ERROR_INTERNAL,
 				   "running domain %s is not the defined one %s", xml->uuid,
@@ -93,12 +91,7 @@ static int domain_use_set_identity(DomainUse *use, const DomainXml *xml, Problem
 	use->name = strdup(xml->name);
 	if (!use->uuid || !use->name)
 		return -ENOMEM;
-	if (group) {
-		use->gpupass_group = strdup(group);
-		if (!use->gpupass_group)
-			return -ENOMEM;
-	}
-	return 0;
+	return domain_xml_groups(xml, &use->gpupass_groups);
 }
 
 static int domain_use_add_text(DomainUse *use, const char *text, bool live, Problem **ret_problem)

@@ -54,6 +54,11 @@ const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf)
 	return NULL;
 }
 
+bool domain_use_names(const DomainUse *use, const char *group)
+{
+	return group && strv_contains(use->gpupass_groups, group);
+}
+
 static int copy_text(const char *from, char **ret)
 {
 	char *copy = NULL;
@@ -92,7 +97,7 @@ void domain_use_clear(DomainUse *use)
 	free(use->hostdevs);
 	free(use->uuid);
 	free(use->name);
-	free(use->gpupass_group);
+	strv_free(use->gpupass_groups);
 	free(use->unread);
 	*use = (DomainUse){ 0 };
 }
@@ -121,7 +126,7 @@ int domain_use_copy(const DomainUse *from, DomainUse *ret)
 			   .migrated = from->migrated };
 
 	if (copy_text(from->uuid, &copy.uuid) < 0 || copy_text(from->name, &copy.name) < 0 ||
-	    copy_text(from->gpupass_group, &copy.gpupass_group) < 0 ||
+	    strv_copy(from->gpupass_groups, &copy.gpupass_groups) < 0 ||
 	    copy_text(from->unread, &copy.unread) < 0 || copy_hostdevs(from, &copy) < 0) {
 		domain_use_clear(&copy);
 		return -ENOMEM;

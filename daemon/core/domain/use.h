@@ -22,7 +22,7 @@ typedef struct DomainUse {
 	bool persistent;
 	bool migrated; /* shut off here because its guest runs on another host */
 	char *unread; /* why its XML, and so its mark and hostdevs, are not known; NULL: they are */
-	char *gpupass_group; /* the group that our <metadata> names; NULL: none */
+	char **gpupass_groups; /* the groups that our <metadata> names; NULL: none */
 	DomainHostdev *hostdevs;
 	size_t n_hostdevs;
 } DomainUse;
@@ -42,6 +42,8 @@ const DomainUse *domain_uses_unread(const DomainUses *uses, size_t *position);
 /* What a person can do about such a domain. Caller frees; NULL when memory is out. */
 char *domain_use_unread_remedy(const DomainUse *use);
 const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf);
+/* Our <metadata> names this group, which may be NULL. */
+bool domain_use_names(const DomainUse *use, const char *group);
 
 /* Appends a copy with this alias, which may be NULL. */
 int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias);

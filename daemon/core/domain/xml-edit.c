@@ -2,12 +2,12 @@
 /* Adds a group to a domain's XML. xml-remove.c takes it out again. */
 #include <string.h>
 
+#include "core/base/limits.h"
 #include "core/domain/ref.h"
 #include "core/domain/xml-marks.h"
+#include "core/domain/xml-names.h"
 #include "core/domain/xml.h"
 #include "util/text.h"
-
-#define GPUS_MAX 8 /* in one group; see core/links/declaration.h */
 
 /* The guest slot of one GPU: slot 0 behind a root port, or a slot of bus 0. */
 typedef struct Place {
@@ -81,18 +81,6 @@ static int domain_xml_check_kind(const DomainXml *xml, Problem **ret_problem)
 			      .reason = strdup("its machine type is not supported"),
 			      .cause = strf("%s has machine type '%.64s'", xml->name, machine),
 			      .remedy = strdup("use machine type q35 (or pc, or virt on aarch64)"));
-}
-
-static int domain_xml_check_group(const DomainXml *xml, const char *group, Problem **ret_problem)
-{
-	const char *other = xml_group(xml);
-
-	if (!other || strcmp(other, group) == 0)
-		return 0;
-	return problem_refuse(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-			      .reason = strf("%s has group %s already", xml->name, other),
-			      .remedy = strf("release that one first: gpupass release %s",
-					     domain_ref_word(xml->name, xml->uuid)));
 }
 
 static int domain_xml_check_absent(const DomainXml *xml, const DomainXmlGpu *gpus, size_t n_gpus,
@@ -265,40 +253,6 @@ static int add_gpu(xmlNode *devices, const char *stem, unsigned long *number,
 	return 0;
 }
 
-/* In libvirt's order: the domain's description, then <metadata>, then its resources. */
-static xmlNode *metadata_new(xmlNode *root)
-{
-	const char *before[] = { "name", "uuid", "genid", "title", "description" };
-	xmlNode *after = NULL;
-
-	for (xmlNode *i = xml_first(root); i; i = xml_next(i))
-		for (size_t k = 0; k < ELEMENTS(before); k++)
-			if (xml_is(i, before[k]))
-				after = i;
-	return after ? xml_insert_after(after, "metadata") : xml_append(root, "metadata");
-}
-
-static int add_metadata(DomainXml *xml, const char *group)
-{
-	xmlNode *metadata = xml_child(xml->root, "metadata");
-	xmlNode *assignment;
-	xmlNs *ns;
-
-	if (xml_assignment(xml))
-		return 0;
-	if (!metadata)
-		metadata = metadata_new(xml->root);
-	assignment = metadata ? xml_append(metadata, "assignment") : NULL;
-	if (!assignment)
-		return -ENOMEM;
-	ns = xmlNewNs(assignment, (const xmlChar *)DOMAIN_XML_NAMESPACE,
-		      (const xmlChar *)"gpupass");
-	if (!ns)
-		return -ENOMEM;
-	xmlSetNs(assignment, ns);
-	return xml_set(assignment, "group", "%s", group);
-}
-
 static int insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *gpus, size_t n_gpus,
 			const Place *places)
 {
@@ -316,23 +270,21 @@ static int insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *g
 			r = add_port(devices, stem, i, places[i].bus);
 	for (size_t i = 0; r == 0 && i < n_gpus; i++)
 		r = add_gpu(devices, stem, &number, &gpus[i], &places[i]);
-	return r < 0 ? r : add_metadata(xml, group);
+	return r < 0 ? r : xml_name_group(xml, group);
 }
 
 int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *gpus, size_t n_gpus,
 			 Problem **ret_problem)
 {
-	Place places[GPUS_MAX] = { 0 };
+	Place places[GROUP_GPUS_MAX] = { 0 };
 	int r;
 
-	if (n_gpus == 0 || n_gpus > GPUS_MAX)
+	if (n_gpus == 0 || n_gpus > GROUP_GPUS_MAX)
 		return -EINVAL;
 	for (size_t i = 0; i < n_gpus; i++)
 		if (gpus[i].n_functions == 0 || gpus[i].n_functions > ELEMENTS(gpus[i].functions))
 			return -EINVAL;
 	r = domain_xml_check_kind(xml, ret_problem);
-	if (r == 0)
-		r = domain_xml_check_group(xml, group, ret_problem);
 	if (r == 0)
 		r = domain_xml_check_absent(xml, gpus, n_gpus, ret_problem);
 	if (r == 0)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "util/text.h"
+
 char *alias_stem(const char *group)
 {
 	char *stem = malloc(strlen(ALIAS_PREFIX) + 2 * strlen(group) + sizeof("-"));
@@ -29,4 +31,18 @@ bool alias_is(const char *alias, const char *stem, const char *kind)
 		return false;
 	alias += n + k;
 	return *alias && alias[strspn(alias, "0123456789")] == '\0';
+}
+
+bool alias_is_of_group(const char *alias, const char *group)
+{
+	if (!alias || !str_starts_with(alias, ALIAS_PREFIX))
+		return false;
+	alias += strlen(ALIAS_PREFIX);
+	for (; *group; group++) {
+		if ((*group == '_' || *group == '.') && *alias++ != '_')
+			return false;
+		if (*alias++ != (*group == '.' ? 'd' : *group))
+			return false;
+	}
+	return *alias == '-';
 }

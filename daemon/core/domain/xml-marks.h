@@ -17,5 +17,7 @@
 /* "ua-gpupass-<group>-", escaped. Caller frees; NULL when memory is out. */
 char *alias_stem(const char *group);
 
+/* `alias`, which may be NULL, begins with this group's stem. */
+bool alias_is_of_group(const char *alias, const char *group);
 /* `alias`, which may be NULL, is this stem, then `kind`, then a number. */
 bool alias_is(const char *alias, const char *stem, const char *kind);

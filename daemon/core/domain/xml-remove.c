@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Removes from a domain's XML exactly what belongs to a group. */
 #include "core/domain/xml-marks.h"
+#include "core/domain/xml-names.h"
 #include "core/domain/xml-tune.h"
 #include "core/domain/xml.h"
 #include "util/text.h"
@@ -89,23 +90,6 @@ static bool remove_ports(xmlNode *devices, const char *stem)
 	return changed;
 }
 
-bool domain_xml_unmark(DomainXml *xml)
-{
-	xmlNode *assignment = xml_assignment(xml), *metadata;
-
-	if (!assignment)
-		return false;
-	metadata = assignment->parent;
-	xml_remove(assignment);
-	xml_remove_if_empty(metadata);
-	return true;
-}
-
-static bool remove_metadata(DomainXml *xml, const char *group)
-{
-	return str_equal(xml_group(xml), group) && domain_xml_unmark(xml);
-}
-
 int domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *functions,
 			      size_t n_functions, bool *ret_changed)
 {
@@ -123,26 +107,17 @@ int domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *func
 	return 0;
 }
 
-int domain_xml_rename_group(DomainXml *xml, const char *from, const char *to)
-{
-	xmlNode *assignment = xml_assignment(xml);
-
-	if (!assignment || !str_equal(xml_group(xml), from))
-		return 0;
-	return xml_set(assignment, "group", "%s", to);
-}
-
 int domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functions,
 			    size_t n_functions, bool *ret_changed)
 {
-	bool changed, untuned = false;
+	bool changed, untuned = false, unnamed = false;
 	int r = domain_xml_remove_devices(xml, group, functions, n_functions, &changed);
 
 	if (r < 0)
 		return r;
-	if (str_equal(xml_group(xml), group))
+	if (xml_names_only(xml, group))
 		domain_xml_untune(xml, &untuned);
-	changed |= remove_metadata(xml, group) || untuned;
-	*ret_changed = changed;
-	return 0;
+	r = domain_xml_unname_group(xml, group, &unnamed);
+	*ret_changed = changed || untuned || unnamed;
+	return r;
 }

@@ -153,23 +153,6 @@ xmlNode *xml_child(const xmlNode *parent, const char *name)
 	return NULL;
 }
 
-xmlNode *xml_assignment(const DomainXml *xml)
-{
-	for (xmlNode *i = xml_first(xml_child(xml->root, "metadata")); i; i = xml_next(i))
-		if (i->ns && strcmp(text_of(i->ns->href), DOMAIN_XML_NAMESPACE) == 0 &&
-		    strcmp(text_of(i->name), "assignment") == 0)
-			return i;
-	return NULL;
-}
-
-const char *xml_group(const DomainXml *xml)
-{
-	const xmlNode *assignment = xml_assignment(xml);
-	const char *group = assignment ? xml_attribute(assignment, "group") : NULL;
-
-	return str_is_empty(group) ? NULL : group;
-}
-
 const char *xml_attribute(const xmlNode *node, const char *name)
 {
 	const xmlAttr *attribute = xmlHasNsProp(node, xml_of(name), NULL);

@@ -65,12 +65,6 @@ xmlNode *xml_next(const xmlNode *node);
 /* Only elements without a namespace, as libvirt's own are. */
 xmlNode *xml_child(const xmlNode *parent, const char *name);
 bool xml_is(const xmlNode *node, const char *name);
-/* Our element in <metadata>; NULL: none. */
-xmlNode *xml_assignment(const DomainXml *xml);
-
-/* The group that it names, borrowed; NULL: none. */
-const char *xml_group(const DomainXml *xml);
-
 /* Borrowed; NULL when absent. */
 const char *xml_attribute(const xmlNode *node, const char *name);
 bool xml_attribute_is(const xmlNode *node, const char *name, const char *value);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/domain/xml-tree.h"
+#include "core/domain/xml-names.h"
 #include "core/pci/host-facts.h"
 #include "util/text.h"
 
@@ -261,20 +261,25 @@ void domain_xml_tuned(const DomainXml *xml, bool *ret_fit, bool *ret_numa)
 
 void domain_xml_untune(DomainXml *xml, bool *ret_changed)
 {
-	const xmlNode *assignment = xml_assignment(xml);
+	xmlNode *assignment = xml_assignment(xml);
 	bool changed = false, had_namespace = false;
 
-	for (xmlNode *i = assignment ? xml_first(assignment) : NULL; i; i = xml_next(i)) {
+	for (xmlNode *i = assignment ? xml_first(assignment) : NULL, *next; i; i = next) {
 		const char *what, *value;
 
+		next = xml_next(i);
 		if (!is_note(i, &what, &value))
 			continue;
 		had_namespace |= str_equal(what, ADDED_NAMESPACE);
-		changed |= remove_added(xml, what, value);
+		remove_added(xml, what, value);
+		xml_remove(i);
+		changed = true;
 	}
 	/* Last, when nothing of ours uses it any more. */
 	if (had_namespace)
-		changed |= xml_remove_namespace(xml->root, QEMU_NAMESPACE);
+		xml_remove_namespace(xml->root, QEMU_NAMESPACE);
+	if (changed)
+		xml_remove_if_empty(assignment);
 	*ret_changed = changed;
 }
 

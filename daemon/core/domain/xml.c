@@ -201,10 +201,3 @@ unsigned domain_xml_free_slots(const DomainXml *xml)
 		n += !used[i];
 	return n;
 }
-
-char *domain_xml_group(const DomainXml *xml)
-{
-	const char *group = xml_group(xml);
-
-	return group ? strdup(group) : NULL;
-}

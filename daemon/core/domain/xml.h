@@ -4,8 +4,8 @@
  * host/libvirt talks to libvirt.
  *
  * gpupass marks what it adds, so that it can later take out exactly that: hostdevs and root ports
- * have the user alias ua-gpupass-<group>-<n> (xml-marks.h), and <metadata> has an element
- *   <gpupass:assignment xmlns:gpupass="https://gpupass.org/domain/1" group="pair0"/>
+ * have the user alias ua-gpupass-<group>-<n> (xml-marks.h), and <metadata> has an element that
+ * names each group (xml-names.h).
  */
 #pragma once
 
@@ -39,8 +39,8 @@ unsigned domain_xml_free_slots(const DomainXml *xml);
 bool domain_xml_in_shared_slot(const DomainXml *xml, const Bdf *function);
 /* All PCI hostdevs in document order, with aliases. -EBADMSG: one has no readable address. */
 int domain_xml_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n);
-/* The group that our metadata names; NULL: none. Caller frees. */
-char *domain_xml_group(const DomainXml *xml);
+/* The groups that our metadata names, each once; NULL: none. Caller frees. */
+int domain_xml_groups(const DomainXml *xml, char ***ret);
 
 /* The use of one domain, from its live XML and its definition. One of the two may be NULL. */
 int domain_use_from_xml(const char *live, const char *config, DomainUse *ret,
@@ -55,15 +55,16 @@ typedef struct DomainXmlGpu {
 /*
  * Adds the group, with managed='no', aliases and metadata. On PCI Express each GPU gets a
  * pcie-root-port with all its functions in one multifunction slot; on i440fx it gets one free slot
- * of pci.0. PROBLEM if the domain cannot have VFIO devices, has one of the functions or another
- * group already, or has no free slot.
+ * of pci.0. PROBLEM if the domain cannot have VFIO devices, has one of the functions already, or
+ * has no free slot.
  */
 int domain_xml_add_group(DomainXml *xml, const char *group, const DomainXmlGpu *gpus, size_t n_gpus,
 			 Problem **ret_problem);
 
 /*
- * Removes what has our marks for this group (hostdevs, root ports, metadata), and any other hostdev
- * of these functions. A root port stays, without its mark, if another device uses it by now, or if
+ * Removes what has our marks for this group (hostdevs, root ports, its name in our metadata), and
+ * any other hostdev of these functions. With the last group goes what --fit=apply and --numa=apply
+ * wrote. A root port stays, without its mark, if another device uses it by now, or if
  * the guest needs it to find the other functions in its slot. Returns 0 also if there was nothing
  * to remove; *ret_changed tells.
  */
@@ -73,8 +74,13 @@ int domain_xml_remove_group(DomainXml *xml, const char *group, const Bdf *functi
 /* Removes hostdevs and ports only. Our metadata, and the additions that it lists, stay. */
 int domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *functions,
 			      size_t n_functions, bool *ret_changed);
-/* Removes our metadata only, whichever group it names. False: there was none. */
+/* Removes our metadata only, whichever groups it names. False: there was none. */
 bool domain_xml_unmark(DomainXml *xml);
+/*
+ * Our metadata names the group no more. Its notes of what --fit=apply and --numa=apply wrote go
+ * with the last group that it names.
+ */
+int domain_xml_unname_group(DomainXml *xml, const char *group, bool *ret_changed);
 /* If our metadata names `from`, makes it name `to`. */
 int domain_xml_rename_group(DomainXml *xml, const char *from, const char *to);
 

@@ -87,8 +87,8 @@ static const char *applied_text(const DriftSubject *s, DriftHeld held)
 	bool fit = s->record && s->record->apply_fit, numa = s->record && s->record->apply_numa;
 
 	if (held.config > 0 && s->record &&
-	    (str_equal(s->domain->gpupass_group, s->record->group_name) ||
-	     str_equal(s->domain->gpupass_group, s->name)))
+	    (domain_use_names(s->domain, s->record->group_name) ||
+	     domain_use_names(s->domain, s->name)))
 		return "";
 	if (fit && numa)
 		return "; --fit=apply and --numa=apply of its assignment are applied again";

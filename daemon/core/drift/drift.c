@@ -34,7 +34,7 @@ bool drift_has(const Drift *drift, const DriftFinding *finding)
 
 bool drift_defined_by_us(const DomainUse *use, const char *group, const Bdf *functions, size_t n)
 {
-	if (!str_equal(use->gpupass_group, group))
+	if (!domain_use_names(use, group))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		const DomainHostdev *hostdev = domain_use_hostdev(use, &functions[i]);

@@ -40,6 +40,11 @@ static bool names_function_of(const Assignment *record, const DriftSubject *s)
 	return false;
 }
 
+static const char *file_of(const Assignment *record)
+{
+	return record->file ? record->file : record->domain_uuid;
+}
+
 static int drift_check_second_record(DriftSubject *s)
 {
 	for (size_t i = 0; i < s->facts->assignments->n_items; i++) {
@@ -52,8 +57,8 @@ static int drift_check_second_record(DriftSubject *s)
 			strf("two records name it: of %s and of %s", s->record->domain_name,
 			     other->domain_name),
 			strf("decide which domain gets it, then remove the other one's file "
-			     "(%s.json or %s.json in assignments.d) and run: gpupass rescan",
-			     s->record->domain_uuid, other->domain_uuid));
+			     "(%s or %s in assignments.d) and run: gpupass rescan",
+			     file_of(s->record), file_of(other)));
 	}
 	return 0;
 }
@@ -127,13 +132,43 @@ static int drift_check_unrecorded(DriftSubject *s)
 	return r;
 }
 
+static bool has_boards(const DriftFacts *facts, const Assignment *record)
+{
+	for (size_t i = 0; i < record->n_functions; i++)
+		if (group_set_find_gpu(facts->groups, &record->functions[i].bdf))
+			return true;
+	return false;
+}
+
+/* No group has the record's name, and no group has one of its boards. */
+static bool is_homeless(const DriftFacts *facts, const Assignment *record)
+{
+	return !has_boards(facts, record) && !group_set_find(facts->groups, record->group_name);
+}
+
+/*
+ * A record of the domain has this group's name, or is this group's: reported with that record. One
+ * whose boards are not there may mean these, which have other addresses now; a person decides.
+ */
+static bool has_record(const DriftSubject *s)
+{
+	const Assignment *record;
+	size_t position = 0;
+
+	while ((record = assignments_of_domain(s->facts->assignments, s->domain->uuid, &position)))
+		if (record == s->record || str_equal(record->group_name, s->name) ||
+		    !has_boards(s->facts, record))
+			return true;
+	return false;
+}
+
 static int drift_check_mark(DriftSubject *s)
 {
 	DriftHeld held = drift_count_held(s);
 
-	if (assignments_find_domain(s->facts->assignments, s->domain->uuid))
-		return 0; /* the domain has a record of another group: reported with that group */
-	if (!mark_counts(s->facts->groups, s->domain))
+	if (has_record(s))
+		return 0;
+	if (!mark_counts(s->facts->groups, s->domain, s->name))
 		return drift_add_lone_mark(s);
 	if (s->record)
 		return 0; /* the group is another domain's: drift_check_others() reports it */
@@ -154,7 +189,7 @@ static int drift_check_marks(DriftSubject *s)
 	s->marked = true;
 	for (size_t i = 0; r == 0 && s->facts->uses && i < s->facts->uses->n_items; i++) {
 		s->domain = &s->facts->uses->items[i];
-		if (str_equal(s->domain->gpupass_group, s->name))
+		if (domain_use_names(s->domain, s->name))
 			r = drift_check_mark(s);
 	}
 	s->domain = before;
@@ -204,15 +239,6 @@ static int drift_find_in_group(const DriftFacts *facts, const Group *group, Drif
 	return r == 0 ? drift_settle(&s) : r;
 }
 
-/* No group has the record's name, and no group has one of its boards. */
-static bool is_homeless(const DriftFacts *facts, const Assignment *record)
-{
-	for (size_t i = 0; i < record->n_functions; i++)
-		if (group_set_find_gpu(facts->groups, &record->functions[i].bdf))
-			return false;
-	return !group_set_find(facts->groups, record->group_name);
-}
-
 static int drift_add_homeless(const DriftFacts *facts, const Assignment *record, Drift *drift)
 {
 	DriftSubject s = {
@@ -223,11 +249,11 @@ static int drift_add_homeless(const DriftFacts *facts, const Assignment *record,
 		.record = record,
 	};
 
-	return drift_add(&s, DRIFT_NO_GROUP, DRIFT_REPAIR_NONE,
-			 strf("%s is assigned group %s, but none of its boards is there",
-			      record->domain_name, record->group_name),
-			 strf("put the boards back, or move assignments.d/%s.json away",
-			      record->domain_uuid));
+	return drift_add(
+		&s, DRIFT_NO_GROUP, DRIFT_REPAIR_NONE,
+		strf("%s is assigned group %s, but none of its boards is there",
+		     record->domain_name, record->group_name),
+		strf("put the boards back, or move assignments.d/%s away", file_of(record)));
 }
 
 int drift_find(const DriftFacts *facts, Drift **ret)

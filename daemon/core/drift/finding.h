@@ -17,9 +17,9 @@ typedef struct DriftSubject {
 	const PciFunction **functions;
 	size_t n_functions;
 	const Assignment *record;
-	const DomainUse *domain; /* the record's, or one with our mark */
-	bool marked;		 /* `domain` is one with our mark */
-	Bdf about[64];		 /* functions of the next finding */
+	const DomainUse *domain;	/* the record's, or one with our mark */
+	bool marked;			/* `domain` is one with our mark */
+	Bdf about[GROUP_FUNCTIONS_MAX]; /* functions of the next finding */
 	size_t n_about;
 } DriftSubject;
 

@@ -23,7 +23,7 @@ static AssignmentFenceKind kind_of(int error, const char *text)
 /* NULL without an error: the name has no domain. */
 static int domain_of_name(const char *file, char **ret)
 {
-	_cleanup_free_ char *uuid = strndup(file, strcspn(file, "."));
+	_cleanup_free_ char *uuid = strndup(file, strcspn(file, "._"));
 
 	if (!uuid)
 		return -ENOMEM;

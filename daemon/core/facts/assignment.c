@@ -8,16 +8,39 @@
 #include "util/json.h"
 #include "util/text.h"
 
-/* A group has at most 8 GPUs of at most 8 functions. */
-#define FUNCTIONS_MAX 64
+/* As many as the versions had that know only /1 and /2. */
+#define FUNCTIONS_ONCE 64
 #define TEXT_MAX (1024U * 1024)
 #define UUID_LENGTH 36
 
-const Assignment *assignments_find_domain(const Assignments *all, const char *domain_uuid)
+const Assignment *assignments_of_domain(const Assignments *all, const char *domain_uuid,
+					size_t *position)
 {
-	for (size_t i = 0; i < all->n_items; i++)
-		if (str_equal(all->items[i]->domain_uuid, domain_uuid))
-			return all->items[i];
+	while (domain_uuid && *position < all->n_items) {
+		const Assignment *assignment = all->items[(*position)++];
+
+		if (str_equal(assignment->domain_uuid, domain_uuid))
+			return assignment;
+	}
+	return NULL;
+}
+
+bool assignments_have_domain(const Assignments *all, const char *domain_uuid)
+{
+	size_t position = 0;
+
+	return assignments_of_domain(all, domain_uuid, &position) != NULL;
+}
+
+const Assignment *assignments_find_same(const Assignments *all, const Assignment *assignment)
+{
+	const Assignment *one;
+	size_t position = 0;
+
+	while ((one = assignments_of_domain(all, assignment->domain_uuid, &position)))
+		for (size_t i = 0; i < assignment->n_functions; i++)
+			if (assignment_function(one, &assignment->functions[i].bdf))
+				return one;
 	return NULL;
 }
 
@@ -79,7 +102,7 @@ static const JsonMember function_members[] = {
 		JSON_NUMBER(Assignment, created_usec, INT64_MAX),                                  \
 		JSON_NUMBER(Assignment, created_by, UINT32_MAX)
 #define ASSIGNMENT_FUNCTIONS                                                                       \
-	JSON_ARRAY(Assignment, functions, AssignedFunction, function_members, FUNCTIONS_MAX)
+	JSON_ARRAY(Assignment, functions, AssignedFunction, function_members, GROUP_FUNCTIONS_MAX)
 
 static const JsonMember first_members[] = {
 	JSON_SCHEMA(GPUPASS_SCHEMA_ASSIGNMENT),
@@ -88,11 +111,21 @@ static const JsonMember first_members[] = {
 	JSON_END,
 };
 
+#define ASSIGNMENT_WISH                                                                            \
+	JSON_BOOL_IF_ANY(Assignment, apply_fit), JSON_BOOL_IF_ANY(Assignment, apply_numa)
+
 static const JsonMember second_members[] = {
 	JSON_SCHEMA(GPUPASS_SCHEMA_ASSIGNMENT_2),
 	ASSIGNMENT_HEAD,
-	JSON_BOOL_IF_ANY(Assignment, apply_fit),
-	JSON_BOOL_IF_ANY(Assignment, apply_numa),
+	ASSIGNMENT_WISH,
+	ASSIGNMENT_FUNCTIONS,
+	JSON_END,
+};
+
+static const JsonMember third_members[] = {
+	JSON_SCHEMA(GPUPASS_SCHEMA_ASSIGNMENT_3),
+	ASSIGNMENT_HEAD,
+	ASSIGNMENT_WISH,
 	ASSIGNMENT_FUNCTIONS,
 	JSON_END,
 };
@@ -106,13 +139,24 @@ static bool needs_second(const Assignment *assignment)
 	return second;
 }
 
-char *assignment_to_json(const Assignment *assignment)
+static char *to_text(const JsonMember *members, const Assignment *assignment)
 {
-	_cleanup_json_ json_t *root = json_struct_write(
-		needs_second(assignment) ? second_members : first_members, assignment);
+	_cleanup_json_ json_t *root = json_struct_write(members, assignment);
 	_cleanup_free_ char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
 
 	return text ? strf("%s\n", text) : NULL;
+}
+
+char *assignment_to_json(const Assignment *assignment)
+{
+	if (assignment->n_functions > FUNCTIONS_ONCE)
+		return assignment_to_json_further(assignment);
+	return to_text(needs_second(assignment) ? second_members : first_members, assignment);
+}
+
+char *assignment_to_json_further(const Assignment *assignment)
+{
+	return to_text(third_members, assignment);
 }
 
 /* The UUID is also a file name. */
@@ -148,24 +192,34 @@ static int assignment_check(const Assignment *a, char **ret_message)
 	return 0;
 }
 
-/* Parses both versions. If the text says that it is of the second, errors are about that one. */
-static int assignment_parse(const char *text, size_t size, bool *ret_first, json_t **ret,
-			    char **ret_message)
+/* If the text says that it is of none of the versions, the error is about the first. */
+static int assignment_parse(const char *text, size_t size, const JsonMember **ret_members,
+			    json_t **ret, char **ret_message)
 {
-	int r = json_parse_document(text, size, GPUPASS_SCHEMA_ASSIGNMENT_2, ret, NULL);
+	static const struct {
+		const char *schema;
+		const JsonMember *members;
+	} later[] = {
+		{ GPUPASS_SCHEMA_ASSIGNMENT_3, third_members },
+		{ GPUPASS_SCHEMA_ASSIGNMENT_2, second_members },
+	};
 
-	*ret_first = r < 0;
-	if (r == -ENOMEM)
-		return r;
-	return r < 0 ? json_parse_document(text, size, GPUPASS_SCHEMA_ASSIGNMENT, ret, ret_message)
-		     : 0;
+	for (size_t i = 0; i < ELEMENTS(later); i++) {
+		int r = json_parse_document(text, size, later[i].schema, ret, NULL);
+
+		*ret_members = later[i].members;
+		if (r >= 0 || r == -ENOMEM)
+			return r;
+	}
+	*ret_members = first_members;
+	return json_parse_document(text, size, GPUPASS_SCHEMA_ASSIGNMENT, ret, ret_message);
 }
 
 int assignment_from_json(const char *text, size_t size, Assignment **ret, char **ret_message)
 {
 	_cleanup_(assignment_freep) Assignment *assignment = NULL;
 	_cleanup_json_ json_t *root = NULL;
-	bool first;
+	const JsonMember *members;
 	int r;
 
 	if (size > TEXT_MAX) {
@@ -173,14 +227,13 @@ int assignment_from_json(const char *text, size_t size, Assignment **ret, char *
 			*ret_message = strf("it is larger than %u bytes", TEXT_MAX);
 		return -EBADMSG;
 	}
-	r = assignment_parse(text, size, &first, &root, ret_message);
+	r = assignment_parse(text, size, &members, &root, ret_message);
 	if (r < 0)
 		return r;
 	assignment = calloc(1, sizeof(*assignment));
 	if (!assignment)
 		return -ENOMEM;
-	r = json_struct_read(first ? first_members : second_members, root, NULL, assignment,
-			     ret_message);
+	r = json_struct_read(members, root, NULL, assignment, ret_message);
 	if (r >= 0)
 		r = assignment_check(assignment, ret_message);
 	if (r < 0)
@@ -194,6 +247,8 @@ int assignment_copy(const Assignment *from, Assignment **ret)
 	_cleanup_(assignment_freep) Assignment *copy = calloc(1, sizeof(*copy));
 	int r = copy ? json_struct_copy(second_members, from, copy, sizeof(*copy)) : -ENOMEM;
 
+	if (copy)
+		copy->file = NULL;
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(copy);
@@ -202,8 +257,10 @@ int assignment_copy(const Assignment *from, Assignment **ret)
 
 Assignment *assignment_free(Assignment *assignment)
 {
-	if (assignment)
+	if (assignment) {
 		json_struct_clear(second_members, assignment);
+		free(assignment->file);
+	}
 	free(assignment);
 	return NULL;
 }

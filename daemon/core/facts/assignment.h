@@ -2,15 +2,17 @@
 /*
  * The durable wish that a group belongs to a domain, with what release needs to put everything
  * back: identity, driver, driver_override and persistence mode of each function, as they were
- * before. Stored as assignments.d/<domain-uuid>.json with schema org.gpupass1.assignment/1. Schema
- * /2 is used only for what /1 cannot say: a GPU had persistence mode on, or something is to be
- * applied.
+ * before. Stored in assignments.d (store/assignments.h) with schema org.gpupass1.assignment/1.
+ * Schema /2 is used only for what /1 cannot say: a GPU had persistence mode on, or something is to
+ * be applied. Schema /3 has the members of /2; a version that does not know it could take one group
+ * of the domain for all that it has.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/limits.h"
 #include "core/facts/persistence.h"
 #include "gpupass/cleanup.h"
 
@@ -36,6 +38,7 @@ typedef struct Assignment {
 	/* --fit=apply, --numa=apply: what they write goes into the definition with the group. */
 	bool apply_fit;
 	bool apply_numa;
+	char *file; /* its name in assignments.d; NULL: it was not read from there */
 } Assignment;
 
 /*
@@ -70,7 +73,15 @@ typedef struct Assignments {
 	size_t n_fences;
 } Assignments;
 
-const Assignment *assignments_find_domain(const Assignments *all, const char *domain_uuid);
+/*
+ * The next assignment of this domain from *position on; NULL: none. Advances *position. A domain
+ * may have several groups, each with a record of its own.
+ */
+const Assignment *assignments_of_domain(const Assignments *all, const char *domain_uuid,
+					size_t *position);
+bool assignments_have_domain(const Assignments *all, const char *domain_uuid);
+/* The stored assignment of the same domain that shares a function with this one; NULL: none. */
+const Assignment *assignments_find_same(const Assignments *all, const Assignment *assignment);
 const Assignment *assignments_find_group(const Assignments *all, const char *group_name);
 /* The assignment that names this function; NULL: none. */
 const Assignment *assignments_find_function(const Assignments *all, const Bdf *bdf);
@@ -79,9 +90,11 @@ const AssignedFunction *assignment_function(const Assignment *assignment, const 
 /*
  * JSON text, and back. Parsing is strict: -EBADMSG or -EPROTO (another version) with *ret_message.
  * The text has the lowest version that can say it. An older gpupass leaves a file of a later
- * version alone, but sets a file of its own version aside if that has an unknown member.
+ * version alone, but sets a file of its own version aside if that has an unknown member, or a name
+ * other than the domain's UUID. _further() is for a file of another name.
  */
 char *assignment_to_json(const Assignment *assignment);
+char *assignment_to_json_further(const Assignment *assignment);
 int assignment_from_json(const char *text, size_t size, Assignment **ret, char **ret_message);
 
 /* libvirt's own form: 8-4-4-4-12 lower-case hex digits. */
@@ -109,7 +122,7 @@ const char *assignment_fence_remedy(const AssignmentFence *fence);
 /* Both in one text, for those who look at the host. */
 char *assignment_fence_note(const AssignmentFence *fence);
 
-int assignment_copy(const Assignment *from, Assignment **ret);
+int assignment_copy(const Assignment *from, Assignment **ret); /* without `file` */
 Assignment *assignment_free(Assignment *assignment);
 DEFINE_CLEANUP(Assignment, assignment_free)
 Assignments *assignments_free(Assignments *all);

@@ -9,9 +9,10 @@
 #include <jansson.h>
 
 #include "core/base/bdf.h"
+#include "core/base/limits.h"
 #include "gpupass/cleanup.h"
 
-#define REMAINS_FUNCTIONS_MAX 64
+#define REMAINS_FUNCTIONS_MAX GROUP_FUNCTIONS_MAX
 
 /* Owned. n 0: the functions that it names are not known. */
 typedef struct Remains {

@@ -121,7 +121,7 @@ static bool is_ours(const Subject *s, const Assignment *record, const GroupSet *
 {
 	if (record)
 		return str_equal(record->domain_uuid, s->use->uuid);
-	return str_equal(s->use->gpupass_group, s->group->name) && mark_counts(groups, s->use);
+	return mark_counts(groups, s->use, s->group->name);
 }
 
 static int report_group(const GroupSet *groups, const Group *group, const DomainUses *uses,

@@ -34,7 +34,8 @@ static unsigned expected_links(const Group *group)
 {
 	const Board *board = group->n_gpus > 0 ? group->gpus[0]->board : NULL;
 
-	if (!board || board->kind != NVLINK_BRIDGE || group->provenance == PROVENANCE_NONE)
+	if (!board || board->kind != NVLINK_BRIDGE || group->provenance == PROVENANCE_NONE ||
+	    group->single)
 		return 0;
 	return group->n_gpus > 2 ? board->links / (board->group_size - 1U) : board->links;
 }
@@ -62,7 +63,7 @@ static int member_fault(const Group *group, const Gpu *gpu, char **ret_fault)
 
 	if (!model || !first)
 		return -ENOMEM;
-	if (kind == NVLINK_NONE || kind == NVLINK_SXM)
+	if (kind == NVLINK_SXM || (kind == NVLINK_NONE && !group->single))
 		*ret_fault = strf("%s (%s) cannot be in a group: %s", BDF_TEXT(&gpu->lead->bdf),
 				  model, board_exclusion(gpu->board));
 	else if (!bridgeable(group->gpus[0], gpu))

@@ -70,6 +70,8 @@ const char *group_driver(const Group *group)
 
 char *group_link_text(const Group *group)
 {
+	if (group->single)
+		return strdup("-");
 	if (group->links > 0)
 		return strf("NV%u", group->links);
 	if (group->links_expected > 0)

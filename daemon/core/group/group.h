@@ -34,6 +34,7 @@ typedef struct Group {
 	size_t n_evidence;
 	char *source;	     /* where the evidence comes from */
 	char *reasoning;     /* how it is known, one sentence; never NULL */
+	bool single;	     /* it is meant to be one GPU, with no link */
 	bool seen_otherwise; /* a look at the links found the fault */
 	char *fault;	     /* why it cannot be assigned as it is; NULL: no fault */
 	/* Set by groups_observe(): */

@@ -142,6 +142,18 @@ static int add_kept(Resolver *r, char *name, const Assignment *record, Gpu *cons
 	return resolver_add(r, gpus, n, &group);
 }
 
+/* 1: it is a group of one, and added. 0: it may be linked to another. */
+static int add_recorded_single(Resolver *r, char *name, Gpu *gpu)
+{
+	char *why;
+	int result = resolver_why_single(r, gpu, &why);
+
+	if (result < 0 || !why)
+		return result;
+	result = resolver_add_single(r, name, gpu, why);
+	return result < 0 ? result : 1;
+}
+
 /* Adds no group if a declaration has some of the GPUs: it decides about the others, too. */
 static int add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
 {
@@ -162,6 +174,15 @@ static int add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
 	name = resolver_name_taken(r, record->group_name)
 		       ? resolver_free_name(r, resolver_base_name(n))
 		       : strdup(record->group_name);
+	if (name && n == 1 && !missing) {
+		_cleanup_free_ char *single = strdup(name);
+
+		result = single ? add_recorded_single(r, TAKE_PTR(single), gpus[0]) : -ENOMEM;
+	}
+	if (result != 0) {
+		free(name);
+		return result < 0 ? result : 0;
+	}
 	return weakest && !missing ? resolver_add_observed(r, name, gpus, n, weakest)
 				   : add_kept(r, name, record, gpus, n, missing);
 }

@@ -9,16 +9,24 @@ static bool is_ours(const DomainHostdev *hostdev)
 	return hostdev->alias && str_starts_with(hostdev->alias, ALIAS_PREFIX);
 }
 
-bool mark_counts(const GroupSet *groups, const DomainUse *use)
+bool mark_counts(const GroupSet *groups, const DomainUse *use, const char *group)
 {
 	const Group *named;
 
-	if (!use->gpupass_group)
+	if (!domain_use_names(use, group))
 		return false;
-	named = group_set_find(groups, use->gpupass_group);
+	named = group_set_find(groups, group);
 	for (size_t i = 0; i < use->n_hostdevs; i++)
-		if (is_ours(&use->hostdevs[i]) ||
+		if (alias_is_of_group(use->hostdevs[i].alias, group) ||
 		    (named && group_set_find_gpu(groups, &use->hostdevs[i].bdf) == named))
+			return true;
+	return false;
+}
+
+bool mark_counts_at_all(const GroupSet *groups, const DomainUse *use)
+{
+	for (char **group = use->gpupass_groups; group && *group; group++)
+		if (mark_counts(groups, use, *group))
 			return true;
 	return false;
 }

@@ -9,10 +9,13 @@
 #include "core/group/group.h"
 
 /*
- * The domain also has a hostdev that backs the mark: a PCI function of the group that the mark
- * names, or one with an alias of ours. Hostdevs are in <devices>, which nobody can change through
- * metadata. A mark without such a hostdev and without a record is only reported.
+ * The mark names this group, which may be NULL, and the domain also has a hostdev that backs it: a
+ * PCI function of that group, or one with the alias that we give the group's. Hostdevs are in
+ * <devices>, which nobody can change through metadata. A mark without such a hostdev and without a
+ * record is only reported.
  */
-bool mark_counts(const GroupSet *groups, const DomainUse *use);
+bool mark_counts(const GroupSet *groups, const DomainUse *use, const char *group);
+/* It counts for one of the groups that it names. */
+bool mark_counts_at_all(const GroupSet *groups, const DomainUse *use);
 /* gpupass put these functions there: all of them have an alias of ours. */
 bool mark_is_ours(const DomainUse *use, const PciFunction *const *functions, size_t n);

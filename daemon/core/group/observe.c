@@ -144,7 +144,7 @@ static bool lacks_function(const View *v, const DomainUse *domain, const PciFunc
 /* The domain's metadata has our mark. The record may be lost, or not yet written. */
 static bool marked_as_ours(const View *v, const DomainUse *domain)
 {
-	return str_equal(domain->gpupass_group, v->group->name);
+	return domain_use_names(domain, v->group->name);
 }
 
 static int settle_two_domains(View *v)

@@ -7,6 +7,7 @@
 
 typedef struct Policy {
 	bool accept_inferred; /* AcceptInferred=: inferred groups may be assigned as they are */
+	bool single_gpus;     /* SingleGpus=: a GPU without a partner is a group by itself */
 	uint64_t device_timeout_usec; /* DeviceTimeoutSec=: for bind and unbind of one function */
 	bool allow_mmio;	      /* AllowMmio=: each probe may read link registers */
 	uint64_t probe_timeout_usec;  /* ProbeTimeoutSec=: for NVML to answer */
@@ -16,6 +17,7 @@ typedef struct Policy {
 #define POLICY_DEFAULT                                                                             \
 	((Policy){                                                                                 \
 		.accept_inferred = false,                                                          \
+		.single_gpus = false,                                                              \
 		.allow_mmio = false,                                                               \
 		.probe_timeout_usec = 180 * 1000000ULL,                                            \
 		.device_timeout_usec = 30 * 1000000ULL,                                            \

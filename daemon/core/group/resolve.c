@@ -51,6 +51,7 @@ static int add_declared(Resolver *r, const Declaration *declaration)
 		group.source = strdup(declaration->source);
 		group.reasoning = strf("declared in %s", declaration->source);
 		group.fault = TAKE_PTR(members.missing);
+		group.single = declaration->n_members == 1;
 		result = resolver_add(r, members.gpus, members.n_gpus, &group);
 	}
 	resolved_members_clear(&members);
@@ -71,7 +72,10 @@ static char *own_claim(const Group *group, const Gpu *gpu)
 	if (!list)
 		return NULL;
 	if (group->provenance == PROVENANCE_DECLARED)
-		return strf("declared with %s in %s", list, group->source);
+		return group->single ? strf("declared alone in %s", group->source)
+				     : strf("declared with %s in %s", list, group->source);
+	if (group->single)
+		return strdup("taken for one without links");
 	return strf("linked to %s by %s", list, group->source);
 }
 
@@ -153,6 +157,24 @@ static int resolve_inferred(Resolver *r)
 	return 0;
 }
 
+static int resolve_singles(Resolver *r)
+{
+	int result = 0;
+
+	for (size_t i = 0; r->singles && result >= 0 && i < r->set->n_gpus; i++) {
+		Gpu *gpu = &r->set->gpus[i];
+		char *why = NULL;
+
+		if (resolver_is_owned(r, gpu))
+			continue;
+		result = resolver_why_single(r, gpu, &why);
+		if (result >= 0 && why)
+			result = resolver_add_single(
+				r, resolver_free_name(r, resolver_base_name(1)), gpu, why);
+	}
+	return result;
+}
+
 static int resolve_candidates(Resolver *r)
 {
 	size_t n = r->set->n_gpus;
@@ -206,6 +228,8 @@ static int resolve_all(Resolver *r)
 		return result;
 	result = resolve_inferred(r);
 	if (result >= 0)
+		result = resolve_singles(r);
+	if (result >= 0)
 		result = resolve_candidates(r);
 	/* Again, for the groups that were made since. */
 	return result < 0 ? result : note_contradictions(r);
@@ -219,7 +243,7 @@ static int compare_groups(const void *a, const void *b)
 }
 
 int groups_resolve(const GpuSet *set, const Declarations *declarations, const Links *links,
-		   const Assignments *assignments, GroupSet **ret)
+		   const Assignments *assignments, const Policy *policy, GroupSet **ret)
 {
 	_cleanup_(group_set_freep) GroupSet *out = calloc(1, sizeof(*out));
 	_cleanup_free_ size_t *owner = calloc(set->n_gpus + 1, sizeof(size_t));
@@ -228,6 +252,7 @@ int groups_resolve(const GpuSet *set, const Declarations *declarations, const Li
 		.declarations = declarations,
 		.links = links,
 		.assignments = assignments,
+		.singles = policy->single_gpus,
 		.out = out,
 		.owner = owner,
 	};

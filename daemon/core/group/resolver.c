@@ -42,7 +42,7 @@ char *resolver_free_name(const Resolver *r, const char *base)
 
 const char *resolver_base_name(size_t n_gpus)
 {
-	return n_gpus == 2 ? "pair" : n_gpus == 4 ? "quad" : "group";
+	return n_gpus == 1 ? "solo" : n_gpus == 2 ? "pair" : n_gpus == 4 ? "quad" : "group";
 }
 
 /*
@@ -115,4 +115,67 @@ int resolver_add_observed(Resolver *r, char *name, Gpu *const *gpus, size_t n, c
 	};
 
 	return resolver_add(r, gpus, n, &group);
+}
+
+/* A look saw it linked, or did not see alike what two boards tell of their links. */
+static bool is_seen_linked(const Resolver *r, const Gpu *gpu)
+{
+	for (size_t i = 0; i < r->links->n_items; i++)
+		if (bdf_equal(&r->links->items[i].a, &gpu->lead->bdf) ||
+		    bdf_equal(&r->links->items[i].b, &gpu->lead->bdf))
+			return true;
+	return false;
+}
+
+/* All its links are known to go elsewhere. */
+static bool is_settled(const Resolver *r, const Gpu *gpu)
+{
+	size_t owner = r->owner[resolver_gpu_index(r, gpu)];
+	const Group *group = owner == NO_OWNER ? NULL : &r->out->items[owner];
+
+	return group && !group->fault && group->provenance > PROVENANCE_INFERRED &&
+	       (group->single || group->n_gpus >= gpu->board->group_size);
+}
+
+/* Every other board that a bridge could tie to it is in a group that is complete. */
+static bool has_no_partner(const Resolver *r, const Gpu *gpu)
+{
+	for (size_t i = 0; i < r->set->n_gpus; i++) {
+		const Gpu *other = &r->set->gpus[i];
+
+		if (other != gpu && other->board &&
+		    str_equal(other->board->name, gpu->board->name) && !is_settled(r, other))
+			return false;
+	}
+	return true;
+}
+
+int resolver_why_single(const Resolver *r, const Gpu *gpu, char **ret)
+{
+	const Board *board = gpu->board;
+
+	*ret = NULL;
+	if (!board || is_seen_linked(r, gpu))
+		return 0;
+	if (board->kind == NVLINK_NONE)
+		*ret = strf("%s has no NVLink", board->name);
+	else if (board->kind == NVLINK_BRIDGE && r->set->n_nvswitches == 0 &&
+		 !resolver_unsettled(r, gpu) && has_no_partner(r, gpu))
+		*ret = strf("no other %s is left that it could be bridged to", board->name);
+	else
+		return 0;
+	return *ret ? 0 : -ENOMEM;
+}
+
+int resolver_add_single(Resolver *r, char *name, Gpu *gpu, char *reasoning)
+{
+	Group group = {
+		.name = name,
+		.provenance = PROVENANCE_SINGLE,
+		.single = true,
+		.source = strdup("sysfs"),
+		.reasoning = reasoning,
+	};
+
+	return resolver_add(r, &gpu, 1, &group);
 }

@@ -11,6 +11,7 @@ typedef struct Resolver {
 	const Declarations *declarations;
 	const Links *links;
 	const Assignments *assignments;
+	bool singles; /* SingleGpus=: a GPU without a partner is a group by itself */
 	GroupSet *out;
 	size_t *owner; /* by index of GPU: index of its group, or NO_OWNER */
 } Resolver;
@@ -25,6 +26,13 @@ const char *resolver_base_name(size_t n_gpus);
 const Group *resolver_unsettled(const Resolver *r, const Gpu *gpu);
 bool resolver_link_ends(const Resolver *r, const Link *link, Gpu **ret_a, Gpu **ret_b);
 int resolver_add(Resolver *r, Gpu *const *gpus, size_t n_gpus, Group *group);
+/*
+ * Why this GPU, which is in no group, has nothing that it could be linked to; 0 with *ret NULL: it
+ * may have. -ENOMEM
+ */
+int resolver_why_single(const Resolver *r, const Gpu *gpu, char **ret);
+/* Adds a group of one. Takes both texts, which may be NULL when memory is out. */
+int resolver_add_single(Resolver *r, char *name, Gpu *gpu, char *reasoning);
 /*
  * Adds a group with the provenance of the weakest link that it needs. Takes `name`, which may be
  * NULL when memory is out.

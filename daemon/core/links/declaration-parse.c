@@ -12,7 +12,9 @@
 
 #define SECTION "Group"
 #define DECLARATIONS_MAX 256
-#define REMEDY_MEMBERS "write one Gpu= line for each of the GPUs that the bridge ties together"
+#define REMEDY_MEMBERS                                                                              \
+	"write one Gpu= line for each of the GPUs that the bridge ties together, or one for a GPU " \
+	"without a bridge"
 
 typedef struct Parser {
 	const char *file;
@@ -70,7 +72,7 @@ static int end_section(Parser *p)
 		return declaration_fail(p, p->section_line, REMEDY_MEMBERS,
 					"group %s has %zu member%s; a group has %d to %d", d->name,
 					d->n_members, d->n_members == 1 ? "" : "s",
-					GROUP_MEMBERS_MIN, GROUP_MEMBERS_MAX);
+					GROUP_MEMBERS_MIN, GROUP_GPUS_MAX);
 	return 0;
 }
 
@@ -194,9 +196,9 @@ static int check_member(Parser *p, const Selector *member, const char *value)
 					"a GPU belongs to one group only: remove it from the other",
 					"%s is a member of another group already, declared in %s",
 					value, other->source);
-	if (current(p)->n_members >= GROUP_MEMBERS_MAX)
+	if (current(p)->n_members >= GROUP_GPUS_MAX)
 		return declaration_fail(p, p->line, REMEDY_MEMBERS,
-					"the group has more than %d members", GROUP_MEMBERS_MAX);
+					"the group has more than %d members", GROUP_GPUS_MAX);
 	return 0;
 }
 

@@ -190,7 +190,7 @@ int declaration_resolve(const Declaration *declaration, const GpuSet *set, Resol
 {
 	ResolvedMembers resolved = { 0 };
 
-	for (size_t i = 0; i < declaration->n_members && i < GROUP_MEMBERS_MAX; i++) {
+	for (size_t i = 0; i < declaration->n_members && i < GROUP_GPUS_MAX; i++) {
 		_cleanup_free_ char *why = NULL;
 		Gpu *gpu = selector_resolve(&declaration->members[i], set, &why);
 		int r;

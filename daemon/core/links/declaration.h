@@ -16,11 +16,11 @@
 #pragma once
 
 #include "core/base/group-name.h"
+#include "core/base/limits.h"
 #include "core/base/problem.h"
 #include "core/pci/gpu.h"
 
-#define GROUP_MEMBERS_MIN 2
-#define GROUP_MEMBERS_MAX 8
+#define GROUP_MEMBERS_MIN 1
 
 typedef enum SelectorKind {
 	SELECTOR_ADDRESS,
@@ -71,7 +71,7 @@ Gpu *selector_resolve(const Selector *selector, const GpuSet *set, char **ret_wh
 
 /* The members of a declaration on this host. */
 typedef struct ResolvedMembers {
-	Gpu *gpus[GROUP_MEMBERS_MAX]; /* the members found, by address */
+	Gpu *gpus[GROUP_GPUS_MAX]; /* the members found, by address */
 	size_t n_gpus;
 	char *missing; /* "there is no GPU at 0000:41:00.0; …" when not all were; NULL otherwise */
 } ResolvedMembers;

@@ -53,11 +53,24 @@ static bool is_declared(const Links *links, const Gpu *gpu)
 		    (bdf_equal(&links->items[i].a, &gpu->lead->bdf) ||
 		     bdf_equal(&links->items[i].b, &gpu->lead->bdf)))
 			return true;
-	return false;
+	return bdf_in(&gpu->lead->bdf, links->alone, links->n_alone);
+}
+
+static int add_alone(Links *into, const Gpu *gpu)
+{
+	Bdf *bigger = reallocarray(into->alone, into->n_alone + 1, sizeof(Bdf));
+
+	if (!bigger)
+		return -ENOMEM;
+	into->alone = bigger;
+	into->alone[into->n_alone++] = gpu->lead->bdf;
+	return 0;
 }
 
 static int add_pairs(Links *into, const Declaration *declaration, const ResolvedMembers *members)
 {
+	if (declaration->n_members == 1)
+		return add_alone(into, members->gpus[0]);
 	for (size_t i = 0; i < members->n_gpus; i++)
 		for (size_t k = i + 1; k < members->n_gpus; k++) {
 			int r = add_declared(into, declaration, members->gpus[i], members->gpus[k]);
@@ -240,6 +253,7 @@ Links *links_free(Links *links)
 	for (size_t i = 0; i < links->n_items; i++)
 		link_clear(&links->items[i]);
 	free(links->items);
+	free(links->alone);
 	free(links);
 	return NULL;
 }

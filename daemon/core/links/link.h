@@ -31,6 +31,8 @@ typedef struct Link {
 typedef struct Links {
 	Link *items;
 	size_t n_items;
+	Bdf *alone; /* GPUs that are declared to be a group of one */
+	size_t n_alone;
 } Links;
 
 /* A declaration with a missing member yields no link, but one line in *notes. */

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/domain/ref.h"
-#include "core/group/mark.h"
 #include "core/plan/check.h"
 #include "core/plan/planner.h"
 
@@ -36,24 +35,6 @@ static int check_record(const Planner *p)
 				domain_ref_word(p->record->domain_name, p->record->domain_uuid)));
 	}
 	return 0;
-}
-
-static int check_single_group(const Planner *p)
-{
-	const Assignment *other = assignments_find_domain(p->facts->assignments, p->use.uuid);
-	const char *name = p->use.gpupass_group;
-
-	if (str_equal(name, p->facts->group->name) || str_equal(name, p->old_name) ||
-	    !mark_counts(p->facts->groups, &p->use))
-		name = NULL;
-	if (!name && other && other != p->record)
-		name = other->group_name;
-	if (!name)
-		return 0;
-	return problem_refuse(
-		p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-		.reason = strf("%s has group %s already", p->use.name, name),
-		.remedy = strf("gpupass release %s", domain_ref_word(p->use.name, p->use.uuid)));
 }
 
 /* libvirt attaches one function per call, each to its own port or slot. */
@@ -252,7 +233,7 @@ static int add_assign_steps(Planner *p, bool bind)
 static bool defined_whole(const Planner *p)
 {
 	return plan_count_hostdevs(p, false) == p->n_functions &&
-	       str_equal(p->use.gpupass_group, p->facts->group->name);
+	       domain_use_names(&p->use, p->facts->group->name);
 }
 
 static int fill_steps(Planner *p)
@@ -308,11 +289,8 @@ static bool is_done(const Planner *p)
 /* Checks who has the group, and what an earlier assignment left. */
 int plan_check_owners(const Planner *p)
 {
-	int r;
+	int r = plan_check_fence(p);
 
-	r = check_single_group(p);
-	if (r == 0)
-		r = plan_check_fence(p);
 	return r == 0 ? check_record(p) : r;
 }
 

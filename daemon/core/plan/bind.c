@@ -17,7 +17,7 @@ static int check_foreign(const Planner *p)
 
 		while ((use = domain_uses_holding(p->facts->uses, &p->functions[i]->bdf,
 						  &position)))
-			if (!str_equal(use->gpupass_group, p->facts->group->name) &&
+			if (!domain_use_names(use, p->facts->group->name) &&
 			    (!p->record || !str_equal(p->record->domain_uuid, use->uuid)))
 				return plan_check_unused(p);
 	}

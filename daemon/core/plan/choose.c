@@ -67,41 +67,55 @@ static int refuse_all(const char *model, char *const *lines, bool evidence, Prob
 				: strdup("declare which GPUs are bridged: gpupass declare NAME BDF BDF"));
 }
 
-static int refuse_own(const Group *own, const char *model, Problem **ret_problem)
+/* 1 with the domain's first group of this model; 0: it has none; or -ENOMEM. */
+static int find_own(const GroupSet *groups, const char *domain_uuid, const char *model,
+		    const Group **ret)
 {
-	return problem_refuse(ret_problem, GPUPASS_ERROR_GROUP_BUSY,
-			      .reason = strf("it has group %s already, which is not of model %s",
-					     own->name, model),
-			      .remedy = strf("gpupass release %s, then assign", own->name));
+	for (size_t i = 0; domain_uuid && i < groups->n_items; i++) {
+		int r = str_equal(groups->items[i].domain_uuid, domain_uuid)
+				? is_of_model(&groups->items[i], model)
+				: 0;
+
+		if (r > 0)
+			*ret = &groups->items[i];
+		if (r != 0)
+			return r;
+	}
+	return 0;
 }
 
-static const Group *find_own(const GroupSet *groups, const char *domain_uuid)
+/* 1: there is a group of several GPUs, of this model; 0: there is none; or -ENOMEM. */
+static int has_linked(const GroupSet *groups, const char *model)
 {
-	for (size_t i = 0; domain_uuid && i < groups->n_items; i++)
-		if (str_equal(groups->items[i].domain_uuid, domain_uuid))
-			return &groups->items[i];
-	return NULL;
+	for (size_t i = 0; i < groups->n_items; i++) {
+		int r = groups->items[i].single ? 0 : is_of_model(&groups->items[i], model);
+
+		if (r != 0)
+			return r;
+	}
+	return 0;
 }
 
-int plan_choose_group(const GroupSet *groups, const char *domain_uuid, const char *model,
-		      const Group **ret, Problem **ret_problem)
+/* 1: this group may be chosen. */
+static int is_meant(const Group *group, const char *model, bool singles)
 {
-	const Group *own = find_own(groups, domain_uuid), *unsure = NULL;
+	return group->single && !singles ? 0 : is_of_model(group, model);
+}
+
+/*
+ * Who names no group wants GPUs that are linked. A group of one is chosen only where there are no
+ * others of that model.
+ */
+static int choose(const GroupSet *groups, const char *model, bool singles, const Group **ret,
+		  Problem **ret_problem)
+{
 	_cleanup_strv_ char **lines = NULL;
+	const Group *unsure = NULL;
 	bool evidence = false;
 
-	if (own) {
-		int r = is_of_model(own, model);
-
-		if (r == 0)
-			return refuse_own(own, model, ret_problem);
-		if (r > 0)
-			*ret = own;
-		return r < 0 ? r : 0;
-	}
 	for (size_t i = 0; i < groups->n_items; i++) {
 		const Group *group = &groups->items[i];
-		int r = is_of_model(group, model);
+		int r = is_meant(group, model, singles);
 
 		if (r == 0)
 			continue;
@@ -123,4 +137,15 @@ int plan_choose_group(const GroupSet *groups, const char *domain_uuid, const cha
 	}
 	return lines ? refuse_all(model, lines, evidence, ret_problem)
 		     : refuse_none(model, ret_problem);
+}
+
+int plan_choose_group(const GroupSet *groups, const char *domain_uuid, const char *model,
+		      const Group **ret, Problem **ret_problem)
+{
+	int r = find_own(groups, domain_uuid, model, ret);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = has_linked(groups, model);
+	return r < 0 ? r : choose(groups, model, r == 0, ret, ret_problem);
 }

@@ -37,21 +37,48 @@ static int list_functions(const Planner *p, Bdf **ret)
 	return 0;
 }
 
-/*
- * The mark counts when a part of the group, or a record, backs it. Then its notes say what gpupass
- * wrote. Otherwise it is text that anybody may have put there.
- */
-static bool is_believed(const Planner *p)
+/* A record says that the domain got a group by this name, or has one that is called so now. */
+static bool is_recorded(const Planner *p, const char *name)
 {
-	return mark_counts(p->facts->groups, &p->use) ||
-	       assignments_find_domain(p->facts->assignments, p->use.uuid);
+	const Assignment *record;
+	size_t position = 0;
+
+	while ((record = assignments_of_domain(p->facts->assignments, p->use.uuid, &position))) {
+		const Group *group = group_set_find_assigned(p->facts->groups, record);
+
+		if (str_equal(record->group_name, name) || (group && str_equal(group->name, name)))
+			return true;
+	}
+	return false;
 }
 
+/*
+ * A name in the mark counts when a part of that group, or a record, backs it. Otherwise it is text
+ * that anybody may have put there.
+ */
+static bool is_believed(const Planner *p, const char *name)
+{
+	return mark_counts(p->facts->groups, &p->use, name) || is_recorded(p, name);
+}
+
+/* Then the mark's notes say what gpupass wrote. */
 static bool is_marked(const Planner *p)
 {
-	return p->use.gpupass_group && is_believed(p) &&
-	       (str_equal(p->use.gpupass_group, p->facts->group->name) ||
-		str_equal(p->use.gpupass_group, p->old_name));
+	for (char **name = p->use.gpupass_groups; name && *name; name++)
+		if (is_believed(p, *name))
+			return true;
+	return false;
+}
+
+/* The definition was made for this group, by whichever name. */
+static bool is_named(const Planner *p)
+{
+	const char *names[] = { p->facts->group->name, p->old_name };
+
+	for (size_t i = 0; i < ELEMENTS(names); i++)
+		if (domain_use_names(&p->use, names[i]) && is_believed(p, names[i]))
+			return true;
+	return false;
 }
 
 static bool asks_to_apply(const Planner *p)
@@ -90,7 +117,26 @@ int plan_read_wish(Planner *p)
  */
 bool plan_keeps_tuning(const Planner *p)
 {
-	return is_marked(p) && plan_count_hostdevs(p, false) > 0 && !asks_to_apply(p);
+	return is_named(p) && plan_count_hostdevs(p, false) > 0 && !asks_to_apply(p);
+}
+
+/*
+ * The notes go with the mark's last name. Names that nothing backs do not keep them. Without any
+ * other name the mark goes first, so that its notes remove nothing of the operator's.
+ */
+static int remove_false_names(const Planner *p, DomainXml *xml, bool *ret_changed)
+{
+	int r = 0;
+
+	*ret_changed = !is_marked(p) && domain_xml_unmark(xml);
+	for (char **name = p->use.gpupass_groups; r == 0 && name && *name; name++) {
+		bool changed = false;
+
+		if (!is_believed(p, *name))
+			r = domain_xml_unname_group(xml, *name, &changed);
+		*ret_changed |= changed;
+	}
+	return r;
 }
 
 /* Also removes what is marked with the name by which the group was assigned. */
@@ -100,11 +146,9 @@ static int remove_ours(const Planner *p, DomainXml *xml, bool keep_metadata, boo
 	_cleanup_free_ Bdf *functions = NULL;
 	int r = list_functions(p, &functions);
 
-	/*
-	 * The notes go with the mark. Without belief in the mark they remove nothing of the
-	 * operator's.
-	 */
-	*ret_changed = !is_believed(p) && domain_xml_unmark(xml);
+	*ret_changed = false;
+	if (r == 0)
+		r = remove_false_names(p, xml, ret_changed);
 	for (size_t i = 0; r == 0 && i < ELEMENTS(names); i++) {
 		bool changed = false;
 
@@ -150,7 +194,7 @@ int plan_define_group(Planner *p)
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
 	_cleanup_free_ DomainXmlGpu *gpus = NULL;
 	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
-	bool keep = plan_keeps_tuning(p), removed;
+	bool keep = plan_keeps_tuning(p), removed, untuned;
 	int r;
 
 	r = fill_gpus(group, &gpus);
@@ -158,6 +202,9 @@ int plan_define_group(Planner *p)
 		r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
 	if (r == 0)
 		r = remove_ours(p, xml, keep, &removed);
+	/* What was written for the domain's other groups is written anew, for all of them. */
+	if (r == 0 && !keep)
+		domain_xml_untune(xml, &untuned);
 	if (r == 0 && p->old_name)
 		r = domain_xml_rename_group(xml, p->old_name, group->name);
 	if (r == 0)
@@ -169,6 +216,35 @@ int plan_define_group(Planner *p)
 	return r == 0 ? plan_fit(p, xml, true, &tune) : r;
 }
 
+/* What the assignments of the domain's other groups asked for. */
+static void read_wish_of_others(Planner *p)
+{
+	const Assignment *record;
+	size_t position = 0;
+
+	while ((record = assignments_of_domain(p->facts->assignments, p->use.uuid, &position))) {
+		if (record == p->record)
+			continue;
+		p->apply_fit |= record->apply_fit;
+		p->apply_numa |= record->apply_numa;
+	}
+}
+
+/* What was written for all groups of the domain is written anew for those that stay. */
+static int tune_for_others(Planner *p, DomainXml *xml)
+{
+	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
+	_cleanup_strv_ char **names = NULL;
+	bool untuned;
+	int r = domain_xml_groups(xml, &names);
+
+	read_wish_of_others(p);
+	if (r < 0 || !names || (!p->apply_fit && !p->apply_numa))
+		return r;
+	domain_xml_untune(xml, &untuned);
+	return plan_tune(p, xml, &tune);
+}
+
 int plan_undefine_group(Planner *p)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
@@ -178,6 +254,8 @@ int plan_undefine_group(Planner *p)
 	r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
 	if (r == 0)
 		r = remove_ours(p, xml, false, &changed);
+	if (r == 0 && changed)
+		r = tune_for_others(p, xml);
 	p->plan->config = changed;
 	return r == 0 && changed ? finish_definition(p, xml) : r;
 }

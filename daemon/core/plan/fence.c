@@ -18,7 +18,7 @@ static const char *where(const DomainHostdev *hostdev)
 /* gpupass manages this domain: its metadata names a group, or there is a record for it. */
 static bool is_managed(const Planner *p, const DomainUse *use)
 {
-	return use->gpupass_group || assignments_find_domain(p->facts->assignments, use->uuid);
+	return use->gpupass_groups || assignments_have_domain(p->facts->assignments, use->uuid);
 }
 
 static int refuse_other(const Planner *p, const DomainUse *use, const Bdf *bdf)
@@ -69,14 +69,18 @@ static int refuse_record(const Planner *p)
 }
 
 /*
- * The domain has a record of another group. Its mark means that group, even if the name is now
- * another group's.
+ * The domain has a record by this group's name, of other boards. Its mark means those, even if the
+ * name is now another group's.
  */
-static bool has_another(const Planner *p, const DomainUse *use)
+static bool means_another(const Planner *p, const DomainUse *use)
 {
-	const Assignment *record = assignments_find_domain(p->facts->assignments, use->uuid);
+	const Assignment *record;
+	size_t position = 0;
 
-	return record && record != p->record;
+	while ((record = assignments_of_domain(p->facts->assignments, use->uuid, &position)))
+		if (record != p->record && str_equal(record->group_name, p->facts->group->name))
+			return true;
+	return false;
 }
 
 /*
@@ -108,9 +112,8 @@ static int check_records(const Planner *p)
 	for (size_t i = 0; i < p->facts->uses->n_items; i++) {
 		const DomainUse *use = &p->facts->uses->items[i];
 
-		if (str_equal(use->uuid, p->use.uuid) ||
-		    !str_equal(use->gpupass_group, group->name) || has_another(p, use) ||
-		    !mark_counts(p->facts->groups, use) || !may_have_it(p, use))
+		if (str_equal(use->uuid, p->use.uuid) || means_another(p, use) ||
+		    !mark_counts(p->facts->groups, use, group->name) || !may_have_it(p, use))
 			continue;
 		return problem_refuse(p->ret_problem, GPUPASS_ERROR_GROUP_BUSY,
 				      .reason = strf("%s is marked as having it", use->name),

@@ -56,22 +56,63 @@ static int warn(Planner *p, const FitReport *report)
 	return r;
 }
 
-static FitFacts facts_of(const Planner *p, const DomainXml *xml)
+static bool has_function(const Planner *p, const Gpu *gpu)
 {
-	return (FitFacts){
+	for (size_t i = 0; i < p->n_functions; i++)
+		if (bdf_equal(&p->functions[i]->bdf, &gpu->lead->bdf))
+			return true;
+	return false;
+}
+
+/* The GPU is in the domain's definition beside the group: another group of it, or somebody's. */
+static bool is_beside(const Planner *p, const Gpu *gpu)
+{
+	const DomainHostdev *hostdev = domain_use_hostdev(&p->use, &gpu->lead->bdf);
+
+	return hostdev && hostdev->config && !has_function(p, gpu);
+}
+
+/*
+ * What the definition will have: the group, unless it leaves, and the GPUs that it has beside it.
+ * They share one window for their BARs and one placement. Caller frees the list.
+ */
+static int facts_of(const Planner *p, const DomainXml *xml, FitFacts *ret,
+		    const PciFunction ***ret_list)
+{
+	size_t own = p->request->operation == OPERATION_RELEASE ? 0 : p->n_functions, n = own;
+	const GpuSet *gpus = p->facts->gpus;
+	const PciFunction **list;
+
+	for (size_t i = 0; i < gpus->n_gpus; i++)
+		n += is_beside(p, &gpus->gpus[i]) ? gpus->gpus[i].n_functions : 0;
+	list = calloc(n + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	for (n = 0; n < own; n++)
+		list[n] = p->functions[n];
+	for (size_t i = 0; i < gpus->n_gpus; i++)
+		for (size_t k = 0; is_beside(p, &gpus->gpus[i]) && k < gpus->gpus[i].n_functions;
+		     k++)
+			list[n++] = gpus->gpus[i].functions[k];
+	*ret = (FitFacts){
 		.xml = xml,
-		.functions = p->functions,
-		.n_functions = p->n_functions,
+		.functions = list,
+		.n_functions = n,
 		.host = p->facts->host,
 		.within = true,
 	};
+	*ret_list = list;
+	return 0;
 }
 
 int plan_tune(Planner *p, DomainXml *xml, FitTune *ret)
 {
-	const FitFacts facts = facts_of(p, xml);
-	int r = fit_tune(&facts, p->apply_numa, p->apply_fit, ret);
+	_cleanup_free_ const PciFunction **list = NULL;
+	FitFacts facts;
+	int r = facts_of(p, xml, &facts, &list);
 
+	if (r == 0)
+		r = fit_tune(&facts, p->apply_numa, p->apply_fit, ret);
 	return r < 0 ? r : domain_xml_tune(xml, ret);
 }
 
@@ -80,6 +121,7 @@ int plan_tune_is_open(const Planner *p, bool *ret)
 	bool numa = p->request->numa == FIT_APPLY, fit = p->request->fit == FIT_APPLY;
 	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
 	_cleanup_(fit_tune_clear) FitTune tune = { 0 };
+	_cleanup_free_ const PciFunction **list = NULL;
 	FitFacts facts;
 	int r;
 
@@ -89,26 +131,28 @@ int plan_tune_is_open(const Planner *p, bool *ret)
 	r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
 	if (r != 0)
 		return r;
-	facts = facts_of(p, xml);
-	r = fit_tune(&facts, numa, fit, &tune);
+	r = facts_of(p, xml, &facts, &list);
+	if (r == 0)
+		r = fit_tune(&facts, numa, fit, &tune);
 	*ret = tune.nodeset || tune.cpuset || tune.passthrough || tune.mmio_mb > 0;
 	return r;
 }
 
 int plan_fit(Planner *p, const DomainXml *xml, bool within, const FitTune *tune)
 {
-	const FitFacts facts = {
-		.xml = xml,
-		.functions = p->functions,
-		.n_functions = p->n_functions,
-		.host = p->facts->host,
-		.running = p->plan->live,
-		.within = within,
-	};
 	_cleanup_(fit_report_freep) FitReport *report = NULL;
+	_cleanup_free_ const PciFunction **list = NULL;
 	const FitFinding *finding;
-	int r;
+	FitFacts facts;
+	int r = facts_of(p, xml, &facts, &list);
 
+	if (r < 0)
+		return r;
+	facts.running = p->plan->live;
+	facts.within = within;
+	/* A hotplug needs room for what is added. */
+	if (!within)
+		facts.n_functions = p->n_functions;
 	r = fit_check(&facts, &report);
 	if (r < 0)
 		return r;

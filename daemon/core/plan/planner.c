@@ -116,7 +116,7 @@ bool plan_domain_is_ours(const Planner *p)
 {
 	const char *group = p->facts->group->name;
 
-	return (str_equal(p->use.gpupass_group, group) && mark_counts(p->facts->groups, &p->use)) ||
+	return mark_counts(p->facts->groups, &p->use, group) ||
 	       (p->record && str_equal(p->record->domain_uuid, p->use.uuid));
 }
 

@@ -54,7 +54,7 @@ static int check_whole(const Planner *p)
 static bool needs_definition(const Planner *p)
 {
 	size_t config = plan_count_hostdevs(p, false);
-	Bdf functions[64];
+	Bdf functions[GROUP_FUNCTIONS_MAX];
 	size_t n = 0;
 
 	if (!p->facts->domain->persistent || !p->facts->domain->config_xml)

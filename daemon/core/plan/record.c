@@ -7,7 +7,6 @@
 #include "util/json.h"
 #include "util/text.h"
 
-#define FUNCTIONS_MAX 64
 #define STEPS_MAX 16
 
 static json_t *steps_to_record(const Plan *plan)
@@ -153,7 +152,7 @@ static const JsonMember plan_members[] = {
 	JSON_TEXT_IF_ANY(Plan, domain_name),
 	JSON_BOOL(Plan, live),
 	JSON_BOOL(Plan, config),
-	JSON_ARRAY(Plan, functions, PlanFunction, function_members, FUNCTIONS_MAX),
+	JSON_ARRAY(Plan, functions, PlanFunction, function_members, GROUP_FUNCTIONS_MAX),
 	JSON_OTHER("steps", read_steps, NULL),
 	JSON_OTHER("xml_before", NULL, NULL),
 	JSON_OTHER("xml_after", NULL, NULL),

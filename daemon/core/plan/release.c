@@ -31,7 +31,7 @@ static int refuse_not_assigned(const Planner *p)
  */
 static bool has_only_mark(const Planner *p)
 {
-	return p->facts->domain && str_equal(p->use.gpupass_group, p->facts->group->name) &&
+	return p->facts->domain && domain_use_names(&p->use, p->facts->group->name) &&
 	       !plan_domain_is_ours(p);
 }
 

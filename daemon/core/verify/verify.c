@@ -259,8 +259,8 @@ static int judge_links(const VerifyInput *input, const Answers *answers, VerifyR
 		if (!worst || weight(link->verdict) > weight(worst->verdict))
 			worst = link;
 	}
-	if (!worst) /* a single GPU is not a group, so nothing was proven */
-		return verify_explain(report, input, NULL, NULL);
+	if (!worst)
+		return -EINVAL; /* judge_runs() has settled a group of one */
 	report->verdict = worst->verdict;
 	report->cause = worst->cause;
 	return verify_explain(report, input, NULL, worst);
@@ -300,6 +300,11 @@ static int judge_runs(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS]
 						  &report->match, &which);
 		if (report->cause != VERIFY_NOTHING)
 			return judge_gpus(input, answers, which, report);
+		/* A group of one has no links: that the driver has the GPU is all there is. */
+		if (report->n_links == 0) {
+			report->verdict = VERDICT_VERIFIED;
+			return verify_explain(report, input, NULL, NULL);
+		}
 	}
 	/* A path over PCIe, or links that are down, count whatever else is missing. */
 	if (answers->cause == VERIFY_NOTHING || answers->which > RUN_TOPOLOGY) {

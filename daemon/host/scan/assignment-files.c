@@ -6,12 +6,22 @@
 #include "util/file.h"
 #include "util/text.h"
 
-/* An assignment of 64 functions is about 16 KiB. */
+/* An assignment of 128 functions is about 32 KiB. */
 #define ASSIGNMENT_FILE_MAX (256 * 1024)
 
 char *assignment_file_name(const char *domain_uuid)
 {
 	return strf("%s.json", domain_uuid);
+}
+
+static char *name_with(const char *domain_uuid, const Bdf *function)
+{
+	return strf("%s_%s.json", domain_uuid, BDF_TEXT(function));
+}
+
+char *assignment_file_name_further(const Assignment *assignment)
+{
+	return name_with(assignment->domain_uuid, &assignment->functions[0].bdf);
 }
 
 /* `ret_text` is handed over whenever there is one. */
@@ -79,10 +89,31 @@ static int append_fault(Assignments *all, AssignmentFaults *faults, const char *
 	return 0;
 }
 
+/* 1: it is a name of this assignment's file; 0: it is not. */
+static int is_its_name(const char *name, const Assignment *assignment)
+{
+	_cleanup_free_ char *first = assignment_file_name(assignment->domain_uuid);
+
+	if (!first)
+		return -ENOMEM;
+	if (strcmp(name, first) == 0)
+		return 1;
+	for (size_t i = 0; i < assignment->n_functions; i++) {
+		_cleanup_free_ char *further =
+			name_with(assignment->domain_uuid, &assignment->functions[i].bdf);
+
+		if (!further)
+			return -ENOMEM;
+		if (strcmp(name, further) == 0)
+			return 1;
+	}
+	return 0;
+}
+
 static int read_one(int dir_fd, const char *name, Assignments *all, AssignmentFaults *faults)
 {
 	_cleanup_(assignment_freep) Assignment *assignment = NULL;
-	_cleanup_free_ char *why = NULL, *expected = NULL, *text = NULL;
+	_cleanup_free_ char *why = NULL, *text = NULL;
 	size_t size = 0;
 	int r;
 
@@ -93,12 +124,14 @@ static int read_one(int dir_fd, const char *name, Assignments *all, AssignmentFa
 		return r;
 	if (r < 0)
 		return append_fault(all, faults, name, r, &why, text, size);
-	expected = assignment_file_name(assignment->domain_uuid);
-	if (!expected)
-		return -ENOMEM;
-	if (strcmp(expected, name) == 0)
-		return append(all, &assignment);
-	why = strdup("its name is not its domain's UUID");
+	r = is_its_name(name, assignment);
+	if (r < 0)
+		return r;
+	if (r > 0) {
+		assignment->file = strdup(name);
+		return assignment->file ? append(all, &assignment) : -ENOMEM;
+	}
+	why = strdup("its name is not its domain's UUID, alone or with an address of its own");
 	return why ? append_fault(all, faults, name, -EBADMSG, &why, text, size) : -ENOMEM;
 }
 

@@ -19,14 +19,18 @@ typedef struct AssignmentFaults {
 	size_t n_items;
 } AssignmentFaults;
 
-/* "UUID.json"; NULL when out of memory. */
+/*
+ * "UUID.json", the file of a domain's first group; NULL when out of memory. Each further group has
+ * "UUID_ADDRESS.json", with the address of one of its functions.
+ */
 char *assignment_file_name(const char *domain_uuid);
+char *assignment_file_name_further(const Assignment *assignment);
 
 /* Reads one file, whatever its name. */
 int assignment_file_read(int dir_fd, const char *name, Assignment **ret, char **ret_why);
 
 /*
- * Reads all files of a directory. A file whose name is not its domain's UUID is a fault, too,
+ * Reads all files of a directory. A file with a name that is not its assignment's is a fault, too,
  * because a copy would give one group to two domains. Leaves out files that vanish meanwhile. *ret
  * has the fences of the faults, in their order, and then those of files that were set aside as
  * damaged.

@@ -43,6 +43,17 @@ assign_pair0() {
 	fence_pair0 "$@"
 }
 
+# Beside pair0, as the daemon writes what a domain has besides its first group.
+assign_solo0() {
+	cat >"/etc/gpupass/assignments.d/${uuid}_0000:03:00.0.json" <<-JSON
+		{"schema": "org.gpupass1.assignment/3", "domain_uuid": "$uuid", "domain_name": "vm42",
+		 "group": "solo0", "created_usec": 1700000000000000, "created_by": 0,
+		 "functions": [
+		 $(record_function 0000:03:00.0 2684 nvidia 16f4),
+		 $(record_function 0000:03:00.1 22ba snd_hda_intel 16f4)]}
+	JSON
+}
+
 # What the daemon wrote before this boot: libvirt's hook may run before the daemon does.
 fence_pair0() {
 	mkdir -p /var/lib/gpupass

@@ -411,7 +411,7 @@ static void what_another_version_assigned_is_bound_as_far_as_it_can_be_read(void
 		Bench b;
 
 		setup(&b, NULL);
-		assign_as(&b, rows[i].name, "org.gpupass1.assignment/3", rows[i].subsystem, NULL);
+		assign_as(&b, rows[i].name, "org.gpupass1.assignment/9", rows[i].subsystem, NULL);
 		run(&b, NULL);
 		print_message("row %zu\n", i);
 		if (*rows[i].outcomes)

@@ -55,6 +55,10 @@ typedef struct Way {
 	bool power; /* not the daemon ends, but the machine */
 } Way;
 
+/* Of pair0 and pair1. */
+static const char *const leads[] = { "0000:41:00.0", "0000:61:00.0", "0000:a1:00.0",
+				     "0000:c1:00.0" };
+
 typedef struct Crash {
 	Rig *rig;
 	const char *name;
@@ -66,7 +70,7 @@ typedef struct Crash {
 	unsigned second;     /* points that the recovery has passed */
 	uint64_t last;	     /* what lasts of the world, at the point before */
 	bool recovering;
-	bool marked;	      /* there were marks before */
+	bool marked[4];	      /* the board of leads[] had a mark before */
 	unsigned *recoveries; /* that were made; shared by all processes */
 	JournalIo io;	      /* the real one */
 } Crash;
@@ -129,7 +133,6 @@ static bool is_somebodys(const FakeHost *fake, const Bdf *lead)
  */
 static void check_marks(const Crash *c, const JobPlace *place)
 {
-	static const char *const leads[] = { "0000:41:00.0", "0000:61:00.0" };
 	_cleanup_(tenants_freep) Tenants *tenants = NULL;
 
 	if (tenant_store_load(place->tenants, &tenants) < 0 || tenants->fault)
@@ -145,7 +148,7 @@ static void check_marks(const Crash *c, const JobPlace *place)
 			die(c, "a domain has what is not marked", leads[i]);
 		if (file && !dirty && !was_reset(c))
 			die(c, "nobody has reset what is marked clean", leads[i]);
-		if (c->marked && !file)
+		if (c->marked[i] && !file)
 			die(c, "a mark is lost", leads[i]);
 		if (dirty && !file->mark->domain_uuid)
 			die(c, "it is forgotten who had it", leads[i]);
@@ -421,8 +424,32 @@ static void devices_lost(Rig *rig)
 static void record_lost(Rig *rig)
 {
 	rig_assigned_live(rig);
-	assert_int_equal(
-		assignment_store_remove(&rig->store, fake_domain(&rig->fake, "vm42")->uuid), 0);
+	rig_lose_record(rig);
+}
+
+/* The domain has another group, which stays whatever becomes of this one. */
+static void beside_another(Rig *rig)
+{
+	const JobRequest other = assign_request("vm42", "pair1");
+
+	rig_shut_off(rig);
+	rig_must(rig, &other);
+}
+
+static void beside_another_running(Rig *rig)
+{
+	const JobRequest other = assign_request("vm42", "pair1");
+
+	rig_running_with_room(rig);
+	rig_must(rig, &other);
+}
+
+static void both_assigned(Rig *rig)
+{
+	const JobRequest request = RIG_ASSIGN;
+
+	beside_another(rig);
+	rig_must(rig, &request);
 }
 
 static void break_late(Rig *rig)
@@ -477,12 +504,16 @@ static char *world_before(const Operating *o, Way way)
 	return world;
 }
 
-static bool has_marks(Rig *rig)
+static void remember_marks(Crash *c)
 {
 	_cleanup_(tenants_freep) Tenants *tenants = NULL;
 
-	assert_int_equal(tenant_store_load(&rig->tenants, &tenants), 0);
-	return tenants->n_items > 0;
+	assert_int_equal(tenant_store_load(&c->rig->tenants, &tenants), 0);
+	for (size_t i = 0; i < ELEMENTS(leads); i++) {
+		const Bdf lead = address_of(leads[i]);
+
+		c->marked[i] = tenants_find(tenants, &lead);
+	}
 }
 
 static void run_all(const Operating *o, Crash *c)
@@ -492,7 +523,7 @@ static void run_all(const Operating *o, Crash *c)
 	crash = c;
 	c->rig = rig_for(o);
 	c->io = c->rig->journal.io;
-	c->marked = has_marks(c->rig);
+	remember_marks(c);
 	c->rig->journal.io = (JournalIo){ append_and_pass, remove_and_pass, NULL };
 	c->rig->fake.point = on_point;
 	outcome = rig_run(c->rig, &o->request);
@@ -615,6 +646,22 @@ static const Operating operations[] = {
 	  renamed,
 	  { .operation = OPERATION_RELEASE, .target = (char *)"pair0" },
 	  false },
+	{ "assign beside another group",
+	  beside_another,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  false },
+	{ "assign beside another group, running, that fails",
+	  beside_another_running,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  true },
+	{ "release beside another group",
+	  both_assigned,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"pair0" },
+	  false },
+	{ "release beside another group that fails",
+	  both_assigned,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"pair0" },
+	  true },
 	{ "reconcile of a lost record",
 	  record_lost,
 	  { .operation = OPERATION_RECONCILE, .group = (char *)"pair0" },

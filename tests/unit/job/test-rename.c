@@ -75,7 +75,7 @@ static char *recorded_name(Rig *rig)
 	const Assignment *record;
 
 	assert_int_equal(assignment_store_load(&rig->store, &all, NULL), 0);
-	record = assignments_find_domain(all, VM42);
+	record = assignments_of_domain(all, VM42, &(size_t){ 0 });
 	return record ? strdup(record->group_name) : NULL;
 }
 

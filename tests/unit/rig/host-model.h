@@ -22,6 +22,7 @@ typedef struct HostModel {
 	DomainUses *uses;
 	Assignments *assignments;
 	char **notes;
+	Policy policy;
 } HostModel;
 
 static inline _unused_ Bdf bdf_of(const char *text)
@@ -187,8 +188,9 @@ static inline _unused_ void host_resolve(HostModel *h)
 	assert_int_equal(links_from_declarations(h->links, h->declarations, h->set, &h->notes), 0);
 	assert_int_equal(links_from_evidence(h->links, h->evidence, h->set, &h->notes), 0);
 	assert_int_equal(links_infer(h->links, h->set), 0);
-	assert_int_equal(
-		groups_resolve(h->set, h->declarations, h->links, h->assignments, &h->groups), 0);
+	assert_int_equal(groups_resolve(h->set, h->declarations, h->links, h->assignments,
+					&h->policy, &h->groups),
+			 0);
 }
 
 static inline _unused_ void host_observe(HostModel *h, bool accept_inferred)

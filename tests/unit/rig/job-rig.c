@@ -266,6 +266,19 @@ void rig_must(Rig *rig, const JobRequest *request)
 	outcome_clear(&outcome);
 }
 
+void rig_lose_record(Rig *rig)
+{
+	_cleanup_(assignments_freep) Assignments *all = NULL;
+	const char *uuid = fake_domain(&rig->fake, "vm42")->uuid;
+	const Assignment *record;
+	size_t position = 0;
+
+	assert_int_equal(assignment_store_load(&rig->store, &all, NULL), 0);
+	while ((record = assignments_of_domain(all, uuid, &position)))
+		assert_int_equal(assignment_store_remove(&rig->store, record), 0);
+	assert_int_not_equal(position, 0);
+}
+
 void rig_expect_failure(Outcome *outcome, GpupassError error, const char *words)
 {
 	if (outcome->state != JOB_FAILED || outcome->error != error ||
@@ -296,6 +309,11 @@ void rig_shut_off(Rig *rig)
 void rig_running(Rig *rig)
 {
 	fake_add_domain(&rig->fake, "vm42", "q35-eight-ports", "q35-eight-ports-live");
+}
+
+void rig_running_with_room(Rig *rig)
+{
+	fake_add_domain(&rig->fake, "vm42", "q35-twelve-ports", "q35-twelve-ports-live");
 }
 
 void rig_assigned(Rig *rig)

@@ -55,6 +55,8 @@ Outcome rig_prepare(Rig *rig, const JobRequest *request, Prepared **ret, char **
 Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix);
 /* Runs what must succeed. */
 void rig_must(Rig *rig, const JobRequest *request);
+/* Removes the records of vm42, as if their files had been lost. */
+void rig_lose_record(Rig *rig);
 /* It failed with everything in place, for this reason; clears it. */
 void rig_expect_failure(Outcome *outcome, GpupassError error, const char *words);
 void outcome_clear(Outcome *outcome);
@@ -67,6 +69,8 @@ void rig_store_read_only(Rig *rig, bool read_only);
  */
 void rig_shut_off(Rig *rig);
 void rig_running(Rig *rig);
+/* With free ports for two pairs. */
+void rig_running_with_room(Rig *rig);
 void rig_assigned(Rig *rig);
 void rig_assigned_live(Rig *rig);
 void rig_bound(Rig *rig);

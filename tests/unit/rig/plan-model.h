@@ -144,7 +144,8 @@ static inline _unused_ DomainUse *model_other_domain(PlanModel *m, const char *n
 {
 	DomainUse *use = host_domain(&m->host, name, active, functions);
 
-	use->gpupass_group = group ? strdup(group) : NULL;
+	if (group)
+		assert_int_equal(strv_append(&use->gpupass_groups, group), 0);
 	return use;
 }
 

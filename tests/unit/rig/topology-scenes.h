@@ -90,7 +90,7 @@ static inline _unused_ void scene_assign(Scene *s, const char *group, const char
 		for (const char *f = "01"; *f; f++)
 			assert_int_equal(strv_appendf(&functions, "%s.%c", *slots, *f), 0);
 	use = host_domain(&s->model, domain, true, (const char *const *)functions);
-	use->gpupass_group = strdup(group);
+	assert_int_equal(strv_append(&use->gpupass_groups, group), 0);
 	host_assignment(&s->model, group, domain, (unsigned)s->model.uses->n_items,
 			(const char *const *)functions);
 }

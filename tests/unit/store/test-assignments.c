@@ -64,7 +64,7 @@ static void what_is_saved_is_loaded(void **state)
 	all = load(state, &notes);
 	assert_null(notes);
 	assert_int_equal(all->n_items, 2);
-	one = assignments_find_domain(all, UUID);
+	one = assignments_of_domain(all, UUID, &(size_t){ 0 });
 	assert_string_equal(one->group_name, "pair0");
 	assert_int_equal(one->created_usec, 1700000000000000);
 	assert_int_equal(one->created_by, 1000);
@@ -86,11 +86,12 @@ static void saving_again_replaces(void **state)
 
 static void what_is_removed_is_gone_and_removing_again_is_no_error(void **state)
 {
+	const Assignment assignment = assignment_of(UUID, "pair0");
 	_cleanup_(assignments_freep) Assignments *all = NULL;
 
 	save(state, UUID, "pair0");
-	assert_int_equal(assignment_store_remove(STORE(state), UUID), 0);
-	assert_int_equal(assignment_store_remove(STORE(state), UUID), 0);
+	assert_int_equal(assignment_store_remove(STORE(state), &assignment), 0);
+	assert_int_equal(assignment_store_remove(STORE(state), &assignment), 0);
 	all = load(state, NULL);
 	assert_int_equal(all->n_items, 0);
 }
@@ -176,7 +177,7 @@ static void a_file_set_aside_is_not_overwritten(void **state)
 /* fault 41 */
 static void a_newer_versions_file_is_left_in_place_and_kept_from_harm(void **state)
 {
-	static const char newer[] = "{\"schema\": \"org.gpupass1.assignment/3\", \"more\": 1}";
+	static const char newer[] = "{\"schema\": \"org.gpupass1.assignment/9\", \"more\": 1}";
 	const TempDir *dir = *state;
 	Assignment assignment = assignment_of(UUID, "pair0");
 	_cleanup_(assignments_freep) Assignments *all = NULL;
@@ -190,7 +191,7 @@ static void a_newer_versions_file_is_left_in_place_and_kept_from_harm(void **sta
 	assert_non_null(strstr(notes[0], "another version"));
 	assert_int_equal(assignment_store_check(STORE(state), &assignment), -EPROTO);
 	assert_int_equal(assignment_store_save(STORE(state), &assignment), -EPROTO);
-	assert_int_equal(assignment_store_remove(STORE(state), UUID), -EPROTO);
+	assert_int_equal(assignment_store_remove(STORE(state), &assignment), -EPROTO);
 	left = temp_dir_read(dir, FILE_NAME);
 	assert_string_equal(left, newer);
 }
@@ -248,7 +249,7 @@ static void a_full_disk_leaves_the_file_as_it_was(void **state)
 	assert_string_equal(after, before);
 	temporary = temp_dir_read(dir, "." FILE_NAME ".new");
 	assert_null(temporary);
-	probe = temp_dir_read(dir, "." UUID ".check");
+	probe = temp_dir_read(dir, "." FILE_NAME ".check");
 	assert_null(probe);
 }
 
@@ -262,6 +263,76 @@ static void a_check_leaves_nothing_behind(void **state)
 	assert_int_equal(assignment_store_check(STORE(state), &assignment), 0);
 	while ((entry = readdir(entries)))
 		assert_true(str_equal(entry->d_name, ".") || str_equal(entry->d_name, ".."));
+}
+
+static AssignedFunction others[] = {
+	{ .bdf = { 0, 0x61, 0, 0 },
+	  .vendor = 0x10de,
+	  .device = 0x2230,
+	  .subsystem_vendor = 0x10de,
+	  .subsystem_device = 0x1459,
+	  .original_driver = (char *)"nvidia" },
+};
+
+static Assignment further(void)
+{
+	Assignment assignment = assignment_of(UUID, "pair1");
+
+	assignment.functions = others;
+	assignment.n_functions = ELEMENTS(others);
+	return assignment;
+}
+
+static void a_domain_has_a_file_for_each_of_its_groups(void **state)
+{
+	const TempDir *dir = *state;
+	Assignment first = assignment_of(UUID, "pair0"), second = further();
+	_cleanup_free_ char *one = NULL, *other = NULL, *gone = NULL;
+	_cleanup_(assignments_freep) Assignments *all = NULL;
+	_cleanup_strv_ char **notes = NULL;
+
+	save(state, UUID, "pair0");
+	assert_int_equal(assignment_store_save(STORE(state), &second), 0);
+	second.created_by = 7;
+	assert_int_equal(assignment_store_save(STORE(state), &second), 0);
+	all = load(state, &notes);
+	assert_null(notes);
+	assert_int_equal(all->n_items, 2);
+	assert_string_equal(assignments_find_same(all, &second)->group_name, "pair1");
+	assert_int_equal(assignments_find_same(all, &second)->created_by, 7);
+	assert_string_equal(assignments_find_same(all, &first)->group_name, "pair0");
+	/* Earlier versions know the first, and leave the second alone. */
+	one = temp_dir_read(dir, FILE_NAME);
+	assert_non_null(strstr(one, "assignment/1\""));
+	other = temp_dir_read(dir, UUID "_0000:61:00.0.json");
+	assert_non_null(strstr(other, "assignment/3\""));
+
+	assert_int_equal(assignment_store_remove(STORE(state), &first), 0);
+	gone = temp_dir_read(dir, FILE_NAME);
+	assert_null(gone);
+	assignments_free(all);
+	all = load(state, NULL);
+	assert_int_equal(all->n_items, 1);
+	assert_string_equal(all->items[0]->group_name, "pair1");
+	assert_int_equal(assignment_store_remove(STORE(state), &second), 0);
+	assignments_free(all);
+	all = load(state, NULL);
+	assert_int_equal(all->n_items, 0);
+}
+
+static void a_file_with_anothers_address_in_its_name_is_no_assignment(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_(assignments_freep) Assignments *all = NULL;
+	Assignment second = further();
+	_cleanup_strv_ char **notes = NULL;
+	_cleanup_free_ char *text = assignment_to_json_further(&second);
+
+	temp_dir_write(dir, UUID "_0000:62:00.0.json", text);
+	all = load(state, &notes);
+	assert_int_equal(all->n_items, 0);
+	assert_int_equal(strv_length(notes), 1);
+	assert_string_equal(all->fences[0].domain_uuid, UUID);
 }
 
 static void what_is_too_big_to_be_one_is_set_aside(void **state)
@@ -293,6 +364,8 @@ int main(void)
 		WITH_DIR(leftovers_and_others_files_are_not_read),
 		WITH_DIR(a_full_disk_leaves_the_file_as_it_was),
 		WITH_DIR(a_check_leaves_nothing_behind),
+		WITH_DIR(a_domain_has_a_file_for_each_of_its_groups),
+		WITH_DIR(a_file_with_anothers_address_in_its_name_is_no_assignment),
 		WITH_DIR(what_is_too_big_to_be_one_is_set_aside),
 	};
 

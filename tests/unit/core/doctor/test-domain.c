@@ -156,7 +156,7 @@ static const Case cases[] = {
 	{ "another's group", not_its_group, "groups domain-group", "domain-group", "fail",
 	  "not assigned to it", "gpupass status pair0" },
 	{ "a hostdev is missing", without_a_hostdev, "groups domain-hostdevs", "domain-hostdevs",
-	  "fail", "0000:61:00.0 is not in the definition", "gpupass release vm42" },
+	  "fail", "0000:61:00.0 is not in the definition", "gpupass release pair0" },
 	{ "i440fx", i440fx, "domain-machine", "domain-machine", "warn", "conventional PCI", "q35" },
 	{ "no ACPI", no_acpi, "domain-acpi", "domain-acpi", "warn", "no ACPI", "<acpi/>" },
 	{ "BARs that do not fit", large_bars, "domain-window", "domain-window", "fail",

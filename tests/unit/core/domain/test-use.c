@@ -40,13 +40,13 @@ static void a_copy_is_whole_and_stands_alone(_unused_ void **state)
 	host_init(&h);
 	use = host_domain(&h, "vm1", true,
 			  (const char *const[]){ "0000:41:00.0", "0000:41:00.1", NULL });
-	use->gpupass_group = strdup("pair0");
+	assert_int_equal(strv_append(&use->gpupass_groups, "pair0"), 0);
 	use->hostdevs[1].alias = strdup("ua-gpupass-pair0-1");
 	use->hostdevs[1].managed = true;
 	assert_int_equal(domain_use_copy(use, &copy), 0);
 	host_done(&h);
 	assert_string_equal(copy.name, "vm1");
-	assert_string_equal(copy.gpupass_group, "pair0");
+	assert_true(domain_use_names(&copy, "pair0"));
 	assert_true(copy.active && copy.persistent);
 	assert_int_equal(copy.n_hostdevs, 2);
 	assert_null(copy.hostdevs[0].alias);

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/limits.h"
+#include "core/domain/xml-names.h"
 #include "rig/domains.h"
 
 #define UUID "3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242"
@@ -332,9 +334,6 @@ static void adding_is_refused_by_name_and_changes_nothing(_unused_ void **state)
 		GpupassError error;
 		const char *reason;
 	} rows[] = {
-		{ DOMAIN(Q35 "<metadata><a:assignment xmlns:a='" DOMAIN_XML_NAMESPACE
-			     "' group='quad0'/></metadata>"),
-		  GPUPASS_ERROR_GROUP_BUSY, "vm42 has group quad0 already" },
 		{ DOMAIN(Q35 "<devices><hostdev mode='subsystem' type='pci' managed='yes'><source>"
 			     "<address bus='0x61' slot='0' function='1'/></source></hostdev>"
 			     "</devices>"),
@@ -372,9 +371,122 @@ static void adding_takes_a_sane_number_of_gpus_only(_unused_ void **state)
 	_cleanup_(domain_xml_freep) DomainXml *xml = parse(DOMAIN(Q35));
 
 	assert_int_equal(domain_xml_add_group(xml, "g", pair, 0, NULL), -EINVAL);
-	assert_int_equal(domain_xml_add_group(xml, "g", pair, 9, NULL), -EINVAL);
+	assert_int_equal(domain_xml_add_group(xml, "g", pair, GROUP_GPUS_MAX + 1, NULL), -EINVAL);
 	assert_int_equal(domain_xml_add_group(xml, "g", &none, 1, NULL), -EINVAL);
 	assert_int_equal(domain_xml_add_group(xml, "g", &many, 1, NULL), -EINVAL);
+}
+
+/* The groups that the metadata names, in order, joined by '+'. */
+static char *names_of(const DomainXml *xml)
+{
+	_cleanup_strv_ char **names = NULL;
+
+	assert_int_equal(domain_xml_groups(xml, &names), 0);
+	return strv_join(names, "+");
+}
+
+static void expect_names(const DomainXml *xml, const char *expected)
+{
+	_cleanup_free_ char *names = names_of(xml);
+
+	if (!str_equal(names, expected))
+		fail_msg("%s instead of %s", names, expected);
+}
+
+static const DomainXmlGpu second_pair[] = {
+	{ .functions = { { 0, 0xb1, 0, 0 }, { 0, 0xb1, 0, 1 } }, .n_functions = 2 },
+	{ .functions = { { 0, 0xd1, 0, 0 }, { 0, 0xd1, 0, 1 } }, .n_functions = 2 },
+};
+static const Bdf second_functions[] = {
+	{ 0, 0xb1, 0, 0 },
+	{ 0, 0xb1, 0, 1 },
+	{ 0, 0xd1, 0, 0 },
+	{ 0, 0xd1, 0, 1 },
+};
+
+/* In every order: each group is whole, and when both are out, the definition is as it was. */
+static void two_groups_come_and_go_apart(_unused_ void **state)
+{
+	for (size_t i = 0; i < 2 * ELEMENTS(plain); i++) {
+		bool first_goes_first = i % 2;
+		_cleanup_free_ char *text = domain_fixture(plain[i / 2]), *back = NULL;
+		_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		bool changed;
+		DomainUse use = { 0 };
+
+		assert_int_equal(domain_xml_add_group(xml, "pair0", pair, 2, &problem), 0);
+		assert_int_equal(domain_xml_add_group(xml, "pair1", second_pair, 2, &problem), 0);
+		expect_names(xml, "pair0+pair1");
+		assert_int_equal(domain_xml_hostdevs(xml, &use.hostdevs, &use.n_hostdevs), 0);
+		for (size_t k = 0; k < 4; k++) {
+			const DomainHostdev *one = domain_use_hostdev(&use, &functions[k]);
+			const DomainHostdev *other = domain_use_hostdev(&use, &second_functions[k]);
+
+			assert_non_null(one);
+			assert_non_null(other);
+			assert_false(bdf_same_slot(&one->guest, &other->guest));
+		}
+		domain_use_clear(&use);
+
+		assert_int_equal(
+			domain_xml_remove_group(xml, first_goes_first ? "pair0" : "pair1",
+						first_goes_first ? functions : second_functions, 4,
+						&changed),
+			0);
+		assert_true(changed);
+		expect_names(xml, first_goes_first ? "pair1" : "pair0");
+		assert_int_equal(
+			domain_xml_remove_group(xml, first_goes_first ? "pair1" : "pair0",
+						first_goes_first ? second_functions : functions, 4,
+						&changed),
+			0);
+		back = domain_xml_to_text(xml);
+		check_equivalent(plain[i / 2], text, back);
+	}
+}
+
+static void a_name_is_taken_out_renamed_and_read_once(_unused_ void **state)
+{
+	static const char metadata[] =
+		DOMAIN(Q35 "<metadata><a:assignment xmlns:a='" DOMAIN_XML_NAMESPACE "' group='g'>"
+			   "<a:also group='h'/><b:also xmlns:b='urn:b' group='others'/><a:also/>"
+			   "<a:also group='h'/><a:also group='i'/></a:assignment></metadata>");
+	_cleanup_(domain_xml_freep) DomainXml *xml = parse(metadata);
+	bool changed;
+
+	expect_names(xml, "g+h+i");
+	assert_int_equal(domain_xml_rename_group(xml, "i", "k"), 0);
+	assert_int_equal(domain_xml_rename_group(xml, "nobody's", "x"), 0);
+	expect_names(xml, "g+h+k");
+	assert_int_equal(domain_xml_unname_group(xml, "x", &changed), 0);
+	assert_false(changed);
+	/* The place that versions with one group a domain read is never empty. */
+	assert_int_equal(domain_xml_unname_group(xml, "g", &changed), 0);
+	assert_true(changed);
+	expect_names(xml, "h+k");
+	assert_int_equal(domain_xml_unname_group(xml, "h", &changed), 0);
+	expect_names(xml, "k");
+	assert_int_equal(domain_xml_unname_group(xml, "k", &changed), 0);
+	expect_names(xml, "");
+	assert_false(domain_xml_unmark(xml));
+}
+
+static void what_tenants_write_there_counts_to_a_limit(_unused_ void **state)
+{
+	_cleanup_strv_ char **lines = NULL, **names = NULL;
+	_cleanup_(domain_xml_freep) DomainXml *xml = NULL;
+	_cleanup_free_ char *many = NULL, *text = NULL;
+
+	for (unsigned i = 0; i < 5000; i++)
+		assert_int_equal(strv_appendf(&lines, "<a:also group='x%u'/>", i), 0);
+	many = strv_join(lines, "");
+	text = strf(DOMAIN(Q35 "<metadata><a:assignment xmlns:a='" DOMAIN_XML_NAMESPACE
+			       "' group='g'>%s</a:assignment></metadata>"),
+		    many);
+	xml = parse(text);
+	assert_int_equal(domain_xml_groups(xml, &names), 0);
+	assert_int_equal(strv_length(names), XML_NAMES_MAX);
 }
 
 static void taking_out_leaves_what_is_not_of_the_group(_unused_ void **state)
@@ -546,6 +658,9 @@ int main(void)
 		cmocka_unit_test(alias_numbers_that_are_taken_are_passed_over),
 		cmocka_unit_test(adding_is_refused_by_name_and_changes_nothing),
 		cmocka_unit_test(adding_takes_a_sane_number_of_gpus_only),
+		cmocka_unit_test(two_groups_come_and_go_apart),
+		cmocka_unit_test(a_name_is_taken_out_renamed_and_read_once),
+		cmocka_unit_test(what_tenants_write_there_counts_to_a_limit),
 		cmocka_unit_test(taking_out_leaves_what_is_not_of_the_group),
 		cmocka_unit_test(taking_out_finds_functions_that_carry_no_mark),
 		cmocka_unit_test(taking_out_twice_changes_nothing_the_second_time),

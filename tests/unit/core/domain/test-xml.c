@@ -294,7 +294,7 @@ static void use_lays_running_domain_over_definition(_unused_ void **state)
 	assert_true(use.persistent);
 	assert_string_equal(use.uuid, UUID);
 	assert_string_equal(use.name, "vm42");
-	assert_null(use.gpupass_group);
+	assert_null(use.gpupass_groups);
 	assert_int_equal(use.n_hostdevs, 3);
 	assert_true(use.hostdevs[0].live && use.hostdevs[0].config && use.hostdevs[0].managed);
 	assert_null(use.hostdevs[0].alias);
@@ -324,18 +324,18 @@ static void use_takes_the_group_from_the_definition_where_there_is_one(_unused_ 
 	DomainUse use = { 0 };
 
 	assert_int_equal(domain_use_from_xml(NULL, assigned, &use, NULL), 0);
-	assert_string_equal(use.gpupass_group, "pair0");
+	assert_true(domain_use_names(&use, "pair0"));
 	assert_int_equal(use.n_hostdevs, 4);
 	assert_string_equal(use.hostdevs[3].alias, "ua-gpupass-pair0-3");
 	assert_true(use.persistent && !use.active);
 	domain_use_clear(&use);
 
 	assert_int_equal(domain_use_from_xml(assigned, plain, &use, NULL), 0);
-	assert_null(use.gpupass_group);
+	assert_null(use.gpupass_groups);
 	domain_use_clear(&use);
 
 	assert_int_equal(domain_use_from_xml(assigned, NULL, &use, NULL), 0);
-	assert_string_equal(use.gpupass_group, "pair0");
+	assert_true(domain_use_names(&use, "pair0"));
 	assert_true(!use.persistent && use.active);
 	domain_use_clear(&use);
 }
@@ -375,10 +375,11 @@ static void group_is_read_from_our_own_metadata_only(_unused_ void **state)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_free_ char *text = strf(DOMAIN("%s"), rows[i].metadata);
 		_cleanup_(domain_xml_freep) DomainXml *xml = parse(text);
-		_cleanup_free_ char *group = domain_xml_group(xml);
+		_cleanup_strv_ char **groups = NULL;
 
-		if (!str_equal(group, rows[i].group))
-			fail_msg("row %zu: %s", i, group ? group : "none");
+		assert_int_equal(domain_xml_groups(xml, &groups), 0);
+		if (!str_equal(groups ? groups[0] : NULL, rows[i].group))
+			fail_msg("row %zu: %s", i, groups ? groups[0] : "none");
 	}
 }
 
@@ -576,7 +577,7 @@ static void use_is_read_whatever_others_have_written_beside_it(_unused_ void **s
 
 		if (domain_use_from_xml(NULL, text, &use, NULL) != 0)
 			fail_msg("row %zu is not read", i);
-		assert_string_equal(use.gpupass_group, "g");
+		assert_true(domain_use_names(&use, "g"));
 		assert_int_equal(use.n_hostdevs, 1);
 		assert_int_equal(use.hostdevs[0].bdf.bus, 0x41);
 		assert_string_equal(use.hostdevs[0].alias, "ua-x");

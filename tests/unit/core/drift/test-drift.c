@@ -25,7 +25,7 @@ static DomainUse *ours(HostModel *h, const char *name, bool active, const char *
 {
 	DomainUse *use = host_domain(h, name, active, functions);
 
-	use->gpupass_group = strdup("pair0");
+	assert_int_equal(strv_append(&use->gpupass_groups, "pair0"), 0);
 	for (size_t i = 0; i < use->n_hostdevs; i++)
 		use->hostdevs[i].alias = strf("ua-gpupass-pair0-%zu", i);
 	return use;
@@ -150,8 +150,7 @@ static void definitions_that_changed_are_defined_again(_unused_ void **state)
 	expect(&h, "an alias is lost", "edited/define");
 	init(&h, VFIO, VFIO);
 	use = ours(&h, "vm1", false, all);
-	free(use->gpupass_group);
-	use->gpupass_group = NULL;
+	use->gpupass_groups = strv_free(use->gpupass_groups);
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "the mark is lost", "edited/define");
 	/* assign --live: the definition never had the group. */
@@ -184,7 +183,7 @@ static void what_a_person_must_see_to_keeps_reconcile_off(_unused_ void **state)
 	expect(&h, "undefined", "no-domain/none");
 	/* fault 32 */
 	init(&h, VFIO, VFIO);
-	ours(&h, "vm1", false, none)->gpupass_group[0] = 'x';
+	ours(&h, "vm1", false, none)->gpupass_groups[0][0] = 'x';
 	host_assignment(&h, "pair0", "vm1", 9, all);
 	expect(&h, "another domain of the name", "other-domain/none");
 	init(&h, VFIO, VFIO);
@@ -270,10 +269,12 @@ static void a_mark_alone_is_told_and_keeps_from_nothing(_unused_ void **state)
 /* What a tenant may write does not make an operator's hostdevs gpupass' own. */
 static void a_mark_beside_hostdevs_of_others_is_not_adopted(_unused_ void **state)
 {
+	DomainUse *use;
 	HostModel h;
 
 	init(&h, VFIO, VFIO);
-	host_domain(&h, "vm1", false, all)->gpupass_group = strdup("pair0");
+	use = host_domain(&h, "vm1", false, all);
+	assert_int_equal(strv_append(&use->gpupass_groups, "pair0"), 0);
 	expect(&h, "hostdevs without our alias", "mark/none");
 }
 

@@ -110,6 +110,23 @@ static void what_is_to_be_applied_is_the_second_versions(_unused_ void **state)
 	}
 }
 
+/* An older gpupass, which knows no second file of a domain, leaves it alone. */
+static void a_further_group_of_a_domain_is_the_third_versions(_unused_ void **state)
+{
+	_cleanup_(assignment_freep) Assignment *a = example(), *b = NULL, *c = NULL;
+	_cleanup_free_ char *text = assignment_to_json_further(a), *many = NULL;
+
+	assert_non_null(strstr(text, "assignment/3\""));
+	assert_int_equal(assignment_from_json(text, strlen(text), &b, NULL), 0);
+	assert_same(a, b);
+	while (a->n_functions <= 64)
+		GROW(a->functions, a->n_functions)->bdf.bus = (uint8_t)(0x80 + a->n_functions);
+	many = assignment_to_json(a);
+	assert_non_null(strstr(many, "assignment/3\""));
+	assert_int_equal(assignment_from_json(many, strlen(many), &c, NULL), 0);
+	assert_same(a, c);
+}
+
 /* So what an older gpupass can give back as it was, it still reads. */
 static void only_a_record_with_persistence_mode_is_of_the_second_version(_unused_ void **state)
 {
@@ -153,7 +170,7 @@ static void bad_assignments_are_refused_with_the_place(_unused_ void **state)
 		int error;
 		const char *message;
 	} rows[] = {
-		{ HEAD("3", UUID) "\"functions\":[" FUNCTION "]}", -EPROTO, "assignment/3" },
+		{ HEAD("4", UUID) "\"functions\":[" FUNCTION "]}", -EPROTO, "assignment/4" },
 		{ HEAD("2", UUID) "\"functions\":[{\"bdf\":\"0000:41:00.0\"," IDS
 				  ",\"original_persistence\":\"unknown\"}]}",
 		  -EBADMSG, "functions[0].original_persistence is neither on nor off" },
@@ -203,7 +220,7 @@ static void more_functions_than_a_group_can_have_are_refused(_unused_ void **sta
 	_cleanup_(assignment_freep) Assignment *a = example();
 	_cleanup_free_ char *text = NULL;
 
-	for (unsigned i = 0; i < 64; i++)
+	for (unsigned i = 0; i < GROUP_FUNCTIONS_MAX; i++)
 		GROW(a->functions, a->n_functions)->bdf.bus = (uint8_t)i;
 	text = assignment_to_json(a);
 	assert_non_null(text);
@@ -233,8 +250,9 @@ static void assignments_are_found_by_domain_group_and_function(_unused_ void **s
 	second = host_assignment(&h, "pair1", "vm2", 2, others);
 	assert_ptr_equal(assignments_find_group(h.assignments, "pair1"), second);
 	assert_null(assignments_find_group(h.assignments, "pair2"));
-	assert_ptr_equal(assignments_find_domain(h.assignments, first->domain_uuid), first);
-	assert_null(assignments_find_domain(h.assignments, UUID));
+	assert_ptr_equal(assignments_of_domain(h.assignments, first->domain_uuid, &(size_t){ 0 }),
+			 first);
+	assert_null(assignments_of_domain(h.assignments, UUID, &(size_t){ 0 }));
 	assert_ptr_equal(assignments_find_function(h.assignments, &audio), first);
 	assert_null(assignments_find_function(h.assignments, &absent));
 	assert_ptr_equal(assignment_function(first, &audio), &first->functions[1]);
@@ -247,6 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_assignment_round_trips),
 		cmocka_unit_test(what_is_to_be_applied_is_the_second_versions),
+		cmocka_unit_test(a_further_group_of_a_domain_is_the_third_versions),
 		cmocka_unit_test(only_a_record_with_persistence_mode_is_of_the_second_version),
 		cmocka_unit_test(a_copy_is_the_same_and_stands_alone),
 		cmocka_unit_test(bad_assignments_are_refused_with_the_place),

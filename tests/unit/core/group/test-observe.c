@@ -356,7 +356,7 @@ static void build(HostModel *h, const Case *c)
 	host_resolve(h);
 	host_domain(h, "vm1", c->running, c->in_vm1);
 	if (c->metadata)
-		h->uses->items[0].gpupass_group = strdup(c->metadata);
+		assert_int_equal(strv_append(&h->uses->items[0].gpupass_groups, c->metadata), 0);
 	host_domain(h, "vm2", false, c->in_vm2);
 	if (c->record) {
 		static const char *const all[] = { A0, A1, B0, B1, NULL };

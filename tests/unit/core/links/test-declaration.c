@@ -135,9 +135,7 @@ static void mistakes_are_named_by_file_line_and_remedy(_unused_ void **state)
 		{ "[Group]\nName=\n", "a.conf:2: \"\" is no group name" },
 		{ "\n[Group]\n", "a.conf:2: this [Group] has no Name=" },
 		{ "[Group]\nGpu=41:00.0\nGpu=61:00.0\n", "a.conf:1: this [Group] has no Name=" },
-		{ "[Group]\nName=x\n", "a.conf:1: group x has 0 members; a group has 2 to 8" },
-		{ "[Group]\nName=x\nGpu=41:00.0\n[Group]\nName=y\n",
-		  "a.conf:1: group x has 1 member; a group has 2 to 8" },
+		{ "[Group]\nName=x\n", "a.conf:1: group x has 0 members; a group has 1 to 16" },
 		{ "[Group]\nName=x\nGpu=41:00.9\n", "a.conf:3: Gpu=41:00.9 is no PCI address" },
 		{ "[Group]\nName=x\nGpu=\n", "a.conf:3: Gpu= is no PCI address" },
 		{ "[Group]\nName=x\nGpu=41:00.0 61:00.0\n", "a.conf:3: Gpu=41:00.0 61:00.0 is no" },
@@ -154,8 +152,10 @@ static void mistakes_are_named_by_file_line_and_remedy(_unused_ void **state)
 		  "a.conf:8: 61:00.0 is a member of another group already, declared in a.conf:1" },
 		{ "[Group]\nName=x\nGpu=1:0\n", "a.conf:3: Gpu=1:0 is no PCI address" },
 		{ "[Group]\nName=x\nGpu=01:00.0\nGpu=02:00.0\nGpu=03:00.0\nGpu=04:00.0\n"
-		  "Gpu=05:00.0\nGpu=06:00.0\nGpu=07:00.0\nGpu=08:00.0\nGpu=09:00.0\n",
-		  "a.conf:11: the group has more than 8 members" },
+		  "Gpu=05:00.0\nGpu=06:00.0\nGpu=07:00.0\nGpu=08:00.0\n"
+		  "Gpu=09:00.0\nGpu=0a:00.0\nGpu=0b:00.0\nGpu=0c:00.0\nGpu=0d:00.0\n"
+		  "Gpu=0e:00.0\nGpu=0f:00.0\nGpu=10:00.0\nGpu=11:00.0\n",
+		  "a.conf:19: the group has more than 16 members" },
 		{ "[Group]\nName=x\nnonsense\n", "a.conf:3: this line is neither a section nor" },
 		{ "[Group\nName=x\n", "a.conf:1: this line is neither a section nor" },
 		/* of two mistakes the first */

@@ -19,18 +19,6 @@ static void live_while_shut_off(PlanModel *m)
 	m->request.live = true;
 }
 
-static void marked_with_another_group(PlanModel *m)
-{
-	m->group = "pair1";
-	model_domain(m, "q35-assigned", NULL);
-}
-
-static void recorded_with_another_group(PlanModel *m)
-{
-	m->group = "pair1";
-	model_record(m, "nvidia", NULL);
-}
-
 static void malformed_hostdev(PlanModel *m)
 {
 	char *at;
@@ -70,10 +58,6 @@ static void a_domain_must_be_able_to_take_it(_unused_ void **state)
 		  NULL, "define it first" },
 		{ "live while shut off", live_while_shut_off, GPUPASS_ERROR_INVALID_ARGUMENT,
 		  "vm42 is shut off", NULL, "--live" },
-		{ "marked", marked_with_another_group, GPUPASS_ERROR_GROUP_BUSY,
-		  "vm42 has group pair0 already", NULL, "gpupass release vm42" },
-		{ "recorded", recorded_with_another_group, GPUPASS_ERROR_GROUP_BUSY,
-		  "vm42 has group pair0 already", NULL, "gpupass release vm42" },
 		{ "malformed hostdev", malformed_hostdev, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		  "domain vm42 has a PCI hostdev whose address cannot be read", "bus='0xz1'",
 		  "virsh edit vm42" },

@@ -263,6 +263,20 @@ static void none_at_all(PlanModel *m)
 	undeclared(m);
 }
 
+/* pair0 is vm1's, and pair1's boards are two groups of one. */
+static void singles_beside_a_pair(PlanModel *m)
+{
+	host_declare(&m->host, "[Group]\nName=pair0\nGpu=41:00.0\nGpu=61:00.0\n"
+			       "[Group]\nName=a0\nGpu=a1:00.0\n[Group]\nName=z0\nGpu=c1:00.0\n");
+	pair0_is_vm1_s(m);
+}
+
+static void only_singles(PlanModel *m)
+{
+	host_declare(&m->host, "[Group]\nName=z0\nGpu=c1:00.0\n[Group]\nName=a0\nGpu=a1:00.0\n"
+			       "[Group]\nName=b0\nGpu=41:00.0\n[Group]\nName=c0\nGpu=61:00.0\n");
+}
+
 static void choice_takes_the_own_then_the_first_free_or_says_why_not(_unused_ void **state)
 {
 	static const struct {
@@ -277,13 +291,18 @@ static void choice_takes_the_own_then_the_first_free_or_says_why_not(_unused_ vo
 		{ "own", pair1_is_vm42_s, NULL, "pair1", 0, NULL, NULL },
 		{ "of model", nothing, "rtx a6000", "pair0", 0, NULL, NULL },
 		{ "own of model", pair1_is_vm42_s, "RTX A6000", "pair1", 0, NULL, NULL },
+		/* A domain may have several groups, of several models. */
 		{ "own of another model", pair1_is_vm42_s, "RTX 3090", NULL,
-		  GPUPASS_ERROR_GROUP_BUSY, "it has group pair1 already", "" },
+		  GPUPASS_ERROR_NO_SUCH_GROUP, "there is no group of RTX 3090", "" },
 		{ "none of model", nothing, "RTX 3090", NULL, GPUPASS_ERROR_NO_SUCH_GROUP,
 		  "there is no group of RTX 3090", "" },
 		{ "none free", neither_is_free, "RTX A6000", NULL, GPUPASS_ERROR_GROUP_BUSY,
 		  "there is no free group of RTX A6000",
 		  "pair0 is assigned to vm1\npair1 is foreign: domain vm9" },
+		/* Whoever names no group wants GPUs that are linked. */
+		{ "no single instead", singles_beside_a_pair, NULL, NULL, GPUPASS_ERROR_GROUP_BUSY,
+		  "there is no free group", "pair0 is assigned to vm1" },
+		{ "singles only", only_singles, NULL, "a0", 0, NULL, NULL },
 		{ "none known", undeclared, NULL, NULL, GPUPASS_ERROR_LINKS_UNKNOWN,
 		  "there is no free group", "unknown0 is unknown" },
 		{ "none at all", none_at_all, NULL, NULL, GPUPASS_ERROR_NO_SUCH_GROUP,

@@ -259,6 +259,21 @@ static void the_group_need_not_be_first_in_the_guest(_unused_ void **state)
 	assert_int_equal(report->gpus[1].guest.index, 0);
 }
 
+/* It has no links: that the guest's driver has it is all there is to prove. */
+static void a_group_of_one_is_verified_when_the_guests_driver_has_it(_unused_ void **state)
+{
+	_cleanup_(verify_report_freep) VerifyReport *report = NULL, *without = NULL;
+	Domain d;
+
+	domain_init(&d, 3, 1, 0, false, 1);
+	report = judge(&d, "additional-gpu");
+	expect(report, "its only GPU", VERDICT_VERIFIED, VERIFY_NOTHING, "");
+	assert_true(report->gpus[0].found);
+	domain_init(&d, 3, 1, 0, false, 1);
+	without = judge(&d, "no-driver");
+	expect(without, "without a driver", VERDICT_UNKNOWN, VERIFY_NO_DRIVER, "");
+}
+
 static void other_gpus_than_the_hosts_are_not_taken_for_them(_unused_ void **state)
 {
 	_cleanup_(verify_report_freep) VerifyReport *other = NULL, *missing = NULL;
@@ -508,6 +523,7 @@ int main(void)
 		cmocka_unit_test(both_sides_must_be_well),
 		cmocka_unit_test(gpus_of_others_in_the_guest_do_not_count),
 		cmocka_unit_test(the_group_need_not_be_first_in_the_guest),
+		cmocka_unit_test(a_group_of_one_is_verified_when_the_guests_driver_has_it),
 		cmocka_unit_test(other_gpus_than_the_hosts_are_not_taken_for_them),
 		cmocka_unit_test(one_known_uuid_tells_the_other_gpu_as_well),
 		cmocka_unit_test(what_kept_the_guest_from_answering_is_named),

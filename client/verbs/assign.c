@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * assign and release, which take several groups. Each group is one job, a transaction of its own.
+ * For several groups every plan is made before the first job, and what this command assigned is
+ * released when a later job fails.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "bus/bus.h"
+#include "job/job.h"
+#include "verbs/acts.h"
+#include "verbs/meant.h"
+#include "verbs/plan.h"
+#include "verbs/verbs.h"
+
+static int refuse_several(Client *c, const char *option)
+{
+	return client_usage(c, "--%s is about one job\nRemedy: name one group", option);
+}
+
+/* Prints each plan. Exits as for one that would change something, if one of them would. */
+static int show_plans(Client *c, Operation operation, const char *domain, char *const *groups,
+		      size_t n)
+{
+	int code = GPUPASS_EXIT_DONE;
+
+	for (size_t i = 0; i < n; i++) {
+		int r = domain ? plan_show(c, operation, domain, groups[i])
+			       : plan_show(c, operation, groups[i], NULL);
+
+		if (r < 0)
+			return r;
+		if (r != GPUPASS_EXIT_DONE)
+			code = r;
+	}
+	return code;
+}
+
+/* ---- assign ---- */
+
+/* They are told of, and the failure that caused it stays what the command ends with. */
+static void give_back(Client *c, char *const *groups, const bool *ours, size_t n)
+{
+	Failure *failure = TAKE_PTR(c->failure);
+	json_t *job = TAKE_PTR(c->failed_job);
+
+	for (size_t i = n; i > 0; i--) {
+		int r;
+
+		if (!ours[i - 1])
+			continue;
+		r = act(c, "Release", OPERATION_RELEASE, groups[i - 1], NULL);
+		if (r == GPUPASS_EXIT_DONE)
+			fprintf(c->err.stream,
+				"gpupass: released %s again, which this command had assigned\n",
+				groups[i - 1]);
+		else
+			fprintf(c->err.stream,
+				"gpupass: %s stays assigned: it could not be released again\n"
+				"  Remedy: gpupass release %s\n",
+				groups[i - 1], groups[i - 1]);
+		client_forgive(c);
+		json_decref(c->failed_job);
+		c->failed_job = NULL;
+	}
+	c->failure = failure;
+	c->failed_job = job;
+}
+
+static void tell_not_begun(Client *c, char *const *groups, const bool *wanted, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (wanted[i])
+			fprintf(c->err.stream, "gpupass: %s was not begun\n", groups[i]);
+}
+
+static int assign_each(Client *c, const char *domain, char *const *groups, bool *wanted, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int r;
+
+		if (!wanted[i])
+			continue;
+		r = act(c, "Assign", OPERATION_ASSIGN, domain, groups[i]);
+		if (r == GPUPASS_EXIT_DONE)
+			continue;
+		/* Interrupted: the job goes on, and what was assigned is wanted still. */
+		if (r == JOB_EXIT_INTERRUPTED)
+			tell_not_begun(c, groups + i + 1, wanted + i + 1, n - i - 1);
+		else
+			give_back(c, groups, wanted, i);
+		return r;
+	}
+	return GPUPASS_EXIT_DONE;
+}
+
+static int check_once(Client *c, char *const *groups, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(groups[i], groups[k]) == 0)
+				return client_usage(c, "%s is named twice", groups[i]);
+	return 0;
+}
+
+static int assign_several(Client *c, const char *domain, char *const *groups, size_t n)
+{
+	_cleanup_free_ bool *wanted = calloc(n, sizeof(bool));
+	int r = check_once(c, groups, n);
+
+	if (!wanted)
+		return -ENOMEM;
+	if (r >= 0 && (c->options->given & OPTION_NO_BLOCK))
+		r = refuse_several(c, "no-block");
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = plan_changes(c, OPERATION_ASSIGN, domain, groups[i], &wanted[i]);
+	return r < 0 ? r : assign_each(c, domain, groups, wanted, n);
+}
+
+int verb_assign(Client *c, char *const *arguments, size_t n_arguments)
+{
+	if (n_arguments > 2 && (c->options->given & OPTION_DRY_RUN))
+		return show_plans(c, OPERATION_ASSIGN, arguments[0], arguments + 1,
+				  n_arguments - 1);
+	if (n_arguments > 2)
+		return assign_several(c, arguments[0], arguments + 1, n_arguments - 1);
+	if (c->options->given & OPTION_DRY_RUN)
+		return plan_show(c, OPERATION_ASSIGN, arguments[0],
+				 n_arguments > 1 ? arguments[1] : NULL);
+	return act(c, "Assign", OPERATION_ASSIGN, arguments[0],
+		   n_arguments > 1 ? arguments[1] : "");
+}
+
+/* ---- release ---- */
+
+static int release_each(Client *c, char *const *targets, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int r = act(c, "Release", OPERATION_RELEASE, targets[i], NULL);
+
+		if (r == GPUPASS_EXIT_DONE)
+			continue;
+		for (size_t k = i + 1; k < n; k++)
+			fprintf(c->err.stream, "gpupass: the release of %s was not begun\n",
+				targets[k]);
+		return r;
+	}
+	return GPUPASS_EXIT_DONE;
+}
+
+int verb_release(Client *c, char *const *arguments, size_t n_arguments)
+{
+	_cleanup_strv_ char **groups = NULL;
+	char *const *targets = arguments;
+	size_t n = n_arguments;
+	int r = check_once(c, arguments, n_arguments);
+
+	if (r >= 0 && n == 1) {
+		r = meant_groups(c, arguments[0], &groups);
+		targets = groups;
+		n = strv_length(groups);
+	}
+	if (r >= 0 && n > 1 && (c->options->given & OPTION_NO_BLOCK))
+		r = refuse_several(c, "no-block");
+	if (r < 0)
+		return r;
+	if (c->options->given & OPTION_DRY_RUN)
+		return show_plans(c, OPERATION_RELEASE, NULL, targets, n);
+	return release_each(c, targets, n);
+}

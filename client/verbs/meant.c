@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "verbs/meant.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "gpupass/domain-ref.h"
+#include "model/model.h"
+
+static bool is_of_domain(const Group *group, const char *word)
+{
+	char uuid[DOMAIN_UUID_SIZE];
+
+	if (!*group->domain_uuid)
+		return false;
+	return domain_uuid_parse(word, uuid) ? strcmp(group->domain_uuid, uuid) == 0
+					     : strcmp(group->domain_name, word) == 0;
+}
+
+int meant_groups(Client *c, const char *word, char ***ret)
+{
+	_cleanup_(world_clear) World w = { 0 };
+	_cleanup_strv_ char **names = NULL;
+	const Group *first = NULL;
+	bool sure;
+	int r = world_load(c, &w);
+
+	if (r < 0)
+		return r;
+	sure = !world_find_group_named(&w, word);
+	for (size_t i = 0; i < w.n_groups; i++) {
+		const Group *group = &w.groups[i];
+
+		if (!is_of_domain(group, word))
+			continue;
+		first = first ? first : group;
+		sure &= strcmp(group->state, "assigned") == 0 &&
+			strcmp(group->domain_uuid, first->domain_uuid) == 0;
+		if (strv_append(&names, group->name) < 0)
+			return -ENOMEM;
+	}
+	if (!sure || strv_length(names) < 2) {
+		names = strv_free(names);
+		if (strv_append(&names, word) < 0)
+			return -ENOMEM;
+	}
+	*ret = TAKE_PTR(names);
+	return 0;
+}

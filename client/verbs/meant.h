@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Which groups a word on the command line means. */
+#pragma once
+
+#include "base/client.h"
+
+/*
+ * The groups of the domain that the word means, if it has several; otherwise only the word, and the
+ * daemon says what it means. A name is believed only of groups that are assigned, to one domain:
+ * what a domain left that is gone has its name, too.
+ */
+int meant_groups(Client *c, const char *word, char ***ret);

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Groups of one GPU: declared, or with SingleGpus=yes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "rig/host-model.h"
+
+static const char *const slots[] = { "0000:41:00", "0000:61:00", "0000:a1:00", "0000:c1:00" };
+
+#define ALONE "[Group]\nName=solo7\nGpu=41:00.0\n"
+#define L40S 0x26b9
+#define RTX_3090 0x2204
+#define H100_NVL 0x2321
+#define H200_NVL 0x233b
+#define H100_SXM 0x2330
+#define UNKNOWN 0xfff0
+
+typedef struct Row {
+	uint16_t devices[4];
+	const char *declared;
+	const char *linked[2]; /* a look saw these two linked */
+	bool singles;	       /* SingleGpus= */
+	const char *groups;    /* "NAME PROVENANCE GPUS STATE", each */
+} Row;
+
+static char *groups_text(const GroupSet *groups)
+{
+	_cleanup_strv_ char **lines = NULL;
+
+	for (size_t i = 0; i < groups->n_items; i++) {
+		const Group *group = &groups->items[i];
+
+		assert_int_equal(strv_appendf(&lines, "%s %s %zu %s", group->name,
+					      provenance_to_string(group->provenance),
+					      group->n_gpus, group_state_to_string(group->state)),
+				 0);
+	}
+	return strv_join(lines, ", ");
+}
+
+static void check(const Row *row, size_t number)
+{
+	_cleanup_free_ char *text = NULL;
+	HostModel h;
+
+	host_init(&h);
+	h.policy.single_gpus = row->singles;
+	for (size_t i = 0; i < ELEMENTS(slots) && row->devices[i]; i++)
+		host_gpu(&h, slots[i], row->devices[i], "nvidia");
+	host_declare(&h, str_or_empty(row->declared));
+	if (row->linked[0])
+		host_link(&h, row->linked[0], row->linked[1], PROVENANCE_PROBED,
+			  row->devices[0] == H100_NVL ? 12 : 4);
+	host_resolve(&h);
+	host_observe(&h, false);
+	text = groups_text(h.groups);
+	if (!str_equal(text, row->groups))
+		fail_msg("row %zu: %s", number, text);
+	for (size_t i = 0; i < h.groups->n_items; i++)
+		if (h.groups->items[i].n_gpus == 1 && h.groups->items[i].assignable) {
+			_cleanup_free_ char *link = group_link_text(&h.groups->items[i]);
+
+			assert_string_equal(link, "-");
+			assert_int_equal(h.groups->items[i].links_expected, 0);
+		}
+	host_done(&h);
+}
+
+static void one_gpu_can_be_declared_a_group(_unused_ void **state)
+{
+	static const Row rows[] = {
+		{ { L40S }, ALONE, { NULL }, false, "solo7 declared 1 free" },
+		{ { RTX_3090 }, ALONE, { NULL }, false, "solo7 declared 1 free" },
+		{ { UNKNOWN }, ALONE, { NULL }, false, "solo7 declared 1 free" },
+		/* Fabric Manager's boards are not for us, alone neither. */
+		{ { H100_SXM }, ALONE, { NULL }, false, "solo7 declared 1 degraded" },
+		{ { 0 }, ALONE, { NULL }, false, "solo7 declared 0 degraded" },
+		/* Its like are not paired with it: one pairing is left. */
+		{ { RTX_3090, RTX_3090, RTX_3090 },
+		  ALONE,
+		  { NULL },
+		  false,
+		  "pair0 inferred 2 inferred, solo7 declared 1 free" },
+		{ { RTX_3090, RTX_3090 },
+		  ALONE,
+		  { NULL },
+		  false,
+		  "solo7 declared 1 free, unknown0 none 1 unknown" },
+		/* A group is never split, whatever was declared. */
+		{ { RTX_3090, RTX_3090 },
+		  ALONE,
+		  { "0000:41:00.0", "0000:61:00.0" },
+		  false,
+		  "solo7 declared 1 degraded, unknown0 none 1 unknown" },
+		{ { RTX_3090, RTX_3090 },
+		  "[Group]\nName=a\nGpu=41:00.0\n[Group]\nName=b\nGpu=61:00.0\n",
+		  { NULL },
+		  false,
+		  "a declared 1 free, b declared 1 free" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		check(&rows[i], i);
+}
+
+static void a_gpu_without_a_partner_is_a_group_where_that_is_set(_unused_ void **state)
+{
+	static const Row rows[] = {
+		{ { L40S, L40S },
+		  NULL,
+		  { NULL },
+		  true,
+		  "solo0 single 1 free, solo1 single 1 free" },
+		{ { L40S, L40S }, NULL, { NULL }, false, "" },
+		{ { RTX_3090 }, NULL, { NULL }, true, "solo0 single 1 free" },
+		{ { RTX_3090 }, NULL, { NULL }, false, "unknown0 none 1 unknown" },
+		/* Two of a kind may be bridged; the mixed host of two pairs' board and a single. */
+		{ { RTX_3090, RTX_3090 }, NULL, { NULL }, true, "pair0 inferred 2 inferred" },
+		{ { L40S, RTX_3090, RTX_3090 },
+		  NULL,
+		  { NULL },
+		  true,
+		  "pair0 inferred 2 inferred, solo0 single 1 free" },
+		/* Three, of which a look saw two linked: their bridge is full. */
+		{ { H100_NVL, H100_NVL, H100_NVL },
+		  NULL,
+		  { "0000:41:00.0", "0000:61:00.0" },
+		  true,
+		  "pair0 probed 2 free, solo0 single 1 free" },
+		{ { H100_NVL, H100_NVL, H100_NVL },
+		  NULL,
+		  { NULL },
+		  true,
+		  "unknown0 none 3 unknown" },
+		/* A bridge for four, of which two are known: the third may be on it. */
+		{ { H200_NVL, H200_NVL, H200_NVL },
+		  "[Group]\nName=p\nGpu=41:00.0\nGpu=61:00.0\n",
+		  { NULL },
+		  true,
+		  "p declared 2 free, unknown0 none 1 unknown" },
+		{ { UNKNOWN }, NULL, { NULL }, true, "" },
+		{ { H100_SXM }, NULL, { NULL }, true, "" },
+		/* A declaration that does not hold may mean this board. */
+		{ { RTX_3090 },
+		  "[Group]\nName=p\nGpu=61:00.0\nGpu=a1:00.0\n",
+		  { NULL },
+		  true,
+		  "p declared 0 degraded, unknown0 none 1 unknown" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		check(&rows[i], i);
+}
+
+/* Whatever the setting is by then. */
+static void an_assigned_single_stays_a_group(_unused_ void **state)
+{
+	static const char *const functions[] = { "0000:41:00.0", "0000:41:00.1", NULL };
+	HostModel h;
+
+	host_init(&h);
+	host_gpu(&h, "0000:41:00", L40S, "vfio-pci");
+	host_assignment(&h, "solo3", "vm1", 1, functions);
+	host_resolve(&h);
+	assert_int_equal(h.groups->n_items, 1);
+	assert_int_equal(host_group(&h, "solo3")->provenance, PROVENANCE_SINGLE);
+	assert_null(host_group(&h, "solo3")->fault);
+	host_done(&h);
+
+	/* But a board beside it may be bridged to it now. */
+	host_init(&h);
+	host_gpu(&h, "0000:41:00", RTX_3090, "vfio-pci");
+	host_gpu(&h, "0000:61:00", RTX_3090, "nvidia");
+	host_assignment(&h, "solo3", "vm1", 1, functions);
+	host_resolve(&h);
+	assert_int_equal(host_group(&h, "solo3")->provenance, PROVENANCE_NONE);
+	assert_non_null(host_group(&h, "solo3")->fault);
+	host_done(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_gpu_can_be_declared_a_group),
+		cmocka_unit_test(a_gpu_without_a_partner_is_a_group_where_that_is_set),
+		cmocka_unit_test(an_assigned_single_stays_a_group),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Plans for a domain that has several groups: vm42 has pair0, and pair1 comes or goes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/group/record.h"
+#include "plan-checks.h"
+
+static const char *const pair1_functions[] = { "0000:a1:00.0", "0000:a1:00.1", "0000:c1:00.0",
+					       "0000:c1:00.1", NULL };
+
+/* vm42 is shut off and has pair0, by record and definition; the plan is about pair1. */
+static void has_pair0(PlanModel *m)
+{
+	model_bind_pair0(m);
+	model_domain(m, "q35-assigned", NULL);
+	model_record(m, "nvidia", NULL);
+	m->group = "pair1";
+}
+
+/* What the definition has after the plan: the groups by name, and how many hostdevs. */
+static void expect_after(const PlanModel *m, const char *groups, size_t n_hostdevs)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_free_ char *names = NULL;
+	DomainUse use = { 0 };
+
+	assert_non_null(m->plan->xml_after);
+	assert_int_equal(domain_use_from_xml(NULL, m->plan->xml_after, &use, &problem), 0);
+	names = strv_join(use.gpupass_groups, "+");
+	assert_string_equal(names, groups);
+	assert_int_equal(use.n_hostdevs, n_hostdevs);
+	domain_use_clear(&use);
+}
+
+static void a_second_group_comes_beside_the_first(_unused_ void **state)
+{
+	PlanModel m;
+
+	model_init(&m);
+	has_pair0(&m);
+	check_planned(&m, "assign beside pair0");
+	assert_int_equal(m.plan->n_functions, 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_string_equal(BDF_TEXT(&m.plan->functions[i].bdf), pair1_functions[i]);
+	assert_string_equal(m.plan->assignment->group_name, "pair1");
+	expect_after(&m, "pair0+pair1", 8);
+	model_done(&m);
+}
+
+/* The definition with both, as the plan above leaves it. */
+static void has_both(PlanModel *m)
+{
+	Assignment *second;
+	PlanModel before;
+
+	model_init(&before);
+	has_pair0(&before);
+	check_planned(&before, "assign beside pair0");
+	has_pair0(m);
+	free(m->config_xml);
+	m->config_xml = strdup(before.plan->xml_after);
+	model_done(&before);
+	for (size_t i = 0; pair1_functions[i]; i++)
+		model_drive(m, pair1_functions[i], "vfio-pci", "vfio-pci");
+	second = host_assignment(&m->host, "pair1", "vm42", 1, pair1_functions);
+	model_set(&second->domain_uuid, VM42);
+}
+
+static void each_is_released_alone(_unused_ void **state)
+{
+	static const char *const names[] = { "pair0", "pair1" };
+
+	for (size_t i = 0; i < ELEMENTS(names); i++) {
+		PlanModel m;
+
+		model_init(&m);
+		has_both(&m);
+		m.group = names[i];
+		m.request.operation = OPERATION_RELEASE;
+		check_planned(&m, names[i]);
+		assert_string_equal(m.plan->assignment->group_name, names[i]);
+		expect_after(&m, names[1 - i], 4);
+		model_done(&m);
+	}
+}
+
+static void both_are_as_they_should_be(_unused_ void **state)
+{
+	static const char *const names[] = { "pair0", "pair1" };
+	static const Operation operations[] = { OPERATION_ASSIGN, OPERATION_RECONCILE };
+
+	for (size_t i = 0; i < 2 * ELEMENTS(names); i++) {
+		PlanModel m;
+
+		model_init(&m);
+		has_both(&m);
+		m.group = names[i / 2];
+		m.request.operation = operations[i % 2];
+		if (model_plan(&m) != 0)
+			fail_msg("%s: %s", m.group, m.problem ? m.problem->reason : "errno");
+		if (m.plan->changed)
+			fail_msg("%s: something is to be done", m.group);
+		assert_int_equal(host_group(&m.host, m.group)->state, GROUP_ASSIGNED);
+		model_done(&m);
+	}
+}
+
+/* Somebody edited one of them; reconcile mends that one and leaves the other as it is. */
+static void reconcile_mends_one_and_leaves_the_other(_unused_ void **state)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	PlanModel m;
+	DomainXml *xml = NULL;
+	bool changed;
+	const Bdf lost[] = { bdf_of(pair1_functions[0]), bdf_of(pair1_functions[1]) };
+
+	model_init(&m);
+	has_both(&m);
+	assert_int_equal(domain_xml_parse(m.config_xml, &xml, &problem), 0);
+	assert_int_equal(domain_xml_remove_devices(xml, "no-such", lost, 2, &changed), 0);
+	assert_true(changed);
+	free(m.config_xml);
+	m.config_xml = domain_xml_to_text(xml);
+	domain_xml_free(xml);
+	m.request.operation = OPERATION_RECONCILE;
+	check_planned(&m, "reconcile pair1");
+	expect_after(&m, "pair0+pair1", 8);
+	model_done(&m);
+}
+
+/* A tenant who may write metadata adds a name: that gives its domain nothing of the other group. */
+static void a_name_in_the_mark_alone_is_no_group(_unused_ void **state)
+{
+	static const char also[] = "<gpupass:also group=\"pair1\"/></gpupass:assignment>";
+	PlanModel m;
+	char *mark;
+
+	model_init(&m);
+	has_pair0(&m);
+	mark = strstr(m.config_xml, "<gpupass:assignment");
+	assert_non_null(mark);
+	mark = strstr(mark, "/>");
+	assert_non_null(mark);
+	{
+		_cleanup_free_ char *head = strndup(m.config_xml, (size_t)(mark - m.config_xml));
+		char *text = strf("%s>%s%s", head, also, mark + 2);
+
+		free(m.config_xml);
+		m.config_xml = text;
+	}
+	m.request.operation = OPERATION_RELEASE;
+	assert_int_equal(model_plan(&m), 0);
+	/* Only the name goes, and pair0 stays as it is. */
+	expect_after(&m, "pair0", 4);
+	assert_null(m.plan->assignment);
+	model_done(&m);
+}
+
+/* Notes beside no name, or beside names that nothing backs, take nothing of the operator's away. */
+static void notes_that_nobody_vouches_for_remove_nothing(_unused_ void **state)
+{
+	static const char *const marks[] = {
+		"<g:assignment xmlns:g='https://gpupass.org/domain/1'>"
+		"<g:added what='numatune' value='strict 0'/></g:assignment>",
+		"<g:assignment xmlns:g='https://gpupass.org/domain/1' group='pair0'>"
+		"<g:also group='pair1'/><g:added what='numatune' value='strict 0'/></g:assignment>",
+	};
+
+	for (size_t i = 0; i < ELEMENTS(marks); i++) {
+		_cleanup_free_ char *head = NULL;
+		PlanModel m;
+		char *at;
+
+		model_init(&m);
+		model_domain(&m, "q35", NULL);
+		at = strstr(m.config_xml, "<vcpu");
+		assert_non_null(at);
+		head = strndup(m.config_xml, (size_t)(at - m.config_xml));
+		at = strf("%s<metadata>%s</metadata><numatune><memory mode='strict' nodeset='0'/>"
+			  "</numatune>%s",
+			  head, marks[i], at);
+		free(m.config_xml);
+		m.config_xml = at;
+		check_planned(&m, "assign");
+		if (!strstr(m.plan->xml_after, "<numatune>"))
+			fail_msg("row %zu: the operator's numatune is gone", i);
+		assert_null(strstr(m.plan->xml_after, "strict 0"));
+		model_done(&m);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_second_group_comes_beside_the_first),
+		cmocka_unit_test(each_is_released_alone),
+		cmocka_unit_test(both_are_as_they_should_be),
+		cmocka_unit_test(reconcile_mends_one_and_leaves_the_other),
+		cmocka_unit_test(a_name_in_the_mark_alone_is_no_group),
+		cmocka_unit_test(notes_that_nobody_vouches_for_remove_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
