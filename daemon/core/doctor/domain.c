@@ -225,7 +225,7 @@ void doctor_check_domain_machine(const Doctor *d, Finding *f)
 
 void doctor_check_domain_window(const Doctor *d, Finding *f)
 {
-	static const FitId ids[] = { FIT_BAR_WINDOW, FIT_HOTPLUG_WINDOW };
+	static const FitId ids[] = { FIT_BAR_WINDOW, FIT_HOTPLUG_WINDOW, FIT_SLOW_START };
 
 	doctor_check_fit(d, f, ids, ELEMENTS(ids));
 }

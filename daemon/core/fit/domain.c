@@ -89,6 +89,8 @@ static void read_cpu(const xmlNode *root, FitDomain *d)
 {
 	const xmlNode *cpu = xml_child(root, "cpu"), *bits = xml_child(cpu, "maxphysaddr");
 
+	/* KVM gives guests the host's vendor (QEMU, x86_cpu_load_model()) unless told otherwise. */
+	d->kvm = xml_attribute_is(root, "type", "kvm") && !xml_child(cpu, "vendor");
 	if (!cpu)
 		return;
 	d->has_cpu = xml_attribute(cpu, "mode") != NULL;

@@ -17,6 +17,7 @@ typedef struct FitDomain {
 	bool hugepages;
 	uint64_t page_bytes; /* of the first <page>; 0: the host's default */
 	unsigned vcpus;
+	bool kvm;      /* its processor has the host's vendor */
 	bool has_cpu;  /* a <cpu> with a mode: it can take a <maxphysaddr> */
 	bool cpu_host; /* host-passthrough or maximum: the host's address width */
 	bool has_maxphysaddr;

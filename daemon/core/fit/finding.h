@@ -23,6 +23,7 @@ DECLARE_STRING_TABLE(fit_severity, FitSeverity);
 #define FIT_IDS(X)                                                                                 \
 	X(FIT_BAR_WINDOW, "bar-window")		/* the guest's 64-bit window for BARs */           \
 	X(FIT_HOTPLUG_WINDOW, "hotplug-window") /* the window of a running guest's port */         \
+	X(FIT_SLOW_START, "slow-start")		/* mapping large BARs takes long */                \
 	X(FIT_MACHINE_TYPE, "machine-type")                                                        \
 	X(FIT_ROOT_PORTS, "root-ports") /* no free one for a hotplug */                            \
 	X(FIT_MEMORY, "memory")		/* the guest needs more than the host has */               \

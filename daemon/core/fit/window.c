@@ -7,19 +7,26 @@
 #include "util/text.h"
 
 #define GIB (UINT64_C(1) << 30)
-/* OVMF's window when it does not trust the CPU's address width: PcdPciMmio64Size. */
+/* OVMF's window when it does not size it by the processor: PcdPciMmio64Size. */
 #define OVMF_CLASSIC (32 * GIB)
 /*
  * OVMF trusts an address width from 41 bits on (edk2, PlatformAddressWidthFromCpuid), because 40 is
- * QEMU's default. (On an AMD processor OVMF trusts 40 bits, too, but the vendor of the guest's
- * processor is not known here.) The window gets an eighth of the address space, of which OVMF
- * counts no more than 46 bits.
+ * QEMU's default; on an AMD processor it trusts 40 bits, too. It counts no more than 46 bits.
  */
 #define OVMF_BITS_MIN 41
+#define OVMF_BITS_MIN_AMD 40
 #define OVMF_BITS_MAX 46
 #define ADDRESS_BITS_MAX 63
 /* Each PCIe port of a running guest has its own window, sized when the guest started. */
 #define HOTPLUG_BAR_MAX GIB
+/*
+ * A guest's start maps its BARs page by page, until vfio does so by huge pages ("vfio/type1: Use
+ * mapping page mask for pfnmaps", Linux 6.15; Launchpad 2111861): half a minute for 128 GiB.
+ */
+#define MAPPING_GIB_A_MINUTE 256
+#define MAPPING_LONG_SECONDS 15
+#define KERNEL_MAPS_HUGE_MAJOR 6
+#define KERNEL_MAPS_HUGE_MINOR 15
 
 static uint64_t power_of_two(uint64_t value)
 {
@@ -64,13 +71,36 @@ uint64_t fit_window_wanted(const FitFacts *facts)
 	return sum == 0 ? 0 : 2 * power_of_two(sum);
 }
 
-static uint64_t ovmf_window(const FitDomain *d, unsigned bits)
+/* The firmware's version is not known, and its window depends on it. */
+typedef struct Window {
+	uint64_t sure;	 /* every version has that much */
+	uint64_t likely; /* edk2 from November 2022 on */
+	uint64_t most;	 /* no version has more */
+} Window;
+
+static uint64_t larger(uint64_t a, uint64_t b)
 {
-	if (d->mmio_mb > 0)
-		return d->mmio_mb << 20;
-	if (bits < OVMF_BITS_MIN)
-		return OVMF_CLASSIC;
-	return UINT64_C(1) << ((bits < OVMF_BITS_MAX ? bits : OVMF_BITS_MAX) - 3);
+	return a > b ? a : b;
+}
+
+/*
+ * edk2 before stable202211 has what fw_cfg says, or 32 GiB. From then on that is the least, and
+ * OVMF takes an eighth of the address space (PlatformDynamicMmioWindow); a quarter since August
+ * 2026 (tianocore/edk2 #12997). Whether fw_cfg can make it smaller differs (#10856).
+ */
+static Window ovmf_window(const FitDomain *d, unsigned bits, const HostFacts *host)
+{
+	uint64_t fixed = d->mmio_mb > 0 ? d->mmio_mb << 20 : OVMF_CLASSIC;
+	CpuVendor vendor = d->kvm && host ? host->cpu_vendor : CPU_VENDOR_UNKNOWN;
+	Window window = { fixed, fixed, fixed };
+	uint64_t space = UINT64_C(1) << (bits < OVMF_BITS_MAX ? bits : OVMF_BITS_MAX);
+
+	if (bits < OVMF_BITS_MIN_AMD || (bits < OVMF_BITS_MIN && vendor == CPU_VENDOR_INTEL))
+		return window;
+	window.most = larger(fixed, space / 4);
+	if (bits >= OVMF_BITS_MIN || vendor == CPU_VENDOR_AMD)
+		window.likely = larger(fixed, space / 8);
+	return window;
 }
 
 /* SeaBIOS puts BARs that do not fit below 4 GiB after the RAM, up to the address width. */
@@ -102,7 +132,7 @@ void fit_tune_window(const FitFacts *facts, const FitDomain *d, FitTune *tune)
 	FitDomain wide = *d;
 
 	if (d->firmware != FIRMWARE_OVMF || wanted == 0 || bits == 0 || d->mmio_mb > 0 ||
-	    ovmf_window(d, bits) >= wanted)
+	    ovmf_window(d, bits, facts->host).likely >= wanted)
 		return;
 	wide.bits_of_host = wide.has_maxphysaddr = true;
 	if (!d->has_maxphysaddr && d->has_cpu && !d->cpu_host && host >= OVMF_BITS_MIN) {
@@ -110,42 +140,89 @@ void fit_tune_window(const FitFacts *facts, const FitDomain *d, FitTune *tune)
 		d = &wide;
 		bits = host;
 	}
-	if (ovmf_window(d, bits) < wanted && can_have(d, bits, wanted))
+	if (ovmf_window(d, bits, facts->host).likely < wanted && can_have(d, bits, wanted))
 		tune->mmio_mb = wanted >> 20;
 }
 
-static int tell_window(Fit *f, uint64_t window, uint64_t bars, uint64_t wanted)
+/* What is known of a window that may be too small. Caller frees; NULL when memory is out. */
+static char *describe(const FitDomain *d, const Window *window, uint64_t bars, uint64_t wanted)
 {
-	const FitDomain *d = &f->domain;
 	const char *firmware = d->firmware == FIRMWARE_OVMF ? "OVMF" : "SeaBIOS";
-	_cleanup_free_ char *has = fit_size_text(window), *need = fit_size_text(bars);
+	_cleanup_free_ char *sure = fit_size_text(window->sure),
+			    *most = fit_size_text(window->most);
+	_cleanup_free_ char *likely = fit_size_text(window->likely), *need = fit_size_text(bars);
 	_cleanup_free_ char *better = fit_size_text(wanted);
-	bool ovmf = d->firmware == FIRMWARE_OVMF;
-	const char *remedy = ovmf ? "use --fit=apply, or give its <cpu> a "
-				    "<maxphysaddr mode='passthrough'/>"
-				  : "use UEFI firmware, or give its <cpu> a "
-				    "<maxphysaddr mode='passthrough'/>";
 
-	if (!has || !need || !better)
-		return -ENOMEM;
-	if (window < bars)
-		return fit_add(f->report, FIT_BAR_WINDOW, FIT_ERROR,
-			       strf("the BARs of the group take %s, and %s of %s has room for %s: "
-				    "the guest will lack GPUs",
-				    need, firmware, d->name, has),
-			       remedy);
-	return fit_add(f->report, FIT_BAR_WINDOW, FIT_WARNING,
-		       strf("the BARs of the group take %s, and %s of %s has room for %s; %s "
-			    "would be enough with alignment and other devices",
-			    need, firmware, d->name, has, better),
-		       remedy);
+	if (!sure || !most || !likely || !need || !better)
+		return NULL;
+	if (window->most < bars)
+		return strf("the BARs take %s, and %s of %s has room for %s: the guest will lack "
+			    "GPUs",
+			    need, firmware, d->name, most);
+	if (d->mmio_mb > 0 && window->sure < bars)
+		return strf(
+			"the BARs take %s, and X-PciMmio64Mb of %s says %s, which some versions "
+			"of OVMF take for the least, up to %s, and others as it is",
+			need, d->name, sure, most);
+	if (window->likely < bars)
+		return strf("the BARs take %s, and OVMF of %s has room for %s, or for %s %s", need,
+			    d->name, likely, most,
+			    window->likely > window->sure ? "since edk2 of August 2026"
+							  : "on a processor by AMD");
+	return strf("the BARs take %s, and %s of %s has room for %s; %s would be enough with "
+		    "alignment and other devices",
+		    need, firmware, d->name, likely, better);
+}
+
+static int tell_window(Fit *f, const Window *window, uint64_t bars, uint64_t wanted)
+{
+	bool ovmf = f->domain.firmware == FIRMWARE_OVMF;
+
+	return fit_add(f->report, FIT_BAR_WINDOW, window->most < bars ? FIT_ERROR : FIT_WARNING,
+		       describe(&f->domain, window, bars, wanted),
+		       ovmf ? "use --fit=apply, or give its <cpu> a "
+			      "<maxphysaddr mode='passthrough'/>"
+			    : "use UEFI firmware, or give its <cpu> a "
+			      "<maxphysaddr mode='passthrough'/>");
+}
+
+/* fw_cfg's size is the whole truth for some versions. */
+static uint64_t counted(const FitDomain *d, const Window *window)
+{
+	return d->mmio_mb > 0 ? window->sure : window->likely;
+}
+
+static bool maps_huge(const HostFacts *host)
+{
+	return host->kernel_major != KERNEL_MAPS_HUGE_MAJOR
+		       ? host->kernel_major > KERNEL_MAPS_HUGE_MAJOR
+		       : host->kernel_minor >= KERNEL_MAPS_HUGE_MINOR;
+}
+
+/* BARs that are in the guest's window are mapped at its start. */
+static int check_mapping(Fit *f, uint64_t bars)
+{
+	const HostFacts *host = f->facts->host;
+	uint64_t seconds = bars / GIB * 60 / MAPPING_GIB_A_MINUTE;
+
+	if (!host || host->kernel_major == 0 || maps_huge(host) || f->facts->running ||
+	    f->facts->started || seconds < MAPPING_LONG_SECONDS)
+		return 0;
+	return fit_add(f->report, FIT_SLOW_START, FIT_INFO,
+		       strf("%s may take some %llu s longer to start: Linux %u.%u of the host maps "
+			    "large BARs page by page (an estimate; some distributions have the "
+			    "change of 6.15)",
+			    f->domain.name, (unsigned long long)seconds, host->kernel_major,
+			    host->kernel_minor),
+		       NULL);
 }
 
 int fit_check_window(Fit *f)
 {
 	const FitDomain *d = &f->domain;
 	unsigned bits = fit_domain_bits(d, f->facts->host);
-	uint64_t bars = bars_of(f->facts), wanted = fit_window_wanted(f->facts), window;
+	uint64_t bars = bars_of(f->facts), wanted = fit_window_wanted(f->facts), room;
+	Window window;
 	int r = 0;
 
 	if (bars == 0 || d->firmware == FIRMWARE_OTHER)
@@ -156,8 +233,12 @@ int fit_check_window(Fit *f)
 				 "may have no room for BARs of this size",
 				 d->name),
 			    "shut it down, then assign");
+	if (r == 0)
+		r = check_mapping(f, bars);
 	if (r < 0 || (bits == 0 && d->mmio_mb == 0))
 		return r;
-	window = d->firmware == FIRMWARE_OVMF ? ovmf_window(d, bits) : seabios_window(d, bits);
-	return window >= wanted ? 0 : tell_window(f, window, bars, wanted);
+	room = seabios_window(d, bits);
+	window = d->firmware == FIRMWARE_OVMF ? ovmf_window(d, bits, f->facts->host)
+					      : (Window){ room, room, room };
+	return counted(d, &window) >= wanted ? 0 : tell_window(f, &window, bars, wanted);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a guest has to fit into: NUMA nodes, memory, huge pages, width of addresses. host/scan/
+ * What a guest has to fit into: NUMA nodes, memory, huge pages, processor, kernel. host/scan/
  * fit-facts fills it. What could not be read is 0 or NULL, and nothing follows from that.
  */
 #pragma once
@@ -33,10 +33,15 @@ typedef struct HostNode {
 	size_t n_pools;
 } HostNode;
 
+typedef enum CpuVendor { CPU_VENDOR_UNKNOWN, CPU_VENDOR_INTEL, CPU_VENDOR_AMD } CpuVendor;
+
 typedef struct HostFacts {
 	char *name;		/* the host's own */
 	unsigned physical_bits; /* of an address; 0: not known */
-	HostNode *nodes;	/* by number; none: a kernel without NUMA, or not known */
+	CpuVendor cpu_vendor;
+	unsigned kernel_major,
+		kernel_minor; /* of the running kernel, 6 and 1; 0 and 0: not known */
+	HostNode *nodes;      /* by number; none: a kernel without NUMA, or not known */
 	size_t n_nodes;
 	uint64_t memory_bytes;
 } HostFacts;

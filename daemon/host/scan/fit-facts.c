@@ -2,6 +2,7 @@
 #include "host/scan/fit-facts.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "host/scan/sysfs.h"
@@ -44,8 +45,22 @@ static int read_text(int dir_fd, const char *path, size_t max, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
+/* "vendor_id\t: GenuineIntel" */
+static CpuVendor vendor_in(const char *text)
+{
+	const char *at = strstr(text, "vendor_id");
+
+	if (!at)
+		return CPU_VENDOR_UNKNOWN;
+	at += strlen("vendor_id");
+	at += strspn(at, " \t:");
+	return str_starts_with(at, "GenuineIntel\n")   ? CPU_VENDOR_INTEL
+	       : str_starts_with(at, "AuthenticAMD\n") ? CPU_VENDOR_AMD
+						       : CPU_VENDOR_UNKNOWN;
+}
+
 /* "address sizes\t: 46 bits physical, 48 bits virtual", on x86. */
-static void read_physical_bits(int proc_fd, HostFacts *facts)
+static void read_processor(int proc_fd, HostFacts *facts)
 {
 	_cleanup_close_ int fd = openat(proc_fd, "cpuinfo", O_RDONLY | O_CLOEXEC);
 	char text[CPUINFO_READ + 1];
@@ -61,6 +76,22 @@ static void read_physical_bits(int proc_fd, HostFacts *facts)
 	bits = number_after(text, "address sizes");
 	if (bits >= BITS_MIN && bits <= BITS_MAX)
 		facts->physical_bits = (unsigned)bits;
+	facts->cpu_vendor = vendor_in(text);
+}
+
+/* "6.1.0-56-amd64" */
+static int read_kernel(int proc_fd, HostFacts *facts)
+{
+	_cleanup_free_ char *release = NULL;
+	unsigned major, minor;
+	int r;
+
+	r = file_read_line_at(proc_fd, "sys/kernel/osrelease", &release);
+	if (r >= 0 && sscanf(release, "%3u.%4u.", &major, &minor) == 2) {
+		facts->kernel_major = major;
+		facts->kernel_minor = minor;
+	}
+	return r == -ENOMEM ? r : 0;
 }
 
 static int read_memory(int proc_fd, HostFacts *facts)
@@ -185,8 +216,10 @@ int fit_facts_read(int sysfs_fd, int proc_fd, HostFacts **ret)
 	r = file_read_line_at(proc_fd, "sys/kernel/hostname", &facts->name);
 	if (r == -ENOMEM)
 		return r;
-	read_physical_bits(proc_fd, facts);
-	r = read_memory(proc_fd, facts);
+	read_processor(proc_fd, facts);
+	r = read_kernel(proc_fd, facts);
+	if (r >= 0)
+		r = read_memory(proc_fd, facts);
 	if (r >= 0)
 		r = read_nodes(sysfs_fd, facts);
 	if (r < 0)

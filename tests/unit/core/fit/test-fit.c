@@ -124,6 +124,10 @@ static void expect_found(size_t row, const FitFacts *facts, const char *wanted)
 		fail_msg("row %zu: found \"%s\" instead of \"%s\"", row, all, wanted);
 }
 
+#define ANY CPU_VENDOR_UNKNOWN
+#define INTEL CPU_VENDOR_INTEL
+#define AMD CPU_VENDOR_AMD
+
 static void windows_are_judged_by_firmware_and_width(_unused_ void **state)
 {
 	static const struct {
@@ -131,51 +135,101 @@ static void windows_are_judged_by_firmware_and_width(_unused_ void **state)
 		uint64_t bar;
 		unsigned host_bits;
 		const char *found;
+		CpuVendor vendor;
 	} rows[] = {
-		{ UEFI RAM HOST_CPU, 256 * MIB, 39, "" },
-		{ UEFI RAM MODEL_CPU, 256 * MIB, 46, "" },
-		{ UEFI RAM MODEL_CPU, 64 * GIB, 46, "error:bar-window" },
-		{ UEFI RAM HOST_CPU, 64 * GIB, 46, "" },
-		{ UEFI RAM WIDE_CPU, 64 * GIB, 46, "" },
-		{ UEFI RAM HOST_CPU, 256 * GIB, 46, "" },
-		{ UEFI RAM HOST_CPU, 256 * GIB, 52, "" },
-		{ UEFI RAM HOST_CPU, 256 * GIB, 42, "error:bar-window" },
-		{ UEFI RAM HOST_CPU, 256 * GIB, 43, "warning:bar-window" },
-		{ UEFI RAM HOST_CPU, 64 * GIB, 40, "error:bar-window" },
+		{ UEFI RAM HOST_CPU, 256 * MIB, 39, "", ANY },
+		{ UEFI RAM MODEL_CPU, 256 * MIB, 46, "", ANY },
+		{ UEFI RAM MODEL_CPU, 64 * GIB, 46, "error:bar-window", INTEL },
+		/* 40 bits are trusted on AMD, whose vendor KVM's guests have unless they say so. */
+		{ UEFI RAM MODEL_CPU, 64 * GIB, 46, "warning:bar-window", AMD },
+		{ UEFI RAM MODEL_CPU, 64 * GIB, 46, "warning:bar-window", ANY },
+		{ UEFI RAM "<cpu mode='custom'><model>x</model><vendor>AMD</vendor></cpu>",
+		  64 * GIB, 46, "warning:bar-window", INTEL },
+		{ UEFI RAM MODEL_CPU, 32 * GIB, 46, "warning:bar-window", AMD },
+		{ UEFI RAM MODEL_CPU, 16 * GIB, 46, "", AMD },
+		{ UEFI RAM HOST_CPU, 64 * GIB, 46, "", ANY },
+		{ UEFI RAM WIDE_CPU, 64 * GIB, 46, "", ANY },
+		{ UEFI RAM HOST_CPU, 256 * GIB, 46, "", ANY },
+		{ UEFI RAM HOST_CPU, 256 * GIB, 52, "", ANY },
+		/* A quarter of the address space has room, an eighth has not. */
+		{ UEFI RAM HOST_CPU, 256 * GIB, 42, "warning:bar-window", ANY },
+		{ UEFI RAM HOST_CPU, 512 * GIB, 42, "error:bar-window", ANY },
+		{ UEFI RAM HOST_CPU, 256 * GIB, 43, "warning:bar-window", ANY },
+		{ UEFI RAM HOST_CPU, 64 * GIB, 40, "error:bar-window", INTEL },
+		{ UEFI RAM HOST_CPU, 64 * GIB, 40, "warning:bar-window", AMD },
+		{ UEFI RAM HOST_CPU, 128 * GIB, 40, "error:bar-window", AMD },
 		/* The host's address width is not known: no finding. */
-		{ UEFI RAM HOST_CPU, 256 * GIB, 0, "" },
-		{ UEFI RAM MODEL_CPU, 256 * GIB, 0, "error:bar-window" },
+		{ UEFI RAM HOST_CPU, 256 * GIB, 0, "", ANY },
+		{ UEFI RAM MODEL_CPU, 256 * GIB, 0, "error:bar-window", ANY },
 		{ UEFI RAM "<cpu mode='custom'><maxphysaddr mode='emulate' bits='42'/></cpu>",
-		  64 * GIB, 46, "" },
+		  64 * GIB, 46, "", ANY },
 		{ UEFI RAM "<cpu mode='host-model'><maxphysaddr mode='passthrough' limit='39'/>"
 			   "</cpu>",
-		  64 * GIB, 46, "error:bar-window" },
-		{ UEFI RAM MODEL_CPU WINDOW, 64 * GIB, 46, "" },
-		{ UEFI RAM MODEL_CPU WINDOW, 512 * GIB, 46, "error:bar-window" },
-		{ BIOS RAM MODEL_CPU, 64 * GIB, 46, "" },
-		{ BIOS RAM HOST_CPU, 64 * GIB, 46, "" },
-		{ BIOS RAM MODEL_CPU, 512 * GIB, 46, "error:bar-window" },
+		  64 * GIB, 46, "error:bar-window", ANY },
+		{ UEFI RAM MODEL_CPU WINDOW, 64 * GIB, 46, "", ANY },
+		{ UEFI RAM MODEL_CPU WINDOW, 512 * GIB, 46, "error:bar-window", ANY },
+		/* Where the firmware takes it for the least, there is room. */
+		{ UEFI RAM HOST_CPU WINDOW, 512 * GIB, 46, "warning:bar-window", ANY },
+		{ BIOS RAM MODEL_CPU, 64 * GIB, 46, "", ANY },
+		{ BIOS RAM HOST_CPU, 64 * GIB, 46, "", ANY },
+		{ BIOS RAM MODEL_CPU, 512 * GIB, 46, "error:bar-window", ANY },
 		{ "<os><loader type='pflash'>/OVMF.fd</loader><type arch='x86_64' machine='q35'>hvm"
 		  "</type></os>" RAM,
-		  64 * GIB, 46, "error:bar-window" },
+		  64 * GIB, 46, "error:bar-window", INTEL },
 		{ "<os><loader type='rom'>/x</loader><type arch='x86_64' machine='q35'>hvm</type>"
 		  "</os>" RAM,
-		  512 * GIB, 46, "" },
-		{ "<os><type arch='aarch64' machine='virt'>hvm</type></os>" RAM, 512 * GIB, 46,
-		  "" },
+		  512 * GIB, 46, "", ANY },
+		{ "<os><type arch='aarch64' machine='virt'>hvm</type></os>" RAM, 512 * GIB, 46, "",
+		  ANY },
 		/* Impossible sizes in sysfs are ignored. */
-		{ UEFI RAM HOST_CPU, 1ULL << 62, 46, "" },
-		{ UEFI RAM HOST_CPU, UINT64_MAX, 46, "" },
+		{ UEFI RAM HOST_CPU, 1ULL << 62, 46, "", ANY },
+		{ UEFI RAM HOST_CPU, UINT64_MAX, 46, "", ANY },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(domain_xml_freep) DomainXml *xml = domain(rows[i].inner, "");
-		HostFacts host = { .physical_bits = rows[i].host_bits };
+		HostFacts host = { .physical_bits = rows[i].host_bits,
+				   .cpu_vendor = rows[i].vendor };
 		Boards boards;
 		FitFacts facts;
 
 		make_boards(&boards, rows[i].bar, NUMA_NODE_NONE);
 		facts = facts_of(xml, &boards, &host);
+		expect_found(i, &facts, rows[i].found);
+	}
+}
+
+static void a_slow_start_is_told_of_where_the_kernel_maps_page_by_page(_unused_ void **state)
+{
+	static const struct {
+		unsigned major, minor;
+		uint64_t bar;
+		bool running, started;
+		const char *found;
+	} rows[] = {
+		{ 6, 1, 64 * GIB, false, false, "info:slow-start" },
+		{ 6, 14, 64 * GIB, false, false, "info:slow-start" },
+		{ 5, 15, 64 * GIB, false, false, "info:slow-start" },
+		{ 6, 15, 64 * GIB, false, false, "" },
+		{ 7, 0, 64 * GIB, false, false, "" },
+		{ 6, 1, 16 * GIB, false, false, "" },
+		{ 6, 1, 64 * GIB, false, true, "" },
+		{ 6, 1, 64 * GIB, true, false, "warning:hotplug-window" },
+		{ 0, 0, 64 * GIB, false, false, "" }, /* not known */
+	};
+	_cleanup_(domain_xml_freep) DomainXml *xml = domain(UEFI RAM HOST_CPU, "");
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		const HostFacts host = { .physical_bits = 46,
+					 .kernel_major = rows[i].major,
+					 .kernel_minor = rows[i].minor };
+		Boards boards;
+		FitFacts facts;
+
+		make_boards(&boards, rows[i].bar, NUMA_NODE_NONE);
+		facts = facts_of(xml, &boards, &host);
+		facts.running = rows[i].running;
+		facts.started = rows[i].started;
 		expect_found(i, &facts, rows[i].found);
 	}
 }
@@ -512,6 +566,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(windows_are_judged_by_firmware_and_width),
+		cmocka_unit_test(a_slow_start_is_told_of_where_the_kernel_maps_page_by_page),
 		cmocka_unit_test(memory_and_placement_are_judged_by_the_host),
 		cmocka_unit_test(a_host_of_which_nothing_is_known_gives_no_findings),
 		cmocka_unit_test(a_hotplug_of_large_bars_is_warned_of),

@@ -41,8 +41,9 @@ static void a_host_is_read_as_it_is(void **state)
 	const HostNode *node;
 
 	temp_dir_write(dir, "sys/kernel/hostname", "gpu07\n");
+	temp_dir_write(dir, "sys/kernel/osrelease", "6.14.0-24-generic\n");
 	temp_dir_write(dir, "cpuinfo",
-		       "processor\t: 0\nflags\t\t: fpu vme\n"
+		       "processor\t: 0\nvendor_id\t: AuthenticAMD\nflags\t\t: fpu vme\n"
 		       "address sizes\t: 46 bits physical, 57 bits virtual\n\n");
 	temp_dir_write(dir, "meminfo", "MemTotal:       131072 kB\nMemFree:  1 kB\n");
 	temp_dir_write(dir, "devices/system/node/online", "0,2\n");
@@ -57,6 +58,9 @@ static void a_host_is_read_as_it_is(void **state)
 	facts = read_facts(dir);
 	assert_string_equal(facts->name, "gpu07");
 	assert_int_equal(facts->physical_bits, 46);
+	assert_int_equal(facts->cpu_vendor, CPU_VENDOR_AMD);
+	assert_int_equal(facts->kernel_major, 6);
+	assert_int_equal(facts->kernel_minor, 14);
 	assert_int_equal(facts->memory_bytes, 131072 * KIB);
 	assert_int_equal(facts->n_nodes, 2);
 	node = host_facts_node(facts, 0);
@@ -81,6 +85,8 @@ static void a_host_that_tells_nothing_is_not_known(void **state)
 
 	assert_null(facts->name);
 	assert_int_equal(facts->physical_bits, 0);
+	assert_int_equal(facts->cpu_vendor, CPU_VENDOR_UNKNOWN);
+	assert_int_equal(facts->kernel_major, 0);
 	assert_int_equal(facts->memory_bytes, 0);
 	assert_int_equal(facts->n_nodes, 0);
 	assert_null(host_facts_node(NULL, 0));
@@ -94,12 +100,17 @@ static void nonsense_is_not_believed(void **state)
 
 	memset(flags, 'x', 19999);
 	flags[19999] = '\0';
-	temp_dir_write(dir, "cpuinfo", "address sizes : 900 bits physical\n");
+	temp_dir_write(dir, "cpuinfo",
+		       "vendor_id : GenuineIntelligence\n"
+		       "address sizes : 900 bits physical\n");
+	temp_dir_write(dir, "sys/kernel/osrelease", "six.one\n");
 	temp_dir_write(dir, "meminfo", "MemTotal: 99999999999999999999999999999999 kB\n");
 	temp_dir_write(dir, "devices/system/node/online", "0-1\n");
 	write_node(dir, "0", "7-3\n", "-5");
 	facts = read_facts(dir);
 	assert_int_equal(facts->physical_bits, 0);
+	assert_int_equal(facts->cpu_vendor, CPU_VENDOR_UNKNOWN);
+	assert_int_equal(facts->kernel_major, 0);
 	assert_int_equal(facts->memory_bytes, 0);
 	assert_int_equal(facts->n_nodes, 2); /* the second has no directory */
 	assert_null(facts->nodes[0].cpus);
