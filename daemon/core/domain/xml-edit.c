@@ -27,20 +27,13 @@ static int set_host_address(xmlNode *hostdev, const Bdf *bdf)
 	return 0;
 }
 
-static int set_alias(xmlNode *device, const char *stem, const char *kind, unsigned long number)
-{
-	xmlNode *alias = xml_append(device, "alias");
-
-	return alias ? xml_set(alias, "name", "%s%s%lu", stem, kind, number) : -ENOMEM;
-}
-
 /* managed='no': gpupass binds drivers; with 'yes' libvirt would do so, too. */
 static int fill_hostdev(xmlNode *hostdev, const char *stem, unsigned long number, const Bdf *bdf)
 {
 	if (xml_set(hostdev, "mode", "subsystem") < 0 || xml_set(hostdev, "type", "pci") < 0 ||
 	    xml_set(hostdev, "managed", "no") < 0 || set_host_address(hostdev, bdf) < 0)
 		return -ENOMEM;
-	return set_alias(hostdev, stem, "", number);
+	return xml_mark(hostdev, stem, "", number);
 }
 
 char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf)
@@ -161,54 +154,17 @@ static int domain_xml_place_in_slots(const DomainXml *xml, Place *places, size_t
 		.remedy = strdup("remove devices from the domain, or use machine type q35"));
 }
 
-/* The number in an alias of this stem and kind. */
-static bool alias_number(const xmlNode *device, const char *stem, const char *kind,
-			 unsigned long long *ret)
-{
-	const char *alias = xml_alias(device);
-	size_t n = strlen(stem), k = strlen(kind);
-
-	return alias && strncmp(alias, stem, n) == 0 && strncmp(alias + n, kind, k) == 0 &&
-	       str_to_unsigned(alias + n + k, 10, ULONG_MAX, ret) == 0;
-}
-
-/*
- * The first number from `from` on that no alias has: they are unique in a domain, and an earlier
- * assignment may have left one, on a root port. One pass, since others choose the aliases of a
- * domain, and may choose many.
- */
-static int free_number(const xmlNode *devices, const char *stem, const char *kind,
-		       unsigned long from, unsigned long *ret)
-{
-	_cleanup_free_ bool *taken = NULL;
-	unsigned long long number;
-	size_t n = 0, at = 0;
-
-	for (xmlNode *i = xml_first(devices); i; i = xml_next(i))
-		n++;
-	taken = calloc(n + 1, sizeof(bool));
-	if (!taken)
-		return -ENOMEM;
-	for (xmlNode *i = xml_first(devices); i; i = xml_next(i))
-		if (alias_number(i, stem, kind, &number) && number >= from && number - from < n)
-			taken[number - from] = true;
-	while (taken[at])
-		at++;
-	*ret = from + at;
-	return 0;
-}
-
 /* libvirt chooses the port's own address and chassis; only its bus number matters here. */
 static int add_port(xmlNode *devices, const char *stem, unsigned long number, unsigned bus)
 {
 	unsigned long n;
-	int r = free_number(devices, stem, ALIAS_PORT, number, &n);
+	int r = xml_free_mark(devices, stem, ALIAS_PORT, number, &n);
 	xmlNode *port = r == 0 ? xml_append(devices, "controller") : NULL;
 
 	if (!port || xml_set(port, "type", "pci") < 0 || xml_set(port, "index", "%u", bus) < 0 ||
 	    xml_set(port, "model", "pcie-root-port") < 0)
 		return -ENOMEM;
-	return set_alias(port, stem, ALIAS_PORT, n);
+	return xml_mark(port, stem, ALIAS_PORT, n);
 }
 
 static int set_guest_address(xmlNode *hostdev, const Place *place, unsigned function, bool multi)
@@ -239,7 +195,7 @@ static int add_gpu(xmlNode *devices, const char *stem, unsigned long *number,
 		xmlNode *hostdev;
 		int r;
 
-		r = free_number(devices, stem, "", *number, number);
+		r = xml_free_mark(devices, stem, "", *number, number);
 		hostdev = r == 0 ? xml_append(devices, "hostdev") : NULL;
 		if (!hostdev)
 			return -ENOMEM;

@@ -46,3 +46,58 @@ bool alias_is_of_group(const char *alias, const char *group)
 	}
 	return *alias == '-';
 }
+
+int xml_mark(xmlNode *device, const char *stem, const char *kind, unsigned long number)
+{
+	xmlNode *alias = xml_append(device, "alias");
+
+	return alias ? xml_set(alias, "name", "%s%s%lu", stem, kind, number) : -ENOMEM;
+}
+
+/* The number in an alias of this stem and kind. */
+static bool alias_number(const xmlNode *device, const char *stem, const char *kind,
+			 unsigned long long *ret)
+{
+	const char *alias = xml_alias(device);
+	size_t n = strlen(stem), k = strlen(kind);
+
+	return alias && strncmp(alias, stem, n) == 0 && strncmp(alias + n, kind, k) == 0 &&
+	       str_to_unsigned(alias + n + k, 10, ULONG_MAX, ret) == 0;
+}
+
+/* One pass, since others choose the aliases of a domain, and may choose many. */
+int xml_free_mark(const xmlNode *devices, const char *stem, const char *kind, unsigned long from,
+		  unsigned long *ret)
+{
+	_cleanup_free_ bool *taken = NULL;
+	unsigned long long number;
+	size_t n = 0, at = 0;
+
+	for (xmlNode *i = xml_first(devices); i; i = xml_next(i))
+		n++;
+	taken = calloc(n + 1, sizeof(bool));
+	if (!taken)
+		return -ENOMEM;
+	for (xmlNode *i = xml_first(devices); i; i = xml_next(i))
+		if (alias_number(i, stem, kind, &number) && number >= from && number - from < n)
+			taken[number - from] = true;
+	while (taken[at])
+		at++;
+	*ret = from + at;
+	return 0;
+}
+
+size_t alias_other_stem(const char *alias, const char *stem)
+{
+	const char *tail, *number;
+
+	if (!alias || !str_starts_with(alias, ALIAS_PREFIX) || alias_is(alias, stem, "") ||
+	    alias_is(alias, stem, ALIAS_PORT))
+		return 0;
+	tail = strrchr(alias, '-') + 1;
+	number = str_starts_with(tail, ALIAS_PORT) ? tail + strlen(ALIAS_PORT) : tail;
+	if (!*number || number[strspn(number, "0123456789")] ||
+	    tail == alias + strlen(ALIAS_PREFIX))
+		return 0;
+	return (size_t)(tail - alias);
+}

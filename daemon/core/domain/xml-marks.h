@@ -21,3 +21,14 @@ char *alias_stem(const char *group);
 bool alias_is_of_group(const char *alias, const char *group);
 /* `alias`, which may be NULL, is this stem, then `kind`, then a number. */
 bool alias_is(const char *alias, const char *stem, const char *kind);
+/* The length of the stem of another group than this one's that `alias`, or NULL, has; 0: none. */
+size_t alias_other_stem(const char *alias, const char *stem);
+
+/* Gives a device that has none the alias <stem><kind><number>. -ENOMEM. */
+int xml_mark(xmlNode *device, const char *stem, const char *kind, unsigned long number);
+/*
+ * The first number from `from` on that no alias has: they are unique in a domain, and an earlier
+ * assignment may have left one, on a root port. -ENOMEM.
+ */
+int xml_free_mark(const xmlNode *devices, const char *stem, const char *kind, unsigned long from,
+		  unsigned long *ret);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Removes from a domain's XML exactly what belongs to a group. */
+#include <string.h>
+
 #include "core/domain/xml-marks.h"
 #include "core/domain/xml-names.h"
 #include "core/domain/xml-tune.h"
@@ -27,31 +29,50 @@ static bool remove_hostdevs(xmlNode *devices, const char *stem, const Bdf *funct
 	return changed;
 }
 
-/*
- * A device sits behind the port; or the port is function 0 of a slot, without which the guest would
- * not find the slot's other functions. libvirt packs root ports into one slot, ours together with
- * others'.
- */
-static bool port_in_use(const xmlNode *devices, const xmlNode *port)
+static bool needs_bus(const xmlNode *device, const xmlNode *port, unsigned bus)
 {
-	bool placed;
-	unsigned bus;
-	Bdf own;
+	Bdf own, guest;
 
-	if (xml_number(port, "index", UINT8_MAX, &bus) < 0)
+	if (xml_guest_address(device, &guest) < 0)
+		return false;
+	return (guest.bus == bus && bus != 0) || (xml_guest_address(port, &own) == 0 &&
+						  own.function == 0 && bdf_same_slot(&guest, &own));
+}
+
+/*
+ * The device sits behind the port; or the port is function 0 of its slot, without which the guest
+ * would not find the slot's other functions (libvirt packs root ports into one slot, ours together
+ * with others'); or it is a port of another group with a higher index: libvirt defines a port again
+ * for each lower index that has none (qemuDomainPCIAddressSetCreate()), and nobody would take that
+ * one away.
+ */
+static bool needs_port(const xmlNode *device, const xmlNode *port, const char *stem)
+{
+	unsigned bus, index;
+
+	if (device == port)
+		return false;
+	if (xml_number(port, "index", UINT8_MAX, &bus) < 0 || needs_bus(device, port, bus))
 		return true;
-	placed = xml_guest_address(port, &own) == 0;
-	for (xmlNode *i = xml_first(devices); i; i = xml_next(i)) {
-		Bdf guest;
+	return alias_other_stem(xml_alias(device), stem) && xml_is_pci_controller(device) &&
+	       xml_number(device, "index", UINT8_MAX, &index) == 0 && index > bus;
+}
 
-		if (i == port || xml_guest_address(i, &guest) < 0)
-			continue;
-		if (guest.bus == bus && bus != 0)
+static bool port_in_use(const xmlNode *devices, const xmlNode *port, const char *stem)
+{
+	for (const xmlNode *i = xml_first(devices); i; i = xml_next(i))
+		if (needs_port(i, port, stem))
 			return true;
-		if (placed && own.function == 0 && bdf_same_slot(&guest, &own))
-			return true;
-	}
 	return false;
+}
+
+/* The alias of a device of another group that needs the port; NULL: none does. */
+static const char *port_heir(const xmlNode *devices, const xmlNode *port, const char *stem)
+{
+	for (const xmlNode *i = xml_first(devices); i; i = xml_next(i))
+		if (alias_other_stem(xml_alias(i), stem) && needs_port(i, port, stem))
+			return xml_alias(i);
+	return NULL;
 }
 
 static bool is_our_port(const xmlNode *node, const char *stem)
@@ -65,7 +86,7 @@ static bool remove_unused_ports(xmlNode *devices, const char *stem)
 
 	for (xmlNode *i = xml_first(devices), *next; i; i = next) {
 		next = xml_next(i);
-		if (!is_our_port(i, stem) || port_in_use(devices, i))
+		if (!is_our_port(i, stem) || port_in_use(devices, i, stem))
 			continue;
 		xml_remove(i);
 		changed = true;
@@ -73,21 +94,40 @@ static bool remove_unused_ports(xmlNode *devices, const char *stem)
 	return changed;
 }
 
-/* A port that is in use stays, but loses our mark: it is no longer ours. */
-static bool remove_ports(xmlNode *devices, const char *stem)
+static int hand_over_port(xmlNode *devices, xmlNode *port, const char *stem)
+{
+	const char *heir = port_heir(devices, port, stem);
+	_cleanup_free_ char *its = heir ? strndup(heir, alias_other_stem(heir, stem)) : NULL;
+	unsigned long n;
+	int r = 0;
+
+	if (heir)
+		r = its ? xml_free_mark(devices, its, ALIAS_PORT, 0, &n) : -ENOMEM;
+	/* libvirt writes one alias, but others may have written the text. */
+	while (is_our_port(port, stem))
+		xml_remove(xml_child(port, "alias"));
+	return heir && r == 0 ? xml_mark(port, its, ALIAS_PORT, n) : r;
+}
+
+/*
+ * A port that is in use stays. Where another group of ours needs it, it has that one's mark from now
+ * on, and goes with it; else it has none, and is no longer ours.
+ */
+static int remove_ports(xmlNode *devices, const char *stem, bool *ret_changed)
 {
 	bool changed = false;
+	int r = 0;
 
 	/* Ports share slots, so that removing one may free another. */
 	while (remove_unused_ports(devices, stem))
 		changed = true;
-	for (xmlNode *i = xml_first(devices); i; i = xml_next(i))
-		/* libvirt writes one alias, but others may have written the text. */
-		while (is_our_port(i, stem)) {
-			xml_remove(xml_child(i, "alias"));
+	for (xmlNode *i = xml_first(devices); i && r == 0; i = xml_next(i))
+		if (is_our_port(i, stem)) {
+			r = hand_over_port(devices, i, stem);
 			changed = true;
 		}
-	return changed;
+	*ret_changed = changed;
+	return r;
 }
 
 int domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *functions,
@@ -95,15 +135,18 @@ int domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *func
 {
 	_cleanup_free_ char *stem = alias_stem(group);
 	xmlNode *devices = xml_child(xml->root, "devices");
-	bool changed;
+	bool hostdevs, ports;
+	int r;
 
 	if (!stem)
 		return -ENOMEM;
-	changed = remove_hostdevs(devices, stem, functions, n_functions);
-	changed |= remove_ports(devices, stem);
-	if (changed)
+	hostdevs = remove_hostdevs(devices, stem, functions, n_functions);
+	r = remove_ports(devices, stem, &ports);
+	if (r < 0)
+		return r;
+	if (hostdevs || ports)
 		xml_remove_if_empty(devices);
-	*ret_changed = changed;
+	*ret_changed = hostdevs || ports;
 	return 0;
 }
 

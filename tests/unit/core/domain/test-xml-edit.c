@@ -586,6 +586,44 @@ static void a_port_that_stays_keeps_none_of_our_marks(_unused_ void **state)
 	assert_false(changed);
 }
 
+/*
+ * Without its port, libvirt would define another one for the index, or the guest would not find the
+ * slot's other functions; the last group to go takes it along.
+ */
+static void a_port_that_another_group_needs_is_taken_over_by_it(_unused_ void **state)
+{
+	static const char both[] =
+		DOMAIN("<devices><controller type='pci' index='1' model='pcie-root-port'>"
+		       "<alias name='ua-gpupass-pair0-port0'/><address type='pci' bus='0' slot='1' "
+		       "function='0' multifunction='on'/></controller>"
+		       "<controller type='pci' index='2' model='pcie-root-port'>"
+		       "<alias name='ua-gpupass-pair0-port1'/>"
+		       "<address type='pci' bus='0' slot='1' function='1'/></controller>"
+		       "<controller type='pci' index='3' model='pcie-root-port'>"
+		       "<alias name='ua-gpupass-pair0-1-port0'/>"
+		       "<address type='pci' bus='0' slot='1' function='2'/></controller>"
+		       "<controller type='pci' index='4' model='pcie-root-port'>"
+		       "<alias name='ua-gpupass-pair0-port2'/>"
+		       "<address type='pci' bus='0' slot='1' function='3'/></controller>"
+		       "<rng><address type='pci' bus='0' slot='2'/></rng></devices>");
+	_cleanup_free_ char *one = NULL, *none = NULL, *other = NULL;
+	bool changed;
+
+	one = take_out(both, "pair0", &changed);
+	assert_null(strstr(one, "ua-gpupass-pair0-port"));
+	assert_null(strstr(one, "index=\"4\""));
+	assert_non_null(strstr(one, "ua-gpupass-pair0-1-port1"));
+	assert_non_null(strstr(one, "ua-gpupass-pair0-1-port2"));
+	none = take_out(one, "pair0-1", &changed);
+	assert_null(strstr(none, "pcie-root-port"));
+
+	other = take_out(both, "pair0-1", &changed);
+	assert_non_null(strstr(other, "index=\"3\""));
+	free(none);
+	none = take_out(other, "pair0", &changed);
+	assert_null(strstr(none, "pcie-root-port"));
+}
+
 /* Without a function 0 the guest does not look for the other functions of the slot. */
 static void function_zero_of_a_shared_slot_stays(_unused_ void **state)
 {
@@ -666,6 +704,7 @@ int main(void)
 		cmocka_unit_test(taking_out_twice_changes_nothing_the_second_time),
 		cmocka_unit_test(a_root_port_that_something_else_uses_stays_without_our_mark),
 		cmocka_unit_test(a_port_that_stays_keeps_none_of_our_marks),
+		cmocka_unit_test(a_port_that_another_group_needs_is_taken_over_by_it),
 		cmocka_unit_test(function_zero_of_a_shared_slot_stays),
 	};
 
