@@ -143,14 +143,18 @@ static int add_kept(Resolver *r, char *name, const Assignment *record, Gpu *cons
 }
 
 /* 1: it is a group of one, and added. 0: it may be linked to another. */
-static int add_recorded_single(Resolver *r, char *name, Gpu *gpu)
+static int add_recorded_single(Resolver *r, const char *name, Gpu *gpu)
 {
-	char *why;
+	_cleanup_free_ char *why = NULL;
+	char *its;
 	int result = resolver_why_single(r, gpu, &why);
 
 	if (result < 0 || !why)
 		return result;
-	result = resolver_add_single(r, name, gpu, why);
+	its = strdup(name);
+	if (!its)
+		return -ENOMEM;
+	result = resolver_add_single(r, its, gpu, TAKE_PTR(why));
 	return result < 0 ? result : 1;
 }
 
@@ -174,11 +178,8 @@ static int add_recorded(Resolver *r, const Assignment *record, Gpu **gpus)
 	name = resolver_name_taken(r, record->group_name)
 		       ? resolver_free_name(r, resolver_base_name(n))
 		       : strdup(record->group_name);
-	if (name && n == 1 && !missing) {
-		_cleanup_free_ char *single = strdup(name);
-
-		result = single ? add_recorded_single(r, TAKE_PTR(single), gpus[0]) : -ENOMEM;
-	}
+	if (name && n == 1 && !missing)
+		result = add_recorded_single(r, name, gpus[0]);
 	if (result != 0) {
 		free(name);
 		return result < 0 ? result : 0;
