@@ -110,8 +110,8 @@ static int hand_over_port(xmlNode *devices, xmlNode *port, const char *stem)
 }
 
 /*
- * A port that is in use stays. Where another group of ours needs it, it has that one's mark from now
- * on, and goes with it; else it has none, and is no longer ours.
+ * A port that is in use stays. Where another group of ours needs it, it has that one's mark from
+ * now on, and goes with it; else it has none, and is no longer ours.
  */
 static int remove_ports(xmlNode *devices, const char *stem, bool *ret_changed)
 {

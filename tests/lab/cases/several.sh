@@ -62,6 +62,7 @@ equal "the daemon knows both" "pair0 vm42
 solo0 vm42" "$(domains)"
 equal "and finds nothing to mend" 0 "$(gpupass reconcile --dry-run -j | jq '.findings | length')"
 
+# fault 61
 promise "one is released, and the other stays" gpupass release solo0
 equal "in the definition" "$(printf '%s\n' "${pair[@]}")" "$(hostdevs --inactive vm42)"
 equal "and in the records" "UUID.json" "$(records "$uuid")"

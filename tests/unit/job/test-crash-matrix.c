@@ -427,7 +427,7 @@ static void record_lost(Rig *rig)
 	rig_lose_record(rig);
 }
 
-/* The domain has another group, which stays whatever becomes of this one. */
+/* fault 61: the domain has another group, which stays whatever becomes of this one. */
 static void beside_another(Rig *rig)
 {
 	const JobRequest other = assign_request("vm42", "pair1");

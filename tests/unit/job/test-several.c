@@ -100,7 +100,7 @@ static void a_release_of_the_domain_asks_which_group_is_meant(void **state)
 	rig_check_world(rig, before, "asked");
 }
 
-/* Whatever fails of the second, and when: the first stays whole. */
+/* fault 61: whatever fails of the second, and when: the first stays whole. */
 static void a_second_that_fails_leaves_the_first_as_it_was(void **state)
 {
 	static const FakeFault faults[] = {

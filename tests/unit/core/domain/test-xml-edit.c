@@ -588,8 +588,9 @@ static void a_port_that_stays_keeps_none_of_our_marks(_unused_ void **state)
 
 /*
  * Without its port, libvirt would define another one for the index, or the guest would not find the
- * slot's other functions; the last group to go takes it along.
+ * slot's other functions. The last group to go takes it along.
  */
+/* fault 61 */
 static void a_port_that_another_group_needs_is_taken_over_by_it(_unused_ void **state)
 {
 	static const char both[] =
