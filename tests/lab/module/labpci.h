@@ -42,5 +42,8 @@ struct lab_function {
 struct lab_function *lab_function_of(struct pci_dev *pdev);
 bool lab_bind_fails(struct pci_dev *pdev, const char *driver);
 void lab_nap(unsigned int ms);
+/* nvidia.ko's, for nvidia_drm.ko */
+void lab_modeset_take(void);
+void lab_modeset_release(void);
 
 #endif

@@ -3,7 +3,8 @@
  * A stand-in for NVIDIA's kernel driver, as far as giving a GPU away goes:
  * it claims display functions of vendor 10de, makes /dev/nvidiaN, nvidiactl,
  * nvidia-modeset and nvidia-uvm, lists each GPU under /proc/driver/nvidia, and
- * its remove() waits without limit for the last user of the GPU, as the real one's does.
+ * its remove() waits without limit for the last user of the GPU, as the real one's does. What else
+ * remove() does is that of the release which it is told to play.
  */
 #include <linux/cdev.h>
 #include <linux/delay.h>
@@ -30,6 +31,10 @@ static bool unbind_lock = true;
 module_param(unbind_lock, bool, 0444);
 MODULE_PARM_DESC(unbind_lock, "offer unbindLock (the real driver does so on vGPU hosts only)");
 
+static char release[16] = "0.0.0";
+module_param_string(release, release, sizeof(release), 0644);
+MODULE_PARM_DESC(release, "the version that it tells, and plays (0.0.0: as 595, and unknown)");
+
 struct gpu {
 	struct kref ref;
 	struct list_head list;
@@ -37,7 +42,8 @@ struct gpu {
 	struct lab_function *lab;
 	struct proc_dir_entry *dir;
 	int minor;
-	bool locked, delisted;
+	bool locked, removing, delisted;
+	bool modeset; /* nvidia_drm has it */
 };
 
 static LIST_HEAD(gpus);
@@ -55,8 +61,44 @@ static void gpu_release(struct kref *ref)
 
 static bool in_use(struct gpu *g)
 {
-	return READ_ONCE(g->lab->hold) > 0 || READ_ONCE(g->lab->opens) > 0;
+	return READ_ONCE(g->lab->hold) > 0 || READ_ONCE(g->lab->opens) > 0 || READ_ONCE(g->modeset);
 }
+
+/* The release is MAJOR.MINOR or later. */
+static bool plays(unsigned int major, unsigned int minor)
+{
+	unsigned int a = 0, b = 0;
+
+	return sscanf(release, "%u.%u", &a, &b) == 2 && (a > major || (a == major && b >= minor));
+}
+
+/* Of NVIDIA's open modules: nv_pci_remove() takes the GPU off the list first since 595. */
+static bool delists_first(void)
+{
+	return !plays(1, 0) || plays(595, 0);
+}
+
+/* What nvidia_drm, loaded with modeset=1, does to every GPU on the list; and when it goes. */
+static void modeset_all(bool on)
+{
+	struct gpu *g;
+
+	mutex_lock(&gpus_lock);
+	list_for_each_entry(g, &gpus, list) WRITE_ONCE(g->modeset, on && !g->removing);
+	mutex_unlock(&gpus_lock);
+}
+
+void lab_modeset_take(void)
+{
+	modeset_all(true);
+}
+EXPORT_SYMBOL_GPL(lab_modeset_take);
+
+void lab_modeset_release(void)
+{
+	modeset_all(false);
+}
+EXPORT_SYMBOL_GPL(lab_modeset_release);
 
 /* The device files. */
 
@@ -79,7 +121,7 @@ static int nvidia_open(struct inode *inode, struct file *file)
 	g = find_gpu(iminor(inode));
 	if (g && g->locked)
 		dev_err(&g->pdev->dev, "NVRM: Open failed as GPU is locked for unbind operation\n");
-	if (g && !g->locked) {
+	if (g && !g->locked && !g->removing) {
 		kref_get(&g->ref);
 		g->lab->opens++;
 		file->private_data = g;
@@ -190,8 +232,8 @@ static const struct proc_ops unbind_lock_ops = {
 
 static int version_show(struct seq_file *s, void *v)
 {
-	seq_puts(s,
-		 "NVRM version: NVIDIA UNIX x86_64 Kernel Module  0.0.0  gpupass lab stand-in\n");
+	seq_printf(s, "NVRM version: NVIDIA UNIX x86_64 Kernel Module  %s  gpupass lab stand-in\n",
+		   release);
 	return 0;
 }
 
@@ -262,17 +304,32 @@ static void wait_for_users(struct gpu *g)
 		pci_name(g->pdev));
 }
 
-static void nvidia_remove(struct pci_dev *p)
+static void delist(struct gpu *g)
 {
-	struct gpu *g = pci_get_drvdata(p);
-
-	pci_disable_sriov(p);
 	mutex_lock(&gpus_lock);
 	g->delisted = true;
 	list_del(&g->list);
 	mutex_unlock(&gpus_lock);
 	proc_remove(g->dir);
+}
+
+static void nvidia_remove(struct pci_dev *p)
+{
+	struct gpu *g = pci_get_drvdata(p);
+	bool first = delists_first();
+
+	pci_disable_sriov(p);
+	mutex_lock(&gpus_lock);
+	g->removing = true;
+	/* nvidia_modeset_remove(): since 580.105.08, and before it there is none. */
+	if (plays(580, 105))
+		WRITE_ONCE(g->modeset, false);
+	mutex_unlock(&gpus_lock);
+	if (first)
+		delist(g);
 	wait_for_users(g);
+	if (!first)
+		delist(g);
 	if (g->lab->persistence)
 		dev_warn(&p->dev, "lab: removed with persistence mode on\n");
 	WRITE_ONCE(g->lab->persistence, 0);
