@@ -33,6 +33,7 @@ void doctor_check_vfio(const Doctor *d, Finding *f);
 void doctor_check_vfio_ids(const Doctor *d, Finding *f);
 void doctor_check_services(const Doctor *d, Finding *f);
 void doctor_check_driver_version(const Doctor *d, Finding *f);
+void doctor_check_nvidia_drm(const Doctor *d, Finding *f);
 void doctor_check_driverctl(const Doctor *d, Finding *f);
 void doctor_check_memlock(const Doctor *d, Finding *f);
 /* initramfs.c */

@@ -29,6 +29,8 @@ static const DoctorCheck checks[] = {
 	  "after-a-reboot" },
 	{ "driver-version", "Version of the nvidia driver", NEEDS_HOST, doctor_check_driver_version,
 	  SEE_TABLE },
+	{ "nvidia-drm", "GPUs that nvidia_drm keeps", NEEDS_INSPECTION | NEEDS_GPUS,
+	  doctor_check_nvidia_drm, "hostinuse" },
 	{ "services", "Services that hold GPUs", NEEDS_HOST, doctor_check_services, "holders" },
 	{ "holders", "Processes that hold GPUs", NEEDS_INSPECTION | NEEDS_GPUS,
 	  doctor_check_holders, "holders" },

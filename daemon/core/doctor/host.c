@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "core/doctor/checks.h"
+#include "core/facts/driver-release.h"
 #include "core/facts/setup-files.h"
 
 static bool cmdline_has(const Doctor *d, const char *prefix, const char **ret)
@@ -299,8 +300,13 @@ void doctor_check_driver_version(const Doctor *d, Finding *f)
 			       "stop everything that uses the GPUs before assign, or keep them on "
 			       "vfio-pci from boot (assign, then reboot); or use another version");
 	}
-	if (f->status == FINDING_SKIPPED)
+	if (f->status != FINDING_SKIPPED)
+		return;
+	if (release_wait_can_end(version) == RELEASE_YES)
 		finding_pass(f, "%s: no hang is known of it", version);
+	else
+		finding_skip(f, "%s: unknown: gpupass's table does not reach this version",
+			     version);
 }
 
 static bool on_nvidia(const Doctor *d)
@@ -309,6 +315,30 @@ static bool on_nvidia(const Doctor *d)
 		if (str_equal(d->gpus[i]->lead->driver, "nvidia"))
 			return true;
 	return false;
+}
+
+/* The words are those of the refusal: check_modeset() in core/plan/check.c. */
+void doctor_check_nvidia_drm(const Doctor *d, Finding *f)
+{
+	const char *version = d->facts->inspection->nvidia_version;
+	_cleanup_free_ char *cause = NULL;
+
+	if (!d->facts->inspection->nvidia_modeset) {
+		finding_pass(f, "it is not loaded, or runs without modeset=1");
+		return;
+	}
+	if (release_frees_modeset(version) == RELEASE_YES || !on_nvidia(d)) {
+		finding_pass(f, "it runs with modeset=1, and keeps no GPU from leaving nvidia");
+		return;
+	}
+	cause = release_modeset_cause(version);
+	if (!cause) {
+		f->error = -ENOMEM;
+		return;
+	}
+	finding_warn(f, NULL, RELEASE_MODESET_REASON);
+	finding_warn(f, NULL, "%s; assign is refused", cause);
+	finding_remedy(f, RELEASE_MODESET_REMEDY);
 }
 
 void doctor_check_services(const Doctor *d, Finding *f)

@@ -120,6 +120,8 @@ static const JsonMember inspection_members[] = {
 	JSON_BOOL(Inspection, vfio_loadable),
 	JSON_BOOL(Inspection, noiommu),
 	JSON_BOOL(Inspection, unsafe_interrupts),
+	JSON_BOOL(Inspection, nvidia_modeset),
+	JSON_TEXT_IF_ANY(Inspection, nvidia_version),
 	JSON_ARRAY(Inspection, functions, FunctionFacts, function_members, FUNCTIONS_MAX),
 	JSON_ARRAY(Inspection, holders, Holder, holder_members, HOLDERS_MAX),
 	JSON_ARRAY(Inspection, unseen, Unseen, unseen_members, UNSEEN_MAX),

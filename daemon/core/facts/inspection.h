@@ -83,6 +83,8 @@ typedef struct Inspection {
 	bool vfio_loadable;	/* not registered, but its module exists for this kernel */
 	bool noiommu;		/* vfio's enable_unsafe_noiommu_mode is on */
 	bool unsafe_interrupts; /* vfio_iommu_type1.allow_unsafe_interrupts is on */
+	bool nvidia_modeset;	/* nvidia_drm is loaded, with modeset=1 */
+	char *nvidia_version;	/* "550.54.15", of the loaded driver; NULL: not known */
 	pid_t probe_worker;	/* its probe timed out, it may open GPUs; 0: none. Not in JSON */
 } Inspection;
 

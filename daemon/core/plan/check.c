@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "core/plan/check.h"
 
+#include "core/facts/driver-release.h"
 #include "core/plan/planner.h"
 
 /* What the checks look at. */
@@ -343,6 +344,33 @@ static int check_probe_worker(const Check *c)
 			       (int)pid));
 }
 
+/*
+ * No holder shows: nvidia-modeset has the GPUs in use without a file. A GPU on nvidia that it has
+ * not taken (it came after nvidia_drm) looks the same, and is refused, too.
+ */
+static int check_modeset(const Check *c)
+{
+	const char *version = c->inspection->nvidia_version;
+	_cleanup_strv_ char **addresses = NULL;
+	_cleanup_free_ char *which = NULL, *cause = NULL;
+
+	if (!c->inspection->nvidia_modeset || release_frees_modeset(version) == RELEASE_YES)
+		return 0;
+	for (size_t i = 0; i < c->n_functions; i++)
+		if (str_equal(c->functions[i]->driver, NVIDIA_DRIVER) &&
+		    strv_append(&addresses, BDF_TEXT(&c->functions[i]->bdf)) < 0)
+			return -ENOMEM;
+	if (!addresses)
+		return 0;
+	which = strv_join(addresses, ", ");
+	cause = release_modeset_cause(version);
+	if (!which || !cause)
+		return -ENOMEM;
+	return problem_refuse(
+		c->ret_problem, GPUPASS_ERROR_HOST_IN_USE, .reason = strdup(RELEASE_MODESET_REASON),
+		.cause = strf("%s: %s", which, cause), .remedy = strdup(RELEASE_MODESET_REMEDY));
+}
+
 /* The group may be older than the snapshot. The snapshot counts. */
 static int look_up(Check *c)
 {
@@ -375,6 +403,8 @@ static int run_checks(Check *c)
 		r = check_holders(c);
 	if (r == 0 && !gives_back(c))
 		r = check_probe_worker(c);
+	if (r == 0 && !gives_back(c))
+		r = check_modeset(c);
 	return r;
 }
 

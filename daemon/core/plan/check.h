@@ -5,9 +5,9 @@
 
 /*
  * The checks of plan_make() on functions and their holders: boot VGA, VFs, holders, open vfio fds,
- * foreign overrides and drivers, IOMMU, viability of the IOMMU groups, vfio modules. The preflight
- * step repeats them on fresh facts before the first write. Snapshot and inspection count; the group
- * may be of an older snapshot.
+ * nvidia_drm, foreign overrides and drivers, IOMMU, viability of the IOMMU groups, vfio modules.
+ * The preflight step repeats them on fresh facts before the first write. Snapshot and inspection
+ * count; the group may be of an older snapshot.
  *
  * Only guests, and functions that do not answer, make it refuse a release or unbind. If
  * request->live says that the release starts with a detach, one guest may hold the functions.

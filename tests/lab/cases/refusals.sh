@@ -27,6 +27,33 @@ promise "and the message names the command" grep -q sleep "$work/err"
 kill "$holder"
 wait "$holder" 2>/dev/null
 
+# ---- faults N1, N2: nvidia_drm has the GPUs in use, and no process shows ----
+release=/sys/module/nvidia/parameters/release
+unbind() { echo 0000:02:00.0 >/sys/bus/pci/drivers/nvidia/unbind; }
+echo 550.54.15 >$release
+promise "nvidia_drm with modeset=1" modprobe nvidia_drm modeset=1
+doctor_finds "doctor finds it" nvidia-drm
+refused "a release that does not make it let go is refused by name" 9 HostInUse \
+	"driver 550.54.15 does not make it let go" gpupass assign vm42 pair0
+promise "with the remedy" grep -q "rmmod nvidia_drm; .*nvidia-drm.modeset=0" "$work/err"
+echo 0.0.0 >$release
+refused "so is one that is not known" 9 HostInUse "driver 0.0.0 is not known to make it let go" \
+	gpupass assign vm42 pair0
+echo 550.54.15 >$release
+unbind &
+unbinding=$!
+sleep 1
+promise "the kernel would wait for ever" kill -0 "$unbinding"
+promise "until nvidia_drm goes, with this release" rmmod nvidia_drm
+promise "which frees the unbind" until_true 10 sh -c "! kill -0 $unbinding"
+echo 0000:02:00.0 >/sys/bus/pci/drivers/nvidia/bind
+echo 580.105.08 >$release
+promise "nvidia_drm once more" modprobe nvidia_drm modeset=1
+promise "a release that makes it let go is served" gpupass bind pair0
+promise "both ways" gpupass unbind pair0
+rmmod nvidia_drm
+echo 0.0.0 >$release
+
 # ---- fault 24: a board that fell off its bus ----
 knob 0000:02:00.0 gone 1
 doctor_finds "doctor finds a GPU that does not answer" answers

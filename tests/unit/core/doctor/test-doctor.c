@@ -99,7 +99,8 @@ static void without_facts_checks_are_skipped_and_say_why(void **state)
 		"acs-override", "vfio-ids", "initramfs", "services",  "driver-version",
 		"memlock",	"boot",	    "boot-unit", "driverctl", NULL
 	};
-	static const char *const of_inspection[] = { "noiommu", "vfio", "holders", "driver", NULL };
+	static const char *const of_inspection[] = { "noiommu", "vfio",	      "holders",
+						     "driver",	"nvidia-drm", NULL };
 	static const char *const of_health[] = { "answers", "link-width", "link-speed",
 						 "aer",	    "acs",	  NULL };
 	static const char *const of_libvirt[] = { "managed", NULL };

@@ -109,6 +109,12 @@ static void memlock(Rig *r)
 	r->host->memlock_bytes = 8388608;
 }
 
+static void modeset(Rig *r)
+{
+	r->m.inspection.nvidia_modeset = true;
+	set(&r->m.inspection.nvidia_version, "575.64.05");
+}
+
 static const Case cases[] = {
 	{ "no IOMMU", no_iommu, "iommu", "iommu", "fail", "no IOMMU groups", "intel_iommu=on" },
 	{ "IOMMU switched off", iommu_off_by_hand, "iommu", "iommu", "fail", "off",
@@ -136,6 +142,9 @@ static const Case cases[] = {
 	  "ids=" },
 	{ "a version known to hang", bad_version, "driver-version", "driver-version", "warn",
 	  "595.58.03", "another version" },
+	/* fault N1 */
+	{ "nvidia_drm", modeset, "nvidia-drm", "nvidia-drm", "warn", "575.64.05 does not make",
+	  "nvidia-drm.modeset=0" },
 	{ "persistenced", persistenced, "services", "services", "warn", "persistenced.service",
 	  "systemctl stop" },
 	{ "Fabric Manager without NVSwitches", fabric_manager, "services", "services", "warn",
@@ -150,9 +159,61 @@ static void each_fault_of_the_setup_is_found_by_its_check_and_by_no_other(void *
 	run_cases(cases, ELEMENTS(cases), doctor_host_room, false);
 }
 
+/* fault N2 */
+static void a_version_that_the_table_does_not_reach_is_unknown(void **state)
+{
+	static const struct {
+		const char *version, *status, *text;
+	} rows[] = {
+		{ "550.54.15", "pass", "no hang is known" },
+		{ "590.48.01", "pass", "no hang is known" },
+		{ "470.256.02", "skipped", "unknown" },
+		{ "590.49", "skipped", "unknown" },
+		{ "595.45.04", "warn", "waits for ever" },
+		{ "620.1", "skipped", "unknown" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Rig rig;
+
+		rig_init(&rig);
+		set(&rig.host->nvidia_version, rows[i].version);
+		rig_report(&rig);
+		if (!str_equal(status_of(&rig, "driver-version"), rows[i].status) ||
+		    !says(find_check(&rig, "driver-version"), rows[i].text))
+			fail_msg("%s: %s", rows[i].version, status_of(&rig, "driver-version"));
+		rig_done(&rig);
+	}
+}
+
+/* Where it lets go by itself, and where no GPU is on nvidia, nothing is wrong. */
+static void a_modeset_that_lets_go_is_no_fault(void **state)
+{
+	static const char *const functions[] = { "0000:41:00.0", "0000:61:00.0", "0000:a1:00.0",
+						 "0000:c1:00.0" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		Rig rig;
+
+		rig_init(&rig);
+		modeset(&rig);
+		if (i == 0)
+			set(&rig.m.inspection.nvidia_version, "580.105.08");
+		for (size_t k = 0; i == 1 && k < ELEMENTS(functions); k++)
+			model_drive(&rig.m, functions[k], "vfio-pci", "vfio-pci");
+		rig_report(&rig);
+		assert_string_equal(status_of(&rig, "nvidia-drm"), "pass");
+		rig_done(&rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_version_that_the_table_does_not_reach_is_unknown),
+		cmocka_unit_test(a_modeset_that_lets_go_is_no_fault),
 		cmocka_unit_test(each_fault_of_the_setup_is_found_by_its_check_and_by_no_other),
 	};
 

@@ -16,7 +16,8 @@ static Inspection *example(void)
 	Inspection *i = calloc(1, sizeof(*i));
 
 	assert_non_null(i);
-	i->vfio_pci = i->unsafe_interrupts = true;
+	i->vfio_pci = i->unsafe_interrupts = i->nvidia_modeset = true;
+	i->nvidia_version = strdup("550.54.15");
 	*GROW(i->functions, i->n_functions) = (FunctionFacts){
 		.bdf = bdf_of("0000:41:00.0"),
 		.driver = strdup("nvidia"),
@@ -70,6 +71,8 @@ static void an_inspection_round_trips(_unused_ void **state)
 
 	assert_true(b->vfio_pci && b->unsafe_interrupts);
 	assert_false(b->vfio_loadable || b->noiommu);
+	assert_true(b->nvidia_modeset);
+	assert_string_equal(b->nvidia_version, "550.54.15");
 	assert_int_equal(b->n_functions, 2);
 	assert_int_equal(b->n_holders, 1);
 	assert_string_equal(f->driver, "nvidia");
@@ -134,9 +137,10 @@ static bool parser(const char *text, size_t size)
 
 static void every_fact_of_the_host_must_be_there(_unused_ void **state)
 {
-	static const char *const keys[] = { "schema",	 "vfio_pci", "vfio_loadable",	  "noiommu",
-					    "functions", "holders",  "unsafe_interrupts", "unseen",
-					    "all_unseen" };
+	static const char *const keys[] = {
+		"schema",  "vfio_pci",		"vfio_loadable", "noiommu",    "functions",
+		"holders", "unsafe_interrupts", "unseen",	 "all_unseen", "nvidia_modeset"
+	};
 	_cleanup_(inspection_freep) Inspection *a = example();
 
 	for (size_t i = 0; i < ELEMENTS(keys); i++) {

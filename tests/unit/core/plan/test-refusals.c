@@ -189,6 +189,17 @@ static void probe_worker_waits(PlanModel *m)
 	m->inspection.probe_worker = 4711;
 }
 
+static void modeset_holds(PlanModel *m)
+{
+	m->inspection.nvidia_modeset = true;
+	model_set(&m->inspection.nvidia_version, "550.54.15");
+}
+
+static void modeset_may_hold(PlanModel *m)
+{
+	m->inspection.nvidia_modeset = true;
+}
+
 static void held_by_a_foreign_guest(PlanModel *m)
 {
 	model_holder(m, "0000:61:00.0", "/dev/vfio/41", true);
@@ -253,6 +264,15 @@ static void functions_must_be_free_to_move(_unused_ void **state)
 		{ "a probe's worker", probe_worker_waits, GPUPASS_ERROR_HOST_IN_USE,
 		  "worker 4711 of an earlier probe still waits in NVML",
 		  "NVML opens every GPU of the nvidia driver", "kill 4711" },
+		/* fault N1 */
+		{ "nvidia_drm", modeset_holds, GPUPASS_ERROR_HOST_IN_USE,
+		  "nvidia_drm runs with modeset=1",
+		  "0000:41:00.0, 0000:61:00.0: driver 550.54.15 does not make it let go",
+		  "rmmod nvidia_drm; where a display server uses it, boot with "
+		  "nvidia-drm.modeset=0" },
+		{ "nvidia_drm of an unknown release", modeset_may_hold, GPUPASS_ERROR_HOST_IN_USE,
+		  "nvidia_drm runs with modeset=1",
+		  "the loaded driver is not known to make it let go", "rmmod nvidia_drm" },
 		{ "foreign guest", held_by_a_foreign_guest, GPUPASS_ERROR_FOREIGN_OWNER,
 		  "a guest that gpupass does not know runs on it",
 		  "0000:61:00.0: /dev/vfio/41 by python3 (pid 4242)", "shut that guest down" },

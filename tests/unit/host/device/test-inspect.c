@@ -300,6 +300,45 @@ static void unsafe_parameters_are_read(void **state _unused_)
 	}
 }
 
+/* fault N1 */
+/* Fail closed: whatever does not say no counts as yes. */
+static void the_driver_s_version_and_modeset_are_read(void **state _unused_)
+{
+	static const struct {
+		const char *version, *modeset;
+		bool loaded;
+		const char *expect_version;
+		bool expect_modeset;
+	} rows[] = {
+		{ NULL, NULL, false, NULL, false },
+		{ "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue\nGCC version\n",
+		  "Y\n", true, "550.54.15", true },
+		{ "NVRM version: NVIDIA UNIX Open Kernel Module  580.105.08  Release\n", "N\n",
+		  true, "580.105.08", false },
+		{ "\377\n", "1\n", true, NULL, true },
+		{ "", "0\n", true, NULL, false },
+		{ NULL, NULL, true, NULL, true },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+		_cleanup_(inspection_freep) Inspection *in = NULL;
+
+		if (rows[i].version)
+			tree_write(tree, "proc/driver/nvidia/version", rows[i].version);
+		if (rows[i].loaded)
+			tree_write(tree, "sys/module/nvidia_drm/refcnt", "0\n");
+		if (rows[i].modeset)
+			tree_write(tree, "sys/module/nvidia_drm/parameters/modeset",
+				   rows[i].modeset);
+		in = inspect(tree, INSPECT_CONFIG_NOT);
+		if (!str_equal(in->nvidia_version, rows[i].expect_version) ||
+		    in->nvidia_modeset != rows[i].expect_modeset)
+			fail_msg("row %zu: %s, %d", i, str_or_empty(in->nvidia_version),
+				 in->nvidia_modeset);
+	}
+}
+
 static void a_function_that_is_not_there_is_an_error(void **state _unused_)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
@@ -350,6 +389,7 @@ int main(void)
 		cmocka_unit_test(vfio_is_registered_loadable_or_neither),
 		cmocka_unit_test(a_registered_vfio_needs_no_module),
 		cmocka_unit_test(unsafe_parameters_are_read),
+		cmocka_unit_test(the_driver_s_version_and_modeset_are_read),
 		cmocka_unit_test(a_function_that_is_not_there_is_an_error),
 		cmocka_unit_test(without_a_function_there_are_the_hosts_facts),
 		cmocka_unit_test(holders_are_part_of_an_inspection),
