@@ -3,9 +3,31 @@
 
 #include <string.h>
 
+#include "core/facts/driver-release.h"
 #include "job/prepare.h"
 #include "job/recover.h"
 #include "util/text.h"
+
+/*
+ * Which driver it leaves is not known any more: its link is gone. The release of nvidia is read
+ * without a look at the functions, which would wait for the same lock.
+ */
+static char *wait_remedy(const JobPlace *place, const Bdf *function)
+{
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	_cleanup_free_ char *of_nvidia = NULL;
+	int r = place->host->ops->inspect(place->host, NULL, 0, INSPECT_CONFIG_NOT, &now);
+
+	if (r < 0 || !now->nvidia_version)
+		return strf("look for what holds it (gpupass show %s); a reboot ends it for "
+			    "certain, see gpupassd(8), QUARANTINE",
+			    BDF_TEXT(function));
+	of_nvidia = release_wait_remedy(now->nvidia_version, BDF_TEXT(function));
+	return of_nvidia ? strf("look for what holds it (gpupass show %s); if it was to leave "
+				"nvidia: %s",
+				BDF_TEXT(function), of_nvidia)
+			 : NULL;
+}
 
 static int still_moving(const JobPlace *place, const Bdf *functions, size_t n,
 			Problem **ret_problem)
@@ -15,13 +37,10 @@ static int still_moving(const JobPlace *place, const Bdf *functions, size_t n,
 
 	if (pid == 0)
 		return 0;
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_QUARANTINED,
-		.reason = strf("worker %d still waits in the kernel to move %s", (int)pid,
-			       BDF_TEXT(function)),
-		.remedy = strf("look for what holds it (gpupass show %s); a reboot ends it for "
-			       "certain, see gpupassd(8), QUARANTINE",
-			       BDF_TEXT(function)));
+	return problem_refuse(ret_problem, GPUPASS_ERROR_QUARANTINED,
+			      .reason = strf("worker %d still waits in the kernel to move %s",
+					     (int)pid, BDF_TEXT(function)),
+			      .remedy = wait_remedy(place, function));
 }
 
 static int check_answers(const JobPlace *place, const Bdf *functions, size_t n, Inspection **ret,

@@ -186,6 +186,7 @@ static int incomplete(Run *run, Problem **failure_owner, const Problem *undo_pro
 		      ExecutorResult *ret)
 {
 	const char *why = undo_problem ? undo_problem->reason : run->context.stuck;
+	_cleanup_free_ char *first = NULL;
 	Problem *failure = *failure_owner;
 
 	ret->quarantine = strdup(str_or_empty(why));
@@ -194,8 +195,12 @@ static int incomplete(Run *run, Problem **failure_owner, const Problem *undo_pro
 	if (undo_problem)
 		failure->error = GPUPASS_ERROR_ROLLBACK_FAILED;
 	problem_state(failure, "%s is quarantined: %s", run->context.plan->group, ret->quarantine);
-	if (undo_problem && undo_problem->remedy)
-		problem_remedy(failure, "%s; then: gpupass clear %s", undo_problem->remedy,
+	/* What ends a stuck unbind is for the operator to do first. */
+	if (undo_problem ? undo_problem->remedy != NULL
+			 : failure->error == GPUPASS_ERROR_UNBIND_TIMEOUT && failure->remedy)
+		first = strdup(undo_problem ? undo_problem->remedy : failure->remedy);
+	if (first)
+		problem_remedy(failure, "%s; then: gpupass clear %s", first,
 			       run->context.plan->group);
 	else
 		problem_remedy(failure,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/facts/driver-release.h"
 #include "job/steps.h"
 #include "util/text.h"
 
@@ -110,6 +111,24 @@ static int beside_another(const DriverTarget *target, const MoveOutcome *outcome
 							 "'gpupass-mover@*'"));
 }
 
+/* A driver that leaves a GPU: for nvidia it depends on the release what ends it. */
+static char *wait_remedy(const StepContext *c, const DriverTarget *target)
+{
+	const Inspection *seen = c->prepared ? c->prepared->inspection : NULL;
+
+	for (size_t i = 0; i < c->plan->n_functions; i++) {
+		const PlanFunction *f = &c->plan->functions[i];
+
+		if (bdf_equal(&f->bdf, &target->bdf) && str_equal(f->from_driver, NVIDIA_DRIVER) &&
+		    !str_equal(target->driver, NVIDIA_DRIVER))
+			return release_wait_remedy(seen ? seen->nvidia_version : NULL,
+						   BDF_TEXT(&target->bdf));
+	}
+	return strf("look for holders (gpupass show %s); a reboot ends it for certain, see "
+		    "gpupassd(8), QUARANTINE",
+		    BDF_TEXT(&target->bdf));
+}
+
 static int timed_out(const StepContext *c, const DriverTarget *target, const MoveOutcome *outcome,
 		     Problem **ret_problem)
 {
@@ -121,9 +140,7 @@ static int timed_out(const StepContext *c, const DriverTarget *target, const Mov
 		.cause = strf("%s waits in the kernel; the driver's remove() does not return "
 			      "while something holds the device",
 			      step_worker_name(outcome->pid).text),
-		.remedy = strf("look for holders (gpupass show %s); a reboot ends it for certain, "
-			       "see gpupassd(8), QUARANTINE",
-			       BDF_TEXT(&target->bdf)));
+		.remedy = wait_remedy(c, target));
 }
 
 static int does_not_answer(const DriverTarget *target, Problem **ret_problem)

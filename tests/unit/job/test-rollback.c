@@ -284,6 +284,44 @@ static void a_bind_that_never_ends_quarantines_and_leaves_the_rest_as_it_was(voi
 	rig_check_guests(rig, "stuck");
 }
 
+/* faults 3, N2 */
+static void the_remedy_of_a_stuck_unbind_is_that_of_the_driver_s_release(_unused_ void **state)
+{
+	static const struct {
+		const char *version; /* NULL: not known */
+		bool off_nvidia;
+		const char *has, *lacks;
+	} rows[] = {
+		{ "550.54.15", true, "rmmod nvidia_drm: with driver 550.54.15 the wait then ends",
+		  "not known" },
+		{ "595.71.05", true, "with driver 595.71.05 nothing ends the wait", "nvidia_drm" },
+		{ NULL, true, "whether the wait ends without them is not known of this driver",
+		  "then ends" },
+		{ "595.71.05", false, "look for holders", "595.71.05" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		JobRequest assign = assign_request("vm42", "pair0");
+		JobRequest release = release_request("vm42");
+		Rig *rig = rig_new();
+		Outcome outcome;
+
+		rig_shut_off(rig);
+		rig->fake.nvidia_version = rows[i].version;
+		if (!rows[i].off_nvidia)
+			rig_must(rig, &assign);
+		fake_watch(&rig->fake);
+		fake_fail_move(&rig->fake,
+			       rows[i].off_nvidia ? &hangs_off_nvidia : &hangs_off_vfio);
+		outcome = rig_run(rig, rows[i].off_nvidia ? &assign : &release);
+		if (!strstr(outcome.remedy, rows[i].has) || strstr(outcome.remedy, rows[i].lacks))
+			fail_msg("row %zu: %s", i, outcome.remedy);
+		assert_non_null(strstr(outcome.remedy, "QUARANTINE"));
+		outcome_clear(&outcome);
+		rig_free(rig);
+	}
+}
+
 /* fault 5 */
 static void a_restore_that_never_ends_gives_nothing_back_to_the_domain(_unused_ void **state)
 {
@@ -450,6 +488,7 @@ int main(void)
 		ON_A_RIG(an_undo_takes_out_what_libvirt_added),
 		ON_A_RIG(an_undo_attaches_only_what_the_guest_had),
 		ON_A_RIG(a_bind_that_never_ends_quarantines_and_leaves_the_rest_as_it_was),
+		cmocka_unit_test(the_remedy_of_a_stuck_unbind_is_that_of_the_driver_s_release),
 		cmocka_unit_test(a_restore_that_never_ends_gives_nothing_back_to_the_domain),
 		ON_A_RIG(an_undo_that_never_ends_quarantines),
 		cmocka_unit_test(an_undo_keeps_what_others_edited_meanwhile),

@@ -169,6 +169,8 @@ static int fake_inspect(Host *host, const Bdf *functions, size_t n, InspectConfi
 	inspection->functions = calloc(n + 1, sizeof(FunctionFacts));
 	assert_non_null(inspection->functions);
 	inspection->vfio_pci = true;
+	if (fake->nvidia_version)
+		fake_set_text(&inspection->nvidia_version, fake->nvidia_version);
 	for (size_t i = 0; i < n; i++) {
 		size_t index = fake_find_function(fake, &functions[i]);
 

@@ -114,6 +114,7 @@ struct FakeHost {
 	FakeResetFault reset_fault; /* bdf NULL: none */
 	bool two_nodes;		    /* of 32 CPUs and 256 GiB each, and 46 address bits */
 	FakeNvmlFault nvml_fault;   /* likewise */
+	const char *nvidia_version; /* of the loaded driver; NULL: not known */
 	bool adds_ports;      /* the first definition gets a root port more than it asked for */
 	unsigned broken_from; /* every write from this one on fails; 0: none */
 	unsigned comes_back;  /* how often libvirt comes back after it was lost */
