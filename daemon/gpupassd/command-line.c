@@ -24,6 +24,7 @@ static const char help[] =
 	"     --libvirt-uri=URI  Instead of the configured one\n"
 	"     --worker=PROGRAM   Instead of the installed gpupass-worker\n"
 	"     --nvml=LIBRARY     Instead of libnvidia-ml.so.1\n"
+	"     --persistenced=SOCKET  Instead of nvidia-persistenced's\n"
 	"     --sysfs=DIR        Instead of /sys\n"
 	"     --proc=DIR         Instead of /proc\n"
 	"     --root=DIR         Instead of /, for what doctor looks at\n"
@@ -55,6 +56,7 @@ bool options_parse(int argc, char **argv, Options *ret, int *ret_status)
 		{ "libvirt-uri", .text = &o.libvirt_uri },
 		{ "worker", .text = &o.worker.program },
 		{ "nvml", .text = &o.worker.nvml },
+		{ "persistenced", .text = &o.worker.persistenced },
 		{ "sysfs", .text = &o.worker.sysfs_dir },
 		{ "proc", .text = &o.worker.proc_dir },
 		{ "root", .text = &o.worker.root_dir },
@@ -70,7 +72,8 @@ bool options_parse(int argc, char **argv, Options *ret, int *ret_status)
 	o.elsewhere = strcmp(o.worker.program, installed.program) != 0 ||
 		      strcmp(o.worker.sysfs_dir, installed.sysfs_dir) != 0 ||
 		      strcmp(o.worker.proc_dir, installed.proc_dir) != 0 ||
-		      strcmp(o.worker.root_dir, installed.root_dir) != 0 || o.worker.nvml;
+		      strcmp(o.worker.root_dir, installed.root_dir) != 0 || o.worker.nvml ||
+		      o.worker.persistenced;
 	*ret = o;
 	return true;
 }

@@ -42,6 +42,8 @@ static const char usage[] =
 	"      --awake         config, --capabilities: of what is in D0 only\n"
 	"      --mmio          probe: read link registers (Hopper) instead of NVML\n"
 	"      --nvml=LIBRARY  NVML's library (default libnvidia-ml.so.1)\n"
+	"      --persistenced=SOCKET\n"
+	"                      nvidia-persistenced's (default /run/nvidia-persistenced/socket)\n"
 	"      --slot          reset: all functions of its slot, through vfio\n"
 	"      --set=on|off    persistence: of one GPU, set it, and read it again\n"
 	"  -h, --help          show this help\n"
@@ -219,6 +221,7 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 		{ "awake", .flag = &command.awake },
 		{ "mmio", .flag = &command.mmio },
 		{ "nvml", .text = &command.nvml },
+		{ "persistenced", .text = &command.persistenced },
 		{ "slot", .flag = &command.slot },
 		{ "set", .text = &command.set_to },
 	};

@@ -23,9 +23,10 @@ typedef struct WorkerCommand {
 	const char *root_dir;	 /* examine: where etc, run and usr are */
 	const char *known_image; /* examine, image: key of the known initramfs; NULL: none */
 	WorkerVerb verb;
-	DriverTarget target; /* move; reset: only its bdf */
-	const char *nvml;    /* NVML's library; NULL: where the loader finds it */
-	Bdf *functions;	     /* inspect, probe; examine: none, or a GPU and its ports */
+	DriverTarget target;	  /* move; reset: only its bdf */
+	const char *nvml;	  /* NVML's library; NULL: where the loader finds it */
+	const char *persistenced; /* nvidia-persistenced's socket; NULL: where it is on a host */
+	Bdf *functions;		  /* inspect, probe; examine: none, or a GPU and its ports */
 	size_t n_functions;
 	bool without_image; /* examine: the host, but not its initramfs */
 	bool capabilities;  /* inspect */

@@ -74,7 +74,7 @@ static const struct {
 static bool is_of_this_host(const WorkerCommand *c)
 {
 	return strcmp(c->sysfs_dir, "/sys") == 0 && strcmp(c->proc_dir, "/proc") == 0 &&
-	       strcmp(c->root_dir, "/") == 0 && !c->nvml;
+	       strcmp(c->root_dir, "/") == 0 && !c->nvml && !c->persistenced;
 }
 
 static int find_part(const char *name, size_t *ret)

@@ -121,6 +121,7 @@ class Host:
                 ["--config-dir=" + self.config, "--state-dir=" + self.state,
                  "--runtime-dir=" + os.path.join(self.directory, "run"),
                  "--worker=" + self.worker, "--nvml=" + self.nvml,
+                 "--persistenced=" + os.path.join(self.directory, "persistenced"),
                  "--sysfs=" + os.path.join(self.tree, "sys"),
                  "--proc=" + os.path.join(self.tree, "proc"), "--root=" + self.root,
                  "--libvirt-uri=test://" + self.node],

@@ -3,9 +3,12 @@
  * The persistence mode of GPUs on NVIDIA's driver: whether the driver keeps the GPU initialised
  * while nobody has it open. NVML sets it. The GPU loses it when it leaves the driver
  * (nv_pci_remove(): rm_disable_gpu_state_persistence()) and at boot. nvidia-persistenced does not
- * set the mode: it holds the device file open, and so is a holder like any other.
+ * set the mode: it holds the device file open. Such a GPU has the mode on as far as plans go, and
+ * its keeper lets go of it when asked (host/device/persistenced.h).
  */
 #pragma once
+
+#include <sys/types.h>
 
 #include "core/base/json-fields.h"
 #include "gpupass/string-table.h"
@@ -29,7 +32,8 @@ DECLARE_STRING_TABLE(persistence_mode, PersistenceMode);
 typedef struct GpuPersistence {
 	Bdf bdf;
 	PersistenceMode mode;
-	char *why; /* why it is unknown, or not what it was set to; NULL otherwise */
+	char *why;     /* why it is unknown, or not what it was set to; or why its keeper is */
+	pid_t kept_by; /* nvidia-persistenced's process, which has it open; 0: it does not */
 } GpuPersistence;
 
 /* NULL: none of them. `list` may be NULL. */

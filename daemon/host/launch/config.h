@@ -16,5 +16,6 @@ typedef struct WorkerConfig {
 	/* There was no such part, so that a child was started. Called on the caller's thread. */
 	void (*fell_back)(const char *why, void *userdata);
 	void *userdata;
-	const char *nvml; /* path of NVML's library; NULL: where the loader finds it */
+	const char *nvml;	  /* path of NVML's library; NULL: where the loader finds it */
+	const char *persistenced; /* nvidia-persistenced's socket; NULL: where it is on a host */
 } WorkerConfig;

@@ -24,6 +24,8 @@ static int arguments(const WorkerConfig *config, const Bdf *gpus, size_t n, cons
 		r = strv_append(&argv, BDF_TEXT(&gpus[i]));
 	if (r >= 0 && config->nvml)
 		r = strv_appendf(&argv, "--nvml=%s", config->nvml);
+	if (r >= 0 && config->persistenced)
+		r = strv_appendf(&argv, "--persistenced=%s", config->persistenced);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(argv);

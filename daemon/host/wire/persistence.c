@@ -18,6 +18,7 @@ static const JsonMember gpu_members[] = {
 	JSON_ENUM_IF_ANY(GpuPersistence, mode, PersistenceMode, PERSISTENCE_MODES,
 			 "is neither on nor off"),
 	JSON_TEXT_IF_ANY_AS(GpuPersistence, why, "reason"),
+	JSON_NUMBER_OR_0(GpuPersistence, kept_by, INT32_MAX),
 	JSON_END,
 };
 
@@ -42,6 +43,7 @@ static int gpu_from_json(const json_t *json, const Bdf *asked, GpuPersistence *r
 	if (r < 0)
 		return r;
 	if (!bdf_equal(&ret->bdf, asked) || (ret->mode == PERSISTENCE_UNKNOWN && !ret->why) ||
+	    (ret->kept_by != 0 && ret->mode != PERSISTENCE_ON) ||
 	    (ret->why && strlen(ret->why) > REASON_MAX))
 		return -EBADMSG;
 	return 0;
