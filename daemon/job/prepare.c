@@ -120,6 +120,8 @@ static int inspect_group(const JobPlace *place, const JobRequest *request, const
 
 	if (r >= 0)
 		trail_note_holders(place->trail, p->inspection);
+	for (size_t i = 0; r >= 0 && i < p->n_persistence; i++)
+		inspection_excuse(p->inspection, &p->persistence[i].bdf, p->persistence[i].kept_by);
 	if (r != -ETIMEDOUT)
 		return r;
 	return problem_refuse(

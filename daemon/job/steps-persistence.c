@@ -91,7 +91,23 @@ static int refuse(const Modes *modes, char *const *wrong, char *const *causes,
 			       ids));
 }
 
-static int set_modes(StepContext *c, Which which, bool on, Problem **ret_problem)
+/* What nvidia-persistenced did not do, where NVML did: "0000:41:00.0: …", a line each. */
+static int collect_notes(const Modes *modes, char ***into)
+{
+	int r = 0;
+
+	for (size_t i = 0; into && r >= 0 && i < modes->n; i++) {
+		const GpuPersistence *gpu = &modes->outcomes[i].gpu;
+
+		if (gpu->mode == modes->wanted && gpu->why)
+			r = strv_appendf(into, "%s: %s", BDF_TEXT(&gpu->bdf), gpu->why);
+	}
+	return r;
+}
+
+/* `into_notes` may be NULL. */
+static int set_modes(StepContext *c, Which which, bool on, char ***into_notes,
+		     Problem **ret_problem)
 {
 	_cleanup_strv_ char **wrong = NULL, **causes = NULL;
 	_cleanup_(modes_clear) Modes modes = { 0 };
@@ -103,28 +119,54 @@ static int set_modes(StepContext *c, Which which, bool on, Problem **ret_problem
 					       modes.outcomes);
 	if (r >= 0)
 		r = collect_wrong(&modes, &wrong, &causes);
+	if (r >= 0)
+		r = collect_notes(&modes, into_notes);
 	if (r < 0 || !wrong)
 		return r;
 	return refuse(&modes, wrong, causes, ret_problem);
 }
 
-/* This takes seconds, in which a process may open a GPU. So check once more what the preflight
- * checked. */
+/* Adds why nvidia-persistenced holds a GPU still. Without memory the refusal stands as it is. */
+static void explain(char *const *notes, Problem *problem)
+{
+	_cleanup_free_ char *text = notes ? strv_join(notes, "\n") : NULL;
+	char *cause = text ? strf("%s%s%s", str_or_empty(problem->cause),
+				  problem->cause ? "\n" : "", text)
+			   : NULL;
+
+	if (!cause)
+		return;
+	free(problem->cause);
+	problem->cause = cause;
+}
+
+/*
+ * This takes seconds, in which a process may open a GPU. So check once more what the preflight
+ * checked; and nvidia-persistenced must have let go.
+ */
 static int turn_off(StepContext *c, Problem **ret_problem)
 {
-	int r = set_modes(c, plan_function_loses_persistence, false, ret_problem);
+	_cleanup_strv_ char **notes = NULL;
+	int r = set_modes(c, plan_function_loses_persistence, false, &notes, ret_problem);
 
-	return r != 0 ? r : step_preflight.act(c, ret_problem);
+	if (r == 0)
+		r = step_check_released(c, ret_problem);
+	if (r == PROBLEM)
+		explain(notes, *ret_problem);
+	return r;
 }
 
 static int turn_on_again(StepContext *c, Problem **ret_problem)
 {
-	return c->rebooted ? 0 : set_modes(c, plan_function_loses_persistence, true, ret_problem);
+	return c->rebooted ? 0
+			   : set_modes(c, plan_function_loses_persistence, true, NULL, ret_problem);
 }
 
 static int restore(StepContext *c, Problem **ret_problem)
 {
-	return c->rebooted ? 0 : set_modes(c, plan_function_regains_persistence, true, ret_problem);
+	return c->rebooted
+		       ? 0
+		       : set_modes(c, plan_function_regains_persistence, true, NULL, ret_problem);
 }
 
 /*
@@ -133,7 +175,9 @@ static int restore(StepContext *c, Problem **ret_problem)
 static int take_back(StepContext *c, _unused_ Problem **ret_problem)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	int r = c->rebooted ? 0 : set_modes(c, plan_function_regains_persistence, false, &problem);
+	int r = c->rebooted
+			? 0
+			: set_modes(c, plan_function_regains_persistence, false, NULL, &problem);
 
 	return r == PROBLEM ? 0 : r;
 }

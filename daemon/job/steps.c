@@ -133,18 +133,41 @@ static int check_store(const StepContext *c, Problem **ret_problem)
 	return r < 0 ? cannot_store(c, r, ret_problem) : 0;
 }
 
-/* The last look before the first write: the facts of the plan must still hold. */
-static int preflight(StepContext *c, Problem **ret_problem)
+/* nvidia-persistenced, if the step persistence off is yet to make it let go. */
+static void excuse_keepers(const StepContext *c, Inspection *now)
+{
+	for (size_t i = 0; i < c->plan->n_functions; i++) {
+		const PlanFunction *f = &c->plan->functions[i];
+
+		if (plan_function_loses_persistence(f))
+			inspection_excuse(now, &f->bdf, f->kept_by);
+	}
+}
+
+static int look_again(StepContext *c, bool still_kept, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
 	int r;
 
 	r = step_inspect(c, &now);
+	if (r == 0 && still_kept)
+		excuse_keepers(c, now);
 	if (r == 0)
 		r = plan_check_fresh(c->plan, now, ret_problem);
 	if (r == 0)
 		r = check_functions(c, now, ret_problem);
 	return r == 0 ? check_store(c, ret_problem) : r;
+}
+
+/* The last look before the first write: the facts of the plan must still hold. */
+static int preflight(StepContext *c, Problem **ret_problem)
+{
+	return look_again(c, true, ret_problem);
+}
+
+int step_check_released(StepContext *c, Problem **ret_problem)
+{
+	return look_again(c, false, ret_problem);
 }
 
 const StepOps step_preflight = { .act = preflight, .shows = GROUP_BINDING };

@@ -72,6 +72,8 @@ void step_context_clear(StepContext *c);
 int step_inspect(StepContext *c, Inspection **ret);
 /* The same, after waiting for a killed guest to close its functions (job/guest-exit.h). */
 int step_inspect_past_exit(StepContext *c, Inspection **ret);
+/* The preflight's checks once more, when nothing may hold the functions any more. */
+int step_check_released(StepContext *c, Problem **ret_problem);
 int step_move(StepContext *c, bool forward, Problem **ret_problem);
 int step_drivers_hold(StepContext *c, Problem **ret_problem);
 /* PROBLEM while a process has a function open through vfio. */

@@ -24,6 +24,16 @@ const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bd
 	return NULL;
 }
 
+void inspection_excuse(Inspection *inspection, const Bdf *bdf, pid_t pid)
+{
+	for (size_t i = 0; pid > 0 && i < inspection->n_holders; i++) {
+		Holder *holder = &inspection->holders[i];
+
+		holder->lets_go |=
+			!holder->vfio && holder->pid == pid && bdf_equal(&holder->bdf, bdf);
+	}
+}
+
 char *holder_text(const Holder *holder)
 {
 	return strf("%s: %s by %s (pid %ld%s%s%s%s)", BDF_TEXT(&holder->bdf),

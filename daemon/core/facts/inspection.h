@@ -46,6 +46,7 @@ typedef struct Holder {
 	char *container; /* container id from its cgroup; NULL: none */
 	char *path;	 /* /dev/nvidia0, /dev/vfio/33, /dev/dri/card1 …: as udev names it */
 	bool vfio;	 /* an open vfio group: a guest runs on it */
+	bool lets_go;	 /* when asked, before the function is moved. Not in JSON */
 } Holder;
 
 /* Why it is unknown whether a process holds a device. */
@@ -89,6 +90,9 @@ typedef struct Inspection {
 } Inspection;
 
 const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bdf);
+
+/* This process will let go of this function when it is asked to: it is no reason to refuse. */
+void inspection_excuse(Inspection *inspection, const Bdf *bdf, pid_t pid);
 
 /* "0000:41:00.0: /dev/nvidia0 by python3 (pid 812, unit a.service)"; NULL when memory is out. */
 char *holder_text(const Holder *holder);

@@ -262,7 +262,7 @@ static int list_holders(const Check *c, bool vfio, const Holder **ret_first, cha
 		const Holder *holder = &c->inspection->holders[i];
 		int r;
 
-		if (holder->vfio != vfio || !is_of_group(c, holder))
+		if (holder->vfio != vfio || holder->lets_go || !is_of_group(c, holder))
 			continue;
 		if (!*ret_first)
 			*ret_first = holder;
@@ -321,7 +321,8 @@ static int check_holders(const Check *c)
 	if (r < 0 || !first)
 		return r;
 	return refuse_lines(c, GPUPASS_ERROR_HOST_IN_USE, "processes of the host use it", lines,
-			    "stop them; nvidia-persistenced and DCGM are services to be stopped");
+			    "stop them; DCGM is a service to be stopped (nvidia-dcgm), and so is "
+			    "nvidia-persistenced where it does not let go when asked");
 }
 
 /* No holder shows until NVML has opened a GPU; see claim() in job/probe.c. */

@@ -63,12 +63,15 @@ int plan_refuse_vanished(const Bdf *bdf, Problem **ret_problem)
 }
 
 /* A function that is not on nvidia has no mode, whatever was seen a moment before. */
-static PersistenceMode observed_persistence(const Planner *p, const FunctionFacts *facts)
+static void observe_persistence(const Planner *p, const FunctionFacts *facts, PlanFunction *into)
 {
 	const GpuPersistence *gpu =
 		persistence_find(p->facts->persistence, p->facts->n_persistence, &facts->bdf);
 
-	return gpu && str_equal(facts->driver, NVIDIA_DRIVER) ? gpu->mode : PERSISTENCE_UNKNOWN;
+	if (!gpu || !str_equal(facts->driver, NVIDIA_DRIVER))
+		return;
+	into->from_persistence = gpu->mode;
+	into->kept_by = gpu->kept_by;
 }
 
 int plan_fill_functions(Planner *p)
@@ -92,7 +95,7 @@ int plan_fill_functions(Planner *p)
 		    plan_copy_text(facts->driver_override, &into->from_override) < 0 ||
 		    plan_set_target(into, facts->driver, facts->driver_override) < 0)
 			return -ENOMEM;
-		into->from_persistence = observed_persistence(p, facts);
+		observe_persistence(p, facts, into);
 	}
 	return 0;
 }

@@ -57,6 +57,7 @@ typedef struct PlanFunction {
 	 * The mode as it is, and as it was before the assignment; unknown if it was not on nvidia.
 	 */
 	PersistenceMode from_persistence, to_persistence;
+	pid_t kept_by; /* GpuPersistence's, as the plan found it; 0 in a plan from a journal */
 } PlanFunction;
 
 /* A board of the group, and who had it last when the plan was made; `state` may be "none". */

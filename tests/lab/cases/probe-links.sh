@@ -92,6 +92,34 @@ knob 0000:61:00.0 fail_bind ""
 equal "leaves it as it was" "1 0" "$(mode 41) $(mode 61)"
 equal "and turned it off before" 0 "$(dmesg | grep -c 'removed with persistence mode on')"
 
+# faults P9, P10
+# nvidia-persistenced holds GPUs open, and lets go of those that leave, and of no other.
+gpu_file() { echo "/dev/nvidia$(sed -n 's/^Device Minor:[ \t]*//p' "/proc/driver/nvidia/gpus/$1/information")"; }
+# keep FAULT: it has three of the four.
+keep() {
+	local bus files=()
+	for bus in 41 61 a1; do files+=("0000:$bus:00.0=$(gpu_file "0000:$bus:00.0")"); done
+	mkdir -p /run/nvidia-persistenced
+	/run/lab/fake-persistenced /run/nvidia-persistenced/socket "$1" "${files[@]}" >"$work/keeper" &
+	keeper=$!
+	until_true 10 grep -q ready "$work/keeper"
+}
+knob 0000:41:00.0 persistence 0
+keep refuse
+refused "where it does not let go it is a holder, with what it said" 9 HostInUse \
+	"0000:41:00.0: nvidia-persistenced says: it does not permit that" gpupass assign vm42 pair0
+kill "$keeper"
+keep none
+promise "the plan shows whom it asks" sh -c 'gpupass plan vm42 pair0 |
+	grep -q "nvidia-persistenced: persistence mode of 0000:41:00.0 .* off"'
+promise "assign, beside nvidia-persistenced" gpupass assign vm42 pair0
+equal "it let go of the pair" "off 0000:41:00.0 off 0000:61:00.0" "$(grep off "$work/keeper" | sort | xargs)"
+equal "and has the other one still" 1 "$(cat /sys/kernel/gpupass-lab/0000:a1:00.0/opens)"
+promise "release" gpupass release vm42
+equal "the mode is on again, by NVML" "1 1 0" "$(mode 41) $(mode 61) $(mode a1)"
+kill "$keeper"
+rm -r /run/nvidia-persistenced
+
 # fault L16
 # NVML may open any GPU of its driver at any time. (The stand-in opens none, which nobody can see.)
 promise "a pair is on vfio-pci" gpupass bind pair1

@@ -365,6 +365,13 @@ static void with_persistence_mode(Rig *rig)
 	fake_set_persistence_mode(&rig->fake, "0000:61:00.0", true);
 }
 
+/* One by nvidia-persistenced, and the other by NVML. */
+static void with_a_keeper(Rig *rig)
+{
+	with_persistence_mode(rig);
+	fake_keep(&rig->fake, "0000:41:00.0");
+}
+
 static void assigned_with_persistence_mode(Rig *rig)
 {
 	JobRequest request = assign_request("vm42", "pair0");
@@ -602,6 +609,11 @@ static const Operating operations[] = {
 	  false },
 	{ "assign with persistence mode that fails",
 	  with_persistence_mode,
+	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
+	  true },
+	/* fault P9 */
+	{ "assign with nvidia-persistenced that fails",
+	  with_a_keeper,
 	  { .operation = OPERATION_ASSIGN, .domain = (char *)"vm42", .group = (char *)"pair0" },
 	  true },
 	{ "release to persistence mode",

@@ -310,6 +310,98 @@ static void a_question_that_hangs_ends_in_a_refusal(void **state)
 	rig_check_world(rig, before, "hung");
 }
 
+/* ---- nvidia-persistenced ---- */
+
+/* fault P9 */
+/* It has one GPU open, and lets go when asked. The other is as before, and so is all afterwards. */
+static void what_nvidia_persistenced_keeps_is_let_go_and_turned_on_again(void **state)
+{
+	Rig *rig = *state;
+	JobRequest assign = assign_request("vm42", "pair0"), release = release_request("vm42");
+	_cleanup_free_ char *before = NULL;
+
+	shut_off(rig, false, false);
+	fake_keep(&rig->fake, A);
+	before = rig_world(rig);
+	fake_watch(&rig->fake);
+	rig_must(rig, &assign);
+	check_log(rig, OFF_THEN_VFIO);
+	fake_watch(&rig->fake);
+	rig_must(rig, &release);
+	check_log(rig, NVIDIA_THEN_ON);
+	rig_check_world(rig, before, "released");
+}
+
+/* fault P10 */
+/* Refused as a holder: by name, with what it said, and before anything was moved. */
+static void a_keeper_that_does_not_let_go_is_a_holder(_unused_ void **state)
+{
+	static const char *const faults[] = { "nvidia-persistenced does not answer in time", "" };
+	JobRequest request = assign_request("vm42", "pair0");
+
+	for (size_t i = 0; i < ELEMENTS(faults); i++) {
+		_cleanup_free_ char *before = NULL;
+		Rig *rig = rig_new();
+		Outcome outcome;
+
+		shut_off(rig, false, false);
+		fake_keep(&rig->fake, A);
+		before = rig_world(rig);
+		fake_watch(&rig->fake);
+		rig->fake.keeper_fault = faults[i];
+		outcome = rig_run(rig, &request);
+		assert_int_equal(rig->fake.calls[FAKE_MOVE], 0);
+		assert_non_null(strstr(outcome.message, "nvidia-persiste (pid 1312"));
+		assert_non_null(strstr(outcome.message, faults[i]));
+		rig_check_world(rig, before, faults[i]);
+		assert_null(outcome.left);
+		rig_expect_failure(&outcome, GPUPASS_ERROR_HOST_IN_USE,
+				   "processes of the host use it");
+		rig_free(rig);
+	}
+}
+
+/* fault P10 */
+/* Only the process that listens there, as the kernel knows it, is excused. */
+static void who_only_calls_itself_so_is_a_holder(void **state)
+{
+	JobRequest request = assign_request("vm42", "pair0");
+	Rig *rig = *state;
+	Outcome outcome;
+
+	shut_off(rig, false, false);
+	fake_keep(&rig->fake, A);
+	fake_hold(&rig->fake, A, "nvidia-persiste");
+	fake_watch(&rig->fake);
+	outcome = rig_run(rig, &request);
+	assert_int_equal(rig->fake.calls[FAKE_SET_PERSISTENCE], 0);
+	assert_non_null(strstr(outcome.message, "nvidia-persiste (pid 4242"));
+	assert_null(strstr(outcome.message, "pid 1312"));
+	rig_expect_failure(&outcome, GPUPASS_ERROR_HOST_IN_USE, "processes of the host use it");
+}
+
+/* fault P9 */
+static void a_job_that_fails_has_the_mode_on_as_it_was(void **state)
+{
+	const FakeFault refused = { .op = FAKE_DEFINE,
+				    .nth = 1,
+				    .problem = GPUPASS_ERROR_DEFINE_FAILED };
+	JobRequest request = assign_request("vm42", "pair0");
+	_cleanup_free_ char *before = NULL;
+	Rig *rig = *state;
+	Outcome outcome;
+
+	shut_off(rig, false, true);
+	fake_keep(&rig->fake, A);
+	before = rig_world(rig);
+	fake_watch(&rig->fake);
+	fake_fail(&rig->fake, &refused);
+	outcome = rig_run(rig, &request);
+	assert_null(outcome.left);
+	rig_check_world(rig, before, "failed");
+	rig_expect_failure(&outcome, GPUPASS_ERROR_DEFINE_FAILED, "");
+}
+
 /* ---- recovery ---- */
 
 /* A job whose daemon ends at its nth intent, and what becomes of it. */
@@ -439,6 +531,14 @@ int main(void)
 						rig_setup, rig_teardown),
 		cmocka_unit_test_setup_teardown(a_question_that_hangs_ends_in_a_refusal, rig_setup,
 						rig_teardown),
+		cmocka_unit_test_setup_teardown(
+			what_nvidia_persistenced_keeps_is_let_go_and_turned_on_again, rig_setup,
+			rig_teardown),
+		cmocka_unit_test(a_keeper_that_does_not_let_go_is_a_holder),
+		cmocka_unit_test_setup_teardown(who_only_calls_itself_so_is_a_holder, rig_setup,
+						rig_teardown),
+		cmocka_unit_test_setup_teardown(a_job_that_fails_has_the_mode_on_as_it_was,
+						rig_setup, rig_teardown),
 		cmocka_unit_test(recovery_finishes_a_release_with_its_mode),
 	};
 

@@ -19,6 +19,8 @@ int fake_leave(FakeHost *fake, int r);
 void fake_pass_point(FakeHost *fake);
 void fake_note_violation(FakeHost *fake, const Bdf *bdf, const char *what, const char *who);
 
+#define FAKE_KEEPER_PID 1312 /* nvidia-persistenced */
+
 /* fake-persistence.c: the operations, and what a move does to the mode. */
 int fake_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret);
 int fake_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on, uint64_t timeout_usec,

@@ -123,7 +123,9 @@ static int fake_scan(Host *host, PciSnapshot **ret)
 	return fake_leave(fake, pci_snapshot_from_json(json, strlen(json), ret, &message));
 }
 
-static void add_holder(Inspection *into, const Bdf *bdf, const char *command, bool vfio)
+#define HOLDER_PID 4242
+
+static void add_holder(Inspection *into, const Bdf *bdf, const char *command, pid_t pid, bool vfio)
 {
 	Holder *holders = reallocarray(into->holders, into->n_holders + 1, sizeof(Holder));
 
@@ -131,7 +133,7 @@ static void add_holder(Inspection *into, const Bdf *bdf, const char *command, bo
 	into->holders = holders;
 	holders[into->n_holders++] = (Holder){
 		.bdf = *bdf,
-		.pid = 4242,
+		.pid = pid,
 		.command = strdup(command),
 		.path = strdup(vfio ? "/dev/vfio/65" : "/dev/nvidia0"),
 		.vfio = vfio,
@@ -149,10 +151,12 @@ static void inspect_one(const FakeHost *fake, size_t i, InspectConfig config, In
 	facts->left_asleep = config == INSPECT_CONFIG_AWAKE && fake->wake[i] != FAKE_WAKES;
 	facts->config_all_ones = config == INSPECT_CONFIG_ALL && fake->wake[i] == FAKE_WAKE_FAILS;
 	if (domain_running_with(fake, &function->bdf))
-		add_holder(into, &function->bdf, "qemu-system-x86", true);
+		add_holder(into, &function->bdf, "qemu-system-x86", HOLDER_PID, true);
+	if (fake->kept[i])
+		add_holder(into, &function->bdf, "nvidia-persiste", FAKE_KEEPER_PID, false);
 	for (size_t k = 0; k < fake->n_holders; k++)
 		if (bdf_equal(&fake->holders[k].bdf, &function->bdf))
-			add_holder(into, &function->bdf, fake->holders[k].command,
+			add_holder(into, &function->bdf, fake->holders[k].command, HOLDER_PID,
 				   fake->holders[k].vfio);
 }
 

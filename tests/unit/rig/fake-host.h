@@ -103,6 +103,7 @@ struct FakeHost {
 	bool *gone;	     /* likewise: fell off the bus */
 	FakeWake *wake;	     /* likewise */
 	bool *persistence;   /* likewise: the mode is on; only on nvidia */
+	bool *kept;	     /* likewise: by nvidia-persistenced, which has it open */
 	FakeDomain *domains;
 	size_t n_domains;
 	Holder *holders; /* beside those that running domains make */
@@ -114,6 +115,7 @@ struct FakeHost {
 	FakeResetFault reset_fault; /* bdf NULL: none */
 	bool two_nodes;		    /* of 32 CPUs and 256 GiB each, and 46 address bits */
 	FakeNvmlFault nvml_fault;   /* likewise */
+	const char *keeper_fault;   /* why nvidia-persistenced does not let go; "": it lies */
 	const char *nvidia_version; /* of the loaded driver; NULL: not known */
 	bool adds_ports;      /* the first definition gets a root port more than it asked for */
 	unsigned broken_from; /* every write from this one on fails; 0: none */
@@ -149,6 +151,8 @@ void fake_hold(FakeHost *fake, const char *bdf, const char *command);
 void fake_set_driver(FakeHost *fake, const char *bdf, const char *driver, const char *override);
 /* It must be on nvidia; the mode goes when it leaves that. */
 void fake_set_persistence_mode(FakeHost *fake, const char *bdf, bool on);
+/* The mode is on, by nvidia-persistenced. */
+void fake_keep(FakeHost *fake, const char *bdf);
 void fake_vanish(FakeHost *fake, const char *bdf);
 void fake_sleep(FakeHost *fake, const char *bdf, FakeWake wake);
 void fake_start(FakeHost *fake, const char *name);

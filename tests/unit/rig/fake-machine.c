@@ -64,6 +64,7 @@ void fake_init(FakeHost *fake, const char *fixture)
 	fake->gone = calloc(fake->snapshot->n_functions, sizeof(bool));
 	fake->wake = calloc(fake->snapshot->n_functions, sizeof(FakeWake));
 	fake->persistence = calloc(fake->snapshot->n_functions, sizeof(bool));
+	fake->kept = calloc(fake->snapshot->n_functions, sizeof(bool));
 	assert_non_null(fake->overrides);
 	assert_non_null(fake->boot_drivers);
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
@@ -72,6 +73,7 @@ void fake_init(FakeHost *fake, const char *fixture)
 	assert_non_null(fake->gone);
 	assert_non_null(fake->wake);
 	assert_non_null(fake->persistence);
+	assert_non_null(fake->kept);
 }
 
 static void domain_clear(FakeDomain *domain)
@@ -94,6 +96,7 @@ void fake_done(FakeHost *fake)
 	free(fake->gone);
 	free(fake->wake);
 	free(fake->persistence);
+	free(fake->kept);
 	pci_snapshot_free(fake->snapshot);
 	for (size_t i = 0; i < fake->n_domains; i++)
 		domain_clear(&fake->domains[i]);
@@ -211,7 +214,7 @@ void fake_set_driver(FakeHost *fake, const char *bdf, const char *driver, const 
 
 	assert_true(i != SIZE_MAX);
 	if (!str_equal(fake->snapshot->functions[i].driver, driver))
-		fake->persistence[i] = false;
+		fake->persistence[i] = fake->kept[i] = false;
 	fake_set_text(&fake->snapshot->functions[i].driver, driver);
 	fake_set_text(&fake->overrides[i], override);
 }
@@ -254,6 +257,14 @@ void fake_set_persistence_mode(FakeHost *fake, const char *bdf, bool on)
 	fake->persistence[i] = on;
 }
 
+void fake_keep(FakeHost *fake, const char *bdf)
+{
+	Bdf parsed = fake_parse_bdf(bdf);
+
+	fake_set_persistence_mode(fake, bdf, true);
+	fake->kept[fake_find_function(fake, &parsed)] = true;
+}
+
 void fake_vanish(FakeHost *fake, const char *bdf)
 {
 	Bdf parsed = fake_parse_bdf(bdf);
@@ -281,7 +292,7 @@ void fake_reboot(FakeHost *fake)
 		fake_set_text(&fake->snapshot->functions[i].driver, fake->boot_drivers[i]);
 		fake_set_text(&fake->overrides[i], NULL);
 		fake->stuck[i] = false;
-		fake->persistence[i] = false;
+		fake->persistence[i] = fake->kept[i] = false;
 	}
 }
 

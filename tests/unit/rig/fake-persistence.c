@@ -38,6 +38,8 @@ static void fill(const FakeHost *fake, size_t i, const char *fault, GpuPersisten
 		fake_set_text(&ret->why, fault ? fault : "Not Found (NVML error 6)");
 	else
 		ret->mode = fake->persistence[i] ? PERSISTENCE_ON : PERSISTENCE_OFF;
+	if (ret->mode == PERSISTENCE_ON && fake->kept[i])
+		ret->kept_by = FAKE_KEEPER_PID;
 }
 
 static const char *fault_of(FakeHost *fake, const Bdf *gpu, bool applies)
@@ -64,6 +66,14 @@ int fake_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret)
 	return fake_leave(fake, 0);
 }
 
+/* It has the GPU as before, and NVML says that the mode is off, which is what it sets. */
+static void keep_all_the_same(const FakeHost *fake, const Bdf *gpu, GpuPersistence *ret)
+{
+	*ret = (GpuPersistence){ .bdf = *gpu, .mode = PERSISTENCE_OFF };
+	if (*fake->keeper_fault)
+		fake_set_text(&ret->why, fake->keeper_fault);
+}
+
 static void set_one(FakeHost *fake, const Bdf *gpu, bool on, const FakeFault *all,
 		    PersistenceOutcome *outcome)
 {
@@ -72,15 +82,20 @@ static void set_one(FakeHost *fake, const Bdf *gpu, bool on, const FakeFault *al
 	const char *fault =
 		fault_of(fake, gpu, on ? fake->nvml_fault.turns_on : fake->nvml_fault.turns_off);
 
+	*outcome = (PersistenceOutcome){ 0 };
+	if (!on && fake->kept[i] && fake->keeper_fault) {
+		keep_all_the_same(fake, gpu, &outcome->gpu);
+		return;
+	}
 	if (all)
 		fault = "it fails as it was told to";
 	if ((!fault || (all && all->late)) && on_nvidia && fake->persistence[i] != on) {
 		fake->persistence[i] = on;
+		fake->kept[i] = false;
 		assert_int_equal(strv_appendf(&fake->log, "persistence %s of %s", on ? "on" : "off",
 					      BDF_TEXT(gpu)),
 				 0);
 	}
-	*outcome = (PersistenceOutcome){ 0 };
 	fill(fake, i, fault, &outcome->gpu);
 	if (fault && !all && fake->nvml_fault.never_returns) {
 		outcome->still_running = true;
@@ -108,5 +123,5 @@ void fake_leave_driver(FakeHost *fake, size_t i)
 	if (fake->persistence[i])
 		fake_note_violation(fake, &fake->snapshot->functions[i].bdf,
 				    "left nvidia with persistence mode on", "");
-	fake->persistence[i] = false;
+	fake->persistence[i] = fake->kept[i] = false;
 }

@@ -111,6 +111,7 @@ static void hash_machine(uint64_t *into, const FakeHost *fake)
 	hash(into, fake->gone, n * sizeof(*fake->gone));
 	hash(into, fake->wake, n * sizeof(*fake->wake));
 	hash(into, fake->persistence, n * sizeof(*fake->persistence));
+	hash(into, fake->kept, n * sizeof(*fake->kept));
 	for (size_t i = 0; i < fake->n_domains; i++) {
 		hash_text(into, fake->domains[i].uuid);
 		hash_text(into, fake->domains[i].name);
