@@ -341,6 +341,13 @@ void doctor_check_nvidia_drm(const Doctor *d, Finding *f)
 	finding_remedy(f, RELEASE_MODESET_REMEDY);
 }
 
+/* By its unit, not by a name that any process can take. It lets go when it is asked. */
+static bool is_persistenced(const char *line)
+{
+	return str_starts_with(line, "nvidia-persiste (") &&
+	       strstr(line, "unit nvidia-persistenced.service)");
+}
+
 void doctor_check_services(const Doctor *d, Finding *f)
 {
 	bool fabric_wanted = d->facts->gpus->n_nvswitches > 0, held = on_nvidia(d);
@@ -354,6 +361,11 @@ void doctor_check_services(const Doctor *d, Finding *f)
 				"%s runs, but there is no NVSwitch: bridged GPUs do not need it",
 				*line);
 			finding_remedy(f, "systemctl disable --now nvidia-fabricmanager");
+		} else if (held && is_persistenced(*line)) {
+			finding_pass(f,
+				     "%s keeps GPUs initialised; assign asks it to let go of those "
+				     "that leave nvidia",
+				     *line);
 		} else if (!fabric && held) {
 			finding_warn(f, NULL,
 				     "%s runs and holds GPUs that are on nvidia: assign is refused",

@@ -89,6 +89,19 @@ static void bad_version(Rig *r)
 
 static void persistenced(Rig *r)
 {
+	/* By this name alone, it may be anybody. */
+	add(&r->host->services, "nvidia-persiste (pid 9)");
+	set(&model_holder(&r->m, GPU, "/dev/nvidia0", false)->command, "nvidia-persiste");
+}
+
+static void dcgm(Rig *r)
+{
+	add(&r->host->services, "nv-hostengine (pid 9, unit nvidia-dcgm.service)");
+	set(&model_holder(&r->m, GPU, "/dev/nvidia0", false)->command, "nv-hostengine");
+}
+
+static void persistenced_service(Rig *r)
+{
 	add(&r->host->services, "nvidia-persiste (pid 9, unit nvidia-persistenced.service)");
 	set(&model_holder(&r->m, GPU, "/dev/nvidia0", false)->command, "nvidia-persiste");
 }
@@ -145,8 +158,9 @@ static const Case cases[] = {
 	/* fault N1 */
 	{ "nvidia_drm", modeset, "nvidia-drm", "nvidia-drm", "warn", "575.64.05 does not make",
 	  "nvidia-drm.modeset=0" },
-	{ "persistenced", persistenced, "services", "services", "warn", "persistenced.service",
+	{ "called persistenced", persistenced, "services", "services", "warn", "nvidia-persiste",
 	  "systemctl stop" },
+	{ "DCGM", dcgm, "services", "services", "warn", "nvidia-dcgm.service", "systemctl stop" },
 	{ "Fabric Manager without NVSwitches", fabric_manager, "services", "services", "warn",
 	  "no NVSwitch", "fabricmanager" },
 	{ "driverctl", driverctl, "driverctl", "driverctl", "warn", AUDIO, "unset-override" },
@@ -209,9 +223,26 @@ static void a_modeset_that_lets_go_is_no_fault(void **state)
 	}
 }
 
+/* fault P9 */
+static void nvidia_persistenced_is_no_fault(void **state)
+{
+	_cleanup_free_ char *found = NULL;
+	Rig rig;
+
+	(void)state;
+	rig_init(&rig);
+	persistenced_service(&rig);
+	rig_report(&rig);
+	found = spoken(&rig);
+	assert_string_equal(found, "");
+	assert_true(says(find_check(&rig, "services"), "asks it to let go"));
+	rig_done(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nvidia_persistenced_is_no_fault),
 		cmocka_unit_test(a_version_that_the_table_does_not_reach_is_unknown),
 		cmocka_unit_test(a_modeset_that_lets_go_is_no_fault),
 		cmocka_unit_test(each_fault_of_the_setup_is_found_by_its_check_and_by_no_other),
