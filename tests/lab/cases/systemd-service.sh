@@ -81,6 +81,27 @@ promise "none of the daemon's children is left" test \
 	"$(cat /sys/fs/cgroup/system.slice/gpupassd.service/cgroup.procs)" = \
 	"$(systemctl show -P MainPID gpupassd)"
 
+# fault P9
+# ---- nvidia-persistenced, whose socket the parts see, and no other ----
+# The NVML of this host cannot write the modes it is told of: /sys is for reading in a part.
+nvml=/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1
+cp /run/lab/libnvidia-ml.so.1 "$nvml"
+printf 'gpu 0000:0%d:00.0 220410de 145910de - - -\n' 1 2 >"$nvml.scenario"
+echo "persistence /sys/kernel/gpupass-lab" >>"$nvml.scenario"
+mkdir -p /run/nvidia-persistenced
+minor=$(sed -n 's/^Device Minor:[[:space:]]*//p' /proc/driver/nvidia/gpus/0000:01:00.0/information)
+other=$(sed -n 's/^Device Minor:[[:space:]]*//p' /proc/driver/nvidia/gpus/0000:03:00.0/information)
+/run/lab/fake-persistenced /run/nvidia-persistenced/socket none "0000:01:00.0=/dev/nvidia$minor" \
+	"0000:03:00.0=/dev/nvidia$other" >"$work/keeper" 2>&1 &
+keeper=$!
+promise "nvidia-persistenced keeps two GPUs" until_true 10 grep -q ready "$work/keeper"
+promise "assign, which makes it let go of one" gpupass assign vm42
+equal "and of no other" "ready
+off 0000:01:00.0" "$(cat "$work/keeper")"
+promise "release" gpupass release vm42
+kill "$keeper"
+rm "$nvml" "$nvml.scenario"
+
 # ---- each part taken over ----
 # promise C6
 intruder=/usr/libexec/gpupass/intruder
@@ -89,8 +110,8 @@ declare -A reach=(
 	[mover]="write-sysfs run-program"
 	[inspector]="read-shadow read-settings read-daemon signal run-program"
 	[config]="" [examiner]="" [initramfs]=""
-	[prober]="run-program"
-	[persistence]="run-program"
+	[prober]="socket-unix run-program"
+	[persistence]="socket-unix run-program"
 	[uevents]="socket-netlink"
 )
 main=$(systemctl show -P MainPID gpupassd)
@@ -130,7 +151,7 @@ systemctl daemon-reload
 systemctl start gpupassd
 until_true 20 test -s "$work/reached"
 equal "and in the place of the daemon" \
-	"read-settings write-state socket-unix run-program" "$(cat "$work/reached")"
+	"read-settings write-state socket-unix reach-bus run-program" "$(cat "$work/reached")"
 rm -r /run/systemd/system/gpupass*.service.d
 systemctl daemon-reload
 systemctl reset-failed gpupassd 2>/dev/null || true # systemd may have forgotten it

@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,6 +104,17 @@ static bool write_log(void)
 static bool socket_unix(void)
 {
 	return has_socket(AF_UNIX, SOCK_STREAM, 0);
+}
+/* Who is root there may have systemd do anything. */
+static bool reaches_bus(void)
+{
+	const struct sockaddr_un bus = { AF_UNIX, "/run/dbus/system_bus_socket" };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	bool reached = fd >= 0 && connect(fd, (const struct sockaddr *)&bus, sizeof(bus)) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return reached;
 }
 static bool socket_inet(void)
 {
@@ -197,6 +209,7 @@ static const struct {
 	{ "read-memory", read_memory },
 	{ "write-log", write_log },
 	{ "socket-unix", socket_unix },
+	{ "reach-bus", reaches_bus },
 	{ "socket-inet", socket_inet },
 	{ "socket-netlink", socket_netlink },
 	{ "trace", traces },
