@@ -32,14 +32,17 @@ static const Symptom symptoms[] = {
 			{ "the guest has only one of the bridged GPUs, so its link has no other end",
 			  "in the guest: nvidia-smi -L; if one is missing: gpupass doctor DOMAIN "
 			  "--symptom=one-gpu" },
-			{ "the bridge is not seated, or not on the declared boards: nvidia-smi nvlink "
-			  "--status shows all links inactive",
-			  "reseat the bridge with the host switched off; compare the boards with "
-			  "gpupass show GROUP" },
+			{ "the links did not train at this start of the guest: nvidia-smi nvlink --status "
+			  "shows them inactive",
+			  "reboot the guest, then: gpupass verify DOMAIN" },
 			{ "Confidential Computing or MIG is on, and turns NVLink between GPUs off",
 			  "in the guest: nvidia-smi conf-compute -f; nvidia-smi -mig 0" },
 			{ "the guest's driver is too old for the board, or is not NVIDIA's",
 			  "install NVIDIA's driver in the guest; nouveau does not support NVLink" },
+			{ "after a reboot the links are still inactive, and the host did not see them "
+			  "either: the bridge is not seated, or not on the declared boards",
+			  "compare with what the host saw: gpupass status GROUP; then reseat the bridge "
+			  "with the host switched off" },
 		},
 	},
 	{
@@ -88,8 +91,8 @@ static const Symptom symptoms[] = {
 		.hints = {
 			{ "fewer links are active than the board has: count those that nvidia-smi nvlink "
 			  "--status does not call <inactive>, and compare with gpupass show GROUP",
-			  "reseat the bridge with the host switched off; boards with three bridges "
-			  "need all three" },
+			  "reboot the guest and count again; then reseat the bridge with the host "
+			  "switched off; boards with three bridges need all three" },
 			{ "the program does not use NVLink: NCCL_DEBUG=INFO shows via SHM or NET",
 			  "NCCL_P2P_LEVEL=NVL; gpupass doctor DOMAIN --symptom=no-p2p" },
 			{ "memory or virtual CPUs of the guest are on another NUMA node than the GPUs",

@@ -179,8 +179,11 @@ static const char *remedy_form(VerifyCause cause)
 	case VERIFY_NO_NVLINK:
 	case VERIFY_INACTIVE:
 	case VERIFY_FEW_LINKS:
-		return "power the host off and seat the bridge anew; see in the guest: "
-		       "nvidia-smi nvlink --status";
+		/* Azure's pairs of H100 lost their links at 29 of 50 starts, and had them again
+		 * after a reboot of the guest: Azure/azhpc-images issue 443. */
+		return "reboot the guest, then: gpupass verify %1$s; if it says the same, compare "
+		       "with what the host saw: gpupass status %2$s; only then, with the host "
+		       "switched off, look at the bridge's seat";
 	case VERIFY_NO_PEER:
 		return "see in the guest: nvidia-smi topo -p2p n; dmesg | grep -i nvrm; and look "
 		       "for NVreg_RegistryDwords among the driver's settings";
