@@ -124,7 +124,7 @@ json_t *json_group(const Group *g)
 		MEMBER(g, iommu_groups), MEMBER(g, numa_nodes), MEMBER(g, driver),
 		KEY("domain", json_domain(g->domain_name, g->domain_uuid)), MEMBER(g, assignable),
 		KEY("job", json_job_id(g->job)), MEMBER(g, tenant_state), MEMBER(g, verified),
-		KEY("verified_at", json_time(g->verified_at)));
+		KEY("verified_at", json_time(g->verified_at)), MEMBER(g, past_guest_word));
 }
 
 static json_t *json_function(const Function *f)

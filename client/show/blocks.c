@@ -198,6 +198,7 @@ int block_group(Client *c, const World *w, const Group *g)
 	if (g->verified_at > 0)
 		terminal_field(t, "In guest", "%s, %s", g->verified, verified_at);
 	r = group_evidence(t, g);
+	terminal_field(t, "History", "%s", g->past_guest_word);
 	if (r >= 0)
 		r = group_gpus(t, w, g);
 	if (r < 0)

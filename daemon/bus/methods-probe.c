@@ -38,6 +38,7 @@ int method_get_evidence(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		return r;
 	if (!inventory)
 		return -EAGAIN; /* the name is not taken before there is one */
-	report = evidence_report(manager_evidence(f->manager), inventory->gpus);
+	report = evidence_report(manager_evidence(f->manager), inventory->gpus,
+				 manager_assignments(f->manager));
 	return report ? sd_bus_reply_method_return(m, "s", report) : -ENOMEM;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/group/word.h"
 #include "gpupass/dbus.h"
 #include "util/text.h"
 
@@ -154,23 +155,50 @@ static void fill_group_functions(const Group *group, GroupView *view, int *r)
 		      compare_ints);
 }
 
+static void add_evidence(GroupView *view, const GroupEvidence *from, int *r)
+{
+	EvidenceView *to = &view->evidence.items[view->evidence.n++];
+
+	put_copy(r, &to->provenance, provenance_to_string(from->provenance));
+	put_copy(r, &to->source, from->source);
+	to->links = from->links;
+	to->seen_at = from->seen_usec;
+}
+
+/* Strongest first: what the guest that has the group sees comes after a declaration. */
 static void fill_evidence(const Group *group, GroupView *view, int *r)
 {
-	view->evidence.items = calloc(group->n_evidence + 1, sizeof(EvidenceView));
+	const GroupEvidence word = {
+		.provenance = PROVENANCE_GUEST,
+		.links = group->word.links,
+		.seen_usec = group->word.seen_usec,
+		.source = group->word.source,
+	};
+	bool counts = group->word.counts;
+
+	view->evidence.items = calloc(group->n_evidence + 2, sizeof(EvidenceView));
 	if (!view->evidence.items) {
 		*r = -ENOMEM;
 		return;
 	}
 	for (size_t i = 0; i < group->n_evidence; i++) {
-		const GroupEvidence *from = &group->evidence[i];
-		EvidenceView *to = &view->evidence.items[view->evidence.n++];
-
-		put_copy(r, &to->provenance, provenance_to_string(from->provenance));
-		put_copy(r, &to->source, from->source);
-		to->links = from->links;
-		to->seen_at = from->seen_usec;
+		if (counts && group->evidence[i].provenance < PROVENANCE_GUEST) {
+			add_evidence(view, &word, r);
+			counts = false;
+		}
+		add_evidence(view, &group->evidence[i], r);
 	}
+	if (counts)
+		add_evidence(view, &word, r);
 	view->evidence_at = group->evidence_usec;
+}
+
+static void fill_past_word(const Group *group, GroupView *view, int *r)
+{
+	char *past = NULL;
+	int result = group_word_past(group, &past);
+
+	put(r, &view->past_guest_word, past || result < 0 ? past : strdup(""));
 }
 
 /* The worst of its boards': dirty before clean before none. */
@@ -200,7 +228,7 @@ int group_view_fill(const Manager *m, const Group *group, GroupView *view)
 	put_copy(&r, &view->reasoning, group->reasoning);
 	put(&r, &view->model, group->n_gpus > 0 ? gpu_model(group->gpus[0]) : strdup(""));
 	put(&r, &view->link, group_link_text(group));
-	view->links = group->links;
+	view->links = group_links(group);
 	view->links_expected = group->links_expected;
 	put_copy(&r, &view->driver, group_driver(group));
 	put_copy(&r, &view->domain_name, group->domain_name);
@@ -210,6 +238,7 @@ int group_view_fill(const Manager *m, const Group *group, GroupView *view)
 	put_copy(&r, &view->tenant_state, tenant_state_to_string(group_tenancy(m, group)));
 	verdict = manager_group_verdict(m, group, &view->verified_at);
 	put_copy(&r, &view->verified, view->verified_at > 0 ? verdict_to_string(verdict) : NULL);
+	fill_past_word(group, view, &r);
 	fill_group_functions(group, view, &r);
 	fill_evidence(group, view, &r);
 	return r;

@@ -308,7 +308,8 @@ static int look_for_stale_evidence(Look *l)
 		const Sighting *s = &evidence->items[i];
 		_cleanup_free_ char *why = NULL;
 
-		if (s->way == WAY_PRESENT)
+		/* A guest's word ends with its domain's term: no finding. */
+		if (s->way == WAY_PRESENT || s->way == WAY_GUEST)
 			continue;
 		r = sighting_stale(evidence, s, l->inventory->gpus, &why);
 		if (r >= 0 && why)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/group/resolve.h"
+#include "core/group/word.h"
 #include "util/text.h"
 
 Identities *identities_free(Identities *identities)
@@ -244,6 +245,8 @@ static int resolve(Inventory *inventory, const Rules *rules, const Assignments *
 	if (r >= 0)
 		r = groups_resolve(inventory->gpus, rules->declarations, links, assignments,
 				   &rules->policy, &inventory->groups);
+	if (r >= 0)
+		r = groups_hear_guests(inventory->groups, evidence, inventory->gpus);
 	for (char **note = notes; r >= 0 && note && *note; note++)
 		if (!strv_contains(inventory->groups->notes, *note))
 			r = strv_append(&inventory->groups->notes, *note);

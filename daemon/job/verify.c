@@ -236,6 +236,7 @@ static int note_links(const JobPlace *place, Verification *v, const unsigned *li
 	int r = topology_store_note_guest(place->topology,
 					  &(GuestLook){
 						  .domain = v->found->domain->name,
+						  .domain_uuid = v->found->domain->uuid,
 						  .seen_usec = v->asked_usec,
 						  .gpus = (const Gpu *const *)group->gpus,
 						  .n_gpus = group->n_gpus,

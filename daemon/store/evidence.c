@@ -171,7 +171,9 @@ static int sighting_of(const GuestLook *look, size_t i, Sighting *s)
 	for (char *c = s->source; *c; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
-	r = copy_text(&s->uuid, gpu->uuid);
+	r = copy_text(&s->domain, look->domain_uuid);
+	if (r >= 0)
+		r = copy_text(&s->uuid, gpu->uuid);
 	if (r >= 0)
 		r = copy_text(&s->serial_number, gpu->serial_number);
 	for (size_t k = 0; r >= 0 && k < look->n_gpus; k++) {

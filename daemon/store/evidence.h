@@ -41,11 +41,11 @@ int topology_store_update(TopologyStore *store, const Evidence *seen, bool whole
 /*
  * What `gpupass verify` saw from inside a guest that runs with these GPUs: the number of active
  * links that each shows to each other. Groups show it with provenance "guest" after the next scan,
- * and "cached" after the daemon's next start. A later probe of the host outweighs it; an earlier
- * one does not.
+ * while that domain has them.
  */
 typedef struct GuestLook {
-	const char *domain;	/* the domain's name */
+	const char *domain; /* the domain's name */
+	const char *domain_uuid;
 	uint64_t seen_usec;	/* CLOCK_REALTIME */
 	const Gpu *const *gpus; /* the boards on the host, with their identities */
 	size_t n_gpus;

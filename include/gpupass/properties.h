@@ -112,7 +112,8 @@ typedef enum PropertyType {
 	X(S, "Job", PATH, job, CHANGES, MAY)                                                       \
 	X(S, "TenantState", STRING, tenant_state, CHANGES, MAY) /* of the worst of its boards */   \
 	X(S, "Verified", STRING, verified, CHANGES, MAY)	/* what its guest said last */     \
-	X(S, "VerifiedAt", UINT64, verified_at, CHANGES, MAY)	/* 0: never */
+	X(S, "VerifiedAt", UINT64, verified_at, CHANGES, MAY)	/* 0: never */                     \
+	X(S, "PastGuestWord", STRING, past_guest_word, CHANGES, MAY) /* "": none */
 
 #define GPUPASS_GPU_PROPERTIES(X, S)                                                               \
 	X(S, "Address", STRING, address, CONST, MUST)                                              \

@@ -68,12 +68,19 @@ const char *group_driver(const Group *group)
 	return driver ? driver : "none";
 }
 
+unsigned group_links(const Group *group)
+{
+	unsigned guest = group->word.counts ? group->word.links : 0;
+
+	return guest > 0 && (group->links == 0 || guest < group->links) ? guest : group->links;
+}
+
 char *group_link_text(const Group *group)
 {
 	if (group->single)
 		return strdup("-");
-	if (group->links > 0)
-		return strf("NV%u", group->links);
+	if (group_links(group) > 0)
+		return strf("NV%u", group_links(group));
 	if (group->links_expected > 0)
 		return strf("NV%u?", group->links_expected);
 	return strdup("?");
@@ -142,6 +149,8 @@ void group_clear(Group *group)
 	for (size_t i = 0; i < group->n_evidence; i++)
 		free(group->evidence[i].source);
 	free(group->evidence);
+	free(group->word.domain_uuid);
+	free(group->word.source);
 	free(group->source);
 	free(group->reasoning);
 	free(group->fault);

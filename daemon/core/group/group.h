@@ -22,6 +22,19 @@ typedef struct GroupEvidence {
 	char *source;
 } GroupEvidence;
 
+/*
+ * What a guest said last of the links between all GPUs of the group. Only groups_observe() acts on
+ * it, and only while `counts`: the guest's domain has the group, by a record that is older than the
+ * word.
+ */
+typedef struct GuestWord {
+	char *domain_uuid;  /* NULL: not known */
+	char *source;	    /* "guest vm42" */
+	uint64_t seen_usec; /* 0: no guest said anything */
+	unsigned links;	    /* the fewest between two of its GPUs */
+	bool counts;	    /* set by groups_observe() */
+} GuestWord;
+
 typedef struct Group {
 	char *name;
 	Gpu **gpus; /* by address; borrowed from the set */
@@ -32,6 +45,7 @@ typedef struct Group {
 	uint64_t evidence_usec;	 /* the oldest look that `links` rests on; 0: not observed */
 	GroupEvidence *evidence; /* strongest first */
 	size_t n_evidence;
+	GuestWord word;
 	char *source;	     /* where the evidence comes from */
 	char *reasoning;     /* how it is known, one sentence; never NULL */
 	bool single;	     /* it is meant to be one GPU, with no link */
@@ -64,6 +78,8 @@ Group *group_set_find_named(const GroupSet *groups, const Assignments *assignmen
 
 /* The driver of the leading functions, "mixed" when they differ, "none" without one. */
 const char *group_driver(const Group *group);
+/* What the host observed, or the guest that has the group, if that saw fewer. 0: not known */
+unsigned group_links(const Group *group);
 /* "NV4" from observed links, "NV4?" from the board when not observed, "?" when neither. */
 char *group_link_text(const Group *group);
 /* All functions of all its GPUs, GPU by GPU in address order; members borrowed. */

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/domain/ref.h"
 #include "core/group/record.h"
+#include "core/group/word.h"
 #include "core/pci/driver-name.h"
 #include "util/text.h"
 
@@ -207,6 +209,10 @@ static bool needs_vfio(const DomainUse *domain, const PciFunction *function)
 /* One domain of ours has the whole group. The drivers decide between assigned and drifted. */
 static int settle_assigned(View *v, const char *remark)
 {
+	_cleanup_free_ char *complaint = NULL;
+	int r;
+
+	v->group->word.counts = group_word_counts(v->group, v->record);
 	for (size_t i = 0; i < v->n_functions; i++) {
 		const PciFunction *function = v->functions[i];
 
@@ -216,6 +222,13 @@ static int settle_assigned(View *v, const char *remark)
 					    v->group->domain_name, BDF_TEXT(&function->bdf),
 					    driver_name(function), VFIO_PCI);
 	}
+	r = group_word_complaint(v->group,
+				 domain_ref_word(v->group->domain_name, v->group->domain_uuid),
+				 &complaint);
+	if (r < 0)
+		return r;
+	if (complaint)
+		return group_settle(v, GROUP_DEGRADED, "%s", complaint);
 	return remark ? group_settle(v, GROUP_ASSIGNED, "%s", remark)
 		      : group_settle_plainly(v, GROUP_ASSIGNED);
 }
@@ -427,6 +440,7 @@ int groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *
 			return r;
 		view.functions = functions;
 		group->assignable = false;
+		group->word.counts = false;
 		free(group->domain_uuid);
 		free(group->domain_name);
 		group->domain_uuid = group->domain_name = NULL;

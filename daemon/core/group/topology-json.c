@@ -231,8 +231,8 @@ static json_t *group_to_json(const Group *group)
 			 "reason", group->reason, "provenance",
 			 provenance_to_string(group->provenance), "source", group->source,
 			 "reasoning", group->reasoning, "model", model, "link", link, "links",
-			 (int)group->links, "links_expected", (int)group->links_expected, "gpus",
-			 addresses_to_json(group), "driver", group_driver(group), "domain",
+			 (int)group_links(group), "links_expected", (int)group->links_expected,
+			 "gpus", addresses_to_json(group), "driver", group_driver(group), "domain",
 			 domain_to_json(group), "assignable", group->assignable);
 }
 
@@ -313,7 +313,7 @@ static json_t *pair_to_json(const TopologyFacts *facts, const Gpu *a, const Gpu 
 	return json_pack("{s:[ss], s:s, s:s?, s:i, s:s}", "gpus", BDF_TEXT(&a->lead->bdf),
 			 BDF_TEXT(&b->lead->bdf), "pcie",
 			 pcie_distance_to_string(pcie_distance(a, b, n_nodes)), "nvlink", link,
-			 "links", group ? (int)group->links : 0, "provenance",
+			 "links", group ? (int)group_links(group) : 0, "provenance",
 			 provenance_to_string(group ? group->provenance : PROVENANCE_NONE));
 }
 

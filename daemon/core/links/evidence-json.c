@@ -68,6 +68,7 @@ static const JsonMember sighting_members[] = {
 	JSON_ENUM(Sighting, way, SightingWay, SIGHTING_WAYS, "is none that this version knows"),
 	JSON_NUMBER(Sighting, seen_usec, INT64_MAX),
 	JSON_TEXT_IF_ANY(Sighting, source),
+	JSON_TEXT_IF_ANY(Sighting, domain),
 	JSON_PCI_IDS(Sighting),
 	JSON_TEXT_IF_ANY(Sighting, uuid),
 	JSON_TEXT_IF_ANY(Sighting, vbios),
@@ -145,6 +146,8 @@ static int sighting_check(const Evidence *evidence, const Sighting *s, char **re
 
 	if (!is_plain(s))
 		what = strdup("boards.source or an identity is no plain text");
+	else if (s->domain && (s->way != WAY_GUEST || !assignment_uuid_valid(s->domain)))
+		what = strdup("boards.domain is no guest's, or no UUID");
 	else if (is_twice(evidence, s))
 		what = strf("%s is there twice", BDF_TEXT(&s->bdf));
 	else
@@ -185,12 +188,20 @@ int sightings_from_json(const json_t *array, Evidence **ret, char **ret_message)
 	return 0;
 }
 
+static const char *schema_of(const Evidence *evidence)
+{
+	for (size_t i = 0; evidence && i < evidence->n_items; i++)
+		if (evidence->items[i].domain)
+			return GPUPASS_SCHEMA_EVIDENCE_2;
+	return GPUPASS_SCHEMA_EVIDENCE;
+}
+
 char *evidence_to_text(const Evidence *evidence)
 {
 	_cleanup_json_ json_t *o = json_object();
 	int r = 0;
 
-	r |= json_object_set_new(o, "schema", json_string(GPUPASS_SCHEMA_EVIDENCE));
+	r |= json_object_set_new(o, "schema", json_string(schema_of(evidence)));
 	r |= json_object_set_new(o, "boards", sightings_to_json(evidence));
 	return r < 0 ? NULL : json_dumps(o, JSON_INDENT(2));
 }
@@ -203,7 +214,9 @@ int evidence_from_text(const char *text, size_t size, Evidence **ret, char **ret
 	const json_t *boards;
 	int r;
 
-	r = json_parse_document(text, size, GPUPASS_SCHEMA_EVIDENCE, &root, ret_message);
+	r = json_parse_document(text, size, GPUPASS_SCHEMA_EVIDENCE_2, &root, NULL);
+	if (r < 0 && r != -ENOMEM)
+		r = json_parse_document(text, size, GPUPASS_SCHEMA_EVIDENCE, &root, ret_message);
 	if (r < 0)
 		return r;
 	json_reader_begin(&reader, root, NULL, keys);
@@ -213,13 +226,15 @@ int evidence_from_text(const char *text, size_t size, Evidence **ret, char **ret
 }
 
 static int add_report(const Evidence *evidence, const Sighting *s, const GpuSet *set,
-		      json_t *boards)
+		      const Assignments *assignments, json_t *boards)
 {
 	_cleanup_json_ json_t *board = sighting_to_json(s);
 	_cleanup_free_ char *why = NULL, *model = NULL;
 	const Gpu *gpu = gpu_set_find(set, &s->bdf);
 	int r = sighting_stale(evidence, s, set, &why);
 
+	if (r >= 0 && !why && s->way == WAY_GUEST)
+		r = sighting_guest_over(s, assignments, &why);
 	model = gpu ? gpu_model(gpu) : NULL;
 	if (r < 0 || (gpu && !model))
 		return -ENOMEM;
@@ -231,7 +246,7 @@ static int add_report(const Evidence *evidence, const Sighting *s, const GpuSet 
 	return r < 0 ? -ENOMEM : 0;
 }
 
-char *evidence_report(const Evidence *evidence, const GpuSet *set)
+char *evidence_report(const Evidence *evidence, const GpuSet *set, const Assignments *assignments)
 {
 	_cleanup_json_ json_t *o = json_object();
 	json_t *boards = json_array();
@@ -240,6 +255,6 @@ char *evidence_report(const Evidence *evidence, const GpuSet *set)
 	r |= json_object_set_new(o, "schema", json_string(GPUPASS_SCHEMA_EVIDENCE));
 	r |= json_object_set_new(o, "boards", boards);
 	for (size_t i = 0; r >= 0 && evidence && i < evidence->n_items; i++)
-		r = add_report(evidence, &evidence->items[i], set, boards);
+		r = add_report(evidence, &evidence->items[i], set, assignments, boards);
 	return r < 0 ? NULL : json_dumps(o, JSON_COMPACT);
 }

@@ -102,6 +102,28 @@ int sighting_stale(const Evidence *evidence, const Sighting *s, const GpuSet *se
 	return 0;
 }
 
+int sighting_guest_over(const Sighting *s, const Assignments *assignments, char **ret_why)
+{
+	const Assignment *record = assignments_find_function(assignments, &s->bdf);
+	char *why;
+
+	*ret_why = NULL;
+	if (!s->domain)
+		why = strdup("it is not known which domain that guest was");
+	else if (!record || !str_equal(record->domain_uuid, s->domain))
+		why = strf("it is the word of %s, which no longer has the board",
+			   str_or_empty(s->source));
+	else if (record->created_usec > s->seen_usec)
+		why = strf("it is the word of %s from before it got the board again",
+			   str_or_empty(s->source));
+	else
+		return 0;
+	if (!why)
+		return -ENOMEM;
+	*ret_why = why;
+	return 0;
+}
+
 /* ---- links ---- */
 
 typedef struct Maker {
@@ -132,8 +154,7 @@ static Provenance provenance_of(const Maker *m, const Sighting *s)
 							      : PROVENANCE_CACHED;
 	case WAY_MMIO:
 		return PROVENANCE_MMIO;
-	case WAY_GUEST:
-		return PROVENANCE_GUEST;
+	case WAY_GUEST: /* makes no link */
 	case WAY_PRESENT:
 	case WAY_MAX_:
 		break;
@@ -174,7 +195,6 @@ static int finish_link(Maker *m, const Sighting *a, const Sighting *b, Link *lin
 	Provenance x = provenance_of(m, a), y = provenance_of(m, b);
 	_cleanup_free_ char *when = NULL;
 
-	link->guest = a->way == WAY_GUEST;
 	link->provenance = x < y ? x : y;
 	link->observed_usec = a->seen_usec < b->seen_usec ? a->seen_usec : b->seen_usec;
 	link->source = source_text(a, b);
@@ -252,17 +272,15 @@ static int add_one_sided(Maker *m, const Sighting *s, const SeenPeer *peer)
 	return link.doubt ? finish_link(m, s, s, &link) : -ENOMEM;
 }
 
-static bool is_usable(const Maker *m, const Sighting *s)
+/* Whether the host looked. A guest reports what it likes, so its word makes and breaks no link. */
+static bool is_look(const Sighting *s)
 {
-	return s && s->way != WAY_PRESENT && !m->stale[s - m->evidence->items];
+	return s->way != WAY_PRESENT && s->way != WAY_GUEST;
 }
 
-static bool comparable(const Sighting *a, const Sighting *b)
+static bool is_usable(const Maker *m, const Sighting *s)
 {
-	if ((a->way == WAY_GUEST) != (b->way == WAY_GUEST))
-		return false;
-	return a->way != WAY_GUEST || (a->seen_usec == b->seen_usec &&
-				       str_equal(a->source, b->source)); /* one look at one guest */
+	return is_look(s) && !m->stale[s - m->evidence->items];
 }
 
 static int add_links_of(Maker *m, size_t i)
@@ -273,11 +291,11 @@ static int add_links_of(Maker *m, size_t i)
 	for (size_t k = i + 1; r >= 0 && k < m->evidence->n_items; k++) {
 		const Sighting *other = &m->evidence->items[k];
 
-		if (is_usable(m, other) && comparable(s, other) && !bdf_equal(&s->bdf, &other->bdf))
+		if (is_usable(m, other) && !bdf_equal(&s->bdf, &other->bdf))
 			r = add_pair(m, s, other);
 	}
 	/* If the peer is another board now, the report means nothing. */
-	for (size_t k = 0; r >= 0 && s->way != WAY_GUEST && k < s->n_peers; k++)
+	for (size_t k = 0; r >= 0 && k < s->n_peers; k++)
 		if (!evidence_find_host(m->evidence, &s->peers[k].bdf))
 			r = add_one_sided(m, s, &s->peers[k]);
 	return r;
@@ -303,7 +321,7 @@ static int find_stale(Maker *m, char ***notes)
 		_cleanup_free_ char *why = NULL;
 		int r;
 
-		if (s->way == WAY_PRESENT)
+		if (!is_look(s))
 			continue;
 		r = sighting_stale(m->evidence, s, m->set, &why);
 		if (r >= 0 && why)

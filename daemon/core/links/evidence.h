@@ -2,7 +2,8 @@
 /*
  * What was seen of the NVLinks: one sighting for each board and way of looking. A sighting says
  * only which peers one board reports. links_from_evidence() makes links from what two boards report
- * about each other. A sighting counts only while the boards are the ones that were seen.
+ * about each other. A sighting counts only while the boards are the ones that were seen. What a
+ * guest reports makes no link: groups_hear_guests() (core/group/word.h) judges it.
  *
  * Evidence is immutable once made and shared by reference count, as Rules are.
  */
@@ -11,6 +12,7 @@
 #include <jansson.h>
 #include <stdatomic.h>
 
+#include "core/facts/assignment.h"
 #include "core/links/link.h"
 
 #define SIGHTINGS_MAX 256
@@ -41,6 +43,7 @@ typedef struct Sighting {
 	SightingWay way;
 	uint64_t seen_usec; /* CLOCK_REALTIME */
 	char *source;	    /* "NVML 550.54.15", "guest vm42" */
+	char *domain;	    /* of a guest: UUID; NULL: a version that kept none noted it */
 	/* What identified the board; unknown texts are NULL. */
 	uint16_t vendor, device, subsystem_vendor, subsystem_device;
 	char *uuid;	     /* "GPU-…" */
@@ -95,17 +98,26 @@ int links_from_evidence(Links *into, const Evidence *evidence, const GpuSet *set
 int sighting_stale(const Evidence *evidence, const Sighting *sighting, const GpuSet *set,
 		   char **ret_why);
 
+/*
+ * Why what a guest reported no longer counts; NULL in *ret_why: it does. It counts only for the
+ * domain that has the board by a record, and only since that record. 0 or -ENOMEM.
+ */
+int sighting_guest_over(const Sighting *sighting, const Assignments *assignments, char **ret_why);
+
 /* Likewise: strict, -EBADMSG with *ret_message. Files and answers of workers use it. */
 json_t *sightings_to_json(const Evidence *evidence);
 int sightings_from_json(const json_t *array, Evidence **ret, char **ret_message);
 
-/* The file topology.json: schema org.gpupass1.evidence/1. NULL when memory is out. */
+/*
+ * The file topology.json: schema org.gpupass1.evidence/1, or /2 with a guest's domain, which a
+ * version that knows /1 only would take for damage. NULL when memory is out.
+ */
 char *evidence_to_text(const Evidence *evidence);
 /* -EBADMSG, or -EPROTO for another version. */
 int evidence_from_text(const char *text, size_t size, Evidence **ret, char **ret_message);
 
 /* The same for people and scripts, with the model of each board, and "stale" (a reason or null). */
-char *evidence_report(const Evidence *evidence, const GpuSet *set);
+char *evidence_report(const Evidence *evidence, const GpuSet *set, const Assignments *assignments);
 
 /* Printable ASCII of at most 64 bytes, as a serial number or a version may be. */
 bool evidence_text_valid(const char *s);

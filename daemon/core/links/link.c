@@ -216,15 +216,8 @@ bool link_is_observed(const Link *link)
 	return link->provenance > PROVENANCE_INFERRED && link->provenance < PROVENANCE_DECLARED;
 }
 
-static bool claims_more(const Link *link, const Link *other)
-{
-	return link->guest && !other->guest && link->count > other->count;
-}
-
 bool link_outweighs(const Link *link, const Link *other)
 {
-	if (claims_more(link, other) || claims_more(other, link))
-		return claims_more(other, link);
 	if (link->observed_usec != other->observed_usec)
 		return link->observed_usec > other->observed_usec;
 	return link->provenance > other->provenance;

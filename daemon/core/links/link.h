@@ -24,7 +24,6 @@ typedef struct Link {
 	 * nothing, and contradicts a group that claims the link. `count` is then 0.
 	 */
 	char *doubt;
-	bool guest;	/* a guest reports it; see link_outweighs() */
 	bool one_sided; /* a doubt: one of the two sees links, or another number of them */
 } Link;
 
@@ -46,10 +45,7 @@ int links_from_declarations(Links *into, const Declarations *declarations, const
  */
 int links_infer(Links *into, const GpuSet *set);
 
-/*
- * Of two links between the same boards the later look counts; at the same time, the stronger. A
- * guest may lie, so against the host's own look it counts only where it reports no more links.
- */
+/* Of two links between the same boards the later look counts; at the same time, the stronger. */
 bool link_outweighs(const Link *link, const Link *other);
 /* The observation, or doubt, that counts between two boards, in either order; NULL: none. */
 const Link *links_find_observed(const Links *links, const Bdf *a, const Bdf *b);

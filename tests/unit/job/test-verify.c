@@ -343,8 +343,10 @@ static char *shown(Known *known, const Rig *rig, const char *name)
 					      provenance_to_string(group->evidence[i].provenance),
 					      group->evidence[i].links),
 				 0);
+	if (group->word.counts)
+		assert_int_equal(strv_appendf(&list, "guest %u", group->word.links), 0);
 	joined = strv_join(list, ", ");
-	return strf("%s %u; %s", group_state_to_string(group->state), group->links, joined);
+	return strf("%s %u; %s", group_state_to_string(group->state), group_links(group), joined);
 }
 
 /* fault L11 */
@@ -380,6 +382,50 @@ static void what_a_guest_shows_is_evidence(void **state)
 		now = shown(&known, rig, "pair0");
 		if (strcmp(now, rows[i].shown) != 0)
 			fail_msg("row %zu: %s", i, now);
+	}
+	known_close(&known, rig);
+}
+
+/* promise G6 */
+/*
+ * A tenant's guest reports all that it can think of. While vm42 has the group that degrades it for
+ * vm42 alone; after the release nothing is left of it, and the group goes to the next domain.
+ */
+static void whatever_a_guest_reports_the_group_goes_to_the_next_domain(void **state)
+{
+	static const char *const guests[] = {
+		"ga102-no-bridge", "ga102-half",      "all-inactive", "asymmetric",
+		"one-way",	   "ga102-topo-lies", "no-driver",    "mig",
+		"additional-gpu",  "h100-pcie",	      "one-gpu",      "ga102-p2p-chipset",
+	};
+	Rig *rig = *state;
+	JobRequest release = release_request("pair0"), again = assign_request("vm42", "pair0");
+	JobRequest next = assign_request("vm43", "pair0"), back = release_request("pair0");
+	Known known;
+	Told told;
+
+	fake_add_domain(&rig->fake, "vm42", "q35", NULL);
+	fake_add_domain(&rig->fake, "vm43", "q35", NULL);
+	known_open(&known, rig);
+	for (size_t i = 0; i < ELEMENTS(guests); i++) {
+		_cleanup_free_ char *during = NULL, *after = NULL, *other = NULL;
+
+		rig_must(rig, &again);
+		fake_start(&rig->fake, "vm42");
+		fake_watch(&rig->fake);
+		fake_domain(&rig->fake, "vm42")->guest = guests[i];
+		verify(rig, "vm42", &told);
+		told_clear(&told);
+		during = shown(&known, rig, "pair0");
+		fake_shut_off(&rig->fake, "vm42");
+		rig_must(rig, &release);
+		after = shown(&known, rig, "pair0");
+		rig_must(rig, &next);
+		other = shown(&known, rig, "pair0");
+		rig_must(rig, &back);
+		if (strcmp(after, "free 0; declared 0") != 0 ||
+		    strcmp(other, "assigned 0; declared 0") != 0)
+			fail_msg("%s: %s, then %s, then %s", guests[i], during, after, other);
 	}
 	known_close(&known, rig);
 }
@@ -451,6 +497,7 @@ int main(void)
 		ON_A_RIG(what_cannot_be_asked_about_is_an_error),
 		ON_A_RIG(it_does_not_meet_other_jobs),
 		ON_A_RIG(what_a_guest_shows_is_evidence),
+		ON_A_RIG(whatever_a_guest_reports_the_group_goes_to_the_next_domain),
 		ON_A_RIG(more_links_than_the_boards_have_are_told_and_not_believed),
 		ON_A_RIG(an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale),
 	};

@@ -32,6 +32,8 @@ static inline _unused_ void see_word(Sighting *s, const char *word)
 {
 	if (str_starts_with(word, "uuid="))
 		s->uuid = strdup(word + 5);
+	else if (str_starts_with(word, "domain="))
+		s->domain = strf("00000000-0000-0000-0000-%012lu", strtoul(word + 7, NULL, 10));
 	else if (str_starts_with(word, "serial="))
 		s->serial_number = strdup(word + 7);
 	else if (str_starts_with(word, "device="))

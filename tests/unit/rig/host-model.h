@@ -6,6 +6,7 @@
 
 #include "core/group/observe.h"
 #include "core/group/resolve.h"
+#include "core/group/word.h"
 #include "core/links/evidence.h"
 #include "core/pci/driver-name.h"
 #include "core/pci/snapshot-json.h"
@@ -191,6 +192,7 @@ static inline _unused_ void host_resolve(HostModel *h)
 	assert_int_equal(groups_resolve(h->set, h->declarations, h->links, h->assignments,
 					&h->policy, &h->groups),
 			 0);
+	assert_int_equal(groups_hear_guests(h->groups, h->evidence, h->set), 0);
 }
 
 static inline _unused_ void host_observe(HostModel *h, bool accept_inferred)

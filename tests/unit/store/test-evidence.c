@@ -133,7 +133,7 @@ static void an_earlier_damaged_file_is_kept(void **state)
 /* fault 41 */
 static void another_versions_file_is_left_alone(void **state)
 {
-	static const char newer[] = "{\"schema\":\"org.gpupass1.evidence/2\",\"more\":true}";
+	static const char newer[] = "{\"schema\":\"org.gpupass1.evidence/3\",\"more\":true}";
 	_cleanup_(evidence_unrefp) Evidence *seen = pair(4);
 	_cleanup_strv_ char **notes = NULL;
 	_cleanup_free_ char *text = NULL;
@@ -193,6 +193,7 @@ static void a_guests_look_stands_beside_the_probe(void **state)
 	static const unsigned to_itself[] = { 4, 0, 0, 0 }, too_many[] = { 0, 65, 0, 0 };
 	static const unsigned more_than_the_board[] = { 0, 5, 4, 0 };
 	GuestLook look = { .domain = "vm\n42",
+			   .domain_uuid = "22222222-2222-4222-8222-222222222222",
 			   .seen_usec = 7,
 			   .gpus = members,
 			   .n_gpus = 2,
@@ -211,6 +212,7 @@ static void a_guests_look_stands_beside_the_probe(void **state)
 	now = topology_store_get(&store);
 	s = evidence_find_guest(now, &functions[0].bdf);
 	assert_string_equal(s->source, "guest vm?42");
+	assert_string_equal(s->domain, "22222222-2222-4222-8222-222222222222");
 	assert_string_equal(s->uuid, "GPU-1");
 	assert_int_equal(s->seen_usec, 7);
 	assert_int_equal(s->inactive, 1);

@@ -171,21 +171,25 @@ static const Row rows[] = {
 	  .seen = { "41 nvml@100 61x4", "61 present@100" },
 	  .groups = "unknown0 unknown none ? 41,61",
 	  .reason = "0000:41:00.0 sees 4 links to 0000:61:00.0, which was not looked at" },
-	/* fault L11 */
-	{ .name = "the guest, later, sees fewer links than the probe",
+	/* promise G6 */
+	/* Nobody has it by a record here, so that guest is gone. */
+	{ .name = "a guest that is gone saw fewer links than the probe",
 	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
 		      { "61", A6000, "vfio-pci", NULL, NULL } },
-	  .seen = { "41 nvml@1 61x4", "61 nvml@1 41x4", "41 guest@9 61x2", "61 guest@9 41x2" },
-	  .groups = "pair0 degraded guest NV2 41,61",
-	  .reason = "2 of 4 NVLinks are active" },
-	/* fault L11 */
-	{ .name = "the guest, later, sees none",
+	  .seen = { "41 nvml@1 61x4", "61 nvml@1 41x4", "41 guest@9 61x2 domain=1",
+		    "61 guest@9 41x2 domain=1" },
+	  .groups = "pair0 bound cached NV4 41,61" },
+	{ .name = "a guest that is gone saw none",
 	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
 		      { "61", A6000, "vfio-pci", NULL, NULL } },
-	  .seen = { "41 nvml@1 61x4", "61 nvml@1 41x4", "41 guest@9", "61 guest@9" },
-	  .groups = "pair0 degraded cached NV4? 41,61",
-	  .reason = "no active link was seen between 0000:41:00.0 and 0000:61:00.0 (guest, guest "
-		    "vm1" },
+	  .declared = "41 61",
+	  .seen = { "41 guest@9 domain=1", "61 guest@9 domain=1" },
+	  .groups = "x bound declared NV4? 41,61" },
+	{ .name = "a guest that is gone saw links out of the group",
+	  .boards = FOUR(A6000),
+	  .declared = "41 61",
+	  .seen = { "41 guest@9 a1x4", "61 guest@9 c1x4", "a1 guest@9 41x4", "c1 guest@9 61x4" },
+	  .groups = "pair0 inferred inferred NV4? a1,c1; x free declared NV4? 41,61" },
 	/* promise G2 */
 	/* fault L12 */
 	{ .name = "a guest does not overrule upwards what the host saw: fewer links",
@@ -200,8 +204,8 @@ static const Row rows[] = {
 	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
 		      { "61", A6000, "vfio-pci", NULL, NULL } },
 	  .seen = { "41 nvml@1", "61 nvml@1", "41 guest@9 61x4", "61 guest@9 41x4" },
-	  .groups = "pair0 degraded guest NV4? 41,61",
-	  .reason = "no active link was seen between 0000:41:00.0 and 0000:61:00.0 (cached" },
+	  .groups = "unknown0 unknown none ? 41,61",
+	  .reason = "no active link was seen between 0000:41:00.0 and 0000:61:00.0" },
 	/* fault L12 */
 	{ .name = "a guest does not overrule upwards what the host saw: one side",
 	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
@@ -210,11 +214,6 @@ static const Row rows[] = {
 	  .seen = { "41 nvml@1 61x4", "61 nvml@1", "41 guest@9 61x4", "61 guest@9 41x4" },
 	  .groups = "x degraded declared NV4? 41,61",
 	  .reason = "0000:41:00.0 sees 4 links to 0000:61:00.0, which sees no link to it" },
-	/* fault L11 */
-	{ .name = "the guest saw fewer, before the probe saw all",
-	  .boards = TWO(A6000),
-	  .seen = { "41 nvml@9 61x4", "61 nvml@9 41x4", "41 guest@1 61x2", "61 guest@1 41x2" },
-	  .groups = "pair0 free guest NV4 41,61" },
 	{ .name = "two guests' looks are not compared",
 	  .boards = TWO(A6000),
 	  .seen = { "41 guest@1", "61 guest@2" },
@@ -311,7 +310,6 @@ static void a_group_shows_each_way_of_knowing_strongest_first(_unused_ void **st
 		const char *source;
 	} wanted[] = {
 		{ PROVENANCE_DECLARED, 0, 0, "groups.d/test.conf:1" },
-		{ PROVENANCE_GUEST, 4, 9, "guest vm1" },
 		{ PROVENANCE_CACHED, 4, 5, "NVML 550" },
 	};
 	static const Row row = {
@@ -334,8 +332,10 @@ static void a_group_shows_each_way_of_knowing_strongest_first(_unused_ void **st
 		assert_int_equal(group->evidence[i].seen_usec, wanted[i].seconds * 1000000);
 		assert_string_equal(group->evidence[i].source, wanted[i].source);
 	}
-	/* The latest look is the one that counts. */
-	assert_int_equal(group->evidence_usec, 9 * 1000000);
+	assert_int_equal(group->evidence_usec, 5 * 1000000);
+	/* A guest's word is kept apart. */
+	assert_int_equal(group->word.links, 4);
+	assert_int_equal(group->word.seen_usec, 9 * 1000000);
 	host_done(&h);
 }
 
@@ -434,6 +434,131 @@ static void what_is_assigned_stays_one_group_under_its_name(_unused_ void **stat
 	}
 }
 
+/* ---- what a guest says ---- */
+
+/* promise G6 */
+/* fault L11 */
+static void
+a_guests_word_counts_while_its_domain_has_the_group_and_is_no_fault(_unused_ void **state)
+{
+#define SEEN_BY_BOTH "41 nvml@5 61x4", "61 nvml@5 41x4"
+	static const struct {
+		Row row;
+		bool assigned;	  /* to domain 1 */
+		uint64_t since;	  /* seconds */
+		const char *past; /* NULL: no history */
+	} cases[] = {
+		{ { .name = "fewer links than the probe",
+		    .seen = { SEEN_BY_BOTH, "41 guest@9 61x2 domain=1",
+			      "61 guest@9 41x2 domain=1" },
+		    .groups = "x degraded declared NV2 41,61",
+		    .reason =
+			    "guest vm1 reports 2 of 4 NVLinks between its GPUs (a guest's word, "
+			    "1970-01-01 00:00:09 UTC): reboot the guest, then: gpupass verify vm1" },
+		  true,
+		  9,
+		  NULL },
+		{ { .name = "one of them more than the other",
+		    .seen = { "41 guest@9 61x4 domain=1", "61 guest@9 41x1 domain=1" },
+		    .groups = "x degraded declared NV1 41,61",
+		    .reason = "reports 1 of 4 NVLinks" },
+		  true,
+		  0,
+		  NULL },
+		{ { .name = "no link",
+		    .seen = { SEEN_BY_BOTH, "41 guest@9 domain=1", "61 guest@9 domain=1" },
+		    .groups = "x degraded declared NV4 41,61",
+		    .reason = "reports no NVLink between its GPUs" },
+		  true,
+		  0,
+		  NULL },
+		{ { .name = "all links, which the host never saw",
+		    .seen = { "41 guest@9 61x4 domain=1 stored",
+			      "61 guest@9 41x4 domain=1 stored" },
+		    .groups = "x assigned declared NV4 41,61" },
+		  true,
+		  0,
+		  NULL },
+		{ { .name = "the host looked later",
+		    .seen = { SEEN_BY_BOTH, "41 guest@4 61x2 domain=1",
+			      "61 guest@4 41x2 domain=1" },
+		    .groups = "x assigned declared NV2 41,61" },
+		  true,
+		  0,
+		  NULL },
+		{ { .name = "the group was released",
+		    .seen = { SEEN_BY_BOTH, "41 guest@9 domain=1", "61 guest@9 domain=1" },
+		    .groups = "x bound declared NV4 41,61" },
+		  false,
+		  0,
+		  "guest vm1 (00000000-0000-0000-0000-000000000001) reported no NVLink, 1970-01-01 "
+		  "00:00:09 UTC: a guest's word, which does not count any more" },
+		{ { .name = "another domain has it now",
+		    .seen = { SEEN_BY_BOTH, "41 guest@9 domain=7", "61 guest@9 domain=7" },
+		    .groups = "x assigned declared NV4 41,61" },
+		  true,
+		  0,
+		  "guest vm1 (00000000-0000-0000-0000-000000000007) reported no NVLink" },
+		{ { .name = "it was released and came back",
+		    .seen = { SEEN_BY_BOTH, "41 guest@9 domain=1", "61 guest@9 domain=1" },
+		    .groups = "x assigned declared NV4 41,61" },
+		  true,
+		  10,
+		  "reported no NVLink" },
+		{ { .name = "a version that kept no domain noted it",
+		    .seen = { SEEN_BY_BOTH, "41 guest@9", "61 guest@9" },
+		    .groups = "x assigned declared NV4 41,61" },
+		  true,
+		  0,
+		  "guest vm1 reported no NVLink" },
+		{ { .name = "it told of one board only, or at two times",
+		    .seen = { SEEN_BY_BOTH, "41 guest@9 domain=1", "61 guest@8 domain=1" },
+		    .groups = "x assigned declared NV4 41,61" },
+		  true,
+		  0,
+		  NULL },
+		{ { .name = "of another board",
+		    .seen = { SEEN_BY_BOTH, "41 guest@9 domain=1 device=2235",
+			      "61 guest@9 domain=1" },
+		    .groups = "x assigned declared NV4 41,61" },
+		  true,
+		  0,
+		  NULL },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(cases); i++) {
+		Row row = cases[i].row;
+		_cleanup_free_ char *found = NULL, *past = NULL;
+		const Group *group;
+		HostModel h;
+
+		row.declared = "41 61";
+		row.boards[0] = (BoardRow)VFIO("41");
+		row.boards[1] = (BoardRow)VFIO("61");
+		make_host(&h, &row);
+		if (cases[i].assigned) {
+			assign_pair(&h, "x");
+			h.assignments->items[0]->created_usec = cases[i].since * 1000000;
+		}
+		host_resolve(&h);
+		host_observe(&h, true);
+		/* Twice is the same: the manager observes one inventory again and again. */
+		host_observe(&h, true);
+		group = host_group(&h, "x");
+		found = groups_in_short(&h);
+		assert_int_equal(group_word_past(group, &past), 0);
+		if (strcmp(found, row.groups) != 0)
+			fail_msg("%s: %s", row.name, found);
+		if (row.reason && !strstr(str_or_empty(group->reason), row.reason))
+			fail_msg("%s: %s", row.name, str_or_empty(group->reason));
+		if (cases[i].past ? !past || !strstr(past, cases[i].past) : past != NULL)
+			fail_msg("%s: %s", row.name, str_or_empty(past));
+		if (group->fault || group->seen_otherwise)
+			fail_msg("%s: a fault: %s", row.name, str_or_empty(group->fault));
+		host_done(&h);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -442,6 +567,8 @@ int main(void)
 		cmocka_unit_test(sixteen_gpus_are_eight_pairs),
 		cmocka_unit_test(a_group_shows_each_way_of_knowing_strongest_first),
 		cmocka_unit_test(what_is_assigned_stays_one_group_under_its_name),
+		cmocka_unit_test(
+			a_guests_word_counts_while_its_domain_has_the_group_and_is_no_fault),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

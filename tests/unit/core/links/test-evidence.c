@@ -90,6 +90,7 @@ static const char *const stored[] = {
 	"41 nvml@1 61x4 uuid=GPU-1b5c2f6e serial=48-b0-2d-00-00-00-00-19", "61 nvml@1 41x4",
 	"a1 present@1", "41 guest@2 61x4", NULL
 };
+static const char *const stored_of_a_domain[] = { "41 nvml@1", "41 guest@2 61x4 domain=1", NULL };
 
 static bool taken(const char *text, size_t size)
 {
@@ -115,6 +116,24 @@ static void evidence_survives_its_file_but_is_no_longer_fresh(_unused_ void **st
 	assert_string_equal(back->items[0].serial_number, "48-b0-2d-00-00-00-00-19");
 	for (size_t i = 0; i < back->n_items; i++)
 		assert_false(back->items[i].fresh);
+}
+
+/* A version that knows no domains must not take the file for damage, and set it aside. */
+static void only_a_guests_domain_needs_the_second_version_of_the_file(_unused_ void **state)
+{
+	_cleanup_(evidence_unrefp) Evidence *without = seen(stored);
+	_cleanup_(evidence_unrefp) Evidence *with = seen(stored_of_a_domain), *back = NULL;
+	_cleanup_free_ char *first = evidence_to_text(without), *second = evidence_to_text(with);
+
+	assert_non_null(strstr(first, "\"org.gpupass1.evidence/1\""));
+	assert_non_null(strstr(second, "\"org.gpupass1.evidence/2\""));
+	assert_int_equal(evidence_from_text(second, strlen(second), &back, NULL), 0);
+	assert_string_equal(back->items[1].domain, "00000000-0000-0000-0000-000000000001");
+	/* Only a guest has one. */
+	back->items[0].domain = strdup(back->items[1].domain);
+	free(second);
+	second = evidence_to_text(back);
+	assert_false(taken(second, strlen(second)));
 }
 
 static void a_broken_file_is_refused(_unused_ void **state)
@@ -173,7 +192,7 @@ static void what_cannot_be_is_refused(_unused_ void **state)
 
 static void another_versions_file_is_told_apart(_unused_ void **state)
 {
-	static const char text[] = "{\"schema\":\"org.gpupass1.evidence/2\",\"boards\":[]}";
+	static const char text[] = "{\"schema\":\"org.gpupass1.evidence/3\",\"boards\":[]}";
 	_cleanup_(evidence_unrefp) Evidence *evidence = NULL;
 
 	assert_int_equal(evidence_from_text(text, strlen(text), &evidence, NULL), -EPROTO);
@@ -207,6 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_new_look_takes_the_place_of_the_same_boards_older_one),
 		cmocka_unit_test(evidence_survives_its_file_but_is_no_longer_fresh),
+		cmocka_unit_test(only_a_guests_domain_needs_the_second_version_of_the_file),
 		cmocka_unit_test(a_broken_file_is_refused),
 		cmocka_unit_test(what_cannot_be_is_refused),
 		cmocka_unit_test(another_versions_file_is_told_apart),
