@@ -359,6 +359,15 @@ static const ReceiptBoard *common_tenant(const Turnover *t)
 	return t->n_boards > 0 ? &t->boards[0] : NULL;
 }
 
+/* Nobody gets a board, and no step goes on, before all of them were reset. */
+static bool was_one_event(const Turnover *t)
+{
+	for (size_t i = 0; i < t->n_boards; i++)
+		if (!t->boards[i].reset)
+			return false;
+	return t->n_boards > 1 && t->n_boards == t->context->plan->n_boards;
+}
+
 static Receipt make_receipt(const Turnover *t)
 {
 	const Plan *plan = t->context->plan;
@@ -372,6 +381,7 @@ static Receipt make_receipt(const Turnover *t)
 		.n_functions = t->n_reports,
 		.boards = t->boards,
 		.n_boards = t->n_boards,
+		.together = was_one_event(t),
 	};
 
 	if (leaves(t)) {

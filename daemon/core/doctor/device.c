@@ -199,7 +199,8 @@ void doctor_check_aer(const Doctor *d, Finding *f)
 }
 
 /*
- * The kernel's first method resets every function on the bus, or there is no method. In that case
+ * The kernel's first method resets every function on the bus, or there is no method, or only power
+ * management, which is no reset between two tenants. In that case
  * core/plan/reset.c has vfio reset the slot, which also resets the whole bus.
  */
 static bool resets_with_bus(const PciFunction *lead)
@@ -207,7 +208,7 @@ static bool resets_with_bus(const PciFunction *lead)
 	const char *methods = lead->reset_methods;
 
 	return str_is_empty(methods) || str_starts_with(methods, "bus") ||
-	       str_starts_with(methods, "cxl_bus");
+	       str_starts_with(methods, "cxl_bus") || str_starts_with(methods, "pm");
 }
 
 static const PciFunction *board_beside(const Doctor *d, const Bdf *bdf)

@@ -64,12 +64,13 @@ static json_t *functions_to_json(const Receipt *receipt)
 char *receipt_to_json(const Receipt *receipt)
 {
 	_cleanup_json_ json_t *root = json_pack(
-		"{s:s, s:s, s:b, s:{s:s?, s:s?}, s:o*, s:I, s:I, s:I, s:o*, s:o*}", "schema",
+		"{s:s, s:s, s:b, s:b, s:{s:s?, s:s?}, s:o*, s:I, s:I, s:I, s:o*, s:o*}", "schema",
 		GPUPASS_SCHEMA_RECEIPT, "group", receipt->group, "good", receipt_is_good(receipt),
-		"domain", "uuid", receipt->domain_uuid, "name", receipt->domain_name, "next",
-		next_to_json(receipt), "uid", (json_int_t)receipt->caller_uid, "begun_usec",
-		(json_int_t)receipt->begun_usec, "ended_usec", (json_int_t)receipt->ended_usec,
-		"boards", boards_to_json(receipt), "functions", functions_to_json(receipt));
+		"together", receipt->together, "domain", "uuid", receipt->domain_uuid, "name",
+		receipt->domain_name, "next", next_to_json(receipt), "uid",
+		(json_int_t)receipt->caller_uid, "begun_usec", (json_int_t)receipt->begun_usec,
+		"ended_usec", (json_int_t)receipt->ended_usec, "boards", boards_to_json(receipt),
+		"functions", functions_to_json(receipt));
 	_cleanup_free_ char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
 
 	if (!text || !json_object_get(root, "functions") || !json_object_get(root, "boards") ||

@@ -26,6 +26,7 @@ typedef struct Receipt {
 	size_t n_functions;
 	const ReceiptBoard *boards;
 	size_t n_boards;
+	bool together; /* one event: all boards of a group of several were reset in it */
 } Receipt;
 
 /* Some function is unfit for anybody: its reset was due and failed, or it does not answer. */

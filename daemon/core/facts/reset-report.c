@@ -8,6 +8,11 @@
 
 DEFINE_STRING_TABLE(reset_result, ResetResult, RESET_RESULTS)
 
+bool reset_method_counts(const char *method)
+{
+	return !str_equal(method, "pm");
+}
+
 bool reset_result_is_good(ResetResult result)
 {
 	return result == RESET_DONE || result == RESET_NO_METHOD || result == RESET_WITH_LEAD;

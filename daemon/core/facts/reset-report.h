@@ -42,6 +42,13 @@ typedef struct ResetReport {
 	ResetLook before, after;
 } ResetReport;
 
+/*
+ * false for "pm", which takes the device to D3hot and back: it resets less than a function-level or
+ * a bus reset (pci_pm_reset(), drivers/pci/pci.c), and NVIDIA promises nothing of it. Between two
+ * tenants it is no reset.
+ */
+bool reset_method_counts(const char *method);
+
 /* Nothing is wrong. That does not mean that the board was reset: without a method nothing was. */
 bool reset_result_is_good(ResetResult result);
 

@@ -73,6 +73,12 @@ int plan_warn_of_unread(const Planner *p);
  * Other plans reset the boards with `reset` set, after the bind.
  */
 int plan_reset(Planner *p);
+/*
+ * When one board of a group is reset, so are the others, as far as they can be: NVLinks cross them,
+ * and before Ampere a link partner should be reset together with its peer (kernel_nvlink.c in
+ * NVIDIA's open kernel modules).
+ */
+int plan_reset_partners(Planner *p);
 
 /* turnover.c: fills in who had each board last. */
 int plan_fill_boards(Planner *p);

@@ -2,6 +2,7 @@
 /* Which functions are reset, and how: the next tenant must not get what a guest left. */
 #include <string.h>
 
+#include "core/facts/reset-report.h"
 #include "core/plan/planner.h"
 
 /* These methods of the kernel reset every function of the bus. */
@@ -10,15 +11,20 @@ static bool hits_bus(const char *method)
 	return str_equal(method, "bus") || str_equal(method, "cxl_bus");
 }
 
-/* The kernel tries the methods in this order. */
+/* The kernel tries the methods in this order. NULL in *ret: none, or none that counts. */
 static int first_method(const PciFunction *function, char **ret)
 {
 	const char *methods = function->reset_methods;
+	_cleanup_free_ char *first = NULL;
 
 	if (str_is_empty(methods))
 		return 0;
-	*ret = strndup(methods, strcspn(methods, " "));
-	return *ret ? 0 : -ENOMEM;
+	first = strndup(methods, strcspn(methods, " "));
+	if (!first)
+		return -ENOMEM;
+	if (reset_method_counts(first))
+		*ret = TAKE_PTR(first);
+	return 0;
 }
 
 /* The driver that the function has when the reset step runs. */
@@ -104,13 +110,14 @@ static bool needs_slot_reset(const Planner *p, size_t i)
 	return all == ours && (all > 1 || !f->reset_method);
 }
 
-int plan_reset(Planner *p)
+/* lead: only of that board; NULL: of all. */
+static int plan_reset_of(Planner *p, const Bdf *lead)
 {
 	for (size_t i = 0; i < p->plan->n_functions; i++) {
 		PlanFunction *f = &p->plan->functions[i];
 		int r;
 
-		if (!takes_part(p->plan, f))
+		if (!takes_part(p->plan, f) || (lead && !bdf_same_slot(&f->bdf, lead)))
 			continue;
 		f->reset = goes_with_lead(p->plan, i) ? PLAN_RESET_WITH_LEAD : PLAN_RESET_OWN;
 		if (f->reset != PLAN_RESET_OWN)
@@ -121,6 +128,60 @@ int plan_reset(Planner *p)
 		if (r == 0 && (f->reset == PLAN_RESET_SLOT || hits_bus(f->reset_method)))
 			r = check_bus(p, &f->bdf);
 		if (r != 0)
+			return r;
+	}
+	return 0;
+}
+
+int plan_reset(Planner *p)
+{
+	return plan_reset_of(p, NULL);
+}
+
+static void leave_out(Plan *plan, PlanBoard *board)
+{
+	board->reset = false;
+	for (size_t i = 0; i < plan->n_functions; i++) {
+		PlanFunction *f = &plan->functions[i];
+
+		if (!bdf_same_slot(&f->bdf, &board->last.bdf))
+			continue;
+		f->reset = PLAN_RESET_NOT;
+		free(f->reset_method);
+		f->reset_method = NULL;
+	}
+}
+
+int plan_reset_partners(Planner *p)
+{
+	/* In a running guest the partner may be in use, and keeps what it has. */
+	bool running = p->facts->domain && p->facts->domain->active;
+
+	if (!plan_resets(p->plan) || p->facts->group->n_gpus < 2 ||
+	    (running && p->plan->operation != OPERATION_ASSIGN))
+		return 0;
+	for (size_t i = 0; i < p->plan->n_boards; i++) {
+		PlanBoard *board = &p->plan->boards[i];
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		Problem **outer = p->ret_problem;
+		int r;
+
+		if (board->reset)
+			continue;
+		board->reset = true;
+		p->ret_problem = &problem;
+		r = plan_reset_of(p, &board->last.bdf);
+		p->ret_problem = outer;
+		if (r < 0)
+			return r;
+		/* It needs none: what cannot be reset refuses nothing here. */
+		if (r == PROBLEM || !plan_resets_board(p->plan, &board->last.bdf)) {
+			leave_out(p->plan, board);
+			continue;
+		}
+		r = plan_warn(p->plan, "%s is reset with the others: its NVLinks lead to them",
+			      BDF_TEXT(&board->last.bdf));
+		if (r < 0)
 			return r;
 	}
 	return 0;

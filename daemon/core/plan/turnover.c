@@ -47,13 +47,26 @@ static char *last_text(const TenantMark *last)
 		      : NULL;
 }
 
+/* The kernel would try power management first. */
+static bool begins_with_pm(const Planner *p, const Bdf *lead)
+{
+	const PciFunction *f = pci_snapshot_find(p->facts->snapshot, lead);
+
+	return f && f->reset_methods && str_starts_with(f->reset_methods, "pm");
+}
+
 static int refuse_unresettable(const Planner *p, const PlanBoard *board, const char *what)
 {
 	return problem_refuse(
 		p->ret_problem, GPUPASS_ERROR_RESET_FAILED,
 		.reason = strf("the kernel knows no way to reset %s, which another tenant had",
 			       BDF_TEXT(&board->last.bdf)),
-		.cause = strdup(what),
+		.cause =
+			begins_with_pm(p, &board->last.bdf)
+				? strf("%s\nits first method, pm, is power management, which is no "
+				       "reset between two tenants",
+				       what)
+				: strdup(what),
 		.remedy = strf("see /sys/bus/pci/devices/%s/reset_method; or power the host off "
 			       "and on, which clears it, then as root: gpupass assign "
 			       "--accept-dirty %s %s",
@@ -94,7 +107,7 @@ int plan_turnover(Planner *p)
 	for (size_t i = 0; r == 0 && i < p->plan->n_boards; i++)
 		if (p->plan->boards[i].reset)
 			r = judge_board(p, &p->plan->boards[i]);
-	return r;
+	return r == 0 ? plan_reset_partners(p) : r;
 }
 
 /*

@@ -88,8 +88,11 @@ static int read_method(Reset *reset)
 	reset->first_method = strndup(methods, strcspn(methods, " "));
 	if (!reset->first_method)
 		return -ENOMEM;
-	/* The operator may have switched all methods off; then the write returns ENOTTY. */
-	if (str_is_empty(reset->first_method))
+	/*
+	 * The operator may have switched all methods off; then the write returns ENOTTY. The kernel
+	 * tries the first method first, so one that does not count is not tried at all.
+	 */
+	if (str_is_empty(reset->first_method) || !reset_method_counts(reset->first_method))
 		reset->can_reset = false;
 	return 0;
 }

@@ -66,6 +66,20 @@ static void one_is_dirty(PlanModel *m)
 	mark(m, leads[1], TENANT_DIRTY, OTHER);
 }
 
+static void one_is_dirty_and_alone(PlanModel *m)
+{
+	one_is_dirty(m);
+	model_set(&model_function(m, leads[0])->reset_methods, NULL);
+	model_function(m, NIC)->bdf = bdf_of("0000:41:00.7");
+}
+
+/* Then vfio resets the slot. */
+static void dirty_and_pm(PlanModel *m)
+{
+	mark_both(m, TENANT_DIRTY, OTHER);
+	model_set(&model_function(m, leads[0])->reset_methods, "pm bus");
+}
+
 static void unreadable(PlanModel *m)
 {
 	m->tenants = calloc(1, sizeof(Tenants));
@@ -116,6 +130,7 @@ static void reconciled_while_it_runs(PlanModel *m)
 	m->host.assignments->items[0]->domain_name[0] = 'x';
 }
 
+/* promise G7 */
 static void what_another_tenant_had_is_reset_first(_unused_ void **state)
 {
 	static const struct {
@@ -139,7 +154,12 @@ static void what_another_tenant_had_is_reset_first(_unused_ void **state)
 		  "last used by a tenant that is not known", 4 },
 		{ "one of two", one_is_dirty,
 		  "preflight, bind vfio-pci, reset, define, verify, record",
+		  "0000:61:00.0 was last used by " OTHER, 4 },
+		{ "one of two, whose partner has no method", one_is_dirty_and_alone,
+		  "preflight, bind vfio-pci, reset, define, verify, record",
 		  "0000:61:00.0 was last used by " OTHER, 2 },
+		{ "by power management only", dirty_and_pm,
+		  "preflight, bind vfio-pci, reset, define, verify, record", OTHER, 4 },
 		{ "unreadable", unreadable,
 		  "preflight, bind vfio-pci, reset, define, verify, record", "Input/output error",
 		  4 },
@@ -150,7 +170,7 @@ static void what_another_tenant_had_is_reset_first(_unused_ void **state)
 		{ "reconcile, drivers", drifted_and_dirty,
 		  "preflight, bind vfio-pci, reset, verify", OTHER, 4 },
 		{ "reconcile, definition", gone_from_the_definition,
-		  "preflight, reset, define, verify", "0000:41:00.0 was last used by " OTHER, 2 },
+		  "preflight, reset, define, verify", "0000:41:00.0 was last used by " OTHER, 4 },
 		{ "reconcile, running", reconciled_while_it_runs, "record", NULL, 0 },
 	};
 
@@ -179,7 +199,7 @@ static void the_plan_as_json_tells_tenants_and_the_reset_after_the_bind(_unused_
 	PlanModel m;
 
 	model_init(&m);
-	one_is_dirty(&m);
+	one_is_dirty_and_alone(&m);
 	check_planned(&m, "assign");
 	json = plan_to_json(m.plan);
 	assert_non_null(json);
@@ -203,12 +223,22 @@ static void without_any_method(PlanModel *m)
 	model_function(m, NIC)->bdf = bdf_of("0000:41:00.7");
 }
 
+/* promise G7 */
+static void by_power_management_only(PlanModel *m)
+{
+	without_any_method(m);
+	model_set(&model_function(m, leads[0])->reset_methods, "pm");
+}
+
 static void what_cannot_be_reset_is_refused(_unused_ void **state)
 {
 	const Refusal rows[] = {
 		{ "no method", without_any_method, GPUPASS_ERROR_RESET_FAILED,
 		  "the kernel knows no way to reset 0000:41:00.0",
 		  "0000:41:00.0 was last used by " OTHER " and not reset since", "--accept-dirty" },
+		{ "power management is no reset", by_power_management_only,
+		  GPUPASS_ERROR_RESET_FAILED, "the kernel knows no way to reset 0000:41:00.0",
+		  "pm, is power management", "--accept-dirty" },
 	};
 
 	check_refusals(rows, ELEMENTS(rows));

@@ -154,6 +154,21 @@ static void methods_that_are_switched_off_are_none(void **state _unused_)
 	teardown(&b);
 }
 
+/* promise G7 */
+static void power_management_is_no_reset_and_is_not_tried(void **state _unused_)
+{
+	static const char *const methods[] = { "pm\n", "pm bus\n" };
+
+	for (size_t i = 0; i < ELEMENTS(methods); i++) {
+		Bench b;
+
+		setup(&b, "vfio-pci", methods[i]);
+		reset(&b);
+		expect(&b, RESET_NO_METHOD, 0, NULL, false);
+		teardown(&b);
+	}
+}
+
 static void an_old_kernel_that_names_no_method_resets_all_the_same(void **state _unused_)
 {
 	Bench b;
@@ -434,6 +449,7 @@ int main(void)
 		cmocka_unit_test(a_reset_is_written_and_names_the_first_method),
 		cmocka_unit_test(a_function_without_a_reset_is_no_failure_if_it_answers),
 		cmocka_unit_test(methods_that_are_switched_off_are_none),
+		cmocka_unit_test(power_management_is_no_reset_and_is_not_tried),
 		cmocka_unit_test(an_old_kernel_that_names_no_method_resets_all_the_same),
 		cmocka_unit_test(the_kernels_error_is_told),
 		cmocka_unit_test(silence_afterwards_counts_whatever_the_write_said),
