@@ -21,6 +21,9 @@ typedef struct Turnover {
 	size_t n_reports;
 	ReceiptBoard *boards; /* borrow from the plan: of all that take part */
 	size_t n_boards;
+	Bdf *polled; /* boards whose memory was asked about */
+	MemoryReport *memory;
+	size_t n_polled;
 	uint64_t begun_usec;
 } Turnover;
 
@@ -28,6 +31,10 @@ static void turnover_clear(Turnover *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		reset_outcome_clear(&t->outcomes[i]);
+	for (size_t i = 0; i < t->n_polled; i++)
+		memory_report_clear(&t->memory[i]);
+	free(t->polled);
+	free(t->memory);
 	free(t->targets);
 	free(t->outcomes);
 	free(t->reports);
@@ -43,10 +50,12 @@ static int turnover_make(StepContext *c, Turnover *ret)
 		.outcomes = calloc(n + 1, sizeof(ResetOutcome)),
 		.reports = calloc(n + 1, sizeof(ResetReport)),
 		.boards = calloc(c->plan->n_boards + 1, sizeof(ReceiptBoard)),
+		.polled = calloc(c->plan->n_boards + 1, sizeof(Bdf)),
+		.memory = calloc(c->plan->n_boards + 1, sizeof(MemoryReport)),
 		.begun_usec = now_realtime(),
 	};
 
-	if (!t.targets || !t.outcomes || !t.reports || !t.boards) {
+	if (!t.targets || !t.outcomes || !t.reports || !t.boards || !t.polled || !t.memory) {
 		turnover_clear(&t);
 		return -ENOMEM;
 	}
@@ -138,6 +147,46 @@ static void collect_boards(Turnover *t)
 				.tenant_name = leaves(t) ? plan->domain_name : last->domain_name,
 			};
 	}
+}
+
+/* ---- memory ---- */
+
+static const char *unpolled_reason(const Turnover *t, const ReceiptBoard *board)
+{
+	if (!board->reset)
+		return "it was not reset";
+	if (!t->context->place->rules->policy.poll_memory_clear)
+		return "nobody asked: PollMemoryClear=";
+	return "it is known to say so after a bus reset only";
+}
+
+/*
+ * Reads from the boards whether they have cleared their memory, where the operator wants it in the
+ * receipt. It decides nothing: a reset is no proof of cleared memory, and most boards cannot tell.
+ */
+static void poll_memory(Turnover *t)
+{
+	Host *host = t->context->place->host;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n_boards; i++) {
+		ReceiptBoard *board = &t->boards[i];
+		const ResetReport *report = report_of(t, &board->bdf);
+
+		if (board->reset && report && memory_method_clears(report->method) &&
+		    t->context->place->rules->policy.poll_memory_clear)
+			t->polled[n++] = board->bdf;
+		else
+			board->memory_why = unpolled_reason(t, board);
+	}
+	if (n > 0 && host->ops->memory(host, t->polled, n, t->memory) >= 0)
+		t->n_polled = n;
+	for (size_t i = 0; i < t->n_polled; i++)
+		for (size_t k = 0; k < t->n_boards; k++)
+			if (bdf_equal(&t->boards[k].bdf, &t->memory[i].bdf)) {
+				t->boards[k].memory = t->memory[i].state;
+				t->boards[k].memory_why = t->memory[i].why;
+			}
 }
 
 /* A release may end without a reset. Then the next domain does not get the board. */
@@ -431,6 +480,7 @@ static int reset(StepContext *c, Problem **ret_problem)
 		return r;
 	collect_reports(&t);
 	collect_boards(&t);
+	poll_memory(&t);
 	return conclude(&t, ret_problem);
 }
 

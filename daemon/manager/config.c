@@ -73,6 +73,11 @@ static int set_device_timeout(const Parse *parse, const char *value, int line)
 	return set_seconds(parse, value, line, &parse->config->policy.device_timeout_usec);
 }
 
+static int set_poll_memory_clear(const Parse *parse, const char *value, int line)
+{
+	return set_bool(parse, value, line, &parse->config->policy.poll_memory_clear);
+}
+
 static int set_allow_mmio(const Parse *parse, const char *value, int line)
 {
 	return set_bool(parse, value, line, &parse->config->policy.allow_mmio);
@@ -167,6 +172,7 @@ static const struct {
 	{ "Devices", "DeviceTimeoutSec", set_device_timeout },
 	{ "Devices", "ProbeTimeoutSec", set_probe_timeout },
 	{ "Devices", "AllowMmio", set_allow_mmio },
+	{ "Devices", "PollMemoryClear", set_poll_memory_clear },
 	{ "Libvirt", "Uri", set_libvirt_uri },
 	{ "Libvirt", "DetachTimeoutSec", set_detach_timeout },
 	{ "Libvirt", "LookIntervalSec", set_look_interval },

@@ -22,12 +22,14 @@ static const char usage[] =
 	"       gpupass-worker [OPTION]... image\n"
 	"       gpupass-worker [OPTION]... probe [--mmio] BDF...\n"
 	"       gpupass-worker [OPTION]... persistence [--set=on|off] BDF...\n"
+	"       gpupass-worker [OPTION]... memory BDF...\n"
 	"       gpupass-worker uevents\n"
 	"       gpupass-worker --part=NAME\n"
 	"\n"
 	"Moves one PCI function to a driver, resets one, looks closely at some, reads their\n"
 	"config space, examines the host's setup, its initramfs or one GPU's health, asks NVML about the NVLinks or persistence\n"
-	"mode of some, or sets the mode of one, for gpupassd(8).\n"
+	"mode of some, sets the mode of one, or reads whether some have cleared their memory, for\n"
+	"gpupassd(8).\n"
 	"Writes one JSON document to standard output; uevents, a byte for each message of the\n"
 	"kernel about a PCI device, while standard output is open. With --part it reads the verb and what\n"
 	"follows from its standard input, and does only what this part is there for.\n"
@@ -127,6 +129,15 @@ static int parse_probe(char **arguments, size_t n, WorkerCommand *command)
 	return parse_functions(arguments, n, WORKER_PROBE, command);
 }
 
+static int parse_memory(char **arguments, size_t n, WorkerCommand *command)
+{
+	if (command->capabilities)
+		return complain("--capabilities is for inspect", NULL);
+	if (n == 0)
+		return complain("memory takes functions", NULL);
+	return parse_functions(arguments, n, WORKER_MEMORY, command);
+}
+
 static int parse_config(char **arguments, size_t n, WorkerCommand *command)
 {
 	if (command->capabilities)
@@ -197,10 +208,12 @@ static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 		return parse_reset(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "persistence") == 0)
 		return parse_persistence(arguments + 1, n - 1, command);
+	if (strcmp(arguments[0], "memory") == 0)
+		return parse_memory(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "uevents") == 0)
 		return parse_uevents(n - 1, command);
-	return complain("neither move, reset, inspect, config, examine, image, probe, persistence "
-			"nor uevents",
+	return complain("neither move, reset, inspect, config, examine, image, probe, persistence, "
+			"memory nor uevents",
 			arguments[0]);
 }
 

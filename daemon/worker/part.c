@@ -29,7 +29,7 @@ static bool inspects(const WorkerCommand *c)
 static bool reads_config(const WorkerCommand *c)
 {
 	return c->verb == WORKER_CONFIG || (c->verb == WORKER_EXAMINE && c->n_functions > 0) ||
-	       (c->verb == WORKER_PROBE && c->mmio);
+	       (c->verb == WORKER_PROBE && c->mmio) || c->verb == WORKER_MEMORY;
 }
 
 static bool asks_nvml(const WorkerCommand *c)

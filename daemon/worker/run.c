@@ -16,6 +16,7 @@
 #include "host/wire/document.h"
 #include "util/file.h"
 #include "util/text.h"
+#include "worker/memory.h"
 #include "worker/persistence.h"
 #include "worker/probe.h"
 #include "worker/uevents.h"
@@ -158,6 +159,8 @@ static char *answer(const WorkerCommand *command, const DriverOps *ops)
 		return examine_answer(command);
 	case WORKER_PERSISTENCE:
 		return persistence_command(command);
+	case WORKER_MEMORY:
+		return memory_command(command);
 	case WORKER_UEVENTS: /* has no document */
 		break;
 	}

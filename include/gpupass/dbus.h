@@ -65,6 +65,7 @@
 #define GPUPASS_SCHEMA_QUARANTINE "org.gpupass1.quarantine/1"
 #define GPUPASS_SCHEMA_EVIDENCE "org.gpupass1.evidence/1"
 #define GPUPASS_SCHEMA_EVIDENCE_2 "org.gpupass1.evidence/2" /* of a guest: which domain's */
+#define GPUPASS_SCHEMA_MEMORY "org.gpupass1.memory/1"
 #define GPUPASS_SCHEMA_PROBE "org.gpupass1.probe/1"
 #define GPUPASS_SCHEMA_WORKER "org.gpupass1.worker/1"
 #define GPUPASS_SCHEMA_RECEIPT "org.gpupass1.receipt/1"

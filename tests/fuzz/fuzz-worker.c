@@ -6,6 +6,7 @@
 #include "core/facts/inspection.h"
 #include "fuzz.h"
 #include "host/wire/document.h"
+#include "host/wire/memory.h"
 #include "host/wire/persistence.h"
 #include "host/wire/probe.h"
 #include "util/json.h"
@@ -58,6 +59,9 @@ AGAIN(health, GpuHealth, worker_examine_gpu_parse(text, size, &gpus[0], it),
       worker_examine_document(0, NULL, it), gpu_health_clear)
 AGAIN(probe, ProbeAnswer, probe_document_parse(text, size, gpus, 2, WAY_NVML, it),
       probe_document(it), probe_answer_clear)
+
+AGAIN(memory, MemoryReport, memory_document_parse(text, size, &gpus[0], 1, it),
+      memory_document(it, 1), memory_report_clear)
 
 /* ---- answers that are a pointer ---- */
 
@@ -175,6 +179,7 @@ void fuzz_one(const char *bytes, size_t size, _unused_ const char *text)
 	reset_reads_again(bytes, size);
 	health_reads_again(bytes, size);
 	probe_reads_again(bytes, size);
+	memory_reads_again(bytes, size);
 	inspect_reads_again(bytes, size);
 	host_reads_again(bytes, size);
 	bare_inspection_reads_again(bytes, size);

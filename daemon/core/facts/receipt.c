@@ -23,9 +23,10 @@ bool receipt_is_good(const Receipt *receipt)
 
 static json_t *board_to_json(const ReceiptBoard *board)
 {
-	json_t *o = json_pack("{s:s, s:b, s:{s:s?, s:s?}}", "address", BDF_TEXT(&board->bdf),
-			      "reset", board->reset, "tenant", "uuid", board->tenant_uuid, "name",
-			      board->tenant_name);
+	json_t *o = json_pack(
+		"{s:s, s:b, s:{s:s?, s:s?}, s:s, s:s*}", "address", BDF_TEXT(&board->bdf), "reset",
+		board->reset, "tenant", "uuid", board->tenant_uuid, "name", board->tenant_name,
+		"memory", memory_clear_to_string(board->memory), "memory_why", board->memory_why);
 
 	if (!o || !board->accepted || json_object_set_new(o, "accepted", json_true()) >= 0)
 		return o;

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "core/facts/memory-clear.h"
 #include "core/facts/reset-report.h"
 
 typedef struct ReceiptBoard {
@@ -11,6 +12,8 @@ typedef struct ReceiptBoard {
 	bool reset;
 	bool accepted;			       /* the operator accepted it as it is */
 	const char *tenant_uuid, *tenant_name; /* who had it; NULL: not known */
+	MemoryClear memory;		       /* whether it says that its memory was cleared */
+	const char *memory_why;		       /* not known: a sentence */
 } ReceiptBoard;
 
 /* Borrows everything. */

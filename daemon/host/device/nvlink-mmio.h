@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads the link registers of a Hopper GPU through BAR 0 (core/links/nvlink-registers.h). Only
- * reads, and only from a device that is awake and decodes memory. Mapping resource0 takes no power
- * reference, and reading config space wakes a device, so the power state is read first. A device
- * that fell off the bus may stall the reader: worker processes only.
+ * Reads the link registers of a Hopper GPU through BAR 0 (core/links/nvlink-registers.h, bar0.h).
  */
 #pragma once
 

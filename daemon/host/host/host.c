@@ -104,6 +104,11 @@ static int real_reset(Host *host, const ResetTarget *targets, size_t n, ResetOut
 	return worker_reset(&real(host)->worker, targets, n, RESET_TIMEOUT_USEC, ret_outcomes);
 }
 
+static int real_memory(Host *host, const Bdf *boards, size_t n, MemoryReport *ret)
+{
+	return worker_memory(&real(host)->worker, boards, n, ret);
+}
+
 /* Unpacking an initramfs takes up to seconds, so an unchanged one is not read again. */
 static Initramfs *copy_known_image(RealHost *host)
 {
@@ -243,6 +248,7 @@ static const HostOps real_ops = {
 	.inspect = real_inspect,
 	.move = real_move,
 	.reset = real_reset,
+	.memory = real_memory,
 	.worker_on = real_worker_on,
 	.probe = real_probe,
 	.probe_worker = real_probe_worker,

@@ -9,6 +9,7 @@
 
 #include "core/facts/examination.h"
 #include "core/facts/health.h"
+#include "host/launch/worker-memory.h"
 #include "host/launch/worker-persistence.h"
 #include "host/launch/worker-probe.h"
 #include "host/libvirt/libvirt.h"
@@ -26,6 +27,8 @@ typedef struct HostOps {
 	int (*move)(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
 		    MoveOutcome *ret_outcomes);
 	int (*reset)(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes);
+	/* Whether boards have cleared their memory since a reset: see worker_memory(). */
+	int (*memory)(Host *host, const Bdf *boards, size_t n, MemoryReport *ret);
 	/* A worker that moves the function, even one of an earlier daemon; 0: none. */
 	pid_t (*worker_on)(Host *host, const Bdf *function);
 	/* See worker_probe(), worker_find_probe(). */

@@ -15,7 +15,8 @@
  *   config [--awake] BDF…
  *   examine [--without-image] [BDF [PORT…]]
  *   image [--known-image=KEY]
- *   and probe: host/launch/worker-probe.h, persistence: host/launch/worker-persistence.h
+ *   and probe: host/launch/worker-probe.h, persistence: host/launch/worker-persistence.h,
+ *   memory: host/launch/worker-memory.h
  * The worker exits with 0 when it has written its document, even if that reports an error. As a
  * child it has the caller's stderr, an empty environment, default signals, /dev/null as stdin, and
  * no other file. A part belongs to systemd as any service does. The end of its output is its end:

@@ -82,6 +82,70 @@ static void a_release_leaves_a_receipt_of_every_function(void **state)
 		assert_string_equal(result_of(receipt, functions[i]), "reset");
 }
 
+static char *memory_of(const json_t *receipt)
+{
+	const json_t *boards = json_object_get(receipt, "boards"), *board;
+	_cleanup_strv_ char **list = NULL;
+	size_t i;
+
+	json_array_foreach (boards, i, board) {
+		const char *why = json_string_value(json_object_get(board, "memory_why"));
+
+		assert_int_equal(strv_appendf(&list, "%s%s%s",
+					      json_string_value(json_object_get(board, "memory")),
+					      why ? ": " : "", str_or_empty(why)),
+				 0);
+	}
+	return strv_join(list, "; ");
+}
+
+/* promise G8 */
+/* By default nobody reads registers; and a reset by flr is not one that they speak of. */
+static void the_receipt_says_what_is_known_of_memory(void **state)
+{
+	static const struct {
+		bool poll, slot;
+		const char *memory;
+	} rows[] = {
+		{ false, true,
+		  "not known: nobody asked: PollMemoryClear=; "
+		  "not known: nobody asked: PollMemoryClear=" },
+		{ true, false,
+		  "not known: it is known to say so after a bus reset only; "
+		  "not known: it is known to say so after a bus reset only" },
+		{ true, true, "cleared; not cleared" },
+	};
+	JobRequest request = release_request("vm42"), again = assign_request("vm42", "pair0");
+	Policy *policy = NULL, before;
+	Rig *rig = *state;
+
+	assigned(rig);
+	policy = &rig->place.rules->policy;
+	before = *policy;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_json_ json_t *receipt = NULL;
+		_cleanup_free_ char *memory = NULL;
+
+		if (i > 0)
+			rig_must(rig, &again);
+		policy->poll_memory_clear = rows[i].poll;
+		for (size_t k = 0; k < rig->fake.snapshot->n_functions; k++) {
+			char **methods = &rig->fake.snapshot->functions[k].reset_methods;
+
+			free(*methods);
+			*methods = strdup(rows[i].slot ? "bus" : "flr");
+		}
+		rig_must(rig, &request);
+		receipt = newest_receipt(rig, i + 1);
+		memory = memory_of(receipt);
+		assert_string_equal(memory, rows[i].memory);
+		/* It is told, and decides nothing. */
+		assert_true(json_is_true(json_object_get(receipt, "good")));
+	}
+	assert_int_equal(rig->fake.memory_asked, 2);
+	*policy = before;
+}
+
 static void keeping_vfio_resets_too(void **state)
 {
 	JobRequest request = release_request("vm42");
@@ -496,6 +560,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_A_RIG(a_release_leaves_a_receipt_of_every_function),
+		ON_A_RIG(the_receipt_says_what_is_known_of_memory),
 		ON_A_RIG(keeping_vfio_resets_too),
 		ON_A_RIG(what_was_merely_bound_is_not_reset),
 		cmocka_unit_test(a_function_that_is_not_fit_keeps_the_group_from_the_next_tenant),

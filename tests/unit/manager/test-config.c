@@ -43,6 +43,7 @@ static void without_files_the_defaults_hold(void **state)
 	assert_int_equal(config->look_interval_usec, 300000000);
 	assert_int_equal(config->policy.probe_timeout_usec, 180000000);
 	assert_false(config->policy.allow_mmio);
+	assert_false(config->policy.poll_memory_clear);
 	assert_int_equal(config_load(nowhere, &absent, &problem), 0);
 	assert_string_equal(absent->libvirt_uri, "qemu:///system");
 	assert_null(config_free(NULL));
@@ -84,7 +85,7 @@ static void every_key_is_read(void **state)
 
 	temp_dir_write(dir, "gpupassd.conf",
 		       "[Groups]\nAcceptInferred=yes\n[Devices]\nDeviceTimeoutSec=1\n"
-		       "ProbeTimeoutSec=600\nAllowMmio=yes\n"
+		       "ProbeTimeoutSec=600\nAllowMmio=yes\nPollMemoryClear=yes\n"
 		       "[Libvirt]\nUri=qemu+ssh://host/system\nDetachTimeoutSec=3600\n"
 		       "LookIntervalSec=7\n"
 		       "[Log]\nLevel=debug\n"
@@ -96,6 +97,7 @@ static void every_key_is_read(void **state)
 	assert_int_equal(config->look_interval_usec, 7000000);
 	assert_int_equal(config->policy.probe_timeout_usec, 600000000);
 	assert_true(config->policy.allow_mmio);
+	assert_true(config->policy.poll_memory_clear);
 	assert_string_equal(config->libvirt_uri, "qemu+ssh://host/system");
 	assert_int_equal(config->log_level, LOG_DEBUG);
 	assert_int_equal(config->audit.file_bytes, 2 << 20);

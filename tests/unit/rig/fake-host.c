@@ -343,6 +343,22 @@ static int fake_reset(Host *host, const ResetTarget *targets, size_t n, ResetOut
 	return fake_leave(fake, r);
 }
 
+/* The first board says that it is cleared, the second that it is not, others cannot tell. */
+static int fake_memory(Host *host, const Bdf *boards, size_t n, MemoryReport *ret)
+{
+	static const MemoryClear states[] = { MEMORY_CLEARED, MEMORY_NOT_CLEARED };
+
+	for (size_t i = 0; i < n; i++) {
+		ret[i] = (MemoryReport){ .bdf = boards[i] };
+		if (i < ELEMENTS(states))
+			ret[i].state = states[i];
+		else
+			ret[i].why = strdup("it is asleep");
+	}
+	fake_of(host)->memory_asked += (unsigned)n;
+	return 0;
+}
+
 static pid_t fake_worker_on(Host *host, const Bdf *function)
 {
 	FakeHost *fake = fake_of(host);
@@ -555,6 +571,7 @@ const HostOps fake_ops = {
 	.inspect = fake_inspect,
 	.move = fake_move,
 	.reset = fake_reset,
+	.memory = fake_memory,
 	.worker_on = fake_worker_on,
 	.domain_find = fake_find,
 	.domain_get = fake_get,

@@ -113,6 +113,7 @@ struct FakeHost {
 	FakeMoveFault move_faults[4];
 	size_t n_move_faults;
 	FakeResetFault reset_fault; /* bdf NULL: none */
+	unsigned memory_asked;	    /* boards that were asked whether their memory is cleared */
 	bool two_nodes;		    /* of 32 CPUs and 256 GiB each, and 46 address bits */
 	FakeNvmlFault nvml_fault;   /* likewise */
 	const char *keeper_fault;   /* why nvidia-persistenced does not let go; "": it lies */

@@ -94,6 +94,7 @@ static void a_part_does_what_it_is_there_for_and_nothing_else(_unused_ void **st
 		{ "prober", "persistence --set=on " GPU, false },
 		{ "prober", "move -- " GPU " - -", false },
 		{ "prober", "probe --mmio " GPU, false },
+		{ "prober", "memory " GPU, false },
 		{ "persistence", "persistence " GPU, false },
 		{ "persistence", "probe " GPU, false },
 		{ "persistence", "reset " GPU, false },

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* gpupass-worker memory: the worker's part. */
+#pragma once
+
+#include "worker/command.h"
+
+/* The answer, one line; NULL when out of memory. */
+char *memory_command(const WorkerCommand *command);

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Boards on vfio-pci, whose BAR 0 is a sparse file with the registers in it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/device/memory-mmio.h"
+#include "host/launch/worker-memory.h"
+#include "rig/sysfs-tree.h"
+#include "util/text.h"
+
+#define A "0000:41:00.0"
+#define BAR0_BYTES (16U << 20)
+#define GA102 0xb72000a1U
+#define GH100 0x180000a1U
+
+static char *resource0(const SysfsTree *tree)
+{
+	return strf("%s/bus/pci/devices/" A "/resource0", tree->sysfs);
+}
+
+static void put(const SysfsTree *tree, uint32_t address, uint32_t value)
+{
+	_cleanup_free_ char *path = resource0(tree);
+	uint8_t bytes[] = { (uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
+			    (uint8_t)(value >> 24) };
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, bytes, sizeof(bytes), address), sizeof(bytes));
+}
+
+static SysfsTree *board(uint16_t device, uint32_t boot_0)
+{
+	/* Vendor, device; command with memory decode on. */
+	static const uint8_t config[64] = { 0xde, 0x10, 0x31, 0x23, 0x06, 0x00 };
+	SysfsTree *tree = sysfs_tree_new(NULL);
+	_cleanup_free_ char *path = resource0(tree);
+
+	tree_add_driver(tree, "vfio-pci");
+	tree_add_driver(tree, "nvidia");
+	tree_add_gpu(tree, A, device, "vfio-pci", 33, NULL);
+	tree_write_attribute(tree, A, "power_state", "D0\n");
+	tree_write_bytes(tree, "sys/bus/pci/devices/" A "/config", config, sizeof(config));
+	put(tree, 0, boot_0);
+	assert_int_equal(truncate(path, BAR0_BYTES), 0);
+	return tree;
+}
+
+static void expect(const SysfsTree *tree, const char *name, MemoryClear state, const char *why)
+{
+	const Bdf bdf = tree_bdf(A);
+	MemoryReport report = { 0 };
+
+	assert_int_equal(memory_mmio_poll(tree->roots.sysfs_fd, &bdf, 1, 30, &report), 0);
+	assert_true(bdf_equal(&report.bdf, &bdf));
+	if (report.state != state || !str_equal(report.why, why))
+		fail_msg("%s: %s: %s", name, memory_clear_to_string(report.state),
+			 str_or_empty(report.why));
+	memory_report_clear(&report);
+}
+
+/* promise G8 */
+static void each_generation_has_its_register(void **state _unused_)
+{
+	static const struct {
+		const char *name;
+		uint16_t device;
+		uint32_t boot_0, boot, booted, clear;
+	} rows[] = {
+		{ "T4", 0x1eb8, 0x164000a1, 0x118234, 0x3ff, 0x100b20 },
+		{ "A100", 0x20f1, 0x170000a1, 0x118234, 0x3ff, 0x100b20 },
+		{ "A6000", 0x2230, GA102, 0x118234, 0x3ff, 0x100b20 },
+		{ "L40S", 0x26b9, 0x192000a1, 0x118234, 0x3ff, 0x100b20 },
+		{ "H100", 0x2331, GH100, 0x200bc, 0xff, 0x100b20 },
+		{ "B200", 0x2901, 0x1a0000a1, 0x200bc, 0xff, 0x8a004c },
+		{ "RTX PRO 6000", 0x2bb5, 0x1b2000a1, 0xad00bc, 0xff, 0x8a004c },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = board(rows[i].device, rows[i].boot_0);
+
+		/* Before its firmware has booted the register says nothing. */
+		put(tree, rows[i].clear, 1);
+		expect(tree, rows[i].name, MEMORY_NOT_KNOWN,
+		       "its firmware did not say that it has booted");
+		put(tree, rows[i].boot, rows[i].booted);
+		expect(tree, rows[i].name, MEMORY_CLEARED, NULL);
+		put(tree, rows[i].clear, 0);
+		expect(tree, rows[i].name, MEMORY_NOT_CLEARED, NULL);
+		put(tree, rows[i].clear, 3);
+		expect(tree, rows[i].name, MEMORY_NOT_CLEARED, NULL);
+		put(tree, rows[i].clear, 0xffffffff);
+		expect(tree, rows[i].name, MEMORY_NOT_KNOWN, "its register cannot be read");
+		put(tree, rows[i].clear, 0xbadf5040);
+		expect(tree, rows[i].name, MEMORY_NOT_KNOWN, "its register cannot be read");
+	}
+}
+
+static void another_chip_tells_nothing(void **state _unused_)
+{
+	static const struct {
+		const char *name, *why;
+		uint16_t device;
+		uint32_t boot_0;
+	} rows[] = {
+		{ "V100", "no register of this chip is known to tell", 0x1db4, 0x140000a1 },
+		{ "TU102", "no register of this chip is known to tell", 0x1e07, 0x162000a1 },
+		{ "off the bus", "its registers cannot be read", 0x2230, 0xffffffff },
+		{ "not for us", "its registers cannot be read", 0x2331, 0xbadf0200 },
+		{ "an id of Hopper, another chip", "no register of this chip is known to tell",
+		  0x2331, 0x140000a1 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = board(rows[i].device, rows[i].boot_0);
+
+		put(tree, 0x118234, 0x3ff);
+		put(tree, 0x100b20, 1);
+		expect(tree, rows[i].name, MEMORY_NOT_KNOWN, rows[i].why);
+	}
+}
+
+static void ready(SysfsTree *tree)
+{
+	put(tree, 0x118234, 0x3ff);
+	put(tree, 0x100b20, 1);
+}
+
+static void a_board_that_may_not_be_read_is_not_read(void **state _unused_)
+{
+	static const uint8_t no_memory[64] = { 0xde, 0x10, 0x31, 0x23, 0x04, 0x00 };
+	_cleanup_(sysfs_tree_freep) SysfsTree *asleep = board(0x2230, GA102);
+	_cleanup_(sysfs_tree_freep) SysfsTree *unmapped = board(0x2230, GA102);
+	_cleanup_(sysfs_tree_freep) SysfsTree *on_nvidia = sysfs_tree_new(NULL);
+	_cleanup_(sysfs_tree_freep) SysfsTree *small = board(0x2230, GA102);
+	_cleanup_free_ char *path = resource0(small);
+
+	ready(asleep);
+	tree_write_attribute(asleep, A, "power_state", "D3hot\n");
+	/* Reading it would wake the device: it is not there to be read. */
+	tree_remove_attribute(asleep, A, "config");
+	expect(asleep, "asleep", MEMORY_NOT_KNOWN, "it is asleep, and is not woken for this");
+	ready(unmapped);
+	tree_write_bytes(unmapped, "sys/bus/pci/devices/" A "/config", no_memory,
+			 sizeof(no_memory));
+	expect(unmapped, "unmapped", MEMORY_NOT_KNOWN,
+	       "it does not decode memory: no driver has enabled it");
+	tree_add_driver(on_nvidia, "nvidia");
+	tree_add_gpu(on_nvidia, A, 0x2230, "nvidia", 33, NULL);
+	expect(on_nvidia, "on nvidia", MEMORY_NOT_KNOWN, "it is not on vfio-pci");
+	assert_int_equal(truncate(path, 4096), 0);
+	expect(small, "small", MEMORY_NOT_KNOWN, "its BAR 0 is too small to have these registers");
+}
+
+static void the_worker_says_it_too_and_writes_nothing(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = board(0x2230, GA102);
+	const WorkerConfig config = { .program = WORKER,
+				      .sysfs_dir = tree->sysfs,
+				      .proc_dir = tree->proc };
+	_cleanup_free_ uint8_t *before = malloc(BAR0_BYTES), *after = malloc(BAR0_BYTES);
+	_cleanup_free_ char *path = resource0(tree);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const Bdf boards[] = { tree_bdf(A), tree_bdf("0000:61:00.0") };
+	MemoryReport reports[2] = { 0 };
+
+	ready(tree);
+	assert_int_equal(pread(fd, before, BAR0_BYTES, 0), BAR0_BYTES);
+	assert_int_equal(worker_memory(&config, boards, 2, reports), 0);
+	assert_int_equal(reports[0].state, MEMORY_CLEARED);
+	assert_int_equal(reports[1].state, MEMORY_NOT_KNOWN);
+	assert_non_null(reports[1].why);
+	assert_int_equal(pread(fd, after, BAR0_BYTES, 0), BAR0_BYTES);
+	assert_memory_equal(before, after, BAR0_BYTES);
+	for (size_t i = 0; i < ELEMENTS(reports); i++)
+		memory_report_clear(&reports[i]);
+}
+
+static void a_worker_that_answers_nonsense_tells_nothing(void **state _unused_)
+{
+	const WorkerConfig config = { .program = "/bin/echo", .sysfs_dir = "/", .proc_dir = "/" };
+	const Bdf bdf = tree_bdf(A);
+	MemoryReport report = { 0 };
+
+	assert_int_equal(worker_memory(&config, &bdf, 1, &report), 0);
+	assert_int_equal(report.state, MEMORY_NOT_KNOWN);
+	assert_true(str_starts_with(report.why, "it could not be asked: "));
+	memory_report_clear(&report);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_generation_has_its_register),
+		cmocka_unit_test(another_chip_tells_nothing),
+		cmocka_unit_test(a_board_that_may_not_be_read_is_not_read),
+		cmocka_unit_test(the_worker_says_it_too_and_writes_nothing),
+		cmocka_unit_test(a_worker_that_answers_nonsense_tells_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
