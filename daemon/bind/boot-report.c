@@ -18,8 +18,9 @@ size_t boot_report_count(const BootReport *report, BootOutcome outcome)
 char *boot_function_text(const BootFunction *f)
 {
 	return strf("%s (%s, %s): %s%s%s", BDF_TEXT(&f->record->bdf), f->assignment->group_name,
-		    f->assignment->domain_name, boot_outcome_to_string(f->outcome),
-		    f->detail ? ": " : "", str_or_empty(f->detail));
+		    f->assignment->domain_name ? f->assignment->domain_name : "kept",
+		    boot_outcome_to_string(f->outcome), f->detail ? ": " : "",
+		    str_or_empty(f->detail));
 }
 
 static json_t *function_to_json(const BootFunction *f)
@@ -29,7 +30,7 @@ static json_t *function_to_json(const BootFunction *f)
 
 	r |= json_set_bdf(o, "bdf", &f->record->bdf);
 	r |= json_object_set_new(o, "group", json_string(f->assignment->group_name));
-	r |= json_object_set_new(o, "domain_uuid", json_string(f->assignment->domain_uuid));
+	r |= json_set_text_if_any(o, "domain_uuid", f->assignment->domain_uuid);
 	r |= json_object_set_new(o, "outcome", json_string(boot_outcome_to_string(f->outcome)));
 	r |= json_set_text_if_any(o, "detail", f->detail);
 	return r < 0 ? NULL : TAKE_PTR(o);

@@ -5,9 +5,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/facts/kept.h"
 #include "core/pci/driver-name.h"
 #include "core/pci/pci-snapshot.h"
 #include "host/scan/assignment-files.h"
+#include "host/scan/kept-files.h"
 #include "host/scan/scan.h"
 #include "host/scan/sysfs.h"
 #include "util/clock.h"
@@ -75,7 +77,7 @@ static int ids_differ(const BootMachine *machine, const AssignedFunction *record
 	    now.subsystem_device == record->subsystem_device)
 		return 0;
 	*ret_why = strf("%s is %04x:%04x (subsystem %04x:%04x) now and was %04x:%04x (subsystem "
-			"%04x:%04x) when it was assigned; it is left alone",
+			"%04x:%04x) when it was recorded; it is left alone",
 			BDF_TEXT(&record->bdf), now.vendor, now.device, now.subsystem_vendor,
 			now.subsystem_device, record->vendor, record->device,
 			record->subsystem_vendor, record->subsystem_device);
@@ -98,7 +100,7 @@ static int serial_differs(const BootMachine *machine, const AssignedFunction *re
 		return r;
 	if (!now || strcmp(now, record->serial_number) == 0)
 		return 0;
-	*ret_why = strf("%s has serial number %s now and had %s when it was assigned; it is left "
+	*ret_why = strf("%s has serial number %s now and had %s when it was recorded; it is left "
 			"alone",
 			BDF_TEXT(&record->bdf), now, record->serial_number);
 	return *ret_why ? 1 : -ENOMEM;
@@ -251,6 +253,28 @@ static int note_faults(Assignments *all, const AssignmentFaults *faults, char **
 	return 0;
 }
 
+/* An assignment goes before a kept group: the board that it records is a domain's. */
+static bool is_concerned(const Assignments *all, const Assignment *assignment, const Bdf *bdf)
+{
+	return assignment->kept == KEPT_NOT || !assignments_find_function(all, bdf);
+}
+
+static void list_functions_of(BootReport *report, const Assignment *assignment, const Bdf *only)
+{
+	for (size_t i = 0; i < assignment->n_functions; i++) {
+		const AssignedFunction *record = &assignment->functions[i];
+
+		if ((only && !bdf_equal(only, &record->bdf)) ||
+		    !is_concerned(report->assignments, assignment, &record->bdf))
+			continue;
+		report->functions[report->n_functions++] = (BootFunction){
+			.assignment = assignment,
+			.record = record,
+			.outcome = BOOT_FAILED,
+		};
+	}
+}
+
 /* One entry for each function to bind. */
 static int list_functions(BootReport *report, const Bdf *only)
 {
@@ -259,29 +283,20 @@ static int list_functions(BootReport *report, const Bdf *only)
 
 	for (size_t i = 0; i < all->n_items; i++)
 		n += all->items[i]->n_functions;
+	for (size_t i = 0; i < all->n_kept; i++)
+		n += all->kept[i]->n_functions;
 	report->functions = calloc(n + 1, sizeof(BootFunction));
 	if (!report->functions)
 		return -ENOMEM;
-	for (size_t i = 0; i < all->n_items; i++) {
-		const Assignment *assignment = all->items[i];
-
-		for (size_t j = 0; j < assignment->n_functions; j++) {
-			const AssignedFunction *record = &assignment->functions[j];
-
-			if (only && !bdf_equal(only, &record->bdf))
-				continue;
-			report->functions[report->n_functions++] = (BootFunction){
-				.assignment = assignment,
-				.record = record,
-				.outcome = BOOT_FAILED,
-			};
-		}
-	}
+	for (size_t i = 0; i < all->n_items; i++)
+		list_functions_of(report, all->items[i], only);
+	for (size_t i = 0; i < all->n_kept; i++)
+		list_functions_of(report, all->kept[i], only);
 	return 0;
 }
 
 /*
- * Reserves the other functions of the assignment that has `only`. When udev has dealt with `only`,
+ * Reserves the other functions of the group that has `only`. When udev has dealt with `only`,
  * it loads the driver that is usual for such a device (80-drivers.rules), and the kernel offers
  * that driver every device without one: also those of this group whose own events are still to
  * come. What goes wrong with them, their own events report. 1: some of them are not there.
@@ -292,6 +307,8 @@ static int reserve_peers(const BootMachine *machine, const Assignments *all, con
 	bool missing = false;
 	int r = 0;
 
+	if (!assignment)
+		assignment = kept_find_function(all, only);
 	for (size_t i = 0; assignment && r >= 0 && i < assignment->n_functions; i++) {
 		BootFunction peer = {
 			.assignment = assignment,
@@ -299,7 +316,8 @@ static int reserve_peers(const BootMachine *machine, const Assignments *all, con
 			.outcome = BOOT_FAILED,
 		};
 
-		if (bdf_equal(&peer.record->bdf, only))
+		if (bdf_equal(&peer.record->bdf, only) ||
+		    !is_concerned(all, assignment, &peer.record->bdf))
 			continue;
 		r = reserve(machine, &peer);
 		missing |= peer.outcome == BOOT_MISSING;
@@ -308,21 +326,35 @@ static int reserve_peers(const BootMachine *machine, const Assignments *all, con
 	return r < 0 ? r : missing;
 }
 
-static int read_assignments(int dir_fd, Assignments **ret, char ***ret_notes)
+static int read_wishes(const BootWishes *wishes, Assignments **ret, char ***ret_notes)
 {
 	_cleanup_(assignment_faults_freep) AssignmentFaults *faults = NULL;
-	int r = assignment_files_read(dir_fd, ret, &faults);
+	_cleanup_(assignments_freep) Assignments *all = NULL;
+	int r = 0;
 
-	return r < 0 ? r : note_faults(*ret, faults, ret_notes);
+	if (wishes->assigned_fd >= 0)
+		r = assignment_files_read(wishes->assigned_fd, &all, &faults);
+	else
+		all = calloc(1, sizeof(*all));
+	if (r >= 0 && !all)
+		r = -ENOMEM;
+	if (r >= 0 && faults)
+		r = note_faults(all, faults, ret_notes);
+	if (r >= 0 && wishes->kept_fd >= 0)
+		r = kept_files_read(wishes->kept_fd, all, ret_notes);
+	if (r >= 0)
+		*ret = TAKE_PTR(all);
+	return r;
 }
 
-int boot_await_peers(const BootMachine *machine, int dir_fd, const Bdf *bdf, uint64_t timeout_usec)
+int boot_await_peers(const BootMachine *machine, const BootWishes *wishes, const Bdf *bdf,
+		     uint64_t timeout_usec)
 {
 	const struct timespec pause = { .tv_nsec = PEERS_PAUSE_NSEC };
 	_cleanup_(assignments_freep) Assignments *all = NULL;
 	uint64_t deadline = now_monotonic() + timeout_usec;
 	_cleanup_strv_ char **notes = NULL; /* --device has told them */
-	int r = read_assignments(dir_fd, &all, &notes);
+	int r = read_wishes(wishes, &all, &notes);
 
 	if (r < 0)
 		return r;
@@ -331,14 +363,15 @@ int boot_await_peers(const BootMachine *machine, int dir_fd, const Bdf *bdf, uin
 	return r < 0 ? r : r == 0;
 }
 
-int boot_bind(const BootMachine *machine, int dir_fd, const Bdf *only, BootReport **ret)
+int boot_bind(const BootMachine *machine, const BootWishes *wishes, const Bdf *only,
+	      BootReport **ret)
 {
 	_cleanup_(boot_report_freep) BootReport *report = calloc(1, sizeof(BootReport));
 	int r;
 
 	if (!report)
 		return -ENOMEM;
-	r = read_assignments(dir_fd, &report->assignments, &report->notes);
+	r = read_wishes(wishes, &report->assignments, &report->notes);
 	if (r >= 0)
 		r = list_functions(report, only);
 	/* First all overrides, which no driver can delay; then the probes. */

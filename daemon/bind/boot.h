@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What gpupass-bind decides: assigned functions go to vfio-pci before any other driver has them.
+ * What gpupass-bind decides: assigned and kept functions go to vfio-pci before any other driver has
+ * them.
  *
  * It never unbinds a function from a driver, because it has not looked for holders and nobody is
  * there to deal with a remove() that hangs; it reports that another driver was first. Nor does it
@@ -34,7 +35,7 @@ typedef enum BootOutcome {
 DECLARE_STRING_TABLE(boot_outcome, BootOutcome);
 
 typedef struct BootFunction {
-	const Assignment *assignment; /* of the report */
+	const Assignment *assignment; /* of the report; of a kept group, without a domain */
 	const AssignedFunction *record;
 	BootOutcome outcome;
 	char *detail; /* for the operator; NULL: nothing to add */
@@ -44,8 +45,8 @@ typedef struct BootReport {
 	Assignments *assignments;
 	BootFunction *functions;
 	size_t n_functions;
-	char **notes;	  /* assignment files that cannot be used */
-	bool lacks_peers; /* of the one function: some of its assignment are not there */
+	char **notes;	  /* files that cannot be used */
+	bool lacks_peers; /* of the one function: some of its group are not there */
 } BootReport;
 
 typedef struct BootMachine {
@@ -62,20 +63,29 @@ typedef struct BootMachine {
 	void *userdata;
 } BootMachine;
 
-/*
- * Reads the assignments in dir_fd and binds the functions that they name: all of them, or only
- * `only`, whose free peers in its assignment get their override as well. Fails if it is out of
- * memory or the directory cannot be read. A fault of one function or one file goes into the
- * report, and keeps no other function from being bound.
- */
-int boot_bind(const BootMachine *machine, int dir_fd, const Bdf *only, BootReport **ret);
+/* Directories; -1: there is none. */
+typedef struct BootWishes {
+	int assigned_fd;
+	int kept_fd;
+} BootWishes;
 
 /*
- * Waits until all functions of the assignment that has `bdf` are there, and gives the free ones
+ * Reads assignments and kept groups, and binds the functions that they name: all of them, or only
+ * `only`, whose free peers in its group get their override as well. What is assigned is bound as
+ * its assignment says, whether it is kept, too, or not. Fails if it is out of memory or a directory
+ * cannot be read. A fault of one function or one file goes into the report, and keeps no other
+ * function from being bound.
+ */
+int boot_bind(const BootMachine *machine, const BootWishes *wishes, const Bdf *only,
+	      BootReport **ret);
+
+/*
+ * Waits until all functions of the group that has `bdf` are there, and gives the free ones
  * their override. A rescan of the bus announces one function after another, and binds them when it
  * has found the last. 1: all are there; 0: not within this time; or -errno.
  */
-int boot_await_peers(const BootMachine *machine, int dir_fd, const Bdf *bdf, uint64_t timeout_usec);
+int boot_await_peers(const BootMachine *machine, const BootWishes *wishes, const Bdf *bdf,
+		     uint64_t timeout_usec);
 
 /*
  * Binds one function whose override is set to vfio-pci, if no other driver has it. *ret_error says

@@ -30,13 +30,14 @@ static const char usage[] =
 	"Usage: gpupass-bind [OPTION]... --all\n"
 	"       gpupass-bind [OPTION]... --device=BDF\n"
 	"\n"
-	"Binds GPUs that are assigned to domains to vfio-pci, before another driver has them.\n"
+	"Binds GPUs that are assigned to domains, or kept, to vfio-pci, before another driver has\n"
+	"them.\n"
 	"\n"
-	"      --all              all assigned functions (gpupass-bind.service)\n"
-	"      --device=BDF       this one, if it is assigned (a udev rule)\n"
+	"      --all              all these functions (gpupass-bind.service)\n"
+	"      --device=BDF       this one, if it is one of them (a udev rule)\n"
 	"      --probe=BDF        bind one whose driver_override is set (by --all and the rule)\n"
 	"      --peers=BDF        wait for the rest of its group, and reserve that (the rule)\n"
-	"      --config-dir=DIR   has assignments.d (default " GPUPASS_CONFIG_DIR ")\n"
+	"      --config-dir=DIR   has assignments.d, kept.d (default " GPUPASS_CONFIG_DIR ")\n"
 	"      --runtime-dir=DIR  where --all leaves boot.json (default /run/gpupass)\n"
 	"      --sysfs=DIR        sysfs (default /sys)\n"
 	"  -h, --help             show this help\n"
@@ -111,7 +112,7 @@ static int leave_report(const Command *command, const BootReport *report)
 	return r < 0 ? r : file_replace_at(fd, "boot.json", text, strlen(text), 0644);
 }
 
-/* Prints a line for every function that is not as it was assigned. */
+/* Prints a line for every function that is not on vfio-pci. */
 static void complain(const BootReport *report)
 {
 	for (char **note = report->notes; note && *note; note++)
@@ -133,8 +134,8 @@ static int tell_all(const Command *command, const BootReport *report)
 	int r;
 
 	complain(report);
-	printf("%zu of %zu assigned functions are on " BOOT_DRIVER "\n", bound,
-	       report->n_functions);
+	printf("%zu of %zu assigned%s functions are on " BOOT_DRIVER "\n", bound,
+	       report->n_functions, report->assignments->n_kept > 0 ? " or kept" : "");
 	r = leave_report(command, report);
 	if (r < 0)
 		fail("cannot leave a report in", command->runtime_dir, r);
@@ -187,36 +188,55 @@ static int bind_probed(const Command *command, const RealMachine *real)
 }
 
 /* A board that does not come is no failure here: --all and the daemon report it. */
-static int await_peers(const Command *command, const RealMachine *real, int dir_fd)
+static int await_peers(const Command *command, const RealMachine *real, const BootWishes *wishes)
 {
-	int r = boot_await_peers(&real->machine, dir_fd, &command->bdf, PEERS_USEC);
+	int r = boot_await_peers(&real->machine, wishes, &command->bdf, PEERS_USEC);
 
 	return r < 0 ? fail("cannot reserve the peers of", BDF_TEXT(&command->bdf), r)
 		     : GPUPASS_EXIT_DONE;
 }
 
+/* -1 in *ret: there is no such directory, since nothing was ever assigned or kept. */
+static int open_wishes(const Command *command, const char *name, int *ret)
+{
+	_cleanup_free_ char *directory = strf("%s/%s", command->config_dir, name);
+	int r = directory ? dir_open_at(AT_FDCWD, directory, false, ret) : -ENOMEM;
+
+	if (r == -ENOENT)
+		return GPUPASS_EXIT_DONE;
+	return r < 0 ? fail("cannot read", directory ? directory : name, r) : GPUPASS_EXIT_DONE;
+}
+
+static int bind_wishes(const Command *command, const RealMachine *real, const BootWishes *wishes)
+{
+	_cleanup_(boot_report_freep) BootReport *report = NULL;
+	int r;
+
+	if (wishes->assigned_fd < 0 && wishes->kept_fd < 0)
+		return GPUPASS_EXIT_DONE;
+	if (command->what == PEERS)
+		return await_peers(command, real, wishes);
+	r = boot_bind(&real->machine, wishes, command->what == DEVICE ? &command->bdf : NULL,
+		      &report);
+	if (r < 0)
+		return fail("cannot read", command->config_dir, r);
+	return command->what == ALL ? tell_all(command, report) : tell_device(report);
+}
+
 static int run(const Command *command, const RealMachine *real)
 {
-	_cleanup_free_ char *directory = strf("%s/assignments.d", command->config_dir);
-	_cleanup_(boot_report_freep) BootReport *report = NULL;
-	_cleanup_close_ int dir_fd = -1;
-	int r;
+	_cleanup_close_ int assigned_fd = -1, kept_fd = -1;
+	int status;
 
 	if (command->what == PROBE)
 		return bind_probed(command, real);
-	if (!directory)
-		return fail("cannot read", command->config_dir, -ENOMEM);
-	r = dir_open_at(AT_FDCWD, directory, false, &dir_fd);
-	if (r == -ENOENT)
-		return GPUPASS_EXIT_DONE; /* nothing was ever assigned */
-	if (r >= 0 && command->what == PEERS)
-		return await_peers(command, real, dir_fd);
-	if (r >= 0)
-		r = boot_bind(&real->machine, dir_fd,
-			      command->what == DEVICE ? &command->bdf : NULL, &report);
-	if (r < 0)
-		return fail("cannot read", directory, r);
-	return command->what == ALL ? tell_all(command, report) : tell_device(report);
+	status = open_wishes(command, "assignments.d", &assigned_fd);
+	if (status == GPUPASS_EXIT_DONE)
+		status = open_wishes(command, "kept.d", &kept_fd);
+	if (status != GPUPASS_EXIT_DONE)
+		return status;
+	return bind_wishes(command, real,
+			   &(BootWishes){ .assigned_fd = assigned_fd, .kept_fd = kept_fd });
 }
 
 int main(int argc, char **argv)

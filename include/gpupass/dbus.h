@@ -60,6 +60,7 @@
 #define GPUPASS_SCHEMA_ASSIGNMENT "org.gpupass1.assignment/1"
 #define GPUPASS_SCHEMA_ASSIGNMENT_2 "org.gpupass1.assignment/2" /* says more than /1 can */
 #define GPUPASS_SCHEMA_ASSIGNMENT_3 "org.gpupass1.assignment/3" /* one of several of a domain */
+#define GPUPASS_SCHEMA_KEPT "org.gpupass1.kept/1"
 #define GPUPASS_SCHEMA_DRIFT "org.gpupass1.drift/1"
 #define GPUPASS_SCHEMA_BOOT "org.gpupass1.boot/1"
 #define GPUPASS_SCHEMA_QUARANTINE "org.gpupass1.quarantine/1"

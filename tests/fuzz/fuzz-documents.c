@@ -11,6 +11,7 @@
 #include "core/audit/record.h"
 #include "core/facts/assignment.h"
 #include "core/facts/boot-faults.h"
+#include "core/facts/kept.h"
 #include "core/facts/remains.h"
 #include "core/fence/fence.h"
 #include "core/links/evidence.h"
@@ -50,6 +51,7 @@
 	}
 
 READS_AGAIN(assignment, Assignment, assignment_from_json, assignment_to_json, assignment_free)
+READS_AGAIN(kept, Assignment, kept_from_json, kept_to_json, assignment_free)
 READS_AGAIN(tenant, TenantMark, tenant_mark_from_json, tenant_mark_to_json, tenant_mark_free)
 READS_AGAIN(evidence, Evidence, evidence_from_text, evidence_to_text, evidence_unref)
 READS_AGAIN(fence, Fence, fence_from_json, fence_to_json, fence_free)
@@ -309,6 +311,7 @@ void fuzz_one(const char *bytes, size_t size, const char *text)
 		the_functions_of_an_assignment_can_be_found(bytes, size);
 	else
 		a_refused_assignment_is_a_fence(bytes, size);
+	kept_reads_again(bytes, size);
 	tenant_reads_again(bytes, size);
 	evidence_reads_again(bytes, size);
 	fence_reads_again(bytes, size);

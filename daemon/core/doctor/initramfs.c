@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which driver in the initramfs takes assigned GPUs, before gpupass-bind.service runs. The content
- * of the image decides. If the image could not be read, the settings of the tools that make it
- * decide.
+ * Which driver in the initramfs takes assigned or kept GPUs, before gpupass-bind.service runs. The
+ * content of the image decides. If the image could not be read, the settings of the tools that make
+ * it decide.
  */
 #include "core/doctor/checks.h"
+#include "core/facts/kept.h"
 
 /* Why gpupass-bind will not get the function first; NULL: it will. */
-static const char *what_lacks(const Initramfs *image, const Bdf *bdf)
+static const char *what_lacks(const Initramfs *image, const Assignment *wish, const Bdf *bdf)
 {
 	if (!image->bind)
 		return "gpupass-bind is not in it";
@@ -16,7 +17,9 @@ static const char *what_lacks(const Initramfs *image, const Bdf *bdf)
 	if (!image->vfio_pci)
 		return "vfio-pci is not in it";
 	if (!strv_contains(image->assigned, BDF_TEXT(bdf)))
-		return "its copy of the assignments is old and lacks this function";
+		return wish->kept == KEPT_NOT
+			       ? "its copy of the assignments is old and lacks this function"
+			       : "its copy of the kept groups is old and lacks this function";
 	return NULL;
 }
 
@@ -55,7 +58,7 @@ static void initramfs_check_function(const Doctor *d, const Initramfs *image,
 	if (!function || !is_concerned(d, bdf))
 		return;
 	module = initramfs_taker(image, function->class_code, d->facts->host->cmdline);
-	lacks = module ? what_lacks(image, bdf) : NULL;
+	lacks = module ? what_lacks(image, assignment, bdf) : NULL;
 	if (!lacks)
 		return;
 	finding_warn(f, BDF_TEXT(bdf), "%s has %s, which takes %s of %s at the next boot: %s",
@@ -71,13 +74,26 @@ static void initramfs_check_copies(const Doctor *d, const Initramfs *image, Find
 
 		if (bdf_parse(*address, &bdf) < 0 || !is_concerned(d, &bdf) ||
 		    !pci_snapshot_find(d->facts->snapshot, &bdf) ||
-		    assignments_find_function(d->facts->assignments, &bdf))
+		    assignments_find_function(d->facts->assignments, &bdf) ||
+		    kept_find_function(d->facts->assignments, &bdf))
 			continue;
 		finding_warn(f, *address,
 			     "%s has an old copy of the assignments: the next boot puts %s on "
-			     "vfio-pci, but it belongs to no domain",
+			     "vfio-pci, but it belongs to no domain and is not kept",
 			     image->path, *address);
 		initramfs_remedy(d, image, f);
+	}
+}
+
+static void initramfs_check_wish(const Doctor *d, const Initramfs *image, const Assignment *wish,
+				 Finding *f)
+{
+	for (size_t i = 0; i < wish->n_functions; i++) {
+		const Bdf *bdf = &wish->functions[i].bdf;
+
+		if (wish->kept == KEPT_NOT ||
+		    !assignments_find_function(d->facts->assignments, bdf))
+			initramfs_check_function(d, image, wish, bdf, f);
 	}
 }
 
@@ -91,17 +107,18 @@ static void initramfs_check_image(const Doctor *d, const Initramfs *image, Findi
 		return;
 	}
 	for (size_t i = 0; i < all->n_items; i++)
-		for (size_t k = 0; k < all->items[i]->n_functions; k++)
-			initramfs_check_function(d, image, all->items[i],
-						 &all->items[i]->functions[k].bdf, f);
+		initramfs_check_wish(d, image, all->items[i], f);
+	for (size_t i = 0; i < all->n_kept; i++)
+		initramfs_check_wish(d, image, all->kept[i], f);
 	initramfs_check_copies(d, image, f);
 	if (f->status != FINDING_SKIPPED)
 		return;
 	finding_pass(f, "%s has %s%s; %s", image->path,
 		     *modules ? modules : "no driver of a GPU's function",
 		     image->bind ? ", and gpupass-bind" : "",
-		     all->n_items > 0 ? "nothing in it takes what is assigned before gpupass-bind"
-				      : "nothing is assigned");
+		     all->n_items + all->n_kept > 0
+			     ? "nothing in it takes what is assigned or kept before gpupass-bind"
+			     : "nothing is assigned or kept");
 }
 
 static void initramfs_check_settings(const Doctor *d, Finding *f)

@@ -4,6 +4,7 @@
 
 #include "core/doctor/checks.h"
 #include "core/domain/ref.h"
+#include "core/facts/kept.h"
 
 static void doctor_check_unread(const DomainUses *uses, Finding *f)
 {
@@ -265,14 +266,15 @@ void doctor_check_jobs(const Doctor *d, Finding *f)
 		finding_pass(f, "none");
 }
 
-static bool is_assigned(const Doctor *d, const char *line)
+static bool is_assigned_or_kept(const Doctor *d, const char *line)
 {
 	_cleanup_free_ char *address = strndup(line, strcspn(line, " "));
 	Bdf bdf;
 
 	/* A line without an address is about the boot as a whole. */
 	return !address || bdf_parse(address, &bdf) < 0 ||
-	       assignments_find_function(d->facts->assignments, &bdf);
+	       assignments_find_function(d->facts->assignments, &bdf) ||
+	       kept_find_function(d->facts->assignments, &bdf);
 }
 
 /* A function that has been released or bound since is no longer a fault. */
@@ -292,14 +294,14 @@ void doctor_check_boot_report(const Doctor *d, Finding *f)
 			if (d->facts->domain && !doctor_gpu_of(d, &bdf))
 				continue;
 		}
-		if (!is_assigned(d, *line) || (now && driver_is_vfio(now->driver)))
+		if (!is_assigned_or_kept(d, *line) || (now && driver_is_vfio(now->driver)))
 			continue;
 		finding_fail(f, address, "%s", *line);
 		finding_remedy(f, "journalctl -b -u gpupass-bind -u gpupass-bind-verify, then: "
 				  "gpupass bind GROUP");
 	}
 	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "no function that is assigned now was left out");
+		finding_pass(f, "no function that is assigned or kept now was left out");
 }
 
 void doctor_check_boot_unit(const Doctor *d, Finding *f)
@@ -310,13 +312,13 @@ void doctor_check_boot_unit(const Doctor *d, Finding *f)
 		finding_skip(f, "systemd does not run this host");
 	} else if (host->bind_enabled) {
 		finding_pass(f, "gpupass-bind.service is enabled");
-	} else if (d->facts->assignments->n_items == 0) {
-		finding_pass(f, "nothing is assigned; gpupass-bind.service is not enabled");
+	} else if (d->facts->assignments->n_items + d->facts->assignments->n_kept == 0) {
+		finding_pass(f, "nothing is assigned or kept; gpupass-bind.service is not enabled");
 	} else {
-		finding_fail(
-			f, NULL,
-			"gpupass-bind.service is not enabled: after a reboot assigned GPUs will "
-			"be on the host's drivers, and their domains will not start");
+		finding_fail(f, NULL,
+			     "gpupass-bind.service is not enabled: after a reboot assigned and "
+			     "kept GPUs will be on the host's drivers, and domains that have them "
+			     "will not start");
 		finding_remedy(f,
 			       "systemctl enable gpupass-bind.service gpupass-bind-verify.service");
 	}

@@ -280,6 +280,9 @@ Assignments *assignments_free(Assignments *all)
 		return NULL;
 	for (size_t i = 0; i < all->n_items; i++)
 		assignment_free(all->items[i]);
+	for (size_t i = 0; i < all->n_kept; i++)
+		assignment_free(all->kept[i]);
+	free(all->kept);
 	for (size_t i = 0; i < all->n_fences; i++)
 		fence_clear(&all->fences[i]);
 	free(all->items);

@@ -15,6 +15,21 @@
 #include "core/base/limits.h"
 #include "core/facts/persistence.h"
 #include "gpupass/cleanup.h"
+#include "gpupass/string-table.h"
+
+/* Why a group stays on vfio-pci while no domain has it; see kept.h. */
+#define KEPT_WHYS(X)                                                                               \
+	X(KEPT_NOT, "no")                                                                          \
+	X(KEPT_ASKED, "asked")	   /* bind --persist */                                            \
+	X(KEPT_SETTING, "setting") /* KeepBound= names it */
+
+typedef enum KeptWhy {
+#define X(enumerator, name) enumerator,
+	KEPT_WHYS(X)
+#undef X
+		KEPT_WHY_MAX_,
+} KeptWhy;
+DECLARE_STRING_TABLE(kept_why, KeptWhy);
 
 typedef struct AssignedFunction {
 	Bdf bdf;
@@ -38,7 +53,9 @@ typedef struct Assignment {
 	/* --fit=apply, --numa=apply: what they write goes into the definition with the group. */
 	bool apply_fit;
 	bool apply_numa;
-	char *file; /* its name in assignments.d; NULL: it was not read from there */
+	/* A kept group instead: `domain_uuid` and `domain_name` are NULL. */
+	KeptWhy kept;
+	char *file; /* its name in its directory; NULL: it was not read from there */
 } Assignment;
 
 /*
@@ -71,6 +88,8 @@ typedef struct Assignments {
 	size_t n_items;
 	AssignmentFence *fences;
 	size_t n_fences;
+	Assignment **kept; /* groups that stay on vfio-pci while no domain has them */
+	size_t n_kept;
 } Assignments;
 
 /*

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/base/json-struct.h"
-#include "core/facts/assignment.h"
+#include "core/facts/kept.h"
 #include "util/text.h"
 
 #define LIST_KEPT_MAX 256
@@ -140,6 +140,11 @@ static bool is_assignment(const char *name)
 	return strstr(name, "gpupass/assignments.d/") && ends_with(name, ".json");
 }
 
+static bool is_kept(const char *name)
+{
+	return strstr(name, "gpupass/kept.d/") && ends_with(name, ".json");
+}
+
 static bool is_modprobe(const char *name)
 {
 	return strstr(name, "modprobe.d/") && ends_with(name, ".conf");
@@ -164,7 +169,8 @@ int initramfs_note_name(Initramfs *image, const char *name)
 		r = note_maker(image, name, base);
 	if (r < 0)
 		return r;
-	return is_assignment(name) || is_modprobe(name) || strcmp(base, "modules.builtin") == 0;
+	return is_assignment(name) || is_kept(name) || is_modprobe(name) ||
+	       strcmp(base, "modules.builtin") == 0;
 }
 
 /* ---- contents ---- */
@@ -206,10 +212,11 @@ static int note_modprobe(Initramfs *image, const char *text)
 }
 
 /* gpupass-bind binds nothing from a copy that it cannot parse. */
-static int note_assignment(Initramfs *image, const char *text)
+static int note_assignment(Initramfs *image, const char *text, bool kept)
 {
 	_cleanup_(assignment_freep) Assignment *assignment = NULL;
-	int r = assignment_from_json(text, strlen(text), &assignment, NULL);
+	int r = kept ? kept_from_json(text, strlen(text), &assignment, NULL)
+		     : assignment_from_json(text, strlen(text), &assignment, NULL);
 
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
@@ -220,8 +227,8 @@ static int note_assignment(Initramfs *image, const char *text)
 
 int initramfs_note_content(Initramfs *image, const char *name, const char *text)
 {
-	if (is_assignment(name))
-		return note_assignment(image, text);
+	if (is_assignment(name) || is_kept(name))
+		return note_assignment(image, text, is_kept(name));
 	if (is_modprobe(name))
 		return note_modprobe(image, text);
 	if (strstr(text, "/vfio-pci.ko"))

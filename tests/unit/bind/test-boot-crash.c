@@ -125,7 +125,7 @@ static BootReport *run(Bench *b)
 	_cleanup_close_ int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	BootReport *report = NULL;
 
-	assert_int_equal(boot_bind(&machine, fd, NULL, &report), 0);
+	assert_int_equal(boot_bind(&machine, &(BootWishes){ fd, -1 }, NULL, &report), 0);
 	return report;
 }
 

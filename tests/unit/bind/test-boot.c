@@ -129,21 +129,30 @@ static BootMachine machine_of(Bench *b)
 	};
 }
 
-static int open_assignments(const Bench *b)
+static BootWishes open_wishes(const Bench *b)
 {
-	return openat(b->dir_fd, "etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return (BootWishes){
+		.assigned_fd = openat(b->dir_fd, "etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+		.kept_fd = openat(b->dir_fd, "kept", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	};
+}
+
+static void wishes_close(BootWishes *wishes)
+{
+	close_fd(wishes->assigned_fd);
+	close_fd(wishes->kept_fd);
 }
 
 static void run(Bench *b, const char *only)
 {
 	BootMachine machine = machine_of(b);
-	_cleanup_close_ int fd = open_assignments(b);
+	_cleanup_(wishes_close) BootWishes wishes = open_wishes(b);
 	Bdf bdf = tree_bdf(only ? only : A);
 
 	b->report = boot_report_free(b->report);
 	b->kernel.writes = strv_free(b->kernel.writes);
 	b->probed = b->serials_read = 0;
-	assert_int_equal(boot_bind(&machine, fd, only ? &bdf : NULL, &b->report), 0);
+	assert_int_equal(boot_bind(&machine, &wishes, only ? &bdf : NULL, &b->report), 0);
 }
 
 /* "bound bound missing missing" */
@@ -478,11 +487,11 @@ static void the_report_is_one_document(void **state _unused_)
 static int await_peers(Bench *b, const char *found, uint64_t timeout_usec)
 {
 	BootMachine machine = machine_of(b);
-	_cleanup_close_ int fd = open_assignments(b);
+	_cleanup_(wishes_close) BootWishes wishes = open_wishes(b);
 	Bdf bdf = tree_bdf(found);
 
 	b->kernel.writes = strv_free(b->kernel.writes);
-	return boot_await_peers(&machine, fd, &bdf, timeout_usec);
+	return boot_await_peers(&machine, &wishes, &bdf, timeout_usec);
 }
 
 static char *override_of(const Bench *b, const char *bdf)
@@ -559,6 +568,135 @@ static void who_has_a_driver_is_left_alone_by_a_wait_for_the_group(_unused_ void
 	teardown(&b);
 }
 
+/* ---- kept groups ---- */
+
+/* Board A alone, by this subsystem. */
+static void keep(Bench *b, const char *subsystem)
+{
+	_cleanup_free_ char *text = NULL;
+
+	text = strf("{\"schema\": \"org.gpupass1.kept/1\", \"group\": \"solo0\","
+		    "\"kept\": \"asked\", \"created_usec\": 1, \"created_by\": 0, \"functions\": ["
+		    "{\"bdf\": \"" A "\", \"vendor\": \"10de\", \"device\": \"2204\","
+		    "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"%s\"},"
+		    "{\"bdf\": \"" A_AUDIO "\", \"vendor\": \"10de\", \"device\": \"1aef\","
+		    "\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1467\"}]}",
+		    subsystem);
+	assert_non_null(text);
+	tree_write(b->tree, "kept/" A ".json", text);
+}
+
+static void a_kept_group_is_bound_like_an_assigned_one(void **state _unused_)
+{
+	_cleanup_free_ char *line = NULL, *text = NULL;
+	Bench b;
+
+	setup(&b, NULL);
+	keep(&b, "1467");
+	run(&b, NULL);
+	assert_outcomes(&b, "bound bound");
+	line = boot_function_text(&b.report->functions[1]);
+	assert_string_equal(line, A_AUDIO " (solo0, kept): bound");
+	text = boot_report_to_json(b.report);
+	assert_non_null(text);
+	assert_null(strstr(text, "domain_uuid"));
+	teardown(&b);
+}
+
+/* fault 22 */
+static void another_board_where_a_kept_one_was_is_left_alone(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, NULL);
+	keep(&b, "1454");
+	run(&b, NULL);
+	assert_outcomes(&b, "changed changed");
+	assert_no_writes(&b);
+	teardown(&b);
+}
+
+/* The assignment's own board, although the kept group had another one there. */
+static void what_is_assigned_and_kept_is_bound_once_as_it_is_assigned(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, NULL);
+	assign(&b);
+	keep(&b, "1454");
+	run(&b, NULL);
+	assert_outcomes(&b, "bound bound bound bound");
+	run(&b, A);
+	assert_outcomes(&b, "bound");
+	teardown(&b);
+}
+
+static void a_kept_group_is_bound_where_nothing_was_ever_assigned(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, NULL);
+	tree_remove(b.tree, "etc");
+	keep(&b, "1467");
+	run(&b, A);
+	assert_outcomes(&b, "bound");
+	assert_int_equal(strv_length(b.kernel.writes), 3); /* two overrides, one probe */
+	teardown(&b);
+}
+
+static void a_driver_that_has_a_kept_function_keeps_it(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, "nvidia");
+	keep(&b, "1467");
+	run(&b, NULL);
+	assert_outcomes(&b, "taken taken");
+	assert_never_unbound(&b);
+	teardown(&b);
+}
+
+/* fault 60 */
+static void kept_files_that_cannot_be_used_stop_no_assignment(void **state _unused_)
+{
+	static const struct {
+		const char *name, *text, *note;
+	} rows[] = {
+		{ A ".json", "{", "cannot be understood" },
+		{ A ".json", "", "cannot be understood" },
+		{ A ".json", "{\"schema\": \"org.gpupass1.kept/9\"}", "another version" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *path = strf("kept/%s", rows[i].name);
+		Bench b;
+
+		setup(&b, NULL);
+		assign(&b);
+		tree_write(b.tree, path, rows[i].text);
+		run(&b, NULL);
+		print_message("row %zu\n", i);
+		assert_outcomes(&b, "bound bound bound bound");
+		assert_int_equal(strv_length(b.report->notes), 1);
+		assert_non_null(strstr(b.report->notes[0], rows[i].note));
+		teardown(&b);
+	}
+}
+
+/* A copy would keep what is no longer to be kept. */
+static void a_kept_file_by_another_name_does_not_count(void **state _unused_)
+{
+	Bench b;
+
+	setup(&b, NULL);
+	keep(&b, "1467");
+	assert_int_equal(renameat(b.dir_fd, "kept/" A ".json", b.dir_fd, "kept/copy.json"), 0);
+	run(&b, NULL);
+	assert_int_equal(b.report->n_functions, 0);
+	assert_int_equal(strv_length(b.report->notes), 1);
+	teardown(&b);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -580,6 +718,13 @@ int main(void)
 		cmocka_unit_test(the_rest_of_a_group_is_reserved_as_soon_as_it_is_there),
 		cmocka_unit_test(udev_is_told_that_a_part_of_the_group_is_not_there),
 		cmocka_unit_test(who_has_a_driver_is_left_alone_by_a_wait_for_the_group),
+		cmocka_unit_test(a_kept_group_is_bound_like_an_assigned_one),
+		cmocka_unit_test(another_board_where_a_kept_one_was_is_left_alone),
+		cmocka_unit_test(what_is_assigned_and_kept_is_bound_once_as_it_is_assigned),
+		cmocka_unit_test(a_kept_group_is_bound_where_nothing_was_ever_assigned),
+		cmocka_unit_test(a_driver_that_has_a_kept_function_keeps_it),
+		cmocka_unit_test(kept_files_that_cannot_be_used_stop_no_assignment),
+		cmocka_unit_test(a_kept_file_by_another_name_does_not_count),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

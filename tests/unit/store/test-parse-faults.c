@@ -17,6 +17,7 @@
 #include "core/facts/boot-faults.h"
 #include "core/facts/cpio-stream.h"
 #include "core/facts/initramfs.h"
+#include "core/facts/kept.h"
 #include "core/facts/remains.h"
 #include "core/facts/setup-files.h"
 #include "core/links/declaration.h"
@@ -53,6 +54,7 @@ static const Bdf gpus[] = { { .bus = 0x41 }, { .bus = 0x61 } };
 	}
 
 PARSES(assignment, Assignment, assignment_from_json(text, size, &ret, &why), assignment_free)
+PARSES(kept, Assignment, kept_from_json(text, size, &ret, &why), assignment_free)
 PARSES(tenant, TenantMark, tenant_mark_from_json(text, size, &ret, &why), tenant_mark_free)
 PARSES(evidence, Evidence, evidence_from_text(text, size, &ret, &why), evidence_unref)
 PARSES(snapshot, PciSnapshot, pci_snapshot_from_json(text, size, &ret, &why), pci_snapshot_free)
@@ -218,6 +220,7 @@ static const struct {
 	const char *file;
 } parsers[] = {
 	{ assignment, FIXTURES "/documents/assignment-2.json" },
+	{ kept, FIXTURES "/documents/kept.json" },
 	{ tenant, FIXTURES "/documents/tenant.json" },
 	{ evidence, FIXTURES "/documents/evidence.json" },
 	{ snapshot, FIXTURES "/documents/snapshot.json" },

@@ -21,6 +21,7 @@
 #include "core/facts/examination.h"
 #include "core/facts/health.h"
 #include "core/facts/inspection.h"
+#include "core/facts/kept.h"
 #include "core/facts/reset-report.h"
 #include "core/fence/fence.h"
 #include "core/links/evidence.h"
@@ -113,6 +114,18 @@ static void through_assignment(const json_t *json, Outcome *o)
 	outcome_text(o, copy ? assignment_to_json(copy) : NULL);
 }
 
+static void through_kept(const json_t *json, Outcome *o)
+{
+	_cleanup_(assignment_freep) Assignment *kept = NULL, *copy = NULL;
+	_cleanup_free_ char *text = json_dumps(json, 0);
+
+	o->error = kept_from_json(text, strlen(text), &kept, &o->message);
+	if (o->error >= 0)
+		assert_int_equal(kept_copy(kept, &copy), 0);
+	kept = assignment_free(kept);
+	outcome_text(o, copy ? kept_to_json(copy) : NULL);
+}
+
 static void through_tenant(const json_t *json, Outcome *o)
 {
 	_cleanup_free_ char *text = json_dumps(json, 0);
@@ -176,6 +189,7 @@ static const struct {
 } documents[] = {
 	{ "assignment-1", through_assignment },
 	{ "assignment-2", through_assignment },
+	{ "kept", through_kept },
 	{ "audit", through_audit },
 	{ "evidence", through_evidence },
 	{ "examination", through_examination },
