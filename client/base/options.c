@@ -43,6 +43,7 @@ typedef enum OptionId {
 	ID_VERIFY,
 	ID_EXPECT,
 	ID_TRAIL,
+	ID_PERSIST,
 } OptionId;
 
 typedef struct OptionRow {
@@ -79,6 +80,8 @@ static const OptionRow rows[] = {
 	{ "accept-dirty", NULL, "Root: accept a board that cannot be reset", ID_ACCEPT_DIRTY,
 	  OPTION_ACCEPT_DIRTY },
 	{ "keep-vfio", NULL, "Leave the functions on vfio-pci", ID_KEEP_VFIO, OPTION_KEEP_VFIO },
+	{ "persist", NULL, "Keep it on vfio-pci, also after a release or a boot", ID_PERSIST,
+	  OPTION_PERSIST },
 	{ "release", NULL, "Plan a release instead", ID_RELEASE, OPTION_RELEASE },
 	{ "detailed-exitcode", NULL, "Exit with 10 when there is something to do",
 	  ID_DETAILED_EXITCODE, OPTION_DETAILED_EXITCODE },

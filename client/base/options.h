@@ -45,6 +45,7 @@ typedef enum VerbOption {
 	OPTION_VERIFY = 1 << 25,
 	OPTION_EXPECT = 1 << 26,
 	OPTION_TRAIL = 1 << 27,
+	OPTION_PERSIST = 1 << 28,
 } VerbOption;
 
 typedef struct Options {

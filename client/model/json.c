@@ -123,8 +123,9 @@ json_t *json_group(const Group *g)
 		KEY("gpus", json_strings(g->gpu_addresses)), MEMBER(g, functions),
 		MEMBER(g, iommu_groups), MEMBER(g, numa_nodes), MEMBER(g, driver),
 		KEY("domain", json_domain(g->domain_name, g->domain_uuid)), MEMBER(g, assignable),
-		KEY("job", json_job_id(g->job)), MEMBER(g, tenant_state), MEMBER(g, verified),
-		KEY("verified_at", json_time(g->verified_at)), MEMBER(g, past_guest_word));
+		MEMBER(g, kept), KEY("job", json_job_id(g->job)), MEMBER(g, tenant_state),
+		MEMBER(g, verified), KEY("verified_at", json_time(g->verified_at)),
+		MEMBER(g, past_guest_word));
 }
 
 static json_t *json_function(const Function *f)

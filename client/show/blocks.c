@@ -175,6 +175,14 @@ static void group_job(const Terminal *t, const World *w, const Group *g)
 			       job->state);
 }
 
+/* An older daemon says nothing. */
+static const char *group_kept_text(const Group *g)
+{
+	if (strcmp(g->kept, "asked") == 0)
+		return ", kept on vfio-pci (bind --persist)";
+	return strcmp(g->kept, "setting") == 0 ? ", kept on vfio-pci (KeepBound=)" : "";
+}
+
 int block_group(Client *c, const World *w, const Group *g)
 {
 	const Terminal *t = &c->out;
@@ -203,7 +211,7 @@ int block_group(Client *c, const World *w, const Group *g)
 		r = group_gpus(t, w, g);
 	if (r < 0)
 		return r;
-	terminal_field(t, "Driver", "%s", g->driver);
+	terminal_field(t, "Driver", "%s%s", g->driver, group_kept_text(g));
 	group_health(t, w, g);
 	group_tenant(t, w, g);
 	group_job(t, w, g);

@@ -39,7 +39,7 @@ static const Verb verbs[] = {
 	{ "declare", "NAME GPU...", 2, 17, 0, verb_declare,
 	  "Declare that GPUs are bridged, or one alone" },
 	{ "forget", "NAME", 1, 1, 0, verb_forget, "Withdraw a declaration" },
-	{ "bind", "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA, verb_bind,
+	{ "bind", "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA | OPTION_PERSIST, verb_bind,
 	  "Bind a group to vfio-pci" },
 	{ "unbind", "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA, verb_unbind,
 	  "Give a group back to the host's drivers" },

@@ -51,7 +51,8 @@ _gpupass_options() {
 	verify) own='--no-block --timeout=' ;;
 	probe) own='--mmio --no-block --timeout=' ;;
 	audit) own='--since= --until= --group= --domain= --user= --job= --holders --follow --verify --expect= --trail=' ;;
-	bind | unbind) own='--no-block --timeout= --allow-boot-vga' ;;
+	bind) own='--persist --no-block --timeout= --allow-boot-vga' ;;
+	unbind) own='--no-block --timeout= --allow-boot-vga' ;;
 	esac
 	# Split on purpose.
 	# shellcheck disable=SC2086

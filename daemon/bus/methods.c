@@ -39,6 +39,12 @@ static const OptionSpec release_options[] = {
 };
 
 static const OptionSpec bind_options[] = {
+	OPTION(GPUPASS_OPTION_PERSIST, 'b', persist),
+	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
+	OPTION(GPUPASS_OPTION_ALLOW_BOOT_VGA, 'b', allow_boot_vga),
+};
+
+static const OptionSpec unbind_options[] = {
 	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
 	OPTION(GPUPASS_OPTION_ALLOW_BOOT_VGA, 'b', allow_boot_vga),
 };
@@ -171,7 +177,7 @@ static int method_unbind(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
 	return start_on_one_name(
 		m, userdata,
-		ON_ONE_NAME(OPERATION_UNBIND, GPUPASS_ACTION_BIND, "group", group, bind_options),
+		ON_ONE_NAME(OPERATION_UNBIND, GPUPASS_ACTION_BIND, "group", group, unbind_options),
 		error);
 }
 

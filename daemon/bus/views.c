@@ -234,6 +234,7 @@ int group_view_fill(const Manager *m, const Group *group, GroupView *view)
 	put_copy(&r, &view->domain_name, group->domain_name);
 	put_copy(&r, &view->domain_uuid, group->domain_uuid);
 	view->assignable = group->assignable;
+	put_copy(&r, &view->kept, kept_why_to_string(group->kept));
 	put_path(&r, &view->job, job > 0 ? job_path(job) : NULL);
 	put_copy(&r, &view->tenant_state, tenant_state_to_string(group_tenancy(m, group)));
 	verdict = manager_group_verdict(m, group, &view->verified_at);

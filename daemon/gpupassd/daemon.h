@@ -20,6 +20,7 @@ typedef struct Daemon {
 	Mailbox *mailbox;
 	Config *config;
 	AssignmentStore store;
+	KeptStore kept; /* of `store` */
 	ReceiptStore receipts;
 	Journal journal;
 	QuarantineStore quarantine;

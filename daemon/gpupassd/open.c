@@ -15,12 +15,19 @@
 static int open_store(Daemon *d, const Options *options)
 {
 	_cleanup_free_ char *directory = strf("%s/assignments.d", options->config_directory);
+	_cleanup_free_ char *kept = strf("%s/kept.d", options->config_directory);
 	int r = directory ? assignment_store_open(directory, &d->store) : -ENOMEM;
 
 	if (r < 0) {
 		log_error("cannot open %s: %s", str_or_empty(directory), strerror(-r));
 		return r;
 	}
+	r = kept ? kept_store_open(kept, &d->kept) : -ENOMEM;
+	if (r < 0) {
+		log_error("cannot open %s: %s", str_or_empty(kept), strerror(-r));
+		return r;
+	}
+	d->store.kept = &d->kept;
 	r = receipt_store_open(options->state_directory, &d->receipts);
 	if (r < 0)
 		log_error("cannot open %s/receipts: %s", options->state_directory, strerror(-r));
@@ -55,6 +62,8 @@ static int hold_state(Daemon *d)
 {
 	int r = hold_directory(d->store.dir_fd, "assignments.d");
 
+	if (r >= 0)
+		r = hold_directory(d->kept.dir_fd, "kept.d");
 	if (r >= 0)
 		r = hold_directory(d->journal.dir_fd, "the journal");
 	if (r >= 0)

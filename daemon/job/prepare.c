@@ -227,6 +227,7 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 			.live = request->live,
 			.config = request->config,
 			.keep_vfio = request->keep_vfio,
+			.persist = request->persist,
 			.allow_boot_vga = request->allow_boot_vga,
 			.accept_dirty = request->accept_dirty,
 			.only_record = request->only_record,

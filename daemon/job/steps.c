@@ -19,6 +19,8 @@ static const StepOps *const steps[] = {
 	[STEP_PERSISTENCE_ON] = &step_persistence_on,
 	[STEP_RECORD] = &step_record,
 	[STEP_FORGET] = &step_forget,
+	[STEP_KEEP] = &step_keep,
+	[STEP_UNKEEP] = &step_unkeep,
 };
 _Static_assert(ELEMENTS(steps) == STEP_KIND_MAX_, "every step kind has its operations");
 
@@ -156,7 +158,9 @@ static int look_again(StepContext *c, bool still_kept, Problem **ret_problem)
 		r = plan_check_fresh(c->plan, now, ret_problem);
 	if (r == 0)
 		r = check_functions(c, now, ret_problem);
-	return r == 0 ? check_store(c, ret_problem) : r;
+	if (r == 0)
+		r = check_store(c, ret_problem);
+	return r == 0 ? step_check_keep(c, ret_problem) : r;
 }
 
 /* The last look before the first write: the facts of the plan must still hold. */

@@ -5,6 +5,7 @@
 #include "manager/boot.h"
 #include "manager/drift.h"
 #include "manager/foreign.h"
+#include "manager/kept-notes.h"
 #include "manager/records.h"
 #include "manager/state.h"
 #include "util/log.h"
@@ -105,6 +106,10 @@ static int collect_notes(Manager *m, char ***ret)
 		r = strv_append(&notes, m->scan_note);
 	if (r >= 0 && m->tenants_note)
 		r = strv_append(&notes, m->tenants_note);
+	if (r >= 0 && m->kept_note)
+		r = strv_append(&notes, m->kept_note);
+	if (r >= 0)
+		r = manager_note_kept(m, &notes);
 	if (r >= 0 && m->fence_note)
 		r = strv_append(&notes, m->fence_note);
 	if (r >= 0)

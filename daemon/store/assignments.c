@@ -17,7 +17,7 @@ int assignment_store_open(const char *directory, AssignmentStore *ret)
 	r = dir_open_at(AT_FDCWD, directory, true, &fd);
 	if (r < 0)
 		return r;
-	ret->dir_fd = fd;
+	*ret = (AssignmentStore){ .dir_fd = fd };
 	return 0;
 }
 
@@ -99,6 +99,8 @@ int assignment_store_load(const AssignmentStore *store, Assignments **ret, char 
 		    !file_state_damaged(faults->items[i].error))
 			return faults->items[i].error;
 	r = note_all(store->dir_fd, all, faults, &notes);
+	if (r >= 0 && store->kept)
+		r = kept_store_load(store->kept, all, &notes);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(all);

@@ -8,9 +8,11 @@
 #pragma once
 
 #include "core/facts/assignment.h"
+#include "store/kept.h"
 
 typedef struct AssignmentStore {
-	int dir_fd; /* owned */
+	int dir_fd;	 /* owned */
+	KeptStore *kept; /* borrowed: loaded with it; NULL: no group is kept (tests) */
 } AssignmentStore;
 
 /* Opens the directory, and creates it if it is missing. */

@@ -38,6 +38,7 @@
 #define GPUPASS_OPTION_TIMEOUT "timeout"     /* t: microseconds a device step may take */
 #define GPUPASS_OPTION_OPERATION "operation" /* s: Plan: "assign" or "release" */
 #define GPUPASS_OPTION_KEEP_VFIO "keep-vfio" /* b: Release: leave the functions on vfio-pci */
+#define GPUPASS_OPTION_PERSIST "persist"     /* b: Bind: keep it on vfio-pci, boots included */
 #define GPUPASS_OPTION_ALLOW_BOOT_VGA "allow-boot-vga" /* b: take the host's boot display */
 #define GPUPASS_OPTION_ACCEPT_DIRTY "accept-dirty"     /* b: Assign, root: give it unreset */
 #define GPUPASS_OPTION_SYMPTOM "symptom"	       /* s: Doctor: what is seen in the guest */

@@ -109,6 +109,7 @@ typedef enum PropertyType {
 	X(S, "DomainName", STRING, domain_name, CHANGES, MAY)                                      \
 	X(S, "DomainUuid", STRING, domain_uuid, CHANGES, MAY)                                      \
 	X(S, "Assignable", BOOL, assignable, CHANGES, MAY)                                         \
+	X(S, "Kept", STRING, kept, CHANGES, MAY) /* "asked", "setting", or "no" */                 \
 	X(S, "Job", PATH, job, CHANGES, MAY)                                                       \
 	X(S, "TenantState", STRING, tenant_state, CHANGES, MAY) /* of the worst of its boards */   \
 	X(S, "Verified", STRING, verified, CHANGES, MAY)	/* what its guest said last */     \

@@ -298,7 +298,8 @@ void doctor_check_driver_version(const Doctor *d, Finding *f)
 		finding_warn(f, NULL, "%s: %s (%s)", version, bad->what, bad->source);
 		finding_remedy(f,
 			       "stop everything that uses the GPUs before assign, or keep them on "
-			       "vfio-pci from boot (assign, then reboot); or use another version");
+			       "vfio-pci from boot (gpupass bind GROUP --persist, or assign, then "
+			       "reboot); or use another version");
 	}
 	if (f->status != FINDING_SKIPPED)
 		return;

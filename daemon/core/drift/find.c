@@ -213,6 +213,18 @@ static bool is_settled(const Group *group)
 	}
 }
 
+/* Nobody has it, and it is not on vfio-pci as it should be. */
+static int drift_check_kept(DriftSubject *s)
+{
+	const Group *group = s->group;
+	int r;
+
+	if (group->kept == KEPT_NOT || group->domain_uuid || group->fault)
+		return 0;
+	r = drift_check_drivers(s);
+	return r == 0 ? drift_check_overrides(s) : r;
+}
+
 static int drift_find_in_group(const DriftFacts *facts, const Group *group, Drift *drift)
 {
 	_cleanup_free_ const PciFunction **functions = NULL;
@@ -234,6 +246,8 @@ static int drift_find_in_group(const DriftFacts *facts, const Group *group, Drif
 	s.record = group_record(group, functions, s.n_functions, facts->groups, facts->assignments);
 	if (s.record)
 		r = drift_check_recorded(&s);
+	else
+		r = drift_check_kept(&s);
 	if (r == 0 && group->provenance != PROVENANCE_NONE)
 		r = drift_check_marks(&s);
 	return r == 0 ? drift_settle(&s) : r;

@@ -57,6 +57,7 @@ typedef struct Group {
 	char *domain_uuid; /* the domain that has it, or to which it is assigned; NULL: none */
 	char *domain_name;
 	bool assignable; /* provenance suffices under this policy, and it is free or bound */
+	KeptWhy kept;	 /* it stays on vfio-pci while no domain has it */
 } Group;
 
 typedef struct GroupSet {

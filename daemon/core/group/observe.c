@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/domain/ref.h"
+#include "core/group/keep.h"
 #include "core/group/record.h"
 #include "core/group/word.h"
 #include "core/pci/driver-name.h"
@@ -441,6 +442,7 @@ int groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *
 		view.functions = functions;
 		group->assignable = false;
 		group->word.counts = false;
+		group->kept = group_kept(group, functions, view.n_functions, assignments, policy);
 		free(group->domain_uuid);
 		free(group->domain_name);
 		group->domain_uuid = group->domain_name = NULL;

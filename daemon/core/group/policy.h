@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 typedef struct Policy {
-	bool accept_inferred; /* AcceptInferred=: inferred groups may be assigned as they are */
-	bool single_gpus;     /* SingleGpus=: a GPU without a partner is a group by itself */
+	bool accept_inferred;	 /* AcceptInferred=: inferred groups may be assigned as they are */
+	bool single_gpus;	 /* SingleGpus=: a GPU without a partner is a group by itself */
+	char *const *keep_bound; /* KeepBound=: patterns of groups and models; borrowed; or NULL */
 	uint64_t device_timeout_usec; /* DeviceTimeoutSec=: for bind and unbind of one function */
 	bool allow_mmio;	      /* AllowMmio=: each probe may read link registers */
 	bool poll_memory_clear;	      /* PollMemoryClear=: the receipt says if memory was cleared */

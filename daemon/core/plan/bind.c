@@ -47,6 +47,7 @@ static int check_and_add_steps(Planner *p, StepKind move)
 
 int plan_bind(Planner *p)
 {
+	bool moves;
 	int r;
 
 	r = plan_check_state(p);
@@ -54,14 +55,21 @@ int plan_bind(Planner *p)
 		r = plan_fill_functions(p);
 	if (r == 0)
 		r = plan_target_vfio(p);
-	if (r != 0 || plan_count_moves(p->plan) == 0)
+	if (r == 0 && p->request->persist)
+		r = plan_fill_kept(p);
+	if (r != 0)
 		return r;
+	moves = plan_count_moves(p->plan) > 0;
+	if (!moves && !p->plan->kept)
+		return 0;
 	r = plan_check_unread(p);
 	if (r == 0)
 		r = plan_check_evidence(p);
-	if (r == 0)
+	if (r == 0 && moves)
 		r = check_foreign(p);
-	return r == 0 ? check_and_add_steps(p, STEP_BIND) : r;
+	if (r == 0 && moves)
+		r = check_and_add_steps(p, STEP_BIND);
+	return r == 0 && p->plan->kept ? plan_add_step(p->plan, STEP_KEEP) : r;
 }
 
 /* The usual driver for such a function on a host, by class; NULL: not known. */
@@ -124,7 +132,9 @@ int plan_unbind(Planner *p)
 		r = plan_fill_functions(p);
 	for (size_t i = 0; r == 0 && i < p->plan->n_functions; i++)
 		r = plan_unbind_target(p, i);
-	if (r != 0 || plan_count_moves(p->plan) == 0)
-		return r;
-	return check_and_add_steps(p, STEP_RESTORE);
+	if (r == 0)
+		r = plan_fill_unkept(p);
+	if (r == 0 && plan_count_moves(p->plan) > 0)
+		r = check_and_add_steps(p, STEP_RESTORE);
+	return r == 0 && p->plan->kept ? plan_add_step(p->plan, STEP_UNKEEP) : r;
 }

@@ -45,6 +45,11 @@ int plan_undefine_group(Planner *p);
 int plan_fill_record(Planner *p);
 int plan_warn_of_lost_record(Planner *p);
 
+/* keep.c: fills what bind --persist is to keep, unless it is kept like this already. */
+int plan_fill_kept(Planner *p);
+/* keep.c: fills what an unbind is to keep no longer, if anything, and warns of KeepBound=. */
+int plan_fill_unkept(Planner *p);
+
 /* check-group.c: refuses while a job works on the group, and if it is quarantined. */
 int plan_check_state(const Planner *p);
 /* check-group.c: refuses if the evidence about links and boards does not suffice. */

@@ -179,6 +179,8 @@ int plan_reconcile(Planner *p)
 		return r;
 	if (p->record && !p->facts->domain)
 		return refuse_gone(p);
+	if (!p->record && !p->facts->domain && p->facts->group->kept != KEPT_NOT)
+		return p->request->only_record ? 0 : plan_bind(p);
 	r = plan_fill_functions(p);
 	/* If an operator put it into the domain by hand, there is nothing of ours to repair. */
 	if (r != 0 || !p->facts->domain || !plan_domain_is_ours(p))

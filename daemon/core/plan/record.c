@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/json-struct.h"
+#include "core/facts/kept.h"
 #include "util/json.h"
 #include "util/text.h"
 
@@ -73,6 +74,17 @@ static int assignment_from_record(const json_t *record, Plan *plan, char **ret_m
 	return r == -EPROTO ? -EBADMSG : r;
 }
 
+static int kept_from_record(const json_t *record, Plan *plan, char **ret_message)
+{
+	_cleanup_free_ char *text = NULL;
+	int r = read_long_text(record, "kept", &text, ret_message);
+
+	if (r < 0 || !text)
+		return r;
+	r = kept_from_json(text, strlen(text), &plan->kept, ret_message);
+	return r == -EPROTO ? -EBADMSG : r;
+}
+
 static int texts_from_record(const json_t *record, Plan *plan, char **ret_message)
 {
 	int r;
@@ -82,6 +94,8 @@ static int texts_from_record(const json_t *record, Plan *plan, char **ret_messag
 		r = read_long_text(record, "xml_after", &plan->xml_after, ret_message);
 	if (r >= 0)
 		r = assignment_from_record(record, plan, ret_message);
+	if (r >= 0)
+		r = kept_from_record(record, plan, ret_message);
 	if (r < 0)
 		return r;
 	r = json_get_strv(record, "hostdevs", &plan->hostdevs);
@@ -113,6 +127,8 @@ static int plan_check_whole(const Plan *plan, char **ret_message)
 		what = "not one hostdev a function";
 	else if ((has_step(plan, STEP_RECORD) || has_step(plan, STEP_FORGET)) && !plan->assignment)
 		what = "no assignment";
+	else if ((has_step(plan, STEP_KEEP) || has_step(plan, STEP_UNKEEP)) && !plan->kept)
+		what = "no kept group";
 	else if (plan->n_functions == 0)
 		what = "no functions";
 	if (!what)
@@ -158,8 +174,19 @@ static const JsonMember plan_members[] = {
 	JSON_OTHER("xml_after", NULL, NULL),
 	JSON_OTHER("hostdevs", NULL, NULL),
 	JSON_OTHER("assignment", NULL, NULL),
+	JSON_OTHER("kept", NULL, NULL),
 	JSON_END,
 };
+
+/* Left out where there is none, so that an older gpupass can read all other plans. */
+static int kept_to_record(json_t *o, const Plan *plan)
+{
+	_cleanup_free_ char *text = plan->kept ? kept_to_json(plan->kept) : NULL;
+
+	if (!plan->kept)
+		return 0;
+	return text ? json_object_set_new(o, "kept", json_string(text)) : -1;
+}
 
 json_t *plan_to_record(const Plan *plan)
 {
@@ -171,6 +198,7 @@ json_t *plan_to_record(const Plan *plan)
 	r |= json_object_set_new(o, "xml_after", json_string_or_null(plan->xml_after));
 	r |= json_object_set_new(o, "hostdevs", json_strv(plan->hostdevs));
 	r |= json_object_set_new(o, "assignment", assignment_to_record(plan->assignment));
+	r |= kept_to_record(o, plan);
 	return r < 0 ? NULL : TAKE_PTR(o);
 }
 

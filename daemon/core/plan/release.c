@@ -247,7 +247,7 @@ int plan_release(Planner *p)
 		r = warn_remains(p);
 	else
 		r = plan_turn_over(p);
-	if (r == 0 && !remains(p) && !p->request->keep_vfio)
+	if (r == 0 && !remains(p) && !p->request->keep_vfio && p->facts->group->kept == KEPT_NOT)
 		r = plan_restore(p);
 	if (r == 0)
 		r = check_freed_functions(p);

@@ -92,6 +92,9 @@ char *plan_step_detail(const Plan *plan, StepKind step)
 	case STEP_RECORD:
 	case STEP_FORGET:
 		return strf("%s for %s", plan->group, str_or_empty(plan->domain_name));
+	case STEP_KEEP:
+	case STEP_UNKEEP:
+		return strdup(plan->group);
 	case STEP_KIND_MAX_:
 		break;
 	}

@@ -113,6 +113,7 @@ Plan *plan_free(Plan *plan)
 	strv_free(plan->warnings);
 	fit_report_free(plan->fit);
 	assignment_free(plan->assignment);
+	assignment_free(plan->kept);
 	free(plan);
 	return NULL;
 }

@@ -25,7 +25,9 @@ DECLARE_STRING_TABLE(operation, Operation);
 	X(STEP_FORGET, "forget")       /* remove the assignment */                                 \
 	/* Off: before GPUs with the mode leave nvidia. On: after they are back. */                \
 	X(STEP_PERSISTENCE_OFF, "persistence off")                                                 \
-	X(STEP_PERSISTENCE_ON, "persistence on")
+	X(STEP_PERSISTENCE_ON, "persistence on")                                                   \
+	X(STEP_KEEP, "keep")	 /* write that the group stays on vfio-pci */                      \
+	X(STEP_UNKEEP, "unkeep") /* remove that */
 
 typedef enum StepKind {
 #define X(enumerator, name) enumerator,
@@ -87,6 +89,7 @@ typedef struct Plan {
 	char **warnings;
 	FitReport *fit;		/* assign: how the domain fits the group; NULL: not looked at */
 	Assignment *assignment; /* to record (assign) or to forget (release); NULL: neither */
+	Assignment *kept;	/* to keep (bind) or to keep no longer (unbind); NULL: neither */
 } Plan;
 
 /* What the caller asks for. Strings are borrowed. */
@@ -94,6 +97,7 @@ typedef struct PlanRequest {
 	Operation operation;
 	bool live, config; /* both false: as the domain's state suggests */
 	bool keep_vfio;	   /* release: leave the functions on vfio-pci */
+	bool persist;	   /* bind: keep the group on vfio-pci */
 	bool allow_boot_vga;
 	bool accept_dirty;  /* assign: see Plan */
 	bool only_record;   /* reconcile: neither functions nor definition */

@@ -6,7 +6,7 @@
 # timeout: 600
 #
 # A boot after somebody put another board into one of the slots: that one is not bound by its
-# address.
+# address. And a group that nobody has is kept on vfio-pci, although nvidia is loaded for that board.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
@@ -25,6 +25,17 @@ promise "the journal says what it was and what it is" sh -c \
 	 grep -q "0000:02:00.0 (pair0, vm42): changed: .*10de:1467) now .*10de:1454) when"'
 equal "the report has both functions" 2 "$(grep -c '"outcome": "changed"' /run/gpupass/boot.json)"
 equal "the unit has failed, for all to see" failed "$(systemctl is-failed gpupass-bind.service)"
+
+equal "a kept group is on vfio-pci" "0000:03:00.0 vfio-pci
+0000:03:00.1 vfio-pci" "$(drivers 0000:03:00.0 0000:03:00.1)"
+equal "nvidia has the changed board only, and never saw the kept one" "0000:02:00.0 " \
+	"$(ls /proc/driver/nvidia/gpus) $(dmesg | grep -i -e nvidia -e snd_hda | grep 0000:03)"
 "$here/libvirt-up"
 equal "the domain was not started with it" "shut off" "$(virsh domstate vm42 | head -n 1)"
+solo0() { gpupass list -j | jq -r '.groups[] | select(.name == "solo0") | "\(.state) \(.kept)"'; }
+is_bound() { [ "$(solo0)" = "bound asked" ]; }
+promise "the daemon shows the kept group as bound" until_true 30 is_bound
+promise "an unbind ends that" gpupass unbind solo0
+equal "its files are gone, and its functions with the host" "0000:03:00.0 nvidia
+0000:03:00.1 snd_hda_intel " "$(drivers 0000:03:00.0 0000:03:00.1) $(ls /etc/gpupass/kept.d)"
 finish

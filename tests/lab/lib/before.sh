@@ -54,6 +54,18 @@ assign_solo0() {
 	JSON
 }
 
+# For nobody: as `gpupass bind solo0 --persist` writes it.
+keep_solo0() {
+	printf '[Group]\nName=solo0\nGpu=03:00.0\n' >/etc/gpupass/groups.d/solo0.conf
+	mkdir -p /etc/gpupass/kept.d
+	cat >/etc/gpupass/kept.d/0000:03:00.0.json <<-JSON
+		{"schema": "org.gpupass1.kept/1", "group": "solo0", "kept": "asked",
+		 "created_usec": 1700000000000000, "created_by": 0, "functions": [
+		 $(fence_function 0000:03:00.0 2684 16f4 | sed 's/"address"/"bdf"/'),
+		 $(fence_function 0000:03:00.1 22ba 16f4 | sed 's/"address"/"bdf"/')]}
+	JSON
+}
+
 # What the daemon wrote before this boot: libvirt's hook may run before the daemon does.
 fence_pair0() {
 	mkdir -p /var/lib/gpupass

@@ -164,12 +164,17 @@ static void boot(Rig *rig)
 	fake_reboot(&rig->fake);
 	free(rig->journal.boot_id);
 	rig->journal.boot_id = strdup("the next boot");
-	/* gpupass-bind: what the records name goes to vfio-pci. */
+	/* gpupass-bind: what the records and the kept groups name goes to vfio-pci. */
 	assert_int_equal(assignment_files_read(rig->store.dir_fd, &records, &faults), 0);
 	assert_int_equal(faults ? faults->n_items : 0, 0);
 	for (size_t i = 0; i < records->n_items; i++)
 		for (size_t k = 0; k < records->items[i]->n_functions; k++)
 			fake_set_driver(&rig->fake, BDF_TEXT(&records->items[i]->functions[k].bdf),
+					"vfio-pci", "vfio-pci");
+	assert_int_equal(kept_store_load(&rig->kept, records, NULL), 0);
+	for (size_t i = 0; i < records->n_kept; i++)
+		for (size_t k = 0; k < records->kept[i]->n_functions; k++)
+			fake_set_driver(&rig->fake, BDF_TEXT(&records->kept[i]->functions[k].bdf),
 					"vfio-pci", "vfio-pci");
 }
 
@@ -634,6 +639,18 @@ static const Operating operations[] = {
 	  true },
 	{ "bind", nothing, { .operation = OPERATION_BIND, .group = (char *)"pair0" }, false },
 	{ "unbind", rig_bound, { .operation = OPERATION_UNBIND, .group = (char *)"pair0" }, false },
+	{ "bind that lasts",
+	  nothing,
+	  { .operation = OPERATION_BIND, .group = (char *)"pair0", .persist = true },
+	  false },
+	{ "unbind of a kept group",
+	  rig_kept,
+	  { .operation = OPERATION_UNBIND, .group = (char *)"pair0" },
+	  false },
+	{ "release of a kept group",
+	  rig_kept_and_assigned,
+	  { .operation = OPERATION_RELEASE, .target = (char *)"vm42" },
+	  false },
 	{ "reconcile",
 	  drifted,
 	  { .operation = OPERATION_RECONCILE, .group = (char *)"pair0" },

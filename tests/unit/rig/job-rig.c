@@ -37,7 +37,7 @@ void rig_make_directory(char path[64], const char *what)
 /* Also who is nobody, as rig_store_read_only() makes root, may keep a journal. */
 static void open_state(Rig *rig)
 {
-	_cleanup_free_ char *journal = NULL, *quarantine = NULL;
+	_cleanup_free_ char *journal = NULL, *quarantine = NULL, *kept = NULL;
 
 	rig_make_directory(rig->state_directory, "state");
 	journal = strf("%s/journal", rig->state_directory);
@@ -53,6 +53,9 @@ static void open_state(Rig *rig)
 	/* Also while rig_store_read_only() is somebody else. */
 	assert_int_equal(fchmod(rig->receipts.dir_fd, 0777), 0);
 	assert_int_equal(fchmod(rig->tenants.dir_fd, 0777), 0);
+	kept = strf("%s/kept", rig->state_directory);
+	assert_int_equal(kept_store_open(kept, &rig->kept), 0);
+	rig->store.kept = &rig->kept;
 }
 
 static void empty(int dir_fd, const char *directory)
@@ -72,8 +75,11 @@ static void remove_state(Rig *rig)
 	_cleanup_free_ char *receipts = strf("%s/receipts", rig->state_directory);
 	_cleanup_free_ char *tenants = strf("%s/tenants", rig->state_directory);
 	_cleanup_free_ char *fence = strf("%s/fence.json", rig->state_directory);
+	_cleanup_free_ char *kept = strf("%s/kept", rig->state_directory);
 
 	unlink(fence);
+	empty(rig->kept.dir_fd, kept);
+	kept_store_close(&rig->kept);
 	empty(rig->receipts.dir_fd, receipts);
 	receipt_store_close(&rig->receipts);
 	empty(rig->tenants.dir_fd, tenants);
@@ -339,6 +345,19 @@ void rig_bound(Rig *rig)
 	rig_must(rig, &request);
 }
 
+void rig_kept(Rig *rig)
+{
+	const JobRequest request = keep_request("pair0");
+
+	rig_must(rig, &request);
+}
+
+void rig_kept_and_assigned(Rig *rig)
+{
+	rig_kept(rig);
+	rig_assigned(rig);
+}
+
 /* ---- the world ---- */
 
 char *rig_receipt(const Rig *rig, size_t *ret_n)
@@ -355,9 +374,26 @@ char *rig_receipt(const Rig *rig, size_t *ret_n)
 	return text;
 }
 
+static char *kept_files(const Rig *rig)
+{
+	_cleanup_strv_ char **names = NULL, **texts = NULL;
+
+	assert_int_equal(dir_list(rig->kept.dir_fd, "", &names), 0);
+	for (char **name = names; name && *name; name++) {
+		_cleanup_free_ char *text = NULL;
+
+		assert_int_equal(file_read_at(rig->kept.dir_fd, *name, 1 << 20, &text, NULL), 0);
+		assert_int_equal(strv_appendf(&texts, "kept %s %s", *name, text), 0);
+	}
+	return strv_join(texts, "");
+}
+
 char *rig_world(const Rig *rig)
 {
-	return fake_world(&rig->fake, rig->store.dir_fd);
+	_cleanup_free_ char *world = fake_world(&rig->fake, rig->store.dir_fd);
+	_cleanup_free_ char *kept = kept_files(rig);
+
+	return strf("%s%s", world, kept);
 }
 
 char *rig_timeless_world(const Rig *rig)
@@ -426,6 +462,11 @@ JobRequest release_request(const char *target)
 JobRequest bind_request(const char *group)
 {
 	return (JobRequest){ .operation = OPERATION_BIND, .group = (char *)group };
+}
+
+JobRequest keep_request(const char *group)
+{
+	return (JobRequest){ .operation = OPERATION_BIND, .group = (char *)group, .persist = true };
 }
 
 JobRequest unbind_request(const char *group)

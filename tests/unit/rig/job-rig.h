@@ -12,6 +12,7 @@ typedef struct Rig {
 	FakeHost fake;				 /* first, so that its hook finds the rig */
 	char directory[64], state_directory[64]; /* the latter: journal, quarantine */
 	AssignmentStore store;
+	KeptStore kept; /* of `store` */
 	ReceiptStore receipts;
 	Journal journal;
 	QuarantineStore quarantine;
@@ -74,6 +75,9 @@ void rig_running_with_room(Rig *rig);
 void rig_assigned(Rig *rig);
 void rig_assigned_live(Rig *rig);
 void rig_bound(Rig *rig);
+/* pair0 is kept on vfio-pci by bind --persist; and vm42 has it, shut off. */
+void rig_kept(Rig *rig);
+void rig_kept_and_assigned(Rig *rig);
 
 /* The text of its newest receipt; NULL: there is none. *ret_n: how many there are. */
 char *rig_receipt(const Rig *rig, size_t *ret_n);
@@ -93,6 +97,7 @@ bool rig_is_on(const Rig *rig, const char *bdf, const char *driver, const char *
 JobRequest assign_request(const char *domain, const char *group);
 JobRequest release_request(const char *target);
 JobRequest bind_request(const char *group);
+JobRequest keep_request(const char *group);
 JobRequest unbind_request(const char *group);
 JobRequest reconcile_request(const char *group);
 JobRequest verify_request(const char *domain);

@@ -16,7 +16,7 @@
 #include "util/file.h"
 #include "util/text.h"
 
-#define N_DIRECTORIES 5
+#define N_DIRECTORIES 6
 
 static void directories_of(const Rig *rig, int ret[N_DIRECTORIES])
 {
@@ -25,6 +25,7 @@ static void directories_of(const Rig *rig, int ret[N_DIRECTORIES])
 	ret[2] = rig->journal.dir_fd;
 	ret[3] = rig->quarantine.dir_fd;
 	ret[4] = rig->tenants.dir_fd;
+	ret[5] = rig->kept.dir_fd;
 }
 
 static void copy_file(int from, int to, const char *name)

@@ -105,6 +105,36 @@ static void nothing_drifted(_unused_ void **state)
 	expect(&h, "a foreign domain", "");
 }
 
+/* As groups_observe() has it, of a file of kept.d or by KeepBound=. */
+static void expect_kept(HostModel *h, const char *what, const char *wanted)
+{
+	host_resolve(h);
+	host_observe(h, false);
+	host_group(h, "pair0")->kept = KEPT_ASKED;
+	expect(h, what, wanted);
+}
+
+/* fault 60 */
+static void a_kept_group_that_is_not_bound_is_bound_again(_unused_ void **state)
+{
+	HostModel h;
+
+	init(&h, "nvidia", "nvidia");
+	expect_kept(&h, "kept, and on nvidia", "driver/bind");
+	init(&h, VFIO, "nvidia");
+	expect_kept(&h, "kept, and half on nvidia", "driver/bind");
+	init(&h, VFIO, VFIO);
+	expect_kept(&h, "kept, and bound", "");
+	/* Its domain's affair. */
+	init(&h, VFIO, VFIO);
+	host_domain(&h, "vm1", true, all);
+	expect_kept(&h, "kept, and a foreign domain's", "");
+	init(&h, VFIO, "nvidia");
+	ours(&h, "vm1", false, all);
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect_kept(&h, "kept, and assigned", "driver/bind");
+}
+
 static void drivers_that_left_are_bound_again(_unused_ void **state)
 {
 	HostModel h;
@@ -460,6 +490,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_drifted),
+		cmocka_unit_test(a_kept_group_that_is_not_bound_is_bound_again),
 		cmocka_unit_test(drivers_that_left_are_bound_again),
 		cmocka_unit_test(definitions_that_changed_are_defined_again),
 		cmocka_unit_test(a_renamed_domain_is_recorded_by_its_new_name),

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/group/keep.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+#include "util/text.h"
+
+static bool names(char *const *patterns, const char *text)
+{
+	for (; patterns && *patterns; patterns++)
+		if (fnmatch(*patterns, text, 0) == 0)
+			return true;
+	return false;
+}
+
+/* A board that is in no catalogue is known by its ids: "10de:2684". */
+static bool names_boards(char *const *patterns, const Group *group)
+{
+	for (size_t i = 0; i < group->n_gpus; i++) {
+		_cleanup_free_ char *model = gpu_model(group->gpus[i]);
+
+		if (!model || !names(patterns, model))
+			return false;
+	}
+	return group->n_gpus > 0;
+}
+
+static bool setting_names(const Group *group, const Policy *policy)
+{
+	if (!policy->keep_bound || group->fault || group->provenance == PROVENANCE_NONE ||
+	    (group->provenance == PROVENANCE_INFERRED && !policy->accept_inferred))
+		return false;
+	return names(policy->keep_bound, group->name) || names_boards(policy->keep_bound, group);
+}
+
+KeptWhy group_kept(const Group *group, const PciFunction *const *functions, size_t n,
+		   const Assignments *assignments, const Policy *policy)
+{
+	const Assignment *kept = kept_find(assignments, functions, n);
+
+	if (kept && kept->kept == KEPT_ASKED)
+		return KEPT_ASKED;
+	return setting_names(group, policy) ? KEPT_SETTING : KEPT_NOT;
+}
+
+static int keep_function(const Gpu *gpu, const PciFunction *function, Assignment *kept)
+{
+	AssignedFunction *into = &kept->functions[kept->n_functions++];
+
+	*into = (AssignedFunction){
+		.bdf = function->bdf,
+		.vendor = function->vendor,
+		.device = function->device,
+		.subsystem_vendor = function->subsystem_vendor,
+		.subsystem_device = function->subsystem_device,
+	};
+	if (function != gpu->lead || !gpu->serial_number)
+		return 0;
+	into->serial_number = strdup(gpu->serial_number);
+	return into->serial_number ? 0 : -ENOMEM;
+}
+
+int group_keep(const Group *group, KeptWhy why, uint64_t now_usec, uint32_t caller_uid,
+	       Assignment **ret)
+{
+	_cleanup_(assignment_freep) Assignment *kept = calloc(1, sizeof(*kept));
+	size_t n = 0;
+	int r = 0;
+
+	if (!kept)
+		return -ENOMEM;
+	for (size_t i = 0; i < group->n_gpus; i++)
+		n += group->gpus[i]->n_functions;
+	kept->kept = why;
+	kept->created_usec = now_usec;
+	kept->created_by = caller_uid;
+	kept->group_name = strdup(group->name);
+	kept->functions = calloc(n + 1, sizeof(AssignedFunction));
+	if (!kept->group_name || !kept->functions)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < group->n_gpus; i++)
+		for (size_t k = 0; r == 0 && k < group->gpus[i]->n_functions; k++)
+			r = keep_function(group->gpus[i], group->gpus[i]->functions[k], kept);
+	if (r == 0)
+		*ret = TAKE_PTR(kept);
+	return r;
+}

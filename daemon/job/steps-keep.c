@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Steps that write and remove a kept group. */
+#include <string.h>
+
+#include "job/steps.h"
+#include "util/text.h"
+
+static int cannot_keep(const StepContext *c, int error, Problem **ret_problem)
+{
+	bool foreign = error == -EPROTO;
+
+	disk_watch_note(c->place->disk, "a kept group", error);
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_INTERNAL,
+		.reason = strf("that %s is kept on vfio-pci could not be stored or removed: %s",
+			       c->plan->group,
+			       foreign ? "there is a file of another version of gpupass"
+				       : strerror(-error)),
+		.cause = strf("kept.d/%s.json", BDF_TEXT(&c->plan->kept->functions[0].bdf)),
+		.remedy = strdup(
+			foreign ? "use the version that wrote it, or move the file away"
+				: "see that the file system is writable and has space left"));
+}
+
+/* A place without a store cannot keep anything. */
+static KeptStore *store_of(const StepContext *c)
+{
+	return c->place->store->kept;
+}
+
+int step_check_keep(StepContext *c, Problem **ret_problem)
+{
+	int r;
+
+	if (!c->plan->kept)
+		return 0;
+	r = store_of(c) ? kept_store_check(store_of(c), c->plan->kept) : -ENOSYS;
+	return r < 0 ? cannot_keep(c, r, ret_problem) : 0;
+}
+
+static int keep(StepContext *c, Problem **ret_problem)
+{
+	int r = store_of(c) ? kept_store_save(store_of(c), c->plan->kept) : -ENOSYS;
+
+	return r < 0 ? cannot_keep(c, r, ret_problem) : 0;
+}
+
+static int unkeep(StepContext *c, Problem **ret_problem)
+{
+	int r = store_of(c) ? kept_store_remove(store_of(c), c->plan->kept) : -ENOSYS;
+
+	return r < 0 ? cannot_keep(c, r, ret_problem) : 0;
+}
+
+/* 1: a file says that a person asked for it; 0: none does. */
+static int is_stored(const StepContext *c)
+{
+	_cleanup_(assignments_freep) Assignments *all = calloc(1, sizeof(Assignments));
+	int r;
+
+	if (!all)
+		return -ENOMEM;
+	r = store_of(c) ? kept_store_load(store_of(c), all, NULL) : -ENOSYS;
+	for (size_t i = 0; r >= 0 && i < all->n_kept; i++)
+		if (kept_covers(all->kept[i], c->plan->kept))
+			return 1;
+	return r < 0 ? r : 0;
+}
+
+static int is_kept(StepContext *c, Problem **ret_problem)
+{
+	int r = is_stored(c);
+
+	if (r > 0)
+		return 0;
+	return r == -ENOMEM ? r : cannot_keep(c, r < 0 ? r : -ENOENT, ret_problem);
+}
+
+static int is_not_kept(StepContext *c, Problem **ret_problem)
+{
+	int r = is_stored(c);
+
+	if (r == 0)
+		return 0;
+	return r == -ENOMEM ? r : cannot_keep(c, r < 0 ? r : -EEXIST, ret_problem);
+}
+
+/*
+ * The undo of each is the other: a plan has a step only for what changes. What KeepBound= names,
+ * the manager writes again by itself.
+ */
+const StepOps step_keep = {
+	.act = keep,
+	.undo = unkeep,
+	.holds = is_kept,
+	.changes = STEP_CHANGES_RECORD,
+	.finishes = true,
+};
+const StepOps step_unkeep = {
+	.act = unkeep,
+	.undo = keep,
+	.holds = is_not_kept,
+	.changes = STEP_CHANGES_RECORD,
+	.finishes = true,
+};

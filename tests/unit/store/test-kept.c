@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Kept groups as documents and on disk. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "rig/temp-dir.h"
+#include "store/kept.h"
+#include "util/file.h"
+#include "util/text.h"
+
+#define A "0000:41:00.0"
+#define B "0000:61:00.0"
+#define C "0000:a1:00.0"
+
+static KeptStore store_in(void **state)
+{
+	KeptStore store = { .dir_fd = ((TempDir *)*state)->fd };
+
+	pthread_mutex_init(&store.lock, NULL);
+	return store;
+}
+
+/* Boards of one model, by their addresses. */
+static Assignment *kept_of(const char *group, KeptWhy why, const char *serial, const char *first,
+			   const char *second)
+{
+	Assignment *kept = calloc(1, sizeof(*kept));
+	const char *const addresses[] = { first, second };
+
+	assert_non_null(kept);
+	kept->group_name = strdup(group);
+	kept->kept = why;
+	kept->functions = calloc(2, sizeof(AssignedFunction));
+	assert_non_null(kept->functions);
+	for (size_t i = 0; i < 2 && addresses[i]; i++) {
+		AssignedFunction *f = &kept->functions[kept->n_functions++];
+
+		assert_int_equal(bdf_parse(addresses[i], &f->bdf), 0);
+		f->vendor = f->subsystem_vendor = 0x10de;
+		f->device = 0x2230;
+		f->serial_number = serial ? strdup(serial) : NULL;
+	}
+	return kept;
+}
+
+/* "0000:41:00.0.json pair0 asked; …" */
+static char *listing(KeptStore *store)
+{
+	_cleanup_(assignments_freep) Assignments *all = calloc(1, sizeof(Assignments));
+	_cleanup_strv_ char **lines = NULL;
+
+	assert_int_equal(kept_store_load(store, all, NULL), 0);
+	for (size_t i = 0; i < all->n_kept; i++)
+		assert_int_equal(strv_appendf(&lines, "%s %s %s", all->kept[i]->file,
+					      all->kept[i]->group_name,
+					      kept_why_to_string(all->kept[i]->kept)),
+				 0);
+	return strv_join(lines, "; ");
+}
+
+static void expect_listed(KeptStore *store, const char *expected)
+{
+	_cleanup_free_ char *found = listing(store);
+
+	assert_string_equal(found, expected);
+}
+
+static void save(KeptStore *store, Assignment *kept)
+{
+	assert_int_equal(kept_store_check(store, kept), 0);
+	assert_int_equal(kept_store_save(store, kept), 0);
+	assignment_free(kept);
+}
+
+static void a_document_reads_as_it_was_written(void **state _unused_)
+{
+	_cleanup_(assignment_freep) Assignment *kept =
+		kept_of("pair0", KEPT_ASKED, "00-04-4b-ff-fe-12-34-56", A, B);
+	_cleanup_(assignment_freep) Assignment *back = NULL;
+	_cleanup_free_ char *text = kept_to_json(kept), *again = NULL, *why = NULL;
+
+	assert_int_equal(kept_from_json(text, strlen(text), &back, &why), 0);
+	again = kept_to_json(back);
+	assert_string_equal(text, again);
+	assert_true(kept_covers(back, kept));
+}
+
+static void what_is_no_such_document_is_refused(void **state _unused_)
+{
+#define HEAD "{\"schema\": \"org.gpupass1.kept/1\", \"group\": \"pair0\", "
+#define TAIL "\"created_usec\": 1, \"created_by\": 0, \"functions\": "
+#define FUNCTION                                                                                   \
+	"{\"bdf\": \"" A "\", \"vendor\": \"10de\", \"device\": \"2230\", "                        \
+	"\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1\"}"
+	static const struct {
+		const char *text;
+		int error;
+	} rows[] = {
+		{ "", -EBADMSG },
+		{ "{\"schema\": \"org.gpupass1.kept/2\"}", -EPROTO },
+		{ HEAD "\"kept\": \"asked\", " TAIL "[]}", -EBADMSG },
+		{ HEAD "\"kept\": \"no\", " TAIL "[" FUNCTION "]}", -EBADMSG },
+		{ HEAD "\"kept\": \"asked\", \"new\": 1, " TAIL "[" FUNCTION "]}", -EBADMSG },
+		{ HEAD "\"kept\": \"asked\", " TAIL "[" FUNCTION ", " FUNCTION "]}", -EBADMSG },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Assignment *kept = NULL;
+		char *why = NULL;
+
+		print_message("row %zu\n", i);
+		assert_int_equal(kept_from_json(rows[i].text, strlen(rows[i].text), &kept, &why),
+				 rows[i].error);
+		assert_null(kept);
+		free(why);
+	}
+}
+
+static void a_saved_group_replaces_all_that_have_one_of_its_functions(void **state)
+{
+	KeptStore store = store_in(state);
+
+	save(&store, kept_of("pair0", KEPT_ASKED, NULL, A, B));
+	save(&store, kept_of("solo0", KEPT_ASKED, NULL, C, NULL));
+	expect_listed(&store, A ".json pair0 asked; " C ".json solo0 asked");
+	save(&store, kept_of("solo1", KEPT_ASKED, NULL, B, NULL));
+	expect_listed(&store, B ".json solo1 asked; " C ".json solo0 asked");
+}
+
+static void a_removal_is_by_functions_and_twice_is_harmless(void **state)
+{
+	_cleanup_(assignment_freep) Assignment *other = kept_of("now", KEPT_ASKED, NULL, B, C);
+	KeptStore store = store_in(state);
+
+	save(&store, kept_of("pair0", KEPT_ASKED, NULL, A, B));
+	assert_int_equal(kept_store_remove(&store, other), 0);
+	expect_listed(&store, "");
+	assert_int_equal(kept_store_remove(&store, other), 0);
+}
+
+/* fault 60 */
+static void what_another_version_wrote_is_left_alone(void **state)
+{
+	static const char text[] = "{\"schema\": \"org.gpupass1.kept/2\"}";
+	_cleanup_(assignment_freep) Assignment *kept = kept_of("pair0", KEPT_ASKED, NULL, A, B);
+	_cleanup_(assignments_freep) Assignments *all = calloc(1, sizeof(Assignments));
+	_cleanup_strv_ char **notes = NULL;
+	KeptStore store = store_in(state);
+
+	assert_int_equal(file_replace_at(store.dir_fd, A ".json", text, strlen(text), 0644), 0);
+	assert_int_equal(kept_store_check(&store, kept), -EPROTO);
+	assert_int_equal(kept_store_save(&store, kept), -EPROTO);
+	assert_int_equal(kept_store_load(&store, all, &notes), 0);
+	assert_int_equal(strv_length(notes), 1);
+	assert_non_null(strstr(notes[0], "another version"));
+}
+
+static void follow(KeptStore *store, Assignment *wanted, Assignment *gone)
+{
+	_cleanup_(assignments_freep) Assignments *in = calloc(1, sizeof(Assignments));
+	_cleanup_(assignments_freep) Assignments *out = calloc(1, sizeof(Assignments));
+
+	if (wanted)
+		assert_int_equal(kept_add(in, &wanted), 0);
+	if (gone)
+		assert_int_equal(kept_add(out, &gone), 0);
+	assert_int_equal(kept_store_follow(store, in, out), 0);
+}
+
+static void the_setting_comes_and_goes_and_leaves_what_a_person_asked_for(void **state)
+{
+	KeptStore store = store_in(state);
+
+	follow(&store, kept_of("pair0", KEPT_SETTING, NULL, A, B), NULL);
+	expect_listed(&store, A ".json pair0 setting");
+	follow(&store, NULL, kept_of("pair0", KEPT_SETTING, NULL, A, B));
+	expect_listed(&store, "");
+	save(&store, kept_of("pair0", KEPT_ASKED, NULL, A, B));
+	follow(&store, kept_of("pair0", KEPT_SETTING, NULL, A, B), NULL);
+	expect_listed(&store, A ".json pair0 asked");
+	follow(&store, NULL, kept_of("pair0", KEPT_SETTING, NULL, A, B));
+	expect_listed(&store, A ".json pair0 asked");
+}
+
+/* A board on vfio-pci that does not tell its serial number is still the recorded one. */
+static void a_serial_number_that_is_not_known_now_is_kept(void **state _unused_)
+{
+	_cleanup_(assignment_freep) Assignment *with = kept_of("p", KEPT_SETTING, "01", A, B);
+	_cleanup_(assignment_freep) Assignment *other = kept_of("p", KEPT_SETTING, "02", A, B);
+	_cleanup_(assignment_freep) Assignment *without = kept_of("p", KEPT_SETTING, NULL, A, B);
+
+	assert_true(kept_covers(with, without));
+	assert_false(kept_covers(without, with));
+	assert_false(kept_covers(with, other));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_document_reads_as_it_was_written),
+		cmocka_unit_test(what_is_no_such_document_is_refused),
+		WITH_DIR(a_saved_group_replaces_all_that_have_one_of_its_functions),
+		WITH_DIR(a_removal_is_by_functions_and_twice_is_harmless),
+		WITH_DIR(what_another_version_wrote_is_left_alone),
+		WITH_DIR(the_setting_comes_and_goes_and_leaves_what_a_person_asked_for),
+		cmocka_unit_test(a_serial_number_that_is_not_known_now_is_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
