@@ -68,6 +68,38 @@ static int set_single_gpus(const Parse *parse, const char *value, int line)
 	return set_bool(parse, value, line, &parse->config->policy.single_gpus);
 }
 
+#define KEEP_BOUND_MAX 32
+#define KEEP_BOUND_LENGTH 64
+
+/*
+ * A comma separates patterns, since names of boards have spaces. Like every other setting, a later
+ * line replaces an earlier one. An empty one keeps nothing.
+ */
+static int set_keep_bound(const Parse *parse, const char *value, int line)
+{
+	_cleanup_strv_ char **patterns = NULL, **kept = NULL;
+	int r = strv_split(value, ",", &patterns);
+
+	for (char **pattern = patterns; r >= 0 && pattern && *pattern; pattern++) {
+		const char *word = str_strip(*pattern);
+
+		if (*word && strlen(word) <= KEEP_BOUND_LENGTH &&
+		    strv_length(kept) < KEEP_BOUND_MAX) {
+			r = strv_append(&kept, word);
+			continue;
+		}
+		return bad(parse, line, "this is no list of at most 32 patterns of 64 characters",
+			   "write names of groups or boards, as gpupass list prints them, with "
+			   "commas between them: pair0, RTX A6000, A40");
+	}
+	if (r < 0)
+		return r;
+	strv_free(parse->config->keep_bound);
+	parse->config->keep_bound = TAKE_PTR(kept);
+	parse->config->policy.keep_bound = parse->config->keep_bound;
+	return 0;
+}
+
 static int set_device_timeout(const Parse *parse, const char *value, int line)
 {
 	return set_seconds(parse, value, line, &parse->config->policy.device_timeout_usec);
@@ -169,6 +201,7 @@ static const struct {
 } settings[] = {
 	{ "Groups", "AcceptInferred", set_accept_inferred },
 	{ "Groups", "SingleGpus", set_single_gpus },
+	{ "Groups", "KeepBound", set_keep_bound },
 	{ "Devices", "DeviceTimeoutSec", set_device_timeout },
 	{ "Devices", "ProbeTimeoutSec", set_probe_timeout },
 	{ "Devices", "AllowMmio", set_allow_mmio },
@@ -342,8 +375,10 @@ int config_load(const char *directory, Config **ret, Problem **ret_problem)
 
 Config *config_free(Config *config)
 {
-	if (config)
-		free(config->libvirt_uri);
+	if (!config)
+		return NULL;
+	free(config->libvirt_uri);
+	strv_free(config->keep_bound);
 	free(config);
 	return NULL;
 }

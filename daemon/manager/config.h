@@ -14,6 +14,7 @@ typedef struct Config {
 	Policy policy;
 	int log_level;		     /* of syslog.h */
 	TrailLimits audit;	     /* FileMegabytes=, Files= */
+	char **keep_bound;	     /* KeepBound=; policy.keep_bound is this */
 	uint64_t look_interval_usec; /* LookIntervalSec=: time between looks without an event */
 } Config;
 

@@ -4,12 +4,14 @@
 #include "manager/adopt.h"
 #include "manager/config.h"
 #include "manager/fence.h"
+#include "manager/kept.h"
 #include "manager/state.h"
 #include "util/text.h"
 
 static void scanned(Manager *m)
 {
 	manager_note_tenants(m);
+	manager_follow_kept(m);
 	manager_look_at_health(m);
 	(void)manager_write_fence(m, NULL, NULL);
 }
@@ -71,6 +73,7 @@ Manager *manager_free(Manager *m)
 	assignments_free(m->assignments);
 	tenants_free(m->tenants);
 	free(m->tenants_note);
+	free(m->kept_note);
 	domain_uses_free(m->uses);
 	rules_unref(m->rules);
 	claims_free(m->claims);

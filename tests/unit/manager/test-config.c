@@ -84,7 +84,8 @@ static void every_key_is_read(void **state)
 	_cleanup_(config_freep) Config *config = NULL;
 
 	temp_dir_write(dir, "gpupassd.conf",
-		       "[Groups]\nAcceptInferred=yes\n[Devices]\nDeviceTimeoutSec=1\n"
+		       "[Groups]\nAcceptInferred=yes\nKeepBound=pair0, RTX A*\n"
+		       "[Devices]\nDeviceTimeoutSec=1\n"
 		       "ProbeTimeoutSec=600\nAllowMmio=yes\nPollMemoryClear=yes\n"
 		       "[Libvirt]\nUri=qemu+ssh://host/system\nDetachTimeoutSec=3600\n"
 		       "LookIntervalSec=7\n"
@@ -92,6 +93,9 @@ static void every_key_is_read(void **state)
 		       "[Audit]\nFileMegabytes=2\nFiles=3\n");
 	config = load(dir);
 	assert_true(config->policy.accept_inferred);
+	assert_string_equal(config->policy.keep_bound[0], "pair0");
+	assert_string_equal(config->policy.keep_bound[1], "RTX A*");
+	assert_null(config->policy.keep_bound[2]);
 	assert_int_equal(config->policy.device_timeout_usec, 1000000);
 	assert_int_equal(config->policy.detach_timeout_usec, 3600000000);
 	assert_int_equal(config->look_interval_usec, 7000000);
