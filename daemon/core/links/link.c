@@ -159,19 +159,37 @@ static const Gpu *only_partner(const Links *links, const GpuSet *set, const Gpu 
 	return partner;
 }
 
+static const char *slot_of(const Gpu *gpu)
+{
+	for (size_t i = 0; i < gpu->n_functions; i++)
+		if (gpu->functions[i]->physical_slot)
+			return gpu->functions[i]->physical_slot;
+	return NULL;
+}
+
+/* "; they are in slots 3 and 5": where to look for the bridge. Empty if one is not known. */
+static char *slots_text(const Gpu *a, const Gpu *b)
+{
+	if (!slot_of(a) || !slot_of(b))
+		return strdup("");
+	return strf("; they are in slots %s and %s", slot_of(a), slot_of(b));
+}
+
 static int add_inferred(Links *into, const Gpu *a, const Gpu *b)
 {
+	_cleanup_free_ char *slots = slots_text(a, b);
 	Link link = {
 		.a = a->lead->bdf,
 		.b = b->lead->bdf,
 		.provenance = PROVENANCE_INFERRED,
 		.source = strdup("sysfs"),
 		.reasoning = strf("%s and %s are the only two %s boards of one make that no "
-				  "declaration names",
-				  BDF_TEXT(&a->lead->bdf), BDF_TEXT(&b->lead->bdf), a->board->name),
+				  "declaration names%s",
+				  BDF_TEXT(&a->lead->bdf), BDF_TEXT(&b->lead->bdf), a->board->name,
+				  str_or_empty(slots)),
 	};
 
-	if (!link.source || !link.reasoning) {
+	if (!slots || !link.source || !link.reasoning) {
 		link_clear(&link);
 		return -ENOMEM;
 	}
@@ -179,8 +197,13 @@ static int add_inferred(Links *into, const Gpu *a, const Gpu *b)
 }
 
 /*
- * Physical slot names are no evidence here. They say where a board sits, not how wide a bridge is,
- * and adjacent slots must never make a pair.
+ * Physical slot names are no evidence here, neither for a bridge nor against one, and adjacent
+ * slots must never make a pair. The PCI Express specification has a slot's number unique in its
+ * chassis, and says nothing of an order (Slot Capabilities, Physical Slot Number); the kernel takes
+ * it, or what firmware calls the slot (_SUN), for a name, and adds "-1" where two are the same.
+ * Boards with two or three positions skip numbers on one host and not on another, and risers begin
+ * again. Nor is there a width that no bridge has: bridges of one connector fit boards of other
+ * models.
  * A board whose bridge joins four is no exception: two such boards have one pairing, while four may
  * be one quad or two pairs.
  * A declaration with a missing member has no links here. groups_resolve() knows of it, and drops

@@ -173,6 +173,37 @@ static void an_inferred_link_says_how_it_is_known(_unused_ void **state)
 	host_done(&h);
 }
 
+/* A label to look at, and no reason to infer or not. */
+static void an_inferred_link_names_the_slots_if_both_are_known(_unused_ void **state)
+{
+	static const struct {
+		const char *first, *second, *told;
+	} rows[] = {
+		{ "3", "5", "; they are in slots 3 and 5" },
+		{ "1", "8-1", "; they are in slots 1 and 8-1" },
+		{ "3", NULL, "names" },
+		{ NULL, NULL, "names" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		HostModel h;
+		PciFunction *f;
+
+		host_init(&h);
+		host_gpu(&h, "0000:41:00", 0x2204, NULL);
+		host_gpu(&h, "0000:61:00", 0x2204, NULL);
+		f = h.snapshot->functions;
+		f[0].physical_slot = rows[i].first ? strdup(rows[i].first) : NULL;
+		f[2].physical_slot = rows[i].second ? strdup(rows[i].second) : NULL;
+		infer(&h);
+		assert_int_equal(h.links->n_items, 1);
+		if (!strstr(h.links->items[0].reasoning, rows[i].told) ||
+		    !rows[i].second != !strstr(h.links->items[0].reasoning, "slots"))
+			fail_msg("row %zu: %s", i, h.links->items[0].reasoning);
+		host_done(&h);
+	}
+}
+
 static void nothing_is_inferred_beside_an_nvswitch(_unused_ void **state)
 {
 	HostModel h;
@@ -208,6 +239,7 @@ int main(void)
 		cmocka_unit_test(a_gpu_that_two_declarations_mean_stays_with_the_first),
 		cmocka_unit_test(exactly_two_boards_of_one_model_are_inferred),
 		cmocka_unit_test(an_inferred_link_says_how_it_is_known),
+		cmocka_unit_test(an_inferred_link_names_the_slots_if_both_are_known),
 		cmocka_unit_test(nothing_is_inferred_beside_an_nvswitch),
 		cmocka_unit_test(nothing_is_inferred_where_a_probe_has_spoken),
 	};
