@@ -27,7 +27,7 @@ typedef struct WorkerCommand {
 	DriverTarget target;	  /* move; reset: only its bdf */
 	const char *nvml;	  /* NVML's library; NULL: where the loader finds it */
 	const char *persistenced; /* nvidia-persistenced's socket; NULL: where it is on a host */
-	Bdf *functions;		  /* inspect, probe, memory; examine: none, or a GPU and its ports */
+	Bdf *functions; /* inspect, probe, memory; examine: none, or a GPU and its ports */
 	size_t n_functions;
 	bool without_image; /* examine: the host, but not its initramfs */
 	bool capabilities;  /* inspect */

@@ -254,9 +254,9 @@ class Host:
             f.write("0-1\n")
 
     def world(self):
-        assignments = os.path.join(self.config, "assignments.d")
-        records = [open(os.path.join(assignments, name), encoding="utf-8").read()
-                   for name in sorted(os.listdir(assignments))]
+        directories = [os.path.join(self.config, name) for name in ("assignments.d", "kept.d")]
+        records = [open(os.path.join(directory, name), encoding="utf-8").read()
+                   for directory in directories for name in sorted(os.listdir(directory))]
         return [(f, self.driver(f), self.override(f)) for f in FUNCTIONS] + records
 
     def receipts(self):

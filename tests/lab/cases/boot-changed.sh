@@ -6,7 +6,8 @@
 # timeout: 600
 #
 # A boot after somebody put another board into one of the slots: that one is not bound by its
-# address. And a group that nobody has is kept on vfio-pci, although nvidia is loaded for that board.
+# address. And a group that nobody has is kept on vfio-pci, although nvidia is loaded for that
+# board.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 

@@ -133,7 +133,7 @@ world() {
 		read_driver "${f##*/}"
 		echo "${f##*/} $driver $override"
 	done
-	show_files /etc/libvirt/qemu/*.xml /etc/gpupass/assignments.d/{.[!.],}*
+	show_files /etc/libvirt/qemu/*.xml /etc/gpupass/{assignments.d,kept.d}/{.[!.],}*
 }
 
 # ---- gpupass in the lab ----

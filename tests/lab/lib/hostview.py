@@ -88,12 +88,13 @@ def files(directory):
 
 
 def world(config_dir):
-    """Drivers, overrides, definitions and assignments, as lines to compare."""
+    """Drivers, overrides, definitions, assignments and kept groups, as lines to compare."""
     lines = ["%s %s %s" % (bdf, driver_of(bdf), override_of(bdf)) for bdf in nvidia_functions()]
     for name, xml in definitions().items():
         lines += ["== " + name] + xml.splitlines()
-    for name, text in files(config_dir + "/assignments.d").items():
-        lines += ["== " + name] + text.splitlines()
+    for directory in ("/assignments.d", "/kept.d"):
+        for name, text in files(config_dir + directory).items():
+            lines += ["== " + name] + text.splitlines()
     return lines
 
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "core/facts/kept.h"
 #include "doctor-rig.h"
 
 #define GPU2 "0000:61:00.0"
@@ -94,6 +95,27 @@ static void copy_of_what_is_free(Rig *r)
 	add(&image_of(r)->assigned, "0000:a1:00.0");
 }
 
+/* 0000:a1:00.0, which is nobody's, by this function of it. */
+static void keep_what_is_free(Rig *r)
+{
+	Assignment *kept = calloc(1, sizeof(*kept));
+	Bdf bdf = bdf_of("0000:a1:00.0");
+
+	assert_non_null(kept);
+	kept->group_name = strdup("solo0");
+	kept->kept = KEPT_ASKED;
+	kept->functions = calloc(1, sizeof(AssignedFunction));
+	assert_non_null(kept->functions);
+	kept->functions[kept->n_functions++].bdf = bdf;
+	assert_int_equal(kept_add(r->m.host.assignments, &kept), 0);
+}
+
+static void old_copy_without_a_kept_function(Rig *r)
+{
+	has_gpupass(r);
+	keep_what_is_free(r);
+}
+
 static void unread(Rig *r)
 {
 	set(&image_of(r)->trouble, "/boot/initrd.img-6.1 is cut off");
@@ -126,6 +148,8 @@ static const Case cases[] = {
 	  GPU2 " of pair0 at the next boot: its copy of the assignments is old", HOOK },
 	{ "an old copy with a function too many", copy_of_what_is_free, FOUND,
 	  "the next boot puts 0000:a1:00.0 on vfio-pci", HOOK },
+	{ "an old copy without a kept function", old_copy_without_a_kept_function, FOUND,
+	  "of solo0 at the next boot: its copy of the kept groups is old", HOOK },
 	{ "settings, where the image cannot be read", settings_ask_for_it, FOUND, "modules:3",
 	  "INITRAMFS" },
 };
@@ -169,12 +193,22 @@ static void the_board_is_missing(Rig *r)
 	add(&image_of(r)->assigned, "0000:99:00.0");
 }
 
+static void what_is_free_is_kept(Rig *r)
+{
+	copy_of_what_is_free(r);
+	keep_what_is_free(r);
+}
+
 static void what_takes_nothing_early_is_no_fault(void **state)
 {
 	static void (*const hosts[])(Rig * r) = {
-		nothing_is_assigned,	  has_gpupass,
-		nouveau_is_blocked_there, nouveau_is_blocked_by_the_kernel,
-		usb_is_nobodys,		  the_board_is_missing,
+		nothing_is_assigned,
+		has_gpupass,
+		what_is_free_is_kept,
+		nouveau_is_blocked_there,
+		nouveau_is_blocked_by_the_kernel,
+		usb_is_nobodys,
+		the_board_is_missing,
 	};
 
 	(void)state;
