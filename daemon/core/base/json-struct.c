@@ -103,6 +103,8 @@ static bool is_empty(const JsonMember *m, const void *of)
 		return !bool_of(m, of);
 	case JSON_KIND_INDEX:
 		return int_of(m, of) < 0;
+	case JSON_KIND_ARRAY:
+		return count_of(m, of) == 0;
 	default:
 		return number_of(m, of) == 0;
 	}
@@ -271,7 +273,10 @@ static void read_member(JsonReader *reader, const JsonMember *m, void *into)
 		read_enum(reader, m, into);
 		break;
 	case JSON_KIND_ARRAY:
-		json_read_array(reader, m->key, m->max);
+		if (m->optional)
+			json_read_array_if_any(reader, m->key, m->max);
+		else
+			json_read_array(reader, m->key, m->max);
 		break;
 	case JSON_KIND_SCHEMA:
 	case JSON_KIND_STRUCT:

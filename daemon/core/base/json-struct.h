@@ -154,6 +154,14 @@ typedef struct JsonMember {
 		  .count = _Generic(JSON_MEMBER_(Type, n_##member), size_t                         \
 				    : offsetof(Type, n_##member)))
 
+#define JSON_ARRAY_IF_ANY(Type, member, Item, table, most)                                         \
+	JSON_ROW_(#member, ARRAY, JSON_IF_ANY_, .members = (table), .max = (most),                 \
+		  .size = sizeof(Item),                                                            \
+		  .offset = _Generic(JSON_MEMBER_(Type, member), Item *                            \
+				     : offsetof(Type, member)),                                    \
+		  .count = _Generic(JSON_MEMBER_(Type, n_##member), size_t                         \
+				    : offsetof(Type, n_##member)))
+
 /*
  * Anything else, read and written by functions that get the whole struct; what it owns is freed and
  * copied by others, too. No function: the member is left out, or not looked at.

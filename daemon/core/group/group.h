@@ -64,6 +64,7 @@ typedef struct GroupSet {
 	Group *items; /* by name in natural order: pair2 before pair10 */
 	size_t n_items;
 	char **notes; /* for the operator: a declared GPU that is missing, for example */
+	const PciSnapshot *snapshot; /* borrowed */
 } GroupSet;
 
 Group *group_set_find(const GroupSet *groups, const char *name);

@@ -260,6 +260,7 @@ int groups_resolve(const GpuSet *set, const Declarations *declarations, const Li
 
 	if (!out || !owner)
 		return -ENOMEM;
+	out->snapshot = set->snapshot;
 	r = resolve_all(&resolver);
 	if (r < 0)
 		return r;

@@ -75,6 +75,7 @@ int gpu_set_new(const PciSnapshot *snapshot, GpuSet **ret)
 		if (lead && fill_gpu(snapshot, i, end, lead, &set->gpus[set->n_gpus++]) < 0)
 			return -ENOMEM;
 	}
+	set->snapshot = snapshot;
 	*ret = TAKE_PTR(set);
 	return 0;
 }

@@ -23,6 +23,7 @@ typedef struct GpuSet {
 	Gpu *gpus; /* sorted by address of the leading function */
 	size_t n_gpus;
 	size_t n_nvswitches;
+	const PciSnapshot *snapshot; /* borrowed */
 } GpuSet;
 
 /* The snapshot must outlive the set. Virtual functions (vGPU) are not GPUs here. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #define CLASS_DISPLAY_VGA 0x0300
 #define CLASS_DISPLAY_3D 0x0302
@@ -35,6 +36,57 @@ const PciFunction *pci_snapshot_find(const PciSnapshot *snapshot, const Bdf *bdf
 		return NULL;
 	return bsearch(&key, snapshot->functions, snapshot->n_functions, sizeof(PciFunction),
 		       compare_functions);
+}
+
+const PciMdev *pci_snapshot_find_mdev(const PciSnapshot *snapshot, const char *uuid)
+{
+	for (size_t i = 0; i < snapshot->n_mdevs; i++)
+		if (strcasecmp(snapshot->mdevs[i].uuid, uuid) == 0)
+			return &snapshot->mdevs[i];
+	return NULL;
+}
+
+/* A routing id: with ARI the parts of an address have no other meaning. */
+static unsigned routing_id(const Bdf *bdf)
+{
+	return (unsigned)bdf->bus << 8 | (unsigned)bdf->device << 3 | bdf->function;
+}
+
+/* PCI Express Base Specification, SR-IOV: First VF Offset and VF Stride count routing ids. */
+static bool has_vf_at(const PciFunction *function, const Bdf *vf)
+{
+	unsigned first = routing_id(&function->bdf) + function->vf_offset, at = routing_id(vf);
+
+	if (function->vfs_max == 0 || function->vf_offset == 0 ||
+	    function->bdf.segment != vf->segment || at < first)
+		return false;
+	if (function->vf_stride == 0)
+		return at == first;
+	return (at - first) % function->vf_stride == 0 &&
+	       (at - first) / function->vf_stride < function->vfs_max;
+}
+
+static bool is_known(const Bdf *bdf)
+{
+	const Bdf none = { 0 };
+
+	return !bdf_equal(bdf, &none);
+}
+
+bool pci_snapshot_physical(const PciSnapshot *snapshot, const Bdf *vf, Bdf *ret)
+{
+	const PciFunction *function = pci_snapshot_find(snapshot, vf);
+
+	if (function && (!function->virtual_function || is_known(&function->physical))) {
+		*ret = function->physical;
+		return function->virtual_function;
+	}
+	for (size_t i = 0; i < snapshot->n_functions; i++)
+		if (has_vf_at(&snapshot->functions[i], vf)) {
+			*ret = snapshot->functions[i].bdf;
+			return true;
+		}
+	return false;
 }
 
 bool pci_function_is_nvidia_gpu(const PciFunction *function)
@@ -75,6 +127,9 @@ PciSnapshot *pci_snapshot_free(PciSnapshot *snapshot)
 	for (size_t i = 0; i < snapshot->n_functions; i++)
 		pci_function_clear(&snapshot->functions[i]);
 	free(snapshot->functions);
+	for (size_t i = 0; i < snapshot->n_mdevs; i++)
+		free(snapshot->mdevs[i].uuid);
+	free(snapshot->mdevs);
 	free(snapshot);
 	return NULL;
 }

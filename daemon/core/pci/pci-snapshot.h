@@ -31,6 +31,7 @@ typedef struct PciFunction {
 	bool bridge;	     /* has a pci_bus directory: the kernel exempts it from viability */
 	bool boot_vga;
 	bool virtual_function; /* an SR-IOV VF */
+	Bdf physical;	       /* of a VF: whose it is; all zero: not known */
 	bool has_vfs;	       /* a PF with VFs enabled */
 	/*
 	 * What follows is read only for slots that have a display or 3D controller of NVIDIA, and
@@ -40,13 +41,23 @@ typedef struct PciFunction {
 	char *reset_methods;	     /* as in reset_method, "flr bus"; NULL: none or unreadable */
 	char *power_state;	     /* "D0", "D3hot" …; NULL: unreadable */
 	uint64_t bar_size[PCI_BARS]; /* bytes; 0: absent */
-	Bdf *upstream;		     /* bridges above, root port first; not the function itself */
+	/* Where its VFs are, enabled or not: sriov_totalvfs and so on; 0: it can have none. */
+	unsigned vfs_max, vf_offset, vf_stride;
+	Bdf *upstream; /* bridges above, root port first; not the function itself */
 	size_t n_upstream;
 } PciFunction;
+
+/* A mediated device: a vGPU that is no PCI function of its own. */
+typedef struct PciMdev {
+	char *uuid; /* as the kernel writes it */
+	Bdf parent; /* the function or the VF that it is made of */
+} PciMdev;
 
 typedef struct PciSnapshot {
 	PciFunction *functions; /* sorted by address */
 	size_t n_functions;
+	PciMdev *mdevs;
+	size_t n_mdevs;
 	bool iommu;	     /* /sys/kernel/iommu_groups is not empty */
 	uint64_t taken_usec; /* CLOCK_REALTIME; 0 in fixtures */
 } PciSnapshot;
@@ -56,6 +67,15 @@ int pci_snapshot_seal(PciSnapshot *snapshot);
 
 /* NULL when absent. */
 const PciFunction *pci_snapshot_find(const PciSnapshot *snapshot, const Bdf *bdf);
+
+const PciMdev *pci_snapshot_find_mdev(const PciSnapshot *snapshot, const char *uuid);
+
+/*
+ * The physical function that a VF at this address is of. There may be none now, because VFs come
+ * and go: then the place counts that a board's SR-IOV capability gives its VFs. False: no VF of a
+ * board that is known.
+ */
+bool pci_snapshot_physical(const PciSnapshot *snapshot, const Bdf *vf, Bdf *ret);
 
 /* Display (03 00), 3D (03 02) or other display class, of NVIDIA. */
 bool pci_function_is_nvidia_gpu(const PciFunction *function);

@@ -7,6 +7,7 @@
 #include "util/text.h"
 
 #define FUNCTIONS_MAX 65536
+#define MDEVS_MAX 65536
 #define UPSTREAM_MAX 64
 #define TEXT_MAX (64U * 1024 * 1024)
 
@@ -87,6 +88,24 @@ static void read_upstream(JsonReader *reader, const char *key, void *of)
 			json_reader_fail(reader, key, "holds something that is no address");
 }
 
+static int write_physical(json_t *o, const char *key, const void *function)
+{
+	const PciFunction *f = function;
+	const Bdf none = { 0 };
+
+	return bdf_equal(&f->physical, &none)
+		       ? 0
+		       : json_object_set_new(o, key, json_string(BDF_TEXT(&f->physical)));
+}
+
+static void read_physical(JsonReader *reader, const char *key, void *of)
+{
+	PciFunction *function = of;
+
+	if (json_object_get(reader->object, key))
+		json_read_bdf(reader, key, &function->physical);
+}
+
 /* Members that say nothing are left out: no driver, no NUMA node, false. */
 static const JsonMember function_members[] = {
 	JSON_BDF(PciFunction, bdf),
@@ -98,7 +117,11 @@ static const JsonMember function_members[] = {
 	JSON_BOOL_IF_ANY(PciFunction, bridge),
 	JSON_BOOL_IF_ANY(PciFunction, boot_vga),
 	JSON_BOOL_IF_ANY(PciFunction, virtual_function),
+	JSON_OTHER("physical", read_physical, write_physical),
 	JSON_BOOL_IF_ANY(PciFunction, has_vfs),
+	JSON_NUMBER_IF_ANY(PciFunction, vfs_max, UINT16_MAX),
+	JSON_NUMBER_IF_ANY(PciFunction, vf_offset, UINT16_MAX),
+	JSON_NUMBER_IF_ANY(PciFunction, vf_stride, UINT16_MAX),
 	JSON_TEXT_IF_ANY(PciFunction, physical_slot),
 	JSON_TEXT_IF_ANY(PciFunction, reset_methods),
 	JSON_TEXT_IF_ANY(PciFunction, power_state),
@@ -107,11 +130,18 @@ static const JsonMember function_members[] = {
 	JSON_END,
 };
 
+static const JsonMember mdev_members[] = {
+	JSON_TEXT(PciMdev, uuid),
+	JSON_BDF(PciMdev, parent),
+	JSON_END,
+};
+
 static const JsonMember snapshot_members[] = {
 	JSON_SCHEMA(GPUPASS_SCHEMA_SNAPSHOT),
 	JSON_NUMBER_OR_0(PciSnapshot, taken_usec, INT64_MAX),
 	JSON_BOOL(PciSnapshot, iommu),
 	JSON_ARRAY(PciSnapshot, functions, PciFunction, function_members, FUNCTIONS_MAX),
+	JSON_ARRAY_IF_ANY(PciSnapshot, mdevs, PciMdev, mdev_members, MDEVS_MAX),
 	JSON_END,
 };
 

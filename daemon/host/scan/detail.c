@@ -200,6 +200,27 @@ static int read_if_told(int device_fd, const char *name, char **ret)
 	return 0;
 }
 
+static int read_count(int device_fd, const char *name, unsigned *ret)
+{
+	_cleanup_free_ char *text = NULL;
+	unsigned long long number;
+	int r = read_if_told(device_fd, name, &text);
+
+	if (r >= 0 && text && str_to_unsigned(text, 10, UINT16_MAX, &number) >= 0)
+		*ret = (unsigned)number;
+	return r;
+}
+
+/* sriov_numvfs is left out: to read it takes the device's lock (drivers/pci/iov.c). */
+static int read_vfs(int device_fd, PciFunction *f)
+{
+	int r = read_count(device_fd, "sriov_totalvfs", &f->vfs_max);
+
+	if (r >= 0)
+		r = read_count(device_fd, "sriov_offset", &f->vf_offset);
+	return r < 0 ? r : read_count(device_fd, "sriov_stride", &f->vf_stride);
+}
+
 static int read_details(int devices_fd, const Slots *slots, PciFunction *f)
 {
 	_cleanup_close_ int fd = -1;
@@ -215,6 +236,9 @@ static int read_details(int devices_fd, const Slots *slots, PciFunction *f)
 	if (r < 0)
 		return r;
 	r = read_bars(fd, f);
+	if (r < 0)
+		return r;
+	r = read_vfs(fd, f);
 	if (r < 0)
 		return r;
 	r = set_physical_slot(slots, f);

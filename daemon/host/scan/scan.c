@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "host/scan/detail.h"
+#include "host/scan/mdev.h"
 #include "host/scan/modalias.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
@@ -117,6 +118,20 @@ static int read_boot_vga(int device_fd, bool *ret)
 	return 0;
 }
 
+static int read_physical(int device_fd, PciFunction *f)
+{
+	_cleanup_free_ char *name = NULL;
+	int r;
+
+	f->virtual_function = has_entry(device_fd, "physfn");
+	if (!f->virtual_function)
+		return 0;
+	r = sysfs_link_name_if_any(device_fd, "physfn", &name);
+	if (r >= 0 && name && sysfs_parse_bdf(name, &f->physical) < 0)
+		f->physical = (Bdf){ 0 };
+	return r == -EINVAL ? 0 : r; /* not a link: whose it is, is not known */
+}
+
 /*
  * Reads the ids last. Their files always exist, and when a device goes, the kernel removes them
  * before everything else that is read here (device_del: attributes, then driver, then IOMMU group).
@@ -136,7 +151,9 @@ static int read_function(int device_fd, PciFunction *f)
 	if (r < 0)
 		return r;
 	f->bridge = has_entry(device_fd, "pci_bus");
-	f->virtual_function = has_entry(device_fd, "physfn");
+	r = read_physical(device_fd, f);
+	if (r < 0)
+		return r;
 	f->has_vfs = has_entry(device_fd, "virtfn0");
 	r = scan_ids(device_fd, f);
 	if (r < 0)
@@ -265,6 +282,9 @@ int scan_pci(int sysfs_fd, PciSnapshot **ret)
 	if (r < 0)
 		return r;
 	r = scan_details(sysfs_fd, devices_fd, snapshot);
+	if (r < 0)
+		return r;
+	r = scan_mdevs(sysfs_fd, snapshot);
 	if (r < 0)
 		return r;
 	r = read_iommu(sysfs_fd, &snapshot->iommu);

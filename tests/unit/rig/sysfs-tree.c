@@ -311,6 +311,25 @@ static void add_slot(SysfsTree *tree, const PciFunction *f)
 	tree_write(tree, path, address);
 }
 
+static void add_physical(SysfsTree *tree, const PciFunction *f)
+{
+	_cleanup_free_ char *path = TEXT("sys/" SYSFS_PCI_DEVICES "/%s/physfn", BDF_TEXT(&f->bdf));
+	_cleanup_free_ char *target = TEXT("../%s", BDF_TEXT(&f->physical));
+
+	tree_link(tree, path, target);
+}
+
+static void add_vfs(SysfsTree *tree, const PciFunction *f)
+{
+	_cleanup_free_ char *max = TEXT("%u", f->vfs_max);
+	_cleanup_free_ char *offset = TEXT("%u", f->vf_offset);
+	_cleanup_free_ char *stride = TEXT("%u", f->vf_stride);
+
+	add_line(tree, f, "sriov_totalvfs", max);
+	add_line(tree, f, "sriov_offset", offset);
+	add_line(tree, f, "sriov_stride", stride);
+}
+
 void tree_add_function(SysfsTree *tree, const PciFunction *f)
 {
 	_cleanup_free_ char *device = device_path(f);
@@ -327,7 +346,9 @@ void tree_add_function(SysfsTree *tree, const PciFunction *f)
 	if (f->bridge)
 		tree_write_attribute(tree, BDF_TEXT(&f->bdf), "pci_bus/rescan", "");
 	if (f->virtual_function)
-		tree_write_attribute(tree, BDF_TEXT(&f->bdf), "physfn", "");
+		add_physical(tree, f);
+	if (f->vfs_max > 0)
+		add_vfs(tree, f);
 	if (f->has_vfs)
 		tree_write_attribute(tree, BDF_TEXT(&f->bdf), "virtfn0", "");
 	if (f->reset_methods)

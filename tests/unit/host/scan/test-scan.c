@@ -303,12 +303,48 @@ static void virtual_functions_and_their_parents_are_marked(void **state _unused_
 	tree_link(tree, "sys/bus/pci/devices/0000:41:00.0/virtfn0", "../0000:41:00.4");
 	tree_link(tree, "sys/bus/pci/devices/0000:41:00.4/physfn", "../0000:41:00.0");
 	tree_write_attribute(tree, "0000:41:00.0", "boot_vga", "1\n");
+	tree_write_attribute(tree, "0000:41:00.0", "sriov_totalvfs", "32\n");
+	tree_write_attribute(tree, "0000:41:00.0", "sriov_offset", "4\n");
+	tree_write_attribute(tree, "0000:41:00.0", "sriov_stride", "1\n");
 	snapshot = scan(tree);
 	assert_true(find(snapshot, "0000:41:00.0")->has_vfs);
 	assert_false(find(snapshot, "0000:41:00.0")->virtual_function);
 	assert_true(find(snapshot, "0000:41:00.4")->virtual_function);
 	assert_true(find(snapshot, "0000:41:00.0")->boot_vga);
 	assert_false(find(snapshot, "0000:41:00.4")->boot_vga);
+	assert_string_equal(BDF_TEXT(&find(snapshot, "0000:41:00.4")->physical), "0000:41:00.0");
+	assert_int_equal(find(snapshot, "0000:41:00.0")->vfs_max, 32);
+	assert_int_equal(find(snapshot, "0000:41:00.0")->vf_offset, 4);
+	assert_int_equal(find(snapshot, "0000:41:00.0")->vf_stride, 1);
+}
+
+#define MDEV "4b20d080-1b54-4048-85b3-a6a62d165c01"
+
+static void mediated_devices_are_known_by_their_parent(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
+
+	tree_add_gpu(tree, "0000:41:00.0", 0x2230, "nvidia", 33, NULL);
+	tree_link(tree, "sys/bus/mdev/devices/" MDEV,
+		  "../../../devices/pci0000:40/0000:40:01.0/0000:41:00.4/" MDEV);
+	tree_link(tree, "sys/bus/mdev/devices/83b8f4f2-509f-382f-3c1e-e6bfe0fa1001",
+		  "../../../devices/css0/0.0.0313/83b8f4f2-509f-382f-3c1e-e6bfe0fa1001");
+	tree_link(tree, "sys/bus/mdev/devices/no-uuid", "../../../devices/0000:41:00.0/no-uuid");
+	snapshot = scan(tree);
+	assert_int_equal(snapshot->n_mdevs, 1);
+	assert_string_equal(snapshot->mdevs[0].uuid, MDEV);
+	assert_string_equal(BDF_TEXT(&snapshot->mdevs[0].parent), "0000:41:00.4");
+}
+
+static void a_host_without_mdev_has_none(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
+
+	tree_add_gpu(tree, "0000:41:00.0", 0x2230, "nvidia", 33, NULL);
+	snapshot = scan(tree);
+	assert_int_equal(snapshot->n_mdevs, 0);
 }
 
 static void a_sysfs_without_pci_is_an_error(void **state _unused_)
@@ -368,6 +404,8 @@ int main(void)
 		cmocka_unit_test(attributes_that_old_kernels_lack_are_not_known),
 		cmocka_unit_test(content_that_makes_no_sense_fails_the_scan),
 		cmocka_unit_test(virtual_functions_and_their_parents_are_marked),
+		cmocka_unit_test(mediated_devices_are_known_by_their_parent),
+		cmocka_unit_test(a_host_without_mdev_has_none),
 		cmocka_unit_test(a_sysfs_without_pci_is_an_error),
 		cmocka_unit_test(an_empty_bus_is_an_empty_snapshot),
 		cmocka_unit_test(scan_gives_every_golden_host_back),
