@@ -285,8 +285,10 @@ void doctor_check_virtual_functions(const Doctor *d, Finding *f)
 		finding_warn(f, BDF_TEXT(&lead->bdf),
 			     "%s has virtual functions enabled: assign refuses it",
 			     BDF_TEXT(&lead->bdf));
-		finding_remedy(f, "echo 0 > /sys/bus/pci/devices/%s/sriov_numvfs",
-			       BDF_TEXT(&lead->bdf));
+		finding_remedy(f,
+			       "/usr/lib/nvidia/sriov-manage -d %s; on a host without NVIDIA's "
+			       "vGPU manager: echo 0 > /sys/bus/pci/devices/%s/sriov_numvfs",
+			       BDF_TEXT(&lead->bdf), BDF_TEXT(&lead->bdf));
 	}
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "none are enabled");

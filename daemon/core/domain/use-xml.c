@@ -75,6 +75,18 @@ static int domain_use_add_hostdevs(DomainUse *use, const DomainXml *xml, bool li
 	return r;
 }
 
+/* libvirt takes no mdev without a UUID, and writes it in lower case. */
+static int domain_use_add_mdevs(DomainUse *use, const DomainXml *xml, bool live)
+{
+	for (xmlNode *i = xml_first(xml_child(xml->root, "devices")); i; i = xml_next(i)) {
+		const char *uuid = xml_mdev_uuid(i);
+
+		if (uuid && domain_use_add_mdev(use, uuid, live, !live) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /*
  * A running domain keeps the metadata that it was started with, even if the definition loses its
  * own. So if there is a definition, its metadata counts.
@@ -106,7 +118,7 @@ static int domain_use_add_text(DomainUse *use, const char *text, bool live, Prob
 		r = domain_use_set_identity(use, xml, ret_problem);
 	if (r == 0)
 		r = domain_use_add_hostdevs(use, xml, live, ret_problem);
-	return r;
+	return r == 0 ? domain_use_add_mdevs(use, xml, live) : r;
 }
 
 int domain_use_from_xml(const char *live, const char *config, DomainUse *ret, Problem **ret_problem)

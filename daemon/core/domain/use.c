@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "util/text.h"
 
@@ -90,8 +91,35 @@ int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *ali
 	return 0;
 }
 
+int domain_use_add_mdev(DomainUse *use, const char *uuid, bool live, bool config)
+{
+	DomainMdev *bigger;
+	char *copy;
+
+	for (size_t i = 0; i < use->n_mdevs; i++) {
+		if (strcasecmp(use->mdevs[i].uuid, uuid) != 0)
+			continue;
+		use->mdevs[i].live |= live;
+		use->mdevs[i].config |= config;
+		return 0;
+	}
+	copy = strdup(uuid);
+	bigger = reallocarray(use->mdevs, use->n_mdevs + 1, sizeof(*bigger));
+	if (bigger)
+		use->mdevs = bigger;
+	if (!copy || !bigger) {
+		free(copy);
+		return -ENOMEM;
+	}
+	bigger[use->n_mdevs++] = (DomainMdev){ .uuid = copy, .live = live, .config = config };
+	return 0;
+}
+
 void domain_use_clear(DomainUse *use)
 {
+	for (size_t i = 0; i < use->n_mdevs; i++)
+		free(use->mdevs[i].uuid);
+	free(use->mdevs);
 	for (size_t i = 0; i < use->n_hostdevs; i++)
 		free(use->hostdevs[i].alias);
 	free(use->hostdevs);
@@ -119,6 +147,15 @@ static int copy_hostdevs(const DomainUse *from, DomainUse *to)
 	return 0;
 }
 
+static int copy_mdevs(const DomainUse *from, DomainUse *to)
+{
+	for (size_t i = 0; i < from->n_mdevs; i++)
+		if (domain_use_add_mdev(to, from->mdevs[i].uuid, from->mdevs[i].live,
+					from->mdevs[i].config) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
 int domain_use_copy(const DomainUse *from, DomainUse *ret)
 {
 	DomainUse copy = { .active = from->active,
@@ -127,7 +164,8 @@ int domain_use_copy(const DomainUse *from, DomainUse *ret)
 
 	if (copy_text(from->uuid, &copy.uuid) < 0 || copy_text(from->name, &copy.name) < 0 ||
 	    strv_copy(from->gpupass_groups, &copy.gpupass_groups) < 0 ||
-	    copy_text(from->unread, &copy.unread) < 0 || copy_hostdevs(from, &copy) < 0) {
+	    copy_text(from->unread, &copy.unread) < 0 || copy_hostdevs(from, &copy) < 0 ||
+	    copy_mdevs(from, &copy) < 0) {
 		domain_use_clear(&copy);
 		return -ENOMEM;
 	}

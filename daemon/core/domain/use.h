@@ -15,6 +15,12 @@ typedef struct DomainHostdev {
 	char *alias; /* "ua-gpupass-pair0-0", "hostdev0"; NULL: none */
 } DomainHostdev;
 
+/* <hostdev type='mdev'>: a vGPU, by its UUID. */
+typedef struct DomainMdev {
+	char *uuid;
+	bool live, config;
+} DomainMdev;
+
 typedef struct DomainUse {
 	char *uuid; /* 36 characters, lower case */
 	char *name;
@@ -25,6 +31,8 @@ typedef struct DomainUse {
 	char **gpupass_groups; /* the groups that our <metadata> names; NULL: none */
 	DomainHostdev *hostdevs;
 	size_t n_hostdevs;
+	DomainMdev *mdevs;
+	size_t n_mdevs;
 } DomainUse;
 
 typedef struct DomainUses {
@@ -47,6 +55,8 @@ bool domain_use_names(const DomainUse *use, const char *group);
 
 /* Appends a copy with this alias, which may be NULL. */
 int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias);
+/* Adds the mdev, or what is said of it to the one that is there. */
+int domain_use_add_mdev(DomainUse *use, const char *uuid, bool live, bool config);
 void domain_use_clear(DomainUse *use);
 int domain_use_copy(const DomainUse *from, DomainUse *ret);
 DomainUses *domain_uses_free(DomainUses *uses);

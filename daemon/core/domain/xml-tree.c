@@ -204,6 +204,17 @@ bool xml_takes_pci_function(const xmlNode *device)
 	return xml_is_pci_hostdev(device) || names_pci_source(device);
 }
 
+const char *xml_mdev_uuid(const xmlNode *hostdev)
+{
+	const xmlNode *address = xml_child(xml_child(hostdev, "source"), "address");
+
+	if (!address || !xml_is(hostdev, "hostdev") ||
+	    !xml_attribute_is(hostdev, "mode", "subsystem") ||
+	    !xml_attribute_is(hostdev, "type", "mdev"))
+		return NULL;
+	return xml_attribute(address, "uuid");
+}
+
 bool xml_is_pci_controller(const xmlNode *node)
 {
 	return xml_is(node, "controller") && xml_attribute_is(node, "type", "pci");

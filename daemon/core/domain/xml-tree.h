@@ -78,6 +78,8 @@ bool xml_is_pci_hostdev(const xmlNode *node);
  * PCI address, or <disk type='nvme'>.
  */
 bool xml_takes_pci_function(const xmlNode *device);
+/* The vGPU that <hostdev mode='subsystem' type='mdev'> names, borrowed; NULL: it is none. */
+const char *xml_mdev_uuid(const xmlNode *hostdev);
 bool xml_is_pci_controller(const xmlNode *node);
 /* The address on the host. -EBADMSG: there is none, or it is not valid. */
 int xml_host_address(const xmlNode *hostdev, Bdf *ret);

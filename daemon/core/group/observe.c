@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/domain/vgpu.h"
 #include "core/domain/ref.h"
 #include "core/group/keep.h"
 #include "core/group/record.h"
@@ -325,6 +326,30 @@ static int settle_used(View *v)
 	return group_settle(v, GROUP_FOREIGN, "domain %s has it, without gpupass", v->domain->name);
 }
 
+/* A board with a vGPU is the nvidia driver's as long as that is there. */
+static int settle_vgpu(View *v, bool *ret_settled)
+{
+	for (size_t i = 0; v->uses && i < v->n_functions; i++) {
+		const Bdf *bdf = &v->functions[i]->bdf;
+		_cleanup_free_ char *text = NULL;
+		size_t position = 0;
+		VgpuUse vgpu;
+
+		if (!vgpu_next_domain(v->uses, v->groups->snapshot, bdf, &position, &vgpu) &&
+		    !vgpu_unnamed_mdev(v->uses, v->groups->snapshot, bdf, &vgpu))
+			continue;
+		text = vgpu_text(&vgpu);
+		*ret_settled = true;
+		if (!text)
+			return -ENOMEM;
+		if (vgpu.domain)
+			return group_settle(v, GROUP_FOREIGN, "domain %s has %s", vgpu.domain->name,
+					    text);
+		return group_settle(v, GROUP_FOREIGN, "%s is there, in no domain", text);
+	}
+	return 0;
+}
+
 /*
  * Nobody has it. The leading functions decide. A GPU's audio function may stay on the host's
  * driver, because a plan moves it. But GPUs on different drivers are neither free nor bound.
@@ -399,6 +424,7 @@ static int settle_whatever_uses(View *v, GroupState state, const char *why)
 static int group_observe(View *v)
 {
 	Group *group = v->group;
+	bool settled = false;
 	int r = find_fence(v);
 
 	if (r < 0)
@@ -418,7 +444,8 @@ static int group_observe(View *v)
 				    v->fence->file,
 				    v->fence->kind == ASSIGNMENT_NEWER ? "is of another version"
 								       : "cannot be read");
-	return settle_by_drivers(v);
+	r = settle_vgpu(v, &settled);
+	return r < 0 || settled ? r : settle_by_drivers(v);
 }
 
 int groups_observe(GroupSet *groups, const DomainUses *uses, const Assignments *assignments,

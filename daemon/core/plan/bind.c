@@ -67,6 +67,8 @@ int plan_bind(Planner *p)
 		r = plan_check_evidence(p);
 	if (r == 0 && moves)
 		r = check_foreign(p);
+	if (r == 0)
+		r = plan_check_vgpus(p);
 	if (r == 0 && moves)
 		r = check_and_add_steps(p, STEP_BIND);
 	return r == 0 && p->plan->kept ? plan_add_step(p->plan, STEP_KEEP) : r;

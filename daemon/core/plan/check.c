@@ -172,8 +172,10 @@ static int check_use(const Check *c, const PciFunction *function, const Function
 			c->ret_problem, GPUPASS_ERROR_HOST_IN_USE,
 			.reason =
 				strf("%s has virtual functions enabled", BDF_TEXT(&function->bdf)),
-			.remedy = strf("echo 0 > /sys/bus/pci/devices/%s/sriov_numvfs",
-				       BDF_TEXT(&function->bdf)));
+			.remedy = strf("/usr/lib/nvidia/sriov-manage -d %s; on a host without "
+				       "NVIDIA's vGPU manager: echo 0 > "
+				       "/sys/bus/pci/devices/%s/sriov_numvfs",
+				       BDF_TEXT(&function->bdf), BDF_TEXT(&function->bdf)));
 	if (function->boot_vga && !c->request->allow_boot_vga)
 		return refuse_function(c, GPUPASS_ERROR_HOST_IN_USE, function,
 				       "is the host's boot display",

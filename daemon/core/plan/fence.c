@@ -201,7 +201,7 @@ int plan_check_fence(const Planner *p)
 		r = check_records(p);
 	if (r == 0)
 		r = check_own_domain(p);
-	return r;
+	return r == 0 ? plan_check_vgpus(p) : r;
 }
 
 int plan_check_unused(const Planner *p)

@@ -63,6 +63,8 @@ int plan_check_unread(const Planner *p);
 int plan_check_newer(const Planner *p);
 /* fence.c: refuses if somebody else has a function, or if a part of the group would be left out. */
 int plan_check_fence(const Planner *p);
+/* vgpu.c: refuses if a board of the group has a vGPU, in a domain or in none. */
+int plan_check_vgpus(const Planner *p);
 /* fence.c: refuses if any domain has a function of the group. */
 int plan_check_unused(const Planner *p);
 /* fence.c: refuses if another domain runs with a function of the group. */

@@ -43,6 +43,8 @@ static void a_copy_is_whole_and_stands_alone(_unused_ void **state)
 	assert_int_equal(strv_append(&use->gpupass_groups, "pair0"), 0);
 	use->hostdevs[1].alias = strdup("ua-gpupass-pair0-1");
 	use->hostdevs[1].managed = true;
+	assert_int_equal(
+		domain_use_add_mdev(use, "4b20d080-1b54-4048-85b3-a6a62d165c01", true, false), 0);
 	assert_int_equal(domain_use_copy(use, &copy), 0);
 	host_done(&h);
 	assert_string_equal(copy.name, "vm1");
@@ -53,6 +55,8 @@ static void a_copy_is_whole_and_stands_alone(_unused_ void **state)
 	assert_true(copy.hostdevs[0].live && copy.hostdevs[0].config);
 	assert_string_equal(copy.hostdevs[1].alias, "ua-gpupass-pair0-1");
 	assert_true(copy.hostdevs[1].managed);
+	assert_int_equal(copy.n_mdevs, 1);
+	assert_true(copy.mdevs[0].live && !copy.mdevs[0].config);
 	domain_use_clear(&copy);
 	assert_null(copy.name);
 }

@@ -23,6 +23,27 @@ static DomainXml *parse(const char *text)
 	return xml;
 }
 
+static void vgpus_are_read_from_both_xmls(void **state)
+{
+	_cleanup_free_ char *config = NULL, *live = NULL;
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
+	static const char mdev[] =
+		"<hostdev mode='subsystem' type='mdev' managed='no' model='vfio-pci'><source>"
+		"<address uuid='4b20d080-1b54-4048-85b3-a6a62d165c01'/></source></hostdev>";
+
+	(void)state;
+	config = strf("%s%s%s",
+		      "<domain><name>vm1</name><uuid>00000000-0000-0000-0000-000000000001"
+		      "</uuid><devices>",
+		      mdev, "</devices></domain>");
+	live = strdup("<domain><name>vm1</name><uuid>00000000-0000-0000-0000-000000000001</uuid>"
+		      "<devices/></domain>");
+	assert_int_equal(domain_use_from_xml(live, config, &use, NULL), 0);
+	assert_int_equal(use.n_mdevs, 1);
+	assert_string_equal(use.mdevs[0].uuid, "4b20d080-1b54-4048-85b3-a6a62d165c01");
+	assert_true(use.mdevs[0].config && !use.mdevs[0].live);
+}
+
 static void parse_gives_name_and_lower_case_uuid(_unused_ void **state)
 {
 	_cleanup_(domain_xml_freep) DomainXml *xml =
@@ -609,6 +630,7 @@ static void use_is_read_beside_many_attributes_and_deep_elements(_unused_ void *
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(vgpus_are_read_from_both_xmls),
 		cmocka_unit_test(parse_gives_name_and_lower_case_uuid),
 		cmocka_unit_test(parse_refuses_what_is_no_domain),
 		cmocka_unit_test(parse_bounds_size_and_depth),

@@ -578,6 +578,40 @@ static void a_faulty_group_tells_its_fault_and_who_has_it(_unused_ void **state)
 	host_done(&h);
 }
 
+/* fault 18 */
+static void a_group_with_a_vgpu_is_somebody_elses(_unused_ void **state)
+{
+	static const char *const none[] = { NULL };
+
+	for (int named = 0; named < 2; named++) {
+		Group *group;
+		PciMdev *mdev;
+		HostModel h;
+
+		host_init(&h);
+		host_gpu(&h, "0000:41:00", 0x2230, "nvidia");
+		host_gpu(&h, "0000:61:00", 0x2230, "nvidia");
+		mdev = GROW(h.snapshot->mdevs, h.snapshot->n_mdevs);
+		mdev->uuid = strdup("4b20d080-1b54-4048-85b3-a6a62d165c01");
+		mdev->parent = bdf_of("0000:61:00.0");
+		if (named)
+			assert_int_equal(domain_use_add_mdev(host_domain(&h, "desk7", false, none),
+							     mdev->uuid, false, true),
+					 0);
+		host_resolve(&h);
+		host_observe(&h, true);
+		group = &h.groups->items[0];
+		assert_int_equal(group->state, GROUP_FOREIGN);
+		assert_false(group->assignable);
+		assert_string_equal(group->reason,
+				    named ? "domain desk7 has vGPU "
+					    "4b20d080-1b54-4048-85b3-a6a62d165c01 of 0000:61:00.0"
+					  : "vGPU 4b20d080-1b54-4048-85b3-a6a62d165c01 of "
+					    "0000:61:00.0 is there, in no domain");
+		host_done(&h);
+	}
+}
+
 static void without_libvirt_nothing_is_given_away(_unused_ void **state)
 {
 	static const struct {
@@ -650,6 +684,7 @@ int main(void)
 		cmocka_unit_test(inferred_groups_wait_for_the_operator_or_the_settings),
 		cmocka_unit_test(candidates_are_never_assignable_whoever_has_them),
 		cmocka_unit_test(a_faulty_group_tells_its_fault_and_who_has_it),
+		cmocka_unit_test(a_group_with_a_vgpu_is_somebody_elses),
 		cmocka_unit_test(without_libvirt_nothing_is_given_away),
 	};
 

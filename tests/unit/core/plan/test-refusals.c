@@ -211,6 +211,114 @@ static void held_by_a_known_guest(PlanModel *m)
 	model_holder(m, "0000:61:00.0", "/dev/vfio/41", true);
 }
 
+#define MDEV "4b20d080-1b54-4048-85b3-a6a62d165c01"
+
+static void vgpus_by_mdev(PlanModel *m)
+{
+	PciMdev *mdev = GROW(m->host.snapshot->mdevs, m->host.snapshot->n_mdevs);
+
+	mdev->uuid = strdup(MDEV);
+	mdev->parent = bdf_of("0000:61:00.0");
+}
+
+static DomainUse *vgpu_domain(PlanModel *m, bool active, const char *const *functions)
+{
+	return model_other_domain(m, "desk7", active, functions, NULL);
+}
+
+static void mdev_of_a_domain(PlanModel *m)
+{
+	static const char *const none[] = { NULL };
+
+	vgpus_by_mdev(m);
+	/* libvirt writes it in lower case; the kernel's may have been made in upper case. */
+	assert_int_equal(domain_use_add_mdev(vgpu_domain(m, false, none),
+					     "4B20D080-1b54-4048-85b3-a6a62d165c01", false, true),
+			 0);
+}
+
+static void mdev_of_a_virtual_function(PlanModel *m)
+{
+	mdev_of_a_domain(m);
+	m->host.snapshot->mdevs[0].parent = bdf_of("0000:61:00.4");
+	model_function(m, "0000:61:00.0")->vfs_max = 16;
+	model_function(m, "0000:61:00.0")->vf_offset = 4;
+	model_function(m, "0000:61:00.0")->vf_stride = 1;
+}
+
+static void virtual_function_of_a_guest(PlanModel *m)
+{
+	static const char *const vf[] = { "0000:41:01.3", NULL };
+	PciFunction *f;
+
+	vgpu_domain(m, true, vf);
+	gpu_set_free(m->host.set);
+	m->host.set = NULL;
+	f = host_function(&m->host, "0000:41:01.3", 0x030200, 0x2235, "nvidia");
+	f->virtual_function = true;
+	f->physical = bdf_of("0000:41:00.0");
+}
+
+static void virtual_function_that_is_not_there(PlanModel *m)
+{
+	static const char *const vf[] = { "0000:42:00.3", NULL };
+
+	vgpu_domain(m, false, vf);
+	model_function(m, "0000:41:00.0")->vfs_max = 64;
+	model_function(m, "0000:41:00.0")->vf_offset = 255;
+	model_function(m, "0000:41:00.0")->vf_stride = 4;
+}
+
+/* promises O3, U11 */
+static void a_board_with_a_vgpu_is_in_use(_unused_ void **state)
+{
+	static const Refusal rows[] = {
+		/* fault 18 */
+		{ "an mdev", mdev_of_a_domain, GPUPASS_ERROR_HOST_IN_USE,
+		  "desk7 has a vGPU of 0000:61:00.0",
+		  "shut off) is defined with vGPU " MDEV " of 0000:61:00.0",
+		  "take the vGPU out of that domain: virsh edit desk7; then: echo 1 > "
+		  "/sys/bus/mdev/devices/" MDEV "/remove" },
+		{ "an mdev of a VF", mdev_of_a_virtual_function, GPUPASS_ERROR_HOST_IN_USE,
+		  "desk7 has a vGPU of 0000:61:00.0", "vGPU " MDEV " of 0000:61:00.0",
+		  "virsh edit desk7" },
+		{ "a VF", virtual_function_of_a_guest, GPUPASS_ERROR_HOST_IN_USE,
+		  "desk7 has a vGPU of 0000:41:00.0",
+		  "running) is running with virtual function 0000:41:01.3 of 0000:41:00.0",
+		  "shut it down and take the vGPU out of that domain: virsh edit desk7; then: "
+		  "/usr/lib/nvidia/sriov-manage -d 0000:41:00.0" },
+		{ "a VF that is not there", virtual_function_that_is_not_there,
+		  GPUPASS_ERROR_HOST_IN_USE, "desk7 has a vGPU of 0000:41:00.0",
+		  "defined with virtual function 0000:42:00.3 (not there now) of 0000:41:00.0",
+		  "virsh edit desk7" },
+		{ "an mdev of nobody", vgpus_by_mdev, GPUPASS_ERROR_HOST_IN_USE,
+		  "0000:61:00.0 has a vGPU that no domain names", "vGPU " MDEV " of 0000:61:00.0",
+		  "mdevctl list" },
+	};
+
+	check_refusals(rows, ELEMENTS(rows));
+}
+
+/* An address near a board's, but not one that its SR-IOV capability gives to a VF. */
+static void a_hostdev_that_can_be_no_vf_of_the_group_is_not_taken_for_one(_unused_ void **state)
+{
+	static const char *const others[] = { "0000:41:00.5", "0000:41:00.2", "0000:42:00.4",
+					      "0001:41:00.4" };
+
+	for (size_t i = 0; i < ELEMENTS(others); i++) {
+		const char *const functions[] = { others[i], NULL };
+		PlanModel m;
+
+		model_init(&m);
+		vgpu_domain(&m, false, functions);
+		model_function(&m, "0000:41:00.0")->vfs_max = 3;
+		model_function(&m, "0000:41:00.0")->vf_offset = 4;
+		model_function(&m, "0000:41:00.0")->vf_stride = 2;
+		check_planned(&m, others[i]);
+		model_done(&m);
+	}
+}
+
 /* promises O3, U11 */
 static void functions_must_be_free_to_move(_unused_ void **state)
 {
@@ -243,7 +351,8 @@ static void functions_must_be_free_to_move(_unused_ void **state)
 		/* fault 18 */
 		{ "VFs", virtual_functions, GPUPASS_ERROR_HOST_IN_USE,
 		  "0000:41:00.0 has virtual functions enabled", NULL,
-		  "echo 0 > /sys/bus/pci/devices/0000:41:00.0/sriov_numvfs" },
+		  "/usr/lib/nvidia/sriov-manage -d 0000:41:00.0; on a host without NVIDIA's vGPU "
+		  "manager: echo 0 > /sys/bus/pci/devices/0000:41:00.0/sriov_numvfs" },
 		{ "boot display", boot_display, GPUPASS_ERROR_HOST_IN_USE,
 		  "0000:41:00.0 is the host's boot display", NULL, "--allow-boot-vga" },
 		/* fault 16 */
@@ -449,6 +558,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_group_must_be_known_and_whole),
+		cmocka_unit_test(a_board_with_a_vgpu_is_in_use),
+		cmocka_unit_test(a_hostdev_that_can_be_no_vf_of_the_group_is_not_taken_for_one),
 		cmocka_unit_test(functions_must_be_free_to_move),
 		cmocka_unit_test(other_operations_refuse_too),
 	};
