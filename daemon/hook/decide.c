@@ -9,6 +9,7 @@
 #include "core/domain/xml.h"
 #include "core/fence/judge.h"
 #include "core/pci/pci-snapshot.h"
+#include "host/scan/mdev.h"
 #include "host/scan/sysfs.h"
 #include "util/clock.h"
 #include "util/file.h"
@@ -60,12 +61,17 @@ static bool is_display(int sysfs_fd, const Bdf *bdf)
 	       class_code >> 16 == CLASS_DISPLAY;
 }
 
-static bool is_virtual(int sysfs_fd, const Bdf *bdf)
+/* A VF is not a board's own; whose it is, its link says. */
+static bool is_virtual(int sysfs_fd, const Bdf *bdf, Bdf *ret_physical)
 {
-	_cleanup_free_ char *path = sysfs_function_path(bdf, "physfn");
+	_cleanup_free_ char *path = sysfs_function_path(bdf, "physfn"), *name = NULL;
 	struct stat st;
 
-	return path && fstatat(sysfs_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!path || fstatat(sysfs_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	if (file_link_name_at(sysfs_fd, path, &name) >= 0)
+		(void)sysfs_parse_bdf(name, ret_physical);
+	return true;
 }
 
 static bool in_slot_of_gpu(int sysfs_fd, const Bdf *bdf)
@@ -86,29 +92,49 @@ static FenceHostdev look_at(int sysfs_fd, const Bdf *bdf)
 
 	if (!sysfs_has_function(sysfs_fd, bdf))
 		return hostdev;
+	hostdev.vgpu = is_virtual(sysfs_fd, bdf, &hostdev.board);
 	if (read_ids(sysfs_fd, &hostdev) < 0) {
 		hostdev.gpu = true;
 		return hostdev;
 	}
 	hostdev.present = true;
-	hostdev.gpu = hostdev.vendor == PCI_VENDOR_NVIDIA && !is_virtual(sysfs_fd, bdf) &&
+	hostdev.gpu = hostdev.vendor == PCI_VENDOR_NVIDIA && !hostdev.vgpu &&
 		      in_slot_of_gpu(sysfs_fd, bdf);
 	return hostdev;
 }
 
-static int look_at_all(const HookPlace *place, const DomainUse *use, FenceHostdev **ret)
+/* An mdev that is not there, or is of something else, is no vGPU of a board. */
+static bool look_at_mdev(int sysfs_fd, const char *uuid, FenceHostdev *ret)
+{
+	FenceHostdev hostdev = { .vgpu = true };
+	Bdf parent;
+
+	if (mdev_parent_at(sysfs_fd, uuid, &hostdev.board) < 0)
+		return false;
+	parent = hostdev.board;
+	(void)is_virtual(sysfs_fd, &parent, &hostdev.board);
+	*ret = hostdev;
+	return true;
+}
+
+static int look_at_all(const HookPlace *place, const DomainUse *use, FenceHostdev **ret,
+		       size_t *ret_n)
 {
 	_cleanup_close_ int sysfs_fd = open(place->sysfs_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	FenceHostdev *hostdevs;
+	size_t n = 0;
 
 	if (sysfs_fd < 0)
 		return -errno;
-	hostdevs = calloc(use->n_hostdevs + 1, sizeof(FenceHostdev));
+	hostdevs = calloc(use->n_hostdevs + use->n_mdevs + 1, sizeof(FenceHostdev));
 	if (!hostdevs)
 		return -ENOMEM;
 	for (size_t i = 0; i < use->n_hostdevs; i++)
-		hostdevs[i] = look_at(sysfs_fd, &use->hostdevs[i].bdf);
+		hostdevs[n++] = look_at(sysfs_fd, &use->hostdevs[i].bdf);
+	for (size_t i = 0; i < use->n_mdevs; i++)
+		n += look_at_mdev(sysfs_fd, use->mdevs[i].uuid, &hostdevs[n]);
 	*ret = hostdevs;
+	*ret_n = n;
 	return 0;
 }
 
@@ -144,7 +170,8 @@ static int judge(const HookPlace *place, const DomainUse *use, Problem **ret_pro
 	_cleanup_free_ FenceHostdev *hostdevs = NULL;
 	_cleanup_(fence_freep) Fence *fence = NULL;
 	_cleanup_free_ char *why = NULL, *boot_id = NULL;
-	int r = look_at_all(place, use, &hostdevs);
+	size_t n = 0;
+	int r = look_at_all(place, use, &hostdevs, &n);
 
 	if (r >= 0)
 		r = read_fence(place, &fence, &why);
@@ -155,7 +182,7 @@ static int judge(const HookPlace *place, const DomainUse *use, Problem **ret_pro
 	return fence_judge(&(FenceRequest){ .uuid = use->uuid,
 					    .name = use->name,
 					    .hostdevs = hostdevs,
-					    .n_hostdevs = use->n_hostdevs,
+					    .n_hostdevs = n,
 					    .fence = fence,
 					    .no_fence = why,
 					    .boot_id = boot_id,
@@ -172,7 +199,7 @@ int hook_decide(const HookPlace *place, const char *xml, Problem **ret_problem)
 	if (!strstr(xml, "hostdev") && !strstr(xml, "nvme"))
 		return 0;
 	r = domain_use_from_xml(xml, NULL, &use, ret_problem);
-	if (r != 0 || use.n_hostdevs == 0)
+	if (r != 0 || use.n_hostdevs + use.n_mdevs == 0)
 		return r;
 	return judge(place, &use, ret_problem);
 }

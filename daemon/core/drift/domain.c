@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Drift of domains: the one that the record names, and others that have functions of the group. */
 #include "core/domain/ref.h"
+#include "core/domain/vgpu.h"
 #include "core/drift/finding.h"
 
 static const DomainUse *drift_find_namesake(const DomainUses *uses, const char *name)
@@ -30,6 +31,31 @@ static int drift_check_gone(DriftSubject *s)
 		strf("define %s again, or: gpupass release %s", s->record->domain_name, s->name));
 }
 
+/* Also of the group's own domain: while it has the board, there can be no vGPU of it. */
+static int drift_check_vgpus(DriftSubject *s)
+{
+	for (size_t i = 0; i < s->n_functions; i++) {
+		const Bdf *bdf = &s->functions[i]->bdf;
+		size_t at = 0;
+		VgpuUse vgpu;
+
+		while (vgpu_next_domain(s->facts->uses, s->facts->snapshot, bdf, &at, &vgpu)) {
+			_cleanup_free_ char *text = vgpu_text(&vgpu);
+			int r;
+
+			drift_about(s, bdf);
+			r = drift_add(s, DRIFT_TAKEN, DRIFT_REPAIR_NONE,
+				      text ? strf("domain %s (%s) has %s", vgpu.domain->name,
+						  vgpu.domain->uuid, text)
+					   : NULL,
+				      vgpu_remedy(&vgpu));
+			if (r != 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
 int drift_check_others(DriftSubject *s)
 {
 	for (size_t i = 0; i < s->n_functions; i++) {
@@ -51,7 +77,7 @@ int drift_check_others(DriftSubject *s)
 				return r;
 		}
 	}
-	return 0;
+	return drift_check_vgpus(s);
 }
 
 DriftHeld drift_count_held(const DriftSubject *s)

@@ -12,7 +12,7 @@
 static const FenceHostdev *find_hostdev(const FenceRequest *q, const Bdf *bdf)
 {
 	for (size_t i = 0; i < q->n_hostdevs; i++)
-		if (bdf_equal(&q->hostdevs[i].bdf, bdf))
+		if (!q->hostdevs[i].vgpu && bdf_equal(&q->hostdevs[i].bdf, bdf))
 			return &q->hostdevs[i];
 	return NULL;
 }
@@ -193,6 +193,31 @@ static int check_group(const FenceRequest *q, const FenceGroup *group, const Bdf
 	return r == 0 ? check_clean(q, group, ret_problem) : r;
 }
 
+/* ---- a vGPU ---- */
+
+/*
+ * It needs the nvidia driver on its board, and not the whole group: what the host does with a free
+ * group is its own business. But nobody gets a part of a group that is somebody's, or moves.
+ */
+static int check_vgpu(const FenceRequest *q, const FenceHostdev *hostdev, Problem **ret_problem)
+{
+	const FenceGroup *group = q->fence ? fence_find(q->fence, &hostdev->board, NULL) : NULL;
+
+	if (!group)
+		return 0;
+	if (group->domain_uuid)
+		return judge_refuse(q, GPUPASS_ERROR_GROUP_BUSY,
+				    strf("it has a vGPU of %s, and group %s is assigned to %s",
+					 BDF_TEXT(&hostdev->board), group->name,
+					 str_or_empty(group->domain_name)),
+				    strf("the record of domain %s", group->domain_uuid),
+				    strf("take the vGPU out of it (virsh edit %s), or release the "
+					 "group: gpupass release %s",
+					 word(q), group->name),
+				    ret_problem);
+	return group->state == FENCE_UNSAFE ? 0 : check_state(q, group, ret_problem);
+}
+
 /* ---- one function ---- */
 
 static int check_hostdev(const FenceRequest *q, const FenceHostdev *hostdev, Problem **ret_problem)
@@ -200,6 +225,8 @@ static int check_hostdev(const FenceRequest *q, const FenceHostdev *hostdev, Pro
 	const FenceFunction *then = NULL;
 	const FenceGroup *group = NULL;
 
+	if (hostdev->vgpu)
+		return check_vgpu(q, hostdev, ret_problem);
 	if (!q->fence)
 		return hostdev->gpu ? refuse_blind(q, hostdev, ret_problem) : 0;
 	group = fence_find(q->fence, &hostdev->bdf, &then);

@@ -14,6 +14,9 @@ typedef struct FenceHostdev {
 	 * (vGPU) are not. What cannot be read counts as one, where something is there.
 	 */
 	bool gpu;
+	/* It is a VF or an mdev, of this function; `bdf` and the ids then decide nothing. */
+	bool vgpu;
+	Bdf board;
 	uint16_t vendor, device, subsystem_vendor, subsystem_device;
 } FenceHostdev;
 

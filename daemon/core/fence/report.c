@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/domain/ref.h"
+#include "core/domain/vgpu.h"
 #include "core/group/mark.h"
 #include "core/group/record.h"
 #include "util/text.h"
@@ -91,16 +92,54 @@ static int fill(const Subject *s, bool split, bool live, FenceFinding *f)
 		       : -ENOMEM;
 }
 
-static int add(const Subject *s, bool split, bool live, FenceReport *report)
+static FenceFinding *new_finding(FenceReport *report)
 {
 	FenceFinding *bigger =
 		reallocarray(report->items, report->n_items + 1, sizeof(FenceFinding));
 
 	if (!bigger)
-		return -ENOMEM;
+		return NULL;
 	report->items = bigger;
 	bigger[report->n_items] = (FenceFinding){ 0 };
-	return fill(s, split, live, &bigger[report->n_items++]);
+	return &bigger[report->n_items++];
+}
+
+static int add(const Subject *s, bool split, bool live, FenceReport *report)
+{
+	FenceFinding *f = new_finding(report);
+
+	return f ? fill(s, split, live, f) : -ENOMEM;
+}
+
+static int add_vgpu(const Subject *s, const VgpuUse *vgpu, FenceReport *report)
+{
+	_cleanup_free_ char *text = vgpu_text(vgpu);
+	FenceFinding *f = text ? new_finding(report) : NULL;
+
+	if (!f)
+		return -ENOMEM;
+	f->running = vgpu->live;
+	f->group = strdup(s->group->name);
+	f->domain_uuid = strdup(s->use->uuid);
+	f->domain_name = strdup(s->use->name);
+	f->functions = strdup(BDF_TEXT(&vgpu->board));
+	f->what = strf("domain %s (%s) %s %s, a board of %s", s->use->name, s->use->uuid,
+		       vgpu->live ? "runs with" : "is defined with", text, s->group->name);
+	f->remedy = vgpu_remedy(vgpu);
+	return f->group && f->domain_uuid && f->domain_name && f->functions && f->what && f->remedy
+		       ? 0
+		       : -ENOMEM;
+}
+
+/* One is enough: it names the domain, and the remedy is the same for all of them. */
+static int report_vgpu(const Subject *s, const PciSnapshot *snapshot, FenceReport *report)
+{
+	VgpuUse vgpu;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (vgpu_of_domain(s->use, snapshot, &s->functions[i]->bdf, &vgpu))
+			return add_vgpu(s, &vgpu, report);
+	return 0;
 }
 
 /* What runs is worse than what is defined, so of one domain the guest is reported first. */
@@ -142,6 +181,8 @@ static int report_group(const GroupSet *groups, const Group *group, const Domain
 		s.use = &uses->items[i];
 		s.ours = is_ours(&s, record, groups);
 		r = report_use(&s, foreign_use && !record, report);
+		if (r >= 0)
+			r = report_vgpu(&s, groups->snapshot, report);
 	}
 	return r;
 }

@@ -205,6 +205,7 @@ static void a_renamed_domain_is_recorded_by_its_new_name(_unused_ void **state)
 static void what_a_person_must_see_to_keeps_reconcile_off(_unused_ void **state)
 {
 	DomainUse *use;
+	PciMdev *mdev;
 	HostModel h;
 
 	/* fault 31 */
@@ -221,6 +222,16 @@ static void what_a_person_must_see_to_keeps_reconcile_off(_unused_ void **state)
 	host_domain(&h, "vm2", false, some);
 	host_assignment(&h, "pair0", "oldname", 1, all);
 	expect(&h, "taken, and renamed", "taken/none taken/none renamed/none");
+	init(&h, VFIO, VFIO);
+	ours(&h, "vm1", false, all);
+	use = host_domain(&h, "vm2", false, none);
+	assert_int_equal(
+		domain_use_add_mdev(use, "4b20d080-1b54-4048-85b3-a6a62d165c01", false, true), 0);
+	mdev = GROW(h.snapshot->mdevs, h.snapshot->n_mdevs);
+	mdev->uuid = strdup("4b20d080-1b54-4048-85b3-a6a62d165c01");
+	mdev->parent = h.snapshot->functions[0].bdf;
+	host_assignment(&h, "pair0", "vm1", 1, all);
+	expect(&h, "a vGPU in another domain", "taken/none");
 	init(&h, VFIO, VFIO);
 	use = ours(&h, "vm1", true, all);
 	use->hostdevs[3].live = false;

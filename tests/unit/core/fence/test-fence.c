@@ -340,6 +340,37 @@ static void every_domain_with_a_part_is_named(void **state)
 	host_done(&s.host);
 }
 
+/* fault 18 */
+static void a_vgpu_of_a_board_of_a_group_is_reported(void **state)
+{
+	_cleanup_(fence_report_freep) FenceReport *report = NULL;
+	static const char *const none[] = { NULL };
+	PciMdev *mdev;
+	Scene s;
+
+	(void)state;
+	scene_init(&s, "");
+	mdev = GROW(s.host.snapshot->mdevs, s.host.snapshot->n_mdevs);
+	mdev->uuid = strdup("4b20d080-1b54-4048-85b3-a6a62d165c01");
+	mdev->parent = bdf_of(B ".0");
+	assert_int_equal(domain_use_add_mdev(host_domain(&s.host, "vm1", false, none), mdev->uuid,
+					     false, true),
+			 0);
+	host_domain(&s.host, "vm2", false, none);
+	host_resolve(&s.host);
+	assert_int_equal(fence_report(s.host.groups, s.host.uses, s.host.assignments,
+				      s.host.declarations, &report),
+			 0);
+	assert_int_equal(report->n_items, 1);
+	assert_string_equal(
+		report->items[0].what,
+		"domain vm1 (" X ") is defined with vGPU "
+		"4b20d080-1b54-4048-85b3-a6a62d165c01 of 0000:61:00.0, a board of pair0");
+	assert_string_equal(report->items[0].functions, "0000:61:00.0");
+	assert_false(report->items[0].split || report->items[0].running);
+	host_done(&s.host);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -350,6 +381,7 @@ int main(void)
 		cmocka_unit_test(a_board_shows_the_domain_that_has_it),
 		cmocka_unit_test(each_domain_that_has_what_it_should_not_is_reported),
 		cmocka_unit_test(every_domain_with_a_part_is_named),
+		cmocka_unit_test(a_vgpu_of_a_board_of_a_group_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
