@@ -170,6 +170,21 @@ static int move_failed(const DriverTarget *target, const MoveOutcome *outcome,
 		.remedy = strf("see the kernel's log: dmesg | grep %s", BDF_TEXT(&target->bdf)));
 }
 
+/* The holders that have a file were refused before: this one has none. */
+static int has_users(const DriverTarget *target, Problem **ret_problem)
+{
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+		.reason = strf("%s is in use by something that the driver counts",
+			       BDF_TEXT(&target->bdf)),
+		.cause = strf("NVIDIA's driver does not give its unbindLock "
+			      "(/proc/driver/nvidia/gpus/%s/unbindLock): it counts users that have "
+			      "no file open, too",
+			      BDF_TEXT(&target->bdf)),
+		.remedy = strdup("shut down the domains with vGPUs of it, and stop DCGM, "
+				 "nvidia-persistenced and nvidia-smi; see TROUBLESHOOTING, vGPU"));
+}
+
 static int judge_one(const StepContext *c, const DriverTarget *target, const MoveOutcome *outcome,
 		     Problem **ret_problem)
 {
@@ -177,6 +192,8 @@ static int judge_one(const StepContext *c, const DriverTarget *target, const Mov
 		return beside_another(target, outcome, ret_problem);
 	if (outcome->still_running)
 		return timed_out(c, target, outcome, ret_problem);
+	if (outcome->result.phase == DRIVER_PHASE_LOCK && outcome->result.error == -EBUSY)
+		return has_users(target, ret_problem);
 	return outcome->result.phase == DRIVER_PHASE_VERIFY && outcome->result.error == -ENODEV
 		       ? does_not_answer(target, ret_problem)
 		       : move_failed(target, outcome, ret_problem);

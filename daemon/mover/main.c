@@ -26,11 +26,14 @@
 #include "util/pid-lock.h"
 #include "util/text.h"
 
+/* /proc/driver/nvidia/gpus, of which its unit shows it nothing but this. */
+#define NVIDIA_GPUS_DIR "/run/gpupass/nvidia-gpus"
+
 /* In the place of an answer: another process is at work on the function, nothing was done. */
 #define BUSY "busy"
 
 typedef struct Roots {
-	const char *sysfs_dir, *locks_dir;
+	const char *sysfs_dir, *locks_dir, *gpus_dir;
 } Roots;
 
 static const char usage[] =
@@ -40,6 +43,7 @@ static const char usage[] =
 	"from standard input, and writes one line for each function to standard output.\n"
 	"\n"
 	"      --sysfs=DIR     sysfs (default /sys)\n"
+	"      --gpus=DIR      where nvidia lists its GPUs (default " NVIDIA_GPUS_DIR ")\n"
 	"      --locks=DIR     where it locks what it works on (default " PARTS_LOCKS_DIR ")\n"
 	"  -h, --help          show this help\n"
 	"      --version       show the version\n";
@@ -63,11 +67,13 @@ static bool nobody_waits(void)
 	return poll(&caller, 1, 0) > 0 && (caller.revents & (POLLHUP | POLLERR));
 }
 
-static char *move(int sysfs_fd, const MoverCommand *command)
+static char *move(const Roots *roots, int sysfs_fd, const MoverCommand *command)
 {
 	_cleanup_(driver_result_clear) DriverResult result = { 0 };
+	DriverOps ops = *driver_real_ops();
 
-	driver_move_with(driver_real_ops(), sysfs_fd, &command->target, &result);
+	ops.gpus_dir = roots->gpus_dir;
+	driver_move_with(&ops, sysfs_fd, &command->target, &result);
 	return worker_move_document(&command->target.bdf, &result);
 }
 
@@ -113,7 +119,7 @@ static int work(const Roots *roots, size_t number, const MoverCommand *command)
 		return say(number, BUSY);
 	if (r < 0)
 		return fail(BDF_TEXT(&command->target.bdf), r);
-	answer = command->reset ? reset(roots, sysfs_fd, command) : move(sysfs_fd, command);
+	answer = command->reset ? reset(roots, sysfs_fd, command) : move(roots, sysfs_fd, command);
 	/* Who has the answer may begin the next move at once. */
 	lock_fd = close_fd(lock_fd);
 	return answer ? say(number, answer) : fail("cannot answer", -ENOMEM);
@@ -154,9 +160,12 @@ static int work_on_all(const Roots *roots, const MoverCommand *commands, size_t 
 
 int main(int argc, char **argv)
 {
-	Roots roots = { .sysfs_dir = "/sys", .locks_dir = PARTS_LOCKS_DIR };
+	Roots roots = { .sysfs_dir = "/sys",
+			.locks_dir = PARTS_LOCKS_DIR,
+			.gpus_dir = NVIDIA_GPUS_DIR };
 	const Argument known[] = {
 		{ "sysfs", .text = &roots.sysfs_dir },
+		{ "gpus", .text = &roots.gpus_dir },
 		{ "locks", .text = &roots.locks_dir },
 	};
 	_cleanup_free_ MoverCommand *commands = NULL;

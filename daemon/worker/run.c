@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "gpupass/errors.h"
-#include "host/device/driver.h"
+#include "host/device/driver-ops.h"
 #include "host/device/examine.h"
 #include "host/device/inspect.h"
 #include "host/device/reset.h"
@@ -23,15 +23,16 @@
 
 static void move(const WorkerCommand *command, const DriverOps *ops, DriverResult *ret)
 {
+	_cleanup_free_ char *gpus = strf("%s/driver/nvidia/gpus", command->proc_dir);
+	DriverOps here = ops ? *ops : *driver_real_ops();
 	_cleanup_close_ int sysfs_fd = -1;
-	int r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
+	int r = gpus ? dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd) : -ENOMEM;
 
+	here.gpus_dir = gpus;
 	if (r < 0)
 		*ret = (DriverResult){ .error = r, .phase = DRIVER_PHASE_READ };
-	else if (ops)
-		driver_move_with(ops, sysfs_fd, &command->target, ret);
 	else
-		driver_move(sysfs_fd, &command->target, ret);
+		driver_move_with(&here, sysfs_fd, &command->target, ret);
 }
 
 static int reset(const WorkerCommand *command, const DriverOps *ops, ResetReport *ret)

@@ -9,11 +9,12 @@
 #include "host/wire/move.h"
 
 typedef struct DriverOps {
-	/* Writes `value` exactly to the attribute `path` below sysfs_fd. 0 or -errno. */
-	int (*write)(void *userdata, int sysfs_fd, const char *path, const char *value);
+	/* Writes `value` exactly to `path` below this folder, sysfs or gpus_dir. 0 or -errno. */
+	int (*write)(void *userdata, int dir_fd, const char *path, const char *value);
 	void (*wait)(void *userdata, unsigned milliseconds);
 	/* vfio_hot_reset() of these functions, a whole slot; NULL: there is no vfio. */
 	int (*hot_reset)(void *userdata, int sysfs_fd, const Bdf *functions, size_t n);
+	const char *gpus_dir; /* /proc/driver/nvidia/gpus; NULL: no unbindLock is looked for */
 	void *userdata;
 } DriverOps;
 

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/facts/persistence.h"
 #include "core/pci/driver-name.h"
 #include "host/device/driver-ops.h"
 #include "host/device/vfio-hot-reset.h"
@@ -110,9 +111,51 @@ static int holds_already(Move *move)
 	return str_equal(override, target->driver_override) ? 1 : 0;
 }
 
+/* 1 or 0: as the driver says. -ENOENT: no vGPU host, or another driver has the function. */
+static int read_unbind_lock(int gpus_fd, const char *path)
+{
+	_cleanup_free_ char *text = NULL;
+	int r = file_read_line_at(gpus_fd, path, &text);
+
+	return r < 0 ? r : str_equal(text, "1");
+}
+
+/*
+ * The driver takes the lock when the file is closed, and only while nobody uses the GPU; the write
+ * succeeds either way, so that only a read tells (nv_procfs_close_unbind_lock() in NVIDIA's
+ * kernel-open/nvidia/nv-procfs.c). While it is on, the GPU cannot be opened. Unbinding drops it.
+ */
+static int set_unbind_lock(Move *move, bool on)
+{
+	_cleanup_free_ char *path = strf("%s/unbindLock", BDF_TEXT(&move->target->bdf));
+	_cleanup_close_ int gpus_fd = -1;
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	if (!move->ops->gpus_dir)
+		return 0;
+	gpus_fd = open(move->ops->gpus_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = gpus_fd < 0 ? -errno : read_unbind_lock(gpus_fd, path);
+	if (r >= 0 && r != on) {
+		r = move->ops->write(move->ops->userdata, gpus_fd, path, on ? "1\n" : "0\n");
+		if (r >= 0)
+			r = read_unbind_lock(gpus_fd, path);
+	}
+	if (r == -ENOENT)
+		return 0;
+	if (r >= 0)
+		r = r == on ? 0 : -EBUSY;
+	return r < 0 ? fail(move, DRIVER_PHASE_LOCK, r) : 0;
+}
+
 static int unbind(Move *move)
 {
-	int r = write_function_attribute(move, "driver/unbind", BDF_TEXT(&move->target->bdf));
+	int r = set_unbind_lock(move, true);
+
+	if (r < 0)
+		return r;
+	r = write_function_attribute(move, "driver/unbind", BDF_TEXT(&move->target->bdf));
 
 	/* Another program unbound it between our read and our write; the next read decides. */
 	if (r == -ENOENT || r == -ENODEV)
@@ -212,6 +255,34 @@ static int change_driver(Move *move)
 	}
 }
 
+/* Takes the lock before the first write, so that a GPU in use is left as it was. */
+static int lock_for_unbind(Move *move)
+{
+	_cleanup_free_ char *driver = NULL;
+	int r;
+
+	if (move->target->never_unbind)
+		return 0;
+	r = sysfs_read_driver(move->sysfs_fd, &move->target->bdf, &driver);
+	if (r < 0)
+		return fail(move, DRIVER_PHASE_READ, r);
+	return str_equal(driver, NVIDIA_DRIVER) && !str_equal(driver, move->target->driver)
+		       ? set_unbind_lock(move, true)
+		       : 0;
+}
+
+/*
+ * The function stays with nvidia, or came back to it: somebody who was cut off may have left the
+ * lock on, and then nobody can open the GPU.
+ */
+static void let_go_of_lock(Move *move)
+{
+	DriverResult kept = *move->result;
+
+	(void)set_unbind_lock(move, false);
+	*move->result = kept;
+}
+
 /*
  * vfio-pci also takes a device that does not wake up: it ignores the result of
  * pci_set_power_state() (vfio_pci_core_register_device() in drivers/vfio/pci/vfio_pci_core.c). A
@@ -239,7 +310,9 @@ static int run(Move *move)
 	r = holds_already(move);
 	if (r != 0)
 		return r < 0 ? fail(move, DRIVER_PHASE_READ, r) : 0;
-	r = set_override(move, move->override_while_binding);
+	r = lock_for_unbind(move);
+	if (r >= 0)
+		r = set_override(move, move->override_while_binding);
 	if (r < 0)
 		return r;
 	r = change_driver(move);
@@ -274,6 +347,8 @@ void driver_move_with(const DriverOps *ops, int sysfs_fd, const DriverTarget *ta
 	if (target->driver && !str_equal(target->driver, target->driver_override))
 		move.override_while_binding = NULL;
 	result.error = run(&move);
+	if (!target->never_unbind)
+		let_go_of_lock(&move);
 	if (result.error == 0)
 		result.phase = DRIVER_PHASE_READ; /* of an earlier try */
 	/*

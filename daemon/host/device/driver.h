@@ -16,10 +16,14 @@
  * is harmless and writes nothing. If the target's override names another driver than the target's
  * (a state that another tool left), the override is clear while binding and set at the end.
  *
+ * On a vGPU host the nvidia driver counts a GPU's users in unbindLock, those without a file, too:
+ * where there is one, it is taken before anything is written, and let go if the function stays.
+ *
  * Errors, by phase; other numbers are those of the failed read or write itself:
  *   read             -ENOENT  the function is not there
  *                    -ENODEV  the target driver is not registered; nothing was written
  *                    -EINVAL  no driver can have this name; nothing was written
+ *   unbindLock       -EBUSY   the GPU has users, or the driver does not give the lock
  *   driver_override  -EBUSY   it reads otherwise than written: another program writes it, too
  *   probe            -EAGAIN  still deferred after the last try
  *                    -EBUSY   a user of vfio has the IOMMU group, still after 6 s

@@ -23,6 +23,7 @@ typedef struct DriverTarget {
 /* How far driver_move() got: names the failing write. */
 #define DRIVER_PHASES(X)                                                                           \
 	X(DRIVER_PHASE_READ, "read")                                                               \
+	X(DRIVER_PHASE_LOCK, "unbindLock")                                                         \
 	X(DRIVER_PHASE_OVERRIDE, "driver_override")                                                \
 	X(DRIVER_PHASE_UNBIND, "unbind")                                                           \
 	X(DRIVER_PHASE_PROBE, "probe")                                                             \

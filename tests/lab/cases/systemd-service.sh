@@ -30,8 +30,13 @@ equal "the functions are on vfio-pci" "0000:01:00.0 vfio-pci
 0000:02:00.1 vfio-pci" "$(drivers 0000:01:00.0 0000:02:00.1)"
 promise "the job is in the journal under its message id and group" until_true 10 sh -c \
 	'journalctl GPUPASS_GROUP=pair0 MESSAGE_ID=3f0d5b1c6a0e4f0ba3d05b8f5c1c6f01 | grep -q "job 2\|job 1"'
+echo 1 >/sys/module/nvidia/parameters/unbind_lock
 promise "release succeeds too" gpupass release vm42
 equal "and all is as before" "$before" "$(world)"
+# What the mover sees of /proc is NVIDIA's folder of GPUs, and it may write there.
+knob 0000:02:00.0 hold 1
+refused "under its confinement the mover asks for unbindLock" 9 HostInUse unbindLock gpupass assign vm42
+knob 0000:02:00.0 hold 0
 # Bound again, a GPU may have another minor than before.
 minor=$(sed -n 's/^Device Minor:[[:space:]]*//p' /proc/driver/nvidia/gpus/0000:01:00.0/information)
 runuser -u nobody -- sleep 300 3<"/dev/nvidia$minor" &

@@ -27,8 +27,8 @@
 #define MINOR_MODESET 254
 #define MINOR_CTL 255
 
-static bool unbind_lock = true;
-module_param(unbind_lock, bool, 0444);
+static bool unbind_lock;
+module_param(unbind_lock, bool, 0644); /* of GPUs that are bound from then on */
 MODULE_PARM_DESC(unbind_lock, "offer unbindLock (the real driver does so on vGPU hosts only)");
 
 static char release[16] = "0.0.0";

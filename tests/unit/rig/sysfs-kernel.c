@@ -143,6 +143,34 @@ static int write_override(int sysfs_fd, const Bdf *bdf, const char *value)
 	return r;
 }
 
+/* The driver's file goes with it: nv_pci_remove() ends in nv_procfs_remove_gpu(). */
+static int lose_unbind_lock(SysfsKernel *kernel, const Bdf *bdf)
+{
+	_cleanup_free_ char *path =
+		strf("%s/%s/unbindLock", str_or_empty(kernel->gpus_dir), BDF_TEXT(bdf));
+
+	if (!path)
+		return -ENOMEM;
+	if (kernel->gpus_dir)
+		(void)unlink(path);
+	return 0;
+}
+
+/* Where it does not take, the write succeeds all the same. */
+static int write_unbind_lock(SysfsKernel *kernel, int gpus_fd, const char *path, const char *value)
+{
+	int fd = openat(gpus_fd, path, O_WRONLY | O_TRUNC | O_CLOEXEC), r = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (strcmp(value, "1\n") == 0 && kernel->gpu_users > 0)
+		value = "0\n";
+	if (write(fd, value, strlen(value)) != (ssize_t)strlen(value))
+		r = -EIO;
+	close(fd);
+	return r;
+}
+
 static int write_unbind(SysfsKernel *kernel, int sysfs_fd, const Bdf *bdf)
 {
 	_cleanup_free_ char *driver = NULL;
@@ -154,6 +182,8 @@ static int write_unbind(SysfsKernel *kernel, int sysfs_fd, const Bdf *bdf)
 	if (!driver)
 		return -ENODEV;
 	r = detach(sysfs_fd, bdf);
+	if (r >= 0)
+		r = lose_unbind_lock(kernel, bdf);
 	if (r < 0)
 		return r;
 	if (kernel->while_unbinding)
@@ -241,6 +271,8 @@ static int dispatch(SysfsKernel *kernel, int sysfs_fd, const char *path, const c
 
 	if (str_starts_with(path, devices))
 		return write_device(kernel, sysfs_fd, path + strlen(devices), value);
+	if (has_suffix(path, "/unbindLock"))
+		return write_unbind_lock(kernel, sysfs_fd, path, value);
 	/* Names of devices are compared as they are, but for one newline. */
 	if (sysfs_parse_bdf(value, &bdf) < 0 || !sysfs_has_function(sysfs_fd, &bdf))
 		return -ENODEV;
@@ -256,8 +288,11 @@ static int kernel_write(void *userdata, int sysfs_fd, const char *path, const ch
 	SysfsKernel *kernel = userdata;
 	const char *name = strrchr(path, '/') + 1;
 
-	if (strv_appendf(&kernel->writes, "%s %s", name, strcmp(value, "\n") == 0 ? "\\n" : value) <
-	    0)
+	if (strv_appendf(&kernel->writes, "%s %s", name,
+			 strcmp(value, "\n") == 0    ? "\\n"
+			 : strcmp(value, "0\n") == 0 ? "0"
+			 : strcmp(value, "1\n") == 0 ? "1"
+						     : value) < 0)
 		return -ENOMEM;
 	if (kernel->failing_path && has_suffix(path, kernel->failing_path))
 		return kernel->failing_error;
@@ -294,6 +329,7 @@ DriverOps sysfs_kernel_ops(SysfsKernel *kernel)
 		.write = kernel_write,
 		.wait = kernel_wait,
 		.hot_reset = kernel_hot_reset,
+		.gpus_dir = kernel->gpus_dir,
 		.userdata = kernel,
 	};
 }

@@ -20,6 +20,8 @@ typedef struct SysfsKernel {
 	const char *thief;
 	const char *failing_path; /* writes to paths that end so give failing_error */
 	int failing_error;
+	const char *gpus_dir; /* of unbindLock, where it is a vGPU host's; NULL: it is none */
+	unsigned gpu_users;   /* that the nvidia driver counts: unbindLock does not take */
 	/* Called when an unbind has taken the driver link away and before it returns. NULL: not */
 	void (*while_unbinding)(void *userdata);
 	/* Called when `reset` is written, and when somebody waits. NULL: not */

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "host/scan/sysfs.h"
 #include "rig/sysfs-kernel.h"
 #include "rig/sysfs-tree.h"
+#include "util/file.h"
 #include "util/text.h"
 
 #define GPU "0000:41:00.0"
@@ -89,6 +91,74 @@ static void move_writes_override_then_unbind_then_probe(void **state _unused_)
 	assert_true(b.result.changed);
 	assert_is(&b, "vfio-pci", "vfio-pci");
 	assert_writes(&b, "driver_override vfio-pci; unbind " GPU "; drivers_probe " GPU);
+	teardown(&b);
+}
+
+#define LOCK "proc/driver/nvidia/gpus/" GPU "/unbindLock"
+
+/* A vGPU host; *ret_dir is for the kernel, and the caller's. */
+static void offer_lock(Bench *b, const char *value, char **ret_dir)
+{
+	*ret_dir = strf("%s/driver/nvidia/gpus", b->tree->proc);
+	tree_write(b->tree, LOCK, value);
+	b->kernel.gpus_dir = *ret_dir;
+}
+
+static bool lock_reads(const Bench *b, const char *value)
+{
+	_cleanup_free_ char *path = strf("%s/" LOCK, b->tree->path), *text = NULL;
+
+	return file_read_line_at(AT_FDCWD, path, &text) >= 0 && strcmp(text, value) == 0;
+}
+
+static void on_a_vgpu_host_the_lock_is_taken_before_anything_is_written(void **state _unused_)
+{
+	_cleanup_free_ char *dir = NULL;
+	Bench b;
+
+	setup(&b, "nvidia");
+	offer_lock(&b, "0\n", &dir);
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_int_equal(b.result.error, 0);
+	assert_writes(&b,
+		      "unbindLock 1; driver_override vfio-pci; unbind " GPU "; drivers_probe " GPU);
+	teardown(&b);
+}
+
+/* fault 2 */
+static void a_gpu_whose_lock_cannot_be_had_stays_as_it_was(void **state _unused_)
+{
+	_cleanup_free_ char *dir = NULL;
+	Bench b;
+
+	setup(&b, "nvidia");
+	offer_lock(&b, "0\n", &dir);
+	b.kernel.gpu_users = 1;
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_failed(&b, -EBUSY, DRIVER_PHASE_LOCK, false);
+	assert_writes(&b, "unbindLock 1");
+	assert_is(&b, "nvidia", NULL);
+	assert_true(lock_reads(&b, "0"));
+	teardown(&b);
+}
+
+static void a_lock_is_let_go_when_the_gpu_stays(void **state _unused_)
+{
+	_cleanup_free_ char *dir = NULL;
+	Bench b;
+
+	setup(&b, "nvidia");
+	offer_lock(&b, "0\n", &dir);
+	b.kernel.failing_path = "driver/unbind";
+	b.kernel.failing_error = -EIO;
+	move(&b, "vfio-pci", "vfio-pci");
+	assert_failed(&b, -EIO, DRIVER_PHASE_UNBIND, true);
+	assert_true(lock_reads(&b, "0"));
+	/* As of a mover that was killed between the lock and the unbind: the undo finds it so. */
+	tree_write(b.tree, LOCK, "1\n");
+	move(&b, "nvidia", NULL);
+	assert_int_equal(b.result.error, 0);
+	assert_true(lock_reads(&b, "0"));
 	teardown(&b);
 }
 
@@ -474,6 +544,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(move_writes_override_then_unbind_then_probe),
+		cmocka_unit_test(on_a_vgpu_host_the_lock_is_taken_before_anything_is_written),
+		cmocka_unit_test(a_gpu_whose_lock_cannot_be_had_stays_as_it_was),
+		cmocka_unit_test(a_lock_is_let_go_when_the_gpu_stays),
 		cmocka_unit_test(a_second_move_writes_nothing),
 		cmocka_unit_test(giving_back_clears_the_override_and_binds_by_name),
 		cmocka_unit_test(move_reaches_every_state_from_every_other),
