@@ -170,8 +170,9 @@ json_t *json_gpu(const World *w, const Gpu *g)
 		MEMBER(g, driver), MEMBER(g, iommu_group), MEMBER(g, numa_node),
 		MEMBER(g, physical_slot), MEMBER(g, upstream_path), MEMBER(g, bar_sizes),
 		MEMBER(g, reset_methods), MEMBER(g, boot_vga), MEMBER(g, virtual_functions),
-		MEMBER(g, power_state), KEY("health", json_health(g)), MEMBER(g, uuid),
-		MEMBER(g, serial_number), KEY("tenant", json_tenant(g)),
+		MEMBER(g, mig_mode), MEMBER(g, mig_pending), MEMBER(g, power_state),
+		KEY("health", json_health(g)), MEMBER(g, uuid), MEMBER(g, serial_number),
+		KEY("tenant", json_tenant(g)),
 		KEY("group", json_text(world_group_name(w, g->group))));
 }
 

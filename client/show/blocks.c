@@ -290,6 +290,17 @@ static int gpu_bars(const Terminal *t, const Gpu *g)
 	return 0;
 }
 
+/* As NVML said at the last probe: nobody is asked now, because that would open the GPU. */
+static void print_mig(const Terminal *t, const Gpu *g)
+{
+	if (*g->mig_mode)
+		terminal_field(t, "MIG", "%s%s%s%s", g->mig_mode,
+			       strcmp(g->mig_mode, g->mig_pending) != 0 ? ", after a reset " : "",
+			       strcmp(g->mig_mode, g->mig_pending) != 0 ? or_dash(g->mig_pending)
+									: "",
+			       strcmp(g->mig_mode, "on") == 0 ? ": NVLink is off" : "");
+}
+
 int block_gpu(Client *c, const World *w, const Gpu *g)
 {
 	const Terminal *t = &c->out;
@@ -320,6 +331,7 @@ int block_gpu(Client *c, const World *w, const Gpu *g)
 	terminal_field(t, "Resets", "%s", *resets ? resets : "none");
 	terminal_field(t, "Boot VGA", "%s", g->boot_vga ? "yes" : "no");
 	terminal_field(t, "Virtual fns", "%s", g->virtual_functions ? "enabled" : "");
+	print_mig(t, g);
 	terminal_field(t, "Power", "%s", g->power_state);
 	if (*g->health)
 		print_health(t, g, false);

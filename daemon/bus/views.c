@@ -326,6 +326,23 @@ static void fill_tenancy(const Manager *m, const Gpu *gpu, GpuView *view, int *r
 		 tenancy.no_method ? "the last try found no way to reset it" : tenancy.why);
 }
 
+/* Of a board that was swapped since, the probe tells nothing. */
+static void fill_mig(const Manager *m, const Gpu *gpu, GpuView *view, int *r)
+{
+	const Evidence *evidence = manager_evidence(m);
+	const Sighting *s = evidence ? evidence_find_host(evidence, &gpu->lead->bdf) : NULL;
+	_cleanup_free_ char *stale = NULL;
+
+	if (*r >= 0 && s)
+		*r = sighting_stale(evidence, s, manager_inventory(m)->gpus, &stale);
+	if (*r < 0 || !s || stale)
+		s = NULL;
+	put_copy(r, &view->mig_mode,
+		 s && s->mig != MIG_UNKNOWN ? mig_mode_to_string(s->mig) : NULL);
+	put_copy(r, &view->mig_pending,
+		 s && s->mig_pending != MIG_UNKNOWN ? mig_mode_to_string(s->mig_pending) : NULL);
+}
+
 int gpu_view_fill(const Manager *m, PciNames *names, const Gpu *gpu, GpuView *view)
 {
 	const PciFunction *lead = gpu->lead;
@@ -347,6 +364,7 @@ int gpu_view_fill(const Manager *m, PciNames *names, const Gpu *gpu, GpuView *vi
 		r = strv_split(lead->reset_methods, " ", &view->reset_methods);
 	view->boot_vga = lead->boot_vga;
 	view->virtual_functions = lead->has_vfs;
+	fill_mig(m, gpu, view, &r);
 	put_copy(&r, &view->power_state, lead->power_state);
 	fill_health(manager_gpu_health(m, &lead->bdf), view, &r);
 	put_copy(&r, &view->uuid, gpu->uuid);

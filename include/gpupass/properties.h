@@ -139,6 +139,8 @@ typedef enum PropertyType {
 	X(S, "ResetMethods", STRINGS, reset_methods, CHANGES, MAY)                                 \
 	X(S, "BootVga", BOOL, boot_vga, CHANGES, MAY)                                              \
 	X(S, "VirtualFunctions", BOOL, virtual_functions, CHANGES, MAY)                            \
+	X(S, "MigMode", STRING, mig_mode, CHANGES, MAY)	      /* at the last probe */              \
+	X(S, "MigPending", STRING, mig_pending, CHANGES, MAY) /* after a reset */                  \
 	X(S, "PowerState", STRING, power_state, CHANGES, MAY)                                      \
 	X(S, "Health", STRING, health, CHANGES, MAY)                                               \
 	X(S, "HealthReason", STRING, health_reason, CHANGES, MAY)                                  \

@@ -65,6 +65,8 @@ def gpu(address, iommu, numa, group="", driver="nvidia", **properties):
         "ResetMethods": ["as", ["flr", "bus"]],
         "BootVga": ["b", False],
         "VirtualFunctions": ["b", False],
+        "MigMode": ["s", ""],
+        "MigPending": ["s", ""],
         "PowerState": ["s", "D0"],
         "Uuid": ["s", ""],
         "SerialNumber": ["s", ""],

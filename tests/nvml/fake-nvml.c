@@ -16,6 +16,7 @@
  *                        without: NOT_SUPPORTED
  *   persistence get | set CODE | deaf    reading it, setting it fails; setting it does nothing
  *   hang persistence     reading it never returns
+ *   mig 0000:41:00.0 1 0 MIG mode now, and after a reset; without: NOT_SUPPORTED
  *
  * Links up to the highest that is named, but not named, are not led out (NOT_SUPPORTED); beyond it
  * there are none (INVALID_ARGUMENT).
@@ -56,6 +57,7 @@ typedef struct nvmlDevice_st {
 	char bdf[32], uuid[64], vbios[32], serial[32];
 	unsigned device, subsystem;
 	int locate;
+	int mig, mig_pending, can_mig;
 	Link links[LINKS_MAX];
 	unsigned n_links; /* the highest named, and one */
 } Gpu;
@@ -115,6 +117,22 @@ static void read_persistence(const char *line)
 	scenario.hang_persistence |= strncmp(line, "hang persistence", 16) == 0;
 }
 
+static void read_mig(const char *line)
+{
+	int now, pending;
+	char bdf[32];
+	Gpu *g;
+
+	if (sscanf(line, "mig %31s %d %d", bdf, &now, &pending) != 3)
+		return;
+	g = find(bdf);
+	if (!g)
+		return;
+	g->mig = now;
+	g->mig_pending = pending;
+	g->can_mig = 1;
+}
+
 static void read_line(const char *line)
 {
 	char bdf[32];
@@ -124,6 +142,7 @@ static void read_line(const char *line)
 	read_link(line);
 	read_persistence(line);
 	sscanf(line, "init %d", &scenario.init);
+	read_mig(line);
 	if (sscanf(line, "locate %31s %d", bdf, &code) == 2 && find(bdf))
 		find(bdf)->locate = code;
 	scenario.hang_init |= strncmp(line, "hang init", 9) == 0;
@@ -292,6 +311,15 @@ EXPORT int nvmlDeviceGetNvLinkRemotePciInfo_v2(Gpu *device, unsigned number, nvm
 		snprintf(pci->busId, sizeof(pci->busId), "00000000:%02x:00.0", number);
 	else
 		strncpy(pci->busId, l->peer, sizeof(pci->busId)); /* perhaps without an end */
+	return SUCCESS;
+}
+
+EXPORT int nvmlDeviceGetMigMode(Gpu *device, unsigned *now, unsigned *pending)
+{
+	if (!device->can_mig)
+		return NOT_SUPPORTED;
+	*now = (unsigned)device->mig;
+	*pending = (unsigned)device->mig_pending;
 	return SUCCESS;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "core/base/json-fields.h"
+#include "core/facts/mig.h"
 #include "gpupass/string-table.h"
 
 #define NVIDIA_DRIVER "nvidia"
@@ -32,6 +33,7 @@ DECLARE_STRING_TABLE(persistence_mode, PersistenceMode);
 typedef struct GpuPersistence {
 	Bdf bdf;
 	PersistenceMode mode;
+	MigMode mig, mig_pending; /* now, and after the board's next reset */
 	char *why;     /* why it is unknown, or not what it was set to; or why its keeper is */
 	pid_t kept_by; /* nvidia-persistenced's process, which has it open; 0: it does not */
 } GpuPersistence;

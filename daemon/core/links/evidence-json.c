@@ -74,6 +74,8 @@ static const JsonMember sighting_members[] = {
 	JSON_TEXT_IF_ANY(Sighting, vbios),
 	JSON_TEXT_IF_ANY(Sighting, board_serial),
 	JSON_TEXT_IF_ANY(Sighting, serial_number),
+	JSON_ENUM_IF_ANY(Sighting, mig, MigMode, MIG_MODES, "is neither on nor off"),
+	JSON_ENUM_IF_ANY(Sighting, mig_pending, MigMode, MIG_MODES, "is neither on nor off"),
 	JSON_OTHER("peers", read_peers, write_peers),
 	JSON_NUMBER(Sighting, inactive, SIGHTING_LINKS_MAX),
 	JSON_NUMBER(Sighting, other, SIGHTING_LINKS_MAX),

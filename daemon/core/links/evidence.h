@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "core/facts/assignment.h"
+#include "core/facts/mig.h"
 #include "core/links/link.h"
 
 #define SIGHTINGS_MAX 256
@@ -53,9 +54,10 @@ typedef struct Sighting {
 	/* What the board reported. In a guest it can report only boards of that guest. */
 	SeenPeer *peers;
 	size_t n_peers;
-	unsigned inactive; /* links of the board that are down */
-	unsigned other;	   /* links to something other than a GPU: an NVSwitch */
-	bool fresh;	   /* this daemon saw it; false: read from its file. Not stored */
+	unsigned inactive;	  /* links of the board that are down */
+	MigMode mig, mig_pending; /* by NVML only; in MIG mode the links are off */
+	unsigned other;		  /* links to something other than a GPU: an NVSwitch */
+	bool fresh;		  /* this daemon saw it; false: read from its file. Not stored */
 } Sighting;
 
 typedef struct Evidence {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Warnings about persistence mode, which GPUs lose when they leave nvidia. */
+/* Warnings about persistence mode, which GPUs lose with nvidia, and MIG mode, which they keep. */
 #include "core/plan/planner.h"
 
 /* Why the mode of a function that leaves nvidia is unknown; NULL: it is known, or nobody asked. */
@@ -74,9 +74,23 @@ static int warn_of_unbind(Planner *p)
 		"persistence mode is on, and gpupass unbind will not turn it on again: ", "");
 }
 
+static bool is_in_mig_mode(const Planner *p, size_t i)
+{
+	const GpuPersistence *gpu = persistence_find(p->facts->persistence, p->facts->n_persistence,
+						     &p->plan->functions[i].bdf);
+
+	return gpu && (gpu->mig == MIG_ON || gpu->mig_pending == MIG_ON);
+}
+
 int plan_warn_of_persistence(Planner *p)
 {
 	int r = warn_of_unasked(p);
+
+	if (r == 0)
+		r = plan_warn_of_functions(
+			p, is_in_mig_mode,
+			"MIG mode is on, or will be after a reset, and NVLink is off in MIG mode: ",
+			"; gpupass leaves it so: nvidia-smi -i ADDRESS -mig 0 turns it off");
 
 	for (size_t i = 0; r == 0 && i < p->plan->n_functions; i++)
 		r = warn_of_unknown(p, i);

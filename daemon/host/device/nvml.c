@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -64,6 +65,7 @@ typedef struct nvmlDevice_st *NvmlDevice;
 struct Nvml {
 	void *handle_;
 	const char *(*error_string)(int);
+	int (*mig)(NvmlDevice, unsigned *, unsigned *); /* NULL: a driver before 450 */
 	bool initialised;
 	char *source;
 #define X(member, name, arguments) int(*member) arguments;
@@ -87,6 +89,13 @@ static char *error_text(const Nvml *nvml, int code)
 	_cleanup_free_ char *text = plain(nvml->error_string(code), 200);
 
 	return text ? strf("%s (NVML error %d)", text, code) : NULL;
+}
+
+static void find_optional(Nvml *nvml)
+{
+	void *symbol = dlsym(nvml->handle_, "nvmlDeviceGetMigMode");
+
+	memcpy(&nvml->mig, &symbol, sizeof(symbol));
 }
 
 static int resolve(Nvml *nvml, char **ret_why)
@@ -113,6 +122,7 @@ static int resolve(Nvml *nvml, char **ret_why)
 		 */
 		memcpy((char *)nvml + functions[i].offset, &symbol, sizeof(symbol));
 	}
+	find_optional(nvml);
 	return 0;
 }
 
@@ -191,6 +201,22 @@ static int read_text(NvmlDevice device, int (*get)(NvmlDevice, char *, unsigned)
 	return *ret ? 0 : -ENOMEM;
 }
 
+static MigMode mig_mode(unsigned mode)
+{
+	return mode == FEATURE_ENABLED ? MIG_ON : mode == FEATURE_DISABLED ? MIG_OFF : MIG_UNKNOWN;
+}
+
+/* NOT_SUPPORTED is what nearly every board says. Any other error tells as little. */
+static void read_mig(const Nvml *nvml, NvmlDevice device, MigMode *ret, MigMode *ret_pending)
+{
+	unsigned now = UINT_MAX, pending = UINT_MAX;
+
+	if (!nvml->mig || nvml->mig(device, &now, &pending) != NVML_SUCCESS)
+		return;
+	*ret = mig_mode(now);
+	*ret_pending = mig_mode(pending);
+}
+
 static int read_identity(const Nvml *nvml, NvmlDevice device, Sighting *s, char **ret_why)
 {
 	NvmlPciInfo info = { .bus_id = "" };
@@ -209,6 +235,7 @@ static int read_identity(const Nvml *nvml, NvmlDevice device, Sighting *s, char 
 		r = read_text(device, nvml->serial, &s->board_serial);
 	if (r >= 0)
 		r = read_text(device, nvml->vbios, &s->vbios);
+	read_mig(nvml, device, &s->mig, &s->mig_pending);
 	return r;
 }
 
@@ -333,6 +360,7 @@ static int read_persistence(const Nvml *nvml, const Bdf *bdf, NvmlDevice *ret_de
 
 	if (r < 0)
 		return r;
+	read_mig(nvml, *ret_device, &gpu->mig, &gpu->mig_pending);
 	code = nvml->get_persistence(*ret_device, &state);
 	if (code != NVML_SUCCESS) {
 		gpu->why = error_text(nvml, code);

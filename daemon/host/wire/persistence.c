@@ -17,6 +17,8 @@ static const JsonMember gpu_members[] = {
 	JSON_BDF_AS(GpuPersistence, bdf, "address"),
 	JSON_ENUM_IF_ANY(GpuPersistence, mode, PersistenceMode, PERSISTENCE_MODES,
 			 "is neither on nor off"),
+	JSON_ENUM_IF_ANY(GpuPersistence, mig, MigMode, MIG_MODES, "is neither on nor off"),
+	JSON_ENUM_IF_ANY(GpuPersistence, mig_pending, MigMode, MIG_MODES, "is neither on nor off"),
 	JSON_TEXT_IF_ANY_AS(GpuPersistence, why, "reason"),
 	JSON_NUMBER_OR_0(GpuPersistence, kept_by, INT32_MAX),
 	JSON_END,

@@ -2,7 +2,7 @@
 /*
  * A worker's answer about persistence modes, schema org.gpupass1.worker/1:
  *   { "schema", "verb": "persistence",
- *     "gpus": [ { "address", "mode", "reason", "kept_by" } ] }
+ *     "gpus": [ { "address", "mode", "mig", "mig_pending", "reason", "kept_by" } ] }
  * One object for each GPU of the question, in that order. "mode" is on or off, or absent if it is
  * not known; "reason" then says why. After a mode was set, "reason" may say why it is another one,
  * or why nvidia-persistenced has not let go. "kept_by", only with on, is its process, if it is what

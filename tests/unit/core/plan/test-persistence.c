@@ -65,6 +65,20 @@ static void bind_both_on(PlanModel *m)
 	both_on(m);
 }
 
+static void one_in_mig_mode(PlanModel *m)
+{
+	both_off(m);
+	m->persistence[1].mig = MIG_ON;
+	m->persistence[0].mig = m->persistence[0].mig_pending = MIG_OFF;
+}
+
+static void one_in_mig_mode_after_a_reset(PlanModel *m)
+{
+	both_off(m);
+	m->persistence[0].mig = MIG_OFF;
+	m->persistence[0].mig_pending = MIG_ON;
+}
+
 static void nobody_asked(_unused_ PlanModel *m)
 {
 }
@@ -91,6 +105,9 @@ static char *steps_of(const Plan *plan)
 	return strv_join(names, ", ");
 }
 
+#define MIG_WARNING(address)                                                                       \
+	"MIG mode is on, or will be after a reset, and NVLink is off in MIG mode: " address        \
+	"; gpupass leaves it so: nvidia-smi -i ADDRESS -mig 0 turns it off"
 #define ASSIGN_WITH "preflight, persistence off, bind vfio-pci, define, verify, record"
 #define ASSIGN_WITHOUT "preflight, bind vfio-pci, define, verify, record"
 
@@ -120,6 +137,9 @@ static void a_gpu_that_leaves_nvidia_with_the_mode_loses_it_first(_unused_ void 
 		{ "no NVML", no_nvml, ASSIGN_WITHOUT, NULL,
 		  "the persistence mode of " A ", " B " is not known"
 		  ": NVML cannot be loaded; it will be off when they are back on nvidia" },
+		{ "MIG", one_in_mig_mode, ASSIGN_WITHOUT, NULL, MIG_WARNING(B) },
+		{ "MIG after a reset", one_in_mig_mode_after_a_reset, ASSIGN_WITHOUT, NULL,
+		  MIG_WARNING(A) },
 		{ "left meanwhile", left_meanwhile, "preflight, define, verify, record", NULL, "" },
 		{ "bind", bind_both_on, "preflight, persistence off, bind vfio-pci, verify",
 		  "2 GPUs",

@@ -77,6 +77,23 @@ static void a_board_tells_its_identity_and_its_peers(void **state)
 	assert_string_equal(s.board_serial, "1562321010543");
 }
 
+static void mig_mode_is_told_where_a_board_has_it(void **state)
+{
+	_cleanup_(sighting_clear) Sighting with = { 0 }, without = { 0 };
+	_cleanup_free_ char *why = NULL;
+
+	assert_int_equal(look(BRIDGED "mig " A " 0 1\n", *state, &with, &why), 0);
+	assert_int_equal(with.mig, MIG_OFF);
+	assert_int_equal(with.mig_pending, MIG_ON);
+	assert_int_equal(look(BRIDGED, *state, &without, &why), 0);
+	assert_int_equal(without.mig, MIG_UNKNOWN);
+	sighting_clear(&with);
+	/* A number that NVML does not have. */
+	assert_int_equal(look(BRIDGED "mig " A " 7 0\n", *state, &with, &why), 0);
+	assert_int_equal(with.mig, MIG_UNKNOWN);
+	assert_int_equal(with.mig_pending, MIG_OFF);
+}
+
 static void links_are_counted_as_what_they_are(void **state)
 {
 	static const struct {
@@ -359,6 +376,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_DIR(a_board_tells_its_identity_and_its_peers),
+		WITH_DIR(mig_mode_is_told_where_a_board_has_it),
 		WITH_DIR(links_are_counted_as_what_they_are),
 		WITH_DIR(half_a_picture_is_none),
 		WITH_DIR(a_library_that_never_ends_its_links_is_left),

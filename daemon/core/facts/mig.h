@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * MIG mode, which parts a board into slices. In MIG mode NVLink is off (NVIDIA's MIG user guide,
+ * "Application Considerations": no GPU to GPU peer access). The board keeps the mode without its
+ * driver, so a guest finds it as the host left it.
+ */
+#pragma once
+
+#include "gpupass/string-table.h"
+
+#define MIG_MODES(X)                                                                               \
+	X(MIG_UNKNOWN, "unknown") /* NVML does not say: most boards cannot do it */                \
+	X(MIG_OFF, "off")                                                                          \
+	X(MIG_ON, "on")
+
+typedef enum MigMode {
+#define X(enumerator, name) enumerator,
+	MIG_MODES(X)
+#undef X
+		MIG_MODE_MAX_,
+} MigMode;
+DECLARE_STRING_TABLE(mig_mode, MigMode);
