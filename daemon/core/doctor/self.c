@@ -26,12 +26,45 @@ static void doctor_check_unread(const DomainUses *uses, Finding *f)
 	}
 }
 
+/* "; libvirt 9.0.0, hypervisor 7.2.0", and what that lacks; "" where it did not say. */
+static char *versions_text(const HostFacts *machine)
+{
+	_cleanup_free_ char *libvirt = NULL, *hypervisor = NULL;
+
+	if (!machine || machine->libvirt_version == 0)
+		return strdup("");
+	libvirt = libvirt_version_text(machine->libvirt_version);
+	hypervisor = libvirt_version_text(machine->hypervisor_version);
+	if (!libvirt || !hypervisor)
+		return NULL;
+	return strf("; libvirt %s, hypervisor %s%s", libvirt,
+		    machine->hypervisor_version > 0 ? hypervisor : "not known",
+		    host_facts_libvirt_has(machine, LIBVIRT_MAXPHYSADDR)
+			    ? ""
+			    : ": --fit=apply writes no <maxphysaddr>, which libvirt 8.7 has");
+}
+
+/* The fence needs the folder of hooks. */
+static void doctor_check_versions(const HostFacts *machine, size_t n_domains, Finding *f)
+{
+	_cleanup_free_ char *versions = versions_text(machine);
+
+	if (!host_facts_libvirt_has(machine, LIBVIRT_HOOK_FOLDER)) {
+		finding_warn(f, NULL,
+			     "it is older than 6.5 and runs no hook of /etc/libvirt/hooks/qemu.d, "
+			     "so that it starts domains with any GPU%s",
+			     str_or_empty(versions));
+		finding_remedy(f, "upgrade libvirt");
+	} else if (f->status == FINDING_SKIPPED) {
+		finding_pass(f, "it answers: %zu domains%s", n_domains, str_or_empty(versions));
+	}
+}
+
 void doctor_check_libvirt(const Doctor *d, Finding *f)
 {
 	if (d->facts->uses) {
 		doctor_check_unread(d->facts->uses, f);
-		if (f->status == FINDING_SKIPPED)
-			finding_pass(f, "it answers: %zu domains", d->facts->uses->n_items);
+		doctor_check_versions(d->facts->machine, d->facts->uses->n_items, f);
 		return;
 	}
 	finding_fail(f, NULL, "its domains cannot be read%s%s: nothing can be assigned or released",

@@ -121,8 +121,8 @@ static bool can_have(const FitDomain *d, unsigned bits, uint64_t window)
 }
 
 /*
- * Wider addresses come first: they need no argument to QEMU that libvirt does not know, and make
- * room for the next GPU as well.
+ * Wider addresses come first, where libvirt knows them: they need no argument to QEMU that libvirt
+ * does not know, and make room for the next GPU as well.
  */
 void fit_tune_window(const FitFacts *facts, const FitDomain *d, FitTune *tune)
 {
@@ -135,7 +135,8 @@ void fit_tune_window(const FitFacts *facts, const FitDomain *d, FitTune *tune)
 	    ovmf_window(d, bits, facts->host).likely >= wanted)
 		return;
 	wide.bits_of_host = wide.has_maxphysaddr = true;
-	if (!d->has_maxphysaddr && d->has_cpu && !d->cpu_host && host >= OVMF_BITS_MIN) {
+	if (host_facts_libvirt_has(facts->host, LIBVIRT_MAXPHYSADDR) && !d->has_maxphysaddr &&
+	    d->has_cpu && !d->cpu_host && host >= OVMF_BITS_MIN) {
 		tune->passthrough = true;
 		d = &wide;
 		bits = host;
@@ -174,16 +175,34 @@ static char *describe(const FitDomain *d, const Window *window, uint64_t bars, u
 		    need, firmware, d->name, likely, better);
 }
 
+/* An older libvirt takes the element for a fault of the XML, and refuses the definition. */
+static char *window_remedy(const Fit *f)
+{
+	const HostFacts *host = f->facts->host;
+	bool ovmf = f->domain.firmware == FIRMWARE_OVMF;
+	_cleanup_free_ char *version = NULL;
+
+	if (host_facts_libvirt_has(host, LIBVIRT_MAXPHYSADDR))
+		return strf("use %s, or give its <cpu> a <maxphysaddr mode='passthrough'/>",
+			    ovmf ? "--fit=apply" : "UEFI firmware");
+	version = libvirt_version_text(host->libvirt_version);
+	if (!version)
+		return NULL;
+	return strf("%suse <cpu mode='host-passthrough'/>, or libvirt 8.7: libvirt %s of this "
+		    "host does not know <maxphysaddr>",
+		    ovmf ? "use --fit=apply, which writes X-PciMmio64Mb where it helps, or "
+			 : "use UEFI firmware, or ",
+		    version);
+}
+
 static int tell_window(Fit *f, const Window *window, uint64_t bars, uint64_t wanted)
 {
-	bool ovmf = f->domain.firmware == FIRMWARE_OVMF;
+	_cleanup_free_ char *remedy = window_remedy(f);
 
+	if (!remedy)
+		return -ENOMEM;
 	return fit_add(f->report, FIT_BAR_WINDOW, window->most < bars ? FIT_ERROR : FIT_WARNING,
-		       describe(&f->domain, window, bars, wanted),
-		       ovmf ? "use --fit=apply, or give its <cpu> a "
-			      "<maxphysaddr mode='passthrough'/>"
-			    : "use UEFI firmware, or give its <cpu> a "
-			      "<maxphysaddr mode='passthrough'/>");
+		       describe(&f->domain, window, bars, wanted), remedy);
 }
 
 /* fw_cfg's size is the whole truth for some versions. */

@@ -4,12 +4,26 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "util/text.h"
+
 const HostNode *host_facts_node(const HostFacts *facts, int node)
 {
 	for (size_t i = 0; facts && i < facts->n_nodes; i++)
 		if (node >= 0 && facts->nodes[i].node == (unsigned)node)
 			return &facts->nodes[i];
 	return NULL;
+}
+
+bool host_facts_libvirt_has(const HostFacts *facts, uint64_t version)
+{
+	return !facts || facts->libvirt_version == 0 || facts->libvirt_version >= version;
+}
+
+char *libvirt_version_text(uint64_t version)
+{
+	return strf("%llu.%llu.%llu", (unsigned long long)(version / 1000000),
+		    (unsigned long long)(version / 1000 % 1000),
+		    (unsigned long long)(version % 1000));
 }
 
 HostFacts *host_facts_free(HostFacts *facts)

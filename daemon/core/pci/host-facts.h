@@ -44,7 +44,19 @@ typedef struct HostFacts {
 	HostNode *nodes;      /* by number; none: a kernel without NUMA, or not known */
 	size_t n_nodes;
 	uint64_t memory_bytes;
+	/* As libvirt counts, 9.0.0 is 9000000: its daemon's and the hypervisor's; 0: not known. */
+	uint64_t libvirt_version, hypervisor_version;
 } HostFacts;
+
+#define LIBVIRT_VERSION(major, minor) (UINT64_C(1000000) * (major) + UINT64_C(1000) * (minor))
+/* <maxphysaddr>; hooks in /etc/libvirt/hooks/qemu.d (libvirt's news of these versions). */
+#define LIBVIRT_MAXPHYSADDR LIBVIRT_VERSION(8, 7)
+#define LIBVIRT_HOOK_FOLDER LIBVIRT_VERSION(6, 5)
+
+/* Its version is not known, or not below this one. `facts` may be NULL. */
+bool host_facts_libvirt_has(const HostFacts *facts, uint64_t version);
+/* "9.0.0"; NULL when memory is out. */
+char *libvirt_version_text(uint64_t version);
 
 /* NULL when absent; `facts` may be NULL. */
 const HostNode *host_facts_node(const HostFacts *facts, int node);

@@ -37,7 +37,12 @@ static int real_scan(Host *host, PciSnapshot **ret)
 
 static int real_facts(Host *host, HostFacts **ret)
 {
-	return fit_facts_read(real(host)->sysfs_fd, real(host)->proc_fd, ret);
+	int r = fit_facts_read(real(host)->sysfs_fd, real(host)->proc_fd, ret);
+
+	if (r >= 0 && real(host)->virt)
+		virt_versions(real(host)->virt, &(*ret)->libvirt_version,
+			      &(*ret)->hypervisor_version);
+	return r;
 }
 
 static int real_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config,

@@ -142,6 +142,20 @@ static bool set_up(Virt *virt, virConnectPtr conn)
 	return virt_events_register(virt, conn) == 0;
 }
 
+static void learn_versions(Virt *virt, virConnectPtr conn)
+{
+	unsigned long libvirt = 0, hypervisor = 0;
+
+	if (virConnectGetLibVersion(conn, &libvirt) < 0)
+		libvirt = 0;
+	if (virConnectGetVersion(conn, &hypervisor) < 0)
+		hypervisor = 0;
+	pthread_mutex_lock(&virt->lock);
+	virt->libvirt_version = libvirt;
+	virt->hypervisor_version = hypervisor;
+	pthread_mutex_unlock(&virt->lock);
+}
+
 static void try_connect(Virt *virt)
 {
 	virConnectPtr conn;
@@ -157,6 +171,7 @@ static void try_connect(Virt *virt)
 		disconnect(virt);
 		return;
 	}
+	learn_versions(virt, conn);
 	pthread_mutex_lock(&virt->lock);
 	if (virt->link == LINK_SETUP) { /* it was not closed meanwhile */
 		virt->link = LINK_UP;
@@ -204,6 +219,14 @@ static void *connector_main(void *userdata)
 	pthread_cond_broadcast(&virt->changed);
 	pthread_mutex_unlock(&virt->lock);
 	return NULL;
+}
+
+void virt_versions(Virt *virt, uint64_t *ret_libvirt, uint64_t *ret_hypervisor)
+{
+	pthread_mutex_lock(&virt->lock);
+	*ret_libvirt = virt->libvirt_version;
+	*ret_hypervisor = virt->hypervisor_version;
+	pthread_mutex_unlock(&virt->lock);
 }
 
 bool virt_connected(Virt *virt)

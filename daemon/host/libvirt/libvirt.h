@@ -36,6 +36,8 @@ Virt *virt_free(Virt *virt);
 DEFINE_CLEANUP(Virt, virt_free)
 
 bool virt_connected(Virt *virt);
+/* Of the last connection, without a call; 0: there was none, or it did not say. */
+void virt_versions(Virt *virt, uint64_t *ret_libvirt, uint64_t *ret_hypervisor);
 
 /*
  * After a call that lost the connection: waits until there is one again, CLOCK_MONOTONIC. It first

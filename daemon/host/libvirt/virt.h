@@ -62,8 +62,9 @@ struct Virt {
 	unsigned users; /* calls under way: virt_free() must not free Virt before they end */
 	virConnectPtr conn;
 	LinkState link;
-	uint64_t generation; /* counts the connections that were LINK_UP */
-	bool tried;	     /* the first attempt to connect has ended */
+	uint64_t libvirt_version, hypervisor_version; /* of the last connection; 0: not told */
+	uint64_t generation;			      /* counts the connections that were LINK_UP */
+	bool tried;				      /* the first attempt to connect has ended */
 	uint64_t started_usec;
 	char *last_error; /* why there is no connection; NULL: no attempt has ended yet */
 	DeviceWait *waits;

@@ -20,6 +20,11 @@ static void managed(Rig *r)
 	host_assignment(&r->m.host, "pair0", "vm7", 1, functions);
 }
 
+static void old_libvirt(Rig *r)
+{
+	r->machine.libvirt_version = 6004000;
+}
+
 static void no_libvirt(Rig *r)
 {
 	r->no_libvirt = true;
@@ -107,6 +112,8 @@ static void fence_damaged(Rig *r)
 
 static const Case cases[] = {
 	{ "managed hostdevs", managed, "managed", "managed", "warn", "vm7", "virsh edit vm7" },
+	{ "libvirt without a folder of hooks", old_libvirt, "libvirt", "libvirt", "warn", "6.4.0",
+	  "upgrade" },
 	{ "libvirt does not answer", no_libvirt, "libvirt", "libvirt", "fail", "domains", "virsh" },
 	{ "undeclared boards", undeclared, "groups", "groups", "warn", "pair1 is inferred",
 	  "gpupass declare" },

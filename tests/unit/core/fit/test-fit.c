@@ -447,6 +447,39 @@ static void there_and_back(size_t row, const char *text, const Boards *boards, c
 #define L(element) "  " element "\n"
 #define WANTED(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
+/* libvirt before 8.7 refuses a definition with <maxphysaddr> as a whole. */
+static void an_older_libvirt_gets_no_maxphysaddr(_unused_ void **state)
+{
+	for (uint64_t bar = 64; bar <= 256; bar *= 4) {
+		_cleanup_(domain_xml_freep) DomainXml *xml = domain(UEFI RAM VCPU MODEL_CPU, "");
+		_cleanup_(fit_report_freep) FitReport *report = NULL;
+		_cleanup_(fit_tune_clear) FitTune tune = { 0 };
+		const char *remedy = NULL;
+		Boards boards;
+		FitFacts facts;
+		Host host;
+
+		make_host(&host);
+		host.facts.libvirt_version = 8006000;
+		make_boards(&boards, bar * GIB, NUMA_NODE_NONE);
+		facts = facts_of(xml, &boards, &host.facts);
+		assert_int_equal(fit_tune(&facts, false, true, &tune), 0);
+		assert_false(tune.passthrough);
+		/* Within QEMU's 40 bits there is room for one of the two windows. */
+		assert_int_equal(tune.mmio_mb > 0, bar == 64);
+		assert_int_equal(fit_check(&facts, &report), 0);
+		for (size_t i = 0; i < report->n_items; i++)
+			if (report->items[i].id == FIT_BAR_WINDOW)
+				remedy = report->items[i].remedy;
+		assert_non_null(remedy);
+		assert_non_null(
+			strstr(remedy, "libvirt 8.6.0 of this host does not know <maxphysaddr>"));
+		host.facts.libvirt_version = LIBVIRT_MAXPHYSADDR;
+		assert_int_equal(fit_tune(&facts, false, true, &tune), 0);
+		assert_true(tune.passthrough);
+	}
+}
+
 static void what_is_written_fits_and_is_taken_out_exactly(_unused_ void **state)
 {
 	const struct {
@@ -572,6 +605,7 @@ int main(void)
 		cmocka_unit_test(a_hotplug_of_large_bars_is_warned_of),
 		cmocka_unit_test(strict_refuses_what_matters_of_its_own_topic),
 		cmocka_unit_test(every_word_of_the_tables_is_read_back),
+		cmocka_unit_test(an_older_libvirt_gets_no_maxphysaddr),
 		cmocka_unit_test(what_is_written_fits_and_is_taken_out_exactly),
 		cmocka_unit_test(sets_that_libvirt_wrote_in_its_own_way_are_taken_out),
 		cmocka_unit_test(what_an_operator_changed_since_stays),

@@ -107,6 +107,7 @@ static void waiting_for_libvirt_ends_when_it_is_there_or_the_time_is_over(void *
 
 static void virt_connects_and_tells_the_listener(void **state _unused_)
 {
+	uint64_t libvirt = 0, hypervisor = 0;
 	_cleanup_(virt_freep) Virt *virt = NULL;
 	Heard heard = HEARD_INIT;
 
@@ -114,6 +115,9 @@ static void virt_connects_and_tells_the_listener(void **state _unused_)
 	assert_true(hears(&heard, &heard.connected, 1));
 	assert_true(virt_connected(virt));
 	assert_int_equal(heard.disconnected, 0);
+	virt_versions(virt, &libvirt, &hypervisor);
+	assert_in_range(libvirt, 6000000, UINT32_MAX);
+	assert_int_not_equal(hypervisor, 0);
 }
 
 /* fault 26 */
