@@ -83,11 +83,33 @@ int inspection_tell_unseen(const Inspection *inspection, char ***lines)
 	return r;
 }
 
+static int write_vgpu_vf(json_t *o, const char *key, const void *function)
+{
+	const FunctionFacts *facts = function;
+
+	return facts->vgpus == 0
+		       ? 0
+		       : json_object_set_new(o, key, json_string(BDF_TEXT(&facts->vgpu_vf)));
+}
+
+static void read_vgpu_vf(JsonReader *reader, const char *key, void *of)
+{
+	FunctionFacts *facts = of;
+
+	if (facts->vgpus > 0)
+		json_read_bdf(reader, key, &facts->vgpu_vf);
+	else if (json_object_get(reader->object, key))
+		json_reader_fail(reader, key, "is of no vGPU");
+}
+
 static const JsonMember function_members[] = {
 	JSON_BDF(FunctionFacts, bdf),
 	JSON_TEXT_IF_ANY(FunctionFacts, driver),
 	JSON_PLAIN_IF_ANY(FunctionFacts, driver_override),
 	JSON_NUMBER_OR_0(FunctionFacts, num_vfs, UINT32_MAX),
+	JSON_NUMBER_IF_ANY(FunctionFacts, vgpus, UINT16_MAX),
+	JSON_NUMBER_IF_ANY(FunctionFacts, vgpu_type, UINT32_MAX),
+	JSON_OTHER("vgpu_vf", read_vgpu_vf, write_vgpu_vf),
 	JSON_TEXT_IF_ANY(FunctionFacts, uuid),
 	JSON_INDEX_IF_ANY(FunctionFacts, device_minor),
 	JSON_TEXT_IF_ANY(FunctionFacts, serial_number),

@@ -26,6 +26,9 @@ typedef struct FunctionFacts {
 	char *driver;	       /* NULL: none */
 	char *driver_override; /* NULL: none ("(null)" in sysfs) */
 	unsigned num_vfs;
+	unsigned vgpus;	    /* VFs with a type in nvidia/current_vgpu_type */
+	unsigned vgpu_type; /* of the first of them */
+	Bdf vgpu_vf;	    /* its address; without any all zero */
 	/* What the nvidia driver says, if it is bound: */
 	char *uuid;	  /* NULL: not known */
 	int device_minor; /* N of /dev/nvidiaN; -1: not known */

@@ -165,8 +165,24 @@ static int check_alive(const Check *c, const PciFunction *function, const Functi
 	return 0;
 }
 
+/* On a host with vendor-specific VFs: see read_vgpus() of the worker. Its domain was looked for. */
+static int refuse_vgpu(const Check *c, const FunctionFacts *facts)
+{
+	return problem_refuse(
+		c->ret_problem, GPUPASS_ERROR_HOST_IN_USE,
+		.reason = strf("%s has a vGPU that no domain names", BDF_TEXT(&facts->bdf)),
+		.cause = strf("%u of its virtual functions have a vGPU type set; %s has type %u",
+			      facts->vgpus, BDF_TEXT(&facts->vgpu_vf), facts->vgpu_type),
+		.remedy = strf("see who made it, and remove it: echo 0 > "
+			       "/sys/bus/pci/devices/%s/nvidia/current_vgpu_type; then: "
+			       "/usr/lib/nvidia/sriov-manage -d %s",
+			       BDF_TEXT(&facts->vgpu_vf), BDF_TEXT(&facts->bdf)));
+}
+
 static int check_use(const Check *c, const PciFunction *function, const FunctionFacts *facts)
 {
+	if (facts->vgpus > 0)
+		return refuse_vgpu(c, facts);
 	if (function->has_vfs || facts->num_vfs > 0)
 		return problem_refuse(
 			c->ret_problem, GPUPASS_ERROR_HOST_IN_USE,

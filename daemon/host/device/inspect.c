@@ -14,6 +14,8 @@
 #include "util/text.h"
 
 #define BASE_CLASS_DISPLAY 0x03
+/* A bus has no room for more. */
+#define VFS_MAX 256
 
 static int read_number(int sysfs_fd, const Bdf *bdf, const char *attribute, int base,
 		       unsigned long long max, unsigned *ret)
@@ -62,6 +64,38 @@ static int read_capabilities(int sysfs_fd, InspectConfig config, FunctionFacts *
 	return facts->left_asleep ? 0 : capabilities_read(sysfs_fd, facts);
 }
 
+/*
+ * One VF with a vGPU on a host with vendor-specific VFs (no mdev): the type is set from the moment
+ * that somebody made it. NVIDIA's driver serves the file, so that only a worker may read it.
+ */
+static int read_vgpu(int sysfs_fd, unsigned number, FunctionFacts *facts)
+{
+	_cleanup_free_ char *attribute = strf("virtfn%u/nvidia/current_vgpu_type", number);
+	_cleanup_free_ char *link = strf("virtfn%u", number), *path = NULL, *name = NULL;
+	unsigned type = 0;
+	int r;
+
+	if (!attribute || !link)
+		return -ENOMEM;
+	/* What the driver does not say changes nothing: a board with VFs is refused anyway. */
+	r = read_number(sysfs_fd, &facts->bdf, attribute, 10, UINT_MAX, &type);
+	if (r < 0 || type == 0 || facts->vgpus++ > 0)
+		return r == -ENOMEM ? r : 0;
+	facts->vgpu_type = type;
+	path = sysfs_function_path(&facts->bdf, link);
+	r = path ? file_link_name_at(sysfs_fd, path, &name) : -ENOMEM;
+	return r < 0 ? r : sysfs_parse_bdf(name, &facts->vgpu_vf);
+}
+
+static int read_vgpus(int sysfs_fd, FunctionFacts *facts)
+{
+	int r = 0;
+
+	for (unsigned i = 0; r >= 0 && i < facts->num_vfs && i < VFS_MAX; i++)
+		r = read_vgpu(sysfs_fd, i, facts);
+	return r;
+}
+
 static int read_facts(const InspectRoots *roots, InspectConfig config, FunctionFacts *facts)
 {
 	int r;
@@ -75,6 +109,8 @@ static int read_facts(const InspectRoots *roots, InspectConfig config, FunctionF
 	/* Absent on functions that cannot have any. */
 	r = read_number(roots->sysfs_fd, &facts->bdf, "sriov_numvfs", 10, UINT_MAX,
 			&facts->num_vfs);
+	if (r >= 0)
+		r = read_vgpus(roots->sysfs_fd, facts);
 	if (r < 0)
 		return r;
 	r = nvidia_proc_read(roots->proc_fd, &facts->bdf, &facts->uuid, &facts->device_minor);

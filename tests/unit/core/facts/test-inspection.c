@@ -23,6 +23,9 @@ static Inspection *example(void)
 		.driver = strdup("nvidia"),
 		.driver_override = strdup("vfio-pci"),
 		.num_vfs = 4,
+		.vgpus = 2,
+		.vgpu_type = 558,
+		.vgpu_vf = { .bus = 0x41, .function = 5 },
 		.uuid = strdup("GPU-1"),
 		.device_minor = 0,
 		.serial_number = strdup("00-04"),
@@ -78,6 +81,9 @@ static void an_inspection_round_trips(_unused_ void **state)
 	assert_string_equal(f->driver, "nvidia");
 	assert_string_equal(f->driver_override, "vfio-pci");
 	assert_int_equal(f->num_vfs, 4);
+	assert_int_equal(f->vgpus, 2);
+	assert_int_equal(f->vgpu_type, 558);
+	assert_int_equal(f->vgpu_vf.function, 5);
 	assert_string_equal(f->uuid, "GPU-1");
 	assert_int_equal(f->device_minor, 0);
 	assert_string_equal(f->serial_number, "00-04");

@@ -159,6 +159,16 @@ static void virtual_functions(PlanModel *m)
 	model_facts(m, "0000:41:00.0")->num_vfs = 4;
 }
 
+static void vgpu_type_set(PlanModel *m)
+{
+	FunctionFacts *facts = model_facts(m, "0000:41:00.0");
+
+	facts->num_vfs = 4;
+	facts->vgpus = 2;
+	facts->vgpu_type = 558;
+	facts->vgpu_vf = bdf_of("0000:41:00.5");
+}
+
 static void boot_display(PlanModel *m)
 {
 	model_function(m, "0000:41:00.0")->boot_vga = true;
@@ -353,6 +363,11 @@ static void functions_must_be_free_to_move(_unused_ void **state)
 		  "0000:41:00.0 has virtual functions enabled", NULL,
 		  "/usr/lib/nvidia/sriov-manage -d 0000:41:00.0; on a host without NVIDIA's vGPU "
 		  "manager: echo 0 > /sys/bus/pci/devices/0000:41:00.0/sriov_numvfs" },
+		{ "a VF with a vGPU type", vgpu_type_set, GPUPASS_ERROR_HOST_IN_USE,
+		  "0000:41:00.0 has a vGPU that no domain names",
+		  "2 of its virtual functions have a vGPU type set; 0000:41:00.5 has type 558",
+		  "echo 0 > /sys/bus/pci/devices/0000:41:00.5/nvidia/current_vgpu_type; then: "
+		  "/usr/lib/nvidia/sriov-manage -d 0000:41:00.0" },
 		{ "boot display", boot_display, GPUPASS_ERROR_HOST_IN_USE,
 		  "0000:41:00.0 is the host's boot display", NULL, "--allow-boot-vga" },
 		/* fault 16 */

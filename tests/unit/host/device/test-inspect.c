@@ -91,6 +91,24 @@ static void driver_override_and_vfs_are_read(void **state _unused_)
 	assert_null(in->functions[0].serial_number);
 }
 
+static void vgpus_of_vendor_specific_vfs_are_counted(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+
+	tree_write_attribute(tree, DISPLAY, "sriov_numvfs", "4\n");
+	tree_add_gpu(tree, "0000:41:01.0", 0x2235, "nvidia", 35, NULL);
+	tree_add_gpu(tree, "0000:41:02.0", 0x2235, "nvidia", 36, NULL);
+	tree_link(tree, "sys/bus/pci/devices/" DISPLAY "/virtfn0", "../0000:41:01.0");
+	tree_link(tree, "sys/bus/pci/devices/" DISPLAY "/virtfn1", "../0000:41:02.0");
+	tree_write_attribute(tree, "0000:41:01.0", "nvidia/current_vgpu_type", "0\n");
+	tree_write_attribute(tree, "0000:41:02.0", "nvidia/current_vgpu_type", "558\n");
+	in = inspect(tree, INSPECT_CONFIG_NOT);
+	assert_int_equal(in->functions[0].vgpus, 1);
+	assert_int_equal(in->functions[0].vgpu_type, 558);
+	assert_string_equal(BDF_TEXT(&in->functions[0].vgpu_vf), "0000:41:02.0");
+}
+
 static void the_nvidia_drivers_word_is_read(void **state _unused_)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
@@ -379,6 +397,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(driver_override_and_vfs_are_read),
+		cmocka_unit_test(vgpus_of_vendor_specific_vfs_are_counted),
 		cmocka_unit_test(the_nvidia_drivers_word_is_read),
 		cmocka_unit_test(what_the_nvidia_driver_does_not_know_is_not_known),
 		cmocka_unit_test(serial_number_and_link_are_read_from_config_space),
