@@ -4,7 +4,7 @@
 # What a lab needs before it can boot: the kernel, the modules, the initramfs. Sourced by boot.
 # Each thing is made once, in a folder named after a hash of what it is made from; prepare() holds
 # a lock while it looks and makes. Sets: lab_kernel lab_version lab_initrd lab_tree lab_guest_initrd
-# lab_agent_initrd lab_ovmf lab_bare_guest
+# lab_agent_initrd lab_ovmf lab_apparmor lab_bare_guest
 
 # A folder that is complete once it has its final name. Usage: dir=$(made DIR FUNCTION ARG…)
 # A failure ends the shell (set -e, inherit_errexit): none of this may run under "if" or "||".
@@ -193,7 +193,8 @@ make_guest_initrd() {
 	rm -rf "$root"
 }
 
-# A package of the distribution's, unpacked and never installed: the guest agent, UEFI firmware.
+# A package of the distribution's, unpacked and never installed: the guest agent, UEFI firmware,
+# AppArmor (which would confine libvirtd on the machine, and in every lab).
 unpack_package() {
 	local package=$1 dir=$2
 	(cd "$dir" && apt-get -qq download "$package" 2>/dev/null) || {
@@ -291,6 +292,8 @@ prepare() {
 	agent=$(made "$build/agent-package" unpack_package qemu-guest-agent)
 	# shellcheck disable=SC2034 # boot's
 	lab_ovmf=$(made "$build/ovmf-package" unpack_package ovmf)/usr/share/OVMF
+	# shellcheck disable=SC2034 # boot's
+	lab_apparmor=$(made "$build/apparmor-package" unpack_package apparmor)
 	# shellcheck disable=SC2034 # boot's
 	lab_agent_initrd=$(made "$build/agent-$(hash_of "$lab"/guest/* "$lab/lib/prepare.sh" "$busybox" "$fixtures"/*/* \
 		"$agent/usr/sbin/qemu-ga" "$modules"/*.ko)" \
