@@ -6,6 +6,7 @@
 #include "gpupass/dbus.h"
 
 static const OptionSpec doctor_options[] = {
+	OPTION(GPUPASS_OPTION_CAPTURE, 'b', capture),
 	OPTION(GPUPASS_OPTION_SYMPTOM, 's', symptom),
 };
 
@@ -45,16 +46,23 @@ int method_doctor(sd_bus_message *m, void *userdata, sd_bus_error *error)
 
 	r = sd_bus_message_read(m, "s", &domain);
 	if (r >= 0)
-		r = options_read(m, doctor_options, 1, &options, error);
+		r = options_read(m, doctor_options, ELEMENTS(doctor_options), &options, error);
 	if (r >= 0)
 		r = check_name(domain, "domain", true, error);
 	if (r >= 0)
 		r = check_symptom(&options, domain, &symptom, error);
+	if (r >= 0 && options.capture && *domain)
+		r = invalid_argument(error, "a capture is of the host as a whole",
+				     "leave the domain out");
 	if (r >= 0)
 		r = begin_read(f, m, &pending, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = manager_doctor(f->manager, *domain ? domain : NULL, symptom, reported, pending);
+	r = manager_doctor(f->manager,
+			   &(ManagerDoctor){ .domain = *domain ? domain : NULL,
+					     .symptom = symptom,
+					     .capture = options.capture },
+			   reported, pending);
 	if (r < 0)
 		return r;
 	TAKE_PTR(pending);

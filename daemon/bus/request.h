@@ -6,7 +6,7 @@
 #include "bus/options.h"
 
 typedef struct RequestOptions {
-	bool live, config, keep_vfio, persist, allow_boot_vga, accept_dirty, mmio;
+	bool live, config, keep_vfio, persist, allow_boot_vga, accept_dirty, mmio, capture;
 	char *model, *operation, *symptom, *numa, *fit, *group;
 	uint64_t timeout_usec;
 } RequestOptions;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/doctor/capture.h"
 #include "core/drift/drift.h"
 #include "core/fence/report.h"
 #include "core/group/observe.h"
@@ -386,6 +387,18 @@ static int look_for_tenants(Look *l)
 	return r;
 }
 
+static char *make_capture(const Look *l, const DoctorFacts *facts)
+{
+	_cleanup_free_ char *report = doctor_report(facts);
+	const CaptureFacts capture = {
+		.doctor = facts,
+		.declarations = l->place->rules->declarations,
+		.evidence = l->inventory->identities->evidence,
+	};
+
+	return report ? capture_to_json(&capture, report) : NULL;
+}
+
 static char *make_report(const Look *l)
 {
 	const VirtDomain *v = l->domain;
@@ -427,7 +440,7 @@ static char *make_report(const Look *l)
 		};
 		facts.domain = &domain;
 	}
-	return doctor_report(&facts);
+	return l->request->capture ? make_capture(l, &facts) : doctor_report(&facts);
 }
 
 int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_report,

@@ -13,11 +13,13 @@ typedef struct DoctorRequest {
 	const char *domain; /* NULL: the host as a whole */
 	DoctorSymptom symptom;
 	char *const *open_jobs; /* "job 7 (assign pair0)" */
+	bool capture;		/* the facts, too: core/doctor/capture.h; not of a domain */
 } DoctorRequest;
 
 /*
- * *ret_report: the JSON text. *ret_health: the GPUs' health, for the picture; set even when there
- * is no report. PROBLEM: there is no such domain, or libvirt does not answer.
+ * *ret_report: the JSON text, of the report or of the capture. *ret_health: the GPUs' health, for
+ * the picture; set even when there is no report. PROBLEM: there is no such domain, or libvirt does
+ * not answer.
  */
 int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_report,
 		GpuHealth **ret_health, size_t *ret_n, Problem **ret_problem);

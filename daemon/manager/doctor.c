@@ -16,6 +16,7 @@ typedef struct DoctorTask {
 	char *domain;
 	char **open_jobs;
 	DoctorSymptom symptom;
+	bool capture;
 	char *report;
 	GpuHealth *health;
 	size_t n_health;
@@ -48,6 +49,7 @@ static void doctor_work(void *data)
 		.domain = task->domain,
 		.symptom = task->symptom,
 		.open_jobs = task->open_jobs,
+		.capture = task->capture,
 	};
 
 	task->result = doctor_look(&task->place, &request, &task->report, &task->health,
@@ -89,8 +91,7 @@ static int copy_open_jobs(const Manager *m, char ***ret)
 	return r;
 }
 
-int manager_doctor(Manager *m, const char *domain, DoctorSymptom symptom, ManagerReported done,
-		   void *userdata)
+int manager_doctor(Manager *m, const ManagerDoctor *what, ManagerReported done, void *userdata)
 {
 	_cleanup_(doctor_task_freep) DoctorTask *task = calloc(1, sizeof(DoctorTask));
 	int r;
@@ -100,13 +101,14 @@ int manager_doctor(Manager *m, const char *domain, DoctorSymptom symptom, Manage
 	*task = (DoctorTask){
 		.manager = m,
 		.place = manager_job_place(m),
-		.symptom = symptom,
-		.domain = domain ? strdup(domain) : NULL,
+		.symptom = what->symptom,
+		.capture = what->capture,
+		.domain = what->domain ? strdup(what->domain) : NULL,
 		.done = done,
 		.userdata = userdata,
 	};
 	task->place.rules = rules_ref(task->place.rules);
-	if (domain && !task->domain)
+	if (what->domain && !task->domain)
 		return -ENOMEM;
 	/* A copy, because the loop may replace the original while the thread reads it. */
 	r = identities_copy(task->place.known, &task->known);

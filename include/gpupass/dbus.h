@@ -42,6 +42,7 @@
 #define GPUPASS_OPTION_ALLOW_BOOT_VGA "allow-boot-vga" /* b: take the host's boot display */
 #define GPUPASS_OPTION_ACCEPT_DIRTY "accept-dirty"     /* b: Assign, root: give it unreset */
 #define GPUPASS_OPTION_SYMPTOM "symptom"	       /* s: Doctor: what is seen in the guest */
+#define GPUPASS_OPTION_CAPTURE "capture"	       /* b: Doctor: with the facts, of the host */
 #define GPUPASS_OPTION_MMIO "mmio"		       /* b: Probe: read link registers, too */
 #define GPUPASS_OPTION_NUMA "numa"	 /* s: Assign: advise, apply or strict; memory and vCPUs */
 #define GPUPASS_OPTION_FIT "fit"	 /* s: Assign: the same; address space, firmware, memory */
@@ -74,6 +75,7 @@
 #define GPUPASS_SCHEMA_TENANT "org.gpupass1.tenant/1"
 #define GPUPASS_SCHEMA_FENCE "org.gpupass1.fence/1"
 #define GPUPASS_SCHEMA_DOCTOR "org.gpupass1.doctor/1"
+#define GPUPASS_SCHEMA_CAPTURE "org.gpupass1.capture/1" /* a report of doctor with its facts */
 #define GPUPASS_SCHEMA_VERIFY "org.gpupass1.verify/1"
 #define GPUPASS_SCHEMA_AUDIT "org.gpupass1.audit/1"	      /* one record */
 #define GPUPASS_SCHEMA_AUDIT_PAGE "org.gpupass1.audit-page/1" /* some of them */

@@ -92,8 +92,9 @@ typedef struct JsonMember {
 #define JSON_TEXT_OR_NULL(Type, member)                                                            \
 	JSON_ROW_(#member, TEXT, .optional = true, JSON_AT_(Type, member, char *))
 /* Of bytes that anybody may have chosen: json_plain(). */
-#define JSON_PLAIN_IF_ANY(Type, member)                                                            \
-	JSON_ROW_(#member, PLAIN, JSON_IF_ANY_, JSON_AT_(Type, member, char *))
+#define JSON_PLAIN_IF_ANY_AS(Type, member, name)                                                   \
+	JSON_ROW_(name, PLAIN, JSON_IF_ANY_, JSON_AT_(Type, member, char *))
+#define JSON_PLAIN_IF_ANY(Type, member) JSON_PLAIN_IF_ANY_AS(Type, member, #member)
 /* Of such lines: json_read_list(). */
 #define JSON_LIST(Type, member) JSON_ROW_(#member, LIST, JSON_AT_(Type, member, char **))
 
