@@ -44,6 +44,7 @@ typedef enum OptionId {
 	ID_EXPECT,
 	ID_TRAIL,
 	ID_PERSIST,
+	ID_BUNDLE,
 } OptionId;
 
 typedef struct OptionRow {
@@ -89,6 +90,8 @@ static const OptionRow rows[] = {
 	{ "symptom", "SYMPTOM", "no-nvlink, one-gpu, no-p2p, or slow", ID_SYMPTOM, OPTION_SYMPTOM },
 	{ "verbose", NULL, "Also print checks that passed or were skipped", ID_VERBOSE,
 	  OPTION_VERBOSE },
+	{ "bundle", "FILE", "Write a capture of the host, to send; - is standard output", ID_BUNDLE,
+	  OPTION_BUNDLE },
 	{ "mmio", NULL, "Also read registers of Hopper GPUs not on nvidia", ID_MMIO, OPTION_MMIO },
 	{ "since", "TIME", "From then: 2026-01-31 14:02, or 2h for two hours ago", ID_SINCE,
 	  OPTION_SINCE },
@@ -299,6 +302,8 @@ static const char **text_option(Options *o, int id)
 		return &o->expect;
 	case ID_TRAIL:
 		return &o->trail;
+	case ID_BUNDLE:
+		return &o->bundle;
 	default:
 		return NULL;
 	}

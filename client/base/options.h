@@ -46,6 +46,7 @@ typedef enum VerbOption {
 	OPTION_EXPECT = 1 << 26,
 	OPTION_TRAIL = 1 << 27,
 	OPTION_PERSIST = 1 << 28,
+	OPTION_BUNDLE = 1 << 29,
 } VerbOption;
 
 typedef struct Options {
@@ -63,7 +64,7 @@ typedef struct Options {
 	const char *symptom;
 	const char *numa, *fit; /* advise, apply or strict */
 	uint64_t timeout_usec;
-	const char *since, *until, *group, *domain, *user, *job, *expect, *trail;
+	const char *since, *until, *group, *domain, *user, *job, *expect, *trail, *bundle;
 	TopologyFormat format;
 	char *const *arguments; /* verb and what follows; borrowed from argv */
 	size_t n_arguments;

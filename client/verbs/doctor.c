@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "bus/document.h"
+#include "verbs/doctor.h"
 #include "verbs/verbs.h"
 
 #define DOCTOR_INDENT 6
@@ -216,6 +217,8 @@ int verb_doctor(Client *c, char *const *arguments, size_t n_arguments)
 	bool failed;
 	int r;
 
+	if (c->options->given & OPTION_BUNDLE)
+		return doctor_bundle(c, c->options->bundle, n_arguments);
 	if ((c->options->given & OPTION_SYMPTOM) && n_arguments == 0)
 		return client_usage(c,
 				    "--symptom needs a domain\nRemedy: name it: gpupass doctor "

@@ -185,17 +185,22 @@ static int print_hints(Client *c, const World *w)
 	return 0;
 }
 
-int list_print_json(Client *c, const World *w)
+json_t *list_json(const World *w)
 {
 	_cleanup_(json_decrefp) json_t *single = json_array();
 
 	for (size_t i = 0; i < w->n_gpus; i++)
 		if (!world_find_group_path(w, w->gpus[i].group) &&
 		    json_array_append_new(single, json_gpu(w, &w->gpus[i])) < 0)
-			return -ENOMEM;
-	return json_print(c, json_pack("{s:s, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_LIST,
-				       "groups", json_groups(w), "ungrouped_gpus", TAKE_PTR(single),
-				       "notes", json_strings(w->manager.notes)));
+			return NULL;
+	return json_pack("{s:s, s:o, s:o, s:o}", "schema", GPUPASS_SCHEMA_LIST, "groups",
+			 json_groups(w), "ungrouped_gpus", TAKE_PTR(single), "notes",
+			 json_strings(w->manager.notes));
+}
+
+int list_print_json(Client *c, const World *w)
+{
+	return json_print(c, list_json(w));
 }
 
 int verb_list(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)

@@ -4,6 +4,10 @@
  */
 #pragma once
 
+#include <jansson.h>
+
 #include "model/model.h"
 
+/* NULL: out of memory. */
+json_t *list_json(const World *w);
 int list_print_json(Client *c, const World *w);

@@ -48,7 +48,7 @@ static const Verb verbs[] = {
 	{ "clear", "GROUP", 1, 1, 0, verb_clear, "Lift a quarantine whose cause is gone" },
 	{ "reconcile", "[GROUP]", 0, 1, JOB_OPTIONS | OPTION_DRY_RUN | OPTION_DETAILED_EXITCODE,
 	  verb_reconcile, "Find what drifted from the assignments, mend it" },
-	{ "doctor", "[DOMAIN]", 0, 1, OPTION_SYMPTOM | OPTION_VERBOSE, verb_doctor,
+	{ "doctor", "[DOMAIN]", 0, 1, OPTION_SYMPTOM | OPTION_VERBOSE | OPTION_BUNDLE, verb_doctor,
 	  "Find out what is wrong, and what to do" },
 	{ "probe", "", 0, 0, JOB_OPTIONS | OPTION_MMIO, verb_probe,
 	  "Observe through NVML which GPUs are linked" },

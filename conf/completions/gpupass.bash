@@ -46,7 +46,7 @@ _gpupass_options() {
 	plan) own="$assign --keep-vfio --release --detailed-exitcode" ;;
 	assign) own="$assign --dry-run --no-block" ;;
 	release) own='--keep-vfio --dry-run --no-block --timeout=' ;;
-	doctor) own='--symptom= --verbose' ;;
+	doctor) own='--symptom= --verbose --bundle=' ;;
 	reconcile) own='--dry-run --detailed-exitcode --no-block --timeout=' ;;
 	verify) own='--no-block --timeout=' ;;
 	probe) own='--mmio --no-block --timeout=' ;;
@@ -73,6 +73,7 @@ _gpupass_values() {
 	--domain) _gpupass_domains ;;
 	--user) compgen -A user ;;
 	--job) _gpupass_jobs ;;
+	--bundle) compgen -f -- "$2" ;;
 	--trail) compgen -d -- "$2" ;;
 	esac
 }

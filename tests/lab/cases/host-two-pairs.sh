@@ -35,6 +35,11 @@ stop_gpupassd
 start_gpupassd
 gpupass list >"$work/list"
 equal "a restarted daemon knows both assignments" 2 "$(grep -c ' assigned ' "$work/list")"
+promise "a bundle of the host is written" gpupass doctor -q --bundle="$work/bundle.tar"
+equal "for its owner only" 600 "$(stat -c %a "$work/bundle.tar")"
+promise "with its boards, and without the names of its domains" sh -c \
+	"tar -xOf $work/bundle.tar >$work/bundle && grep -q 0000:41:00.0 $work/bundle &&
+	! grep -qw -e vm1 -e vm2 -e vm3 -e $(virsh domuuid vm1) -e $(hostname) $work/bundle"
 promise "NUMA nodes are shown" grep -Eq 'pair1 .* 1 ' "$work/list"
 promise "release by group" gpupass release pair1 -q
 promise "release by domain" gpupass release vm1 -q

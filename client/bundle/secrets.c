@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bundle/secrets.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define DEPTH_MAX 64
+#define HEX_ID_MIN 32
+/* login.defs(5): UID_MIN and UID_MAX, as distributions set them. */
+#define UID_FIRST 1000
+#define UID_LAST 60000
+
+static const struct {
+	SecretKind kind;
+	const char *form; /* x: a hex digit */
+} forms[] = {
+	{ SECRET_UUID, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx" },
+	{ SECRET_PCIE_SERIAL, "xx-xx-xx-xx-xx-xx-xx-xx" },
+	{ SECRET_MAC, "xx:xx:xx:xx:xx:xx" },
+	{ SECRET_MAC, "xx-xx-xx-xx-xx-xx" },
+};
+
+static const struct {
+	const char *key;
+	SecretKind kind;
+} members[] = {
+	{ "domain_name", SECRET_DOMAIN },
+	{ "hostname", SECRET_HOST },
+	{ "serial_number", SECRET_SERIAL },
+	{ "board_serial", SECRET_SERIAL },
+	{ "user", SECRET_USER },
+	{ "user_name", SECRET_USER },
+};
+
+static bool in_word(char c)
+{
+	return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
+static size_t match_form(const char *form, const char *at)
+{
+	size_t n = strlen(form);
+
+	for (size_t i = 0; i < n; i++)
+		if (form[i] == 'x' ? !isxdigit((unsigned char)at[i]) : at[i] != form[i])
+			return 0;
+	return in_word(at[n]) ? 0 : n;
+}
+
+static int add_part(StandIns *into, SecretKind kind, const char *at, size_t n)
+{
+	_cleanup_free_ char *word = strndup(at, n);
+
+	return word ? stand_ins_add(into, kind, word) : -ENOMEM;
+}
+
+/* A word that begins here, by its form. */
+static int add_form(StandIns *into, const char *at)
+{
+	size_t hex = strspn(at, "0123456789abcdefABCDEF");
+
+	for (size_t i = 0; i < ELEMENTS(forms); i++) {
+		size_t n = match_form(forms[i].form, at);
+
+		if (n > 0)
+			return add_part(into, forms[i].kind, at, n);
+	}
+	return hex >= HEX_ID_MIN && !in_word(at[hex]) ? add_part(into, SECRET_HEX, at, hex) : 0;
+}
+
+/* "GPU Board Serial Number: 1650522003820" */
+static int add_serial(StandIns *into, const char *at)
+{
+	static const char label[] = "serial number";
+	size_t n = 0;
+
+	if (strncasecmp(at, label, strlen(label)) != 0)
+		return 0;
+	at += strlen(label);
+	at += strspn(at, " \t:=");
+	while (in_word(at[n]) || at[n] == '-')
+		n++;
+	for (size_t i = 0; i < n; i++)
+		if (isdigit((unsigned char)at[i]))
+			return add_part(into, SECRET_SERIAL, at, n);
+	return 0;
+}
+
+static int add_home(StandIns *into, const char *at)
+{
+	static const char directory[] = "/home/";
+
+	if (!str_starts_with(at, directory))
+		return 0;
+	at += strlen(directory);
+	return add_part(into, SECRET_USER, at, strcspn(at, "/ \t\n:;,'\")"));
+}
+
+int secrets_of_text(StandIns *into, const char *text)
+{
+	int r = 0;
+
+	for (const char *at = text; r >= 0 && *at; at++) {
+		bool begins = at == text || !in_word(at[-1]);
+
+		if (*at == '/')
+			r = add_home(into, at);
+		else if (begins && isxdigit((unsigned char)*at))
+			r = add_form(into, at);
+		else if (begins && (*at == 's' || *at == 'S'))
+			r = add_serial(into, at);
+	}
+	return r;
+}
+
+static int add_member(StandIns *into, const char *key, const json_t *value)
+{
+	if (!json_is_string(value))
+		return 0;
+	for (size_t i = 0; i < ELEMENTS(members); i++)
+		if (strcmp(members[i].key, key) == 0)
+			return stand_ins_add(into, members[i].kind, json_string_value(value));
+	return 0;
+}
+
+/* {"name": …} or a name, of whatever has a domain. */
+static int add_domains(StandIns *into, const json_t *value)
+{
+	const json_t *item;
+	size_t i;
+	int r = 0;
+
+	if (json_is_string(value))
+		return stand_ins_add(into, SECRET_DOMAIN, json_string_value(value));
+	if (json_is_object(value))
+		return stand_ins_add(into, SECRET_DOMAIN,
+				     json_string_value(json_object_get(value, "name")));
+	json_array_foreach (value, i, item) {
+		r = add_domains(into, item);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+static int search(StandIns *into, const json_t *value, unsigned depth)
+{
+	const char *key;
+	json_t *member;
+	size_t i;
+	int r = 0;
+
+	if (depth > DEPTH_MAX)
+		return -ELOOP;
+	if (json_is_string(value))
+		return secrets_of_text(into, json_string_value(value));
+	json_array_foreach (value, i, member) {
+		r = search(into, member, depth + 1);
+		if (r < 0)
+			return r;
+	}
+	json_object_foreach ((json_t *)value, key, member) {
+		/* First by its form, which says more than the key. */
+		r = search(into, member, depth + 1);
+		if (r >= 0)
+			r = add_member(into, key, member);
+		if (r >= 0 && (strcmp(key, "domain") == 0 || strcmp(key, "domains") == 0))
+			r = add_domains(into, member);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int secrets_of_json(StandIns *into, const json_t *document)
+{
+	return search(into, document, 0);
+}
+
+int secrets_of_host(StandIns *into, const char *node_name)
+{
+	size_t n = strcspn(node_name, ".");
+	int r = stand_ins_add(into, SECRET_HOST, node_name);
+
+	if (r >= 0 && node_name[n] == '.') {
+		r = add_part(into, SECRET_HOST, node_name, n);
+		if (r >= 0)
+			r = stand_ins_add(into, SECRET_HOST, node_name + n + 1);
+	}
+	return r;
+}
+
+static int add_user(StandIns *into, const char *line)
+{
+	size_t name = strcspn(line, ":\n");
+	const char *uid = line + name;
+	unsigned long number;
+
+	/* NAME:PASSWORD:UID: */
+	for (int i = 0; i < 2; i++) {
+		if (*uid != ':')
+			return 0;
+		uid++;
+		uid += i == 0 ? strcspn(uid, ":\n") : 0;
+	}
+	number = strtoul(uid, NULL, 10);
+	return number >= UID_FIRST && number <= UID_LAST ? add_part(into, SECRET_USER, line, name)
+							 : 0;
+}
+
+int secrets_of_passwd(StandIns *into, const char *passwd)
+{
+	int r = 0;
+
+	for (const char *line = passwd; r >= 0 && *line;) {
+		r = add_user(into, line);
+		line += strcspn(line, "\n");
+		line += *line == '\n';
+	}
+	return r;
+}

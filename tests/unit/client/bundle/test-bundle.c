@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Stand-ins, the words that get one, the archive, and which of the kernel's lines matter. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "bundle/archive.h"
+#include "bundle/journal.h"
+#include "bundle/secrets.h"
+
+static StandIns *stand_ins(void)
+{
+	StandIns *s = NULL;
+
+	assert_int_equal(stand_ins_new(&s), 0);
+	return s;
+}
+
+static void replaced(const StandIns *s, const char *text, const char *expected)
+{
+	_cleanup_free_ char *out = stand_ins_replace(s, text);
+
+	assert_non_null(out);
+	assert_string_equal(out, expected);
+}
+
+static void a_word_has_one_stand_in_everywhere(_unused_ void **state)
+{
+	_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
+
+	assert_int_equal(stand_ins_add(s, SECRET_DOMAIN, "web"), 0);
+	assert_int_equal(stand_ins_add(s, SECRET_DOMAIN, "db"), 0);
+	assert_int_equal(stand_ins_add(s, SECRET_DOMAIN, "web-2"), 0);
+	assert_int_equal(stand_ins_add(s, SECRET_DOMAIN, "WEB"), 0);
+	assert_int_equal(stand_ins_add(s, SECRET_DOMAIN, ""), 0);
+	assert_int_equal(stand_ins_settle(s), 0);
+	assert_int_equal(stand_ins_count(s, SECRET_DOMAIN), 3);
+	replaced(s, "domain web, 'db'; Web.", "domain domain-0002, 'domain-0001'; domain-0002.");
+	replaced(s, "web-2 web-22 webs cobweb dbx", "domain-0003 domain-0002-22 webs cobweb dbx");
+	/* libvirt's name of a guest's unit, as systemd escapes it. */
+	replaced(
+		s, "machine-qemu\\x2d1\\x2dweb\\x2d2.scope machine-qemu\\x2d3\\x2ddb.scope",
+		"machine-qemu\\x2d1\\x2ddomain-0003.scope machine-qemu\\x2d3\\x2ddomain-0001.scope");
+}
+
+static void a_name_that_is_a_word_of_the_report_stays(_unused_ void **state)
+{
+	_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
+
+	assert_int_equal(stand_ins_add(s, SECRET_HOST, "gpu"), 0);
+	assert_int_equal(stand_ins_add(s, SECRET_DOMAIN, "Linux"), 0);
+	assert_int_equal(stand_ins_add(s, SECRET_DOMAIN, "gpu1"), 0);
+	assert_int_equal(stand_ins_settle(s), 0);
+	replaced(s, "GPU 0000:41:00.0 of gpu1, linux", "GPU 0000:41:00.0 of domain-0001, linux");
+}
+
+/* Each finds its words in `text`, and `expected` is what is left of it. */
+static const struct {
+	const char *text, *expected;
+} found[] = {
+	{ "GPU-1b5c0a2e-0001-4a5b-8c9d-0123456789AB.",
+	  "GPU-00000000-0000-4000-8000-000000000001." },
+	{ "serial:00-04-4b-FF-fe-00-12-34", "serial:00-00-00-00-00-00-00-01" },
+	{ "eth0 52:54:00:12:34:56", "eth0 02:00:00:00:00:01" },
+	{ "bridge 52-54-00-12-34-56 up", "bridge 02:00:00:00:00:01 up" },
+	{ "NVRM: GPU Board Serial Number: 1650522003820",
+	  "NVRM: GPU Board Serial Number: serial-0001" },
+	{ "no serial number is known", "no serial number is known" },
+	{ "/home/jane/x.qcow2 of jane", "/home/user-0001/x.qcow2 of user-0001" },
+	{ "id 0123456789abcdef0123456789abcdef ends", "id 00000000000000000000000000000001 ends" },
+	/* What must stay. */
+	{ "0000:41:00.0 10de:2204 driver 550.54.15", "0000:41:00.0 10de:2204 driver 550.54.15" },
+	{ "0xfd00000000000000 1a:2b:3c:4d:5e", "0xfd00000000000000 1a:2b:3c:4d:5e" },
+};
+
+static void words_are_found_by_their_form(_unused_ void **state)
+{
+	for (size_t i = 0; i < ELEMENTS(found); i++) {
+		_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
+
+		assert_int_equal(secrets_of_text(s, found[i].text), 0);
+		assert_int_equal(stand_ins_settle(s), 0);
+		replaced(s, found[i].text, found[i].expected);
+	}
+}
+
+static void members_of_a_document_are_found_by_their_name(_unused_ void **state)
+{
+	_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
+	json_t *document = json_loads(
+		"{\"schema\": \"a.node7.b\", \"domain\": {\"name\": \"one\", \"uuid\": null},"
+		" \"jobs\": [{\"domain\": \"two\"}], \"domains\": [\"three\", {\"name\": \"four\"}],"
+		" \"domain_name\": \"five\", \"board_serial\": \"13A\", \"user\": \"jo\","
+		" \"group\": \"pair0\", \"text\": \"one two three four five 13A jo node7 pair0\"}",
+		0, NULL);
+	json_t *clean;
+
+	assert_non_null(document);
+	assert_int_equal(secrets_of_json(s, document), 0);
+	assert_int_equal(secrets_of_host(s, "node7.example.org"), 0);
+	assert_int_equal(stand_ins_settle(s), 0);
+	clean = stand_ins_replace_json(s, document);
+	assert_non_null(clean);
+	assert_string_equal(json_string_value(json_object_get(clean, "schema")), "a.node7.b");
+	assert_string_equal(json_string_value(json_object_get(clean, "text")),
+			    "domain-0003 domain-0005 domain-0004 domain-0002 domain-0001 "
+			    "serial-0001 user-0001 host-0002 pair0");
+	replaced(s, "node7.example.org", "host-0003");
+	json_decref(clean);
+	json_decref(document);
+}
+
+static void users_are_the_people_of_passwd(_unused_ void **state)
+{
+	_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
+
+	assert_int_equal(secrets_of_passwd(s, "root:x:0:0::/root:/bin/sh\n"
+					      "jane:x:1000:1000:Jane:/home/jane:/bin/sh\n"
+					      "broken\nnobody:x:65534:1::/:\n:x:1001:1::/:\n"),
+			 0);
+	assert_int_equal(stand_ins_settle(s), 0);
+	assert_int_equal(stand_ins_count(s, SECRET_USER), 1);
+	replaced(s, "root jane nobody broken", "root user-0001 nobody broken");
+}
+
+static void the_same_files_give_the_same_archive(_unused_ void **state)
+{
+	char name[ARCHIVE_NAME_MAX + 2];
+	_cleanup_free_ char *out = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&out, &size);
+
+	assert_non_null(f);
+	assert_int_equal(archive_add(f, "a/empty", "", 0), 0);
+	assert_int_equal(archive_add(f, "a/text", "hello\n", 6), 0);
+	memset(name, 'n', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	assert_int_equal(archive_add(f, name, "", 0), -EINVAL);
+	assert_int_equal(archive_end(f), 0);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(size, 5 * 512);
+	assert_string_equal(out, "a/empty");
+	assert_string_equal(out + 512, "a/text");
+	assert_string_equal(out + 512 + 124, "00000000006");
+	assert_string_equal(out + 512 + 136, "00000000000");
+	assert_memory_equal(out + 512 + 257, "ustar\00000root\0", 13);
+	assert_memory_equal(out + 1024, "hello\n\0", 7);
+}
+
+static void lines_of_the_kernel_are_those_about_the_boards(_unused_ void **state)
+{
+	char device[] = "0000:41:00.0", *devices[] = { device, NULL };
+
+	assert_true(journal_kernel_line_matters("pcieport 0000:41:00.0: AER: corrected", devices));
+	assert_true(journal_kernel_line_matters("NVRM: Xid (PCI:0000:09:00): 79", devices));
+	assert_true(journal_kernel_line_matters("vfio-pci 0000:09:00.0: reset", devices));
+	assert_true(journal_kernel_line_matters("DMAR: DRHD: handling fault", devices));
+	assert_false(journal_kernel_line_matters("EXT4-fs (sda1): mounted", devices));
+	assert_false(journal_kernel_line_matters("e1000e 0000:00:1f.6 eth0: up", NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_word_has_one_stand_in_everywhere),
+		cmocka_unit_test(a_name_that_is_a_word_of_the_report_stays),
+		cmocka_unit_test(words_are_found_by_their_form),
+		cmocka_unit_test(members_of_a_document_are_found_by_their_name),
+		cmocka_unit_test(users_are_the_people_of_passwd),
+		cmocka_unit_test(the_same_files_give_the_same_archive),
+		cmocka_unit_test(lines_of_the_kernel_are_those_about_the_boards),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
