@@ -2,6 +2,8 @@
 /*
  * Whole hosts: for each fixtures/hosts/NAME.json (with NAME.conf as its declarations) the groups
  * must be those of NAME.expected, word for word.
+ *
+ *   test-core-group-golden --describe SNAPSHOT CONF     prints such a text, between lines of "--"
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -158,12 +160,43 @@ static void every_host_survives_the_way_through_json(_unused_ void **state)
 	}
 }
 
-int main(void)
+static const char *described_snapshot, *described_conf;
+
+static void print_description(_unused_ void **state)
+{
+	_cleanup_free_ char *json = NULL, *conf = NULL, *text = NULL;
+	char *message = NULL;
+	HostModel h;
+
+	assert_int_equal(file_read_at(AT_FDCWD, described_snapshot, FIXTURE_MAX, &json, NULL), 0);
+	assert_int_equal(file_read_at(AT_FDCWD, described_conf, FIXTURE_MAX, &conf, NULL), 0);
+	host_init(&h);
+	pci_snapshot_free(h.snapshot);
+	h.snapshot = NULL;
+	if (pci_snapshot_from_json(json, strlen(json), &h.snapshot, &message) < 0)
+		fail_msg("%s", str_or_empty(message));
+	host_declare(&h, conf);
+	host_resolve(&h);
+	host_observe(&h, false);
+	text = describe(&h);
+	host_done(&h);
+	printf("\n--\n%s--\n", text);
+}
+
+int main(int argc, char *argv[])
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_host_gives_the_groups_written_beside_it),
 		cmocka_unit_test(every_host_survives_the_way_through_json),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	const struct CMUnitTest description[] = {
+		cmocka_unit_test(print_description),
+	};
+
+	if (argc != 4 || !str_equal(argv[1], "--describe"))
+		return cmocka_run_group_tests(tests, NULL, NULL);
+	described_snapshot = argv[2];
+	described_conf = argv[3];
+	return cmocka_run_group_tests(description, NULL, NULL);
 }

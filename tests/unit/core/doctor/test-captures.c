@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Captures of hosts, as tests/fixtures/add-host made them from `gpupass doctor --bundle`: from
+ * fixtures/hosts/NAME.json (the snapshot) and NAME.facts doctor must say what NAME.doctor says.
+ *
+ *   test-core-doctor-captures --replay SNAPSHOT FACTS     prints what doctor says of them
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "core/doctor/capture.h"
+#include "core/doctor/doctor.h"
+#include "rig/host-model.h"
+#include "util/json.h"
+#include "util/text-diff.h"
+
+#define FILE_SIZE_MAX (16U * 1024 * 1024)
+
+typedef struct Replay {
+	HostModel host;
+	json_t *facts;
+	DoctorFacts doctor;
+	HostFacts *machine;
+	Inspection *inspection;
+	Examination *examination;
+	GpuHealth *health;
+	DoctorNotes notes[4];
+	char **lists[4];
+} Replay;
+
+static json_t *member(const json_t *object, const char *key)
+{
+	return json_object_get(object, key);
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(member(object, key));
+}
+
+static char *copy_of(const json_t *object, const char *key)
+{
+	const char *text = text_of(object, key);
+	char *copy = text ? strdup(text) : NULL;
+
+	assert_true(!text || copy);
+	return copy;
+}
+
+static char **list_of(const json_t *object, const char *key)
+{
+	const json_t *item;
+	char **list = NULL;
+	size_t i;
+
+	json_array_foreach (member(object, key), i, item)
+		assert_true(strv_append(&list, json_string_value(item)) >= 0);
+	return list;
+}
+
+static void read_boards(Replay *r)
+{
+	const json_t *board;
+	size_t i;
+
+	json_array_foreach (member(r->facts, "boards"), i, board) {
+		Bdf bdf = bdf_of(text_of(board, "bdf"));
+		Gpu *gpu = gpu_set_find(r->host.set, &bdf);
+
+		assert_non_null(gpu);
+		gpu->uuid = copy_of(board, "uuid");
+		gpu->serial_number = copy_of(board, "serial_number");
+	}
+}
+
+static void read_declarations(Replay *r)
+{
+	const json_t *item, *selector;
+	size_t i, k;
+
+	json_array_foreach (member(r->facts, "declarations"), i, item) {
+		Declarations *all = r->host.declarations;
+		Declaration *d = GROW(all->items, all->n_items);
+
+		d->name = copy_of(item, "name");
+		d->source = copy_of(item, "source");
+		d->foreign_use_set = member(item, "foreign_use");
+		d->foreign_use = json_is_true(member(item, "foreign_use"));
+		json_array_foreach (member(item, "members"), k, selector) {
+			Selector *s = GROW(d->members, d->n_members);
+
+			assert_int_equal(selector_parse(json_string_value(selector), s), 0);
+		}
+	}
+}
+
+static void read_records(Replay *r)
+{
+	static const char *const kinds[] = { "newer", "damaged", "unread", NULL };
+	Assignments *all = r->host.assignments;
+	const json_t *item, *bdf;
+	size_t i, k;
+
+	json_array_foreach (member(r->facts, "assignments"), i, item) {
+		_cleanup_free_ char *text = json_dumps(item, 0);
+		Assignment **at = GROW(all->items, all->n_items);
+
+		assert_int_equal(assignment_from_json(text, strlen(text), at, NULL), 0);
+	}
+	json_array_foreach (member(r->facts, "unreadable_assignments"), i, item) {
+		AssignmentFence *fence = GROW(all->fences, all->n_fences);
+
+		fence->file = copy_of(item, "file");
+		fence->why = copy_of(item, "why");
+		fence->domain_uuid = copy_of(item, "domain_uuid");
+		for (k = 0; kinds[k] && !str_equal(kinds[k], text_of(item, "kind")); k++)
+			;
+		assert_non_null(kinds[k]);
+		fence->kind = (AssignmentFenceKind)k;
+		json_array_foreach (member(item, "functions"), k, bdf)
+			*GROW(fence->functions, fence->n_functions) =
+				bdf_of(json_string_value(bdf));
+	}
+}
+
+static void read_domains(Replay *r)
+{
+	const json_t *domains = member(r->facts, "domains"), *item, *device;
+	size_t i, k;
+
+	json_array_foreach (domains, i, item) {
+		DomainUse *use = GROW(r->host.uses->items, r->host.uses->n_items);
+
+		use->uuid = copy_of(item, "domain_uuid");
+		use->name = copy_of(item, "domain_name");
+		use->active = json_is_true(member(item, "active"));
+		use->persistent = json_is_true(member(item, "persistent"));
+		use->migrated = json_is_true(member(item, "migrated"));
+		use->unread = copy_of(item, "unread");
+		use->gpupass_groups = list_of(item, "gpupass_groups");
+		json_array_foreach (member(item, "hostdevs"), k, device) {
+			DomainHostdev *hostdev = GROW(use->hostdevs, use->n_hostdevs);
+
+			hostdev->bdf = bdf_of(text_of(device, "bdf"));
+			hostdev->live = json_is_true(member(device, "live"));
+			hostdev->config = json_is_true(member(device, "config"));
+			hostdev->managed = json_is_true(member(device, "managed"));
+			hostdev->alias = copy_of(device, "alias");
+		}
+	}
+	if (!domains)
+		r->host.uses = domain_uses_free(r->host.uses);
+	r->doctor.uses = r->host.uses;
+	r->doctor.uses_note = text_of(r->facts, "domains_unknown");
+}
+
+static uint64_t number_of(const json_t *object, const char *key)
+{
+	return (uint64_t)json_integer_value(member(object, key));
+}
+
+static void read_machine(Replay *r)
+{
+	const json_t *machine = member(r->facts, "machine"), *item;
+	size_t i;
+
+	if (!machine)
+		return;
+	r->machine = calloc(1, sizeof(HostFacts));
+	assert_non_null(r->machine);
+	r->machine->physical_bits = (unsigned)number_of(machine, "physical_bits");
+	r->machine->kernel_major = (unsigned)number_of(machine, "kernel_major");
+	r->machine->kernel_minor = (unsigned)number_of(machine, "kernel_minor");
+	r->machine->memory_bytes = number_of(machine, "memory_bytes");
+	json_array_foreach (member(machine, "nodes"), i, item) {
+		HostNode *node = GROW(r->machine->nodes, r->machine->n_nodes);
+
+		node->node = (unsigned)number_of(item, "node");
+		node->cpus = copy_of(item, "cpus");
+		node->memory_bytes = number_of(item, "memory_bytes");
+	}
+	r->doctor.machine = r->machine;
+}
+
+static void read_looks(Replay *r)
+{
+	const json_t *inspection = member(r->facts, "inspection"), *host = member(r->facts, "host");
+	const json_t *item;
+	size_t i;
+
+	if (json_is_integer(inspection))
+		r->doctor.inspection_error = -(int)json_integer_value(inspection);
+	else
+		assert_int_equal(inspection_from_json(inspection, &r->inspection, NULL), 0);
+	if (json_is_integer(host))
+		r->doctor.host_error = -(int)json_integer_value(host);
+	else
+		assert_int_equal(examination_from_json(host, &r->examination, NULL), 0);
+	json_array_foreach (member(r->facts, "health"), i, item) {
+		GpuHealth *health = GROW(r->health, r->doctor.n_health);
+
+		assert_int_equal(gpu_health_from_json(item, health, NULL), 0);
+	}
+	r->doctor.inspection = r->inspection;
+	r->doctor.host = r->examination;
+	r->doctor.health = r->health;
+}
+
+static const DoctorNotes *read_notes(Replay *r, const char *key, DoctorNotes *into)
+{
+	const json_t *item;
+	size_t i;
+
+	if (!member(r->facts, key))
+		return NULL;
+	json_array_foreach (member(r->facts, key), i, item)
+		*GROW(into->items, into->n_items) = (DoctorNote){
+			.group = text_of(item, "group"),
+			.what = text_of(item, "what"),
+			.remedy = text_of(item, "remedy"),
+			.fail = json_is_true(member(item, "fail")),
+		};
+	return into;
+}
+
+static void read_findings(Replay *r)
+{
+	static const char *const keys[] = { "busy", "quarantined", "clears", "open_jobs" };
+
+	for (size_t i = 0; i < ELEMENTS(keys); i++)
+		r->lists[i] = list_of(r->facts, keys[i]);
+	r->doctor.busy = r->lists[0];
+	r->doctor.quarantined = r->lists[1];
+	r->doctor.clears = r->lists[2];
+	r->doctor.open_jobs = r->lists[3];
+	r->doctor.drift = read_notes(r, "drift", &r->notes[0]);
+	r->doctor.evidence = read_notes(r, "stale_evidence", &r->notes[1]);
+	r->doctor.tenants = read_notes(r, "tenants", &r->notes[2]);
+	r->doctor.split = read_notes(r, "split", &r->notes[3]);
+	r->doctor.fence_fault = text_of(r->facts, "fence_fault");
+}
+
+static bool is_set_aside(const Replay *r, const Group *group)
+{
+	size_t n = strlen(group->name);
+
+	for (char **line = r->lists[1]; line && *line; line++)
+		if (strncmp(*line, group->name, n) == 0 && (*line)[n] == ':')
+			return true;
+	return strv_contains(r->lists[0], group->name);
+}
+
+/* As job/inventory.c and job/doctor-look.c do it. */
+static void find_groups(Replay *r)
+{
+	HostModel *h = &r->host;
+	const json_t *policy = member(r->facts, "policy");
+
+	h->policy = POLICY_DEFAULT;
+	h->policy.accept_inferred = json_is_true(member(policy, "accept_inferred"));
+	h->policy.single_gpus = json_is_true(member(policy, "single_gpus"));
+	h->policy.allow_mmio = json_is_true(member(policy, "allow_mmio"));
+	assert_int_equal(sightings_from_json(member(r->facts, "evidence"), &h->evidence, NULL), 0);
+	host_resolve(h);
+	for (char **note = h->notes; note && *note; note++)
+		if (!strv_contains(h->groups->notes, *note))
+			assert_true(strv_append(&h->groups->notes, *note) >= 0);
+	assert_int_equal(groups_observe(h->groups, h->uses, h->assignments, &h->policy), 0);
+	for (size_t i = 0; i < h->groups->n_items; i++)
+		if (is_set_aside(r, &h->groups->items[i]))
+			h->groups->items[i].state = GROUP_QUARANTINED;
+}
+
+static void replay_begin(Replay *r, const char *snapshot, const char *facts)
+{
+	json_error_t error;
+
+	*r = (Replay){ .doctor = { .symptom = DOCTOR_SYMPTOM_MAX_ } };
+	host_init(&r->host);
+	pci_snapshot_free(r->host.snapshot);
+	r->host.snapshot = NULL;
+	assert_int_equal(
+		pci_snapshot_from_json(snapshot, strlen(snapshot), &r->host.snapshot, NULL), 0);
+	r->facts = json_loads(facts, JSON_REJECT_DUPLICATES, &error);
+	if (!r->facts)
+		fail_msg("the facts are not JSON: line %d: %s", error.line, error.text);
+	host_seal(&r->host);
+	read_boards(r);
+	read_declarations(r);
+	read_records(r);
+	read_domains(r);
+	read_machine(r);
+	read_looks(r);
+	read_findings(r);
+	find_groups(r);
+	r->doctor.snapshot = r->host.snapshot;
+	r->doctor.gpus = r->host.set;
+	r->doctor.groups = r->host.groups;
+	r->doctor.assignments = r->host.assignments;
+	r->doctor.policy = &r->host.policy;
+}
+
+static void replay_end(Replay *r)
+{
+	for (size_t i = 0; i < ELEMENTS(r->notes); i++)
+		free(r->notes[i].items);
+	for (size_t i = 0; i < ELEMENTS(r->lists); i++)
+		strv_free(r->lists[i]);
+	gpu_healths_free(r->health, r->doctor.n_health);
+	host_facts_free(r->machine);
+	inspection_free(r->inspection);
+	examination_free(r->examination);
+	host_done(&r->host);
+	json_decref(r->facts);
+}
+
+/* One form for all documents, so that a difference is one line. */
+static char *sorted(const char *json)
+{
+	_cleanup_json_ json_t *document = json_loads(json, 0, NULL);
+	char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
+
+	assert_non_null(text);
+	return text;
+}
+
+static char *read_file(int fd, const char *name, const char *suffix)
+{
+	_cleanup_free_ char *path = strf("%s%s", name, suffix);
+	char *text = NULL;
+
+	assert_non_null(path);
+	if (file_read_at(fd, path, FILE_SIZE_MAX, &text, NULL) < 0)
+		fail_msg("%s cannot be read", path);
+	return text;
+}
+
+static bool same(const char *name, const char *what, const char *expected, const char *actual)
+{
+	_cleanup_free_ char *a = sorted(expected), *b = sorted(actual), *diff = text_diff(a, b);
+
+	assert_non_null(diff);
+	if (*diff)
+		fprintf(stderr, "%s: %s differs\n%s", name, what, diff);
+	return *diff == '\0';
+}
+
+/* Also what the writer makes of these facts: a member that one of the two forgets is found. */
+static bool as_captured(int fd, const char *name)
+{
+	_cleanup_free_ char *snapshot = read_file(fd, name, ".json");
+	_cleanup_free_ char *facts = read_file(fd, name, ".facts");
+	_cleanup_free_ char *doctor = read_file(fd, name, ".doctor");
+	_cleanup_free_ char *report = NULL, *again = NULL, *written = NULL, *whole = NULL;
+	_cleanup_json_ json_t *capture = NULL, *first = json_loads(facts, 0, NULL);
+	CaptureFacts captured;
+	Replay r;
+	bool good;
+
+	replay_begin(&r, snapshot, facts);
+	captured = (CaptureFacts){ &r.doctor, r.host.declarations, r.host.evidence };
+	report = doctor_report(&r.doctor);
+	assert_non_null(report);
+	again = capture_to_json(&captured, report);
+	replay_end(&r);
+	capture = again ? json_loads(again, 0, NULL) : NULL;
+	assert_non_null(capture);
+	json_object_set_new(first, "snapshot", json_loads(snapshot, 0, NULL));
+	whole = json_dumps(first, 0);
+	written = json_dumps(member(capture, "facts"), 0);
+	good = same(name, "the report", doctor, report);
+	return same(name, "what is captured again", whole, written) && good;
+}
+
+static void doctor_says_of_a_capture_what_it_said_on_the_host(_unused_ void **state)
+{
+	_cleanup_close_ int fd = open(FIXTURES "/hosts", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_strv_ char **names = NULL;
+	bool good = true;
+
+	assert_true(fd >= 0);
+	assert_int_equal(dir_list(fd, ".facts", &names), 0);
+	assert_true(strv_length(names) >= 1);
+	for (char **name = names; *name; name++) {
+		(*name)[strlen(*name) - strlen(".facts")] = '\0';
+		good = as_captured(fd, *name) && good;
+	}
+	assert_true(good);
+}
+
+static const char *replay_snapshot, *replay_facts;
+
+static void print_replay(_unused_ void **state)
+{
+	_cleanup_free_ char *snapshot = read_file(AT_FDCWD, replay_snapshot, "");
+	_cleanup_free_ char *facts = read_file(AT_FDCWD, replay_facts, "");
+	_cleanup_free_ char *report = NULL, *text = NULL;
+	Replay r;
+
+	replay_begin(&r, snapshot, facts);
+	report = doctor_report(&r.doctor);
+	replay_end(&r);
+	assert_non_null(report);
+	text = sorted(report);
+	puts(text);
+}
+
+int main(int argc, char *argv[])
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(doctor_says_of_a_capture_what_it_said_on_the_host),
+	};
+	const struct CMUnitTest replay[] = {
+		cmocka_unit_test(print_replay),
+	};
+
+	if (argc != 4 || !str_equal(argv[1], "--replay"))
+		return cmocka_run_group_tests(tests, NULL, NULL);
+	replay_snapshot = argv[2];
+	replay_facts = argv[3];
+	return cmocka_run_group_tests(replay, NULL, NULL);
+}
