@@ -2,6 +2,7 @@
 #include "core/doctor/capture.h"
 
 #include "core/base/json-struct.h"
+#include "core/facts/kept.h"
 #include "core/pci/snapshot-json.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
@@ -17,6 +18,13 @@ static const JsonMember hostdev_members[] = {
 	JSON_END,
 };
 
+static const JsonMember domain_mdev_members[] = {
+	JSON_TEXT(DomainMdev, uuid),
+	JSON_BOOL_IF_ANY(DomainMdev, live),
+	JSON_BOOL_IF_ANY(DomainMdev, config),
+	JSON_END,
+};
+
 static const JsonMember domain_members[] = {
 	JSON_TEXT_AS(DomainUse, uuid, "domain_uuid"),
 	JSON_PLAIN_IF_ANY_AS(DomainUse, name, "domain_name"),
@@ -26,6 +34,7 @@ static const JsonMember domain_members[] = {
 	JSON_PLAIN_IF_ANY(DomainUse, unread),
 	JSON_LIST(DomainUse, gpupass_groups),
 	JSON_ARRAY(DomainUse, hostdevs, DomainHostdev, hostdev_members, SIZE_MAX),
+	JSON_ARRAY_IF_ANY(DomainUse, mdevs, DomainMdev, domain_mdev_members, SIZE_MAX),
 	JSON_END,
 };
 
@@ -42,6 +51,8 @@ static const JsonMember machine_members[] = {
 	JSON_NUMBER(HostFacts, kernel_major, UINT32_MAX),
 	JSON_NUMBER(HostFacts, kernel_minor, UINT32_MAX),
 	JSON_NUMBER(HostFacts, memory_bytes, INT64_MAX),
+	JSON_NUMBER_IF_ANY(HostFacts, libvirt_version, INT64_MAX),
+	JSON_NUMBER_IF_ANY(HostFacts, hypervisor_version, INT64_MAX),
 	JSON_ARRAY(HostFacts, nodes, HostNode, node_members, SIZE_MAX),
 	JSON_END,
 };
@@ -85,13 +96,16 @@ static json_t *snapshot_to_json(const DoctorFacts *facts)
 	json_t *json;
 
 	some.functions = calloc(all->n_functions + 1, sizeof(PciFunction));
-	if (!some.functions)
-		return NULL;
-	for (size_t i = 0; i < all->n_functions; i++)
+	some.mdevs = calloc(all->n_mdevs + 1, sizeof(PciMdev));
+	for (size_t i = 0; some.functions && i < all->n_functions; i++)
 		if (function_matters(&all->functions[i], facts->gpus))
 			some.functions[some.n_functions++] = all->functions[i];
-	json = parsed(pci_snapshot_to_json(&some));
+	for (size_t i = 0; some.functions && some.mdevs && i < all->n_mdevs; i++)
+		if (pci_snapshot_find(&some, &all->mdevs[i].parent))
+			some.mdevs[some.n_mdevs++] = all->mdevs[i];
+	json = some.functions && some.mdevs ? parsed(pci_snapshot_to_json(&some)) : NULL;
 	free(some.functions); /* what they own is the other's */
+	free(some.mdevs);
 	return json;
 }
 
@@ -167,15 +181,20 @@ static json_t *record_fence_to_json(const AssignmentFence *fence)
 static int set_records(json_t *root, const Assignments *assignments)
 {
 	_cleanup_json_ json_t *records = json_array(), *unreadable = json_array();
+	_cleanup_json_ json_t *kept = json_array();
 	int r = 0;
 
 	for (size_t i = 0; i < assignments->n_items; i++)
 		r |= json_array_append_new(records,
 					   parsed(assignment_to_json(assignments->items[i])));
+	for (size_t i = 0; i < assignments->n_kept; i++)
+		r |= json_array_append_new(kept, parsed(kept_to_json(assignments->kept[i])));
 	for (size_t i = 0; i < assignments->n_fences; i++)
 		r |= json_array_append_new(unreadable,
 					   record_fence_to_json(&assignments->fences[i]));
 	r |= json_object_set_new(root, "assignments", TAKE_PTR(records));
+	if (assignments->n_kept > 0)
+		r |= json_object_set_new(root, "kept", TAKE_PTR(kept));
 	r |= json_object_set_new(root, "unreadable_assignments", TAKE_PTR(unreadable));
 	return r;
 }
@@ -196,10 +215,13 @@ static int set_domains(json_t *root, const DoctorFacts *facts)
 
 static int set_policy(json_t *root, const Policy *policy)
 {
-	return json_object_set_new(
-		root, "policy",
+	_cleanup_json_ json_t *object =
 		json_pack("{s:b, s:b, s:b}", "accept_inferred", policy->accept_inferred,
-			  "single_gpus", policy->single_gpus, "allow_mmio", policy->allow_mmio));
+			  "single_gpus", policy->single_gpus, "allow_mmio", policy->allow_mmio);
+	int r = policy->keep_bound ? json_set_plain_list(object, "keep_bound", policy->keep_bound)
+				   : 0;
+
+	return r | json_object_set_new(root, "policy", TAKE_PTR(object));
 }
 
 /* What workers found, or the error (an errno) in its place. */

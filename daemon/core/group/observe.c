@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/domain/vgpu.h"
 #include "core/domain/ref.h"
+#include "core/domain/vgpu.h"
 #include "core/group/keep.h"
 #include "core/group/record.h"
 #include "core/group/word.h"

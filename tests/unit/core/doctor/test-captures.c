@@ -16,6 +16,7 @@
 
 #include "core/doctor/capture.h"
 #include "core/doctor/doctor.h"
+#include "core/facts/kept.h"
 #include "rig/host-model.h"
 #include "util/json.h"
 #include "util/text-diff.h"
@@ -31,7 +32,7 @@ typedef struct Replay {
 	Examination *examination;
 	GpuHealth *health;
 	DoctorNotes notes[4];
-	char **lists[4];
+	char **lists[5];
 } Replay;
 
 static json_t *member(const json_t *object, const char *key)
@@ -113,6 +114,13 @@ static void read_records(Replay *r)
 
 		assert_int_equal(assignment_from_json(text, strlen(text), at, NULL), 0);
 	}
+	json_array_foreach (member(r->facts, "kept"), i, item) {
+		_cleanup_free_ char *text = json_dumps(item, 0);
+		_cleanup_(assignment_freep) Assignment *kept = NULL;
+
+		assert_int_equal(kept_from_json(text, strlen(text), &kept, NULL), 0);
+		assert_int_equal(kept_add(all, &kept), 0);
+	}
 	json_array_foreach (member(r->facts, "unreadable_assignments"), i, item) {
 		AssignmentFence *fence = GROW(all->fences, all->n_fences);
 
@@ -154,6 +162,13 @@ static void read_domains(Replay *r)
 			hostdev->alias = copy_of(device, "alias");
 		}
 	}
+	json_array_foreach (domains, i, item)
+		json_array_foreach (member(item, "mdevs"), k, device)
+			assert_int_equal(domain_use_add_mdev(
+						 &r->host.uses->items[i], text_of(device, "uuid"),
+						 json_is_true(member(device, "live")),
+						 json_is_true(member(device, "config"))),
+					 0);
 	if (!domains)
 		r->host.uses = domain_uses_free(r->host.uses);
 	r->doctor.uses = r->host.uses;
@@ -178,6 +193,8 @@ static void read_machine(Replay *r)
 	r->machine->kernel_major = (unsigned)number_of(machine, "kernel_major");
 	r->machine->kernel_minor = (unsigned)number_of(machine, "kernel_minor");
 	r->machine->memory_bytes = number_of(machine, "memory_bytes");
+	r->machine->libvirt_version = number_of(machine, "libvirt_version");
+	r->machine->hypervisor_version = number_of(machine, "hypervisor_version");
 	json_array_foreach (member(machine, "nodes"), i, item) {
 		HostNode *node = GROW(r->machine->nodes, r->machine->n_nodes);
 
@@ -266,6 +283,8 @@ static void find_groups(Replay *r)
 	h->policy.accept_inferred = json_is_true(member(policy, "accept_inferred"));
 	h->policy.single_gpus = json_is_true(member(policy, "single_gpus"));
 	h->policy.allow_mmio = json_is_true(member(policy, "allow_mmio"));
+	r->lists[4] = list_of(policy, "keep_bound");
+	h->policy.keep_bound = r->lists[4];
 	assert_int_equal(sightings_from_json(member(r->facts, "evidence"), &h->evidence, NULL), 0);
 	host_resolve(h);
 	for (char **note = h->notes; note && *note; note++)
@@ -351,31 +370,38 @@ static bool same(const char *name, const char *what, const char *expected, const
 	return *diff == '\0';
 }
 
-/* Also what the writer makes of these facts: a member that one of the two forgets is found. */
-static bool as_captured(int fd, const char *name)
+/* What the writer makes of these facts: a member that one of the two forgets is found. */
+static bool is_captured_again(const char *name, const char *snapshot, const char *facts,
+			      char **ret_report)
 {
-	_cleanup_free_ char *snapshot = read_file(fd, name, ".json");
-	_cleanup_free_ char *facts = read_file(fd, name, ".facts");
-	_cleanup_free_ char *doctor = read_file(fd, name, ".doctor");
-	_cleanup_free_ char *report = NULL, *again = NULL, *written = NULL, *whole = NULL;
+	_cleanup_free_ char *again = NULL, *written = NULL, *whole = NULL;
 	_cleanup_json_ json_t *capture = NULL, *first = json_loads(facts, 0, NULL);
 	CaptureFacts captured;
 	Replay r;
-	bool good;
 
 	replay_begin(&r, snapshot, facts);
 	captured = (CaptureFacts){ &r.doctor, r.host.declarations, r.host.evidence };
-	report = doctor_report(&r.doctor);
-	assert_non_null(report);
-	again = capture_to_json(&captured, report);
+	*ret_report = doctor_report(&r.doctor);
+	assert_non_null(*ret_report);
+	again = capture_to_json(&captured, *ret_report);
 	replay_end(&r);
 	capture = again ? json_loads(again, 0, NULL) : NULL;
 	assert_non_null(capture);
 	json_object_set_new(first, "snapshot", json_loads(snapshot, 0, NULL));
 	whole = json_dumps(first, 0);
 	written = json_dumps(member(capture, "facts"), 0);
-	good = same(name, "the report", doctor, report);
-	return same(name, "what is captured again", whole, written) && good;
+	return same(name, "what is captured again", whole, written);
+}
+
+static bool as_captured(int fd, const char *name)
+{
+	_cleanup_free_ char *snapshot = read_file(fd, name, ".json");
+	_cleanup_free_ char *facts = read_file(fd, name, ".facts");
+	_cleanup_free_ char *doctor = read_file(fd, name, ".doctor");
+	_cleanup_free_ char *report = NULL;
+	bool good = is_captured_again(name, snapshot, facts, &report);
+
+	return same(name, "the report", doctor, report) && good;
 }
 
 static void doctor_says_of_a_capture_what_it_said_on_the_host(_unused_ void **state)
@@ -392,6 +418,34 @@ static void doctor_says_of_a_capture_what_it_said_on_the_host(_unused_ void **st
 		good = as_captured(fd, *name) && good;
 	}
 	assert_true(good);
+}
+
+/* Facts that no captured host had. */
+static void what_few_hosts_have_is_captured_too(_unused_ void **state)
+{
+	static const char mdev[] = "11111111-2222-4333-8444-555555555555";
+	static const char kept_group[] =
+		"{\"schema\": \"org.gpupass1.kept/1\", \"group\": \"pair0\", \"kept\": \"asked\", "
+		"\"created_usec\": 1, \"created_by\": 0, \"functions\": [{\"bdf\": \"0000:41:00.0\", "
+		"\"vendor\": \"10de\", \"device\": \"2230\", \"subsystem_vendor\": \"10de\", "
+		"\"subsystem_device\": \"0001\"}]}";
+	_cleanup_close_ int fd = open(FIXTURES "/hosts", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_free_ char *snapshot = read_file(fd, "lab-two-pairs", ".json"), *report = NULL;
+	_cleanup_free_ char *facts = read_file(fd, "lab-two-pairs", ".facts");
+	_cleanup_json_ json_t *host = json_loads(snapshot, 0, NULL),
+			      *all = json_loads(facts, 0, NULL);
+
+	json_object_set_new(host, "mdevs",
+			    json_pack("[{s:s, s:s}]", "uuid", mdev, "parent", "0000:41:00.0"));
+	json_object_set_new(json_array_get(member(all, "domains"), 0), "mdevs",
+			    json_pack("[{s:s, s:b}]", "uuid", mdev, "config", 1));
+	json_object_set_new(member(all, "policy"), "keep_bound", json_pack("[s]", "pair*"));
+	json_object_set_new(all, "kept", json_pack("[o]", json_loads(kept_group, 0, NULL)));
+	free(snapshot);
+	free(facts);
+	snapshot = json_dumps(host, 0);
+	facts = json_dumps(all, 0);
+	assert_true(is_captured_again("few have it", snapshot, facts, &report));
 }
 
 static const char *replay_snapshot, *replay_facts;
@@ -415,6 +469,7 @@ int main(int argc, char *argv[])
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(doctor_says_of_a_capture_what_it_said_on_the_host),
+		cmocka_unit_test(what_few_hosts_have_is_captured_too),
 	};
 	const struct CMUnitTest replay[] = {
 		cmocka_unit_test(print_replay),
