@@ -142,17 +142,31 @@ static bool set_up(Virt *virt, virConnectPtr conn)
 	return virt_events_register(virt, conn) == 0;
 }
 
-static void learn_versions(Virt *virt, virConnectPtr conn)
+static void learn_version(Virt *virt, virConnectPtr conn)
 {
-	unsigned long libvirt = 0, hypervisor = 0;
+	unsigned long version = 0;
 
-	if (virConnectGetLibVersion(conn, &libvirt) < 0)
-		libvirt = 0;
-	if (virConnectGetVersion(conn, &hypervisor) < 0)
-		hypervisor = 0;
+	if (virConnectGetLibVersion(conn, &version) < 0)
+		version = 0;
 	pthread_mutex_lock(&virt->lock);
-	virt->libvirt_version = libvirt;
-	virt->hypervisor_version = hypervisor;
+	virt->libvirt_version = version;
+	virt->hypervisor_version = 0;
+	pthread_mutex_unlock(&virt->lock);
+}
+
+/*
+ * libvirt may have to ask QEMU first, which takes seconds (qemuConnectGetVersion() fills the cache
+ * of its capabilities), so that nobody waits for this.
+ */
+static void learn_hypervisor_version(Virt *virt)
+{
+	virConnectPtr conn = virt->conn; /* only this thread sets it */
+	unsigned long version = 0;
+
+	if (!virt_connected(virt) || virConnectGetVersion(conn, &version) < 0)
+		return;
+	pthread_mutex_lock(&virt->lock);
+	virt->hypervisor_version = version;
 	pthread_mutex_unlock(&virt->lock);
 }
 
@@ -171,7 +185,7 @@ static void try_connect(Virt *virt)
 		disconnect(virt);
 		return;
 	}
-	learn_versions(virt, conn);
+	learn_version(virt, conn);
 	pthread_mutex_lock(&virt->lock);
 	if (virt->link == LINK_SETUP) { /* it was not closed meanwhile */
 		virt->link = LINK_UP;
@@ -204,6 +218,9 @@ static void *connector_main(void *userdata)
 		virt->tried = true;
 		pthread_cond_broadcast(&virt->changed);
 		since = now_monotonic();
+		pthread_mutex_unlock(&virt->lock);
+		learn_hypervisor_version(virt);
+		pthread_mutex_lock(&virt->lock);
 		while (virt->link == LINK_UP && !virt->stopping)
 			virt_wait(virt, UINT64_MAX);
 		/* A connection that lasted resets the delay; one that breaks at once does not. */

@@ -53,11 +53,12 @@ typedef struct Script {
 	bool odd_xml; /* an XML that cannot be understood */
 	bool no_xml;  /* an XML that libvirt cannot send */
 	bool no_acpi;
-	bool vanish;	  /* every XML is that of a domain which has just gone */
-	bool old_driver;  /* refuses the flag VALIDATE */
-	bool attach_lost; /* the connection breaks during an attach */
-	bool forgotten;	  /* QEMU has the device, and libvirt does not know it */
-	bool let_go;	  /* ends DETACH_HANGS */
+	bool vanish;	   /* every XML is that of a domain which has just gone */
+	bool old_driver;   /* refuses the flag VALIDATE */
+	bool attach_lost;  /* the connection breaks during an attach */
+	bool forgotten;	   /* QEMU has the device, and libvirt does not know it */
+	bool slow_version; /* libvirt asks QEMU for its version until let_go */
+	bool let_go;	   /* ends DETACH_HANGS */
 	unsigned detaches, returned, attaches, defines;
 	virConnectCloseFunc on_close;
 	void *close_data;
@@ -226,6 +227,13 @@ static void hang(void)
 	while (!script.let_go)
 		pthread_cond_wait(&script.changed, &script.lock);
 	pthread_mutex_unlock(&script.lock);
+}
+
+int virConnectGetVersion(virConnectPtr conn, unsigned long *version)
+{
+	if (asked(&script.slow_version))
+		hang();
+	return REAL(virConnectGetVersion)(conn, version);
 }
 
 static int detach(virDomainPtr domain)
@@ -579,6 +587,28 @@ static void a_lost_connection_is_told_refused_and_made_again(void **state _unuse
 	assert_int_equal(virt_domain_get(virt, RUNNING, &domain, &problem), 0);
 }
 
+/* A libvirt that has just been installed runs each of its emulators first. */
+static void nobody_waits_for_the_version_of_the_hypervisor(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+	uint64_t libvirt, hypervisor = 0;
+
+	script.slow_version = true;
+	virt = start();
+	assert_int_equal(virt_domain_get(virt, RUNNING, &domain, &problem), 0);
+	virt_versions(virt, &libvirt, &hypervisor);
+	assert_int_not_equal(libvirt, 0);
+	assert_int_equal(hypervisor, 0);
+	say(&script.let_go);
+	for (int i = 0; i < 3000 && hypervisor == 0; i++) {
+		usleep(10 * 1000);
+		virt_versions(virt, &libvirt, &hypervisor);
+	}
+	assert_int_not_equal(hypervisor, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -596,6 +626,7 @@ int main(void)
 		cmocka_unit_test_setup(attach_that_loses_libvirt_claims_nothing, new_script),
 		cmocka_unit_test_setup(a_lost_connection_is_told_refused_and_made_again,
 				       new_script),
+		cmocka_unit_test_setup(nobody_waits_for_the_version_of_the_hypervisor, new_script),
 		/* Last: it leaves threads behind. */
 		cmocka_unit_test_setup(virt_free_does_not_wait_for_a_detach_that_hangs, new_script),
 	};
