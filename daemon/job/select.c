@@ -239,11 +239,12 @@ static int no_group(const VirtDomain *domain, Problem **ret_problem)
 			      .remedy = strdup("see which domain has which group: gpupass list"));
 }
 
+/* `names` has two at least. */
 static int refuse_several(const VirtDomain *domain, char *const *names, Problem **ret_problem)
 {
 	_cleanup_free_ char *list = strv_join(names, ", ");
 
-	if (!list)
+	if (!list || !names)
 		return -ENOMEM;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,

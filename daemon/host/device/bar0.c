@@ -76,8 +76,7 @@ int bar0_open(int sysfs_fd, const Bdf *bdf, off_t min_size, int *ret_fd, const c
 		*ret_why = "its BAR 0 is too small to have these registers";
 		return -ENODATA;
 	}
-	*ret_fd = fd;
-	fd = -1;
+	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
 

@@ -191,7 +191,7 @@ static int open_peer(const char *socket_path, uint64_t timeout_usec, Peer *ret)
 
 	if (strlen(socket_path) >= sizeof(address.sun_path))
 		return -ENAMETOOLONG;
-	strcpy(address.sun_path, socket_path);
+	memcpy(address.sun_path, socket_path, strlen(socket_path) + 1);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
@@ -251,7 +251,7 @@ static int receive_all(const Peer *peer, uint8_t *bytes, size_t n)
 static int call_peer(Peer *peer, PersistencedCall call, const Bdf *gpu, PersistenceMode *ret_mode,
 		     char **ret_why)
 {
-	uint8_t request[CALL_WORDS * 4], mark[4], reply[PERSISTENCED_REPLY_MAX];
+	uint8_t request[CALL_WORDS * 4], mark[4] = { 0 }, reply[PERSISTENCED_REPLY_MAX] = { 0 };
 	uint32_t size;
 	int r;
 
@@ -306,7 +306,7 @@ static int ask(Peer *peer, const Bdf *gpu, pid_t *ret, char **ret_why)
 int persistenced_keeper(const char *socket_path, uint64_t timeout_usec, const Bdf *gpu, pid_t *ret,
 			char **ret_why)
 {
-	Peer peer;
+	Peer peer = { .fd = -1 };
 	int r = open_peer(socket_path, timeout_usec, &peer);
 
 	*ret = 0;
@@ -332,7 +332,7 @@ static int release(Peer *peer, const Bdf *gpu, char **ret_why)
 int persistenced_release(const char *socket_path, uint64_t timeout_usec, const Bdf *gpu,
 			 char **ret_why)
 {
-	Peer peer;
+	Peer peer = { .fd = -1 };
 	int r = open_peer(socket_path, timeout_usec, &peer);
 
 	if (r >= 0) {
