@@ -181,8 +181,9 @@ static int has_users(const DriverTarget *target, Problem **ret_problem)
 			      "(/proc/driver/nvidia/gpus/%s/unbindLock): it counts users that have "
 			      "no file open, too",
 			      BDF_TEXT(&target->bdf)),
-		.remedy = strdup("shut down the domains with vGPUs of it, and stop DCGM, "
-				 "nvidia-persistenced and nvidia-smi; see TROUBLESHOOTING, vGPU"));
+		.remedy = strdup("shut down the domains with vGPUs of it, stop DCGM, "
+				 "nvidia-persistenced and nvidia-smi, and unload nvidia_drm; see "
+				 "TROUBLESHOOTING, vGPU"));
 }
 
 static int judge_one(const StepContext *c, const DriverTarget *target, const MoveOutcome *outcome,

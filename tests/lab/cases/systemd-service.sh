@@ -37,6 +37,7 @@ equal "and all is as before" "$before" "$(world)"
 knob 0000:02:00.0 hold 1
 refused "under its confinement the mover asks for unbindLock" 9 HostInUse unbindLock gpupass assign vm42
 knob 0000:02:00.0 hold 0
+echo 0 >/sys/module/nvidia/parameters/unbind_lock
 # Bound again, a GPU may have another minor than before.
 minor=$(sed -n 's/^Device Minor:[[:space:]]*//p' /proc/driver/nvidia/gpus/0000:01:00.0/information)
 runuser -u nobody -- sleep 300 3<"/dev/nvidia$minor" &
