@@ -67,15 +67,15 @@ struct Manager {
 	Tenants *tenants;	  /* the marks, as last read; NULL: not read yet */
 	bool noting_tenants;	  /* a thread writes marks */
 	bool note_tenants_again;  /* another look ended meanwhile */
-	uint64_t uses_generation; /* of the claims, before the look at domains */
 	bool following_kept;	  /* a thread writes what KeepBound= keeps */
+	bool connected;		  /* to libvirt */
+	uint64_t uses_generation; /* of the claims, before the look at domains */
 	char *kept_note;	  /* why that could not be written; NULL: it was */
 	char *tenants_note;	  /* why a mark could not be written; NULL: nothing failed */
 	char *scan_note;	  /* why the last scan failed; NULL: it did not */
 	char *uses_note;	  /* why the domains could not be read; NULL: they were */
 	DomainUses *uses;	  /* NULL: not known */
-	bool connected;
-	char **notes; /* of all kinds, for the bus */
+	char **notes;		  /* of all kinds, for the bus */
 
 	struct DeclareTask *declaring; /* the declarations and withdrawals under way */
 

@@ -10,12 +10,11 @@ typedef enum Firmware { FIRMWARE_SEABIOS, FIRMWARE_OVMF, FIRMWARE_OTHER } Firmwa
 typedef struct FitDomain {
 	const char *name; /* borrowed */
 	Firmware firmware;
-	bool pcie;
+	bool pcie, hugepages;
 	uint64_t memory_bytes;	   /* at its start; vfio pins all of it; 0: not given */
 	uint64_t memory_max_bytes; /* including what can be hotplugged */
 	uint64_t hard_limit_bytes; /* <memtune>; 0: none */
-	bool hugepages;
-	uint64_t page_bytes; /* of the first <page>; 0: the host's default */
+	uint64_t page_bytes;	   /* of the first <page>; 0: the host's default */
 	unsigned vcpus;
 	bool kvm;      /* its processor has the host's vendor */
 	bool has_cpu;  /* a <cpu> with a mode: it can take a <maxphysaddr> */
@@ -24,10 +23,9 @@ typedef struct FitDomain {
 	bool bits_of_host;	 /* <maxphysaddr mode='passthrough'/> */
 	unsigned bits, bits_max; /* bits= and limit= of <maxphysaddr>; 0: not given */
 	uint64_t mmio_mb;	 /* the firmware's window, set by fw_cfg; 0: not set */
-	bool viommu;
+	bool viommu, clique;
 	unsigned n_hostdevs; /* PCI */
-	bool clique;
-	char *nodeset; /* of <numatune><memory>; NULL: none */
+	char *nodeset;	     /* of <numatune><memory>; NULL: none */
 	bool memory_auto, cpus_auto;
 	bool cpus_bound; /* cpuset or vcpupin */
 	CpuSet cpus;	 /* the CPUs of all its vCPUs together */
