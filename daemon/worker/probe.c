@@ -53,30 +53,16 @@ static int probe_nvml(const WorkerCommand *command, ProbeAnswer *answer)
 
 /* ---- registers ---- */
 
-static int read_id(int sysfs_fd, const Bdf *bdf, const char *attribute, uint16_t *ret)
-{
-	_cleanup_free_ char *path = sysfs_function_path(bdf, attribute), *text = NULL;
-	unsigned long long id;
-	int r = path ? sysfs_line_if_any(sysfs_fd, path, &text) : -ENOMEM;
-
-	if (r < 0)
-		return r;
-	if (!text || str_to_unsigned(text, 16, UINT16_MAX, &id) < 0)
-		return -ENODATA;
-	*ret = (uint16_t)id;
-	return 0;
-}
-
 static int read_ids(int sysfs_fd, Sighting *s)
 {
-	int r = read_id(sysfs_fd, &s->bdf, "vendor", &s->vendor);
+	int r = sysfs_read_id(sysfs_fd, &s->bdf, "vendor", &s->vendor);
 
 	if (r >= 0)
-		r = read_id(sysfs_fd, &s->bdf, "device", &s->device);
+		r = sysfs_read_id(sysfs_fd, &s->bdf, "device", &s->device);
 	if (r >= 0)
-		r = read_id(sysfs_fd, &s->bdf, "subsystem_vendor", &s->subsystem_vendor);
+		r = sysfs_read_id(sysfs_fd, &s->bdf, "subsystem_vendor", &s->subsystem_vendor);
 	if (r >= 0)
-		r = read_id(sysfs_fd, &s->bdf, "subsystem_device", &s->subsystem_device);
+		r = sysfs_read_id(sysfs_fd, &s->bdf, "subsystem_device", &s->subsystem_device);
 	return r;
 }
 

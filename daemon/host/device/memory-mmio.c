@@ -11,7 +11,6 @@
 #include "host/device/bar0.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
-#include "util/text.h"
 
 #define PAUSE_MSEC 10
 #define PMC_BOOT_0 0U
@@ -44,20 +43,6 @@ static int not_known(MemoryReport *report, const char *why)
 	return report->why ? 0 : -ENOMEM;
 }
 
-static int read_device_id(int sysfs_fd, const Bdf *bdf, uint16_t *ret)
-{
-	_cleanup_free_ char *path = sysfs_function_path(bdf, "device"), *text = NULL;
-	unsigned long long id;
-	int r = path ? sysfs_line_if_any(sysfs_fd, path, &text) : -ENOMEM;
-
-	if (r < 0)
-		return r;
-	if (!text || str_to_unsigned(text, 16, UINT16_MAX, &id) < 0)
-		return -ENODATA;
-	*ret = (uint16_t)id;
-	return 0;
-}
-
 static int check_driver(int sysfs_fd, const Bdf *bdf, const char **ret_why)
 {
 	_cleanup_free_ char *driver = NULL;
@@ -76,7 +61,7 @@ static int begin(int sysfs_fd, const Bdf *bdf, Poll *p, const char **ret_why)
 	int r = check_driver(sysfs_fd, bdf, ret_why);
 
 	if (r >= 0)
-		r = read_device_id(sysfs_fd, bdf, &device);
+		r = sysfs_read_id(sysfs_fd, bdf, "device", &device);
 	if (r >= 0)
 		r = bar0_open(sysfs_fd, bdf, BAR0_BYTES, &p->fd, ret_why);
 	if (r < 0)

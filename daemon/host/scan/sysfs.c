@@ -54,6 +54,20 @@ int sysfs_link_name_if_any(int dir_fd, const char *path, char **ret)
 	return 0;
 }
 
+int sysfs_read_id(int sysfs_fd, const Bdf *bdf, const char *attribute, uint16_t *ret)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, attribute), *text = NULL;
+	unsigned long long id;
+	int r = path ? sysfs_line_if_any(sysfs_fd, path, &text) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	if (!text || str_to_unsigned(text, 16, UINT16_MAX, &id) < 0)
+		return -ENODATA;
+	*ret = (uint16_t)id;
+	return 0;
+}
+
 int sysfs_read_driver(int sysfs_fd, const Bdf *bdf, char **ret)
 {
 	_cleanup_free_ char *path = sysfs_function_path(bdf, "driver");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/base/bdf.h"
 #include "gpupass/cleanup.h"
@@ -27,6 +28,9 @@ bool sysfs_has_function(int sysfs_fd, const Bdf *bdf);
 /* Like their namesakes in util/file.h, but an absent entry is not an error: NULL and 0. */
 int sysfs_line_if_any(int dir_fd, const char *path, char **ret);
 int sysfs_link_name_if_any(int dir_fd, const char *path, char **ret);
+
+/* "device", "subsystem_vendor" and so on. -ENODATA: there is none, or it is no such number. */
+int sysfs_read_id(int sysfs_fd, const Bdf *bdf, const char *attribute, uint16_t *ret);
 
 /* Name of the bound driver, NULL when none is. -ENOENT when the function is not there. */
 int sysfs_read_driver(int sysfs_fd, const Bdf *bdf, char **ret);
