@@ -20,6 +20,7 @@ void decision_record(Trail *trail, Intake *intake, const Decision *decision, Aud
 	record.kind = AUDIT_CALL;
 	record.verdict = verdict;
 	record.uid = decision->uid;
+	record.job = decision->job;
 	record.group = audit_text(decision->group);
 	record.domain = audit_text(decision->domain);
 	record.domain_uuid = audit_text(decision->domain_uuid);
@@ -28,7 +29,7 @@ void decision_record(Trail *trail, Intake *intake, const Decision *decision, Aud
 	add(trail, intake, decision->call, &record);
 }
 
-/* All such calls have one name first, which is a group's, or the new one's. */
+/* Such calls have one name first, which is a group's, or the new one's, or a job's number. */
 static char *group_of(sd_bus_message *call)
 {
 	const char *name = NULL;
@@ -42,7 +43,7 @@ static char *group_of(sd_bus_message *call)
 }
 
 void decision_record_result(Trail *trail, Intake *intake, sd_bus_message *call, uid_t uid,
-			    const char *error, const char *message)
+			    uint32_t job, const char *error, const char *message)
 {
 	_cleanup_free_ char *line = message ? strndup(message, strcspn(message, "\n")) : NULL;
 	AuditRecord record = AUDIT_RECORD_EMPTY;
@@ -50,6 +51,7 @@ void decision_record_result(Trail *trail, Intake *intake, sd_bus_message *call, 
 	record.kind = AUDIT_RESULT;
 	record.verdict = error ? AUDIT_FAILED : AUDIT_DONE;
 	record.uid = uid;
+	record.job = job;
 	record.group = group_of(call);
 	record.error = audit_text(error);
 	record.reason = audit_text(line);

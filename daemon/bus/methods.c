@@ -14,7 +14,9 @@
 #include <string.h>
 
 #include "bus/methods-audit.h"
+#include "bus/methods-cancel.h"
 #include "bus/methods-doctor.h"
+#include "bus/methods-metrics.h"
 #include "bus/methods-probe.h"
 #include "bus/methods-read.h"
 #include "bus/start-job.h"
@@ -52,6 +54,7 @@ static const OptionSpec unbind_options[] = {
 static const OptionSpec verify_options[] = {
 	OPTION(GPUPASS_OPTION_GROUP, 's', group),
 	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
+	OPTION(GPUPASS_OPTION_WORKLOAD, 'b', workload),
 };
 
 /* ---- jobs ---- */
@@ -198,7 +201,7 @@ static void declared(const char *error_name, const char *message, void *userdata
 	_cleanup_(pending_freep) Pending *pending = userdata;
 	Face *f = pending->face;
 
-	decision_record_result(manager_trail(f->manager), f->intake, pending->call, pending->uid,
+	decision_record_result(manager_trail(f->manager), f->intake, pending->call, pending->uid, 0,
 			       error_name, message);
 	if (error_name)
 		pending_reply_error(pending, error_name, message);
@@ -329,6 +332,8 @@ const sd_bus_vtable manager_methods[] = {
 		    SD_BUS_PARAM(job), method_unbind),
 	METHOD_ASKS("Verify", "sa{sv}", SD_BUS_PARAM(domain) SD_BUS_PARAM(options), "o",
 		    SD_BUS_PARAM(job), method_verify),
+	METHOD_ASKS("Cancel", "ua{sv}", SD_BUS_PARAM(id) SD_BUS_PARAM(options), "o",
+		    SD_BUS_PARAM(job), method_cancel),
 	METHOD_ASKS("Clear", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "", ,
 		    method_clear),
 	METHOD_ASKS("Reconcile", "sa{sv}", SD_BUS_PARAM(group) SD_BUS_PARAM(options), "o",
@@ -347,6 +352,8 @@ const sd_bus_vtable manager_methods[] = {
 		    method_get_audit),
 	METHOD_ASKS("GetHolders", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(holders),
 		    method_get_holders),
+	METHOD_READS("GetMetrics", "a{sv}", SD_BUS_PARAM(options), "s", SD_BUS_PARAM(metrics),
+		     method_get_metrics),
 	SD_BUS_SIGNAL_WITH_NAMES("JobNew", "uo", SD_BUS_PARAM(id) SD_BUS_PARAM(job), 0),
 	SD_BUS_SIGNAL_WITH_NAMES("JobRemoved", "uosss",
 				 SD_BUS_PARAM(id) SD_BUS_PARAM(job) SD_BUS_PARAM(result)

@@ -2,6 +2,7 @@
 #include "bus/polkit.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,6 +34,7 @@ struct Check {
 	bool interactive;     /* polkit may ask for a password */
 	char *domain_uuid;    /* the domain in question; NULL: none */
 	char *domain, *group; /* for the audit trail; likewise */
+	uint32_t job;	      /* to be cancelled; 0: none */
 	bool granted;	      /* the call waits to be dispatched once more */
 	sd_bus_slot *answer;  /* awaited */
 };
@@ -122,6 +124,7 @@ static Decision decision_on(const PolkitQuestion *question, sd_bus_message *call
 		.group = question->group,
 		.domain = question->domain ? question->domain : question->target,
 		.domain_uuid = question->domain_uuid,
+		.job = question->job,
 	};
 }
 
@@ -134,6 +137,7 @@ static Decision decision_of(const Check *check)
 		.group = check->group,
 		.domain = check->domain,
 		.domain_uuid = check->domain_uuid,
+		.job = check->job,
 	};
 }
 
@@ -262,16 +266,21 @@ static char *shown(const PolkitQuestion *question)
 	const char *name = question->domain ? question->domain : question->target;
 	_cleanup_free_ char *printable =
 		text_printable(str_or_empty(name ? name : question->group));
+	char job[48] = "";
 
 	if (!printable)
 		return NULL;
-	return question->domain_uuid ? strf("%s (%s)", question->domain_uuid, printable)
-				     : TAKE_PTR(printable);
+	if (question->job > 0)
+		snprintf(job, sizeof(job), "job %u, to be cancelled%s", question->job,
+			 *printable ? ": " : "");
+	return question->domain_uuid ? strf("%s%s (%s)", job, question->domain_uuid, printable)
+				     : strf("%s%s", job, printable);
 }
 
 static int append_details(sd_bus_message *ask, const PolkitQuestion *question)
 {
 	_cleanup_free_ char *text = shown(question);
+	_cleanup_free_ char *job = question->job > 0 ? strf("%u", question->job) : NULL;
 	const struct {
 		const char *key, *value;
 	} details[] = {
@@ -280,8 +289,10 @@ static int append_details(sd_bus_message *ask, const PolkitQuestion *question)
 		{ "domain_uuid", question->domain_uuid },
 		{ "group", question->group },
 		{ "target", question->target },
+		{ "job", job },
 	};
-	int r = text ? sd_bus_message_open_container(ask, 'a', "{ss}") : -ENOMEM;
+	int r = text && !job == !question->job ? sd_bus_message_open_container(ask, 'a', "{ss}")
+					       : -ENOMEM;
 
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(details); i++)
 		if (details[i].value)
@@ -344,6 +355,7 @@ static int check_begin(Polkit *polkit, sd_bus_message *call, uid_t uid,
 		.call = sd_bus_message_ref(call),
 		.action = question->action,
 		.uid = uid,
+		.job = question->job,
 		.number = ++polkit->last_number,
 		.interactive = sd_bus_message_get_allow_interactive_authorization(call) > 0,
 	};
@@ -375,6 +387,19 @@ bool polkit_granted(const Polkit *polkit, const sd_bus_message *m, const char **
 
 	*ret_domain_uuid = check ? check->domain_uuid : NULL;
 	return check;
+}
+
+void polkit_forget_other(const Polkit *polkit, const sd_bus_message *m,
+			 const PolkitQuestion *question)
+{
+	Check *check = find_granted(polkit, m);
+	const Decision asked = decision_on(question, NULL, 0);
+
+	if (check && (strcmp(check->action, question->action) != 0 || check->job != asked.job ||
+		      !str_equal(check->domain, asked.domain) ||
+		      !str_equal(check->domain_uuid, asked.domain_uuid) ||
+		      !str_equal(check->group, asked.group)))
+		check_free(check);
 }
 
 bool polkit_trusts(const Polkit *polkit, sd_bus_message *m)

@@ -21,6 +21,7 @@ typedef struct PolkitQuestion {
 	const char *action;		     /* GPUPASS_ACTION_…, a constant */
 	const char *domain, *group, *target; /* NULL: none */
 	const char *domain_uuid;	     /* NULL: there is no such domain */
+	uint32_t job;			     /* to be cancelled; 0: the call is about no job */
 } PolkitQuestion;
 
 /* All borrowed. trail: NULL if none is kept. */
@@ -43,6 +44,9 @@ bool polkit_trusts(const Polkit *polkit, sd_bus_message *m);
  * polkit_authorize().
  */
 bool polkit_granted(const Polkit *polkit, const sd_bus_message *m, const char **ret_domain_uuid);
+/* A yes to another question than this one does not count: polkit_authorize() asks again. */
+void polkit_forget_other(const Polkit *polkit, const sd_bus_message *m,
+			 const PolkitQuestion *question);
 /* For what no polkit rule can permit, and only root may; the question's action says what it is, and
  * is a constant. 0, or < 0 with *error. */
 int polkit_require_root(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,

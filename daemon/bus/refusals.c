@@ -20,6 +20,7 @@ struct Refusals {
 	sd_event_source *timer; /* NULL: never needed yet */
 	Bursts denied, limited;
 	Bursts floods; /* what the intake refuses: recorded only */
+	RefusalCounts counts;
 };
 
 static void on_refused(sd_bus_message *call, uid_t uid, const char *why, void *userdata);
@@ -123,6 +124,7 @@ static bool note(Refusals *refusals, Bursts *bursts, uid_t uid, const char *what
 	uint64_t now = now_monotonic();
 	bool first;
 
+	*(bursts == &refusals->denied ? &refusals->counts.denied : &refusals->counts.limited) += 1;
 	tell_ended(refusals, now);
 	first = bursts_note(bursts, uid, what, now);
 	/* A later event moves the end of its burst. The timer finds that out when it fires. */
@@ -192,6 +194,11 @@ int refusals_over_quota(Refusals *refusals, const Decision *decision, const Quot
 				 "%zu such calls%s are under way already\n"
 				 "State:  nothing was changed\nRemedy: try again later",
 				 max, of_user ? " of this user" : "");
+}
+
+RefusalCounts refusals_counts(const Refusals *refusals)
+{
+	return refusals->counts;
 }
 
 Refusals *refusals_free(Refusals *refusals)

@@ -29,6 +29,13 @@ void refusals_limited(Refusals *refusals, const Decision *decision);
 int refusals_over_quota(Refusals *refusals, const Decision *decision, const Quota *quota, int r,
 			sd_bus_error *error);
 
+typedef struct RefusalCounts {
+	uint64_t denied;  /* by polkit */
+	uint64_t limited; /* by a quota, or as a flood */
+} RefusalCounts;
+/* Since the start; each call counts, and not each burst. */
+RefusalCounts refusals_counts(const Refusals *refusals);
+
 /* Also logs the bursts that have not ended yet. */
 Refusals *refusals_free(Refusals *refusals);
 DEFINE_CLEANUP(Refusals, refusals_free)

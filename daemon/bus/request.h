@@ -6,7 +6,8 @@
 #include "bus/options.h"
 
 typedef struct RequestOptions {
-	bool live, config, keep_vfio, persist, allow_boot_vga, accept_dirty, mmio, capture;
+	bool live, config, keep_vfio, persist, allow_boot_vga, accept_dirty, mmio, capture,
+		workload;
 	char *model, *operation, *symptom, *numa, *fit, *group;
 	uint64_t timeout_usec;
 } RequestOptions;

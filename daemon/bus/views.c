@@ -432,5 +432,7 @@ int job_view_fill(const JobRecord *job, JobView *view)
 	view->duration_usec = job->duration_usec;
 	view->caller_uid = job->caller_uid;
 	put_copy(&r, &view->result, job->result);
+	view->cancel_requested = job->cancel_requested;
+	view->cancelled_by_uid = job->cancelled_by_uid;
 	return r;
 }

@@ -143,7 +143,8 @@ static void check_host(Daemon *d, const Options *options)
 	d->host_note = strf("%s/%s cannot be written (%s), so no driver can be changed: see "
 			    "whether gpupass-mover.socket is active, or this is a container",
 			    options->worker.sysfs_dir, str_or_empty(path), strerror(-r));
-	log_error("%s", d->host_note ? d->host_note : "sysfs cannot be written");
+	log_as(LOG_ERR, LOG_ID_NO_MOVER, "%s",
+	       d->host_note ? d->host_note : "sysfs cannot be written");
 }
 
 int daemon_open_host(Daemon *d, const Options *options)

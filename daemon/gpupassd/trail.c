@@ -60,9 +60,10 @@ static void written(const AuditRecord *record, const AuditHash *hash, void *user
 
 static void failed(int error, _unused_ void *userdata)
 {
-	log_error("the audit trail cannot be written (%s): no group is given away until it can be, "
-		  "and what is not recorded is counted",
-		  strerror(-error));
+	log_as(LOG_ERR, LOG_ID_AUDIT_FAILED,
+	       "the audit trail cannot be written (%s): no group is given away until it can be, "
+	       "and what is not recorded is counted",
+	       strerror(-error));
 }
 
 int daemon_open_trail(Daemon *d, const Options *options)

@@ -192,7 +192,7 @@ static int incomplete(Run *run, Problem **failure_owner, const Problem *undo_pro
 	ret->quarantine = strdup(str_or_empty(why));
 	if (!ret->quarantine)
 		return -ENOMEM;
-	if (undo_problem)
+	if (undo_problem || failure->error == GPUPASS_ERROR_CANCELLED)
 		failure->error = GPUPASS_ERROR_ROLLBACK_FAILED;
 	problem_state(failure, "%s is quarantined: %s", run->context.plan->group, ret->quarantine);
 	/* What ends a stuck unbind is for the operator to do first. */
@@ -238,15 +238,30 @@ static bool waits_for_libvirt(const Run *run, const Problem *undo_problem)
 	       undo_problem->error == GPUPASS_ERROR_LIBVIRT_UNAVAILABLE;
 }
 
+/* "bind vfio-pci, define": the steps that were begun and can be undone. */
+static char *steps_undone(const Run *run)
+{
+	_cleanup_strv_ char **names = NULL;
+
+	for (size_t i = 0; i < run->done; i++) {
+		StepKind kind = run->context.plan->steps[i];
+
+		if (step_ops(kind)->undo && strv_append(&names, step_kind_to_string(kind)) < 0)
+			return NULL;
+	}
+	return strv_join(names, ", ");
+}
+
 static void state_put_back(const Run *run, Problem *failure)
 {
 	_cleanup_free_ char *left = strv_join(run->context.left, "\n");
+	_cleanup_free_ char *undone =
+		failure->error == GPUPASS_ERROR_CANCELLED ? steps_undone(run) : NULL;
 
-	if (!run->context.left)
-		problem_state(failure, "everything was put back as it was");
-	else
-		problem_state(failure, "everything was put back as it was, but\n%s",
-			      str_or_empty(left));
+	problem_state(failure, "everything was put back as it was%s%s%s%s",
+		      undone ? "; undone: " : "", str_or_empty(undone),
+		      run->context.left ? ", but\n" : "",
+		      run->context.left ? str_or_empty(left) : "");
 }
 
 static int failed(Run *run, Problem **failure, ExecutorResult *ret)
@@ -263,7 +278,7 @@ static int failed(Run *run, Problem **failure, ExecutorResult *ret)
 		return incomplete(run, failure, undo_problem, ret);
 	if (wrote_something(run))
 		state_put_back(run, *failure);
-	ret->state = JOB_FAILED;
+	ret->state = cancellation_state(*failure);
 	ret->problem = TAKE_PTR(*failure);
 	return 0;
 }
@@ -351,6 +366,8 @@ static int not_ended(const Run *run, int error, ExecutorResult *result)
 	result->quarantine = strf("its journal could not be closed: %s", strerror(-error));
 	if (!result->quarantine)
 		return -ENOMEM;
+	if (result->problem && result->problem->error == GPUPASS_ERROR_CANCELLED)
+		result->problem->error = GPUPASS_ERROR_ROLLBACK_FAILED;
 	if (result->problem) {
 		const char *group = run->context.plan->group, *state = result->problem->state;
 
@@ -391,12 +408,22 @@ static int end(Run *run, uint32_t job, ExecutorResult *result)
 static int run_steps(Run *run, Problem *spare, ExecutorResult *result)
 {
 	_cleanup_(problem_freep) Problem *failure = NULL, *owned_spare = spare;
+	Cancellation *cancel = run->context.place->cancel;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < run->context.plan->n_steps; i++)
-		r = act(run, i, &failure);
+	for (size_t i = 0; r == 0 && i < run->context.plan->n_steps; i++) {
+		r = cancellation_check(cancel, &failure);
+		if (r == 0)
+			r = act(run, i, &failure);
+	}
+	/* Who was told that the last step is undone, too, is not disappointed. */
+	if (r == 0)
+		r = cancellation_close(cancel, &failure);
 	if (r == 0)
 		return 0;
+	/* What failed by itself is undone all the same, and has its own reason. */
+	if (!failure || failure->error != GPUPASS_ERROR_CANCELLED)
+		cancellation_shut(cancel);
 	if (!failure)
 		failure = TAKE_PTR(owned_spare);
 	return failed(run, &failure, result);
@@ -411,9 +438,11 @@ static int run_in_journal(Run *run, uint32_t job, ExecutorResult *result)
 	r = problem_set(&spare, GPUPASS_ERROR_INTERNAL, "out of memory");
 	if (r < 0)
 		return r;
-	r = begin(run, job, &result->problem);
+	r = cancellation_check(run->context.place->cancel, &result->problem);
+	if (r == 0)
+		r = begin(run, job, &result->problem);
 	if (r != 0) {
-		result->state = JOB_FAILED;
+		result->state = cancellation_state(result->problem);
 		return r == PROBLEM ? 0 : r;
 	}
 	r = run_steps(run, TAKE_PTR(spare), result);

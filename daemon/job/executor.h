@@ -35,7 +35,7 @@ typedef struct Run {
 int run_roll_back(Run *run, Problem **ret_problem);
 
 typedef struct ExecutorResult {
-	JobState state;	  /* JOB_DONE, JOB_FAILED or JOB_INCOMPLETE */
+	JobState state;	  /* JOB_DONE, JOB_FAILED, JOB_CANCELLED or JOB_INCOMPLETE */
 	Problem *problem; /* of a failure; its state line says what became of the machine */
 	char *quarantine; /* JOB_INCOMPLETE: why the group is quarantined */
 	char **left; /* what could not be put back, whatever the result: see StepOps.act_optional */
@@ -48,6 +48,9 @@ typedef struct ExecutorResult {
  *
  * When a call loses libvirt, the executor waits for libvirt up to LIBVIRT_WAIT_USEC, and makes the
  * call again. Each call first looks at what is there. Guests outlive a restart of libvirt.
+ * Between two steps, and once more after the last, it looks whether the job was cancelled, and then
+ * undoes it like one whose step failed. A step that has begun comes to its end.
+ *
  * timeout_usec: for each device step. -errno only without memory for a problem; then the result has
  * just a state: JOB_FAILED when no step was begun, otherwise JOB_INCOMPLETE.
  */

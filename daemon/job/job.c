@@ -43,6 +43,7 @@ static Task *task_free(Task *task)
 	if (!task)
 		return NULL;
 	rules_unref(task->place.rules);
+	cancellation_unref(task->place.cancel);
 	identities_free(task->known);
 	job_request_clear(&task->request);
 	event_clear(&task->ended);
@@ -67,6 +68,7 @@ static int task_new(uint32_t id, Mailbox *mailbox, const JobPlace *place, const 
 	task->userdata = userdata;
 	task->place = *place;
 	task->place.rules = rules_ref(place->rules);
+	task->place.cancel = cancellation_ref(place->cancel);
 	r = identities_copy(place->known, &task->known);
 	if (r >= 0)
 		r = job_request_copy(request, &task->request);
@@ -253,7 +255,8 @@ static void probe_work(Task *task)
 		r = probe_run(&task->place, &task->request, &probe, &problem);
 	}
 	task->ended.warnings = TAKE_PTR(probe.warnings);
-	end_with(task, r == 0 ? JOB_DONE : JOB_FAILED, r, problem, "cannot probe the links");
+	end_with(task, r == 0 ? JOB_DONE : cancellation_state(problem), r, problem,
+		 "cannot probe the links");
 }
 
 static void plan_and_run(Task *task)
@@ -271,7 +274,7 @@ static void plan_and_run(Task *task)
 		send(task, &planned);
 		run_plan(task, prepared, prefix);
 	} else {
-		end_with(task, JOB_FAILED, r, problem, prefix);
+		end_with(task, cancellation_state(problem), r, problem, prefix);
 	}
 }
 
@@ -340,7 +343,7 @@ static void verify_work(void *data)
 	}
 	if (r == 0)
 		r = take_result(task, v);
-	end_with(task, r == 0 ? JOB_DONE : JOB_FAILED, r, problem, prefix);
+	end_with(task, r == 0 ? JOB_DONE : cancellation_state(problem), r, problem, prefix);
 }
 
 static void job_done(void *data)

@@ -49,8 +49,8 @@ typedef struct JobEvent {
 typedef void (*JobListener)(uint32_t id, JobEvent *event, void *userdata);
 
 /*
- * Starts a job. The listener runs on the loop. Copies `known` and `request`, takes a reference to
- * the rules, and borrows host, store and claims for the life of the process.
+ * Starts a job. The listener runs on the loop. Copies `known` and `request`, takes references to
+ * the rules and the cancellation, and borrows host, store and claims for the life of the process.
  */
 int job_start(uint32_t id, Mailbox *mailbox, const JobPlace *place, const JobRequest *request,
 	      JobListener listener, void *userdata);

@@ -2,6 +2,8 @@
 /* A job's line for the log. job/ does not log: the listener of the job writes the line. */
 #pragma once
 
+#include "core/facts/reset-tally.h"
+
 typedef enum JobNoteKind {
 	JOB_NOTE_RESET,
 	JOB_NOTE_RESET_FAILED,
@@ -12,5 +14,6 @@ typedef enum JobNoteKind {
 
 typedef struct JobNote {
 	JobNoteKind kind;
-	char *text; /* one line; NULL: nothing to log */
+	char *text;	   /* one line; NULL: nothing to log */
+	ResetTally resets; /* of a note about resets: what there was, for counting */
 } JobNote;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "job/cancel.h"
 #include "job/health-look.h"
 #include "job/inventory.h"
 #include "store/assignments.h"
@@ -27,6 +28,7 @@ typedef struct JobPlace {
 	Trail *trail;			   /* NULL: no audit trail (tests) */
 	DiskWatch *disk;		   /* NULL: not watched */
 	HealthLook *health;		   /* NULL: no looks (tests) */
+	Cancellation *cancel;		   /* of this job; NULL: nobody can cancel it */
 	Claims *claims;
 	Rules *rules;
 	const Identities *known;

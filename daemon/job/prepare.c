@@ -174,7 +174,11 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	size_t n = 0;
 	int r;
 
-	r = prepare_look(place, most_config(request), p, ret_problem);
+	r = cancellation_check(place->cancel, ret_problem);
+	if (r == 0)
+		r = prepare_look(place, most_config(request), p, ret_problem);
+	if (r == 0)
+		r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0)
 		r = select_group(place, request, p, ret_problem);
 	if (r == 0)
@@ -183,8 +187,13 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 		r = claim(place, p, job, generation, functions, n, ret_problem);
 	if (r == 0)
 		r = tenant_look(place, p, job > 0, ret_problem);
+	/* Each of these may wait for a worker. */
+	if (r == 0)
+		r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0)
 		r = ask_persistence(place, request, p);
+	if (r == 0)
+		r = cancellation_check(place->cancel, ret_problem);
 	if (r == 0)
 		r = inspect_group(place, request, functions, n, p, ret_problem);
 	if (r == 0)

@@ -343,19 +343,45 @@ static int refuse_unseen(const Probe *probe, Problem **ret_problem)
 	return why ? refused_by_nvml(why, ret_problem) : -ENOMEM;
 }
 
+static int ask_each_way(const JobPlace *place, Probe *probe, uint64_t timeout_usec, Evidence *into,
+			Problem **ret_problem)
+{
+	int r = cancellation_check(place->cancel, ret_problem);
+
+	if (r == 0)
+		r = ask(place, probe, true, MMIO_TIMEOUT_USEC, into, ret_problem);
+	if (r == 0)
+		r = cancellation_check(place->cancel, ret_problem);
+	return r == 0 ? ask(place, probe, false, timeout_usec, into, ret_problem) : r;
+}
+
+/* A cancelled probe keeps nothing, whatever it saw. */
+static int close_to_cancels(const JobPlace *place, Problem **ret_problem)
+{
+	Problem *cancelled = NULL;
+	int r = cancellation_close(place->cancel, &cancelled);
+
+	if (r != PROBLEM)
+		return r;
+	problem_free(*ret_problem);
+	*ret_problem = cancelled;
+	return r;
+}
+
 /* One way may fail and the other succeed: keep what either has seen. */
 int probe_run(const JobPlace *place, const JobRequest *request, Probe *probe, Problem **ret_problem)
 {
 	uint64_t timeout = request->timeout_usec ? request->timeout_usec
 						 : place->rules->policy.probe_timeout_usec;
 	_cleanup_(evidence_unrefp) Evidence *seen = NULL;
-	int r = evidence_new(&seen), kept = 0;
+	int r = evidence_new(&seen), kept = 0, cancelled;
 	size_t n_seen;
 
 	if (r >= 0)
-		r = ask(place, probe, true, MMIO_TIMEOUT_USEC, seen, ret_problem);
-	if (r == 0)
-		r = ask(place, probe, false, timeout, seen, ret_problem);
+		r = ask_each_way(place, probe, timeout, seen, ret_problem);
+	cancelled = close_to_cancels(place, ret_problem);
+	if (cancelled != 0)
+		return cancelled;
 	n_seen = seen ? seen->n_items : 0;
 	if (r >= 0 && n_seen > 0) {
 		kept = add_present(probe, seen);

@@ -17,6 +17,7 @@ typedef struct JobRequest {
 	bool wakes_nothing;    /* dry run of a caller who may only read: open no GPU, wake none */
 	uint64_t timeout_usec; /* for each device step, or a verification; 0: the default */
 	bool mmio;	       /* probe: link registers, too */
+	bool workload;	       /* verify: measure the links in the guest, too */
 	FitMode numa, fit;     /* assign */
 	uint32_t caller_uid;
 	CallerIdentity *caller; /* for the audit trail; NULL: the daemon itself */

@@ -293,16 +293,23 @@ const StepOps step_define = {
 	.changes = STEP_CHANGES_DEFINITION,
 };
 
-/* In reverse order: the display function was attached first, and is detached last. */
-static int detach_range(StepContext *c, size_t n, size_t *done, Problem **ret_problem)
+/*
+ * In reverse order: the display function was attached first, and is detached last. may_stop: a
+ * cancel counts between two functions. It cuts no function's wait short: a guest may still do what
+ * it was asked for after we stopped waiting.
+ */
+static int detach_range(StepContext *c, size_t n, bool may_stop, size_t *done,
+			Problem **ret_problem)
 {
 	uint64_t timeout = c->place->rules->policy.detach_timeout_usec;
 
 	for (size_t i = n; i-- > 0;) {
-		int r = host_ops(c)->domain_detach(c->place->host, c->plan->domain_uuid,
-						   &c->plan->functions[i].bdf, timeout,
-						   ret_problem);
+		int r = may_stop ? cancellation_check(c->place->cancel, ret_problem) : 0;
 
+		if (r == 0)
+			r = host_ops(c)->domain_detach(c->place->host, c->plan->domain_uuid,
+						       &c->plan->functions[i].bdf, timeout,
+						       ret_problem);
 		if (r != 0)
 			return r;
 		(*done)++;
@@ -317,9 +324,12 @@ static int attach(StepContext *c, Problem **ret_problem)
 	if (marked != 0)
 		return marked;
 	for (; c->n_attached < c->plan->n_functions; c->n_attached++) {
-		int r = host_ops(c)->domain_attach(c->place->host, c->plan->domain_uuid,
-						   c->plan->hostdevs[c->n_attached], ret_problem);
+		int r = cancellation_check(c->place->cancel, ret_problem);
 
+		if (r == 0)
+			r = host_ops(c)->domain_attach(c->place->host, c->plan->domain_uuid,
+						       c->plan->hostdevs[c->n_attached],
+						       ret_problem);
 		if (r != 0)
 			return r;
 	}
@@ -333,7 +343,7 @@ static int unattach(StepContext *c, Problem **ret_problem)
 	size_t n = c->n_attached < c->plan->n_functions ? c->n_attached + 1 : c->n_attached;
 	size_t detached = 0;
 
-	return detach_range(c, n, &detached, ret_problem);
+	return detach_range(c, n, false, &detached, ret_problem);
 }
 
 static int attached(StepContext *c, Problem **ret_problem)
@@ -352,7 +362,7 @@ const StepOps step_attach = {
 
 static int detach(StepContext *c, Problem **ret_problem)
 {
-	return detach_range(c, c->plan->n_functions, &c->n_detached, ret_problem);
+	return detach_range(c, c->plan->n_functions, true, &c->n_detached, ret_problem);
 }
 
 static int attach_again(StepContext *c, size_t i, Problem **ret_problem)

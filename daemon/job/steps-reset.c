@@ -317,6 +317,9 @@ static void note_receipt(const Turnover *t, const Receipt *receipt)
 
 	free(note->text);
 	note->kind = note_kind(t, receipt);
+	note->resets = (ResetTally){ 0 };
+	for (size_t i = 0; i < t->n_reports; i++)
+		reset_tally_add(&note->resets, &t->reports[i]);
 	note->text = strf("%s %s after %s: %s", receipt->group, words[note->kind],
 			  str_or_empty(name), str_or_empty(text));
 }

@@ -5,11 +5,14 @@
 
 #include "job/prepare.h"
 #include "job/select.h"
+#include "job/verify-guest.h"
 #include "util/clock.h"
 #include "util/text.h"
 
 /* With a badly seated bridge `nvidia-smi topo -m` was seen to take 112 s (NCCL issue 557). */
 #define TIMEOUT_USEC (180 * USEC_PER_SEC)
+/* More for programs that measure: each takes seconds on an idle pair. */
+#define WORKLOAD_USEC (300 * USEC_PER_SEC)
 /* The most time that we spend on finding the reason. */
 #define DIAGNOSIS_USEC (30 * USEC_PER_SEC)
 
@@ -19,6 +22,8 @@ Verification *verification_free(Verification *v)
 		return NULL;
 	prepared_free(v->found);
 	verify_report_free(v->report);
+	guest_report_free(v->guest_report);
+	workload_free(v->workload);
 	free(v->gpus);
 	free(v->json);
 	free(v->note.text);
@@ -92,6 +97,12 @@ static void add_gpu(Verification *v, const Gpu *gpu, const DomainHostdev *hostde
 	};
 }
 
+static void add_speeds(Verification *v, const Board *board)
+{
+	v->input.link_mbps = board ? board->link_mbps / 2 : 0;
+	v->input.pcie_mbps = board_pcie_mbps(board);
+}
+
 /* The running domain's hostdevs. *ret is empty if the domain does not run. */
 static int live_use(const VirtDomain *domain, DomainUse *ret, Problem **ret_problem)
 {
@@ -135,6 +146,7 @@ static int find_gpus(Verification *v, Problem **ret_problem)
 	v->input.domain_uuid = p->domain->uuid;
 	v->input.group = p->group->name;
 	v->input.links_expected = p->group->links_expected;
+	add_speeds(v, p->group->gpus[0]->board);
 	return 0;
 }
 
@@ -274,28 +286,51 @@ static int keep_evidence(const JobPlace *place, Verification *v)
 	return note_links(place, v, links, inactive);
 }
 
+static int ask_guest(const JobPlace *place, const JobRequest *request, Verification *v,
+		     uint64_t deadline, Problem **ret_problem)
+{
+	int r = cancellation_check(place->cancel, ret_problem);
+
+	if (r == 0)
+		r = ask(place, v, deadline, ret_problem);
+	if (r == 0)
+		r = cancellation_check(place->cancel, ret_problem);
+	if (r == 0)
+		r = diagnose(place, v, deadline);
+	if (r == 0)
+		r = verify_read_guest_report(place, &v->input, v->report, deadline,
+					     &v->guest_report);
+	/* What measures keeps the guest's GPUs busy for minutes. */
+	if (r == 0)
+		r = cancellation_check(place->cancel, ret_problem);
+	if (r == 0 && request->workload)
+		r = verify_measure(place, &v->input, v->report, deadline, &v->workload);
+	return r == 0 ? look_again(place, v, ret_problem) : r;
+}
+
 int verification_run(const JobPlace *place, const JobRequest *request, Verification *v,
 		     Problem **ret_problem)
 {
-	uint64_t timeout = request->timeout_usec > 0 ? request->timeout_usec : TIMEOUT_USEC;
-	uint64_t deadline = now_monotonic() + timeout;
+	uint64_t usual = TIMEOUT_USEC + (request->workload ? WORKLOAD_USEC : 0);
+	uint64_t timeout = request->timeout_usec > 0 ? request->timeout_usec : usual;
+	bool asks = v->obstacle == VERIFY_NOTHING;
+	VerifyMore more;
 	int r;
 
 	v->asked_usec = now_realtime();
-	if (v->obstacle != VERIFY_NOTHING) {
+	if (asks)
+		r = ask_guest(place, request, v, now_monotonic() + timeout, ret_problem);
+	else
 		r = verify_give_up(&v->input, v->obstacle, &v->report);
-	} else {
-		r = ask(place, v, deadline, ret_problem);
-		if (r == 0)
-			r = diagnose(place, v, deadline);
-		if (r == 0)
-			r = look_again(place, v, ret_problem);
-		if (r == 0)
-			r = keep_evidence(place, v);
-	}
+	/* What a cancelled verification heard is not kept. */
+	if (r == 0)
+		r = cancellation_close(place->cancel, ret_problem);
+	if (r == 0 && asks)
+		r = keep_evidence(place, v);
 	if (r != 0)
 		return r;
-	v->json =
-		verify_report_to_json(v->report, &v->input, v->found->domain->uuid, v->asked_usec);
+	more = (VerifyMore){ v->guest_report, v->workload };
+	v->json = verify_report_to_json(v->report, &v->input, v->found->domain->uuid, v->asked_usec,
+					&more);
 	return v->json ? 0 : -ENOMEM;
 }

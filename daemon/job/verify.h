@@ -27,6 +27,8 @@ typedef struct Verification {
 	VerifyCause obstacle; /* why asking the guest is pointless */
 	uint64_t asked_usec;  /* CLOCK_REALTIME */
 	VerifyReport *report;
+	GuestReport *guest_report; /* NULL: not looked for */
+	Workload *workload;	   /* NULL: not asked for */
 	char *json;
 	JobNote note; /* for the log */
 } Verification;

@@ -31,7 +31,8 @@ static bool was_given(const Manager *m, const DriftFinding *finding)
 static void leave(const DriftFinding *finding)
 {
 	log_line(LOG_WARNING,
-		 &(LogFields){ .group = finding->group,
+		 &(LogFields){ .message_id = LOG_ID_NOT_ADOPTED,
+			       .group = finding->group,
 			       .domain = finding->domain_name,
 			       .domain_uuid = finding->domain_uuid },
 		 "%s is not adopted for %s, whose XML says that it has it: gpupass never gave it "

@@ -67,6 +67,7 @@ void audit_job_ended(Manager *m, const JobRecord *job, JobState state, const cha
 
 	record.verdict = state == JOB_DONE	   ? AUDIT_DONE
 			 : state == JOB_INCOMPLETE ? AUDIT_INCOMPLETE
+			 : state == JOB_CANCELLED  ? AUDIT_UNDONE
 						   : AUDIT_FAILED;
 	record.error = audit_text(job->error_name);
 	if (state == JOB_DONE && !record.reason && !job->changed)

@@ -17,8 +17,11 @@ static void log_boot_faults(Manager *m, const BootFaults *faults)
 	for (size_t i = 0; i < faults->n_items; i++) {
 		_cleanup_free_ char *text = boot_fault_text(&faults->items[i]);
 
-		log_warning("at boot %s was not bound to vfio-pci: %s",
-			    BDF_TEXT(&faults->items[i].bdf), str_or_empty(text));
+		log_line(LOG_WARNING,
+			 &(LogFields){ .message_id = LOG_ID_NOT_BOUND,
+				       .functions = BDF_TEXT(&faults->items[i].bdf) },
+			 "at boot %s was not bound to vfio-pci: %s",
+			 BDF_TEXT(&faults->items[i].bdf), str_or_empty(text));
 		audit_boot_fault(m, &faults->items[i]);
 	}
 }
@@ -40,8 +43,8 @@ int manager_load_boot(Manager *m, const char *runtime_directory)
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0) {
-		log_warning("%s cannot be understood: %s", path,
-			    message ? message : file_state_error(r));
+		log_as(LOG_WARNING, LOG_ID_NOT_READ, "%s cannot be understood: %s", path,
+		       message ? message : file_state_error(r));
 		return strv_appendf(&m->state_notes,
 				    "%s cannot be understood (%s), so what happened at boot is "
 				    "not known; see: journalctl -u gpupass-bind",

@@ -34,7 +34,10 @@ static void clear_reply(void *data)
 	GpupassError error = task->problem ? task->problem->error : GPUPASS_ERROR_INTERNAL;
 
 	if (task->result == 0) {
-		log_info("the quarantine of %s was lifted", task->group);
+		task->manager->metrics.quarantines_lifted++;
+		log_line(LOG_INFO,
+			 &(LogFields){ .message_id = LOG_ID_CLEARED, .group = task->group },
+			 "the quarantine of %s was lifted", task->group);
 		task->done(NULL, NULL, task->userdata);
 	} else {
 		message = task->problem

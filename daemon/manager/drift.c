@@ -4,6 +4,7 @@
 #include "manager/audit.h"
 #include "manager/records.h"
 #include "manager/state.h"
+#include "util/clock.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -23,6 +24,7 @@ static void log_finding(Manager *m, const DriftFinding *finding, bool gone)
 		log_line(LOG_WARNING, &fields, "drift of %s: %s (remedy: %s)", finding->group,
 			 finding->what, finding->remedy);
 	audit_drift(m, finding, gone);
+	*(gone ? &m->metrics.drift_gone : &m->metrics.drift_found) += 1;
 }
 
 static void log_changes(Manager *m, const Drift *before, const Drift *now)
@@ -56,6 +58,7 @@ void manager_observe_drift(Manager *m)
 		log_error("out of memory: drift was not looked for");
 		return;
 	}
+	m->drift_usec = now_realtime();
 	log_changes(m, m->drift, now);
 	drift_free(m->drift);
 	m->drift = TAKE_PTR(now);

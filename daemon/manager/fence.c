@@ -99,8 +99,9 @@ static void fence_done(void *data)
 				     "may be refused their GPUs: %s",
 				     strerror(-task->result));
 		if (!told)
-			log_error("the fence of libvirt's hook could not be written: %s",
-				  strerror(-task->result));
+			log_as(LOG_ERR, LOG_ID_NOT_WRITTEN,
+			       "the fence of libvirt's hook could not be written: %s",
+			       strerror(-task->result));
 		keep_for_later(m, task);
 	} else if (task->fence) {
 		m->fence_usec = now_realtime();

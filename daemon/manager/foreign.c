@@ -22,6 +22,7 @@ static void report(Manager *m, const FenceFinding *f, bool gone)
 		log_line(f->running ? LOG_ERR : LOG_WARNING, &fields, "%s (remedy: %s)", f->what,
 			 f->remedy);
 	audit_foreign(m, f, gone);
+	*(gone ? &m->metrics.foreign_gone : &m->metrics.foreign_found) += 1;
 }
 
 static void report_changes(Manager *m, const FenceReport *before, const FenceReport *now)

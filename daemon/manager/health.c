@@ -25,6 +25,34 @@ static bool in_hand(const Manager *m, const Gpu *gpu)
 	return group && manager_group_job(m, group) > 0;
 }
 
+static bool is_lost(const GpuHealth *health)
+{
+	return health && health->error >= 0 && health->config.read && health->config.all_ones;
+}
+
+static bool answers(const GpuHealth *health)
+{
+	return health && health->error >= 0 && health->config.read && !health->config.all_ones;
+}
+
+/* Not while a look cannot tell: a GPU that sleeps, or that nobody could read, has not come back. */
+static void log_lost(const Manager *m, const Bdf *lead, const GpuHealth *before,
+		     const GpuHealth *now)
+{
+	const Group *group = group_set_find_gpu(m->inventory->groups, lead);
+	LogFields fields = { .group = group ? group->name : NULL, .functions = BDF_TEXT(lead) };
+
+	if (is_lost(now) && !is_lost(before)) {
+		fields.message_id = LOG_ID_GPU_LOST;
+		log_line(LOG_ERR, &fields,
+			 "%s is lost: its config space reads all ones (remedy: gpupass doctor)",
+			 fields.functions);
+	} else if (is_lost(before) && answers(now)) {
+		fields.message_id = LOG_ID_GPU_BACK;
+		log_line(LOG_NOTICE, &fields, "%s answers again", fields.functions);
+	}
+}
+
 void manager_merge_health(Manager *m, GpuHealth *items, size_t n)
 {
 	const GpuSet *gpus = m->inventory ? m->inventory->gpus : NULL;
@@ -39,6 +67,8 @@ void manager_merge_health(Manager *m, GpuHealth *items, size_t n)
 
 		if (!from)
 			continue;
+		if (from == new)
+			log_lost(m, bdf, old, new);
 		merged[n_merged++] = *from;
 		*from = (GpuHealth){ 0 }; /* moved */
 	}

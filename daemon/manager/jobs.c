@@ -5,6 +5,7 @@
 #include "manager/declare.h"
 #include "manager/fence.h"
 #include "manager/look.h"
+#include "manager/metrics.h"
 #include "manager/picture.h"
 #include "manager/records.h"
 #include "manager/recover.h"
@@ -35,7 +36,7 @@ static void log_note(Manager *m, const JobRecord *job, const JobNote *note)
 		[JOB_NOTE_RESET_FAILED] = { LOG_ERR, LOG_ID_RESET_FAILED },
 		[JOB_NOTE_NOT_RESET] = { LOG_WARNING, LOG_ID_NOT_RESET },
 		[JOB_NOTE_ACCEPTED] = { LOG_WARNING, LOG_ID_ACCEPTED_DIRTY },
-		[JOB_NOTE_LINKS] = { LOG_WARNING, NULL },
+		[JOB_NOTE_LINKS] = { LOG_WARNING, LOG_ID_GUEST_WORD },
 	};
 	const LogFields fields = {
 		.message_id = kinds[note->kind].message_id,
@@ -48,6 +49,7 @@ static void log_note(Manager *m, const JobRecord *job, const JobNote *note)
 
 	log_line(kinds[note->kind].level, &fields, "%s", note->text);
 	audit_job_note(m, job, note);
+	metrics_resets(&m->metrics, &note->resets);
 }
 
 static void log_end(const JobRecord *job, JobState state, Verdict verdict)
@@ -56,6 +58,7 @@ static void log_end(const JobRecord *job, JobState state, Verdict verdict)
 	const LogFields fields = {
 		.message_id = state == JOB_DONE		? LOG_ID_JOB_DONE
 			      : state == JOB_INCOMPLETE ? LOG_ID_QUARANTINED
+			      : state == JOB_CANCELLED	? LOG_ID_JOB_CANCELLED
 							: LOG_ID_JOB_FAILED,
 		.group = job->group,
 		.domain = job->domain_name,
@@ -75,7 +78,8 @@ static void log_end(const JobRecord *job, JobState state, Verdict verdict)
 			 (unsigned long long)(job->duration_usec / 1000));
 	else
 		/* The message starts with what the job was to do. */
-		log_line(LOG_ERR, &fields, "job %u: %s", job->id, job->message);
+		log_line(state == JOB_CANCELLED ? LOG_NOTICE : LOG_ERR, &fields, "job %u: %s",
+			 job->id, job->message);
 }
 
 typedef struct Ended {
@@ -127,6 +131,9 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 	manager_note_verdict(m, event);
 	job_record_ended(job, event);
 	log_end(job, event->state, event->verdict);
+	metrics_job_ended(&m->metrics, job->operation, event->state, job->duration_usec,
+			  job->error_name);
+	m->metrics.quarantines += event->quarantine != NULL;
 	audit_job_ended(m, job, event->state, event->quarantine);
 	if (event->open)
 		manager_take_open_job(m, TAKE_PTR(event->open));
@@ -151,6 +158,7 @@ static void on_event(uint32_t id, JobEvent *event, void *userdata)
 		job_record_planned(job, event);
 		break;
 	case JOB_EVENT_STEP:
+		manager_count_step(m, job, event);
 		job_record_step(job, event);
 		break;
 	case JOB_EVENT_ROLLING_BACK:
@@ -196,8 +204,11 @@ int manager_start_job(Manager *m, const JobRequest *request, uint32_t *ret_id,
 		r = records_reserve(m);
 	if (r == 0)
 		r = job_record_new(m->last_job + 1, request, &job);
+	if (r == PROBLEM)
+		metrics_failure(&m->metrics, problem_dbus_name((*ret_problem)->error));
 	if (r != 0)
 		return r;
+	place.cancel = job->cancel;
 	r = job_start(job->id, m->place.mailbox, &place, request, on_event, m);
 	if (r < 0) {
 		job_record_free(job);

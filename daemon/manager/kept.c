@@ -98,7 +98,7 @@ static void follow_done(void *data)
 			     "boot may not bind them: %s",
 			     strerror(-task->result));
 		if (!told)
-			log_error("%s", str_or_empty(m->kept_note));
+			log_as(LOG_ERR, LOG_ID_NOT_WRITTEN, "%s", str_or_empty(m->kept_note));
 		manager_observe(m);
 	} else if (look_request(m, &m->scan, NULL, NULL) < 0) {
 		log_error("out of memory: the kept groups were not read again");

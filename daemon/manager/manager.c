@@ -6,6 +6,7 @@
 #include "manager/fence.h"
 #include "manager/kept.h"
 #include "manager/state.h"
+#include "util/clock.h"
 #include "util/text.h"
 
 static void scanned(Manager *m)
@@ -37,6 +38,7 @@ int manager_new(const ManagerPlace *place, Manager **ret)
 	if (!m)
 		return -ENOMEM;
 	m->place = *place;
+	m->metrics.started_usec = now_realtime();
 	m->hooks = &hooks;
 	manager_init_looks(m);
 	manager_init_fence(m);
@@ -83,6 +85,7 @@ Manager *manager_free(Manager *m)
 	strv_free(m->store_notes);
 	strv_free(m->state_notes);
 	open_jobs_free(m->open_jobs, m->n_open_jobs);
+	free(m->recovered);
 	strv_free(m->notes);
 	boot_faults_free(m->boot);
 	drift_free(m->drift);

@@ -8,6 +8,7 @@
 
 #include "manager/audit.h"
 #include "manager/boot.h"
+#include "manager/cancel.h"
 #include "manager/clear.h"
 #include "manager/declare.h"
 #include "manager/doctor.h"
@@ -18,6 +19,7 @@
 #include "manager/inspect.h"
 #include "manager/jobs.h"
 #include "manager/look.h"
+#include "manager/metrics.h"
 #include "manager/picture.h"
 #include "manager/records.h"
 #include "manager/recover.h"

@@ -25,6 +25,7 @@ void job_record_free(JobRecord *job)
 	free(job->message);
 	free(job->result);
 	caller_identity_unref(job->caller);
+	cancellation_unref(job->cancel);
 	free(job);
 }
 
@@ -196,7 +197,9 @@ int job_record_new(uint32_t id, const JobRequest *request, JobRecord **ret)
 		.operation = request->operation,
 		.group = strdup(str_or_empty(request->group)),
 		.domain_name = strdup(str_or_empty(domain)),
-		.domain_uuid = strdup(""),
+		/* What polkit permitted, so that others can be asked about it before the plan. */
+		.domain_uuid =
+			strdup(request->permitted ? str_or_empty(request->permitted_uuid) : ""),
 		.state = JOB_PLANNING,
 		.error_name = strdup(""),
 		.message = strdup(""),
@@ -207,7 +210,7 @@ int job_record_new(uint32_t id, const JobRequest *request, JobRecord **ret)
 		.caller = caller_identity_ref(request->caller),
 	};
 	if (!job->group || !job->domain_name || !job->domain_uuid || !job->error_name ||
-	    !job->message || !job->result) {
+	    !job->message || !job->result || cancellation_new(&job->cancel) < 0) {
 		job_record_free(job);
 		return -ENOMEM;
 	}

@@ -20,7 +20,7 @@ static int take_notes(Manager *m, char **notes)
 	int r = 0;
 
 	for (char **note = notes; r >= 0 && note && *note; note++) {
-		log_warning("%s", *note);
+		log_as(LOG_WARNING, LOG_ID_NOT_READ, "%s", *note);
 		r = strv_append(&m->state_notes, *note);
 	}
 	strv_free(notes);
@@ -34,7 +34,7 @@ static int log_unread(const Manager *m)
 	int r = claims_note_unread(m->claims, &lines);
 
 	for (char **line = lines; r >= 0 && line && *line; line++)
-		log_line(LOG_ERR, &(LogFields){ .message_id = LOG_ID_QUARANTINED }, "%s", *line);
+		log_as(LOG_ERR, LOG_ID_QUARANTINED, "%s", *line);
 	return r;
 }
 
@@ -67,6 +67,7 @@ typedef struct RecoverTask {
 	JobPlace place;
 	OpenJob **jobs; /* moved here from the manager while this runs */
 	size_t n;
+	uint64_t recovered[RECOVERY_COUNT_MAX_]; /* counted on the thread, for the loop */
 	ManagerDone done;
 	void *userdata;
 } RecoverTask;
@@ -79,9 +80,15 @@ static void log_recovery(Manager *m, const OpenJob *job, const Recovery *recover
 		[RECOVERED_QUARANTINED] = "could not be recovered, and the group is quarantined: ",
 		[RECOVERED_WAITING] = "waits: ",
 	};
+	static const char *const ids[] = {
+		[RECOVERED_DONE] = LOG_ID_RECOVERED,
+		[RECOVERED_UNDONE] = LOG_ID_RECOVERED,
+		[RECOVERED_QUARANTINED] = LOG_ID_QUARANTINED,
+		[RECOVERED_WAITING] = LOG_ID_NOT_RECOVERED,
+	};
 	bool quarantined = recovery->outcome == RECOVERED_QUARANTINED;
 	const LogFields fields = {
-		.message_id = quarantined ? LOG_ID_QUARANTINED : NULL,
+		.message_id = ids[recovery->outcome],
 		.group = job->plan->group,
 		.domain = job->plan->domain_name,
 		.job = job->id,
@@ -96,6 +103,23 @@ static void log_recovery(Manager *m, const OpenJob *job, const Recovery *recover
 	audit_recovered(m, job, recovery);
 }
 
+static void count_recovery(RecoverTask *task, RecoveryOutcome outcome)
+{
+	switch (outcome) {
+	case RECOVERED_DONE:
+		task->recovered[RECOVERY_COUNT_DONE]++;
+		break;
+	case RECOVERED_UNDONE:
+		task->recovered[RECOVERY_COUNT_UNDONE]++;
+		break;
+	case RECOVERED_QUARANTINED:
+		task->recovered[RECOVERY_COUNT_QUARANTINED]++;
+		break;
+	case RECOVERED_WAITING: /* it is recovered later */
+		break;
+	}
+}
+
 /* Jobs that wait for libvirt stay in the list. */
 static void recover_work(void *data)
 {
@@ -108,10 +132,16 @@ static void recover_work(void *data)
 		int r = recover_job(&task->place, job, WORKER_WAIT_USEC, &recovery);
 
 		if (r < 0)
-			log_error("job %u, which was interrupted, cannot be recovered now: %s",
-				  job->id, strerror(-r));
+			log_line(LOG_ERR,
+				 &(LogFields){ .message_id = LOG_ID_NOT_RECOVERED,
+					       .group = job->plan->group,
+					       .job = job->id },
+				 "job %u, which was interrupted, cannot be recovered now: %s",
+				 job->id, strerror(-r));
 		else
 			log_recovery(task->manager, job, &recovery);
+		if (r >= 0)
+			count_recovery(task, recovery.outcome);
 		if (r >= 0 && recovery.outcome == RECOVERED_WAITING)
 			(void)recover_claim(&task->place, job, recovery.reason);
 		if (r < 0 || recovery.outcome == RECOVERED_WAITING)
@@ -141,18 +171,38 @@ static void keep_open(Manager *m, OpenJob **jobs, size_t n)
 	free(jobs);
 }
 
+static void forget_numbers(Manager *m)
+{
+	free(m->recovered);
+	m->recovered = NULL;
+	m->n_recovered = 0;
+}
+
 static void recover_done(void *data)
 {
 	RecoverTask *task = data;
 	Manager *m = task->manager;
 
 	m->recovering = false;
+	for (size_t i = 0; i < RECOVERY_COUNT_MAX_; i++)
+		m->metrics.recovered[i] += task->recovered[i];
+	m->metrics.quarantines += task->recovered[RECOVERY_COUNT_QUARANTINED];
+	forget_numbers(m);
 	keep_open(m, task->jobs, task->n);
 	rules_unref(task->place.rules);
 	if (manager_rescan(m, NULL, NULL) < 0)
 		log_error("out of memory: the picture of this host may be old");
 	task->done(task->userdata);
 	free(task);
+}
+
+/* The thread has the jobs themselves. */
+static void keep_numbers(Manager *m)
+{
+	m->recovered = calloc(m->n_open_jobs, sizeof(uint32_t));
+	m->n_recovered = m->recovered ? m->n_open_jobs : 0;
+	for (size_t i = 0; i < m->n_recovered; i++)
+		m->recovered[i] = m->open_jobs[i]->id;
 }
 
 int manager_recover(Manager *m, ManagerDone done, void *userdata)
@@ -179,10 +229,12 @@ int manager_recover(Manager *m, ManagerDone done, void *userdata)
 	};
 	task->place.known = NULL; /* the loop may replace it; recovery needs none */
 	task->place.rules = rules_ref(task->place.rules);
+	keep_numbers(m);
 	r = mailbox_run(m->place.mailbox, recover_work, recover_done, task);
 	if (r < 0) {
 		rules_unref(task->place.rules);
 		free(task);
+		forget_numbers(m);
 		return r;
 	}
 	m->open_jobs = NULL;
@@ -220,4 +272,15 @@ bool manager_is_recovering(const Manager *m, const char *group)
 		if (str_equal(m->open_jobs[i]->plan->group, group))
 			return true;
 	return m->recovering;
+}
+
+bool manager_recovers_job(const Manager *m, uint32_t id)
+{
+	for (size_t i = 0; i < m->n_open_jobs; i++)
+		if (m->open_jobs[i]->id == id)
+			return true;
+	for (size_t i = 0; i < m->n_recovered; i++)
+		if (m->recovered[i] == id)
+			return true;
+	return false;
 }

@@ -4,6 +4,7 @@
 
 #include "core/drift/drift.h"
 #include "core/fence/report.h"
+#include "core/metrics/metrics.h"
 #include "manager/types.h"
 
 /* A caller that waits for a look that begins after its request. */
@@ -87,6 +88,8 @@ struct Manager {
 	OpenJob **open_jobs; /* left by the previous daemon, not recovered yet */
 	size_t n_open_jobs;
 	bool recovering;     /* a thread recovers them */
+	uint32_t *recovered; /* their numbers, while it does; not known without memory */
+	size_t n_recovered;
 	bool health_running; /* a thread looks at the health of GPUs */
 
 	GpuHealth *health; /* as last read */
@@ -99,6 +102,8 @@ struct Manager {
 	Drift *drift;	      /* NULL: not looked for yet */
 	FenceReport *foreign; /* likewise */
 	bool adopted;	      /* manager_adopt() has begun its jobs */
+	uint64_t drift_usec;  /* CLOCK_REALTIME of the last search for drift; 0: none */
+	Metrics metrics;      /* what was counted since the start; the loop's alone */
 };
 
 /*

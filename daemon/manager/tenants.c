@@ -74,8 +74,8 @@ static void note_done(void *data)
 		m->tenants_note =
 			strf("who uses a board could not be stored: %s", strerror(-task->failed));
 		if (!told)
-			log_error("who uses a board could not be stored: %s",
-				  strerror(-task->failed));
+			log_as(LOG_ERR, LOG_ID_NOT_WRITTEN,
+			       "who uses a board could not be stored: %s", strerror(-task->failed));
 	}
 	if (task->tenants) {
 		tenants_free(m->tenants);

@@ -34,8 +34,11 @@ typedef struct JobRecord {
 	uint64_t started_usec;	/* CLOCK_MONOTONIC */
 	uint64_t duration_usec; /* 0 until it ended */
 	uint32_t caller_uid;
-	char *result;		/* "" : none */
-	CallerIdentity *caller; /* NULL: the daemon itself */
+	Cancellation *cancel;	   /* shared with the job's thread */
+	bool cancel_requested;	   /* and accepted */
+	uint32_t cancelled_by_uid; /* meaningful with that */
+	char *result;		   /* "" : none */
+	CallerIdentity *caller;	   /* NULL: the daemon itself */
 } JobRecord;
 
 typedef struct Manager Manager;

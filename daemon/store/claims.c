@@ -417,6 +417,18 @@ int claims_note_unread(Claims *claims, char ***notes)
 	return r;
 }
 
+void claims_count(Claims *claims, size_t *ret_jobs, size_t *ret_quarantines)
+{
+	size_t jobs = 0, quarantines = 0;
+
+	pthread_mutex_lock(&claims->lock);
+	for (const Claim *claim = claims->first; claim; claim = claim->next)
+		*(claim->job > 0 ? &jobs : &quarantines) += 1;
+	pthread_mutex_unlock(&claims->lock);
+	*ret_jobs = jobs;
+	*ret_quarantines = quarantines;
+}
+
 char *claims_quarantine_names(Claims *claims)
 {
 	_cleanup_strv_ char **names = NULL;

@@ -73,6 +73,8 @@ int claims_find_unread(Claims *claims, const char *name, char **ret_file, Bdf **
 void claims_lift_unread(Claims *claims, const char *file);
 /* Adds a line for each unread file, with its remedy. */
 int claims_note_unread(Claims *claims, char ***notes);
+/* How many jobs have something in hand, and how many quarantines there are. */
+void claims_count(Claims *claims, size_t *ret_jobs, size_t *ret_quarantines);
 /* The names of all quarantines, as gpupass clear takes them: "pair0, journal/7.journal". */
 char *claims_quarantine_names(Claims *claims);
 

@@ -43,6 +43,7 @@ struct Trail {
 	size_t n;
 	bool writing, ending;
 	uint64_t lost; /* records, since the last that was written */
+	uint64_t lost_ever;
 	uint64_t sequence;
 };
 
@@ -147,6 +148,15 @@ static int append_lost(Trail *trail, uint64_t lost)
 	return r;
 }
 
+static uint64_t lost_now(const Item *first)
+{
+	uint64_t n = 0;
+
+	for (const Item *item = first; item; item = item->next)
+		n += item->result < 0;
+	return n;
+}
+
 static void append_batch(Trail *trail, Item *first)
 {
 	uint64_t lost, told = 0, failed = 0;
@@ -177,6 +187,7 @@ static void append_batch(Trail *trail, Item *first)
 	}
 	pthread_mutex_lock(&trail->lock);
 	trail->lost = trail->lost - told + failed;
+	trail->lost_ever += lost_now(first);
 	trail->sequence = trail->files.synced.sequence;
 	pthread_mutex_unlock(&trail->lock);
 }
@@ -278,6 +289,7 @@ static int enqueue(Trail *trail, Item *item)
 {
 	if (!item || trail->n >= WAITING_MAX) {
 		trail->lost++;
+		trail->lost_ever++;
 		if (!item)
 			return -ENOMEM;
 		item_free(item);
@@ -358,6 +370,14 @@ uint64_t trail_sequence(Trail *trail)
 	sequence = trail->sequence;
 	pthread_mutex_unlock(&trail->lock);
 	return sequence;
+}
+
+void trail_health(Trail *trail, bool *ret_writable, uint64_t *ret_lost)
+{
+	pthread_mutex_lock(&trail->lock);
+	*ret_writable = trail->lost == 0;
+	*ret_lost = trail->lost_ever;
+	pthread_mutex_unlock(&trail->lock);
 }
 
 void trail_note_holders(Trail *trail, const Inspection *inspection)

@@ -42,6 +42,9 @@ bool trail_flush(Trail *trail, uint64_t timeout_usec);
 /* The last record on disk; 0: none. */
 uint64_t trail_sequence(Trail *trail);
 
+/* Whether the last record could be written, and how many were lost since the start. */
+void trail_health(Trail *trail, bool *ret_writable, uint64_t *ret_lost);
+
 /*
  * Records which processes the inspection found with a device's file open, and which of those that
  * an earlier one found are gone. A holder that is still the same is not recorded again.

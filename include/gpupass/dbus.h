@@ -44,6 +44,7 @@
 #define GPUPASS_OPTION_SYMPTOM "symptom"	       /* s: Doctor: what is seen in the guest */
 #define GPUPASS_OPTION_CAPTURE "capture"	       /* b: Doctor: with the facts, of the host */
 #define GPUPASS_OPTION_MMIO "mmio"		       /* b: Probe: read link registers, too */
+#define GPUPASS_OPTION_WORKLOAD "workload"	       /* b: Verify: measure the links, too */
 #define GPUPASS_OPTION_NUMA "numa"	 /* s: Assign: advise, apply or strict; memory and vCPUs */
 #define GPUPASS_OPTION_FIT "fit"	 /* s: Assign: the same; address space, firmware, memory */
 #define GPUPASS_OPTION_SINCE "since"	 /* t: GetAudit: microseconds since 1970, as in records */
@@ -81,6 +82,7 @@
 #define GPUPASS_SCHEMA_AUDIT_PAGE "org.gpupass1.audit-page/1" /* some of them */
 #define GPUPASS_SCHEMA_AUDIT_CHECK "org.gpupass1.audit-check/1"
 #define GPUPASS_SCHEMA_HOLDERS "org.gpupass1.holders/1"
+#define GPUPASS_SCHEMA_METRICS "org.gpupass1.metrics/1"
 #define GPUPASS_SCHEMA_LIST "org.gpupass1.list/1"
 #define GPUPASS_SCHEMA_STATUS "org.gpupass1.status/1"
 #define GPUPASS_SCHEMA_SHOW "org.gpupass1.show/1"

@@ -59,6 +59,8 @@ typedef enum GpupassExit {
 	X(GPUPASS_ERROR_INVALID_ARGUMENT, "InvalidArgument", GPUPASS_EXIT_USAGE)                   \
 	X(GPUPASS_ERROR_INVALID_CONFIG, "InvalidConfig", GPUPASS_EXIT_UNCONFIGURED)                \
 	X(GPUPASS_ERROR_LIMITS_EXCEEDED, "LimitsExceeded", GPUPASS_EXIT_BUSY)                      \
+	X(GPUPASS_ERROR_CANCELLED, "Cancelled", GPUPASS_EXIT_FAILED)                               \
+	X(GPUPASS_ERROR_TOO_LATE, "TooLate", GPUPASS_EXIT_BUSY)                                    \
 	X(GPUPASS_ERROR_STATE_READ_ONLY, "StateReadOnly", GPUPASS_EXIT_DEPENDENCY)                 \
 	X(GPUPASS_ERROR_INTERNAL, "Internal", GPUPASS_EXIT_FAILED)
 

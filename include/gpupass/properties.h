@@ -184,4 +184,6 @@ typedef enum PropertyType {
 	X(S, "CreatedAt", UINT64, created_at, CONST, MAY)                                          \
 	X(S, "DurationUsec", UINT64, duration_usec, CHANGES, MAY)                                  \
 	X(S, "CallerUid", UINT32, caller_uid, CONST, MAY)                                          \
-	X(S, "Result", STRING, result, CHANGES, MAY) /* JSON, of some operations */
+	X(S, "Result", STRING, result, CHANGES, MAY) /* JSON, of some operations */                \
+	X(S, "CancelRequested", BOOL, cancel_requested, CHANGES, MAY)                              \
+	X(S, "CancelledByUid", UINT32, cancelled_by_uid, CHANGES, MAY) /* where it was */

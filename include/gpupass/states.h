@@ -53,7 +53,8 @@ typedef enum Provenance {
 	X(JOB_ROLLING_BACK, "rolling-back")                                                        \
 	X(JOB_DONE, "done")                                                                        \
 	X(JOB_FAILED, "failed")		/* everything was put back, or nothing was touched */      \
-	X(JOB_INCOMPLETE, "incomplete") /* rollback failed; the group is quarantined */
+	X(JOB_INCOMPLETE, "incomplete") /* rollback failed; the group is quarantined */            \
+	X(JOB_CANCELLED, "cancelled")	/* by somebody; as failed, everything is as before */
 
 typedef enum JobState {
 #define X(enumerator, name) enumerator,

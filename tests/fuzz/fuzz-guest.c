@@ -3,7 +3,10 @@
  * What a guest can send. Whatever is taken must be within its bounds, and a verdict of "verified"
  * never comes from one fuzzed answer alone.
  */
+#include "core/verify/bandwidth.h"
+#include "core/verify/measure.h"
 #include "core/verify/verify.h"
+#include "core/verify/workload-text.h"
 #include "fuzz.h"
 #include "util/json.h"
 
@@ -83,7 +86,7 @@ static void judge(const char *text, size_t size, size_t which)
 {
 	const VerifyGpu gpus[] = { { .bdf = { .bus = 1 }, .uuid = uuid_a },
 				   { .bdf = { .bus = 2 }, .uuid = uuid_b } };
-	const VerifyInput input = { "vm42", "pair0", NULL, gpus, 2, 2, 4 };
+	const VerifyInput input = { "vm42", "pair0", NULL, gpus, 2, 2, 4, 14062, 31508 };
 	const char *const healthy[VERIFY_RUNS] = {
 		"0, GPU-00000001-5c3e-4f7a-9d21-012345678901, 00000000:01:00.0\n"
 		"1, GPU-00000002-5c3e-4f7a-9d21-012345678902, 00000000:02:00.0\n",
@@ -106,7 +109,7 @@ static void judge(const char *text, size_t size, size_t which)
 	}
 	EXPECT(verify_judge(&input, runs, &report) == 0);
 	EXPECT(report->verdict != VERDICT_VERIFIED && report->reason && report->remedy);
-	json = verify_report_to_json(report, &input, "uuid", 1);
+	json = verify_report_to_json(report, &input, "uuid", 1, &(VerifyMore){ 0 });
 	EXPECT(json);
 	free(json);
 	verify_report_free(report);
@@ -114,13 +117,98 @@ static void judge(const char *text, size_t size, size_t which)
 		guest_run_clear(&runs[i]);
 }
 
+static void check_bandwidth(const Bandwidth *b)
+{
+	EXPECT((b->n_gpus > 0 || b->wrong_data) && b->n_gpus <= BANDWIDTH_GPUS_MAX);
+	EXPECT(b->ring_mbps <= BANDWIDTH_GBPS_MAX * 1000U + 999);
+	for (size_t from = 0; from < BANDWIDTH_GPUS_MAX; from++)
+		for (size_t to = 0; to < BANDWIDTH_GPUS_MAX; to++) {
+			const BandwidthPath *path = &b->paths[from][to];
+			bool listed = from < b->n_gpus && to < b->n_gpus && from != to;
+
+			EXPECT(path->mbps <= BANDWIDTH_GBPS_MAX * 1000U + 999);
+			EXPECT(listed || (path->mbps == 0 && path->plain_mbps == 0));
+		}
+}
+
+static void parse_bandwidth(const char *text, size_t size)
+{
+	static int (*const parsers[])(const char *, size_t, Bandwidth *) = {
+		bandwidth_parse_nvbandwidth,
+		bandwidth_parse_p2p,
+		bandwidth_parse_all_reduce,
+	};
+
+	for (size_t i = 0; i < ELEMENTS(parsers); i++) {
+		Bandwidth b = { 0 };
+
+		if (parsers[i](text, size, &b) == 0)
+			check_bandwidth(&b);
+	}
+}
+
+/* What a program prints, as the measure of a healthy pair: never of more GPUs than it has. */
+static void measure(const char *text, size_t size, size_t which)
+{
+	const VerifyGpu gpus[] = { { .bdf = { .bus = 1 }, .uuid = uuid_a },
+				   { .bdf = { .bus = 2 }, .uuid = uuid_b } };
+	const VerifyInput input = { "vm42", "pair0", NULL, gpus, 2, 2, 4, 14062, 31508 };
+	GuestRun run = { .outcome = GUEST_RAN, .out = (char *)text, .out_size = size };
+	VerifyReport *report = NULL;
+	Workload *w = NULL;
+	json_t *json;
+	bool done;
+
+	EXPECT(verify_give_up(&input, VERIFY_NOTHING, &report) == 0);
+	report->match = VERIFY_MATCH_UUID;
+	for (size_t i = 0; i < 2; i++) {
+		report->gpus[i].found = true;
+		report->gpus[i].guest.address = (Bdf){ .bus = (uint8_t)(i + 1) };
+	}
+	EXPECT(measure_begin(&input, report, &w) == 0);
+	EXPECT(measure_hear(w, &input, report, which, &run, &done) == 0);
+	EXPECT(w->n_paths == 0 || w->n_paths == 2);
+	EXPECT((w->verdict == WORKLOAD_PASS) == (w->reason == NULL));
+	json = workload_to_json(w, report);
+	EXPECT(json);
+	json_decref(json);
+	workload_free(w);
+	verify_report_free(report);
+}
+
+/* The report of a guest: whatever it is, what is passed on has no character to be escaped. */
+static void report_of(const char *text, size_t size)
+{
+	const char boot[] = "5c3e4f7a-0001-4c1d-8a00-000000000001\n";
+	const GuestRun runs[GUEST_REPORT_RUNS] = {
+		{ .outcome = GUEST_RAN, .out = (char *)boot, .out_size = strlen(boot) },
+		{ .outcome = GUEST_RAN, .out = (char *)text, .out_size = size },
+	};
+	GuestReport *report = NULL;
+	json_t *json;
+
+	EXPECT(guest_report_judge(runs, "11111111-1111-4111-8111-111111111111", 1, &report) == 0);
+	if (report->state == GUEST_REPORT_CURRENT)
+		for (const char *c = report->detail; *c; c++)
+			EXPECT(*c >= ' ' && *c <= '~' && *c != '"' && *c != '\\');
+	json = guest_report_to_json(report);
+	EXPECT(json);
+	json_decref(json);
+	guest_report_free(report);
+}
+
 /* promise G1 */
+/* promise G9 */
 /* fault 54 */
 void fuzz_one(const char *bytes, size_t size, const char *text)
 {
 	parse_tables(bytes, size);
 	parse_lists(bytes, size);
 	parse_replies(bytes, size, text);
+	parse_bandwidth(bytes, size);
+	for (size_t which = 0; which < MEASURE_COMMANDS; which += 3)
+		measure(bytes, size, which);
+	report_of(bytes, size);
 	for (size_t which = 0; which < VERIFY_RUNS; which++)
 		judge(bytes, size, which);
 }

@@ -220,6 +220,21 @@ const char *board_exclusion(const Board *board)
 	return board->kind == NVLINK_BRIDGE ? NULL : board->note;
 }
 
+uint32_t board_pcie_mbps(const Board *board)
+{
+	switch (board ? board->generation : 0) {
+	case 1:
+	case 2:
+		return 15754; /* PCIe 3.0: Pascal, Volta, Turing */
+	case 3:
+		return 31508; /* PCIe 4.0: Ampere */
+	case 4:
+		return 63015; /* PCIe 5.0: Hopper */
+	default:
+		return 0;
+	}
+}
+
 const Board *board_table(size_t *ret_n)
 {
 	*ret_n = ELEMENTS(boards);

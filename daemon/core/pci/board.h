@@ -45,5 +45,11 @@ const Board *board_find(uint16_t vendor, uint16_t device, uint16_t subsystem_dev
 /* One sentence on why this board cannot be grouped; NULL when it can. `board` may be NULL. */
 const char *board_exclusion(const Board *board);
 
+/*
+ * The most that PCIe carries to the board in one direction, in MB/s: 16 lanes of the generation
+ * that its family has. 0: not known. `board` may be NULL.
+ */
+uint32_t board_pcie_mbps(const Board *board);
+
 /* For tests: the catalogue itself. */
 const Board *board_table(size_t *ret_n);

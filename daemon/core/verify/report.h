@@ -77,6 +77,8 @@ typedef struct VerifyInput {
 	size_t n_gpus;		 /* that the running domain has */
 	size_t n_group;		 /* of them, the group's */
 	unsigned links_expected; /* between two of its GPUs; 0: not known */
+	uint32_t link_mbps;	 /* of one link, in one direction; 0: not known */
+	uint32_t pcie_mbps;	 /* the most that PCIe carries to such a board; 0: not known */
 } VerifyInput;
 
 typedef struct VerifiedGpu {

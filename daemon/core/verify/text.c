@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/domain/ref.h"
+#include "core/verify/workload-text.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
 #include "util/text.h"
@@ -281,17 +282,20 @@ static json_t *links_to_json(const VerifyReport *report)
 }
 
 char *verify_report_to_json(const VerifyReport *report, const VerifyInput *input,
-			    const char *domain_uuid, uint64_t asked_usec)
+			    const char *domain_uuid, uint64_t asked_usec, const VerifyMore *more)
 {
 	_cleanup_json_ json_t *root = json_pack(
-		"{s:s, s:s, s:s, s:s?, s:s?, s:{s:s, s:s}, s:s, s:I, s:s, s:i, s:o, s:o}", "schema",
-		GPUPASS_SCHEMA_VERIFY, "verdict", verdict_to_string(report->verdict), "cause",
-		verify_cause_to_string(report->cause), "reason", report->reason, "remedy",
+		"{s:s, s:s, s:s, s:s?, s:s?, s:{s:s, s:s}, s:s, s:I, s:s, s:i, s:o, s:o, s:o, s:o}",
+		"schema", GPUPASS_SCHEMA_VERIFY, "verdict", verdict_to_string(report->verdict),
+		"cause", verify_cause_to_string(report->cause), "reason", report->reason, "remedy",
 		report->remedy, "domain", "name", input->domain, "uuid", domain_uuid, "group",
 		input->group, "asked_at", (json_int_t)asked_usec, "matched_by",
 		verify_match_to_string(report->match), "links_expected",
 		(int)report->links_expected, "gpus", gpus_to_json(report), "links",
-		links_to_json(report));
+		links_to_json(report), "guest_report",
+		more->guest_report ? guest_report_to_json(more->guest_report) : json_null(),
+		"workload",
+		more->workload ? workload_to_json(more->workload, report) : json_null());
 
 	return root ? json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
 }

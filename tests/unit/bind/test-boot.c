@@ -458,8 +458,9 @@ static void udev_asks_for_one_function_and_its_whole_group_is_reserved(void **st
 
 static void the_report_is_one_document(void **state _unused_)
 {
-	_cleanup_free_ char *text = NULL, *line = NULL;
+	_cleanup_free_ char *text = NULL, *line = NULL, *wanted = NULL;
 	json_t *root, *first;
+	size_t size = 0;
 	Bench b;
 
 	setup(&b, "nvidia");
@@ -467,6 +468,9 @@ static void the_report_is_one_document(void **state _unused_)
 	tree_write(b.tree, "etc/other.json", "{");
 	run(&b, NULL);
 	text = boot_report_to_json(b.report);
+	assert_int_equal(
+		file_read_at(AT_FDCWD, FIXTURES "/documents/boot.json", 65536, &wanted, &size), 0);
+	assert_string_equal(text, wanted); /* which tests/check-schemas holds to its schema */
 	root = json_loads(text, 0, NULL);
 	assert_non_null(root);
 	assert_string_equal(json_string_value(json_object_get(root, "schema")),

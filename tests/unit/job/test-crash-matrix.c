@@ -51,8 +51,9 @@ const char *__asan_default_options(void)  /* NOLINT: the sanitizer's name */
 #define EXIT_WRONG 1
 
 typedef struct Way {
-	bool twice; /* the daemon that recovers ends as well, at each of its points */
-	bool power; /* not the daemon ends, but the machine */
+	bool twice;	  /* the daemon that recovers ends as well, at each of its points */
+	bool power;	  /* not the daemon ends, but the machine */
+	size_t cancel_at; /* somebody cancels the job while this step runs, from 1; 0: nobody does */
 } Way;
 
 /* Of pair0 and pair1. */
@@ -528,19 +529,27 @@ static void remember_marks(Crash *c)
 	}
 }
 
+static JobState expected_end(const Operating *o, Way way)
+{
+	if (way.cancel_at > 0)
+		return JOB_CANCELLED;
+	return o->fails ? JOB_FAILED : JOB_DONE;
+}
+
 static void run_all(const Operating *o, Crash *c)
 {
 	Outcome outcome;
 
 	crash = c;
 	c->rig = rig_for(o);
+	c->rig->cancel_at = c->way.cancel_at;
 	c->io = c->rig->journal.io;
 	remember_marks(c);
 	c->rig->journal.io = (JournalIo){ append_and_pass, remove_and_pass, NULL };
 	c->rig->fake.point = on_point;
 	outcome = rig_run(c->rig, &o->request);
 	no_more_points(c);
-	if (outcome.state != (o->fails ? JOB_FAILED : JOB_DONE))
+	if (outcome.state != expected_end(o, c->way))
 		fail_msg("%s: did not end as it should: %s", o->name, outcome.message);
 	outcome_clear(&outcome);
 	rig_free(c->rig);
@@ -564,8 +573,8 @@ static void run_operation(const Operating *o, Way way, unsigned *recoveries)
 	print_message("%s: %u points, %u of them different, %u recoveries\n", o->name, c.at,
 		      c.different, *recoveries);
 	/* Before and after begin, end, and an intent and outcome a step at the least. */
-	assert_true(c.at >= 12);
-	assert_true(c.different >= c.at / 3);
+	assert_true(c.at >= (way.cancel_at > 0 ? 8 : 12));
+	assert_true(c.different >= c.at / (way.cancel_at > 0 ? 4 : 3));
 	assert_true(*recoveries >= c.different / EVERY_NTH);
 	assert_true(!way.twice || EVERY_NTH > 1 || *recoveries > c.different);
 }
@@ -697,15 +706,112 @@ static const Operating operations[] = {
 	  false },
 };
 
+static unsigned *shared_counter(void)
+{
+	unsigned *counter = mmap(NULL, sizeof(unsigned), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(counter != MAP_FAILED);
+	return counter;
+}
+
 static void run_operations(Way way)
 {
-	unsigned *recoveries = mmap(NULL, sizeof(unsigned), PROT_READ | PROT_WRITE,
-				    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned *recoveries = shared_counter();
 
-	assert_true(recoveries != MAP_FAILED);
 	for (size_t i = 0; i < ELEMENTS(operations); i++)
 		run_operation(&operations[i], way, recoveries);
 	munmap(recoveries, sizeof(unsigned));
+}
+
+/* How many steps its plan has. */
+static size_t count_steps(const Operating *o)
+{
+	_cleanup_(prepared_freep) Prepared *prepared = NULL;
+	_cleanup_free_ char *prefix = NULL;
+	Rig *rig = rig_for(o);
+	Outcome outcome = rig_prepare(rig, &o->request, &prepared, &prefix);
+	size_t n;
+
+	assert_int_equal(outcome.state, JOB_RUNNING);
+	n = prepared->plan->n_steps;
+	rig_free(rig);
+	return n;
+}
+
+/* What the operations above do, each cancelled: these have all kinds of steps between them. A
+ * rollback is recovered as that of a failure is, so that two of them do to end recoveries, too. */
+static const struct {
+	const char *name;
+	bool twice;
+} cancelled[] = {
+	{ "assign, running", true },
+	{ "assign with persistence mode", false },
+	{ "release, running", false },
+	{ "release to persistence mode", true },
+	{ "assign, shut off, after another tenant", false },
+	{ "bind that lasts", false },
+	{ "unbind of a kept group", false },
+	{ "reconcile", false },
+};
+
+static bool is_cancelled(const char *name, Way way)
+{
+	for (size_t i = 0; i < ELEMENTS(cancelled); i++)
+		if (strcmp(cancelled[i].name, name) == 0)
+			return cancelled[i].twice || !way.twice;
+	return false;
+}
+
+static void run_cancelled(const Operating *o, size_t step, Way way, unsigned *recoveries)
+{
+	_cleanup_free_ char *name = strf("%s, cancelled at step %zu", o->name, step);
+	Operating operation = *o;
+
+	assert_non_null(name);
+	operation.name = name;
+	way.cancel_at = step;
+	run_operation(&operation, way, recoveries);
+}
+
+/* at_each: at each step; or only at the last, whose undo goes through all of them. */
+static void run_each_cancelled(Way way, bool at_each)
+{
+	unsigned *recoveries = shared_counter();
+	size_t n_found = 0;
+
+	for (size_t i = 0; i < ELEMENTS(operations); i++) {
+		const Operating *o = &operations[i];
+		size_t last;
+
+		if (!is_cancelled(o->name, way))
+			continue;
+		n_found++;
+		last = count_steps(o);
+		for (size_t step = at_each ? 1 : last; step <= last; step++)
+			run_cancelled(o, step, way, recoveries);
+	}
+	assert_int_equal(n_found, way.twice ? 2 : ELEMENTS(cancelled));
+	munmap(recoveries, sizeof(unsigned));
+}
+
+/* fault 62 */
+static void
+a_daemon_that_ends_anywhere_in_a_cancelled_job_leaves_before_or_after(_unused_ void **state)
+{
+	run_each_cancelled((Way){ 0 }, true);
+}
+
+/* fault 62 */
+static void a_recovery_of_a_cancelled_job_that_ends_is_recovered(_unused_ void **state)
+{
+	run_each_cancelled((Way){ .twice = true }, false);
+}
+
+/* fault 62 */
+static void a_power_cut_anywhere_in_a_cancelled_job_leaves_before_or_after(_unused_ void **state)
+{
+	run_each_cancelled((Way){ .power = true }, false);
 }
 
 /* fault 36 */
@@ -740,6 +846,10 @@ int main(void)
 		cmocka_unit_test(a_recovery_that_ends_anywhere_is_recovered_by_the_next),
 		cmocka_unit_test(a_power_cut_anywhere_leaves_before_or_after),
 		cmocka_unit_test(a_power_cut_during_a_recovery_leaves_before_or_after),
+		cmocka_unit_test(
+			a_daemon_that_ends_anywhere_in_a_cancelled_job_leaves_before_or_after),
+		cmocka_unit_test(a_recovery_of_a_cancelled_job_that_ends_is_recovered),
+		cmocka_unit_test(a_power_cut_anywhere_in_a_cancelled_job_leaves_before_or_after),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,19 +15,6 @@
 
 /* ---- scenarios ---- */
 
-static void bound(Rig *rig)
-{
-	rig_shut_off(rig);
-	rig_bound(rig);
-}
-
-/* A record, a definition and drivers, of which one has drifted. */
-static void drifted(Rig *rig)
-{
-	rig_assigned(rig);
-	fake_set_driver(&rig->fake, "0000:61:00.1", "snd_hda_intel", NULL);
-}
-
 /* The definition was put back by hand; record and drivers stand. */
 static void definition_lost(Rig *rig)
 {
@@ -52,16 +39,16 @@ typedef struct Scenario {
 } Scenario;
 
 static const Scenario scenarios[] = {
-	{ "assign cold", rig_shut_off, RIG_ASSIGN, 2 },	   /* move, define */
-	{ "assign live", rig_running, RIG_ASSIGN, 6 },	   /* move, four attaches, define */
-	{ "assign what is bound", bound, RIG_ASSIGN, 1 },  /* define */
-	{ "assign what drifted", drifted, RIG_ASSIGN, 1 }, /* move */
-	{ "assign anew", definition_lost, RIG_ASSIGN, 1 }, /* define */
-	{ "release cold", rig_assigned, RIG_RELEASE, 3 },  /* define, reset, move */
+	{ "assign cold", rig_shut_off, RIG_ASSIGN, 2 }, /* move, define */
+	{ "assign live", rig_running, RIG_ASSIGN, 6 },	/* move, four attaches, define */
+	{ "assign what is bound", rig_shut_off_bound, RIG_ASSIGN, 1 }, /* define */
+	{ "assign what drifted", rig_drifted, RIG_ASSIGN, 1 },	       /* move */
+	{ "assign anew", definition_lost, RIG_ASSIGN, 1 },	       /* define */
+	{ "release cold", rig_assigned, RIG_RELEASE, 3 },	       /* define, reset, move */
 	{ "release live", rig_assigned_live, RIG_RELEASE,
 	  7 }, /* four detaches, define, reset, move */
 	{ "bind", rig_shut_off, RIG_BIND, 1 },
-	{ "unbind", bound, RIG_UNBIND, 1 },
+	{ "unbind", rig_shut_off_bound, RIG_UNBIND, 1 },
 };
 
 static const FakeOp writing[] = { FAKE_MOVE, FAKE_RESET, FAKE_DEFINE, FAKE_ATTACH, FAKE_DETACH };

@@ -25,6 +25,7 @@ typedef struct Prober {
 	uint16_t device;
 	const char *uuid;
 	pid_t worker; /* of an earlier probe */
+	bool cancels; /* somebody cancels while the worker is asked */
 	/* what it was asked */
 	char *asked;
 } Prober;
@@ -70,6 +71,8 @@ static int fake_probe(Host *host, const Bdf *functions, size_t n, bool mmio, uin
 	free(prober->asked);
 	prober->asked = strv_join(list, ",");
 	*ret_pid = 4711;
+	if (prober->cancels)
+		assert_int_equal(cancellation_ask(prober->rig->place.cancel, 0), 1);
 	if (prober->result < 0)
 		return prober->result;
 	assert_int_equal(evidence_new(&ret->boards), 0);
@@ -357,6 +360,28 @@ static void one_that_tells_nothing_is_told_and_known_to_be_there(void **state)
 }
 
 /* fault L8 */
+/* fault 62 */
+static void a_cancelled_probe_keeps_nothing_of_what_it_saw(void **state)
+{
+	JobPlace *place = &prober->rig->place;
+
+	assert_int_equal(cancellation_new(&place->cancel), 0);
+	prober->cancels = true;
+	expect(PROBLEM, "Error.Cancelled: root cancelled the job\nState:  nothing was changed");
+	assert_string_equal(prober->asked, "41,61,a1,c1");
+	assert_int_equal(known(0x41), 0);
+	/* One that is cancelled before asks nobody. */
+	free(prober->asked);
+	prober->asked = NULL;
+	expect(PROBLEM, "root cancelled the job");
+	assert_null(prober->asked);
+	/* A probe that failed is no other than one that was cancelled, if it was. */
+	place->cancel = cancellation_unref(place->cancel);
+	assert_int_equal(cancellation_new(&place->cancel), 0);
+	prober->result = -EPROTO;
+	expect(PROBLEM, "root cancelled the job");
+}
+
 static void an_answer_about_another_board_is_not_believed(void **state)
 {
 	prober->device = 0x2235;
@@ -388,6 +413,7 @@ int main(void)
 		WITH_PROBER(a_second_probe_beside_one_that_hangs_is_refused),
 		WITH_PROBER(a_worker_without_an_answer_changes_nothing),
 		WITH_PROBER(one_that_tells_nothing_is_told_and_known_to_be_there),
+		WITH_PROBER(a_cancelled_probe_keeps_nothing_of_what_it_saw),
 		WITH_PROBER(an_answer_about_another_board_is_not_believed),
 		WITH_PROBER(what_cannot_be_saved_is_known_all_the_same_and_told),
 	};

@@ -60,18 +60,24 @@ static void told_clear(Told *told)
 }
 
 /* Runs it on its thread; the world must be as before. */
-static void verify(Rig *rig, const char *domain, Told *told)
+static void verify_with(Rig *rig, const char *domain, bool workload, Told *told)
 {
 	_cleanup_(mailbox_freep) Mailbox *mailbox = NULL;
 	_cleanup_free_ char *before = rig_world(rig);
 	JobRequest request = verify_request(domain);
 
+	request.workload = workload;
 	*told = (Told){ 0 };
 	assert_int_equal(mailbox_new(&mailbox), 0);
 	assert_int_equal(job_start(9, mailbox, &rig->place, &request, on_event, told), 0);
 	rig_wait_for(mailbox, &told->ended);
 	rig_check_world(rig, before, "verify");
 	assert_int_equal(fake_write_calls(&rig->fake), 0);
+}
+
+static void verify(Rig *rig, const char *domain, Told *told)
+{
+	verify_with(rig, domain, false, told);
 }
 
 /* The running vm42 with pair0 in it, and a guest. */
@@ -98,6 +104,20 @@ static char *member(const char *json, const char *key)
 		0);
 	value = json_string_value(json_object_get(document, key));
 	return strdup(str_or_empty(value));
+}
+
+/* "pass none" of the member "workload"; "" where it is null. */
+static char *workload_of(const char *json)
+{
+	_cleanup_json_ json_t *document = NULL;
+	const json_t *workload;
+
+	assert_int_equal(json_parse(json, strlen(json), &document, NULL), 0);
+	workload = json_object_get(document, "workload");
+	if (json_is_null(workload))
+		return strdup("");
+	return strf("%s %s", json_string_value(json_object_get(workload, "verdict")),
+		    json_string_value(json_object_get(workload, "cause")));
 }
 
 static void expect(Told *told, Verdict verdict, const char *cause)
@@ -349,6 +369,45 @@ static char *shown(Known *known, const Rig *rig, const char *name)
 	return strf("%s %u; %s", group_state_to_string(group->state), group_links(group), joined);
 }
 
+static void cancel_while_asked(FakeHost *fake, FakeOp op, _unused_ unsigned nth)
+{
+	const Rig *rig = (const Rig *)fake;
+
+	if (op == FAKE_GUEST_RUN)
+		assert_int_equal(cancellation_ask(rig->place.cancel, RIG_CANCELLER), 1);
+}
+
+/* fault 62 */
+static void a_cancelled_verification_has_no_verdict_and_is_no_evidence(void **state)
+{
+	Rig *rig = *state;
+	_cleanup_free_ char *before = NULL, *after = NULL;
+	Known known;
+	Told told;
+
+	known_open(&known, rig);
+	assigned(rig, "ga102-rtx-a6000");
+	before = shown(&known, rig, "pair0");
+	assert_int_equal(cancellation_new(&rig->place.cancel), 0);
+	rig->fake.hook = cancel_while_asked;
+	verify(rig, "vm42", &told);
+	assert_int_equal(told.state, JOB_CANCELLED);
+	assert_string_equal(told.error_name, "org.gpupass1.Error.Cancelled");
+	assert_non_null(strstr(told.message, "user 54321 cancelled the job"));
+	assert_null(told.result);
+	assert_int_equal(rig->fake.calls[FAKE_GUEST_RUN], 1);
+	after = shown(&known, rig, "pair0");
+	assert_string_equal(before, after);
+	told_clear(&told);
+	/* Before that the guest is not asked at all. */
+	fake_watch(&rig->fake);
+	verify(rig, "vm42", &told);
+	assert_int_equal(told.state, JOB_CANCELLED);
+	assert_int_equal(rig->fake.calls[FAKE_GUEST_RUN], 0);
+	told_clear(&told);
+	known_close(&known, rig);
+}
+
 /* fault L11 */
 static void what_a_guest_shows_is_evidence(void **state)
 {
@@ -486,16 +545,48 @@ static void an_assigned_group_is_released_by_its_name_when_its_evidence_is_stale
 	rules_unref(rules);
 }
 
+static void links_are_measured_on_request_and_change_no_verdict(void **state)
+{
+	static const struct {
+		const char *guest, *workload;
+		bool wanted;
+		Verdict verdict;
+	} rows[] = {
+		{ "ga102-rtx-a6000", "", false, VERDICT_VERIFIED },
+		{ "ga102-rtx-a6000", "pass none", true, VERDICT_VERIFIED },
+		{ "ga102-half", "slow pcie-speed", true, VERDICT_DEGRADED },
+		{ "ga102-no-bridge", "unknown no-program", true, VERDICT_BROKEN },
+		{ "no-driver", "unknown not-run", true, VERDICT_UNKNOWN },
+		{ NULL, "unknown not-run", true, VERDICT_UNKNOWN },
+	};
+	FakeDomain *domain = assigned(*state, NULL);
+	Told told;
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *workload = NULL;
+
+		domain->guest = rows[i].guest;
+		verify_with(*state, "vm42", rows[i].wanted, &told);
+		assert_int_equal(told.state, JOB_DONE);
+		assert_int_equal(told.verdict, rows[i].verdict);
+		workload = workload_of(told.result);
+		assert_string_equal(workload, rows[i].workload);
+		told_clear(&told);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_A_RIG(the_verdict_is_the_result_of_the_job),
+		ON_A_RIG(links_are_measured_on_request_and_change_no_verdict),
 		ON_A_RIG(a_guest_that_stops_answering_proves_nothing),
 		ON_A_RIG(a_domain_that_does_not_run_is_not_asked),
 		ON_A_RIG(a_running_domain_without_the_gpus_is_not_asked),
 		ON_A_RIG(what_was_seen_does_not_count_when_the_gpus_went_meanwhile),
 		ON_A_RIG(what_cannot_be_asked_about_is_an_error),
 		ON_A_RIG(it_does_not_meet_other_jobs),
+		ON_A_RIG(a_cancelled_verification_has_no_verdict_and_is_no_evidence),
 		ON_A_RIG(what_a_guest_shows_is_evidence),
 		ON_A_RIG(whatever_a_guest_reports_the_group_goes_to_the_next_domain),
 		ON_A_RIG(more_links_than_the_boards_have_are_told_and_not_believed),

@@ -97,6 +97,33 @@ static void recovery_undoes_it_and_the_picture_shows_that(void **state)
 	assert_int_equal(second.told, 0);
 }
 
+static int cancel(ManagerRig *rig, uint32_t id)
+{
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_int_equal(manager_cancel_job(rig->manager, id, 0, &problem), PROBLEM);
+	return problem->error;
+}
+
+/* fault 62 */
+static void what_is_recovered_cannot_be_cancelled(void **state)
+{
+	ManagerRig *rig = *state;
+	Manager *m = rig->manager;
+	Caller caller = { 0 };
+
+	rig_shut_off(rig->rig);
+	leave_open(rig);
+	assert_int_equal(manager_load_state(m), 0);
+	assert_int_equal(cancel(rig, 7), GPUPASS_ERROR_TOO_LATE);
+	assert_int_equal(manager_recover(m, caller_done, &caller), 0);
+	assert_int_equal(m->n_open_jobs, 0); /* a thread has them */
+	assert_int_equal(cancel(rig, 7), GPUPASS_ERROR_TOO_LATE);
+	assert_int_equal(cancel(rig, 6), GPUPASS_ERROR_NO_SUCH_JOB);
+	rig_wait_for(rig->mailbox, &caller.was_told);
+	assert_int_equal(cancel(rig, 7), GPUPASS_ERROR_NO_SUCH_JOB);
+}
+
 static void without_libvirt_it_waits_and_stays_kept_apart(void **state)
 {
 	static const FakeFault down = { .op = FAKE_USES,
@@ -186,6 +213,7 @@ int main(void)
 		ON_A_MANAGER(nothing_left_open_is_recovered_at_once),
 		ON_A_MANAGER(what_is_left_open_is_kept_apart_before_it_is_recovered),
 		ON_A_MANAGER(recovery_undoes_it_and_the_picture_shows_that),
+		ON_A_MANAGER(what_is_recovered_cannot_be_cancelled),
 		ON_A_MANAGER(without_libvirt_it_waits_and_stays_kept_apart),
 		ON_A_MANAGER(what_cannot_be_recovered_is_quarantined_also_after_the_next_start),
 		ON_A_MANAGER(a_journal_that_cannot_be_read_keeps_every_group_apart),

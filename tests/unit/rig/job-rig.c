@@ -128,6 +128,7 @@ void rig_free(Rig *rig)
 	assignment_store_close(&rig->store);
 	claims_free(rig->claims);
 	rules_unref(rig->rules);
+	cancellation_unref(rig->place.cancel);
 	fake_done(&rig->fake);
 	free(rig);
 }
@@ -170,18 +171,21 @@ Outcome rig_prepare(Rig *rig, const JobRequest *request, Prepared **ret, char **
 	Outcome outcome = { .state = JOB_RUNNING };
 	int r;
 
+	if (rig->cancel_at > 0 && !rig->place.cancel)
+		assert_int_equal(cancellation_new(&rig->place.cancel), 0);
 	r = prepare(&rig->place, request, ++rig->last_job, ret, &problem, ret_prefix);
 	if (r == 0) {
 		outcome.changed = (*ret)->plan->changed;
 		return outcome;
 	}
-	outcome.state = JOB_FAILED;
+	outcome.state = cancellation_state(problem);
 	take_problem(&outcome, r, problem, *ret_prefix);
 	claims_release(rig->claims, rig->last_job);
 	return outcome;
 }
 
 typedef struct Listening {
+	const Rig *rig;
 	const Plan *plan;
 	Outcome *outcome;
 } Listening;
@@ -195,6 +199,8 @@ static void on_step(size_t step, StepState step_state, const char *detail, uint6
 	/* Also while it is undone, it is that step's detail. */
 	expected = plan_step_detail(listening->plan, listening->plan->steps[step]);
 	assert_string_equal(str_or_empty(detail), str_or_empty(expected));
+	if (step_state == STEP_RUNNING && step + 1 == listening->rig->cancel_at)
+		assert_int_equal(cancellation_ask(listening->rig->place.cancel, RIG_CANCELLER), 1);
 	if (step_state == STEP_RUNNING)
 		return;
 	assert_int_equal(strv_appendf(&listening->outcome->steps, "%s: %s",
@@ -223,7 +229,7 @@ Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix)
 {
 	_cleanup_(executor_result_clear) ExecutorResult result = { 0 };
 	Outcome outcome = { .changed = prepared->plan->changed };
-	Listening listening = { .plan = prepared->plan, .outcome = &outcome };
+	Listening listening = { .rig = rig, .plan = prepared->plan, .outcome = &outcome };
 	const ExecutorListener listener = {
 		.step = on_step,
 		.rolling_back = on_rolling_back,
@@ -343,6 +349,18 @@ void rig_bound(Rig *rig)
 	JobRequest request = bind_request("pair0");
 
 	rig_must(rig, &request);
+}
+
+void rig_shut_off_bound(Rig *rig)
+{
+	rig_shut_off(rig);
+	rig_bound(rig);
+}
+
+void rig_drifted(Rig *rig)
+{
+	rig_assigned(rig);
+	fake_set_driver(&rig->fake, "0000:61:00.1", "snd_hda_intel", NULL);
 }
 
 void rig_kept(Rig *rig)

@@ -22,6 +22,7 @@ typedef struct Rig {
 	Rules *rules;
 	JobPlace place;
 	uint32_t last_job;
+	size_t cancel_at; /* a user cancels while this step runs, from 1; 0: nobody does */
 } Rig;
 
 /* What became of a run. */
@@ -75,6 +76,9 @@ void rig_running_with_room(Rig *rig);
 void rig_assigned(Rig *rig);
 void rig_assigned_live(Rig *rig);
 void rig_bound(Rig *rig);
+void rig_shut_off_bound(Rig *rig);
+/* A record, a definition and drivers, of which one has drifted. */
+void rig_drifted(Rig *rig);
 /* pair0 is kept on vfio-pci by bind --persist; and vm42 has it, shut off. */
 void rig_kept(Rig *rig);
 void rig_kept_and_assigned(Rig *rig);
@@ -93,6 +97,8 @@ void rig_check_guests(const Rig *rig, const char *what);
 /* One line of the world: where the function is now. */
 bool rig_is_on(const Rig *rig, const char *bdf, const char *driver, const char *override);
 
+/* Who cancels. */
+#define RIG_CANCELLER 54321
 /* Requests; strings borrowed. */
 JobRequest assign_request(const char *domain, const char *group);
 JobRequest release_request(const char *target);

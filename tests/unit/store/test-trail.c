@@ -395,6 +395,17 @@ static void an_unreadable_end_is_left_for_a_person_and_another_file_begun(void *
 
 /* ---- disks ---- */
 
+/* What monitoring shows of it: false while the last record could not be written. */
+static void check_health(Trail *trail, bool writable, uint64_t lost)
+{
+	bool is_writable;
+	uint64_t n;
+
+	trail_health(trail, &is_writable, &n);
+	assert_int_equal(writable, is_writable);
+	assert_int_equal(lost, n);
+}
+
 /* fault T1 */
 static void what_a_full_disk_does_not_take_is_counted(void **state)
 {
@@ -413,8 +424,10 @@ static void what_a_full_disk_does_not_take_is_counted(void **state)
 		add(trail, "pair0");
 		assert_int_equal(add_durably(trail), -ENOSPC);
 		assert_int_equal(disk.failures, 1);
+		check_health(trail, false, 2);
 		disk.append_error = 0;
 		assert_int_equal(add_durably(trail), 0);
+		check_health(trail, true, 2);
 		assert_int_equal(check_whole(trail).lost, 2);
 		found = kinds(trail);
 		assert_string_equal(found, "file-begun job-begun lost job-begun");
@@ -435,8 +448,10 @@ static void what_does_not_come_to_the_disk_is_taken_back_and_counted(void **stat
 	disk.sync_error = -EIO;
 	assert_int_equal(add_durably(trail), -EIO);
 	assert_int_equal(trail_sequence(trail), 2);
+	check_health(trail, false, 1);
 	disk.sync_error = 0;
 	assert_int_equal(add_durably(trail), 0);
+	check_health(trail, true, 1);
 	assert_int_equal(check_whole(trail).lost, 1);
 	found = kinds(trail);
 	assert_string_equal(found, "file-begun job-begun lost job-begun");
@@ -485,6 +500,7 @@ static void what_waits_for_a_hanging_disk_is_bounded_and_counted(void **state)
 	add(trail, "pair0");
 	report = check_whole(trail);
 	assert_true(report.lost > 2000);
+	check_health(trail, true, report.lost);
 	/* Beside the 5,003: that the file began, and what was lost. */
 	assert_int_equal(report.n_records + report.lost, 5005);
 	trail_free(trail);

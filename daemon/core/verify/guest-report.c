@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/verify/guest-report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "util/json.h"
+#include "util/text.h"
+
+DEFINE_STRING_TABLE(guest_stage, GuestStage, GUEST_STAGES)
+DEFINE_STRING_TABLE(guest_report_state, GuestReportState, GUEST_REPORT_STATES)
+
+#define UUID_LENGTH 36
+/* Seconds since 1970, in the year 9999. */
+#define SECONDS_MAX 253402300799ULL
+#define USEC_PER_SECOND 1000000ULL
+
+enum { RUN_BOOT, RUN_REPORT };
+
+static const char *const read_boot[] = { "cat", "/proc/sys/kernel/random/boot_id", NULL };
+static const char *const read_report[] = { "cat", GUEST_REPORT_PATH, NULL };
+const char *const *const guest_report_commands[GUEST_REPORT_RUNS] = { read_boot, read_report };
+
+GuestReport *guest_report_free(GuestReport *report)
+{
+	if (!report)
+		return NULL;
+	free(report->detail);
+	free(report->driver);
+	free(report->distribution);
+	free(report);
+	return NULL;
+}
+
+/* Printable ASCII of a limited length, and nothing that JSON or a shell would have to quote. */
+static int read_text(const json_t *object, const char *key, const char **ret)
+{
+	const char *text = NULL;
+
+	if (json_get_string(object, key, &text) < 0 || strlen(text) > GUEST_REPORT_TEXT_MAX)
+		return -EBADMSG;
+	for (const char *c = text; *c; c++)
+		if (*c < ' ' || *c > '~' || *c == '"' || *c == '\\')
+			return -EBADMSG;
+	*ret = text;
+	return 0;
+}
+
+static int copy_text(const json_t *object, const char *key, char **ret)
+{
+	const char *text;
+
+	if (read_text(object, key, &text) < 0)
+		return -EBADMSG;
+	*ret = strdup(text);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* "" is allowed: the guest could not tell. */
+static int read_id(const json_t *object, const char *key, const char **ret)
+{
+	if (read_text(object, key, ret) < 0)
+		return -EBADMSG;
+	if (**ret &&
+	    (strlen(*ret) != UUID_LENGTH || strspn(*ret, "0123456789abcdefABCDEF-") != UUID_LENGTH))
+		return -EBADMSG;
+	return 0;
+}
+
+static int read_links(const json_t *object, const char *key, unsigned *ret, size_t *ret_n)
+{
+	const json_t *list = json_object_get(object, key), *item;
+	size_t i;
+
+	if (!json_is_array(list) || json_array_size(list) > GUEST_REPORT_GPUS_MAX)
+		return -EBADMSG;
+	json_array_foreach (list, i, item) {
+		if (!json_is_integer(item) || json_integer_value(item) < 0 ||
+		    json_integer_value(item) > GUEST_REPORT_LINKS_MAX)
+			return -EBADMSG;
+		ret[i] = (unsigned)json_integer_value(item);
+	}
+	*ret_n = json_array_size(list);
+	return 0;
+}
+
+/* It has these members, and no others. */
+static bool has_all_members(const json_t *object)
+{
+	static const char *const keys[] = { "schema",	    "written_at", "boot_id",	"domain",
+					    "distribution", "stage",	  "detail",	"driver",
+					    "gpus",	    "links",	  "as_expected" };
+
+	if (json_object_size(object) != ELEMENTS(keys))
+		return false;
+	for (size_t i = 0; i < ELEMENTS(keys); i++)
+		if (!json_object_get(object, keys[i]))
+			return false;
+	return true;
+}
+
+/* `ret_boot` and `ret_domain` are borrowed from the object. */
+static int read_members(const json_t *object, GuestReport *into, const char **ret_boot,
+			const char **ret_domain)
+{
+	unsigned long long seconds = 0, gpus = 0;
+	const char *stage;
+	int r;
+
+	if (!has_all_members(object) || read_id(object, "boot_id", ret_boot) < 0 ||
+	    read_id(object, "domain", ret_domain) < 0 ||
+	    json_get_unsigned(object, "written_at", SECONDS_MAX, &seconds) < 0 ||
+	    json_get_unsigned(object, "gpus", GUEST_REPORT_GPUS_MAX, &gpus) < 0 ||
+	    json_get_bool(object, "as_expected", &into->as_expected) < 0 ||
+	    read_links(object, "links", into->links, &into->n_links) < 0 ||
+	    json_get_string(object, "stage", &stage) < 0 ||
+	    guest_stage_from_string(stage, &into->stage) < 0)
+		return -EBADMSG;
+	into->written_usec = seconds * USEC_PER_SECOND;
+	into->n_gpus = (unsigned)gpus;
+	r = copy_text(object, "detail", &into->detail);
+	if (r == 0)
+		r = copy_text(object, "driver", &into->driver);
+	if (r == 0)
+		r = copy_text(object, "distribution", &into->distribution);
+	return r;
+}
+
+/* The boot that runs now. */
+static bool is_boot(const GuestRun *run, const char *boot)
+{
+	return run->outcome == GUEST_RAN && !run->signalled && run->exit_code == 0 && run->out &&
+	       *boot && run->out_size >= UUID_LENGTH && strlen(run->out) == run->out_size &&
+	       strncasecmp(run->out, boot, UUID_LENGTH) == 0 &&
+	       strspn(run->out + UUID_LENGTH, "\n") == run->out_size - UUID_LENGTH;
+}
+
+static int read_document(const GuestRun runs[GUEST_REPORT_RUNS], const char *domain_uuid,
+			 GuestReport *into)
+{
+	const GuestRun *run = &runs[RUN_REPORT];
+	_cleanup_json_ json_t *document = NULL;
+	const char *boot = "", *domain = "";
+	int r;
+
+	if (run->out_size > GUEST_REPORT_MAX)
+		return -EBADMSG;
+	r = json_parse_document(run->out, run->out_size, GUEST_REPORT_SCHEMA, &document, NULL);
+	if (r == 0)
+		r = read_members(document, into, &boot, &domain);
+	if (r < 0)
+		return r;
+	if (strcasecmp(domain, domain_uuid) != 0)
+		into->state = GUEST_REPORT_OTHER_DOMAIN;
+	else
+		into->state = is_boot(&runs[RUN_BOOT], boot) ? GUEST_REPORT_CURRENT
+							     : GUEST_REPORT_EARLIER_BOOT;
+	return 0;
+}
+
+int guest_report_judge(const GuestRun runs[GUEST_REPORT_RUNS], const char *domain_uuid,
+		       uint64_t now_usec, GuestReport **ret)
+{
+	_cleanup_(guest_report_freep) GuestReport *report = calloc(1, sizeof(GuestReport));
+	const GuestRun *run = &runs[RUN_REPORT];
+	int r = 0;
+
+	if (!report)
+		return -ENOMEM;
+	if (run->outcome == GUEST_TOO_MUCH)
+		report->state = GUEST_REPORT_UNREADABLE;
+	else if (run->outcome == GUEST_RAN && !run->signalled && run->exit_code == 0) {
+		r = run->out ? read_document(runs, domain_uuid, report) : -EBADMSG;
+		if (r == -ENOMEM)
+			return r;
+		if (r < 0)
+			report->state = GUEST_REPORT_UNREADABLE;
+	}
+	report->has_age = report->written_usec <= now_usec;
+	if (report->has_age)
+		report->age_usec = now_usec - report->written_usec;
+	*ret = TAKE_PTR(report);
+	return 0;
+}
+
+/* --- JSON --- */
+
+static json_t *links_to_json(const GuestReport *report)
+{
+	_cleanup_json_ json_t *list = json_array();
+
+	for (size_t i = 0; i < report->n_links; i++)
+		if (json_array_append_new(list, json_integer(report->links[i])) < 0)
+			return NULL;
+	return TAKE_PTR(list);
+}
+
+json_t *guest_report_to_json(const GuestReport *report)
+{
+	const char *state = guest_report_state_to_string(report->state);
+
+	if (report->state == GUEST_REPORT_NONE || report->state == GUEST_REPORT_UNREADABLE)
+		return json_pack("{s:s}", "state", state);
+	return json_pack("{s:s, s:s, s:I, s:o, s:s, s:s, s:s, s:i, s:o, s:b}", "state", state,
+			 "stage", guest_stage_to_string(report->stage), "written_at",
+			 (json_int_t)report->written_usec, "age_usec",
+			 report->has_age ? json_integer((json_int_t)report->age_usec) : json_null(),
+			 "detail", report->detail, "driver", report->driver, "distribution",
+			 report->distribution, "gpus", (int)report->n_gpus, "links",
+			 links_to_json(report), "as_expected", report->as_expected);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/verify/workload-text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/domain/ref.h"
+#include "util/json.h"
+#include "util/text.h"
+
+/* "26.3 of 56.2 GB/s" */
+static char *rate_text(uint32_t mbps, uint32_t nominal)
+{
+	return strf("%u.%u of %u.%u GB/s", mbps / 1000, mbps % 1000 / 100, nominal / 1000,
+		    nominal % 1000 / 100);
+}
+
+/* `PROGRAM: exit status 1, "no CUDA-capable device"`. The quoted words are the guest's, cleaned. */
+static char *run_text(const Workload *w, const GuestRun *run)
+{
+	_cleanup_free_ char *err = smi_excerpt(run->err ? run->err : "", run->err_size);
+	_cleanup_free_ char *out = smi_excerpt(run->out ? run->out : "", run->out_size);
+	const char *said;
+
+	if (!err || !out)
+		return NULL;
+	said = *err ? err : out;
+	return strf("%s in the guest: %s %lld%s%s%s", w->program,
+		    run->signalled ? "ended by signal" : "exit status", (long long)run->exit_code,
+		    *said ? ", \"" : "", said, *said ? "\"" : "");
+}
+
+static char *slow_text(const Workload *w, const VerifyReport *report, const WorkloadPath *path)
+{
+	_cleanup_free_ char *rate = rate_text(path ? path->mbps : w->ring_mbps, w->nominal_mbps);
+	const char *why = w->cause == WORKLOAD_PCIE_PATH ? ": the copies go by PCIe, not by NVLink"
+			  : w->cause == WORKLOAD_PCIE_SPEED ? ": no more than PCIe carries"
+							    : "";
+
+	if (!rate)
+		return NULL;
+	if (!path)
+		return strf("%s reaches %s, where %u %% would be enough%s", w->program, rate,
+			    w->percent, why);
+	return strf("%s from %s to %s, where %u %% would be enough%s", rate,
+		    BDF_TEXT(&report->gpus[path->from].bdf), BDF_TEXT(&report->gpus[path->to].bdf),
+		    w->percent, why);
+}
+
+static char *reason_text(const Workload *w, const VerifyInput *in, const VerifyReport *report,
+			 const WorkloadPath *path, const GuestRun *run)
+{
+	switch (w->cause) {
+	case WORKLOAD_NOT_RUN:
+		return strdup("nothing was measured, since the links could not be looked at");
+	case WORKLOAD_ONE_GPU:
+		return strf("%s is one GPU, which has no link to measure", in->group);
+	case WORKLOAD_NO_PROGRAM:
+		return strdup("the guest has no program that measures: nvbandwidth, "
+			      "p2pBandwidthLatencyTest or all_reduce_perf");
+	case WORKLOAD_FAILED:
+		return run_text(w, run);
+	case WORKLOAD_TIMEOUT:
+		return strf("%s did not end in time, and may still run in the guest", w->program);
+	case WORKLOAD_TOO_MUCH:
+		return strf("%s in the guest printed more than 64 KiB", w->program);
+	case WORKLOAD_BAD_REPLY:
+		return strf("the guest agent's reply about %s cannot be used", w->program);
+	case WORKLOAD_BAD_OUTPUT:
+		return strf("what %s in the guest prints is not understood", w->program);
+	case WORKLOAD_OTHER_GPUS:
+		return strf("it is not clear which of the GPUs that %s shows are those of %s",
+			    w->program, in->group);
+	case WORKLOAD_NO_EXPECTATION:
+		return strdup("how fast the links of this board should be is not known");
+	case WORKLOAD_WRONG_DATA:
+		return strf("%s in the guest found that data arrived wrong", w->program);
+	default:
+		return slow_text(w, report, path);
+	}
+}
+
+static char *remedy_text(const Workload *w, const VerifyInput *in)
+{
+	const char *domain = domain_ref_word(in->domain, in->domain_uuid);
+
+	switch (w->cause) {
+	case WORKLOAD_NOT_RUN:
+		return strdup("see the reason above");
+	case WORKLOAD_ONE_GPU:
+		return strf("leave --workload out: gpupass verify %s", domain);
+	case WORKLOAD_NO_PROGRAM:
+		return strdup(
+			"install nvbandwidth in the guest, in the PATH of the guest agent; see "
+			"gpupassd(8), WORKLOAD");
+	case WORKLOAD_TIMEOUT:
+		return strf("look for work on the GPUs in the guest: nvidia-smi; to wait longer: "
+			    "gpupass verify %s --workload --timeout=30min",
+			    domain);
+	case WORKLOAD_NO_EXPECTATION:
+		return strdup("compare the numbers with NVIDIA's data sheet of the board");
+	case WORKLOAD_PCIE_PATH:
+		return strdup(
+			"see in the guest: nvidia-smi topo -p2p n; nvidia-smi conf-compute -f; "
+			"and look for NVreg_RegistryDwords among the driver's settings");
+	case WORKLOAD_PCIE_SPEED:
+	case WORKLOAD_BELOW:
+		return strf(
+			"look in the guest for other work on the GPUs (nvidia-smi) and for errors "
+			"of the links (nvidia-smi nvlink -e), then: gpupass verify %s --workload",
+			domain);
+	case WORKLOAD_WRONG_DATA:
+		return strf(
+			"trust nothing that the GPUs of %s compute; see in the guest: dmesg | grep "
+			"-i xid; on the host: gpupass doctor %s",
+			in->group, domain);
+	default:
+		return strf("run it in the guest by hand, and see what it says: %s",
+			    w->program ? w->program : "nvbandwidth");
+	}
+}
+
+int workload_explain(Workload *w, const VerifyInput *input, const VerifyReport *report,
+		     const WorkloadPath *path, const GuestRun *run)
+{
+	free(w->reason);
+	free(w->remedy);
+	w->reason = w->remedy = NULL;
+	if (w->verdict == WORKLOAD_PASS)
+		return 0;
+	w->reason = reason_text(w, input, report, path, run);
+	w->remedy = remedy_text(w, input);
+	return w->reason && w->remedy ? 0 : -ENOMEM;
+}
+
+/* --- JSON --- */
+
+static json_t *path_to_json(const VerifyReport *report, const WorkloadPath *path)
+{
+	return json_pack("{s:s, s:s, s:I, s:s, s:s}", "from",
+			 BDF_TEXT(&report->gpus[path->from].bdf), "to",
+			 BDF_TEXT(&report->gpus[path->to].bdf), "mbps", (json_int_t)path->mbps,
+			 "verdict", workload_verdict_to_string(path->verdict), "cause",
+			 workload_cause_to_string(path->cause));
+}
+
+json_t *workload_to_json(const Workload *w, const VerifyReport *report)
+{
+	_cleanup_json_ json_t *copies = json_array();
+
+	for (size_t i = 0; i < w->n_paths; i++)
+		if (json_array_append_new(copies, path_to_json(report, &w->paths[i])) < 0)
+			return NULL;
+	return json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:I, s:i, s:I, s:O}", "verdict",
+			 workload_verdict_to_string(w->verdict), "cause",
+			 workload_cause_to_string(w->cause), "reason", w->reason, "remedy",
+			 w->remedy, "program", w->program, "nominal_mbps",
+			 (json_int_t)w->nominal_mbps, "percent_needed", (int)w->percent,
+			 "ring_mbps", (json_int_t)w->ring_mbps, "copies", copies);
+}

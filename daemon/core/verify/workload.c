@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/verify/workload.h"
+
+#include <stdlib.h>
+
+DEFINE_STRING_TABLE(workload_verdict, WorkloadVerdict, WORKLOAD_VERDICTS)
+DEFINE_STRING_TABLE(workload_cause, WorkloadCause, WORKLOAD_CAUSES)
+
+Workload *workload_free(Workload *w)
+{
+	if (!w)
+		return NULL;
+	free(w->reason);
+	free(w->remedy);
+	free(w->paths);
+	free(w);
+	return NULL;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a verification looks at in the guest after the links. Neither changes the verdict. */
+#pragma once
+
+#include "core/verify/guest-report.h"
+#include "core/verify/report.h"
+#include "core/verify/workload.h"
+#include "job/place.h"
+
+/* *ret is left alone if the guest agent runs no programs. 0 or -ENOMEM. */
+int verify_read_guest_report(const JobPlace *place, const VerifyInput *input,
+			     const VerifyReport *report, uint64_t deadline, GuestReport **ret);
+
+/* Runs what the guest has to measure the links. 0 or -ENOMEM. */
+int verify_measure(const JobPlace *place, const VerifyInput *input, const VerifyReport *report,
+		   uint64_t deadline, Workload **ret);
