@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <locale.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "verbs/verbs.h"
 
-static int run(Client *c, int argc, char *argv[], Options *options)
+typedef struct Environment {
+	bool no_colour; /* https://no-color.org */
+	bool dumb;	/* the terminal obeys no sequences */
+} Environment;
+
+static int run(Client *c, int argc, char *argv[], Options *options, const Environment *environment)
 {
 	_cleanup_free_ char *why = NULL;
 	int r;
 
 	r = options_parse(argc, argv, options, &why);
+	if (options->colour == COLOUR_AUTO && (environment->no_colour || environment->dumb))
+		options->colour = COLOUR_NEVER;
 	c->out = terminal_open(stdout, options->colour);
 	c->err = terminal_open(stderr, options->colour);
+	c->out.dumb = c->err.dumb = environment->dumb;
 	if (r == -EINVAL)
 		return client_usage(c, "%s", why);
 	if (r < 0)
@@ -35,10 +44,31 @@ static int report(Client *c, int error)
 	return (int)c->failure->code;
 }
 
+static PagerEnvironment pager_environment(void)
+{
+	const char *pager = getenv("SYSTEMD_PAGER");
+
+	return (PagerEnvironment){
+		.pager = pager ? pager : getenv("PAGER"),
+		.less = getenv("SYSTEMD_LESS"),
+		.charset = getenv("SYSTEMD_LESSCHARSET"),
+		.secure = getenv("SYSTEMD_PAGERSECURE"),
+		.sudo_uid = getenv("SUDO_UID"),
+		.term = getenv("TERM"),
+		.all = environ,
+	};
+}
+
 int main(int argc, char *argv[])
 {
 	Options options = { .legend = true, .ask_password = true };
-	Client c = { .options = &options, .libexec_directory = GPUPASS_LIBEXEC_DIR };
+	const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+	Environment environment = { .no_colour = no_colour && *no_colour,
+				    .dumb = term && strcmp(term, "dumb") == 0 };
+	PagerEnvironment pager = pager_environment();
+	Client c = { .options = &options,
+		     .pager = { .environment = &pager },
+		     .libexec_directory = GPUPASS_LIBEXEC_DIR };
 	int r;
 
 	if (argc < 1) /* execve() allows this; getopt_long() does not expect it */
@@ -46,7 +76,11 @@ int main(int argc, char *argv[])
 
 	/* Only the terminal's characters: numbers and times always have one form. */
 	setlocale(LC_CTYPE, "");
-	r = run(&c, argc, argv, &options);
+	r = run(&c, argc, argv, &options, &environment);
+	/* Somebody may look at the output for hours, and needs no connection for that. */
+	c.bus = sd_bus_flush_close_unref(c.bus);
+	if (pager_end(&c.pager) < 0 && r >= 0)
+		r = -ENOMEM;
 	if (r < 0)
 		r = report(&c, r);
 	/* Output that was not written is lost: a full disk must not look like success. */
@@ -57,6 +91,5 @@ int main(int argc, char *argv[])
 	}
 	failure_free(c.failure);
 	json_decref(c.failed_job);
-	sd_bus_flush_close_unref(c.bus);
 	return r;
 }

@@ -8,6 +8,8 @@
 
 #define BUS_ERROR "org.freedesktop.DBus.Error."
 
+/* Longer words before a colon are no label. */
+#define PART_LABEL_MAX 8
 #define REMEDY_START "start it with: systemctl start gpupassd"
 #define REMEDY_VERSIONS                                                                            \
 	"gpupass and gpupassd are of different versions; install one version of both, then: "      \
@@ -187,6 +189,28 @@ Failure *failure_from_errno(int error, const char *what)
 	return failure_new(name, code, text);
 }
 
+/* What went wrong, in the colour of a failure. */
+static void print_first(const Terminal *t, const char *line)
+{
+	_cleanup_free_ char *text =
+		strf("%sgpupass: %s%s", terminal_colour(t, COLOUR_BAD), line, terminal_plain(t));
+
+	terminal_prose(t, 0, 2, text ? text : line);
+}
+
+/* "Cause:  …", and what goes on with it below the first word after the label. */
+static void print_part(const Terminal *t, const char *line)
+{
+	size_t label = strcspn(line, ":"), indent = 2;
+
+	if (label < PART_LABEL_MAX && line[label] == ':')
+		indent += label + 1 + strspn(line + label + 1, " ");
+	else
+		indent += strspn(line, " ");
+	fputs("  ", t->stream);
+	terminal_prose(t, 2, indent, line);
+}
+
 void failure_print(const Failure *failure, const Terminal *t)
 {
 	_cleanup_free_ char *text = text_printable_lines(failure->message);
@@ -199,10 +223,9 @@ void failure_print(const Failure *failure, const Terminal *t)
 		if (next)
 			*next++ = '\0';
 		if (first)
-			fprintf(t->stream, "%sgpupass: %s%s\n", terminal_colour(t, COLOUR_BAD),
-				line, terminal_plain(t));
+			print_first(t, line);
 		else if (*line)
-			fprintf(t->stream, "  %s\n", line);
+			print_part(t, line);
 		first = false;
 	}
 	/* A mistake in the command line needs no error name that could be looked up. */

@@ -16,18 +16,26 @@ json_t *json_strings(char *const *l)
 	return TAKE_PTR(array);
 }
 
-int json_print(Client *c, json_t *document)
+static int print(Client *c, json_t *document, size_t form)
 {
-	/* ASCII, so that text from others cannot control the terminal that shows it. */
-	size_t flags = JSON_ENSURE_ASCII;
 	int r;
 
 	if (!document)
 		return -ENOMEM;
-	flags |= c->options->json == JSON_PRETTY ? JSON_INDENT(2) : JSON_COMPACT;
-	r = json_dumpf(document, c->out.stream, flags);
+	/* ASCII, so that text from others cannot control the terminal that shows it. */
+	r = json_dumpf(document, c->out.stream, JSON_ENSURE_ASCII | form);
 	json_decref(document);
 	if (r < 0 || fputc('\n', c->out.stream) == EOF)
 		return -EIO;
 	return 0;
+}
+
+int json_print(Client *c, json_t *document)
+{
+	return print(c, document, c->options->json == JSON_PRETTY ? JSON_INDENT(2) : JSON_COMPACT);
+}
+
+int json_print_line(Client *c, json_t *document)
+{
+	return print(c, document, JSON_COMPACT);
 }

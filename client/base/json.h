@@ -12,3 +12,5 @@ json_t *json_unsigned(uint64_t value);
 
 /* Prints a document to stdout as --json= says; takes the reference. NULL: out of memory. */
 int json_print(Client *c, json_t *document);
+/* The same on one line, whatever --json= says: one of many documents, for a reader of lines. */
+int json_print_line(Client *c, json_t *document);

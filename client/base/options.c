@@ -45,6 +45,12 @@ typedef enum OptionId {
 	ID_TRAIL,
 	ID_PERSIST,
 	ID_BUNDLE,
+	ID_TEXTFILE,
+	ID_WORKLOAD,
+	ID_DISTRIBUTION,
+	ID_SORT,
+	ID_WATCH,
+	ID_DEFINITIONS,
 } OptionId;
 
 typedef struct OptionRow {
@@ -52,7 +58,7 @@ typedef struct OptionRow {
 	const char *argument; /* NULL: takes no value */
 	const char *help;     /* NULL: for development, not shown */
 	int id;
-	unsigned verb_option; /* VerbOption; 0: for every verb */
+	uint64_t verb_option; /* VerbOption; 0: for every verb */
 } OptionRow;
 
 static const OptionRow rows[] = {
@@ -62,17 +68,23 @@ static const OptionRow rows[] = {
 	{ "quiet", NULL, "No progress and no notes", 'q', 0 },
 	{ "color", "WHEN", "Colour: auto, always, or never", ID_COLOUR, 0 },
 	{ "no-legend", NULL, "No column headings, legend, or hints", ID_NO_LEGEND, 0 },
-	{ "no-pager", NULL, "Accepted; output is never paged", ID_NO_PAGER, 0 },
+	{ "no-pager", NULL, "Do not show long output in a pager", ID_NO_PAGER, 0 },
 	{ "no-ask-password", NULL, "Fail instead of asking for a password", ID_NO_ASK_PASSWORD, 0 },
 	{ "version", NULL, "Print the version", ID_VERSION, 0 },
 	{ "help", NULL, "Print this help", 'h', 0 },
 	{ "session", NULL, NULL, ID_SESSION, 0 },
+	{ "domain-definitions", "DIR", NULL, ID_DEFINITIONS, 0 },
+	{ "columns", "COL[,COL...]", "Only these columns; +COL adds one, all is all", 'o',
+	  OPTION_COLUMNS },
+	{ "sort", "[-]COL", "Sort by this column; with -, the other way round", ID_SORT,
+	  OPTION_SORT },
+	{ "watch", NULL, "Print it again whenever it changes", ID_WATCH, OPTION_WATCH },
 	{ "live", NULL, "Change the running domain", ID_LIVE, OPTION_LIVE },
 	{ "config", NULL, "Change the domain's definition", ID_CONFIG, OPTION_CONFIG },
 	{ "model", "MODEL", "Take only a group of this board", ID_MODEL, OPTION_MODEL },
 	{ "dry-run", NULL, "Print the plan, change nothing", ID_DRY_RUN, OPTION_DRY_RUN },
 	{ "no-block", NULL, "Do not wait for the job", ID_NO_BLOCK, OPTION_NO_BLOCK },
-	{ "timeout", "TIME", "How long a device or a guest may take: 30, 30s, 2min", ID_TIMEOUT,
+	{ "timeout", "TIME", "How long a device or a guest may take: 30, 2min", ID_TIMEOUT,
 	  OPTION_TIMEOUT },
 	{ "allow-boot-vga", NULL, "Also take the host's boot display", ID_ALLOW_BOOT_VGA,
 	  OPTION_ALLOW_BOOT_VGA },
@@ -86,14 +98,21 @@ static const OptionRow rows[] = {
 	{ "release", NULL, "Plan a release instead", ID_RELEASE, OPTION_RELEASE },
 	{ "detailed-exitcode", NULL, "Exit with 10 when there is something to do",
 	  ID_DETAILED_EXITCODE, OPTION_DETAILED_EXITCODE },
-	{ "format", "FORMAT", "matrix, tree, svg, or dot", ID_FORMAT, OPTION_FORMAT },
+	{ "workload", NULL, "Measure the links, too: it keeps the GPUs busy", ID_WORKLOAD,
+	  OPTION_WORKLOAD },
+	{ "format", "FORMAT", "Format of the output: see the verb in gpupass(1)", ID_FORMAT,
+	  OPTION_FORMAT },
+	{ "distribution", "NAME", "Of the guest: auto, debian, ubuntu, or rhel", ID_DISTRIBUTION,
+	  OPTION_DISTRIBUTION },
 	{ "symptom", "SYMPTOM", "no-nvlink, one-gpu, no-p2p, or slow", ID_SYMPTOM, OPTION_SYMPTOM },
 	{ "verbose", NULL, "Also print checks that passed or were skipped", ID_VERBOSE,
 	  OPTION_VERBOSE },
-	{ "bundle", "FILE", "Write a capture of the host, to send; - is standard output", ID_BUNDLE,
+	{ "bundle", "FILE", "Write a capture of the host, to send; - is stdout", ID_BUNDLE,
 	  OPTION_BUNDLE },
+	{ "textfile", "FILE", "Write a file for node_exporter's textfile collector", ID_TEXTFILE,
+	  OPTION_TEXTFILE },
 	{ "mmio", NULL, "Also read registers of Hopper GPUs not on nvidia", ID_MMIO, OPTION_MMIO },
-	{ "since", "TIME", "From then: 2026-01-31 14:02, or 2h for two hours ago", ID_SINCE,
+	{ "since", "TIME", "From then: 2026-01-31 14:02, or 2h: so long ago", ID_SINCE,
 	  OPTION_SINCE },
 	{ "until", "TIME", "Up to then", ID_UNTIL, OPTION_UNTIL },
 	{ "group", "GROUP", "Only what is about this group", ID_GROUP, OPTION_GROUP },
@@ -108,7 +127,7 @@ static const OptionRow rows[] = {
 	{ "trail", "DIR", "Check files in another directory", ID_TRAIL, OPTION_TRAIL },
 };
 
-const char *option_name(unsigned option)
+const char *option_name(uint64_t option)
 {
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
 		if (rows[i].verb_option == option)
@@ -116,7 +135,23 @@ const char *option_name(unsigned option)
 	return "?";
 }
 
-void options_print_help(const Terminal *t, unsigned mask)
+bool options_info(size_t i, OptionInfo *ret)
+{
+	for (size_t row = 0; row < ELEMENTS(rows); row++)
+		if (rows[row].help && i-- == 0) {
+			*ret = (OptionInfo){
+				.name = rows[row].name,
+				.letter = rows[row].id < ID_JSON ? (char)rows[row].id : '\0',
+				.takes_value = rows[row].argument,
+				.help = rows[row].help,
+				.verb_option = rows[row].verb_option,
+			};
+			return true;
+		}
+	return false;
+}
+
+void options_print_help(const Terminal *t, uint64_t mask)
 {
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		const OptionRow *row = &rows[i];
@@ -164,22 +199,6 @@ static int parse_colour(const char *when, Options *o, char **ret_why)
 		o->colour = COLOUR_NEVER;
 	else
 		return refuse(ret_why, strf("--color=%s: not one of auto, always, never", when));
-	return 0;
-}
-
-static int parse_format(const char *format, Options *o, char **ret_why)
-{
-	if (strcmp(format, "matrix") == 0)
-		o->format = TOPOLOGY_MATRIX;
-	else if (strcmp(format, "tree") == 0)
-		o->format = TOPOLOGY_TREE;
-	else if (strcmp(format, "svg") == 0)
-		o->format = TOPOLOGY_SVG;
-	else if (strcmp(format, "dot") == 0)
-		o->format = TOPOLOGY_DOT;
-	else
-		return refuse(ret_why,
-			      strf("--format=%s: not one of matrix, tree, svg, dot", format));
 	return 0;
 }
 
@@ -304,6 +323,16 @@ static const char **text_option(Options *o, int id)
 		return &o->trail;
 	case ID_BUNDLE:
 		return &o->bundle;
+	case ID_TEXTFILE:
+		return &o->textfile;
+	case ID_DISTRIBUTION:
+		return &o->distribution;
+	case 'o':
+		return &o->columns;
+	case ID_SORT:
+		return &o->sort;
+	case ID_DEFINITIONS:
+		return &o->definitions;
 	default:
 		return NULL;
 	}
@@ -363,15 +392,19 @@ static int take_option(int id, const char *argument, Options *o, char **ret_why)
 		break;
 	case ID_TIMEOUT:
 		return parse_timeout(argument, o, ret_why);
-	case ID_FORMAT:
-		return parse_format(argument, o, ret_why);
+	case ID_FORMAT: /* its verbs know which there are */
+		o->format = argument;
+		break;
 	case ID_SYMPTOM:
 		return parse_symptom(argument, o, ret_why);
 	case ID_NUMA:
 		return parse_mode(argument, "numa", &o->numa, ret_why);
 	case ID_FIT:
 		return parse_mode(argument, "fit", &o->fit, ret_why);
-	default: /* flags, kept in o->given; --no-pager, which changes nothing */
+	case ID_NO_PAGER:
+		o->pager = false;
+		break;
+	default: /* flags, kept in o->given */
 		break;
 	}
 	return 0;
@@ -393,14 +426,14 @@ static size_t fill_getopt(struct option *to)
 
 int options_parse(int argc, char *argv[], Options *ret, char **ret_why)
 {
-	Options o = { .legend = true, .ask_password = true };
+	Options o = { .legend = true, .ask_password = true, .pager = true };
 	struct option table[ELEMENTS(rows) + 1];
 	int id, r;
 
 	fill_getopt(table);
 	opterr = 0;
 	optopt = 0;
-	while ((id = getopt_long(argc, argv, ":jqhH:", table, NULL)) != -1) {
+	while ((id = getopt_long(argc, argv, ":jqhH:o:", table, NULL)) != -1) {
 		if (id == '?' || id == ':')
 			r = refuse_option(argv[optind - 1], id, ret_why);
 		else

@@ -8,12 +8,6 @@
 #include "base/terminal.h"
 
 typedef enum JsonMode { JSON_OFF, JSON_PRETTY, JSON_SHORT } JsonMode;
-typedef enum TopologyFormat {
-	TOPOLOGY_MATRIX,
-	TOPOLOGY_TREE,
-	TOPOLOGY_SVG,
-	TOPOLOGY_DOT,
-} TopologyFormat;
 
 /* Options that only some verbs take. */
 typedef enum VerbOption {
@@ -47,6 +41,12 @@ typedef enum VerbOption {
 	OPTION_TRAIL = 1 << 27,
 	OPTION_PERSIST = 1 << 28,
 	OPTION_BUNDLE = 1 << 29,
+	OPTION_TEXTFILE = 1 << 30,
+	OPTION_DISTRIBUTION = 1ULL << 31,
+	OPTION_COLUMNS = 1ULL << 32,
+	OPTION_SORT = 1ULL << 33,
+	OPTION_WATCH = 1ULL << 34,
+	OPTION_WORKLOAD = 1ULL << 35,
 } VerbOption;
 
 typedef struct Options {
@@ -55,18 +55,22 @@ typedef struct Options {
 	const char *host;
 	bool session;
 	bool legend;
+	bool pager;
 	bool ask_password;
 	bool quiet;
 	bool help;
 	bool version;
-	unsigned given; /* VerbOption: those that were given */
+	uint64_t given; /* VerbOption: those that were given */
 	const char *model;
 	const char *symptom;
 	const char *numa, *fit; /* advise, apply or strict */
 	uint64_t timeout_usec;
 	const char *since, *until, *group, *domain, *user, *job, *expect, *trail, *bundle;
-	TopologyFormat format;
-	char *const *arguments; /* verb and what follows; borrowed from argv */
+	const char *textfile;
+	const char *format, *distribution; /* their verbs know the values; NULL: the default */
+	const char *columns, *sort;
+	const char *definitions; /* where libvirt has domains; NULL: where it has them by default */
+	char *const *arguments;	 /* verb and what follows; borrowed from argv */
 	size_t n_arguments;
 } Options;
 
@@ -74,6 +78,16 @@ typedef struct Options {
 int options_parse(int argc, char *argv[], Options *ret, char **ret_why);
 
 /* "live" for a bit of VerbOption. */
-const char *option_name(unsigned option);
+const char *option_name(uint64_t option);
 /* Lines of help for the options in the mask; for mask 0 those that every verb takes. */
-void options_print_help(const Terminal *t, unsigned mask);
+void options_print_help(const Terminal *t, uint64_t mask);
+
+/* An option as completion needs it: the i-th that is shown in a help; NULL behind the last. */
+typedef struct OptionInfo {
+	const char *name; /* NULL: has only a letter */
+	char letter;	  /* 0: has none */
+	bool takes_value;
+	const char *help;
+	uint64_t verb_option; /* VerbOption; 0: for every verb */
+} OptionInfo;
+bool options_info(size_t i, OptionInfo *ret);

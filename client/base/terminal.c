@@ -8,29 +8,39 @@
 
 #include "base/text.h"
 
-/* The width of a terminal that does not report one: a serial console, an editor's shell. */
+/* The size of a terminal that does not report one: a serial console, an editor's shell. */
 #define WIDTH_DEFAULT 80
+#define HEIGHT_DEFAULT 24
 #define LABEL_WIDTH 12
+/* On a line with less room text is left as it is. */
+#define PROSE_MIN 20
+
+void terminal_measure(Terminal *t)
+{
+	struct winsize size = { 0 };
+
+	if (!t->tty)
+		return;
+	ioctl(fileno(t->stream), TIOCGWINSZ, &size);
+	t->width = size.ws_col > 0 ? size.ws_col : WIDTH_DEFAULT;
+	t->height = size.ws_row > 0 ? size.ws_row : HEIGHT_DEFAULT;
+}
 
 Terminal terminal_open(FILE *stream, ColourWhen when)
 {
 	Terminal t = { .stream = stream, .tty = isatty(fileno(stream)) == 1 };
-	struct winsize size;
 
 	t.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	t.colour = when == COLOUR_ALWAYS || (when == COLOUR_AUTO && t.tty);
-	if (t.tty) {
-		t.width = WIDTH_DEFAULT;
-		if (ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-			t.width = size.ws_col;
-	}
+	terminal_measure(&t);
 	return t;
 }
 
 const char *terminal_colour(const Terminal *t, Colour colour)
 {
+	/* Warnings are magenta, as gcc's are: yellow cannot be read on white. */
 	static const char *const sequences[] = {
-		[COLOUR_NONE] = "",	   [COLOUR_GOOD] = "\033[32m", [COLOUR_MOVING] = "\033[33m",
+		[COLOUR_NONE] = "",	   [COLOUR_GOOD] = "\033[32m", [COLOUR_MOVING] = "\033[35m",
 		[COLOUR_BAD] = "\033[31m", [COLOUR_DIM] = "\033[2m",   [COLOUR_MARK] = "\033[36m",
 		[COLOUR_BOLD] = "\033[1m",
 	};
@@ -59,6 +69,59 @@ const char *terminal_glyph(const Terminal *t, Glyph glyph)
 	return t->utf8 ? glyphs[glyph].utf8 : glyphs[glyph].ascii;
 }
 
+/* Columns that the first n bytes take. */
+static size_t prose_width(const char *s, size_t n)
+{
+	_cleanup_free_ char *plain = malloc(n + 1);
+	size_t used = 0;
+
+	if (!plain)
+		return n;
+	for (size_t i = 0; i < n; i++) {
+		if (s[i] == '\033') {
+			while (i < n && s[i] != 'm')
+				i++;
+			continue;
+		}
+		plain[used++] = s[i];
+	}
+	plain[used] = '\0';
+	return text_width(plain);
+}
+
+/* The bytes that stay on one line: a word, or a command that somebody will copy. */
+static size_t prose_unit(const char *s, size_t room)
+{
+	size_t command = str_starts_with(s, "gpupass ") ? strcspn(s, ";,)(") : 0;
+
+	return command > 0 && prose_width(s, command) <= room ? command : strcspn(s, " ");
+}
+
+void terminal_prose(const Terminal *t, size_t at, size_t indent, const char *text)
+{
+	size_t room = t->width > indent ? t->width - indent : 0;
+	bool begins = true;
+
+	while (*text && room >= PROSE_MIN) {
+		size_t blanks = strspn(text, " ");
+		size_t n = prose_unit(text + blanks, room);
+		size_t width = prose_width(text + blanks, n);
+
+		if (!begins && at + blanks + width > t->width) {
+			fprintf(t->stream, "\n%*s", (int)indent, "");
+			at = indent;
+		} else {
+			fprintf(t->stream, "%*s", (int)blanks, "");
+			at += blanks;
+		}
+		fprintf(t->stream, "%.*s", (int)n, text + blanks);
+		at += width;
+		text += blanks + n;
+		begins = false;
+	}
+	fprintf(t->stream, "%s\n", text);
+}
+
 void terminal_field(const Terminal *t, const char *label, const char *format, ...)
 {
 	_cleanup_free_ char *value = NULL;
@@ -70,7 +133,8 @@ void terminal_field(const Terminal *t, const char *label, const char *format, ..
 	va_end(ap);
 	if (n < 0)
 		value = NULL;
-	if (str_is_empty(value))
+	if (!value || !*value)
 		return;
-	fprintf(t->stream, "%*s%s %s\n", LABEL_WIDTH, label ? label : "", label ? ":" : " ", value);
+	fprintf(t->stream, "%*s%s ", LABEL_WIDTH, label ? label : "", label ? ":" : " ");
+	terminal_prose(t, LABEL_WIDTH + 2, LABEL_WIDTH + 2, value);
 }

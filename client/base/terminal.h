@@ -38,18 +38,29 @@ typedef enum Glyph {
 typedef struct Terminal {
 	FILE *stream;
 	bool tty;
+	bool dumb; /* what was printed cannot be drawn over */
 	bool colour;
 	bool utf8;
-	size_t width; /* columns; 0 when it is not a terminal, where nothing is cut */
+	size_t width;  /* columns; 0 when it is not a terminal, where nothing is cut */
+	size_t height; /* rows; 0 when it is not a terminal */
 } Terminal;
 
 Terminal terminal_open(FILE *stream, ColourWhen when);
+/* Asks for the size again, after SIGWINCH. */
+void terminal_measure(Terminal *t);
 
 /* Escape sequence that starts the colour; "" where there is none. */
 const char *terminal_colour(const Terminal *t, Colour colour);
 /* Ends any colour. */
 const char *terminal_plain(const Terminal *t);
 const char *terminal_glyph(const Terminal *t, Glyph glyph);
+
+/*
+ * Prints `text` from column `at` on, and a line feed. On a terminal it goes on in the next line,
+ * from column `indent`, instead of being broken in a word, or in a command of gpupass that a line
+ * has room for. Sequences of colours have no width.
+ */
+void terminal_prose(const Terminal *t, size_t at, size_t indent, const char *text);
 
 /*
  * One line of a block of facts, labels right-aligned: "     State: free". A NULL label continues

@@ -87,6 +87,8 @@ int bus_new_call(Client *c, const char *path, const char *interface, const char 
 	if (r < 0)
 		return r;
 	r = sd_bus_message_new_method_call(c->bus, ret, GPUPASS_BUS_NAME, path, interface, member);
+	if (r >= 0)
+		r = sd_bus_message_set_auto_start(*ret, !c->leave_stopped);
 	return r < 0 ? bus_build_failed(c, r) : 0;
 }
 

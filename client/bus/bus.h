@@ -17,6 +17,11 @@ static inline _unused_ void sd_bus_message_unrefp_(sd_bus_message **m)
 #define BUS_TIMEOUT_READ_USEC (60 * UINT64_C(1000000))
 #define BUS_TIMEOUT_ACT_USEC (300 * UINT64_C(1000000))
 
+/* The daemon comes or goes. */
+#define BUS_MATCH_OWNER                                                                            \
+	"type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"            \
+	"member='NameOwnerChanged',arg0='" GPUPASS_BUS_NAME "'"
+
 /* The system bus, here or on the host of -H; with --session that of the user. */
 int bus_connect(Client *c);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/job.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -44,14 +45,34 @@ static int print_headline(Progress *p, Client *c, const Job *job)
 	return 0;
 }
 
-static int tell_interrupted(Client *c, const Watch *w)
+/* What a call that returns a job is reported by. */
+typedef struct Report {
+	JobEnd *done;	   /* of a job that is done */
+	JobEnd *otherwise; /* of one that is not */
+	bool cancels;	   /* the call is to cancel the job */
+} Report;
+
+/* The job itself goes on: who wants it undone says so. */
+static int tell_interrupted(Client *c, const Watch *w, const Report *report)
 {
+	/* The terminal shows ^C, and the cursor behind it. */
+	if (c->err.tty)
+		fputs("\r\033[K", c->err.stream);
 	if (w->known) {
 		fprintf(c->err.stream,
-			"gpupass: interrupted; job %" PRIu32 " goes on in gpupassd\n"
-			"  Remedy: look at it with: gpupass jobs %" PRIu32 "\n",
-			w->job.id, w->job.id);
+			"gpupass: interrupted; job %" PRIu32 " %s in gpupassd\n"
+			"  Remedy: follow it with: gpupass jobs %" PRIu32 ", or: gpupass monitor\n",
+			w->job.id, report->cancels ? "is cancelled all the same" : "goes on",
+			w->job.id);
+		if (!report->cancels)
+			fprintf(c->err.stream,
+				"          cancel it with: gpupass cancel %" PRIu32 "\n",
+				w->job.id);
 		print_job_json(c, &w->job);
+	} else if (report->cancels) {
+		fputs("gpupass: interrupted before gpupassd answered; the job may be cancelled\n"
+		      "  Remedy: look with: gpupass jobs\n",
+		      c->err.stream);
 	} else {
 		fputs("gpupass: interrupted before gpupassd answered; a job may have been started\n"
 		      "  Remedy: look with: gpupass jobs\n",
@@ -116,11 +137,30 @@ static int tell_done(Client *c, Progress *p, const Job *job)
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }
 
-static int watch_and_tell(Client *c, Watch *w, Progress *p, JobEnd *end)
+/* "Cancelling job 17: assign pair1, domain vm42", instead of what it does. */
+static void print_cancelled_job(Progress *p, const char *word, const Job *job)
+{
+	if (p->quiet || p->headline)
+		return;
+	p->headline = p->domain = true;
+	fprintf(p->terminal->stream, "%s job %" PRIu32 ": %s%s%s%s%s\n", word, job->id,
+		job->operation, *job->group_name ? " " : "", job->group_name,
+		*job->domain_name ? ", domain " : "", job->domain_name);
+}
+
+/* Of a job that is not done. */
+static int tell_unless_done(Client *c, _unused_ Progress *p, const Job *job)
+{
+	return tell_failed(c, job);
+}
+
+static int watch_and_tell(Client *c, Watch *w, Progress *p, const Report *report)
 {
 	int r;
 
 	while ((r = watch_next(w)) > 0) {
+		if (report->cancels)
+			print_cancelled_job(p, "Cancelling", &w->job);
 		r = print_headline(p, c, &w->job);
 		if (r < 0)
 			return r;
@@ -132,21 +172,22 @@ static int watch_and_tell(Client *c, Watch *w, Progress *p, JobEnd *end)
 	if (r < 0)
 		return r;
 	if (!watch_job_is_over(w))
-		return w->interrupted ? tell_interrupted(c, w) : tell_lost(c, w);
-	return strcmp(w->job.state, "done") == 0 ? end(c, p, &w->job) : tell_failed(c, &w->job);
+		return w->interrupted ? tell_interrupted(c, w, report) : tell_lost(c, w);
+	return strcmp(w->job.state, "done") == 0 ? report->done(c, p, &w->job)
+						 : report->otherwise(c, p, &w->job);
 }
 
-static int run_and_wait(Client *c, sd_bus_message *call, JobEnd *end)
+static int run_and_wait(Client *c, sd_bus_message *call, const Report *report)
 {
 	_cleanup_(watch_clear) Watch w = { 0 };
 	_cleanup_(progress_clear) Progress p = { .terminal = &c->err, .quiet = c->options->quiet };
 	int r;
 
 	r = watch_start(&w, c, call);
-	return r < 0 ? r : watch_and_tell(c, &w, &p, end);
+	return r < 0 ? r : watch_and_tell(c, &w, &p, report);
 }
 
-static int run_and_go(Client *c, sd_bus_message *call)
+static int run_and_go(Client *c, sd_bus_message *call, const Report *report)
 {
 	_cleanup_message_ sd_bus_message *reply = NULL;
 	_cleanup_(job_clear) Job job = { 0 };
@@ -164,19 +205,80 @@ static int run_and_go(Client *c, sd_bus_message *call)
 		return r;
 	if (!c->options->quiet)
 		fprintf(c->err.stream,
-			"Started job %" PRIu32 "; look at it with: gpupass jobs %" PRIu32 "\n",
-			job.id, job.id);
+			"%s job %" PRIu32 "; look at it with: gpupass jobs %" PRIu32 "\n",
+			report->cancels ? "Cancelling" : "Started", job.id, job.id);
 	r = print_job_json(c, &job);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }
 
+static int run(Client *c, sd_bus_message *call, const Report *report)
+{
+	return c->options->given & OPTION_NO_BLOCK ? run_and_go(c, call, report)
+						   : run_and_wait(c, call, report);
+}
+
 int job_run_to(Client *c, sd_bus_message *call, JobEnd *end)
 {
-	return c->options->given & OPTION_NO_BLOCK ? run_and_go(c, call)
-						   : run_and_wait(c, call, end);
+	return run(c, call, &(Report){ .done = end, .otherwise = tell_unless_done });
 }
 
 int job_run(Client *c, sd_bus_message *call)
 {
 	return job_run_to(c, call, tell_done);
+}
+
+/* ---- cancelling ---- */
+
+/* Everything is as before; from its second line on, the daemon's message says what was undone. */
+static int tell_cancelled(Client *c, Progress *p, const Job *job)
+{
+	const char *line = strchr(job->error_message, '\n');
+
+	if (strcmp(job->state, "cancelled") != 0)
+		return tell_failed(c, job);
+	p->headline = false;
+	print_cancelled_job(p, "Cancelled", job);
+	for (; !p->quiet && line; line = strchr(line, '\n')) {
+		line++;
+		fprintf(c->err.stream, "  %.*s\n", (int)strcspn(line, "\n"), line);
+	}
+	return print_job_json(c, job) < 0 ? -ENOMEM : GPUPASS_EXIT_DONE;
+}
+
+/* gpupassd does not accept a cancel that comes too late; one of another version may. */
+static int tell_too_late(Client *c, _unused_ Progress *p, const Job *job)
+{
+	return client_error(c, GPUPASS_ERROR_TOO_LATE,
+			    "job %" PRIu32 " was done before it could be cancelled\n"
+			    "Remedy: see what it did: gpupass jobs %" PRIu32,
+			    job->id, job->id);
+}
+
+int job_id_parse(Client *c, const char *text, uint32_t *ret)
+{
+	unsigned long long value = 0;
+	char *end = NULL;
+
+	errno = 0;
+	if (isdigit((unsigned char)*text))
+		value = strtoull(text, &end, 10);
+	if (!end || errno != 0 || *end != '\0' || value == 0 || value > UINT32_MAX)
+		return client_usage(c, "'%s' is not the number of a job", text);
+	*ret = (uint32_t)value;
+	return 0;
+}
+
+int job_cancel(Client *c, uint32_t id)
+{
+	_cleanup_message_ sd_bus_message *call = NULL;
+	int r = bus_new_manager_call(c, "Cancel", &call);
+
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(call, "ua{sv}", id, 0);
+	if (r < 0)
+		return bus_build_failed(c, r);
+	return run(
+		c, call,
+		&(Report){ .done = tell_too_late, .otherwise = tell_cancelled, .cancels = true });
 }

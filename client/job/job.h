@@ -19,3 +19,8 @@ typedef int JobEnd(Client *c, Progress *p, const Job *job);
 int job_run(Client *c, sd_bus_message *call);
 /* The same, with an end of its own. */
 int job_run_to(Client *c, sd_bus_message *call, JobEnd *end);
+
+/* The number of a job, as a person writes it: 0, or the error of a usage that is wrong. */
+int job_id_parse(Client *c, const char *text, uint32_t *ret);
+/* Has the job cancelled, and watches it to its end. */
+int job_cancel(Client *c, uint32_t id);

@@ -4,10 +4,10 @@
 #include "bus/bus.h"
 #include "model/model.h"
 
-static int append_flags(sd_bus_message *call, unsigned given)
+static int append_flags(sd_bus_message *call, uint64_t given)
 {
 	static const struct {
-		unsigned option;
+		uint64_t option;
 		const char *key;
 	} flags[] = {
 		{ OPTION_LIVE, GPUPASS_OPTION_LIVE },
@@ -17,6 +17,7 @@ static int append_flags(sd_bus_message *call, unsigned given)
 		{ OPTION_ALLOW_BOOT_VGA, GPUPASS_OPTION_ALLOW_BOOT_VGA },
 		{ OPTION_ACCEPT_DIRTY, GPUPASS_OPTION_ACCEPT_DIRTY },
 		{ OPTION_MMIO, GPUPASS_OPTION_MMIO },
+		{ OPTION_WORKLOAD, GPUPASS_OPTION_WORKLOAD },
 	};
 	int r;
 
@@ -70,10 +71,10 @@ int request_append_options(Client *c, sd_bus_message *call, Operation operation,
 
 int request_check(Client *c, Operation operation)
 {
-	const unsigned of_assign = OPTION_LIVE | OPTION_CONFIG | OPTION_MODEL |
+	const uint64_t of_assign = OPTION_LIVE | OPTION_CONFIG | OPTION_MODEL |
 				   OPTION_ALLOW_BOOT_VGA | OPTION_NUMA | OPTION_FIT |
 				   OPTION_ACCEPT_DIRTY;
-	unsigned wrong = 0;
+	uint64_t wrong = 0;
 
 	if (operation == OPERATION_RELEASE)
 		wrong = c->options->given & of_assign;

@@ -14,9 +14,6 @@
 #define MATCH_REMOVED                                                                              \
 	"type='signal',sender='" GPUPASS_BUS_NAME "',interface='" GPUPASS_IFACE_MANAGER "',"       \
 	"member='JobRemoved',path='" GPUPASS_PATH_ROOT "'"
-#define MATCH_OWNER                                                                                \
-	"type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"            \
-	"member='NameOwnerChanged',arg0='" GPUPASS_BUS_NAME "'"
 
 static int watch_failed(Watch *w, int r)
 {
@@ -148,7 +145,7 @@ static int watch_subscribe(Watch *w)
 	} matches[] = {
 		{ MATCH_CHANGED, on_changed },
 		{ MATCH_REMOVED, on_removed },
-		{ MATCH_OWNER, on_owner },
+		{ BUS_MATCH_OWNER, on_owner },
 	};
 	int r;
 

@@ -213,7 +213,10 @@ json_t *json_job(const Job *j)
 		KEY("state", json_string(j->state)), MEMBER(j, changed),
 		KEY("steps", JSON_ARRAY(j->steps.items, j->steps.n_items, json_step(item))),
 		KEY("error", json_job_error(j)), MEMBER(j, warnings), MEMBER(j, created_at),
-		MEMBER(j, duration_usec), MEMBER(j, caller_uid), KEY("result", json_result(j)));
+		MEMBER(j, duration_usec), MEMBER(j, caller_uid), KEY("result", json_result(j)),
+		MEMBER(j, cancel_requested),
+		KEY("cancelled_by_uid",
+		    j->cancel_requested ? json_integer(j->cancelled_by_uid) : json_null()));
 }
 
 json_t *json_groups(const World *w)

@@ -7,6 +7,7 @@
 #include "base/address.h"
 #include "base/text.h"
 #include "bus/bus.h"
+#include "gpupass/domain-ref.h"
 
 DEFINE_STRING_TABLE(group_state, GroupState, GPUPASS_GROUP_STATES)
 DEFINE_STRING_TABLE(job_state, JobState, GPUPASS_JOB_STATES)
@@ -231,6 +232,16 @@ const Group *world_find_group_named(const World *w, const char *name)
 	return group;
 }
 
+bool group_is_of_domain(const Group *group, const char *word)
+{
+	char uuid[DOMAIN_UUID_SIZE];
+
+	if (!*group->domain_uuid)
+		return false;
+	return domain_uuid_parse(word, uuid) ? strcmp(group->domain_uuid, uuid) == 0
+					     : strcmp(group->domain_name, word) == 0;
+}
+
 const Group *world_find_group_path(const World *w, const char *path)
 {
 	for (size_t i = 0; i < w->n_groups; i++)
@@ -295,5 +306,6 @@ bool job_is_over(const Job *job)
 
 	if (job_state_from_string(job->state, &state) < 0)
 		return false;
-	return state == JOB_DONE || state == JOB_FAILED || state == JOB_INCOMPLETE;
+	return state == JOB_DONE || state == JOB_FAILED || state == JOB_CANCELLED ||
+	       state == JOB_INCOMPLETE;
 }

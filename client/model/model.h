@@ -133,6 +133,8 @@ const Group *world_find_group(const World *w, const char *name);
 /* If none has that name, the one that was assigned by it. */
 const Group *world_find_group_named(const World *w, const char *name);
 const Group *world_find_group_path(const World *w, const char *path);
+/* Whether this word means its domain: a UUID in any case of letters, or a name. */
+bool group_is_of_domain(const Group *group, const char *word);
 /* By UUID, or by the normal address of any of its functions. */
 const Gpu *world_find_gpu(const World *w, const char *address_or_uuid);
 const Job *world_find_job(const World *w, uint32_t id);

@@ -86,7 +86,7 @@ static int group_gpus(const Terminal *t, const World *w, const Group *g)
 		if (!iommu || !numa)
 			return -ENOMEM;
 		terminal_field(t, i == 0 ? "GPUs" : NULL,
-			       "%s  %s, driver %s, IOMMU group %s, NUMA node %s", gpu->address,
+			       "%s  %s, driver %s, IOMMU group %s, NUMA %s", gpu->address,
 			       or_dash(gpu->model), *gpu->driver ? gpu->driver : "none", iommu,
 			       numa);
 	}
@@ -386,9 +386,11 @@ int block_job(Client *c, const Job *j)
 	if (*j->domain_uuid)
 		terminal_field(t, "Domain", "%s%s%s", j->domain_name, *j->domain_name ? ", " : "",
 			       j->domain_uuid);
-	terminal_field(t, "State", "%s%s", j->state,
+	terminal_field(t, "State", "%s%s", job_shown_state(j),
 		       job_is_over(j) && !j->changed ? ", nothing was changed" : "");
 	terminal_field(t, "Started", "%s, by uid %" PRIu32, created, j->caller_uid);
+	if (j->cancel_requested)
+		terminal_field(t, "Cancelled", "by uid %" PRIu32, j->cancelled_by_uid);
 	terminal_field(t, "Took", "%s", job_is_over(j) ? took : "");
 	terminal_field(t, "Result", "%s", j->result);
 	field_list(t, "Warnings", j->warnings);

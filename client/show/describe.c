@@ -96,6 +96,13 @@ const char *gpu_exclusion(const Gpu *gpu)
 	return "no group";
 }
 
+const char *job_shown_state(const Job *job)
+{
+	bool undone = strcmp(job->state, "rolling-back") == 0 || job_is_over(job);
+
+	return job->cancel_requested && !undone ? "cancelling" : job->state;
+}
+
 const char *or_dash(const char *s)
 {
 	return *s ? s : "-";
@@ -173,6 +180,8 @@ int group_hint(const Group *group, char **ret)
 
 void print_notes(Client *c, const World *w)
 {
-	for (size_t i = 0; !c->options->quiet && w->manager.notes && w->manager.notes[i]; i++)
-		fprintf(c->err.stream, "Note: %s\n", w->manager.notes[i]);
+	for (size_t i = 0; !c->options->quiet && w->manager.notes && w->manager.notes[i]; i++) {
+		fputs("Note: ", c->err.stream);
+		terminal_prose(&c->err, strlen("Note: "), 2, w->manager.notes[i]);
+	}
 }

@@ -18,6 +18,8 @@ char *numbers_text(const IntList *list);
 char *number_text(int32_t value);
 /* "no NVLink", "SXM", "unknown board" for a GPU in no group. */
 const char *gpu_exclusion(const Gpu *gpu);
+/* Of a job: its state, or "cancelling" where it has still to stop. */
+const char *job_shown_state(const Job *job);
 /* "-" for "". */
 const char *or_dash(const char *s);
 /* A sentence without its full stop, to be continued. */

@@ -82,8 +82,9 @@ void progress_print_step(const Terminal *t, const Step *step)
 		fprintf(t->stream, "%*s %s", padding(step->name, NAME_WIDTH), "",
 			shown ? shown : "");
 	if (took)
-		fprintf(t->stream, "%*s %*s", padding(shown ? shown : "", DETAIL_WIDTH), "",
-			DURATION_WIDTH, took);
+		fprintf(t->stream, "%*s %*s",
+			padding(shown ? shown : "", room < DETAIL_WIDTH ? (int)room : DETAIL_WIDTH),
+			"", DURATION_WIDTH, took);
 	fputc('\n', t->stream);
 }
 
@@ -157,9 +158,30 @@ void progress_domain(Progress *p, const Job *job)
 		       *job->domain_name ? ", " : "", job->domain_uuid);
 }
 
+/* false: nobody cancelled it, or it is undone already, as its steps show. */
+static bool waits_to_stop(const Job *job)
+{
+	return strcmp(job_shown_state(job), "cancelling") == 0;
+}
+
+/* A step that has begun comes to its end, or to its deadline. */
+static void print_cancelling(const Progress *p, const Job *job)
+{
+	const char *running = NULL;
+
+	for (size_t i = 0; i < job->steps.n_items; i++)
+		if (strcmp(job->steps.items[i].state, "running") == 0)
+			running = job->steps.items[i].name;
+	fprintf(p->terminal->stream, " %s%s%s being cancelled%s%s\n",
+		terminal_colour(p->terminal, COLOUR_MOVING),
+		terminal_glyph(p->terminal, GLYPH_UNDONE), terminal_plain(p->terminal),
+		running ? ", as soon as this step has ended: " : "", running ? running : "");
+}
+
 static void draw_in_place(Progress *p, const Job *job)
 {
 	FILE *f = p->terminal->stream;
+	size_t n = job->steps.n_items;
 
 	if (p->n_drawn > 0)
 		fprintf(f, "\033[%zuA", p->n_drawn);
@@ -167,11 +189,16 @@ static void draw_in_place(Progress *p, const Job *job)
 		fputs("\r\033[K", f);
 		progress_print_step(p->terminal, &job->steps.items[i]);
 	}
+	if (waits_to_stop(job)) {
+		fputs("\r\033[K", f);
+		print_cancelling(p, job);
+		n++;
+	}
 	/* A plan does not shrink, but if a list did, its tail must not remain. */
-	for (size_t i = job->steps.n_items; i < p->n_drawn; i++)
+	for (size_t i = n; i < p->n_drawn; i++)
 		fputs("\r\033[K\n", f);
-	if (job->steps.n_items > p->n_drawn)
-		p->n_drawn = job->steps.n_items;
+	if (n > p->n_drawn)
+		p->n_drawn = n;
 	fflush(f);
 }
 
@@ -193,6 +220,10 @@ static int print_ended(Progress *p, const Job *job)
 		p->printed[i] = state;
 		progress_print_step(p->terminal, step);
 	}
+	if (!p->cancelled && waits_to_stop(job)) {
+		p->cancelled = true;
+		print_cancelling(p, job);
+	}
 	return 0;
 }
 
@@ -200,10 +231,16 @@ int progress_update(Progress *p, const Job *job)
 {
 	if (p->quiet || job->steps.n_items == 0)
 		return 0;
-	if (!p->terminal->tty)
+	if (!p->terminal->tty || p->terminal->dumb)
 		return print_ended(p, job);
 	draw_in_place(p, job);
 	return 0;
+}
+
+static void print_warning(const Terminal *t, const char *warning)
+{
+	fprintf(t->stream, "%sWarning:%s ", terminal_colour(t, COLOUR_MOVING), terminal_plain(t));
+	terminal_prose(t, strlen("Warning: "), 2, warning);
 }
 
 int progress_result(Progress *p, const Job *job)
@@ -216,8 +253,7 @@ int progress_result(Progress *p, const Job *job)
 	if (!took)
 		return -ENOMEM;
 	for (size_t i = 0; job->warnings && job->warnings[i]; i++)
-		fprintf(f, "%sWarning: %s%s\n", terminal_colour(p->terminal, COLOUR_MOVING),
-			job->warnings[i], terminal_plain(p->terminal));
+		print_warning(p->terminal, job->warnings[i]);
 	if (p->quiet)
 		return 0;
 	if (!wording)

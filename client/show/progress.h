@@ -13,6 +13,7 @@ typedef struct Progress {
 	bool headline;	/* was printed */
 	bool domain;	/* was printed */
 	size_t n_drawn; /* lines on the terminal that the next drawing replaces */
+	bool cancelled; /* not a terminal: that it is being cancelled was printed */
 	char **printed; /* not a terminal: the state in which each step was printed last, or "" */
 } Progress;
 

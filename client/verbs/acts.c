@@ -11,6 +11,7 @@
 #include "job/request.h"
 #include "model/json.h"
 #include "verbs/list.h"
+#include "verbs/plan.h"
 #include "verbs/verbs.h"
 
 int act(Client *c, const char *method, Operation operation, const char *first, const char *second)
@@ -32,11 +33,15 @@ int act(Client *c, const char *method, Operation operation, const char *first, c
 
 int verb_bind(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 {
+	if (c->options->given & OPTION_DRY_RUN)
+		return plan_show(c, OPERATION_BIND, "", arguments[0]);
 	return act(c, "Bind", OPERATION_BIND, arguments[0], NULL);
 }
 
 int verb_unbind(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 {
+	if (c->options->given & OPTION_DRY_RUN)
+		return plan_show(c, OPERATION_UNBIND, "", arguments[0]);
 	return act(c, "Unbind", OPERATION_UNBIND, arguments[0], NULL);
 }
 

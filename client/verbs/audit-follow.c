@@ -9,9 +9,6 @@
 #define MATCH_CHANGES                                                                              \
 	"type='signal',sender='" GPUPASS_BUS_NAME "',path='" GPUPASS_PATH_ROOT "',"                \
 	"interface='org.freedesktop.DBus.Properties',member='PropertiesChanged'"
-#define MATCH_OWNER                                                                                \
-	"type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"            \
-	"member='NameOwnerChanged',arg0='" GPUPASS_BUS_NAME "'"
 
 typedef struct Follow {
 	Client *client;
@@ -111,7 +108,7 @@ int audit_follow(Client *c, const AuditFilter *filter)
 		return r;
 	r = sd_bus_add_match(c->bus, &f.changes, MATCH_CHANGES, on_change, &f);
 	if (r >= 0)
-		r = sd_bus_add_match(c->bus, &f.owner, MATCH_OWNER, on_owner, &f);
+		r = sd_bus_add_match(c->bus, &f.owner, BUS_MATCH_OWNER, on_owner, &f);
 	if (r < 0)
 		return bus_fail(c, NULL, r);
 	r = filter->since_usec > 0 ? 0 : find_end(c, &f.last);

@@ -12,7 +12,7 @@ static const Column columns[] = {
 	{ "TIME", 0 },
 	{ "USER", 0 },
 	{ "WHAT", 0 },
-	{ "ON", COLUMN_CUT },
+	{ "ON", 0 },
 	{ "VERDICT", COLUMN_COLOUR },
 	{ "WHY", COLUMN_CUT },
 };
@@ -144,16 +144,22 @@ static int texts_of(const json_t *record, Texts *ret)
 											  : -ENOMEM;
 }
 
-static int add_record(Table *table, const json_t *record)
+/* What it was on has a fifth of a terminal, so that a long reason does not take its room. */
+static int add_record(Table *table, const Terminal *terminal, const json_t *record)
 {
+	size_t room = terminal->width > 0 ? terminal->width / 5 : SIZE_MAX;
 	_cleanup_(texts_clear) Texts t = { 0 };
+	_cleanup_free_ char *on = NULL;
 	int r = texts_of(record, &t);
 
-	return r < 0 ? r
-		     : table_row(table,
-				 (const char *const[]){ t.time, t.user, t.what, t.on, t.verdict,
-							t.why },
-				 verdict_colour(plain(record, "verdict")), NULL, NULL);
+	if (r < 0)
+		return r;
+	on = text_cut(t.on, room, terminal_glyph(terminal, GLYPH_ELLIPSIS));
+	if (!on)
+		return -ENOMEM;
+	return table_row(table,
+			 (const char *const[]){ t.time, t.user, t.what, on, t.verdict, t.why },
+			 verdict_colour(plain(record, "verdict")), NULL, NULL);
 }
 
 int audit_print(Client *c, json_t *records)
@@ -171,7 +177,7 @@ int audit_print(Client *c, json_t *records)
 	r = table_new(&c->out, columns, ELEMENTS(columns), c->options->legend, &table);
 	json_array_foreach (records, i, record)
 		if (r >= 0)
-			r = add_record(table, record);
+			r = add_record(table, &c->out, record);
 	return r < 0 ? r : table_print(table);
 }
 
@@ -181,7 +187,7 @@ int audit_print_line(Client *c, json_t *record)
 	int r;
 
 	if (c->options->json != JSON_OFF) {
-		r = json_print(c, json_incref(record));
+		r = json_print_line(c, json_incref(record));
 	} else {
 		r = texts_of(record, &t);
 		if (r >= 0)

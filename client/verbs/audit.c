@@ -193,8 +193,8 @@ static int print_holders(Client *c, const AuditFilter *filter)
 
 int verb_audit(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
 {
-	const unsigned of_verify = OPTION_VERIFY | OPTION_EXPECT | OPTION_TRAIL;
-	unsigned given = c->options->given;
+	const uint64_t of_verify = OPTION_VERIFY | OPTION_EXPECT | OPTION_TRAIL;
+	uint64_t given = c->options->given;
 	AuditFilter filter = { 0 };
 	int r;
 

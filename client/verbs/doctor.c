@@ -8,9 +8,8 @@
 #include "verbs/doctor.h"
 #include "verbs/verbs.h"
 
-#define DOCTOR_INDENT 6
+#define DOCTOR_INDENT 8 /* below the title */
 /* Narrower than this, a wrapped line is harder to read than a long one. */
-#define WRAP_MIN 40
 
 static int request_report(Client *c, const char *domain, json_t **ret)
 {
@@ -33,40 +32,10 @@ static int request_report(Client *c, const char *domain, json_t **ret)
 	return document_call(c, call, BUS_TIMEOUT_ACT_USEC, &kind, ret);
 }
 
-static size_t word_width(const char *s, size_t n)
-{
-	_cleanup_free_ char *word = strndup(s, n);
-
-	return word ? text_width(word) : n;
-}
-
-/*
- * The words of `text` after `label`, wrapped to the terminal, with later lines below the first
- * word.
- */
 static void print_wrapped(const Terminal *t, size_t indent, const char *label, const char *text)
 {
-	size_t begin = indent + strlen(label), at = begin;
-	bool wrap = t->width >= begin + WRAP_MIN, first = true;
-
 	fprintf(t->stream, "%*s%s", (int)indent, "", label);
-	for (const char *word = text; *word;) {
-		size_t n = strcspn(word, " "), width = word_width(word, n);
-
-		if (!first && wrap && at + 1 + width > t->width) {
-			fprintf(t->stream, "\n%*s", (int)begin, "");
-			at = begin;
-		} else if (!first) {
-			fputc(' ', t->stream);
-			at++;
-		}
-		fprintf(t->stream, "%.*s", (int)n, word);
-		at += width;
-		word += n;
-		word += *word == ' ';
-		first = false;
-	}
-	fputc('\n', t->stream);
+	terminal_prose(t, indent + strlen(label), indent + strlen(label), text);
 }
 
 static Colour status_colour(const char *status)

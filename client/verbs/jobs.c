@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include <ctype.h>
 #include <inttypes.h>
+#include <string.h>
 
-#include "base/table.h"
+#include "base/columns.h"
 #include "base/text.h"
 #include "bus/bus.h"
+#include "job/job.h"
 #include "model/json.h"
 #include "show/blocks.h"
 #include "show/describe.h"
+#include "verbs/list.h"
 #include "verbs/verbs.h"
-
-static const Column columns[] = {
-	{ "JOB", COLUMN_RIGHT },    { "OPERATION", 0 }, { "GROUP", 0 }, { "DOMAIN", COLUMN_CUT },
-	{ "STATE", COLUMN_COLOUR }, { "STARTED", 0 },	{ "TOOK", 0 },
-};
 
 static Colour job_colour(const Job *job)
 {
@@ -27,6 +24,8 @@ static Colour job_colour(const Job *job)
 	case JOB_FAILED:
 	case JOB_INCOMPLETE:
 		return COLOUR_BAD;
+	case JOB_CANCELLED:
+		return COLOUR_DIM;
 	case JOB_PLANNING:
 	case JOB_RUNNING:
 	case JOB_ROLLING_BACK:
@@ -36,36 +35,121 @@ static Colour job_colour(const Job *job)
 	return COLOUR_MOVING;
 }
 
-static int add_job(Table *table, const Job *job)
+static Colour row_colour(const void *row)
 {
-	_cleanup_free_ char *id = strf("%" PRIu32, job->id);
-	_cleanup_free_ char *started = time_format(job->created_at);
-	_cleanup_free_ char *took = duration_format(job->duration_usec);
-
-	if (!id || !started || !took)
-		return -ENOMEM;
-	return table_row(table,
-			 (const char *const[]){ id, or_dash(job->operation),
-						or_dash(job->group_name), or_dash(job->domain_name),
-						job->state, started,
-						job_is_over(job) ? took : "-" },
-			 job_colour(job), NULL, NULL);
+	return job_colour(row);
 }
 
-static int print_jobs(Client *c, const World *w)
+static char *id_text(const void *row)
 {
-	_cleanup_(table_freep) Table *table = NULL;
-	int r;
+	return strf("%" PRIu32, ((const Job *)row)->id);
+}
 
+static uint64_t id_number(const void *row)
+{
+	return ((const Job *)row)->id;
+}
+
+static char *operation_text(const void *row)
+{
+	return strdup(or_dash(((const Job *)row)->operation));
+}
+
+static char *group_text(const void *row)
+{
+	return strdup(or_dash(((const Job *)row)->group_name));
+}
+
+static char *domain_text(const void *row)
+{
+	return strdup(or_dash(((const Job *)row)->domain_name));
+}
+
+static char *state_text(const void *row)
+{
+	return strdup(job_shown_state(row));
+}
+
+static char *started_text(const void *row)
+{
+	return time_format(((const Job *)row)->created_at);
+}
+
+static uint64_t started_number(const void *row)
+{
+	return ((const Job *)row)->created_at;
+}
+
+static char *took_text(const void *row)
+{
+	const Job *job = row;
+
+	return job_is_over(job) ? duration_format(job->duration_usec) : strdup("-");
+}
+
+static uint64_t took_number(const void *row)
+{
+	return ((const Job *)row)->duration_usec;
+}
+
+static char *uuid_text(const void *row)
+{
+	return strdup(or_dash(((const Job *)row)->domain_uuid));
+}
+
+static char *error_text(const void *row)
+{
+	const char *name = ((const Job *)row)->error_name;
+	const char *dot = strrchr(name, '.');
+
+	return strdup(or_dash(dot ? dot + 1 : name));
+}
+
+static char *caller_text(const void *row)
+{
+	return strf("%" PRIu32, ((const Job *)row)->caller_uid);
+}
+
+static uint64_t caller_number(const void *row)
+{
+	return ((const Job *)row)->caller_uid;
+}
+
+static const ColumnKind kinds[] = {
+	{ .name = "JOB",
+	  .flags = COLUMN_RIGHT,
+	  .usual = true,
+	  .text = id_text,
+	  .number = id_number },
+	{ .name = "OPERATION", .usual = true, .text = operation_text },
+	{ .name = "GROUP", .usual = true, .text = group_text },
+	{ .name = "DOMAIN", .minimum = 8, .usual = true, .text = domain_text },
+	{ .name = "STATE", .flags = COLUMN_COLOUR, .usual = true, .text = state_text },
+	{ .name = "STARTED", .usual = true, .text = started_text, .number = started_number },
+	{ .name = "TOOK", .usual = true, .text = took_text, .number = took_number },
+	{ .name = "UUID", .text = uuid_text },
+	{ .name = "ERROR", .text = error_text },
+	{ .name = "CALLER", .flags = COLUMN_RIGHT, .text = caller_text, .number = caller_number },
+};
+
+const ColumnKind *jobs_columns(size_t *ret_n)
+{
+	*ret_n = ELEMENTS(kinds);
+	return kinds;
+}
+
+static int print_jobs(Client *c, const World *w, const ColumnChoice *choice)
+{
 	if (w->n_jobs == 0) {
 		if (!c->options->quiet)
 			fputs("There are no jobs.\n", c->err.stream);
 		return 0;
 	}
-	r = table_new(&c->out, columns, ELEMENTS(columns), c->options->legend, &table);
-	for (size_t i = 0; r >= 0 && i < w->n_jobs; i++)
-		r = add_job(table, &w->jobs[i]);
-	return r < 0 ? r : table_print(table);
+	return columns_print(c, choice,
+			     &(ColumnRows){ .rows = w->jobs,
+					    .n_rows = w->n_jobs,
+					    .row_size = sizeof(Job),
+					    .colour = row_colour });
 }
 
 static int print_job(Client *c, const Job *job)
@@ -80,48 +164,44 @@ static int print_job(Client *c, const Job *job)
 	return json_print(c, TAKE_PTR(document));
 }
 
-static int parse_id(const char *text, uint32_t *ret)
+static int show_job(Client *c, const World *w, uint32_t id)
 {
-	unsigned long long value;
-	char *end;
+	const Job *job = world_find_job(w, id);
 
-	if (!isdigit((unsigned char)*text))
-		return -EINVAL;
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno != 0 || *end != '\0' || value == 0 || value > UINT32_MAX)
-		return -EINVAL;
-	*ret = (uint32_t)value;
-	return 0;
+	if (job)
+		return print_job(c, job);
+	return client_error(c, GPUPASS_ERROR_NO_SUCH_JOB,
+			    "there is no job %" PRIu32 "\n"
+			    "Cause:  gpupassd keeps the last 32 jobs since its start\n"
+			    "Remedy: see them with: gpupass jobs",
+			    id);
 }
 
 int verb_jobs(Client *c, char *const *arguments, size_t n_arguments)
 {
+	_cleanup_(column_choice_clear) ColumnChoice choice = { 0 };
 	_cleanup_(world_clear) World w = { 0 };
-	const Job *job = NULL;
+	const Options *o = c->options;
 	uint32_t id = 0;
 	int r;
 
-	if (n_arguments > 0 && parse_id(arguments[0], &id) < 0)
-		return client_usage(c, "'%s' is not the number of a job", arguments[0]);
-	r = world_load(c, &w);
+	r = n_arguments > 0 ? job_id_parse(c, arguments[0], &id) : 0;
 	if (r < 0)
 		return r;
-	if (n_arguments > 0) {
-		job = world_find_job(&w, id);
-		if (!job)
-			return client_error(
-				c, GPUPASS_ERROR_NO_SUCH_JOB,
-				"there is no job %" PRIu32 "\n"
-				"Cause:  gpupassd keeps the last 32 jobs since its start\n"
-				"Remedy: see them with: gpupass jobs",
-				id);
-		r = print_job(c, job);
-	} else if (c->options->json != JSON_OFF) {
+	if (n_arguments > 0 && (o->columns || o->sort))
+		return client_usage(c, "--%s is for the list of jobs, not for one of them",
+				    o->columns ? "columns" : "sort");
+	r = columns_choose(c, kinds, ELEMENTS(kinds), &choice);
+	if (r >= 0)
+		r = world_load(c, &w);
+	if (r < 0)
+		return r;
+	if (n_arguments > 0)
+		r = show_job(c, &w, id);
+	else if (o->json != JSON_OFF)
 		r = json_print(c, json_pack("{s:s, s:o}", "schema", GPUPASS_SCHEMA_JOBS, "jobs",
 					    json_jobs(&w)));
-	} else {
-		r = print_jobs(c, &w);
-	}
+	else
+		r = print_jobs(c, &w, &choice);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }

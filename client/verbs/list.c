@@ -1,169 +1,237 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "verbs/list.h"
 
-#include "base/table.h"
+#include <inttypes.h>
+#include <string.h>
+
 #include "base/text.h"
 #include "bus/bus.h"
 #include "model/json.h"
 #include "show/describe.h"
 #include "verbs/verbs.h"
 
-/* The bullet is part of the first cell, which saves two columns. */
-static const Column wide_columns[] = {
-	{ "  GROUP", COLUMN_COLOUR },
-	{ "GPUS", 0 },
-	{ "MODEL", 0 },
-	{ "LINK", 0 },
-	{ "NUMA", 0 },
-	{ "IOMMU", 0 },
-	{ "DRIVER", 0 },
-	{ "STATE", COLUMN_COLOUR },
-	{ "DOMAIN", 0 },
+/* A row: a group, or a GPU that is in none. */
+typedef struct Row {
+	const Group *group; /* NULL: a GPU */
+	const Gpu *gpu;
+} Row;
+
+static char *dash_or(const char *s)
+{
+	return strdup(or_dash(s));
+}
+
+static char *joined(char *const *list)
+{
+	char *text = strv_join(list, ",");
+
+	if (text && !*text) {
+		free(text);
+		return strdup("-");
+	}
+	return text;
+}
+
+static char *group_text(const void *row)
+{
+	const Row *r = row;
+
+	return dash_or(r->group ? r->group->name : "");
+}
+
+static char *gpus_text(const void *row)
+{
+	const Row *r = row;
+
+	return r->group ? joined(r->group->gpu_addresses) : strdup(r->gpu->address);
+}
+
+static char *model_text_of(const void *row)
+{
+	const Row *r = row;
+
+	return dash_or(r->group ? r->group->model : r->gpu->model);
+}
+
+static char *link_text(const void *row)
+{
+	const Row *r = row;
+
+	return dash_or(r->group ? r->group->link : "");
+}
+
+static char *numa_text(const void *row)
+{
+	const Row *r = row;
+
+	return r->group ? numbers_text(&r->group->numa_nodes) : number_text(r->gpu->numa_node);
+}
+
+static char *iommu_text(const void *row)
+{
+	const Row *r = row;
+
+	return r->group ? numbers_text(&r->group->iommu_groups) : number_text(r->gpu->iommu_group);
+}
+
+static char *driver_text(const void *row)
+{
+	const Row *r = row;
+
+	if (r->group)
+		return dash_or(r->group->driver);
+	return strdup(*r->gpu->driver ? r->gpu->driver : "none");
+}
+
+static char *state_text(const void *row)
+{
+	const Row *r = row;
+
+	return strdup(r->group ? r->group->state : gpu_exclusion(r->gpu));
+}
+
+static char *domain_text(const void *row)
+{
+	const Row *r = row;
+
+	if (!r->group)
+		return strdup("-");
+	return dash_or(*r->group->domain_name ? r->group->domain_name : r->group->domain_uuid);
+}
+
+static char *uuid_text(const void *row)
+{
+	const Row *r = row;
+
+	return dash_or(r->group ? r->group->domain_uuid : "");
+}
+
+static char *links_text(const void *row)
+{
+	const Row *r = row;
+
+	if (!r->group || r->group->links_expected == 0)
+		return strdup("-");
+	return strf("%" PRIu32 "/%" PRIu32, r->group->links, r->group->links_expected);
+}
+
+static char *provenance_text(const void *row)
+{
+	const Row *r = row;
+
+	return dash_or(r->group ? r->group->provenance : "");
+}
+
+static char *assignable_text(const void *row)
+{
+	const Row *r = row;
+
+	return strdup(r->group && r->group->assignable ? "yes" : "no");
+}
+
+static char *kept_text(const void *row)
+{
+	const Row *r = row;
+
+	return dash_or(r->group ? r->group->kept : "");
+}
+
+static char *tenant_text(const void *row)
+{
+	const Row *r = row;
+
+	return dash_or(r->group ? r->group->tenant_state : r->gpu->tenant_state);
+}
+
+static char *verified_text(const void *row)
+{
+	const Row *r = row;
+
+	return dash_or(r->group ? r->group->verified : "");
+}
+
+static char *job_text(const void *row)
+{
+	const Row *r = row;
+	uint32_t id = r->group ? job_id_from_path(r->group->job) : 0;
+
+	return id > 0 ? strf("%" PRIu32, id) : strdup("-");
+}
+
+static char *functions_text(const void *row)
+{
+	_cleanup_strv_ char **addresses = NULL;
+	const Row *r = row;
+
+	if (r->group)
+		return joined(r->group->functions);
+	for (size_t i = 0; i < r->gpu->functions.n_items; i++)
+		if (strv_append(&addresses, r->gpu->functions.items[i].address) < 0)
+			return NULL;
+	return joined(addresses);
+}
+
+static char *reason_text(const void *row)
+{
+	const Row *r = row;
+
+	return dash_or(r->group ? r->group->reason : r->gpu->nvlink_note);
+}
+
+static const ColumnKind kinds[] = {
+	{ .name = "GROUP", .flags = COLUMN_COLOUR, .usual = true, .text = group_text },
+	{ .name = "GPUS", .flags = COLUMN_LINES, .usual = true, .text = gpus_text },
+	{ .name = "MODEL", .minimum = 5, .usual = true, .text = model_text_of },
+	{ .name = "LINK", .usual = true, .text = link_text },
+	{ .name = "NUMA", .usual = true, .spare = true, .text = numa_text },
+	{ .name = "IOMMU", .usual = true, .spare = true, .text = iommu_text },
+	{ .name = "DRIVER", .usual = true, .text = driver_text },
+	{ .name = "STATE", .flags = COLUMN_COLOUR, .usual = true, .text = state_text },
+	{ .name = "DOMAIN", .minimum = 8, .usual = true, .text = domain_text },
+	{ .name = "UUID", .text = uuid_text },
+	{ .name = "LINKS", .text = links_text },
+	{ .name = "PROVENANCE", .text = provenance_text },
+	{ .name = "ASSIGNABLE", .text = assignable_text },
+	{ .name = "KEPT", .text = kept_text },
+	{ .name = "TENANT", .text = tenant_text },
+	{ .name = "VERIFIED", .text = verified_text },
+	{ .name = "JOB", .text = job_text },
+	{ .name = "FUNCTIONS", .flags = COLUMN_LINES, .text = functions_text },
+	{ .name = "REASON", .minimum = 12, .text = reason_text },
 };
 
-/* If that is wider than the terminal: one GPU a line. */
-static const Column narrow_columns[] = {
-	{ "  GROUP", COLUMN_COLOUR },
-	{ "GPUS", COLUMN_LINES },
-	{ "MODEL", 0 },
-	{ "LINK", 0 },
-	{ "NUMA", 0 },
-	{ "IOMMU", 0 },
-	{ "DRIVER", 0 },
-	{ "STATE", COLUMN_COLOUR },
-	{ "DOMAIN", 0 },
-};
-
-/*
- * How the table is made to fit a terminal. Cells that are cut end in an ellipsis. They are cut to
- * their minimum at most, so a row may still be wider than the terminal.
- */
-typedef struct Layout {
-	bool narrow; /* one GPU a line */
-	size_t model_width, domain_width;
-} Layout;
-
-#define MODEL_WIDTH_MIN 5 /* its heading */
-#define DOMAIN_WIDTH_MIN 8
-
-static const char *domain_of(const Group *g)
+static Colour row_colour(const void *row)
 {
-	return *g->domain_name ? g->domain_name : or_dash(g->domain_uuid);
+	const Row *r = row;
+
+	return r->group ? group_colour(r->group) : COLOUR_NONE;
 }
 
-static int add_group(Table *table, const Terminal *t, const Group *g, const Layout *layout)
+static const char *row_mark(const Terminal *t, const void *row)
 {
-	_cleanup_free_ char *name = strf("%s %s", group_bullet(t, g), g->name);
-	_cleanup_free_ char *gpus = strv_join(g->gpu_addresses, layout->narrow ? "\n" : ",");
-	_cleanup_free_ char *numa = numbers_text(&g->numa_nodes);
-	_cleanup_free_ char *iommu = numbers_text(&g->iommu_groups);
-	const char *ellipsis = terminal_glyph(t, GLYPH_ELLIPSIS);
-	_cleanup_free_ char *model = text_cut(or_dash(g->model), layout->model_width, ellipsis);
-	_cleanup_free_ char *domain = text_cut(domain_of(g), layout->domain_width, ellipsis);
+	const Row *r = row;
 
-	if (!name || !gpus || !numa || !iommu || !model || !domain)
+	return r->group ? group_bullet(t, r->group) : " ";
+}
+
+static int print_table(Client *c, const World *w, const ColumnChoice *choice)
+{
+	_cleanup_free_ Row *table = calloc(w->n_groups + w->n_gpus + 1, sizeof(*table));
+	size_t n = 0;
+
+	if (!table)
 		return -ENOMEM;
-	return table_row(table,
-			 (const char *const[]){ name, or_dash(gpus), model, or_dash(g->link), numa,
-						iommu, or_dash(g->driver), g->state, domain },
-			 group_colour(g), NULL, NULL);
-}
-
-static int add_single_gpu(Table *table, const Terminal *t, const Gpu *g, const Layout *layout)
-{
-	_cleanup_free_ char *model =
-		text_cut(or_dash(g->model), layout->model_width, terminal_glyph(t, GLYPH_ELLIPSIS));
-	_cleanup_free_ char *numa = number_text(g->numa_node);
-	_cleanup_free_ char *iommu = number_text(g->iommu_group);
-
-	if (!numa || !iommu || !model)
-		return -ENOMEM;
-	return table_row(table,
-			 (const char *const[]){ "  -", g->address, model, "-", numa, iommu,
-						*g->driver ? g->driver : "none", gpu_exclusion(g),
-						"-" },
-			 COLOUR_NONE, NULL, NULL);
-}
-
-static int make_table(Client *c, const World *w, const Layout *layout, Table **ret)
-{
-	_cleanup_(table_freep) Table *table = NULL;
-	int r;
-
-	r = table_new(&c->out, layout->narrow ? narrow_columns : wide_columns,
-		      ELEMENTS(wide_columns), c->options->legend, &table);
-	for (size_t i = 0; r >= 0 && i < w->n_groups; i++)
-		r = add_group(table, &c->out, &w->groups[i], layout);
-	for (size_t i = 0; r >= 0 && i < w->n_gpus; i++)
-		if (!world_find_group_path(w, w->gpus[i].group))
-			r = add_single_gpu(table, &c->out, &w->gpus[i], layout);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(table);
-	return 0;
-}
-
-/* How many columns the table is too wide by; 0: it fits. */
-static int measure(Client *c, const World *w, const Layout *layout, size_t *ret_over)
-{
-	_cleanup_(table_freep) Table *table = NULL;
-	size_t width = 0;
-	int r;
-
-	r = make_table(c, w, layout, &table);
-	if (r >= 0)
-		r = table_width(table, &width);
-	if (r < 0)
-		return r;
-	*ret_over = width > c->out.width ? width - c->out.width : 0;
-	return 0;
-}
-
-/* Takes up to *over columns off a width, but leaves at least `minimum`. */
-static size_t shorten(size_t width, size_t minimum, size_t *over)
-{
-	size_t room = width > minimum ? width - minimum : 0;
-	size_t cut = room < *over ? room : *over;
-
-	*over -= cut;
-	return width - cut;
-}
-
-static int choose_layout(Client *c, const World *w, Layout *layout)
-{
-	size_t over = 0, model = 0, domain = 0;
-	int r;
-
-	if (c->out.width == 0)
-		return 0;
-	r = measure(c, w, layout, &over);
-	if (r < 0 || over == 0)
-		return r;
-	layout->narrow = true;
-	r = measure(c, w, layout, &over);
-	if (r < 0 || over == 0)
-		return r;
 	for (size_t i = 0; i < w->n_groups; i++)
-		if (text_width(domain_of(&w->groups[i])) > domain)
-			domain = text_width(domain_of(&w->groups[i]));
+		table[n++].group = &w->groups[i];
 	for (size_t i = 0; i < w->n_gpus; i++)
-		if (text_width(w->gpus[i].model) > model)
-			model = text_width(w->gpus[i].model);
-	layout->domain_width = shorten(domain, DOMAIN_WIDTH_MIN, &over);
-	layout->model_width = shorten(model, MODEL_WIDTH_MIN, &over);
-	return 0;
-}
-
-static int print_table(Client *c, const World *w)
-{
-	Layout layout = { .model_width = SIZE_MAX, .domain_width = SIZE_MAX };
-	_cleanup_(table_freep) Table *table = NULL;
-	int r;
-
-	r = choose_layout(c, w, &layout);
-	if (r >= 0)
-		r = make_table(c, w, &layout, &table);
-	return r < 0 ? r : table_print(table);
+		if (!world_find_group_path(w, w->gpus[i].group))
+			table[n++].gpu = &w->gpus[i];
+	return columns_print(c, choice,
+			     &(ColumnRows){ .rows = table,
+					    .n_rows = n,
+					    .row_size = sizeof(*table),
+					    .colour = row_colour,
+					    .mark = row_mark });
 }
 
 static int print_hints(Client *c, const World *w)
@@ -179,7 +247,8 @@ static int print_hints(Client *c, const World *w)
 			return r;
 		if (!hint)
 			continue;
-		fprintf(c->out.stream, "%s%s\n", first ? "\n" : "", hint);
+		fputs(first ? "\n" : "", c->out.stream);
+		terminal_prose(&c->out, 0, 2, hint);
 		first = false;
 	}
 	return 0;
@@ -203,24 +272,50 @@ int list_print_json(Client *c, const World *w)
 	return json_print(c, list_json(w));
 }
 
-int verb_list(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
+int list_print(Client *c, const World *w, const ColumnChoice *choice)
+{
+	int r = 0;
+
+	if (w->n_groups == 0 && w->n_gpus == 0) {
+		if (!c->options->quiet)
+			fputs("There are no NVIDIA GPUs in this host.\n", c->err.stream);
+	} else {
+		r = print_table(c, w, choice);
+	}
+	return r >= 0 && c->options->legend ? print_hints(c, w) : r;
+}
+
+static int print_once(Client *c, const ColumnChoice *choice)
 {
 	_cleanup_(world_clear) World w = { 0 };
-	int r;
+	int r = world_load(c, &w);
 
-	r = world_load(c, &w);
 	if (r < 0)
 		return r;
 	if (c->options->json != JSON_OFF)
 		return list_print_json(c, &w);
-	if (w.n_groups == 0 && w.n_gpus == 0) {
-		if (!c->options->quiet)
-			fputs("There are no NVIDIA GPUs in this host.\n", c->err.stream);
-	} else {
-		r = print_table(c, &w);
-	}
-	if (r >= 0 && c->options->legend)
-		r = print_hints(c, &w);
+	r = list_print(c, &w, choice);
 	print_notes(c, &w);
+	return r;
+}
+
+int verb_list(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
+{
+	_cleanup_(column_choice_clear) ColumnChoice choice = { 0 };
+	bool watch = c->options->given & OPTION_WATCH;
+	int r;
+
+	if (watch && c->options->json != JSON_OFF)
+		return client_usage(c, "--watch prints tables, no JSON\n"
+				       "Remedy: follow changes in JSON with: gpupass monitor -j");
+	r = columns_choose(c, kinds, ELEMENTS(kinds), &choice);
+	if (r >= 0)
+		r = watch ? list_watch(c, &choice) : print_once(c, &choice);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
+}
+
+const ColumnKind *list_columns(size_t *ret_n)
+{
+	*ret_n = ELEMENTS(kinds);
+	return kinds;
 }

@@ -4,18 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "gpupass/domain-ref.h"
 #include "model/model.h"
-
-static bool is_of_domain(const Group *group, const char *word)
-{
-	char uuid[DOMAIN_UUID_SIZE];
-
-	if (!*group->domain_uuid)
-		return false;
-	return domain_uuid_parse(word, uuid) ? strcmp(group->domain_uuid, uuid) == 0
-					     : strcmp(group->domain_name, word) == 0;
-}
 
 int meant_groups(Client *c, const char *word, char ***ret)
 {
@@ -31,7 +20,7 @@ int meant_groups(Client *c, const char *word, char ***ret)
 	for (size_t i = 0; i < w.n_groups; i++) {
 		const Group *group = &w.groups[i];
 
-		if (!is_of_domain(group, word))
+		if (!group_is_of_domain(group, word))
 			continue;
 		first = first ? first : group;
 		sure &= strcmp(group->state, "assigned") == 0 &&

@@ -1,38 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* `monitor`: jobs and states of groups as they change, until interrupted. */
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
-#include <systemd/sd-event.h>
 #include <time.h>
 
 #include "base/text.h"
-#include "bus/bus.h"
+#include "bus/listen.h"
 #include "model/json.h"
 #include "verbs/verbs.h"
 
-#define MATCH_DAEMON "type='signal',sender='" GPUPASS_BUS_NAME "',"
-#define MATCH_OBJECTS                                                                              \
-	MATCH_DAEMON "interface='org.freedesktop.DBus.ObjectManager',path='" GPUPASS_PATH_ROOT "'"
-#define MATCH_GROUPS                                                                               \
-	MATCH_DAEMON "interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',"     \
-		     "path_namespace='" GPUPASS_PATH_GROUPS "'"
-#define MATCH_MANAGER                                                                              \
-	MATCH_DAEMON "interface='" GPUPASS_IFACE_MANAGER "',path='" GPUPASS_PATH_ROOT "'"
-#define MATCH_OWNER                                                                                \
-	"type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"            \
-	"member='NameOwnerChanged',arg0='" GPUPASS_BUS_NAME "'"
+/* A job that the daemon had when the state was told last: its signals may still be on their way. */
+typedef struct KnownJob {
+	uint32_t id;
+	bool over;
+} KnownJob;
 
 typedef struct Monitor {
 	Client *client;
+	Listener listener;
 	World world; /* as last seen, to report the earlier state */
-	sd_event *event;
-	sd_event_source *sigint, *sigterm;
-	sd_bus_slot *slots[4];
-	bool stale; /* groups may have changed: compare them with fresh ones */
-	bool over;
-	int error;
+	uint64_t sequence;
+	KnownJob *known;
+	size_t n_known;
+	uint32_t *open; /* jobs that have begun and not ended */
+	size_t n_open;
+	bool restarted; /* tell the whole state at the next look */
 } Monitor;
+
+/* ---- one event ---- */
 
 /* Prints one event; `document` is its JSON, whose reference is taken. */
 static int tell(Monitor *m, json_t *document, const char *text)
@@ -45,16 +40,18 @@ static int tell(Monitor *m, json_t *document, const char *text)
 	if (c->options->json != JSON_OFF) {
 		uint64_t usec = (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 
-		if (json_object_set_new(document, "time", json_unsigned(usec)) < 0) {
+		if (json_object_set_new(document, "time", json_unsigned(usec)) < 0 ||
+		    json_object_set_new(document, "sequence", json_unsigned(++m->sequence)) < 0) {
 			json_decref(document);
 			return -ENOMEM;
 		}
-		r = json_print(c, document);
+		r = json_print_line(c, document);
 	} else {
 		_cleanup_free_ char *time = time_format((uint64_t)now.tv_sec * 1000000);
 
 		json_decref(document);
-		fprintf(c->out.stream, "%s  %s\n", time ? time : "-", text ? text : "-");
+		if (text)
+			fprintf(c->out.stream, "%s  %s\n", time ? time : "-", text);
 	}
 	/* A reader of a pipe wants events as they come. */
 	return fflush(c->out.stream) == EOF ? -errno : r;
@@ -68,49 +65,136 @@ static int tell_group(Monitor *m, const char *name, const char *before, const ch
 	return tell(m,
 		    json_pack("{s:s, s:s, s:s, s:s, s:s}", "schema", SCHEMA_EVENT, "event", "group",
 			      "group", name, "before", before, "after", after),
-		    text);
+		    text ? text : "-");
+}
+
+static json_t *open_jobs_json(const Monitor *m)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; array && i < m->n_open; i++)
+		if (json_array_append_new(array, json_integer(m->open[i])) < 0) {
+			json_decref(array);
+			return NULL;
+		}
+	return array;
+}
+
+/* Jobs that were under way when the daemon went: no signal will tell how they ended. */
+static char *open_jobs_text(const Monitor *m)
+{
+	_cleanup_strv_ char **ids = NULL;
+	_cleanup_free_ char *joined = NULL;
+
+	for (size_t i = 0; i < m->n_open; i++) {
+		_cleanup_free_ char *id = strf("%" PRIu32, m->open[i]);
+
+		if (!id || strv_append(&ids, id) < 0)
+			return NULL;
+	}
+	joined = strv_join(ids, ", ");
+	if (!joined || m->n_open == 0)
+		return TAKE_PTR(joined);
+	return strf("; under way: job %s", joined);
 }
 
 static int tell_daemon(Monitor *m, bool there)
 {
 	const char *state = there ? "started" : "stopped";
-	_cleanup_free_ char *text = strf("gpupassd %s", state);
+	_cleanup_free_ char *jobs = open_jobs_text(m);
+	_cleanup_free_ char *text = jobs ? strf("gpupassd %s%s", state, jobs) : NULL;
 
 	return tell(m,
-		    json_pack("{s:s, s:s, s:s}", "schema", SCHEMA_EVENT, "event", "daemon", "state",
-			      state),
-		    text);
+		    json_pack("{s:s, s:s, s:s, s:o}", "schema", SCHEMA_EVENT, "event", "daemon",
+			      "state", state, "open_jobs", open_jobs_json(m)),
+		    text ? text : "-");
 }
 
-static int tell_job(Monitor *m, const char *what, const char *path, const char *result,
+static int tell_job(Monitor *m, const Job *job, const char *what, const char *result,
 		    const char *message)
 {
-	_cleanup_(job_clear) Job job = { 0 };
 	_cleanup_free_ char *text = NULL, *first = NULL, *clean = NULL;
-	int r;
 
-	r = object_load(m->client, OBJECT_JOB, path, &job);
-	if (r == -ECANCELED) {
-		client_forgive(m->client); /* it has already gone: a job without a name */
-		return 0;
-	}
-	if (r < 0)
-		return r;
 	first = strndup(message, strcspn(message, "\n"));
 	clean = first ? text_printable(first) : NULL;
 	if (!clean)
 		return -ENOMEM;
-	text = strf("job %" PRIu32 " %s: %s%s%s%s%s%s%s", job.id, what, job.operation,
-		    *job.group_name ? " " : "", job.group_name, *job.domain_name ? ", domain " : "",
-		    job.domain_name, *clean ? ": " : "", clean);
+	text = strf("job %" PRIu32 " %s: %s%s%s%s%s%s%s", job->id, what, job->operation,
+		    *job->group_name ? " " : "", job->group_name,
+		    *job->domain_name ? ", domain " : "", job->domain_name, *clean ? ": " : "",
+		    clean);
 	return tell(m,
 		    json_pack("{s:s, s:s, s:s, s:o}", "schema", SCHEMA_EVENT, "event",
 			      *result ? "job-removed" : "job-new", "result", result, "job",
-			      json_job(&job)),
-		    text);
+			      json_job(job)),
+		    text ? text : "-");
 }
 
-static int on_manager(sd_bus_message *message, void *userdata, _unused_ sd_bus_error *ret_error)
+/* The whole state in JSON: a program that begins to read here needs no other call. */
+static int tell_state(Monitor *m)
+{
+	json_t *jobs = json_array();
+
+	for (size_t i = 0; jobs && i < m->world.n_jobs; i++)
+		if (!job_is_over(&m->world.jobs[i]) &&
+		    json_array_append_new(jobs, json_job(&m->world.jobs[i])) < 0) {
+			json_decref(jobs);
+			return -ENOMEM;
+		}
+	return tell(m,
+		    json_pack("{s:s, s:s, s:o, s:o}", "schema", SCHEMA_EVENT, "event", "state",
+			      "groups", json_groups(&m->world), "jobs", jobs),
+		    NULL);
+}
+
+/* ---- jobs ---- */
+
+static int open_job(Monitor *m, uint32_t id)
+{
+	uint32_t *bigger;
+
+	for (size_t i = 0; i < m->n_open; i++)
+		if (m->open[i] == id)
+			return 0;
+	bigger = reallocarray(m->open, m->n_open + 1, sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	bigger[m->n_open++] = id;
+	m->open = bigger;
+	return 0;
+}
+
+static void close_job(Monitor *m, uint32_t id)
+{
+	for (size_t i = 0; i < m->n_open; i++)
+		if (m->open[i] == id) {
+			m->open[i] = m->open[--m->n_open];
+			return;
+		}
+}
+
+static bool is_told(const Monitor *m, uint32_t id, bool over)
+{
+	for (size_t i = 0; i < m->n_known; i++)
+		if (m->known[i].id == id)
+			return m->known[i].over || !over;
+	return false;
+}
+
+static int tell_job_at(Monitor *m, const char *path, const char *what, const char *result,
+		       const char *message)
+{
+	_cleanup_(job_clear) Job job = { 0 };
+	int r = object_load(m->client, OBJECT_JOB, path, &job);
+
+	if (r == -ECANCELED) {
+		client_forgive(m->client); /* it has already gone: a job without a name */
+		return 0;
+	}
+	return r < 0 ? r : tell_job(m, &job, what, result, message);
+}
+
+static int on_manager(sd_bus_message *message, void *userdata)
 {
 	const char *path, *result, *error, *text;
 	Monitor *m = userdata;
@@ -118,70 +202,78 @@ static int on_manager(sd_bus_message *message, void *userdata, _unused_ sd_bus_e
 	int r = 0;
 
 	if (sd_bus_message_is_signal(message, GPUPASS_IFACE_MANAGER, "JobNew") > 0) {
-		if (sd_bus_message_read(message, "uo", &id, &path) > 0)
-			r = tell_job(m, "started", path, "", "");
+		if (sd_bus_message_read(message, "uo", &id, &path) > 0 && !is_told(m, id, false)) {
+			r = open_job(m, id);
+			if (r >= 0)
+				r = tell_job_at(m, path, "started", "", "");
+		}
 	} else if (sd_bus_message_is_signal(message, GPUPASS_IFACE_MANAGER, "JobRemoved") > 0) {
-		if (sd_bus_message_read(message, "uosss", &id, &path, &result, &error, &text) > 0) {
+		if (sd_bus_message_read(message, "uosss", &id, &path, &result, &error, &text) > 0 &&
+		    !is_told(m, id, true)) {
 			_cleanup_free_ char *clean = text_printable(result);
 
-			r = clean ? tell_job(m, clean, path, *clean ? clean : "ended", text)
+			close_job(m, id);
+			r = clean ? tell_job_at(m, path, clean, *clean ? clean : "ended", text)
 				  : -ENOMEM;
 		}
 	}
-	if (r < 0)
-		m->error = r;
-	return 0;
+	return r;
 }
 
-static int on_objects(_unused_ sd_bus_message *message, void *userdata,
-		      _unused_ sd_bus_error *ret_error)
+/* What a new daemon did before it could be heard, such as finishing the jobs of the last one. */
+static int tell_jobs_of_new_daemon(Monitor *m)
 {
-	Monitor *m = userdata;
+	int r = 0;
 
-	m->stale = true;
-	return 0;
-}
+	for (size_t i = 0; r >= 0 && i < m->world.n_jobs; i++) {
+		const Job *job = &m->world.jobs[i];
+		bool over = job_is_over(job);
 
-static int on_owner(sd_bus_message *message, void *userdata, _unused_ sd_bus_error *ret_error)
-{
-	const char *name, *before, *after;
-	Monitor *m = userdata;
-	int r;
-
-	if (sd_bus_message_read(message, "sss", &name, &before, &after) <= 0)
-		return 0;
-	m->stale = *after != '\0';
-	r = tell_daemon(m, *after != '\0');
-	if (r < 0)
-		m->error = r;
-	return 0;
-}
-
-static int on_interrupt(_unused_ sd_event_source *s, _unused_ const struct signalfd_siginfo *si,
-			void *userdata)
-{
-	Monitor *m = userdata;
-
-	m->over = true;
-	return 0;
-}
-
-/* Reads everything again and reports which groups have changed. */
-static int compare(Monitor *m)
-{
-	World fresh = { 0 };
-	int r;
-
-	m->stale = false;
-	r = world_load(m->client, &fresh);
-	if (r == -ECANCELED) {
-		client_forgive(m->client); /* another signal will say that the daemon ended */
-		return 0;
+		r = tell_job(m, job, over ? job->state : "started", over ? job->state : "",
+			     over ? job->error_message : "");
 	}
-	if (r < 0)
-		return r;
-	for (size_t i = 0; r >= 0 && i < fresh.n_groups; i++) {
-		const Group *after = &fresh.groups[i];
+	return r;
+}
+
+/* From here on these are known, and those that run are open. */
+static int know_jobs(Monitor *m)
+{
+	int r = 0;
+
+	free(m->known);
+	m->n_known = m->n_open = 0;
+	m->known = calloc(m->world.n_jobs + 1, sizeof(*m->known));
+	if (!m->known)
+		return -ENOMEM;
+	for (size_t i = 0; r >= 0 && i < m->world.n_jobs; i++) {
+		const Job *job = &m->world.jobs[i];
+
+		m->known[m->n_known++] = (KnownJob){ job->id, job_is_over(job) };
+		if (!job_is_over(job))
+			r = open_job(m, job->id);
+	}
+	return r;
+}
+
+/* ---- groups, and the daemon ---- */
+
+static int on_daemon(bool there, void *userdata)
+{
+	Monitor *m = userdata;
+	int r = tell_daemon(m, there);
+
+	/* The next daemon counts its jobs anew. */
+	m->n_known = m->n_open = 0;
+	m->restarted = there;
+	return r;
+}
+
+static int tell_groups(Monitor *m, const World *fresh)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < fresh->n_groups; i++) {
+		const Group *after = &fresh->groups[i];
 		const Group *before = world_find_group(&m->world, after->name);
 
 		if (!before || strcmp(before->state, after->state) != 0)
@@ -189,99 +281,86 @@ static int compare(Monitor *m)
 				       after->state);
 	}
 	for (size_t i = 0; r >= 0 && i < m->world.n_groups; i++)
-		if (!world_find_group(&fresh, m->world.groups[i].name))
+		if (!world_find_group(fresh, m->world.groups[i].name))
 			r = tell_group(m, m->world.groups[i].name, m->world.groups[i].state,
 				       "none");
+	return r;
+}
+
+/* Reads everything again and reports what has changed. Returns 0 when it could not be read. */
+static int look(Monitor *m)
+{
+	World fresh = { 0 };
+	int r = world_load(m->client, &fresh);
+
+	if (r == -ECANCELED) {
+		client_forgive(m->client);
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	m->listener.changed = false;
+	r = tell_groups(m, &fresh);
 	world_clear(&m->world);
 	m->world = fresh;
-	return r;
-}
-
-static int subscribe(Monitor *m)
-{
-	static const struct {
-		const char *match;
-		sd_bus_message_handler_t handler;
-	} matches[] = {
-		{ MATCH_MANAGER, on_manager },
-		{ MATCH_GROUPS, on_objects },
-		{ MATCH_OBJECTS, on_objects },
-		{ MATCH_OWNER, on_owner },
-	};
-	int r;
-
-	for (size_t i = 0; i < ELEMENTS(matches); i++) {
-		r = sd_bus_add_match(m->client->bus, &m->slots[i], matches[i].match,
-				     matches[i].handler, m);
-		if (r < 0)
-			return r;
+	if (r >= 0 && m->restarted) {
+		m->restarted = false;
+		r = tell_jobs_of_new_daemon(m);
+		if (r >= 0)
+			r = know_jobs(m);
+		if (r >= 0)
+			r = tell_state(m);
 	}
-	return 0;
+	return r < 0 ? r : 1;
 }
 
-static int monitor_start(Monitor *m)
+static int begin(Monitor *m)
 {
-	sigset_t mask;
-	int r;
+	int r = world_load(m->client, &m->world);
 
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGTERM);
-	if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0)
-		return -errno;
-	r = sd_event_new(&m->event);
 	if (r >= 0)
-		r = sd_event_add_signal(m->event, &m->sigint, SIGINT, on_interrupt, m);
-	if (r >= 0)
-		r = sd_event_add_signal(m->event, &m->sigterm, SIGTERM, on_interrupt, m);
-	if (r >= 0)
-		r = subscribe(m);
-	if (r >= 0)
-		r = sd_bus_attach_event(m->client->bus, m->event, SD_EVENT_PRIORITY_NORMAL);
-	return r;
+		r = know_jobs(m);
+	/* Only JSON has told of them with the state; otherwise their signals do. */
+	if (m->client->options->json == JSON_OFF)
+		m->n_known = 0;
+	return r < 0 ? r : tell_state(m);
 }
 
-static int monitor_run(Monitor *m)
+static int run(Monitor *m)
 {
-	int r;
+	Listener *l = &m->listener;
+	uint64_t timeout = UINT64_MAX;
+	int r = 0;
 
-	while (!m->over && m->error >= 0) {
-		r = sd_event_run(m->event, UINT64_MAX);
-		if (r < 0)
-			return bus_fail(m->client, NULL, r);
-		if (sd_bus_is_open(m->client->bus) <= 0)
-			return bus_fail(m->client, NULL, -ENOTCONN);
-		if (m->stale && !m->over && m->error >= 0)
-			m->error = compare(m);
+	while (r >= 0 && !l->over) {
+		r = listener_wait(l, timeout);
+		timeout = UINT64_MAX;
+		if (r < 0 || !l->changed || !l->there || l->over)
+			continue;
+		r = look(m);
+		if (r == 0)
+			timeout = LISTENER_RETRY_USEC;
 	}
-	return m->error;
+	return r;
 }
 
 static void monitor_clear(Monitor *m)
 {
-	for (size_t i = 0; i < ELEMENTS(m->slots); i++)
-		sd_bus_slot_unref(m->slots[i]);
-	if (m->event)
-		sd_bus_detach_event(m->client->bus);
-	sd_event_source_unref(m->sigint);
-	sd_event_source_unref(m->sigterm);
-	sd_event_unref(m->event);
+	listener_clear(&m->listener);
 	world_clear(&m->world);
+	free(m->known);
+	free(m->open);
 }
 
 int verb_monitor(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
 {
+	static const ListenerHooks hooks = { .manager = on_manager, .daemon = on_daemon };
 	_cleanup_(monitor_clear) Monitor m = { .client = c };
-	int r;
+	int r = listener_start(&m.listener, c, &hooks, &m);
 
-	r = bus_connect(c);
-	if (r < 0)
-		return r;
-	r = monitor_start(&m);
-	if (r < 0)
-		return bus_fail(c, NULL, r);
-	r = world_load(c, &m.world);
 	if (r >= 0)
-		r = monitor_run(&m);
+		r = begin(&m);
+	if (r >= 0)
+		r = run(&m);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }

@@ -177,7 +177,7 @@ static int print_findings(const Terminal *t, const json_t *plan)
 	json_array_foreach (findings, i, finding) {
 		_cleanup_free_ char *severity = document_text(finding, "severity");
 		_cleanup_free_ char *what = document_text(finding, "what");
-		_cleanup_free_ char *remedy = document_text(finding, "remedy");
+		_cleanup_free_ char *remedy = document_text(finding, "remedy"), *text = NULL;
 
 		if (!severity || !what || !remedy)
 			return -ENOMEM;
@@ -186,7 +186,11 @@ static int print_findings(const Terminal *t, const json_t *plan)
 		if (first)
 			heading(t, "Fit:");
 		first = false;
-		fprintf(t->stream, "  %s%s%s\n", what, *remedy ? "; " : "", remedy);
+		text = strf("%s%s%s", what, *remedy ? "; " : "", remedy);
+		if (!text)
+			return -ENOMEM;
+		fputs("  ", t->stream);
+		terminal_prose(t, 2, 4, text);
 	}
 	return 0;
 }
@@ -204,8 +208,8 @@ static int print_warnings(const Terminal *t, const json_t *plan)
 
 		if (!text)
 			return -ENOMEM;
-		fprintf(t->stream, "  %s%s%s\n", terminal_colour(t, COLOUR_MOVING), text,
-			terminal_plain(t));
+		fputs("  ", t->stream);
+		terminal_prose(t, 2, 4, text);
 	}
 	return 0;
 }

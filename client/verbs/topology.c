@@ -10,9 +10,32 @@
 #include "topology/tree.h"
 #include "verbs/verbs.h"
 
-static int draw(Client *c, const Topology *t)
+typedef enum TopologyFormat {
+	TOPOLOGY_MATRIX,
+	TOPOLOGY_TREE,
+	TOPOLOGY_SVG,
+	TOPOLOGY_DOT,
+} TopologyFormat;
+
+static int read_format(Client *c, TopologyFormat *ret)
 {
-	switch (c->options->format) {
+	static const char *const names[] = { "matrix", "tree", "svg", "dot" };
+	const char *format = c->options->format;
+
+	*ret = TOPOLOGY_MATRIX;
+	if (!format)
+		return 0;
+	for (size_t i = 0; i < ELEMENTS(names); i++)
+		if (strcmp(format, names[i]) == 0) {
+			*ret = (TopologyFormat)i;
+			return 0;
+		}
+	return client_usage(c, "--format=%s: not one of matrix, tree, svg, dot", format);
+}
+
+static int draw(Client *c, const Topology *t, TopologyFormat format)
+{
+	switch (format) {
 	case TOPOLOGY_MATRIX:
 		break;
 	case TOPOLOGY_TREE:
@@ -32,8 +55,12 @@ int verb_topology(Client *c, _unused_ char *const *arguments, _unused_ size_t n_
 	_cleanup_(json_decrefp) json_t *document = NULL;
 	_cleanup_(topology_freep) Topology *t = NULL;
 	_cleanup_free_ char *why = NULL;
+	TopologyFormat format;
 	int r;
 
+	r = read_format(c, &format);
+	if (r < 0)
+		return r;
 	r = document_get(c, "GetTopology", BUS_TIMEOUT_READ_USEC, &kind, &document);
 	if (r < 0)
 		return r;
@@ -45,6 +72,6 @@ int verb_topology(Client *c, _unused_ char *const *arguments, _unused_ size_t n_
 	if (r == -EBADMSG)
 		return bus_bad_reply(c, why);
 	if (r >= 0)
-		r = draw(c, t);
+		r = draw(c, t, format);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }

@@ -9,22 +9,14 @@
 /* Longer arguments name nothing that exists: libvirt and the daemon have shorter limits. */
 #define ARGUMENT_MAX 4096
 
-typedef struct Verb {
-	const char *name;
-	const char *usage;
-	size_t min_arguments, max_arguments;
-	unsigned options; /* VerbOption */
-	VerbRun *run;
-	const char *help;
-} Verb;
-
 #define JOB_OPTIONS (OPTION_NO_BLOCK | OPTION_TIMEOUT)
 #define ASSIGN_OPTIONS                                                                             \
 	(OPTION_LIVE | OPTION_CONFIG | OPTION_MODEL | OPTION_TIMEOUT | OPTION_ALLOW_BOOT_VGA |     \
 	 OPTION_NUMA | OPTION_FIT | OPTION_ACCEPT_DIRTY)
 
 static const Verb verbs[] = {
-	{ "list", "", 0, 0, 0, verb_list, "List groups, and GPUs in no group" },
+	{ "list", "", 0, 0, OPTION_COLUMNS | OPTION_SORT | OPTION_WATCH, verb_list,
+	  "List groups, and GPUs in no group" },
 	{ "status", "[GROUP|DOMAIN]", 0, 1, 0, verb_status,
 	  "State of gpupassd, of a group, or of a domain" },
 	{ "show", "GROUP|GPU", 1, 1, 0, verb_show, "Everything known about a group or a GPU" },
@@ -39,11 +31,12 @@ static const Verb verbs[] = {
 	{ "declare", "NAME GPU...", 2, 17, 0, verb_declare,
 	  "Declare that GPUs are bridged, or one alone" },
 	{ "forget", "NAME", 1, 1, 0, verb_forget, "Withdraw a declaration" },
-	{ "bind", "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA | OPTION_PERSIST, verb_bind,
+	{ "bind", "GROUP", 1, 1,
+	  JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA | OPTION_PERSIST | OPTION_DRY_RUN, verb_bind,
 	  "Bind a group to vfio-pci" },
-	{ "unbind", "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA, verb_unbind,
-	  "Give a group back to the host's drivers" },
-	{ "verify", "DOMAIN [GROUP...]", 1, 17, JOB_OPTIONS, verb_verify,
+	{ "unbind", "GROUP", 1, 1, JOB_OPTIONS | OPTION_ALLOW_BOOT_VGA | OPTION_DRY_RUN,
+	  verb_unbind, "Give a group back to the host's drivers" },
+	{ "verify", "DOMAIN [GROUP...]", 1, 17, JOB_OPTIONS | OPTION_WORKLOAD, verb_verify,
 	  "Prove in the guest that NVLink works" },
 	{ "clear", "GROUP", 1, 1, 0, verb_clear, "Lift a quarantine whose cause is gone" },
 	{ "reconcile", "[GROUP]", 0, 1, JOB_OPTIONS | OPTION_DRY_RUN | OPTION_DETAILED_EXITCODE,
@@ -52,15 +45,26 @@ static const Verb verbs[] = {
 	  "Find out what is wrong, and what to do" },
 	{ "probe", "", 0, 0, JOB_OPTIONS | OPTION_MMIO, verb_probe,
 	  "Observe through NVML which GPUs are linked" },
+	{ "export", "DOMAIN", 1, 1, OPTION_FORMAT | OPTION_DISTRIBUTION, verb_export,
+	  "Print what sets the guest up for its GPUs" },
 	{ "audit", "", 0, 0,
 	  OPTION_SINCE | OPTION_UNTIL | OPTION_GROUP | OPTION_DOMAIN | OPTION_USER | OPTION_JOB |
 		  OPTION_HOLDERS | OPTION_FOLLOW | OPTION_VERIFY | OPTION_EXPECT | OPTION_TRAIL,
 	  verb_audit, "Who did what, and who was refused" },
-	{ "jobs", "[ID]", 0, 1, 0, verb_jobs, "List jobs, or show one" },
+	{ "metrics", "", 0, 0, OPTION_FORMAT | OPTION_TEXTFILE, verb_metrics,
+	  "State and counters for Prometheus" },
+	{ "jobs", "[ID]", 0, 1, OPTION_COLUMNS | OPTION_SORT, verb_jobs, "List jobs, or show one" },
+	{ "cancel", "JOB", 1, 1, OPTION_NO_BLOCK, verb_cancel,
+	  "Cancel a job, and undo what it did" },
 	{ "rescan", "", 0, 0, 0, verb_rescan, "Read devices, drivers and domains again" },
 	{ "monitor", "", 0, 0, 0, verb_monitor, "Print jobs and changes as they come" },
 	{ "help", "[VERB]", 0, 1, 0, verb_help, "Print help" },
 };
+
+const Verb *verb_at(size_t i)
+{
+	return i < ELEMENTS(verbs) ? &verbs[i] : NULL;
+}
 
 static const Verb *find_verb(const char *name)
 {
@@ -110,7 +114,7 @@ static int check_arguments(Client *c, char *const *arguments, size_t n)
 
 static int check_verb(Client *c, const Verb *verb, size_t n_arguments)
 {
-	unsigned extra = c->options->given & ~verb->options;
+	uint64_t extra = c->options->given & ~verb->options;
 
 	if (extra)
 		return client_usage(c, "--%s is no option of %s\nRemedy: see: gpupass help %s",
@@ -158,6 +162,23 @@ int verb_help(Client *c, char *const *arguments, size_t n_arguments)
 	return verb ? print_verb_help(c, verb) : unknown_verb(c, arguments[0]);
 }
 
+/* Verbs that print what there is, and end; not those that show progress, or go on. */
+static bool is_paged(const Client *c, const Verb *verb)
+{
+	static VerbRun *const always[] = { verb_list,	  verb_status, verb_show,
+					   verb_topology, verb_plan,   verb_doctor,
+					   verb_audit,	  verb_jobs,   verb_help };
+	const uint64_t goes_on = OPTION_WATCH | OPTION_FOLLOW | OPTION_VERIFY | OPTION_BUNDLE;
+	const Options *o = c->options;
+
+	if (!o->pager || o->json == JSON_SHORT || (o->given & goes_on))
+		return false;
+	for (size_t i = 0; i < ELEMENTS(always); i++)
+		if (verb->run == always[i])
+			return true;
+	return o->help || (o->given & OPTION_DRY_RUN);
+}
+
 int verbs_dispatch(Client *c)
 {
 	const Options *o = c->options;
@@ -170,16 +191,19 @@ int verbs_dispatch(Client *c)
 		fprintf(c->out.stream, "gpupass %s\n", GPUPASS_VERSION);
 		return GPUPASS_EXIT_DONE;
 	}
-	if (o->help && o->n_arguments == 0)
-		return print_help(c);
+	/* The words of a line that is not finished may be any. */
+	if (strcmp(name, "complete") == 0)
+		return verb_complete(c, o->arguments + 1, n);
 	r = check_arguments(c, o->arguments, o->n_arguments);
 	if (r < 0)
 		return r;
 	verb = find_verb(name);
 	if (!verb)
 		return unknown_verb(c, name);
+	if (is_paged(c, verb))
+		pager_begin(&c->pager, &c->out, &c->err);
 	if (o->help)
-		return print_verb_help(c, verb);
+		return o->n_arguments == 0 ? print_help(c) : print_verb_help(c, verb);
 	r = check_verb(c, verb, n);
 	if (r < 0)
 		return r;

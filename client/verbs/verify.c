@@ -10,6 +10,7 @@
 #include "job/request.h"
 #include "verbs/meant.h"
 #include "verbs/verbs.h"
+#include "verbs/verify-show.h"
 
 static char *item(const json_t *object, const char *key, size_t i)
 {
@@ -105,7 +106,8 @@ static int print_text(Client *c, const json_t *document, const char *verdict)
 		fprintf(t->stream, "  Reason: %s\n", reason);
 	if (*remedy)
 		fprintf(t->stream, "  Remedy: %s\n", remedy);
-	return 0;
+	r = verify_print_guest_report(c, json_object_get(document, "guest_report"));
+	return r < 0 ? r : verify_print_workload(c, json_object_get(document, "workload"));
 }
 
 static int tell_verdict(Client *c, _unused_ Progress *p, const Job *job)
@@ -117,7 +119,8 @@ static int tell_verdict(Client *c, _unused_ Progress *p, const Job *job)
 
 	if (!verdict)
 		return bus_bad_reply(c, "the job's result is not a verdict");
-	verified = strcmp(verdict, "verified") == 0;
+	verified = strcmp(verdict, "verified") == 0 &&
+		   verify_workload_passed(json_object_get(document, "workload"));
 	if (c->options->json == JSON_OFF)
 		r = print_text(c, document, verdict);
 	else

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Waiting for gpupassd's signals, for verbs that go on until they are interrupted: nothing is asked
+ * at intervals. They survive the daemon's restart.
+ */
+#pragma once
+
+#include <systemd/sd-event.h>
+
+#include "bus/bus.h"
+
+typedef struct ListenerHooks {
+	/* A signal of the manager's, such as JobNew. NULL: not listened to. Returns -errno. */
+	int (*manager)(sd_bus_message *message, void *userdata);
+	/* The daemon came, or went. NULL: only the flag says so. Returns -errno. */
+	int (*daemon)(bool there, void *userdata);
+	bool gpus;   /* GPUs count as changes, too */
+	bool window; /* as does a new size of the terminal */
+} ListenerHooks;
+
+typedef struct Listener {
+	Client *client;
+	const ListenerHooks *hooks;
+	void *userdata;
+	sd_event *event;
+	sd_event_source *sigint, *sigterm, *sigwinch;
+	sd_bus_slot *slots[5];
+	size_t n_slots;
+	bool there;   /* the daemon is on the bus */
+	bool changed; /* objects may be others than at the last look; the caller clears it */
+	bool resized; /* the same */
+	bool over;    /* SIGINT or SIGTERM */
+	int error;
+} Listener;
+
+/* Connects and subscribes. The caller looks at the objects after it, so that it misses nothing. */
+int listener_start(Listener *l, Client *c, const ListenerHooks *hooks, void *userdata);
+/*
+ * Waits for one event, or until the time is over (UINT64_MAX: for ever), and calls the hooks.
+ * Returns 1 after an event, 0 when the time is over.
+ */
+int listener_wait(Listener *l, uint64_t timeout_usec);
+void listener_clear(Listener *l);
+
+/* How long to wait before the next try, when the daemon is there and does not answer. */
+#define LISTENER_RETRY_USEC UINT64_C(1000000)

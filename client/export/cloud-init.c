@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "export/cloud-init.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* client/export/gpupass-guest, as one string */
+static const char script[] =
+#include "export/gpupass-guest.h"
+	;
+
+static const char unit[] = "[Unit]\n"
+			   "Description=Report whether the links of the NVIDIA GPUs work\n"
+			   "After=nvidia-persistenced.service\n"
+			   "\n"
+			   "[Service]\n"
+			   "Type=oneshot\n"
+			   "ExecStart=/usr/local/sbin/gpupass-guest check\n"
+			   "TimeoutStartSec=15min\n"
+			   "\n"
+			   "[Install]\n"
+			   "WantedBy=multi-user.target\n";
+
+/* Letters, digits and what names of boards have: harmless in YAML, and in a shell's quotes. */
+static char *harmless(const char *text)
+{
+	char *copy = strdup(text);
+
+	for (char *c = copy; c && *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr(" .,/()+-", *c))
+			*c = '?';
+	return copy;
+}
+
+static char *config_text(const ExportGuest *guest)
+{
+	_cleanup_free_ char *links = strv_join(guest->links, " ");
+	_cleanup_free_ char *models = strv_join(guest->models, ", ");
+	_cleanup_free_ char *plain = models ? harmless(models) : NULL;
+	_cleanup_free_ char *domain = harmless(guest->domain_uuid);
+
+	if (!links || !plain || !domain)
+		return NULL;
+	return strf("# What the host gave domain %s: %s\n"
+		    "DISTRIBUTION=%s\n"
+		    "GPUS=%u\n"
+		    "LINKS='%s'\n",
+		    domain, plain, guest->distribution, guest->n_gpus, links);
+}
+
+/* A file as a YAML block, each line indented. An empty line stays empty. */
+static void print_file(FILE *to, const char *path, const char *mode, const char *text)
+{
+	fprintf(to,
+		"- path: %s\n"
+		"  owner: root:root\n"
+		"  permissions: '%s'\n"
+		"  content: |\n",
+		path, mode);
+	while (*text) {
+		int length = (int)strcspn(text, "\n");
+
+		fprintf(to, "%s%.*s\n", length > 0 ? "    " : "", length, text);
+		text += length + (text[length] == '\n');
+	}
+}
+
+int export_cloud_init(FILE *to, const ExportGuest *guest)
+{
+	_cleanup_free_ char *config = config_text(guest);
+
+	if (!config)
+		return -ENOMEM;
+	fprintf(to,
+		"#cloud-config\n"
+		"# From gpupass export. It installs the distribution's NVIDIA driver and the QEMU guest\n"
+		"# agent at the first boot, and reports at each boot whether the links of the GPUs work.\n"
+		"write_files:\n");
+	print_file(to, "/usr/local/sbin/gpupass-guest", "0755", script);
+	print_file(to, "/etc/gpupass-guest.conf", "0644", config);
+	print_file(to, "/etc/systemd/system/gpupass-guest.service", "0644", unit);
+	fprintf(to, "runcmd:\n"
+		    "- [systemctl, daemon-reload]\n"
+		    "- [systemctl, enable, gpupass-guest.service]\n"
+		    "- [/usr/local/sbin/gpupass-guest, install]\n"
+		    "- [/usr/local/sbin/gpupass-guest, check]\n");
+	return 0;
+}

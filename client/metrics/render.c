@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "metrics/render.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+#define X(enumerator, name) [enumerator] = (name),
+static const char *const healths[] = { GPUPASS_HEALTHS(X) };
+static const char *const verdicts[] = { GPUPASS_VERDICTS(X) };
+#undef X
+
+/* ---- the daemon and its host ---- */
+
+static void plain(MetricsWriter *w, MetricFamily family, uint64_t value)
+{
+	metrics_family(w, family);
+	metrics_sample(w, value, LABELS());
+}
+
+/* 0: it has not been yet, and there is no sample. */
+static void plain_time(MetricsWriter *w, MetricFamily family, uint64_t usec)
+{
+	metrics_family(w, family);
+	if (usec > 0)
+		metrics_sample_usec(w, usec, LABELS());
+}
+
+static void render_manager(MetricsWriter *w, const World *world, const json_t *document)
+{
+	const Manager *manager = &world->manager;
+
+	metrics_family(w, METRIC_BUILD);
+	metrics_sample(w, 1, LABELS({ "version", manager->version }));
+	plain_time(w, METRIC_START, metrics_number(document, "started_usec"));
+	plain(w, METRIC_LIBVIRT, manager->libvirt_connected);
+	plain(w, METRIC_IOMMU, manager->iommu_enabled);
+	plain_time(w, METRIC_SCAN, manager->scanned_at);
+	plain(w, METRIC_NOTES, strv_length(manager->notes));
+	plain(w, METRIC_ASSIGNMENTS, world->n_assignments);
+	plain_time(w, METRIC_DRIFT_SEARCHED, metrics_number(document, "drift_searched_usec"));
+}
+
+/* ---- groups ---- */
+
+static uint64_t count_groups(const World *world, const char *model, const char *state)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < world->n_groups; i++)
+		n += strcmp(world->groups[i].model, model) == 0 &&
+		     strcmp(world->groups[i].state, state) == 0;
+	return n;
+}
+
+/* All states of each model, so that an alert on one of them has a series when there is none. */
+static void render_group_counts(MetricsWriter *w, const World *world)
+{
+	metrics_family(w, METRIC_GROUPS);
+	for (size_t i = 0; i < world->n_groups; i++) {
+		const char *model = world->groups[i].model;
+		bool first = true;
+
+		for (size_t k = 0; k < i && first; k++)
+			first = strcmp(world->groups[k].model, model) != 0;
+		for (size_t s = 0; first && s < GROUP_STATE_MAX_; s++) {
+			const char *state = group_state_to_string((GroupState)s);
+
+			metrics_sample(w, count_groups(world, model, state),
+				       LABELS({ "state", state }, { "model", model }));
+		}
+	}
+}
+
+static void render_group_info(MetricsWriter *w, const World *world)
+{
+	metrics_family(w, METRIC_GROUP_INFO);
+	for (size_t i = 0; i < world->n_groups; i++) {
+		const Group *g = &world->groups[i];
+
+		metrics_sample(w, 1,
+			       LABELS({ "group", g->name }, { "model", g->model },
+				      { "domain", g->domain_name },
+				      { "domain_uuid", g->domain_uuid }));
+	}
+	metrics_family(w, METRIC_GROUP_STATE);
+	for (size_t i = 0; i < world->n_groups; i++)
+		for (size_t s = 0; s < GROUP_STATE_MAX_; s++) {
+			const char *state = group_state_to_string((GroupState)s);
+
+			metrics_sample(
+				w, strcmp(world->groups[i].state, state) == 0,
+				LABELS({ "group", world->groups[i].name }, { "state", state }));
+		}
+}
+
+static void render_group_links(MetricsWriter *w, const World *world)
+{
+	metrics_family(w, METRIC_GROUP_GPUS);
+	for (size_t i = 0; i < world->n_groups; i++)
+		metrics_sample(w, strv_length(world->groups[i].gpu_addresses),
+			       LABELS({ "group", world->groups[i].name }));
+	metrics_family(w, METRIC_GROUP_LINKS);
+	for (size_t i = 0; i < world->n_groups; i++)
+		metrics_sample(w, world->groups[i].links,
+			       LABELS({ "group", world->groups[i].name }));
+	metrics_family(w, METRIC_GROUP_LINKS_EXPECTED);
+	for (size_t i = 0; i < world->n_groups; i++)
+		metrics_sample(w, world->groups[i].links_expected,
+			       LABELS({ "group", world->groups[i].name }));
+	metrics_family(w, METRIC_GROUP_EVIDENCE);
+	for (size_t i = 0; i < world->n_groups; i++)
+		if (world->groups[i].evidence_at > 0)
+			metrics_sample_usec(w, world->groups[i].evidence_at,
+					    LABELS({ "group", world->groups[i].name }));
+}
+
+/* Of guests that were asked. */
+static void render_verdicts(MetricsWriter *w, const World *world)
+{
+	metrics_family(w, METRIC_GROUP_VERDICT);
+	for (size_t i = 0; i < world->n_groups; i++)
+		for (size_t v = 0; world->groups[i].verified_at > 0 && v < VERDICT_MAX_; v++) {
+			const char *verdict = verdicts[v];
+
+			metrics_sample(
+				w, strcmp(world->groups[i].verified, verdict) == 0,
+				LABELS({ "group", world->groups[i].name }, { "verdict", verdict }));
+		}
+	metrics_family(w, METRIC_GROUP_VERIFIED);
+	for (size_t i = 0; i < world->n_groups; i++)
+		if (world->groups[i].verified_at > 0)
+			metrics_sample_usec(w, world->groups[i].verified_at,
+					    LABELS({ "group", world->groups[i].name }));
+}
+
+/*
+ * Of the groups that there are, 0 where nothing was found; and of those that only a record names.
+ */
+static void render_findings(MetricsWriter *w, const World *world, MetricFamily family,
+			    const json_t *document, const char *key)
+{
+	json_t *found = json_object_get(document, key), *n;
+	const char *name;
+
+	metrics_family(w, family);
+	for (size_t i = 0; i < world->n_groups; i++)
+		metrics_sample(w, metrics_number(found, world->groups[i].name),
+			       LABELS({ "group", world->groups[i].name }));
+	json_object_foreach (found, name, n)
+		if (!world_find_group(world, name))
+			metrics_sample(w, metrics_number(found, name), LABELS({ "group", name }));
+}
+
+/* ---- GPUs ---- */
+
+static void render_gpus(MetricsWriter *w, const World *world)
+{
+	metrics_family(w, METRIC_GPU_INFO);
+	for (size_t i = 0; i < world->n_gpus; i++) {
+		const Gpu *gpu = &world->gpus[i];
+
+		metrics_sample(w, 1,
+			       LABELS({ "gpu", gpu->address }, { "model", gpu->model },
+				      { "group", world_group_name(world, gpu->group) }));
+	}
+	metrics_family(w, METRIC_GPU_HEALTH);
+	for (size_t i = 0; i < world->n_gpus; i++)
+		for (size_t h = 0; h < HEALTH_MAX_; h++) {
+			const char *health = healths[h];
+
+			metrics_sample(
+				w, strcmp(world->gpus[i].health, health) == 0,
+				LABELS({ "gpu", world->gpus[i].address }, { "health", health }));
+		}
+	metrics_family(w, METRIC_GPU_AER);
+	for (size_t i = 0; i < world->n_gpus; i++) {
+		const Gpu *gpu = &world->gpus[i];
+		const struct {
+			const char *severity;
+			uint64_t n;
+		} aer[] = { { "correctable", gpu->aer_correctable },
+			    { "nonfatal", gpu->aer_nonfatal },
+			    { "fatal", gpu->aer_fatal } };
+
+		for (size_t k = 0; k < ELEMENTS(aer); k++)
+			metrics_sample(
+				w, aer[k].n,
+				LABELS({ "gpu", gpu->address }, { "severity", aer[k].severity }));
+	}
+}
+
+/* ---- jobs ---- */
+
+static bool same_work(const Job *a, const Job *b)
+{
+	return strcmp(a->operation, b->operation) == 0 && strcmp(a->group_name, b->group_name) == 0;
+}
+
+/* true: no open job before it in the list has the same operation and group. */
+static bool is_first(const World *world, const Job *job)
+{
+	for (const Job *other = world->jobs; other < job; other++)
+		if (!job_is_over(other) && same_work(other, job))
+			return false;
+	return true;
+}
+
+static uint64_t oldest(const World *world, const Job *like)
+{
+	uint64_t usec = like->created_at;
+
+	for (size_t i = 0; i < world->n_jobs; i++)
+		if (!job_is_over(&world->jobs[i]) && same_work(&world->jobs[i], like) &&
+		    world->jobs[i].created_at < usec)
+			usec = world->jobs[i].created_at;
+	return usec;
+}
+
+/* By group, and not by number: each job would begin a series that nothing ends. */
+static void render_open_jobs(MetricsWriter *w, const World *world)
+{
+	metrics_family(w, METRIC_OPEN_JOBS);
+	for (size_t o = 0; o < OPERATION_MAX_; o++) {
+		const char *operation = operation_to_string((Operation)o);
+		uint64_t n = 0;
+
+		for (size_t i = 0; i < world->n_jobs; i++)
+			n += !job_is_over(&world->jobs[i]) &&
+			     strcmp(world->jobs[i].operation, operation) == 0;
+		metrics_sample(w, n, LABELS({ "operation", operation }));
+	}
+	metrics_family(w, METRIC_OPEN_JOB_START);
+	for (size_t i = 0; i < world->n_jobs; i++) {
+		const Job *job = &world->jobs[i];
+
+		if (!job_is_over(job) && is_first(world, job))
+			metrics_sample_usec(w, oldest(world, job),
+					    LABELS({ "operation", job->operation },
+						   { "group", job->group_name }));
+	}
+}
+
+static void render_all(MetricsWriter *w, const World *world, const json_t *document)
+{
+	plain(w, METRIC_UP, world != NULL);
+	if (!world)
+		return;
+	render_manager(w, world, document);
+	render_group_counts(w, world);
+	render_group_info(w, world);
+	render_group_links(w, world);
+	render_verdicts(w, world);
+	render_findings(w, world, METRIC_DRIFT, document, "drift");
+	render_findings(w, world, METRIC_FOREIGN, document, "foreign");
+	render_gpus(w, world);
+	render_open_jobs(w, world);
+	metrics_render_counts(w, document);
+}
+
+char *metrics_render(MetricsFormat format, const World *world, const json_t *document)
+{
+	_cleanup_free_ char *text = NULL;
+	MetricsWriter w = { .format = format };
+	size_t size;
+
+	w.f = open_memstream(&text, &size);
+	if (!w.f)
+		return NULL;
+	render_all(&w, world, document);
+	metrics_end(&w);
+	if (fclose(w.f) != 0 || w.failed)
+		return NULL;
+	return TAKE_PTR(text);
+}

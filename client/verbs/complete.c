@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * gpupass complete -- WORD… CURRENT: what can stand as the last word of a command line that begins
+ * with these words. The completions of bash, zsh and fish call it once for each completion, and
+ * know nothing of gpupass themselves, so that they know all verbs and options.
+ *
+ * The first line of the output is what comes, and what of the last word stays before it:
+ *	words        each further line is a word, a tab, and a description
+ *	files=PRE    the shell's own names of files behind PRE; and directories, hosts, users
+ *	unknown      this file has no row for the option or argument
+ */
+#include "verbs/complete.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "verbs/list.h"
+
+/* A key that was pressed gets an answer, or none. */
+#define PATIENCE_SECONDS 5
+
+/* ---- what is typed ---- */
+
+bool typed_find_option(const char *name, size_t length, char letter, OptionInfo *ret)
+{
+	for (size_t i = 0; options_info(i, ret); i++)
+		if ((letter && ret->letter == letter) ||
+		    (name && ret->name && strncmp(ret->name, name, length) == 0 &&
+		     ret->name[length] == '\0'))
+			return true;
+	return false;
+}
+
+static const Verb *find_verb(const char *name)
+{
+	const Verb *verb;
+
+	for (size_t i = 0; (verb = verb_at(i)); i++)
+		if (strcmp(verb->name, name) == 0)
+			return verb;
+	return NULL;
+}
+
+static void read_argument(TypedLine *line, const char *word)
+{
+	if (line->verb || line->unknown) {
+		line->n_arguments++;
+		return;
+	}
+	line->verb = find_verb(word);
+	line->unknown = !line->verb;
+}
+
+static void take_value(TypedLine *line, const char *value)
+{
+	if (line->option.letter == 'H')
+		line->host = value;
+	line->option = (OptionInfo){ 0 };
+}
+
+static void read_long(TypedLine *line, const char *word)
+{
+	size_t length = strcspn(word, "=");
+	OptionInfo option;
+
+	if (!typed_find_option(word, length, '\0', &option))
+		return;
+	line->release |= option.verb_option == OPTION_RELEASE;
+	if (!option.takes_value)
+		return;
+	line->option = option;
+	if (word[length] == '=')
+		take_value(line, word + length + 1);
+}
+
+static void read_letters(TypedLine *line, const char *letters)
+{
+	OptionInfo option;
+
+	for (; *letters; letters++)
+		if (typed_find_option(NULL, 0, *letters, &option) && option.takes_value) {
+			line->option = option;
+			if (letters[1])
+				take_value(line, letters + 1);
+			return;
+		}
+}
+
+void typed_line_read(char *const *words, size_t n_words, TypedLine *ret)
+{
+	TypedLine line = { .word = n_words > 0 ? words[n_words - 1] : "" };
+
+	for (size_t i = 1; i + 1 < n_words; i++) {
+		const char *word = words[i];
+
+		if (line.option.help)
+			take_value(&line, word);
+		else if (line.arguments_only || word[0] != '-' || !word[1])
+			read_argument(&line, word);
+		else if (strcmp(word, "--") == 0)
+			line.arguments_only = true;
+		else if (word[1] == '-')
+			read_long(&line, word + 2);
+		else
+			read_letters(&line, word + 1);
+	}
+	*ret = line;
+}
+
+/* ---- values of options ---- */
+
+typedef struct ValueRow {
+	const char *option;
+	const char *verb;  /* NULL: of every verb that has it */
+	const char *shell; /* what the shell knows: files, directories, hosts, users */
+	const char *kinds; /* what gpupassd knows, as in a usage line */
+	const char *words; /* "" for what nobody knows */
+} ValueRow;
+
+static const ValueRow values[] = {
+	{ .option = "json", .words = "pretty short off" },
+	{ .option = "color", .words = "auto always never" },
+	{ .option = "host", .shell = "hosts" },
+	{ .option = "numa", .words = "advise apply strict" },
+	{ .option = "fit", .words = "advise apply strict" },
+	{ .option = "format", .verb = "topology", .words = "matrix tree svg dot" },
+	{ .option = "format", .verb = "metrics", .words = "openmetrics prometheus" },
+	{ .option = "format", .verb = "export", .words = "cloud-init" },
+	{ .option = "distribution", .words = "auto debian ubuntu rhel" },
+	{ .option = "textfile", .shell = "files" },
+	{ .option = "symptom", .words = "no-nvlink one-gpu no-p2p slow" },
+	{ .option = "model", .kinds = "MODEL" },
+	{ .option = "group", .kinds = "GROUP" },
+	{ .option = "domain", .kinds = "DOMAIN" },
+	{ .option = "job", .kinds = "JOB" },
+	{ .option = "user", .shell = "users" },
+	{ .option = "bundle", .shell = "files" },
+	{ .option = "trail", .shell = "directories" },
+	{ .option = "timeout", .words = "" },
+	{ .option = "since", .words = "" },
+	{ .option = "until", .words = "" },
+	{ .option = "expect", .words = "" },
+};
+
+static int unknown(Client *c)
+{
+	fputs("unknown\n", c->out.stream);
+	return 0;
+}
+
+static void print_list(const WordPrinter *p, const char *list)
+{
+	for (const char *s = list; *s; s += strcspn(s, " "), s += *s == ' ') {
+		_cleanup_free_ char *word = strndup(s, strcspn(s, " "));
+
+		if (word)
+			words_print(p, word, "");
+	}
+}
+
+static void print_columns(const WordPrinter *p, const ColumnKind *kinds, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *name = strdup(kinds[i].name);
+
+		for (char *s = name; s && *s; s++)
+			*s = (char)tolower((unsigned char)*s);
+		if (name)
+			words_print(p, name, "");
+	}
+}
+
+/* The names that are there already stay before the next one: "group,gpus". */
+static int complete_columns(WordPrinter *p, const TypedLine *line, const char *typed, bool several)
+{
+	const char *comma = several ? strrchr(typed, ',') : NULL;
+	size_t kept = comma ? (size_t)(comma + 1 - typed) : *typed == '+' || *typed == '-' ? 1 : 0;
+	_cleanup_free_ char *prefix = strf("%s%.*s", p->prefix, (int)kept, typed);
+	const ColumnKind *kinds;
+	size_t n;
+
+	if (!prefix)
+		return -ENOMEM;
+	kinds = line->verb && line->verb->run == verb_jobs ? jobs_columns(&n) : list_columns(&n);
+	p->prefix = prefix;
+	fputs("words\n", p->client->out.stream);
+	print_columns(p, kinds, n);
+	if (several && kept == 0)
+		words_print(p, "all", "");
+	p->prefix = "";
+	return 0;
+}
+
+static int complete_value(WordPrinter *p, const TypedLine *line, const OptionInfo *option,
+			  const char *typed)
+{
+	FILE *f = p->client->out.stream;
+
+	if (option->verb_option == OPTION_COLUMNS || option->verb_option == OPTION_SORT)
+		return complete_columns(p, line, typed, option->verb_option == OPTION_COLUMNS);
+	for (size_t i = 0; i < ELEMENTS(values); i++) {
+		const ValueRow *row = &values[i];
+
+		if (strcmp(row->option, option->name) != 0 ||
+		    (row->verb && (!line->verb || strcmp(row->verb, line->verb->name) != 0)))
+			continue;
+		if (row->shell) {
+			fprintf(f, "%s=%s\n", row->shell, p->prefix);
+			return 0;
+		}
+		fputs("words\n", f);
+		if (row->kinds)
+			return words_of_daemon(p, row->kinds, false);
+		print_list(p, row->words);
+		return 0;
+	}
+	return unknown(p->client);
+}
+
+/* ---- verbs, options, arguments ---- */
+
+static int complete_verb(const WordPrinter *p)
+{
+	const Verb *verb;
+
+	fputs("words\n", p->client->out.stream);
+	for (size_t i = 0; (verb = verb_at(i)); i++)
+		words_print(p, verb->name, verb->help);
+	return 0;
+}
+
+static int complete_option(const WordPrinter *p, const TypedLine *line)
+{
+	OptionInfo option;
+
+	fputs("words\n", p->client->out.stream);
+	for (size_t i = 0; options_info(i, &option); i++) {
+		_cleanup_free_ char *name = NULL;
+
+		if (option.verb_option &&
+		    (!line->verb || !(line->verb->options & option.verb_option)))
+			continue;
+		name = option.name ? strf("--%s%s", option.name, option.takes_value ? "=" : "")
+				   : NULL;
+		if (name)
+			words_print(p, name, option.help);
+		if (option.letter)
+			words_print(p, (char[]){ '-', option.letter, '\0' }, option.help);
+	}
+	return 0;
+}
+
+/* The n-th word of "DOMAIN [GROUP...]" without its signs; "" behind the last. *ret: new. */
+static int usage_word(const char *usage, size_t n, char **ret)
+{
+	const char *s = usage;
+	char *word;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t length = strcspn(s, " ");
+
+		if (memmem(s, length, "...", 3))
+			break;
+		s += length + (s[length] == ' ');
+	}
+	s += *s == '[';
+	word = strndup(s, strcspn(s, " ]."));
+	if (!word)
+		return -ENOMEM;
+	*ret = word;
+	return 0;
+}
+
+static int complete_argument(const WordPrinter *p, const TypedLine *line)
+{
+	const Verb *verb = line->verb;
+	const char *usage = line->release ? "GROUP|DOMAIN" : verb->usage;
+	_cleanup_free_ char *kinds = NULL;
+	bool held;
+	int r = usage_word(usage, line->n_arguments, &kinds);
+
+	if (r < 0)
+		return r;
+	if (strcmp(kinds, "VERB") == 0)
+		return complete_verb(p);
+	if (!words_are_known(kinds))
+		return unknown(p->client);
+	fputs("words\n", p->client->out.stream);
+	if (!*kinds)
+		return 0;
+	/* Those have only domains with a group to act on. */
+	held = verb->run == verb_verify || strchr(kinds, '|');
+	return words_of_daemon(p, kinds, held);
+}
+
+static int complete(WordPrinter *p, const TypedLine *line)
+{
+	const char *word = line->word;
+	size_t length = strcspn(word, "=");
+	_cleanup_free_ char *prefix = NULL;
+	OptionInfo option;
+
+	if (line->option.help)
+		return complete_value(p, line, &line->option, word);
+	if (!line->arguments_only && str_starts_with(word, "--") && word[length] == '=') {
+		if (!typed_find_option(word + 2, length - 2, '\0', &option))
+			return unknown(p->client);
+		prefix = strf("%.*s=", (int)length, word);
+		word += length + 1;
+	} else if (!line->arguments_only && word[0] == '-' && word[1] && word[1] != '-' &&
+		   word[2] && typed_find_option(NULL, 0, word[1], &option) && option.takes_value) {
+		prefix = strndup(word, 2);
+		word += 2;
+	} else if (!line->arguments_only && word[0] == '-') {
+		return complete_option(p, line);
+	} else if (line->unknown) {
+		return 0;
+	} else {
+		return line->verb ? complete_argument(p, line) : complete_verb(p);
+	}
+	if (!prefix)
+		return -ENOMEM;
+	p->prefix = prefix;
+	return complete_value(p, line, &option, word);
+}
+
+static void give_up(_unused_ int signal_number)
+{
+	_exit(0);
+}
+
+int verb_complete(Client *c, char *const *arguments, size_t n_arguments)
+{
+	Options options = *c->options;
+	WordPrinter printer = { .client = c, .prefix = "", .definitions = options.definitions };
+	const Options *saved = c->options;
+	TypedLine line;
+	int r;
+
+	typed_line_read(arguments, n_arguments, &line);
+	/* Names as they are, not as they are printed. */
+	options.json = JSON_SHORT;
+	options.ask_password = false;
+	options.host = line.host;
+	c->options = &options;
+	/* Without a terminal and a window ssh asks nobody, where a password would be needed. */
+	if (line.host && (setsid() < 0 || setenv("SSH_ASKPASS_REQUIRE", "never", 1) < 0))
+		return unknown(c);
+	signal(SIGALRM, give_up);
+	alarm(PATIENCE_SECONDS);
+	r = complete(&printer, &line);
+	c->options = saved;
+	return r < 0 ? r : GPUPASS_EXIT_DONE;
+}
