@@ -8,21 +8,45 @@
 # shellcheck disable=SC2034 # for those who source this
 deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-dev libjansson-dev
 	libarchive-dev libxml2-dev libinih-dev libsmartcols-dev nettle-dev scdoc"
+# To build the packages, which is how the lab gets what it tests.
+# shellcheck disable=SC2034
+deps_packages="git build-essential debhelper dpkg-dev fakeroot systemd udev"
+# shellcheck disable=SC2034
+deps_package_checks="lintian rpm rpmlint"
 # shellcheck disable=SC2034
 deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils
-	polkitd python3-dbusmock valgrind"
+	polkitd python3-dbusmock python3-jsonschema python3-pyte valgrind"
+# What takes the user-data of `gpupass export`, and the guest in which its script runs. cloud-init
+# would act at the next boot, so it is unpacked into build/tools.
 # shellcheck disable=SC2034
-deps_checks="git clang-format shellcheck python3 groff-base"
+deps_guest="busybox-static python3-yaml python3-jsonschema python3-jinja2 python3-oauthlib"
+# shellcheck disable=SC2034
+deps_guest_unpacked="cloud-init python3-configobj"
+# Shells whose completions are tested, and the pager that must not be a way to a shell.
+# shellcheck disable=SC2034
+deps_shells="zsh fish less"
+# shellcheck disable=SC2034
+deps_checks="git clang-format shellcheck python3 python3-jsonschema groff-base"
 # shellcheck disable=SC2034
 deps_clang="clang"
 # shellcheck disable=SC2034
 deps_tidy="clang-tidy"
+# The collection of Ansible in conf/ansible.
+# shellcheck disable=SC2034
+deps_ansible="ansible-core ansible-lint yamllint"
 # What the lab's cases use, beside what boots it.
 # shellcheck disable=SC2034
 deps_cases="git python3 libxml2-utils jq dmsetup dbus dbus-daemon polkitd qemu-utils"
 # shellcheck disable=SC2034
 deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
 	libvirt-daemon busybox-static cpio e2fsprogs kmod make procps pciutils xz-utils zstd udev"
+
+# What is unpacked, not installed: deps_unpack.
+# shellcheck disable=SC2034
+deps_sos="sosreport"
+# What reads gpupass' metrics in tests: unpacked into build/tools, since two would start a service.
+# shellcheck disable=SC2034
+deps_metrics="prometheus prometheus-node-exporter python3-prometheus-client"
 
 # The headers that match the kernel the lab boots: Debian and Ubuntu name the meta package apart.
 # Each knows the other's name as well, from dependencies of other packages: apt-cache then succeeds,
@@ -44,6 +68,29 @@ deps_missing() {
 	local p
 	for p in "$@"; do
 		dpkg-query -W -f='${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed || echo "$p"
+	done
+}
+
+# deps_download DIR PACKAGE: its .deb into DIR, of what the package lists of this machine have.
+deps_download() { (cd "$1" && apt-get -qq download "$2" >&2); }
+
+# deps_unpack DIR PACKAGE…: their files below DIR/PACKAGE, without installing them: for packages
+# that would start a service, or act at the next boot. What is there already stays.
+deps_unpack() {
+	local dir=$1 package
+	shift
+	for package; do
+		[ ! -e "$dir/$package" ] || continue
+		mkdir -p "$dir"
+		rm -rf "$dir/.$package"
+		mkdir "$dir/.$package"
+		deps_download "$dir/.$package" "$package" ||
+			{ as_root apt-get -qq update >&2 && deps_download "$dir/.$package" "$package"; } || {
+			echo "gpupass: cannot download $package" >&2
+			return 1
+		}
+		dpkg -x "$dir/.$package/"*.deb "$dir/.$package" && rm "$dir/.$package/"*.deb || return 1
+		mv "$dir/.$package" "$dir/$package"
 	done
 }
 
