@@ -11,7 +11,7 @@ for directory in /etc/gpupass /var/lib/gpupass /etc/libvirt/qemu; do
 	mkdir -p "/disk$directory" "$directory"
 	mount -o bind "/disk$directory" "$directory"
 done
-install_enabled
+install_enabled unpacked
 tests/lab/libvirt-up --configure
 touch /run/lab/libvirt-configured
 if [ ! -e /etc/libvirt/qemu/vm42.xml ]; then

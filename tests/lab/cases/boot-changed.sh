@@ -39,4 +39,16 @@ promise "the daemon shows the kept group as bound" until_true 30 is_bound
 promise "an unbind ends that" gpupass unbind solo0
 equal "its files are gone, and its functions with the host" "0000:03:00.0 nvidia
 0000:03:00.1 snd_hda_intel " "$(drivers 0000:03:00.0 0000:03:00.1) $(ls /etc/gpupass/kept.d)"
+
+# ---- from Ansible, with the collection as it is installed ----
+"$here/define-vm" vm43 --no-guest
+before=$(world)
+# 20 s of a processor and more, emulated: Ansible runs once.
+promise "Ansible assigns once, finds nothing to do, and releases" env ANSIBLE_PIPELINING=1 \
+	ansible-playbook -i localhost, -c local -e ansible_python_interpreter=/usr/bin/python3 \
+	-e domain=vm43 -e group=solo0 -e twice=true "$repo/tests/ansible/assign.yml"
+equal "and all is as before" "$before" "$(world)"
+equal "two jobs did it" "assign done true
+release done true" "$(gpupass jobs -j |
+	jq -r '.jobs[] | select(.domain == "vm43") | "\(.operation) \(.state) \(.changed)"' | sort)"
 finish

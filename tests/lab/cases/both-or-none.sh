@@ -27,6 +27,19 @@ promise "release" gpupass release vm42
 knob 0000:01:00.0 unbind_delay_ms 1500
 promise "an unbind that takes its time is waited for" gpupass assign vm42 pair0
 promise "release again" gpupass release vm42
+
+# fault 62
+before=$(world)
+knob 0000:01:00.0 unbind_delay_ms "$(slow 4000)"
+job=$(gpupass assign vm42 pair0 --no-block --json=short 2>/dev/null | jq .id)
+binds() {
+	gpupass jobs "$job" --json=short |
+		jq -e '.steps[] | select(.name == "bind vfio-pci" and .state == "running")'
+}
+promise "a job waits for a driver" until_true 20 binds
+promise "it is cancelled meanwhile, and undone when the driver is done" gpupass cancel "$job"
+equal "then the whole world is as before" "$before" "$(world)"
+equal "and the job says so" '"cancelled"' "$(gpupass jobs "$job" --json=short | jq .state)"
 knob 0000:01:00.0 unbind_delay_ms 0
 
 # faults 2, 3

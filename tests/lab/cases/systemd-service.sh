@@ -13,8 +13,8 @@
 . "$(dirname "$0")/../lib/polkit.sh"
 
 install_gpupass
-systemctl daemon-reload
-busctl call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus ReloadConfig
+equal "the package has started the daemon" active "$(systemctl is-active gpupassd)"
+systemctl stop gpupassd
 "$here/libvirt-up"
 "$here/define-vm" vm42 --no-guest
 
@@ -69,6 +69,17 @@ kill -9 "$main"
 promise "killed, it is started again" until_true 20 sh -c \
 	"[ \"\$(systemctl show -P MainPID gpupassd)\" != $main ] && gpupass list"
 
+# What goes into a bundle is read from a real journal here, and only here.
+promise "a bundle of this host is written" gpupass doctor -q --bundle="$work/bundle.tar"
+tar -xf "$work/bundle.tar" -C "$work"
+promise "with what the daemon logged" grep -q "ready: 1 groups" "$work/gpupass-bundle/journal-gpupass.txt"
+promise "with what the kernel said about the function that went and came" \
+	grep -q "0000:03:00.1" "$work/gpupass-bundle/journal-kernel.txt"
+promise "without what the kernel said about anything else" sh -c \
+	"! grep -q 'Linux version' '$work/gpupass-bundle/journal-kernel.txt'"
+promise "and without this host's machine id" sh -c \
+	"! grep -rq \"\$(cat /etc/machine-id)\" '$work/gpupass-bundle'"
+
 promise "its audit trail is whole" gpupass audit --verify
 promise "and the hashes of its records are in the journal" until_true 10 sh -c \
 	'journalctl -u gpupassd -o json GPUPASS_AUDIT=job-ended |
@@ -86,6 +97,24 @@ promise "no part complained" sh -c "! journalctl -t gpupass-mover -t gpupass-ins
 promise "none of the daemon's children is left" test \
 	"$(cat /sys/fs/cgroup/system.slice/gpupassd.service/cgroup.procs)" = \
 	"$(systemctl show -P MainPID gpupassd)"
+
+# ---- metrics: see docs/MONITORING.md ----
+textfiles=/var/lib/prometheus/node-exporter
+equal "no metrics are written where nobody reads them" "no" \
+	"$(systemctl start gpupass-metrics.service && systemctl show -P ConditionResult gpupass-metrics.service)"
+mkdir -p "$textfiles"
+promise "the timer has metrics written" systemctl start gpupass-metrics.timer
+promise "at once" until_true 20 grep -qx "gpupass_up 1" "$textfiles/gpupass.prom"
+equal "for anybody to read, and nothing else is left there" "644 gpupass.prom" \
+	"$(stat -c %a "$textfiles/gpupass.prom") $(ls "$textfiles")"
+promise "they count jobs" grep -q 'gpupass_jobs_total{operation="assign",result="done"} [0-9]' \
+	"$textfiles/gpupass.prom"
+systemctl stop gpupass-metrics.timer gpupassd
+promise "of a stopped daemon they are written, too" systemctl start gpupass-metrics.service
+equal "which say so, and do not start it" "gpupass_up 0 inactive" \
+	"$(grep -x 'gpupass_up .' "$textfiles/gpupass.prom") $(systemctl is-active gpupassd)"
+rm -r "$textfiles"
+promise "the next call starts it again" gpupass list
 
 # fault P9
 # ---- nvidia-persistenced, whose socket the parts see, and no other ----

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# long: 278
+# long: 420
 # host: pair-3090
 # saved
 # timeout: 900
@@ -22,8 +22,10 @@ mode() {
 		jq .return.pid)
 	until_true 30 has_ended "$pid" || bad "mode $1" "it was not set"
 }
+# The agent forgets a program once it has told of its end.
 has_ended() {
-	agent "{\"execute\":\"guest-exec-status\",\"arguments\":{\"pid\":$1}}" | jq -e .return.exited
+	agent "{\"execute\":\"guest-exec-status\",\"arguments\":{\"pid\":$1}}" >"$work/ended" &&
+		jq -e .return.exited "$work/ended"
 }
 is_frozen() { ! virsh -q qemu-agent-command vm42 --timeout 5 '{"execute":"guest-ping"}'; }
 # verdict [OPTION…]: exit status, verdict and cause.
@@ -33,6 +35,25 @@ verdict() {
 	echo "$status $(jq -r '"\(.verdict) \(.cause)"' "$work/verdict" 2>&1)"
 	cat "$work/err"
 }
+# put FILE PATH: copies a file of this host into vm42.
+put() {
+	local pid
+	pid=$(agent "{\"execute\":\"guest-exec\",\"arguments\":{\"path\":\"/bin/busybox\",\"arg\":[\"sh\",\"-c\",\"mkdir -p ${2%/*}; cat >$2; chmod +x $2\"],\"input-data\":\"$(base64 -w0 <"$1")\"}}" |
+		jq .return.pid)
+	until_true 60 has_ended "$pid" || bad "put $2" "it did not arrive"
+}
+# in_guest CMD…: runs it there; its exit status.
+in_guest() {
+	local pid arguments
+	arguments=$(printf '%s\n' "$@" | jq -Rn '[inputs]')
+	pid=$(agent "{\"execute\":\"guest-exec\",\"arguments\":{\"path\":\"/bin/busybox\",\"arg\":$arguments,\"capture-output\":true}}" |
+		jq .return.pid)
+	until_true 120 has_ended "$pid" || return 1
+	jq -r '.return | (."out-data", ."err-data") // "" | @base64d' "$work/ended"
+	return "$(jq .return.exitcode "$work/ended")"
+}
+# member KEY: of what the guest reports of itself, at the last verdict.
+member() { jq -c ".guest_report.$1" "$work/verdict"; }
 reason() { jq -r .reason "$work/verdict"; }
 
 up
@@ -63,6 +84,38 @@ equal "all links and peer-to-peer: verified" "0 verified none" "$(verdict)"
 equal "its GPUs were told by their UUIDs" "uuid" "$(jq -r .matched_by "$work/verdict")"
 promise "people see it in words" sh -c 'gpupass verify vm42 | grep -q "pair0 in vm42: VERIFIED"'
 promise "and the group shows it" sh -c 'gpupass status pair0 | grep -q "In guest: verified, 20"'
+# The files of the user-data, on stand-ins for apt-get and systemctl.
+# promise G9
+equal "a guest that was told nothing has no report" '"none"' "$(member state)"
+promise "user-data is printed" sh -c "gpupass export --format=cloud-init vm42 >'$work/user-data'"
+python3 - "$work" <<'END'
+import re, sys
+work = sys.argv[1]
+text = open(work + "/user-data", encoding="utf-8").read()
+for path, block in re.findall(r"- path: (\S+)\n(?:  \w+: .*\n)*?  content: \|\n((?:    .*\n|\n)*)", text):
+    with open(work + "/" + path.rsplit("/", 1)[1], "w", encoding="utf-8") as f:
+        f.write(re.sub("(?m)^    ", "", block))
+END
+printf '#!/bin/sh\necho "$@" >>/apt-get.log\n' >"$work/apt-get"
+printf 'ID=debian\nVERSION_ID="12"\nVERSION_CODENAME=bookworm\n' >"$work/os-release"
+in_guest --install -s /bin
+in_guest mkdir -p /etc/apt/sources.list.d
+put "$work/gpupass-guest" /usr/local/sbin/gpupass-guest
+put "$work/gpupass-guest.conf" /etc/gpupass-guest.conf
+put "$work/os-release" /etc/os-release
+put "$work/apt-get" /usr/bin/apt-get
+put "$work/apt-get" /usr/bin/systemctl
+promise "the script installs the agent and the driver" \
+	in_guest sh /usr/local/sbin/gpupass-guest install
+promise "and checks the links" in_guest sh /usr/local/sbin/gpupass-guest check
+equal "the verdict is the same, with the guest's report" "0 verified none" "$(verdict --workload)"
+equal "which is of this boot, and of this machine" '"current"' "$(member state)"
+equal "and has what its nvidia-smi said" '[4,4] true "535.183.06"' \
+	"$(member links) $(member as_expected) $(member driver)"
+equal "whose links are measured on request, and pass" 'pass nvbandwidth 52790' \
+	"$(jq -r '.workload | "\(.verdict) \(.program) \(.copies[0].mbps)"' "$work/verdict")"
+# (Reports that are none, and slow links, are bus guest's: here a program takes seconds.)
+
 mode ga102-half
 equal "half the links: degraded" "1 degraded few-links" "$(verdict)"
 equal "it says which" "2 of 4 links are active on 0000:01:00.0" "$(reason)"

@@ -10,12 +10,18 @@ uuid=3f0c9a52-6c2b-4a62-9a0e-0c1d5b8f4242
 record=/etc/gpupass/assignments.d/$uuid.json
 functions=(0000:01:00.0 0000:01:00.1 0000:02:00.0 0000:02:00.1)
 
+# By its packages, which enable it. "unpacked": by their files only, for a host that boots often.
 install_enabled() {
-	# By tar: /lib may be a link, which cp would not follow. As of root, whoever made it.
-	tar -C build/root -c --owner=root --group=root . | tar -C / -x --keep-directory-symlink
-	mkdir -p /etc/gpupass/groups.d /etc/gpupass/assignments.d
+	if [ "${1-}" = unpacked ]; then
+# By its packages, which enable it. "unpacked": by their files only; for hosts that boot often.
+		tar -C build/root -c --owner=root --group=root . | tar -C / -x --keep-directory-symlink
+		SYSTEMD_OFFLINE=1 systemctl --quiet enable gpupassd.service
+	elif ! tests/lab/install-packages >/run/lab/dpkg 2>&1; then
+		cat /run/lab/dpkg >&2
+		return 1
+	fi
+	mkdir -p /etc/gpupass/assignments.d
 	printf '[Group]\nName=pair0\nGpu=01:00.0\nGpu=02:00.0\n' >/etc/gpupass/groups.d/pair0.conf
-	SYSTEMD_OFFLINE=1 systemctl --quiet enable gpupassd.service
 	# The lab does not get to sysinit's and multi-user's other units, nor need it.
 	mkdir -p /etc/systemd/system/lab-command.service.d
 	printf '[Unit]\nWants=gpupass-bind-verify.service\nAfter=gpupass-bind-verify.service\n' \

@@ -34,7 +34,6 @@ permitted() {
 # What an administrator does: users, groups, and the example with this host's domain in it.
 administer_polkit() {
 	local user
-	groupadd -r gpupass
 	groupadd gpu-operators
 	for user in reader:gpupass gpu-operator:gpu-operators; do
 		useradd -M -G "${user#*:}" "${user%:*}"

@@ -86,7 +86,7 @@ strip_modules() {
 unpack_kernel() {
 	local version=$1 dir=$2 p deb
 	for p in $(kernel_packages "$version"); do
-		(cd "$dir" && apt-get -qq download "$p" 2>/dev/null) || {
+		deps_download "$dir" "$p" 2>/dev/null || {
 			echo "lab: cannot download $p" >&2
 			return 1
 		}
@@ -197,7 +197,7 @@ make_guest_initrd() {
 # AppArmor (which would confine libvirtd on the machine, and in every lab).
 unpack_package() {
 	local package=$1 dir=$2
-	(cd "$dir" && apt-get -qq download "$package" 2>/dev/null) || {
+	deps_download "$dir" "$package" 2>/dev/null || {
 		echo "lab: cannot download $package" >&2
 		return 1
 	}
@@ -212,7 +212,7 @@ make_agent_initrd() {
 	cp "$(command -v busybox)" "$root/bin/busybox"
 	cp "$src/init" "$root/init-report"
 	cp "$src/init-agent" "$root/init"
-	cp "$src/nvidia-smi" "$src/lab-mode" "$root/bin/"
+	cp "$src/nvidia-smi" "$src/nvbandwidth" "$src/lab-mode" "$root/bin/"
 	chmod +x "$root/init" "$root/init-report" "$root/bin"/*
 	cp "$agent/usr/sbin/qemu-ga" "$root/usr/sbin/"
 	cp -r "$fixtures"/*/ "$root/lab/guests/"
