@@ -4,6 +4,7 @@ What tests of gpupass stand on: a private bus, on it a fake daemon that says wha
 and texts in tests/fixtures/client. --update rewrites those instead of comparing with them.
 """
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -23,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import scenario as S  # noqa: E402
 from private_bus import PrivateBus  # noqa: E402
-from rig import SKIPPED, TIMEOUT, chosen, memory_directory  # noqa: E402
+from rig import SKIPPED, TIMEOUT, Skip, chosen, known, memory_directory  # noqa: E402
 FIXTURES = os.path.join(HERE, "..", "fixtures", "client")
 UPDATE = "--update" in sys.argv
 
@@ -34,7 +35,7 @@ class Bus:
     def __init__(self, client, fake):
         self.client, self.fake = client, fake
         self.directory = tempfile.mkdtemp(prefix="gpupass-test-", dir=memory_directory())
-        self.daemon = None
+        self.daemon, self.strange = None, False
         self.bus = PrivateBus(self.directory)
         self.address = self.bus.address
 
@@ -52,8 +53,10 @@ class Bus:
         base.update(more)
         return base
 
-    def start(self, objects, methods=None):
+    def start(self, objects, methods=None, strange=False):
+        """strange: it says what no gpupassd does, so that no schema need know what the client prints."""
         self.stop()
+        self.strange = strange
         path = os.path.join(self.directory, "scenario.json")
         with open(path, "w", encoding="utf-8") as f:
             json.dump({"objects": objects, "methods": methods or {}}, f)
@@ -77,15 +80,16 @@ class Bus:
             return f.read()
 
     def run(self, *arguments, **environment):
-        return subprocess.run([self.client, *arguments], env=self.environment(**environment),
+        done = subprocess.run([self.client, *arguments], env=self.environment(**environment),
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT,
                               text=True, errors="surrogateescape", check=False)
+        return done if self.strange else known(done)
 
-    def run_on_terminal(self, *arguments, columns=80):
+    def run_on_terminal(self, *arguments, columns=80, **environment):
         """Runs it with stdout and stderr on a terminal; (exit code, what was written)."""
         leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        process = subprocess.Popen([self.client, *arguments], env=self.environment(),
+        process = subprocess.Popen([self.client, *arguments], env=self.environment(**environment),
                                    stdin=follower, stdout=follower, stderr=follower)
         os.close(follower)
         written = b""
@@ -102,6 +106,49 @@ class Bus:
             written += data
         os.close(leader)
         return process.wait(TIMEOUT), written.decode().replace("\r\n", "\n")
+
+
+class Terminal:
+    """gpupass in the foreground of a terminal of its own, as in a shell: what is typed there becomes
+    echo and signals."""
+
+    def __init__(self, bus, *arguments):
+        self.leader, self.follower = pty.openpty()
+        fcntl.ioctl(self.follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.modes = termios.tcgetattr(self.follower)
+        # The shell's child takes the terminal before it becomes gpupass.
+        self.process = subprocess.Popen(
+            ["setsid", "--ctty", "--wait", bus.client, *arguments], env=bus.environment(),
+            stdin=self.follower, stdout=self.follower, stderr=self.follower)
+        self.read = b""
+
+    def written(self, errors="strict"):
+        return self.read.decode(errors=errors).replace("\r\n", "\n")
+
+    def read_until(self, condition):
+        deadline = time.monotonic() + TIMEOUT
+        # What one read returns may end within a character, or within the end of a line.
+        while not condition(self.written("ignore")):
+            check(time.monotonic() < deadline, "nothing more comes after:", repr(self.read))
+            if select.select([self.leader], [], [], 1)[0]:
+                self.read += os.read(self.leader, 65536)
+
+    def type(self, text):
+        os.write(self.leader, text.encode())
+
+    def end(self):
+        """(exit code, all that was written, whether the terminal's modes are as they were)."""
+        code = self.process.wait(TIMEOUT)
+        same = termios.tcgetattr(self.follower) == self.modes
+        os.close(self.follower)
+        # With nobody at its other side, the kernel hands out what is left, and then fails with EIO.
+        try:
+            while True:
+                self.read += os.read(self.leader, 65536)
+        except OSError as error:
+            check(error.errno == errno.EIO, error)
+        os.close(self.leader)
+        return code, self.written(), same
 
 
 def check(condition, *what):
@@ -183,6 +230,8 @@ def main(tests):
             try:
                 test(bus)
                 print("ok  ", test.__name__, flush=True)
+            except Skip as why:
+                print("skip", test.__name__ + ":", why)
             except Exception:  # pylint: disable=broad-except
                 n_failed += 1
                 print("FAIL", test.__name__)

@@ -2,7 +2,7 @@
 /*
  * Sends a method of the daemon many times at once, without waiting, and counts the answers:
  *
- *   flood COUNT assign|bind|plan|inspect|rescan|declare
+ *   flood COUNT assign|bind|plan|inspect|rescan|declare|cancel
  *
  * Prints "NAME COUNT" for each kind of answer, "ok" for those without an error. Ends when all have
  * been answered, or with 1 after a minute.
@@ -56,6 +56,7 @@ static int new_call(sd_bus *bus, const char *kind, unsigned i, sd_bus_message **
 	static const char *const members[][2] = {
 		{ "assign", "Assign" }, { "bind", "Bind" },	  { "plan", "Plan" },
 		{ "rescan", "Rescan" }, { "declare", "Declare" }, { "inspect", "Inspect" },
+		{ "cancel", "Cancel" },
 	};
 	bool inspect = strcmp(kind, "inspect") == 0;
 	const char *member = NULL;
@@ -80,6 +81,8 @@ static int new_call(sd_bus *bus, const char *kind, unsigned i, sd_bus_message **
 		r = sd_bus_message_append(*ret, "s", "pair0");
 	else if (strcmp(kind, "declare") == 0)
 		r = sd_bus_message_append(*ret, "sas", name, 2, "0000:01:00.0", "0000:02:00.0");
+	else if (strcmp(kind, "cancel") == 0)
+		r = sd_bus_message_append(*ret, "u", 1);
 	return r < 0 ? r : sd_bus_message_append(*ret, "a{sv}", 0);
 }
 

@@ -26,6 +26,7 @@ import traceback
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "lib")]
+import schemas  # noqa: E402
 from memory_directory import memory_directory  # noqa: E402
 from private_bus import PrivateBus  # noqa: E402
 ROOT = "/org/gpupass1"
@@ -157,6 +158,7 @@ class Host:
         try:
             if self.process.poll() is None:
                 self.stop()
+            self.expect_known_files()
         finally:
             for pid in self.running_workers():
                 os.kill(pid, signal.SIGKILL)
@@ -174,17 +176,25 @@ class Host:
                     found[int(pid)] = words
         return found
 
+    def expect_known_files(self):
+        """What the daemon leaves is as docs/schema says."""
+        for directory in (self.config, self.state, os.path.join(self.directory, "run")):
+            for at, _, names in os.walk(directory):
+                for name in names:
+                    found = schemas.shared().file_findings(os.path.join(at, name))
+                    expect(not found, *found)
+
     def run(self, *command):
-        return subprocess.run(command, env=self.environment, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              timeout=TIMEOUT)
+        return known(subprocess.run(command, env=self.environment, stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                    timeout=TIMEOUT))
 
     def nobody(self, *command):
         """The same by a user without privilege."""
-        return subprocess.run(command, env=self.environment, user=NOBODY, group=NOBODY,
-                              extra_groups=[], cwd="/", stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              timeout=TIMEOUT, check=False)
+        return known(subprocess.run(command, env=self.environment, user=NOBODY, group=NOBODY,
+                                    extra_groups=[], cwd="/", stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                    timeout=TIMEOUT, check=False))
 
     def gpupass(self, *arguments):
         return self.run(self.client, *arguments)
@@ -301,6 +311,21 @@ class Host:
     def declare(self):
         r = self.gpupass("declare", "pair0", "41:00.0", "61:00.0")
         assert r.returncode == 0, r.stderr
+
+
+def known(done):
+    """Of a run of gpupass: the documents that it printed are as docs/schema says."""
+    if os.path.basename(done.args[0]).startswith("gpupass"):
+        for text in (done.stdout, done.stderr):
+            known_text(text)
+    return done
+
+
+def known_text(text):
+    if "{" in text:
+        found = schemas.shared().text_findings(text)
+        expect(not found, *found)
+    return text
 
 
 def slowness():

@@ -215,6 +215,25 @@ def assignment_that_fails(name, message, state="failed"):
                                 removed(18, state, ERROR + name, message)]}}
 
 
+CANCELLED = ("cannot assign pair1 to vm42: root cancelled the job\n"
+             "State:  everything was put back as it was; undone: bind vfio-pci")
+
+
+def cancellation(state="cancelled", error="Cancelled", message=CANCELLED):
+    """Methods of a daemon whose job 17 has bound pair1, and is undone, or not."""
+    path = job_path(17)
+    ended = job(17, State=["s", state], Steps=assign_steps(2, "undone"),
+                CancelRequested=["b", True], CancelledByUid=["u", 0],
+                ErrorName=["s", ERROR + error if error else ""], ErrorMessage=["s", message],
+                DurationUsec=["t", 5000])
+    return {"Cancel": {"reply": ["o", path], "before": [
+        {"add": [path, job(17, Steps=assign_steps(1, "running"), CancelRequested=["b", True],
+                           CancelledByUid=["u", 0])[path]]}],
+        "then": [{"after": 20, "set": [path, JOB, {"State": ["s", "rolling-back"]}]},
+                 {"after": 5, "add": [path, ended[path]]},
+                 removed(17, state, ERROR + error if error else "", message)]}}
+
+
 def verdict(word, **members):
     """What a verification of pair1 in vm42 finds."""
     active = {"verified": 4, "degraded": 2}.get(word, 0)
@@ -227,6 +246,7 @@ def verdict(word, **members):
                  for a in ("0000:a1:00.0", "0000:c1:00.0")],
         "links": [{"gpus": ["0000:a1:00.0", "0000:c1:00.0"], "verdict": word, "cause": "none",
                    "reason": None, "paths": [path, path], "peer_to_peer": ["OK", "OK"]}],
+        "guest_report": None, "workload": None,
     }
     found.update(members)
     return found
@@ -265,6 +285,10 @@ PLAN = {
         {"path": "/sys/bus/pci/drivers/nvidia/unbind", "value": "0000:a1:00.0"},
         {"path": "/sys/bus/pci/drivers_probe", "value": "0000:a1:00.0"},
         {"path": "/sys/bus/pci/devices/0000:c1:00.0/driver_override", "value": "\n"}],
+    "boards": [{"address": a, "tenant_state": "none", "tenant": None, "tenant_name": None,
+                "reset": True} for a in ("0000:a1:00.0", "0000:c1:00.0")],
+    "hostdevs": [],
+    "findings": [],
     "xml_diff": "@@ -10,2 +10,3 @@\n   <devices>\n+    <hostdev/>\n-    <old/>\n",
     "warnings": ["the GPUs are on NUMA node 1, the domain's memory on node 0"],
 }
@@ -279,7 +303,7 @@ def check(number, status, **members):
 
 DOCTOR = {
     "schema": "org.gpupass1.doctor/1",
-    "domain": {"name": "vm42", "uuid": UUID, "group": "pair0"},
+    "domain": {"name": "vm42", "uuid": UUID, "group": "pair0", "groups": ["pair0"]},
     "symptom": {
         "name": "slow", "title": "bandwidth between the GPUs, or to the host, is low",
         "suspects": ["link-width", "holders"],
