@@ -146,6 +146,7 @@ static int undo(Run *run, size_t i, Problem **ret_problem)
 	free(run->context.detail);
 	run->context.detail = plan_step_detail(run->context.plan, kind);
 	r = as_problem(undo_in_domain(run, kind, ret_problem), kind, ret_problem);
+	tell_note(run);
 	if (run->log)
 		note_journal(run, journal_undone(run->log, i, r == 0));
 	tell(run, i, r == 0 ? STEP_UNDONE : STEP_UNDO_FAILED, since);

@@ -265,6 +265,15 @@ static void look_at_domain(Run *run, const DomainUses *uses)
 	run->context.no_guest = !use || !use->active;
 }
 
+/* Whether the job may have put a function into a running guest. */
+static bool attach_was_begun(const OpenJob *job)
+{
+	for (size_t i = 0; i < job->begun; i++)
+		if (job->plan->steps[i] == STEP_ATTACH)
+			return true;
+	return false;
+}
+
 /* 1: libvirt went away meanwhile. */
 static int undo_all(Run *run, char **ret_reason)
 {
@@ -347,6 +356,7 @@ static int settle_job(const JobPlace *place, OpenJob *job, const DomainUses *use
 		.prepared = prepared,
 		.plan = job->plan,
 		.rebooted = job->rebooted,
+		.in_guest = attach_was_begun(job),
 		.timeout_usec = place->rules->policy.device_timeout_usec,
 		/* The journal has no count: try all of them, or the first; both are harmless. */
 		.n_attached = job->plan->n_functions,

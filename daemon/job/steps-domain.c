@@ -326,10 +326,11 @@ static int attach(StepContext *c, Problem **ret_problem)
 	for (; c->n_attached < c->plan->n_functions; c->n_attached++) {
 		int r = cancellation_check(c->place->cancel, ret_problem);
 
-		if (r == 0)
-			r = host_ops(c)->domain_attach(c->place->host, c->plan->domain_uuid,
-						       c->plan->hostdevs[c->n_attached],
-						       ret_problem);
+		if (r != 0)
+			return r;
+		c->in_guest = true;
+		r = host_ops(c)->domain_attach(c->place->host, c->plan->domain_uuid,
+					       c->plan->hostdevs[c->n_attached], ret_problem);
 		if (r != 0)
 			return r;
 	}

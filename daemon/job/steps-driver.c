@@ -309,6 +309,8 @@ static int unbind(StepContext *c, Problem **ret_problem)
 	r = step_refuse_while_in_guest(c, ret_problem);
 	if (r == PROBLEM)
 		return problem_remedy(*ret_problem, "shut that guest down");
+	if (r == 0)
+		r = step_reset_returning(c, ret_problem);
 	return r != 0 ? r : backward(c, ret_problem);
 }
 

@@ -7,147 +7,11 @@
  */
 #include <string.h>
 
-#include "job/steps.h"
+#include "core/pci/driver-name.h"
 #include "job/tenant-look.h"
+#include "job/turnover.h"
 #include "util/clock.h"
 #include "util/text.h"
-
-typedef struct Turnover {
-	StepContext *context;
-	ResetTarget *targets; /* what workers reset */
-	ResetOutcome *outcomes;
-	size_t n;
-	ResetReport *reports; /* borrow from outcomes: of all functions on vfio-pci */
-	size_t n_reports;
-	ReceiptBoard *boards; /* borrow from the plan: of all that take part */
-	size_t n_boards;
-	Bdf *polled; /* boards whose memory was asked about */
-	MemoryReport *memory;
-	size_t n_polled;
-	uint64_t begun_usec;
-} Turnover;
-
-static void turnover_clear(Turnover *t)
-{
-	for (size_t i = 0; i < t->n; i++)
-		reset_outcome_clear(&t->outcomes[i]);
-	for (size_t i = 0; i < t->n_polled; i++)
-		memory_report_clear(&t->memory[i]);
-	free(t->polled);
-	free(t->memory);
-	free(t->targets);
-	free(t->outcomes);
-	free(t->reports);
-	free(t->boards);
-}
-
-static int turnover_make(StepContext *c, Turnover *ret)
-{
-	size_t n = c->plan->n_functions;
-	Turnover t = {
-		.context = c,
-		.targets = calloc(n + 1, sizeof(ResetTarget)),
-		.outcomes = calloc(n + 1, sizeof(ResetOutcome)),
-		.reports = calloc(n + 1, sizeof(ResetReport)),
-		.boards = calloc(c->plan->n_boards + 1, sizeof(ReceiptBoard)),
-		.polled = calloc(c->plan->n_boards + 1, sizeof(Bdf)),
-		.memory = calloc(c->plan->n_boards + 1, sizeof(MemoryReport)),
-		.begun_usec = now_realtime(),
-	};
-
-	if (!t.targets || !t.outcomes || !t.reports || !t.boards || !t.polled || !t.memory) {
-		turnover_clear(&t);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < n; i++) {
-		const PlanFunction *f = &c->plan->functions[i];
-
-		if (f->reset == PLAN_RESET_OWN || f->reset == PLAN_RESET_SLOT)
-			t.targets[t.n++] = (ResetTarget){
-				.bdf = f->bdf,
-				.slot = f->reset == PLAN_RESET_SLOT,
-			};
-	}
-	*ret = t;
-	return 0;
-}
-
-static void collect_reports(Turnover *t)
-{
-	const Plan *plan = t->context->plan;
-	size_t k = 0;
-
-	for (size_t i = 0; i < plan->n_functions; i++) {
-		const PlanFunction *f = &plan->functions[i];
-
-		if (f->reset == PLAN_RESET_OWN || f->reset == PLAN_RESET_SLOT)
-			t->reports[t->n_reports++] = t->outcomes[k++].report;
-		else if (f->reset == PLAN_RESET_WITH_LEAD)
-			t->reports[t->n_reports++] = (ResetReport){
-				.bdf = f->bdf,
-				.result = RESET_WITH_LEAD,
-			};
-	}
-}
-
-static bool leaves(const Turnover *t)
-{
-	return t->context->plan->operation == OPERATION_RELEASE;
-}
-
-static const ResetReport *report_of(const Turnover *t, const Bdf *bdf)
-{
-	for (size_t i = 0; i < t->n_reports; i++)
-		if (bdf_equal(&t->reports[i].bdf, bdf))
-			return &t->reports[i];
-	return NULL;
-}
-
-/* true: a method reset the leading function or its slot, and no function was left out. */
-static bool was_reset(const Turnover *t, const Bdf *lead)
-{
-	const ResetReport *leading = report_of(t, lead);
-	const Plan *plan = t->context->plan;
-	bool any = false;
-
-	for (size_t i = 0; i < plan->n_functions; i++) {
-		const ResetReport *report = report_of(t, &plan->functions[i].bdf);
-
-		if (!bdf_same_slot(&plan->functions[i].bdf, lead))
-			continue;
-		if (!report || !reset_result_is_good(report->result))
-			return false;
-		any |= report->result == RESET_DONE;
-	}
-	return any && leading && leading->result != RESET_NO_METHOD;
-}
-
-static bool takes_part(const Turnover *t, const Bdf *lead)
-{
-	for (size_t i = 0; i < t->n_reports; i++)
-		if (bdf_same_slot(&t->reports[i].bdf, lead))
-			return true;
-	return false;
-}
-
-static void collect_boards(Turnover *t)
-{
-	const Plan *plan = t->context->plan;
-
-	for (size_t i = 0; i < plan->n_boards; i++) {
-		const TenantMark *last = &plan->boards[i].last;
-		bool reset = was_reset(t, &last->bdf);
-
-		if (takes_part(t, &last->bdf))
-			t->boards[t->n_boards++] = (ReceiptBoard){
-				.bdf = last->bdf,
-				.reset = reset,
-				.accepted = !reset && plan->accept_dirty,
-				.tenant_uuid = leaves(t) ? plan->domain_uuid : last->domain_uuid,
-				.tenant_name = leaves(t) ? plan->domain_name : last->domain_name,
-			};
-	}
-}
 
 /* ---- memory ---- */
 
@@ -171,7 +35,7 @@ static void poll_memory(Turnover *t)
 
 	for (size_t i = 0; i < t->n_boards; i++) {
 		ReceiptBoard *board = &t->boards[i];
-		const ResetReport *report = report_of(t, &board->bdf);
+		const ResetReport *report = turnover_report(t, &board->bdf);
 
 		if (board->reset && report && memory_method_clears(report->method) &&
 		    t->context->place->rules->policy.poll_memory_clear)
@@ -187,15 +51,6 @@ static void poll_memory(Turnover *t)
 				t->boards[k].memory = t->memory[i].state;
 				t->boards[k].memory_why = t->memory[i].why;
 			}
-}
-
-/* A release may end without a reset. Then the next domain does not get the board. */
-static bool failed(const Turnover *t, const Receipt *receipt)
-{
-	for (size_t i = 0; !leaves(t) && i < t->n_boards; i++)
-		if (!t->boards[i].reset && !t->boards[i].accepted)
-			return true;
-	return receipt_has_failure(receipt);
 }
 
 static int remember_stuck(const Turnover *t)
@@ -217,50 +72,13 @@ static int remember_stuck(const Turnover *t)
 	return 0;
 }
 
-static char *functions_text(const Turnover *t, bool only_bad)
-{
-	_cleanup_strv_ char **lines = NULL;
-
-	for (size_t i = 0; i < t->n_reports; i++) {
-		_cleanup_free_ char *line = NULL;
-
-		if (only_bad && reset_result_is_good(t->reports[i].result))
-			continue;
-		line = reset_report_text(&t->reports[i]);
-		if (!line || strv_append(&lines, line) < 0)
-			return NULL;
-	}
-	return strv_join(lines, only_bad ? "\n" : "; ");
-}
-
-/*
- * "0000:41:00.0 was last used by vm42 (…)", of those that were not reset; NULL: none, or no memory.
- */
-static char *tenants_text(const Turnover *t)
-{
-	_cleanup_strv_ char **lines = NULL;
-
-	for (size_t i = 0; i < t->n_boards; i++) {
-		const ReceiptBoard *board = &t->boards[i];
-		_cleanup_free_ char *tenant =
-			tenancy_tenant_text(board->tenant_uuid, board->tenant_name);
-
-		if (!board->reset && tenant &&
-		    strv_appendf(&lines, "%s was last used by %s%s", BDF_TEXT(&board->bdf), tenant,
-				 report_of(t, &board->bdf) && report_of(t, &board->bdf)->result ==
-								      RESET_NO_METHOD
-					 ? ", and the kernel knows no way to reset it"
-					 : "") < 0)
-			return NULL;
-	}
-	return lines ? strv_join(lines, "\n") : NULL;
-}
-
 static char *remedy(const Turnover *t)
 {
 	const Plan *plan = t->context->plan;
 
-	if (leaves(t))
+	if (t->undo)
+		return strdup("see dmesg for these addresses, power the host off and on");
+	if (t->leaves)
 		return strf(
 			"see dmesg for these addresses, power the host off and on, then: gpupass "
 			"release %s",
@@ -275,14 +93,17 @@ static char *remedy(const Turnover *t)
 /* A stuck function cannot be put back as it was. Any other one will be. */
 static int refuse(const Turnover *t, Problem **ret_problem)
 {
-	_cleanup_free_ char *functions = functions_text(t, true);
-	_cleanup_free_ char *tenants = leaves(t) ? NULL : tenants_text(t);
+	_cleanup_free_ char *functions = turnover_functions_text(t, true);
+	_cleanup_free_ char *tenants = t->leaves ? NULL : turnover_tenants_text(t);
 	bool stuck = t->context->stuck;
 
 	return problem_refuse(
 		ret_problem, stuck ? GPUPASS_ERROR_ROLLBACK_FAILED : GPUPASS_ERROR_RESET_FAILED,
 		.reason =
-			strdup("its GPUs could not be reset, so it is not free for a next tenant"),
+			strdup(t->undo ? "its GPUs could not be reset after the guest had them, so "
+					 "the host's drivers do not get them"
+				       : "its GPUs could not be reset, so it is not free for a "
+					 "next tenant"),
 		.cause = functions || tenants
 				 ? strf("%s%s%s", str_or_empty(functions),
 					!str_is_empty(functions) && tenants ? "\n" : "",
@@ -293,11 +114,11 @@ static int refuse(const Turnover *t, Problem **ret_problem)
 
 static JobNoteKind note_kind(const Turnover *t, const Receipt *receipt)
 {
-	if (failed(t, receipt))
+	if (turnover_failed(t, receipt))
 		return JOB_NOTE_RESET_FAILED;
 	if (receipt_is_good(receipt))
 		return JOB_NOTE_RESET;
-	return leaves(t) ? JOB_NOTE_NOT_RESET : JOB_NOTE_ACCEPTED;
+	return t->leaves ? JOB_NOTE_NOT_RESET : JOB_NOTE_ACCEPTED;
 }
 
 /* Without memory the log lacks a line, and nothing else changes. */
@@ -309,7 +130,7 @@ static void note_receipt(const Turnover *t, const Receipt *receipt)
 		[JOB_NOTE_NOT_RESET] = "was not reset",
 		[JOB_NOTE_ACCEPTED] = "is given on without a reset, as was asked for,",
 	};
-	_cleanup_free_ char *text = functions_text(t, false);
+	_cleanup_free_ char *text = turnover_functions_text(t, false);
 	_cleanup_free_ char *tenant =
 		tenancy_tenant_text(receipt->domain_uuid, receipt->domain_name);
 	const char *name = receipt->domain_name ? receipt->domain_name : tenant;
@@ -348,7 +169,7 @@ static int not_turned(const Turnover *t, const Bdf *bdf, int error, Problem **re
 
 	if (r != PROBLEM)
 		return r;
-	if (leaves(t))
+	if (t->leaves)
 		return step_note_left(t->context, problem);
 	*ret_problem = TAKE_PTR(problem);
 	return r;
@@ -377,7 +198,7 @@ static int turn_clean(const Turnover *t, const ReceiptBoard *board, const char *
 static void note_no_method(const Turnover *t, const ReceiptBoard *board)
 {
 	TenantMark mark = plan_board(t->context->plan, &board->bdf)->last;
-	const ResetReport *leading = report_of(t, &board->bdf);
+	const ResetReport *leading = turnover_report(t, &board->bdf);
 
 	if (mark.state != TENANT_DIRTY || !mark.domain_uuid || !leading ||
 	    leading->result != RESET_NO_METHOD)
@@ -393,9 +214,12 @@ static int turn_marks(const Turnover *t, const Receipt *receipt, Problem **ret_p
 	int r = name ? 0 : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && t->context->place->tenants && i < t->n_boards; i++)
-		if (!t->boards[i].reset)
+		/* A plan from a journal does not have it: the next domain gets one reset more. */
+		if (!plan_board(t->context->plan, &t->boards[i].bdf))
+			continue;
+		else if (!t->boards[i].reset)
 			note_no_method(t, &t->boards[i]);
-		else if (!failed(t, receipt))
+		else if (!turnover_failed(t, receipt))
 			r = turn_clean(t, &t->boards[i], name, ret_problem);
 	return r;
 }
@@ -426,7 +250,10 @@ static Receipt make_receipt(const Turnover *t)
 	const ReceiptBoard *common = common_tenant(t);
 	Receipt receipt = {
 		.group = plan->group,
-		.caller_uid = t->context->prepared->request.caller_uid,
+		/* A journal has no request. */
+		.caller_uid = t->undo && plan->assignment
+				      ? plan->assignment->created_by
+				      : t->context->prepared->request.caller_uid,
 		.begun_usec = t->begun_usec,
 		.ended_usec = now_realtime(),
 		.functions = t->reports,
@@ -436,7 +263,7 @@ static Receipt make_receipt(const Turnover *t)
 		.together = was_one_event(t),
 	};
 
-	if (leaves(t)) {
+	if (t->leaves) {
 		receipt.domain_uuid = plan->domain_uuid;
 		receipt.domain_name = plan->domain_name;
 		return receipt;
@@ -459,32 +286,85 @@ static int conclude(Turnover *t, Problem **ret_problem)
 	r = write_receipt(t, &receipt, &unwritten);
 	if (r == 0)
 		r = turn_marks(t, &receipt, &unwritten);
-	if (failed(t, &receipt))
+	if (turnover_failed(t, &receipt))
 		return refuse(t, ret_problem);
 	if (r == PROBLEM)
 		*ret_problem = TAKE_PTR(unwritten);
 	return r;
 }
 
-static int reset(StepContext *c, Problem **ret_problem)
+static int turn_over(StepContext *c, bool undo, Problem **ret_problem)
 {
 	_cleanup_(turnover_clear) Turnover t = { 0 };
-	int r;
+	int r = turnover_make(c, undo, &t);
 
-	r = step_refuse_while_in_guest(c, ret_problem);
-	if (r == 0)
-		r = turnover_make(c, &t);
-	if (r != 0)
+	if (r < 0)
 		return r;
 	r = c->place->host->ops->reset(c->place->host, t.targets, t.n, t.outcomes);
 	if (r < 0)
 		r = remember_stuck(&t);
 	if (r < 0)
 		return r;
-	collect_reports(&t);
-	collect_boards(&t);
+	turnover_collect(&t);
 	poll_memory(&t);
 	return conclude(&t, ret_problem);
+}
+
+static int reset(StepContext *c, Problem **ret_problem)
+{
+	int r = step_refuse_while_in_guest(c, ret_problem);
+
+	return r != 0 ? r : turn_over(c, false, ret_problem);
+}
+
+/* The undo resets before it moves: what has been moved was reset by a run that was interrupted. */
+static int all_on_vfio(StepContext *c, bool *ret)
+{
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	int r = step_inspect(c, &now);
+
+	*ret = true;
+	/* One has vanished: its reset fails, and the others stay where they are. */
+	if (r == -ENOENT)
+		return 0;
+	for (size_t i = 0; r == 0 && i < now->n_functions; i++)
+		*ret &= driver_is_vfio(now->functions[i].driver);
+	return r;
+}
+
+/* What has no way to be reset is given back as it is, as a release does. */
+static int note_unreset(StepContext *c)
+{
+	for (size_t i = 0; i < c->plan->n_functions; i++) {
+		const PlanFunction *f = &c->plan->functions[i];
+
+		if (f->undo_reset == PLAN_RESET_NOT &&
+		    strv_appendf(&c->left,
+				 "%s was not reset after %s had it: the kernel knows no way that "
+				 "spares other devices",
+				 BDF_TEXT(&f->bdf), str_or_empty(c->plan->domain_name)) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int step_reset_returning(StepContext *c, Problem **ret_problem)
+{
+	bool there = false, any = false;
+	int r;
+
+	for (size_t i = 0; i < c->plan->n_functions; i++)
+		any |= c->plan->functions[i].undo_reset != PLAN_RESET_NOT;
+	/* A boot has reset them since, and set their drivers. */
+	if (!c->in_guest || c->rebooted)
+		return 0;
+	if (!any)
+		return note_unreset(c);
+	r = all_on_vfio(c, &there);
+	if (r != 0 || !there)
+		return r;
+	r = note_unreset(c);
+	return r != 0 ? r : turn_over(c, true, ret_problem);
 }
 
 const StepOps step_reset = {

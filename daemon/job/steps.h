@@ -20,6 +20,7 @@ typedef struct StepContext {
 	JobNote note;	      /* from the act that just ran, for the log; owned */
 	char *defined_xml;    /* the definition as libvirt normalised ours; owned */
 	bool not_defined;     /* libvirt refused our definition before it wrote it */
+	bool in_guest;	      /* the plan's guest may have had the functions; live only */
 	size_t n_attached;    /* the first so many of plan->functions; the next one was tried */
 	size_t n_detached;    /* the last so many of them; the one before was tried */
 	char *stuck;	      /* why the group is stuck: a worker never came back; owned */
@@ -84,6 +85,11 @@ int step_refuse_while_in_guest(StepContext *c, Problem **ret_problem);
  * data.
  */
 int step_mark_tenant(StepContext *c, Problem **ret_problem);
+/*
+ * Resets what a guest may have had, before the undo of an assign gives it back to the host's
+ * drivers: steps-reset.c. PROBLEM: it could not be reset, or its receipt not be stored.
+ */
+int step_reset_returning(StepContext *c, Problem **ret_problem);
 /* Notes that a worker never came back. Keeps `why` of the first one. */
 int step_remember_stuck(StepContext *c, const Bdf *function, const char *why, ...) _printf_(3, 4);
 /* "worker 123", or "a worker" when its pid is not known. */

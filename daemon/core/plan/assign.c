@@ -249,6 +249,8 @@ static int fill_steps(Planner *p)
 					 p->facts->assignments, p->request, p->ret_problem);
 	if (r == 0 && plan->live)
 		r = plan_hostdevs(p);
+	if (r == 0 && plan->live && bind)
+		r = plan_reset_for_undo(p);
 	/* A board is not reset while this guest runs on it. */
 	if (r == 0 && runs_with_it(p))
 		r = plan_fill_boards(p);

@@ -80,6 +80,8 @@ int plan_warn_of_unread(const Planner *p);
  * Other plans reset the boards with `reset` set, after the bind.
  */
 int plan_reset(Planner *p);
+/* Decides how the undo of a live assign resets what its guest had. Refuses nothing. */
+int plan_reset_for_undo(Planner *p);
 /*
  * When one board of a group is reset, so are the others, as far as they can be: NVLinks cross them,
  * and before Ampere a link partner should be reset together with its peer (kernel_nvlink.c in

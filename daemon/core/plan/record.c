@@ -156,6 +156,9 @@ static const JsonMember function_members[] = {
 			 "is neither on nor off"),
 	JSON_ENUM_IF_ANY(PlanFunction, to_persistence, PersistenceMode, PERSISTENCE_MODES,
 			 "is neither on nor off"),
+	/* Left out of all plans but live assigns, so that an older gpupass can read those. */
+	JSON_ENUM_IF_ANY(PlanFunction, undo_reset, PlanReset, PLAN_RESETS,
+			 "is no part in a reset that this version knows"),
 	JSON_END,
 };
 

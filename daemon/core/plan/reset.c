@@ -97,17 +97,34 @@ static void count_slot(const Planner *p, const Bdf *bdf, size_t *ret_all, size_t
  * A display function and its audio share a bus, so the kernel refuses a bus reset, which is the
  * only method of many boards. vfio resets the slot for a user who has all of its functions.
  */
-static bool needs_slot_reset(const Planner *p, size_t i)
+static bool needs_slot_reset(const Planner *p, size_t i, const char *method)
 {
 	const PlanFunction *f = &p->plan->functions[i];
 	size_t all, ours;
 
 	if (i > 0 && bdf_same_slot(&p->plan->functions[i - 1].bdf, &f->bdf))
 		return false; /* not the leading function */
-	if (f->reset_method && !hits_bus(f->reset_method))
+	if (method && !hits_bus(method))
 		return false;
 	count_slot(p, &f->bdf, &all, &ours);
-	return all == ours && (all > 1 || !f->reset_method);
+	return all == ours && (all > 1 || !method);
+}
+
+static int decide(const Planner *p, size_t i, bool with_lead, PlanReset *ret, char **ret_method)
+{
+	int r;
+
+	*ret = with_lead ? PLAN_RESET_WITH_LEAD : PLAN_RESET_OWN;
+	if (with_lead)
+		return 0;
+	r = first_method(p->functions[i], ret_method);
+	if (r < 0)
+		return r;
+	if (needs_slot_reset(p, i, *ret_method))
+		*ret = PLAN_RESET_SLOT;
+	return *ret == PLAN_RESET_SLOT || hits_bus(*ret_method)
+		       ? check_bus(p, &p->functions[i]->bdf)
+		       : 0;
 }
 
 /* lead: only of that board; NULL: of all. */
@@ -119,14 +136,7 @@ static int plan_reset_of(Planner *p, const Bdf *lead)
 
 		if (!takes_part(p->plan, f) || (lead && !bdf_same_slot(&f->bdf, lead)))
 			continue;
-		f->reset = goes_with_lead(p->plan, i) ? PLAN_RESET_WITH_LEAD : PLAN_RESET_OWN;
-		if (f->reset != PLAN_RESET_OWN)
-			continue;
-		r = first_method(p->functions[i], &f->reset_method);
-		if (r == 0 && needs_slot_reset(p, i))
-			f->reset = PLAN_RESET_SLOT;
-		if (r == 0 && (f->reset == PLAN_RESET_SLOT || hits_bus(f->reset_method)))
-			r = check_bus(p, &f->bdf);
+		r = decide(p, i, goes_with_lead(p->plan, i), &f->reset, &f->reset_method);
 		if (r != 0)
 			return r;
 	}
@@ -136,6 +146,34 @@ static int plan_reset_of(Planner *p, const Bdf *lead)
 int plan_reset(Planner *p)
 {
 	return plan_reset_of(p, NULL);
+}
+
+int plan_reset_for_undo(Planner *p)
+{
+	bool with_lead = false;
+
+	for (size_t i = 0; i < p->plan->n_functions; i++) {
+		PlanFunction *f = &p->plan->functions[i];
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		_cleanup_free_ char *method = NULL;
+		Problem **outer = p->ret_problem;
+		int r;
+
+		with_lead = with_lead && bdf_same_slot(&f->bdf, &p->plan->functions[i - 1].bdf);
+		if (!driver_is_vfio(f->to_driver))
+			continue;
+		p->ret_problem = &problem;
+		r = decide(p, i, with_lead, &f->undo_reset, &method);
+		p->ret_problem = outer;
+		if (r < 0)
+			return r;
+		/* The assign is not refused for what its undo could not do. */
+		if (r == PROBLEM)
+			f->undo_reset = PLAN_RESET_NOT;
+		else
+			with_lead |= f->undo_reset == PLAN_RESET_SLOT || hits_bus(method);
+	}
+	return 0;
 }
 
 static void leave_out(Plan *plan, PlanBoard *board)

@@ -8,6 +8,7 @@
 
 DEFINE_STRING_TABLE(operation, Operation, GPUPASS_OPERATIONS)
 DEFINE_STRING_TABLE(step_kind, StepKind, STEP_KINDS)
+DEFINE_STRING_TABLE(plan_reset, PlanReset, PLAN_RESETS)
 
 bool plan_function_moves(const PlanFunction *function)
 {

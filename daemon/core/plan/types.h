@@ -37,13 +37,20 @@ typedef enum StepKind {
 } StepKind;
 DECLARE_STRING_TABLE(step_kind, StepKind);
 
-/* A function's part in the reset step. */
+#define PLAN_RESETS(X)                                                                             \
+	X(PLAN_RESET_NOT, "not")   /* it stays, or no guest can have had it */                     \
+	X(PLAN_RESET_OWN, "own")   /* with its own method; without one it is only looked at */     \
+	X(PLAN_RESET_SLOT, "slot") /* the leading one, and with it its whole slot, through vfio */ \
+	X(PLAN_RESET_WITH_LEAD, "with lead") /* the leading one's reset is the whole slot's */
+
+/* A function's part in a reset. */
 typedef enum PlanReset {
-	PLAN_RESET_NOT,	      /* it stays, or no guest can have had it */
-	PLAN_RESET_OWN,	      /* with its own method; without one it is only looked at */
-	PLAN_RESET_SLOT,      /* the leading function, and with it its whole slot, through vfio */
-	PLAN_RESET_WITH_LEAD, /* the leading function's reset is the whole slot's */
+#define X(enumerator, name) enumerator,
+	PLAN_RESETS(X)
+#undef X
+		PLAN_RESET_MAX_,
 } PlanReset;
+DECLARE_STRING_TABLE(plan_reset, PlanReset);
 
 /* What one function is, and what it will be. The undo of a bind restores all of `from`. */
 typedef struct PlanFunction {
@@ -55,6 +62,8 @@ typedef struct PlanFunction {
 	char *to_override;
 	PlanReset reset;
 	char *reset_method; /* with PLAN_RESET_OWN: the first one; NULL: none */
+	PlanReset
+		undo_reset; /* its part in the reset with which the undo of a live assign begins */
 	/*
 	 * The mode as it is, and as it was before the assignment; unknown if it was not on nvidia.
 	 */

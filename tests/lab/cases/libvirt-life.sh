@@ -100,6 +100,8 @@ equal "every GPU was reset" "true" \
 equal "the host has all of them" "$on_host" "$(drivers "${functions[@]}")"
 
 # ---- fault 30: the domain is destroyed during an attach ----
+receipts() { find /var/lib/gpupass/receipts -name '*.json' | sort; }
+before=$(receipts | wc -l)
 virsh -q start vm42
 gpupass assign vm42 pair0 >"$work/assign" 2>&1 &
 job=$!
@@ -115,6 +117,9 @@ else
 	equal "destroyed during the attach: the job failed and was undone" 1 "$status"
 fi
 equal "the host has both GPUs whole" "$on_host" "$(drivers "${functions[@]}")"
+# promise G10
+equal "which were reset first" "$((before + 1)) true" \
+	"$(receipts | wc -l) $(jq -r '.good' "$(receipts | tail -n 1)")"
 promise "nothing is quarantined" is free
 equal "and there is no record of it" "" "$(ls "$records")"
 

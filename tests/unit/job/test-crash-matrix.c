@@ -816,6 +816,7 @@ static void a_power_cut_anywhere_in_a_cancelled_job_leaves_before_or_after(_unus
 
 /* fault 36 */
 /* promise G4 */
+/* promise G10 */
 static void a_daemon_that_ends_anywhere_leaves_before_or_after(_unused_ void **state)
 {
 	run_operations((Way){ 0 });

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/domain/xml.h"
+#include "core/pci/driver-name.h"
 #include "core/pci/snapshot-json.h"
 #include "fake-host-private.h"
 #include "guests.h"
@@ -217,6 +218,10 @@ static void write_drivers(FakeHost *fake, size_t i, const DriverTarget *target,
 
 	if (guest && !str_equal(function->driver, target->driver))
 		fake_note_violation(fake, &function->bdf, "was moved under running ", guest->name);
+	if (fake->used[i] && function->reset_methods && target->driver &&
+	    !driver_is_vfio(target->driver))
+		fake_note_violation(fake, &function->bdf, "came from a guest without a reset to ",
+				    target->driver);
 	outcome->result.changed = true;
 	if ((!fault || fault->phase > DRIVER_PHASE_UNBIND || fault->never_returns) &&
 	    !str_equal(function->driver, target->driver))
@@ -290,6 +295,14 @@ static int fake_move(Host *host, const DriverTarget *targets, size_t n, uint64_t
 	return fake_leave(fake, r);
 }
 
+/* A method of the leading function may be that of its bus. */
+static void reset_slot(FakeHost *fake, const Bdf *bdf)
+{
+	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
+		if (bdf_same_slot(&fake->snapshot->functions[i].bdf, bdf))
+			fake->used[i] = false;
+}
+
 static void reset_one(FakeHost *fake, const ResetTarget *target, ResetOutcome *outcome)
 {
 	static const FakeResetFault hangs = { .never_returns = true };
@@ -313,8 +326,10 @@ static void reset_one(FakeHost *fake, const ResetTarget *target, ResetOutcome *o
 		fake->gone[i] || fake->wake[i] == FAKE_WAKE_FAILS ? RESET_SILENT : RESET_DONE;
 	if (fake->wake[i] == FAKE_WAKE_HANGS)
 		fault = &hangs;
-	else if (!fault->bdf || !str_equal(fault->bdf, BDF_TEXT(bdf)))
+	else if (!fault->bdf || !str_equal(fault->bdf, BDF_TEXT(bdf))) {
+		reset_slot(fake, bdf);
 		return;
+	}
 	outcome->report.result = fault->never_returns ? RESET_UNKNOWN : fault->result;
 	outcome->report.error = fault->never_returns ? -ETIMEDOUT : fault->error;
 	outcome->still_running = fake->stuck[i] = fault->never_returns;
@@ -476,6 +491,7 @@ static int attach(FakeHost *fake, const char *uuid, const char *hostdev_xml, Pro
 		return problem_set(ret_problem, GPUPASS_ERROR_ATTACH_FAILED, "libvirt refuses %s",
 				   BDF_TEXT(&bdf));
 	fake_take_text(&domain->live_xml, fake_xml_attach(domain->live_xml, hostdev_xml));
+	fake->used[i] = true;
 	assert_int_equal(strv_appendf(&fake->log, "attach %s", BDF_TEXT(&bdf)), 0);
 	return 0;
 }

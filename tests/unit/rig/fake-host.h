@@ -104,6 +104,7 @@ struct FakeHost {
 	FakeWake *wake;	     /* likewise */
 	bool *persistence;   /* likewise: the mode is on; only on nvidia */
 	bool *kept;	     /* likewise: by nvidia-persistenced, which has it open */
+	bool *used;	     /* likewise: attached to a guest, and not reset since */
 	FakeDomain *domains;
 	size_t n_domains;
 	Holder *holders; /* beside those that running domains make */

@@ -65,6 +65,7 @@ void fake_init(FakeHost *fake, const char *fixture)
 	fake->wake = calloc(fake->snapshot->n_functions, sizeof(FakeWake));
 	fake->persistence = calloc(fake->snapshot->n_functions, sizeof(bool));
 	fake->kept = calloc(fake->snapshot->n_functions, sizeof(bool));
+	fake->used = calloc(fake->snapshot->n_functions, sizeof(bool));
 	assert_non_null(fake->overrides);
 	assert_non_null(fake->boot_drivers);
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
@@ -74,6 +75,7 @@ void fake_init(FakeHost *fake, const char *fixture)
 	assert_non_null(fake->wake);
 	assert_non_null(fake->persistence);
 	assert_non_null(fake->kept);
+	assert_non_null(fake->used);
 }
 
 static void domain_clear(FakeDomain *domain)
@@ -97,6 +99,7 @@ void fake_done(FakeHost *fake)
 	free(fake->wake);
 	free(fake->persistence);
 	free(fake->kept);
+	free(fake->used);
 	pci_snapshot_free(fake->snapshot);
 	for (size_t i = 0; i < fake->n_domains; i++)
 		domain_clear(&fake->domains[i]);
@@ -291,7 +294,7 @@ void fake_reboot(FakeHost *fake)
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++) {
 		fake_set_text(&fake->snapshot->functions[i].driver, fake->boot_drivers[i]);
 		fake_set_text(&fake->overrides[i], NULL);
-		fake->stuck[i] = false;
+		fake->stuck[i] = fake->used[i] = false;
 		fake->persistence[i] = fake->kept[i] = false;
 	}
 }

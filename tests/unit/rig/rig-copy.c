@@ -113,6 +113,7 @@ static void hash_machine(uint64_t *into, const FakeHost *fake)
 	hash(into, fake->wake, n * sizeof(*fake->wake));
 	hash(into, fake->persistence, n * sizeof(*fake->persistence));
 	hash(into, fake->kept, n * sizeof(*fake->kept));
+	hash(into, fake->used, n * sizeof(*fake->used));
 	for (size_t i = 0; i < fake->n_domains; i++) {
 		hash_text(into, fake->domains[i].uuid);
 		hash_text(into, fake->domains[i].name);

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "job/turnover.h"
+
+#include "util/clock.h"
+#include "util/text.h"
+
+void turnover_clear(Turnover *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		reset_outcome_clear(&t->outcomes[i]);
+	for (size_t i = 0; i < t->n_polled; i++)
+		memory_report_clear(&t->memory[i]);
+	free(t->polled);
+	free(t->memory);
+	free(t->targets);
+	free(t->outcomes);
+	free(t->reports);
+	free(t->boards);
+}
+
+static PlanReset part_of(const Turnover *t, size_t i)
+{
+	const PlanFunction *f = &t->context->plan->functions[i];
+
+	return t->undo ? f->undo_reset : f->reset;
+}
+
+int turnover_make(StepContext *c, bool undo, Turnover *ret)
+{
+	size_t n = c->plan->n_functions;
+	Turnover t = {
+		.context = c,
+		.undo = undo,
+		.leaves = undo || c->plan->operation == OPERATION_RELEASE,
+		.targets = calloc(n + 1, sizeof(ResetTarget)),
+		.outcomes = calloc(n + 1, sizeof(ResetOutcome)),
+		.reports = calloc(n + 1, sizeof(ResetReport)),
+		.boards = calloc(n + 1, sizeof(ReceiptBoard)),
+		.polled = calloc(n + 1, sizeof(Bdf)),
+		.memory = calloc(n + 1, sizeof(MemoryReport)),
+		.begun_usec = now_realtime(),
+	};
+
+	if (!t.targets || !t.outcomes || !t.reports || !t.boards || !t.polled || !t.memory) {
+		turnover_clear(&t);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++) {
+		PlanReset part = part_of(&t, i);
+
+		if (part == PLAN_RESET_OWN || part == PLAN_RESET_SLOT)
+			t.targets[t.n++] = (ResetTarget){
+				.bdf = c->plan->functions[i].bdf,
+				.slot = part == PLAN_RESET_SLOT,
+			};
+	}
+	*ret = t;
+	return 0;
+}
+
+static void collect_reports(Turnover *t)
+{
+	const Plan *plan = t->context->plan;
+	size_t k = 0;
+
+	for (size_t i = 0; i < plan->n_functions; i++) {
+		PlanReset part = part_of(t, i);
+
+		if (part == PLAN_RESET_OWN || part == PLAN_RESET_SLOT)
+			t->reports[t->n_reports++] = t->outcomes[k++].report;
+		else if (part == PLAN_RESET_WITH_LEAD)
+			t->reports[t->n_reports++] = (ResetReport){
+				.bdf = plan->functions[i].bdf,
+				.result = RESET_WITH_LEAD,
+			};
+	}
+}
+
+const ResetReport *turnover_report(const Turnover *t, const Bdf *bdf)
+{
+	for (size_t i = 0; i < t->n_reports; i++)
+		if (bdf_equal(&t->reports[i].bdf, bdf))
+			return &t->reports[i];
+	return NULL;
+}
+
+/* true: a method reset the leading function or its slot, and no function was left out. */
+static bool was_reset(const Turnover *t, const Bdf *lead)
+{
+	const ResetReport *leading = turnover_report(t, lead);
+	const Plan *plan = t->context->plan;
+	bool any = false;
+
+	for (size_t i = 0; i < plan->n_functions; i++) {
+		const ResetReport *report = turnover_report(t, &plan->functions[i].bdf);
+
+		if (!bdf_same_slot(&plan->functions[i].bdf, lead))
+			continue;
+		if (!report || !reset_result_is_good(report->result))
+			return false;
+		any |= report->result == RESET_DONE;
+	}
+	return any && leading && leading->result != RESET_NO_METHOD;
+}
+
+static bool takes_part(const Turnover *t, const Bdf *lead)
+{
+	for (size_t i = 0; i < t->n_reports; i++)
+		if (bdf_same_slot(&t->reports[i].bdf, lead))
+			return true;
+	return false;
+}
+
+static void add_board(Turnover *t, const Bdf *lead, const char *tenant_uuid,
+		      const char *tenant_name)
+{
+	bool reset = was_reset(t, lead);
+
+	if (takes_part(t, lead))
+		t->boards[t->n_boards++] = (ReceiptBoard){
+			.bdf = *lead,
+			.reset = reset,
+			.accepted = !reset && t->context->plan->accept_dirty,
+			.tenant_uuid = tenant_uuid,
+			.tenant_name = tenant_name,
+		};
+}
+
+/* A plan from a journal has functions, and no boards. */
+static void collect_boards_of_undo(Turnover *t)
+{
+	const Plan *plan = t->context->plan;
+
+	for (size_t i = 0; i < plan->n_functions; i++)
+		if (i == 0 || !bdf_same_slot(&plan->functions[i - 1].bdf, &plan->functions[i].bdf))
+			add_board(t, &plan->functions[i].bdf, plan->domain_uuid, plan->domain_name);
+}
+
+static void collect_boards(Turnover *t)
+{
+	const Plan *plan = t->context->plan;
+
+	for (size_t i = 0; i < plan->n_boards; i++) {
+		const TenantMark *last = &plan->boards[i].last;
+
+		if (t->leaves)
+			add_board(t, &last->bdf, plan->domain_uuid, plan->domain_name);
+		else
+			add_board(t, &last->bdf, last->domain_uuid, last->domain_name);
+	}
+}
+
+void turnover_collect(Turnover *t)
+{
+	collect_reports(t);
+	if (t->undo)
+		collect_boards_of_undo(t);
+	else
+		collect_boards(t);
+}
+
+bool turnover_failed(const Turnover *t, const Receipt *receipt)
+{
+	for (size_t i = 0; !t->leaves && i < t->n_boards; i++)
+		if (!t->boards[i].reset && !t->boards[i].accepted)
+			return true;
+	return receipt_has_failure(receipt);
+}
+
+char *turnover_functions_text(const Turnover *t, bool only_bad)
+{
+	_cleanup_strv_ char **lines = NULL;
+
+	for (size_t i = 0; i < t->n_reports; i++) {
+		_cleanup_free_ char *line = NULL;
+
+		if (only_bad && reset_result_is_good(t->reports[i].result))
+			continue;
+		line = reset_report_text(&t->reports[i]);
+		if (!line || strv_append(&lines, line) < 0)
+			return NULL;
+	}
+	return strv_join(lines, only_bad ? "\n" : "; ");
+}
+
+char *turnover_tenants_text(const Turnover *t)
+{
+	_cleanup_strv_ char **lines = NULL;
+
+	for (size_t i = 0; i < t->n_boards; i++) {
+		const ReceiptBoard *board = &t->boards[i];
+		_cleanup_free_ char *tenant =
+			tenancy_tenant_text(board->tenant_uuid, board->tenant_name);
+
+		if (!board->reset && tenant &&
+		    strv_appendf(&lines, "%s was last used by %s%s", BDF_TEXT(&board->bdf), tenant,
+				 turnover_report(t, &board->bdf) &&
+						 turnover_report(t, &board->bdf)->result ==
+							 RESET_NO_METHOD
+					 ? ", and the kernel knows no way to reset it"
+					 : "") < 0)
+			return NULL;
+	}
+	return lines ? strv_join(lines, "\n") : NULL;
+}
