@@ -8,7 +8,6 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "job/recover.h"
 #include "job/verify.h"
 #include "rig/job-rig.h"
 #include "util/text.h"
@@ -104,11 +103,6 @@ static void an_interrupted_job_is_recovered_in_the_planned_domain(void **state)
 	_cleanup_(prepared_freep) Prepared *prepared = NULL;
 	_cleanup_(journal_job_freep) JournalJob *log = NULL;
 	_cleanup_free_ char *before = NULL, *prefix = NULL;
-	_cleanup_strv_ char **notes = NULL;
-	Recovery recovery = { 0 };
-	OpenJob **jobs = NULL;
-	uint32_t last = 0;
-	size_t n = 0;
 
 	add_impostor(rig, VM42);
 	before = rig_world(rig);
@@ -122,14 +116,8 @@ static void an_interrupted_job_is_recovered_in_the_planned_domain(void **state)
 	fake_set_config(&rig->fake, "vm42", prepared->plan->xml_after);
 	fake_set_driver(&rig->fake, functions[0], "nvidia", NULL); /* so that it is undone */
 	claims_release(rig->claims, rig->last_job);
-	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
-	assert_int_equal(n, 1);
-	assert_int_equal(recover_claim(&rig->place, jobs[0], "it is being recovered"), 0);
-	assert_int_equal(recover_job(&rig->place, jobs[0], 0, &recovery), 0);
-	assert_int_equal(recovery.outcome, RECOVERED_UNDONE);
+	rig_recover(rig, RECOVERED_UNDONE, NULL);
 	rig_check_world(rig, before, "recovered");
-	recovery_clear(&recovery);
-	open_jobs_free(jobs, n);
 }
 
 /* The names are swapped when the plan is made: what was planned is what is done. */

@@ -8,7 +8,6 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "job/recover.h"
 #include "rig/job-rig.h"
 #include "util/text.h"
 
@@ -429,22 +428,6 @@ static int keep_file(void *userdata, int dir_fd, const char *name)
 	return cut->cut ? 0 : cut->real.remove(cut->real.userdata, dir_fd, name);
 }
 
-static void recover(Rig *rig, RecoveryOutcome expected, char ***ret_left)
-{
-	_cleanup_(recovery_clear) Recovery recovery = { 0 };
-	_cleanup_strv_ char **notes = NULL;
-	OpenJob **jobs = NULL;
-	uint32_t last = 0;
-	size_t n = 0;
-
-	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
-	assert_int_equal(n, 1);
-	assert_int_equal(recover_job(&rig->place, jobs[0], 0, &recovery), 0);
-	assert_int_equal(recovery.outcome, expected);
-	*ret_left = TAKE_PTR(recovery.left);
-	open_jobs_free(jobs, n);
-}
-
 /*
  * The release is cut off when it announces the step behind give back. What is left to do is the
  * mode and the record: recovery does both.
@@ -500,7 +483,7 @@ static void recovery_finishes_a_release_with_its_mode(_unused_ void **state)
 		if (rows[i].why)
 			rig->fake.nvml_fault =
 				(FakeNvmlFault){ .bdf = A, .turns_on = true, .why = rows[i].why };
-		recover(rig, RECOVERED_DONE, &left);
+		rig_recover(rig, RECOVERED_DONE, &left);
 		if (has_mode(rig, A) != rows[i].on)
 			fail_msg("row %zu: it is %s", i, rows[i].on ? "off" : "on");
 		assert_int_equal(strv_length(left), rows[i].why ? 1 : 0);

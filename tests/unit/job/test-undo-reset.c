@@ -11,7 +11,6 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "job/recover.h"
 #include "rig/job-rig.h"
 #include "util/text.h"
 
@@ -190,22 +189,6 @@ static void the_boards_of_a_guest_that_ended_meanwhile_are_reset(void **state)
 	assert_true(rig_is_on(rig, "0000:41:00.0", "nvidia", ""));
 }
 
-static void recover(Rig *rig)
-{
-	_cleanup_strv_ char **notes = NULL;
-	Recovery recovery = { 0 };
-	OpenJob **jobs = NULL;
-	uint32_t last = 0;
-	size_t n = 0;
-
-	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
-	assert_int_equal(n, 1);
-	assert_int_equal(recover_job(&rig->place, jobs[0], 0, &recovery), 0);
-	assert_int_equal(recovery.outcome, RECOVERED_UNDONE);
-	recovery_clear(&recovery);
-	open_jobs_free(jobs, n);
-}
-
 /* libvirt goes in the middle, and the next daemon has only the journal to go by. */
 static void recovery_resets_what_the_journal_says_a_guest_may_have_had(void **state)
 {
@@ -233,7 +216,7 @@ static void recovery_resets_what_the_journal_says_a_guest_may_have_had(void **st
 	outcome_clear(&outcome);
 	assert_int_equal(count_lines(rig, "reset "), 0);
 	fake_watch(&rig->fake);
-	recover(rig);
+	rig_recover(rig, RECOVERED_UNDONE, NULL);
 	assert_int_equal(count_lines(rig, "reset "), 4);
 	assert_true(first_line(rig, "reset ") < first_line(rig, "move 0000:41:00.0 to nvidia"));
 	receipt = rig_receipt(rig, &n);

@@ -278,6 +278,24 @@ void rig_must(Rig *rig, const JobRequest *request)
 	outcome_clear(&outcome);
 }
 
+void rig_recover(Rig *rig, RecoveryOutcome expected, char ***ret_left)
+{
+	_cleanup_(recovery_clear) Recovery recovery = { 0 };
+	_cleanup_strv_ char **notes = NULL;
+	OpenJob **jobs = NULL;
+	uint32_t last = 0;
+	size_t n = 0;
+
+	assert_int_equal(journal_load(&rig->journal, rig->claims, &jobs, &n, &last, &notes), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(recover_claim(&rig->place, jobs[0], "it is being recovered"), 0);
+	assert_int_equal(recover_job(&rig->place, jobs[0], 0, &recovery), 0);
+	assert_int_equal(recovery.outcome, expected);
+	if (ret_left)
+		*ret_left = TAKE_PTR(recovery.left);
+	open_jobs_free(jobs, n);
+}
+
 void rig_lose_record(Rig *rig)
 {
 	_cleanup_(assignments_freep) Assignments *all = NULL;

@@ -7,6 +7,7 @@
 
 #include "fake-host.h"
 #include "job/job.h"
+#include "job/recover.h"
 
 typedef struct Rig {
 	FakeHost fake;				 /* first, so that its hook finds the rig */
@@ -57,6 +58,8 @@ Outcome rig_prepare(Rig *rig, const JobRequest *request, Prepared **ret, char **
 Outcome rig_execute(Rig *rig, const Prepared *prepared, const char *prefix);
 /* Runs what must succeed. */
 void rig_must(Rig *rig, const JobRequest *request);
+/* What the next daemon makes of the one open job. ret_left: what it could not put back, or NULL. */
+void rig_recover(Rig *rig, RecoveryOutcome expected, char ***ret_left);
 /* Removes the records of vm42, as if their files had been lost. */
 void rig_lose_record(Rig *rig);
 /* It failed with everything in place, for this reason; clears it. */
