@@ -353,11 +353,11 @@ int step_reset_returning(StepContext *c, Problem **ret_problem)
 	bool there = false, any = false;
 	int r;
 
-	for (size_t i = 0; i < c->plan->n_functions; i++)
-		any |= c->plan->functions[i].undo_reset != PLAN_RESET_NOT;
 	/* A boot has reset them since, and set their drivers. */
 	if (!c->in_guest || c->rebooted)
 		return 0;
+	for (size_t i = 0; i < c->plan->n_functions; i++)
+		any |= c->plan->functions[i].undo_reset != PLAN_RESET_NOT;
 	if (!any)
 		return note_unreset(c);
 	r = all_on_vfio(c, &there);

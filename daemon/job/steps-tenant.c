@@ -128,7 +128,7 @@ int step_mark_tenant(StepContext *c, Problem **ret_problem)
 	if (r == 0 && tenants->fault)
 		return refuse_unread(tenants->fault, ret_problem);
 	for (size_t i = 0; r == 0 && i < plan->n_functions; i++)
-		if (i == 0 || !bdf_same_slot(&plan->functions[i - 1].bdf, &plan->functions[i].bdf))
+		if (plan_begins_slot(plan, i))
 			r = mark_board(c, tenants, &plan->functions[i].bdf, ret_problem);
 	return r;
 }

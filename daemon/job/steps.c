@@ -84,22 +84,14 @@ int step_inspect_past_exit(StepContext *c, Inspection **ret)
 	return inspect_by(c, true, ret);
 }
 
-static bool has_step(const Plan *plan, StepKind kind)
-{
-	for (size_t i = 0; i < plan->n_steps; i++)
-		if (plan->steps[i] == kind)
-			return true;
-	return false;
-}
-
 static int check_functions(const StepContext *c, const Inspection *now, Problem **ret_problem)
 {
 	const Prepared *p = c->prepared;
 	PlanRequest request = p->request;
 
 	/* A release may leave the functions where they are, with the guest that has them. */
-	if (c->plan->operation == OPERATION_RELEASE && !has_step(c->plan, STEP_RESTORE) &&
-	    !has_step(c->plan, STEP_RESET))
+	if (c->plan->operation == OPERATION_RELEASE && !plan_has_step(c->plan, STEP_RESTORE) &&
+	    !plan_has_step(c->plan, STEP_RESET))
 		return 0;
 	/* A live release takes them out of the guest first. */
 	request.live = c->plan->live;
@@ -129,7 +121,7 @@ static int check_store(const StepContext *c, Problem **ret_problem)
 {
 	int r;
 
-	if (!has_step(c->plan, STEP_RECORD) && !has_step(c->plan, STEP_FORGET))
+	if (!plan_has_step(c->plan, STEP_RECORD) && !plan_has_step(c->plan, STEP_FORGET))
 		return 0;
 	r = assignment_store_check(c->place->store, c->plan->assignment);
 	return r < 0 ? cannot_store(c, r, ret_problem) : 0;

@@ -132,7 +132,7 @@ static void collect_boards_of_undo(Turnover *t)
 	const Plan *plan = t->context->plan;
 
 	for (size_t i = 0; i < plan->n_functions; i++)
-		if (i == 0 || !bdf_same_slot(&plan->functions[i - 1].bdf, &plan->functions[i].bdf))
+		if (plan_begins_slot(plan, i))
 			add_board(t, &plan->functions[i].bdf, plan->domain_uuid, plan->domain_name);
 }
 

@@ -35,7 +35,7 @@ const ResetReport *turnover_report(const Turnover *t, const Bdf *bdf);
 /* A release may end without a reset. Then the next domain does not get the board. */
 bool turnover_failed(const Turnover *t, const Receipt *receipt);
 
-/* "0000:41:00.0 by flr; …", or only what was not reset, a line each. NULL: no memory. */
+/* "0000:41:00.0: reset (flr); …", or only what was not reset, a line each. NULL: no memory. */
 char *turnover_functions_text(const Turnover *t, bool only_bad);
 /*
  * "0000:41:00.0 was last used by vm42 (…)", of those that were not reset; NULL: none, or no memory.

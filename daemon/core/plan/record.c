@@ -104,30 +104,25 @@ static int texts_from_record(const json_t *record, Plan *plan, char **ret_messag
 	return r == -ENOENT ? -EBADMSG : r;
 }
 
-static bool has_step(const Plan *plan, StepKind kind)
-{
-	for (size_t i = 0; i < plan->n_steps; i++)
-		if (plan->steps[i] == kind)
-			return true;
-	return false;
-}
-
 /* Checks what the steps rely on without a check of their own. */
 static int plan_check_whole(const Plan *plan, char **ret_message)
 {
 	const char *what = NULL;
-	bool domain = has_step(plan, STEP_DEFINE) || has_step(plan, STEP_ATTACH) ||
-		      has_step(plan, STEP_DETACH);
+	bool domain = plan_has_step(plan, STEP_DEFINE) || plan_has_step(plan, STEP_ATTACH) ||
+		      plan_has_step(plan, STEP_DETACH);
 
 	if (domain && !plan->domain_uuid)
 		what = "no domain";
-	else if (has_step(plan, STEP_DEFINE) && (!plan->xml_before || !plan->xml_after))
+	else if (plan_has_step(plan, STEP_DEFINE) && (!plan->xml_before || !plan->xml_after))
 		what = "no definition";
-	else if (has_step(plan, STEP_ATTACH) && strv_length(plan->hostdevs) != plan->n_functions)
+	else if (plan_has_step(plan, STEP_ATTACH) &&
+		 strv_length(plan->hostdevs) != plan->n_functions)
 		what = "not one hostdev a function";
-	else if ((has_step(plan, STEP_RECORD) || has_step(plan, STEP_FORGET)) && !plan->assignment)
+	else if ((plan_has_step(plan, STEP_RECORD) || plan_has_step(plan, STEP_FORGET)) &&
+		 !plan->assignment)
 		what = "no assignment";
-	else if ((has_step(plan, STEP_KEEP) || has_step(plan, STEP_UNKEEP)) && !plan->kept)
+	else if ((plan_has_step(plan, STEP_KEEP) || plan_has_step(plan, STEP_UNKEEP)) &&
+		 !plan->kept)
 		what = "no kept group";
 	else if (plan->n_functions == 0)
 		what = "no functions";

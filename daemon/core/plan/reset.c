@@ -43,7 +43,7 @@ static bool takes_part(const Plan *plan, const PlanFunction *f)
 }
 
 /* Refuses if any function outside the slot is on the same bus, whether of the group or not. */
-static int check_bus(const Planner *p, const Bdf *bdf)
+static int check_bus(const Planner *p, const Bdf *bdf, Problem **ret_problem)
 {
 	const PciSnapshot *snapshot = p->facts->snapshot;
 
@@ -54,7 +54,7 @@ static int check_bus(const Planner *p, const Bdf *bdf)
 		    bdf_same_slot(other, bdf))
 			continue;
 		return problem_refuse(
-			p->ret_problem, GPUPASS_ERROR_RESET_FAILED,
+			ret_problem, GPUPASS_ERROR_RESET_FAILED,
 			.reason = strf("%s can be reset with its whole bus only", BDF_TEXT(bdf)),
 			.cause = strf("%s is on the same bus and would be reset, too",
 				      BDF_TEXT(other)),
@@ -102,7 +102,7 @@ static bool needs_slot_reset(const Planner *p, size_t i, const char *method)
 	const PlanFunction *f = &p->plan->functions[i];
 	size_t all, ours;
 
-	if (i > 0 && bdf_same_slot(&p->plan->functions[i - 1].bdf, &f->bdf))
+	if (!plan_begins_slot(p->plan, i))
 		return false; /* not the leading function */
 	if (method && !hits_bus(method))
 		return false;
@@ -110,7 +110,8 @@ static bool needs_slot_reset(const Planner *p, size_t i, const char *method)
 	return all == ours && (all > 1 || !method);
 }
 
-static int decide(const Planner *p, size_t i, bool with_lead, PlanReset *ret, char **ret_method)
+static int decide(const Planner *p, size_t i, bool with_lead, PlanReset *ret, char **ret_method,
+		  Problem **ret_problem)
 {
 	int r;
 
@@ -123,12 +124,12 @@ static int decide(const Planner *p, size_t i, bool with_lead, PlanReset *ret, ch
 	if (needs_slot_reset(p, i, *ret_method))
 		*ret = PLAN_RESET_SLOT;
 	return *ret == PLAN_RESET_SLOT || hits_bus(*ret_method)
-		       ? check_bus(p, &p->functions[i]->bdf)
+		       ? check_bus(p, &p->functions[i]->bdf, ret_problem)
 		       : 0;
 }
 
 /* lead: only of that board; NULL: of all. */
-static int plan_reset_of(Planner *p, const Bdf *lead)
+static int plan_reset_of(Planner *p, const Bdf *lead, Problem **ret_problem)
 {
 	for (size_t i = 0; i < p->plan->n_functions; i++) {
 		PlanFunction *f = &p->plan->functions[i];
@@ -136,7 +137,8 @@ static int plan_reset_of(Planner *p, const Bdf *lead)
 
 		if (!takes_part(p->plan, f) || (lead && !bdf_same_slot(&f->bdf, lead)))
 			continue;
-		r = decide(p, i, goes_with_lead(p->plan, i), &f->reset, &f->reset_method);
+		r = decide(p, i, goes_with_lead(p->plan, i), &f->reset, &f->reset_method,
+			   ret_problem);
 		if (r != 0)
 			return r;
 	}
@@ -145,7 +147,7 @@ static int plan_reset_of(Planner *p, const Bdf *lead)
 
 int plan_reset(Planner *p)
 {
-	return plan_reset_of(p, NULL);
+	return plan_reset_of(p, NULL, p->ret_problem);
 }
 
 int plan_reset_for_undo(Planner *p)
@@ -156,15 +158,12 @@ int plan_reset_for_undo(Planner *p)
 		PlanFunction *f = &p->plan->functions[i];
 		_cleanup_(problem_freep) Problem *problem = NULL;
 		_cleanup_free_ char *method = NULL;
-		Problem **outer = p->ret_problem;
 		int r;
 
-		with_lead = with_lead && bdf_same_slot(&f->bdf, &p->plan->functions[i - 1].bdf);
+		with_lead &= !plan_begins_slot(p->plan, i);
 		if (!driver_is_vfio(f->to_driver))
 			continue;
-		p->ret_problem = &problem;
-		r = decide(p, i, with_lead, &f->undo_reset, &method);
-		p->ret_problem = outer;
+		r = decide(p, i, with_lead, &f->undo_reset, &method, &problem);
 		if (r < 0)
 			return r;
 		/* The assign is not refused for what its undo could not do. */
@@ -201,15 +200,12 @@ int plan_reset_partners(Planner *p)
 	for (size_t i = 0; i < p->plan->n_boards; i++) {
 		PlanBoard *board = &p->plan->boards[i];
 		_cleanup_(problem_freep) Problem *problem = NULL;
-		Problem **outer = p->ret_problem;
 		int r;
 
 		if (board->reset)
 			continue;
 		board->reset = true;
-		p->ret_problem = &problem;
-		r = plan_reset_of(p, &board->last.bdf);
-		p->ret_problem = outer;
+		r = plan_reset_of(p, &board->last.bdf, &problem);
 		if (r < 0)
 			return r;
 		/* It needs none: what cannot be reset refuses nothing here. */

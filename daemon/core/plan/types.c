@@ -56,6 +56,19 @@ size_t plan_count_persistence(const Plan *plan, StepKind step)
 	return n;
 }
 
+bool plan_has_step(const Plan *plan, StepKind kind)
+{
+	for (size_t i = 0; i < plan->n_steps; i++)
+		if (plan->steps[i] == kind)
+			return true;
+	return false;
+}
+
+bool plan_begins_slot(const Plan *plan, size_t i)
+{
+	return i == 0 || !bdf_same_slot(&plan->functions[i - 1].bdf, &plan->functions[i].bdf);
+}
+
 bool plan_resets(const Plan *plan)
 {
 	for (size_t i = 0; i < plan->n_functions; i++)

@@ -158,6 +158,9 @@ bool plan_function_leaves_nvidia(const PlanFunction *function);
 /* How many functions the step persistence off, or on, concerns. */
 size_t plan_count_persistence(const Plan *plan, StepKind step);
 
+bool plan_has_step(const Plan *plan, StepKind kind);
+/* Functions are sorted, so function i is the leading one that the plan has of its slot. */
+bool plan_begins_slot(const Plan *plan, size_t i);
 bool plan_resets(const Plan *plan);
 /* The leading function, or its slot, can be reset, and no function is left out. */
 bool plan_resets_board(const Plan *plan, const Bdf *lead);
