@@ -293,52 +293,65 @@ static int conclude(Turnover *t, Problem **ret_problem)
 	return r;
 }
 
-static int turn_over(StepContext *c, bool undo, Problem **ret_problem)
+static int turn_over(Turnover *t, Problem **ret_problem)
 {
-	_cleanup_(turnover_clear) Turnover t = { 0 };
-	int r = turnover_make(c, undo, &t);
+	Host *host = t->context->place->host;
+	int r = host->ops->reset(host, t->targets, t->n, t->outcomes);
 
 	if (r < 0)
-		return r;
-	r = c->place->host->ops->reset(c->place->host, t.targets, t.n, t.outcomes);
-	if (r < 0)
-		r = remember_stuck(&t);
+		r = remember_stuck(t);
 	if (r < 0)
 		return r;
-	turnover_collect(&t);
-	poll_memory(&t);
-	return conclude(&t, ret_problem);
+	turnover_collect(t);
+	poll_memory(t);
+	return conclude(t, ret_problem);
 }
 
 static int reset(StepContext *c, Problem **ret_problem)
 {
+	_cleanup_(turnover_clear) Turnover t = { 0 };
 	int r = step_refuse_while_in_guest(c, ret_problem);
 
-	return r != 0 ? r : turn_over(c, false, ret_problem);
+	if (r == 0)
+		r = turnover_make(c, &t);
+	return r != 0 ? r : turn_over(&t, ret_problem);
 }
 
-/* The undo resets before it moves: what has been moved was reset by a run that was interrupted. */
-static int all_on_vfio(StepContext *c, bool *ret)
+/*
+ * What has left vfio-pci: an undo that was interrupted moved it, after its reset, or root did. Its
+ * driver uses it, so it is not reset. A second reset of the others does no harm.
+ */
+static int look_what_has_returned(StepContext *c, bool *returned)
 {
-	_cleanup_(inspection_freep) Inspection *now = NULL;
-	int r = step_inspect(c, &now);
+	Host *host = c->place->host;
 
-	*ret = true;
-	/* One has vanished: its reset fails, and the others stay where they are. */
-	if (r == -ENOENT)
-		return 0;
-	for (size_t i = 0; r == 0 && i < now->n_functions; i++)
-		*ret &= driver_is_vfio(now->functions[i].driver);
-	return r;
+	for (size_t i = 0; i < c->plan->n_functions; i++) {
+		_cleanup_(inspection_freep) Inspection *now = NULL;
+		const Bdf *bdf = &c->plan->functions[i].bdf;
+		int r;
+
+		/* What is stuck is not touched again. */
+		returned[i] = bdf_in(bdf, c->stuck_functions, c->n_stuck);
+		if (returned[i])
+			continue;
+		r = host->ops->inspect(host, bdf, 1, INSPECT_CONFIG_NOT, &now);
+		/* Its reset fails, and the others stay where they are. */
+		if (r == -ENOENT)
+			continue;
+		if (r < 0)
+			return r;
+		returned[i] = !driver_is_vfio(now->functions[0].driver);
+	}
+	return 0;
 }
 
 /* What has no way to be reset is given back as it is, as a release does. */
-static int note_unreset(StepContext *c)
+static int note_unreset(StepContext *c, const bool *returned)
 {
 	for (size_t i = 0; i < c->plan->n_functions; i++) {
 		const PlanFunction *f = &c->plan->functions[i];
 
-		if (f->undo_reset == PLAN_RESET_NOT &&
+		if (f->undo_reset == PLAN_RESET_NOT && !returned[i] &&
 		    strv_appendf(&c->left,
 				 "%s was not reset after %s had it: the kernel knows no way that "
 				 "spares other devices",
@@ -350,21 +363,20 @@ static int note_unreset(StepContext *c)
 
 int step_reset_returning(StepContext *c, Problem **ret_problem)
 {
-	bool there = false, any = false;
+	_cleanup_(turnover_clear) Turnover t = { 0 };
+	_cleanup_free_ bool *returned = NULL;
 	int r;
 
 	/* A boot has reset them since, and set their drivers. */
 	if (!c->in_guest || c->rebooted)
 		return 0;
-	for (size_t i = 0; i < c->plan->n_functions; i++)
-		any |= c->plan->functions[i].undo_reset != PLAN_RESET_NOT;
-	if (!any)
-		return note_unreset(c);
-	r = all_on_vfio(c, &there);
-	if (r != 0 || !there)
-		return r;
-	r = note_unreset(c);
-	return r != 0 ? r : turn_over(c, true, ret_problem);
+	returned = calloc(c->plan->n_functions + 1, sizeof(bool));
+	r = returned ? look_what_has_returned(c, returned) : -ENOMEM;
+	if (r == 0)
+		r = note_unreset(c, returned);
+	if (r == 0)
+		r = turnover_make_undo(c, returned, &t);
+	return r != 0 || t.n == 0 ? r : turn_over(&t, ret_problem);
 }
 
 const StepOps step_reset = {

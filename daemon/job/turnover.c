@@ -18,19 +18,41 @@ void turnover_clear(Turnover *t)
 	free(t->boards);
 }
 
-static PlanReset part_of(const Turnover *t, size_t i)
+/* A reset of the slot resets all its functions, or is refused: vfio must have each of them. */
+static bool slot_is_there(const Turnover *t, const Bdf *lead)
+{
+	const Plan *plan = t->context->plan;
+
+	for (size_t i = 0; i < plan->n_functions; i++)
+		if (t->returned[i] && bdf_same_slot(&plan->functions[i].bdf, lead))
+			return false;
+	return true;
+}
+
+static PlanReset part_in_undo(const Turnover *t, size_t i)
 {
 	const PlanFunction *f = &t->context->plan->functions[i];
 
-	return t->undo ? f->undo_reset : f->reset;
+	if (!t->returned || f->undo_reset == PLAN_RESET_NOT)
+		return f->undo_reset;
+	if (t->returned[i])
+		return PLAN_RESET_NOT;
+	return f->undo_reset == PLAN_RESET_OWN || slot_is_there(t, &f->bdf) ? f->undo_reset
+									    : PLAN_RESET_NOT;
 }
 
-int turnover_make(StepContext *c, bool undo, Turnover *ret)
+static PlanReset part_of(const Turnover *t, size_t i)
+{
+	return t->undo ? part_in_undo(t, i) : t->context->plan->functions[i].reset;
+}
+
+static int make(StepContext *c, bool undo, const bool *returned, Turnover *ret)
 {
 	size_t n = c->plan->n_functions;
 	Turnover t = {
 		.context = c,
 		.undo = undo,
+		.returned = returned,
 		.leaves = undo || c->plan->operation == OPERATION_RELEASE,
 		.targets = calloc(n + 1, sizeof(ResetTarget)),
 		.outcomes = calloc(n + 1, sizeof(ResetOutcome)),
@@ -56,6 +78,16 @@ int turnover_make(StepContext *c, bool undo, Turnover *ret)
 	}
 	*ret = t;
 	return 0;
+}
+
+int turnover_make(StepContext *c, Turnover *ret)
+{
+	return make(c, false, NULL, ret);
+}
+
+int turnover_make_undo(StepContext *c, const bool *returned, Turnover *ret)
+{
+	return make(c, true, returned, ret);
 }
 
 static void collect_reports(Turnover *t)

@@ -8,6 +8,7 @@ typedef struct Turnover {
 	StepContext *context;
 	bool undo;	      /* of an assign, whose guest had the functions */
 	bool leaves;	      /* no domain is to get them next */
+	const bool *returned; /* of an undo, by function: left vfio-pci; NULL: none has */
 	ResetTarget *targets; /* what workers reset */
 	ResetOutcome *outcomes;
 	size_t n;
@@ -21,11 +22,13 @@ typedef struct Turnover {
 	uint64_t begun_usec;
 } Turnover;
 
+/* The reset that the plan has as a step. 0 or -ENOMEM. turnover_clear() in any case. */
+int turnover_make(StepContext *c, Turnover *ret);
 /*
- * The reset that the plan has as a step, or the one with which the undo of an assign begins. 0 or
- * -ENOMEM. turnover_clear() in any case.
+ * The one with which the undo of an assign begins, without what has left vfio-pci. `returned` is
+ * borrowed.
  */
-int turnover_make(StepContext *c, bool undo, Turnover *ret);
+int turnover_make_undo(StepContext *c, const bool *returned, Turnover *ret);
 void turnover_clear(Turnover *t);
 
 /* Fills reports and boards from the outcomes. */

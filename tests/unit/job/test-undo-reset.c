@@ -190,7 +190,7 @@ static void the_boards_of_a_guest_that_ended_meanwhile_are_reset(void **state)
 }
 
 /* libvirt goes in the middle, and the next daemon has only the journal to go by. */
-static void recovery_resets_what_the_journal_says_a_guest_may_have_had(void **state)
+static void leave_with_an_open_journal(Rig *rig)
 {
 	static const FakeFault lost = { .op = FAKE_ATTACH,
 					.nth = 3,
@@ -201,10 +201,7 @@ static void recovery_resets_what_the_journal_says_a_guest_may_have_had(void **st
 					 .from_then_on = true,
 					 .problem = GPUPASS_ERROR_LIBVIRT_UNAVAILABLE };
 	JobRequest request = assign_request("vm42", "pair0");
-	_cleanup_free_ char *receipt = NULL;
-	Rig *rig = *state;
 	Outcome outcome;
-	size_t n = 0;
 
 	request.caller_uid = 1234;
 	rig_running(rig);
@@ -216,6 +213,15 @@ static void recovery_resets_what_the_journal_says_a_guest_may_have_had(void **st
 	outcome_clear(&outcome);
 	assert_int_equal(count_lines(rig, "reset "), 0);
 	fake_watch(&rig->fake);
+}
+
+static void recovery_resets_what_the_journal_says_a_guest_may_have_had(void **state)
+{
+	_cleanup_free_ char *receipt = NULL;
+	Rig *rig = *state;
+	size_t n = 0;
+
+	leave_with_an_open_journal(rig);
 	rig_recover(rig, RECOVERED_UNDONE, NULL);
 	assert_int_equal(count_lines(rig, "reset "), 4);
 	assert_true(first_line(rig, "reset ") < first_line(rig, "move 0000:41:00.0 to nvidia"));
@@ -224,6 +230,21 @@ static void recovery_resets_what_the_journal_says_a_guest_may_have_had(void **st
 	assert_non_null(strstr(receipt, "\"uid\": 1234"));
 	/* Recovery turns no mark clean. */
 	assert_int_equal(mark_of(rig, "0000:41:00.0"), TENANT_DIRTY);
+	rig_check_guests(rig, "recovered");
+}
+
+/* Whether root moved it, or an undo that was interrupted: the host has it, and uses it. */
+static void what_the_host_has_back_spares_no_other_function_its_reset(void **state)
+{
+	Rig *rig = *state;
+
+	leave_with_an_open_journal(rig);
+	fake_set_driver(&rig->fake, "0000:41:00.0", "nvidia", "");
+	rig_recover(rig, RECOVERED_UNDONE, NULL);
+	assert_int_equal(count_lines(rig, "reset 0000:41:00.0"), 0);
+	assert_int_equal(count_lines(rig, "reset "), 3);
+	assert_true(first_line(rig, "reset 0000:61:00.0") <
+		    first_line(rig, "move 0000:61:00.0 to nvidia"));
 	rig_check_guests(rig, "recovered");
 }
 
@@ -237,6 +258,7 @@ int main(void)
 		ON_A_RIG(a_board_without_a_method_is_given_back_and_stays_dirty),
 		ON_A_RIG(the_boards_of_a_guest_that_ended_meanwhile_are_reset),
 		ON_A_RIG(recovery_resets_what_the_journal_says_a_guest_may_have_had),
+		ON_A_RIG(what_the_host_has_back_spares_no_other_function_its_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
