@@ -10,12 +10,14 @@
  *                         "reply": [SIGNATURE, VALUE…] | "error": [NAME, MESSAGE] | nothing at all,
  *                         "then": [ACTION…]}}}
  *
- * ACTION is an object with "after" (milliseconds, since the one before) and one of
+ * ACTION is an object with one of
  *   "set": [PATH, INTERFACE, {PROPERTY: [SIGNATURE, VALUE]}]   with PropertiesChanged
  *   "hush": the same, without a signal
  *   "add": [PATH, {INTERFACE: {…}}]                              silently
  *   "signal": [PATH, INTERFACE, MEMBER, SIGNATURE, VALUE…]
  *   "exit": true
+ * and perhaps "after" (milliseconds, since the one before), or "when": [MEMBER, N]: once as many calls
+ * of that member have been answered since the method was called.
  * Structs are JSON arrays, dictionaries a{sv} objects of [SIGNATURE, VALUE]. Every call is written
  * to CALLS.log. "ready" on stdout says that the name is owned.
  */
@@ -30,18 +32,24 @@
 
 #define SIGNATURE_MAX 256
 
+typedef struct Pending Pending;
+
 typedef struct Fake {
 	sd_bus *bus;
 	sd_event *event;
 	json_t *scenario;
+	json_t *answered; /* {MEMBER: how many calls} */
+	Pending *waiting; /* for calls */
 	FILE *log;
 } Fake;
 
-typedef struct Pending {
+struct Pending {
 	Fake *fake;
 	json_t *actions; /* borrowed from the scenario */
+	json_t *before;	 /* what was answered when the method was called */
 	size_t next;
-} Pending;
+	Pending *other; /* that waits, too */
+};
 
 /* Length of the one complete type that a signature starts with. */
 static size_t type_length(const char *s)
@@ -264,6 +272,21 @@ static int run_action(Fake *f, json_t *action)
 
 static int schedule(Pending *pending);
 
+/* Of this member. */
+static json_int_t count(const json_t *calls, const char *member)
+{
+	return json_integer_value(json_object_get(calls, member));
+}
+
+static bool must_wait(const Pending *pending, json_t *action)
+{
+	json_t *when = json_object_get(action, "when");
+	const char *member = json_string_value(json_array_get(when, 0));
+
+	return member && count(pending->fake->answered, member) - count(pending->before, member) <
+				 json_integer_value(json_array_get(when, 1));
+}
+
 static int on_time(_unused_ sd_event_source *s, _unused_ uint64_t usec, void *userdata)
 {
 	Pending *pending = userdata;
@@ -283,13 +306,38 @@ static int schedule(Pending *pending)
 	uint64_t now;
 
 	if (!action) {
+		json_decref(pending->before);
 		free(pending);
+		return 0;
+	}
+	if (must_wait(pending, action)) {
+		pending->other = pending->fake->waiting;
+		pending->fake->waiting = pending;
 		return 0;
 	}
 	sd_event_now(pending->fake->event, CLOCK_MONOTONIC, &now);
 	now += (uint64_t)json_integer_value(json_object_get(action, "after")) * 1000;
 	return sd_event_add_time(pending->fake->event, NULL, CLOCK_MONOTONIC, now, 1, on_time,
 				 pending);
+}
+
+/* A call was answered: goes on with what waited for it. */
+static int note_answer(Fake *f, const char *member)
+{
+	Pending *waiting = f->waiting;
+	int r = json_object_set_new(f->answered, member,
+				    json_integer(count(f->answered, member) + 1));
+
+	f->waiting = NULL;
+	while (waiting) {
+		Pending *pending = waiting;
+		int k;
+
+		waiting = pending->other;
+		k = schedule(pending);
+		r = k < 0 ? k : r;
+	}
+	return r;
 }
 
 static int run_method(Fake *f, sd_bus_message *call, json_t *method, sd_bus_message *reply)
@@ -314,7 +362,9 @@ static int run_method(Fake *f, sd_bus_message *call, json_t *method, sd_bus_mess
 	pending = r < 0 ? NULL : calloc(1, sizeof(*pending));
 	if (!pending)
 		return -EINVAL;
-	*pending = (Pending){ .fake = f, .actions = json_object_get(method, "then") };
+	*pending = (Pending){ .fake = f,
+			      .actions = json_object_get(method, "then"),
+			      .before = json_copy(f->answered) };
 	return schedule(pending);
 }
 
@@ -370,6 +420,8 @@ static int on_call(sd_bus_message *call, void *userdata, _unused_ sd_bus_error *
 	if (r >= 0)
 		r = answer(f, call, reply);
 	sd_bus_message_unref(reply);
+	if (r >= 0)
+		r = note_answer(f, sd_bus_message_get_member(call));
 	if (r < 0)
 		fprintf(stderr, "fake-daemon: %s: %s\n", sd_bus_message_get_member(call),
 			strerror(-r));
@@ -385,8 +437,9 @@ int main(int argc, char *argv[])
 	if (argc != 3)
 		return 2;
 	f.scenario = json_load_file(argv[1], 0, &error);
+	f.answered = json_object();
 	f.log = fopen(argv[2], "we");
-	if (!f.scenario || !f.log) {
+	if (!f.scenario || !f.answered || !f.log) {
 		fprintf(stderr, "fake-daemon: %s: %s\n", argv[1], error.text);
 		return 2;
 	}
@@ -408,6 +461,7 @@ int main(int argc, char *argv[])
 		fprintf(stderr, "fake-daemon: %s\n", strerror(-r));
 	sd_bus_flush_close_unref(f.bus);
 	sd_event_unref(f.event);
+	json_decref(f.answered);
 	json_decref(f.scenario);
 	fclose(f.log);
 	return r < 0;

@@ -188,13 +188,19 @@ def removed(number, result="done", error="", message=""):
                        error, message]}
 
 
-def assignment_that_works(number=17):
-    """Methods of a daemon that assigns pair1 to vm42 step by step."""
+def looked(times=1):
+    """Of an action: when somebody has looked at an object so many times, such as at the job that the call
+    began. However slow the client is, it has seen the job as it was before."""
+    return ["GetAll", times]
+
+
+def assignment_that_works(number=17, looks=1):
+    """Methods of a daemon that assigns pair1 to vm42 step by step, when it was looked at."""
     path = job_path(number)
-    then = [{"after": 10, "set": [path, JOB, {"State": ["s", "running"],
-                                              "GroupName": ["s", "pair1"],
-                                              "DomainUuid": ["s", VM42],
-                                              "Steps": assign_steps(1, "running")}]}]
+    then = [{"when": looked(looks), "set": [path, JOB, {"State": ["s", "running"],
+                                                        "GroupName": ["s", "pair1"],
+                                                        "DomainUuid": ["s", VM42],
+                                                        "Steps": assign_steps(1, "running")}]}]
     for done in (1, 2, 3, 4):
         then.append({"after": 5, "set": [path, JOB, {"Steps": assign_steps(done)}]})
     then.append({"hush": [path, JOB, {"State": ["s", "done"], "DurationUsec": ["t", 1031000]}]})
@@ -229,7 +235,7 @@ def cancellation(state="cancelled", error="Cancelled", message=CANCELLED):
     return {"Cancel": {"reply": ["o", path], "before": [
         {"add": [path, job(17, Steps=assign_steps(1, "running"), CancelRequested=["b", True],
                            CancelledByUid=["u", 0])[path]]}],
-        "then": [{"after": 20, "set": [path, JOB, {"State": ["s", "rolling-back"]}]},
+        "then": [{"when": looked(), "set": [path, JOB, {"State": ["s", "rolling-back"]}]},
                  {"after": 5, "add": [path, ended[path]]},
                  removed(17, state, ERROR + error if error else "", message)]}}
 
