@@ -161,7 +161,8 @@ class Host:
             self.expect_known_files()
         finally:
             for pid in self.running_workers():
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # it has just ended
+                    os.kill(pid, signal.SIGKILL)
             until(lambda: not self.running_workers(), "its workers do not end")
             self.bus.close(TIMEOUT)
             shutil.rmtree(self.directory)
@@ -214,8 +215,10 @@ class Host:
         return os.path.join(self.tree, "sys/bus/pci/devices", bdf, *names)
 
     def driver(self, bdf):
-        link = self.device(bdf, "driver")
-        return os.path.basename(os.readlink(link)) if os.path.islink(link) else None
+        # A worker may take it away at any time.
+        with contextlib.suppress(FileNotFoundError):
+            return os.path.basename(os.readlink(self.device(bdf, "driver")))
+        return None
 
     def override(self, bdf):
         with open(self.device(bdf, "driver_override"), encoding="ascii") as f:
@@ -237,8 +240,14 @@ class Host:
         self.fault(bdf, None)
 
     def is_hanging(self, bdf):
-        """A worker is in the middle of it: the function has no driver."""
-        return self.driver(bdf) is None and any(bdf in words for words in self.running_workers().values())
+        """A worker is in the middle of it: the function has no driver. One that moves it to another driver
+        than the fault is for is not meant: it goes on."""
+        meant = []
+        with contextlib.suppress(FileNotFoundError), \
+                open(os.path.join(self.tree, "faults", bdf), encoding="ascii") as f:
+            meant = f.read().split()[2:]
+        return self.driver(bdf) is None and any(
+            bdf in words and set(meant) <= set(words) for words in self.running_workers().values())
 
     def begin_to_assign(self):
         """A job is under way, and its worker hangs at the second GPU."""
@@ -264,17 +273,13 @@ class Host:
             f.write("0-1\n")
 
     def world(self):
-        directories = [os.path.join(self.config, name) for name in ("assignments.d", "kept.d")]
-        records = [open(os.path.join(directory, name), encoding="utf-8").read()
-                   for directory in directories for name in sorted(os.listdir(directory))]
+        records = [text for name in ("assignments.d", "kept.d")
+                   for text in texts_in(os.path.join(self.config, name))]
         return [(f, self.driver(f), self.override(f)) for f in FUNCTIONS] + records
 
     def receipts(self):
         """What the receipts say, oldest first."""
-        directory = os.path.join(self.state, "receipts")
-        texts = [open(os.path.join(directory, name), encoding="utf-8").read()
-                 for name in sorted(os.listdir(directory))]
-        return [json.loads(text) for text in texts]
+        return [json.loads(text) for text in texts_in(os.path.join(self.state, "receipts"))]
 
     def define(self, name="vm42", hostdevs=FUNCTIONS, mark="pair0"):
         """What libvirt has at the daemon's next start: its test driver forgets what was defined."""
@@ -289,9 +294,10 @@ class Host:
         self.write("node.xml", text)
 
     def record(self):
-        directory = os.path.join(self.config, "assignments.d")
-        name = os.path.join(directory, VM42 + ".json")
-        return json.load(open(name, encoding="utf-8")) if os.path.exists(name) else None
+        with contextlib.suppress(FileNotFoundError), \
+                open(os.path.join(self.config, "assignments.d", VM42 + ".json"), encoding="utf-8") as f:
+            return json.load(f)
+        return None
 
     def drift(self, *arguments):
         """[(kind, repair)] of what drifted, and the exit code."""
@@ -311,6 +317,17 @@ class Host:
     def declare(self):
         r = self.gpupass("declare", "pair0", "41:00.0", "61:00.0")
         assert r.returncode == 0, r.stderr
+
+
+def texts_in(directory):
+    """Of its files, by their names; without those that the daemon has not finished, or that go meanwhile."""
+    texts = []
+    for name in sorted(os.listdir(directory)):
+        if not name.startswith("."):
+            with contextlib.suppress(FileNotFoundError), \
+                    open(os.path.join(directory, name), encoding="utf-8") as f:
+                texts.append(f.read())
+    return texts
 
 
 def known(done):
