@@ -16,8 +16,50 @@
 #include "util/file.h"
 #include "util/text.h"
 
-/* Nothing more comes when nothing came for so long. */
-#define QUIET_MSEC 300
+#define PATIENCE_MSEC 60000
+
+/* What the manager has on threads, whose end nobody tells. */
+typedef struct ThreadRun {
+	MailboxCallback work, done;
+	void *data;
+} ThreadRun;
+
+static size_t n_thread_runs; /* begun, and not delivered yet */
+
+int __real_mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data);
+int __wrap_mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data);
+
+static void run_work(void *data)
+{
+	const ThreadRun *run = data;
+
+	run->work(run->data);
+}
+
+static void run_done(void *data)
+{
+	const ThreadRun run = *(ThreadRun *)data;
+
+	free(data);
+	n_thread_runs--;
+	run.done(run.data);
+}
+
+int __wrap_mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data)
+{
+	ThreadRun *run = calloc(1, sizeof(*run));
+	int r = -ENOMEM;
+
+	if (run) {
+		*run = (ThreadRun){ .work = work, .done = done, .data = data };
+		r = __real_mailbox_run(mailbox, run_work, run_done, run);
+	}
+	if (r < 0)
+		free(run);
+	else
+		n_thread_runs++;
+	return r;
+}
 
 static const char pair0[] = "[Group]\nName=pair0\nGpu=0000:41:00.0\nGpu=0000:61:00.0\n";
 static const char pair1[] = "[Group]\nName=pair1\nGpu=0000:a1:00.0\nGpu=0000:c1:00.0\n";
@@ -172,8 +214,10 @@ void manager_rig_settle(ManagerRig *rig)
 {
 	struct pollfd pollfd = { .fd = mailbox_fd(rig->mailbox), .events = POLLIN };
 
-	while (poll(&pollfd, 1, QUIET_MSEC) == 1)
+	while (poll(&pollfd, 1, n_thread_runs > 0 ? PATIENCE_MSEC : 0) == 1)
 		mailbox_dispatch(rig->mailbox);
+	if (n_thread_runs > 0)
+		fail_msg("%zu threads do not end", n_thread_runs);
 }
 
 void manager_rig_look(ManagerRig *rig)

@@ -29,7 +29,8 @@ int manager_rig_teardown(void **state);
 
 /* The next daemon: a new manager on the same machine and files. */
 void manager_rig_restart(ManagerRig *rig);
-/* Until nothing comes any more: a look begins that of the GPUs' health, whose end nobody tells. */
+/* Until no thread has anything in hand for the manager, and all is delivered: a look begins that of
+ * the GPUs' health, whose end nobody tells. Linked with --wrap=mailbox_run, which counts them. */
 void manager_rig_settle(ManagerRig *rig);
 /* Looks at the machine, and at the domains where libvirt is connected, and waits for both. */
 void manager_rig_look(ManagerRig *rig);
