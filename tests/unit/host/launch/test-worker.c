@@ -319,15 +319,15 @@ static void a_worker_starts_with_nothing_of_the_callers(void **state _unused_)
 
 static void workers_run_side_by_side(void **state _unused_)
 {
-	WorkerConfig config = bad_worker("slow-400");
+	WorkerConfig config = bad_worker("slow-1000");
 	DriverTarget targets[8];
 	MoveOutcome outcomes[8];
 	uint64_t start = now_monotonic();
 
 	many_to_vfio(targets, ELEMENTS(targets));
 	assert_int_equal(worker_move(&config, targets, ELEMENTS(targets), LONG, outcomes), 0);
-	if (now_monotonic() - start > 2 * USEC_PER_SEC)
-		fail_msg("8 workers of 0.4 s took %llu ms",
+	if (now_monotonic() - start > 7 * USEC_PER_SEC)
+		fail_msg("8 workers of 1 s took %llu ms",
 			 (unsigned long long)(now_monotonic() - start) / 1000);
 	for (size_t i = 0; i < ELEMENTS(outcomes); i++)
 		move_outcome_clear(&outcomes[i]);
@@ -335,20 +335,21 @@ static void workers_run_side_by_side(void **state _unused_)
 
 static void a_worker_that_outlives_its_deadline_is_left_alone_and_reaped(void **state _unused_)
 {
-	static const char *const modes[] = { "slow-1000", "silent-1000" };
+	static const char *const modes[] = { "slow-60000", "silent-60000" };
 
 	for (size_t i = 0; i < ELEMENTS(modes); i++) {
 		WorkerConfig config = bad_worker(modes[i]);
 		uint64_t start = now_monotonic();
 		MoveOutcome o = move_one(&config, USEC_PER_SEC / 5);
 
-		if (now_monotonic() - start > 9 * USEC_PER_SEC / 10)
+		if (now_monotonic() - start > 30 * USEC_PER_SEC)
 			fail_msg("%s: waited beyond the deadline", modes[i]);
 		assert_int_equal(o.result.error, -ETIMEDOUT);
 		assert_true(o.still_running);
 		assert_true(o.result.changed);
 		assert_true(o.pid > 0);
 		assert_true(worker_running(o.pid));
+		assert_int_equal(kill(o.pid, SIGKILL), 0); /* it would wait for a minute */
 		assert_goes(o.pid);
 		assert_false(worker_running(o.pid));
 		move_outcome_clear(&o);

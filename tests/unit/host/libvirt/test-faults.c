@@ -242,7 +242,7 @@ static int detach(virDomainPtr domain)
 	case DETACH_REMOVED:
 		say(&script.gone);
 		happens(domain, ALIAS, false);
-		usleep(1500 * 1000);
+		hang(); /* until the answer is there */
 		return 0;
 	case DETACH_UNHEARD:
 		say(&script.gone);
@@ -351,7 +351,7 @@ static const struct {
 	unsigned least_ms, most_ms; /* how long it may take */
 	const char *cause;
 } detach_rows[] = {
-	{ "event before the call returns", DETACH_REMOVED, false, 10000, 0, 1200, NULL },
+	{ "event before the call returns", DETACH_REMOVED, false, 10000, 0, 5000, NULL },
 	{ "gone without an event", DETACH_UNHEARD, false, 10000, 0, 5000, NULL },
 	/* fault 30 */
 	{ "domain destroyed", DETACH_DESTROYED, false, 10000, 0, 5000, NULL },
