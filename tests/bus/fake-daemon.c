@@ -16,8 +16,8 @@
  *   "add": [PATH, {INTERFACE: {…}}]                              silently
  *   "signal": [PATH, INTERFACE, MEMBER, SIGNATURE, VALUE…]
  *   "exit": true
- * and perhaps "after" (milliseconds, since the one before), or "when": [MEMBER, N]: once as many calls
- * of that member have been answered since the method was called.
+ * and perhaps "after" (milliseconds, since the one before), or "when": [MEMBER, N]: once as many
+ * calls of that member have been answered since the method was called.
  * Structs are JSON arrays, dictionaries a{sv} objects of [SIGNATURE, VALUE]. Every call is written
  * to CALLS.log. "ready" on stdout says that the name is owned.
  */
