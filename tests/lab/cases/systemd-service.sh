@@ -21,8 +21,8 @@ systemctl stop gpupassd
 promise "the first call starts the daemon" gpupass list
 equal "as a unit that has notified" "active notify" \
 	"$(systemctl show -P ActiveState gpupassd) $(systemctl show -P Type gpupassd)"
-promise "it logs to the journal with its fields" sh -c \
-	'journalctl -u gpupassd -o json | grep -q "ready: 1 groups"'
+promise "it logs to the journal with its fields" until_true 20 \
+	in_journal "ready: 1 groups" -u gpupassd -o json
 declare_pair0
 before=$(world)
 promise "assign succeeds under the unit's confinement" gpupass assign vm42
@@ -85,6 +85,8 @@ promise "and the hashes of its records are in the journal" until_true 10 sh -c \
 	'journalctl -u gpupassd -o json GPUPASS_AUDIT=job-ended |
 	grep -q "$(grep "\"kind\":\"job-ended\"" /var/lib/gpupass/audit/1.log | tail -n 1 | cut -c 1-64)"'
 
+# All that was logged until now is to be read now.
+journalctl --sync
 for part in mover inspector config; do
 	promise "$part was a unit of its own" sh -c \
 		"journalctl -u 'gpupass-$part@*' | grep -q 'Started gpupass-$part@'"
@@ -94,9 +96,11 @@ promise "and no worker was a child" sh -c "! journalctl -u gpupassd | grep -q 'w
 promise "no part complained" sh -c "! journalctl -t gpupass-mover -t gpupass-inspector \
 	-t gpupass-config -t gpupass-examiner -t gpupass-initramfs -t gpupass-prober |
 	grep -v 'nobody waits any more' | grep gpupass-"
-promise "none of the daemon's children is left" test \
-	"$(cat /sys/fs/cgroup/system.slice/gpupassd.service/cgroup.procs)" = \
-	"$(systemctl show -P MainPID gpupassd)"
+is_alone() {
+	[ "$(cat /sys/fs/cgroup/system.slice/gpupassd.service/cgroup.procs)" = \
+		"$(systemctl show -P MainPID gpupassd)" ]
+}
+promise "none of the daemon's children is left" until_true 10 is_alone
 
 # ---- metrics: see docs/MONITORING.md ----
 textfiles=/var/lib/prometheus/node-exporter
@@ -105,6 +109,8 @@ equal "no metrics are written where nobody reads them" "no" \
 mkdir -p "$textfiles"
 promise "the timer has metrics written" systemctl start gpupass-metrics.timer
 promise "at once" until_true 20 grep -qx "gpupass_up 1" "$textfiles/gpupass.prom"
+# A start of the service while it ends would be the end of that one.
+until_true 20 sh -c '[ "$(systemctl is-active gpupass-metrics.service)" = inactive ]'
 equal "for anybody to read, and nothing else is left there" "644 gpupass.prom" \
 	"$(stat -c %a "$textfiles/gpupass.prom") $(ls "$textfiles")"
 promise "they count jobs" grep -q 'gpupass_jobs_total{operation="assign",result="done"} [0-9]' \

@@ -86,6 +86,14 @@ until_true() {
 	done
 }
 
+# in_journal TEXT OPTION…: what journalctl prints with these options has it. What a service logs is
+# there a moment after it has answered: for until_true.
+in_journal() {
+	local text=$1
+	shift
+	journalctl "$@" | grep -q -- "$text"
+}
+
 # ---- the world: all that gpupass may change ----
 
 # Only builtins: under emulation a process costs a hundred times what a file does, and the world is
@@ -154,18 +162,24 @@ install_gpupass() {
 	mkdir -p /etc/gpupass/groups.d
 }
 
+# That it is this one, and not one that is about to end.
+gpupassd_has_its_name() {
+	dbus-send --system --print-reply --dest=org.freedesktop.DBus / \
+		org.freedesktop.DBus.GetConnectionUnixProcessID string:org.gpupass1 |
+		grep -qw "uint32 $gpupassd_pid"
+}
 start_gpupassd() {
 	gpupassd "$@" 2>>"$work/gpupassd.log" &
 	gpupassd_pid=$!
 	# Long beside a busy machine: emulated, and with whatever else is booted there.
-	until_true 120 dbus-send --system --print-reply --dest=org.freedesktop.DBus / \
-		org.freedesktop.DBus.GetNameOwner string:org.gpupass1 || {
+	until_true 120 gpupassd_has_its_name || {
 		echo "gpupassd did not come up:" >&2
 		cat "$work/gpupassd.log" >&2
 		exit 1
 	}
 }
 
+# Not in a subshell: only the shell that has started it can wait for it.
 stop_gpupassd() {
 	kill "$gpupassd_pid"
 	wait "$gpupassd_pid" || true

@@ -49,6 +49,16 @@ administer_polkit() {
 		/usr/share/doc/gpupass/examples/50-gpupass.rules >/etc/polkit-1/rules.d/50-gpupass.rules
 }
 
+# Nothing tells when the daemon has asked: who left before that was not refused, and is not logged.
+leaves_while_asked() {
+	runuser -u gpu-admin -- gpupass assign vm42 pair0 >/dev/null 2>&1 &
+	until_true 20 pgrep -u gpu-admin -x gpupass
+	sleep "$(slow 3)"
+	pkill -u gpu-admin -x gpupass
+	wait $!
+	until_true 1 in_journal "left the bus while polkit was asked" -u gpupassd -o cat
+}
+
 polkit_decides() {
 	local wanted="a password is wanted" caller line
 	administer_polkit
@@ -62,8 +72,10 @@ polkit_decides() {
 	denied "and does nothing else" gpu-operator "$wanted" gpupass bind pair0
 	denied "nor chooses another group" gpu-operator "$wanted" gpupass assign vm42
 
-	# The manual's own line, with more time for pkttyagent.
-	line="sh -c 'pkttyagent --process \$\$ & sleep $(slow 6); exec gpupass bind pair0'"
+	# The manual's own line, but that pkttyagent says when it is ready.
+	mkfifo -m 666 "$work/agent"
+	chmod a+x "$work"
+	line="pkttyagent --process \$\$ --notify-fd 3 3>$work/agent & cat $work/agent; exec gpupass bind pair0 3>&-"
 	status=0
 	"$here/lib/type_password.py" nobody "a password" "$line" >"$work/out" 2>&1 || status=$?
 	equal "a password of an administrator is a yes" "0 gpu-admin" \
@@ -83,12 +95,7 @@ polkit_decides() {
 		"$status $(grep -om1 'polkit did not answer' "$work/silent")"
 	before=$(world)
 	# Somebody else: the log has the first refusal of a burst only.
-	runuser -u gpu-admin -- gpupass assign vm42 pair0 >/dev/null 2>&1 &
-	until_true 20 pgrep -u gpu-admin -x gpupass
-	sleep "$(slow 3)"
-	pkill -u gpu-admin -x gpupass
-	promise "who leaves meanwhile is denied, too" until_true 20 sh -c \
-		'journalctl -u gpupassd -o cat | grep -q "left the bus while polkit was asked"'
+	promise "who leaves meanwhile is denied, too" until_true 60 leaves_while_asked
 	systemctl kill -s CONT polkit
 	denied "and late answers permit nothing" nobody "$wanted" gpupass assign vm42 pair0
 	equal "to anybody" "$before" "$(world)"
