@@ -17,30 +17,40 @@ gpupass declare pair1 a1:00.0 c1:00.0 >/dev/null
 for vm in vm1 vm2; do "$here/define-vm" "$vm" --no-guest; done
 pair1=(0000:a1:00.0 0000:a1:00.1 0000:c1:00.0 0000:c1:00.1)
 
-milliseconds() {
+# time_of COMMAND…: in milliseconds, in $took.
+time_of() {
 	local begin
 	begin=$(date +%s%N)
 	"$@" >/dev/null 2>&1
-	echo $((($(date +%s%N) - begin) / 1000000))
+	took=$((($(date +%s%N) - begin) / 1000000))
 }
-# The fastest of fifteen: whatever waits for the hang would do so each time, and what else the
-# emulator has to do does not count.
+# The fastest of nine, in $fastest.
 list_time() {
-	for _ in {1..9}; do milliseconds gpupass list; done | sort -n | sed -n 1p
+	fastest=
+	for _ in {1..9}; do
+		time_of gpupass list
+		[ -n "$fastest" ] && [ "$fastest" -le "$took" ] || fastest=$took
+	done
 }
-as_fast_as() { [ "$2" -lt $(($1 * 2 + 50)) ]; }
+# Whatever waits for the hang would do so each time, and what else the machine has to do does not
+# count.
+as_fast_as() {
+	list_time
+	hung=$fastest
+	[ "$hung" -lt $(($1 * 2 + 50)) ]
+}
 
 before=$(drivers "${pair1[@]}")
-quiet=$(list_time)
+list_time
+quiet=$fastest
 # faults 3, 6
 knob 0000:61:00.0 hold 1
 promise "a job begins whose unbind will not return" gpupass assign vm1 pair0 --no-block --timeout=600
 promise "it hangs" until_true 20 sh -c '[ ! -e /sys/bus/pci/devices/0000:61:00.0/driver ]'
-hung=$(list_time)
-promise "gpupass list answers as fast as before ($hung ms, $quiet ms: $((hung * 100 / quiet)) %)" \
-	as_fast_as "$quiet" "$hung"
+promise "gpupass list answers as fast as before" until_true 30 as_fast_as "$quiet"
+echo "     gpupass list: $quiet ms before, $hung ms now: $((hung * 100 / quiet)) %"
 promise "and says that the group is moving" sh -c 'gpupass list | grep -Eq "pair0 .*binding"'
-took=$(milliseconds gpupass assign vm2 pair1)
+time_of gpupass assign vm2 pair1
 equal "the other group is assigned meanwhile" 4 "$(hostdevs --inactive vm2 | wc -l)"
 promise "and released ($took ms for the assign)" gpupass release vm2
 equal "and is as before" "$before" "$(drivers "${pair1[@]}")"
@@ -50,7 +60,7 @@ refused_group() { ! gpupass assign vm2 pair0 2>"$work/err" && grep -q GroupBusy 
 promise "the group itself is refused" refused_group
 
 # fault 50
-took=$(milliseconds stop_gpupassd)
+time_of stop_gpupassd
 promise "the daemon stops at once ($took ms)" test "$took" -lt "$(slow 2000)"
 worker=$(pgrep -f 'gpupass-worker.* 0000:61:00.0 ')
 promise "the worker stays" kill -0 "$worker"
