@@ -212,7 +212,10 @@ make_agent_initrd() {
 	cp "$(command -v busybox)" "$root/bin/busybox"
 	cp "$src/init" "$root/init-report"
 	cp "$src/init-agent" "$root/init"
-	cp "$src/nvidia-smi" "$src/nvbandwidth" "$src/lab-mode" "$root/bin/"
+	cp "$src/lab-mode" "$root/bin/"
+	gcc -static -O2 -Wall -o "$root/bin/nvidia-smi" "$src/nvidia-smi.c"
+	strip "$root/bin/nvidia-smi"
+	ln "$root/bin/nvidia-smi" "$root/bin/nvbandwidth"
 	chmod +x "$root/init" "$root/init-report" "$root/bin"/*
 	cp "$agent/usr/sbin/qemu-ga" "$root/usr/sbin/"
 	cp -r "$fixtures"/*/ "$root/lab/guests/"
@@ -235,7 +238,7 @@ make_agent_initrd() {
 prune() {
 	find "$1" -mindepth 1 -maxdepth 1 -type d \
 		\( -name 'modules-*' -o -name 'tree-*' -o -name 'initrd-*' -o -name 'guest-*' -o -name 'agent-*' -o -name 'bare-*' -o -name 'files-*' \
-		-o -name 'saved-*' -o -name 'boot-*' \) \
+		-o -name 'saved-*' -o -name 'booted-*' -o -name 'boot-*' \) \
 		-mtime +0 -exec rm -rf {} + 2>/dev/null || true
 }
 
