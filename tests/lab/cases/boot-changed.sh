@@ -21,9 +21,8 @@ equal "the recorded one is on vfio-pci" "0000:01:00.0 vfio-pci
 0000:02:00.1 snd_hda_intel" "$(drivers 0000:01:00.0 0000:01:00.1 0000:02:00.0 0000:02:00.1)"
 equal "no override was left on the changed one" "(null)" \
 	"$(cat /sys/bus/pci/devices/0000:02:00.0/driver_override)"
-promise "the journal says what it was and what it is" sh -c \
-	'journalctl -b -u gpupass-bind.service |
-	 grep -q "0000:02:00.0 (pair0, vm42): changed: .*10de:1467) now .*10de:1454) when"'
+promise "the journal says what it was and what it is" until_true 20 in_journal \
+	"0000:02:00.0 (pair0, vm42): changed: .*10de:1467) now .*10de:1454) when" -b -u gpupass-bind.service
 equal "the report has both functions" 2 "$(grep -c '"outcome": "changed"' /run/gpupass/boot.json)"
 equal "the unit has failed, for all to see" failed "$(systemctl is-failed gpupass-bind.service)"
 

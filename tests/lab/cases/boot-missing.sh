@@ -18,9 +18,8 @@ equal "udev knows that a part of the group is not there" "GPUPASS_PEERS=missing"
 	"$(udevadm info --query=property /sys/bus/pci/devices/0000:01:00.0 | grep '^GPUPASS_PEERS=')"
 equal "so is the group beside it" "0000:03:00.0 vfio-pci
 0000:03:00.1 vfio-pci" "$(drivers 0000:03:00.0 0000:03:00.1)"
-promise "the journal names the one that is not" sh -c \
-	'journalctl -b -u gpupass-bind.service |
-	 grep -q "0000:02:00.0 (pair0, vm42): missing: there is no device at this address"'
+promise "the journal names the one that is not" until_true 20 in_journal \
+	"0000:02:00.0 (pair0, vm42): missing: there is no device at this address" -b -u gpupass-bind.service
 equal "the report has both functions" 2 "$(grep -c '"outcome": "missing"' /run/gpupass/boot.json)"
 equal "the unit has failed, for all to see" failed "$(systemctl is-failed gpupass-bind.service)"
 promise "the daemon serves, and shows it" until_true 20 sh -c 'gpupass list | grep -q "pair0 .*degraded"'

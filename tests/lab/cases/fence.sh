@@ -133,7 +133,7 @@ virsh -q start plain
 xml none --hostdev 0000:01:00.0 | sed -n '/<hostdev/,/<\/hostdev>/p' >"$work/hostdev.xml"
 promise "half of it is attached past gpupass" virsh -q attach-device plain "$work/hostdev.xml" --live
 promise "the group is foreign at once" until_true 10 sh -c 'gpupass list | grep -Eq "pair0 .*foreign"'
-promise "and the log says which domain has what" grep -q \
+promise "and the log says which domain has what" until_true 20 grep -q \
 	"SplitGroup: domain plain (.*) runs with 0000:01:00.0 of pair0 and not with" "$work/gpupassd.log"
 promise "a part that was taken away again" virsh -q destroy plain
 promise "is told, too" until_true 20 grep -q "no longer so: SplitGroup: domain plain" "$work/gpupassd.log"

@@ -60,7 +60,8 @@ promise "when the disk takes writes again, so can jobs" until_true 20 gpupass bi
 promise "and the list is quiet" sh -c '! gpupass list 2>&1 | grep -q "could not be written"'
 promise "unbind" gpupass unbind pair0
 
-knob 0000:02:00.0 bind_delay_ms "$(slow 1500)"
+# Long enough for the disk to fail meanwhile, whatever else the machine has to do.
+knob 0000:02:00.0 bind_delay_ms "$(slow 4000)"
 gpupass bind pair0 >/dev/null 2>"$work/err" &
 job=$!
 promise "a job is at work" until_true 10 test -e /sys/bus/pci/drivers/vfio-pci/0000:01:00.1
@@ -83,7 +84,7 @@ now=$(date +%s)
 begin=$(cut -d. -f1 /proc/uptime)
 gpupass assign vm42 pair0 --timeout="$(slow 6)" >/dev/null 2>"$work/err" &
 job=$!
-sleep 2
+until_true 10 test ! -e /sys/bus/pci/devices/0000:02:00.0/driver
 date -s "@$((now + 400000000))" >/dev/null
 sleep 1
 date -s "@$((now - 400000000))" >/dev/null
@@ -92,7 +93,8 @@ wait "$job" || status=$?
 took=$(($(cut -d. -f1 /proc/uptime) - begin))
 date -s "@$((now + took))" >/dev/null
 equal "a deadline ends its job while the clock jumps by years" 11 "$status"
-promise "neither early nor late ($took s)" test "$took" -ge "$(slow 5)" -a "$took" -le "$(slow 14)"
+# A deadline of that clock would be years early or late.
+promise "neither early nor late ($took s)" test "$took" -ge "$(slow 5)" -a "$took" -le "$(slow 60)"
 knob 0000:02:00.0 hold 0
 promise "the quarantine is lifted" until_true 15 gpupass clear pair0
 promise "unbind again" gpupass unbind pair0
@@ -101,7 +103,8 @@ promise "unbind again" gpupass unbind pair0
 knob 0000:01:00.0 unbind_delay_ms "$(slow 4000)"
 gpupass bind pair0 --timeout="$(slow 20)" >/dev/null 2>"$work/err" &
 job=$!
-sleep "$(slow 2)"
+# Its unbind is under way, and takes its time.
+until_true 10 test ! -e /sys/bus/pci/devices/0000:01:00.0/driver
 echo 1 >/sys/bus/pci/devices/0000:02:00.1/remove
 status=0
 wait "$job" || status=$?
@@ -122,7 +125,7 @@ equal "a GPU that does not answer is refused, and none is bound" "1 $on_host" \
 	"$status $(drivers "${functions[@]}")"
 promise "by name" grep -q "0000:02:00.0 does not answer: its config space reads all ones" "$work/err"
 knob 0000:02:00.0 gone 0
-knob 0000:02:00.0 bind_delay_ms "$(slow 1500)"
+knob 0000:02:00.0 bind_delay_ms "$(slow 4000)"
 gpupass bind pair0 >/dev/null 2>"$work/err" &
 job=$!
 until_true 10 test -e /sys/bus/pci/drivers/vfio-pci/0000:01:00.1

@@ -84,7 +84,7 @@ start_gpupassd
 promise "its record is written again" until_true 20 test -s "$records/$uuid.json"
 equal "with all functions" "$all" "$(jq -r '.functions[].bdf' "$records/$uuid.json")"
 equal "the guest was not touched" "$all" "$(hostdevs vm42)"
-promise "the log says so" grep -q "adopting pair0 for vm42" "$work/gpupassd.log"
+promise "the log says so" until_true 20 grep -q "adopting pair0 for vm42" "$work/gpupassd.log"
 # What it cannot know is what the functions were on before: the rest of this case can.
 cp "$work/record.json" "$records/$uuid.json"
 gpupass rescan -q

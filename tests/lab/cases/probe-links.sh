@@ -100,15 +100,21 @@ keep() {
 	local bus files=()
 	for bus in 41 61 a1; do files+=("0000:$bus:00.0=$(gpu_file "0000:$bus:00.0")"); done
 	mkdir -p /run/nvidia-persistenced
-	/run/lab/fake-persistenced /run/nvidia-persistenced/socket "$1" "${files[@]}" >"$work/keeper" &
+	: >"$work/keeper"
+	/run/lab/fake-persistenced /run/nvidia-persistenced/socket "$1" "${files[@]}" >>"$work/keeper" &
 	keeper=$!
 	until_true 10 grep -q ready "$work/keeper"
+}
+# It has the GPUs open, and the socket, until it is gone.
+end_keeper() {
+	kill "$keeper"
+	wait "$keeper" 2>/dev/null
 }
 knob 0000:41:00.0 persistence 0
 keep refuse
 refused "where it does not let go it is a holder, with what it said" 9 HostInUse \
 	"0000:41:00.0: nvidia-persistenced says: it does not permit that" gpupass assign vm42 pair0
-kill "$keeper"
+end_keeper
 keep none
 promise "the plan shows whom it asks" sh -c 'gpupass plan vm42 pair0 |
 	grep -q "nvidia-persistenced: persistence mode of 0000:41:00.0 .* off"'
@@ -117,7 +123,7 @@ equal "it let go of the pair" "off 0000:41:00.0 off 0000:61:00.0" "$(grep off "$
 equal "and has the other one still" 1 "$(cat /sys/kernel/gpupass-lab/0000:a1:00.0/opens)"
 promise "release" gpupass release vm42
 equal "the mode is on again, by NVML" "1 1 0" "$(mode 41) $(mode 61) $(mode a1)"
-kill "$keeper"
+end_keeper
 rm -r /run/nvidia-persistenced
 
 # fault L16
@@ -135,7 +141,7 @@ nvml_tells 41 61 61 41 a1 c1 c1 a1 >"$nvml.scenario"
 refused "nor while a probe that was given up waits in NVML" 9 HostInUse "still waits in NVML" \
 	gpupass assign vm42 pair0
 pkill -f 'gpupass-worker.* probe '
-promise "when that has ended they can" gpupass assign vm42 pair0
+promise "when that has ended they can" until_true 10 gpupass assign vm42 pair0
 promise "release" gpupass release vm42
 
 # fault L7

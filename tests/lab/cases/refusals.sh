@@ -18,8 +18,7 @@ audio=/sys/bus/pci/devices/0000:02:00.1
 
 # promise U11
 # ---- fault 1: who holds it ----
-sleep 600 3</dev/nvidia1 &
-holder=$!
+hold_open /dev/nvidia1
 doctor_finds "doctor finds the holder" holders
 refused "an open /dev/nvidiaN is refused with the pid and name of its holder" 9 HostInUse \
 	"$holder" gpupass assign vm42 pair0
@@ -42,7 +41,7 @@ refused "so is one that is not known" 9 HostInUse "driver 0.0.0 is not known to 
 echo 550.54.15 >$release
 unbind &
 unbinding=$!
-sleep 1
+until_true 10 test ! -e "$gpu/driver"
 promise "the kernel would wait for ever" kill -0 "$unbinding"
 promise "until nvidia_drm goes, with this release" rmmod nvidia_drm
 promise "which frees the unbind" until_true 10 sh -c "! kill -0 $unbinding"
@@ -94,8 +93,7 @@ virsh -q undefine half
 # ---- fault 5: vfio in use by a guest that libvirt does not know ----
 gpupass bind pair0 >/dev/null
 group=$(basename "$(readlink "$gpu/iommu_group")")
-sleep 600 3<"/dev/vfio/$group" &
-holder=$!
+hold_open "/dev/vfio/$group"
 refused "an open vfio group is refused with its holder: a guest runs on it" 9 ForeignOwner "$holder" \
 	gpupass assign vm42 pair0
 refused "and its functions are not taken from vfio-pci either" 9 ForeignOwner "$holder" \

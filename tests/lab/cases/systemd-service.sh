@@ -208,8 +208,12 @@ gpupass assign vm42 --timeout="$(slow 4)" >/dev/null 2>&1 || status=$?
 equal "an unbind that never returns ends with exit code 11" 11 "$status"
 worker=$(mover_of 0000:02:00.0)
 unit=$(sed 's,.*/,,' "/proc/$worker/cgroup")
+# systemd takes its time to notice that the others have ended.
+movers() { systemctl list-units --no-legend --plain 'gpupass-mover@*' | tr -s ' ' | cut -d' ' -f1-4; }
+is_only_mover() { [ "$(movers)" = "$unit loaded active running" ]; }
+until_true 20 is_only_mover
 equal "its worker is a unit of its own, the only one left" "$unit loaded active running" \
-	"$(systemctl list-units --no-legend --plain 'gpupass-mover@*' | tr -s ' ' | cut -d' ' -f1-4)"
+	"$(movers)"
 equal "whose main process waits for the worker" "$(cut -d' ' -f4 "/proc/$worker/stat")" \
 	"$(systemctl show -P MainPID "$unit")"
 equal "in a control group of its own" "0::/system.slice/$unit" "$(cat "/proc/$worker/cgroup")"

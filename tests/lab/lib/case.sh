@@ -94,6 +94,13 @@ in_journal() {
 	journalctl "$@" | grep -q -- "$text"
 }
 
+# hold_open FILE: `sleep`, in $holder, has it open. Until it runs the process is a shell's.
+hold_open() {
+	sleep 600 3<"$1" &
+	holder=$!
+	until_true 10 grep -qx sleep "/proc/$holder/comm"
+}
+
 # ---- the world: all that gpupass may change ----
 
 # Only builtins: under emulation a process costs a hundred times what a file does, and the world is

@@ -98,16 +98,16 @@ def world(config_dir):
     return lines
 
 
-def run(*command, timeout=300):
+def run(*command):
     """(status, stdout, stderr)"""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=timeout, check=False)
+                          stderr=subprocess.PIPE, timeout=75 * patience(), check=False)
     return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode(
         "utf-8", "replace")
 
 
-def must(*command, timeout=300):
-    status, out, err = run(*command, timeout=timeout)
+def must(*command):
+    status, out, err = run(*command)
     if status != 0:
         raise RuntimeError("%s: exit status %d\n%s%s" % (" ".join(command), status, out, err))
     return out
@@ -157,7 +157,7 @@ class Daemon:
 
     def stop(self):
         self.process.terminate()
-        return self.process.wait(10)
+        return self.process.wait(10 * patience())
 
     def alive(self):
         return self.process.poll() is None

@@ -213,7 +213,7 @@ class Rounds:
         if kill:
             self.kill_after(seconds)
         for command, client in zip(commands, clients):
-            error = client.communicate(timeout=180)[1].decode("utf-8", "replace")
+            error = client.communicate(timeout=180 * host.patience())[1].decode("utf-8", "replace")
             code = client.returncode
             self.codes[code] += 1
             self.tell("gpupass %s: %d" % (" ".join(command), code))
@@ -248,7 +248,7 @@ class Rounds:
 
     def compare(self):
         """Its own look at the machine may be a moment behind a guest's or a job's end."""
-        end, error = time.monotonic() + 90, None
+        end, error = time.monotonic() + 90 * host.patience(), None
         while time.monotonic() < end:
             groups = self.settled()
             if not groups:
@@ -260,7 +260,7 @@ class Rounds:
                 compare_list(views, groups)
             except Difference as different:
                 if error is None:
-                    end = time.monotonic() + 10
+                    end = time.monotonic() + 10 * host.patience()
                 error = different
                 time.sleep(0.2)
                 continue
