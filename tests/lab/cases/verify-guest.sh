@@ -45,7 +45,8 @@ verdict() {
 	echo "$status $(jq -r '"\(.verdict) \(.cause)"' "$work/verdict" 2>&1)"
 	cat "$work/err"
 }
-# put FILE PATH…: copies files of this host into vm42, by one shell: each process there takes seconds.
+# put FILE PATH…: copies files of this host into vm42, by one shell: each process there takes
+# seconds.
 put() {
 	local pid paths=()
 	while [ $# -gt 0 ]; do

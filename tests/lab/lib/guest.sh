@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # boot's
 #
-# A guest with Linux and an agent, booted on the machine by libvirt itself, and saved: in a lab it goes
-# on from there (define-vm --booted). Booted in the lab, by an emulator in an emulator, the same kernel
-# takes 25 times as long. Sourced by boot.
+# A guest with Linux and an agent, booted on the machine by libvirt itself, and saved: in a lab it
+# goes on from there (define-vm --booted). Booted in the lab, by an emulator in an emulator, the
+# same kernel takes 25 times as long. Sourced by boot.
 
 booted_uuid=0d6b7c4e-5b1f-4e55-8a55-6a7061737301
 
@@ -41,8 +41,8 @@ agent_answers() {
 	grep -q '^{"return"' "$virsh_log"
 }
 
-# With a virsh that has libvirt's driver in itself, and all its files in a folder (with a short name, for
-# sockets): no libvirtd is asked.
+# With a virsh that has libvirt's driver in itself, and all its files in a folder (with a short
+# name, for sockets): no libvirtd is asked.
 boot_guest() {
 	local dir=$1 root virsh virsh_log=$1/virsh.log
 	root=$(mktemp -d /tmp/lab-XXXXXX)
