@@ -69,9 +69,12 @@ static int write_much(void)
 
 int main(int argc, char **argv)
 {
-	const char *mode = argc > 1 && strncmp(argv[1], "--sysfs=", 8) == 0 ? argv[1] + 8 : "";
+	const char *said = argc > 1 && strncmp(argv[1], "--sysfs=", 8) == 0 ? argv[1] + 8 : "";
+	char mode[64];
 	const char *bdf = argc > 3 ? argv[argc - 3] : "";
 
+	/* What follows says whose it is. */
+	snprintf(mode, sizeof(mode), "%.*s", (int)strcspn(said, "@"), said);
 	if (strncmp(mode, "slow-", 5) == 0) {
 		wait_milliseconds(atol(mode + 5));
 		answer(bdf);

@@ -2,19 +2,13 @@
 /* Moves by a worker that misbehaves (bad-worker.c), for tests of who waits for one. */
 #pragma once
 
-#include "host/launch/worker.h"
+#include "bad-worker.h"
 #include "sysfs-tree.h"
 #include "util/clock.h"
 
 #define LONG (60 * USEC_PER_SEC)
 #define DISPLAY "0000:41:00.0"
 #define AUDIO "0000:41:00.1"
-
-/* One that misbehaves this way, as a child. */
-static inline _unused_ WorkerConfig bad_worker(const char *mode)
-{
-	return (WorkerConfig){ .program = BAD_WORKER, .sysfs_dir = mode, .proc_dir = "/proc" };
-}
 
 static inline _unused_ DriverTarget to_vfio(const char *bdf)
 {

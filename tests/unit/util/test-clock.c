@@ -12,7 +12,7 @@
 
 #include <time.h>
 
-#include "host/launch/worker.h"
+#include "rig/bad-worker.h"
 #include "util/clock.h"
 
 #define YEARS_USEC (10 * 365 * 86400 * USEC_PER_SEC)
@@ -50,12 +50,7 @@ static void the_clock_jumps_here(_unused_ void **state)
 /* fault 43 */
 static void a_deadline_is_kept_and_what_ends_in_time_is_not_cut_off(_unused_ void **state)
 {
-	const WorkerConfig late = { .program = BAD_WORKER,
-				    .sysfs_dir = "slow-3000",
-				    .proc_dir = "/proc" };
-	const WorkerConfig early = { .program = BAD_WORKER,
-				     .sysfs_dir = "slow-300",
-				     .proc_dir = "/proc" };
+	const WorkerConfig late = bad_worker("slow-3000"), early = bad_worker("slow-300");
 	const DriverTarget target = { .bdf = { .bus = 0x41 },
 				      .driver = "vfio-pci",
 				      .driver_override = "vfio-pci" };

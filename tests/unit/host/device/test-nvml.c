@@ -16,6 +16,7 @@
 #include "host/device/nvml.h"
 #include "host/launch/worker-find.h"
 #include "host/launch/worker-probe.h"
+#include "rig/bad-worker.h"
 #include "rig/garbage.h"
 #include "rig/temp-dir.h"
 #include "util/clock.h"
@@ -292,9 +293,7 @@ static void answers_that_make_no_sense_are_not_believed(void **state)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
-		WorkerConfig config = { .program = BAD_WORKER,
-					.sysfs_dir = rows[i].mode,
-					.proc_dir = "/proc" };
+		WorkerConfig config = bad_worker(rows[i].mode);
 		pid_t pid = 0;
 		int r = worker_probe(&config, functions, 1, false, LONG, &answer, &pid);
 

@@ -18,6 +18,7 @@
 #include "host/launch/worker-find.h"
 #include "host/launch/worker-persistence.h"
 #include "host/wire/persistence.h"
+#include "rig/bad-worker.h"
 #include "rig/garbage.h"
 #include "rig/temp-dir.h"
 #include "util/clock.h"
@@ -295,9 +296,7 @@ static void answers_that_make_no_sense_are_unknown_modes(_unused_ void **state)
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		_cleanup_(persistence_outcome_clear) PersistenceOutcome set = { 0 };
 		_cleanup_(gpu_persistence_clear) GpuPersistence read = { 0 };
-		WorkerConfig config = { .program = BAD_WORKER,
-					.sysfs_dir = rows[i].mode,
-					.proc_dir = "/proc" };
+		WorkerConfig config = bad_worker(rows[i].mode);
 
 		assert_int_equal(worker_persistence(&config, gpus, 1, LONG, &read), 0);
 		assert_int_equal(worker_set_persistence(&config, gpus, 1, true, LONG, &set), 0);
@@ -335,7 +334,7 @@ static void nvml_is_not_asked_while_a_gpu_moves(void **state)
 	Bdf a = bdf(A);
 
 	assert_int_equal(real_host_init(&host, &config), 0);
-	host.worker.sysfs_dir = "slow-500"; /* each worker takes half a second */
+	host.worker.sysfs_dir = bad_worker_mode("slow-500"); /* each worker takes half a second */
 	begin = now_monotonic();
 	assert_int_equal(pthread_create(&mover, NULL, move_slowly, &host), 0);
 	while (worker_find(&host.worker, &(Bdf){ 0, 0x61, 0, 0 }) == 0 &&

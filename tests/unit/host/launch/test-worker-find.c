@@ -23,15 +23,17 @@
 
 #define NOBODY 65534
 
-/* What a worker that moves DISPLAY is called. */
-static char *const command_line[] = { (char[]){ BAD_WORKER }, (char[]){ "--sysfs=slow-60000" },
-				      (char[]){ "move" },     (char[]){ "--" },
-				      (char[]){ DISPLAY },    (char[]){ "-" },
-				      (char[]){ "-" },	      NULL };
+#define SYSFS_OPTION "--sysfs="
 
 /* Runs the program by that command line, and has it running; it stays a minute. */
 static pid_t start(const char *program, uid_t uid)
 {
+	_cleanup_free_ char *sysfs = strf(SYSFS_OPTION "%s", bad_worker_mode("slow-60000"));
+	/* What a worker that moves DISPLAY is called. */
+	char *const command_line[] = { (char[]){ BAD_WORKER }, sysfs,
+				       (char[]){ "move" },     (char[]){ "--" },
+				       (char[]){ DISPLAY },    (char[]){ "-" },
+				       (char[]){ "-" },	       NULL };
 	_cleanup_close_ int fd = open(program, O_RDONLY | O_CLOEXEC);
 	char gone = 0;
 	int fds[2];
@@ -159,7 +161,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(uids_and_control_group_are_read_from_the_kernels_words),
 	};
 
-	if (argc > 1 && strcmp(argv[1], command_line[1]) == 0)
+	if (argc > 1 && str_starts_with(argv[1], SYSFS_OPTION))
 		return (int)sleep(60);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
