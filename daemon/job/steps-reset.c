@@ -313,7 +313,7 @@ static int reset(StepContext *c, Problem **ret_problem)
 	int r = step_refuse_while_in_guest(c, ret_problem);
 
 	if (r == 0)
-		r = turnover_make(c, &t);
+		r = turnover_make(c, NULL, &t);
 	return r != 0 ? r : turn_over(&t, ret_problem);
 }
 
@@ -375,7 +375,7 @@ int step_reset_returning(StepContext *c, Problem **ret_problem)
 	if (r == 0)
 		r = note_unreset(c, returned);
 	if (r == 0)
-		r = turnover_make_undo(c, returned, &t);
+		r = turnover_make(c, returned, &t);
 	return r != 0 || t.n == 0 ? r : turn_over(&t, ret_problem);
 }
 

@@ -32,13 +32,9 @@ static bool slot_is_there(const Turnover *t, const Bdf *lead)
 static PlanReset part_in_undo(const Turnover *t, size_t i)
 {
 	const PlanFunction *f = &t->context->plan->functions[i];
+	bool there = f->undo_reset == PLAN_RESET_OWN ? !t->returned[i] : slot_is_there(t, &f->bdf);
 
-	if (!t->returned || f->undo_reset == PLAN_RESET_NOT)
-		return f->undo_reset;
-	if (t->returned[i])
-		return PLAN_RESET_NOT;
-	return f->undo_reset == PLAN_RESET_OWN || slot_is_there(t, &f->bdf) ? f->undo_reset
-									    : PLAN_RESET_NOT;
+	return there ? f->undo_reset : PLAN_RESET_NOT;
 }
 
 static PlanReset part_of(const Turnover *t, size_t i)
@@ -46,8 +42,9 @@ static PlanReset part_of(const Turnover *t, size_t i)
 	return t->undo ? part_in_undo(t, i) : t->context->plan->functions[i].reset;
 }
 
-static int make(StepContext *c, bool undo, const bool *returned, Turnover *ret)
+int turnover_make(StepContext *c, const bool *returned, Turnover *ret)
 {
+	bool undo = returned != NULL;
 	size_t n = c->plan->n_functions;
 	Turnover t = {
 		.context = c,
@@ -78,16 +75,6 @@ static int make(StepContext *c, bool undo, const bool *returned, Turnover *ret)
 	}
 	*ret = t;
 	return 0;
-}
-
-int turnover_make(StepContext *c, Turnover *ret)
-{
-	return make(c, false, NULL, ret);
-}
-
-int turnover_make_undo(StepContext *c, const bool *returned, Turnover *ret)
-{
-	return make(c, true, returned, ret);
 }
 
 static void collect_reports(Turnover *t)

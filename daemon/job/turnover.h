@@ -8,7 +8,7 @@ typedef struct Turnover {
 	StepContext *context;
 	bool undo;	      /* of an assign, whose guest had the functions */
 	bool leaves;	      /* no domain is to get them next */
-	const bool *returned; /* of an undo, by function: left vfio-pci; NULL: none has */
+	const bool *returned; /* of an undo, by function: left vfio-pci; borrowed */
 	ResetTarget *targets; /* what workers reset */
 	ResetOutcome *outcomes;
 	size_t n;
@@ -22,13 +22,11 @@ typedef struct Turnover {
 	uint64_t begun_usec;
 } Turnover;
 
-/* The reset that the plan has as a step. 0 or -ENOMEM. turnover_clear() in any case. */
-int turnover_make(StepContext *c, Turnover *ret);
 /*
- * The one with which the undo of an assign begins, without what has left vfio-pci. `returned` is
- * borrowed.
+ * `returned` NULL: the reset that the plan has as a step. Otherwise the one with which the undo of
+ * an assign begins, without what has returned. 0 or -ENOMEM. turnover_clear() in any case.
  */
-int turnover_make_undo(StepContext *c, const bool *returned, Turnover *ret);
+int turnover_make(StepContext *c, const bool *returned, Turnover *ret);
 void turnover_clear(Turnover *t);
 
 /* Fills reports and boards from the outcomes. */
