@@ -279,12 +279,13 @@ class Host:
 
     def world(self):
         records = [text for name in ("assignments.d", "kept.d")
-                   for text in texts_in(os.path.join(self.config, name))]
+                   for text in texts_in(os.path.join(self.config, name)).values()]
         return [(f, self.driver(f), self.override(f)) for f in FUNCTIONS] + records
 
     def receipts(self):
         """What the receipts say, oldest first."""
-        return [json.loads(text) for text in texts_in(os.path.join(self.state, "receipts"))]
+        return [json.loads(text)
+                for text in texts_in(os.path.join(self.state, "receipts")).values()]
 
     def define(self, name="vm42", hostdevs=FUNCTIONS, mark="pair0"):
         """What libvirt has at the daemon's next start: its test driver forgets what was defined."""
@@ -325,13 +326,13 @@ class Host:
 
 
 def texts_in(directory):
-    """Of its files, by their names; without those that the daemon has not finished, or that go meanwhile."""
-    texts = []
+    """{file: text}, in order; without files that the daemon has not finished, or that go meanwhile."""
+    texts = {}
     for name in sorted(os.listdir(directory)):
         if not name.startswith("."):
             with contextlib.suppress(FileNotFoundError), \
                     open(os.path.join(directory, name), encoding="utf-8") as f:
-                texts.append(f.read())
+                texts[name] = f.read()
     return texts
 
 
