@@ -28,14 +28,18 @@ struct Uevents {
 	UeventsListener listener;
 	void *userdata;
 	uint64_t burst_began; /* CLOCK_MONOTONIC; 0: no burst */
+	UeventLines lines;
+	UeventChanges changes; /* of this burst */
 };
 
 static int on_quiet(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	Uevents *u = userdata;
+	const UeventChanges changes = u->changes;
 
 	u->burst_began = 0;
-	u->listener(u->userdata);
+	u->changes = (UeventChanges){ 0 };
+	u->listener(&changes, u->userdata);
 	return 0;
 }
 
@@ -55,7 +59,10 @@ static void begin_or_prolong(Uevents *u)
 
 static int on_event(sd_device_monitor *monitor, sd_device *device, void *userdata)
 {
-	begin_or_prolong(userdata);
+	Uevents *u = userdata;
+
+	u->changes.unknown = true;
+	begin_or_prolong(u);
 	return 0;
 }
 
@@ -72,7 +79,7 @@ static int open_monitor(Uevents *u)
 
 /* ---- the kernel's messages, by a part ---- */
 
-/* What came and went while nobody listened shows in a look. */
+/* What comes and goes while nobody listens shows in the look that a part's first line asks for. */
 static int connect_again_later(Uevents *u, int error)
 {
 	u->part = sd_event_source_unref(u->part);
@@ -98,6 +105,7 @@ static int on_part(sd_event_source *source, int fd, uint32_t events, void *userd
 	if (u->told)
 		log_info("PCI devices are followed again");
 	u->told = false;
+	uevent_lines_read(&u->lines, bytes, (size_t)n, &u->changes);
 	begin_or_prolong(u);
 	return 0;
 }
@@ -109,6 +117,7 @@ static int open_part(Uevents *u)
 
 	if (r < 0)
 		return r;
+	u->lines = (UeventLines){ 0 };
 	r = sd_event_add_io(u->event, &u->part, fd, EPOLLIN, on_part, u);
 	if (r < 0) {
 		close(fd);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -25,29 +26,70 @@ static int open_netlink(int *ret_fd)
 	return 0;
 }
 
-/* When the other side is behind, there are bytes that it has not read yet: as good as one more. */
-static int say(int out)
+typedef struct Teller {
+	int out;
+	bool behind; /* the other side has not read, and does not know what else has changed */
+} Teller;
+
+/*
+ * A line is too short for the kernel to take a part of it. Where there is no room, an empty line
+ * says later all that is not said now.
+ */
+static int say(Teller *teller, const char *line)
 {
-	return send(out, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EAGAIN ? -errno : 0;
+	if (send(teller->out, line, strlen(line), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+		teller->behind = false;
+	else if (errno == EAGAIN)
+		teller->behind = true;
+	else
+		return -errno;
+	return 0;
+}
+
+static int tell(Teller *teller, UeventKind kind, const Bdf *bdf)
+{
+	char line[UEVENT_LINE_MAX + 1] = "";
+
+	if (kind == UEVENT_OTHER || teller->behind)
+		return 0;
+	if (kind == UEVENT_FUNCTION)
+		bdf_format(bdf, line);
+	line[strlen(line)] = '\n'; /* the rest is NUL */
+	return say(teller, line);
+}
+
+static int follow(int fd, Teller *teller)
+{
+	/* What has happened until here was not heard. */
+	int r = say(teller, "\n");
+
+	while (r >= 0 || r == -EAGAIN) {
+		struct pollfd files[] = {
+			{ .fd = fd, .events = POLLIN },
+			{ .fd = teller->out, .events = teller->behind ? POLLOUT : 0 },
+		};
+		Bdf bdf;
+
+		if (poll(files, ELEMENTS(files), -1) < 0 && errno != EINTR)
+			return -errno;
+		if (files[1].revents & ~POLLOUT)
+			return 0;
+		r = files[1].revents & POLLOUT ? say(teller, "\n") : 0;
+		if (r >= 0)
+			r = uevent_receive(fd, &bdf);
+		if (r >= 0)
+			r = tell(teller, r, &bdf);
+	}
+	return r;
 }
 
 int uevents_follow(int out)
 {
 	_cleanup_close_ int fd = -1;
+	Teller teller = { .out = out };
 	int r = open_netlink(&fd);
 
-	while (r >= 0 || r == -EAGAIN) {
-		struct pollfd files[] = { { .fd = fd, .events = POLLIN }, { .fd = out } };
-
-		if (poll(files, ELEMENTS(files), -1) < 0 && errno != EINTR)
-			return -errno;
-		if (files[1].revents != 0)
-			return 0;
-		r = uevent_receive(fd);
-		if (r > 0)
-			r = say(out);
-		if (r == -EPIPE || r == -ECONNRESET)
-			return 0;
-	}
-	return r;
+	if (r >= 0)
+		r = follow(fd, &teller);
+	return r == -EPIPE || r == -ECONNRESET ? 0 : r;
 }

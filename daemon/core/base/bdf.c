@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #define SEGMENT_DIGITS_MIN 4
@@ -78,10 +77,29 @@ int bdf_parse(const char *text, Bdf *ret)
 	return 0;
 }
 
+static char *put_hex(char *to, uint32_t value, unsigned digits)
+{
+	for (unsigned i = digits; i-- > 0;)
+		*to++ = "0123456789abcdef"[value >> 4 * i & 0xf];
+	return to;
+}
+
+/* "%04x:%02x:%02x.%x", by hand because a scan of a large host needs thousands of them. */
 const char *bdf_format(const Bdf *bdf, char buffer[BDF_TEXT_MAX])
 {
-	snprintf(buffer, BDF_TEXT_MAX, "%04x:%02x:%02x.%x", bdf->segment, bdf->bus, bdf->device,
-		 bdf->function & FUNCTION_MAX);
+	unsigned digits = SEGMENT_DIGITS_MIN;
+	char *p = buffer;
+
+	while (digits < SEGMENT_DIGITS_MAX && bdf->segment >> 4 * digits != 0)
+		digits++;
+	p = put_hex(p, bdf->segment, digits);
+	*p++ = ':';
+	p = put_hex(p, bdf->bus, 2);
+	*p++ = ':';
+	p = put_hex(p, bdf->device, 2);
+	*p++ = '.';
+	p = put_hex(p, bdf->function & FUNCTION_MAX, 1);
+	*p = '\0';
 	return buffer;
 }
 
@@ -96,11 +114,6 @@ int bdf_compare(const Bdf *a, const Bdf *b)
 	if (a->function != b->function)
 		return a->function < b->function ? -1 : 1;
 	return 0;
-}
-
-bool bdf_equal(const Bdf *a, const Bdf *b)
-{
-	return bdf_compare(a, b) == 0;
 }
 
 bool bdf_same_slot(const Bdf *a, const Bdf *b)

@@ -31,7 +31,12 @@ const char *bdf_format(const Bdf *bdf, char buffer[BDF_TEXT_MAX]);
 #define BDF_TEXT(bdf) bdf_format((bdf), (char[BDF_TEXT_MAX]){ 0 })
 
 int bdf_compare(const Bdf *a, const Bdf *b);
-bool bdf_equal(const Bdf *a, const Bdf *b);
+/* Here, because a picture of many groups and domains compares tens of thousands. */
+static inline bool bdf_equal(const Bdf *a, const Bdf *b)
+{
+	return a->segment == b->segment && a->bus == b->bus && a->device == b->device &&
+	       a->function == b->function;
+}
 /* They are in one slot: everything but the function number is equal. */
 bool bdf_same_slot(const Bdf *a, const Bdf *b);
 /* The list contains this address. */

@@ -12,7 +12,7 @@ static size_t slot_end(const PciSnapshot *snapshot, size_t start)
 	size_t end = start + 1;
 
 	while (end < snapshot->n_functions &&
-	       bdf_same_slot(&snapshot->functions[start].bdf, &snapshot->functions[end].bdf))
+	       bdf_same_slot(&snapshot->functions[start]->bdf, &snapshot->functions[end]->bdf))
 		end++;
 	return end;
 }
@@ -24,7 +24,7 @@ static size_t slot_end(const PciSnapshot *snapshot, size_t start)
 static const PciFunction *slot_lead(const PciSnapshot *snapshot, size_t start, size_t end)
 {
 	for (size_t i = start; i < end; i++) {
-		const PciFunction *function = &snapshot->functions[i];
+		const PciFunction *function = snapshot->functions[i];
 
 		if (!function->virtual_function && pci_function_is_nvidia_gpu(function))
 			return function;
@@ -39,8 +39,8 @@ static int fill_gpu(const PciSnapshot *snapshot, size_t start, size_t end, const
 	if (!gpu->functions)
 		return -ENOMEM;
 	for (size_t i = start; i < end; i++)
-		if (!snapshot->functions[i].virtual_function)
-			gpu->functions[gpu->n_functions++] = &snapshot->functions[i];
+		if (!snapshot->functions[i]->virtual_function)
+			gpu->functions[gpu->n_functions++] = snapshot->functions[i];
 	gpu->lead = lead;
 	gpu->board = board_find(lead->vendor, lead->device, lead->subsystem_device);
 	return 0;
@@ -51,7 +51,7 @@ static size_t count_gpus(const PciSnapshot *snapshot)
 	size_t n = 0;
 
 	for (size_t i = 0; i < snapshot->n_functions; i++)
-		if (pci_function_is_nvidia_gpu(&snapshot->functions[i]))
+		if (pci_function_is_nvidia_gpu(snapshot->functions[i]))
 			n++;
 	return n; /* an upper bound: some may share a slot or be virtual */
 }
@@ -69,7 +69,7 @@ int gpu_set_new(const PciSnapshot *snapshot, GpuSet **ret)
 		const PciFunction *lead;
 
 		end = slot_end(snapshot, i);
-		if (pci_function_is_nvswitch(&snapshot->functions[i]))
+		if (pci_function_is_nvswitch(snapshot->functions[i]))
 			set->n_nvswitches++;
 		lead = slot_lead(snapshot, i, end);
 		if (lead && fill_gpu(snapshot, i, end, lead, &set->gpus[set->n_gpus++]) < 0)

@@ -2,40 +2,185 @@
 #include "core/pci/pci-snapshot.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #define CLASS_DISPLAY_VGA 0x0300
 #define CLASS_DISPLAY_3D 0x0302
 #define CLASS_DISPLAY_OTHER 0x0380
 #define CLASS_BRIDGE_OTHER 0x0680
+#define BASE_CLASS_DISPLAY 0x03
+#define CLASS_AUDIO 0x0403
+#define CLASS_USB 0x0c03
+#define CLASS_SERIAL_OTHER 0x0c80
+
+struct PciBatch {
+	atomic_uint references; /* snapshots of several threads may share it */
+	PciFunction *functions;
+	size_t n_functions;
+};
+
+static void batch_unref(PciBatch *batch)
+{
+	if (atomic_fetch_sub(&batch->references, 1) > 1)
+		return;
+	for (size_t i = 0; i < batch->n_functions; i++)
+		pci_function_clear(&batch->functions[i]);
+	free(batch->functions);
+	free(batch);
+}
+
+/* Makes room first, so that what follows cannot fail half-way. */
+static int reserve(PciSnapshot *snapshot, size_t functions, size_t batches)
+{
+	PciFunction **f;
+	PciBatch **b;
+
+	f = reallocarray(snapshot->functions, snapshot->n_functions + functions + 1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	snapshot->functions = f;
+	b = reallocarray(snapshot->batches, snapshot->n_batches + batches + 1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	snapshot->batches = b;
+	return 0;
+}
+
+static PciBatch *batch_new(PciFunction *functions, size_t n)
+{
+	PciBatch *batch = malloc(sizeof(*batch));
+
+	if (!batch)
+		return NULL;
+	batch->functions = functions;
+	batch->n_functions = n;
+	atomic_init(&batch->references, 1);
+	return batch;
+}
+
+int pci_snapshot_adopt(PciSnapshot *snapshot, PciFunction *functions, size_t n)
+{
+	PciBatch *batch = reserve(snapshot, n, 1) < 0 ? NULL : batch_new(functions, n);
+
+	if (!batch)
+		return -ENOMEM;
+	snapshot->batches[snapshot->n_batches++] = batch;
+	for (size_t i = 0; i < n; i++)
+		snapshot->functions[snapshot->n_functions++] = &functions[i];
+	return 0;
+}
+
+PciFunction *pci_snapshot_append(PciSnapshot *snapshot)
+{
+	PciFunction *function = calloc(1, sizeof(*function));
+
+	if (function && pci_snapshot_adopt(snapshot, function, 1) >= 0)
+		return function;
+	free(function);
+	return NULL;
+}
 
 static int compare_functions(const void *a, const void *b)
 {
-	const PciFunction *x = a, *y = b;
+	const PciFunction *const *x = a, *const *y = b;
 
-	return bdf_compare(&x->bdf, &y->bdf);
+	return bdf_compare(&(*x)->bdf, &(*y)->bdf);
 }
 
 int pci_snapshot_seal(PciSnapshot *snapshot)
 {
 	if (snapshot->n_functions < 2)
 		return 0; /* qsort() must not get NULL */
-	qsort(snapshot->functions, snapshot->n_functions, sizeof(PciFunction), compare_functions);
+	qsort(snapshot->functions, snapshot->n_functions, sizeof(PciFunction *), compare_functions);
 	for (size_t i = 1; i < snapshot->n_functions; i++)
-		if (bdf_equal(&snapshot->functions[i - 1].bdf, &snapshot->functions[i].bdf))
+		if (bdf_equal(&snapshot->functions[i - 1]->bdf, &snapshot->functions[i]->bdf))
 			return -EEXIST;
 	return 0;
 }
 
 const PciFunction *pci_snapshot_find(const PciSnapshot *snapshot, const Bdf *bdf)
 {
-	PciFunction key = { .bdf = *bdf };
+	const PciFunction key = { .bdf = *bdf }, *wanted = &key;
+	PciFunction *const *found;
 
 	if (snapshot->n_functions == 0)
 		return NULL;
-	return bsearch(&key, snapshot->functions, snapshot->n_functions, sizeof(PciFunction),
-		       compare_functions);
+	found = bsearch(&wanted, snapshot->functions, snapshot->n_functions, sizeof(PciFunction *),
+			compare_functions);
+	return found ? *found : NULL;
+}
+
+/* The index of the first function that is not before this address. */
+static size_t lower_bound(const PciSnapshot *snapshot, const Bdf *bdf)
+{
+	size_t from = 0, end = snapshot->n_functions;
+
+	while (from < end) {
+		size_t middle = from + (end - from) / 2;
+
+		if (bdf_compare(&snapshot->functions[middle]->bdf, bdf) < 0)
+			from = middle + 1;
+		else
+			end = middle;
+	}
+	return from;
+}
+
+static void share_range(PciSnapshot *snapshot, const PciSnapshot *before, size_t from, size_t end)
+{
+	if (end > from)
+		memcpy(snapshot->functions + snapshot->n_functions, before->functions + from,
+		       (end - from) * sizeof(*before->functions));
+	snapshot->n_functions += end - from;
+}
+
+/* `snapshot` has room for everything. */
+static void merge(PciSnapshot *snapshot, const PciSnapshot *before, const Bdf *addresses,
+		  size_t n_addresses, PciFunction *functions, size_t n)
+{
+	size_t at = 0, taken = 0;
+
+	for (size_t i = 0; i < n_addresses; i++) {
+		size_t found = lower_bound(before, &addresses[i]);
+
+		share_range(snapshot, before, at, found);
+		at = found;
+		if (found < before->n_functions &&
+		    bdf_equal(&before->functions[found]->bdf, &addresses[i]))
+			at++;
+		if (taken < n && bdf_equal(&functions[taken].bdf, &addresses[i]))
+			snapshot->functions[snapshot->n_functions++] = &functions[taken++];
+	}
+	share_range(snapshot, before, at, before->n_functions);
+}
+
+int pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresses, size_t n_addresses,
+			 PciFunction *functions, size_t n, PciSnapshot **ret)
+{
+	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = calloc(1, sizeof(*snapshot));
+
+	PciBatch *batch;
+
+	if (!snapshot || reserve(snapshot, before->n_functions + n, before->n_batches + 1) < 0)
+		return -ENOMEM;
+	if (n > 0) {
+		batch = batch_new(functions, n);
+		if (!batch)
+			return -ENOMEM;
+		snapshot->batches[snapshot->n_batches++] = batch;
+	}
+	for (size_t i = 0; i < before->n_batches; i++) {
+		atomic_fetch_add(&before->batches[i]->references, 1);
+		snapshot->batches[snapshot->n_batches++] = before->batches[i];
+	}
+	merge(snapshot, before, addresses, n_addresses, functions, n);
+	snapshot->iommu = before->iommu;
+	snapshot->taken_usec = before->taken_usec;
+	*ret = TAKE_PTR(snapshot);
+	return 0;
 }
 
 const PciMdev *pci_snapshot_find_mdev(const PciSnapshot *snapshot, const char *uuid)
@@ -82,8 +227,8 @@ bool pci_snapshot_physical(const PciSnapshot *snapshot, const Bdf *vf, Bdf *ret)
 		return function->virtual_function;
 	}
 	for (size_t i = 0; i < snapshot->n_functions; i++)
-		if (has_vf_at(&snapshot->functions[i], vf)) {
-			*ret = snapshot->functions[i].bdf;
+		if (has_vf_at(snapshot->functions[i], vf)) {
+			*ret = snapshot->functions[i]->bdf;
 			return true;
 		}
 	return false;
@@ -110,6 +255,51 @@ bool pci_function_is_nvswitch(const PciFunction *function)
 	       (id >= 0x22a0 && id <= 0x22a7);
 }
 
+bool pci_function_is_kin(const PciFunction *function)
+{
+	uint32_t class_subclass = function->class_code >> 8;
+
+	return function->vendor == PCI_VENDOR_NVIDIA || class_subclass >> 8 == BASE_CLASS_DISPLAY ||
+	       class_subclass == CLASS_AUDIO || class_subclass == CLASS_USB ||
+	       class_subclass == CLASS_SERIAL_OTHER;
+}
+
+static bool text_equal(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool pci_function_same_place(const PciFunction *a, const PciFunction *b)
+{
+	if (a->n_upstream != b->n_upstream)
+		return false;
+	for (size_t i = 0; i < a->n_upstream; i++)
+		if (!bdf_equal(&a->upstream[i], &b->upstream[i]))
+			return false;
+	return bdf_equal(&a->bdf, &b->bdf) && a->iommu_group == b->iommu_group &&
+	       a->numa_node == b->numa_node && text_equal(a->physical_slot, b->physical_slot);
+}
+
+static bool same_ids(const PciFunction *a, const PciFunction *b)
+{
+	return a->vendor == b->vendor && a->device == b->device &&
+	       a->subsystem_vendor == b->subsystem_vendor &&
+	       a->subsystem_device == b->subsystem_device && a->class_code == b->class_code;
+}
+
+bool pci_function_equal(const PciFunction *a, const PciFunction *b)
+{
+	return same_ids(a, b) && pci_function_same_place(a, b) &&
+	       text_equal(a->driver, b->driver) && a->bridge == b->bridge &&
+	       a->boot_vga == b->boot_vga && a->virtual_function == b->virtual_function &&
+	       bdf_equal(&a->physical, &b->physical) && a->has_vfs == b->has_vfs &&
+	       text_equal(a->reset_methods, b->reset_methods) &&
+	       text_equal(a->power_state, b->power_state) &&
+	       memcmp(a->bar_size, b->bar_size, sizeof(a->bar_size)) == 0 &&
+	       a->vfs_max == b->vfs_max && a->vf_offset == b->vf_offset &&
+	       a->vf_stride == b->vf_stride;
+}
+
 void pci_function_clear(PciFunction *function)
 {
 	free(function->driver);
@@ -124,8 +314,9 @@ PciSnapshot *pci_snapshot_free(PciSnapshot *snapshot)
 {
 	if (!snapshot)
 		return NULL;
-	for (size_t i = 0; i < snapshot->n_functions; i++)
-		pci_function_clear(&snapshot->functions[i]);
+	for (size_t i = 0; i < snapshot->n_batches; i++)
+		batch_unref(snapshot->batches[i]);
+	free(snapshot->batches);
 	free(snapshot->functions);
 	for (size_t i = 0; i < snapshot->n_mdevs; i++)
 		free(snapshot->mdevs[i].uuid);

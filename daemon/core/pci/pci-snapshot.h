@@ -25,17 +25,21 @@ typedef struct PciFunction {
 	uint16_t vendor, device;
 	uint16_t subsystem_vendor, subsystem_device;
 	uint32_t class_code; /* 24 bits: base class, subclass, programming interface */
-	char *driver;	     /* NULL: none bound */
-	int iommu_group;     /* IOMMU_GROUP_NONE: no IOMMU, or not behind it */
-	int numa_node;	     /* NUMA_NODE_NONE: firmware names none */
-	bool bridge;	     /* has a pci_bus directory: the kernel exempts it from viability */
+	/*
+	 * What follows is read only of functions that matter to GPUs of NVIDIA: see
+	 * pci_function_is_kin() and host/scan/scan.h. Others have none of it.
+	 */
+	char *driver;	 /* NULL: none bound */
+	int iommu_group; /* IOMMU_GROUP_NONE: no IOMMU, or not behind it */
+	int numa_node;	 /* NUMA_NODE_NONE: firmware names none */
+	bool bridge;	 /* has a pci_bus directory: the kernel exempts it from viability */
 	bool boot_vga;
 	bool virtual_function; /* an SR-IOV VF */
 	Bdf physical;	       /* of a VF: whose it is; all zero: not known */
 	bool has_vfs;	       /* a PF with VFs enabled */
 	/*
 	 * What follows is read only for slots that have a display or 3D controller of NVIDIA, and
-	 * is empty for others.
+	 * is empty for all others.
 	 */
 	char *physical_slot;	     /* name under /sys/bus/pci/slots; NULL: none */
 	char *reset_methods;	     /* as in reset_method, "flr bus"; NULL: none or unreadable */
@@ -53,15 +57,32 @@ typedef struct PciMdev {
 	Bdf parent; /* the function or the VF that it is made of */
 } PciMdev;
 
+/* Functions that were read together. Snapshots share them, and the last one frees them. */
+typedef struct PciBatch PciBatch;
+
 typedef struct PciSnapshot {
-	PciFunction *functions; /* sorted by address */
+	PciFunction **functions; /* sorted by address; the batches own them */
 	size_t n_functions;
+	PciBatch **batches;
+	size_t n_batches;
 	PciMdev *mdevs;
 	size_t n_mdevs;
 	bool iommu;	     /* /sys/kernel/iommu_groups is not empty */
-	uint64_t taken_usec; /* CLOCK_REALTIME; 0 in fixtures */
+	uint64_t taken_usec; /* CLOCK_REALTIME, when all of it was last read; 0 in fixtures */
 } PciSnapshot;
 
+/* For builders: one more function, all zero. NULL: no memory. */
+PciFunction *pci_snapshot_append(PciSnapshot *snapshot);
+/* For builders: takes an array with all that its functions own; < 0: it is still the caller's. */
+int pci_snapshot_adopt(PciSnapshot *snapshot, PciFunction *functions, size_t n);
+/*
+ * For builders: a snapshot that has the functions of another one, shared with it, except for those
+ * at these addresses; of these it has the given ones, which it takes. Both lists are sorted, and
+ * each function is at one of the addresses. It has no mediated devices. < 0: the functions are
+ * still the caller's.
+ */
+int pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresses, size_t n_addresses,
+			 PciFunction *functions, size_t n, PciSnapshot **ret);
 /* For builders. Sorts by address; -EEXIST if an address is there twice. */
 int pci_snapshot_seal(PciSnapshot *snapshot);
 
@@ -82,6 +103,15 @@ bool pci_function_is_nvidia_gpu(const PciFunction *function);
 /* An NVSwitch: an NVIDIA bridge of class 06 80 with one of the known ids. */
 bool pci_function_is_nvswitch(const PciFunction *function);
 
+/*
+ * Of NVIDIA, or of a class that a function of such a board may have: display, audio, USB, serial.
+ * It may be on the driver that a board's function needs.
+ */
+bool pci_function_is_kin(const PciFunction *function);
+
+/* Address, bridges above, IOMMU group, NUMA node and slot are the same. */
+bool pci_function_same_place(const PciFunction *a, const PciFunction *b);
+bool pci_function_equal(const PciFunction *a, const PciFunction *b);
 void pci_function_clear(PciFunction *function);
 PciSnapshot *pci_snapshot_free(PciSnapshot *snapshot);
 DEFINE_CLEANUP(PciSnapshot, pci_snapshot_free)

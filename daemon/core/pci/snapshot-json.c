@@ -136,28 +136,73 @@ static const JsonMember mdev_members[] = {
 	JSON_END,
 };
 
-static const JsonMember snapshot_members[] = {
+/* A snapshot as the document has it: the functions in one array. */
+typedef struct Document {
+	PciFunction *functions;
+	size_t n_functions;
+	PciMdev *mdevs;
+	size_t n_mdevs;
+	bool iommu;
+	uint64_t taken_usec;
+} Document;
+
+static const JsonMember document_members[] = {
 	JSON_SCHEMA(GPUPASS_SCHEMA_SNAPSHOT),
-	JSON_NUMBER_OR_0(PciSnapshot, taken_usec, INT64_MAX),
-	JSON_BOOL(PciSnapshot, iommu),
-	JSON_ARRAY(PciSnapshot, functions, PciFunction, function_members, FUNCTIONS_MAX),
-	JSON_ARRAY_IF_ANY(PciSnapshot, mdevs, PciMdev, mdev_members, MDEVS_MAX),
+	JSON_NUMBER_OR_0(Document, taken_usec, INT64_MAX),
+	JSON_BOOL(Document, iommu),
+	JSON_ARRAY(Document, functions, PciFunction, function_members, FUNCTIONS_MAX),
+	JSON_ARRAY_IF_ANY(Document, mdevs, PciMdev, mdev_members, MDEVS_MAX),
 	JSON_END,
 };
 
+static void document_clear(Document *document)
+{
+	for (size_t i = 0; i < document->n_functions; i++)
+		pci_function_clear(&document->functions[i]);
+	free(document->functions);
+	for (size_t i = 0; i < document->n_mdevs; i++)
+		free(document->mdevs[i].uuid);
+	free(document->mdevs);
+}
+
 char *pci_snapshot_to_json(const PciSnapshot *snapshot)
 {
-	_cleanup_json_ json_t *root = json_struct_write(snapshot_members, snapshot);
+	/* Everything in it is the snapshot's, except for the array itself. */
+	_cleanup_free_ PciFunction *functions =
+		calloc(snapshot->n_functions + 1, sizeof(PciFunction));
+	const Document document = {
+		.functions = functions,
+		.n_functions = snapshot->n_functions,
+		.mdevs = snapshot->mdevs,
+		.n_mdevs = snapshot->n_mdevs,
+		.iommu = snapshot->iommu,
+		.taken_usec = snapshot->taken_usec,
+	};
+	_cleanup_json_ json_t *root = NULL;
 
+	for (size_t i = 0; functions && i < snapshot->n_functions; i++)
+		functions[i] = *snapshot->functions[i];
+	root = functions ? json_struct_write(document_members, &document) : NULL;
 	return root ? json_dumps(root, JSON_INDENT(2)) : NULL;
 }
 
 static int snapshot_from_root(const json_t *root, PciSnapshot *snapshot, char **ret_message)
 {
-	int r = json_struct_read(snapshot_members, root, NULL, snapshot, ret_message);
+	_cleanup_(document_clear) Document document = { 0 };
+	int r = json_struct_read(document_members, root, NULL, &document, ret_message);
 
 	if (r < 0)
 		return r;
+	r = pci_snapshot_adopt(snapshot, document.functions, document.n_functions);
+	if (r < 0)
+		return r;
+	document.functions = NULL;
+	document.n_functions = 0;
+	snapshot->n_mdevs = document.n_mdevs;
+	document.n_mdevs = 0;
+	snapshot->mdevs = TAKE_PTR(document.mdevs);
+	snapshot->iommu = document.iommu;
+	snapshot->taken_usec = document.taken_usec;
 	r = pci_snapshot_seal(snapshot);
 	if (r == -EEXIST) {
 		if (ret_message)

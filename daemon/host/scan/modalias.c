@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/scan/modalias.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <string.h>
+#include <limits.h>
+
+static unsigned digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return (unsigned)(c - '0');
+	c |= 0x20; /* a small letter */
+	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : UINT_MAX;
+}
 
 /* Takes `tag` and exactly `digits` hex digits off the front of *text. */
 static bool take_hex(const char **text, const char *tag, size_t digits, uint32_t max, uint32_t *ret)
@@ -11,15 +18,15 @@ static bool take_hex(const char **text, const char *tag, size_t digits, uint32_t
 	const char *p = *text;
 	uint32_t value = 0;
 
-	if (strncmp(p, tag, strlen(tag)) != 0)
-		return false;
-	p += strlen(tag);
-	for (size_t i = 0; i < digits; i++, p++) {
-		if (!isxdigit((unsigned char)*p))
+	for (; *tag; tag++, p++)
+		if (*p != *tag)
 			return false;
-		value = value << 4 | (uint32_t)(isdigit((unsigned char)*p)
-							? *p - '0'
-							: tolower((unsigned char)*p) - 'a' + 10);
+	for (size_t i = 0; i < digits; i++, p++) {
+		unsigned d = digit(*p);
+
+		if (d == UINT_MAX)
+			return false;
+		value = value << 4 | d;
 	}
 	if (value > max)
 		return false;

@@ -1,119 +1,202 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Not through libpci, which would keep an entry for each of the 36,000 names in the list: 2 MiB,
+ * most of what the daemon's heap had, where NVIDIA's names are 60 KiB.
+ */
 #include "host/scan/pci-names.h"
 
-#include <pci/pci.h>
-#include <setjmp.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/pci/pci-snapshot.h"
+#include "util/file.h"
 #include "util/text.h"
 
-#define NAME_MAX_BYTES 512
+/* The list has 1.3 MiB. */
+#define LIST_BYTES_MAX (16U * 1024 * 1024)
+
+typedef struct Entry {
+	uint16_t device;
+	uint32_t name; /* where it begins in `text` */
+} Entry;
 
 struct PciNames {
-	struct pci_access *access;
-	char *path; /* libpci keeps the pointer */
-	bool usable;
+	uint32_t vendor; /* where the vendor's name begins; 0: not in the list */
+	Entry *entries;	 /* by device */
+	size_t n_entries;
+	char *text; /* names, each with its NUL; begins with one, so that no name is at 0 */
+	size_t text_size;
 };
 
-/*
- * libpci ends the process when it cannot parse the list; its error callback gets no argument of
- * ours and must not return. So the way out is the one variable here that outlives a call; it is set
- * only while the list is read.
- */
-static _Thread_local jmp_buf *way_out;
+/* ---- one line ---- */
 
-__attribute__((noreturn)) static _printf_(1, 2) void leave(char *format _unused_, ...)
+static int hex_digit(char c)
 {
-	if (way_out)
-		longjmp(*way_out, 1);
-	abort(); /* after a list was read, lookups report no errors */
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static _printf_(1, 2) void ignore(char *format _unused_, ...)
+/* "2204  GA102 [GeForce RTX 3090]". Returns the name; NULL: no such line. */
+static const char *parse_entry(const char *line, uint16_t *ret_id)
 {
+	unsigned id = 0;
+
+	for (size_t i = 0; i < 4; i++) {
+		int digit = hex_digit(line[i]);
+
+		if (digit < 0)
+			return NULL;
+		id = id << 4 | (unsigned)digit;
+	}
+	if (line[4] != ' ')
+		return NULL;
+	*ret_id = (uint16_t)id;
+	return line + 4 + strspn(line + 4, " ");
 }
 
-/* libpci closes the list before it complains about its contents. */
-static bool load_list(struct pci_access *access)
+static int keep_text(PciNames *names, const char *name, uint32_t *ret)
 {
-	jmp_buf here;
-	bool loaded = false;
+	size_t size = strlen(name) + 1, at = names->text_size;
+	char *bigger = realloc(names->text, at + size);
 
-	way_out = &here;
-	if (setjmp(here) == 0)
-		loaded = pci_load_name_list(access) != 0;
-	way_out = NULL;
-	return loaded;
+	if (!bigger)
+		return -ENOMEM;
+	memcpy(bigger + at, name, size);
+	names->text = bigger;
+	names->text_size = at + size;
+	*ret = (uint32_t)at;
+	return 0;
 }
 
-int pci_names_new_from(const char *path, PciNames **ret)
+static int keep_device(PciNames *names, uint16_t device, const char *name)
+{
+	Entry *bigger = reallocarray(names->entries, names->n_entries + 1, sizeof(Entry));
+	Entry entry = { .device = device };
+	int r = bigger ? 0 : -ENOMEM;
+
+	if (bigger)
+		names->entries = bigger;
+	if (r >= 0)
+		r = keep_text(names, name, &entry.name);
+	if (r >= 0)
+		names->entries[names->n_entries++] = entry;
+	return r;
+}
+
+/* ---- the list ---- */
+
+/* A line in no vendor's part: a comment, or the beginning of a part of another kind ("C 00"). */
+static bool is_other(const char *line)
+{
+	return line[0] == '\0' || line[0] == '#' ||
+	       (line[0] >= 'A' && line[0] <= 'Z' && line[1] == ' ');
+}
+
+/* in_part: whether the lines until the next vendor are about NVIDIA's devices. */
+static int take_line(PciNames *names, const char *line, bool *in_part)
+{
+	const char *name;
+	uint16_t id;
+
+	if (line[0] == '\t') {
+		if (!*in_part || line[1] == '\t') /* two tabs: a subsystem */
+			return 0;
+		name = parse_entry(line + 1, &id);
+		return name ? keep_device(names, id, name) : -EBADMSG;
+	}
+	if (is_other(line)) {
+		*in_part = *in_part && line[0] < 'A';
+		return 0;
+	}
+	name = parse_entry(line, &id);
+	if (!name)
+		return -EBADMSG;
+	*in_part = id == PCI_VENDOR_NVIDIA;
+	return *in_part ? keep_text(names, name, &names->vendor) : 0;
+}
+
+/* Changes `list`. */
+static int take_list(PciNames *names, char *list)
+{
+	bool in_part = false;
+	uint32_t nothing;
+	int r = keep_text(names, "", &nothing);
+
+	for (char *line = list, *end; r >= 0 && line; line = end) {
+		end = strchr(line, '\n');
+		if (end)
+			*end++ = '\0';
+		r = take_line(names, line, &in_part);
+	}
+	return r;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const Entry *x = a, *y = b;
+
+	return (int)x->device - (int)y->device;
+}
+
+static void forget_all(PciNames *names)
+{
+	free(names->entries);
+	free(names->text);
+	*names = (PciNames){ 0 };
+}
+
+int pci_names_new(const char *path, PciNames **ret)
 {
 	_cleanup_(pci_names_freep) PciNames *names = calloc(1, sizeof(*names));
+	_cleanup_free_ char *list = NULL;
+	size_t size = 0;
+	int r;
 
 	if (!names)
 		return -ENOMEM;
-	if (path) {
-		names->path = strdup(path);
-		if (!names->path)
-			return -ENOMEM;
-	}
-	names->access = pci_alloc();
-	names->access->error = leave;
-	names->access->warning = ignore;
-	names->access->debug = ignore;
-	/*
-	 * Only the list, without the answers of the network that lspci may have cached in a home
-	 * directory.
-	 */
-	names->access->id_lookup_mode = 0;
-	/*
-	 * No pci_init(): it would choose a way to access devices, and end the process if there is
-	 * none.
-	 */
-	if (path)
-		pci_set_name_list_path(names->access, names->path, 0);
-	names->usable = load_list(names->access);
+	r = file_read_regular_at(AT_FDCWD, path, LIST_BYTES_MAX, &list, &size);
+	if (r >= 0)
+		r = take_list(names, list);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		forget_all(names);
+	if (names->n_entries > 0)
+		qsort(names->entries, names->n_entries, sizeof(Entry), compare_entries);
 	*ret = TAKE_PTR(names);
 	return 0;
 }
 
-int pci_names_new(PciNames **ret)
+static const char *find_device(const PciNames *names, uint16_t device)
 {
-	return pci_names_new_from(NULL, ret);
-}
+	const Entry key = { .device = device };
+	const Entry *found;
 
-/* NULL when the list has no such entry. */
-static const char *look_up(PciNames *names, int what, char *buffer, uint16_t vendor,
-			   uint16_t device)
-{
-	if (!names->usable)
+	if (names->n_entries == 0)
 		return NULL;
-	return pci_lookup_name(names->access, buffer, NAME_MAX_BYTES, what | PCI_LOOKUP_NO_NUMBERS,
-			       vendor, device);
+	found = bsearch(&key, names->entries, names->n_entries, sizeof(Entry), compare_entries);
+	return found ? names->text + found->name : NULL;
 }
 
-char *pci_names_device(PciNames *names, uint16_t vendor, uint16_t device)
+char *pci_names_device(const PciNames *names, uint16_t vendor, uint16_t device)
 {
-	char vendor_buffer[NAME_MAX_BYTES], device_buffer[NAME_MAX_BYTES];
-	const char *vendor_name, *device_name;
+	const char *name;
 
-	vendor_name = look_up(names, PCI_LOOKUP_VENDOR, vendor_buffer, vendor, 0);
-	device_name = look_up(names, PCI_LOOKUP_DEVICE, device_buffer, vendor, device);
-	if (vendor_name && device_name)
-		return strf("%s %s", vendor_name, device_name);
-	if (vendor_name)
-		return strf("%s %04x", vendor_name, device);
-	return strf("%04x:%04x", vendor, device);
+	if (vendor != PCI_VENDOR_NVIDIA || names->vendor == 0)
+		return strf("%04x:%04x", vendor, device);
+	name = find_device(names, device);
+	if (name)
+		return strf("%s %s", names->text + names->vendor, name);
+	return strf("%s %04x", names->text + names->vendor, device);
 }
 
 PciNames *pci_names_free(PciNames *names)
 {
 	if (!names)
 		return NULL;
-	if (names->access)
-		pci_cleanup(names->access);
-	free(names->path);
+	forget_all(names);
 	free(names);
 	return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names from pci.ids through libpci; touches no device. */
+/* Names of NVIDIA's devices, from the list pci.ids. */
 #pragma once
 
 #include <stdint.h>
@@ -8,11 +8,12 @@
 
 typedef struct PciNames PciNames;
 
-/* Also works without a pci.ids file: names are then numbers. Not thread-safe. */
-int pci_names_new(PciNames **ret);
-/* The same, with the list at `path`; NULL: libpci's own. */
-int pci_names_new_from(const char *path, PciNames **ret);
+/*
+ * Reads the list at `path`, of which it keeps NVIDIA's part. Also works without a list, and with
+ * one that cannot be understood: names are then numbers.
+ */
+int pci_names_new(const char *path, PciNames **ret);
 /* "NVIDIA Corporation GA102 [GeForce RTX 3090]"; caller frees. NULL when out of memory. */
-char *pci_names_device(PciNames *names, uint16_t vendor, uint16_t device);
+char *pci_names_device(const PciNames *names, uint16_t vendor, uint16_t device);
 PciNames *pci_names_free(PciNames *names);
 DEFINE_CLEANUP(PciNames, pci_names_free)

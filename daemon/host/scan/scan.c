@@ -1,256 +1,184 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/scan/scan.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <string.h>
-#include <sys/stat.h>
+#include <stdlib.h>
 #include <time.h>
 
-#include "host/scan/detail.h"
+#include "host/scan/function.h"
+#include "host/scan/matter.h"
 #include "host/scan/mdev.h"
-#include "host/scan/modalias.h"
+#include "host/scan/slots.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
-#include "util/text.h"
 
-#define BASE_CLASS_DISPLAY 0x03
+typedef struct Functions {
+	PciFunction *items; /* sorted by address */
+	size_t n_items;
+	size_t capacity;
+} Functions;
 
-static bool has_entry(int dir_fd, const char *name)
+static void functions_clear(Functions *functions)
 {
-	return faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	for (size_t i = 0; i < functions->n_items; i++)
+		pci_function_clear(&functions->items[i]);
+	free(functions->items);
+	*functions = (Functions){ 0 };
 }
 
-static int read_hex_at(int dir_fd, const char *name, uint32_t max, uint32_t *ret)
+static int append_address(const char *name, void *userdata)
 {
-	_cleanup_free_ char *text = NULL;
-	unsigned long long value;
-	int r;
+	Functions *functions = userdata;
+	Bdf bdf;
 
-	r = file_read_line_at(dir_fd, name, &text);
-	if (r < 0)
-		return r;
-	if (str_to_unsigned(text, 16, max, &value) < 0)
-		return -EBADMSG;
-	*ret = (uint32_t)value;
-	return 0;
-}
-
-/* One file for each id: used when a kernel gives no modalias, or one in a new form. */
-static int read_separate_ids(int device_fd, PciFunction *f)
-{
-	const struct {
-		const char *name;
-		uint16_t *ret;
-	} ids[] = {
-		{ "vendor", &f->vendor },
-		{ "device", &f->device },
-		{ "subsystem_vendor", &f->subsystem_vendor },
-		{ "subsystem_device", &f->subsystem_device },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(ids); i++) {
-		uint32_t value;
-		int r = read_hex_at(device_fd, ids[i].name, UINT16_MAX, &value);
-
-		if (r < 0)
-			return r;
-		*ids[i].ret = (uint16_t)value;
-	}
-	return read_hex_at(device_fd, "class", 0xffffff, &f->class_code);
-}
-
-int scan_ids(int device_fd, PciFunction *f)
-{
-	_cleanup_free_ char *modalias = NULL;
-	int r;
-
-	r = sysfs_line_if_any(device_fd, "modalias", &modalias);
-	if (r < 0)
-		return r;
-	if (modalias && modalias_parse(modalias, f) == 0)
+	if (sysfs_parse_bdf(name, &bdf) < 0)
 		return 0;
-	return read_separate_ids(device_fd, f);
-}
+	if (functions->n_items == functions->capacity) {
+		size_t bigger = functions->capacity ? functions->capacity * 2 : 64;
+		PciFunction *p = reallocarray(functions->items, bigger, sizeof(*p));
 
-static int read_iommu_group(int device_fd, int *ret)
-{
-	_cleanup_free_ char *name = NULL;
-	unsigned long long number;
-	int r;
-
-	r = sysfs_link_name_if_any(device_fd, "iommu_group", &name);
-	if (r < 0)
-		return r;
-	if (!name) {
-		*ret = IOMMU_GROUP_NONE;
-		return 0;
-	}
-	if (str_to_unsigned(name, 10, INT_MAX, &number) < 0)
-		return -EBADMSG;
-	*ret = (int)number;
-	return 0;
-}
-
-/* The kernel writes -1 for "unknown", which does not parse as an unsigned number. */
-static int read_numa_node(int device_fd, int *ret)
-{
-	_cleanup_free_ char *text = NULL;
-	unsigned long long number;
-	int r;
-
-	r = sysfs_line_if_any(device_fd, "numa_node", &text);
-	if (r < 0)
-		return r;
-	*ret = str_to_unsigned(text, 10, INT_MAX, &number) < 0 ? NUMA_NODE_NONE : (int)number;
-	return 0;
-}
-
-static int read_boot_vga(int device_fd, bool *ret)
-{
-	_cleanup_free_ char *text = NULL;
-	int r;
-
-	r = sysfs_line_if_any(device_fd, "boot_vga", &text);
-	if (r < 0)
-		return r;
-	*ret = str_equal(text, "1");
-	return 0;
-}
-
-static int read_physical(int device_fd, PciFunction *f)
-{
-	_cleanup_free_ char *name = NULL;
-	int r;
-
-	f->virtual_function = has_entry(device_fd, "physfn");
-	if (!f->virtual_function)
-		return 0;
-	r = sysfs_link_name_if_any(device_fd, "physfn", &name);
-	if (r >= 0 && name && sysfs_parse_bdf(name, &f->physical) < 0)
-		f->physical = (Bdf){ 0 };
-	return r == -EINVAL ? 0 : r; /* not a link: whose it is, is not known */
-}
-
-/*
- * Reads the ids last. Their files always exist, and when a device goes, the kernel removes them
- * before everything else that is read here (device_del: attributes, then driver, then IOMMU group).
- * So if they are still there, an absent link really meant "none".
- */
-static int read_function(int device_fd, PciFunction *f)
-{
-	int r;
-
-	r = sysfs_link_name_if_any(device_fd, "driver", &f->driver);
-	if (r < 0)
-		return r;
-	r = read_iommu_group(device_fd, &f->iommu_group);
-	if (r < 0)
-		return r;
-	r = read_numa_node(device_fd, &f->numa_node);
-	if (r < 0)
-		return r;
-	f->bridge = has_entry(device_fd, "pci_bus");
-	r = read_physical(device_fd, f);
-	if (r < 0)
-		return r;
-	f->has_vfs = has_entry(device_fd, "virtfn0");
-	r = scan_ids(device_fd, f);
-	if (r < 0)
-		return r;
-	if (f->class_code >> 16 == BASE_CLASS_DISPLAY)
-		return read_boot_vga(device_fd, &f->boot_vga);
-	return 0;
-}
-
-static int append_function(PciSnapshot *snapshot, size_t *capacity, const PciFunction *f)
-{
-	if (snapshot->n_functions == *capacity) {
-		size_t bigger = *capacity ? *capacity * 2 : 64;
-		PciFunction *p;
-
-		p = reallocarray(snapshot->functions, bigger, sizeof(PciFunction));
 		if (!p)
 			return -ENOMEM;
-		snapshot->functions = p;
-		*capacity = bigger;
+		functions->items = p;
+		functions->capacity = bigger;
 	}
-	snapshot->functions[snapshot->n_functions++] = *f;
+	functions->items[functions->n_items++] = (PciFunction){
+		.bdf = bdf,
+		.iommu_group = IOMMU_GROUP_NONE,
+		.numa_node = NUMA_NODE_NONE,
+	};
 	return 0;
 }
 
-static int add_function(int devices_fd, const Bdf *bdf, const char *name, PciSnapshot *snapshot,
-			size_t *capacity)
+static int compare_addresses(const void *a, const void *b)
 {
-	_cleanup_(pci_function_clear) PciFunction f = { .bdf = *bdf };
-	_cleanup_close_ int fd = openat(devices_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r;
+	const PciFunction *x = a, *y = b;
 
-	r = fd < 0 ? -errno : read_function(fd, &f);
-	if (r == -ENOENT || r == -ENODEV)
-		return 0; /* it vanished */
+	return bdf_compare(&x->bdf, &y->bdf);
+}
+
+static bool has_vanished(int error)
+{
+	return error == -ENOENT || error == -ENODEV;
+}
+
+/* Everybody's address and ids, in order. */
+static int list_functions(int devices_fd, Functions *functions)
+{
+	size_t n = 0;
+	int r = sysfs_each_name(devices_fd, ".", false, append_address, functions);
+
 	if (r < 0)
 		return r;
-	r = append_function(snapshot, capacity, &f);
-	if (r < 0)
-		return r;
-	f = (PciFunction){ 0 }; /* now the snapshot's */
+	if (functions->n_items > 0) /* qsort() must not get NULL */
+		qsort(functions->items, functions->n_items, sizeof(PciFunction), compare_addresses);
+	for (size_t i = 0; i < functions->n_items; i++) {
+		r = function_read_ids(devices_fd, &functions->items[i]);
+		if (r < 0 && !has_vanished(r))
+			return r;
+		if (r >= 0)
+			functions->items[n++] = functions->items[i];
+	}
+	functions->n_items = n;
 	return 0;
 }
 
-/* NULL with errno set, as opendir(). */
-static DIR *open_stream(int dir_fd)
-{
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+/* What a pass over the functions has come to. */
+typedef struct Pass {
+	bool *matter; /* is to be read whole */
+	bool *whole;  /* was */
+	bool *gone;   /* vanished meanwhile */
+} Pass;
 
-	if (!dir)
-		close_fd(fd);
-	return dir;
+static void pass_clear(Pass *pass)
+{
+	free(pass->matter);
+	free(pass->whole);
+	free(pass->gone);
 }
 
-static int read_functions(int devices_fd, PciSnapshot *snapshot)
+static int read_slot(int devices_fd, Functions *functions, size_t from, size_t end, bool gpu,
+		     Pass *pass)
 {
-	_cleanup_closedir_ DIR *dir = open_stream(devices_fd);
-	size_t capacity = 0;
-	int r;
+	for (size_t i = from; i < end; i++) {
+		int r;
 
-	if (!dir)
-		return -errno;
-	for (;;) {
-		struct dirent *entry;
-		Bdf bdf;
-
-		errno = 0;
-		entry = readdir(dir);
-		if (!entry)
-			return -errno; /* 0 at the end */
-		if (sysfs_parse_bdf(entry->d_name, &bdf) < 0)
+		if (pass->whole[i] || !(gpu || pass->matter[i]))
 			continue;
-		r = add_function(devices_fd, &bdf, entry->d_name, snapshot, &capacity);
-		if (r < 0)
+		pass->whole[i] = true;
+		r = function_read(devices_fd, gpu, &functions->items[i]);
+		pass->gone[i] = has_vanished(r);
+		if (r < 0 && !pass->gone[i])
 			return r;
 	}
+	return 0;
+}
+
+static int read_matter(int devices_fd, Functions *functions, Pass *pass)
+{
+	size_t n = functions->n_items;
+	int r = 0;
+	bool gpu;
+
+	for (size_t i = 0, end; r >= 0 && i < n; i = end) {
+		end = matter_slot_end(functions->items, n, i, &gpu);
+		r = read_slot(devices_fd, functions, i, end, gpu, pass);
+	}
+	return r;
+}
+
+static void drop_gone(Functions *functions, const Pass *pass)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < functions->n_items; i++)
+		if (pass->gone[i])
+			pci_function_clear(&functions->items[i]);
+		else
+			functions->items[n++] = functions->items[i];
+	functions->n_items = n;
+}
+
+/* First kin and GPUs; then what these show to be beside them. */
+static int read_functions(int sysfs_fd, int devices_fd, Functions *functions)
+{
+	_cleanup_(pass_clear) Pass pass = { 0 };
+	int r = list_functions(devices_fd, functions);
+
+	if (r < 0)
+		return r;
+	pass.matter = calloc(functions->n_items + 1, sizeof(bool));
+	pass.whole = calloc(functions->n_items + 1, sizeof(bool));
+	pass.gone = calloc(functions->n_items + 1, sizeof(bool));
+	if (!pass.matter || !pass.whole || !pass.gone)
+		return -ENOMEM;
+	for (size_t i = 0; i < functions->n_items; i++)
+		pass.matter[i] = pci_function_is_kin(&functions->items[i]);
+	r = read_matter(devices_fd, functions, &pass);
+	if (r >= 0)
+		r = matter_mark(sysfs_fd, functions->items, functions->n_items, pass.matter);
+	if (r >= 0)
+		r = read_matter(devices_fd, functions, &pass);
+	if (r < 0)
+		return r;
+	drop_gone(functions, &pass);
+	return slots_name_functions(sysfs_fd, functions->items, functions->n_items);
+}
+
+static int is_one(const char *name _unused_, void *userdata _unused_)
+{
+	return 1;
 }
 
 /* When the IOMMU is off, the directory exists and is empty. */
-static int read_iommu(int sysfs_fd, bool *ret)
+int scan_iommu(int sysfs_fd, bool *ret)
 {
-	_cleanup_strv_ char **groups = NULL;
-	_cleanup_close_ int fd = -1;
-	int r;
+	int r = sysfs_each_name(sysfs_fd, SYSFS_IOMMU_GROUPS, true, is_one, NULL);
 
-	r = dir_open_at(sysfs_fd, SYSFS_IOMMU_GROUPS, false, &fd);
-	if (r == -ENOENT) {
-		*ret = false;
-		return 0;
-	}
-	if (r < 0)
+	if (r < 0 && r != -ENOENT)
 		return r;
-	r = dir_list(fd, "", &groups);
-	if (r < 0)
-		return r;
-	*ret = strv_length(groups) > 0;
+	*ret = r > 0;
 	return 0;
 }
 
@@ -265,6 +193,7 @@ static uint64_t now_realtime_usec(void)
 int scan_pci(int sysfs_fd, PciSnapshot **ret)
 {
 	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
+	_cleanup_(functions_clear) Functions functions = { 0 };
 	_cleanup_close_ int devices_fd = -1;
 	int r;
 
@@ -275,19 +204,15 @@ int scan_pci(int sysfs_fd, PciSnapshot **ret)
 	if (!snapshot)
 		return -ENOMEM;
 	snapshot->taken_usec = now_realtime_usec();
-	r = read_functions(devices_fd, snapshot);
+	r = read_functions(sysfs_fd, devices_fd, &functions);
+	if (r >= 0)
+		r = pci_snapshot_adopt(snapshot, functions.items, functions.n_items);
 	if (r < 0)
 		return r;
-	r = pci_snapshot_seal(snapshot);
-	if (r < 0)
-		return r;
-	r = scan_details(sysfs_fd, devices_fd, snapshot);
-	if (r < 0)
-		return r;
+	functions = (Functions){ 0 }; /* now the snapshot's, sorted, as pci_snapshot_seal() would */
 	r = scan_mdevs(sysfs_fd, snapshot);
-	if (r < 0)
-		return r;
-	r = read_iommu(sysfs_fd, &snapshot->iommu);
+	if (r >= 0)
+		r = scan_iommu(sysfs_fd, &snapshot->iommu);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(snapshot);

@@ -1,24 +1,108 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/scan/sysfs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "util/file.h"
 #include "util/text.h"
 
+/* How many digits of the kernel's, which writes small letters. */
+static size_t take_hex(const char *text, uint32_t *ret)
+{
+	uint32_t value = 0;
+	size_t n = 0;
+
+	for (;; n++) {
+		char c = text[n];
+
+		if (c >= '0' && c <= '9')
+			value = value << 4 | (uint32_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			value = value << 4 | (uint32_t)(c - 'a' + 10);
+		else
+			break;
+	}
+	*ret = value;
+	return n;
+}
+
+/* "%04x:%02x:%02x.%x", and nothing else that could be read as an address. */
 int sysfs_parse_bdf(const char *name, Bdf *ret)
 {
-	Bdf bdf;
-	int r = bdf_parse(name, &bdf);
+	uint32_t segment, bus, device, function;
+	size_t n = take_hex(name, &segment);
+	const char *rest = name + n;
 
-	if (r < 0)
-		return r;
-	if (strcmp(name, BDF_TEXT(&bdf)) != 0)
+	if (n < 4 || n > 8 || (n > 4 && *name == '0') || rest[0] != ':' ||
+	    take_hex(rest + 1, &bus) != 2 || rest[3] != ':' || take_hex(rest + 4, &device) != 2 ||
+	    rest[6] != '.' || take_hex(rest + 7, &function) != 1 || rest[8] != '\0' ||
+	    device > 31 || function > 7)
 		return -EINVAL;
-	*ret = bdf;
+	*ret = (Bdf){
+		.segment = segment,
+		.bus = (uint8_t)bus,
+		.device = (uint8_t)device,
+		.function = (uint8_t)function,
+	};
 	return 0;
+}
+
+int sysfs_read_text(int dir_fd, const char *path, char text[SYSFS_TEXT_MAX])
+{
+	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do
+		n = read(fd, text, SYSFS_TEXT_MAX - 1);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	if (n > 0 && text[n - 1] == '\n')
+		n--;
+	text[n] = '\0';
+	return 0;
+}
+
+int sysfs_read_link_name(int dir_fd, const char *path, char name[SYSFS_TEXT_MAX])
+{
+	ssize_t n = readlinkat(dir_fd, path, name, SYSFS_TEXT_MAX - 1);
+	char *slash;
+
+	if (n < 0)
+		return -errno;
+	name[n] = '\0';
+	slash = strrchr(name, '/');
+	if (slash)
+		memmove(name, slash + 1, strlen(slash + 1) + 1);
+	return 0;
+}
+
+int sysfs_each_name(int dir_fd, const char *path, bool few,
+		    int (*each)(const char *name, void *userdata), void *userdata)
+{
+	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_Alignas(struct dirent64) char entries[32768];
+	ssize_t n;
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	while ((n = getdents64(fd, entries, few ? 512 : sizeof(entries))) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *entry = (const void *)(entries + at);
+
+			at += entry->d_reclen;
+			r = entry->d_name[0] == '.' ? 0 : each(entry->d_name, userdata);
+			if (r != 0)
+				return r;
+		}
+	return n < 0 ? -errno : 0;
 }
 
 char *sysfs_function_path(const Bdf *bdf, const char *attribute)

@@ -22,6 +22,25 @@ int sysfs_parse_bdf(const char *name, Bdf *ret);
 /* "bus/pci/devices/0000:41:00.0/driver"; the directory itself when `attribute` is NULL. */
 char *sysfs_function_path(const Bdf *bdf, const char *attribute);
 
+/* An attribute is at most a page. */
+#define SYSFS_TEXT_MAX 4096
+
+/*
+ * An attribute without the newline at its end, by one read: the kernel makes all of it for the
+ * first one.
+ */
+int sysfs_read_text(int dir_fd, const char *path, char text[SYSFS_TEXT_MAX]);
+/* The last component of a link's target. -EINVAL: it is no link. */
+int sysfs_read_link_name(int dir_fd, const char *path, char name[SYSFS_TEXT_MAX]);
+
+/*
+ * Calls `each` for the names in a directory, but not for those that begin with a dot, until it does
+ * not return 0, and returns that, or -errno. An entry costs what its bytes cost: no allocation, and
+ * with `few` the kernel is asked for a few at a time, for who looks at the first ones only.
+ */
+int sysfs_each_name(int dir_fd, const char *path, bool few,
+		    int (*each)(const char *name, void *userdata), void *userdata);
+
 /* Whether the function exists. */
 bool sysfs_has_function(int sysfs_fd, const Bdf *bdf);
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "core/pci/snapshot-json.h"
+#include "host/scan/matter.h"
 #include "host/scan/sysfs.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -53,11 +54,31 @@ Bdf tree_bdf(const char *text)
 static void share_slot_name(PciSnapshot *snapshot, const PciFunction *from)
 {
 	for (size_t i = 0; from->physical_slot && i < snapshot->n_functions; i++) {
-		PciFunction *f = &snapshot->functions[i];
+		PciFunction *f = snapshot->functions[i];
 
 		if (!f->physical_slot && bdf_same_slot(&f->bdf, &from->bdf))
 			f->physical_slot = TEXT("%s", from->physical_slot);
 	}
+}
+
+/* Of what does not matter to a GPU, only the ids are read. */
+static void forget_what_is_not_read(const PciSnapshot *snapshot, PciFunction *f)
+{
+	PciFunction ids = {
+		.bdf = f->bdf,
+		.vendor = f->vendor,
+		.device = f->device,
+		.subsystem_vendor = f->subsystem_vendor,
+		.subsystem_device = f->subsystem_device,
+		.class_code = f->class_code,
+		.iommu_group = IOMMU_GROUP_NONE,
+		.numa_node = NUMA_NODE_NONE,
+	};
+
+	if (matter_to(snapshot, f))
+		return;
+	pci_function_clear(f);
+	*f = ids;
 }
 
 PciSnapshot *tree_read_golden(int dir_fd, const char *name)
@@ -70,7 +91,9 @@ PciSnapshot *tree_read_golden(int dir_fd, const char *name)
 	check(pci_snapshot_from_json(text, size, &snapshot, &message) >= 0, "parse", name);
 	snapshot->taken_usec = 0;
 	for (size_t i = 0; i < snapshot->n_functions; i++)
-		share_slot_name(snapshot, &snapshot->functions[i]);
+		share_slot_name(snapshot, snapshot->functions[i]);
+	for (size_t i = 0; i < snapshot->n_functions; i++)
+		forget_what_is_not_read(snapshot, snapshot->functions[i]);
 	return snapshot;
 }
 

@@ -26,8 +26,9 @@ DEFINE_CLEANUP(SysfsTree, sysfs_tree_free)
 Bdf tree_bdf(const char *text);
 
 /*
- * A golden host (tests/fixtures/hosts), its time cleared. The name of a physical slot, which a
- * fixture may give for one function, is that of all functions in it, as in sysfs.
+ * A golden host (tests/fixtures/hosts) as a scan shows it: its time cleared; of functions that do
+ * not matter to a GPU the ids only; the name of a physical slot, which a fixture may give for one
+ * function, is that of all functions in it, as in sysfs.
  */
 PciSnapshot *tree_read_golden(int dir_fd, const char *name);
 

@@ -16,7 +16,7 @@ static inline _unused_ void scene_bridge(Scene *s, const char *bdf, int numa)
 	PciFunction *f;
 
 	for (size_t i = 0; i < s->model.snapshot->n_functions; i++)
-		if (bdf_equal(&s->model.snapshot->functions[i].bdf, &address))
+		if (bdf_equal(&s->model.snapshot->functions[i]->bdf, &address))
 			return;
 	f = host_function(&s->model, bdf, 0x060400, 0xc010, "pcieport");
 	f->vendor = 0x1000;
@@ -35,7 +35,7 @@ static inline _unused_ void scene_gpu(Scene *s, const char *slot, uint16_t devic
 	assert_int_equal(strv_split(path, " ", &bridges), 0);
 	host_gpu(&s->model, slot, device, driver);
 	for (size_t i = first; i < first + 2; i++) {
-		PciFunction *f = &s->model.snapshot->functions[i];
+		PciFunction *f = s->model.snapshot->functions[i];
 
 		f->numa_node = numa;
 		f->iommu_group = iommu;

@@ -318,11 +318,11 @@ static void functions_and_drivers_are_those_of_all_gpus(_unused_ void **state)
 	assert_ptr_equal(group_set_find_gpu(h.groups, &audio), pair);
 	assert_null(group_set_find_gpu(h.groups, &absent));
 	assert_string_equal(group_driver(pair), "nvidia");
-	free(h.snapshot->functions[2].driver);
-	h.snapshot->functions[2].driver = NULL;
+	free(h.snapshot->functions[2]->driver);
+	h.snapshot->functions[2]->driver = NULL;
 	assert_string_equal(group_driver(pair), "mixed");
-	free(h.snapshot->functions[0].driver);
-	h.snapshot->functions[0].driver = NULL;
+	free(h.snapshot->functions[0]->driver);
+	h.snapshot->functions[0]->driver = NULL;
 	assert_string_equal(group_driver(pair), "none");
 	host_done(&h);
 }

@@ -303,9 +303,9 @@ static void selectors_find_their_gpu_or_say_why_not(_unused_ void **state)
 	host_gpu(&h, "0000:41:00", 0x2204, NULL);
 	host_gpu(&h, "0000:61:00", 0x2204, NULL);
 	host_gpu(&h, "0000:a1:00", 0x2204, NULL);
-	h.snapshot->functions[0].physical_slot = strdup("3");
-	h.snapshot->functions[2].physical_slot = strdup("4");
-	h.snapshot->functions[4].physical_slot = strdup("4");
+	h.snapshot->functions[0]->physical_slot = strdup("3");
+	h.snapshot->functions[2]->physical_slot = strdup("4");
+	h.snapshot->functions[4]->physical_slot = strdup("4");
 	host_seal(&h);
 	h.set->gpus[0].uuid = strdup(UUID_A);
 	h.set->gpus[1].serial_number = strdup(SERIAL_A);

@@ -71,7 +71,7 @@ static void one_gpu_named_in_two_ways_is_not_two(_unused_ void **state)
 	HostModel h;
 
 	four_boards(&h, 0x2204);
-	h.snapshot->functions[0].physical_slot = strdup("3");
+	h.snapshot->functions[0]->physical_slot = strdup("3");
 	host_declare(&h, "[Group]\nName=self\nGpu=41:00.0\nGpu=slot:3\n"
 			 "[Group]\nName=good\nGpu=61:00.0\nGpu=a1:00.0\n");
 	declare(&h);
@@ -86,7 +86,7 @@ static void a_gpu_that_two_declarations_mean_stays_with_the_first(_unused_ void 
 	HostModel h;
 
 	four_boards(&h, 0x2204);
-	h.snapshot->functions[0].physical_slot = strdup("3");
+	h.snapshot->functions[0]->physical_slot = strdup("3");
 	host_declare(&h, "[Group]\nName=first\nGpu=41:00.0\nGpu=61:00.0\n"
 			 "[Group]\nName=second\nGpu=slot:3\nGpu=a1:00.0\n");
 	declare(&h);
@@ -142,7 +142,7 @@ static void exactly_two_boards_of_one_model_are_inferred(_unused_ void **state)
 			if (rows[i].devices[k] == 0)
 				continue;
 			host_gpu(&h, slots[k], rows[i].devices[k], NULL);
-			h.snapshot->functions[h.snapshot->n_functions - 2].subsystem_device =
+			h.snapshot->functions[h.snapshot->n_functions - 2]->subsystem_device =
 				rows[i].subsystems[k];
 		}
 		if (rows[i].declare)
@@ -187,14 +187,14 @@ static void an_inferred_link_names_the_slots_if_both_are_known(_unused_ void **s
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		HostModel h;
-		PciFunction *f;
+		PciFunction **f;
 
 		host_init(&h);
 		host_gpu(&h, "0000:41:00", 0x2204, NULL);
 		host_gpu(&h, "0000:61:00", 0x2204, NULL);
 		f = h.snapshot->functions;
-		f[0].physical_slot = rows[i].first ? strdup(rows[i].first) : NULL;
-		f[2].physical_slot = rows[i].second ? strdup(rows[i].second) : NULL;
+		f[0]->physical_slot = rows[i].first ? strdup(rows[i].first) : NULL;
+		f[2]->physical_slot = rows[i].second ? strdup(rows[i].second) : NULL;
 		infer(&h);
 		assert_int_equal(h.links->n_items, 1);
 		if (!strstr(h.links->items[0].reasoning, rows[i].told) ||

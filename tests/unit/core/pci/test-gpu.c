@@ -107,7 +107,7 @@ static void one_model_means_equal_ids_and_subsystem(_unused_ void **state)
 	host_gpu(&h, "0000:61:00", 0x2204, NULL);
 	host_gpu(&h, "0000:81:00", 0x2204, NULL);
 	host_gpu(&h, "0000:a1:00", 0x2203, NULL);
-	h.snapshot->functions[4].subsystem_device = 0x403b;
+	h.snapshot->functions[4]->subsystem_device = 0x403b;
 	host_seal(&h);
 	assert_true(gpu_same_model(&h.set->gpus[0], &h.set->gpus[1]));
 	assert_false(gpu_same_model(&h.set->gpus[0], &h.set->gpus[2]));

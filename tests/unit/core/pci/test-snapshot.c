@@ -46,13 +46,13 @@ static void a_snapshot_is_read_member_by_member(_unused_ void **state)
 	assert_int_equal(s->n_functions, 2);
 	assert_int_equal(s->taken_usec, 5);
 	assert_true(s->iommu);
-	f = &s->functions[0]; /* sorted: the lower segment first */
+	f = s->functions[0]; /* sorted: the lower segment first */
 	assert_string_equal(BDF_TEXT(&f->bdf), "0000:41:00.0");
 	assert_int_equal(f->iommu_group, IOMMU_GROUP_NONE);
 	assert_int_equal(f->numa_node, NUMA_NODE_NONE);
 	assert_null(f->driver);
 	assert_false(f->boot_vga || f->bridge || f->virtual_function || f->has_vfs);
-	f = &s->functions[1];
+	f = s->functions[1];
 	assert_string_equal(BDF_TEXT(&f->bdf), "10000:41:00.0");
 	assert_int_equal(f->class_code, 0x030000);
 	assert_int_equal(f->vendor, 0x10de);

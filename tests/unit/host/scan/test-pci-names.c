@@ -22,7 +22,7 @@ static PciNames *names_of(const SysfsTree *tree)
 	_cleanup_free_ char *path = strf("%s/pci.ids", tree->path);
 	PciNames *names = NULL;
 
-	assert_int_equal(pci_names_new_from(path, &names), 0);
+	assert_int_equal(pci_names_new(path, &names), 0);
 	return names;
 }
 
@@ -49,7 +49,6 @@ static void what_is_not_in_the_list_is_a_number(void **state _unused_)
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_names_freep) PciNames *names = NULL;
 
-	/* Ids that no list knows: libpci may also ask the hardware database of udev. */
 	tree_write(tree, "pci.ids", LIST);
 	names = names_of(tree);
 	assert_name(names, 0x10de, 0xfffe, "NVIDIA Corporation fffe");
@@ -64,8 +63,7 @@ static void a_missing_list_gives_numbers(void **state _unused_)
 	assert_name(names, 0x10de, 0x2204, "10de:2204");
 }
 
-/* libpci's own way out of this would be exit(1). */
-static void a_broken_list_gives_numbers_and_does_not_end_the_process(void **state _unused_)
+static void a_broken_list_gives_numbers(void **state _unused_)
 {
 	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_names_freep) PciNames *names = NULL;
@@ -75,12 +73,40 @@ static void a_broken_list_gives_numbers_and_does_not_end_the_process(void **stat
 	assert_name(names, 0x10de, 0x2204, "10de:2204");
 }
 
-static void the_systems_own_list_can_be_absent_or_there(void **state _unused_)
+/* Others' names take most of the list, and no GPU of ours has one. */
+static void only_nvidias_names_are_kept(void **state _unused_)
 {
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
 	_cleanup_(pci_names_freep) PciNames *names = NULL;
 
-	assert_int_equal(pci_names_new(&names), 0);
-	assert_name(names, 0xfefc, 0xfffd, "fefc:fffd");
+	tree_write(tree, "pci.ids",
+		   "# a comment\n"
+		   "1002  AMD\n\t2204  not this one\n"
+		   "10de  NVIDIA Corporation\n"
+		   "\t1e30  TU102GL [Quadro RTX 6000/8000]\n"
+		   "\t\t10de 129e  Quadro RTX 8000\n"
+		   "# within\n"
+		   "\n"
+		   "\t2204  GA102 [GeForce RTX 3090]\n"
+		   "8086  Intel Corporation\n\t1e30  nor this\n"
+		   "C 03  Display controller\n"
+		   "\t00  VGA compatible controller\n"
+		   "\t\t01  8514 controller");
+	names = names_of(tree);
+	assert_name(names, 0x10de, 0x1e30, "NVIDIA Corporation TU102GL [Quadro RTX 6000/8000]");
+	assert_name(names, 0x10de, 0x2204, "NVIDIA Corporation GA102 [GeForce RTX 3090]");
+	assert_name(names, 0x10de, 0x129e, "NVIDIA Corporation 129e");
+	assert_name(names, 0x8086, 0x1e30, "8086:1e30");
+}
+
+static void a_directory_in_its_place_gives_numbers(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	_cleanup_(pci_names_freep) PciNames *names = NULL;
+
+	tree_write(tree, "pci.ids/file", LIST);
+	names = names_of(tree);
+	assert_name(names, 0x10de, 0x2204, "10de:2204");
 }
 
 int main(void)
@@ -89,8 +115,9 @@ int main(void)
 		cmocka_unit_test(names_come_from_the_list),
 		cmocka_unit_test(what_is_not_in_the_list_is_a_number),
 		cmocka_unit_test(a_missing_list_gives_numbers),
-		cmocka_unit_test(a_broken_list_gives_numbers_and_does_not_end_the_process),
-		cmocka_unit_test(the_systems_own_list_can_be_absent_or_there),
+		cmocka_unit_test(a_broken_list_gives_numbers),
+		cmocka_unit_test(only_nvidias_names_are_kept),
+		cmocka_unit_test(a_directory_in_its_place_gives_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

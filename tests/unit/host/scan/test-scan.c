@@ -380,7 +380,7 @@ static void scan_gives_every_golden_host_back(void **state _unused_)
 		_cleanup_free_ char *expected = pci_snapshot_to_json(golden), *found = NULL;
 
 		for (size_t i = 0; i < golden->n_functions; i++)
-			tree_add_function(tree, &golden->functions[i]);
+			tree_add_function(tree, golden->functions[i]);
 		scanned = scan(tree);
 		scanned->taken_usec = 0;
 		found = pci_snapshot_to_json(scanned);

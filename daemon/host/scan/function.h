@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One PCI function as a scan reads it. All of it the kernel serves without the device's lock: see
+ * scan.h. -ENOENT and -ENODEV: there is no such function, or none any more.
+ */
+#pragma once
+
+#include "core/pci/pci-snapshot.h"
+
+/* Vendor, device, subsystem and class of one function, given its open directory. */
+int scan_ids(int device_fd, PciFunction *f);
+
+/* The same; f->bdf says of which. One read of one file. */
+int function_read_ids(int devices_fd, PciFunction *f);
+
+/* IOMMU_GROUP_NONE: it is in none. */
+int function_read_iommu_group(int devices_fd, const Bdf *bdf, int *ret);
+
+/*
+ * Ids, driver, IOMMU group, and what else is read of functions that matter; with details, also what
+ * is read of a GPU's slot only, except for the slot's name (slots.h). What f had before is freed.
+ */
+int function_read(int devices_fd, bool details, PciFunction *f);
