@@ -5,7 +5,7 @@
  */
 #include "core/facts/cpio-stream.h"
 #include "fuzz.h"
-#include "host/device/initramfs-image.h"
+#include "host/image/initramfs-image.h"
 #include "util/file.h"
 #include "util/json.h"
 #include "util/text.h"

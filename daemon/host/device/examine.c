@@ -10,7 +10,6 @@
 
 #include "core/facts/boot-faults.h"
 #include "core/facts/setup-files.h"
-#include "host/device/initramfs-image.h"
 #include "host/scan/cgroup.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -303,29 +302,6 @@ static void read_hook(int root_fd, Examination *e)
 	e->hook_runs = e->hook && S_ISREG(st.st_mode) && (st.st_mode & S_IXUSR);
 }
 
-/* That of the running kernel, which boots with it again unless another kernel is chosen. */
-static int read_image(const ExamineRoots *roots, const char *known, Examination *e)
-{
-	static const InitramfsLimits limits = INITRAMFS_LIMITS_DEFAULT;
-	_cleanup_free_ char *release = NULL;
-	int r = file_read_line_at(roots->proc_fd, "sys/kernel/osrelease", &release);
-
-	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	return initramfs_image_read(roots->root_fd, release, known, &limits, &e->image);
-}
-
-int examine_image(const ExamineRoots *roots, const char *known_image, Examination **ret)
-{
-	_cleanup_(examination_freep) Examination *e = calloc(1, sizeof(*e));
-	int r = e ? read_image(roots, known_image, e) : -ENOMEM;
-
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(e);
-	return 0;
-}
-
 int examine_setup(const ExamineRoots *roots, Examination **ret)
 {
 	_cleanup_(examination_freep) Examination *e = calloc(1, sizeof(*e));
@@ -357,19 +333,6 @@ int examine_setup(const ExamineRoots *roots, Examination **ret)
 		return r;
 	read_systemd(roots->root_fd, e);
 	read_hook(roots->root_fd, e);
-	*ret = TAKE_PTR(e);
-	return 0;
-}
-
-int examine_host(const ExamineRoots *roots, const char *known_image, Examination **ret)
-{
-	_cleanup_(examination_freep) Examination *e = NULL;
-	int r = examine_setup(roots, &e);
-
-	if (r >= 0)
-		r = read_image(roots, known_image, e);
-	if (r < 0)
-		return r;
 	*ret = TAKE_PTR(e);
 	return 0;
 }

@@ -15,14 +15,10 @@ typedef struct ExamineRoots {
 } ExamineRoots;
 
 /*
- * The host's setup, without what cannot be read; fails only with -ENOMEM. `known_image`: see
- * initramfs_image_read().
+ * The host's setup, without what cannot be read, and without the initramfs (host/image); fails only
+ * with -ENOMEM.
  */
-int examine_host(const ExamineRoots *roots, const char *known_image, Examination **ret);
-
-/* The two halves of that: all but the initramfs, and nothing but the initramfs. */
 int examine_setup(const ExamineRoots *roots, Examination **ret);
-int examine_image(const ExamineRoots *roots, const char *known_image, Examination **ret);
 
 /*
  * One GPU, given by its leading function, and the ports above it, root port first. -ENOENT when it

@@ -5,7 +5,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 
-#include "host/device/initramfs-image.h"
+#include "host/image/initramfs-image.h"
 #include "temp-dir.h"
 
 #define RELEASE "6.1.0-18-amd64"

@@ -219,7 +219,7 @@ static void the_setup_is_read(void **state)
 	tree_write(b->tree, "root/run/gpupass/boot.json",
 		   "{\"schema\": \"org.gpupass1.boot/1\", \"functions\": [{\"bdf\": \"" GPU
 		   "\", \"outcome\": \"missing\"}], \"notes\": []}");
-	assert_int_equal(examine_host(&b->roots, NULL, &e), 0);
+	assert_int_equal(examine_setup(&b->roots, &e), 0);
 	assert_string_equal(e->cmdline[0], "intel_iommu=on");
 	assert_string_equal(e->nvidia_version, "550.54.15");
 	assert_true(e->interrupts_remapped);
@@ -246,7 +246,7 @@ static void an_empty_host_is_no_error(void **state)
 	Bench *b = *state;
 	_cleanup_(examination_freep) Examination *e = NULL;
 
-	assert_int_equal(examine_host(&b->roots, NULL, &e), 0);
+	assert_int_equal(examine_setup(&b->roots, &e), 0);
 	assert_null(e->modprobe);
 	assert_null(e->nvidia_version);
 	assert_false(e->interrupts_known || e->systemd || e->bind_enabled || e->memlock_limited);
@@ -263,7 +263,7 @@ static void files_that_cannot_be_understood_are_passed_over_or_told(void **state
 	tree_write(b->tree, "root/etc/modprobe.d/a.conf", "blacklist nouveau\n");
 	tree_write_bytes(b->tree, "proc/cmdline", "a\0\xff", 3);
 	tree_write(b->tree, "root/run/gpupass/boot.json", "{");
-	assert_int_equal(examine_host(&b->roots, NULL, &e), 0);
+	assert_int_equal(examine_setup(&b->roots, &e), 0);
 	assert_int_equal(strv_length(e->modprobe), 1);
 	assert_string_equal(e->boot[0], "/run/gpupass/boot.json cannot be understood");
 }

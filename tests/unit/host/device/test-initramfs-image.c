@@ -176,6 +176,7 @@ static void the_host_keeps_what_it_read(void **state)
 	_cleanup_free_ char *sys = strf("%s/sys", dir->path), *proc = strf("%s/proc", dir->path);
 	const WorkerConfig config = {
 		.program = WORKER,
+		.initramfs = INITRAMFS,
 		.sysfs_dir = sys,
 		.proc_dir = proc,
 		.root_dir = dir->path,

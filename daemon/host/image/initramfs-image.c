@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "host/device/initramfs-image.h"
+#include "host/image/initramfs-image.h"
 
 #include <archive.h>
 #include <fcntl.h>

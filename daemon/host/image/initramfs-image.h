@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads from the initramfs of the running kernel what core/facts/initramfs.h needs. For worker
- * processes: libarchive unpacks it, which takes up to seconds. Writes nothing.
+ * Reads from the initramfs of the running kernel what core/facts/initramfs.h needs. For a
+ * process of its own: libarchive unpacks it, which takes up to seconds. Writes nothing.
  */
 #pragma once
 
