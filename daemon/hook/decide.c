@@ -9,6 +9,7 @@
 #include "core/domain/xml.h"
 #include "core/fence/judge.h"
 #include "core/pci/pci-snapshot.h"
+#include "hook/late-xml.h"
 #include "host/scan/mdev.h"
 #include "host/scan/sysfs.h"
 #include "util/clock.h"
@@ -198,7 +199,9 @@ int hook_decide(const HookPlace *place, const char *xml, Problem **ret_problem)
 	/* The XML is libvirt's own, so these words stand in it as they are. */
 	if (!strstr(xml, "hostdev") && !strstr(xml, "nvme"))
 		return 0;
-	r = domain_use_from_xml(xml, NULL, &use, ret_problem);
+	r = late_xml_load();
+	if (r >= 0)
+		r = domain_use_from_xml(xml, NULL, &use, ret_problem);
 	if (r != 0 || use.n_hostdevs + use.n_mdevs == 0)
 		return r;
 	return judge(place, &use, ret_problem);
