@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 
@@ -11,12 +12,16 @@ struct Letter {
 	Letter *next;
 	MailboxCallback deliver;
 	void *data;
+	bool ends_run; /* it tells the result of a mailbox_run() */
 };
 
 struct Mailbox {
 	pthread_mutex_t lock;
 	Letter *first, *last;
 	int event_fd;
+	MailboxCallback quiet; /* these are the loop's alone */
+	void *quiet_data;
+	size_t running;
 };
 
 /*
@@ -96,6 +101,7 @@ void mailbox_dispatch(Mailbox *mailbox)
 {
 	Letter *letter;
 	uint64_t count;
+	bool ended = false;
 
 	if (read(mailbox->event_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
 		return;
@@ -107,9 +113,19 @@ void mailbox_dispatch(Mailbox *mailbox)
 		Letter *next = letter->next;
 
 		letter->deliver(letter->data);
+		mailbox->running -= letter->ends_run;
+		ended |= letter->ends_run;
 		free(letter);
 		letter = next;
 	}
+	if (ended && mailbox->running == 0 && mailbox->quiet)
+		mailbox->quiet(mailbox->quiet_data);
+}
+
+void mailbox_on_quiet(Mailbox *mailbox, MailboxCallback quiet, void *data)
+{
+	mailbox->quiet = quiet;
+	mailbox->quiet_data = data;
 }
 
 static void *run_thread(void *userdata)
@@ -134,6 +150,7 @@ int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, vo
 	if (!letter || !run)
 		return -ENOMEM;
 	*run = (Run){ .mailbox = mailbox, .work = work, .letter = letter };
+	letter->ends_run = true;
 	r = pthread_attr_init(&attributes);
 	if (r != 0)
 		return -r;
@@ -146,6 +163,7 @@ int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, vo
 	pthread_attr_destroy(&attributes);
 	if (r != 0)
 		return -r;
+	mailbox->running++;
 	TAKE_PTR(letter);
 	TAKE_PTR(run);
 	return 0;

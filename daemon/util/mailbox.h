@@ -22,8 +22,14 @@ int mailbox_post(Mailbox *mailbox, MailboxCallback deliver, void *data);
 /* On the loop: runs what was posted so far. */
 void mailbox_dispatch(Mailbox *mailbox);
 
-/* Runs work(data) on a thread of its own, then done(data) on the loop. */
+/* On the loop: runs work(data) on a thread of its own, then done(data) on the loop. */
 int mailbox_run(Mailbox *mailbox, MailboxCallback work, MailboxCallback done, void *data);
+
+/*
+ * Calls quiet(data) on the loop whenever the last of what mailbox_run() began is done: nothing
+ * works then, and what did has told its result.
+ */
+void mailbox_on_quiet(Mailbox *mailbox, MailboxCallback quiet, void *data);
 
 /* Only when no thread can post any more (tests). The daemon never frees its mailbox. */
 Mailbox *mailbox_free(Mailbox *mailbox);

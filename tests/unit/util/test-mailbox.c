@@ -135,6 +135,56 @@ static void a_worker_takes_no_signal_from_the_loop(void **state)
 	assert_false(sigismember(&now, SIGTERM));
 }
 
+static void count(void *data)
+{
+	++*(unsigned *)data;
+}
+
+static void dispatch_until(void **state, const bool *done)
+{
+	while (!*done) {
+		assert_true(readable(*state, PATIENCE_MSEC));
+		mailbox_dispatch(*state);
+	}
+}
+
+typedef struct Chain {
+	Mailbox *mailbox;
+	Work first, second;
+	unsigned *quiet;
+} Chain;
+
+static void work_once_more(void *data)
+{
+	Chain *chain = data;
+
+	assert_int_equal(*chain->quiet, 0);
+	assert_int_equal(mailbox_run(chain->mailbox, work, done, &chain->second), 0);
+	chain->first.done = true;
+}
+
+static void do_nothing(_unused_ void *data)
+{
+}
+
+static void it_is_quiet_when_the_last_run_is_done(void **state)
+{
+	unsigned quiet = 0;
+	Chain chain = { .mailbox = *state, .quiet = &quiet };
+
+	chain.second.loop = pthread_self();
+	mailbox_on_quiet(*state, count, &quiet);
+	/* A letter alone was not preceded by any work. */
+	assert_int_equal(mailbox_post(*state, do_nothing, NULL), 0);
+	mailbox_dispatch(*state);
+	assert_int_equal(quiet, 0);
+	/* What follows from one run belongs to it. */
+	assert_int_equal(mailbox_run(*state, do_nothing, work_once_more, &chain), 0);
+	dispatch_until(state, &chain.first.done);
+	dispatch_until(state, &chain.second.done);
+	assert_int_equal(quiet, 1);
+}
+
 /* ---- many threads ---- */
 
 #define N_THREADS 8
@@ -214,6 +264,7 @@ int main(void)
 		WITH_MAILBOX(what_a_letter_posts_comes_with_the_next_turn),
 		WITH_MAILBOX(work_runs_on_a_thread_and_done_on_the_loop),
 		WITH_MAILBOX(a_worker_takes_no_signal_from_the_loop),
+		WITH_MAILBOX(it_is_quiet_when_the_last_run_is_done),
 		WITH_MAILBOX(no_letter_of_any_thread_is_lost),
 		cmocka_unit_test(letters_left_over_are_freed_with_the_mailbox),
 	};

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How much memory a program keeps that it has freed. */
+#pragma once
+
+/* At the start, before any thread: one heap for all threads, and large blocks are none of it. */
+void heap_keep_little(void);
+/*
+ * Gives the system what is free in the middle of the heap. Takes less than a millisecond, and the
+ * next allocations some more; so for times of rest.
+ */
+void heap_give_back(void);
