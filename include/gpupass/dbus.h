@@ -39,6 +39,7 @@
 #define GPUPASS_OPTION_OPERATION "operation" /* s: Plan: "assign" or "release" */
 #define GPUPASS_OPTION_KEEP_VFIO "keep-vfio" /* b: Release: leave the functions on vfio-pci */
 #define GPUPASS_OPTION_PERSIST "persist"     /* b: Bind: keep it on vfio-pci, boots included */
+#define GPUPASS_OPTION_RESET "reset"	     /* b: Bind: reset all boards of the group */
 #define GPUPASS_OPTION_ALLOW_BOOT_VGA "allow-boot-vga" /* b: take the host's boot display */
 #define GPUPASS_OPTION_ACCEPT_DIRTY "accept-dirty"     /* b: Assign, root: give it unreset */
 #define GPUPASS_OPTION_SYMPTOM "symptom"	       /* s: Doctor: what is seen in the guest */
@@ -51,7 +52,7 @@
 #define GPUPASS_OPTION_UNTIL "until"	 /* t: likewise */
 #define GPUPASS_OPTION_AFTER "after"	 /* t: GetAudit: only records behind this sequence number */
 #define GPUPASS_OPTION_GROUP "group"	 /* s: GetAudit */
-#define GPUPASS_OPTION_DOMAIN "domain"	 /* s: GetAudit: a UUID, or a name */
+#define GPUPASS_OPTION_DOMAIN "domain"	 /* s: GetAudit: a UUID, or a name; Bind: a VMID */
 #define GPUPASS_OPTION_USER "user"	 /* u: GetAudit: a uid, or a login uid */
 #define GPUPASS_OPTION_JOB "job"	 /* u: GetAudit */
 #define GPUPASS_OPTION_HOLDERS "holders" /* b: GetAudit: only holders that came or went */
@@ -69,6 +70,7 @@
 #define GPUPASS_SCHEMA_QUARANTINE "org.gpupass1.quarantine/1"
 #define GPUPASS_SCHEMA_EVIDENCE "org.gpupass1.evidence/1"
 #define GPUPASS_SCHEMA_EVIDENCE_2 "org.gpupass1.evidence/2" /* of a guest: which domain's */
+#define GPUPASS_SCHEMA_MACHINES "org.gpupass1.machines/1"
 #define GPUPASS_SCHEMA_MEMORY "org.gpupass1.memory/1"
 #define GPUPASS_SCHEMA_PROBE "org.gpupass1.probe/1"
 #define GPUPASS_SCHEMA_WORKER "org.gpupass1.worker/1"
@@ -90,3 +92,4 @@
 #define GPUPASS_SCHEMA_JOB "org.gpupass1.job/1"
 #define GPUPASS_SCHEMA_JOBS "org.gpupass1.jobs/1"
 #define GPUPASS_SCHEMA_ERROR "org.gpupass1.error/1"
+#define GPUPASS_SCHEMA_HOSTS "org.gpupass1.hosts/1" /* of several hosts, by their names */

@@ -82,6 +82,7 @@ typedef enum PropertyType {
 #define GPUPASS_MANAGER_PROPERTIES(X, S)                                                           \
 	X(S, "Version", STRING, version, CONST, MAY)                                               \
 	X(S, "LibvirtConnected", BOOL, libvirt_connected, CHANGES, MAY)                            \
+	X(S, "DomainsFrom", STRING, domains_from, CONST, MAY) /* "libvirt", "none" */              \
 	X(S, "IommuEnabled", BOOL, iommu_enabled, CHANGES, MAY)                                    \
 	X(S, "ScannedAt", UINT64, scanned_at, CHANGES, MAY) /* 0: not yet */                       \
 	X(S, "Notes", STRINGS, notes, CHANGES, MAY)                                                \

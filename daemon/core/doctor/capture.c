@@ -95,16 +95,16 @@ static json_t *snapshot_to_json(const DoctorFacts *facts)
 	PciSnapshot some = { .iommu = all->iommu }; /* of no time, like a fixture */
 	json_t *json;
 
-	some.functions = calloc(all->n_functions + 1, sizeof(PciFunction));
+	some.functions = calloc(all->n_functions + 1, sizeof(PciFunction *));
 	some.mdevs = calloc(all->n_mdevs + 1, sizeof(PciMdev));
 	for (size_t i = 0; some.functions && i < all->n_functions; i++)
-		if (function_matters(&all->functions[i], facts->gpus))
+		if (function_matters(all->functions[i], facts->gpus))
 			some.functions[some.n_functions++] = all->functions[i];
 	for (size_t i = 0; some.functions && some.mdevs && i < all->n_mdevs; i++)
 		if (pci_snapshot_find(&some, &all->mdevs[i].parent))
 			some.mdevs[some.n_mdevs++] = all->mdevs[i];
 	json = some.functions && some.mdevs ? parsed(pci_snapshot_to_json(&some)) : NULL;
-	free(some.functions); /* what they own is the other's */
+	free(some.functions); /* the functions are the other's */
 	free(some.mdevs);
 	return json;
 }
@@ -220,6 +220,10 @@ static int set_policy(json_t *root, const Policy *policy)
 			  "single_gpus", policy->single_gpus, "allow_mmio", policy->allow_mmio);
 	int r = policy->keep_bound ? json_set_plain_list(object, "keep_bound", policy->keep_bound)
 				   : 0;
+
+	if (policy->domains != DOMAINS_LIBVIRT)
+		r |= json_object_set_new(object, "domains_from",
+					 json_plain(domain_source_to_string(policy->domains)));
 
 	return r | json_object_set_new(root, "policy", TAKE_PTR(object));
 }

@@ -216,7 +216,7 @@ static const PciFunction *board_beside(const Doctor *d, const Bdf *bdf)
 	const PciSnapshot *snapshot = d->facts->snapshot;
 
 	for (size_t i = 0; i < snapshot->n_functions; i++) {
-		const PciFunction *other = &snapshot->functions[i];
+		const PciFunction *other = snapshot->functions[i];
 
 		if (other->bdf.segment == bdf->segment && other->bdf.bus == bdf->bus &&
 		    !bdf_same_slot(&other->bdf, bdf))

@@ -168,7 +168,7 @@ static bool doctor_has_facts(const Doctor *d, Finding *f)
 		finding_skip(f, "the GPUs could not be inspected: %s",
 			     error_text(facts->inspection_error));
 	else if ((needs & NEEDS_LIBVIRT) && !facts->uses)
-		finding_skip(f, "libvirt does not answer");
+		finding_skip(f, "%s", domain_source_silence(facts->policy->domains));
 	else
 		return true;
 	return false;

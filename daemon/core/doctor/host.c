@@ -179,7 +179,7 @@ void doctor_check_iommu_group(const Doctor *d, Finding *f)
 			if (k > 0 && ours->iommu_group == d->gpus[i]->functions[0]->iommu_group)
 				continue;
 			for (size_t o = 0; o < snapshot->n_functions; o++)
-				doctor_check_neighbour(d, d->gpus[i], ours, &snapshot->functions[o],
+				doctor_check_neighbour(d, d->gpus[i], ours, snapshot->functions[o],
 						       f);
 		}
 	}

@@ -62,6 +62,10 @@ static void doctor_check_versions(const HostFacts *machine, size_t n_domains, Fi
 
 void doctor_check_libvirt(const Doctor *d, Finding *f)
 {
+	if (d->facts->policy->domains != DOMAINS_LIBVIRT) {
+		finding_skip(f, "gpupassd runs without it (Uri=none)");
+		return;
+	}
 	if (d->facts->uses) {
 		doctor_check_unread(d->facts->uses, f);
 		doctor_check_versions(d->facts->machine, d->facts->uses->n_items, f);

@@ -6,6 +6,12 @@
 
 #include "util/text.h"
 
+char *domain_ref_edit_command(const DomainUse *use)
+{
+	return use->vmid > 0 ? strf("qm set %u --delete hostpciN", use->vmid)
+			     : strf("virsh edit %s", domain_ref_word(use->name, use->uuid));
+}
+
 char *domain_ref_text(const char *name, const char *uuid)
 {
 	return uuid ? strf("%s (%s)", name, uuid) : strdup(name);

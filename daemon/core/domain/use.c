@@ -40,6 +40,9 @@ const DomainUse *domain_uses_unread(const DomainUses *uses, size_t *position)
 /* By UUID: root may paste these commands, and anybody may have chosen the name. */
 char *domain_use_unread_remedy(const DomainUse *use)
 {
+	if (use->vmid > 0)
+		return strf("look at it (qm config %u), and correct what is not understood",
+			    use->vmid);
 	return strf(
 		"look at: virsh dumpxml %s; if it is too long, take out its description (virsh desc "
 		"%s '') and others' metadata (virsh metadata %s --uri URI --remove), otherwise "
@@ -158,7 +161,8 @@ static int copy_mdevs(const DomainUse *from, DomainUse *to)
 
 int domain_use_copy(const DomainUse *from, DomainUse *ret)
 {
-	DomainUse copy = { .active = from->active,
+	DomainUse copy = { .vmid = from->vmid,
+			   .active = from->active,
 			   .persistent = from->persistent,
 			   .migrated = from->migrated };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which libvirt domains use which PCI functions, as read from their XML (live and definition). */
+/*
+ * Which domains use which PCI functions: libvirt's, as read from their XML (live and definition),
+ * or Proxmox VE's virtual machines (machine.h).
+ */
 #pragma once
 
 #include "core/base/bdf.h"
@@ -12,6 +15,7 @@ typedef struct DomainHostdev {
 	bool managed; /* managed='yes': libvirt binds it */
 	bool has_guest;
 	Bdf guest;   /* its address in the running guest, from libvirt's XML */
+	bool maybe;  /* it gets this one or another: a mapping of Proxmox VE with alternatives */
 	char *alias; /* "ua-gpupass-pair0-0", "hostdev0"; NULL: none */
 } DomainHostdev;
 
@@ -24,6 +28,7 @@ typedef struct DomainMdev {
 typedef struct DomainUse {
 	char *uuid; /* 36 characters, lower case */
 	char *name;
+	uint32_t vmid; /* a virtual machine of Proxmox VE; 0: a domain of libvirt */
 	bool active;
 	bool persistent;
 	bool migrated; /* shut off here because its guest runs on another host */

@@ -63,6 +63,26 @@ static bool find_mdev(const DomainUse *use, const PciSnapshot *snapshot, const B
 	return false;
 }
 
+/* It says itself that it has SR-IOV, or a VF says that it is of this function. */
+static bool may_have_vfs(const PciSnapshot *snapshot, const Bdf *function)
+{
+	const PciFunction *f = pci_snapshot_find(snapshot, function);
+
+	if (!f || f->vfs_max > 0 || f->has_vfs)
+		return true;
+	for (size_t i = 0; i < snapshot->n_functions; i++) {
+		f = snapshot->functions[i];
+		if (f->virtual_function && bdf_equal(&f->physical, function))
+			return true;
+	}
+	return false;
+}
+
+bool vgpu_possible(const PciSnapshot *snapshot, const Bdf *function)
+{
+	return snapshot && (snapshot->n_mdevs > 0 || may_have_vfs(snapshot, function));
+}
+
 bool vgpu_of_domain(const DomainUse *use, const PciSnapshot *snapshot, const Bdf *function,
 		    VgpuUse *ret)
 {
@@ -77,6 +97,8 @@ bool vgpu_of_domain(const DomainUse *use, const PciSnapshot *snapshot, const Bdf
 bool vgpu_next_domain(const DomainUses *uses, const PciSnapshot *snapshot, const Bdf *function,
 		      size_t *position, VgpuUse *ret)
 {
+	if (!vgpu_possible(snapshot, function))
+		return false;
 	while (*position < uses->n_items)
 		if (vgpu_of_domain(&uses->items[(*position)++], snapshot, function, ret))
 			return true;

@@ -17,6 +17,8 @@ typedef struct VgpuUse {
 	Bdf board;		 /* the function that it is a part of */
 } VgpuUse;
 
+/* False: no domain of any host can have a vGPU of this function, so that none need be looked at. */
+bool vgpu_possible(const PciSnapshot *snapshot, const Bdf *function);
 /* The next domain from *position on that has a vGPU of this function. Advances *position. */
 bool vgpu_next_domain(const DomainUses *uses, const PciSnapshot *snapshot, const Bdf *function,
 		      size_t *position, VgpuUse *ret);

@@ -39,7 +39,7 @@ static int fill_hostdev(xmlNode *hostdev, const char *stem, unsigned long number
 char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf)
 {
 	_cleanup_(xml_doc_freep) xmlDoc *doc = xmlNewDoc((const xmlChar *)"1.0");
-	_cleanup_free_ char *stem = alias_stem(group);
+	_cleanup_free_ char *stem = domain_alias_stem(group);
 	xmlNode *hostdev;
 
 	hostdev = doc ? xmlNewDocNode(doc, NULL, (const xmlChar *)"hostdev", NULL) : NULL;
@@ -180,18 +180,14 @@ static int set_guest_address(xmlNode *hostdev, const Place *place, unsigned func
 	return multi ? xml_set(address, "multifunction", "on") : 0;
 }
 
-/*
- * A guest looks for other functions of a slot only if it has a function 0. So if the host's
- * function 0 is not among them, the functions are numbered from 0.
- */
 static int add_gpu(xmlNode *devices, const char *stem, unsigned long *number,
 		   const DomainXmlGpu *gpu, const Place *place)
 {
-	bool keep = gpu->functions[0].function == 0;
+	unsigned first = gpu->functions[0].function;
 
 	for (size_t i = 0; i < gpu->n_functions; i++) {
 		const Bdf *bdf = &gpu->functions[i];
-		unsigned function = keep ? bdf->function : (unsigned)i;
+		unsigned function = domain_guest_function(first, bdf->function, i);
 		xmlNode *hostdev;
 		int r;
 
@@ -213,7 +209,7 @@ static int insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *g
 			const Place *places)
 {
 	xmlNode *devices = xml_child(xml->root, "devices");
-	_cleanup_free_ char *stem = alias_stem(group);
+	_cleanup_free_ char *stem = domain_alias_stem(group);
 	unsigned long number = 0;
 	int r = 0;
 

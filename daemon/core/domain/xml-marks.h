@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The user aliases that mark what gpupass has added to a domain: ua-gpupass-<group>-<n> on
- * hostdevs, ua-gpupass-<group>-port<n> on root ports.
- *
- * libvirt silently drops an alias that does not start with "ua-", or that has characters other than
- * letters, digits, '_' and '-'. Group names may have a '.', so '_' is the escape character: "__" is
- * '_', "_d" is '.'. All other characters stand for themselves.
+ * hostdevs, ua-gpupass-<group>-port<n> on root ports. gpupass/domain-devices.h has their form.
  */
 #pragma once
 
 #include "core/domain/xml-tree.h"
+#include "gpupass/domain-devices.h"
 
-#define ALIAS_PREFIX "ua-gpupass-"
-#define ALIAS_PORT "port"
-
-/* "ua-gpupass-<group>-", escaped. Caller frees; NULL when memory is out. */
-char *alias_stem(const char *group);
+#define ALIAS_PREFIX DOMAIN_ALIAS_PREFIX
+#define ALIAS_PORT DOMAIN_ALIAS_PORT
 
 /* `alias`, which may be NULL, begins with this group's stem. */
 bool alias_is_of_group(const char *alias, const char *group);

@@ -133,7 +133,7 @@ static int remove_ports(xmlNode *devices, const char *stem, bool *ret_changed)
 int domain_xml_remove_devices(DomainXml *xml, const char *group, const Bdf *functions,
 			      size_t n_functions, bool *ret_changed)
 {
-	_cleanup_free_ char *stem = alias_stem(group);
+	_cleanup_free_ char *stem = domain_alias_stem(group);
 	xmlNode *devices = xml_child(xml->root, "devices");
 	bool hostdevs, ports;
 	int r;

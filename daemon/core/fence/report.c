@@ -65,7 +65,7 @@ static char *functions_text(const Subject *s, bool live)
 
 static int fill(const Subject *s, bool split, bool live, FenceFinding *f)
 {
-	const char *word = domain_ref_word(s->use->name, s->use->uuid);
+	_cleanup_free_ char *edit = domain_ref_edit_command(s->use);
 
 	f->split = split;
 	f->running = live;
@@ -85,8 +85,8 @@ static int fill(const Subject *s, bool split, bool live, FenceFinding *f)
 	if (s->ours)
 		f->remedy = strf("gpupass reconcile %s", s->group->name);
 	else
-		f->remedy = strf("%stake the hostdevs out of that domain: virsh edit %s",
-				 live ? "shut it down and " : "", word);
+		f->remedy = strf("%stake the hostdevs out of that domain: %s",
+				 live ? "shut it down and " : "", str_or_empty(edit));
 	return f->group && f->domain_uuid && f->domain_name && f->functions && f->what && f->remedy
 		       ? 0
 		       : -ENOMEM;
@@ -151,9 +151,18 @@ static int report_use(const Subject *s, bool foreign_use, FenceReport *report)
 		return add(s, true, true, report);
 	if (config > 0 && config < s->n)
 		return add(s, true, false, report);
-	if (s->ours || foreign_use || live + config == 0)
+	/* What a machine of Proxmox VE is to have, its definition says, and nothing else does. */
+	if (s->ours || foreign_use || live + config == 0 || s->use->vmid > 0)
 		return 0;
 	return add(s, false, live > 0, report);
+}
+
+static bool vgpus_possible(const Subject *s, const PciSnapshot *snapshot)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (vgpu_possible(snapshot, &s->functions[i]->bdf))
+			return true;
+	return false;
 }
 
 static bool is_ours(const Subject *s, const Assignment *record, const GroupSet *groups)
@@ -169,6 +178,7 @@ static int report_group(const GroupSet *groups, const Group *group, const Domain
 	_cleanup_free_ const PciFunction **functions = NULL;
 	Subject s = { .group = group };
 	const Assignment *record;
+	bool vgpus;
 	int r = group_functions(group, &functions, &s.n);
 
 	if (r < 0)
@@ -177,11 +187,12 @@ static int report_group(const GroupSet *groups, const Group *group, const Domain
 	record = group_record(group, functions, s.n, groups, assignments);
 	if (group->provenance == PROVENANCE_NONE && !record)
 		return 0;
+	vgpus = vgpus_possible(&s, groups->snapshot);
 	for (size_t i = 0; r >= 0 && i < uses->n_items; i++) {
 		s.use = &uses->items[i];
 		s.ours = is_ours(&s, record, groups);
 		r = report_use(&s, foreign_use && !record, report);
-		if (r >= 0)
+		if (r >= 0 && vgpus)
 			r = report_vgpu(&s, groups->snapshot, report);
 	}
 	return r;

@@ -243,13 +243,24 @@ static int settle_unused_record(View *v)
 	if (domain && domain->unread)
 		return settle_assigned(v, "by the record; the domain's XML is not known");
 	if (!domain)
-		return group_settle(
-			v, GROUP_DEGRADED,
-			"assigned to %s (%s), which libvirt no longer has; release the group",
-			v->record->domain_name, v->record->domain_uuid);
+		return group_settle(v, GROUP_DEGRADED, "assigned to %s (%s), %s; release the group",
+				    v->record->domain_name, v->record->domain_uuid,
+				    v->policy->domains == DOMAINS_LIBVIRT
+					    ? "which libvirt no longer has"
+					    : "a domain of libvirt, without which gpupassd runs "
+					      "(Uri=none)");
 	return group_settle(v, GROUP_DEGRADED,
 			    "assigned to %s by record, but that domain's XML lacks %s",
 			    domain->name, BDF_TEXT(&v->functions[0]->bdf));
+}
+
+/* The domains are not known. */
+static int settle_assigned_unseen(View *v)
+{
+	_cleanup_free_ char *remark =
+		strf("by the record; %s", domain_source_silence(v->policy->domains));
+
+	return remark ? settle_assigned(v, remark) : -ENOMEM;
 }
 
 static int settle_recorded(View *v)
@@ -268,7 +279,7 @@ static int settle_recorded(View *v)
 	if (r < 0 || settled)
 		return r;
 	if (!v->uses)
-		return settle_assigned(v, "by the record; libvirt does not answer");
+		return settle_assigned_unseen(v);
 	if (v->other_domain)
 		return settle_two_domains(v);
 	if (!v->domain)
@@ -297,6 +308,25 @@ static const Gpu *first_gpu_not_held(const View *v, const DomainUse *domain)
 	return NULL;
 }
 
+/*
+ * A virtual machine of Proxmox VE has the whole group. That is as it should be: there is nothing
+ * but its definition that could say so. The drivers tell the rest.
+ */
+static int settle_machine(View *v)
+{
+	const Group *group = v->group;
+	size_t bound = 0;
+
+	for (size_t i = 0; i < group->n_gpus; i++)
+		bound += on_vfio(group->gpus[i]->lead);
+	if (bound > 0 && bound < group->n_gpus)
+		return group_settle(v, GROUP_DEGRADED,
+				    "virtual machine %s has it, but only %zu of %zu GPUs are on %s",
+				    v->domain->name, bound, group->n_gpus, VFIO_PCI);
+	return group_settle(v, bound > 0 ? GROUP_BOUND : GROUP_FREE, "virtual machine %s %s it",
+			    v->domain->name, v->domain->active ? "runs with" : "is defined with");
+}
+
 /* No record; one or two domains use functions of the group. */
 static int settle_used(View *v)
 {
@@ -323,7 +353,10 @@ static int settle_used(View *v)
 				    "split: domain %s has %s and not %s, without gpupass",
 				    v->domain->name, BDF_TEXT(&first_held(v, v->domain)->bdf),
 				    BDF_TEXT(&outside->lead->bdf));
-	return group_settle(v, GROUP_FOREIGN, "domain %s has it, without gpupass", v->domain->name);
+	return v->domain->vmid > 0
+		       ? settle_machine(v)
+		       : group_settle(v, GROUP_FOREIGN, "domain %s has it, without gpupass",
+				      v->domain->name);
 }
 
 /* A board with a vGPU is the nvidia driver's as long as that is there. */
@@ -379,9 +412,9 @@ static int settle_by_drivers(View *v)
 				    v->group->name, BDF_TEXT(&v->group->gpus[0]->lead->bdf),
 				    BDF_TEXT(&v->group->gpus[1]->lead->bdf));
 	if (!v->uses)
-		return group_settle(
-			v, bound ? GROUP_BOUND : GROUP_FREE,
-			"libvirt does not answer, so whether a domain has it is not known");
+		return group_settle(v, bound ? GROUP_BOUND : GROUP_FREE,
+				    "%s, so whether a domain has it is not known",
+				    domain_source_silence(v->policy->domains));
 	if (v->fence)
 		return group_settle(
 			v, bound ? GROUP_BOUND : GROUP_FREE,

@@ -5,7 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/domain/source.h"
+
 typedef struct Policy {
+	DomainSource domains;	 /* Uri=, and --libvirt-uri */
 	bool accept_inferred;	 /* AcceptInferred=: inferred groups may be assigned as they are */
 	bool single_gpus;	 /* SingleGpus=: a GPU without a partner is a group by itself */
 	char *const *keep_bound; /* KeepBound=: patterns of groups and models; borrowed; or NULL */
@@ -18,6 +21,7 @@ typedef struct Policy {
 
 #define POLICY_DEFAULT                                                                             \
 	((Policy){                                                                                 \
+		.domains = DOMAINS_LIBVIRT,                                                        \
 		.accept_inferred = false,                                                          \
 		.single_gpus = false,                                                              \
 		.allow_mmio = false,                                                               \

@@ -259,7 +259,8 @@ static bool gpu_in_iommu_group(const GpuSet *gpus, int iommu_group)
 static bool group_seen_before(const PciSnapshot *snapshot, size_t function)
 {
 	for (size_t i = 0; i < function; i++)
-		if (snapshot->functions[i].iommu_group == snapshot->functions[function].iommu_group)
+		if (snapshot->functions[i]->iommu_group ==
+		    snapshot->functions[function]->iommu_group)
 			return true;
 	return false;
 }
@@ -270,8 +271,8 @@ static json_t *iommu_group_to_json(const PciSnapshot *snapshot, int iommu_group)
 	json_t *a = json_array();
 
 	for (size_t i = 0; a && i < snapshot->n_functions; i++)
-		if (snapshot->functions[i].iommu_group == iommu_group)
-			a = appended(a, function_to_json(&snapshot->functions[i]));
+		if (snapshot->functions[i]->iommu_group == iommu_group)
+			a = appended(a, function_to_json(snapshot->functions[i]));
 	return a ? json_pack("{s:i, s:o}", "group", iommu_group, "functions", a) : NULL;
 }
 
@@ -281,7 +282,7 @@ static json_t *iommu_groups_to_json(const TopologyFacts *facts)
 	json_t *a = json_array();
 
 	for (size_t i = 0; a && i < snapshot->n_functions; i++) {
-		int group = snapshot->functions[i].iommu_group;
+		int group = snapshot->functions[i]->iommu_group;
 
 		if (group != IOMMU_GROUP_NONE && gpu_in_iommu_group(facts->gpus, group) &&
 		    !group_seen_before(snapshot, i))

@@ -8,6 +8,16 @@
 #define CLASS_USB_XHCI 0x0c0330
 #define CLASS_SERIAL_OTHER 0x0c80
 
+/* A machine is shut off, and its definition has the whole group: it is bound for that one. */
+static bool waits_for_it(const Planner *p, const DomainUse *use)
+{
+	bool whole = use->vmid > 0 && !use->active;
+
+	for (size_t i = 0; i < p->n_functions; i++)
+		whole = whole && domain_use_hostdev(use, &p->functions[i]->bdf);
+	return whole;
+}
+
 /* A domain that gpupass serves may have the functions. Nobody else's are touched. */
 static int check_foreign(const Planner *p)
 {
@@ -18,10 +28,19 @@ static int check_foreign(const Planner *p)
 		while ((use = domain_uses_holding(p->facts->uses, &p->functions[i]->bdf,
 						  &position)))
 			if (!domain_use_names(use, p->facts->group->name) &&
+			    !waits_for_it(p, use) &&
 			    (!p->record || !str_equal(p->record->domain_uuid, use->uuid)))
-				return plan_check_unused(p);
+				return plan_check_others(p);
 	}
 	return 0;
+}
+
+/* A machine gets no board that another one had last, and that was not reset since. */
+static int plan_bind_resets(Planner *p)
+{
+	if (p->request->reset)
+		return plan_reset_all(p);
+	return p->facts->domain ? plan_turnover(p) : 0;
 }
 
 static int check_and_add_steps(Planner *p, StepKind move)
@@ -40,36 +59,43 @@ static int check_and_add_steps(Planner *p, StepKind move)
 		r = plan_add_step(p->plan, STEP_PREFLIGHT);
 	if (r == 0 && plan_count_persistence(p->plan, STEP_PERSISTENCE_OFF) > 0)
 		r = plan_add_step(p->plan, STEP_PERSISTENCE_OFF);
-	if (r == 0)
+	if (r == 0 && plan_count_moves(p->plan) > 0)
 		r = plan_add_step(p->plan, move);
+	if (r == 0 && plan_resets(p->plan))
+		r = plan_add_step(p->plan, STEP_RESET);
 	return r == 0 ? plan_add_step(p->plan, STEP_VERIFY) : r;
 }
 
 int plan_bind(Planner *p)
 {
-	bool moves;
+	bool moves, acts;
 	int r;
 
 	r = plan_check_state(p);
+	if (r == 0 && p->facts->domain)
+		r = plan_check_machine(p);
 	if (r == 0)
 		r = plan_fill_functions(p);
 	if (r == 0)
 		r = plan_target_vfio(p);
+	if (r == 0)
+		r = plan_bind_resets(p);
 	if (r == 0 && p->request->persist)
 		r = plan_fill_kept(p);
 	if (r != 0)
 		return r;
 	moves = plan_count_moves(p->plan) > 0;
-	if (!moves && !p->plan->kept)
+	acts = moves || plan_resets(p->plan);
+	if (!acts && !p->plan->kept)
 		return 0;
 	r = plan_check_unread(p);
 	if (r == 0)
 		r = plan_check_evidence(p);
-	if (r == 0 && moves)
+	if (r == 0 && acts && !p->facts->domain)
 		r = check_foreign(p);
 	if (r == 0)
 		r = plan_check_vgpus(p);
-	if (r == 0 && moves)
+	if (r == 0 && acts)
 		r = check_and_add_steps(p, STEP_BIND);
 	return r == 0 && p->plan->kept ? plan_add_step(p->plan, STEP_KEEP) : r;
 }
@@ -90,7 +116,7 @@ static const char *usual_driver(const PciFunction *function)
 static bool driver_in_use(const PciSnapshot *snapshot, const char *driver)
 {
 	for (size_t i = 0; driver && i < snapshot->n_functions; i++)
-		if (str_equal(snapshot->functions[i].driver, driver))
+		if (str_equal(snapshot->functions[i]->driver, driver))
 			return true;
 	return false;
 }
@@ -129,7 +155,7 @@ int plan_unbind(Planner *p)
 	if (r == 0)
 		r = plan_check_unread(p);
 	if (r == 0)
-		r = plan_check_unused(p);
+		r = plan_check_others(p);
 	if (r == 0)
 		r = plan_fill_functions(p);
 	for (size_t i = 0; r == 0 && i < p->plan->n_functions; i++)

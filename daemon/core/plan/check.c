@@ -117,7 +117,7 @@ static int check_viable(const Check *c)
 	int iommu_group = 0, r;
 
 	for (size_t i = 0; i < c->snapshot->n_functions; i++) {
-		const PciFunction *function = &c->snapshot->functions[i];
+		const PciFunction *function = c->snapshot->functions[i];
 		const char *domain;
 
 		if (!disturbs(c, function))

@@ -24,6 +24,7 @@ static bool is_managed(const Planner *p, const DomainUse *use)
 static int refuse_other(const Planner *p, const DomainUse *use, const Bdf *bdf)
 {
 	const DomainHostdev *hostdev = domain_use_hostdev(use, bdf);
+	_cleanup_free_ char *edit = domain_ref_edit_command(use);
 	bool managed = is_managed(p, use);
 
 	return problem_refuse(
@@ -34,8 +35,8 @@ static int refuse_other(const Planner *p, const DomainUse *use, const Bdf *bdf)
 			      use->active ? "running" : "shut off", where(hostdev), BDF_TEXT(bdf)),
 		.remedy =
 			managed ? strf("gpupass release %s", domain_ref_word(use->name, use->uuid))
-				: strf("take the hostdev out of that domain: virsh edit %s",
-				       domain_ref_word(use->name, use->uuid)));
+				: strf("take the hostdev out of that domain: %s",
+				       str_or_empty(edit)));
 }
 
 static int check_other_domains(const Planner *p, bool running_only)
@@ -149,7 +150,8 @@ int plan_check_all_read(const Planner *p)
 			      .reason =
 				      strf("whether domain %s (%s) has a part of it cannot be told",
 					   use->name, use->uuid),
-			      .cause = strf("the XML of %s: %s", use->name, use->unread),
+			      .cause = strf("the %s of %s: %s", use->vmid > 0 ? "file" : "XML",
+					    use->name, use->unread),
 			      .remedy = domain_use_unread_remedy(use));
 }
 
@@ -204,12 +206,10 @@ int plan_check_fence(const Planner *p)
 	return r == 0 ? plan_check_vgpus(p) : r;
 }
 
-int plan_check_unused(const Planner *p)
+int plan_check_others(const Planner *p)
 {
-	int r;
+	int r = check_other_domains(p, false);
 
-	/* The plan has no domain of its own: any domain counts. */
-	r = check_other_domains(p, false);
 	return r != 0 ? r : check_records(p);
 }
 

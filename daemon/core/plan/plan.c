@@ -19,13 +19,25 @@ static int fill_identity(Planner *p)
 }
 
 /* Every answer depends on whether some domain has the group. */
-static int refuse_without_libvirt(Problem **ret_problem)
+static int refuse_unknown_uses(const Planner *p)
 {
-	return problem_refuse(
-		ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
-		.reason =
-			strdup("libvirt does not answer, so whether a domain has it is not known"),
-		.remedy = strdup("start libvirtd or virtqemud, then try again"));
+	DomainSource domains = p->facts->policy->domains;
+
+	return problem_refuse(p->ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
+			      .reason = strf("%s, so whether a domain has it is not known",
+					     domain_source_silence(domains)),
+			      .remedy =
+				      strdup(domains == DOMAINS_LIBVIRT
+						     ? "start libvirtd or virtqemud, then try again"
+						     : "see: gpupass status"));
+}
+
+/* It has no XML. */
+static int read_machine(Planner *p)
+{
+	const DomainUse *use = domain_uses_find(p->facts->uses, p->facts->domain->uuid);
+
+	return use ? domain_use_copy(use, &p->use) : -ESTALE;
 }
 
 static int run_planner(Planner *p)
@@ -42,7 +54,10 @@ static int run_planner(Planner *p)
 	if (r != 0)
 		return r;
 	if (!p->facts->uses)
-		return refuse_without_libvirt(p->ret_problem);
+		return refuse_unknown_uses(p);
+	r = domain && p->request->operation == OPERATION_BIND ? read_machine(p) : 0;
+	if (r < 0)
+		return r;
 	p->record = group_record(p->facts->group, p->functions, p->n_functions, p->facts->groups,
 				 p->facts->assignments);
 	if (p->record && (!domain || str_equal(p->record->domain_uuid, p->use.uuid)) &&

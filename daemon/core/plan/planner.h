@@ -65,8 +65,13 @@ int plan_check_newer(const Planner *p);
 int plan_check_fence(const Planner *p);
 /* vgpu.c: refuses if a board of the group has a vGPU, in a domain or in none. */
 int plan_check_vgpus(const Planner *p);
-/* fence.c: refuses if any domain has a function of the group. */
-int plan_check_unused(const Planner *p);
+/*
+ * fence.c: refuses if another domain than the plan's has a function of the group. If the plan has
+ * none, any domain counts.
+ */
+int plan_check_others(const Planner *p);
+/* machine.c: refuses unless the plan's virtual machine may start with the group. */
+int plan_check_machine(const Planner *p);
 /* fence.c: refuses if another domain runs with a function of the group. */
 int plan_check_not_running_elsewhere(const Planner *p);
 
@@ -93,6 +98,8 @@ int plan_reset_partners(Planner *p);
 int plan_fill_boards(Planner *p);
 /* turnover.c: plans a reset of the boards that another tenant had, or refuses. */
 int plan_turnover(Planner *p);
+/* turnover.c: plans a reset of all boards, as far as there is a way. */
+int plan_reset_all(Planner *p);
 /* turnover.c: warns of the boards that a release does not reset. */
 int plan_warn_of_unreset(Planner *p);
 

@@ -48,7 +48,7 @@ static int check_bus(const Planner *p, const Bdf *bdf, Problem **ret_problem)
 	const PciSnapshot *snapshot = p->facts->snapshot;
 
 	for (size_t i = 0; i < snapshot->n_functions; i++) {
-		const Bdf *other = &snapshot->functions[i].bdf;
+		const Bdf *other = &snapshot->functions[i]->bdf;
 
 		if (other->segment != bdf->segment || other->bus != bdf->bus ||
 		    bdf_same_slot(other, bdf))
@@ -87,7 +87,7 @@ static void count_slot(const Planner *p, const Bdf *bdf, size_t *ret_all, size_t
 
 	*ret_all = *ret_ours = 0;
 	for (size_t i = 0; i < snapshot->n_functions; i++)
-		*ret_all += bdf_same_slot(&snapshot->functions[i].bdf, bdf);
+		*ret_all += bdf_same_slot(&snapshot->functions[i]->bdf, bdf);
 	for (size_t i = 0; i < p->plan->n_functions; i++)
 		*ret_ours += bdf_same_slot(&p->plan->functions[i].bdf, bdf) &&
 			     driver_is_vfio(driver_then(p->plan, &p->plan->functions[i]));

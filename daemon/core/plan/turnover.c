@@ -67,10 +67,14 @@ static int refuse_unresettable(const Planner *p, const PlanBoard *board, const c
 				       "reset between two tenants",
 				       what)
 				: strdup(what),
-		.remedy = strf("see /sys/bus/pci/devices/%s/reset_method; or power the host off "
-			       "and on, which clears it, then as root: gpupass assign "
-			       "--accept-dirty %s %s",
-			       BDF_TEXT(&board->last.bdf), p->use.name, p->facts->group->name));
+		.remedy = p->use.vmid > 0
+				  ? strf("see /sys/bus/pci/devices/%s/reset_method",
+					 BDF_TEXT(&board->last.bdf))
+				  : strf("see /sys/bus/pci/devices/%s/reset_method; or power the "
+					 "host off and on, which clears it, then as root: gpupass "
+					 "assign --accept-dirty %s %s",
+					 BDF_TEXT(&board->last.bdf), p->use.name,
+					 p->facts->group->name));
 }
 
 static int judge_board(Planner *p, const PlanBoard *board)
@@ -108,6 +112,17 @@ int plan_turnover(Planner *p)
 		if (p->plan->boards[i].reset)
 			r = judge_board(p, &p->plan->boards[i]);
 	return r == 0 ? plan_reset_partners(p) : r;
+}
+
+int plan_reset_all(Planner *p)
+{
+	int r = plan_fill_boards(p);
+
+	for (size_t i = 0; r == 0 && i < p->plan->n_boards; i++)
+		p->plan->boards[i].reset = true;
+	if (r == 0)
+		r = plan_reset(p);
+	return r == 0 ? plan_warn_of_unreset(p) : r;
 }
 
 /*

@@ -80,14 +80,14 @@ typedef struct PlanBoard {
 typedef struct Plan {
 	Operation operation;
 	char *group;
-	char *domain_uuid; /* NULL for bind and unbind */
+	char *domain_uuid; /* NULL for unbind, and for a bind that is for nobody */
 	char *domain_name;
 	bool live;    /* the running domain is changed */
 	bool config;  /* the definition is changed */
 	bool changed; /* false: nothing to do, so there are no steps */
 	PlanFunction *functions;
 	size_t n_functions;
-	PlanBoard *boards; /* not of a bind or unbind */
+	PlanBoard *boards; /* not of an unbind, or of a bind that resets nothing */
 	size_t n_boards;
 	bool accept_dirty; /* assign: a board that cannot be reset is given as it is */
 	StepKind *steps;
@@ -107,6 +107,7 @@ typedef struct PlanRequest {
 	bool live, config; /* both false: as the domain's state suggests */
 	bool keep_vfio;	   /* release: leave the functions on vfio-pci */
 	bool persist;	   /* bind: keep the group on vfio-pci */
+	bool reset;	   /* bind: reset all boards */
 	bool allow_boot_vga;
 	bool accept_dirty;  /* assign: see Plan */
 	bool only_record;   /* reconcile: neither functions nor definition */
@@ -133,8 +134,9 @@ typedef struct PlanFacts {
 	const GroupSet *groups; /* observed */
 	const Group *group;
 	const Inspection *inspection; /* of all functions of the group */
-	const PlanDomain *domain;     /* NULL: bind, unbind, or release after it is gone */
-	const DomainUses *uses;	      /* of every domain, running or not; NULL: unknown */
+	/* NULL: unbind, or release after it is gone. Of a bind: a machine of Proxmox VE, or NULL */
+	const PlanDomain *domain;
+	const DomainUses *uses; /* of every domain, running or not; NULL: unknown */
 	const Assignments *assignments;
 	const Tenants *tenants; /* NULL: no marks are kept (tests) */
 	const Policy *policy;

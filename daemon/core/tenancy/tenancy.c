@@ -122,24 +122,41 @@ typedef struct Users {
 	bool several;
 } Users;
 
-/* Domains that have a function of the board: running with it, or only defined with it. */
-static Users find_users(const DomainUses *uses, const Gpu *gpu, bool live)
+static void add_user(Users *users, const DomainUse *use)
 {
-	Users users = { 0 };
+	users->several |= users->first && users->first != use;
+	if (!users->first)
+		users->first = use;
+}
 
-	for (size_t i = 0; uses && i < uses->n_items; i++)
-		for (size_t k = 0; k < gpu->n_functions; k++) {
-			const DomainUse *use = &uses->items[i];
-			const DomainHostdev *hostdev =
-				domain_use_hostdev(use, &gpu->functions[k]->bdf);
+static bool is_of(const Gpu *gpu, const Bdf *bdf)
+{
+	/* All functions of a board are in one slot, and nearly no hostdev is. */
+	if (bdf->bus != gpu->lead->bdf.bus || bdf->device != gpu->lead->bdf.device)
+		return false;
+	for (size_t i = 0; i < gpu->n_functions; i++)
+		if (bdf_equal(&gpu->functions[i]->bdf, bdf))
+			return true;
+	return false;
+}
 
-			if (!hostdev || (live ? !hostdev->live : !hostdev->config))
+/* Domains that have a function of the board: running with it, or defined with it. */
+static void find_users(const DomainUses *uses, const Gpu *gpu, Users *live, Users *defined)
+{
+	for (size_t i = 0; uses && i < uses->n_items; i++) {
+		const DomainUse *use = &uses->items[i];
+
+		for (size_t k = 0; k < use->n_hostdevs; k++) {
+			const DomainHostdev *hostdev = &use->hostdevs[k];
+
+			if (!is_of(gpu, &hostdev->bdf))
 				continue;
-			users.several |= users.first && users.first != use;
-			if (!users.first)
-				users.first = use;
+			if (hostdev->live)
+				add_user(live, use);
+			if (hostdev->config)
+				add_user(defined, use);
 		}
-	return users;
+	}
 }
 
 static Tenancy of_users(const Users *users, const char *why)
@@ -161,10 +178,10 @@ static Tenancy of_users(const Users *users, const char *why)
 Tenancy tenancy_of(const TenancyFacts *facts, const Gpu *gpu)
 {
 	Tenancy books = of_books(facts, gpu);
-	Users live = find_users(facts->uses, gpu, true);
-	Users defined = find_users(facts->uses, gpu, false);
+	Users live = { 0 }, defined = { 0 };
 	Tenancy seen;
 
+	find_users(facts->uses, gpu, &live, &defined);
 	if (books.source == TENANCY_FAULT || (!live.first && !defined.first))
 		return books;
 	if (!live.first)

@@ -283,6 +283,9 @@ static void find_groups(Replay *r)
 	h->policy.accept_inferred = json_is_true(member(policy, "accept_inferred"));
 	h->policy.single_gpus = json_is_true(member(policy, "single_gpus"));
 	h->policy.allow_mmio = json_is_true(member(policy, "allow_mmio"));
+	if (member(policy, "domains_from"))
+		assert_int_equal(0, domain_source_from_string(text_of(policy, "domains_from"),
+							      &h->policy.domains));
 	r->lists[4] = list_of(policy, "keep_bound");
 	h->policy.keep_bound = r->lists[4];
 	assert_int_equal(sightings_from_json(member(r->facts, "evidence"), &h->evidence, NULL), 0);
@@ -440,6 +443,7 @@ static void what_few_hosts_have_is_captured_too(_unused_ void **state)
 	json_object_set_new(json_array_get(member(all, "domains"), 0), "mdevs",
 			    json_pack("[{s:s, s:b}]", "uuid", mdev, "config", 1));
 	json_object_set_new(member(all, "policy"), "keep_bound", json_pack("[s]", "pair*"));
+	json_object_set_new(member(all, "policy"), "domains_from", json_string("none"));
 	json_object_set_new(all, "kept", json_pack("[o]", json_loads(kept_group, 0, NULL)));
 	free(snapshot);
 	free(facts);

@@ -134,8 +134,8 @@ static void without_gpus_checks_of_gpus_are_skipped(void **state)
 	(void)state;
 	rig_init(&rig);
 	for (size_t i = 0; i < rig.m.host.snapshot->n_functions; i++)
-		if (pci_function_is_nvidia_gpu(&rig.m.host.snapshot->functions[i]))
-			rig.m.host.snapshot->functions[i].vendor = 0x1002;
+		if (pci_function_is_nvidia_gpu(rig.m.host.snapshot->functions[i]))
+			rig.m.host.snapshot->functions[i]->vendor = 0x1002;
 	reseal(&rig);
 	host_declare(&rig.m.host, "[Group]\nName=p\nGpu=41:00.0\nGpu=61:00.0\n");
 	rig_report(&rig);

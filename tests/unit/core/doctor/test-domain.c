@@ -134,7 +134,7 @@ static void two_nodes(Rig *rig)
 {
 	rig->machine.n_nodes = 2;
 	for (size_t i = 0; i < rig->m.host.snapshot->n_functions; i++)
-		rig->m.host.snapshot->functions[i].numa_node = 0;
+		rig->m.host.snapshot->functions[i]->numa_node = 0;
 }
 
 static void applied_and_gone(Rig *rig)

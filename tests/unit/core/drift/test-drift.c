@@ -229,7 +229,7 @@ static void what_a_person_must_see_to_keeps_reconcile_off(_unused_ void **state)
 		domain_use_add_mdev(use, "4b20d080-1b54-4048-85b3-a6a62d165c01", false, true), 0);
 	mdev = GROW(h.snapshot->mdevs, h.snapshot->n_mdevs);
 	mdev->uuid = strdup("4b20d080-1b54-4048-85b3-a6a62d165c01");
-	mdev->parent = h.snapshot->functions[0].bdf;
+	mdev->parent = h.snapshot->functions[0]->bdf;
 	host_assignment(&h, "pair0", "vm1", 1, all);
 	expect(&h, "a vGPU in another domain", "taken/none");
 	init(&h, VFIO, VFIO);

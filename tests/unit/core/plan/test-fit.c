@@ -26,7 +26,7 @@ static void make(PlanModel *m, FitMode numa, FitMode fit)
 {
 	model_init(m);
 	for (size_t i = 0; i < m->host.snapshot->n_functions; i++)
-		m->host.snapshot->functions[i].numa_node = 0;
+		m->host.snapshot->functions[i]->numa_node = 0;
 	m->facts = &host;
 	m->request.numa = numa;
 	m->request.fit = fit;

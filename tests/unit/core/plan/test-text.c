@@ -257,7 +257,7 @@ static void undeclared(PlanModel *m)
 static void none_at_all(PlanModel *m)
 {
 	for (size_t i = 0; i < m->host.snapshot->n_functions; i++)
-		m->host.snapshot->functions[i].vendor = 0x1002;
+		m->host.snapshot->functions[i]->vendor = 0x1002;
 	gpu_set_free(m->host.set);
 	m->host.set = NULL;
 	undeclared(m);
