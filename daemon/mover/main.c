@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,11 +27,13 @@
 #include "util/pid-lock.h"
 #include "util/text.h"
 
-/* /proc/driver/nvidia/gpus, of which its unit shows it nothing but this. */
-#define NVIDIA_GPUS_DIR "/run/gpupass/nvidia-gpus"
+/* Of /proc its unit shows it nothing but /proc/driver. */
+#define NVIDIA_GPUS_DIR "/run/gpupass/proc-driver/nvidia/gpus"
 
 /* In the place of an answer: another process is at work on the function, nothing was done. */
 #define BUSY "busy"
+/* After the answers: all processes of the batch have ended, and there may be another batch. */
+#define END "end\n"
 
 typedef struct Roots {
 	const char *sysfs_dir, *locks_dir, *gpus_dir;
@@ -39,8 +42,8 @@ typedef struct Roots {
 static const char usage[] =
 	"Usage: gpupass-mover [OPTION]...\n"
 	"\n"
-	"Moves PCI functions to drivers, or resets them, for gpupassd(8). Reads one request\n"
-	"from standard input, and writes one line for each function to standard output.\n"
+	"Moves PCI functions to drivers, or resets them, for gpupassd(8). Reads requests from\n"
+	"standard input, and writes one line for each function to standard output.\n"
 	"\n"
 	"      --sysfs=DIR     sysfs (default /sys)\n"
 	"      --gpus=DIR      where nvidia lists its GPUs (default " NVIDIA_GPUS_DIR ")\n"
@@ -153,9 +156,74 @@ static int work_on_all(const Roots *roots, const MoverCommand *commands, size_t 
 		if (!WIFEXITED(ended) || WEXITSTATUS(ended) != 0)
 			status = GPUPASS_EXIT_FAILED;
 	}
+	return status;
+}
+
+/* Whoever asked can ask no more: it has closed its end, or that for writing. */
+static bool nobody_asks(void)
+{
+	struct pollfd caller = { .fd = STDIN_FILENO, .events = POLLRDHUP };
+
+	return poll(&caller, 1, 0) != 0;
+}
+
+/* true when there may be another batch. */
+static bool serve(const Roots *roots, char *const *words, int *ret_status)
+{
+	_cleanup_free_ MoverCommand *commands = NULL;
+	size_t n = 0;
+	int r = mover_commands_parse(words, &commands, &n);
+
+	*ret_status = GPUPASS_EXIT_FAILED;
+	if (r < 0)
+		return fail("no request", r), false;
+	if (nobody_waits())
+		return fail("whoever asked has given up, so nothing is done", -EPIPE), false;
+	/* Who does not hear that it begins may have another mover do it. */
+	r = request_begin(STDOUT_FILENO);
+	if (r < 0)
+		return fail("whoever asked has gone, so nothing is done", r), false;
+	*ret_status = work_on_all(roots, commands, n);
+	return *ret_status == GPUPASS_EXIT_DONE && !nobody_asks() &&
+	       send(STDOUT_FILENO, END, strlen(END), MSG_NOSIGNAL) >= 0;
+}
+
+/*
+ * Batch after batch: the daemon has movers started before it needs them, and may keep one for its
+ * next batch.
+ */
+static int serve_all(const Roots *roots, int stop_fd)
+{
+	int status = GPUPASS_EXIT_DONE, r;
+	bool more;
+
+	do {
+		_cleanup_strv_ char **words = NULL;
+
+		r = request_next(STDIN_FILENO, stop_fd, &words);
+		if (r < 0)
+			status = fail("no request", r);
+		more = r > 0 && serve(roots, words, &status);
+	} while (more);
 	/* systemd has this connection open, too, until it has seen the end of this process. */
 	shutdown(STDOUT_FILENO, SHUT_WR);
 	return status;
+}
+
+/*
+ * SIGCONT is what systemd sends to stop the unit, as it does no harm to a mover at work. One that
+ * has nothing to do ends by it: its unit is gone then, and nobody would see it.
+ */
+static int open_stop(int *ret_fd)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCONT);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return -errno;
+	*ret_fd = signalfd(-1, &set, SFD_CLOEXEC);
+	return *ret_fd < 0 ? -errno : 0;
 }
 
 int main(int argc, char **argv)
@@ -168,10 +236,8 @@ int main(int argc, char **argv)
 		{ "gpus", .text = &roots.gpus_dir },
 		{ "locks", .text = &roots.locks_dir },
 	};
-	_cleanup_free_ MoverCommand *commands = NULL;
-	_cleanup_strv_ char **words = NULL;
+	_cleanup_close_ int stop_fd = -1;
 	int first, status, r;
-	size_t n = 0;
 
 	signal(SIGPIPE, SIG_IGN);
 	if (!arguments_parse(&program, known, ELEMENTS(known), argc, argv, &first, &status))
@@ -179,15 +245,6 @@ int main(int argc, char **argv)
 	if (first < argc)
 		return arguments_refuse(&program, "unexpected argument", argv[first]);
 	/* A process of the same user that has as many rights may look into one that is dumpable. */
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return fail("cannot confine itself", -errno);
-	r = request_read(STDIN_FILENO, &words);
-	if (r >= 0)
-		r = mover_commands_parse(words, &commands, &n);
-	if (r < 0)
-		return fail("no request", r);
-	if (nobody_waits())
-		return fail("whoever asked has given up, so nothing is done", -EPIPE);
-	request_begin(STDOUT_FILENO);
-	return work_on_all(&roots, commands, n);
+	r = prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : open_stop(&stop_fd);
+	return r < 0 ? fail("cannot confine itself", r) : serve_all(&roots, stop_fd);
 }

@@ -16,31 +16,30 @@
 static const char usage[] =
 	"Usage: gpupass-worker [OPTION]... move BDF DRIVER|- OVERRIDE|-\n"
 	"       gpupass-worker [OPTION]... reset [--slot] BDF\n"
-	"       gpupass-worker [OPTION]... inspect [--capabilities [--awake]] [BDF]...\n"
+	"       gpupass-worker [OPTION]... inspect [--glance] [--capabilities [--awake]] [BDF]...\n"
 	"       gpupass-worker [OPTION]... config [--awake] [BDF]...\n"
-	"       gpupass-worker [OPTION]... examine [--without-image] [BDF [PORT]...]\n"
-	"       gpupass-worker [OPTION]... image\n"
+	"       gpupass-worker [OPTION]... examine --without-image | BDF [PORT]...\n"
 	"       gpupass-worker [OPTION]... probe [--mmio] BDF...\n"
 	"       gpupass-worker [OPTION]... persistence [--set=on|off] BDF...\n"
 	"       gpupass-worker [OPTION]... memory BDF...\n"
+	"       gpupass-worker [OPTION]... machines\n"
 	"       gpupass-worker uevents\n"
 	"       gpupass-worker --part=NAME\n"
 	"\n"
 	"Moves one PCI function to a driver, resets one, looks closely at some, reads their\n"
-	"config space, examines the host's setup, its initramfs or one GPU's health, asks NVML about the NVLinks or persistence\n"
-	"mode of some, sets the mode of one, or reads whether some have cleared their memory, for\n"
-	"gpupassd(8).\n"
+	"config space, examines the host's setup or one GPU's health, asks NVML about the NVLinks or persistence\n"
+	"mode of some, sets the mode of one, or reads whether some have cleared their memory, or the virtual\n"
+	"machines of Proxmox VE, for gpupassd(8).\n"
 	"Writes one JSON document to standard output; uevents, a byte for each message of the\n"
 	"kernel about a PCI device, while standard output is open. With --part it reads the verb and what\n"
 	"follows from its standard input, and does only what this part is there for.\n"
 	"\n"
 	"      --sysfs=DIR     sysfs (default /sys)\n"
 	"      --proc=DIR      procfs (default /proc)\n"
-	"      --root=DIR      examine: where etc, run and usr are (default /)\n"
-	"      --known-image=KEY\n"
-	"                      examine, image: the initramfs that need not be read again\n"
-	"      --without-image examine: leave out the initramfs\n"
+	"      --root=DIR      examine, machines: where etc, run and usr are (default /)\n"
+	"      --without-image examine: the host, without its initramfs\n"
 	"      --capabilities  inspect: read config space, too\n"
+	"      --glance        inspect: the functions, and not who holds them\n"
 	"      --awake         config, --capabilities: of what is in D0 only\n"
 	"      --mmio          probe: read link registers (Hopper) instead of NVML\n"
 	"      --nvml=LIBRARY  NVML's library (default libnvidia-ml.so.1)\n"
@@ -117,6 +116,8 @@ static int parse_examine(char **arguments, size_t n, WorkerCommand *command)
 {
 	if (command->capabilities)
 		return complain("--capabilities is for inspect", NULL);
+	if (n == 0 && !command->without_image)
+		return complain("examine takes a GPU, or --without-image", NULL);
 	return parse_functions(arguments, n, WORKER_EXAMINE, command);
 }
 
@@ -145,16 +146,6 @@ static int parse_config(char **arguments, size_t n, WorkerCommand *command)
 	return parse_functions(arguments, n, WORKER_CONFIG, command);
 }
 
-static int parse_image(size_t n, WorkerCommand *command)
-{
-	if (command->capabilities)
-		return complain("--capabilities is for inspect", NULL);
-	if (n != 0)
-		return complain("image takes nothing", NULL);
-	command->verb = WORKER_IMAGE;
-	return GPUPASS_EXIT_DONE;
-}
-
 /* A worker that sets a mode has only one function, so that its command line identifies it. */
 static int parse_persistence(char **arguments, size_t n, WorkerCommand *command)
 {
@@ -170,11 +161,11 @@ static int parse_persistence(char **arguments, size_t n, WorkerCommand *command)
 	return parse_functions(arguments, n, WORKER_PERSISTENCE, command);
 }
 
-static int parse_uevents(size_t n, WorkerCommand *command)
+static int parse_alone(const char *verb, size_t n, WorkerVerb is, WorkerCommand *command)
 {
 	if (n != 0)
-		return complain("uevents takes nothing", NULL);
-	command->verb = WORKER_UEVENTS;
+		return complain("it takes nothing", verb);
+	command->verb = is;
 	return GPUPASS_EXIT_DONE;
 }
 
@@ -186,6 +177,8 @@ static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 		return complain("--awake is for config and --capabilities", NULL);
 	if (command->without_image && (strcmp(arguments[0], "examine") != 0 || n != 1))
 		return complain("--without-image is for examine, of the host", NULL);
+	if (command->glance && strcmp(arguments[0], "inspect") != 0)
+		return complain("--glance is for inspect", NULL);
 	if (command->slot && strcmp(arguments[0], "reset") != 0)
 		return complain("--slot is for reset", NULL);
 	if (command->set_to && strcmp(arguments[0], "persistence") != 0)
@@ -202,8 +195,6 @@ static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 		return parse_examine(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "config") == 0)
 		return parse_config(arguments + 1, n - 1, command);
-	if (strcmp(arguments[0], "image") == 0)
-		return parse_image(n - 1, command);
 	if (strcmp(arguments[0], "reset") == 0)
 		return parse_reset(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "persistence") == 0)
@@ -211,10 +202,13 @@ static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 	if (strcmp(arguments[0], "memory") == 0)
 		return parse_memory(arguments + 1, n - 1, command);
 	if (strcmp(arguments[0], "uevents") == 0)
-		return parse_uevents(n - 1, command);
-	return complain("neither move, reset, inspect, config, examine, image, probe, persistence, "
-			"memory nor uevents",
-			arguments[0]);
+		return parse_alone(arguments[0], n - 1, WORKER_UEVENTS, command);
+	if (strcmp(arguments[0], "machines") == 0)
+		return parse_alone(arguments[0], n - 1, WORKER_MACHINES, command);
+	return complain(
+		"neither move, reset, inspect, config, examine, probe, persistence, memory, "
+		"machines nor uevents",
+		arguments[0]);
 }
 
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status)
@@ -228,10 +222,10 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 		{ "sysfs", .text = &command.sysfs_dir },
 		{ "proc", .text = &command.proc_dir },
 		{ "root", .text = &command.root_dir },
-		{ "known-image", .text = &command.known_image },
 		{ "without-image", .flag = &command.without_image },
 		{ "capabilities", .flag = &command.capabilities },
 		{ "awake", .flag = &command.awake },
+		{ "glance", .flag = &command.glance },
 		{ "mmio", .flag = &command.mmio },
 		{ "nvml", .text = &command.nvml },
 		{ "persistenced", .text = &command.persistenced },

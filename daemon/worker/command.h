@@ -13,16 +13,15 @@ typedef enum WorkerVerb {
 	WORKER_EXAMINE,
 	WORKER_PERSISTENCE,
 	WORKER_CONFIG,
-	WORKER_IMAGE,
 	WORKER_UEVENTS,
 	WORKER_MEMORY,
+	WORKER_MACHINES,
 } WorkerVerb;
 
 typedef struct WorkerCommand {
 	const char *sysfs_dir;
 	const char *proc_dir;
-	const char *root_dir;	 /* examine: where etc, run and usr are */
-	const char *known_image; /* examine, image: key of the known initramfs; NULL: none */
+	const char *root_dir; /* examine, machines: where etc, run and usr are */
 	WorkerVerb verb;
 	DriverTarget target;	  /* move; reset: only its bdf */
 	const char *nvml;	  /* NVML's library; NULL: where the loader finds it */
@@ -31,6 +30,7 @@ typedef struct WorkerCommand {
 	size_t n_functions;
 	bool without_image; /* examine: the host, but not its initramfs */
 	bool capabilities;  /* inspect */
+	bool glance;	    /* inspect: not who holds them, and nothing of the host */
 	bool awake;	    /* inspect, with capabilities: only of devices in D0 */
 	bool mmio;	    /* probe: registers instead of NVML */
 	bool slot;	    /* reset */

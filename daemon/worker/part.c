@@ -45,12 +45,7 @@ static bool sets_persistence(const WorkerCommand *c)
 
 static bool examines_setup(const WorkerCommand *c)
 {
-	return c->verb == WORKER_EXAMINE && c->without_image;
-}
-
-static bool reads_image(const WorkerCommand *c)
-{
-	return c->verb == WORKER_IMAGE;
+	return (c->verb == WORKER_EXAMINE && c->without_image) || c->verb == WORKER_MACHINES;
 }
 
 static bool follows_uevents(const WorkerCommand *c)
@@ -58,16 +53,30 @@ static bool follows_uevents(const WorkerCommand *c)
 	return c->verb == WORKER_UEVENTS;
 }
 
-/* NVIDIA's library opens its devices for writing. */
-static const struct {
+typedef struct Part {
 	const char *name;
 	bool (*does)(const WorkerCommand *command);
-	bool writes;
-} parts[] = {
-	{ "inspector", inspects, false },      { "config", reads_config, false },
-	{ "examiner", examines_setup, false }, { "initramfs", reads_image, false },
-	{ "prober", asks_nvml, true },	       { "persistence", sets_persistence, true },
-	{ "uevents", follows_uevents, false },
+	bool writes; /* NVIDIA's library opens its devices for writing */
+	bool waits;  /* the daemon has it started before it has anything to ask */
+	/*
+	 * It answers more than one request, one after another. Not what loads NVIDIA's library:
+	 * nobody knows what that leaves open, and who has a GPU open is a holder of it.
+	 */
+	bool stays;
+	/*
+	 * What waits may be idle for days. So not its unit's RuntimeMaxSec= ends one that hangs,
+	 * but an alarm, which counts from the request.
+	 */
+	unsigned limit_sec;
+} Part;
+
+static const Part parts[] = {
+	{ "inspector", .does = inspects, .waits = true, .stays = true, .limit_sec = 60 },
+	{ "config", .does = reads_config, .waits = true, .stays = true, .limit_sec = 120 },
+	{ "examiner", .does = examines_setup },
+	{ "prober", .does = asks_nvml, .writes = true, .waits = true },
+	{ "persistence", .does = sets_persistence, .writes = true },
+	{ "uevents", .does = follows_uevents },
 };
 
 /* Whoever asks may not choose another tree, nor a library. */
@@ -77,14 +86,12 @@ static bool is_of_this_host(const WorkerCommand *c)
 	       strcmp(c->root_dir, "/") == 0 && !c->nvml && !c->persistenced;
 }
 
-static int find_part(const char *name, size_t *ret)
+static const Part *find_part(const char *name)
 {
 	for (size_t i = 0; i < ELEMENTS(parts); i++)
-		if (strcmp(parts[i].name, name) == 0) {
-			*ret = i;
-			return 0;
-		}
-	return -ENOENT;
+		if (strcmp(parts[i].name, name) == 0)
+			return &parts[i];
+	return NULL;
 }
 
 /*
@@ -103,7 +110,7 @@ static int take_lock(const WorkerCommand *command, int *ret_fd)
 			     ret_fd);
 }
 
-static int run(size_t part, int argc, char **argv)
+static int run(const Part *part, int argc, char **argv)
 {
 	_cleanup_(worker_command_clear) WorkerCommand command = { 0 };
 	_cleanup_close_ int lock_fd = -1;
@@ -111,42 +118,65 @@ static int run(size_t part, int argc, char **argv)
 
 	if (!worker_command_parse(argc, argv, &command, &status))
 		return status;
-	if (!is_of_this_host(&command) || !parts[part].does(&command))
+	if (!is_of_this_host(&command) || !part->does(&command))
 		return fail("not this part's business", -EPERM);
-	request_begin(STDOUT_FILENO);
+	r = request_begin(STDOUT_FILENO);
+	if (r < 0)
+		return fail("whoever asked has gone", r);
 	r = take_lock(&command, &lock_fd);
 	if (r < 0)
 		return fail("another one is at work", r);
-	status = worker_command_run(&command, NULL);
-	/* systemd has this connection open, too, until it has seen the end of this process. */
-	shutdown(STDOUT_FILENO, SHUT_WR);
+	return worker_command_run(&command, NULL);
+}
+
+static int serve(const Part *part, char *const *words)
+{
+	_cleanup_strv_ char **argv = NULL;
+	int r = strv_append(&argv, "gpupass-worker"), status;
+
+	for (char *const *word = words; r >= 0 && *word; word++)
+		r = strv_append(&argv, *word);
+	if (r < 0)
+		return fail("no request", r);
+	alarm(part->limit_sec);
+	status = run(part, (int)strv_length(argv), argv);
+	alarm(0);
 	return status;
 }
 
 /* A process of the same user that has as many rights or more may look into one that is dumpable. */
-static int confine(size_t part)
+static int confine(const Part *part)
 {
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return -errno;
-	return parts[part].writes ? 0 : become_read_only();
+	return part->writes ? 0 : become_read_only();
+}
+
+/* 1 with the request; 0 when nobody has one for it. */
+static int next_request(const Part *part, char ***ret)
+{
+	int r = part->waits ? request_next(STDIN_FILENO, -1, ret) : request_read(STDIN_FILENO, ret);
+
+	return r >= 0 && !part->waits ? 1 : r;
 }
 
 int part_run(const char *name)
 {
-	_cleanup_strv_ char **words = NULL, **argv = NULL;
-	size_t part = 0;
-	int r = find_part(name, &part);
+	const Part *part = find_part(name);
+	int status = GPUPASS_EXIT_DONE, r = part ? confine(part) : -ENOENT;
 
 	if (r < 0)
-		return fail("no such part", r);
-	r = confine(part);
-	if (r >= 0)
-		r = request_read(STDIN_FILENO, &words);
-	if (r >= 0)
-		r = strv_append(&argv, "gpupass-worker");
-	for (char **word = words; r >= 0 && word && *word; word++)
-		r = strv_append(&argv, *word);
-	if (r < 0)
-		return fail("no request", r);
-	return run(part, (int)strv_length(argv), argv);
+		return fail(part ? "cannot confine itself" : "no such part", r);
+	do {
+		_cleanup_strv_ char **words = NULL;
+
+		r = next_request(part, &words);
+		if (r < 0)
+			return fail("no request", r);
+		if (r > 0)
+			status = serve(part, words);
+	} while (r > 0 && part->stays && status == GPUPASS_EXIT_DONE);
+	/* systemd has this connection open, too, until it has seen the end of this process. */
+	shutdown(STDOUT_FILENO, SHUT_WR);
+	return status;
 }

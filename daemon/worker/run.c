@@ -12,8 +12,10 @@
 #include "host/device/driver-ops.h"
 #include "host/device/examine.h"
 #include "host/device/inspect.h"
+#include "host/device/machine-files.h"
 #include "host/device/reset.h"
 #include "host/wire/document.h"
+#include "host/wire/machines.h"
 #include "util/file.h"
 #include "util/text.h"
 #include "worker/memory.h"
@@ -97,8 +99,8 @@ static int inspect(const WorkerCommand *command, Inspection **ret)
 	if (command->verb == WORKER_CONFIG)
 		return inspect_config(&roots, command->functions, command->n_functions,
 				      config_space(command), ret);
-	return inspect_functions(&roots, command->functions, command->n_functions,
-				 config_space(command), ret);
+	return (command->glance ? inspect_glance : inspect_functions)(
+		&roots, command->functions, command->n_functions, config_space(command), ret);
 }
 
 static int examine(const WorkerCommand *command, Examination **ret_host, GpuHealth *ret_gpu)
@@ -110,20 +112,33 @@ static int examine(const WorkerCommand *command, Examination **ret_host, GpuHeal
 	r = dir_open_at(AT_FDCWD, command->proc_dir, false, &proc_fd);
 	if (r >= 0)
 		r = dir_open_at(AT_FDCWD, command->root_dir, false, &root_fd);
-	/* The part that unpacks the image has no sysfs. */
-	if (r >= 0 && command->verb != WORKER_IMAGE)
+	if (r >= 0)
 		r = dir_open_at(AT_FDCWD, command->sysfs_dir, false, &sysfs_fd);
 	if (r < 0)
 		return r;
 	roots = (ExamineRoots){ .sysfs_fd = sysfs_fd, .proc_fd = proc_fd, .root_fd = root_fd };
-	if (command->verb == WORKER_IMAGE)
-		return examine_image(&roots, command->known_image, ret_host);
-	if (command->without_image)
-		return examine_setup(&roots, ret_host);
 	if (command->n_functions == 0)
-		return examine_host(&roots, command->known_image, ret_host);
+		return examine_setup(&roots, ret_host);
 	return examine_gpu(&roots, &command->functions[0], command->functions + 1,
 			   command->n_functions - 1, ret_gpu);
+}
+
+static int read_machines(const WorkerCommand *command, Machines **ret)
+{
+	_cleanup_close_ int proc_fd = -1, root_fd = -1;
+	int r = dir_open_at(AT_FDCWD, command->proc_dir, false, &proc_fd);
+
+	if (r >= 0)
+		r = dir_open_at(AT_FDCWD, command->root_dir, false, &root_fd);
+	return r < 0 ? r : machine_files_read(root_fd, proc_fd, ret);
+}
+
+static char *machines_answer(const WorkerCommand *command)
+{
+	_cleanup_(machines_freep) Machines *machines = NULL;
+	int r = read_machines(command, &machines);
+
+	return machines_document(machines, r);
 }
 
 static char *examine_answer(const WorkerCommand *command)
@@ -156,12 +171,13 @@ static char *answer(const WorkerCommand *command, const DriverOps *ops)
 		r = inspect(command, &inspection);
 		return worker_inspect_document(r, inspection);
 	case WORKER_EXAMINE:
-	case WORKER_IMAGE:
 		return examine_answer(command);
 	case WORKER_PERSISTENCE:
 		return persistence_command(command);
 	case WORKER_MEMORY:
 		return memory_command(command);
+	case WORKER_MACHINES:
+		return machines_answer(command);
 	case WORKER_UEVENTS: /* has no document */
 		break;
 	}

@@ -28,6 +28,11 @@
 #define CGROUP_MAX_BYTES 65536U
 /* For each of both parts, for all processes together; an inspection has 20 s. */
 #define PART_USEC (6 * USEC_PER_SEC)
+/*
+ * Between two reads of the pipe, in which some ten processes are looked at: one record at a time
+ * would cost two switches of the context for each process.
+ */
+#define NAP_USEC 200
 
 /*
  * A process that takes longer is left for the next round. So a process with a hundred thousand
@@ -269,6 +274,7 @@ static int listen_to(Scan *scan, pid_t pid, int fd, uint64_t slice, uint64_t dea
 		if (r < 0)
 			return r == -EPIPE ? 0 : r;
 		if (r > 0) {
+			usleep(NAP_USEC);
 			begun = now_monotonic();
 			cpu_begun = cpu_usec(pid);
 		}

@@ -156,14 +156,26 @@ int inspect_config(const InspectRoots *roots, const Bdf *functions, size_t n, In
 	return 0;
 }
 
-int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n,
-		      InspectConfig config, Inspection **ret)
+int inspect_glance(const InspectRoots *roots, const Bdf *functions, size_t n, InspectConfig config,
+		   Inspection **ret)
 {
 	_cleanup_(inspection_freep) Inspection *inspection = NULL;
 	int r = new_inspection(n, &inspection);
 
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		r = read_facts(roots, config, next_function(inspection, &functions[i]));
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(inspection);
+	return 0;
+}
+
+int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n,
+		      InspectConfig config, Inspection **ret)
+{
+	_cleanup_(inspection_freep) Inspection *inspection = NULL;
+	int r = inspect_glance(roots, functions, n, config, &inspection);
+
 	if (r >= 0)
 		r = vfio_facts_read(roots, inspection);
 	if (r >= 0)

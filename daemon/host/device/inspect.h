@@ -17,6 +17,10 @@
 int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n,
 		      InspectConfig config, Inspection **ret);
 
+/* Of the functions only, and not who holds them: looks at no process. */
+int inspect_glance(const InspectRoots *roots, const Bdf *functions, size_t n, InspectConfig config,
+		   Inspection **ret);
+
 /* Of the functions only what config space says, and nothing of the host. */
 int inspect_config(const InspectRoots *roots, const Bdf *functions, size_t n, InspectConfig config,
 		   Inspection **ret);

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/device/process-list.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "host/scan/process.h"
 #include "util/file.h"
 #include "util/text.h"
+
+/* PF_KTHREAD of include/linux/sched.h, which the field "flags" of /proc/PID/stat shows. */
+#define KERNEL_THREAD 0x00200000U
+#define STAT_MAX 4096
 
 static int compare_by_user(const void *a, const void *b)
 {
@@ -56,6 +63,26 @@ static uid_t user_of(int process_fd)
 	return fstat(process_fd, &owner) < 0 ? (uid_t)-1 : owner.st_uid;
 }
 
+/*
+ * A kernel thread has neither descriptors nor memory: what the kernel opens for itself is in no
+ * table. Hosts have more of them than processes. No process can say that it is one: it has a
+ * program (unless it is ending), and the flag comes after the name, the only text in its line.
+ */
+static bool is_kernel_thread(int process_fd)
+{
+	_cleanup_free_ char *line = NULL;
+	unsigned flags = 0;
+	const char *at;
+	char text[1];
+
+	if (readlinkat(process_fd, "exe", text, sizeof(text)) >= 0 || errno != ENOENT ||
+	    file_read_at(process_fd, "stat", STAT_MAX, &line, NULL) < 0)
+		return false;
+	at = strrchr(line, ')');
+	return at && sscanf(at, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       (flags & KERNEL_THREAD);
+}
+
 int process_list(int proc_fd, Process **ret, size_t *ret_n)
 {
 	_cleanup_strv_ char **names = NULL;
@@ -73,7 +100,7 @@ int process_list(int proc_fd, Process **ret, size_t *ret_n)
 		unsigned long long pid;
 
 		if (str_to_unsigned(*name, 10, INT_MAX, &pid) < 0 ||
-		    dir_open_at(proc_fd, *name, false, &fd) < 0)
+		    dir_open_at(proc_fd, *name, false, &fd) < 0 || is_kernel_thread(fd))
 			continue;
 		items[n++] = (Process){ .pid = (pid_t)pid, .uid = user_of(fd) };
 	}

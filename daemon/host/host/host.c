@@ -7,10 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/domain/machine-use.h"
+#include "host/launch/part.h"
+#include "host/launch/ready.h"
 #include "host/launch/worker-examine.h"
 #include "host/launch/worker-find.h"
+#include "host/launch/worker-machines.h"
 #include "host/scan/sysfs.h"
 #include "util/clock.h"
+#include "util/text.h"
 
 /*
  * A scan for holders takes seconds on a host with very many processes, and for ever on a wedged
@@ -23,6 +28,10 @@
 #define EXAMINE_TIMEOUT_USEC (10 * USEC_PER_SEC)
 /* The question initialises a GPU that nobody has open: a second or two each, one after another. */
 #define PERSISTENCE_TIMEOUT_USEC (20 * USEC_PER_SEC)
+/* Files of some KiB each; pmxcfs answers in milliseconds, or when its cluster does. */
+#define MACHINES_TIMEOUT_USEC (10 * USEC_PER_SEC)
+/* NVIDIA's driver lets go of a GPU in one or two seconds. */
+#define MOVE_PATIENCE_USEC (5 * USEC_PER_SEC)
 
 /* Every Host with these operations is the first member of a RealHost. */
 static RealHost *real(Host *host)
@@ -33,6 +42,12 @@ static RealHost *real(Host *host)
 static int real_scan(Host *host, PciSnapshot **ret)
 {
 	return scan_pci(real(host)->sysfs_fd, ret);
+}
+
+static int real_scan_changed(Host *host, const PciSnapshot *before, const Bdf *changed, size_t n,
+			     PciSnapshot **ret)
+{
+	return scan_pci_changed(real(host)->sysfs_fd, before, changed, n, ret);
 }
 
 static int real_facts(Host *host, HostFacts **ret)
@@ -56,51 +71,78 @@ static int real_inspect(Host *host, const Bdf *functions, size_t n, InspectConfi
 	return r;
 }
 
+static int real_glance(Host *host, const Bdf *functions, size_t n, InspectConfig config,
+		       Inspection **ret)
+{
+	return worker_glance(&real(host)->worker, functions, n, config, INSPECT_TIMEOUT_USEC, ret);
+}
+
 static int real_move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
 		     MoveOutcome *ret_outcomes)
 {
+	NvmlMove move;
 	int r;
 
-	pthread_rwlock_rdlock(&real(host)->nvml_lock);
+	if (n == 0)
+		return 0;
+	nvml_gate_begin_move(&real(host)->nvml_gate, &move, &targets[0].bdf);
 	r = worker_move(&real(host)->worker, targets, n, timeout_usec, ret_outcomes);
-	pthread_rwlock_unlock(&real(host)->nvml_lock);
+	nvml_gate_end_move(&real(host)->nvml_gate, &move);
 	return r;
 }
 
-/*
- * To find one GPU, NVML may open others (host/device/nvml.h, nvmlDeviceGetHandleByPciBusId_v2). If
- * another job unbinds a GPU that is open, its remove() never returns. So the lock keeps NVML's
- * question and a move apart.
- */
-static bool lock_nvml(Host *host)
+/* 0: NVML may be asked. 1: it may not, and *ret_why says why; NULL when memory is out. */
+static int wait_for_moves(Host *host, char **ret_why)
 {
-	struct timespec until;
+	Bdf stuck;
+	int r = nvml_gate_begin_question(&real(host)->nvml_gate,
+					 now_monotonic() + PERSISTENCE_TIMEOUT_USEC, &stuck);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += PERSISTENCE_TIMEOUT_USEC / USEC_PER_SEC;
-	return pthread_rwlock_clockwrlock(&real(host)->nvml_lock, CLOCK_MONOTONIC, &until) == 0;
+	if (r == 0)
+		return 0;
+	*ret_why = r == -EBUSY ? strf("NVML was not asked, since it may open %s, which has been "
+				      "moving for too long",
+				      BDF_TEXT(&stuck))
+			       : strdup("other GPUs were moving all the time");
+	return 1;
+}
+
+/* NVML is not asked where no GPU is on NVIDIA's driver. */
+static void real_expect_work(Host *host, bool persistence)
+{
+	const RealHost *h = real(host);
+
+	if (!h->worker.ready)
+		return;
+	if (persistence && faccessat(h->sysfs_fd, "bus/pci/drivers/" NVIDIA_DRIVER, F_OK, 0) == 0)
+		ready_parts_expect(h->worker.ready, PART_PROBER);
+	ready_parts_expect(h->worker.ready, PART_INSPECTOR);
+	ready_parts_expect(h->worker.ready, PART_CONFIG);
+	ready_parts_expect(h->worker.ready, PART_MOVER);
 }
 
 static int real_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret)
 {
+	_cleanup_free_ char *why = NULL;
 	int r;
 
-	if (!lock_nvml(host))
-		return persistence_unasked(gpus, n, ret);
+	if (wait_for_moves(host, &why) > 0)
+		return persistence_unasked(gpus, n, why, ret);
 	r = worker_persistence(&real(host)->worker, gpus, n, PERSISTENCE_TIMEOUT_USEC, ret);
-	pthread_rwlock_unlock(&real(host)->nvml_lock);
+	nvml_gate_end_question(&real(host)->nvml_gate);
 	return r;
 }
 
 static int real_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on,
 				uint64_t timeout_usec, PersistenceOutcome *ret_outcomes)
 {
+	_cleanup_free_ char *why = NULL;
 	int r;
 
-	if (!lock_nvml(host))
-		return persistence_unset(gpus, n, ret_outcomes);
+	if (wait_for_moves(host, &why) > 0)
+		return persistence_unset(gpus, n, why, ret_outcomes);
 	r = worker_set_persistence(&real(host)->worker, gpus, n, on, timeout_usec, ret_outcomes);
-	pthread_rwlock_unlock(&real(host)->nvml_lock);
+	nvml_gate_end_question(&real(host)->nvml_gate);
 	return r;
 }
 
@@ -181,31 +223,79 @@ static pid_t real_probe_worker(Host *host)
 	return worker_find_probe(&real(host)->worker);
 }
 
-static int no_libvirt(Problem **ret_problem)
+/* With Uri=none no domain is libvirt's, which is known. */
+static int no_libvirt(Host *host, Problem **ret_problem)
 {
+	if (real(host)->domains != DOMAINS_LIBVIRT)
+		return problem_set(ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN,
+				   "gpupassd runs without libvirt (Uri=none)");
 	return problem_set(ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
 			   "gpupassd has not begun to connect to libvirt");
+}
+
+/* None where nobody tells of any. */
+static int machine_uses(Host *host, DomainUses **ret, Problem **ret_problem)
+{
+	_cleanup_(machines_freep) Machines *machines = NULL;
+	int r;
+
+	if (real(host)->domains == DOMAINS_NONE) {
+		*ret = calloc(1, sizeof(DomainUses));
+		return *ret ? 0 : -ENOMEM;
+	}
+	r = worker_machines(&real(host)->worker, MACHINES_TIMEOUT_USEC, &machines);
+	if (r >= 0)
+		r = machines_as_uses(machines, ret);
+	if (r >= 0 || r == -ENOMEM)
+		return r;
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
+		.reason = strdup("the virtual machines of Proxmox VE cannot be read"),
+		.cause = strf("/etc/pve/qemu-server: %s",
+			      r == -ETIMEDOUT ? "it did not answer in time" : strerror(-r)),
+		.remedy = strdup("see: systemctl status pve-cluster; ls /etc/pve/qemu-server"));
+}
+
+static int find_machine(Host *host, const char *word, DomainId *ret, Problem **ret_problem)
+{
+	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+	const DomainUse *use;
+	int r = machine_uses(host, &uses, ret_problem);
+
+	if (r != 0)
+		return r;
+	*ret = (DomainId){ 0 };
+	use = machine_use_find(uses, word);
+	if (!use)
+		return 0;
+	ret->name = strdup(use->name);
+	strncpy(ret->uuid, use->uuid, sizeof(ret->uuid) - 1);
+	return ret->name ? 0 : -ENOMEM;
 }
 
 static int real_domain_find(Host *host, const char *name_or_uuid, DomainId *ret,
 			    Problem **ret_problem)
 {
+	if (real(host)->domains != DOMAINS_LIBVIRT)
+		return find_machine(host, name_or_uuid, ret, ret_problem);
 	if (!real(host)->virt)
-		return no_libvirt(ret_problem);
+		return no_libvirt(host, ret_problem);
 	return virt_domain_find(real(host)->virt, name_or_uuid, ret, ret_problem);
 }
 
 static int real_domain_get(Host *host, const char *uuid, VirtDomain **ret, Problem **ret_problem)
 {
 	if (!real(host)->virt)
-		return no_libvirt(ret_problem);
+		return no_libvirt(host, ret_problem);
 	return virt_domain_get(real(host)->virt, uuid, ret, ret_problem);
 }
 
 static int real_domain_uses(Host *host, DomainUses **ret, Problem **ret_problem)
 {
+	if (real(host)->domains != DOMAINS_LIBVIRT)
+		return machine_uses(host, ret, ret_problem);
 	if (!real(host)->virt)
-		return no_libvirt(ret_problem);
+		return no_libvirt(host, ret_problem);
 	return virt_domain_uses(real(host)->virt, ret, ret_problem);
 }
 
@@ -213,7 +303,7 @@ static int real_domain_define(Host *host, const char *uuid, const char *expected
 			      Problem **ret_problem)
 {
 	if (!real(host)->virt)
-		return no_libvirt(ret_problem);
+		return no_libvirt(host, ret_problem);
 	return virt_domain_define(real(host)->virt, uuid, expected, xml, ret_problem);
 }
 
@@ -221,7 +311,7 @@ static int real_domain_attach(Host *host, const char *uuid, const char *hostdev_
 			      Problem **ret_problem)
 {
 	if (!real(host)->virt)
-		return no_libvirt(ret_problem);
+		return no_libvirt(host, ret_problem);
 	return virt_domain_attach(real(host)->virt, uuid, hostdev_xml, ret_problem);
 }
 
@@ -229,7 +319,7 @@ static int real_domain_detach(Host *host, const char *uuid, const Bdf *function,
 			      uint64_t timeout_usec, Problem **ret_problem)
 {
 	if (!real(host)->virt)
-		return no_libvirt(ret_problem);
+		return no_libvirt(host, ret_problem);
 	return virt_domain_detach(real(host)->virt, uuid, function, timeout_usec, ret_problem);
 }
 
@@ -242,21 +332,24 @@ static int real_guest_run(Host *host, const char *uuid, const char *const *const
 			  size_t n, uint64_t deadline_usec, GuestRun *runs, Problem **ret_problem)
 {
 	if (!real(host)->virt)
-		return no_libvirt(ret_problem);
+		return no_libvirt(host, ret_problem);
 	return virt_guest_run(real(host)->virt, uuid, commands, n, deadline_usec, runs,
 			      ret_problem);
 }
 
 static const HostOps real_ops = {
 	.scan = real_scan,
+	.scan_changed = real_scan_changed,
 	.facts = real_facts,
 	.inspect = real_inspect,
+	.glance = real_glance,
 	.move = real_move,
 	.reset = real_reset,
 	.memory = real_memory,
 	.worker_on = real_worker_on,
 	.probe = real_probe,
 	.probe_worker = real_probe_worker,
+	.expect_work = real_expect_work,
 	.persistence = real_persistence,
 	.set_persistence = real_set_persistence,
 	.domain_find = real_domain_find,
@@ -270,6 +363,9 @@ static const HostOps real_ops = {
 	.examine_gpus = real_examine_gpus,
 	.guest_run = real_guest_run,
 };
+
+static const char *const ready_parts[] = { PART_MOVER, PART_INSPECTOR, PART_CONFIG, PART_PROBER,
+					   NULL };
 
 int real_host_init(RealHost *host, const WorkerConfig *worker)
 {
@@ -288,9 +384,27 @@ int real_host_init(RealHost *host, const WorkerConfig *worker)
 		.proc_fd = proc_fd,
 		.worker = *worker,
 		.image_lock = PTHREAD_MUTEX_INITIALIZER,
-		.nvml_lock = PTHREAD_RWLOCK_INITIALIZER,
 	};
+	host->worker.children = &host->children;
+	nvml_gate_init(&host->nvml_gate, MOVE_PATIENCE_USEC);
+	/* Without memory for it, parts are started when they are asked. */
+	if (worker->parts_dir && ready_parts_new(worker->parts_dir, ready_parts,
+						 worker->root_dir ? worker->root_dir : "/",
+						 worker->proc_dir, &host->worker.ready) < 0)
+		host->worker.ready = NULL;
 	return 0;
+}
+
+void real_host_rest(RealHost *host)
+{
+	if (host->worker.ready)
+		ready_parts_rest(host->worker.ready);
+}
+
+void real_host_make_ready(RealHost *host)
+{
+	if (host->worker.ready)
+		ready_parts_fill(host->worker.ready);
 }
 
 /* access(2) checks the mode and the mount, and never touches the device. */
@@ -338,5 +452,6 @@ void real_host_done(RealHost *host)
 	host->sysfs_fd = close_fd(host->sysfs_fd);
 	host->proc_fd = close_fd(host->proc_fd);
 	host->virt = NULL;
+	host->worker.ready = ready_parts_free(host->worker.ready);
 	host->image = initramfs_free(host->image);
 }

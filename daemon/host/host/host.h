@@ -7,8 +7,11 @@
 
 #include <pthread.h>
 
+#include "core/domain/source.h"
 #include "core/facts/examination.h"
 #include "core/facts/health.h"
+#include "host/host/nvml-gate.h"
+#include "host/launch/worker-find.h"
 #include "host/launch/worker-memory.h"
 #include "host/launch/worker-persistence.h"
 #include "host/launch/worker-probe.h"
@@ -20,10 +23,16 @@ typedef struct Host Host;
 
 typedef struct HostOps {
 	int (*scan)(Host *host, PciSnapshot **ret);
+	/* See scan_pci_changed(). */
+	int (*scan_changed)(Host *host, const PciSnapshot *before, const Bdf *changed, size_t n,
+			    PciSnapshot **ret);
 	/* Values that could not be read are unknown; fails only with -ENOMEM. */
 	int (*facts)(Host *host, HostFacts **ret);
 	int (*inspect)(Host *host, const Bdf *functions, size_t n, InspectConfig config,
 		       Inspection **ret);
+	/* Of the functions only: it looks at no process, and not at the host. */
+	int (*glance)(Host *host, const Bdf *functions, size_t n, InspectConfig config,
+		      Inspection **ret);
 	int (*move)(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
 		    MoveOutcome *ret_outcomes);
 	int (*reset)(Host *host, const ResetTarget *targets, size_t n, ResetOutcome *ret_outcomes);
@@ -35,6 +44,11 @@ typedef struct HostOps {
 	int (*probe)(Host *host, const Bdf *functions, size_t n, bool mmio, uint64_t timeout_usec,
 		     ProbeAnswer *ret, pid_t *ret_pid);
 	pid_t (*probe_worker)(Host *host);
+	/*
+	 * A job begins that moves functions, and that may ask about persistence modes: what it is
+	 * going to ask starts now, if it is not ready.
+	 */
+	void (*expect_work)(Host *host, bool persistence);
 	/* Of GPUs on nvidia: see worker_persistence(), worker_set_persistence(). */
 	int (*persistence)(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret);
 	int (*set_persistence)(Host *host, const Bdf *gpus, size_t n, bool on,
@@ -72,17 +86,25 @@ typedef struct RealHost {
 	Host host;
 	int sysfs_fd;	     /* owned */
 	int proc_fd;	     /* owned */
-	WorkerConfig worker; /* strings borrowed */
-	Virt *virt;	     /* borrowed; may be NULL before it is set */
+	WorkerConfig worker; /* strings borrowed; its ready parts owned */
+	DomainSource domains;
+	Virt *virt; /* borrowed; NULL before it is set, and without libvirt */
 	pthread_mutex_t image_lock;
 	Initramfs *image; /* as it was last read, whole; owned */
-	/* Shared while functions move, exclusive while NVML reads a mode: see host.c. */
-	pthread_rwlock_t nvml_lock;
+	NvmlGate nvml_gate;
+	WorkerChildren children;
 } RealHost;
 
 /* -errno when sysfs cannot be opened. */
 int real_host_init(RealHost *host, const WorkerConfig *worker);
 void real_host_done(RealHost *host);
+
+/*
+ * On the loop; neither waits. When nothing uses the machine: ends the parts that were used. A
+ * moment later, when whoever waited for them is served: has others ready for what comes next.
+ */
+void real_host_rest(RealHost *host);
+void real_host_make_ready(RealHost *host);
 
 /*
  * Whether a bind's writes are possible here; in a container, or with a unit's confinement, /sys may

@@ -61,7 +61,7 @@ int worker_run_one(const WorkerConfig *config, const char *part, char *const *ar
 		r = launch_one(config, part, children, 0, argv);
 	if (r < 0)
 		return r;
-	launch_wait(children, timeout_usec);
+	launch_wait(config, children, timeout_usec);
 	*ret = TAKE_PTR(children);
 	return 0;
 }

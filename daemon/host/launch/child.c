@@ -6,9 +6,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define USEC_PER_SEC 1000000U
 /*
@@ -129,6 +131,41 @@ int children_start(Children *children, size_t index, char *const *argv)
 	return 0;
 }
 
+/* With what a started one has: stdin from /dev/null, stdout into the pipe, no signal blocked. */
+static _Noreturn void go_on_as_child(int output_fd, int (*work)(const void *data), const void *data)
+{
+	int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	sigset_t none;
+
+	sigemptyset(&none);
+	setpgid(0, 0);
+	if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(output_fd, STDOUT_FILENO) < 0 ||
+	    sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+		_exit(EXIT_FAILURE);
+	_exit(work(data));
+}
+
+int children_fork(Children *children, size_t index, int (*work)(const void *data), const void *data)
+{
+	Child *child = &children->items[index];
+	_cleanup_close_ int read_fd = -1, write_fd = -1;
+	int r = make_pipe(&read_fd, &write_fd);
+	pid_t pid;
+
+	if (r < 0)
+		return r;
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		go_on_as_child(write_fd, work, data);
+	child->pid = pid;
+	child->fd = TAKE_FD(read_fd);
+	child->running = true;
+	child->status = -1;
+	return 0;
+}
+
 void children_adopt(Children *children, size_t index, int read_fd)
 {
 	Child *child = &children->items[index];
@@ -231,6 +268,20 @@ static void note_begun(Child *child)
 	child->output[child->size] = '\0';
 }
 
+/* Whether its last line has come, and nothing behind it. */
+static bool has_said_all(const Child *child)
+{
+	size_t size = child->last ? strlen(child->last) : 0;
+	const char *line;
+
+	if (!child->last || child->size <= size || child->output[child->size - 1] != '\n')
+		return false;
+	if (size == 0)
+		return strchr(child->output, '\n') == child->output + child->size - 1;
+	line = child->output + child->size - 1 - size;
+	return memcmp(line, child->last, size) == 0 && (line == child->output || line[-1] == '\n');
+}
+
 typedef struct Progress {
 	size_t running;
 	size_t silent; /* those of them that closed their output */
@@ -247,7 +298,10 @@ static Progress look(Children *children)
 			continue;
 		read_output(child, children->output_max);
 		note_begun(child);
-		if (child->fd < 0)
+		child->whole = has_said_all(child);
+		if (child->whole)
+			child->running = false;
+		else if (child->fd < 0)
 			reap(child);
 		progress.running += child->running;
 		progress.silent += child->running && child->fd < 0;
@@ -264,7 +318,7 @@ static void wait_for_output(Children *children, uint64_t usec)
 	nfds_t n = 0;
 
 	for (size_t i = 0; i < children->n_items; i++)
-		if (children->items[i].fd >= 0)
+		if (children->items[i].running && children->items[i].fd >= 0)
 			children->polls[n++] =
 				(struct pollfd){ .fd = children->items[i].fd, .events = POLLIN };
 	ppoll(children->polls, n, &timeout, NULL); /* whatever the result, check again */
@@ -359,6 +413,7 @@ Children *children_free(Children *children)
 
 		close_fd(child->fd);
 		free(child->output);
+		free(child->asked.request);
 		if (child->running && !child->adopted)
 			leave_behind(child->pid);
 	}

@@ -12,12 +12,23 @@
 #include <sys/types.h>
 
 #include "gpupass/cleanup.h"
+#include "host/launch/ready.h"
+
+/* What a part was asked, and over which connection. */
+typedef struct Asked {
+	const char *part;
+	char *request; /* owned */
+	size_t size;
+	ReadyPart connection; /* its file is the child's */
+	bool was_ready;	      /* it was started before the request */
+} Asked;
 
 typedef struct Child {
 	pid_t pid;    /* 0: not started, or not our child */
 	bool adopted; /* not our child: ends with its output; how it ended is unknown */
 	bool begun;   /* adopted, and it has written something */
-	bool running; /* not reaped yet */
+	bool running; /* not reaped yet, nor has it said all */
+	bool whole;   /* adopted: it has said all, whether or not it has ended */
 	int signal;   /* the signal that ended it; 0: none */
 	int status;   /* its exit status when no signal ended it; -1: not known */
 	int error;    /* while reading: -EFBIG when it wrote more than the limit, -ENOMEM */
@@ -25,6 +36,12 @@ typedef struct Child {
 	size_t size;
 	size_t capacity;
 	int fd; /* its stdout; -1 once it has ended */
+	/*
+	 * Adopted: the line after which it has said all, and waits for another request. "": its
+	 * first. NULL: only the end of its output says so.
+	 */
+	const char *last;
+	Asked asked;
 } Child;
 
 typedef struct Children {
@@ -38,6 +55,14 @@ int children_new(size_t n, size_t output_max, Children **ret);
 
 /* argv ends with NULL; its first entry is a path. Started children are waited for together. */
 int children_start(Children *children, size_t index, char *const *argv);
+
+/*
+ * The same with a function of this program, whose result is the exit status: for programs of one
+ * thread. It does not exec, which costs ten times what a fork does. stdio's buffers are the
+ * caller's, so what the function says it writes to STDOUT_FILENO.
+ */
+int children_fork(Children *children, size_t index, int (*work)(const void *data),
+		  const void *data);
 
 /* Takes our end of the connection, which must not block. It ends when nobody has the other end. */
 void children_adopt(Children *children, size_t index, int read_fd);

@@ -4,6 +4,7 @@
 
 typedef struct WorkerConfig {
 	const char *program;   /* path of gpupass-worker */
+	const char *initramfs; /* of gpupass-initramfs; for who examines a host */
 	const char *sysfs_dir; /* "/sys" */
 	const char *proc_dir;  /* "/proc" */
 	const char *root_dir;  /* "/"; NULL means the same */
@@ -16,6 +17,9 @@ typedef struct WorkerConfig {
 	/* There was no such part, so that a child was started. Called on the caller's thread. */
 	void (*fell_back)(const char *why, void *userdata);
 	void *userdata;
-	const char *nvml;	  /* path of NVML's library; NULL: where the loader finds it */
+	struct ReadyParts
+		*ready;	  /* parts that wait for a request (ready.h); NULL: none; borrowed */
+	const char *nvml; /* path of NVML's library; NULL: where the loader finds it */
 	const char *persistenced; /* nvidia-persistenced's socket; NULL: where it is on a host */
+	struct WorkerChildren *children; /* worker-find.h; NULL: looked for in /proc each time */
 } WorkerConfig;

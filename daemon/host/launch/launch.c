@@ -3,13 +3,17 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 
+#include "host/launch/ready.h"
 #include "host/launch/worker-find.h"
+#include "host/wire/request.h"
 #include "util/clock.h"
 #include "util/text.h"
 
-/* What the mover says in the place of a document. */
+/* What the mover says in the place of a document, and what when all of its batch have ended. */
 #define BUSY "busy"
+#define END "end"
 /* systemd takes seconds to reload all its units, and starts nothing meanwhile. */
 #define START_TIMEOUT_USEC (25 * USEC_PER_SEC)
 
@@ -21,36 +25,135 @@ static void fall_back(const WorkerConfig *config, const char *part, int error)
 		config->fell_back(why ? why : strerror(ENOMEM), config->userdata);
 }
 
-/* 1 with the connection; 0 when there is no such part. */
-static int ask(const WorkerConfig *config, const char *part, char *const *words, int *ret_fd)
+/* Who can be asked only once is told that this was all. */
+static int send_request(const WorkerConfig *config, const Asked *asked)
 {
-	int r = config->parts_dir ? part_ask(config->parts_dir, part, words, ret_fd) : -ENOENT;
+	int fd = asked->connection.fd, r = part_send(fd, asked->request, asked->size);
 
-	if (r >= 0)
+	if (r >= 0 && !ready_parts_stays(config->ready, asked->part) && shutdown(fd, SHUT_WR) < 0)
+		r = -EIO;
+	if (r < 0)
+		close_fd(fd);
+	return r;
+}
+
+/* Whether one that systemd has started already has the request now. */
+static bool ask_ready(const WorkerConfig *config, Asked *asked)
+{
+	if (!config->ready)
+		return false;
+	while (ready_parts_take(config->ready, asked->part, &asked->connection))
+		if (send_request(config, asked) >= 0)
+			return true;
+	return false;
+}
+
+static int ask_fresh(const WorkerConfig *config, Asked *asked)
+{
+	int r;
+
+	asked->connection = (ReadyPart){ .fd = -1 };
+	r = config->ready ? ready_parts_connect(config->ready, asked->part, &asked->connection)
+			  : part_connect(config->parts_dir, asked->part, &asked->connection.fd);
+	return r < 0 ? r : send_request(config, asked);
+}
+
+static void adopt(const WorkerConfig *config, Children *children, size_t index, Asked *asked)
+{
+	Child *child = &children->items[index];
+
+	children_adopt(children, index, asked->connection.fd);
+	child->asked = *asked;
+	if (ready_parts_stays(config->ready, asked->part))
+		child->last = strcmp(asked->part, PART_MOVER) == 0 ? END : "";
+}
+
+/* 1: a part has the request; 0: there is no such part. */
+static int ask(const WorkerConfig *config, const char *part, char *const *words, Children *children,
+	       size_t index)
+{
+	Asked asked = { .part = part };
+	int r = 0;
+
+	if (!config->parts_dir)
+		return 0;
+	r = request_write(words, &asked.request, &asked.size);
+	if (r < 0)
+		return r;
+	asked.was_ready = ask_ready(config, &asked);
+	if (!asked.was_ready)
+		r = ask_fresh(config, &asked);
+	if (r >= 0) {
+		adopt(config, children, index, &asked);
 		return 1;
+	}
+	free(asked.request);
 	if (!part_is_absent(r))
 		return r;
-	if (config->parts_dir)
-		fall_back(config, part, r);
+	fall_back(config, part, r);
 	return 0;
 }
 
 int launch_one(const WorkerConfig *config, const char *part, Children *children, size_t index,
 	       char *const *argv)
 {
-	int fd = -1, r = ask(config, part, argv + LAUNCH_CHILD_WORDS, &fd);
+	int r = ask(config, part, argv + LAUNCH_CHILD_WORDS, children, index);
 
 	if (r == 0)
 		return children_start(children, index, argv);
-	if (r > 0)
-		children_adopt(children, index, fd);
 	return r < 0 ? r : 0;
 }
 
-void launch_wait(Children *children, uint64_t timeout_usec)
+/*
+ * One that had been started before the request, and has died or was stopped before it read that:
+ * its connection is at its end, and nothing came. A part says that it begins before it does
+ * anything, and does nothing where it cannot say so; what it has said is read before the end is. So
+ * nothing was begun, and nobody is left who could begin.
+ */
+static bool never_began(const Child *child)
 {
+	return child->asked.was_ready && !child->running && !child->begun && child->size == 0 &&
+	       (child->error == 0 || child->error == -ECONNRESET);
+}
+
+/* Whether another one is asked now. A fresh one: only once. */
+static bool ask_another(const WorkerConfig *config, Children *children, size_t index)
+{
+	Child *child = &children->items[index];
+	Asked asked = child->asked;
+
+	if (!never_began(child))
+		return false;
+	child->error = 0; /* without another one it counts as one that died */
+	child->asked.was_ready = asked.was_ready = false;
+	if (ask_fresh(config, &asked) < 0)
+		return false;
+	adopt(config, children, index, &asked);
+	return true;
+}
+
+static void keep_for_another_request(const WorkerConfig *config, Child *child)
+{
+	ReadyPart connection = child->asked.connection;
+
+	if (!child->whole || child->fd < 0)
+		return;
+	connection.fd = TAKE_FD(child->fd);
+	ready_parts_give_back(config->ready, child->asked.part, &connection);
+}
+
+void launch_wait(const WorkerConfig *config, Children *children, uint64_t timeout_usec)
+{
+	bool again = false;
+
 	children_wait_begun(children, START_TIMEOUT_USEC);
+	for (size_t i = 0; i < children->n_items; i++)
+		again |= ask_another(config, children, i);
+	if (again)
+		children_wait_begun(children, START_TIMEOUT_USEC);
 	children_wait(children, timeout_usec);
+	for (size_t i = 0; i < children->n_items; i++)
+		keep_for_another_request(config, &children->items[i]);
 }
 
 /* ---- a batch ---- */
@@ -108,20 +211,18 @@ static int make_request(const Launch *launch, char ***ret)
 static void start(Launch *launch)
 {
 	_cleanup_strv_ char **words = NULL;
-	int fd = -1, r = make_request(launch, &words);
+	int r = make_request(launch, &words);
 
 	if (r >= 0 && !words)
 		return; /* none is to be started */
 	if (r >= 0)
-		r = ask(launch->config, PART_MOVER, words, &fd);
+		r = ask(launch->config, PART_MOVER, words, launch->children, launch->n);
 	if (r == 0)
 		start_children(launch);
 	for (size_t i = 0; r < 0 && i < launch->n; i++)
 		launch->errors[i] = launch->queue[i] ? r : 0;
-	if (r <= 0)
-		return;
-	launch->children->output_max *= launch->n;
-	children_adopt(launch->children, launch->n, fd);
+	if (r > 0)
+		launch->children->output_max *= launch->n;
 }
 
 /* ---- the mover's lines ---- */
@@ -176,6 +277,8 @@ static void scatter(Launch *launch)
 
 	if (r >= 0 && line && strlen(line) != mover->size)
 		r = -EBADMSG;
+	if (line && mover->whole)
+		line[mover->size - strlen(END "\n")] = '\0';
 	while (r >= 0 && line && (end = strchr(line, '\n'))) {
 		*end = '\0';
 		r = hand_out(launch, line);
@@ -196,7 +299,7 @@ static void scatter(Launch *launch)
 void launch_run(Launch *launch, uint64_t timeout_usec)
 {
 	start(launch);
-	launch_wait(launch->children, timeout_usec);
+	launch_wait(launch->config, launch->children, timeout_usec);
 	if (launch->children->items[launch->n].adopted)
 		scatter(launch);
 }

@@ -22,9 +22,9 @@ int launch_one(const WorkerConfig *config, const char *part, Children *children,
 
 /*
  * Waits for what was started: first for the parts to begin, which is systemd's matter, then as long
- * as the work may take.
+ * as the work may take. Those that wait for another request then are kept for it.
  */
-void launch_wait(Children *children, uint64_t timeout_usec);
+void launch_wait(const WorkerConfig *config, Children *children, uint64_t timeout_usec);
 
 /*
  * A batch for the mover: one connection and one instance for all functions, which works on them

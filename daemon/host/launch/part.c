@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -40,7 +41,7 @@ static int connect_to(const char *directory, const char *part, int flags, int *r
 }
 
 /* The queue of the connection has room for every request. */
-static int send_all(int fd, const char *request, size_t size)
+int part_send(int fd, const char *request, size_t size)
 {
 	while (size > 0) {
 		ssize_t n = send(fd, request, size, MSG_NOSIGNAL);
@@ -55,31 +56,62 @@ static int send_all(int fd, const char *request, size_t size)
 	return 0;
 }
 
-static int ask(const char *directory, const char *part, char *const *words, int flags, int *ret_fd)
+int part_connect(const char *directory, const char *part, int *ret_fd)
+{
+	int fd = -1, r = connect_to(directory, part, 0, &fd);
+
+	if (r < 0)
+		return r;
+	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0) {
+		close_fd(fd);
+		return -EIO;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+int part_connect_at_once(const char *directory, const char *part, int *ret_fd)
+{
+	return connect_to(directory, part, SOCK_NONBLOCK, ret_fd);
+}
+
+int part_socket_id(const char *directory, const char *part, uint64_t *ret)
+{
+	struct sockaddr_un name;
+	struct stat st;
+	int n = snprintf(name.sun_path, sizeof(name.sun_path), "%s/%s", directory, part);
+
+	if (n < 0 || (size_t)n >= sizeof(name.sun_path))
+		return -ENAMETOOLONG;
+	if (stat(name.sun_path, &st) < 0)
+		return -errno;
+	*ret = st.st_ino;
+	return 0;
+}
+
+/* Which has room for one request at once. */
+static int ask(int fd, char *const *words)
 {
 	_cleanup_free_ char *request = NULL;
-	_cleanup_close_ int fd = -1;
 	size_t size = 0;
 	int r = request_write(words, &request, &size);
 
 	if (r >= 0)
-		r = connect_to(directory, part, flags, &fd);
-	if (r >= 0)
-		r = send_all(fd, request, size);
+		r = part_send(fd, request, size);
 	if (r < 0)
 		return r;
-	if (shutdown(fd, SHUT_WR) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
-		return -EIO;
-	*ret_fd = TAKE_FD(fd);
-	return 0;
-}
-
-int part_ask(const char *directory, const char *part, char *const *words, int *ret_fd)
-{
-	return ask(directory, part, words, 0, ret_fd);
+	return shutdown(fd, SHUT_WR) < 0 ? -EIO : 0;
 }
 
 int part_ask_at_once(const char *directory, const char *part, char *const *words, int *ret_fd)
 {
-	return ask(directory, part, words, SOCK_NONBLOCK, ret_fd);
+	_cleanup_close_ int fd = -1;
+	int r = part_connect_at_once(directory, part, &fd);
+
+	if (r >= 0)
+		r = ask(fd, words);
+	if (r < 0)
+		return r;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
 }

@@ -53,19 +53,23 @@ static int start_setup(const WorkerConfig *config, Children *children)
 	return r < 0 ? r : launch_one(config, PART_EXAMINER, children, 0, argv);
 }
 
+/* By a program of its own, also where it is a child. */
 static int start_image(const WorkerConfig *config, const char *known_image, Children *children)
 {
+	WorkerConfig other = *config;
 	_cleanup_strv_ char **argv = NULL;
-	int r = arguments_begin(config, "image", &argv);
+	int r;
 
+	other.program = config->initramfs;
+	r = arguments_begin(&other, "image", &argv);
 	if (r >= 0 && known_image)
 		r = strv_appendf(&argv, "--known-image=%s", known_image);
 	return r < 0 ? r : launch_one(config, PART_INITRAMFS, children, 1, argv);
 }
 
-/* Two parts, side by side: what unpacks the image sees nothing else of the host. */
-static int ask_parts(const WorkerConfig *config, const char *known_image, uint64_t timeout_usec,
-		     Examination **ret)
+/* Two, side by side: what unpacks the image sees nothing else of the host. */
+int worker_examine_host(const WorkerConfig *config, const char *known_image, uint64_t timeout_usec,
+			Examination **ret)
 {
 	_cleanup_(examination_freep) Examination *setup = NULL, *image = NULL;
 	_cleanup_(children_freep) Children *children = NULL;
@@ -77,7 +81,7 @@ static int ask_parts(const WorkerConfig *config, const char *known_image, uint64
 		r = start_image(config, known_image, children);
 	if (r < 0)
 		return r;
-	launch_wait(children, timeout_usec);
+	launch_wait(config, children, timeout_usec);
 	r = parse_host(&children->items[0], &setup);
 	if (r >= 0)
 		r = parse_host(&children->items[1], &image);
@@ -87,28 +91,6 @@ static int ask_parts(const WorkerConfig *config, const char *known_image, uint64
 	setup->image = TAKE_PTR(image->image);
 	*ret = TAKE_PTR(setup);
 	return 0;
-}
-
-static int ask_child(const WorkerConfig *config, const char *known_image, uint64_t timeout_usec,
-		     Examination **ret)
-{
-	_cleanup_(children_freep) Children *children = NULL;
-	_cleanup_strv_ char **argv = NULL;
-	int r = arguments_begin(config, "examine", &argv);
-
-	if (r >= 0 && known_image)
-		r = strv_appendf(&argv, "--known-image=%s", known_image);
-	if (r >= 0)
-		r = worker_run_one(config, PART_EXAMINER, argv, EXAMINE_OUTPUT_MAX, timeout_usec,
-				   &children);
-	return r < 0 ? r : parse_host(&children->items[0], ret);
-}
-
-int worker_examine_host(const WorkerConfig *config, const char *known_image, uint64_t timeout_usec,
-			Examination **ret)
-{
-	return config->parts_dir ? ask_parts(config, known_image, timeout_usec, ret)
-				 : ask_child(config, known_image, timeout_usec, ret);
 }
 
 static void fill(const Child *child, GpuHealth *health)
@@ -137,7 +119,7 @@ int worker_examine_gpus(const WorkerConfig *config, const PciFunction *const *le
 			.bdf = leads[i]->bdf,
 			.error = start(config, leads[i], children, i),
 		};
-	launch_wait(children, timeout_usec);
+	launch_wait(config, children, timeout_usec);
 	for (size_t i = 0; i < n; i++)
 		if (child_started(&children->items[i]))
 			fill(&children->items[i], &ret[i]);

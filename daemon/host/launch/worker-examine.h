@@ -10,7 +10,10 @@
 #include "core/pci/pci-snapshot.h"
 #include "host/launch/config.h"
 
-/* The host's setup. `known_image`: see examine_host(). Errors: see worker_inspect(). */
+/*
+ * The host's setup. `known_image`: the key of an image that was read before, or NULL. Errors: see
+ * worker_inspect().
+ */
 int worker_examine_host(const WorkerConfig *config, const char *known_image, uint64_t timeout_usec,
 			Examination **ret);
 

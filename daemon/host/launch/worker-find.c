@@ -197,25 +197,79 @@ static pid_t find(const WorkerConfig *config, const Bdf *function, const char *q
 }
 
 /* A part has rights that we have not, so that /proc does not show us its program: by its lock. */
-static pid_t find_any(const WorkerConfig *config, const Bdf *function, const char *question)
+static pid_t lock_holder(const WorkerConfig *config, const char *lock)
 {
-	const char *lock = function ? BDF_TEXT(function) : question;
-	pid_t pid = config->locks_dir ? pid_lock_holder(config->locks_dir, lock) : 0;
-
-	return pid > 0 ? pid : find(config, function, question);
+	return config->locks_dir ? pid_lock_holder(config->locks_dir, lock) : 0;
 }
 
 pid_t worker_find(const WorkerConfig *config, const Bdf *function)
 {
-	return find_any(config, function, NULL);
+	pid_t pid = lock_holder(config, BDF_TEXT(function));
+
+	return pid > 0 ? pid : find(config, function, NULL);
+}
+
+/* ---- questions ---- */
+
+static bool child_may_be_there(const WorkerChildren *children, WorkerQuestion question)
+{
+	/* In this order: a call counts its child before it no longer counts as running. */
+	return atomic_load(&children->of[question].running) > 0 ||
+	       atomic_load(&children->of[question].none_of) !=
+		       atomic_load(&children->of[question].started) + 1;
+}
+
+/*
+ * One that was started after we began to look, or that had no name yet then, is looked for next
+ * time.
+ */
+static pid_t find_child(const WorkerConfig *config, WorkerQuestion question, const char *name)
+{
+	WorkerChildren *children = config->children;
+	unsigned started;
+	bool running;
+	pid_t pid;
+
+	if (!children)
+		return find(config, NULL, name);
+	if (!child_may_be_there(children, question))
+		return 0;
+	running = atomic_load(&children->of[question].running) > 0;
+	started = atomic_load(&children->of[question].started);
+	pid = find(config, NULL, name);
+	if (pid == 0 && !running)
+		atomic_store(&children->of[question].none_of, started + 1);
+	return pid;
+}
+
+static pid_t find_question(const WorkerConfig *config, WorkerQuestion question, const char *name)
+{
+	pid_t pid = lock_holder(config, name);
+
+	return pid > 0 ? pid : find_child(config, question, name);
 }
 
 pid_t worker_find_probe(const WorkerConfig *config)
 {
-	return find_any(config, NULL, WORKER_LOCK_PROBE);
+	return find_question(config, WORKER_PROBES, WORKER_LOCK_PROBE);
 }
 
 pid_t worker_find_persistence(const WorkerConfig *config)
 {
-	return find_any(config, NULL, WORKER_LOCK_PERSISTENCE);
+	return find_question(config, WORKER_READS_PERSISTENCE, WORKER_LOCK_PERSISTENCE);
+}
+
+void worker_question_begins(const WorkerConfig *config, WorkerQuestion question)
+{
+	if (config->children)
+		atomic_fetch_add(&config->children->of[question].running, 1);
+}
+
+void worker_question_ends(const WorkerConfig *config, WorkerQuestion question, bool started_child)
+{
+	if (!config->children)
+		return;
+	if (started_child)
+		atomic_fetch_add(&config->children->of[question].started, 1);
+	atomic_fetch_sub(&config->children->of[question].running, 1);
 }

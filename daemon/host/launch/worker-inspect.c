@@ -14,19 +14,28 @@
 /* Which of the two questions: one part sees processes, the other one config space. */
 typedef enum Question { ALL_AT_ONCE, HOLDERS, CONFIG_SPACE } Question;
 
-static int arguments(const WorkerConfig *config, Question question, const Bdf *functions, size_t n,
-		     InspectConfig config_space, char ***ret)
+typedef struct Look {
+	const Bdf *functions;
+	size_t n;
+	InspectConfig config_space;
+	bool glance;
+} Look;
+
+static int arguments(const WorkerConfig *config, Question question, const Look *look, char ***ret)
 {
+	InspectConfig config_space = look->config_space;
 	_cleanup_strv_ char **argv = NULL;
 	int r = worker_arguments_begin(config, question == CONFIG_SPACE ? "config" : "inspect",
 				       &argv);
 
+	if (r >= 0 && question != CONFIG_SPACE && look->glance)
+		r = strv_append(&argv, "--glance");
 	if (r >= 0 && question == ALL_AT_ONCE && config_space != INSPECT_CONFIG_NOT)
 		r = strv_append(&argv, "--capabilities");
 	if (r >= 0 && question != HOLDERS && config_space == INSPECT_CONFIG_AWAKE)
 		r = strv_append(&argv, "--awake");
-	for (size_t i = 0; r >= 0 && i < n; i++)
-		r = strv_append(&argv, BDF_TEXT(&functions[i]));
+	for (size_t i = 0; r >= 0 && i < look->n; i++)
+		r = strv_append(&argv, BDF_TEXT(&look->functions[i]));
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(argv);
@@ -74,34 +83,33 @@ static int merge(const Children *children, const Bdf *functions, size_t n, Inspe
 }
 
 /* Two parts, side by side. */
-static int ask_parts(const WorkerConfig *config, const Bdf *functions, size_t n,
-		     InspectConfig config_space, uint64_t timeout_usec, Inspection **ret)
+static int ask_parts(const WorkerConfig *config, const Look *look, uint64_t timeout_usec,
+		     Inspection **ret)
 {
-	size_t parts = config_space == INSPECT_CONFIG_NOT ? 1 : 2;
+	size_t parts = look->config_space == INSPECT_CONFIG_NOT ? 1 : 2;
 	_cleanup_(children_freep) Children *children = NULL;
 	int r = children_new(parts, OUTPUT_MAX, &children);
 
 	for (size_t i = 0; r >= 0 && i < parts; i++) {
 		_cleanup_strv_ char **argv = NULL;
 
-		r = arguments(config, i == 0 ? HOLDERS : CONFIG_SPACE, functions, n, config_space,
-			      &argv);
+		r = arguments(config, i == 0 ? HOLDERS : CONFIG_SPACE, look, &argv);
 		if (r >= 0)
 			r = launch_one(config, i == 0 ? PART_INSPECTOR : PART_CONFIG, children, i,
 				       argv);
 	}
 	if (r < 0)
 		return r;
-	launch_wait(children, timeout_usec);
-	return merge(children, functions, n, ret);
+	launch_wait(config, children, timeout_usec);
+	return merge(children, look->functions, look->n, ret);
 }
 
-static int ask_child(const WorkerConfig *config, const Bdf *functions, size_t n,
-		     InspectConfig config_space, uint64_t timeout_usec, Inspection **ret)
+static int ask_child(const WorkerConfig *config, const Look *look, uint64_t timeout_usec,
+		     Inspection **ret)
 {
 	_cleanup_(children_freep) Children *children = NULL;
 	_cleanup_strv_ char **argv = NULL;
-	int r = arguments(config, ALL_AT_ONCE, functions, n, config_space, &argv);
+	int r = arguments(config, ALL_AT_ONCE, look, &argv);
 
 	if (r >= 0)
 		r = children_new(1, OUTPUT_MAX, &children);
@@ -109,13 +117,34 @@ static int ask_child(const WorkerConfig *config, const Bdf *functions, size_t n,
 		r = children_start(children, 0, argv);
 	if (r < 0)
 		return r;
-	launch_wait(children, timeout_usec);
-	return merge(children, functions, n, ret);
+	launch_wait(config, children, timeout_usec);
+	return merge(children, look->functions, look->n, ret);
+}
+
+static int ask(const WorkerConfig *config, const Look *look, uint64_t timeout_usec,
+	       Inspection **ret)
+{
+	return config->parts_dir ? ask_parts(config, look, timeout_usec, ret)
+				 : ask_child(config, look, timeout_usec, ret);
 }
 
 int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n,
 		   InspectConfig config_space, uint64_t timeout_usec, Inspection **ret)
 {
-	return config->parts_dir ? ask_parts(config, functions, n, config_space, timeout_usec, ret)
-				 : ask_child(config, functions, n, config_space, timeout_usec, ret);
+	const Look look = { .functions = functions, .n = n, .config_space = config_space };
+
+	return ask(config, &look, timeout_usec, ret);
+}
+
+int worker_glance(const WorkerConfig *config, const Bdf *functions, size_t n,
+		  InspectConfig config_space, uint64_t timeout_usec, Inspection **ret)
+{
+	const Look look = {
+		.functions = functions,
+		.n = n,
+		.config_space = config_space,
+		.glance = true,
+	};
+
+	return ask(config, &look, timeout_usec, ret);
 }

@@ -77,8 +77,12 @@ static int read_all(const WorkerConfig *config, const Bdf *gpus, size_t n, uint6
 	if (*ret_pid > 0)
 		return -EBUSY;
 	r = arguments(config, gpus, n, NULL, &argv);
-	if (r >= 0)
-		r = worker_run_one(config, PART_PROBER, argv, OUTPUT_MAX, timeout_usec, &children);
+	if (r < 0)
+		return r;
+	worker_question_begins(config, WORKER_READS_PERSISTENCE);
+	r = worker_run_one(config, PART_PROBER, argv, OUTPUT_MAX, timeout_usec, &children);
+	worker_question_ends(config, WORKER_READS_PERSISTENCE,
+			     r >= 0 && !children->items[0].adopted);
 	if (r < 0)
 		return r;
 	child = &children->items[0];
@@ -146,7 +150,7 @@ int worker_set_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n
 		return r;
 	for (size_t i = 0; i < n; i++)
 		errors[i] = start(config, children, i, &gpus[i], on);
-	launch_wait(children, timeout_usec);
+	launch_wait(config, children, timeout_usec);
 	for (size_t i = 0; i < n; i++) {
 		ret_outcomes[i] = (PersistenceOutcome){ .gpu = { .bdf = gpus[i] } };
 		if (r >= 0)
@@ -164,20 +168,18 @@ void persistence_outcome_clear(PersistenceOutcome *outcome)
 	*outcome = (PersistenceOutcome){ 0 };
 }
 
-static const char busy[] = "other GPUs were moving all the time";
-
-int persistence_unasked(const Bdf *gpus, size_t n, GpuPersistence *ret)
+int persistence_unasked(const Bdf *gpus, size_t n, const char *why, GpuPersistence *ret)
 {
-	return fill_unknown(gpus, n, busy, ret);
+	return fill_unknown(gpus, n, why, ret);
 }
 
-int persistence_unset(const Bdf *gpus, size_t n, PersistenceOutcome *ret_outcomes)
+int persistence_unset(const Bdf *gpus, size_t n, const char *why, PersistenceOutcome *ret_outcomes)
 {
 	for (size_t i = 0; i < n; i++) {
 		int r;
 
 		ret_outcomes[i] = (PersistenceOutcome){ 0 };
-		r = fill_unknown(&gpus[i], 1, busy, &ret_outcomes[i].gpu);
+		r = fill_unknown(&gpus[i], 1, why, &ret_outcomes[i].gpu);
 		if (r >= 0)
 			continue;
 		while (i > 0)

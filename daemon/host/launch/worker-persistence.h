@@ -35,6 +35,6 @@ int worker_set_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n
 			   uint64_t timeout_usec, PersistenceOutcome *ret_outcomes);
 void persistence_outcome_clear(PersistenceOutcome *outcome);
 
-/* Fills the same when functions were moving for so long that no worker was started. */
-int persistence_unasked(const Bdf *gpus, size_t n, GpuPersistence *ret);
-int persistence_unset(const Bdf *gpus, size_t n, PersistenceOutcome *ret_outcomes);
+/* Fills the same when no worker was started, because of moves: `why`, NULL when memory is out. */
+int persistence_unasked(const Bdf *gpus, size_t n, const char *why, GpuPersistence *ret);
+int persistence_unset(const Bdf *gpus, size_t n, const char *why, PersistenceOutcome *ret_outcomes);

@@ -43,9 +43,12 @@ int worker_probe(const WorkerConfig *config, const Bdf *functions, size_t n, boo
 	int r;
 
 	r = arguments(config, functions, n, mmio, &argv);
-	if (r >= 0)
-		r = worker_run_one(config, mmio ? PART_CONFIG : PART_PROBER, argv, OUTPUT_MAX,
-				   timeout_usec, &children);
+	if (r < 0)
+		return r;
+	worker_question_begins(config, WORKER_PROBES);
+	r = worker_run_one(config, mmio ? PART_CONFIG : PART_PROBER, argv, OUTPUT_MAX, timeout_usec,
+			   &children);
+	worker_question_ends(config, WORKER_PROBES, r >= 0 && !children->items[0].adopted);
 	if (r < 0)
 		return r;
 	child = &children->items[0];

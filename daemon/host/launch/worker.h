@@ -11,7 +11,7 @@
  * command line, after the roots:
  *   move -- BDF DRIVER|- OVERRIDE|-
  *   reset [--slot] BDF
- *   inspect [--capabilities [--awake]] BDF…
+ *   inspect [--glance] [--capabilities [--awake]] BDF…
  *   config [--awake] BDF…
  *   examine [--without-image] [BDF [PORT…]]
  *   image [--known-image=KEY]
@@ -93,6 +93,10 @@ int worker_reset(const WorkerConfig *config, const ResetTarget *targets, size_t 
  */
 int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n,
 		   InspectConfig config_space, uint64_t timeout_usec, Inspection **ret);
+
+/* The same of the functions only: who holds them is not looked for. */
+int worker_glance(const WorkerConfig *config, const Bdf *functions, size_t n,
+		  InspectConfig config_space, uint64_t timeout_usec, Inspection **ret);
 
 /* Whether a child that this process left behind still runs. Sees no other process. */
 bool worker_running(pid_t pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Domains: find, read, list, define. */
+/* Domains: find, read, define. */
 #include <string.h>
 #include <strings.h>
 
@@ -71,27 +71,37 @@ int virt_domain_find(Virt *virt, const char *name_or_uuid, DomainId *ret, Proble
 
 /* --- read --- */
 
-/*
- * The definition and the live XML, NULL if there is none. `secure`: with passwords, which are
- * needed to define it again.
- */
-static int read_xml(virDomainPtr domain, bool secure, char **ret_live, char **ret_config)
+/* As of the answer that the domain came with, a list or a lookup: asks nothing more of libvirt. */
+static bool was_active(virDomainPtr domain)
 {
-	unsigned flags = secure ? VIR_DOMAIN_XML_SECURE : 0;
-	_cleanup_free_ char *live = NULL, *config = NULL;
-	int active, persistent;
+	return virDomainGetID(domain) != (unsigned)-1;
+}
 
-	active = virDomainIsActive(domain);
-	persistent = virDomainIsPersistent(domain);
-	if (active < 0 || persistent < 0)
+/* Only a running domain may have no definition. < 0: libvirt does not say. */
+static int is_defined(virDomainPtr domain)
+{
+	return was_active(domain) ? virDomainIsPersistent(domain) : 1;
+}
+
+/*
+ * The definition and the live XML, with passwords, which are needed to define it again; NULL if
+ * there is none. `domain` was just looked up.
+ */
+static int read_xml(virDomainPtr domain, char **ret_live, char **ret_config)
+{
+	_cleanup_free_ char *live = NULL, *config = NULL;
+	int defined = is_defined(domain);
+
+	if (defined < 0)
 		return -EIO;
-	if (active) {
-		live = virDomainGetXMLDesc(domain, flags);
+	if (was_active(domain)) {
+		live = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_SECURE);
 		if (!live)
 			return -EIO;
 	}
-	if (persistent) {
-		config = virDomainGetXMLDesc(domain, flags | VIR_DOMAIN_XML_INACTIVE);
+	if (defined) {
+		config = virDomainGetXMLDesc(domain,
+					     VIR_DOMAIN_XML_SECURE | VIR_DOMAIN_XML_INACTIVE);
 		if (!config)
 			return -EIO;
 	}
@@ -128,7 +138,7 @@ int virt_domain_get(Virt *virt, const char *uuid, VirtDomain **ret, Problem **re
 	domain->name = strdup(virt_domain_name(found));
 	if (!domain->name)
 		return -ENOMEM;
-	if (read_xml(found, true, &domain->live_xml, &domain->config_xml) < 0)
+	if (read_xml(found, &domain->live_xml, &domain->config_xml) < 0)
 		return virt_read_problem(&call, domain->name, ret_problem);
 	domain->uuid = strdup(uuid);
 	if (!domain->uuid)
@@ -136,114 +146,6 @@ int virt_domain_get(Virt *virt, const char *uuid, VirtDomain **ret, Problem **re
 	domain->active = domain->live_xml != NULL;
 	domain->persistent = domain->config_xml != NULL;
 	*ret = TAKE_PTR(domain);
-	return 0;
-}
-
-/* What core/domain/xml.h found wrong with an XML; the cause is the specific part. */
-static const char *xml_fault(const Problem *problem)
-{
-	return problem->cause ? problem->cause : problem->reason;
-}
-
-/* --- uses --- */
-
-static void list_freep(virDomainPtr **list)
-{
-	for (virDomainPtr *d = *list; d && *d; d++)
-		virDomainFree(*d);
-	free(*list);
-}
-
-/*
- * A domain whose XML libvirt cannot send, or we do not understand, may hold any function. List it
- * as unread, so that it does not count as gone or as a domain without devices, and the other
- * domains stay known.
- */
-static int add_unread(virDomainPtr domain, DomainUses *uses, Problem **ret_problem)
-{
-	_cleanup_(problem_freep) Problem *why = TAKE_PTR(*ret_problem);
-	DomainUse *use = &uses->items[uses->n_items];
-	char uuid[VIR_UUID_STRING_BUFLEN];
-
-	if (virDomainGetUUIDString(domain, uuid) < 0)
-		return -EIO;
-	uses->n_items++;
-	*use = (DomainUse){
-		/* If it is unknown whether it runs, assume that it does. */
-		.active = virDomainIsActive(domain) != 0,
-		.persistent = virDomainIsPersistent(domain) == 1,
-		.uuid = strdup(uuid),
-		.name = strdup(virt_domain_name(domain)),
-		.unread = strdup(xml_fault(why)),
-	};
-	return use->uuid && use->name && use->unread ? 0 : -ENOMEM;
-}
-
-/*
- * libvirt remembers this until its next restart. A driver that does not report it has no migration.
- */
-static bool was_migrated(virDomainPtr domain)
-{
-	int state = VIR_DOMAIN_NOSTATE, reason = 0;
-
-	return virDomainGetState(domain, &state, &reason, 0) == 0 && state == VIR_DOMAIN_SHUTOFF &&
-	       reason == VIR_DOMAIN_SHUTOFF_MIGRATED;
-}
-
-/* Appends the domain's use; nothing for a domain that has vanished meanwhile. */
-static int add_use(const VirtCall *call, virDomainPtr domain, DomainUses *uses,
-		   Problem **ret_problem)
-{
-	const char *name = virt_domain_name(domain);
-	_cleanup_free_ char *live = NULL, *config = NULL;
-	int r;
-
-	if (read_xml(domain, false, &live, &config) < 0) {
-		if (virt_error_is_no_domain())
-			return 0;
-		r = virt_read_problem(call, name, ret_problem);
-		/* Any other problem is about libvirt, not about this domain. */
-		return r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_INTERNAL
-			       ? add_unread(domain, uses, ret_problem)
-			       : r;
-	}
-	if (!live && !config)
-		return 0; /* a transient one that has stopped */
-	r = domain_use_from_xml(live, config, &uses->items[uses->n_items], ret_problem);
-	if (r == PROBLEM)
-		return add_unread(domain, uses, ret_problem);
-	if (r < 0)
-		return r;
-	uses->items[uses->n_items++].migrated = !live && was_migrated(domain);
-	return 0;
-}
-
-int virt_domain_uses(Virt *virt, DomainUses **ret, Problem **ret_problem)
-{
-	_cleanup_call_ VirtCall call = { 0 };
-	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
-	_cleanup_(list_freep) virDomainPtr *list = NULL;
-	int n, r;
-
-	r = virt_call_begin(virt, &call, ret_problem);
-	if (r != 0)
-		return r;
-	n = virConnectListAllDomains(call.conn, &list, 0);
-	if (n < 0)
-		return virt_problem(&call, ret_problem, GPUPASS_ERROR_INTERNAL,
-				    "libvirt could not list its domains");
-	uses = calloc(1, sizeof(*uses));
-	if (!uses)
-		return -ENOMEM;
-	uses->items = calloc((size_t)n + 1, sizeof(*uses->items));
-	if (!uses->items)
-		return -ENOMEM;
-	for (int i = 0; i < n; i++) {
-		r = add_use(&call, list[i], uses, ret_problem);
-		if (r != 0)
-			return r;
-	}
-	*ret = TAKE_PTR(uses);
 	return 0;
 }
 
@@ -263,7 +165,7 @@ static int check_definition(const char *uuid, const char *xml, Problem **ret_pro
 		return problem_refuse(
 			ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
 			.reason = strf("the new definition of domain %s is not a domain XML", uuid),
-			.cause = strdup(xml_fault(why)));
+			.cause = strdup(why->cause ? why->cause : why->reason));
 	if (strcasecmp(str_or_empty(domain_xml_uuid(parsed)), uuid) == 0)
 		return 0;
 	return problem_set(ret_problem, GPUPASS_ERROR_DEFINE_FAILED,
@@ -315,9 +217,9 @@ int virt_domain_define(Virt *virt, const char *uuid, const char *expected, const
 {
 	_cleanup_call_ VirtCall call = { 0 };
 	_cleanup_domain_ virDomainPtr domain = NULL, defined = NULL;
-	_cleanup_free_ char *live = NULL, *config = NULL;
+	_cleanup_free_ char *config = NULL;
 	const char *name;
-	int r;
+	int defined_before, r;
 
 	r = check_definition(uuid, xml, ret_problem);
 	if (r != 0)
@@ -326,7 +228,11 @@ int virt_domain_define(Virt *virt, const char *uuid, const char *expected, const
 	if (r != 0)
 		return r;
 	name = virt_domain_name(domain);
-	if (read_xml(domain, true, &live, &config) < 0)
+	defined_before = is_defined(domain);
+	if (defined_before > 0)
+		config = virDomainGetXMLDesc(domain,
+					     VIR_DOMAIN_XML_SECURE | VIR_DOMAIN_XML_INACTIVE);
+	if (defined_before < 0 || (defined_before > 0 && !config))
 		return virt_read_problem(&call, name, ret_problem);
 	/*
 	 * libvirt cannot compare and define in one call: this check makes the gap small, but does

@@ -22,10 +22,21 @@ int request_write(char *const *words, char **ret, size_t *ret_size);
 #define WORKER_LOCK_PERSISTENCE "persistence"
 
 /*
- * Reads up to the end of what the other side sends. -EBADMSG: it is no request; -ETIMEDOUT: the
- * other side has said nothing for seconds; -ENOMEM, or what read(2) says.
+ * Reads one request, which is all that the other side sends. -EBADMSG: it is no request;
+ * -ETIMEDOUT: the other side has said nothing for seconds; -ENOMEM, or what read(2) says.
  */
 int request_read(int fd, char ***ret);
 
-/* Says to whoever asked that the work begins: the time for it counts from here. */
-void request_begin(int fd);
+/*
+ * The next of several requests, each of which is answered before the next is sent. Waits for it
+ * without a deadline: a part is started before anybody has something to ask. 1 with the request; 0:
+ * whoever would ask has gone, or `stop_fd` (-1: none) is readable. Errors as above.
+ */
+int request_next(int fd, int stop_fd, char ***ret);
+
+/*
+ * Says to whoever asked that the work begins: the time for it counts from here. Who asked takes a
+ * connection that ends without this for one whose request was never worked on, and may ask another
+ * part. So where this fails no work may follow.
+ */
+int request_begin(int fd);

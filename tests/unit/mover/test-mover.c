@@ -12,6 +12,7 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "gpupass/errors.h"
@@ -143,7 +144,6 @@ static void what_is_no_request_does_nothing(void **state)
 		size_t size;
 	} rows[] = {
 #define ROW(text) { text, sizeof(text) }
-		{ "", 0 },
 		{ "\0", 1 },
 		ROW("move\0--\0" DISPLAY "\0nvidia\0-"), /* cut off */
 		ROW("move\0--\0" DISPLAY "\0nvidia\0"),
@@ -168,6 +168,111 @@ static void what_is_no_request_does_nothing(void **state)
 		    run.output[0] != '\0')
 			fail_msg("row %zu: %d, %s", i, run.status, run.output);
 	}
+}
+
+/* One that was started before anybody had a request for it. */
+static pid_t spawn_idle(void **state, const SysfsTree *tree, int *ret_fd)
+{
+	const TempDir *dir = *state;
+	int fds[2];
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	pid = spawn_mover(tree, dir->path, fds[1]);
+	close(fds[1]);
+	*ret_fd = fds[0];
+	return pid;
+}
+
+static void assert_ends_well(pid_t pid, int fd)
+{
+	int status = -1;
+	char byte;
+
+	assert_int_equal(read(fd, &byte, 1), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	close(fd);
+}
+
+/* promise C12 */
+static void whoever_has_no_request_gets_nothing_done(void **state)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	int fd = -1;
+	pid_t pid = spawn_idle(state, tree, &fd);
+
+	shutdown(fd, SHUT_WR);
+	assert_ends_well(pid, fd);
+}
+
+/* Up to a line that is this one. */
+static void read_up_to(int fd, const char *last, char *output, size_t size)
+{
+	size_t n = 0;
+
+	output[0] = '\0';
+	while (!strstr(output, last) && n < size - 1) {
+		ssize_t got = read(fd, output + n, size - 1 - n);
+
+		assert_true(got > 0);
+		n += (size_t)got;
+		output[n] = '\0';
+	}
+}
+
+static void batch_follows_batch(void **state)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	static const char words[] = "move\0--\0" DISPLAY "\0nvidia\0-\0";
+	int fd = -1;
+	pid_t pid = spawn_idle(state, tree, &fd);
+	char output[8192];
+
+	tree_add_gpu(tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(send(fd, words, sizeof(words), 0), sizeof(words));
+		read_up_to(fd, "\nend\n", output, sizeof(output));
+		assert_true(str_starts_with(output, "\n0 {"));
+	}
+	shutdown(fd, SHUT_WR);
+	assert_ends_well(pid, fd);
+}
+
+/* systemctl stop of a mover sends this: see its unit. */
+static void one_with_nothing_to_do_can_be_stopped(void **state)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	static const char words[] = "move\0--\0" DISPLAY "\0nvidia\0-\0";
+	int fd = -1;
+	pid_t pid = spawn_idle(state, tree, &fd);
+	char output[8192];
+
+	tree_add_gpu(tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
+	assert_int_equal(send(fd, words, sizeof(words), 0), sizeof(words));
+	read_up_to(fd, "\nend\n", output, sizeof(output)); /* so it knows the signal by now */
+	kill(pid, SIGCONT);
+	assert_ends_well(pid, fd);
+}
+
+/* promise C12 */
+/* The daemon would have another mover do it: it has not heard that this one begins. */
+static void who_cannot_hear_that_it_begins_gets_nothing_done(void **state)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	static const char words[] = "move\0--\0" DISPLAY "\0-\0-\0";
+	_cleanup_free_ char *unbind = strf("%s/bus/pci/drivers/nvidia/unbind", tree->sysfs);
+	struct stat st = { 0 };
+	int fd = -1, status = 0;
+	pid_t pid = spawn_idle(state, tree, &fd);
+
+	tree_add_gpu(tree, DISPLAY, 0x2230, "nvidia", 33, NULL);
+	shutdown(fd, SHUT_RD);
+	assert_int_equal(send(fd, words, sizeof(words), 0), sizeof(words));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(WEXITSTATUS(status), GPUPASS_EXIT_FAILED);
+	assert_true(stat(unbind, &st) < 0 || st.st_size == 0);
+	close(fd);
 }
 
 /* The daemon has told by then that the function may be stuck; it must not be moved later on. */
@@ -197,6 +302,10 @@ int main(void)
 		WITH_DIR(a_batch_is_answered_line_by_line),
 		WITH_DIR(one_function_has_one_mover_at_a_time),
 		WITH_DIR(what_is_no_request_does_nothing),
+		WITH_DIR(whoever_has_no_request_gets_nothing_done),
+		WITH_DIR(batch_follows_batch),
+		WITH_DIR(one_with_nothing_to_do_can_be_stopped),
+		WITH_DIR(who_cannot_hear_that_it_begins_gets_nothing_done),
 		WITH_DIR(who_has_given_up_gets_nothing_done),
 	};
 

@@ -18,30 +18,40 @@
 
 #define GPU "0000:41:00.0"
 
-/* The part with this request; its process, and our end of the connection. */
-static pid_t start(const char *part, const char *words, int *ret_fd)
+/* The part without a request; its process, and our end of the connection. */
+static pid_t start_idle(const char *part, int *ret_fd)
 {
-	_cleanup_free_ char *option = strf("--part=%s", part), *request = NULL;
-	char *argv[] = { (char[]){ WORKER }, option, NULL };
-	_cleanup_strv_ char **list = NULL;
+	_cleanup_free_ char *option = strf("--part=%s", part);
+	const char *program = strcmp(part, "initramfs") == 0 ? INITRAMFS : WORKER;
+	char *argv[] = { (char *)program, option, NULL };
 	posix_spawn_file_actions_t actions;
-	size_t request_size = 0;
 	int fds[2];
 	pid_t pid = 0;
 
-	assert_int_equal(strv_split(words, " ", &list), 0);
-	assert_int_equal(request_write(list, &request, &request_size), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, fds[1], STDIN_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, fds[1], STDOUT_FILENO);
-	assert_int_equal(posix_spawn(&pid, WORKER, &actions, NULL, argv, environ), 0);
+	assert_int_equal(posix_spawn(&pid, program, &actions, NULL, argv, environ), 0);
 	posix_spawn_file_actions_destroy(&actions);
 	close(fds[1]);
-	/* One that knows no such part may have ended already. */
-	(void)!send(fds[0], request, request_size, MSG_NOSIGNAL);
-	shutdown(fds[0], SHUT_WR);
 	*ret_fd = fds[0];
+	return pid;
+}
+
+/* The part with this request, the only one. */
+static pid_t start(const char *part, const char *words, int *ret_fd)
+{
+	_cleanup_free_ char *request = NULL;
+	_cleanup_strv_ char **list = NULL;
+	pid_t pid = start_idle(part, ret_fd);
+	size_t request_size = 0;
+
+	assert_int_equal(strv_split(words, " ", &list), 0);
+	assert_int_equal(request_write(list, &request, &request_size), 0);
+	/* One that knows no such part may have ended already. */
+	(void)!send(*ret_fd, request, request_size, MSG_NOSIGNAL);
+	shutdown(*ret_fd, SHUT_WR);
 	return pid;
 }
 
@@ -139,6 +149,61 @@ static void a_part_takes_no_other_host_and_no_library(_unused_ void **state)
 	}
 }
 
+/* Reads one line. */
+static void read_line(int fd, char *line, size_t size)
+{
+	size_t n = 0;
+
+	while (n < size - 1 && read(fd, line + n, 1) == 1 && line[n++] != '\n')
+		;
+	line[n] = '\0';
+}
+
+/* They are started before they are asked, and serve one request after another. */
+static void some_wait_and_stay(_unused_ void **state)
+{
+	static const char *const parts[] = { "inspector", "config" };
+	static const char *const verbs[] = { "inspect", "config" };
+
+	for (size_t i = 0; i < ELEMENTS(parts); i++) {
+		char *words[] = { (char *)verbs[i], NULL };
+		_cleanup_free_ char *request = NULL;
+		size_t size = 0;
+		int fd = -1;
+		pid_t pid = start_idle(parts[i], &fd);
+
+		assert_int_equal(request_write(words, &request, &size), 0);
+		for (unsigned n = 0; n < 3; n++) {
+			char line[4096];
+
+			assert_int_equal(send(fd, request, size, MSG_NOSIGNAL), size);
+			read_line(fd, line, sizeof(line));
+			assert_string_equal(line, "\n");
+			read_line(fd, line, sizeof(line));
+			assert_non_null(strstr(line, "\"error\":0,"));
+		}
+		shutdown(fd, SHUT_WR);
+		assert_int_equal(read(fd, (char[1]){ 0 }, 1), 0);
+		assert_int_equal(exit_status(pid), 0);
+		close(fd);
+	}
+}
+
+/* promise C12 */
+/* What the daemon has made ready, and never asked. */
+static void one_that_was_never_asked_ends_well(_unused_ void **state)
+{
+	static const char *const parts[] = { "inspector", "config", "prober" };
+
+	for (size_t i = 0; i < ELEMENTS(parts); i++) {
+		int fd = -1;
+		pid_t pid = start_idle(parts[i], &fd);
+
+		close(fd);
+		assert_int_equal(exit_status(pid), 0);
+	}
+}
+
 static void what_follows_the_kernels_messages_ends_with_its_caller(_unused_ void **state)
 {
 	char begins = 0;
@@ -156,6 +221,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_part_does_what_it_is_there_for_and_nothing_else),
+		cmocka_unit_test(some_wait_and_stay),
+		cmocka_unit_test(one_that_was_never_asked_ends_well),
 		cmocka_unit_test(what_follows_the_kernels_messages_ends_with_its_caller),
 		cmocka_unit_test(a_part_takes_no_other_host_and_no_library),
 	};

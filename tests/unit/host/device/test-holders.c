@@ -641,10 +641,43 @@ static void a_device_mounted_elsewhere_by_a_user_is_seen(void **state _unused_)
 	assert_non_null(find(in, DISPLAY, pid, "/dev/vfio/33"));
 }
 
+static void only_the_kernel_says_who_is_its_thread(void **state _unused_)
+{
+	static const struct {
+		const char *stat;
+		bool program, looked_at;
+	} rows[] = {
+		{ "42 (kworker/0:1) I 2 0 0 0 -1 69238880 0 0 0 0 0 0 0 0 20 0 1 0\n", false,
+		  false },
+		/* The name is the process's own. */
+		{ "42 (a) I 2 0 0 0 -1 69238880) S 1 42 42 0 -1 4194304 0 0 0 0 0\n", false, true },
+		{ "42 (ended) Z 1 42 42 0 -1 4194316 0 0 0 0 0 0 0 0 20 0 2 0\n", false, true },
+		{ "42 (a) S 1 42 42 0 -1 69238880 0 0 0 0 0 0 0 0 20 0 1 0\n", true, true },
+		{ "42 (a\n", false, true },
+		{ NULL, false, true },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu_on_nvidia();
+		_cleanup_(inspection_freep) Inspection *in = NULL;
+
+		tree_add_process(tree, 42, "a", "0::/\n");
+		tree_process_opens(tree, 42, 3, STAND_IN);
+		if (rows[i].stat)
+			tree_write(tree, "proc/42/stat", rows[i].stat);
+		if (rows[i].program)
+			tree_link(tree, "proc/42/exe", "/usr/bin/a");
+		in = scan(tree, 0);
+		if ((in->n_holders > 0) != rows[i].looked_at)
+			fail_msg("row %zu: %zu holders", i, in->n_holders);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_device_file_of_a_function_counts),
+		cmocka_unit_test(only_the_kernel_says_who_is_its_thread),
 		cmocka_unit_test(files_that_belong_to_no_one_gpu_or_to_another_do_not_count),
 		cmocka_unit_test(a_file_of_a_devices_name_does_not_count),
 		cmocka_unit_test(a_mapping_without_a_descriptor_holds),

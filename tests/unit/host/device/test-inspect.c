@@ -393,6 +393,24 @@ static void holders_are_part_of_an_inspection(void **state _unused_)
 	assert_string_equal(in->holders[0].unit, "nvidia-dcgm.service");
 }
 
+static void a_glance_is_of_the_functions_only(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	Bdf bdf = tree_bdf(DISPLAY);
+
+	tree_add_nvidia_information(tree, DISPLAY, UUID, 7);
+	tree_add_driver(tree, "vfio-pci");
+	tree_write(tree, "proc/devices", DEVICES_WITH_NVIDIA_AS_MEM);
+	tree_add_process(tree, 42, "dcgm", "0::/system.slice/nvidia-dcgm.service\n");
+	tree_process_opens(tree, 42, 3, "/dev/full");
+	assert_int_equal(inspect_glance(&tree->roots, &bdf, 1, INSPECT_CONFIG_NOT, &in), 0);
+	assert_int_equal(in->n_functions, 1);
+	assert_string_equal(in->functions[0].uuid, UUID);
+	assert_int_equal(in->n_holders, 0);
+	assert_false(in->vfio_pci);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -412,6 +430,7 @@ int main(void)
 		cmocka_unit_test(a_function_that_is_not_there_is_an_error),
 		cmocka_unit_test(without_a_function_there_are_the_hosts_facts),
 		cmocka_unit_test(holders_are_part_of_an_inspection),
+		cmocka_unit_test(a_glance_is_of_the_functions_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,29 +12,63 @@
 #include "host/wire/request.h"
 #include "util/text.h"
 
+#define CONNECTIONS_MAX 256U
+
+typedef struct Connection {
+	FakePart *part;
+	int fd;
+	pthread_t thread;
+} Connection;
+
 struct FakePart {
 	FakeAnswer answer;
 	void *userdata;
 	char *path;
 	int listen_fd;
 	pthread_t thread;
+	Connection connections[CONNECTIONS_MAX];
 	pthread_mutex_t lock; /* for what follows */
+	pthread_cond_t changed;
+	unsigned n_connections, n_ended;
 	unsigned requests;
 	char *request; /* read once it was answered, when there is no other */
+	size_t last;   /* the connection that it came by */
 };
 
-static void serve(FakePart *part, int fd)
+static void note_request(Connection *connection, char **words)
 {
-	_cleanup_strv_ char **words = NULL;
+	FakePart *part = connection->part;
 
-	if (request_read(fd, &words) < 0)
-		return;
 	pthread_mutex_lock(&part->lock);
 	free(part->request);
 	part->request = strv_join(words, " ");
+	part->last = (size_t)(connection - part->connections);
 	part->requests++;
 	pthread_mutex_unlock(&part->lock);
-	part->answer(fd, words, part->userdata);
+}
+
+/* Request after request, as long as there are any. */
+static void *serve(void *userdata)
+{
+	Connection *connection = userdata;
+	FakePart *part = connection->part;
+	int r;
+
+	do {
+		_cleanup_strv_ char **words = NULL;
+
+		r = request_next(connection->fd, -1, &words);
+		if (r > 0) {
+			note_request(connection, words);
+			part->answer(connection->fd, words, part->userdata);
+		}
+	} while (r > 0);
+	close(connection->fd);
+	pthread_mutex_lock(&part->lock);
+	part->n_ended++;
+	pthread_cond_broadcast(&part->changed);
+	pthread_mutex_unlock(&part->lock);
+	return NULL;
 }
 
 /* Ends when the listening socket is shut down. */
@@ -44,8 +78,18 @@ static void *accept_all(void *userdata)
 	int fd;
 
 	while ((fd = accept4(part->listen_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		serve(part, fd);
-		close(fd);
+		Connection *connection = &part->connections[part->n_connections];
+
+		if (part->n_connections == CONNECTIONS_MAX)
+			abort();
+		*connection = (Connection){ .part = part, .fd = fd };
+		/* Before it is served, or who has its answer might not find it counted. */
+		pthread_mutex_lock(&part->lock);
+		part->n_connections++;
+		pthread_cond_broadcast(&part->changed);
+		pthread_mutex_unlock(&part->lock);
+		if (pthread_create(&connection->thread, NULL, serve, connection) != 0)
+			abort();
 	}
 	return NULL;
 }
@@ -59,7 +103,8 @@ FakePart *fake_part_new(const char *directory, const char *name, FakeAnswer answ
 		abort();
 	*part = (FakePart){ .answer = answer,
 			    .userdata = userdata,
-			    .lock = PTHREAD_MUTEX_INITIALIZER };
+			    .lock = PTHREAD_MUTEX_INITIALIZER,
+			    .changed = PTHREAD_COND_INITIALIZER };
 	part->path = strf("%s/%s", directory, name);
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", part->path);
 	part->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -76,6 +121,8 @@ FakePart *fake_part_free(FakePart *part)
 		return NULL;
 	shutdown(part->listen_fd, SHUT_RDWR);
 	pthread_join(part->thread, NULL);
+	for (unsigned i = 0; i < part->n_connections; i++)
+		pthread_join(part->connections[i].thread, NULL);
 	close(part->listen_fd);
 	unlink(part->path);
 	free(part->path);
@@ -102,4 +149,42 @@ const char *fake_part_request(FakePart *part)
 	request = part->request;
 	pthread_mutex_unlock(&part->lock);
 	return request;
+}
+
+static void wait_for(FakePart *part, const unsigned *value, unsigned at_least)
+{
+	pthread_mutex_lock(&part->lock);
+	while (*value < at_least)
+		pthread_cond_wait(&part->changed, &part->lock);
+	pthread_mutex_unlock(&part->lock);
+}
+
+void fake_part_await_connections(FakePart *part, unsigned n)
+{
+	wait_for(part, &part->n_connections, n);
+}
+
+void fake_part_await_ends(FakePart *part, unsigned n)
+{
+	wait_for(part, &part->n_ended, n);
+}
+
+unsigned fake_part_connections(FakePart *part)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&part->lock);
+	n = part->n_connections;
+	pthread_mutex_unlock(&part->lock);
+	return n;
+}
+
+size_t fake_part_last(FakePart *part)
+{
+	size_t last;
+
+	pthread_mutex_lock(&part->lock);
+	last = part->last;
+	pthread_mutex_unlock(&part->lock);
+	return last;
 }

@@ -9,11 +9,14 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "fake-part.h"
+#include "host/launch/child.h"
 #include "host/launch/part.h"
 #include "host/launch/worker-examine.h"
 #include "host/launch/worker-find.h"
@@ -317,7 +320,7 @@ static void an_inspection_is_put_together_from_two_parts(void **state)
 		fake_part_new(dir->path, PART_INSPECTOR, answer_inspection, NULL);
 	_cleanup_(fake_part_freep) FakePart *config_space =
 		fake_part_new(dir->path, PART_CONFIG, answer_inspection, *state);
-	_cleanup_(inspection_freep) Inspection *in = NULL, *without = NULL;
+	_cleanup_(inspection_freep) Inspection *in = NULL, *without = NULL, *glance = NULL;
 	const Bdf bdf = tree_bdf(DISPLAY);
 	FellBack fell;
 	WorkerConfig config = parted(state, "crash", &fell);
@@ -332,6 +335,11 @@ static void an_inspection_is_put_together_from_two_parts(void **state)
 	assert_int_equal(worker_inspect(&config, &bdf, 1, INSPECT_CONFIG_NOT, LONG, &without), 0);
 	assert_int_equal(fake_part_requests(config_space), 1);
 	assert_null(without->functions[0].serial_number);
+
+	assert_int_equal(worker_glance(&config, &bdf, 1, INSPECT_CONFIG_NOT, LONG, &glance), 0);
+	assert_string_equal(glance->functions[0].driver, "nvidia");
+	assert_string_equal(fake_part_request(inspector), "inspect --glance " DISPLAY);
+	assert_int_equal(fake_part_requests(config_space), 1);
 }
 
 static void answer_examination(int fd, char *const *words _unused_, void *userdata)
@@ -362,9 +370,61 @@ static void an_examination_is_put_together_from_two_parts(void **state)
 	assert_string_equal(fake_part_request(initramfs), "image --known-image=4 5 6");
 }
 
+/* ---- forks ---- */
+
+static int say_so(const void *data)
+{
+	dprintf(STDOUT_FILENO, "%s", (const char *)data);
+	return 7;
+}
+
+static _Noreturn int wait_for_a_signal(const void *data _unused_)
+{
+	alarm(60); /* nothing may be left of a test that fails */
+	for (;;)
+		pause();
+}
+
+static int crash(const void *data _unused_)
+{
+	raise(SIGKILL);
+	return 0;
+}
+
+static int read_input(const void *data _unused_)
+{
+	char c;
+
+	return (int)read(STDIN_FILENO, &c, 1);
+}
+
+static void a_fork_says_what_it_does_and_how_it_ends(void **state _unused_)
+{
+	_cleanup_(children_freep) Children *children = NULL;
+	const char text[] = "no driver is bound";
+
+	assert_int_equal(children_new(4, 64, &children), 0);
+	assert_int_equal(children_fork(children, 0, say_so, text), 0);
+	assert_int_equal(children_fork(children, 1, crash, NULL), 0);
+	assert_int_equal(children_fork(children, 2, read_input, NULL), 0);
+	assert_int_equal(children_fork(children, 3, wait_for_a_signal, NULL), 0);
+	children_wait(children, 300 * 1000);
+	assert_string_equal(children->items[0].output, text);
+	assert_int_equal(children->items[0].status, 7);
+	assert_int_equal(children->items[1].signal, SIGKILL);
+	assert_int_equal(children->items[2].status, 0);
+	assert_int_equal(children->items[2].size, 0);
+	/* It is left alone, and keeps no other's answer. */
+	assert_true(children->items[3].running);
+	assert_true(child_runs(children->items[3].pid));
+	assert_int_equal(getpgid(children->items[3].pid), children->items[3].pid);
+	kill(children->items[3].pid, SIGKILL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_fork_says_what_it_does_and_how_it_ends),
 		WITH_DIR(a_batch_is_one_request_and_each_function_has_its_answer),
 		WITH_DIR(one_that_hangs_keeps_no_others_answer),
 		WITH_DIR(a_mover_that_hangs_is_named_by_its_lock),

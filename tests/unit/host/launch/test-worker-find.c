@@ -26,14 +26,8 @@
 #define SYSFS_OPTION "--sysfs="
 
 /* Runs the program by that command line, and has it running; it stays a minute. */
-static pid_t start(const char *program, uid_t uid)
+static pid_t start_as(const char *program, uid_t uid, char *const *command_line)
 {
-	_cleanup_free_ char *sysfs = strf(SYSFS_OPTION "%s", bad_worker_mode("slow-60000"));
-	/* What a worker that moves DISPLAY is called. */
-	char *const command_line[] = { (char[]){ BAD_WORKER }, sysfs,
-				       (char[]){ "move" },     (char[]){ "--" },
-				       (char[]){ DISPLAY },    (char[]){ "-" },
-				       (char[]){ "-" },	       NULL };
 	_cleanup_close_ int fd = open(program, O_RDONLY | O_CLOEXEC);
 	char gone = 0;
 	int fds[2];
@@ -56,6 +50,28 @@ static pid_t start(const char *program, uid_t uid)
 	assert_int_equal(read(fds[0], &gone, 1), 0); /* closed by its exec */
 	close(fds[0]);
 	return pid;
+}
+
+static pid_t start(const char *program, uid_t uid)
+{
+	_cleanup_free_ char *sysfs = strf(SYSFS_OPTION "%s", bad_worker_mode("slow-60000"));
+	/* What a worker that moves DISPLAY is called. */
+	char *const command_line[] = { (char[]){ BAD_WORKER }, sysfs,
+				       (char[]){ "move" },     (char[]){ "--" },
+				       (char[]){ DISPLAY },    (char[]){ "-" },
+				       (char[]){ "-" },	       NULL };
+
+	return start_as(program, uid, command_line);
+}
+
+/* A worker that asks NVML about links. */
+static pid_t start_probe(void)
+{
+	_cleanup_free_ char *sysfs = strf(SYSFS_OPTION "%s", bad_worker_mode("slow-60000"));
+	char *const command_line[] = { (char[]){ BAD_WORKER }, sysfs, (char[]){ "probe" },
+				       (char[]){ DISPLAY }, NULL };
+
+	return start_as(BAD_WORKER, geteuid(), command_line);
 }
 
 static void end(pid_t pid)
@@ -120,6 +136,72 @@ static void the_program_of_another_user_is_no_worker(_unused_ void **state)
 	end(pid);
 }
 
+/* fault 49 */
+static void a_probe_of_the_daemon_before_is_found_until_it_ends(_unused_ void **state)
+{
+	WorkerConfig config = bad_worker("slow-60000");
+	WorkerChildren children = { 0 };
+	pid_t pid = start_probe();
+
+	config.children = &children;
+	assert_int_equal(worker_find_probe(&config), pid);
+	assert_int_equal(worker_find_probe(&config), pid);
+	end(pid);
+	assert_int_equal(worker_find_probe(&config), 0);
+}
+
+/* Where none was, and none was started since, thousands of processes are not looked at. */
+static void a_probe_is_looked_for_again_once_one_was_started(_unused_ void **state)
+{
+	WorkerConfig config = bad_worker("slow-60000");
+	WorkerChildren children = { 0 };
+	pid_t pid;
+
+	config.children = &children;
+	assert_int_equal(worker_find_probe(&config), 0);
+	pid = start_probe(); /* by nobody who counts */
+	assert_int_equal(worker_find_probe(&config), 0);
+	worker_question_begins(&config, WORKER_PROBES);
+	assert_int_equal(worker_find_probe(&config), pid);
+	worker_question_ends(&config, WORKER_PROBES, true);
+	assert_int_equal(worker_find_probe(&config), pid);
+	end(pid);
+	assert_int_equal(worker_find_probe(&config), 0);
+}
+
+/* Before its exec a child cannot be told from the daemon itself. */
+static void none_found_while_one_starts_is_looked_for_again(_unused_ void **state)
+{
+	WorkerConfig config = bad_worker("slow-60000");
+	WorkerChildren children = { 0 };
+	pid_t pid;
+
+	config.children = &children;
+	worker_question_begins(&config, WORKER_PROBES);
+	assert_int_equal(worker_find_probe(&config), 0);
+	pid = start_probe();
+	worker_question_ends(&config, WORKER_PROBES, true);
+	assert_int_equal(worker_find_probe(&config), pid);
+	end(pid);
+}
+
+/* Its lock says it: nothing is to be looked for after it. */
+static void a_part_leaves_nothing_to_look_for(_unused_ void **state)
+{
+	WorkerConfig config = bad_worker("slow-60000");
+	WorkerChildren children = { 0 };
+	pid_t pid;
+
+	config.children = &children;
+	assert_int_equal(worker_find_probe(&config), 0);
+	worker_question_begins(&config, WORKER_PROBES);
+	worker_question_ends(&config, WORKER_PROBES, false);
+	pid = start_probe();
+	assert_int_equal(worker_find_probe(&config), 0);
+	assert_int_equal(worker_find_persistence(&config), 0);
+	end(pid);
+}
+
 static void uids_and_control_group_are_read_from_the_kernels_words(_unused_ void **state)
 {
 	static const struct {
@@ -158,6 +240,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(a_copy_of_the_program_is_another, temp_dir_setup,
 						temp_dir_teardown),
 		cmocka_unit_test(the_program_of_another_user_is_no_worker),
+		cmocka_unit_test(a_probe_of_the_daemon_before_is_found_until_it_ends),
+		cmocka_unit_test(a_probe_is_looked_for_again_once_one_was_started),
+		cmocka_unit_test(none_found_while_one_starts_is_looked_for_again),
+		cmocka_unit_test(a_part_leaves_nothing_to_look_for),
 		cmocka_unit_test(uids_and_control_group_are_read_from_the_kernels_words),
 	};
 

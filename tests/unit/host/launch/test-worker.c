@@ -25,6 +25,7 @@
 static WorkerConfig real(const SysfsTree *tree)
 {
 	return (WorkerConfig){ .program = WORKER,
+			       .initramfs = INITRAMFS,
 			       .sysfs_dir = tree->sysfs,
 			       .proc_dir = tree->proc };
 }

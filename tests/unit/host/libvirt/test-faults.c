@@ -60,7 +60,12 @@ typedef struct Script {
 	bool slow_version; /* libvirt asks QEMU for its version until let_go */
 	bool slow_open;	   /* a connection is not made until let_go */
 	bool let_go;	   /* ends DETACH_HANGS */
+	bool no_stats;	   /* a driver without virConnectGetAllDomainStats() */
+	bool no_filter;	   /* and without filters of its list */
+	bool starts;	   /* every domain is running by the time that its XML is read */
 	unsigned detaches, returned, attaches, defines;
+	unsigned trips; /* calls that ask libvirt about domains, but for the one below */
+	unsigned xmls;
 	virConnectCloseFunc on_close;
 	void *close_data;
 	virConnectDomainEventDeviceRemovedCallback on_removed;
@@ -108,10 +113,54 @@ static char *cut(const char *text, const char *from, const char *to)
 	return a && b ? strf("%.*s%s", (int)(a - text), text, b + strlen(to)) : strdup(text);
 }
 
+int virDomainIsActive(virDomainPtr domain)
+{
+	count(&script.trips);
+	return REAL(virDomainIsActive)(domain);
+}
+
+int virDomainIsPersistent(virDomainPtr domain)
+{
+	count(&script.trips);
+	return REAL(virDomainIsPersistent)(domain);
+}
+
+int virDomainGetState(virDomainPtr domain, int *state, int *reason, unsigned flags)
+{
+	count(&script.trips);
+	return REAL(virDomainGetState)(domain, state, reason, flags);
+}
+
+virDomainPtr virDomainLookupByUUIDString(virConnectPtr conn, const char *uuid)
+{
+	count(&script.trips);
+	return REAL(virDomainLookupByUUIDString)(conn, uuid);
+}
+
+int virConnectListAllDomains(virConnectPtr conn, virDomainPtr **domains, unsigned flags)
+{
+	count(&script.trips);
+	if (flags != 0 && asked(&script.no_filter))
+		return -1;
+	return REAL(virConnectListAllDomains)(conn, domains, flags);
+}
+
+int virConnectGetAllDomainStats(virConnectPtr conn, unsigned stats,
+				virDomainStatsRecordPtr **records, unsigned flags)
+{
+	count(&script.trips);
+	if (asked(&script.no_stats))
+		return -1;
+	return REAL(virConnectGetAllDomainStats)(conn, stats, records, flags);
+}
+
 char *virDomainGetXMLDesc(virDomainPtr domain, unsigned flags)
 {
 	_cleanup_free_ char *xml = NULL;
 
+	count(&script.xmls);
+	if (asked(&script.starts) && virDomainGetID(domain) == (unsigned)-1)
+		(void)virDomainCreate(domain);
 	if (asked(&script.vanish)) {
 		virDomainPtr none = virDomainLookupByName(virDomainGetConnect(domain), "gone");
 
@@ -457,6 +506,72 @@ static void an_xml_that_is_not_understood_hides_no_hostdevs(void **state _unused
 	}
 }
 
+/* Each round trip counts: of a host with a hundred domains it is most of an assign. */
+static void what_is_told_of_all_domains_is_not_asked_of_each(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = start();
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(domain_uses_freep) DomainUses *uses = NULL, *asked_each = NULL;
+	unsigned running = 0, trips;
+
+	script.trips = script.xmls = 0;
+	assert_int_equal(virt_domain_uses(virt, &uses, &problem), 0);
+	trips = script.trips;
+	for (size_t i = 0; i < uses->n_items; i++) {
+		assert_true(uses->items[i].active || uses->items[i].persistent);
+		running += uses->items[i].active && uses->items[i].persistent;
+	}
+	assert_true(running > 0 && running < uses->n_items);
+	assert_int_equal(script.xmls, uses->n_items + running);
+	assert_int_equal(trips, 3);
+
+	/* The same from a driver that cannot tell it of all. */
+	script.no_stats = script.no_filter = true;
+	assert_int_equal(virt_domain_uses(virt, &asked_each, &problem), 0);
+	assert_int_equal(asked_each->n_items, uses->n_items);
+	for (size_t i = 0; i < uses->n_items; i++) {
+		assert_string_equal(asked_each->items[i].uuid, uses->items[i].uuid);
+		assert_int_equal(asked_each->items[i].active, uses->items[i].active);
+		assert_int_equal(asked_each->items[i].persistent, uses->items[i].persistent);
+		assert_int_equal(asked_each->items[i].n_hostdevs, uses->items[i].n_hostdevs);
+	}
+	assert_true(script.trips - trips > uses->n_items);
+}
+
+/* Of a shut off domain the lookup says all that is not in its XML. */
+static void one_domain_is_read_by_two_calls(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = start();
+	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	script.trips = script.xmls = 0;
+	assert_int_equal(virt_domain_get(virt, VM42, &domain, &problem), 0);
+	assert_false(domain->active);
+	assert_true(domain->persistent);
+	assert_int_equal(script.trips + script.xmls, 2);
+	script.trips = script.xmls = 0;
+	assert_int_equal(
+		virt_domain_define(virt, VM42, domain->config_xml, domain->config_xml, &problem),
+		0);
+	assert_int_equal(script.trips + script.xmls, 2);
+}
+
+/* A plan that believed the list would give away what a guest has just got. */
+static void a_domain_that_starts_after_the_list_is_seen_to_run(void **state _unused_)
+{
+	_cleanup_(virt_freep) Virt *virt = start();
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+	const DomainUse *use;
+
+	script.starts = true;
+	assert_int_equal(virt_domain_uses(virt, &uses, &problem), 0);
+	use = domain_uses_find(uses, VM42);
+	assert_non_null(use);
+	assert_true(use->active && use->persistent);
+}
+
 /* libvirtd sends no text of more than 4 MiB: "Unable to encode message payload". */
 static void an_xml_that_libvirt_does_not_send_hides_no_other_domain(void **state _unused_)
 {
@@ -625,6 +740,11 @@ int main(void)
 				       new_script),
 		cmocka_unit_test_setup(an_xml_that_is_not_understood_hides_no_hostdevs, new_script),
 		cmocka_unit_test_setup(an_xml_that_libvirt_does_not_send_hides_no_other_domain,
+				       new_script),
+		cmocka_unit_test_setup(what_is_told_of_all_domains_is_not_asked_of_each,
+				       new_script),
+		cmocka_unit_test_setup(one_domain_is_read_by_two_calls, new_script),
+		cmocka_unit_test_setup(a_domain_that_starts_after_the_list_is_seen_to_run,
 				       new_script),
 		cmocka_unit_test_setup(a_domain_that_vanishes_meanwhile_is_left_out, new_script),
 		cmocka_unit_test_setup(define_does_without_validation_where_a_driver_cannot,

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/launch/ready.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/launch/part.h"
+#include "host/launch/view.h"
+
+/* Of each part: more than these are not kept, and closed instead. */
+#define KEPT_MAX 4U
+/*
+ * How many wait where nothing runs, and how many requests one answers in its life: where jobs
+ * overlap all the time there is no moment at which nothing runs. There is a second one for the job
+ * beside one that hangs, and for the job that begins while the first one is being replaced. What
+ * loads NVIDIA's library answers one: see worker/part.c.
+ */
+static const struct {
+	const char *part;
+	size_t wanted;
+	unsigned serves;
+	bool has_view; /* it sees some things as they were at its start: see view.h */
+} kinds[] = {
+	{ PART_MOVER, 2, 16, false },
+	{ PART_INSPECTOR, 2, 16, false },
+	{ PART_CONFIG, 2, 16, false },
+	{ PART_PROBER, 1, 1, true },
+};
+
+typedef struct Kept {
+	ReadyPart items[KEPT_MAX];
+	size_t n;
+} Kept;
+
+struct ReadyParts {
+	const char *directory;
+	const char *const *parts;
+	const char *root, *proc;
+	pthread_mutex_t lock; /* for what follows; nobody waits while having it */
+	Kept kept[ELEMENTS(kinds)];
+};
+
+int ready_parts_new(const char *directory, const char *const *parts, const char *root,
+		    const char *proc, ReadyParts **ret)
+{
+	ReadyParts *ready = calloc(1, sizeof(*ready));
+
+	if (!ready)
+		return -ENOMEM;
+	*ready = (ReadyParts){
+		.directory = directory,
+		.parts = parts,
+		.root = root,
+		.proc = proc,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+	};
+	*ret = ready;
+	return 0;
+}
+
+ReadyParts *ready_parts_free(ReadyParts *ready)
+{
+	if (!ready)
+		return NULL;
+	for (size_t i = 0; i < ELEMENTS(kinds); i++)
+		while (ready->kept[i].n > 0)
+			close_fd(ready->kept[i].items[--ready->kept[i].n].fd);
+	pthread_mutex_destroy(&ready->lock);
+	free(ready);
+	return NULL;
+}
+
+static bool is_kept(const ReadyParts *ready, const char *part)
+{
+	for (const char *const *name = ready->parts; *name; name++)
+		if (strcmp(*name, part) == 0)
+			return true;
+	return false;
+}
+
+/* ELEMENTS(kinds): it is started when it is asked, for one request. */
+static size_t find_kind(const ReadyParts *ready, const char *part)
+{
+	size_t i = 0;
+
+	while (i < ELEMENTS(kinds) && strcmp(kinds[i].part, part) != 0)
+		i++;
+	return is_kept(ready, part) ? i : ELEMENTS(kinds);
+}
+
+bool ready_parts_stays(const ReadyParts *ready, const char *part)
+{
+	size_t kind = ready ? find_kind(ready, part) : ELEMENTS(kinds);
+
+	return kind < ELEMENTS(kinds) && kinds[kind].serves > 1;
+}
+
+/*
+ * What whoever asks now wants to be asked: by the socket that listens, and with what is to be seen
+ * now. A socket of 0, which is no file's: nobody listens.
+ */
+typedef struct Wanted {
+	uint64_t socket;
+	uint64_t view;
+} Wanted;
+
+static Wanted wanted_now(const ReadyParts *ready, const char *part)
+{
+	size_t kind = find_kind(ready, part);
+	Wanted wanted = { 0 };
+
+	(void)part_socket_id(ready->directory, part, &wanted.socket);
+	if (kind < ELEMENTS(kinds) && kinds[kind].has_view)
+		wanted.view = view_of_prober(ready->root, ready->proc);
+	return wanted;
+}
+
+/*
+ * One that waits has nothing to say, and nothing to end for: whatever poll() has to tell speaks
+ * against it. It may be dead and not look so yet, since systemd has the connection open until it
+ * has seen its end; launch.c sees to that. One whose socket was stopped, or is another one by now,
+ * is not what whoever stopped it wants to be asked.
+ */
+static bool is_usable(const ReadyPart *connection, const Wanted *wanted)
+{
+	struct pollfd file = { .fd = connection->fd, .events = POLLIN | POLLRDHUP };
+
+	return wanted->socket != 0 && connection->socket == wanted->socket &&
+	       connection->view == wanted->view && poll(&file, 1, 0) == 0;
+}
+
+/* The one that was used last, or else the one that has had most time to start. */
+static ReadyPart take_best(Kept *kept)
+{
+	size_t best = kept->items[kept->n - 1].served > 0 ? kept->n - 1 : 0;
+	ReadyPart connection = kept->items[best];
+
+	kept->n--;
+	for (size_t i = best; i < kept->n; i++)
+		kept->items[i] = kept->items[i + 1];
+	return connection;
+}
+
+bool ready_parts_take(ReadyParts *ready, const char *part, ReadyPart *ret)
+{
+	Wanted wanted = wanted_now(ready, part);
+	size_t kind = find_kind(ready, part);
+	bool found = false;
+	Kept *kept;
+
+	if (kind == ELEMENTS(kinds))
+		return false;
+	pthread_mutex_lock(&ready->lock);
+	kept = &ready->kept[kind];
+	while (!found && kept->n > 0) {
+		*ret = take_best(kept);
+		found = is_usable(ret, &wanted);
+		if (!found)
+			close_fd(ret->fd);
+	}
+	pthread_mutex_unlock(&ready->lock);
+	return found;
+}
+
+/* What is wanted is seen first: what is replaced meanwhile makes the connection count as old. */
+static int connect_to(const ReadyParts *ready, const char *part,
+		      int (*how)(const char *directory, const char *part, int *ret_fd),
+		      ReadyPart *ret)
+{
+	Wanted wanted = wanted_now(ready, part);
+	ReadyPart connection = { .socket = wanted.socket, .view = wanted.view };
+	int r = how(ready->directory, part, &connection.fd);
+
+	if (r >= 0)
+		*ret = connection;
+	return r;
+}
+
+int ready_parts_connect(ReadyParts *ready, const char *part, ReadyPart *ret)
+{
+	return connect_to(ready, part, part_connect, ret);
+}
+
+void ready_parts_give_back(ReadyParts *ready, const char *part, ReadyPart *connection)
+{
+	Wanted wanted = wanted_now(ready, part);
+	size_t kind = find_kind(ready, part);
+	bool kept = false;
+
+	connection->served++;
+	pthread_mutex_lock(&ready->lock);
+	if (kind < ELEMENTS(kinds) && ready->kept[kind].n < KEPT_MAX &&
+	    connection->served < kinds[kind].serves && is_usable(connection, &wanted)) {
+		ready->kept[kind].items[ready->kept[kind].n++] = *connection;
+		kept = true;
+	}
+	pthread_mutex_unlock(&ready->lock);
+	if (!kept)
+		close_fd(connection->fd);
+	connection->fd = -1;
+}
+
+/* Closes those that nobody is to ask; of the others the used ones, too, if `used`. */
+static void drop(Kept *kept, const Wanted *wanted, bool used)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < kept->n; i++) {
+		ReadyPart *connection = &kept->items[i];
+
+		if ((!used || connection->served == 0) && is_usable(connection, wanted))
+			kept->items[n++] = *connection;
+		else
+			close_fd(connection->fd);
+	}
+	kept->n = n;
+}
+
+/* Where it fails, whoever asks connects by itself, and tells why it cannot. */
+static void fill(ReadyParts *ready, size_t kind, size_t n)
+{
+	Kept *kept = &ready->kept[kind];
+	int r = 0;
+
+	while (r >= 0 && is_kept(ready, kinds[kind].part) && kept->n < n) {
+		r = connect_to(ready, kinds[kind].part, part_connect_at_once,
+			       &kept->items[kept->n]);
+		kept->n += r >= 0;
+	}
+}
+
+void ready_parts_expect(ReadyParts *ready, const char *part)
+{
+	Wanted wanted = wanted_now(ready, part);
+	size_t kind = find_kind(ready, part);
+
+	if (kind == ELEMENTS(kinds))
+		return;
+	pthread_mutex_lock(&ready->lock);
+	drop(&ready->kept[kind], &wanted, false);
+	fill(ready, kind, 1);
+	pthread_mutex_unlock(&ready->lock);
+}
+
+void ready_parts_rest(ReadyParts *ready)
+{
+	for (size_t i = 0; i < ELEMENTS(kinds); i++) {
+		Wanted wanted = wanted_now(ready, kinds[i].part);
+
+		pthread_mutex_lock(&ready->lock);
+		drop(&ready->kept[i], &wanted, true);
+		pthread_mutex_unlock(&ready->lock);
+	}
+}
+
+void ready_parts_fill(ReadyParts *ready)
+{
+	for (size_t i = 0; i < ELEMENTS(kinds); i++) {
+		pthread_mutex_lock(&ready->lock);
+		fill(ready, i, kinds[i].wanted);
+		pthread_mutex_unlock(&ready->lock);
+	}
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What all domains use. Each round trip to libvirt costs as much as skimming its answer, so what
+ * libvirt tells of all domains at once is not asked of each: a shut off domain costs one call, a
+ * running one two. Nothing is kept between calls: plans decide by what is read here.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "core/domain/xml.h"
+#include "host/libvirt/call.h"
+#include "host/libvirt/error.h"
+#include "host/libvirt/libvirt.h"
+#include "util/text.h"
+
+typedef struct Listed {
+	const VirtCall *call;
+	virDomainPtr *domains;
+	virDomainPtr *transient; /* those that have no definition; NULL with !transient_known */
+	bool transient_known;	 /* a driver without this filter is asked of each domain */
+} Listed;
+
+static void list_free(virDomainPtr *list)
+{
+	for (virDomainPtr *d = list; d && *d; d++)
+		virDomainFree(*d);
+	free(list);
+}
+
+static void listed_clear(Listed *listed)
+{
+	list_free(listed->domains);
+	list_free(listed->transient);
+}
+
+/* As of the list. */
+static bool was_active(virDomainPtr domain)
+{
+	return virDomainGetID(domain) != (unsigned)-1;
+}
+
+/* Only a running domain may have no definition. */
+static void list_transient(Listed *listed)
+{
+	bool active = false;
+
+	for (virDomainPtr *d = listed->domains; d && *d; d++)
+		active |= was_active(*d);
+	listed->transient_known =
+		!active || virConnectListAllDomains(listed->call->conn, &listed->transient,
+						    VIR_CONNECT_LIST_DOMAINS_TRANSIENT) >= 0;
+}
+
+static bool same_domain(virDomainPtr a, virDomainPtr b)
+{
+	unsigned char x[VIR_UUID_BUFLEN], y[VIR_UUID_BUFLEN];
+
+	return virDomainGetUUID(a, x) == 0 && virDomainGetUUID(b, y) == 0 &&
+	       memcmp(x, y, sizeof(x)) == 0;
+}
+
+/* < 0: libvirt does not say. */
+static int is_defined(const Listed *listed, virDomainPtr domain)
+{
+	if (!was_active(domain))
+		return 1;
+	if (!listed->transient_known)
+		return virDomainIsPersistent(domain);
+	for (virDomainPtr *d = listed->transient; d && *d; d++)
+		if (same_domain(*d, domain))
+			return 0;
+	return 1;
+}
+
+/*
+ * "<domain type='kvm' id='3'>": of a domain that runs. Nothing in this tag is for a user to choose.
+ */
+static bool is_live(const char *xml)
+{
+	const char *tag = strstr(xml, "<domain"), *id = tag ? strstr(tag, " id='") : NULL;
+
+	return id && id < tag + strcspn(tag, ">");
+}
+
+/*
+ * The XML of a domain that was shut off when it was listed says whether it has been started since.
+ * Then it has a live XML, too.
+ */
+static int read_xml(const Listed *listed, virDomainPtr domain, char **ret_live, char **ret_config)
+{
+	_cleanup_free_ char *live = NULL, *config = NULL;
+	int defined = is_defined(listed, domain);
+
+	if (defined < 0)
+		return -EIO;
+	live = virDomainGetXMLDesc(domain, 0);
+	if (!live)
+		return -EIO;
+	if (!was_active(domain) && !is_live(live)) {
+		*ret_config = TAKE_PTR(live);
+		return 0;
+	}
+	if (defined) {
+		config = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_INACTIVE);
+		if (!config)
+			return -EIO;
+	}
+	*ret_live = TAKE_PTR(live);
+	*ret_config = TAKE_PTR(config);
+	return 0;
+}
+
+/* What core/domain/xml.h found wrong with an XML; the cause is the specific part. */
+static const char *xml_fault(const Problem *problem)
+{
+	return problem->cause ? problem->cause : problem->reason;
+}
+
+/*
+ * A domain whose XML libvirt cannot send, or we do not understand, may hold any function. List it
+ * as unread, so that it does not count as gone or as a domain without devices, and the other
+ * domains stay known.
+ */
+static int add_unread(virDomainPtr domain, DomainUses *uses, Problem **ret_problem)
+{
+	_cleanup_(problem_freep) Problem *why = TAKE_PTR(*ret_problem);
+	DomainUse *use = &uses->items[uses->n_items];
+	char uuid[VIR_UUID_STRING_BUFLEN];
+
+	if (virDomainGetUUIDString(domain, uuid) < 0)
+		return -EIO;
+	uses->n_items++;
+	*use = (DomainUse){
+		/* If it is unknown whether it runs, assume that it does. */
+		.active = virDomainIsActive(domain) != 0,
+		.persistent = virDomainIsPersistent(domain) == 1,
+		.uuid = strdup(uuid),
+		.name = strdup(virt_domain_name(domain)),
+		.unread = strdup(xml_fault(why)),
+	};
+	return use->uuid && use->name && use->unread ? 0 : -ENOMEM;
+}
+
+/* Appends the domain's use; nothing for a domain that has vanished meanwhile. */
+static int add_use(const Listed *listed, virDomainPtr domain, DomainUses *uses,
+		   Problem **ret_problem)
+{
+	const char *name = virt_domain_name(domain);
+	_cleanup_free_ char *live = NULL, *config = NULL;
+	int r;
+
+	if (read_xml(listed, domain, &live, &config) < 0) {
+		if (virt_error_is_no_domain())
+			return 0;
+		r = virt_read_problem(listed->call, name, ret_problem);
+		/* Any other problem is about libvirt, not about this domain. */
+		return r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_INTERNAL
+			       ? add_unread(domain, uses, ret_problem)
+			       : r;
+	}
+	r = domain_use_from_xml(live, config, &uses->items[uses->n_items], ret_problem);
+	if (r == PROBLEM)
+		return add_unread(domain, uses, ret_problem);
+	if (r < 0)
+		return r;
+	uses->n_items++;
+	return 0;
+}
+
+/* ---- migrated away ---- */
+
+/*
+ * libvirt remembers this until its next restart. A driver that does not report it has no migration.
+ */
+static bool says_migrated(int state, int reason)
+{
+	return state == VIR_DOMAIN_SHUTOFF && reason == VIR_DOMAIN_SHUTOFF_MIGRATED;
+}
+
+static bool was_migrated(const Listed *listed, const char *uuid)
+{
+	int state = VIR_DOMAIN_NOSTATE, reason = 0;
+	virDomainPtr domain = NULL;
+	bool migrated;
+
+	for (virDomainPtr *d = listed->domains; !domain && d && *d; d++) {
+		char text[VIR_UUID_STRING_BUFLEN];
+
+		if (virDomainGetUUIDString(*d, text) == 0 && strcmp(text, uuid) == 0)
+			domain = *d;
+	}
+	migrated = domain && virDomainGetState(domain, &state, &reason, 0) == 0 &&
+		   says_migrated(state, reason);
+	return migrated;
+}
+
+static void note_migrated(const virDomainStatsRecord *record, DomainUses *uses)
+{
+	int state = VIR_DOMAIN_NOSTATE, reason = 0;
+	char uuid[VIR_UUID_STRING_BUFLEN];
+
+	(void)virTypedParamsGetInt(record->params, record->nparams, "state.state", &state);
+	(void)virTypedParamsGetInt(record->params, record->nparams, "state.reason", &reason);
+	if (!says_migrated(state, reason) || virDomainGetUUIDString(record->dom, uuid) < 0)
+		return;
+	for (size_t i = 0; i < uses->n_items; i++)
+		if (!uses->items[i].active && !uses->items[i].unread &&
+		    str_equal(uses->items[i].uuid, uuid))
+			uses->items[i].migrated = true;
+}
+
+/* Comes after their XML, as what is asked of each did. The state waits for no guest's monitor. */
+static void find_migrated(const Listed *listed, DomainUses *uses)
+{
+	virDomainStatsRecordPtr *records = NULL;
+	bool shut_off = false;
+	int n;
+
+	for (size_t i = 0; i < uses->n_items; i++)
+		shut_off |= !uses->items[i].active && !uses->items[i].unread;
+	if (!shut_off)
+		return;
+	n = virConnectGetAllDomainStats(listed->call->conn, VIR_DOMAIN_STATS_STATE, &records,
+					VIR_CONNECT_GET_ALL_DOMAINS_STATS_INACTIVE);
+	for (int i = 0; i < n; i++)
+		note_migrated(records[i], uses);
+	if (n >= 0)
+		virDomainStatsRecordListFree(records);
+	/* A driver without this call is asked of each. */
+	for (size_t i = 0; n < 0 && i < uses->n_items; i++)
+		if (!uses->items[i].active && !uses->items[i].unread)
+			uses->items[i].migrated = was_migrated(listed, uses->items[i].uuid);
+}
+
+int virt_domain_uses(Virt *virt, DomainUses **ret, Problem **ret_problem)
+{
+	_cleanup_call_ VirtCall call = { 0 };
+	_cleanup_(listed_clear) Listed listed = { .call = &call };
+	_cleanup_(domain_uses_freep) DomainUses *uses = NULL;
+	int n, r;
+
+	r = virt_call_begin(virt, &call, ret_problem);
+	if (r != 0)
+		return r;
+	n = virConnectListAllDomains(call.conn, &listed.domains, 0);
+	if (n < 0)
+		return virt_problem(&call, ret_problem, GPUPASS_ERROR_INTERNAL,
+				    "libvirt could not list its domains");
+	list_transient(&listed);
+	uses = calloc(1, sizeof(*uses));
+	if (!uses)
+		return -ENOMEM;
+	uses->items = calloc((size_t)n + 1, sizeof(*uses->items));
+	if (!uses->items)
+		return -ENOMEM;
+	for (int i = 0; i < n; i++) {
+		r = add_use(&listed, listed.domains[i], uses, ret_problem);
+		if (r != 0)
+			return r;
+	}
+	find_migrated(&listed, uses);
+	*ret = TAKE_PTR(uses);
+	return 0;
+}

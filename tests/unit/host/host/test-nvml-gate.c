@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* NVML's questions and moves keep apart, and one that hangs keeps nobody waiting. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "gpupass/cleanup.h"
+#include "host/host/host.h"
+#include "util/clock.h"
+#include "util/text.h"
+
+#define HOUR (3600 * USEC_PER_SEC)
+
+static const Bdf moving = { 0, 0x41, 0, 0 }, other = { 0, 0x81, 0, 0 };
+
+static int ask(NvmlGate *gate, uint64_t deadline, Bdf *ret_stuck)
+{
+	int r = nvml_gate_begin_question(gate, deadline, ret_stuck);
+
+	if (r == 0)
+		nvml_gate_end_question(gate);
+	return r;
+}
+
+static void a_question_is_free_while_nothing_moves(_unused_ void **state)
+{
+	NvmlGate gate;
+	NvmlMove move;
+	Bdf stuck;
+
+	nvml_gate_init(&gate, 0);
+	assert_int_equal(ask(&gate, 0, &stuck), 0);
+	nvml_gate_begin_move(&gate, &move, &moving);
+	nvml_gate_end_move(&gate, &move);
+	assert_int_equal(ask(&gate, 0, &stuck), 0);
+}
+
+static void a_question_waits_for_a_move_up_to_its_deadline(_unused_ void **state)
+{
+	NvmlGate gate;
+	NvmlMove move;
+	Bdf stuck;
+
+	nvml_gate_init(&gate, HOUR);
+	nvml_gate_begin_move(&gate, &move, &moving);
+	assert_int_equal(ask(&gate, now_monotonic() + 1000, &stuck), -ETIMEDOUT);
+	nvml_gate_end_move(&gate, &move);
+}
+
+static void one_question_waits_for_another(_unused_ void **state)
+{
+	NvmlGate gate;
+	Bdf stuck;
+
+	nvml_gate_init(&gate, 0);
+	assert_int_equal(nvml_gate_begin_question(&gate, 0, &stuck), 0);
+	assert_int_equal(ask(&gate, now_monotonic() + 1000, &stuck), -ETIMEDOUT);
+	nvml_gate_end_question(&gate);
+	assert_int_equal(ask(&gate, 0, &stuck), 0);
+}
+
+/* Its deadline is an hour away: were it to wait, this test would not end. */
+static void a_question_gives_up_where_a_move_hangs(_unused_ void **state)
+{
+	NvmlMove first, second;
+	NvmlGate gate;
+	Bdf stuck = { 0 };
+
+	nvml_gate_init(&gate, 0);
+	nvml_gate_begin_move(&gate, &first, &moving);
+	nvml_gate_begin_move(&gate, &second, &other);
+	second.begun = first.begun + 1;
+	assert_int_equal(ask(&gate, now_monotonic() + HOUR, &stuck), -EBUSY);
+	assert_true(bdf_equal(&stuck, &moving));
+	nvml_gate_end_move(&gate, &first);
+	nvml_gate_end_move(&gate, &second);
+}
+
+/* A driver may let go of many GPUs one after another. */
+static void a_long_move_does_not_hang_while_others_end(_unused_ void **state)
+{
+	NvmlGate gate;
+	NvmlMove move;
+	Bdf stuck;
+
+	nvml_gate_init(&gate, 1);
+	nvml_gate_begin_move(&gate, &move, &moving);
+	move.begun = 1;
+	gate.ended = now_monotonic() + HOUR;
+	assert_int_equal(ask(&gate, now_monotonic() + 1000, &stuck), -ETIMEDOUT);
+	gate.ended = 1;
+	assert_int_equal(ask(&gate, now_monotonic() + HOUR, &stuck), -EBUSY);
+	nvml_gate_end_move(&gate, &move);
+}
+
+typedef struct Mover {
+	NvmlGate gate;
+	atomic_bool asked;
+	bool waited;
+} Mover;
+
+static void *move_after_the_question(void *data)
+{
+	Mover *mover = data;
+	NvmlMove move;
+
+	nvml_gate_begin_move(&mover->gate, &move, &moving);
+	mover->waited = atomic_load(&mover->asked);
+	nvml_gate_end_move(&mover->gate, &move);
+	return NULL;
+}
+
+static void no_move_begins_while_nvml_is_asked(_unused_ void **state)
+{
+	Mover mover = { 0 };
+	pthread_t thread;
+	Bdf stuck;
+
+	nvml_gate_init(&mover.gate, HOUR);
+	assert_int_equal(nvml_gate_begin_question(&mover.gate, 0, &stuck), 0);
+	assert_int_equal(pthread_create(&thread, NULL, move_after_the_question, &mover), 0);
+	atomic_store(&mover.asked, true);
+	nvml_gate_end_question(&mover.gate);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(mover.waited);
+}
+
+/* No worker is started: the program is none. */
+static void a_host_says_why_nvml_was_not_asked(_unused_ void **state)
+{
+	static const char why[] = "NVML was not asked, since it may open 0000:41:00.0, which has "
+				  "been moving for too long";
+	WorkerConfig config = { .program = "/dev/null", .sysfs_dir = "/sys", .proc_dir = "/proc" };
+	_cleanup_(persistence_outcome_clear) PersistenceOutcome set = { 0 };
+	_cleanup_(gpu_persistence_clear) GpuPersistence read = { 0 };
+	RealHost host;
+	NvmlMove move;
+
+	assert_int_equal(real_host_init(&host, &config), 0);
+	host.nvml_gate.patience_usec = 0;
+	nvml_gate_begin_move(&host.nvml_gate, &move, &moving);
+	assert_int_equal(host.host.ops->persistence(&host.host, &other, 1, &read), 0);
+	assert_int_equal(read.mode, PERSISTENCE_UNKNOWN);
+	assert_string_equal(read.why, why);
+	assert_int_equal(host.host.ops->set_persistence(&host.host, &other, 1, false, 0, &set), 0);
+	assert_int_equal(set.gpu.mode, PERSISTENCE_UNKNOWN);
+	assert_string_equal(set.gpu.why, why);
+	nvml_gate_end_move(&host.nvml_gate, &move);
+	real_host_done(&host);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_question_is_free_while_nothing_moves),
+		cmocka_unit_test(a_question_waits_for_a_move_up_to_its_deadline),
+		cmocka_unit_test(one_question_waits_for_another),
+		cmocka_unit_test(a_question_gives_up_where_a_move_hangs),
+		cmocka_unit_test(a_long_move_does_not_hang_while_others_end),
+		cmocka_unit_test(no_move_begins_while_nvml_is_asked),
+		cmocka_unit_test(a_host_says_why_nvml_was_not_asked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

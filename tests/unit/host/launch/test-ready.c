@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Parts that wait before they are asked: who is asked, how often, and when another one is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "fake-part.h"
+#include "host/launch/part.h"
+#include "host/launch/ready.h"
+#include "host/launch/worker-probe.h"
+#include "host/wire/document.h"
+#include "mover/command.h"
+#include "rig/temp-dir.h"
+#include "rig/worker-model.h"
+#include "util/text.h"
+
+static const char *const all_parts[] = { PART_MOVER, PART_INSPECTOR, PART_CONFIG, PART_PROBER,
+					 NULL };
+
+/* A child would misbehave by `mode`. */
+static WorkerConfig with_ready(void **state, const char *mode, ReadyParts **ret)
+{
+	const TempDir *dir = *state;
+	WorkerConfig config = bad_worker(mode);
+
+	config.parts_dir = config.locks_dir = dir->path;
+	assert_int_equal(ready_parts_new(dir->path, all_parts, dir->path, dir->path, ret), 0);
+	config.ready = *ret;
+	return config;
+}
+
+static void rest(ReadyParts *ready)
+{
+	ready_parts_rest(ready);
+	ready_parts_fill(ready);
+}
+
+static FakePart *part_of(void **state, const char *name, FakeAnswer answer, void *userdata)
+{
+	const TempDir *dir = *state;
+
+	return fake_part_new(dir->path, name, answer, userdata);
+}
+
+static void say_inspection(int fd)
+{
+	FunctionFacts facts = { .bdf = tree_bdf(DISPLAY), .device_minor = -1 };
+	Inspection in = { .functions = &facts, .n_functions = 1 };
+	_cleanup_free_ char *document = worker_inspect_document(0, &in);
+
+	dprintf(fd, "\n%s\n", document);
+}
+
+static void inspect_once(int fd, char *const *words _unused_, void *userdata _unused_)
+{
+	say_inspection(fd);
+}
+
+static void answer_text(int fd, char *const *words _unused_, void *userdata)
+{
+	dprintf(fd, "\n%s", (const char *)userdata);
+}
+
+static void inspect(const WorkerConfig *config)
+{
+	_cleanup_(inspection_freep) Inspection *in = NULL;
+	const Bdf bdf = tree_bdf(DISPLAY);
+
+	assert_int_equal(worker_inspect(config, &bdf, 1, INSPECT_CONFIG_NOT, LONG, &in), 0);
+	assert_int_equal(in->n_functions, 1);
+}
+
+static void say_moves(int fd, char *const *words)
+{
+	_cleanup_free_ MoverCommand *commands = NULL;
+	size_t n = 0;
+
+	assert_int_equal(mover_commands_parse(words, &commands, &n), 0);
+	dprintf(fd, "\n");
+	for (size_t i = 0; i < n; i++) {
+		DriverResult result = { .changed = true, .driver = (char[]){ "vfio-pci" } };
+		_cleanup_free_ char *document =
+			worker_move_document(&commands[i].target.bdf, &result);
+
+		dprintf(fd, "%zu %s\n", i, document);
+	}
+}
+
+static void move_and_stay(int fd, char *const *words, void *userdata _unused_)
+{
+	say_moves(fd, words);
+	dprintf(fd, "end\n");
+}
+
+static void move_both(const WorkerConfig *config)
+{
+	DriverTarget targets[] = { to_vfio(DISPLAY), to_vfio(AUDIO) };
+	MoveOutcome o[2];
+
+	assert_int_equal(worker_move(config, targets, 2, LONG, o), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_string_equal(o[i].result.driver, "vfio-pci");
+		assert_false(o[i].still_running);
+		move_outcome_clear(&o[i]);
+	}
+}
+
+/* promise C12 */
+static void what_waits_is_asked_again_and_again_and_replaced_at_rest(void **state)
+{
+	_cleanup_(fake_part_freep) FakePart *part =
+		part_of(state, PART_INSPECTOR, inspect_once, NULL);
+	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
+	WorkerConfig config = with_ready(state, "crash", &ready);
+
+	rest(ready);
+	fake_part_await_connections(part, 2);
+	for (unsigned i = 1; i <= 2; i++) {
+		inspect(&config);
+		assert_int_equal(fake_part_requests(part), i);
+		assert_int_equal(fake_part_last(part), 0);
+	}
+	rest(ready);
+	fake_part_await_ends(part, 1); /* no part of one job is there for the next */
+	fake_part_await_connections(part, 3);
+	rest(ready); /* what was not used stays */
+	inspect(&config);
+	assert_int_equal(fake_part_connections(part), 3);
+	assert_int_equal(fake_part_last(part), 1); /* it has had more time to start */
+}
+
+/* Where nothing was made ready, the one that was started serves further requests all the same. */
+static void one_that_was_not_ready_stays_too(void **state)
+{
+	_cleanup_(fake_part_freep) FakePart *part =
+		part_of(state, PART_INSPECTOR, inspect_once, NULL);
+	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
+	WorkerConfig config = with_ready(state, "crash", &ready);
+
+	inspect(&config);
+	inspect(&config);
+	assert_int_equal(fake_part_connections(part), 1);
+}
+
+/* What loads NVIDIA's library has had its lock, which it lets go of before its output ends. */
+static void a_prober_waits_and_does_not_stay(void **state)
+{
+	static const char nothing[] = "{}\n";
+	_cleanup_(fake_part_freep) FakePart *part =
+		part_of(state, PART_PROBER, answer_text, (void *)nothing);
+	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
+	WorkerConfig config = with_ready(state, "crash", &ready);
+
+	rest(ready);
+	fake_part_await_connections(part, 1);
+	for (unsigned i = 1; i <= 2; i++) {
+		_cleanup_(probe_answer_clear) ProbeAnswer answer = { 0 };
+		const Bdf bdf = tree_bdf(DISPLAY);
+		pid_t pid = 0;
+
+		assert_int_equal(worker_probe(&config, &bdf, 1, false, LONG, &answer, &pid),
+				 -EBADMSG);
+		assert_int_equal(fake_part_connections(part), i);
+		fake_part_await_ends(part, i);
+	}
+}
+
+static void make_dir(const char *root, const char *name)
+{
+	_cleanup_free_ char *path = strf("%s/%s", root, name);
+
+	assert_int_equal(mkdir(path, 0755), 0);
+}
+
+static void write_file(const char *root, const char *name, const char *text)
+{
+	_cleanup_free_ char *path = strf("%s/%s", root, name);
+	FILE *file = fopen(path, "we");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* What ldconfig does. */
+static void replace_cache(const char *root)
+{
+	_cleanup_free_ char *from = strf("%s/etc/ld.so.cache~", root);
+	_cleanup_free_ char *to = strf("%s/etc/ld.so.cache", root);
+
+	write_file(root, "etc/ld.so.cache~", "");
+	assert_int_equal(rename(from, to), 0);
+}
+
+static void start_persistenced(const char *root)
+{
+	make_dir(root, "run/nvidia-persistenced");
+}
+
+static void load_driver(const char *root)
+{
+	write_file(root, "devices",
+		   "Character devices:\n  1 mem\n195 nvidia\n\nBlock devices:\n  8 sd\n");
+}
+
+static void load_another(const char *root)
+{
+	write_file(root, "devices", "Character devices:\n  1 mem\n511 aux\n");
+}
+
+/* What a prober that started now would see, and whether that is another thing than before. */
+static const struct View {
+	void (*change)(const char *root);
+	bool is_another;
+} views[] = {
+	{ replace_cache, true }, { start_persistenced, true },
+	{ load_driver, true },	 { load_another, true }, /* NVIDIA's is gone */
+	{ load_another, false },
+};
+
+/* The loader's cache, the socket, the device: each may be another one since it was started. */
+static void a_prober_that_sees_what_is_no_longer_so_is_not_asked(void **state)
+{
+	_cleanup_(fake_part_freep) FakePart *part =
+		part_of(state, PART_PROBER, answer_text, (void *)"");
+	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
+	const char *root = ((const TempDir *)*state)->path;
+	unsigned started = 1, ended = 0;
+
+	make_dir(root, "etc");
+	make_dir(root, "run");
+	(void)with_ready(state, "crash", &ready);
+	rest(ready);
+	for (size_t i = 0; i < ELEMENTS(views); i++) {
+		ReadyPart connection;
+
+		fake_part_await_connections(part, started);
+		views[i].change(root);
+		assert_int_equal(ready_parts_take(ready, PART_PROBER, &connection),
+				 !views[i].is_another);
+		if (!views[i].is_another)
+			close_fd(connection.fd);
+		fake_part_await_ends(part, ++ended);
+		/* A job that may ask has another one started; not two. */
+		ready_parts_expect(ready, PART_PROBER);
+		ready_parts_expect(ready, PART_PROBER);
+		started++;
+	}
+	fake_part_await_connections(part, started);
+	assert_int_equal(fake_part_requests(part), 0);
+}
+
+/* What was used is gone at once, also while others are not started yet. */
+static void at_rest_the_used_ones_end_before_others_start(void **state)
+{
+	_cleanup_(fake_part_freep) FakePart *part =
+		part_of(state, PART_INSPECTOR, inspect_once, NULL);
+	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
+	WorkerConfig config = with_ready(state, "crash", &ready);
+
+	inspect(&config);
+	ready_parts_rest(ready);
+	fake_part_await_ends(part, 1);
+	assert_int_equal(fake_part_connections(part), 1);
+	/* A job that begins then has one, and not as many as wait at rest. */
+	ready_parts_expect(ready, PART_INSPECTOR);
+	fake_part_await_connections(part, 2);
+	inspect(&config);
+	assert_int_equal(fake_part_connections(part), 2);
+	/* What that job used is not in the way of its next request. */
+	ready_parts_expect(ready, PART_INSPECTOR);
+	ready_parts_fill(ready);
+	fake_part_await_connections(part, 3);
+	inspect(&config);
+	assert_int_equal(fake_part_last(part), 1);
+}
+
+/* Where jobs overlap, there is no rest. */
+static void nobody_is_asked_for_ever(void **state)
+{
+	_cleanup_(fake_part_freep) FakePart *part =
+		part_of(state, PART_INSPECTOR, inspect_once, NULL);
+	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
+	WorkerConfig config = with_ready(state, "crash", &ready);
+
+	for (unsigned i = 0; i < 20; i++)
+		inspect(&config);
+	assert_int_equal(fake_part_requests(part), 20);
+	assert_int_equal(fake_part_connections(part), 2);
+	fake_part_await_ends(part, 1);
+}
+
+static void a_mover_takes_the_next_batch_when_all_of_one_have_ended(void **state)
+{
+	_cleanup_(fake_part_freep) FakePart *part = part_of(state, PART_MOVER, move_and_stay, NULL);
+	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
+	WorkerConfig config = with_ready(state, "crash", &ready);
+
+	rest(ready);
+	fake_part_await_connections(part, 2);
+	move_both(&config);
+	move_both(&config);
+	assert_int_equal(fake_part_requests(part), 2);
+	assert_int_equal(fake_part_connections(part), 2);
+	rest(ready);
+	fake_part_await_ends(part, 1);
+	fake_part_await_connections(part, 3);
+}
+
+/* As one whose functions have answered, and of which a process is left. */
+static void move_without_end(int fd, char *const *words, void *userdata _unused_)
+{
+	char byte;
+
+	say_moves(fd, words);
+	while (read(fd, &byte, 1) > 0)
+		fail_msg("it was asked again");
+}
+
+static void one_that_has_not_ended_is_left_to_itself(void **state)
+{
+	_cleanup_(fake_part_freep) FakePart *part =
+		part_of(state, PART_MOVER, move_without_end, NULL);
+	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
+	WorkerConfig config = with_ready(state, "crash", &ready);
+	DriverTarget target = to_vfio(DISPLAY);
+
+	for (unsigned i = 1; i <= 2; i++) {
+		MoveOutcome o;
+
+		assert_int_equal(worker_move(&config, &target, 1, USEC_PER_SEC, &o), 0);
+		move_outcome_clear(&o);
+		assert_int_equal(fake_part_connections(part), i);
+	}
+}
+
+/* ---- those that are no longer there ---- */
+
+/* The first that is asked says `before`, and goes; others do what they are there for. */
+typedef struct Fate {
+	const char *before;
+	FakeAnswer then;
+	unsigned asked;
+	pthread_mutex_t lock;
+} Fate;
+
+static void meet_fate(int fd, char *const *words, void *userdata)
+{
+	Fate *fate = userdata;
+	bool first;
+
+	pthread_mutex_lock(&fate->lock);
+	first = fate->asked++ == 0;
+	pthread_mutex_unlock(&fate->lock);
+	if (!first) {
+		fate->then(fd, words, NULL);
+		return;
+	}
+	assert_int_equal(write(fd, fate->before, strlen(fate->before)), strlen(fate->before));
+	shutdown(fd, SHUT_RDWR);
+}
+
+static void one_that_ends_before_it_begins_is_replaced(void **state)
+{
+	Fate mover_fate = { "", move_and_stay, 0, PTHREAD_MUTEX_INITIALIZER };
+	Fate inspector_fate = { "", inspect_once, 0, PTHREAD_MUTEX_INITIALIZER };
+	_cleanup_(fake_part_freep) FakePart *mover =
+		part_of(state, PART_MOVER, meet_fate, &mover_fate);
+	_cleanup_(fake_part_freep) FakePart *inspector =
+		part_of(state, PART_INSPECTOR, meet_fate, &inspector_fate);
+	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
+	WorkerConfig config = with_ready(state, "crash", &ready);
+
+	rest(ready);
+	move_both(&config);
+	assert_int_equal(fake_part_requests(mover), 2);
+	inspect(&config);
+	assert_int_equal(fake_part_requests(inspector), 2);
+}
+
+/* promise C12 */
+/* Work that may have begun is not begun once more. */
+static void one_that_ends_after_it_began_is_not_replaced(void **state)
+{
+	Fate fate = { "\n", move_and_stay, 0, PTHREAD_MUTEX_INITIALIZER };
+	_cleanup_(fake_part_freep) FakePart *part = part_of(state, PART_MOVER, meet_fate, &fate);
+	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
+	WorkerConfig config = with_ready(state, "crash", &ready);
+	MoveOutcome o;
+
+	rest(ready);
+	o = move_one(&config, LONG);
+	assert_int_equal(o.result.error, -EPROTO);
+	assert_true(o.result.changed);
+	assert_int_equal(fake_part_requests(part), 1);
+	move_outcome_clear(&o);
+}
+
+/* What was started for this request is as good as it gets. */
+static void a_fresh_one_is_not_replaced(void **state)
+{
+	Fate fate = { "", move_and_stay, 0, PTHREAD_MUTEX_INITIALIZER };
+	_cleanup_(fake_part_freep) FakePart *part = part_of(state, PART_MOVER, meet_fate, &fate);
+	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
+	WorkerConfig config = with_ready(state, "crash", &ready);
+	MoveOutcome o = move_one(&config, LONG);
+
+	assert_int_equal(o.result.error, -EPROTO);
+	assert_int_equal(fake_part_requests(part), 1);
+	move_outcome_clear(&o);
+}
+
+/* systemd has closed the connections: it killed them, or there were too many. */
+static void those_that_have_gone_are_not_asked(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_free_ char *path = strf("%s/" PART_INSPECTOR, dir->path);
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	_cleanup_close_ int listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	_cleanup_(fake_part_freep) FakePart *part = NULL;
+	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
+	WorkerConfig config = with_ready(state, "crash", &ready);
+	ReadyPart none;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	assert_int_equal(bind(listen_fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(listen_fd, 4), 0);
+	rest(ready);
+	for (unsigned i = 0; i < 2; i++)
+		close_fd(accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC));
+	assert_false(ready_parts_take(ready, PART_INSPECTOR, &none));
+	unlink(path);
+	part = part_of(state, PART_INSPECTOR, inspect_once, NULL);
+	inspect(&config);
+	assert_int_equal(fake_part_connections(part), 1);
+}
+
+/* Whoever speaks before it is asked has its answer ready for a question that it does not know. */
+static void one_that_speaks_unasked_is_not_asked(void **state)
+{
+	_cleanup_(fake_part_freep) FakePart *part =
+		part_of(state, PART_INSPECTOR, inspect_once, NULL);
+	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
+	WorkerConfig config = with_ready(state, "crash", &ready);
+	static const char request[] = "inspect\0";
+	struct pollfd spoken = { .events = POLLIN };
+	ReadyPart connection;
+
+	rest(ready);
+	assert_true(ready_parts_take(ready, PART_INSPECTOR, &connection));
+	assert_int_equal(send(connection.fd, request, sizeof(request), 0), sizeof(request));
+	spoken.fd = connection.fd;
+	while (poll(&spoken, 1, -1) < 0 && errno == EINTR)
+		;
+	ready_parts_give_back(ready, PART_INSPECTOR, &connection);
+	inspect(&config);
+	assert_int_equal(fake_part_last(part), 1);
+}
+
+/* An administrator who has stopped a socket wants nobody to be asked through it. */
+static void one_of_a_stopped_socket_is_not_asked(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_free_ char *path = strf("%s/" PART_MOVER, dir->path);
+	_cleanup_free_ char *away = strf("%s/away", dir->path);
+	_cleanup_(fake_part_freep) FakePart *old = part_of(state, PART_MOVER, move_and_stay, NULL);
+	_cleanup_(fake_part_freep) FakePart *other = NULL;
+	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
+	WorkerConfig config = with_ready(state, "slow-01", &ready);
+	MoveOutcome o;
+
+	rest(ready);
+	assert_int_equal(rename(path, away), 0);
+	o = move_one(&config, LONG); /* by a child, as without any parts */
+	assert_int_equal(o.result.error, 0);
+	move_outcome_clear(&o);
+	assert_int_equal(fake_part_requests(old), 0);
+
+	assert_int_equal(rename(away, path), 0);
+	rest(ready);
+	assert_int_equal(rename(path, away), 0);
+	other = part_of(state, PART_MOVER, move_and_stay, NULL);
+	move_both(&config);
+	assert_int_equal(fake_part_requests(old), 0);
+	assert_int_equal(fake_part_requests(other), 1);
+	unlink(away);
+}
+
+/* ---- many at once ---- */
+
+static void *inspect_often(void *userdata)
+{
+	for (unsigned i = 0; i < 20; i++)
+		inspect(userdata);
+	return NULL;
+}
+
+static void many_may_ask_at_once(void **state)
+{
+	_cleanup_(fake_part_freep) FakePart *part =
+		part_of(state, PART_INSPECTOR, inspect_once, NULL);
+	_cleanup_(ready_parts_freep) ReadyParts *ready = NULL;
+	WorkerConfig config = with_ready(state, "crash", &ready);
+	pthread_t threads[4];
+
+	for (size_t i = 0; i < ELEMENTS(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, inspect_often, &config), 0);
+	for (unsigned i = 0; i < 20; i++)
+		rest(ready);
+	for (size_t i = 0; i < ELEMENTS(threads); i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(fake_part_requests(part), 80);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DIR(what_waits_is_asked_again_and_again_and_replaced_at_rest),
+		WITH_DIR(one_that_was_not_ready_stays_too),
+		WITH_DIR(at_rest_the_used_ones_end_before_others_start),
+		WITH_DIR(a_prober_waits_and_does_not_stay),
+		WITH_DIR(a_prober_that_sees_what_is_no_longer_so_is_not_asked),
+		WITH_DIR(nobody_is_asked_for_ever),
+		WITH_DIR(a_mover_takes_the_next_batch_when_all_of_one_have_ended),
+		WITH_DIR(one_that_has_not_ended_is_left_to_itself),
+		WITH_DIR(one_that_ends_before_it_begins_is_replaced),
+		WITH_DIR(one_that_ends_after_it_began_is_not_replaced),
+		WITH_DIR(a_fresh_one_is_not_replaced),
+		WITH_DIR(those_that_have_gone_are_not_asked),
+		WITH_DIR(one_that_speaks_unasked_is_not_asked),
+		WITH_DIR(one_of_a_stopped_socket_is_not_asked),
+		WITH_DIR(many_may_ask_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
