@@ -2,8 +2,11 @@
 #include "bind/machine.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "gpupass/errors.h"
 #include "host/device/capabilities.h"
 #include "host/launch/child.h"
 #include "util/file.h"
@@ -16,13 +19,22 @@
 #define PROBE_TIMEOUT_USEC (20 * 1000000ULL)
 #define ERROR_MAX 4096
 
-static int start_probe(const RealMachine *real, Children *children, size_t i, const Bdf *bdf)
-{
-	_cleanup_free_ char *sysfs = strf("--sysfs=%s", real->sysfs_dir);
-	_cleanup_free_ char *device = strdup(BDF_TEXT(bdf));
-	char *argv[] = { (char[]){ "/proc/self/exe" }, sysfs, (char[]){ "--probe" }, device, NULL };
+typedef struct Probe {
+	const BootMachine *machine;
+	Bdf bdf;
+} Probe;
 
-	return sysfs && device ? children_start(children, i, argv) : -ENOMEM;
+/* In a process of its own. */
+static int probe_one(const void *data)
+{
+	const Probe *probe = data;
+	_cleanup_free_ char *error = NULL;
+	int r = boot_probe(probe->machine->sysfs_fd, &probe->machine->ops, &probe->bdf, &error);
+
+	if (r >= 0 && !error)
+		return GPUPASS_EXIT_DONE;
+	dprintf(STDOUT_FILENO, "%s\n", error ? error : strerror(-r));
+	return GPUPASS_EXIT_FAILED;
 }
 
 static int read_error(const Child *child, char **ret)
@@ -41,7 +53,6 @@ static int read_error(const Child *child, char **ret)
 
 static int probe_all(const BootMachine *machine, const Bdf *functions, size_t n, char **ret_errors)
 {
-	const RealMachine *real = machine->userdata;
 	_cleanup_(children_freep) Children *children = NULL;
 	int r;
 
@@ -49,7 +60,9 @@ static int probe_all(const BootMachine *machine, const Bdf *functions, size_t n,
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n; i++) {
-		r = start_probe(real, children, i, &functions[i]);
+		const Probe data = { .machine = machine, .bdf = functions[i] };
+
+		r = children_fork(children, i, probe_one, &data);
 		if (r == -ENOMEM)
 			return r;
 		if (r >= 0)
@@ -95,9 +108,7 @@ int real_machine_init(const char *sysfs_dir, RealMachine *ret)
 			.ops = *driver_real_ops(),
 			.probe = probe_all,
 			.serial_number = read_serial_number,
-			.userdata = ret,
 		},
-		.sysfs_dir = sysfs_dir,
 	};
 	return 0;
 }

@@ -6,7 +6,6 @@
 
 typedef struct RealMachine {
 	BootMachine machine;
-	const char *sysfs_dir; /* for the processes */
 } RealMachine;
 
 int real_machine_init(const char *sysfs_dir, RealMachine *ret);

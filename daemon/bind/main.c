@@ -35,7 +35,7 @@ static const char usage[] =
 	"\n"
 	"      --all              all these functions (gpupass-bind.service)\n"
 	"      --device=BDF       this one, if it is one of them (a udev rule)\n"
-	"      --probe=BDF        bind one whose driver_override is set (by --all and the rule)\n"
+	"      --probe=BDF        bind one whose driver_override is set (the rule)\n"
 	"      --peers=BDF        wait for the rest of its group, and reserve that (the rule)\n"
 	"      --config-dir=DIR   has assignments.d, kept.d (default " GPUPASS_CONFIG_DIR ")\n"
 	"      --runtime-dir=DIR  where --all leaves boot.json (default /run/gpupass)\n"

@@ -101,13 +101,21 @@ static void show_manager(Face *f)
 		if (manager_fields[i].changes && !field_equal(&manager_fields[i], &before, &now))
 			names[n++] = (char *)manager_fields[i].name;
 	f->shown = now;
-	if (n > 0)
+	if (n > 0 && !f->unheard)
 		sd_bus_emit_properties_changed_strv(f->bus, GPUPASS_PATH_ROOT,
 						    GPUPASS_IFACE_MANAGER, names);
 	fields_clear(manager_fields, n_manager_fields, &before);
 }
 
 /* ---- the manager's listener ---- */
+
+/* Until the name is ours nobody can know us, and what changes is told to nobody. */
+static void set_unheard(Face *f, bool unheard)
+{
+	f->unheard = unheard;
+	f->groups.unheard = f->gpus.unheard = unheard;
+	f->assignments.unheard = f->jobs.unheard = unheard;
+}
 
 static void on_objects_changed(void *userdata)
 {
@@ -227,7 +235,8 @@ static int register_all(Face *f)
 	return r;
 }
 
-int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, Face **ret)
+int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char *pci_ids,
+	     Face **ret)
 {
 	_cleanup_(face_freep) Face *f = calloc(1, sizeof(Face));
 	int r;
@@ -249,11 +258,12 @@ int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, Face **ret
 	if (r >= 0)
 		r = manager_view_fill(manager, &f->shown);
 	if (r >= 0)
-		r = pci_names_new(&f->names);
+		r = pci_names_new(pci_ids, &f->names);
 	if (r >= 0)
 		r = register_all(f);
 	if (r < 0)
 		return r;
+	set_unheard(f, true);
 	manager_set_listener(manager, &(ManagerListener){
 					      .objects_changed = on_objects_changed,
 					      .job_new = on_job_new,
@@ -292,6 +302,7 @@ int face_publish(Face *f, FacePublished published, void *userdata)
 {
 	f->published = published;
 	f->published_userdata = userdata;
+	set_unheard(f, false);
 	/*
 	 * Neither queue for the name nor replace its owner: a second instance must end (fault 42).
 	 */

@@ -8,8 +8,12 @@
 
 typedef struct Face Face;
 
-/* Registers all objects. face_publish() requests the name. All are borrowed. */
-int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, Face **ret);
+/*
+ * Registers all objects. face_publish() requests the name. All are borrowed. pci_ids: the list of
+ * names of PCI devices, which is read now.
+ */
+int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char *pci_ids,
+	     Face **ret);
 /* 0: we own the well-known name, and callers may come. -EEXIST: another instance owns it. */
 typedef void (*FacePublished)(int result, void *userdata);
 /* Requests the name, and calls `published` once when the bus daemon has answered. */

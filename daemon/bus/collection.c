@@ -124,6 +124,7 @@ void collection_replace(Collection *c, ShownObjects *set)
 
 	c->shown = *set;
 	*set = (ShownObjects){ 0 };
-	emit_changes(c, &before);
+	if (!c->unheard)
+		emit_changes(c, &before);
 	collection_free_set(c, &before);
 }

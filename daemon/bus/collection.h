@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * All objects of one kind on the bus. What is shown is a set of views; replacing the set emits
- * InterfacesAdded, InterfacesRemoved and PropertiesChanged for exactly what differs.
+ * InterfacesAdded, InterfacesRemoved and PropertiesChanged for exactly what differs, unless nobody
+ * can listen yet.
  */
 #pragma once
 
@@ -25,6 +26,7 @@ typedef struct Collection {
 	size_t n_fields;
 	size_t view_size;
 	ShownObjects shown;
+	bool unheard; /* nobody is told what changes */
 } Collection;
 
 /* Registers vtable and enumerator below collection->prefix. The collection must stay in place. */

@@ -17,6 +17,7 @@ struct Face {
 	Manager *manager;
 	PciNames *names;
 	Collection groups, gpus, assignments, jobs;
+	bool unheard;
 	ManagerView shown; /* the manager object's own properties */
 	Intake *intake;
 	Refusals *refusals;

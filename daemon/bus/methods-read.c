@@ -19,6 +19,7 @@ static const OptionSpec plan_options[] = {
 	OPTION(GPUPASS_OPTION_MODEL, 's', model),
 	OPTION(GPUPASS_OPTION_KEEP_VFIO, 'b', keep_vfio),
 	OPTION(GPUPASS_OPTION_PERSIST, 'b', persist),
+	OPTION(GPUPASS_OPTION_RESET, 'b', reset),
 	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
 	OPTION(GPUPASS_OPTION_ALLOW_BOOT_VGA, 'b', allow_boot_vga),
 	OPTION(GPUPASS_OPTION_ACCEPT_DIRTY, 'b', accept_dirty),

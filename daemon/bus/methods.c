@@ -41,7 +41,9 @@ static const OptionSpec release_options[] = {
 };
 
 static const OptionSpec bind_options[] = {
+	OPTION(GPUPASS_OPTION_DOMAIN, 's', domain),
 	OPTION(GPUPASS_OPTION_PERSIST, 'b', persist),
+	OPTION(GPUPASS_OPTION_RESET, 'b', reset),
 	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
 	OPTION(GPUPASS_OPTION_ALLOW_BOOT_VGA, 'b', allow_boot_vga),
 };
@@ -134,9 +136,12 @@ static int start_on_one_name(sd_bus_message *m, Face *f, const OneName *job, sd_
 		r = check_timeout(&options, error);
 	if (r >= 0)
 		r = check_name(str_or_empty(options.group), "group", true, error);
+	if (r >= 0)
+		r = check_name(str_or_empty(options.domain), "domain", true, error);
 	if (r < 0)
 		return r;
 	request = request_from(f, m, job->operation, &options);
+	request.domain = str_is_empty(options.domain) ? NULL : options.domain;
 	request.group = str_is_empty(options.group) ? NULL : options.group;
 	*(char **)((char *)&request + job->member) = (char *)name;
 	return start_job(f, m, job->action, &request, error);

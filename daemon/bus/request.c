@@ -18,6 +18,7 @@ void request_options_clear(RequestOptions *options)
 	free(options->numa);
 	free(options->fit);
 	free(options->group);
+	free(options->domain);
 }
 
 int set_problem(sd_bus_error *error, const Problem *problem, const char *prefix)
@@ -119,6 +120,7 @@ JobRequest request_from(Face *face, sd_bus_message *m, Operation operation,
 		.config = options->config,
 		.keep_vfio = options->keep_vfio,
 		.persist = options->persist,
+		.reset = options->reset,
 		.allow_boot_vga = options->allow_boot_vga,
 		.accept_dirty = options->accept_dirty,
 		.workload = options->workload,

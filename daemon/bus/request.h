@@ -6,9 +6,9 @@
 #include "bus/options.h"
 
 typedef struct RequestOptions {
-	bool live, config, keep_vfio, persist, allow_boot_vga, accept_dirty, mmio, capture,
+	bool live, config, keep_vfio, persist, reset, allow_boot_vga, accept_dirty, mmio, capture,
 		workload;
-	char *model, *operation, *symptom, *numa, *fit, *group;
+	char *model, *operation, *symptom, *numa, *fit, *group, *domain;
 	uint64_t timeout_usec;
 } RequestOptions;
 void request_options_clear(RequestOptions *options);

@@ -118,6 +118,7 @@ int manager_view_fill(const Manager *m, ManagerView *view)
 
 	put_copy(&r, &view->version, GPUPASS_VERSION);
 	view->libvirt_connected = manager_libvirt_connected(m);
+	put_copy(&r, &view->domains_from, domain_source_to_string(manager_domain_source(m)));
 	view->iommu_enabled = inventory && inventory->snapshot->iommu;
 	view->scanned_at = inventory ? inventory->snapshot->taken_usec : 0;
 	put_list(&r, &view->notes, manager_notes(m));

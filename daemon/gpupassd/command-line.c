@@ -23,6 +23,7 @@ static const char help[] =
 	"     --session          On the session bus\n"
 	"     --libvirt-uri=URI  Instead of the configured one\n"
 	"     --worker=PROGRAM   Instead of the installed gpupass-worker\n"
+	"     --initramfs=PROGRAM  Instead of the installed gpupass-initramfs\n"
 	"     --nvml=LIBRARY     Instead of libnvidia-ml.so.1\n"
 	"     --persistenced=SOCKET  Instead of nvidia-persistenced's\n"
 	"     --sysfs=DIR        Instead of /sys\n"
@@ -37,6 +38,7 @@ bool options_parse(int argc, char **argv, Options *ret, int *ret_status)
 {
 	const WorkerConfig installed = {
 		.program = GPUPASS_LIBEXEC_DIR "/gpupass-worker",
+		.initramfs = GPUPASS_LIBEXEC_DIR "/gpupass-initramfs",
 		.sysfs_dir = "/sys",
 		.proc_dir = "/proc",
 		.root_dir = "/",
@@ -55,6 +57,7 @@ bool options_parse(int argc, char **argv, Options *ret, int *ret_status)
 		{ "session", .flag = &o.session },
 		{ "libvirt-uri", .text = &o.libvirt_uri },
 		{ "worker", .text = &o.worker.program },
+		{ "initramfs", .text = &o.worker.initramfs },
 		{ "nvml", .text = &o.worker.nvml },
 		{ "persistenced", .text = &o.worker.persistenced },
 		{ "sysfs", .text = &o.worker.sysfs_dir },
@@ -70,6 +73,7 @@ bool options_parse(int argc, char **argv, Options *ret, int *ret_status)
 		return false;
 	}
 	o.elsewhere = strcmp(o.worker.program, installed.program) != 0 ||
+		      strcmp(o.worker.initramfs, installed.initramfs) != 0 ||
 		      strcmp(o.worker.sysfs_dir, installed.sysfs_dir) != 0 ||
 		      strcmp(o.worker.proc_dir, installed.proc_dir) != 0 ||
 		      strcmp(o.worker.root_dir, installed.root_dir) != 0 || o.worker.nvml ||

@@ -36,6 +36,7 @@ typedef struct Daemon {
 	Face *face;
 	Uevents *uevents;
 	sd_event_source *health_timer;
+	sd_event_source *rest_timer; /* NULL: parts are made ready at once */
 	atomic_flag no_parts_told;
 	uint64_t unsent; /* messages that the bus had not taken a minute ago */
 	int exit_code;

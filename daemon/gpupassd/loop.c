@@ -5,6 +5,7 @@
 
 #include "gpupassd/daemon.h"
 #include "util/clock.h"
+#include "util/heap.h"
 #include "util/log.h"
 
 /* Errors and lost lanes cause no event, so we look for them now and then. */
@@ -105,11 +106,14 @@ int daemon_open_bus(Daemon *d, const char *address, bool session)
 
 /* ---- when to look again ---- */
 
-static void rescan(void *userdata)
+static void rescan(const UeventChanges *changes, void *userdata)
 {
 	Daemon *d = userdata;
+	int r = changes->unknown ? manager_rescan(d->manager, NULL, NULL)
+				 : manager_rescan_changed(d->manager, changes->functions,
+							  changes->n_functions);
 
-	if (manager_rescan(d->manager, NULL, NULL) < 0)
+	if (r < 0)
 		log_error("out of memory: a change of PCI devices was not followed");
 }
 
@@ -150,6 +154,8 @@ static int on_health_due(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	Daemon *d = userdata;
 
+	/* What a start or a job took is free again, but between what stays. */
+	heap_give_back();
 	manager_look_at_health(d->manager);
 	end_when_unheard(d);
 	return sd_event_source_set_time_relative(source, HEALTH_PERIOD_USEC);

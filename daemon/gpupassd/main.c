@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpupassd: reads settings, starts the daemon, runs its loop to the end. */
-#include <malloc.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -9,6 +8,7 @@
 
 #include "gpupassd/daemon.h"
 #include "util/clock.h"
+#include "util/heap.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -93,27 +93,13 @@ static void end_anyway(Daemon *d, int exit_code)
 		pthread_detach(thread);
 }
 
-/* Allocations of this size and more go back to the system when freed. Otherwise glibc keeps as much
- * as the largest message so far: after it has freed one, it takes the next from its heap.
- * 
- * One heap for all threads: a job's thread lives for a second, and with a heap of its own each of
- * up to eight a processor would keep what the largest of its domains' XML took. */
-#define KEPT_BYTES (4 * 1024 * 1024)
-
-static void keep_little_memory(void)
-{
-	mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
-	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
-	mallopt(M_ARENA_MAX, 1);
-}
-
 static int run(const Options *options, Config *config)
 {
 	static Daemon daemon_state;
 	Daemon *d = &daemon_state;
 	int r;
 
-	keep_little_memory();
+	heap_keep_little();
 	d->config = config;
 	r = daemon_set_up_loop(d);
 	if (r >= 0)
@@ -126,10 +112,11 @@ static int run(const Options *options, Config *config)
 		r = daemon_open_host(d, options);
 	if (r >= 0)
 		r = daemon_set_up_manager(d, options);
-	if (r >= 0)
-		r = daemon_start(d);
+	/* Events first: what changes during the first scan asks for another one. */
 	if (r >= 0)
 		r = daemon_start_looking(d, str_equal(options->worker.sysfs_dir, "/sys"));
+	if (r >= 0)
+		r = daemon_start(d);
 	if (r >= 0)
 		r = sd_event_loop(d->event);
 	end_anyway(d, r < 0 ? GPUPASS_EXIT_FAILED : r);

@@ -8,6 +8,7 @@
 #include "host/launch/part.h"
 #include "host/wire/request.h"
 #include "store/hold.h"
+#include "util/clock.h"
 #include "util/file.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -147,6 +148,38 @@ static void check_host(Daemon *d, const Options *options)
 	       d->host_note ? d->host_note : "sysfs cannot be written");
 }
 
+#define REST_USEC USEC_PER_SEC
+
+static int on_rested(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	Daemon *d = userdata;
+
+	real_host_make_ready(&d->host);
+	return 0;
+}
+
+/*
+ * systemd needs a processor for each part that it starts. Whoever waits for the end of the job has
+ * it first; a job that begins meanwhile has started what it needs.
+ */
+static void rest(void *userdata)
+{
+	Daemon *d = userdata;
+
+	real_host_rest(&d->host);
+	if (!d->rest_timer || sd_event_source_set_time_relative(d->rest_timer, REST_USEC) < 0 ||
+	    sd_event_source_set_enabled(d->rest_timer, SD_EVENT_ONESHOT) < 0)
+		real_host_make_ready(&d->host);
+}
+
+static void rest_at_quiet(Daemon *d)
+{
+	if (sd_event_add_time_relative(d->event, &d->rest_timer, CLOCK_MONOTONIC, REST_USEC, 0,
+				       on_rested, d) < 0)
+		d->rest_timer = NULL;
+	mailbox_on_quiet(d->mailbox, rest, d);
+}
+
 int daemon_open_host(Daemon *d, const Options *options)
 {
 	const char *uri = options->libvirt_uri ? options->libvirt_uri : d->config->libvirt_uri;
@@ -159,7 +192,18 @@ int daemon_open_host(Daemon *d, const Options *options)
 		log_error("cannot open %s: %s", options->worker.sysfs_dir, strerror(-r));
 		return r;
 	}
+	rest_at_quiet(d);
 	check_host(d, options);
+	if (!domain_source_is_none(uri))
+		d->config->policy.domains = DOMAINS_LIBVIRT;
+	else
+		d->config->policy.domains =
+			d->config->proxmox_guests ? DOMAINS_PROXMOX : DOMAINS_NONE;
+	d->host.domains = d->config->policy.domains;
+	if (d->host.domains != DOMAINS_LIBVIRT) {
+		log_info("there is no libvirt, by Uri=none: groups can be bound, not assigned");
+		return 0;
+	}
 	r = virt_new(uri, daemon_on_virt_event, d, &d->virt);
 	if (r < 0) {
 		log_error("cannot start the libvirt thread: %s", strerror(-r));

@@ -20,6 +20,8 @@ static void published(int result, void *userdata)
 	if (result == 0) {
 		sd_notify(0, "READY=1");
 		log_info("ready: %zu groups", manager_inventory(d->manager)->groups->n_items);
+		/* A process for each GPU: not before callers can be answered. */
+		manager_look_at_health(d->manager);
 		return;
 	}
 	if (result == -EEXIST)
@@ -90,6 +92,12 @@ static void libvirt_connected(void *userdata)
 	Daemon *d = userdata;
 
 	manager_libvirt_changed(d->manager, true);
+	/* Nothing has moved since the first scan began, so there is no need for a second one. */
+	if (!d->published && !manager_has_open_jobs(d->manager)) {
+		if (manager_settle(d->manager, publish, d) < 0)
+			publish(d);
+		return;
+	}
 	d->recover_again = manager_recover(d->manager, recovered, d) == -EBUSY;
 }
 
@@ -146,10 +154,23 @@ int daemon_set_up_manager(Daemon *d, const Options *options)
 	if (r >= 0)
 		r = manager_load_boot(d->manager, options->runtime_directory);
 	if (r >= 0)
-		r = face_new(d->bus, d->manager, d->resolver, &d->face);
+		r = face_new(d->bus, d->manager, d->resolver, GPUPASS_PCI_IDS, &d->face);
 	if (r < 0)
 		log_error("cannot set up: %s", strerror(-r));
 	return r;
+}
+
+/* Without libvirt nothing is waited for, and no event tells of domains. */
+static int start_without_libvirt(Daemon *d)
+{
+	d->grace_over = true;
+	return mailbox_post(d->mailbox, libvirt_connected, d);
+}
+
+static int start_grace(Daemon *d)
+{
+	return sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC, LIBVIRT_GRACE_USEC, 0,
+					  on_grace_over, d);
 }
 
 int daemon_start(Daemon *d)
@@ -161,8 +182,7 @@ int daemon_start(Daemon *d)
 	if (r >= 0)
 		r = manager_rescan(d->manager, first_scan_done, d);
 	if (r >= 0)
-		r = sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC, LIBVIRT_GRACE_USEC,
-					       0, on_grace_over, d);
+		r = d->virt ? start_grace(d) : start_without_libvirt(d);
 	if (r < 0)
 		log_error("cannot set up: %s", strerror(-r));
 	return r;

@@ -80,8 +80,8 @@ static int take(const JobPlace *place, Look *look)
 		r = leave_out_or_list(place, look, &groups->items[i]);
 	if (r < 0 || look->n_functions == 0)
 		return r;
-	r = place->host->ops->inspect(place->host, look->functions, look->n_functions,
-				      INSPECT_CONFIG_NOT, &look->inspection);
+	r = place->host->ops->glance(place->host, look->functions, look->n_functions,
+				     INSPECT_CONFIG_NOT, &look->inspection);
 	/* If a function does not answer, only the overrides stay unknown. */
 	return r == -ENOMEM ? r : 0;
 }

@@ -180,7 +180,7 @@ static int learn(Host *host, GpuSet *gpus, bool serial_numbers, const Evidence *
 	}
 	if (n == 0)
 		return 0;
-	r = host->ops->inspect(host, ask, n, capabilities ? most : INSPECT_CONFIG_NOT, &inspection);
+	r = host->ops->glance(host, ask, n, capabilities ? most : INSPECT_CONFIG_NOT, &inspection);
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)
@@ -253,18 +253,20 @@ static int resolve(Inventory *inventory, const Rules *rules, const Assignments *
 	return r;
 }
 
-int inventory_take(Host *host, const Rules *rules, const Assignments *assignments,
-		   const Identities *known, InspectConfig most, Inventory **ret)
+int inventory_derive(Host *host, PciSnapshot *snapshot, const Rules *rules,
+		     const Assignments *assignments, const Identities *known, InspectConfig most,
+		     Inventory **ret)
 {
 	_cleanup_(inventory_freep) Inventory *inventory = calloc(1, sizeof(Inventory));
 	Evidence *evidence = known ? known->evidence : NULL;
 	int r;
 
-	if (!inventory)
+	if (!inventory) {
+		pci_snapshot_free(snapshot);
 		return -ENOMEM;
-	r = host->ops->scan(host, &inventory->snapshot);
-	if (r >= 0)
-		r = host->ops->facts(host, &inventory->facts);
+	}
+	inventory->snapshot = snapshot;
+	r = host->ops->facts(host, &inventory->facts);
 	if (r >= 0)
 		r = gpu_set_new(inventory->snapshot, &inventory->gpus);
 	if (r >= 0)
@@ -281,6 +283,23 @@ int inventory_take(Host *host, const Rules *rules, const Assignments *assignment
 	identities_set_evidence(inventory->identities, evidence);
 	*ret = TAKE_PTR(inventory);
 	return 0;
+}
+
+int inventory_take(Host *host, const Rules *rules, const Assignments *assignments,
+		   const Identities *known, InspectConfig most, Inventory **ret)
+{
+	PciSnapshot *snapshot = NULL;
+	int r = host->ops->scan(host, &snapshot);
+
+	return r < 0 ? r : inventory_derive(host, snapshot, rules, assignments, known, most, ret);
+}
+
+void inventory_renew(Inventory *inventory, PciSnapshot *snapshot)
+{
+	inventory->gpus->snapshot = snapshot;
+	inventory->groups->snapshot = snapshot;
+	pci_snapshot_free(inventory->snapshot);
+	inventory->snapshot = snapshot;
 }
 
 Inventory *inventory_free(Inventory *inventory)

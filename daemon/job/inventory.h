@@ -39,6 +39,12 @@ typedef struct Inventory {
  */
 int inventory_take(Host *host, const Rules *rules, const Assignments *assignments,
 		   const Identities *known, InspectConfig most, Inventory **ret);
+/* The same of a snapshot that there is already, which it takes in any case. */
+int inventory_derive(Host *host, PciSnapshot *snapshot, const Rules *rules,
+		     const Assignments *assignments, const Identities *known, InspectConfig most,
+		     Inventory **ret);
+/* Takes a snapshot that shares with the present one whatever matters to a GPU. */
+void inventory_renew(Inventory *inventory, PciSnapshot *snapshot);
 Inventory *inventory_free(Inventory *inventory);
 DEFINE_CLEANUP(Inventory, inventory_free)
 

@@ -106,6 +106,12 @@ static bool wakes_functions(Operation operation)
 	       operation == OPERATION_UNBIND;
 }
 
+static bool moves_functions(Operation operation)
+{
+	return wakes_functions(operation) || operation == OPERATION_RELEASE ||
+	       operation == OPERATION_RECONCILE;
+}
+
 static InspectConfig most_config(const JobRequest *request)
 {
 	return request->wakes_nothing ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL;
@@ -175,6 +181,8 @@ static int prepare_once(const JobPlace *place, const JobRequest *request, uint32
 	int r;
 
 	r = cancellation_check(place->cancel, ret_problem);
+	if (r == 0 && moves_functions(request->operation))
+		place->host->ops->expect_work(place->host, asks_persistence(request));
 	if (r == 0)
 		r = prepare_look(place, most_config(request), p, ret_problem);
 	if (r == 0)
@@ -237,6 +245,7 @@ int prepare(const JobPlace *place, const JobRequest *request, uint32_t job, Prep
 			.config = request->config,
 			.keep_vfio = request->keep_vfio,
 			.persist = request->persist,
+			.reset = request->reset,
 			.allow_boot_vga = request->allow_boot_vga,
 			.accept_dirty = request->accept_dirty,
 			.only_record = request->only_record,

@@ -376,6 +376,9 @@ static int read_uses(const JobPlace *place, const Plan *plan, DomainUses **ret, 
 
 	if (!needs_libvirt(plan))
 		return 0;
+	/* What it did to a domain only libvirt can tell. */
+	if (place->rules->policy.domains != DOMAINS_LIBVIRT)
+		return 1;
 	r = place->host->ops->domain_uses(place->host, ret, &problem);
 	if (r == 0 || r == -ENOMEM)
 		return r;

@@ -7,11 +7,12 @@
 
 typedef struct JobRequest {
 	Operation operation;
-	char *domain; /* assign, verify: a person's word for the domain; NULL otherwise */
+	/* assign, verify, bind for a machine: a person's word for the domain; NULL otherwise */
+	char *domain;
 	char *group;  /* name, for all but release; NULL: policy chooses (assign only) */
 	char *target; /* release: a group's name, or a domain */
 	char *model;  /* assign without a group: take only this board; NULL: any */
-	bool live, config, keep_vfio, persist, allow_boot_vga;
+	bool live, config, keep_vfio, persist, reset, allow_boot_vga;
 	bool accept_dirty;     /* assign: accept a board that was not reset, as far as is known */
 	bool only_record;      /* reconcile: leave functions and definition alone */
 	bool wakes_nothing;    /* dry run of a caller who may only read: open no GPU, wake none */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/domain/machine-use.h"
 #include "core/group/mark.h"
 #include "util/text.h"
 
@@ -61,13 +62,27 @@ static int get_domain(const JobPlace *place, const char *uuid, VirtDomain **ret,
 	return place->host->ops->domain_get(place->host, uuid, ret, ret_problem);
 }
 
+static int refuse_without_libvirt(const JobPlace *place, Problem **ret_problem)
+{
+	if (place->rules->policy.domains == DOMAINS_LIBVIRT)
+		return 0;
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_LIBVIRT_UNAVAILABLE,
+		.reason = strdup("gpupassd runs without libvirt (Uri=none), and changes no domain"),
+		.remedy = strdup(
+			"bind a group (gpupass bind GROUP), and give it to the virtual machine in "
+			"the host's own way (gpupass export); or set Uri= in gpupassd.conf"));
+}
+
 int select_domain(const JobPlace *place, const JobRequest *request, const char *word,
 		  const DomainUses *uses, VirtDomain **ret, Problem **ret_problem)
 {
 	_cleanup_(domain_id_clear) DomainId id = { 0 };
 	int r;
 
-	r = find_domain(place, word, &id, ret_problem);
+	r = refuse_without_libvirt(place, ret_problem);
+	if (r == 0)
+		r = find_domain(place, word, &id, ret_problem);
 	if (r != 0)
 		return r;
 	if (!*id.uuid)
@@ -271,7 +286,10 @@ static int select_for_release(const JobPlace *place, const JobRequest *request, 
 	int r;
 
 	p->group = find_group(p, request->target);
-	r = find_domain(place, request->target, &id, ret_problem);
+	/* A record that libvirt's time has left can be released by the group's name. */
+	r = p->group ? 0 : refuse_without_libvirt(place, ret_problem);
+	if (r == 0)
+		r = find_domain(place, request->target, &id, ret_problem);
 	if (r != 0)
 		return r;
 	if (p->group)
@@ -284,6 +302,61 @@ static int select_for_release(const JobPlace *place, const JobRequest *request, 
 	if (r != 0)
 		return r;
 	return release_of_domain(p, ret_problem);
+}
+
+/* ---- bind for a virtual machine of Proxmox VE ---- */
+
+/* Boards of which nobody knows whether they are bridged are no group, as for libvirt's hook. */
+static bool has_part(const Prepared *p, const DomainUse *use)
+{
+	bool found = use->unread != NULL;
+
+	for (size_t i = 0; !found && i < use->n_hostdevs; i++)
+		found = group_set_find_gpu(p->inventory->groups, &use->hostdevs[i].bdf) == p->group;
+	return found && p->group->provenance != PROVENANCE_NONE;
+}
+
+static int machine_as_domain(const DomainUse *use, VirtDomain **ret)
+{
+	_cleanup_(virt_domain_freep) VirtDomain *domain = calloc(1, sizeof(VirtDomain));
+
+	if (!domain)
+		return -ENOMEM;
+	domain->uuid = strdup(use->uuid);
+	domain->name = strdup(use->name);
+	domain->active = use->active;
+	domain->persistent = true;
+	if (!domain->uuid || !domain->name)
+		return -ENOMEM;
+	*ret = TAKE_PTR(domain);
+	return 0;
+}
+
+static int select_machine(const JobPlace *place, const JobRequest *request, Prepared *p,
+			  Problem **ret_problem)
+{
+	const DomainUse *use = machine_use_find(p->uses, request->domain);
+	int r;
+
+	if (place->rules->policy.domains != DOMAINS_PROXMOX)
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_INVALID_ARGUMENT,
+			.reason = strdup("a group is bound for a virtual machine of Proxmox VE "
+					 "only"),
+			.remedy = strdup("leave out --domain; or see gpupassd.conf(5), [Proxmox]"));
+	if (!use)
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN,
+			.reason = strf("this node has no virtual machine \"%s\"", request->domain),
+			.remedy = strdup("give its number: qm list"));
+	r = check_permitted(request, request->domain, use->uuid, ret_problem);
+	if (r != 0)
+		return r;
+	if (!has_part(p, use))
+		return problem_refuse(ret_problem, GPUPASS_ERROR_NOT_ASSIGNED,
+				      .reason = strf("%s has no part of it", use->name),
+				      .remedy = strdup("nothing to do"));
+	return machine_as_domain(use, &p->domain);
 }
 
 int select_group(const JobPlace *place, const JobRequest *request, Prepared *p,
@@ -305,6 +378,8 @@ int select_group(const JobPlace *place, const JobRequest *request, Prepared *p,
 	p->group = find_group(p, request->group);
 	if (!p->group)
 		return no_such_group(p, request->group, ret_problem);
+	if (request->operation == OPERATION_BIND && request->domain)
+		return select_machine(place, request, p, ret_problem);
 	if (request->operation == OPERATION_RECONCILE && p->group->domain_uuid)
 		return get_recorded_domain(place, p, ret_problem);
 	return 0;

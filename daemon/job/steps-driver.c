@@ -238,7 +238,7 @@ int step_move(StepContext *c, bool forward, Problem **ret_problem)
 int step_drivers_hold(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_(inspection_freep) Inspection *now = NULL;
-	int r = step_inspect(c, &now);
+	int r = step_glance(c, &now);
 
 	if (r < 0)
 		return r;

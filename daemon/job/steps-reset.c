@@ -83,6 +83,10 @@ static char *remedy(const Turnover *t)
 			"see dmesg for these addresses, power the host off and on, then: gpupass "
 			"release %s",
 			plan->group);
+	/* For a machine that is not libvirt's, which nothing is assigned to. */
+	if (plan->operation == OPERATION_BIND)
+		return strdup("see dmesg for these addresses, or power the host off and on, which "
+			      "clears them, and try again");
 	return strf(
 		"see dmesg for these addresses, or power the host off and on, which clears them, "
 		"and try again; where there is no way to reset them, as root: gpupass assign "
@@ -317,11 +321,8 @@ static int reset(StepContext *c, Problem **ret_problem)
 	return r != 0 ? r : turn_over(&t, ret_problem);
 }
 
-/*
- * What has left vfio-pci: an undo that was interrupted moved it, after its reset, or root did. Its
- * driver uses it, so it is not reset. A second reset of the others does no harm.
- */
-static int look_what_has_returned(StepContext *c, bool *returned)
+/* Where one has vanished: its reset fails, and the others stay where they are. */
+static int look_at_each(StepContext *c, bool *returned)
 {
 	Host *host = c->place->host;
 
@@ -330,17 +331,37 @@ static int look_what_has_returned(StepContext *c, bool *returned)
 		const Bdf *bdf = &c->plan->functions[i].bdf;
 		int r;
 
-		/* What is stuck is not touched again. */
 		returned[i] = bdf_in(bdf, c->stuck_functions, c->n_stuck);
 		if (returned[i])
 			continue;
-		r = host->ops->inspect(host, bdf, 1, INSPECT_CONFIG_NOT, &now);
-		/* Its reset fails, and the others stay where they are. */
+		r = host->ops->glance(host, bdf, 1, INSPECT_CONFIG_NOT, &now);
 		if (r == -ENOENT)
 			continue;
 		if (r < 0)
 			return r;
 		returned[i] = !driver_is_vfio(now->functions[0].driver);
+	}
+	return 0;
+}
+
+/*
+ * What has left vfio-pci: an undo that was interrupted moved it, after its reset, or root did. Its
+ * driver uses it, so it is not reset. A second reset of the others does no harm.
+ */
+static int look_what_has_returned(StepContext *c, bool *returned)
+{
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	int r = step_glance(c, &now);
+
+	if (r == -ENOENT)
+		return look_at_each(c, returned);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < c->plan->n_functions; i++) {
+		const FunctionFacts *f = inspection_find(now, &c->plan->functions[i].bdf);
+
+		/* What is stuck is not touched again. */
+		returned[i] = !f || !driver_is_vfio(f->driver);
 	}
 	return 0;
 }

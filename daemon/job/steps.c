@@ -55,18 +55,31 @@ int step_note_left(StepContext *c, const Problem *problem)
 			    str_or_empty(problem->remedy));
 }
 
-static int inspect_by(StepContext *c, bool past_exit, Inspection **ret)
+/* What is stuck is not touched again. Allocates at least one element. */
+static int list_functions(const StepContext *c, Bdf **ret, size_t *ret_n)
 {
-	Host *host = c->place->host;
-	_cleanup_free_ Bdf *functions = calloc(c->plan->n_functions + 1, sizeof(Bdf));
+	Bdf *functions = calloc(c->plan->n_functions + 1, sizeof(Bdf));
 	size_t n = 0;
-	int r;
 
 	if (!functions)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->plan->n_functions; i++)
 		if (!bdf_in(&c->plan->functions[i].bdf, c->stuck_functions, c->n_stuck))
 			functions[n++] = c->plan->functions[i].bdf;
+	*ret = functions;
+	*ret_n = n;
+	return 0;
+}
+
+static int inspect_by(StepContext *c, bool past_exit, Inspection **ret)
+{
+	Host *host = c->place->host;
+	_cleanup_free_ Bdf *functions = NULL;
+	size_t n = 0;
+	int r = list_functions(c, &functions, &n);
+
+	if (r < 0)
+		return r;
 	r = past_exit ? inspect_past_exit(host, functions, n, INSPECT_CONFIG_NOT, ret)
 		      : host->ops->inspect(host, functions, n, INSPECT_CONFIG_NOT, ret);
 	if (r >= 0)
@@ -77,6 +90,16 @@ static int inspect_by(StepContext *c, bool past_exit, Inspection **ret)
 int step_inspect(StepContext *c, Inspection **ret)
 {
 	return inspect_by(c, false, ret);
+}
+
+int step_glance(StepContext *c, Inspection **ret)
+{
+	Host *host = c->place->host;
+	_cleanup_free_ Bdf *functions = NULL;
+	size_t n = 0;
+	int r = list_functions(c, &functions, &n);
+
+	return r < 0 ? r : host->ops->glance(host, functions, n, INSPECT_CONFIG_NOT, ret);
 }
 
 int step_inspect_past_exit(StepContext *c, Inspection **ret)

@@ -71,7 +71,12 @@ void step_context_clear(StepContext *c);
 
 /* Shared by the files of steps. Inspects the plan's functions, except those that are stuck. */
 int step_inspect(StepContext *c, Inspection **ret);
-/* The same, after waiting for a killed guest to close its functions (job/guest-exit.h). */
+/* Of the same only what they are bound to: who holds them is not looked for. */
+int step_glance(StepContext *c, Inspection **ret);
+/*
+ * The same as step_inspect(), after waiting for a killed guest to close its functions
+ * (job/guest-exit.h).
+ */
 int step_inspect_past_exit(StepContext *c, Inspection **ret);
 /* The preflight's checks once more, when nothing may hold the functions any more. */
 int step_check_released(StepContext *c, Problem **ret_problem);

@@ -134,14 +134,21 @@ static int set_libvirt_uri(const Parse *parse, const char *value, int line)
 {
 	char *uri;
 
-	if (!strstr(value, ":/"))
-		return bad(parse, line, "this is no libvirt URI", "write qemu:///system");
+	if (!strstr(value, ":/") && !domain_source_is_none(value))
+		return bad(parse, line, "this is no libvirt URI",
+			   "write qemu:///system; or none, on a host without libvirt");
 	uri = strdup(value);
 	if (!uri)
 		return -ENOMEM;
 	free(parse->config->libvirt_uri);
 	parse->config->libvirt_uri = uri;
 	return 0;
+}
+
+/* Of Proxmox VE. */
+static int set_guests(const Parse *parse, const char *value, int line)
+{
+	return set_bool(parse, value, line, &parse->config->proxmox_guests);
 }
 
 static int set_log_level(const Parse *parse, const char *value, int line)
@@ -209,6 +216,7 @@ static const struct {
 	{ "Libvirt", "Uri", set_libvirt_uri },
 	{ "Libvirt", "DetachTimeoutSec", set_detach_timeout },
 	{ "Libvirt", "LookIntervalSec", set_look_interval },
+	{ "Proxmox", "Guests", set_guests },
 	{ "Log", "Level", set_log_level },
 	{ "Audit", "FileMegabytes", set_audit_file },
 	{ "Audit", "Files", set_audit_files },
@@ -220,8 +228,8 @@ static int on_section(const char *name, int line, void *userdata)
 		if (strcmp(settings[i].section, name) == 0)
 			return 0;
 	return bad(userdata, line, "there is no such section",
-		   "the sections are [Groups], [Devices], [Libvirt], [Log] and [Audit]; see "
-		   "gpupassd.conf(5)");
+		   "the sections are [Groups], [Devices], [Libvirt], [Proxmox], [Log] and [Audit]; "
+		   "see gpupassd.conf(5)");
 }
 
 static int on_entry(const char *section, const char *key, const char *value, int line,
@@ -344,6 +352,18 @@ static int load_drop_ins(int dir_fd, Config *config, Problem **ret_problem)
 	return r;
 }
 
+/* Who asks libvirt would take its answer for all of them. */
+static int check_guests(const Config *config, Problem **ret_problem)
+{
+	if (!config->proxmox_guests || domain_source_is_none(config->libvirt_uri))
+		return 0;
+	return problem_refuse(
+		ret_problem, GPUPASS_ERROR_INVALID_CONFIG,
+		.reason = strdup(
+			"gpupassd.conf: Guests=yes of [Proxmox] needs Uri=none of [Libvirt]"),
+		.remedy = strdup("write both, or neither"));
+}
+
 int config_load(const char *directory, Config **ret, Problem **ret_problem)
 {
 	_cleanup_(config_freep) Config *config = calloc(1, sizeof(Config));
@@ -368,6 +388,8 @@ int config_load(const char *directory, Config **ret, Problem **ret_problem)
 		r = parse_settings(dir_fd, "gpupassd.conf", "gpupassd.conf", config, ret_problem);
 	if (r == 0 && dir_fd >= 0)
 		r = load_drop_ins(dir_fd, config, ret_problem);
+	if (r == 0)
+		r = check_guests(config, ret_problem);
 	if (r == 0)
 		*ret = TAKE_PTR(config);
 	return r;

@@ -10,7 +10,8 @@
 #include "store/trail-files.h"
 
 typedef struct Config {
-	char *libvirt_uri;
+	char *libvirt_uri;   /* or "none" */
+	bool proxmox_guests; /* Guests=: with Uri=none the machines of Proxmox VE are read */
 	Policy policy;
 	int log_level;		     /* of syslog.h */
 	TrailLimits audit;	     /* FileMegabytes=, Files= */

@@ -139,7 +139,8 @@ static void on_ended(Manager *m, JobRecord *job, JobEvent *event)
 		manager_take_open_job(m, TAKE_PTR(event->open));
 	if (ended) {
 		*ended = (Ended){ .manager = m, .id = job->id, .state = event->state };
-		if (manager_refresh(m, open_fence, ended) >= 0)
+		if (manager_refresh_changed(m, job->functions, job->n_functions, open_fence,
+					    ended) >= 0)
 			return;
 		free(ended);
 	}

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/facts/kept.h"
+#include "host/scan/matter.h"
 #include "manager/picture.h"
 #include "manager/state.h"
 #include "store/unread.h"
@@ -33,7 +35,7 @@ static void waiters_tell(Waiter *waiter)
  * A caller that gets < 0 still owns its userdata, and frees it. So the waiter joins the list last,
  * once nothing can fail any more.
  */
-int look_request(Manager *m, Look *look, ManagerDone done, void *userdata)
+static int request(Manager *m, Look *look, ManagerDone done, void *userdata)
 {
 	_cleanup_free_ Waiter *waiter = done ? waiter_new(done, userdata) : NULL;
 	Waiter **list = look->running ? &look->next : &look->current;
@@ -52,6 +54,32 @@ int look_request(Manager *m, Look *look, ManagerDone done, void *userdata)
 		return 0;
 	waiter->next = *list;
 	*list = TAKE_PTR(waiter);
+	return 0;
+}
+
+int look_request(Manager *m, Look *look, ManagerDone done, void *userdata)
+{
+	if (look == &m->scan)
+		m->scan_whole = true;
+	return request(m, look, done, userdata);
+}
+
+int look_await(Manager *m, Look *look, bool made, ManagerDone done, void *userdata)
+{
+	Waiter **list = look->again ? &look->next : &look->current;
+	Waiter *waiter;
+
+	if (!look->running && !made)
+		return look_request(m, look, done, userdata);
+	if (!look->running) {
+		done(userdata);
+		return 0;
+	}
+	waiter = waiter_new(done, userdata);
+	if (!waiter)
+		return -ENOMEM;
+	waiter->next = *list;
+	*list = waiter;
 	return 0;
 }
 
@@ -85,6 +113,11 @@ typedef struct ScanTask {
 	TenantStore *tenant_store;
 	Rules *rules;
 	Identities *known;
+	const PciSnapshot *before; /* the manager's, which this look alone replaces; NULL: whole */
+	Bdf changed[SCAN_CHANGED_MAX];
+	size_t n_changed;
+	bool concerned;	      /* one of them is somebody's by a record */
+	PciSnapshot *renewed; /* all that has changed concerns no GPU */
 	Inventory *inventory;
 	Assignments *assignments;
 	Tenants *tenants;
@@ -98,6 +131,7 @@ static ScanTask *scan_task_free(ScanTask *task)
 		return NULL;
 	rules_unref(task->rules);
 	identities_free(task->known);
+	pci_snapshot_free(task->renewed);
 	inventory_free(task->inventory);
 	assignments_free(task->assignments);
 	tenants_free(task->tenants);
@@ -107,16 +141,80 @@ static ScanTask *scan_task_free(ScanTask *task)
 }
 DEFINE_CLEANUP(ScanTask, scan_task_free)
 
+static bool same_mdevs(const PciSnapshot *a, const PciSnapshot *b)
+{
+	if (a->n_mdevs != b->n_mdevs)
+		return false;
+	for (size_t i = 0; i < a->n_mdevs; i++)
+		if (!str_equal(a->mdevs[i].uuid, b->mdevs[i].uuid) ||
+		    !bdf_equal(&a->mdevs[i].parent, &b->mdevs[i].parent))
+			return false;
+	return true;
+}
+
+/*
+ * A message about a function that matters is followed even if it looks as before: what it told may
+ * be seen elsewhere, in the health of a GPU, say.
+ */
+static bool concerns_gpus(const ScanTask *task, const PciSnapshot *now)
+{
+	if (task->concerned || now->iommu != task->before->iommu || !same_mdevs(task->before, now))
+		return true;
+	for (size_t i = 0; i < task->n_changed; i++) {
+		const PciFunction *was = pci_snapshot_find(task->before, &task->changed[i]);
+		const PciFunction *is = pci_snapshot_find(now, &task->changed[i]);
+
+		if ((was && matter_to(task->before, was)) || (is && matter_to(now, is)))
+			return true;
+	}
+	return false;
+}
+
+/* NULL: everything is to be read. */
+static PciSnapshot *scan_changed(const ScanTask *task)
+{
+	PciSnapshot *now = NULL;
+
+	if (task->before)
+		(void)task->host->ops->scan_changed(task->host, task->before, task->changed,
+						    task->n_changed, &now);
+	return now;
+}
+
 static void scan_work(void *data)
 {
 	ScanTask *task = data;
+	PciSnapshot *now = scan_changed(task);
 
+	if (now && !concerns_gpus(task, now)) {
+		task->renewed = now;
+		return;
+	}
 	task->result = assignment_store_load(task->store, &task->assignments, &task->notes);
-	if (task->result >= 0)
+	if (task->result < 0)
+		pci_snapshot_free(now);
+	else if (now)
+		task->result = inventory_derive(task->host, now, task->rules, task->assignments,
+						task->known, INSPECT_CONFIG_ALL, &task->inventory);
+	else
 		task->result = inventory_take(task->host, task->rules, task->assignments,
 					      task->known, INSPECT_CONFIG_ALL, &task->inventory);
 	if (task->result >= 0)
 		task->result = tenant_store_load(task->tenant_store, &task->tenants);
+}
+
+static void take_over(Manager *m, ScanTask *task)
+{
+	inventory_free(m->inventory);
+	m->inventory = TAKE_PTR(task->inventory);
+	assignments_free(m->assignments);
+	m->assignments = TAKE_PTR(task->assignments);
+	tenants_free(m->tenants);
+	m->tenants = TAKE_PTR(task->tenants);
+	strv_free(m->store_notes);
+	m->store_notes = TAKE_PTR(task->notes);
+	if (unread_settle(m->claims, m->inventory->groups) < 0)
+		log_error("out of memory: every group stays quarantined");
 }
 
 static void scan_done(void *data)
@@ -124,6 +222,12 @@ static void scan_done(void *data)
 	_cleanup_(scan_task_freep) ScanTask *task = data;
 	Manager *m = task->manager;
 
+	/* Nothing that anybody is shown, or that a hook looks at, is another now. */
+	if (task->renewed) {
+		inventory_renew(m->inventory, TAKE_PTR(task->renewed));
+		look_finished(m, &m->scan);
+		return;
+	}
 	free(m->scan_note);
 	m->scan_note = NULL;
 	if (task->result < 0) {
@@ -131,20 +235,26 @@ static void scan_done(void *data)
 			strf("the last scan of this host failed: %s", strerror(-task->result));
 		log_error("cannot scan this host: %s", strerror(-task->result));
 	} else {
-		inventory_free(m->inventory);
-		m->inventory = TAKE_PTR(task->inventory);
-		assignments_free(m->assignments);
-		m->assignments = TAKE_PTR(task->assignments);
-		tenants_free(m->tenants);
-		m->tenants = TAKE_PTR(task->tenants);
-		strv_free(m->store_notes);
-		m->store_notes = TAKE_PTR(task->notes);
-		if (unread_settle(m->claims, m->inventory->groups) < 0)
-			log_error("out of memory: every group stays quarantined");
+		take_over(m, task);
 	}
 	manager_observe(m);
 	m->hooks->scanned(m);
 	look_finished(m, &m->scan);
+}
+
+/* What is to be read, and what of it is somebody's. */
+static void set_scope(Manager *m, ScanTask *task)
+{
+	if (m->scan_whole || !m->inventory || m->scan_note || !m->assignments)
+		return;
+	task->before = m->inventory->snapshot;
+	for (size_t i = 0; i < m->n_changed; i++) {
+		const Bdf *bdf = &m->changed[i];
+
+		task->changed[task->n_changed++] = *bdf;
+		task->concerned |= assignments_find_function(m->assignments, bdf) ||
+				   kept_find_function(m->assignments, bdf);
+	}
 }
 
 static int scan_start(Manager *m)
@@ -159,6 +269,7 @@ static int scan_start(Manager *m)
 	task->store = m->place.store;
 	task->tenant_store = m->place.tenants;
 	task->rules = rules_ref(m->rules);
+	set_scope(m, task);
 	r = identities_copy(m->inventory ? m->inventory->identities : NULL, &task->known);
 	if (r >= 0) {
 		_cleanup_(evidence_unrefp) Evidence *evidence =
@@ -169,6 +280,8 @@ static int scan_start(Manager *m)
 	}
 	if (r < 0)
 		return r;
+	m->scan_whole = false;
+	m->n_changed = 0;
 	TAKE_PTR(task);
 	return 0;
 }
@@ -237,6 +350,29 @@ int manager_rescan(Manager *m, ManagerDone done, void *userdata)
 	return look_request(m, &m->scan, done, userdata);
 }
 
+static void note_changed(Manager *m, const Bdf *changed, size_t n)
+{
+	for (size_t i = 0; i < n && !m->scan_whole; i++) {
+		if (bdf_in(&changed[i], m->changed, m->n_changed))
+			continue;
+		if (m->n_changed == ELEMENTS(m->changed))
+			m->scan_whole = true;
+		else
+			m->changed[m->n_changed++] = changed[i];
+	}
+}
+
+int manager_rescan_changed(Manager *m, const Bdf *changed, size_t n)
+{
+	int r;
+
+	note_changed(m, changed, n);
+	r = request(m, &m->scan, NULL, NULL);
+	if (r < 0)
+		m->scan_whole = true; /* the next one sees what this one would have */
+	return r;
+}
+
 void manager_libvirt_changed(Manager *m, bool connected)
 {
 	m->connected = connected;
@@ -282,7 +418,7 @@ static void refresh_scanned(void *userdata)
 		refresh_seen(refresh);
 }
 
-int manager_refresh(Manager *m, ManagerDone done, void *userdata)
+static int refresh_after(Manager *m, ManagerDone done, void *userdata)
 {
 	Refresh *refresh = calloc(1, sizeof(Refresh));
 	int r;
@@ -290,7 +426,61 @@ int manager_refresh(Manager *m, ManagerDone done, void *userdata)
 	if (!refresh)
 		return -ENOMEM;
 	*refresh = (Refresh){ .manager = m, .done = done, .userdata = userdata };
-	r = look_request(m, &m->scan, refresh_scanned, refresh);
+	r = request(m, &m->scan, refresh_scanned, refresh);
+	if (r < 0)
+		free(refresh);
+	return r;
+}
+
+int manager_refresh(Manager *m, ManagerDone done, void *userdata)
+{
+	m->scan_whole = true;
+	return refresh_after(m, done, userdata);
+}
+
+int manager_refresh_changed(Manager *m, const Bdf *changed, size_t n, ManagerDone done,
+			    void *userdata)
+{
+	int r;
+
+	if (n == 0)
+		return manager_refresh(m, done, userdata);
+	note_changed(m, changed, n);
+	r = refresh_after(m, done, userdata);
+	if (r < 0)
+		m->scan_whole = true;
+	return r;
+}
+
+static void settle_seen(void *userdata)
+{
+	Refresh *refresh = userdata;
+	Manager *m = refresh->manager;
+
+	/* Each look asks for a write of the fence when it ends. */
+	if (look_await(m, &m->fence_look, m->fence_usec > 0, refresh_done, refresh) < 0)
+		refresh_done(refresh);
+}
+
+static void settle_scanned(void *userdata)
+{
+	Refresh *refresh = userdata;
+	Manager *m = refresh->manager;
+
+	if (!m->connected ||
+	    look_await(m, &m->uses_look, m->uses != NULL, settle_seen, refresh) < 0)
+		settle_seen(refresh);
+}
+
+int manager_settle(Manager *m, ManagerDone done, void *userdata)
+{
+	Refresh *refresh = calloc(1, sizeof(Refresh));
+	int r;
+
+	if (!refresh)
+		return -ENOMEM;
+	*refresh = (Refresh){ .manager = m, .done = done, .userdata = userdata };
+	r = look_await(m, &m->scan, m->inventory != NULL, settle_scanned, refresh);
 	if (r < 0)
 		free(refresh);
 	return r;

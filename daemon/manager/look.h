@@ -7,8 +7,24 @@
 /* Looks at the machine again, and calls `done` (may be NULL) when the picture is current. < 0:
  * `done` is not called. */
 int manager_rescan(Manager *m, ManagerDone done, void *userdata);
-/* The same for the machine, and then for the domains if libvirt is connected. */
+/*
+ * The kernel says that these functions have come, gone or changed, and no others. They are read
+ * again; everything is where that does not do. The picture is made anew if a GPU is concerned.
+ */
+int manager_rescan_changed(Manager *m, const Bdf *changed, size_t n);
+/* As manager_rescan(), and then for the domains if libvirt is connected. */
 int manager_refresh(Manager *m, ManagerDone done, void *userdata);
+/*
+ * The same after these functions were changed by this daemon: of the machine, only they are read.
+ * None: everything is.
+ */
+int manager_refresh_changed(Manager *m, const Bdf *changed, size_t n, ManagerDone done,
+			    void *userdata);
+/*
+ * For the start, while this daemon has changed nothing yet: calls `done` once the looks that were
+ * asked for have ended, and what they saw is in the file of libvirt's hook. Looks at nothing twice.
+ */
+int manager_settle(Manager *m, ManagerDone done, void *userdata);
 /* libvirt came, went, or changed a domain. */
 void manager_libvirt_changed(Manager *m, bool connected);
 

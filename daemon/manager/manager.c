@@ -13,7 +13,9 @@ static void scanned(Manager *m)
 {
 	manager_note_tenants(m);
 	manager_follow_kept(m);
-	manager_look_at_health(m);
+	/* The daemon asks for the first look, when it is ready. */
+	if (m->health_usec > 0)
+		manager_look_at_health(m);
 	(void)manager_write_fence(m, NULL, NULL);
 }
 

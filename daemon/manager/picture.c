@@ -198,5 +198,10 @@ char *const *manager_notes(const Manager *m)
 
 bool manager_libvirt_connected(const Manager *m)
 {
-	return m->connected;
+	return m->connected && manager_domain_source(m) == DOMAINS_LIBVIRT;
+}
+
+DomainSource manager_domain_source(const Manager *m)
+{
+	return m->place.policy.domains;
 }

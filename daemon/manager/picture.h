@@ -18,3 +18,4 @@ const Assignments *manager_assignments(const Manager *m);
 const DomainUses *manager_uses(const Manager *m); /* NULL: not known */
 char *const *manager_notes(const Manager *m);
 bool manager_libvirt_connected(const Manager *m);
+DomainSource manager_domain_source(const Manager *m);

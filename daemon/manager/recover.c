@@ -266,6 +266,11 @@ void manager_take_open_job(Manager *m, OpenJob *job)
 		log_error("job %u waits for libvirt's next start: %s", id, strerror(-r));
 }
 
+bool manager_has_open_jobs(const Manager *m)
+{
+	return m->n_open_jobs > 0 || m->recovering;
+}
+
 bool manager_is_recovering(const Manager *m, const char *group)
 {
 	for (size_t i = 0; i < m->n_open_jobs; i++)

@@ -13,6 +13,8 @@ int manager_recover(Manager *m, ManagerDone done, void *userdata);
  * it. */
 void manager_take_open_job(Manager *m, OpenJob *job);
 /* true: a job of this group waits for recovery, or a thread recovers jobs at the moment. */
+/* Jobs of the daemon before are not settled, or being settled. */
+bool manager_has_open_jobs(const Manager *m);
 bool manager_is_recovering(const Manager *m, const char *group);
 /* true: this job, an earlier daemon's or one that lost libvirt, is to be recovered, or just is. */
 bool manager_recovers_job(const Manager *m, uint32_t id);

@@ -5,6 +5,7 @@
 #include "core/drift/drift.h"
 #include "core/fence/report.h"
 #include "core/metrics/metrics.h"
+#include "host/scan/scan.h"
 #include "manager/types.h"
 
 /* A caller that waits for a look that begins after its request. */
@@ -56,6 +57,8 @@ struct Manager {
 	char **config_notes; /* of groups.d */
 
 	Look scan;
+	Bdf changed[SCAN_CHANGED_MAX]; /* what the next one reads, unless scan_whole */
+	size_t n_changed;
 	Look uses_look;
 	Look fence_look;       /* no look: a write of the fence, which waits its turn like one */
 	uint32_t *fence_ended; /* jobs that the next fence lets go of */
@@ -69,7 +72,8 @@ struct Manager {
 	bool noting_tenants;	  /* a thread writes marks */
 	bool note_tenants_again;  /* another look ended meanwhile */
 	bool following_kept;	  /* a thread writes what KeepBound= keeps */
-	bool connected;		  /* to libvirt */
+	bool scan_whole;	  /* the next scan reads everything */
+	bool connected;		  /* to libvirt; without libvirt always */
 	uint64_t uses_generation; /* of the claims, before the look at domains */
 	char *kept_note;	  /* why that could not be written; NULL: it was */
 	char *tenants_note;	  /* why a mark could not be written; NULL: nothing failed */
@@ -115,6 +119,9 @@ JobPlace manager_job_place(Manager *m);
  * began after this request. < 0: it is not called, and userdata stays the caller's.
  */
 int look_request(Manager *m, Look *look, ManagerDone done, void *userdata);
+/* The same for who needs no look that begins only now: the last one that was asked for will do.
+ * made: if none is under way, there was one. */
+int look_await(Manager *m, Look *look, bool made, ManagerDone done, void *userdata);
 void look_finished(Manager *m, Look *look);
 /* Takes both. */
 void manager_set_rules(Manager *m, Rules *rules, char **notes);

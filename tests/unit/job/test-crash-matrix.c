@@ -29,14 +29,16 @@
 #include "util/text.h"
 
 /*
- * With the address sanitizer a fork costs many times more. What it is to find is found by the
- * points of the first way and by a part of the others; a build without it goes all.
+ * With the address sanitizer a fork costs many times more. What it is to find is found by a
+ * part of the points.
  */
 #ifndef __has_feature
 #define __has_feature(feature) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-#define EVERY_NTH 5
+#define EVERY_NTH_PLAIN 5
+#define EVERY_NTH 15
+#define EVERY_NTH_SECOND 15
 /* Each fork copies what it keeps of freed memory, 256 MiB by default. A recovery frees little. */
 const char *__asan_default_options(void); /* NOLINT: the sanitizer's name */
 const char *__asan_default_options(void)  /* NOLINT: the sanitizer's name */
@@ -44,7 +46,13 @@ const char *__asan_default_options(void)  /* NOLINT: the sanitizer's name */
 	return "quarantine_size_mb=2:thread_local_quarantine_size_kb=64";
 }
 #else
+#define EVERY_NTH_PLAIN 1
 #define EVERY_NTH 1
+/*
+ * Of the points of a recovery. They are as many for each point of each job, and alike; which of
+ * them are left out is another third for each.
+ */
+#define EVERY_NTH_SECOND 3
 #endif
 
 #define EXIT_RECOVERED 0
@@ -184,7 +192,7 @@ static void check_state(const Crash *c, const JobPlace *place)
 	_cleanup_strv_ char **left = NULL;
 	_cleanup_free_ char *reason = NULL;
 
-	reason = claims_quarantine_reason(place->claims, &c->rig->fake.snapshot->functions[0].bdf,
+	reason = claims_quarantine_reason(place->claims, &c->rig->fake.snapshot->functions[0]->bdf,
 					  NULL);
 	if (reason)
 		die(c, "something is quarantined", reason);
@@ -290,6 +298,7 @@ static void pass(Crash *c)
 {
 	bool plain = !c->way.twice && !c->way.power;
 	bool different = !is_as_before(c);
+	unsigned nth = plain ? EVERY_NTH_PLAIN : c->recovering ? EVERY_NTH_SECOND : EVERY_NTH;
 
 	if (c->recovering) {
 		++c->second;
@@ -297,7 +306,7 @@ static void pass(Crash *c)
 		++c->at;
 		c->different += different;
 	}
-	if (different && (plain || (c->different + c->second) % EVERY_NTH == 0))
+	if (different && (c->different + c->second) % nth == 0)
 		end_here(c);
 }
 

@@ -43,6 +43,12 @@ static int inspect(Host *host, const Bdf *functions, size_t n, InspectConfig con
 	OUTSIDE(inspect(host, functions, n, config, ret));
 }
 
+static int glance(Host *host, const Bdf *functions, size_t n, InspectConfig config,
+		  Inspection **ret)
+{
+	OUTSIDE(glance(host, functions, n, config, ret));
+}
+
 static int move(Host *host, const DriverTarget *targets, size_t n, uint64_t timeout_usec,
 		MoveOutcome *ret_outcomes)
 {
@@ -98,6 +104,7 @@ static HostOps outside_ops(void)
 
 	ops.scan = scan;
 	ops.inspect = inspect;
+	ops.glance = glance;
 	ops.move = move;
 	ops.reset = reset;
 	ops.worker_on = worker_on;

@@ -85,6 +85,19 @@ static void without_the_mode_nvml_is_asked_once_and_sets_nothing(void **state)
 	assert_int_equal(rig->fake.calls[FAKE_SET_PERSISTENCE], 0);
 }
 
+/* What a job asks starts with it; without a question about the mode, nothing for that does. */
+static void a_job_says_what_it_asks_as_it_begins(void **state)
+{
+	Rig *rig = *state;
+	JobRequest bind = bind_request("pair0"), unbind = unbind_request("pair0");
+
+	rig_must(rig, &bind);
+	assert_int_equal(rig->fake.expected_persistence, 1);
+	rig_must(rig, &unbind);
+	assert_int_equal(rig->fake.expected_persistence, 1);
+	assert_int_equal(rig->fake.expected_work, 2);
+}
+
 /* fault P1 */
 /* Whichever step fails, before or after it took effect: the mode is as it was. */
 static void a_job_that_fails_leaves_the_mode_as_it_was(_unused_ void **state)
@@ -501,6 +514,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			without_the_mode_nvml_is_asked_once_and_sets_nothing, rig_setup,
 			rig_teardown),
+		cmocka_unit_test_setup_teardown(a_job_says_what_it_asks_as_it_begins, rig_setup,
+						rig_teardown),
 		cmocka_unit_test(a_job_that_fails_leaves_the_mode_as_it_was),
 		cmocka_unit_test(a_release_that_fails_leaves_the_mode_off),
 		cmocka_unit_test(a_mode_that_cannot_be_turned_off_keeps_the_gpu_where_it_is),

@@ -231,8 +231,8 @@ static void put_4090(const char *bdf)
 	PciSnapshot *snapshot = prober->rig->fake.snapshot;
 
 	for (size_t i = 0; i < snapshot->n_functions; i++)
-		if (strcmp(BDF_TEXT(&snapshot->functions[i].bdf), bdf) == 0)
-			snapshot->functions[i].device = 0x2684;
+		if (strcmp(BDF_TEXT(&snapshot->functions[i]->bdf), bdf) == 0)
+			snapshot->functions[i]->device = 0x2684;
 }
 
 /* fault L16 */

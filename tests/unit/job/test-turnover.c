@@ -130,7 +130,7 @@ static void the_receipt_says_what_is_known_of_memory(void **state)
 			rig_must(rig, &again);
 		policy->poll_memory_clear = rows[i].poll;
 		for (size_t k = 0; k < rig->fake.snapshot->n_functions; k++) {
-			char **methods = &rig->fake.snapshot->functions[k].reset_methods;
+			char **methods = &rig->fake.snapshot->functions[k]->reset_methods;
 
 			free(*methods);
 			*methods = strdup(rows[i].slot ? "bus" : "flr");

@@ -89,6 +89,31 @@ static void what_a_guest_had_is_reset_before_the_host_gets_it_back(void **state)
 	assert_int_equal(mark_of(rig, "0000:61:00.0"), TENANT_CLEAN);
 }
 
+/* A search for holders looks at all processes of the host, and each look is one more worker. */
+static void holders_are_looked_for_only_where_one_would_stop_the_job(void **state)
+{
+	Rig *rig = *state;
+	Outcome outcome;
+
+	rig_running(rig);
+	outcome = assign_live(rig, NULL, NULL);
+	assert_int_equal(outcome.state, JOB_DONE);
+	assert_int_equal(rig->fake.searches, 2); /* for the plan, and before the first write */
+	outcome_clear(&outcome);
+}
+
+static void an_undo_looks_at_all_functions_at_once(void **state)
+{
+	Rig *rig = *state;
+	Outcome outcome;
+
+	rig_running(rig);
+	outcome = assign_live(rig, &third_attach, NULL);
+	rig_expect_failure(&outcome, GPUPASS_ERROR_ATTACH_FAILED, "put back as it was");
+	assert_int_equal(rig->fake.searches, 3); /* and before the functions leave vfio-pci */
+	assert_true(rig->fake.calls[FAKE_INSPECT] <= 3 + 2); /* not one a function */
+}
+
 static void an_assign_that_no_guest_noticed_is_undone_without_a_reset(void **state)
 {
 	static const FakeFault define = { .op = FAKE_DEFINE,
@@ -153,8 +178,8 @@ static void a_board_without_a_method_is_given_back_and_stays_dirty(void **state)
 
 	rig_running(rig);
 	for (size_t i = 0; i < rig->fake.snapshot->n_functions; i++) {
-		free(rig->fake.snapshot->functions[i].reset_methods);
-		rig->fake.snapshot->functions[i].reset_methods = NULL;
+		free(rig->fake.snapshot->functions[i]->reset_methods);
+		rig->fake.snapshot->functions[i]->reset_methods = NULL;
 	}
 	outcome = assign_live(rig, &third_attach, &none);
 	assert_int_equal(outcome.note.kind, JOB_NOTE_NOT_RESET);
@@ -252,6 +277,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ON_A_RIG(what_a_guest_had_is_reset_before_the_host_gets_it_back),
+		ON_A_RIG(holders_are_looked_for_only_where_one_would_stop_the_job),
+		ON_A_RIG(an_undo_looks_at_all_functions_at_once),
 		ON_A_RIG(an_assign_that_no_guest_noticed_is_undone_without_a_reset),
 		ON_A_RIG(a_cancel_resets_what_the_guest_had),
 		cmocka_unit_test(what_cannot_be_reset_stays_away_from_the_host),

@@ -78,6 +78,16 @@ static void the_file_that_is_installed_says_what_the_defaults_are(void **state)
 	assert_int_equal(config->audit.files, TRAIL_LIMITS_DEFAULT.files);
 }
 
+static void a_host_may_have_no_libvirt(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_(config_freep) Config *config = NULL;
+
+	temp_dir_write(dir, "gpupassd.conf", "[Libvirt]\nUri=none\n");
+	config = load(dir);
+	assert_string_equal("none", config->libvirt_uri);
+}
+
 static void every_key_is_read(void **state)
 {
 	const TempDir *dir = *state;
@@ -194,6 +204,8 @@ static void mistakes_are_named_by_file_line_and_remedy(void **state)
 		  "gpupassd.conf:3: this is no number of seconds", "3600" },
 		{ "[Libvirt]\nUri=system\n", "gpupassd.conf:2: this is no libvirt URI",
 		  "qemu:///system" },
+		{ "[Libvirt]\nUri=None\n", "gpupassd.conf:2: this is no libvirt URI",
+		  "or none, on a host without libvirt" },
 		{ "[Libvirt]\nUri=\n", "gpupassd.conf:2: this is no libvirt URI",
 		  "qemu:///system" },
 		{ "[Log]\nLevel=verbose\n", "gpupassd.conf:2: this is no log level",
@@ -203,7 +215,7 @@ static void mistakes_are_named_by_file_line_and_remedy(void **state)
 		{ "[Audit]\nFileMegabytes=1025\n", "gpupassd.conf:2: this is not such a number",
 		  "from 1 to 1024" },
 		{ "[Group]\n", "gpupassd.conf:1: there is no such section",
-		  "[Groups], [Devices], [Libvirt], [Log] and [Audit]" },
+		  "[Groups], [Devices], [Libvirt], [Proxmox], [Log] and [Audit]" },
 		{ "[groups]\n", "gpupassd.conf:1: there is no such section", "[Groups]" },
 		{ "[Log]\nUri=qemu:///system\n",
 		  "gpupassd.conf:2: there is no such key in this section", "gpupassd.conf(5)" },
@@ -376,6 +388,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_DIR(without_files_the_defaults_hold),
 		WITH_DIR(the_file_that_is_installed_says_what_the_defaults_are),
+		WITH_DIR(a_host_may_have_no_libvirt),
 		WITH_DIR(every_key_is_read),
 		WITH_DIR(values_are_taken_in_every_form_they_have),
 		WITH_DIR(a_drop_in_wins_over_the_file_and_over_drop_ins_before_it),

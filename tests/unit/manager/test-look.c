@@ -290,7 +290,161 @@ static void who_asks_during_a_look_is_told_by_the_next(void **state)
 	assert_int_equal(third.told, 1);
 }
 
+/* A start: the looks that it has asked for are all that there is to wait for. */
+static void who_lets_a_start_settle_makes_no_look_of_their_own(void **state)
+{
+	static const ManagerHooks hooks = { .scanned = on_scanned,
+					    .domains_read = on_domains_read,
+					    .drift_found = on_drift_found };
+	ManagerRig *rig = *state;
+	Caller first = { 0 }, later = { 0 };
+
+	scans = domains = 0;
+	rig->manager->hooks = &hooks;
+	assert_int_equal(manager_rescan(rig->manager, NULL, NULL), 0);
+	manager_libvirt_changed(rig->manager, true);
+	assert_int_equal(manager_settle(rig->manager, caller_done, &first), 0);
+	assert_int_equal(first.told, 0);
+	rig_wait_for(rig->mailbox, &first.was_told);
+	assert_non_null(manager_inventory(rig->manager));
+	assert_non_null(manager_uses(rig->manager));
+	assert_int_equal(manager_settle(rig->manager, caller_done, &later), 0);
+	manager_rig_settle(rig);
+	assert_int_equal(first.told, 1);
+	assert_int_equal(later.told, 1);
+	assert_int_equal(scans, 1);
+	assert_int_equal(domains, 1);
+}
+
+/* A look that somebody asked for meanwhile may see what the one under way does not. */
+static void a_start_settles_with_the_last_look_that_was_asked_for(void **state)
+{
+	ManagerRig *rig = *state;
+	Caller first = { 0 }, second = { 0 }, settled = { 0 };
+
+	assert_int_equal(manager_rescan(rig->manager, caller_done, &first), 0);
+	assert_int_equal(manager_rescan(rig->manager, caller_done, &second), 0);
+	assert_int_equal(manager_settle(rig->manager, caller_done, &settled), 0);
+	rig_wait_for(rig->mailbox, &first.was_told);
+	assert_int_equal(settled.told, 0);
+	rig_wait_for(rig->mailbox, &settled.was_told);
+	assert_int_equal(second.told, 1);
+	manager_rig_settle(rig);
+	assert_int_equal(settled.told, 1);
+}
+
 #define ON_A_PLACE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+static unsigned changed_scans;
+
+/* A network card has come, on a bus of its own. */
+static int scan_card(Host *host _unused_, const PciSnapshot *before, const Bdf *changed, size_t n,
+		     PciSnapshot **ret)
+{
+	PciFunction *card = calloc(1, sizeof(*card));
+
+	assert_non_null(card);
+	assert_int_equal(n, 1);
+	*card = (PciFunction){
+		.bdf = *changed,
+		.vendor = 0x15b3,
+		.class_code = 0x020000,
+		.iommu_group = IOMMU_GROUP_NONE,
+		.numa_node = NUMA_NODE_NONE,
+	};
+	changed_scans++;
+	return pci_snapshot_replace(before, changed, 1, card, 1, ret);
+}
+
+static bool knows(const ManagerRig *rig, const Bdf *bdf)
+{
+	return pci_snapshot_find(manager_inventory(rig->manager)->snapshot, bdf) != NULL;
+}
+
+static void look_before(ManagerRig *rig)
+{
+	changed_scans = 0;
+	look(rig);
+	manager_rig_settle(rig);
+	manager_rig_forget_told(rig);
+}
+
+static void a_card_that_concerns_no_gpu_is_known_and_told_to_nobody(void **state)
+{
+	ManagerRig *rig = *state;
+	const Bdf card = { .bus = 0xf1 };
+
+	look_before(rig);
+	rig->ops.scan_changed = scan_card;
+	assert_int_equal(manager_rescan_changed(rig->manager, &card, 1), 0);
+	manager_rig_settle(rig);
+	assert_int_equal(changed_scans, 1);
+	assert_true(knows(rig, &card));
+	assert_int_equal(count_told(rig, "objects"), 0);
+	/* The groups have the same functions as before, which must still be there. */
+	assert_non_null(manager_rig_group(rig, "pair0")->gpus[0]->lead->driver);
+}
+
+static void a_change_of_a_gpu_makes_the_picture_anew(void **state)
+{
+	ManagerRig *rig = *state;
+	Bdf gpu;
+
+	look_before(rig);
+	gpu = manager_rig_group(rig, "pair0")->gpus[0]->lead->bdf;
+	fake_set_driver(&rig->rig->fake, BDF_TEXT(&gpu), NULL, NULL);
+	assert_int_equal(manager_rescan_changed(rig->manager, &gpu, 1), 0);
+	manager_rig_settle(rig);
+	assert_int_equal(rig->rig->fake.changed_scans, 1);
+	assert_true(count_told(rig, "objects") > 0);
+	assert_null(manager_rig_group(rig, "pair0")->gpus[0]->lead->driver);
+}
+
+/* The fake host has no card, so that a look at everything does not find it. */
+static void who_asks_for_everything_does_not_get_some_of_it(void **state)
+{
+	ManagerRig *rig = *state;
+	const Bdf card = { .bus = 0xf1 };
+
+	look_before(rig);
+	rig->ops.scan_changed = scan_card;
+	assert_int_equal(manager_rescan_changed(rig->manager, &card, 1), 0);
+	assert_int_equal(manager_rescan_changed(rig->manager, &card, 1), 0);
+	look(rig);
+	manager_rig_settle(rig);
+	assert_int_equal(changed_scans, 1);
+	assert_false(knows(rig, &card));
+}
+
+static void what_cannot_be_begun_is_made_up_for_by_a_look_at_everything(void **state)
+{
+	ManagerRig *rig = *state;
+	const Bdf card = { .bus = 0xf1 };
+
+	look_before(rig);
+	rig->ops.scan_changed = scan_card;
+	threads_left = 0;
+	assert_int_equal(manager_rescan_changed(rig->manager, &card, 1), -EAGAIN);
+	threads_left = -1;
+	assert_int_equal(manager_rescan_changed(rig->manager, &card, 1), 0);
+	manager_rig_settle(rig);
+	assert_int_equal(changed_scans, 0);
+}
+
+/* Before the first look there is nothing that could be the same as before. */
+static void the_first_look_is_at_everything(void **state)
+{
+	ManagerRig *rig = *state;
+	const Bdf card = { .bus = 0xf1 };
+
+	changed_scans = 0;
+	rig->ops.scan_changed = scan_card;
+	assert_null(manager_inventory(rig->manager));
+	assert_int_equal(manager_rescan_changed(rig->manager, &card, 1), 0);
+	manager_rig_settle(rig);
+	assert_int_equal(changed_scans, 0);
+	assert_non_null(manager_inventory(rig->manager));
+}
 
 int main(void)
 {
@@ -304,7 +458,14 @@ int main(void)
 		ON_A_PLACE(each_look_calls_its_hook_once_also_when_it_failed),
 		ON_A_PLACE(after_a_scan_that_failed_the_picture_stays_and_says_so),
 		ON_A_PLACE(domains_that_cannot_be_read_are_not_known),
+		ON_A_PLACE(who_lets_a_start_settle_makes_no_look_of_their_own),
+		ON_A_PLACE(a_start_settles_with_the_last_look_that_was_asked_for),
 		ON_A_PLACE(who_asks_during_a_look_is_told_by_the_next),
+		ON_A_MANAGER(a_card_that_concerns_no_gpu_is_known_and_told_to_nobody),
+		ON_A_MANAGER(a_change_of_a_gpu_makes_the_picture_anew),
+		ON_A_MANAGER(who_asks_for_everything_does_not_get_some_of_it),
+		ON_A_PLACE(the_first_look_is_at_everything),
+		ON_A_PLACE(what_cannot_be_begun_is_made_up_for_by_a_look_at_everything),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@ void fake_note_violation(FakeHost *fake, const Bdf *bdf, const char *what, const
 #define FAKE_KEEPER_PID 1312 /* nvidia-persistenced */
 
 /* fake-persistence.c: the operations, and what a move does to the mode. */
+void fake_expect_work(Host *host, bool persistence);
 int fake_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret);
 int fake_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on, uint64_t timeout_usec,
 			 PersistenceOutcome *ret_outcomes);

@@ -124,6 +124,30 @@ static int fake_scan(Host *host, PciSnapshot **ret)
 	return fake_leave(fake, pci_snapshot_from_json(json, strlen(json), ret, &message));
 }
 
+static int fake_scan_changed(Host *host, const PciSnapshot *before, const Bdf *changed, size_t n,
+			     PciSnapshot **ret)
+{
+	_cleanup_(pci_snapshot_freep) PciSnapshot *now = NULL;
+	PciFunction *functions = calloc(n + 1, sizeof(PciFunction));
+	size_t found = 0;
+
+	assert_non_null(functions);
+	assert_int_equal(fake_scan(host, &now), 0);
+	for (size_t i = 0; i < n; i++) {
+		const PciFunction *f = pci_snapshot_find(now, &changed[i]);
+
+		if (!f)
+			continue;
+		functions[found++] = *f; /* what it owns is the new one's */
+		*(PciFunction *)f = (PciFunction){ .bdf = f->bdf };
+	}
+	fake_of(host)->changed_scans++;
+	assert_int_equal(pci_snapshot_replace(before, changed, n, functions, found, ret), 0);
+	if (found == 0)
+		free(functions);
+	return 0;
+}
+
 #define HOLDER_PID 4242
 
 static void add_holder(Inspection *into, const Bdf *bdf, const char *command, pid_t pid, bool vfio)
@@ -143,7 +167,7 @@ static void add_holder(Inspection *into, const Bdf *bdf, const char *command, pi
 
 static void inspect_one(const FakeHost *fake, size_t i, InspectConfig config, Inspection *into)
 {
-	const PciFunction *function = &fake->snapshot->functions[i];
+	const PciFunction *function = fake->snapshot->functions[i];
 	FunctionFacts *facts = &into->functions[into->n_functions++];
 
 	*facts = (FunctionFacts){ .bdf = function->bdf, .device_minor = -1 };
@@ -151,18 +175,23 @@ static void inspect_one(const FakeHost *fake, size_t i, InspectConfig config, In
 	fake_set_text(&facts->driver_override, fake->overrides[i]);
 	facts->left_asleep = config == INSPECT_CONFIG_AWAKE && fake->wake[i] != FAKE_WAKES;
 	facts->config_all_ones = config == INSPECT_CONFIG_ALL && fake->wake[i] == FAKE_WAKE_FAILS;
-	if (domain_running_with(fake, &function->bdf))
-		add_holder(into, &function->bdf, "qemu-system-x86", HOLDER_PID, true);
-	if (fake->kept[i])
-		add_holder(into, &function->bdf, "nvidia-persiste", FAKE_KEEPER_PID, false);
+}
+
+static void add_holders(const FakeHost *fake, const Bdf *bdf, Inspection *into)
+{
+	if (domain_running_with(fake, bdf))
+		add_holder(into, bdf, "qemu-system-x86", HOLDER_PID, true);
+	if (fake->kept[fake_find_function(fake, bdf)])
+		add_holder(into, bdf, "nvidia-persiste", FAKE_KEEPER_PID, false);
 	for (size_t k = 0; k < fake->n_holders; k++)
-		if (bdf_equal(&fake->holders[k].bdf, &function->bdf))
-			add_holder(into, &function->bdf, fake->holders[k].command, HOLDER_PID,
+		if (bdf_equal(&fake->holders[k].bdf, bdf))
+			add_holder(into, bdf, fake->holders[k].command, HOLDER_PID,
 				   fake->holders[k].vfio);
 }
 
-static int fake_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config,
-			Inspection **ret)
+/* Who holds the functions is found by fake_inspect() only. */
+static int look_at(Host *host, const Bdf *functions, size_t n, InspectConfig config, bool holders,
+		   Inspection **ret)
 {
 	FakeHost *fake = fake_of(host);
 	const FakeFault *fault = fake_enter(fake, FAKE_INSPECT);
@@ -174,6 +203,7 @@ static int fake_inspect(Host *host, const Bdf *functions, size_t n, InspectConfi
 	inspection->functions = calloc(n + 1, sizeof(FunctionFacts));
 	assert_non_null(inspection->functions);
 	inspection->vfio_pci = true;
+	fake->searches += holders;
 	if (fake->nvidia_version)
 		fake_set_text(&inspection->nvidia_version, fake->nvidia_version);
 	for (size_t i = 0; i < n; i++) {
@@ -186,9 +216,23 @@ static int fake_inspect(Host *host, const Bdf *functions, size_t n, InspectConfi
 		    (config == INSPECT_CONFIG_ALL && fake->wake[index] == FAKE_WAKE_HANGS))
 			return fake_leave(fake, -ETIMEDOUT);
 		inspect_one(fake, index, config, inspection);
+		if (holders)
+			add_holders(fake, &functions[i], inspection);
 	}
 	*ret = TAKE_PTR(inspection);
 	return fake_leave(fake, 0);
+}
+
+static int fake_inspect(Host *host, const Bdf *functions, size_t n, InspectConfig config,
+			Inspection **ret)
+{
+	return look_at(host, functions, n, config, true, ret);
+}
+
+static int fake_glance(Host *host, const Bdf *functions, size_t n, InspectConfig config,
+		       Inspection **ret)
+{
+	return look_at(host, functions, n, config, false, ret);
 }
 
 static const FakeMoveFault *find_move_fault(const FakeHost *fake, const DriverTarget *target)
@@ -213,7 +257,7 @@ void fake_note_violation(FakeHost *fake, const Bdf *bdf, const char *what, const
 static void write_drivers(FakeHost *fake, size_t i, const DriverTarget *target,
 			  const FakeMoveFault *fault, MoveOutcome *outcome)
 {
-	PciFunction *function = &fake->snapshot->functions[i];
+	PciFunction *function = fake->snapshot->functions[i];
 	const FakeDomain *guest = domain_running_with(fake, &function->bdf);
 
 	if (guest && !str_equal(function->driver, target->driver))
@@ -241,7 +285,7 @@ static void move_one(FakeHost *fake, const DriverTarget *target, MoveOutcome *ou
 	PciFunction *function;
 
 	assert_true(i != SIZE_MAX);
-	function = &fake->snapshot->functions[i];
+	function = fake->snapshot->functions[i];
 	if (fake->stuck[i])
 		fake_note_violation(fake, &target->bdf, "was touched again", "");
 	if (fake->gone[i]) {
@@ -299,7 +343,7 @@ static int fake_move(Host *host, const DriverTarget *targets, size_t n, uint64_t
 static void reset_slot(FakeHost *fake, const Bdf *bdf)
 {
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
-		if (bdf_same_slot(&fake->snapshot->functions[i].bdf, bdf))
+		if (bdf_same_slot(&fake->snapshot->functions[i]->bdf, bdf))
 			fake->used[i] = false;
 }
 
@@ -314,7 +358,7 @@ static void reset_one(FakeHost *fake, const ResetTarget *target, ResetOutcome *o
 	assert_true(i != SIZE_MAX);
 	if (guest)
 		fake_note_violation(fake, bdf, "was reset under running ", guest->name);
-	if (!str_equal(fake->snapshot->functions[i].driver, "vfio-pci"))
+	if (!str_equal(fake->snapshot->functions[i]->driver, "vfio-pci"))
 		fake_note_violation(fake, bdf, "was reset under a host driver", "");
 	if (fake->stuck[i])
 		fake_note_violation(fake, bdf, "was touched again", "");
@@ -486,7 +530,7 @@ static int attach(FakeHost *fake, const char *uuid, const char *hostdev_xml, Pro
 		fake_note_violation(fake, &bdf, "was touched again", "");
 	if (fake_xml_has(domain->live_xml, &bdf))
 		return 0;
-	if (!domain->live_xml || !str_equal(fake->snapshot->functions[i].driver, "vfio-pci") ||
+	if (!domain->live_xml || !str_equal(fake->snapshot->functions[i]->driver, "vfio-pci") ||
 	    fake->wake[i] == FAKE_WAKE_FAILS)
 		return problem_set(ret_problem, GPUPASS_ERROR_ATTACH_FAILED, "libvirt refuses %s",
 				   BDF_TEXT(&bdf));
@@ -598,8 +642,10 @@ static int fake_guest_run(Host *host, const char *uuid, const char *const *const
 
 const HostOps fake_ops = {
 	.scan = fake_scan,
+	.scan_changed = fake_scan_changed,
 	.facts = fake_facts,
 	.inspect = fake_inspect,
+	.glance = fake_glance,
 	.move = fake_move,
 	.reset = fake_reset,
 	.memory = fake_memory,
@@ -612,6 +658,7 @@ const HostOps fake_ops = {
 	.domain_detach = fake_detach,
 	.libvirt_wait = fake_libvirt_wait,
 	.guest_run = fake_guest_run,
+	.expect_work = fake_expect_work,
 	.persistence = fake_persistence,
 	.set_persistence = fake_set_persistence,
 };

@@ -114,6 +114,8 @@ struct FakeHost {
 	FakeMoveFault move_faults[4];
 	size_t n_move_faults;
 	FakeResetFault reset_fault; /* bdf NULL: none */
+	unsigned changed_scans;	    /* scans of some functions only, each also one of FAKE_SCAN */
+	unsigned expected_work, expected_persistence; /* how often that was told to come */
 	unsigned memory_asked;	    /* boards that were asked whether their memory is cleared */
 	bool two_nodes;		    /* of 32 CPUs and 256 GiB each, and 46 address bits */
 	FakeNvmlFault nvml_fault;   /* likewise */
@@ -127,6 +129,7 @@ struct FakeHost {
 	/* Called wherever the process could end: before and after each operation, and within. */
 	void (*point)(FakeHost *fake);
 	unsigned calls[FAKE_OP_MAX_];
+	unsigned searches; /* of FAKE_INSPECT, those that looked for holders */
 	char **log;
 	char **violations;
 };

@@ -25,7 +25,7 @@ Bdf fake_parse_bdf(const char *text)
 size_t fake_find_function(const FakeHost *fake, const Bdf *bdf)
 {
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
-		if (bdf_equal(&fake->snapshot->functions[i].bdf, bdf))
+		if (bdf_equal(&fake->snapshot->functions[i]->bdf, bdf))
 			return i;
 	return SIZE_MAX;
 }
@@ -69,7 +69,7 @@ void fake_init(FakeHost *fake, const char *fixture)
 	assert_non_null(fake->overrides);
 	assert_non_null(fake->boot_drivers);
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
-		fake_set_text(&fake->boot_drivers[i], fake->snapshot->functions[i].driver);
+		fake_set_text(&fake->boot_drivers[i], fake->snapshot->functions[i]->driver);
 	assert_non_null(fake->stuck);
 	assert_non_null(fake->gone);
 	assert_non_null(fake->wake);
@@ -216,9 +216,9 @@ void fake_set_driver(FakeHost *fake, const char *bdf, const char *driver, const 
 	size_t i = fake_find_function(fake, &parsed);
 
 	assert_true(i != SIZE_MAX);
-	if (!str_equal(fake->snapshot->functions[i].driver, driver))
+	if (!str_equal(fake->snapshot->functions[i]->driver, driver))
 		fake->persistence[i] = fake->kept[i] = false;
-	fake_set_text(&fake->snapshot->functions[i].driver, driver);
+	fake_set_text(&fake->snapshot->functions[i]->driver, driver);
 	fake_set_text(&fake->overrides[i], override);
 }
 
@@ -256,7 +256,7 @@ void fake_set_persistence_mode(FakeHost *fake, const char *bdf, bool on)
 	size_t i = fake_find_function(fake, &parsed);
 
 	assert_true(i != SIZE_MAX);
-	assert_string_equal(fake->snapshot->functions[i].driver, "nvidia");
+	assert_string_equal(fake->snapshot->functions[i]->driver, "nvidia");
 	fake->persistence[i] = on;
 }
 
@@ -292,7 +292,7 @@ void fake_reboot(FakeHost *fake)
 	for (size_t i = 0; i < fake->n_domains; i++)
 		fake_set_text(&fake->domains[i].live_xml, NULL);
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++) {
-		fake_set_text(&fake->snapshot->functions[i].driver, fake->boot_drivers[i]);
+		fake_set_text(&fake->snapshot->functions[i]->driver, fake->boot_drivers[i]);
 		fake_set_text(&fake->overrides[i], NULL);
 		fake->stuck[i] = fake->used[i] = false;
 		fake->persistence[i] = fake->kept[i] = false;
@@ -409,8 +409,8 @@ char *fake_world(const FakeHost *fake, int dir_fd)
 	assert_non_null(into);
 	for (size_t i = 0; i < fake->snapshot->n_functions; i++)
 		fprintf(into, "function %s driver %s override %s%s%s\n",
-			BDF_TEXT(&fake->snapshot->functions[i].bdf),
-			str_or_empty(fake->snapshot->functions[i].driver),
+			BDF_TEXT(&fake->snapshot->functions[i]->bdf),
+			str_or_empty(fake->snapshot->functions[i]->driver),
 			str_or_empty(fake->overrides[i]), fake->gone[i] ? " gone" : "",
 			fake->persistence[i] ? " persistence on" : "");
 	for (size_t i = 0; i < fake->n_domains; i++) {

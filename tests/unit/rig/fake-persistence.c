@@ -31,9 +31,9 @@ static size_t open_gpu(FakeHost *fake, const Bdf *gpu)
 
 static void fill(const FakeHost *fake, size_t i, const char *fault, GpuPersistence *ret)
 {
-	bool known = str_equal(fake->snapshot->functions[i].driver, "nvidia") && !fake->gone[i];
+	bool known = str_equal(fake->snapshot->functions[i]->driver, "nvidia") && !fake->gone[i];
 
-	*ret = (GpuPersistence){ .bdf = fake->snapshot->functions[i].bdf };
+	*ret = (GpuPersistence){ .bdf = fake->snapshot->functions[i]->bdf };
 	if (fault || !known)
 		fake_set_text(&ret->why, fault ? fault : "Not Found (NVML error 6)");
 	else
@@ -51,6 +51,12 @@ static const char *fault_of(FakeHost *fake, const Bdf *gpu, bool applies)
 	if (fault->never_returns)
 		fake_hold(fake, fault->bdf, "gpupass-worker");
 	return fault->why;
+}
+
+void fake_expect_work(Host *host, bool persistence)
+{
+	((FakeHost *)host)->expected_work++;
+	((FakeHost *)host)->expected_persistence += persistence;
 }
 
 int fake_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret)
@@ -78,7 +84,7 @@ static void set_one(FakeHost *fake, const Bdf *gpu, bool on, const FakeFault *al
 		    PersistenceOutcome *outcome)
 {
 	size_t i = open_gpu(fake, gpu);
-	bool on_nvidia = str_equal(fake->snapshot->functions[i].driver, "nvidia");
+	bool on_nvidia = str_equal(fake->snapshot->functions[i]->driver, "nvidia");
 	const char *fault =
 		fault_of(fake, gpu, on ? fake->nvml_fault.turns_on : fake->nvml_fault.turns_off);
 
@@ -121,7 +127,7 @@ int fake_set_persistence(Host *host, const Bdf *gpus, size_t n, bool on,
 void fake_leave_driver(FakeHost *fake, size_t i)
 {
 	if (fake->persistence[i])
-		fake_note_violation(fake, &fake->snapshot->functions[i].bdf,
+		fake_note_violation(fake, &fake->snapshot->functions[i]->bdf,
 				    "left nvidia with persistence mode on", "");
 	fake->persistence[i] = fake->kept[i] = false;
 }

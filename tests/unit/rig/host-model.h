@@ -78,8 +78,9 @@ static inline _unused_ PciFunction *host_function(HostModel *h, const char *bdf,
 						  uint32_t class_code, uint16_t device,
 						  const char *driver)
 {
-	PciFunction *f = GROW(h->snapshot->functions, h->snapshot->n_functions);
+	PciFunction *f = pci_snapshot_append(h->snapshot);
 
+	assert_non_null(f);
 	f->bdf = bdf_of(bdf);
 	f->class_code = class_code;
 	f->vendor = PCI_VENDOR_NVIDIA;

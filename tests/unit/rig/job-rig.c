@@ -463,11 +463,11 @@ void rig_check_guests(const Rig *rig, const char *what)
 	for (size_t i = 0; i < snapshot->n_functions; i++)
 		for (size_t k = 0; k < rig->fake.n_domains; k++)
 			if (fake_xml_has(rig->fake.domains[k].live_xml,
-					 &snapshot->functions[i].bdf) &&
-			    !str_equal(snapshot->functions[i].driver, "vfio-pci"))
+					 &snapshot->functions[i]->bdf) &&
+			    !str_equal(snapshot->functions[i]->driver, "vfio-pci"))
 				fail_msg("%s: a guest has %s, which is on %s", what,
-					 BDF_TEXT(&snapshot->functions[i].bdf),
-					 str_or_empty(snapshot->functions[i].driver));
+					 BDF_TEXT(&snapshot->functions[i]->bdf),
+					 str_or_empty(snapshot->functions[i]->driver));
 }
 
 bool rig_is_on(const Rig *rig, const char *bdf, const char *driver, const char *override)

@@ -37,8 +37,8 @@ static inline _unused_ PciFunction *model_function(PlanModel *m, const char *tex
 	Bdf bdf = bdf_of(text);
 
 	for (size_t i = 0; i < m->host.snapshot->n_functions; i++)
-		if (bdf_equal(&m->host.snapshot->functions[i].bdf, &bdf))
-			return &m->host.snapshot->functions[i];
+		if (bdf_equal(&m->host.snapshot->functions[i]->bdf, &bdf))
+			return m->host.snapshot->functions[i];
 	fail_msg("there is no %s", text);
 	return NULL;
 }
@@ -78,7 +78,7 @@ static inline _unused_ void model_bind_pair0(PlanModel *m)
 static inline _unused_ void model_inspect(PlanModel *m)
 {
 	for (size_t i = 0; i < m->host.snapshot->n_functions; i++) {
-		const PciFunction *function = &m->host.snapshot->functions[i];
+		const PciFunction *function = m->host.snapshot->functions[i];
 		FunctionFacts *facts = GROW(m->inspection.functions, m->inspection.n_functions);
 
 		facts->bdf = function->bdf;
@@ -114,9 +114,9 @@ static inline _unused_ void model_init(PlanModel *m)
 		host_gpu(&m->host, gpus[i].slot, 0x2230, "nvidia");
 	for (size_t i = 0; i < m->host.snapshot->n_functions; i++)
 		for (size_t k = 0; k < ELEMENTS(gpus); k++)
-			if (str_starts_with(BDF_TEXT(&m->host.snapshot->functions[i].bdf),
+			if (str_starts_with(BDF_TEXT(&m->host.snapshot->functions[i]->bdf),
 					    gpus[k].slot))
-				m->host.snapshot->functions[i].iommu_group = gpus[k].iommu_group;
+				m->host.snapshot->functions[i]->iommu_group = gpus[k].iommu_group;
 	model_function(m, NIC)->iommu_group = 12;
 	host_seal(&m->host);
 	model_inspect(m);

@@ -105,7 +105,7 @@ static void hash_machine(uint64_t *into, const FakeHost *fake)
 	size_t n = fake->snapshot->n_functions;
 
 	for (size_t i = 0; i < n; i++) {
-		hash_text(into, fake->snapshot->functions[i].driver);
+		hash_text(into, fake->snapshot->functions[i]->driver);
 		hash_text(into, fake->overrides[i]);
 	}
 	hash(into, fake->stuck, n * sizeof(*fake->stuck));
