@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "export/cloud-init.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "export/text.h"
 
 /* client/export/gpupass-guest, as one string */
 static const char script[] =
@@ -24,23 +24,12 @@ static const char unit[] = "[Unit]\n"
 			   "[Install]\n"
 			   "WantedBy=multi-user.target\n";
 
-/* Letters, digits and what names of boards have: harmless in YAML, and in a shell's quotes. */
-static char *harmless(const char *text)
-{
-	char *copy = strdup(text);
-
-	for (char *c = copy; c && *c; c++)
-		if (!isalnum((unsigned char)*c) && !strchr(" .,/()+-", *c))
-			*c = '?';
-	return copy;
-}
-
 static char *config_text(const ExportGuest *guest)
 {
 	_cleanup_free_ char *links = strv_join(guest->links, " ");
 	_cleanup_free_ char *models = strv_join(guest->models, ", ");
-	_cleanup_free_ char *plain = models ? harmless(models) : NULL;
-	_cleanup_free_ char *domain = harmless(guest->domain_uuid);
+	_cleanup_free_ char *plain = models ? export_plain_text(models) : NULL;
+	_cleanup_free_ char *domain = export_plain_text(guest->domain_uuid);
 
 	if (!links || !plain || !domain)
 		return NULL;
@@ -68,9 +57,9 @@ static void print_file(FILE *to, const char *path, const char *mode, const char 
 	}
 }
 
-int export_cloud_init(FILE *to, const ExportGuest *guest)
+int export_cloud_init(FILE *to, const Export *e)
 {
-	_cleanup_free_ char *config = config_text(guest);
+	_cleanup_free_ char *config = config_text(&e->guest);
 
 	if (!config)
 		return -ENOMEM;

@@ -7,6 +7,6 @@
 
 #include <stdio.h>
 
-#include "export/guest.h"
+#include "export/export.h"
 
-int export_cloud_init(FILE *to, const ExportGuest *guest);
+int export_cloud_init(FILE *to, const Export *e);

@@ -5,9 +5,28 @@
 
 #include "base/text.h"
 #include "export/cloud-init.h"
+#include "export/engines.h"
 
 static const ExportFormat formats[] = {
-	{ "cloud-init", export_cloud_init },
+	{ "cloud-init", SUBJECT_DOMAIN, 0, 0, export_cloud_init },
+	/* PCI buses behind bus 0 */
+	{ "libvirt", SUBJECT_GROUPS, 1, 255, export_libvirt },
+	/* the chassis of a port: a byte, and 0 is none */
+	{ "qemu", SUBJECT_GROUPS, 1, 255, export_qemu },
+	{ "cloud-hypervisor", SUBJECT_GROUPS, 0, 0, export_cloud_hypervisor },
+	/* vSphere 8 gives a machine 32 PCI devices */
+	{ "esxi", SUBJECT_GROUPS, 0, 31, export_esxi },
+	{ "kubevirt", SUBJECT_GROUPS, 0, 0, export_kubevirt },
+	{ "nova", SUBJECT_HOST, 0, 0, export_nova },
+	/* MAX_HOSTPCI_DEVICES of qemu-server */
+	{ "proxmox", SUBJECT_MACHINE_GROUP, 0, 15, export_proxmox },
+};
+
+static const char *const usages[] = {
+	[SUBJECT_DOMAIN] = "DOMAIN",
+	[SUBJECT_GROUPS] = "[GROUP]",
+	[SUBJECT_HOST] = "",
+	[SUBJECT_MACHINE_GROUP] = "VMID GROUP",
 };
 
 const ExportFormat *export_format_find(const char *name)
@@ -16,6 +35,11 @@ const ExportFormat *export_format_find(const char *name)
 		if (strcmp(formats[i].name, name) == 0)
 			return &formats[i];
 	return NULL;
+}
+
+const char *export_format_usage(const ExportFormat *format)
+{
+	return usages[format->subject];
 }
 
 char *export_format_names(void)

@@ -4,15 +4,27 @@
 
 #include <stdio.h>
 
-#include "export/guest.h"
+#include "export/export.h"
+
+/* What a format speaks of, and so what its arguments are. */
+typedef enum ExportSubject {
+	SUBJECT_DOMAIN,	       /* DOMAIN: the GPUs that it has */
+	SUBJECT_GROUPS,	       /* [GROUP]: one, or all of the host */
+	SUBJECT_HOST,	       /* all of the host */
+	SUBJECT_MACHINE_GROUP, /* VMID GROUP: one, for a machine that has a number */
+} ExportSubject;
 
 typedef struct ExportFormat {
 	const char *name;
-	/* The format is printed whole, or -ENOMEM comes before the first byte. */
-	int (*print)(FILE *to, const ExportGuest *guest);
+	ExportSubject subject;
+	/* Of the numbers that it counts GPUs with, the first and the last; 0: it counts none */
+	unsigned first, last;
+	int (*print)(FILE *to, const Export *e); /* -ENOMEM */
 } ExportFormat;
 
 /* NULL: there is no such format. */
 const ExportFormat *export_format_find(const char *name);
+/* "DOMAIN", "[GROUP]", … */
+const char *export_format_usage(const ExportFormat *format);
 /* "cloud-init, …": all of them. NULL when memory is out. */
 char *export_format_names(void);

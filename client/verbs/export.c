@@ -1,83 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* `gpupass export`: what the guest, or another tool, should be told about a domain's GPUs. */
+/* `gpupass export`: what a guest, or another tool, should be told about GPUs. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "export/formats.h"
-#include "model/model.h"
+#include "verbs/export.h"
 #include "verbs/verbs.h"
 
-/* The largest number of GPUs that this speaks of: of 16 groups of 4. */
-#define GPUS_MAX 64
-
-typedef struct Found {
-	const char *domain_uuid; /* of the world; NULL: no group */
-	char **models, **links;
-	unsigned n_gpus;
-	unsigned per_gpu[GPUS_MAX];
-} Found;
-
-static void found_clear(Found *found)
-{
-	strv_free(found->models);
-	strv_free(found->links);
-}
-
-/* Each GPU has links to all others of its group. */
-static int add_group(const Group *group, Found *found)
-{
-	size_t n = strv_length(group->gpu_addresses);
-
-	if (!strv_contains(found->models, group->model) &&
-	    strv_append(&found->models, group->model) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < n && found->n_gpus < GPUS_MAX; i++)
-		found->per_gpu[found->n_gpus++] = group->links_expected * (unsigned)(n - 1);
-	return 0;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
-
-	return (x > y) - (x < y);
-}
-
-static int sort_links(Found *found)
-{
-	qsort(found->per_gpu, found->n_gpus, sizeof(unsigned), by_number);
-	for (unsigned i = 0; i < found->n_gpus; i++) {
-		_cleanup_free_ char *number = strf("%u", found->per_gpu[i]);
-
-		if (!number || strv_append(&found->links, number) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int find(Client *c, const World *w, const char *word, Found *found)
-{
-	for (size_t i = 0; i < w->n_groups; i++) {
-		const Group *group = &w->groups[i];
-
-		if (!group_is_of_domain(group, word))
-			continue;
-		/* A name is that of two domains while one takes it over from the other. */
-		if (found->domain_uuid && strcmp(found->domain_uuid, group->domain_uuid) != 0)
-			return client_usage(c, "%s names several domains\nRemedy: give its UUID",
-					    word);
-		found->domain_uuid = group->domain_uuid;
-		if (add_group(group, found) < 0)
-			return -ENOMEM;
-	}
-	if (!found->domain_uuid)
-		return client_error(c, GPUPASS_ERROR_NOT_ASSIGNED,
-				    "no group is assigned to %s\n"
-				    "Remedy: assign one first: gpupass assign %s",
-				    word, word);
-	return sort_links(found);
-}
+/* Numbers that Proxmox VE gives to machines. */
+#define MACHINE_MIN 100
+#define MACHINE_MAX 999999999
 
 static int read_format(Client *c, const ExportFormat **ret)
 {
@@ -98,40 +31,141 @@ static int read_format(Client *c, const ExportFormat **ret)
 	return 0;
 }
 
-static int read_distribution(Client *c, const char **ret)
+/* Decimal, without signs and blanks. */
+static bool read_number(const char *text, unsigned min, unsigned max, unsigned *ret)
 {
-	static const char *const names[] = { "auto", "debian", "ubuntu", "rhel" };
+	unsigned long value;
 
-	*ret = c->options->distribution ? c->options->distribution : names[0];
-	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (strcmp(*ret, names[i]) == 0)
-			return 0;
-	return client_usage(c, "--distribution=%s: not one of auto, debian, ubuntu, rhel", *ret);
+	if (!*text || strlen(text) > 9 || text[strspn(text, "0123456789")])
+		return false;
+	value = strtoul(text, NULL, 10);
+	if (value < min || value > max)
+		return false;
+	*ret = (unsigned)value;
+	return true;
 }
 
-int verb_export(Client *c, char *const *arguments, _unused_ size_t n_arguments)
+static int check_arguments(Client *c, const ExportFormat *format, char *const *arguments, size_t n,
+			   Export *e)
+{
+	static const struct {
+		size_t min, max;
+	} counts[] = {
+		[SUBJECT_DOMAIN] = { 1, 1 },
+		[SUBJECT_GROUPS] = { 0, 1 },
+		[SUBJECT_HOST] = { 0, 0 },
+		[SUBJECT_MACHINE_GROUP] = { 2, 2 },
+	};
+	size_t min = counts[format->subject].min, max = counts[format->subject].max;
+	const char *usage = export_format_usage(format);
+
+	if (n < min || n > max)
+		return client_usage(
+			c,
+			"--format=%s: too %s arguments\nRemedy: write it as: gpupass export "
+			"--format=%s%s%s",
+			format->name, n < min ? "few" : "many", format->name, *usage ? " " : "",
+			usage);
+	if (format->subject == SUBJECT_MACHINE_GROUP &&
+	    !read_number(arguments[0], MACHINE_MIN, MACHINE_MAX, &e->machine))
+		return client_usage(c, "'%s' is no VMID: they are numbers from %d to %d",
+				    arguments[0], MACHINE_MIN, MACHINE_MAX);
+	return 0;
+}
+
+static int read_distribution(Client *c, const ExportFormat *format, Export *e)
+{
+	static const char *const names[] = { "auto", "debian", "ubuntu", "rhel" };
+	const char *given = c->options->distribution;
+
+	if (given && format->subject != SUBJECT_DOMAIN)
+		return client_usage(c, "--distribution is no option of --format=%s", format->name);
+	e->guest.distribution = given ? given : names[0];
+	for (size_t i = 0; i < ELEMENTS(names); i++)
+		if (strcmp(e->guest.distribution, names[i]) == 0)
+			return 0;
+	return client_usage(c, "--distribution=%s: not one of auto, debian, ubuntu, rhel", given);
+}
+
+static int read_first(Client *c, const ExportFormat *format, Export *e)
+{
+	const char *given = c->options->first;
+
+	e->first = format->first;
+	if (!given)
+		return 0;
+	if (format->last == 0)
+		return client_usage(c, "--first is no option of --format=%s", format->name);
+	if (!read_number(given, format->first, format->last, &e->first))
+		return client_usage(c, "--first=%s: --format=%s has the numbers %u to %u", given,
+				    format->name, format->first, format->last);
+	return 0;
+}
+
+/* As many as there are. */
+static int check_numbers(Client *c, const ExportFormat *format, const Export *e)
+{
+	size_t n = export_gpus(e);
+
+	if (format->last == 0 || e->first + n <= (size_t)format->last + 1)
+		return 0;
+	return client_usage(c,
+			    "%zu GPUs from number %u on are too many: --format=%s has the numbers "
+			    "%u to %u\nRemedy: export single groups, or choose a lower --first",
+			    n, e->first, format->name, format->first, format->last);
+}
+
+static int load(Client *c, const ExportFormat *format, char *const *arguments, size_t n_arguments,
+		World *w, Export *e)
+{
+	int r = world_load(c, w);
+
+	if (r != 0)
+		return r;
+	if (format->subject == SUBJECT_DOMAIN)
+		return export_load_guest(c, w, arguments[0], &e->guest);
+	/* The group stands last. */
+	r = export_load_groups(c, w, n_arguments > 0 ? arguments[n_arguments - 1] : NULL, e);
+	return r == 0 ? check_numbers(c, format, e) : r;
+}
+
+/* Whole, or nothing: what memory was too short for is never half of it. */
+static int print(Client *c, const ExportFormat *format, const Export *e)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	int r;
+
+	if (!f)
+		return -ENOMEM;
+	r = format->print(f, e);
+	if (ferror(f) && r == 0)
+		r = -ENOMEM;
+	if (fclose(f) != 0 && r == 0)
+		r = -ENOMEM;
+	if (r < 0)
+		return r;
+	fwrite(text, 1, size, c->out.stream);
+	return GPUPASS_EXIT_DONE;
+}
+
+int verb_export(Client *c, char *const *arguments, size_t n_arguments)
 {
 	_cleanup_(world_clear) World w = { 0 };
-	_cleanup_(found_clear) Found found = { 0 };
+	_cleanup_(export_clear) Export e = { 0 };
 	const ExportFormat *format = NULL;
-	const char *distribution = NULL;
 	int r;
 
 	r = read_format(c, &format);
-	if (r == 0)
-		r = read_distribution(c, &distribution);
-	if (r == 0)
-		r = world_load(c, &w);
-	if (r == 0)
-		r = find(c, &w, arguments[0], &found);
 	if (r != 0 || !format)
 		return r;
-	r = format->print(c->out.stream, &(ExportGuest){
-						 .domain_uuid = found.domain_uuid,
-						 .distribution = distribution,
-						 .models = found.models,
-						 .n_gpus = found.n_gpus,
-						 .links = found.links,
-					 });
-	return r < 0 ? r : GPUPASS_EXIT_DONE;
+	r = check_arguments(c, format, arguments, n_arguments, &e);
+	if (r == 0)
+		r = read_distribution(c, format, &e);
+	if (r == 0)
+		r = read_first(c, format, &e);
+	if (r == 0)
+		r = load(c, format, arguments, n_arguments, &w, &e);
+	return r == 0 ? print(c, format, &e) : r;
 }

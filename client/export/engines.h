@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Groups in the words of other engines. Each is a file of its own, and prints comments that say
+ * what the engine cannot express, or what must be filled in by hand. -ENOMEM.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "export/export.h"
+
+/* <devices> with a root port a GPU and a hostdev a function, as gpupassd itself writes them */
+int export_libvirt(FILE *to, const Export *e);
+/* A shell script that starts QEMU with them */
+int export_qemu(FILE *to, const Export *e);
+/* A shell script that starts Cloud Hypervisor with them */
+int export_cloud_hypervisor(FILE *to, const Export *e);
+/* Lines of a machine's .vmx */
+int export_esxi(FILE *to, const Export *e);
+/* permittedHostDevices, as a patch of the KubeVirt resource */
+int export_kubevirt(FILE *to, const Export *e);
+/* A compute node's provider config, and, in comments, the lines of nova.conf */
+int export_nova(FILE *to, const Export *e);
+/* The qm command that puts a group into a machine */
+int export_proxmox(FILE *to, const Export *e);

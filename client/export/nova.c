@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Placement counts whole groups, so that a machine lands on a node that has a free one. Which
+ * boards it gets there is decided by nova's PCI tracker, which knows no groups.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "export/engines.h"
+#include "export/text.h"
+
+static const char head[] =
+	"# From gpupass export: a provider config for nova-compute, to be saved as a .yaml file in\n"
+	"# [compute] provider_config_location (/etc/nova/provider_config). nova-compute reads it at\n"
+	"# its start; write it anew when groups have come or gone. Placement then counts whole\n"
+	"# groups: one unit is all GPUs of one group. It does not choose which.\n";
+
+static const char limits[] =
+	"# What Nova cannot express: that the GPUs of a request belong together. Its PCI tracker takes\n"
+	"# any free ones of the model, so a machine may get GPUs of two groups, even where the\n"
+	"# resource class says that a whole group is free. It is right only where a machine\n"
+	"# takes all GPUs of the model that a node has. If the groups are declared with\n"
+	"# ForeignUse=yes, gpupass-hook(8) keeps a machine with a part of a group from starting.\n"
+	"# For nova.conf: device_spec on this node; alias on it and where nova-api runs. Where\n"
+	"# /sys/bus/pci/devices/ADDRESS/sriov_totalvfs exists, device_type must be type-PF.\n"
+	"# Releases that know it take \"managed\": \"no\" in device_spec: then the drivers stay as\n"
+	"# gpupass has bound them.\n"
+	"# [pci]\n";
+
+/* Groups that are alike are one resource class: CUSTOM_GPUPASS_RTX_A6000_X2. */
+static bool is_alike(const ExportGroup *a, const ExportGroup *b)
+{
+	return strcmp(a->model, b->model) == 0 && a->n_gpus == b->n_gpus;
+}
+
+static bool is_first(const Export *e, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (is_alike(&e->groups[k], &e->groups[i]))
+			return false;
+	return true;
+}
+
+static size_t count(const Export *e, size_t i, bool held)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < e->n_groups; k++)
+		n += is_alike(&e->groups[k], &e->groups[i]) && (!held || e->groups[k].held);
+	return n;
+}
+
+static int print_inventory(FILE *to, const Export *e, size_t i)
+{
+	_cleanup_free_ char *model = export_capitals(e->groups[i].model);
+	size_t n = count(e, i, false);
+
+	if (!model)
+		return -ENOMEM;
+	fprintf(to,
+		"    - CUSTOM_GPUPASS_%s_X%zu:\n"
+		"        total: %zu\n"
+		"        reserved: %zu\n"
+		"        min_unit: 1\n"
+		"        max_unit: %zu\n"
+		"        step_size: 1\n"
+		"        allocation_ratio: 1.0\n",
+		model, e->groups[i].n_gpus, n, count(e, i, true), n);
+	return 0;
+}
+
+static int add_once(char ***list, char *text)
+{
+	if (!text)
+		return -ENOMEM;
+	return strv_contains(*list, text) ? 0 : strv_append(list, text);
+}
+
+static int add_traits(const ExportGroup *group, char ***traits)
+{
+	_cleanup_free_ char *word = export_capitals(group->model);
+	_cleanup_free_ char *model = word ? strf("CUSTOM_GPUPASS_%s", word) : NULL;
+	_cleanup_free_ char *generation =
+		strf("CUSTOM_GPUPASS_NVLINK_%u", group->gpus[0].nvlink_generation);
+	_cleanup_free_ char *links = strf("CUSTOM_GPUPASS_LINKS_%u", group->links);
+	int r = add_once(traits, model);
+
+	/* A GPU alone has no links, whatever its board could have. */
+	if (group->n_gpus == 1)
+		return r;
+	if (r == 0 && group->gpus[0].nvlink_generation > 0)
+		r = add_once(traits, generation);
+	return r == 0 && group->links > 0 ? add_once(traits, links) : r;
+}
+
+static int print_provider(FILE *to, const Export *e)
+{
+	_cleanup_strv_ char **traits = NULL;
+	int r = 0;
+
+	fputs("meta:\n"
+	      "  schema_version: '1.0'\n"
+	      "providers:\n"
+	      "- identification:\n"
+	      "    uuid: '$COMPUTE_NODE'\n"
+	      "  inventories:\n"
+	      "    additional:\n",
+	      to);
+	for (size_t i = 0; r == 0 && i < e->n_groups; i++) {
+		r = is_first(e, i) ? print_inventory(to, e, i) : 0;
+		if (r == 0)
+			r = add_traits(&e->groups[i], &traits);
+	}
+	fputs("  traits:\n"
+	      "    additional:\n",
+	      to);
+	for (char **trait = traits; trait && *trait; trait++)
+		fprintf(to, "    - %s\n", *trait);
+	return r;
+}
+
+static void print_device(FILE *to, const ExportGpu *gpu)
+{
+	const Address *a = &gpu->functions[0];
+
+	if (a->segment > UINT16_MAX)
+		fprintf(to,
+			"# left out, since Nova takes no segment above ffff: " ADDRESS_FORMAT "\n",
+			ADDRESS_ARGUMENTS(a));
+	else
+		fprintf(to,
+			"# device_spec = {\"vendor_id\": \"%04x\", \"product_id\": \"%04x\", "
+			"\"address\": \"" ADDRESS_FORMAT "\"}\n",
+			gpu->vendor_id, gpu->device_id, ADDRESS_ARGUMENTS(a));
+}
+
+static bool is_first_of_model(const Export *e, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(e->groups[k].model, e->groups[i].model) == 0)
+			return false;
+	return true;
+}
+
+static int print_alias(FILE *to, const ExportGroup *group)
+{
+	_cleanup_free_ char *model = export_capitals(group->model);
+
+	if (!model)
+		return -ENOMEM;
+	fprintf(to,
+		"# alias = {\"name\": \"gpupass-%s\", \"vendor_id\": \"%04x\", \"product_id\": "
+		"\"%04x\", \"device_type\": \"type-PCI\"}\n",
+		model, group->gpus[0].vendor_id, group->gpus[0].device_id);
+	return 0;
+}
+
+/* What a flavor needs for one group of this kind. */
+static int print_flavor(FILE *to, const ExportGroup *group)
+{
+	_cleanup_free_ char *model = export_capitals(group->model);
+
+	if (!model)
+		return -ENOMEM;
+	fprintf(to,
+		"# Properties of a flavor for one group: resources:CUSTOM_GPUPASS_%s_X%zu=1 "
+		"pci_passthrough:alias=gpupass-%s:%zu\n",
+		model, group->n_gpus, model, group->n_gpus);
+	return 0;
+}
+
+static void print_devices(FILE *to, const ExportGroup *group)
+{
+	if (group->held)
+		fprintf(to, "# left out, since gpupass has assigned it: %s\n", group->name);
+	for (size_t i = 0; !group->held && i < group->n_gpus; i++)
+		print_device(to, &group->gpus[i]);
+}
+
+int export_nova(FILE *to, const Export *e)
+{
+	int r;
+
+	fputs(head, to);
+	export_print_groups(to, e, "# ");
+	r = print_provider(to, e);
+	fputs(limits, to);
+	for (size_t i = 0; i < e->n_groups; i++)
+		print_devices(to, &e->groups[i]);
+	for (size_t i = 0; r == 0 && i < e->n_groups; i++)
+		if (is_first_of_model(e, i))
+			r = print_alias(to, &e->groups[i]);
+	for (size_t i = 0; r == 0 && i < e->n_groups; i++)
+		if (is_first(e, i))
+			r = print_flavor(to, &e->groups[i]);
+	return r;
+}
