@@ -145,9 +145,8 @@ static bool has_kind(const char *kinds, const char *kind)
 
 bool words_are_known(const char *kinds)
 {
-	static const char *const known[] = {
-		"GROUP", "NAME", "GPU", "DOMAIN", "ID", "JOB", "MODEL"
-	};
+	static const char *const known[] = { "GROUP", "NAME",  "GPU",  "DOMAIN", "ID",
+					     "JOB",   "MODEL", "VMID", "PHASE" };
 
 	for (const char *s = kinds; *s; s += strcspn(s, "|"), s += *s == '|') {
 		_cleanup_free_ char *kind = strndup(s, strcspn(s, "|"));

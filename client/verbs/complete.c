@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "hosts/names.h"
 #include "verbs/list.h"
 
 /* A key that was pressed gets an answer, or none. */
@@ -58,6 +59,8 @@ static void take_value(TypedLine *line, const char *value)
 {
 	if (line->option.letter == 'H')
 		line->host = value;
+	line->hosts |= line->option.verb_option == OPTION_HOSTS_FILE ||
+		       (line->option.letter == 'H' && strchr(value, ','));
 	line->option = (OptionInfo){ 0 };
 }
 
@@ -124,12 +127,16 @@ static const ValueRow values[] = {
 	{ .option = "json", .words = "pretty short off" },
 	{ .option = "color", .words = "auto always never" },
 	{ .option = "host", .shell = "hosts" },
+	{ .option = "hosts-file", .shell = "files" },
 	{ .option = "numa", .words = "advise apply strict" },
 	{ .option = "fit", .words = "advise apply strict" },
 	{ .option = "format", .verb = "topology", .words = "matrix tree svg dot" },
 	{ .option = "format", .verb = "metrics", .words = "openmetrics prometheus" },
-	{ .option = "format", .verb = "export", .words = "cloud-init" },
+	{ .option = "format",
+	  .verb = "export",
+	  .words = "cloud-init libvirt qemu cloud-hypervisor esxi kubevirt nova proxmox" },
 	{ .option = "distribution", .words = "auto debian ubuntu rhel" },
+	{ .option = "first", .words = "" },
 	{ .option = "textfile", .shell = "files" },
 	{ .option = "symptom", .words = "no-nvlink one-gpu no-p2p slow" },
 	{ .option = "model", .kinds = "MODEL" },
@@ -190,6 +197,8 @@ static int complete_columns(WordPrinter *p, const TypedLine *line, const char *t
 	print_columns(p, kinds, n);
 	if (several && kept == 0)
 		words_print(p, "all", "");
+	if (line->hosts)
+		words_print(p, "host", "");
 	p->prefix = "";
 	return 0;
 }
@@ -208,7 +217,11 @@ static int complete_value(WordPrinter *p, const TypedLine *line, const OptionInf
 		    (row->verb && (!line->verb || strcmp(row->verb, line->verb->name) != 0)))
 			continue;
 		if (row->shell) {
-			fprintf(f, "%s=%s\n", row->shell, p->prefix);
+			/* Hosts that are there already stay before the next one: "a,b". */
+			const char *comma = option->letter == 'H' ? strrchr(typed, ',') : NULL;
+
+			fprintf(f, "%s=%s%.*s\n", row->shell, p->prefix,
+				comma ? (int)(comma + 1 - typed) : 0, typed);
 			return 0;
 		}
 		fputs("words\n", f);
@@ -337,6 +350,7 @@ int verb_complete(Client *c, char *const *arguments, size_t n_arguments)
 	Options options = *c->options;
 	WordPrinter printer = { .client = c, .prefix = "", .definitions = options.definitions };
 	const Options *saved = c->options;
+	_cleanup_free_ char *host = NULL;
 	TypedLine line;
 	int r;
 
@@ -344,7 +358,11 @@ int verb_complete(Client *c, char *const *arguments, size_t n_arguments)
 	/* Names as they are, not as they are printed. */
 	options.json = JSON_SHORT;
 	options.ask_password = false;
-	options.host = line.host;
+	/* Of several hosts the first: they may have the same groups. */
+	host = line.host ? strndup(line.host, strcspn(line.host, ",")) : NULL;
+	if (host && !host_name_is_valid(host))
+		return GPUPASS_EXIT_DONE;
+	options.host = host;
 	c->options = &options;
 	/* Without a terminal and a window ssh asks nobody, where a password would be needed. */
 	if (line.host && (setsid() < 0 || setenv("SSH_ASKPASS_REQUIRE", "never", 1) < 0))

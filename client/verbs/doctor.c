@@ -180,6 +180,16 @@ static int print_report(Client *c, const json_t *report)
 	return c->options->legend ? print_counts(c, report) : 0;
 }
 
+int doctor_check(Client *c, size_t n_arguments)
+{
+	if ((c->options->given & OPTION_SYMPTOM) && n_arguments == 0)
+		return client_usage(c,
+				    "--symptom needs a domain\nRemedy: name it: gpupass doctor "
+				    "DOMAIN --symptom=%s",
+				    c->options->symptom);
+	return 0;
+}
+
 int verb_doctor(Client *c, char *const *arguments, size_t n_arguments)
 {
 	_cleanup_(json_decrefp) json_t *report = NULL;
@@ -188,11 +198,9 @@ int verb_doctor(Client *c, char *const *arguments, size_t n_arguments)
 
 	if (c->options->given & OPTION_BUNDLE)
 		return doctor_bundle(c, c->options->bundle, n_arguments);
-	if ((c->options->given & OPTION_SYMPTOM) && n_arguments == 0)
-		return client_usage(c,
-				    "--symptom needs a domain\nRemedy: name it: gpupass doctor "
-				    "DOMAIN --symptom=%s",
-				    c->options->symptom);
+	r = doctor_check(c, n_arguments);
+	if (r < 0)
+		return r;
 	r = request_report(c, n_arguments > 0 ? arguments[0] : "", &report);
 	if (r < 0)
 		return r;

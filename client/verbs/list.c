@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "bus/bus.h"
 #include "model/json.h"
@@ -214,22 +215,36 @@ static const char *row_mark(const Terminal *t, const void *row)
 	return r->group ? group_bullet(t, r->group) : " ";
 }
 
-static int print_table(Client *c, const World *w, const ColumnChoice *choice)
+/* Groups, and then GPUs that are in none. */
+static int make_rows(const World *w, Row **ret, size_t *ret_n)
 {
-	_cleanup_free_ Row *table = calloc(w->n_groups + w->n_gpus + 1, sizeof(*table));
+	Row *rows = calloc(w->n_groups + w->n_gpus + 1, sizeof(*rows));
 	size_t n = 0;
 
-	if (!table)
+	if (!rows)
 		return -ENOMEM;
 	for (size_t i = 0; i < w->n_groups; i++)
-		table[n++].group = &w->groups[i];
+		rows[n++].group = &w->groups[i];
 	for (size_t i = 0; i < w->n_gpus; i++)
 		if (!world_find_group_path(w, w->gpus[i].group))
-			table[n++].gpu = &w->gpus[i];
+			rows[n++].gpu = &w->gpus[i];
+	*ret = rows;
+	*ret_n = n;
+	return 0;
+}
+
+static int print_table(Client *c, const World *w, const ColumnChoice *choice)
+{
+	_cleanup_free_ Row *rows = NULL;
+	size_t n;
+	int r = make_rows(w, &rows, &n);
+
+	if (r < 0)
+		return r;
 	return columns_print(c, choice,
-			     &(ColumnRows){ .rows = table,
+			     &(ColumnRows){ .rows = rows,
 					    .n_rows = n,
-					    .row_size = sizeof(*table),
+					    .row_size = sizeof(*rows),
 					    .colour = row_colour,
 					    .mark = row_mark });
 }
@@ -252,6 +267,49 @@ static int print_hints(Client *c, const World *w)
 		first = false;
 	}
 	return 0;
+}
+
+static json_t *row_json(const Row *row)
+{
+	_cleanup_(json_decrefp) json_t *cells = json_array();
+
+	for (size_t i = 0; i < ELEMENTS(kinds); i++) {
+		_cleanup_free_ char *text = kinds[i].text(row);
+
+		if (!text || json_array_append_new(cells, json_string(text)) < 0)
+			return NULL;
+	}
+	return json_pack("{s:o, s:i, s:o}", "cells", TAKE_PTR(cells), "colour",
+			 (int)row_colour(row), "held",
+			 row->group ? json_boolean(group_is_held(row->group)) : json_null());
+}
+
+static json_t *hints_json(const World *w)
+{
+	_cleanup_strv_ char **hints = NULL;
+
+	for (size_t i = 0; i < w->n_groups; i++) {
+		_cleanup_free_ char *hint = NULL;
+
+		if (group_hint(&w->groups[i], &hint) < 0 || (hint && strv_append(&hints, hint) < 0))
+			return NULL;
+	}
+	return json_strings(hints);
+}
+
+json_t *list_rows_json(const World *w)
+{
+	_cleanup_(json_decrefp) json_t *array = json_array();
+	_cleanup_free_ Row *rows = NULL;
+	size_t n;
+
+	if (make_rows(w, &rows, &n) < 0)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		if (json_array_append_new(array, row_json(&rows[i])) < 0)
+			return NULL;
+	return json_pack("{s:o, s:o, s:o}", "rows", TAKE_PTR(array), "hints", hints_json(w),
+			 "notes", json_strings(w->manager.notes));
 }
 
 json_t *list_json(const World *w)

@@ -148,7 +148,9 @@ static int print_manager(Client *c, const World *w)
 		running += !job_is_over(&w->jobs[i]);
 	fprintf(t->stream, "gpupassd %s\n", or_dash(w->manager.version));
 	terminal_field(t, "libvirt", "%s",
-		       w->manager.libvirt_connected ? "connected" : "not connected");
+		       manager_has_libvirt(&w->manager)
+			       ? w->manager.libvirt_connected ? "connected" : "not connected"
+			       : "none, by Uri=none");
 	terminal_field(t, "IOMMU", "%s", w->manager.iommu_enabled ? "enabled" : "not enabled");
 	terminal_field(t, "Scanned", "%s", scanned);
 	terminal_field(t, "Groups", "%s", groups);

@@ -5,22 +5,26 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "verbs/hookscript.h"
 
 /* Longer arguments name nothing that exists: libvirt and the daemon have shorter limits. */
 #define ARGUMENT_MAX 4096
 
+/* Of verbs that take several hosts. */
+#define HOSTS_OPTIONS (OPTION_HOSTS_FILE | OPTION_TIMEOUT)
 #define JOB_OPTIONS (OPTION_NO_BLOCK | OPTION_TIMEOUT)
 #define ASSIGN_OPTIONS                                                                             \
 	(OPTION_LIVE | OPTION_CONFIG | OPTION_MODEL | OPTION_TIMEOUT | OPTION_ALLOW_BOOT_VGA |     \
 	 OPTION_NUMA | OPTION_FIT | OPTION_ACCEPT_DIRTY)
 
 static const Verb verbs[] = {
-	{ "list", "", 0, 0, OPTION_COLUMNS | OPTION_SORT | OPTION_WATCH, verb_list,
+	{ "list", "", 0, 0, OPTION_COLUMNS | OPTION_SORT | OPTION_WATCH | HOSTS_OPTIONS, verb_list,
 	  "List groups, and GPUs in no group" },
-	{ "status", "[GROUP|DOMAIN]", 0, 1, 0, verb_status,
+	{ "status", "[GROUP|DOMAIN]", 0, 1, HOSTS_OPTIONS, verb_status,
 	  "State of gpupassd, of a group, or of a domain" },
 	{ "show", "GROUP|GPU", 1, 1, 0, verb_show, "Everything known about a group or a GPU" },
-	{ "topology", "", 0, 0, OPTION_FORMAT, verb_topology, "How GPUs reach each other" },
+	{ "topology", "", 0, 0, OPTION_FORMAT | HOSTS_OPTIONS, verb_topology,
+	  "How GPUs reach each other" },
 	{ "plan", "DOMAIN [GROUP]", 1, 2,
 	  ASSIGN_OPTIONS | OPTION_KEEP_VFIO | OPTION_RELEASE | OPTION_DETAILED_EXITCODE, verb_plan,
 	  "Show what assign would do, write by write" },
@@ -41,12 +45,15 @@ static const Verb verbs[] = {
 	{ "clear", "GROUP", 1, 1, 0, verb_clear, "Lift a quarantine whose cause is gone" },
 	{ "reconcile", "[GROUP]", 0, 1, JOB_OPTIONS | OPTION_DRY_RUN | OPTION_DETAILED_EXITCODE,
 	  verb_reconcile, "Find what drifted from the assignments, mend it" },
-	{ "doctor", "[DOMAIN]", 0, 1, OPTION_SYMPTOM | OPTION_VERBOSE | OPTION_BUNDLE, verb_doctor,
+	{ "doctor", "[DOMAIN]", 0, 1,
+	  OPTION_SYMPTOM | OPTION_VERBOSE | OPTION_BUNDLE | HOSTS_OPTIONS, verb_doctor,
 	  "Find out what is wrong, and what to do" },
 	{ "probe", "", 0, 0, JOB_OPTIONS | OPTION_MMIO, verb_probe,
 	  "Observe through NVML which GPUs are linked" },
-	{ "export", "DOMAIN", 1, 1, OPTION_FORMAT | OPTION_DISTRIBUTION, verb_export,
-	  "Print what sets the guest up for its GPUs" },
+	{ "export", "[DOMAIN|GROUP...]", 0, 2, OPTION_FORMAT | OPTION_DISTRIBUTION | OPTION_FIRST,
+	  verb_export, "Print GPUs in the format of another tool" },
+	{ "hookscript", "VMID PHASE", 2, 2, 0, verb_hookscript,
+	  "Bind or reset what a machine of Proxmox VE has" },
 	{ "audit", "", 0, 0,
 	  OPTION_SINCE | OPTION_UNTIL | OPTION_GROUP | OPTION_DOMAIN | OPTION_USER | OPTION_JOB |
 		  OPTION_HOLDERS | OPTION_FOLLOW | OPTION_VERIFY | OPTION_EXPECT | OPTION_TRAIL,
@@ -179,6 +186,24 @@ static bool is_paged(const Client *c, const Verb *verb)
 	return o->help || (o->given & OPTION_DRY_RUN);
 }
 
+/* The limit is of each of several hosts; one is waited for as ever. */
+static int run_verb(Client *c, const Verb *verb, char *const *arguments, size_t n)
+{
+	_cleanup_strv_ char **hosts = NULL;
+	int r = hosts_named(c, &hosts);
+
+	if (r < 0)
+		return r;
+	if (hosts)
+		return hosts_run(c, verb, arguments, n, hosts);
+	if ((verb->options & OPTION_HOSTS_FILE) && (c->options->given & OPTION_TIMEOUT))
+		return client_usage(c,
+				    "--timeout of %s limits each of several hosts\nRemedy: name "
+				    "them with -H HOST,HOST or --hosts-file=FILE",
+				    verb->name);
+	return verb->run(c, arguments, n);
+}
+
 int verbs_dispatch(Client *c)
 {
 	const Options *o = c->options;
@@ -207,5 +232,5 @@ int verbs_dispatch(Client *c)
 	r = check_verb(c, verb, n);
 	if (r < 0)
 		return r;
-	return verb->run(c, o->arguments + 1, n);
+	return run_verb(c, verb, o->arguments + 1, n);
 }
