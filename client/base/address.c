@@ -2,16 +2,9 @@
 #include "base/address.h"
 
 #include <ctype.h>
-#include <inttypes.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/text.h"
-
-typedef struct Address {
-	uint64_t segment;
-	unsigned bus, device, function;
-} Address;
 
 /* Reads `min` to `max` hex digits and moves *s past them. */
 static int read_hex(const char **s, size_t min, size_t max, uint64_t *ret)
@@ -54,7 +47,7 @@ static int read_slot(const char *s, char colon, char dot, Address *ret)
 	return 0;
 }
 
-static int address_parse(const char *text, Address *ret)
+int address_parse(const char *text, Address *ret)
 {
 	const char *s = text;
 	Address a = { 0 };
@@ -81,7 +74,7 @@ int address_normalise(const char *text, char **ret)
 
 	if (address_parse(text, &a) < 0)
 		return -EINVAL;
-	s = strf("%04" PRIx64 ":%02x:%02x.%x", a.segment, a.bus, a.device, a.function);
+	s = strf(ADDRESS_FORMAT, ADDRESS_ARGUMENTS(&a));
 	if (!s)
 		return -ENOMEM;
 	*ret = s;

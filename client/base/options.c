@@ -48,9 +48,11 @@ typedef enum OptionId {
 	ID_TEXTFILE,
 	ID_WORKLOAD,
 	ID_DISTRIBUTION,
+	ID_FIRST,
 	ID_SORT,
 	ID_WATCH,
 	ID_DEFINITIONS,
+	ID_HOSTS_FILE,
 } OptionId;
 
 typedef struct OptionRow {
@@ -64,7 +66,7 @@ typedef struct OptionRow {
 static const OptionRow rows[] = {
 	{ "json", "MODE", "Print JSON: pretty, short, or off", ID_JSON, 0 },
 	{ NULL, NULL, "Print JSON: pretty on a terminal, otherwise short", 'j', 0 },
-	{ "host", "[USER@]HOST", "Talk to gpupassd on another host, over ssh", 'H', 0 },
+	{ "host", "HOST[,HOST...]", "Talk to gpupassd on other hosts, over ssh", 'H', 0 },
 	{ "quiet", NULL, "No progress and no notes", 'q', 0 },
 	{ "color", "WHEN", "Colour: auto, always, or never", ID_COLOUR, 0 },
 	{ "no-legend", NULL, "No column headings, legend, or hints", ID_NO_LEGEND, 0 },
@@ -79,12 +81,14 @@ static const OptionRow rows[] = {
 	{ "sort", "[-]COL", "Sort by this column; with -, the other way round", ID_SORT,
 	  OPTION_SORT },
 	{ "watch", NULL, "Print it again whenever it changes", ID_WATCH, OPTION_WATCH },
+	{ "hosts-file", "FILE", "Ask the hosts in this file, one a line; - is stdin", ID_HOSTS_FILE,
+	  OPTION_HOSTS_FILE },
 	{ "live", NULL, "Change the running domain", ID_LIVE, OPTION_LIVE },
 	{ "config", NULL, "Change the domain's definition", ID_CONFIG, OPTION_CONFIG },
 	{ "model", "MODEL", "Take only a group of this board", ID_MODEL, OPTION_MODEL },
 	{ "dry-run", NULL, "Print the plan, change nothing", ID_DRY_RUN, OPTION_DRY_RUN },
 	{ "no-block", NULL, "Do not wait for the job", ID_NO_BLOCK, OPTION_NO_BLOCK },
-	{ "timeout", "TIME", "How long a device or a guest may take: 30, 2min", ID_TIMEOUT,
+	{ "timeout", "TIME", "How long a device, guest or host may take: 30, 2min", ID_TIMEOUT,
 	  OPTION_TIMEOUT },
 	{ "allow-boot-vga", NULL, "Also take the host's boot display", ID_ALLOW_BOOT_VGA,
 	  OPTION_ALLOW_BOOT_VGA },
@@ -104,6 +108,8 @@ static const OptionRow rows[] = {
 	  OPTION_FORMAT },
 	{ "distribution", "NAME", "Of the guest: auto, debian, ubuntu, or rhel", ID_DISTRIBUTION,
 	  OPTION_DISTRIBUTION },
+	{ "first", "N", "Number of the first port or device of the machine", ID_FIRST,
+	  OPTION_FIRST },
 	{ "symptom", "SYMPTOM", "no-nvlink, one-gpu, no-p2p, or slow", ID_SYMPTOM, OPTION_SYMPTOM },
 	{ "verbose", NULL, "Also print checks that passed or were skipped", ID_VERBOSE,
 	  OPTION_VERBOSE },
@@ -327,12 +333,16 @@ static const char **text_option(Options *o, int id)
 		return &o->textfile;
 	case ID_DISTRIBUTION:
 		return &o->distribution;
+	case ID_FIRST:
+		return &o->first;
 	case 'o':
 		return &o->columns;
 	case ID_SORT:
 		return &o->sort;
 	case ID_DEFINITIONS:
 		return &o->definitions;
+	case ID_HOSTS_FILE:
+		return &o->hosts_file;
 	default:
 		return NULL;
 	}

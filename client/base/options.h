@@ -47,12 +47,15 @@ typedef enum VerbOption {
 	OPTION_SORT = 1ULL << 33,
 	OPTION_WATCH = 1ULL << 34,
 	OPTION_WORKLOAD = 1ULL << 35,
+	OPTION_FIRST = 1ULL << 36,
+	OPTION_HOSTS_FILE = 1ULL << 37,
 } VerbOption;
 
 typedef struct Options {
 	JsonMode json;
 	ColourWhen colour;
-	const char *host;
+	const char *host;	/* several have commas between them */
+	const char *hosts_file; /* instead of them */
 	bool session;
 	bool legend;
 	bool pager;
@@ -67,7 +70,8 @@ typedef struct Options {
 	uint64_t timeout_usec;
 	const char *since, *until, *group, *domain, *user, *job, *expect, *trail, *bundle;
 	const char *textfile;
-	const char *format, *distribution; /* their verbs know the values; NULL: the default */
+	const char *format, *distribution,
+		*first; /* their verbs know the values; NULL: the default */
 	const char *columns, *sort;
 	const char *definitions; /* where libvirt has domains; NULL: where it has them by default */
 	char *const *arguments;	 /* verb and what follows; borrowed from argv */

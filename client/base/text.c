@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 #include <wchar.h>
 
 char *strf(const char *format, ...)
@@ -16,6 +17,23 @@ char *strf(const char *format, ...)
 	n = vasprintf(&s, format, ap);
 	va_end(ap);
 	return n < 0 ? NULL : s;
+}
+
+int text_write(int fd, const char *text)
+{
+	size_t left = strlen(text);
+
+	while (left > 0) {
+		ssize_t n = write(fd, text, left);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		left -= (size_t)n;
+	}
+	return 0;
 }
 
 bool str_is_empty(const char *s)
@@ -162,6 +180,20 @@ static void put_printable(FILE *f, const char *s, size_t n, uint32_t c, bool lin
 		fwrite(s, 1, n, f);
 }
 
+/* Most texts are: they are copied, without a stream of their own. */
+static bool is_printable(const char *s)
+{
+	uint32_t c;
+	size_t n;
+
+	for (; *s; s += n) {
+		n = utf8_decode(s, &c);
+		if (n == 0 || is_unprintable(c))
+			return false;
+	}
+	return true;
+}
+
 static char *printable(const char *s, bool lines)
 {
 	_cleanup_free_ char *clean = NULL;
@@ -169,6 +201,8 @@ static char *printable(const char *s, bool lines)
 	uint32_t c = 0;
 	FILE *f;
 
+	if (is_printable(s))
+		return strdup(s);
 	f = open_memstream(&clean, &size);
 	if (!f)
 		return NULL;

@@ -10,6 +10,8 @@
 
 /* A new formatted string, or NULL when out of memory. */
 char *strf(const char *format, ...) _printf_(1, 2);
+/* Writes all of it to the file. -errno of write(2). */
+int text_write(int fd, const char *text);
 /* NULL and "" are the same: nothing. */
 bool str_is_empty(const char *s);
 bool str_equal(const char *a, const char *b);

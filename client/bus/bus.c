@@ -2,6 +2,7 @@
 #include "bus/bus.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -26,14 +27,28 @@ static bool is_connection_error(const char *name)
 	return false;
 }
 
+/* Whatever ssh, or a program in the place of a bus, does there: the host cannot be asked. */
+static int remote_failed(Client *c, int error)
+{
+	_cleanup_free_ char *message = NULL;
+	const char *host = c->options->host;
+	/* What sd-bus makes of a text that is no greeting, or too much of it. */
+	bool strange = error == EPERM || error == ENOBUFS || error == EBADMSG || error == EPROTO;
+
+	message = strf("cannot talk to gpupassd on %s; does ssh to it work?\nCause:  %s%s%s\n"
+		       "Remedy: see: ssh %s systemctl status gpupassd; it needs "
+		       "systemd-stdio-bridge there, and a login that prints nothing",
+		       host, strange ? "it does not answer as a bus does (" : "", strerror(error),
+		       strange ? ")" : "", host);
+	return client_fail(c, failure_new("org.freedesktop.DBus.Error.Disconnected",
+					  GPUPASS_EXIT_NO_DAEMON, message));
+}
+
 static int connection_failed(Client *c, int error)
 {
-	_cleanup_free_ char *what = NULL;
-
-	if (!c->options->host)
-		return client_fail(c, failure_from_errno(error, "cannot talk to gpupassd"));
-	what = strf("cannot talk to gpupassd on %s; does ssh to it work?", c->options->host);
-	return client_fail(c, what ? failure_from_errno(error, what) : NULL);
+	if (c->options->host && error != ENOMEM)
+		return remote_failed(c, error);
+	return client_fail(c, failure_from_errno(error, "cannot talk to gpupassd"));
 }
 
 int bus_fail(Client *c, const sd_bus_error *error, int r)
@@ -97,25 +112,45 @@ int bus_new_manager_call(Client *c, const char *member, sd_bus_message **ret)
 	return bus_new_call(c, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER, member, ret);
 }
 
+static int check_signature(Client *c, sd_bus_message *call, sd_bus_message *reply,
+			   const char *signature)
+{
+	_cleanup_free_ char *what = NULL;
+
+	if (sd_bus_message_has_signature(reply, signature) > 0)
+		return 0;
+	what = strf("the reply to %s has the signature '%s', not '%s'",
+		    sd_bus_message_get_member(call), sd_bus_message_get_signature(reply, 1),
+		    signature);
+	return bus_bad_reply(c, what);
+}
+
 int bus_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const char *signature,
 	     sd_bus_message **ret)
 {
 	_cleanup_(sd_bus_error_free) sd_bus_error error = SD_BUS_ERROR_NULL;
 	_cleanup_message_ sd_bus_message *reply = NULL;
-	_cleanup_free_ char *what = NULL;
 	int r;
 
 	r = sd_bus_call(c->bus, call, timeout_usec, &error, &reply);
 	if (r < 0)
 		return bus_fail(c, &error, r);
-	if (sd_bus_message_has_signature(reply, signature) <= 0) {
-		what = strf("the reply to %s has the signature '%s', not '%s'",
-			    sd_bus_message_get_member(call), sd_bus_message_get_signature(reply, 1),
-			    signature);
-		return bus_bad_reply(c, what);
-	}
+	r = check_signature(c, call, reply, signature);
+	if (r < 0)
+		return r;
 	*ret = TAKE_PTR(reply);
 	return 0;
+}
+
+int bus_new_get_all(Client *c, const char *path, const char *interface, sd_bus_message **ret)
+{
+	int r;
+
+	r = bus_new_call(c, path, "org.freedesktop.DBus.Properties", "GetAll", ret);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(*ret, "s", interface);
+	return r < 0 ? bus_build_failed(c, r) : 0;
 }
 
 int bus_get_all(Client *c, const char *path, const char *interface, sd_bus_message **ret)
@@ -123,13 +158,82 @@ int bus_get_all(Client *c, const char *path, const char *interface, sd_bus_messa
 	_cleanup_message_ sd_bus_message *call = NULL;
 	int r;
 
-	r = bus_new_call(c, path, "org.freedesktop.DBus.Properties", "GetAll", &call);
+	r = bus_new_get_all(c, path, interface, &call);
+	return r < 0 ? r : bus_call(c, call, BUS_TIMEOUT_READ_USEC, "a{sv}", ret);
+}
+
+/* ---- several calls at once ---- */
+
+static int on_reply(sd_bus_message *reply, void *userdata, _unused_ sd_bus_error *ret_error)
+{
+	BusPending *pending = userdata;
+
+	pending->reply = sd_bus_message_ref(reply);
+	return 1;
+}
+
+int bus_begin(Client *c, sd_bus_message *call, BusPending *ret)
+{
+	int r = sd_bus_call_async(c->bus, &ret->slot, call, on_reply, ret, UINT64_MAX);
+
+	if (r < 0)
+		return bus_fail(c, NULL, r);
+	ret->call = sd_bus_message_ref(call);
+	return 0;
+}
+
+static uint64_t now_monotonic(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* As sd_bus_call() waits. */
+static int await(sd_bus *bus, const BusPending *pending, uint64_t timeout_usec)
+{
+	uint64_t now = now_monotonic(), until = now + timeout_usec;
+	int r = 0;
+
+	for (; r >= 0 && !pending->reply; now = now_monotonic()) {
+		r = sd_bus_process(bus, NULL);
+		if (r != 0)
+			continue;
+		if (now >= until)
+			return -ETIMEDOUT;
+		r = sd_bus_wait(bus, until - now);
+	}
 	if (r < 0)
 		return r;
-	r = sd_bus_message_append(call, "s", interface);
+	/* For a connection that is lost sd-bus answers by itself. */
+	return sd_bus_is_open(bus) <= 0 &&
+			       sd_bus_message_is_method_error(pending->reply, SD_BUS_ERROR_NO_REPLY)
+		       ? -ECONNRESET
+		       : 0;
+}
+
+int bus_end(Client *c, BusPending *pending, uint64_t timeout_usec, const char *signature,
+	    sd_bus_message **ret)
+{
+	int r = await(c->bus, pending, timeout_usec);
+
 	if (r < 0)
-		return bus_build_failed(c, r);
-	return bus_call(c, call, BUS_TIMEOUT_READ_USEC, "a{sv}", ret);
+		return connection_failed(c, -r);
+	if (sd_bus_message_is_method_error(pending->reply, NULL))
+		return bus_fail(c, sd_bus_message_get_error(pending->reply), -EIO);
+	r = check_signature(c, pending->call, pending->reply, signature);
+	if (r >= 0)
+		*ret = TAKE_PTR(pending->reply);
+	return r;
+}
+
+void bus_pending_clear(BusPending *pending)
+{
+	sd_bus_slot_unref(pending->slot);
+	sd_bus_message_unref(pending->call);
+	sd_bus_message_unref(pending->reply);
+	*pending = (BusPending){ 0 };
 }
 
 static json_t *integer_json(char type, const void *value)

@@ -33,6 +33,27 @@ int bus_new_manager_call(Client *c, const char *member, sd_bus_message **ret);
 int bus_call(Client *c, sd_bus_message *call, uint64_t timeout_usec, const char *signature,
 	     sd_bus_message **ret);
 int bus_get_all(Client *c, const char *path, const char *interface, sd_bus_message **ret);
+/* The call of bus_get_all(). */
+int bus_new_get_all(Client *c, const char *path, const char *interface, sd_bus_message **ret);
+
+/* A call whose answer is waited for later, so that several are under way at once. */
+typedef struct BusPending {
+	sd_bus_slot *slot;
+	sd_bus_message *call, *reply; /* reply NULL: it is still to come */
+} BusPending;
+
+/*
+ * Sends the call. On a connection that is still being made nothing waits for that, either: the call
+ * goes out together with the greeting.
+ */
+int bus_begin(Client *c, sd_bus_message *call, BusPending *ret);
+/*
+ * Waits for what bus_begin() sent; otherwise as bus_call(). Calls whoever listens on the connection
+ * meanwhile: for one on which nobody does yet.
+ */
+int bus_end(Client *c, BusPending *pending, uint64_t timeout_usec, const char *signature,
+	    sd_bus_message **ret);
+void bus_pending_clear(BusPending *pending);
 
 /* The failure that an error reply, or a negative return of sd-bus, stands for. */
 int bus_fail(Client *c, const sd_bus_error *error, int r);

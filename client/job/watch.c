@@ -137,6 +137,10 @@ static int watch_events(Watch *w)
 	return r;
 }
 
+/*
+ * Nothing waits for the bus to say yes: it takes messages in their order, so that it listens for us
+ * before it passes the call on. Where it says no, sd-bus closes the connection.
+ */
 static int watch_subscribe(Watch *w)
 {
 	static const struct {
@@ -150,8 +154,8 @@ static int watch_subscribe(Watch *w)
 	int r;
 
 	for (size_t i = 0; i < ELEMENTS(matches); i++) {
-		r = sd_bus_add_match(w->client->bus, &w->slots[w->n_slots], matches[i].match,
-				     matches[i].handler, w);
+		r = sd_bus_add_match_async(w->client->bus, &w->slots[w->n_slots], matches[i].match,
+					   matches[i].handler, NULL, w);
 		if (r < 0)
 			return r;
 		w->n_slots++;

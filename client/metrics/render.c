@@ -33,7 +33,8 @@ static void render_manager(MetricsWriter *w, const World *world, const json_t *d
 	metrics_family(w, METRIC_BUILD);
 	metrics_sample(w, 1, LABELS({ "version", manager->version }));
 	plain_time(w, METRIC_START, metrics_number(document, "started_usec"));
-	plain(w, METRIC_LIBVIRT, manager->libvirt_connected);
+	if (manager_has_libvirt(manager))
+		plain(w, METRIC_LIBVIRT, manager->libvirt_connected);
 	plain(w, METRIC_IOMMU, manager->iommu_enabled);
 	plain_time(w, METRIC_SCAN, manager->scanned_at);
 	plain(w, METRIC_NOTES, strv_length(manager->notes));

@@ -9,27 +9,10 @@
 
 #include "base/text.h"
 
-static int write_all(int fd, const char *text)
-{
-	size_t left = strlen(text);
-
-	while (left > 0) {
-		ssize_t n = write(fd, text, left);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text += n;
-		left -= (size_t)n;
-	}
-	return 0;
-}
-
 /* No sync: after a crash of the host, the next minute's text is the better one. */
 static int fill(int fd, const char *text)
 {
-	int r = write_all(fd, text);
+	int r = text_write(fd, text);
 
 	/* mkostemp() makes it for its owner only, and node_exporter is another user. */
 	return r >= 0 && fchmod(fd, 0644) < 0 ? -errno : r;

@@ -87,7 +87,8 @@ static json_t *json_members(const JsonMember *members)
 json_t *json_manager(const Manager *m)
 {
 	return JSON_OBJECT(MEMBER(m, version), MEMBER(m, libvirt_connected),
-			   MEMBER(m, iommu_enabled), MEMBER(m, scanned_at), MEMBER(m, notes));
+			   MEMBER(m, domains_from), MEMBER(m, iommu_enabled), MEMBER(m, scanned_at),
+			   MEMBER(m, notes));
 }
 
 static json_t *json_domain(const char *name, const char *uuid)

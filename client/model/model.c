@@ -9,6 +9,8 @@
 #include "bus/bus.h"
 #include "gpupass/domain-ref.h"
 
+#define WORLD_SIGNATURE "a{oa{sa{sv}}}"
+
 DEFINE_STRING_TABLE(group_state, GroupState, GPUPASS_GROUP_STATES)
 DEFINE_STRING_TABLE(job_state, JobState, GPUPASS_JOB_STATES)
 DEFINE_STRING_TABLE(step_state, StepState, GPUPASS_STEP_STATES)
@@ -151,25 +153,56 @@ static void world_sort(World *w)
 	sort_items(w->jobs, w->n_jobs, sizeof(Job), compare_jobs);
 }
 
-int world_load(Client *c, World *ret)
+/*
+ * Everything, as it comes over the bus. *ret_manager: the manager's own properties, which
+ * GetManagedObjects leaves out: it returns the objects below the one that it is called on. Both are
+ * asked for at once where nobody listens on the connection yet; NULL: only to be asked for.
+ */
+static int fetch(Client *c, sd_bus_message **ret, sd_bus_message **ret_manager)
 {
-	_cleanup_message_ sd_bus_message *call = NULL, *reply = NULL;
-	_cleanup_(world_clear) World w = { 0 };
+	_cleanup_message_ sd_bus_message *call = NULL, *manager_call = NULL;
+	_cleanup_(bus_pending_clear) BusPending objects = { 0 }, manager = { 0 };
+	bool fresh = !c->bus;
 	int r;
 
 	r = bus_new_call(c, GPUPASS_PATH_ROOT, "org.freedesktop.DBus.ObjectManager",
 			 "GetManagedObjects", &call);
 	if (r < 0)
 		return r;
-	r = bus_call(c, call, BUS_TIMEOUT_READ_USEC, "a{oa{sa{sv}}}", &reply);
+	if (!fresh)
+		return bus_call(c, call, BUS_TIMEOUT_READ_USEC, WORLD_SIGNATURE, ret);
+	r = bus_new_get_all(c, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER, &manager_call);
+	if (r >= 0)
+		r = bus_begin(c, call, &objects);
+	if (r >= 0)
+		r = bus_begin(c, manager_call, &manager);
+	if (r >= 0)
+		r = bus_end(c, &objects, BUS_TIMEOUT_READ_USEC, WORLD_SIGNATURE, ret);
+	return r < 0 ? r : bus_end(c, &manager, BUS_TIMEOUT_READ_USEC, "a{sv}", ret_manager);
+}
+
+static int read_manager(Client *c, sd_bus_message *m, Manager *ret)
+{
+	if (!m)
+		return object_load(c, OBJECT_MANAGER, GPUPASS_PATH_ROOT, ret);
+	ret->path = strdup(GPUPASS_PATH_ROOT);
+	return ret->path ? object_read(c, OBJECT_MANAGER, m, true, ret) : -ENOMEM;
+}
+
+int world_load(Client *c, World *ret)
+{
+	_cleanup_message_ sd_bus_message *reply = NULL, *manager = NULL;
+	_cleanup_(world_clear) World w = { 0 };
+	int r;
+
+	r = fetch(c, &reply, &manager);
 	if (r < 0)
 		return r;
 	r = read_world(c, &w, reply);
 	if (r < 0)
 		return c->failure ? r : bus_bad_reply(c, strerror(-r));
-	/* GetManagedObjects returns the objects below the one that it is called on. */
 	if (!w.manager.path) {
-		r = object_load(c, OBJECT_MANAGER, GPUPASS_PATH_ROOT, &w.manager);
+		r = read_manager(c, manager, &w.manager);
 		if (r < 0)
 			return r;
 	}
@@ -240,6 +273,12 @@ bool group_is_of_domain(const Group *group, const char *word)
 		return false;
 	return domain_uuid_parse(word, uuid) ? strcmp(group->domain_uuid, uuid) == 0
 					     : strcmp(group->domain_name, word) == 0;
+}
+
+/* A daemon that does not say so is an older one, which needs libvirt. */
+bool manager_has_libvirt(const Manager *m)
+{
+	return !*m->domains_from || strcmp(m->domains_from, "libvirt") == 0;
 }
 
 const Group *world_find_group_path(const World *w, const char *path)

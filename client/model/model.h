@@ -132,6 +132,8 @@ void world_clear(World *w);
 const Group *world_find_group(const World *w, const char *name);
 /* If none has that name, the one that was assigned by it. */
 const Group *world_find_group_named(const World *w, const char *name);
+/* Without libvirt, by Uri=none, it is no fault that it is not connected. */
+bool manager_has_libvirt(const Manager *m);
 const Group *world_find_group_path(const World *w, const char *path);
 /* Whether this word means its domain: a UUID in any case of letters, or a name. */
 bool group_is_of_domain(const Group *group, const char *word);

@@ -54,23 +54,37 @@ const char *object_interface(ObjectKind kind)
 
 _Static_assert(ELEMENTS(gpu_properties) <= PROPERTIES_MAX, "the mask is too small");
 
+/* gpupassd sends them in the order of the list, so it is most often the one at *next. */
+static const Property *find_property(ObjectKind kind, const char *name, size_t *next)
+{
+	size_t n = kinds[kind].n_properties;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t at = (*next + i) % n;
+
+		if (strcmp(kinds[kind].properties[at].name, name) != 0)
+			continue;
+		*next = at + 1;
+		return &kinds[kind].properties[at];
+	}
+	return NULL;
+}
+
+/* *seen: a bit for each property that was read; *next: where find_property() begins. */
 static int read_property(Client *c, ObjectKind kind, sd_bus_message *m, void *object,
-			 uint64_t *seen)
+			 uint64_t *seen, size_t *next)
 {
 	const char *name, *contents, *signature;
-	const Property *p = NULL;
+	const Property *p;
 	int r;
 
 	r = sd_bus_message_read_basic(m, SD_BUS_TYPE_STRING, &name);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < kinds[kind].n_properties; i++)
-		if (strcmp(kinds[kind].properties[i].name, name) == 0) {
-			p = &kinds[kind].properties[i];
-			*seen |= UINT64_C(1) << i;
-		}
+	p = find_property(kind, name, next);
 	if (!p)
 		return sd_bus_message_skip(m, "v");
+	*seen |= UINT64_C(1) << (p - kinds[kind].properties);
 	r = sd_bus_message_peek_type(m, NULL, &contents);
 	if (r < 0)
 		return r;
@@ -113,13 +127,14 @@ static int fill_missing(Client *c, ObjectKind kind, uint64_t seen, void *object)
 int object_read(Client *c, ObjectKind kind, sd_bus_message *m, bool whole, void *object)
 {
 	uint64_t seen = 0;
+	size_t next = 0;
 	int r;
 
 	r = sd_bus_message_enter_container(m, SD_BUS_TYPE_ARRAY, "{sv}");
 	if (r < 0)
 		return r;
 	while ((r = sd_bus_message_enter_container(m, SD_BUS_TYPE_DICT_ENTRY, "sv")) > 0) {
-		r = read_property(c, kind, m, object, &seen);
+		r = read_property(c, kind, m, object, &seen, &next);
 		if (r < 0)
 			return r;
 		r = sd_bus_message_exit_container(m);

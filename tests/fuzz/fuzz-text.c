@@ -99,8 +99,8 @@ static void marks(const char *text)
 
 	if (!other || !group_name_valid(one) || !group_name_valid(other + 1))
 		return;
-	stem = alias_stem(one);
-	second = alias_stem(other + 1);
+	stem = domain_alias_stem(one);
+	second = domain_alias_stem(other + 1);
 	alias = strf("%s12", stem);
 	EXPECT(stem && second && alias);
 	EXPECT(alias[strspn(alias, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
