@@ -1,0 +1,30 @@
+<?xml version="1.0"?>
+<!-- SPDX-License-Identifier: GPL-2.0-or-later -->
+<!-- Of each libvirt domain one line: UUID, active (yes, no), the resource in the agent's mark,
+     whether the mark says leftover (yes, no), and the PCI addresses of its hostdevs with commas
+     between them. A minus sign stands for what is not there. -->
+<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
+	xmlns:gpupass="https://gpupass.org/pacemaker/1">
+	<xsl:output method="text"/>
+	<xsl:template match="text()"/>
+	<xsl:template match="/">
+		<xsl:for-each select="/domain | /all/domain">
+			<xsl:variable name="mark" select="metadata/gpupass:cluster"/>
+			<xsl:value-of select="translate(normalize-space(uuid), ' ABCDEF', '_abcdef')"/>
+			<xsl:choose><xsl:when test="@id"> yes </xsl:when><xsl:otherwise> no </xsl:otherwise></xsl:choose>
+			<xsl:value-of select="translate(normalize-space($mark/@resource), ' ', '_')"/>
+			<xsl:if test="normalize-space($mark/@resource) = ''">-</xsl:if>
+			<xsl:choose>
+				<xsl:when test="$mark/@leftover = 'yes'"> yes </xsl:when>
+				<xsl:otherwise> no </xsl:otherwise>
+			</xsl:choose>
+			<xsl:for-each select="devices/hostdev[@type = 'pci']/source/address">
+				<xsl:if test="position() &gt; 1">,</xsl:if>
+				<xsl:value-of select="concat(substring-after(@domain, '0x'), ':', substring-after(@bus, '0x'), ':',
+					substring-after(@slot, '0x'), '.', substring-after(@function, '0x'))"/>
+			</xsl:for-each>
+			<xsl:if test="not(devices/hostdev[@type = 'pci']/source/address)">-</xsl:if>
+			<xsl:text>&#10;</xsl:text>
+		</xsl:for-each>
+	</xsl:template>
+</xsl:stylesheet>
