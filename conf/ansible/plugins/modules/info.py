@@ -50,10 +50,10 @@ EXAMPLES = r"""
 
 RETURN = r"""
 manager:
-  description: The daemon, with I(version), I(libvirt_connected), I(iommu_enabled), I(scanned_at) and I(notes).
+  description: The daemon, with I(version), I(libvirt_connected), I(domains_from), I(iommu_enabled), I(scanned_at) and I(notes).
   returned: success
   type: dict
-  sample: {version: 0.1.0, libvirt_connected: true, iommu_enabled: true, notes: []}
+  sample: {version: 0.1.0, libvirt_connected: true, domains_from: libvirt, iommu_enabled: true, notes: []}
 groups:
   description: The groups, as C(gpupass list --json=short) prints them.
   returned: success
