@@ -112,13 +112,13 @@ class Terminal:
     """gpupass in the foreground of a terminal of its own, as in a shell: what is typed there becomes
     echo and signals."""
 
-    def __init__(self, bus, *arguments):
+    def __init__(self, bus, *arguments, **environment):
         self.leader, self.follower = pty.openpty()
         fcntl.ioctl(self.follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.modes = termios.tcgetattr(self.follower)
         # The shell's child takes the terminal before it becomes gpupass.
         self.process = subprocess.Popen(
-            ["setsid", "--ctty", "--wait", bus.client, *arguments], env=bus.environment(),
+            ["setsid", "--ctty", "--wait", bus.client, *arguments], env=bus.environment(**environment),
             stdin=self.follower, stdout=self.follower, stderr=self.follower)
         self.read = b""
 

@@ -84,6 +84,7 @@ class Host:
             MAKE_HOST.read_snapshot(os.path.join(HERE, "..", "fixtures", "hosts", snapshot + ".json")),
             self.tree, MAKE_HOST.USUAL_DRIVERS.split(","), nvidia_proc=True)
         self.node = self.write("node.xml", NODE)
+        self.domains_by = ["--libvirt-uri=test://" + self.node]
         # A worker has no environment: the library finds its scenario beside itself.
         self.nvml = os.path.join(self.directory, "libnvidia-ml.so.1")
         os.symlink(os.path.abspath(nvml), self.nvml)
@@ -123,10 +124,11 @@ class Host:
                 ["--config-dir=" + self.config, "--state-dir=" + self.state,
                  "--runtime-dir=" + os.path.join(self.directory, "run"),
                  "--worker=" + self.worker, "--nvml=" + self.nvml,
+                 "--initramfs=" + os.path.join(os.path.dirname(self.daemon), "..", "initramfs",
+                                               "gpupass-initramfs"),
                  "--persistenced=" + os.path.join(self.directory, "persistenced"),
                  "--sysfs=" + os.path.join(self.tree, "sys"),
-                 "--proc=" + os.path.join(self.tree, "proc"), "--root=" + self.root,
-                 "--libvirt-uri=test://" + self.node],
+                 "--proc=" + os.path.join(self.tree, "proc"), "--root=" + self.root] + self.domains_by,
                 env=dict(self.daemon_environment(), NOTIFY_SOCKET=notified.getsockname()),
                 # Who reads the test's output waits for all that have it open.
                 stdout=self.log, stderr=self.log)
@@ -135,7 +137,7 @@ class Host:
             finally:
                 os.unlink(notified.getsockname())
         # After three seconds it is ready without libvirt: a busy machine may be as slow.
-        while (2.5 < time.monotonic() - begin < TIMEOUT and self.process.poll() is None and
+        while (self.domains_by and 2.5 < time.monotonic() - begin < TIMEOUT and self.process.poll() is None and
                self.get(ROOT, "Manager", "LibvirtConnected") == "b false"):
             time.sleep(0.1)
 
@@ -158,6 +160,12 @@ class Host:
         self.log.close()
         expect(code != LEAKED, "the daemon leaked:", self.logged())
         return code
+
+    def stop_and_be_gone(self):
+        """The bus may see the end of the process later, and until then delivers to it what is called."""
+        self.stop()
+        until(lambda: self.busctl("call", "org.freedesktop.DBus", "/", "org.freedesktop.DBus",
+                                  "NameHasOwner", "s", "org.gpupass1").stdout.strip() != "b true")
 
     def close(self):
         try:
@@ -190,10 +198,10 @@ class Host:
                     found = schemas.shared().file_findings(os.path.join(at, name))
                     expect(not found, *found)
 
-    def run(self, *command):
-        return known(subprocess.run(command, env=self.environment, stdin=subprocess.DEVNULL,
-                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                    timeout=TIMEOUT))
+    def run(self, *command, **more):
+        return known(subprocess.run(command, env=dict(self.environment, **more),
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True, timeout=TIMEOUT))
 
     def nobody(self, *command):
         """The same by a user without privilege."""
@@ -203,7 +211,9 @@ class Host:
                                     timeout=TIMEOUT, check=False))
 
     def gpupass(self, *arguments):
-        return self.run(self.client, *arguments)
+        """A sanitizer looks for the client's leaks where the client is what is tested: client_rig.py."""
+        return self.run(self.client, *arguments, ASAN_OPTIONS=":".join(filter(None, (
+            self.environment.get("ASAN_OPTIONS"), "detect_leaks=0"))))
 
     def busctl(self, *arguments):
         return self.run("busctl", "--system", *arguments)

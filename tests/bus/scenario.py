@@ -29,6 +29,7 @@ def manager(**properties):
     base = {
         "Version": ["s", "0.1.0"],
         "LibvirtConnected": ["b", True],
+        "DomainsFrom": ["s", "libvirt"],
         "IommuEnabled": ["b", True],
         "ScannedAt": ["t", CREATED],
         "Notes": ["as", []],

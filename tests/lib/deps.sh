@@ -15,13 +15,17 @@ deps_packages="git build-essential debhelper dpkg-dev fakeroot systemd udev"
 deps_package_checks="lintian rpm rpmlint"
 # shellcheck disable=SC2034
 deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils
-	polkitd python3-dbusmock python3-jsonschema python3-pyte valgrind"
+	libxml2-utils polkitd python3-dbusmock python3-jsonschema python3-pyte valgrind"
 # What takes the user-data of `gpupass export`, and the guest in which its script runs. cloud-init
 # would act at the next boot, so it is unpacked into build/tools.
 # shellcheck disable=SC2034
 deps_guest="busybox-static python3-yaml python3-jsonschema python3-jinja2 python3-oauthlib"
 # shellcheck disable=SC2034
 deps_guest_unpacked="cloud-init python3-configobj"
+# What reads the config that `gpupass export` has for OpenStack: unpacked into build/tools, without
+# the libraries of the rest of nova.
+# shellcheck disable=SC2034
+deps_nova="python3-nova python3-os-traits python3-os-resource-classes python3-microversion-parse"
 # Shells whose completions are tested, and the pager that must not be a way to a shell.
 # shellcheck disable=SC2034
 deps_shells="zsh fish less"
@@ -36,10 +40,19 @@ deps_tidy="clang-tidy"
 deps_ansible="ansible-core ansible-lint yamllint"
 # What the lab's cases use, beside what boots it.
 # shellcheck disable=SC2034
-deps_cases="git python3 libxml2-utils jq dmsetup dbus dbus-daemon polkitd qemu-utils"
+deps_cases="git python3 libxml2-utils jq dmsetup dbus dbus-daemon polkitd qemu-utils resource-agents xsltproc"
 # shellcheck disable=SC2034
 deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
 	libvirt-daemon busybox-static cpio e2fsprogs kmod make procps pciutils xz-utils zstd udev"
+
+# The cluster of tests/lab/cluster, and what simulates one.
+# shellcheck disable=SC2034
+deps_pacemaker="resource-agents pacemaker-cli-utils xsltproc jq libxml2-utils"
+# shellcheck disable=SC2034
+deps_cluster="corosync pacemaker crmsh $deps_pacemaker"
+# Services that these bring, and that nobody wants on the machine: deps_install masks them first.
+deps_masked="corosync.service pacemaker.service pacemaker_remote.service logd.service
+	crm_mon.service corosync-notifyd.service"
 
 # What is unpacked, not installed: deps_unpack.
 # shellcheck disable=SC2034
@@ -47,6 +60,10 @@ deps_sos="sosreport"
 # What reads gpupass' metrics in tests: unpacked into build/tools, since two would start a service.
 # shellcheck disable=SC2034
 deps_metrics="prometheus prometheus-node-exporter python3-prometheus-client"
+
+# Whom tests/bench/run measures beside gpupass.
+# shellcheck disable=SC2034
+deps_bench="driverctl bolt udisks2 pciutils libvirt-clients systemd util-linux"
 
 # The headers that match the kernel the lab boots: Debian and Ubuntu name the meta package apart.
 # Each knows the other's name as well, from dependencies of other packages: apt-cache then succeeds,
@@ -106,6 +123,17 @@ as_root() {
 	fi
 }
 
+# Masks each of deps_masked that the machine has no unit of, so that an installation does not
+# start it, nor a boot. What is there already, is the machine's.
+deps_mask() {
+	local unit
+	for unit in $deps_masked; do
+		[ ! -e "/lib/systemd/system/$unit" ] && [ ! -e "/usr/lib/systemd/system/$unit" ] &&
+			[ ! -L "/etc/systemd/system/$unit" ] || continue
+		as_root mkdir -p /etc/systemd/system && as_root ln -s /dev/null "/etc/systemd/system/$unit" || return
+	done
+}
+
 # deps_install PACKAGE…: install those that are missing, saying which and why.
 deps_install() {
 	local missing
@@ -117,6 +145,9 @@ deps_install() {
 		return 1
 	}
 	echo "Installing ${#missing[@]} packages: ${missing[*]}" >&2
+	case " ${missing[*]}" in
+	*" pacemaker"* | *" corosync"* | *" resource-agents"*) deps_mask || return ;;
+	esac
 	local log
 	log=$(mktemp)
 	if ! { as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update &&

@@ -19,7 +19,7 @@ ID = re.compile(r"org\.gpupass1\.([a-z-]+)/([0-9]+)")
 # Where tests note what they have seen: a file a program.
 SEEN_VARIABLE = "GPUPASS_SCHEMAS_SEEN"
 # Keywords with schemas in them: of one, of a list, of a map.
-ONE, LISTS, MAPS = ("items",), ("anyOf", "oneOf"), ("properties", "$defs")
+ONE, LISTS, MAPS = ("items", "additionalProperties"), ("anyOf", "oneOf"), ("properties", "$defs")
 
 
 def file_of(ident):
@@ -126,6 +126,9 @@ class Schemas:
         if isinstance(value, list) and "items" in schema:
             for item in value:
                 self._note(schema["items"], item)
+        if isinstance(value, dict) and schema.get("additionalProperties"):
+            for item in value.values():
+                self._note(schema["additionalProperties"], item)
         if isinstance(value, dict) and "properties" in schema:
             for name in value.keys() & schema["properties"].keys():
                 self.seen.add(schema["x-origin"] + name)

@@ -143,7 +143,7 @@ def without_times(svg):
     """What must be the same in each recording: how long it took and when it was are the machine's, and
     a duration that ends a column also begins where it is long."""
     svg = re.sub(rf'x="[\d.]+" (y="\d+" )textLength="[\d.]+" ([^>]*>)(?:{DURATION})<', r"\1\2DURATION<", svg)
-    svg = re.sub(rf'textLength="[\d.]+"( [^>]*>[^<]*)\b(?:{DURATION})', r"\1DURATION", svg)
+    svg = re.sub(rf'textLength="[\d.]+"( [^>]*>[^<]*)(?<![\d.])(?:{DURATION})', r"\1DURATION", svg)
     return re.sub(MOMENT, "MOMENT", svg)
 
 

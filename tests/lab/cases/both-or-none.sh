@@ -31,7 +31,7 @@ promise "release again" gpupass release vm42
 # fault 62
 before=$(world)
 knob 0000:01:00.0 unbind_delay_ms "$(slow 8000)"
-job=$(gpupass assign vm42 pair0 --no-block --json=short 2>/dev/null | jq .id)
+job=$(gpupass assign vm42 pair0 --no-block --timeout="$(slow 30)" --json=short 2>/dev/null | jq .id)
 binds() {
 	gpupass jobs "$job" --json=short |
 		jq -e '.steps[] | select(.name == "bind vfio-pci" and .state == "running")'

@@ -62,7 +62,7 @@ promise "unbind" gpupass unbind pair0
 
 # Long enough for the disk to fail meanwhile, whatever else the machine has to do.
 knob 0000:02:00.0 bind_delay_ms "$(slow 4000)"
-gpupass bind pair0 >/dev/null 2>"$work/err" &
+gpupass bind pair0 --timeout="$(slow 30)" >/dev/null 2>"$work/err" &
 job=$!
 promise "a job is at work" until_true 10 test -e /sys/bus/pci/drivers/vfio-pci/0000:01:00.1
 disk bad
@@ -126,7 +126,7 @@ equal "a GPU that does not answer is refused, and none is bound" "1 $on_host" \
 promise "by name" grep -q "0000:02:00.0 does not answer: its config space reads all ones" "$work/err"
 knob 0000:02:00.0 gone 0
 knob 0000:02:00.0 bind_delay_ms "$(slow 4000)"
-gpupass bind pair0 >/dev/null 2>"$work/err" &
+gpupass bind pair0 --timeout="$(slow 30)" >/dev/null 2>"$work/err" &
 job=$!
 until_true 10 test -e /sys/bus/pci/drivers/vfio-pci/0000:01:00.1
 knob 0000:02:00.0 gone 1

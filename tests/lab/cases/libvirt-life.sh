@@ -180,7 +180,7 @@ equal "the host has all of them" "$on_host" "$(drivers "${functions[@]}")"
 
 # ---- fault 27: libvirt goes in the middle of a job, for longer than the job waits ----
 knob 0000:02:00.0 bind_delay_ms "$(slow 3000)"
-gpupass assign vm77 pair0 >"$work/assign" 2>&1 &
+gpupass assign vm77 pair0 --timeout="$(slow 30)" >"$work/assign" 2>&1 &
 job=$!
 promise "an assign binds" until_true 30 sh -c \
 	'[ -e /sys/bus/pci/drivers/vfio-pci/0000:01:00.0 ]'

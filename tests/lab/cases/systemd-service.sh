@@ -33,7 +33,7 @@ promise "the job is in the journal under its message id and group" until_true 10
 echo 1 >/sys/module/nvidia/parameters/unbind_lock
 promise "release succeeds too" gpupass release vm42
 equal "and all is as before" "$before" "$(world)"
-# What the mover sees of /proc is NVIDIA's folder of GPUs, and it may write there.
+# What the mover sees of /proc is the folder of drivers, and it may write there.
 knob 0000:02:00.0 hold 1
 refused "under its confinement the mover asks for unbindLock" 9 HostInUse unbindLock gpupass assign vm42
 knob 0000:02:00.0 hold 0
@@ -101,6 +101,71 @@ is_alone() {
 		"$(systemctl show -P MainPID gpupassd)" ]
 }
 promise "none of the daemon's children is left" until_true 10 is_alone
+
+# ---- parts that wait to be asked ----
+# promise C12
+# waiting PART: how many instances there are.
+waiting() { systemctl list-units --no-legend --plain --state=running "gpupass-$1@*" | wc -l; }
+all_wait() { [ "$(waiting mover) $(waiting inspector) $(waiting config) $(waiting prober)" = "2 2 2 1" ]; }
+none_waits() { [ "$(waiting mover) $(waiting inspector) $(waiting config) $(waiting prober)" = "0 0 0 0" ]; }
+pids_waiting() { cat /sys/fs/cgroup/system.slice/gpupass-{mover,inspector,config,prober}@*/cgroup.procs; }
+promise "at rest parts wait that have begun nothing" until_true 20 all_wait
+first=$(systemctl list-units --no-legend --plain 'gpupass-inspector@*' | tr -s ' ' | cut -d' ' -f1 | sort)
+promise "one of them does what is to be done" gpupass bind pair0
+promise "and does not live on for another job" until_true 20 sh -c \
+	"[ \$(systemctl list-units --no-legend --plain --state=running $(echo $first) | wc -l) = 1 ]"
+promise "another one is there in its place" until_true 20 all_wait
+gpupass unbind pair0
+promise "and another mover in the place of each" until_true 20 all_wait
+movers_before=$(systemctl list-units --no-legend --plain 'gpupass-mover@*' | cut -d' ' -f1)
+promise "the driver is loaded anew" sh -c 'rmmod nvidia && modprobe nvidia unbind_lock=1'
+knob 0000:02:00.0 hold 1
+refused "a mover that waited before that finds its unbindLock" 9 HostInUse unbindLock gpupass bind pair0
+promise "and was one of those" until_true 20 sh -c \
+	"[ \$(systemctl list-units --no-legend --plain --state=running $(echo $movers_before) | wc -l) = 1 ]"
+knob 0000:02:00.0 hold 0
+echo 0 >/sys/module/nvidia/parameters/unbind_lock
+gpupass bind pair0
+promise "until all wait again" until_true 20 all_wait
+gpupass unbind pair0
+promise "a prober waits, too" until_true 20 all_wait
+# At rest one is started for each that was asked.
+probers() { journalctl --sync && journalctl -b -u 'gpupass-prober@*' | grep -c 'Started gpupass-prober@'; }
+probers_before=$(probers)
+gpupass bind pair0
+promise "it is asked" until_true 20 all_wait
+equal "and no other" 1 $(($(probers) - probers_before))
+gpupass unbind pair0
+promise "the loader's cache is made anew" ldconfig
+probers_before=$(probers)
+gpupass bind pair0
+promise "all wait again" until_true 20 all_wait
+equal "a prober that sees the old one is not asked, but another" 2 $(($(probers) - probers_before))
+for how in "kill --signal=KILL" "stop"; do
+	# shellcheck disable=SC2086 # words
+	systemctl $how 'gpupass-mover@*' 'gpupass-inspector@*' 'gpupass-config@*' 'gpupass-prober@*'
+	promise "without them ($how) it is done all the same" gpupass unbind pair0
+	promise "and in both directions" gpupass bind pair0
+	promise "until they wait again" until_true 20 all_wait
+done
+systemctl stop gpupass-mover.socket
+promise "where a socket is stopped, nothing is done" sh -c '! gpupass unbind pair0'
+systemctl start gpupass-mover.socket
+promise "and it is when it listens again" gpupass unbind pair0
+promise "which wait" until_true 20 all_wait
+waited=$(pids_waiting)
+kill -9 "$(systemctl show -P MainPID gpupassd)"
+promise "killed, the daemon leaves none of them" until_true 20 sh -c \
+	'for pid in '"$(echo $waited)"'; do ! kill -0 $pid 2>/dev/null || exit 1; done'
+promise "the next one has its own" until_true 20 sh -c 'gpupass list >/dev/null'
+promise "waiting" until_true 20 all_wait
+systemctl stop gpupassd
+promise "stopped, it leaves none for a shutdown to wait for" until_true 20 none_waits
+journalctl --sync
+promise "none of them complained" sh -c "! journalctl -t gpupass-mover -t gpupass-inspector \
+	-t gpupass-config -t gpupass-prober | grep -v 'nobody waits any more' | grep gpupass-"
+promise "and none failed" sh -c '[ -z "$(systemctl --failed --no-legend "gpupass-*")" ]'
+promise "the next call starts the daemon again" gpupass list
 
 # ---- metrics: see docs/MONITORING.md ----
 textfiles=/var/lib/prometheus/node-exporter
@@ -209,7 +274,14 @@ equal "an unbind that never returns ends with exit code 11" 11 "$status"
 worker=$(mover_of 0000:02:00.0)
 unit=$(sed 's,.*/,,' "/proc/$worker/cgroup")
 # systemd takes its time to notice that the others have ended.
-movers() { systemctl list-units --no-legend --plain 'gpupass-mover@*' | tr -s ' ' | cut -d' ' -f1-4; }
+# At work it has a process for each function. One that waits to be asked is alone.
+movers() {
+	local cgroup
+	for cgroup in /sys/fs/cgroup/system.slice/gpupass-mover@*; do
+		[ "$(wc -l <"$cgroup/cgroup.procs")" -lt 2 ] ||
+			systemctl list-units --no-legend --plain "${cgroup##*/}" | tr -s ' ' | cut -d' ' -f1-4
+	done
+}
 is_only_mover() { [ "$(movers)" = "$unit loaded active running" ]; }
 until_true 20 is_only_mover
 equal "its worker is a unit of its own, the only one left" "$unit loaded active running" \
@@ -268,7 +340,7 @@ equal "nor is it lost sight of" "9 $worker" "$status $(grep -om1 "$worker" "$wor
 knob 0000:02:00.0 hold 0
 promise "when it has ended, the quarantine is lifted" until_true 15 gpupass clear pair0
 promise "its unit goes with it" until_true 10 sh -c \
-	'[ -z "$(systemctl list-units --all --no-legend "gpupass-mover@*")" ]'
+	"[ -z \"\$(systemctl list-units --all --no-legend '$unit')\" ]"
 promise "and what the worker did late is taken as it is found" sh -c \
 	'gpupass unbind pair0 && gpupass list | grep -Eq "pair0 .* free"'
 finish
