@@ -70,11 +70,9 @@ static bool may_have_vfs(const PciSnapshot *snapshot, const Bdf *function)
 
 	if (!f || f->vfs_max > 0 || f->has_vfs)
 		return true;
-	for (size_t i = 0; i < snapshot->n_functions; i++) {
-		f = snapshot->functions[i];
-		if (f->virtual_function && bdf_equal(&f->physical, function))
+	for (size_t i = 0; i < snapshot->n_virtuals; i++)
+		if (bdf_equal(&snapshot->virtuals[i]->physical, function))
 			return true;
-	}
 	return false;
 }
 

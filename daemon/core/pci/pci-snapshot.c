@@ -90,14 +90,55 @@ static int compare_functions(const void *a, const void *b)
 	return bdf_compare(&(*x)->bdf, &(*y)->bdf);
 }
 
+/* Room for so many, and for none as well. */
+static int reserve_virtuals(PciSnapshot *snapshot, size_t n)
+{
+	const PciFunction **virtuals = calloc(n + 1, sizeof(*virtuals));
+
+	if (!virtuals)
+		return -ENOMEM;
+	free(snapshot->virtuals);
+	snapshot->virtuals = virtuals;
+	return 0;
+}
+
+static void list_virtuals(PciSnapshot *snapshot)
+{
+	snapshot->n_virtuals = 0;
+	for (size_t i = 0; i < snapshot->n_functions; i++)
+		if (snapshot->functions[i]->virtual_function)
+			snapshot->virtuals[snapshot->n_virtuals++] = snapshot->functions[i];
+}
+
+static size_t count_virtuals(const PciSnapshot *snapshot)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < snapshot->n_functions; i++)
+		n += snapshot->functions[i]->virtual_function;
+	return n;
+}
+
+static bool is_sorted(const PciSnapshot *snapshot)
+{
+	for (size_t i = 1; i < snapshot->n_functions; i++)
+		if (compare_functions(&snapshot->functions[i - 1], &snapshot->functions[i]) > 0)
+			return false;
+	return true;
+}
+
 int pci_snapshot_seal(PciSnapshot *snapshot)
 {
-	if (snapshot->n_functions < 2)
-		return 0; /* qsort() must not get NULL */
-	qsort(snapshot->functions, snapshot->n_functions, sizeof(PciFunction *), compare_functions);
+	/* A scan has sorted them already. */
+	if (!is_sorted(snapshot))
+		qsort(snapshot->functions, snapshot->n_functions, sizeof(PciFunction *),
+		      compare_functions);
 	for (size_t i = 1; i < snapshot->n_functions; i++)
 		if (bdf_equal(&snapshot->functions[i - 1]->bdf, &snapshot->functions[i]->bdf))
 			return -EEXIST;
+	if (reserve_virtuals(snapshot, count_virtuals(snapshot)) < 0)
+		return -ENOMEM;
+	list_virtuals(snapshot);
 	return 0;
 }
 
@@ -164,7 +205,8 @@ int pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresses, size_t
 
 	PciBatch *batch;
 
-	if (!snapshot || reserve(snapshot, before->n_functions + n, before->n_batches + 1) < 0)
+	if (!snapshot || reserve(snapshot, before->n_functions + n, before->n_batches + 1) < 0 ||
+	    reserve_virtuals(snapshot, before->n_virtuals + n) < 0)
 		return -ENOMEM;
 	if (n > 0) {
 		batch = batch_new(functions, n);
@@ -177,6 +219,7 @@ int pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresses, size_t
 		snapshot->batches[snapshot->n_batches++] = before->batches[i];
 	}
 	merge(snapshot, before, addresses, n_addresses, functions, n);
+	list_virtuals(snapshot);
 	snapshot->iommu = before->iommu;
 	snapshot->taken_usec = before->taken_usec;
 	*ret = TAKE_PTR(snapshot);
@@ -318,6 +361,7 @@ PciSnapshot *pci_snapshot_free(PciSnapshot *snapshot)
 		batch_unref(snapshot->batches[i]);
 	free(snapshot->batches);
 	free(snapshot->functions);
+	free(snapshot->virtuals);
 	for (size_t i = 0; i < snapshot->n_mdevs; i++)
 		free(snapshot->mdevs[i].uuid);
 	free(snapshot->mdevs);

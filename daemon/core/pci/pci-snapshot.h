@@ -63,6 +63,8 @@ typedef struct PciBatch PciBatch;
 typedef struct PciSnapshot {
 	PciFunction **functions; /* sorted by address; the batches own them */
 	size_t n_functions;
+	const PciFunction **virtuals; /* those of them that are VFs; known once it is sealed */
+	size_t n_virtuals;
 	PciBatch **batches;
 	size_t n_batches;
 	PciMdev *mdevs;
@@ -83,7 +85,10 @@ int pci_snapshot_adopt(PciSnapshot *snapshot, PciFunction *functions, size_t n);
  */
 int pci_snapshot_replace(const PciSnapshot *before, const Bdf *addresses, size_t n_addresses,
 			 PciFunction *functions, size_t n, PciSnapshot **ret);
-/* For builders. Sorts by address; -EEXIST if an address is there twice. */
+/*
+ * For builders, when all functions are there and filled: sorts them by address, and lists the VFs.
+ * -EEXIST if an address is there twice.
+ */
 int pci_snapshot_seal(PciSnapshot *snapshot);
 
 /* NULL when absent. */

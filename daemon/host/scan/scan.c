@@ -209,8 +209,10 @@ int scan_pci(int sysfs_fd, PciSnapshot **ret)
 		r = pci_snapshot_adopt(snapshot, functions.items, functions.n_items);
 	if (r < 0)
 		return r;
-	functions = (Functions){ 0 }; /* now the snapshot's, sorted, as pci_snapshot_seal() would */
-	r = scan_mdevs(sysfs_fd, snapshot);
+	functions = (Functions){ 0 }; /* now the snapshot's */
+	r = pci_snapshot_seal(snapshot);
+	if (r >= 0)
+		r = scan_mdevs(sysfs_fd, snapshot);
 	if (r >= 0)
 		r = scan_iommu(sysfs_fd, &snapshot->iommu);
 	if (r < 0)

@@ -160,6 +160,30 @@ static void seal_sorts_and_find_finds(_unused_ void **state)
 	host_done(&h);
 }
 
+static void virtual_functions_are_listed_also_in_what_replaces_a_part(_unused_ void **state)
+{
+	_cleanup_(pci_snapshot_freep) PciSnapshot *after = NULL;
+	const Bdf gone = bdf_of("0000:41:00.4"), new = bdf_of("0000:41:00.5");
+	PciFunction *functions = calloc(1, sizeof(*functions));
+	HostModel h;
+
+	host_init(&h);
+	host_function(&h, "0000:41:00.4", 0x030200, 0x2235, NULL)->virtual_function = true;
+	host_function(&h, "0000:41:00.6", 0x030200, 0x2235, NULL)->virtual_function = true;
+	host_function(&h, "0000:41:00.0", 0x030200, 0x2235, NULL);
+	assert_int_equal(pci_snapshot_seal(h.snapshot), 0);
+	assert_int_equal(h.snapshot->n_virtuals, 2);
+	assert_non_null(functions);
+	functions[0] = (PciFunction){ .bdf = new, .virtual_function = true };
+	assert_int_equal(pci_snapshot_replace(h.snapshot, (const Bdf[]){ gone, new }, 2, functions,
+					      1, &after),
+			 0);
+	assert_int_equal(after->n_virtuals, 2);
+	assert_true(bdf_equal(&after->virtuals[0]->bdf, &new));
+	assert_int_equal(after->virtuals[1]->bdf.function, 6);
+	host_done(&h);
+}
+
 static void only_nvidia_display_classes_are_gpus(_unused_ void **state)
 {
 	static const struct {
@@ -213,6 +237,7 @@ int main(void)
 		cmocka_unit_test(bad_snapshots_are_refused_with_the_place),
 		cmocka_unit_test(torn_and_flipped_snapshots_never_crash),
 		cmocka_unit_test(seal_sorts_and_find_finds),
+		cmocka_unit_test(virtual_functions_are_listed_also_in_what_replaces_a_part),
 		cmocka_unit_test(only_nvidia_display_classes_are_gpus),
 		cmocka_unit_test(nvswitches_are_known_by_class_and_id),
 	};
