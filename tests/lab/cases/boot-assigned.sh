@@ -51,11 +51,19 @@ find_again() {
 	echo 1 >/sys/bus/pci/rescan
 	udevadm settle
 }
+# come_to_vfio: what speaks against it is printed.
+come_to_vfio() {
+	until_true 20 all_on_vfio && return
+	drivers "${pair[@]}"
+	head -n 1 /sys/bus/pci/devices/0000:0[12]:00.?/driver_override
+	lsmod | grep -e nvidia -e snd_hda -e vfio
+	journalctl -b -n 15 --no-hostname -o short-monotonic _COMM=gpupass-bind + _COMM=systemd-udevd + _TRANSPORT=kernel
+	return 1
+}
 # Not its dependencies: the lab's own module is in use.
 rmmod nvidia snd_hda_intel
 find_again
-promise "removed and found again, they are on vfio-pci: the rule is ahead of the drivers" \
-	until_true 20 all_on_vfio
+promise "removed and found again, they are on vfio-pci: the rule is ahead of the drivers" come_to_vfio
 
 # With nvidia loaded the kernel mostly binds a new device before any program hears of it; which of
 # them is first is a race at each function. Bound again, or degraded and told: nothing else.
