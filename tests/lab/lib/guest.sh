@@ -76,7 +76,7 @@ booted_guest() {
 		cat "$lab/define-vm" "$lab/lib/guest.sh"
 	} | sha256sum | cut -c1-12)
 	dir=$build/booted-$key
-	exec 9>"$build/lock"
+	exec 9>"$build/lock-booted-$key"
 	flock 9
 	dir=$(made "$dir" boot_guest)
 	if [ ! -e "$dir/image" ]; then

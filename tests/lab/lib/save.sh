@@ -42,22 +42,56 @@ find_files() {
 	exec 9>&-
 }
 
-# Prints the file with the state of the saved host, which it makes if there is none.
+# Prints the file with the state of the saved host, which it makes if there is none. The lock is of
+# this host alone: making it takes a minute, and other hosts need not wait for that.
 saved_state() {
 	local key dir
-	exec 9>"$build/lock"
-	flock 9
 	key=$({
 		printf '%s\n' "$lab_initrd" "$lab_kernel" "$lab_files" "$accel"
 		cat "$host" "$lab"/{boot,libvirt-up,lib/host.sh,lib/save.sh}
 	} | sha256sum | cut -c1-12)
+	exec 9>"$build/lock-saved-$key"
+	flock 9
 	dir=$(made "$build/saved-$key" save_host)
 	echo "$dir/state"
 }
 
-# Boots a host, and saves it once it says that it is ready.
+# save_host DIR: a host that hangs while it boots, as any may under emulation, is booted again.
 save_host() {
-	local file=$1/state said=''
+	local try
+	for try in 1 2 3; do
+		! save_host_once "$1/state" || return 0
+		echo "lab: the host could not be saved (try $try of 3); see $run" >&2
+	done
+	keep=yes
+	return 1
+}
+
+# await_ready: until the host says so on its line; fails when QEMU has ended, when one of its CPUs
+# is dead, and when it has had its time.
+await_ready() {
+	local begin=$SECONDS said='' part qemu_pid='' silent_calls=6
+	local -A last=() silence=()
+	while [ $((SECONDS - begin)) -lt $((boot_timeout * slowness * 4)) ]; do
+		# What came of a line before the time was over is in $part.
+		if IFS= read -r -t 4 part <&7; then
+			said+=${part%$'\r'}
+			[ "$said" != ready ] || return 0
+			said=''
+			continue
+		fi
+		said+=$part
+		[ -d "/proc/$job" ] || return 1
+		[ -n "$qemu_pid" ] || qemu_pid=$(as_root cat "$run/pid" 2>/dev/null) || continue
+		! note_silence || return 1
+	done
+	return 1
+}
+
+# Boots a host, and saves it once it says that it is ready.
+save_host_once() {
+	local file=$1 reader=''
+	rm -f "$run"/monitor.*
 	mkfifo "$run/monitor.in" "$run/monitor.out"
 	# Opened both ways, so that neither side waits for the other to open it.
 	exec 7<>"$run/line.out" 8<>"$run/monitor.in"
@@ -65,12 +99,9 @@ save_host() {
 		-chardev "pipe,id=monitor,path=${run//,/,,}/monitor" -mon chardev=monitor,mode=readline \
 		</dev/null >"$run/qemu.log" 2>&1 &
 	job=$!
-	while [ "$said" != ready ]; do
-		IFS= read -r -t $((boot_timeout * slowness * 4)) said <&7 || break
-		said=${said%$'\r'}
-	done
-	cat "$run/monitor.out" >"$run/monitor.log" &
-	if [ "$said" = ready ]; then
+	if await_ready; then
+		cat "$run/monitor.out" >"$run/monitor.log" &
+		reader=$!
 		printf '%s\n' 'migrate_set_parameter max-bandwidth 100G' \
 			"migrate \"exec:cat >'$file'\"" 'info migrate' quit >&8
 	else
@@ -79,11 +110,8 @@ save_host() {
 	exec 7>&- 8>&-
 	wait "$job" || true
 	job=''
-	if ! grep -aq 'Migration status: completed' "$run/monitor.log"; then
-		echo "lab: the host could not be saved; see $run" >&2
-		keep=yes
-		return 1
-	fi
+	[ -z "$reader" ] || wait "$reader" || true
+	grep -aqs 'Migration status: completed' "$run/monitor.log"
 }
 
 # Tells it that it may go on; again and again, because what comes while QEMU still reads the saved
