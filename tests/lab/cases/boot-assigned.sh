@@ -60,8 +60,13 @@ come_to_vfio() {
 	journalctl -b -n 15 --no-hostname -o short-monotonic _COMM=gpupass-bind + _COMM=systemd-udevd + _TRANSPORT=kernel
 	return 1
 }
-# Not its dependencies: the lab's own module is in use.
-rmmod nvidia snd_hda_intel
+# Not its dependencies: the lab's own module is in use. Whoever looks at a GPU at this moment has
+# it, and a driver that stays would be ahead of every rule.
+unload() {
+	rmmod nvidia snd_hda_intel
+	! grep -E '^(nvidia|snd_hda_intel) ' /proc/modules
+}
+promise "the usual drivers are unloaded" until_true 10 unload
 find_again
 promise "removed and found again, they are on vfio-pci: the rule is ahead of the drivers" come_to_vfio
 
