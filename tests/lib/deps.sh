@@ -1,69 +1,56 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck shell=bash
 #
-# Which packages each part of the project needs, and how to get those that are missing.
-# Sourced by tests/run, tests/demo and tests/lab/boot. Package names are those that Debian 12,
-# Debian 13 and Ubuntu 24.04 share; nothing here names a version.
+# Which packages each part of the project needs, and how to get those that are missing. Sourced by
+# tests/run, tests/demo, tests/fresh and tests/lab/boot. As a program it calls the function that
+# its arguments name. Package names are those that Debian 12, Debian 13 and Ubuntu 24.04 share;
+# nothing here names a version.
+#
+# deps_PART is installed. deps_PART_unpacked is unpacked into build/tools with all that it depends
+# on: if it were installed, it would start a service or act at the next boot. deps_PART_alone is
+# unpacked without what it depends on.
 
-# shellcheck disable=SC2034 # for those who source this
-deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-dev libjansson-dev
-	libarchive-dev libxml2-dev libinih-dev libsmartcols-dev nettle-dev scdoc"
-# To build the packages, which is how the lab gets what it tests.
+# shellcheck disable=SC2034 # all of these are for deps_prepare and for those who source this
+{
+	deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-dev libjansson-dev
+		libarchive-dev libxml2-dev libinih-dev libsmartcols-dev nettle-dev scdoc"
+	# To build the packages, which is how the lab gets what it tests.
+	deps_packages="git build-essential debhelper dpkg-dev fakeroot systemd udev"
+	deps_package_checks="lintian rpm rpmlint"
+	deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils
+		libxml2-utils polkitd python3-dbusmock python3-jsonschema python3-pyte valgrind"
+	# What reads gpupass' metrics, and what sos collects.
+	deps_test_unpacked="prometheus prometheus-node-exporter python3-prometheus-client sosreport"
+	# What takes the user-data of `gpupass export`, and the guest in which its script runs.
+	deps_guest="busybox-static python3-yaml"
+	deps_guest_unpacked="cloud-init"
+	# What reads the config that `gpupass export` has for OpenStack: of nova alone, since
+	# tests/bus/nova_kit.py stands in for all that it depends on.
+	deps_nova_alone="python3-nova python3-os-traits python3-os-resource-classes python3-microversion-parse"
+	# Shells whose completions are tested, and the pager that must not be a way to a shell.
+	deps_shells="zsh fish less"
+	deps_checks="git clang-format shellcheck python3 python3-jsonschema groff-base"
+	# Without a symbolizer a sanitizer finds none of the functions that are to be suppressed.
+	deps_clang="clang llvm lld"
+	deps_tidy="clang-tidy"
+	# The collection of Ansible in conf/ansible.
+	deps_ansible="ansible-core ansible-lint yamllint"
+	deps_ansible_unpacked="python3-voluptuous"
+	# What the lab's cases use, beside what boots it.
+	deps_cases="git python3 libxml2-utils jq dmsetup dbus dbus-daemon polkitd qemu-utils resource-agents xsltproc"
+	deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
+		libvirt-daemon busybox-static cpio e2fsprogs kmod make procps pciutils xz-utils zstd udev"
+	# The cluster of tests/lab/cluster, and what simulates one.
+	deps_pacemaker="resource-agents pacemaker-cli-utils xsltproc jq libxml2-utils"
+	deps_cluster="corosync pacemaker crmsh $deps_pacemaker"
+	# Whom tests/bench/run measures beside gpupass.
+	deps_bench="driverctl bolt udisks2 pciutils libvirt-clients systemd util-linux"
+}
+# Services that the cluster's packages bring, and that nobody wants on the machine: deps_install
+# masks them first.
 # shellcheck disable=SC2034
-deps_packages="git build-essential debhelper dpkg-dev fakeroot systemd udev"
-# shellcheck disable=SC2034
-deps_package_checks="lintian rpm rpmlint"
-# shellcheck disable=SC2034
-deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils
-	libxml2-utils polkitd python3-dbusmock python3-jsonschema python3-pyte valgrind"
-# What takes the user-data of `gpupass export`, and the guest in which its script runs. cloud-init
-# would act at the next boot, so it is unpacked into build/tools.
-# shellcheck disable=SC2034
-deps_guest="busybox-static python3-yaml python3-jsonschema python3-jinja2 python3-oauthlib"
-# shellcheck disable=SC2034
-deps_guest_unpacked="cloud-init python3-configobj"
-# What reads the config that `gpupass export` has for OpenStack: unpacked into build/tools, without
-# the libraries of the rest of nova.
-# shellcheck disable=SC2034
-deps_nova="python3-nova python3-os-traits python3-os-resource-classes python3-microversion-parse"
-# Shells whose completions are tested, and the pager that must not be a way to a shell.
-# shellcheck disable=SC2034
-deps_shells="zsh fish less"
-# shellcheck disable=SC2034
-deps_checks="git clang-format shellcheck python3 python3-jsonschema groff-base"
-# shellcheck disable=SC2034
-deps_clang="clang"
-# shellcheck disable=SC2034
-deps_tidy="clang-tidy"
-# The collection of Ansible in conf/ansible.
-# shellcheck disable=SC2034
-deps_ansible="ansible-core ansible-lint yamllint"
-# What the lab's cases use, beside what boots it.
-# shellcheck disable=SC2034
-deps_cases="git python3 libxml2-utils jq dmsetup dbus dbus-daemon polkitd qemu-utils resource-agents xsltproc"
-# shellcheck disable=SC2034
-deps_lab="qemu-system-x86 libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu
-	libvirt-daemon busybox-static cpio e2fsprogs kmod make procps pciutils xz-utils zstd udev"
-
-# The cluster of tests/lab/cluster, and what simulates one.
-# shellcheck disable=SC2034
-deps_pacemaker="resource-agents pacemaker-cli-utils xsltproc jq libxml2-utils"
-# shellcheck disable=SC2034
-deps_cluster="corosync pacemaker crmsh $deps_pacemaker"
-# Services that these bring, and that nobody wants on the machine: deps_install masks them first.
 deps_masked="corosync.service pacemaker.service pacemaker_remote.service logd.service
 	crm_mon.service corosync-notifyd.service"
-
-# What is unpacked, not installed: deps_unpack.
-# shellcheck disable=SC2034
-deps_sos="sosreport"
-# What reads gpupass' metrics in tests: unpacked into build/tools, since two would start a service.
-# shellcheck disable=SC2034
-deps_metrics="prometheus prometheus-node-exporter python3-prometheus-client"
-
-# Whom tests/bench/run measures beside gpupass.
-# shellcheck disable=SC2034
-deps_bench="driverctl bolt udisks2 pciutils libvirt-clients systemd util-linux"
 
 # The headers that match the kernel the lab boots: Debian and Ubuntu name the meta package apart.
 # Each knows the other's name as well, from dependencies of other packages: apt-cache then succeeds,
@@ -88,26 +75,66 @@ deps_missing() {
 	done
 }
 
-# deps_download DIR PACKAGE: its .deb into DIR, of what the package lists of this machine have.
-deps_download() { (cd "$1" && apt-get -qq download "$2" >&2); }
+# deps_download DIR PACKAGE…: their .debs into DIR, of what the package lists of this machine have.
+deps_download() { (cd "$1" && shift && apt-get -qq -o APT::Sandbox::User=root download "$@" >&2); }
 
-# deps_unpack DIR PACKAGE…: their files below DIR/PACKAGE, without installing them: for packages
-# that would start a service, or act at the next boot. What is there already stays.
+# deps_closure PACKAGE: it, and what apt would install with it here.
+deps_closure() {
+	{
+		echo "$1"
+		apt-get -qq --no-install-recommends -s install "$1" 2>/dev/null | sed -n 's/^Inst \([^ ]*\) .*/\1/p'
+	} | sort -u
+}
+
+# deps_unpack DIR [--alone] PACKAGE…: unpacks into DIR/PACKAGE its files, and those of all that it
+# depends on and that is not installed here; --alone: only its own. What is there already stays.
 deps_unpack() {
-	local dir=$1 package
+	local dir=$1 package how=deps_closure deb
 	shift
+	[ "${1-}" != --alone ] || { how="echo" && shift; }
 	for package; do
 		[ ! -e "$dir/$package" ] || continue
-		mkdir -p "$dir"
 		rm -rf "$dir/.$package"
-		mkdir "$dir/.$package"
-		deps_download "$dir/.$package" "$package" ||
-			{ as_root apt-get -qq update >&2 && deps_download "$dir/.$package" "$package"; } || {
-			echo "gpupass: cannot download $package" >&2
+		mkdir -p "$dir/.$package"
+		# Words, split on purpose.
+		# shellcheck disable=SC2046
+		deps_download "$dir/.$package" $($how "$package") ||
+			{ as_root apt-get -qq update >&2 && deps_download "$dir/.$package" $($how "$package"); } || {
+			echo "gpupass: cannot download $package, or what it depends on" >&2
 			return 1
 		}
-		dpkg -x "$dir/.$package/"*.deb "$dir/.$package" && rm "$dir/.$package/"*.deb || return 1
+		for deb in "$dir/.$package/"*.deb; do
+			dpkg -x "$deb" "$dir/.$package" && rm "$deb" || return 1
+		done
 		mv "$dir/.$package" "$dir/$package"
+	done
+}
+
+# deps_of PART…: the packages that it names.
+deps_of() {
+	local part name
+	for part; do
+		name=deps_$part
+		# Lines, joined on purpose.
+		# shellcheck disable=SC2086
+		echo ${!name-}
+	done
+}
+
+# deps_prepare PART…: all that these parts need, installed or unpacked into build/tools.
+# Lists of words, split on purpose.
+# shellcheck disable=SC2046
+deps_prepare() {
+	local part
+	deps_install $(deps_of "$@") || return
+	for part; do
+		case $part in
+		# Named by clang's version, so that clang comes first.
+		clang) deps_install "$(deps_sanitizers)" || return ;;
+		lab) deps_install "$(deps_kernel_headers)" || return ;;
+		esac
+		deps_unpack build/tools $(deps_of "${part}_unpacked") || return
+		deps_unpack build/tools --alone $(deps_of "${part}_alone") || return
 	done
 }
 
@@ -160,3 +187,17 @@ deps_install() {
 	fi
 	rm -f "$log"
 }
+
+# deps_unopened FILE: names the packages of tests/run that have no file among those that FILE lists.
+# Documents do not count, and a link stands for its target.
+deps_unopened() {
+	local package file
+	for package in $(deps_of build packages package_checks test guest shells checks clang tidy ansible cases lab \
+		pacemaker | tr ' ' '\n' | sort -u); do
+		dpkg-query -L "$package" | grep -v ^/usr/share/doc/ | xargs -d '\n' readlink -f |
+			while read -r file; do [ ! -f "$file" ] || echo "$file"; done |
+			grep -qxFf "$1" || echo "no file of $package was opened"
+	done
+}
+
+[ "${BASH_SOURCE[0]}" != "$0" ] || "$@"
