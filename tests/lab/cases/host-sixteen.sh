@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 150
+# only --long
 # host: sixteen
 # timeout: 1200
 #

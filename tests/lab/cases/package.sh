@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 240
+# only --long
 # boots itself
 #
 # An operator's whole way, by the packages and what they install alone: an older version is

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # long: 126
+# only --long
 # boots itself
 #
 # The power fails for real: the lab goes down without a sync in the midst of an assign, then of a

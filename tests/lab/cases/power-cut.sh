@@ -4,6 +4,7 @@
 # host: pair-3090
 # saved
 # timeout: 1200
+# sample: --every=4
 #
 # The power fails at every flush of the disk during an assign of a shut-off and of a running domain
 # and during a release. The disk is exact: a log of the block device says what was durable when. The
@@ -40,5 +41,5 @@ cp /etc/gpupass/gpupassd.conf "$disk/etc/"
 "$here/define-vm" vm42 --free-ports 4 --no-guest
 
 # fault 37
-python3 "$here/lib/power_cut.py" "$work" || failures=$((failures + 1))
+python3 "$here/lib/power_cut.py" "$work" "$@" || failures=$((failures + 1))
 finish

@@ -4,10 +4,11 @@
 # host: two-pairs-a6000
 # saved
 # timeout: 1800
+# sample: --seconds=25
 #
 # Random rounds over two pairs and two domains, with the daemon killed in many of them: after each
 # gpupass, sysfs and libvirt say the same. Without arguments a few with a fixed seed, and a few with
-# another each time; tests/lab/rounds gives arguments.
+# another each time; with arguments only those. tests/lab/rounds gives arguments.
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
