@@ -54,10 +54,11 @@ find_again() {
 # come_to_vfio: what speaks against it is printed.
 come_to_vfio() {
 	until_true 20 all_on_vfio && return
+	journalctl -b -n 25 --no-hostname -o short-monotonic _COMM=gpupass-bind + _COMM=systemd-udevd + _TRANSPORT=kernel |
+		grep -v BAR
+	lsmod | grep -e nvidia -e snd_hda
+	grep -H . /sys/bus/pci/devices/0000:0[12]:00.?/driver_override
 	drivers "${pair[@]}"
-	head -n 1 /sys/bus/pci/devices/0000:0[12]:00.?/driver_override
-	lsmod | grep -e nvidia -e snd_hda -e vfio
-	journalctl -b -n 15 --no-hostname -o short-monotonic _COMM=gpupass-bind + _COMM=systemd-udevd + _TRANSPORT=kernel
 	return 1
 }
 # Not its dependencies: the lab's own module is in use. Whoever looks at a GPU at this moment has
