@@ -196,7 +196,7 @@ deps_unopened() {
 		pacemaker | tr ' ' '\n' | sort -u); do
 		dpkg-query -L "$package" | grep -v ^/usr/share/doc/ | xargs -d '\n' readlink -f |
 			while read -r file; do [ ! -f "$file" ] || echo "$file"; done |
-			grep -qxFf "$1" || echo "no file of $package was opened"
+			grep -xFf "$1" >/dev/null || echo "no file of $package was opened"
 	done
 }
 
