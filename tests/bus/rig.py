@@ -4,8 +4,8 @@ What tests on a private bus stand on: the real gpupassd and the real gpupass, on
 (make-host), with fake-worker for the kernel and libvirt's test driver for libvirt. One host a test.
 
 Limits of time: what must come at all is waited for with `until()`, for TIMEOUT, which is far more than
-it takes anywhere, and grows with what this machine takes when the program begins. What must come soon is a promise: `within()` allows it as much longer as this machine
-is slower at that moment than an idle one.
+it takes anywhere, and longer on a machine that is slow when the program begins. What must come soon is a
+promise: `within()` allows it as much longer as this machine is slower at that moment than an idle one.
 """
 import contextlib
 import importlib.machinery
