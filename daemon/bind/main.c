@@ -23,8 +23,11 @@ typedef struct Command {
 	const char *config_dir, *runtime_dir, *sysfs_dir;
 } Command;
 
-/* For a rescan of the bus to announce the rest of a group. */
-#define PEERS_USEC (3 * USEC_PER_SEC)
+/*
+ * For a rescan of the bus to announce the rest of a group. A rescan goes from one root bus to the
+ * next (pci_rescan_bus()), and shares the processors with whatever else runs: seen to take 3 s.
+ */
+#define PEERS_USEC (30 * USEC_PER_SEC)
 
 static const char usage[] =
 	"Usage: gpupass-bind [OPTION]... --all\n"
