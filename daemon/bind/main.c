@@ -25,7 +25,8 @@ typedef struct Command {
 
 /*
  * For a rescan of the bus to announce the rest of a group. A rescan goes from one root bus to the
- * next (pci_rescan_bus()), and shares the processors with whatever else runs: seen to take 3 s.
+ * next (pci_rescan_bus()), and shares the processors with whatever else runs. With 3 s a starved
+ * host once missed a function.
  */
 #define PEERS_USEC (30 * USEC_PER_SEC)
 
