@@ -24,7 +24,7 @@ pick_accel() {
 		sha256sum | cut -c1-12)
 	answer=$build/kvm-answer-$key
 	if [ ! -e "$answer" ]; then
-		if kvm_boots "$build"; then echo kvm; else echo tcg,thread=multi; fi >"$answer.$$"
+		if kvm_boots "$build"; then echo kvm; else echo tcg; fi >"$answer.$$"
 		mv "$answer.$$" "$answer"
 	fi
 	# shellcheck disable=SC2034 # boot's

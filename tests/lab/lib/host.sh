@@ -74,20 +74,17 @@ bus_named() {
 }
 
 add_nodes() {
-	local n total cpus id share=0
+	local n total id
 	# shellcheck disable=SC2206
 	local nodes=(${names[node]-})
 	[ "${#nodes[@]}" -gt 0 ] || return 0
 	total=$(get host host memory 2048)
-	cpus=$(get host host cpus 1)
 	for n in "${nodes[@]}"; do
 		id=node-$n
 		host_qemu+=(-object "memory-backend-ram,id=$id,size=$((total / ${#nodes[@]}))M")
 		host_qemu+=(-numa "node,nodeid=$n,memdev=$id")
 	done
-	for ((share = 0; share < cpus; share++)); do
-		host_qemu+=(-numa "cpu,node-id=${nodes[share % ${#nodes[@]}]},socket-id=$share,core-id=0,thread-id=0")
-	done
+	host_qemu+=(-numa "cpu,node-id=${nodes[0]},socket-id=0,core-id=0,thread-id=0")
 }
 
 # Root complexes of their own, as a NUMA node has: pxb-pcie with a fixed first bus.
@@ -251,7 +248,7 @@ read_host() {
 	local n iommu
 	host_file=$1
 	parse_host "$host_file"
-	host_qemu=(-m "$(get host host memory 2048)" -smp "cpus=$(get host host cpus 1),sockets=$(get host host cpus 1)")
+	host_qemu=(-m "$(get host host memory 2048)" -smp 1)
 	host_kernel_args=$(get host host kernel-arguments)
 	for n in $(get host host qemu-devices); do host_qemu+=(-device "$n"); done
 	iommu=$(get host host iommu on)
