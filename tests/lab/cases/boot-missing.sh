@@ -16,11 +16,11 @@ equal "the one that is there is on vfio-pci" "0000:01:00.0 vfio-pci
 0000:01:00.1 vfio-pci" "$(drivers 0000:01:00.0 0000:01:00.1)"
 equal "udev knows that a part of the group is not there" "GPUPASS_PEERS=missing" \
 	"$(udevadm info --query=property /sys/bus/pci/devices/0000:01:00.0 | grep '^GPUPASS_PEERS=')"
-# gpupass-bind --peers waits 30 s for it; but what is announced because somebody asked, as at
-# coldplug, is followed by nothing.
+# After a real event gpupass-bind --peers waits for it, 30 s. An event that somebody asked for, as
+# at coldplug, is followed by no other.
 begin=$SECONDS
 udevadm trigger --action=add --settle /sys/bus/pci/devices/0000:01:00.0
-promise "and waited for it at no coldplug ($((SECONDS - begin)) s)" test $((SECONDS - begin)) -lt 20
+promise "an event as at coldplug does not wait for that part ($((SECONDS - begin)) s)" test $((SECONDS - begin)) -lt 20
 equal "so is the group beside it" "0000:03:00.0 vfio-pci
 0000:03:00.1 vfio-pci" "$(drivers 0000:03:00.0 0000:03:00.1)"
 promise "the journal names the one that is not" until_true 20 in_journal \

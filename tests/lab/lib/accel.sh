@@ -22,7 +22,7 @@ pick_accel() {
 	[ -e /dev/kvm ] || return 0
 	key=$(printf '%s\n' "$kernel" "$(qemu-system-x86_64 --version)" "$(uname -r)" |
 		sha256sum | cut -c1-12)
-	answer=$build/kvm-answer-$key
+	answer=$build/accel-$key
 	if [ ! -e "$answer" ]; then
 		if kvm_boots "$build"; then echo kvm; else echo tcg; fi >"$answer.$$"
 		mv "$answer.$$" "$answer"
