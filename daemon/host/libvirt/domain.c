@@ -2,6 +2,7 @@
 /* Domains: find, read, define. */
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "core/domain/xml.h"
 #include "host/libvirt/call.h"
@@ -184,15 +185,34 @@ static int stale(const char *name, Problem **ret_problem)
  * Every libvirt since 1.2.12 knows VALIDATE, but not each of its drivers does. A driver that
  * refuses the flag says so (VIR_ERR_INVALID_ARG from virCheckFlags) before it reads the XML.
  */
+static bool cannot_validate(const virError *error)
+{
+	return error &&
+	       (error->code == VIR_ERR_INVALID_ARG || error->code == VIR_ERR_ARGUMENT_UNSUPPORTED);
+}
+
+/*
+ * libvirt could not read its own schema (virXMLValidatorInit), and has defined nothing; an XML that
+ * the schema forbids is VIR_ERR_XML_INVALID_SCHEMA. Of the first two validations that a libvirt
+ * daemon ever makes, one fails so if they are made at the same time: libxml2 2.9's
+ * xmlSchemaInitTypes() says that the types are there before it has made them.
+ */
+static bool could_not_read_its_schema(const virError *error)
+{
+	return error && error->domain == VIR_FROM_XML && error->code == VIR_ERR_INTERNAL_ERROR;
+}
+
 static virDomainPtr define(virConnectPtr conn, const char *xml)
 {
 	bool validates = strlen(xml) <= VALIDATED_MAX;
 	virDomainPtr domain =
 		virDomainDefineXMLFlags(conn, xml, validates ? VIR_DOMAIN_DEFINE_VALIDATE : 0);
-	const virError *error = virGetLastError();
 
-	if (validates && !domain && error &&
-	    (error->code == VIR_ERR_INVALID_ARG || error->code == VIR_ERR_ARGUMENT_UNSUPPORTED))
+	if (validates && !domain && could_not_read_its_schema(virGetLastError())) {
+		nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
+		domain = virDomainDefineXMLFlags(conn, xml, VIR_DOMAIN_DEFINE_VALIDATE);
+	}
+	if (validates && !domain && cannot_validate(virGetLastError()))
 		domain = virDomainDefineXMLFlags(conn, xml, 0);
 	return domain;
 }

@@ -66,6 +66,8 @@ typedef struct Script {
 	unsigned detaches, returned, attaches, defines;
 	unsigned trips; /* calls that ask libvirt about domains, but for the one below */
 	unsigned xmls;
+	unsigned no_schema; /* so many validations fail, as libvirt cannot read its schema */
+	bool schema_error;  /* the last define did */
 	virConnectCloseFunc on_close;
 	void *close_data;
 	virConnectDomainEventDeviceRemovedCallback on_removed;
@@ -365,7 +367,20 @@ virDomainPtr virDomainDefineXMLFlags(virConnectPtr conn, const char *xml, unsign
 	count(&script.defines);
 	if (asked(&script.old_driver) && (flags & VIR_DOMAIN_DEFINE_VALIDATE))
 		flags = 1U << 30; /* refused by virCheckFlags() */
+	script.schema_error = script.no_schema > 0 && (flags & VIR_DOMAIN_DEFINE_VALIDATE);
+	if (script.schema_error) {
+		script.no_schema--;
+		return NULL;
+	}
 	return REAL(virDomainDefineXMLFlags)(conn, xml, flags);
+}
+
+/* As libvirtd said it on a host of the lab. */
+virErrorPtr virGetLastError(void)
+{
+	static virError error = { .code = VIR_ERR_INTERNAL_ERROR, .domain = VIR_FROM_XML };
+
+	return script.schema_error ? &error : REAL(virGetLastError)();
 }
 
 /* --- tests --- */
@@ -613,6 +628,35 @@ static void define_does_without_validation_where_a_driver_cannot(void **state _u
 	assert_int_equal(script.defines, 2);
 }
 
+/* { how many validations fail, what define says, how often libvirt was asked } */
+static const struct {
+	unsigned no_schema;
+	int result;
+	unsigned defines;
+} schema_rows[] = {
+	{ 0, 0, 1 },
+	{ 1, 0, 2 },
+	{ 2, PROBLEM, 2 },
+};
+
+static void define_asks_once_more_when_libvirt_could_not_read_its_schema(void **state _unused_)
+{
+	for (size_t i = 0; i < ELEMENTS(schema_rows); i++) {
+		_cleanup_(virt_freep) Virt *virt = start();
+		_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+		_cleanup_(problem_freep) Problem *problem = NULL;
+
+		assert_int_equal(virt_domain_get(virt, VM42, &domain, &problem), 0);
+		script.no_schema = schema_rows[i].no_schema;
+		script.defines = 0;
+		assert_int_equal(virt_domain_define(virt, VM42, domain->config_xml,
+						    domain->config_xml, &problem),
+				 schema_rows[i].result);
+		assert_int_equal(script.defines, schema_rows[i].defines);
+		script.schema_error = false;
+	}
+}
+
 static void attach_gives_libvirts_reason_and_names_the_function(void **state _unused_)
 {
 	_cleanup_(virt_freep) Virt *virt = start();
@@ -747,6 +791,8 @@ int main(void)
 		cmocka_unit_test_setup(a_domain_that_starts_after_the_list_is_seen_to_run,
 				       new_script),
 		cmocka_unit_test_setup(a_domain_that_vanishes_meanwhile_is_left_out, new_script),
+		cmocka_unit_test_setup(define_asks_once_more_when_libvirt_could_not_read_its_schema,
+				       new_script),
 		cmocka_unit_test_setup(define_does_without_validation_where_a_driver_cannot,
 				       new_script),
 		cmocka_unit_test_setup(attach_gives_libvirts_reason_and_names_the_function,
