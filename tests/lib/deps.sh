@@ -189,14 +189,17 @@ deps_install() {
 }
 
 # deps_unopened FILE: names the packages of tests/run that have no file among those that FILE lists.
-# Documents do not count, and a link stands for its target.
+# Documents do not count, a link stands for its target, and what Python compiled for its source.
 deps_unopened() {
 	local package file
 	for package in $(deps_of build packages package_checks test guest shells checks clang tidy ansible cases lab \
 		pacemaker | tr ' ' '\n' | sort -u); do
+		# These only depend on others.
+		case $package in build-essential | pkg-config) continue ;; esac
 		dpkg-query -L "$package" | grep -v ^/usr/share/doc/ | xargs -d '\n' readlink -f |
 			while read -r file; do [ ! -f "$file" ] || echo "$file"; done |
-			grep -xFf "$1" >/dev/null || echo "no file of $package was opened"
+			grep -xFf <(sed 's|/__pycache__/\([^/]*\)\.cpython-[0-9]*\.pyc$|/\1.py|' "$1") >/dev/null ||
+			echo "no file of $package was opened"
 	done
 }
 
