@@ -208,10 +208,6 @@ static virDomainPtr define(virConnectPtr conn, const char *xml)
 	virDomainPtr domain =
 		virDomainDefineXMLFlags(conn, xml, validates ? VIR_DOMAIN_DEFINE_VALIDATE : 0);
 
-	if (validates && !domain && could_not_read_its_schema(virGetLastError())) {
-		nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
-		domain = virDomainDefineXMLFlags(conn, xml, VIR_DOMAIN_DEFINE_VALIDATE);
-	}
 	if (validates && !domain && cannot_validate(virGetLastError()))
 		domain = virDomainDefineXMLFlags(conn, xml, 0);
 	return domain;
@@ -232,14 +228,35 @@ static int define_problem(const VirtCall *call, const char *name, Problem **ret_
 	return r;
 }
 
+/* *ret stays NULL where libvirt refuses: virGetLastError() has the reason. */
+static int define_over(const VirtCall *call, virDomainPtr domain, const char *expected,
+		       const char *xml, virDomainPtr *ret, Problem **ret_problem)
+{
+	const char *name = virt_domain_name(domain);
+	_cleanup_free_ char *config = NULL;
+	int defined_before = is_defined(domain);
+
+	if (defined_before > 0)
+		config = virDomainGetXMLDesc(domain,
+					     VIR_DOMAIN_XML_SECURE | VIR_DOMAIN_XML_INACTIVE);
+	if (defined_before < 0 || (defined_before > 0 && !config))
+		return virt_read_problem(call, name, ret_problem);
+	/*
+	 * libvirt cannot compare and define in one call: this check makes the gap small, but does
+	 * not close it.
+	 */
+	if (!config || !expected || !domain_xml_equivalent(config, expected))
+		return stale(name, ret_problem);
+	*ret = define(call->conn, xml);
+	return 0;
+}
+
 int virt_domain_define(Virt *virt, const char *uuid, const char *expected, const char *xml,
 		       Problem **ret_problem)
 {
 	_cleanup_call_ VirtCall call = { 0 };
 	_cleanup_domain_ virDomainPtr domain = NULL, defined = NULL;
-	_cleanup_free_ char *config = NULL;
-	const char *name;
-	int defined_before, r;
+	int r;
 
 	r = check_definition(uuid, xml, ret_problem);
 	if (r != 0)
@@ -247,21 +264,12 @@ int virt_domain_define(Virt *virt, const char *uuid, const char *expected, const
 	r = virt_call_begin_on(virt, uuid, &call, &domain, ret_problem);
 	if (r != 0)
 		return r;
-	name = virt_domain_name(domain);
-	defined_before = is_defined(domain);
-	if (defined_before > 0)
-		config = virDomainGetXMLDesc(domain,
-					     VIR_DOMAIN_XML_SECURE | VIR_DOMAIN_XML_INACTIVE);
-	if (defined_before < 0 || (defined_before > 0 && !config))
-		return virt_read_problem(&call, name, ret_problem);
-	/*
-	 * libvirt cannot compare and define in one call: this check makes the gap small, but does
-	 * not close it.
-	 */
-	if (!config || !expected || !domain_xml_equivalent(config, expected))
-		return stale(name, ret_problem);
-	defined = define(call.conn, xml);
-	if (!defined)
-		return define_problem(&call, name, ret_problem);
-	return 0;
+	r = define_over(&call, domain, expected, xml, &defined, ret_problem);
+	if (r == 0 && !defined && could_not_read_its_schema(virGetLastError())) {
+		nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
+		/* Somebody may have edited the domain meanwhile: look at it again, too. */
+		r = define_over(&call, domain, expected, xml, &defined, ret_problem);
+	}
+	return r == 0 && !defined ? define_problem(&call, virt_domain_name(domain), ret_problem)
+				  : r;
 }

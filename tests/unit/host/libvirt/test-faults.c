@@ -68,6 +68,7 @@ typedef struct Script {
 	unsigned xmls;
 	unsigned no_schema; /* so many validations fail, as libvirt cannot read its schema */
 	bool schema_error;  /* the last define did */
+	bool edited;	    /* somebody edits the domain after such a failure */
 	virConnectCloseFunc on_close;
 	void *close_data;
 	virConnectDomainEventDeviceRemovedCallback on_removed;
@@ -364,23 +365,26 @@ int virDomainAttachDeviceFlags(virDomainPtr domain, const char *xml _unused_, un
 
 virDomainPtr virDomainDefineXMLFlags(virConnectPtr conn, const char *xml, unsigned flags)
 {
+	bool failed;
+
 	count(&script.defines);
 	if (asked(&script.old_driver) && (flags & VIR_DOMAIN_DEFINE_VALIDATE))
 		flags = 1U << 30; /* refused by virCheckFlags() */
-	script.schema_error = script.no_schema > 0 && (flags & VIR_DOMAIN_DEFINE_VALIDATE);
-	if (script.schema_error) {
-		script.no_schema--;
-		return NULL;
-	}
-	return REAL(virDomainDefineXMLFlags)(conn, xml, flags);
+	pthread_mutex_lock(&script.lock);
+	failed = script.no_schema > 0 && (flags & VIR_DOMAIN_DEFINE_VALIDATE);
+	script.schema_error = failed;
+	script.no_schema -= failed;
+	script.odd_xml |= failed && script.edited;
+	pthread_mutex_unlock(&script.lock);
+	return failed ? NULL : REAL(virDomainDefineXMLFlags)(conn, xml, flags);
 }
 
-/* As libvirtd said it on a host of the lab. */
+/* As virXMLValidatorInit() in libvirt leaves it. */
 virErrorPtr virGetLastError(void)
 {
 	static virError error = { .code = VIR_ERR_INTERNAL_ERROR, .domain = VIR_FROM_XML };
 
-	return script.schema_error ? &error : REAL(virGetLastError)();
+	return asked(&script.schema_error) ? &error : REAL(virGetLastError)();
 }
 
 /* --- tests --- */
@@ -628,32 +632,47 @@ static void define_does_without_validation_where_a_driver_cannot(void **state _u
 	assert_int_equal(script.defines, 2);
 }
 
-/* { how many validations fail, what define says, how often libvirt was asked } */
-static const struct {
-	unsigned no_schema;
+typedef struct SchemaRow {
+	unsigned no_schema; /* so many validations fail */
+	bool edited;	    /* and the domain is edited meanwhile */
 	int result;
-	unsigned defines;
-} schema_rows[] = {
-	{ 0, 0, 1 },
-	{ 1, 0, 2 },
-	{ 2, PROBLEM, 2 },
+	GpupassError error;
+	unsigned defines; /* how often libvirt was asked to define it */
+} SchemaRow;
+
+static const SchemaRow schema_rows[] = {
+	{ .no_schema = 0, .defines = 1 },
+	{ .no_schema = 1, .defines = 2 },
+	{ .no_schema = 2, .result = PROBLEM, .error = GPUPASS_ERROR_DEFINE_FAILED, .defines = 2 },
+	{ .no_schema = 1,
+	  .edited = true,
+	  .result = PROBLEM,
+	  .error = GPUPASS_ERROR_STALE_PLAN,
+	  .defines = 1 },
 };
 
-static void define_asks_once_more_when_libvirt_could_not_read_its_schema(void **state _unused_)
+static void check_schema_row(const SchemaRow *row)
+{
+	_cleanup_(virt_freep) Virt *virt = start();
+	_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_int_equal(virt_domain_get(virt, VM42, &domain, &problem), 0);
+	assert_int_equal(
+		virt_domain_define(virt, VM42, domain->config_xml, domain->config_xml, &problem),
+		row->result);
+	if (row->result == PROBLEM)
+		assert_int_equal(problem->error, row->error);
+	assert_int_equal(script.defines, row->defines);
+}
+
+static void define_asks_once_more_when_libvirt_could_not_read_its_schema(void **state)
 {
 	for (size_t i = 0; i < ELEMENTS(schema_rows); i++) {
-		_cleanup_(virt_freep) Virt *virt = start();
-		_cleanup_(virt_domain_freep) VirtDomain *domain = NULL;
-		_cleanup_(problem_freep) Problem *problem = NULL;
-
-		assert_int_equal(virt_domain_get(virt, VM42, &domain, &problem), 0);
+		new_script(state);
 		script.no_schema = schema_rows[i].no_schema;
-		script.defines = 0;
-		assert_int_equal(virt_domain_define(virt, VM42, domain->config_xml,
-						    domain->config_xml, &problem),
-				 schema_rows[i].result);
-		assert_int_equal(script.defines, schema_rows[i].defines);
-		script.schema_error = false;
+		script.edited = schema_rows[i].edited;
+		check_schema_row(&schema_rows[i]);
 	}
 }
 
