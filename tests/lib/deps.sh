@@ -14,8 +14,8 @@
 {
 	deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-dev libjansson-dev
 		libarchive-dev libxml2-dev libinih-dev libsmartcols-dev nettle-dev scdoc"
-	# To build the packages, which is how the lab gets what it tests.
-	deps_packages="git build-essential debhelper dpkg-dev fakeroot systemd udev"
+	# To build the packages, which is how the lab gets what it tests, and what they depend on.
+	deps_packages="git build-essential debhelper dpkg-dev fakeroot kmod systemd udev"
 	deps_package_checks="lintian rpm rpmlint"
 	deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils
 		libxml2-utils polkitd python3-dbusmock python3-jsonschema python3-pyte valgrind"
