@@ -13,7 +13,8 @@
 # shellcheck disable=SC2034 # all of these are for deps_prepare and for those who source this
 {
 	deps_build="gcc meson ninja-build pkg-config libvirt-dev libpci-dev libsystemd-dev libjansson-dev
-		libarchive-dev libxml2-dev libinih-dev libsmartcols-dev nettle-dev scdoc"
+		libarchive-dev libkmod-dev libxml2-dev libinih-dev libsmartcols-dev libunistring-dev nettle-dev
+		scdoc"
 	# To build the packages, which is how the lab gets what it tests, and what they depend on.
 	deps_packages="git build-essential debhelper dpkg-dev fakeroot kmod systemd udev"
 	deps_package_checks="lintian rpm rpmlint"
@@ -22,7 +23,7 @@
 	# What reads gpupass' metrics, and what sos collects.
 	deps_test_unpacked="prometheus prometheus-node-exporter python3-prometheus-client sosreport"
 	# What takes the user-data of `gpupass export`, and the guest in which its script runs.
-	deps_guest="busybox-static python3-yaml"
+	deps_guest="busybox-static python3-yaml gpg"
 	deps_guest_unpacked="cloud-init"
 	# What reads the config that `gpupass export` has for OpenStack: of nova alone, since
 	# tests/bus/nova_kit.py stands in for all that it depends on.
