@@ -44,6 +44,9 @@ void doctor_check_power(const Doctor *d, Finding *f);
 void doctor_check_link_width(const Doctor *d, Finding *f);
 void doctor_check_link_speed(const Doctor *d, Finding *f);
 void doctor_check_aer(const Doctor *d, Finding *f);
+void doctor_check_bars(const Doctor *d, Finding *f);
+void doctor_check_framebuffer(const Doctor *d, Finding *f);
+void doctor_check_reserved_regions(const Doctor *d, Finding *f);
 void doctor_check_reset(const Doctor *d, Finding *f);
 void doctor_check_boot_vga(const Doctor *d, Finding *f);
 void doctor_check_virtual_functions(const Doctor *d, Finding *f);
@@ -73,6 +76,9 @@ void doctor_check_domain_memlock(const Doctor *d, Finding *f);
 void doctor_check_domain_applied(const Doctor *d, Finding *f);
 void doctor_check_domain_numa(const Doctor *d, Finding *f);
 void doctor_check_domain_clique(const Doctor *d, Finding *f);
+void doctor_check_domain_security(const Doctor *d, Finding *f);
+/* All functions of the GPUs that are checked. -ENOMEM */
+int doctor_functions(const Doctor *d, const PciFunction ***ret, size_t *ret_n);
 /* Parses the domain's XML and runs fit_check() on it. -ENOMEM */
 int doctor_read_domain(Doctor *d);
 

@@ -274,6 +274,24 @@ void doctor_check_boot_vga(const Doctor *d, Finding *f)
 		finding_pass(f, "it is none of these GPUs");
 }
 
+void doctor_check_framebuffer(const Doctor *d, Finding *f)
+{
+	doctor_tell_obstacles(d, f, OBSTACLE_FRAMEBUFFER, "none holds a BAR of these GPUs",
+			      "/proc/iomem could not be read");
+}
+
+void doctor_check_bars(const Doctor *d, Finding *f)
+{
+	doctor_tell_obstacles(d, f, OBSTACLE_BAR, "all that the GPUs need have one",
+			      "this host does not report them");
+}
+
+void doctor_check_reserved_regions(const Doctor *d, Finding *f)
+{
+	doctor_tell_obstacles(d, f, OBSTACLE_REGION, "none keeps these GPUs from a guest",
+			      "this kernel does not report it");
+}
+
 void doctor_check_virtual_functions(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++) {

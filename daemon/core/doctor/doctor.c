@@ -15,13 +15,16 @@
 static const DoctorCheck checks[] = {
 	{ "iommu", "IOMMU", 0, doctor_check_iommu, SEE_TABLE },
 	{ "noiommu", "No-IOMMU mode of vfio", NEEDS_INSPECTION, doctor_check_noiommu, SEE_TABLE },
-	{ "interrupt-remapping", "Interrupt remapping", NEEDS_IOMMU,
+	{ "interrupt-remapping", "Interrupt remapping", NEEDS_IOMMU | NEEDS_INSPECTION,
 	  doctor_check_interrupt_remapping, SEE_TABLE },
 	{ "acs", "ACS on the way to the GPUs", NEEDS_IOMMU | NEEDS_GPUS, doctor_check_acs,
 	  "iommu-groups" },
 	{ "acs-override", "ACS override", NEEDS_HOST, doctor_check_acs_override, "iommu-groups" },
 	{ "iommu-group", "IOMMU groups", NEEDS_IOMMU | NEEDS_GPUS, doctor_check_iommu_group,
 	  "iommu-groups" },
+	{ "reserved-regions", "Memory that the firmware reserves",
+	  NEEDS_IOMMU | NEEDS_INSPECTION | NEEDS_GPUS, doctor_check_reserved_regions,
+	  "reserved-memory" },
 	{ "vfio", "vfio-pci", NEEDS_INSPECTION, doctor_check_vfio, "vfiomissing" },
 	{ "vfio-ids", "Boards taken by vfio-pci ids=", NEEDS_HOST | NEEDS_GPUS,
 	  doctor_check_vfio_ids, SEE_TABLE },
@@ -41,6 +44,10 @@ static const DoctorCheck checks[] = {
 	{ "managed", "Hostdevs with managed='yes'", NEEDS_LIBVIRT | NEEDS_GPUS,
 	  doctor_check_managed, SEE_TABLE },
 	{ "boot-vga", "Boot display", NEEDS_GPUS, doctor_check_boot_vga, "boot-display" },
+	{ "framebuffer", "Firmware framebuffer", NEEDS_INSPECTION | NEEDS_GPUS,
+	  doctor_check_framebuffer, "boot-display" },
+	{ "bars", "Addresses of BARs", NEEDS_INSPECTION | NEEDS_GPUS, doctor_check_bars,
+	  "bars-without-an-address" },
 	{ "virtual-functions", "Virtual functions", NEEDS_GPUS, doctor_check_virtual_functions,
 	  "hostinuse" },
 	{ "answers", "GPUs answer", NEEDS_GPUS, doctor_check_answers, SEE_TABLE },
@@ -78,6 +85,8 @@ static const DoctorCheck checks[] = {
 	  SEE_TABLE },
 	{ "domain-clique", "GPUDirect clique", NEEDS_DOMAIN, doctor_check_domain_clique,
 	  SEE_TABLE },
+	{ "domain-security", "Encrypted memory", NEEDS_DOMAIN, doctor_check_domain_security,
+	  "encrypted-guests" },
 	{ "domain-applied", "What --fit=apply and --numa=apply write", NEEDS_DOMAIN | NEEDS_GROUP,
 	  doctor_check_domain_applied, SEE_TABLE },
 };
@@ -147,6 +156,18 @@ static int doctor_select_gpus(Doctor *d)
 static const char *error_text(int error)
 {
 	return error == -ETIMEDOUT ? "it did not end within its time" : strerror(-error);
+}
+
+/* -ENOMEM */
+static int doctor_find_obstacles(Doctor *d)
+{
+	_cleanup_free_ const PciFunction **functions = NULL;
+	size_t n = 0;
+	int r = d->facts->inspection ? doctor_functions(d, &functions, &n) : 0;
+
+	return r < 0 || !d->facts->inspection ? r
+					      : obstacles_find(functions, n, d->facts->inspection,
+							       d->facts->machine, &d->obstacles);
 }
 
 /* False: the check cannot run; the finding says why. */
@@ -264,12 +285,14 @@ char *doctor_report(const DoctorFacts *facts)
 	size_t n = 0;
 
 	if (doctor_find_groups(&d) >= 0 && doctor_select_gpus(&d) >= 0 &&
-	    doctor_read_domain(&d) >= 0 && doctor_run_checks(&d, findings, &n) >= 0)
+	    doctor_find_obstacles(&d) >= 0 && doctor_read_domain(&d) >= 0 &&
+	    doctor_run_checks(&d, findings, &n) >= 0)
 		text = doctor_report_json(&d, findings, n);
 	for (size_t i = 0; i < n; i++)
 		finding_clear(&findings[i]);
 	free(d.groups);
 	free(d.gpus);
+	obstacles_clear(&d.obstacles);
 	domain_xml_free(d.xml);
 	fit_report_free(d.fit);
 	free(d.xml_error);

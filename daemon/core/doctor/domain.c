@@ -117,8 +117,7 @@ static int has_functions(const DomainXml *xml, const PciFunction *const *functio
 	return r == -ENOMEM ? r : 0;
 }
 
-/* All functions of the GPUs that are checked. -ENOMEM */
-static int doctor_functions(const Doctor *d, const PciFunction ***ret, size_t *ret_n)
+int doctor_functions(const Doctor *d, const PciFunction ***ret, size_t *ret_n)
 {
 	const PciFunction **functions;
 	size_t n = 0;
@@ -254,6 +253,13 @@ void doctor_check_domain_numa(const Doctor *d, Finding *f)
 void doctor_check_domain_clique(const Doctor *d, Finding *f)
 {
 	static const FitId ids[] = { FIT_CLIQUE };
+
+	doctor_check_fit(d, f, ids, ELEMENTS(ids));
+}
+
+void doctor_check_domain_security(const Doctor *d, Finding *f)
+{
+	static const FitId ids[] = { FIT_LAUNCH_SECURITY };
 
 	doctor_check_fit(d, f, ids, ELEMENTS(ids));
 }

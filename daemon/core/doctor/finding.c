@@ -104,6 +104,27 @@ const Gpu *doctor_gpu_of(const Doctor *d, const Bdf *bdf)
 	return NULL;
 }
 
+void doctor_tell_obstacles(const Doctor *d, Finding *f, ObstacleKind kind, const char *none,
+			   const char *unknown)
+{
+	for (size_t i = 0; i < d->obstacles.n_items; i++) {
+		const Obstacle *one = &d->obstacles.items[i];
+		const char *object = one->kind == OBSTACLE_INTERRUPTS ? NULL : BDF_TEXT(&one->bdf);
+
+		if (one->kind != kind)
+			continue;
+		if (one->weight == OBSTACLE_WARNS)
+			finding_warn(f, object, "%s", one->what);
+		else
+			finding_fail(f, object, "%s", one->what);
+		finding_remedy(f, "%s", one->remedy);
+	}
+	if (f->status == FINDING_SKIPPED && d->obstacles.unknown[kind])
+		finding_skip(f, "%s", unknown);
+	else if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "%s", none);
+}
+
 bool doctor_is_busy(const Doctor *d, const Group *group)
 {
 	return strv_contains(d->facts->busy, group->name);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/doctor/facts.h"
+#include "core/facts/obstacle.h"
 #include "core/fit/finding.h"
 #include "core/pci/driver-name.h"
 #include "util/text.h"
@@ -41,9 +42,10 @@ typedef struct Doctor {
 	size_t n_groups;
 	const Gpu **gpus; /* that are checked: of those groups, or of all groups */
 	size_t n_gpus;
-	DomainXml *xml;	 /* the definition, or else the live XML; NULL: cannot be parsed */
-	FitReport *fit;	 /* what fit_check() finds in `xml`; NULL if that is NULL */
-	char *xml_error; /* why it cannot be parsed */
+	DomainXml *xml;	     /* the definition, or else the live XML; NULL: cannot be parsed */
+	Obstacles obstacles; /* of all checked GPUs */
+	FitReport *fit;	     /* what fit_check() finds in `xml`; NULL if that is NULL */
+	char *xml_error;     /* why it cannot be parsed */
 } Doctor;
 
 /*
@@ -62,5 +64,11 @@ const GpuHealth *doctor_health(const Doctor *d, const Gpu *gpu);
 const Gpu *doctor_gpu_of(const Doctor *d, const Bdf *bdf);
 /* The report is about this group: it is about the host, or the group is its domain's. */
 bool doctor_covers_group(const Doctor *d, const char *name);
+/*
+ * Tells of all obstacles of this kind that the checked GPUs have (core/facts/obstacle.h); where
+ * there are none, passes with the words `none`, or skips with `unknown`. Needs an inspection.
+ */
+void doctor_tell_obstacles(const Doctor *d, Finding *f, ObstacleKind kind, const char *none,
+			   const char *unknown);
 /* A job works on the group. */
 bool doctor_is_busy(const Doctor *d, const Group *group);

@@ -21,25 +21,19 @@ static bool cmdline_has(const Doctor *d, const char *prefix, const char **ret)
 
 void doctor_check_iommu(const Doctor *d, Finding *f)
 {
-	const Examination *host = d->facts->host;
-	const char *word;
+	_cleanup_free_ char *remedy = NULL;
 
 	if (d->facts->snapshot->iommu) {
 		finding_pass(f, "the kernel has IOMMU groups");
 		return;
 	}
+	remedy = obstacle_iommu_remedy(d->facts->machine);
+	if (!remedy) {
+		f->error = -ENOMEM;
+		return;
+	}
 	finding_fail(f, NULL, "the IOMMU is off: the kernel has no IOMMU groups");
-	if (cmdline_has(d, "intel_iommu=off", &word) || cmdline_has(d, "amd_iommu=off", &word) ||
-	    cmdline_has(d, "iommu=off", &word))
-		finding_remedy(f, "take %s off the kernel command line, and reboot", word);
-	else if (host && host->iommu_units)
-		finding_remedy(f,
-			       "the kernel sees an IOMMU (%s) but does not use it: boot with "
-			       "intel_iommu=on (Intel)",
-			       host->iommu_units[0]);
-	else
-		finding_remedy(f, "enable VT-d or AMD-Vi in the firmware and boot with "
-				  "intel_iommu=on (Intel); see gpupassd(8)");
+	finding_remedy(f, "%s", remedy);
 }
 
 void doctor_check_noiommu(const Doctor *d, Finding *f)
@@ -53,35 +47,10 @@ void doctor_check_noiommu(const Doctor *d, Finding *f)
 	finding_remedy(f, "set vfio.enable_unsafe_noiommu_mode=0");
 }
 
-/*
- * Without remapping, a guest's device can raise any interrupt of the host. So vfio refuses
- * (vfio_iommu_type1: "No interrupt remapping support"), unless allow_unsafe_interrupts is set.
- */
 void doctor_check_interrupt_remapping(const Doctor *d, Finding *f)
 {
-	const Inspection *inspection = d->facts->inspection;
-	const Examination *host = d->facts->host;
-	bool known = host && host->interrupts_known;
-
-	if (inspection && inspection->unsafe_interrupts) {
-		finding_warn(f, NULL, "vfio_iommu_type1 allows unsafe interrupts");
-		finding_remedy(f,
-			       "take allow_unsafe_interrupts out of modprobe.d and of the kernel "
-			       "command line, and reboot");
-	}
-	if (known && !host->interrupts_remapped) {
-		finding_fail(f, NULL, "interrupts are not remapped: %s",
-			     inspection && inspection->unsafe_interrupts
-				     ? "a guest can raise interrupts of the host"
-				     : "vfio refuses to give a device to a guest");
-		finding_remedy(f,
-			       "enable interrupt remapping in the firmware (VT-d, x2APIC), and "
-			       "boot without intremap=off; for details: dmesg | grep -i remapping");
-	} else if (known) {
-		finding_pass(f, "interrupts are remapped");
-	} else {
-		finding_skip(f, "this host does not report whether interrupts are remapped");
-	}
+	doctor_tell_obstacles(d, f, OBSTACLE_INTERRUPTS, "interrupts are remapped",
+			      "this host does not report whether interrupts are remapped");
 }
 
 /*

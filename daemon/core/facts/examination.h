@@ -18,25 +18,22 @@ typedef struct Examination {
 	char *nvidia_version; /* "595.71.05": version of the loaded driver */
 	char *libvirt_daemon; /* "virtqemud (pid 812)": who starts guests */
 	/* NULL: empty */
-	char **cmdline;	     /* words of the kernel command line about IOMMU, vfio and drivers */
-	char **iommu_units;  /* "dmar0": /sys/class/iommu */
-	char **modules;	     /* those that matter here and are loaded */
-	char **modprobe;     /* "modprobe.d/x.conf:3: options vfio-pci ids=…" */
-	char **initramfs;    /* "initramfs-tools/modules:4: nvidia" */
-	char **initramfs_at; /* the files that were searched for these */
-	char **services;     /* "nvidia-persiste (pid 1312, unit nvidia-persistenced.service)" */
-	char **driverctl;    /* "0000:41:00.0 vfio-pci" */
-	char **boot;	     /* "0000:41:00.0 taken: nvidia was first", of gpupass-bind's report */
-	bool interrupts_known;	  /* this architecture shows interrupt remapping */
-	bool interrupts_remapped; /* and it is on */
-	bool initramfs_hook;	  /* gpupass's own hook or module for the initramfs is there */
-	bool systemd;		  /* systemd runs this host */
-	bool bind_enabled;	  /* gpupass-bind.service */
-	bool hook;		  /* libvirt has our hook */
-	bool hook_runs;		  /* and root may run it */
-	bool memlock_limited;	  /* the libvirt daemon has a limit that it may not raise */
-	uint64_t memlock_bytes;	  /* that limit; 0: not known */
-	Initramfs *image;	  /* NULL: nobody looked */
+	char **cmdline;	      /* words of the kernel command line about IOMMU, vfio and drivers */
+	char **modules;	      /* those that matter here and are loaded */
+	char **modprobe;      /* "modprobe.d/x.conf:3: options vfio-pci ids=…" */
+	char **initramfs;     /* "initramfs-tools/modules:4: nvidia" */
+	char **initramfs_at;  /* the files that were searched for these */
+	char **services;      /* "nvidia-persiste (pid 1312, unit nvidia-persistenced.service)" */
+	char **driverctl;     /* "0000:41:00.0 vfio-pci" */
+	char **boot;	      /* "0000:41:00.0 taken: nvidia was first", of gpupass-bind's report */
+	bool initramfs_hook;  /* gpupass's own hook or module for the initramfs is there */
+	bool systemd;	      /* systemd runs this host */
+	bool bind_enabled;    /* gpupass-bind.service */
+	bool hook;	      /* libvirt has our hook */
+	bool hook_runs;	      /* and root may run it */
+	bool memlock_limited; /* the libvirt daemon has a limit that it may not raise */
+	uint64_t memlock_bytes; /* that limit; 0: not known */
+	Initramfs *image;	/* NULL: nobody looked */
 } Examination;
 
 /* NULL when memory is out. A byte that is not text becomes '?'. */

@@ -10,6 +10,7 @@
 
 #define FUNCTIONS_MAX 4096
 #define HOLDERS_MAX 65536
+#define BAR_HOLDERS_MAX 64
 #define UNSEEN_MAX 4096
 /* Any user can make very many of them. */
 #define UNSEEN_TOLD_MAX 8
@@ -102,6 +103,12 @@ static void read_vgpu_vf(JsonReader *reader, const char *key, void *of)
 		json_reader_fail(reader, key, "is of no vGPU");
 }
 
+static const JsonMember bar_holder_members[] = {
+	JSON_INDEX_IF_ANY(BarHolder, bar),
+	JSON_PLAIN_IF_ANY(BarHolder, name),
+	JSON_END,
+};
+
 static const JsonMember function_members[] = {
 	JSON_BDF(FunctionFacts, bdf),
 	JSON_TEXT_IF_ANY(FunctionFacts, driver),
@@ -119,6 +126,12 @@ static const JsonMember function_members[] = {
 	JSON_NUMBER_OR_0(FunctionFacts, link_width_max, UINT32_MAX),
 	JSON_BOOL_IF_ANY(FunctionFacts, config_all_ones),
 	JSON_BOOL_IF_ANY(FunctionFacts, left_asleep),
+	JSON_BOOL_IF_ANY(FunctionFacts, resource_read),
+	JSON_NUMBER_IF_ANY(FunctionFacts, bars_unset, UINT16_MAX),
+	JSON_ARRAY_IF_ANY(FunctionFacts, bar_holders, BarHolder, bar_holder_members,
+			  BAR_HOLDERS_MAX),
+	JSON_PLAIN_IF_ANY(FunctionFacts, direct_region),
+	JSON_BOOL_IF_ANY(FunctionFacts, regions_read),
 	JSON_END,
 };
 
@@ -145,13 +158,19 @@ static const JsonMember unseen_members[] = {
 	JSON_END,
 };
 
-/* None may be absent: a missing fact must not read as "all is well". */
+/*
+ * None may be absent: a missing fact must not read as "all is well". What tells of
+ * obstacles is not on every host, and says itself that it is known.
+ */
 static const JsonMember inspection_members[] = {
 	JSON_SCHEMA(GPUPASS_SCHEMA_INSPECTION),
 	JSON_BOOL(Inspection, vfio_pci),
 	JSON_BOOL(Inspection, vfio_loadable),
 	JSON_BOOL(Inspection, noiommu),
 	JSON_BOOL(Inspection, unsafe_interrupts),
+	JSON_BOOL_IF_ANY(Inspection, interrupts_known),
+	JSON_BOOL_IF_ANY(Inspection, interrupts_remapped),
+	JSON_BOOL_IF_ANY(Inspection, iomem_read),
 	JSON_BOOL(Inspection, nvidia_modeset),
 	JSON_TEXT_IF_ANY(Inspection, nvidia_version),
 	JSON_ARRAY(Inspection, functions, FunctionFacts, function_members, FUNCTIONS_MAX),

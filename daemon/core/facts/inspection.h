@@ -21,6 +21,12 @@ typedef enum InspectConfig {
 	INSPECT_CONFIG_AWAKE, /* of GPUs in D0 */
 } InspectConfig;
 
+/* A firmware framebuffer that has reserved a part of a BAR, by its name in /proc/iomem. */
+typedef struct BarHolder {
+	int bar; /* -1: of which BAR is not known */
+	char *name;
+} BarHolder;
+
 typedef struct FunctionFacts {
 	Bdf bdf;
 	char *driver;	       /* NULL: none */
@@ -38,7 +44,17 @@ typedef struct FunctionFacts {
 	char *link_speed_max;
 	unsigned link_width, link_width_max; /* lanes; 0: not known */
 	bool config_all_ones;		     /* config space reads all ones: gone, or in D3cold */
-	bool left_asleep; /* with INSPECT_CONFIG_AWAKE: not read, because it was not in D0 */
+	bool left_asleep;    /* with INSPECT_CONFIG_AWAKE: not read, because it was not in D0 */
+	bool resource_read;  /* the next one is known */
+	unsigned bars_unset; /* bit N: BAR N is of memory, and has no address on this host */
+	BarHolder *bar_holders;
+	size_t n_bar_holders;
+	/*
+	 * "0x00000000bdf6e000-0x00000000bdf81fff": memory that the firmware wants mapped one to one
+	 * for its IOMMU group (type "direct" in reserved_regions); NULL: none
+	 */
+	char *direct_region;
+	bool regions_read; /* it is known */
 } FunctionFacts;
 
 typedef struct Holder {
@@ -82,14 +98,17 @@ typedef struct Inspection {
 	size_t n_holders;
 	Unseen *unseen; /* the first of them */
 	size_t n_unseen;
-	size_t all_unseen;	/* how many there are */
-	bool vfio_pci;		/* the vfio-pci driver is registered */
-	bool vfio_loadable;	/* not registered, but its module exists for this kernel */
-	bool noiommu;		/* vfio's enable_unsafe_noiommu_mode is on */
-	bool unsafe_interrupts; /* vfio_iommu_type1.allow_unsafe_interrupts is on */
-	bool nvidia_modeset;	/* nvidia_drm is loaded, with modeset=1 */
-	char *nvidia_version;	/* "550.54.15", of the loaded driver; NULL: not known */
-	pid_t probe_worker;	/* its probe timed out, it may open GPUs; 0: none. Not in JSON */
+	size_t all_unseen;	  /* how many there are */
+	bool vfio_pci;		  /* the vfio-pci driver is registered */
+	bool vfio_loadable;	  /* not registered, but its module exists for this kernel */
+	bool noiommu;		  /* vfio's enable_unsafe_noiommu_mode is on */
+	bool unsafe_interrupts;	  /* vfio_iommu_type1.allow_unsafe_interrupts is on */
+	bool interrupts_known;	  /* this architecture shows interrupt remapping */
+	bool interrupts_remapped; /* and it is on */
+	bool iomem_read;	  /* bar_holders are known */
+	bool nvidia_modeset;	  /* nvidia_drm is loaded, with modeset=1 */
+	char *nvidia_version;	  /* "550.54.15", of the loaded driver; NULL: not known */
+	pid_t probe_worker;	  /* its probe timed out, it may open GPUs; 0: none. Not in JSON */
 } Inspection;
 
 const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bdf);

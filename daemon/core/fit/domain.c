@@ -144,6 +144,17 @@ static int read_placement(const xmlNode *root, FitDomain *d)
 	return d->nodeset ? 0 : -ENOMEM;
 }
 
+static int read_security(const xmlNode *root, FitDomain *d)
+{
+	const xmlNode *security = xml_child(root, "launchSecurity");
+	const char *type = security ? xml_attribute(security, "type") : NULL;
+
+	if (!security)
+		return 0;
+	d->security = strdup(type ? type : "of no type");
+	return d->security ? 0 : -ENOMEM;
+}
+
 /* ---- devices, and arguments to QEMU ---- */
 
 static void read_devices(const xmlNode *root, FitDomain *d)
@@ -195,16 +206,20 @@ int fit_domain_read(const DomainXml *xml, FitDomain *ret)
 	read_devices(xml->root, &d);
 	read_qemu(xml->root, &d, 5);
 	r = read_placement(xml->root, &d);
+	if (r == 0)
+		r = read_security(xml->root, &d);
 	if (r < 0)
-		return r;
-	*ret = d;
-	return 0;
+		fit_domain_clear(&d);
+	else
+		*ret = d;
+	return r;
 }
 
 void fit_domain_clear(FitDomain *domain)
 {
 	free(domain->nodeset);
-	domain->nodeset = NULL;
+	free(domain->security);
+	domain->nodeset = domain->security = NULL;
 }
 
 unsigned fit_domain_bits(const FitDomain *d, const HostFacts *host)

@@ -24,6 +24,7 @@ typedef struct FitDomain {
 	unsigned bits, bits_max; /* bits= and limit= of <maxphysaddr>; 0: not given */
 	uint64_t mmio_mb;	 /* the firmware's window, set by fw_cfg; 0: not set */
 	bool viommu, clique;
+	char *security;	     /* type of <launchSecurity>, "sev-snp"; NULL: it has none */
 	unsigned n_hostdevs; /* PCI */
 	char *nodeset;	     /* of <numatune><memory>; NULL: none */
 	bool memory_auto, cpus_auto;

@@ -32,7 +32,8 @@ DECLARE_STRING_TABLE(fit_severity, FitSeverity);
 	X(FIT_PINNING, "pinning")	/* the start takes long */                                 \
 	X(FIT_VIOMMU, "viommu")                                                                    \
 	X(FIT_CLIQUE, "gpudirect-clique")                                                          \
-	X(FIT_NUMA_MEMORY, "numa-memory") /* --numa decides on these three */                      \
+	X(FIT_LAUNCH_SECURITY, "launch-security") /* the guest's memory is encrypted */            \
+	X(FIT_NUMA_MEMORY, "numa-memory")	  /* --numa decides on these three */              \
 	X(FIT_NUMA_CPUS, "numa-cpus")                                                              \
 	X(FIT_NUMA_SPREAD, "numa-spread") /* the GPUs are on several nodes */                      \
 	X(FIT_APPLIED, "applied")

@@ -184,13 +184,32 @@ static int fit_check_devices(Fit *f)
 	return r;
 }
 
+/*
+ * A device reaches only what the guest shares (QEMU, docs/system/confidential-guest-support.rst).
+ * NVIDIA's driver then wants confidential computing on; boards have that from Hopper on.
+ */
+static int fit_check_security(Fit *f)
+{
+	const FitDomain *d = &f->domain;
+
+	if (!d->security)
+		return 0;
+	return fit_add(f->report, FIT_LAUNCH_SECURITY, FIT_WARNING,
+		       strf("%s has launchSecurity (%s): a board without confidential computing "
+			    "cannot reach its memory",
+			    d->name, d->security),
+		       "take <launchSecurity> out, or use boards that have it (H100 and later) "
+		       "and turn it on: nvidia_gpu_tools.py --set-cc-mode=on "
+		       "--reset-after-cc-mode-switch; there is no NVLink then");
+}
+
 /* ---- entry points ---- */
 
 int fit_check(const FitFacts *facts, FitReport **ret)
 {
 	static int (*const checks[])(Fit *) = {
 		fit_check_window,  fit_check_machine, fit_check_memory, fit_check_memlock,
-		fit_check_pinning, fit_check_devices, fit_check_numa,
+		fit_check_pinning, fit_check_devices, fit_check_numa,	fit_check_security,
 	};
 	_cleanup_(fit_report_freep) FitReport *report = calloc(1, sizeof(*report));
 	Fit f = { .facts = facts, .report = report };

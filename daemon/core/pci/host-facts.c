@@ -19,6 +19,13 @@ bool host_facts_libvirt_has(const HostFacts *facts, uint64_t version)
 	return !facts || facts->libvirt_version == 0 || facts->libvirt_version >= version;
 }
 
+bool host_facts_kernel_before(const HostFacts *facts, unsigned major, unsigned minor)
+{
+	return facts && facts->kernel_major > 0 &&
+	       (facts->kernel_major < major ||
+		(facts->kernel_major == major && facts->kernel_minor < minor));
+}
+
 char *libvirt_version_text(uint64_t version)
 {
 	return strf("%llu.%llu.%llu", (unsigned long long)(version / 1000000),
@@ -35,6 +42,7 @@ HostFacts *host_facts_free(HostFacts *facts)
 		free(facts->nodes[i].pools);
 	}
 	free(facts->nodes);
+	strv_free(facts->iommu_words);
 	free(facts->name);
 	free(facts);
 	return NULL;

@@ -33,12 +33,36 @@ typedef struct HostNode {
 	size_t n_pools;
 } HostNode;
 
-typedef enum CpuVendor { CPU_VENDOR_UNKNOWN, CPU_VENDOR_INTEL, CPU_VENDOR_AMD } CpuVendor;
+#define CPU_VENDORS(X)                                                                             \
+	X(CPU_VENDOR_UNKNOWN, "unknown")                                                           \
+	X(CPU_VENDOR_INTEL, "intel")                                                               \
+	X(CPU_VENDOR_AMD, "amd")
+
+typedef enum CpuVendor {
+#define X(enumerator, name) enumerator,
+	CPU_VENDORS(X)
+#undef X
+} CpuVendor;
+
+/* Whether the firmware describes an IOMMU of the processor's maker: the ACPI table DMAR or IVRS. */
+#define IOMMU_TABLES(X)                                                                            \
+	X(IOMMU_TABLE_UNKNOWN, "unknown")                                                          \
+	X(IOMMU_TABLE_NONE, "none")                                                                \
+	X(IOMMU_TABLE_THERE, "there")
+
+typedef enum IommuTable {
+#define X(enumerator, name) enumerator,
+	IOMMU_TABLES(X)
+#undef X
+} IommuTable;
 
 typedef struct HostFacts {
 	char *name;		/* the host's own */
 	unsigned physical_bits; /* of an address; 0: not known */
 	CpuVendor cpu_vendor;
+	bool virtual_machine; /* this host itself runs on a hypervisor */
+	IommuTable iommu_table;
+	char **iommu_words; /* of the kernel command line: "intel_iommu=on"; NULL: none */
 	unsigned kernel_major,
 		kernel_minor; /* of the running kernel, 6 and 1; 0 and 0: not known */
 	HostNode *nodes;      /* by number; none: a kernel without NUMA, or not known */
@@ -55,6 +79,8 @@ typedef struct HostFacts {
 
 /* Its version is not known, or not below this one. `facts` may be NULL. */
 bool host_facts_libvirt_has(const HostFacts *facts, uint64_t version);
+/* Its version is known, and below this one. `facts` may be NULL. */
+bool host_facts_kernel_before(const HostFacts *facts, unsigned major, unsigned minor);
 /* "9.0.0"; NULL when memory is out. */
 char *libvirt_version_text(uint64_t version);
 

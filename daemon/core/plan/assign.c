@@ -174,11 +174,6 @@ static int warn_of_facts(Planner *p)
 			      str_or_empty(group->reasoning));
 	if (r == 0 && !p->record && plan_domain_is_ours(p))
 		r = plan_warn_of_lost_record(p);
-	if (r == 0 && p->facts->inspection->unsafe_interrupts)
-		r = plan_warn(
-			p->plan,
-			"allow_unsafe_interrupts is on: a guest could forge interrupts of the "
-			"host; enable interrupt remapping in the firmware instead");
 	return r;
 }
 
@@ -246,7 +241,10 @@ static int fill_steps(Planner *p)
 	plan->config = p->config && (!defined_whole(p) || p->tune_open);
 	if (!runs_with_it(p))
 		r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
-					 p->facts->assignments, p->request, p->ret_problem);
+					 p->facts->assignments, p->facts->host, p->request,
+					 p->ret_problem);
+	if (r == 0 && !runs_with_it(p))
+		r = plan_judge_obstacles(p);
 	if (r == 0 && plan->live)
 		r = plan_hostdevs(p);
 	if (r == 0 && plan->live && bind)

@@ -48,7 +48,9 @@ static int check_and_add_steps(Planner *p, StepKind move)
 	int r;
 
 	r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
-				 p->facts->assignments, p->request, p->ret_problem);
+				 p->facts->assignments, p->facts->host, p->request, p->ret_problem);
+	if (r == 0 && move == STEP_BIND)
+		r = plan_judge_obstacles(p);
 	if (r == 0)
 		r = plan_warn_of_unseen(p);
 	if (r == 0)

@@ -2,6 +2,7 @@
 #include "core/plan/check.h"
 
 #include "core/facts/driver-release.h"
+#include "core/facts/obstacle.h"
 #include "core/plan/planner.h"
 
 /* What the checks look at. */
@@ -10,6 +11,7 @@ typedef struct Check {
 	const PciSnapshot *snapshot;
 	const Inspection *inspection;
 	const Assignments *assignments;
+	const HostFacts *host;
 	const PlanRequest *request;
 	const PciFunction **functions;
 	size_t n_functions;
@@ -34,9 +36,9 @@ static int refuse_lines(const Check *c, GpupassError error, const char *reason, 
 static int check_iommu(const Check *c)
 {
 	if (!c->snapshot->iommu)
-		return refuse_lines(c, GPUPASS_ERROR_IOMMU_DISABLED, "the IOMMU is off", NULL,
-				    "enable VT-d or AMD-Vi in the firmware and boot with "
-				    "intel_iommu=on (Intel); see gpupassd(8)");
+		return problem_refuse(c->ret_problem, GPUPASS_ERROR_IOMMU_DISABLED,
+				      .reason = strdup("the IOMMU is off"),
+				      .remedy = obstacle_iommu_remedy(c->host));
 	if (c->inspection->noiommu)
 		return refuse_lines(c, GPUPASS_ERROR_IOMMU_DISABLED,
 				    "vfio runs without protection by an IOMMU", NULL,
@@ -192,7 +194,8 @@ static int check_use(const Check *c, const PciFunction *function, const Function
 				       "NVIDIA's vGPU manager: echo 0 > "
 				       "/sys/bus/pci/devices/%s/sriov_numvfs",
 				       BDF_TEXT(&function->bdf), BDF_TEXT(&function->bdf)));
-	if (function->boot_vga && !c->request->allow_boot_vga)
+	/* On vfio the console has gone already; a framebuffer that is left there is warned of. */
+	if (function->boot_vga && !driver_is_vfio(facts->driver) && !c->request->allow_boot_vga)
 		return refuse_function(c, GPUPASS_ERROR_HOST_IN_USE, function,
 				       "is the host's boot display",
 				       "make another display the primary one in the firmware, or "
@@ -429,7 +432,7 @@ static int run_checks(Check *c)
 
 int plan_check_functions(const Group *group, const PciSnapshot *snapshot,
 			 const Inspection *inspection, const Assignments *assignments,
-			 const PlanRequest *request, Problem **ret_problem)
+			 const HostFacts *host, const PlanRequest *request, Problem **ret_problem)
 {
 	_cleanup_free_ const PciFunction **functions = NULL;
 	Check c = {
@@ -437,6 +440,7 @@ int plan_check_functions(const Group *group, const PciSnapshot *snapshot,
 		.snapshot = snapshot,
 		.inspection = inspection,
 		.assignments = assignments,
+		.host = host,
 		.request = request,
 		.ret_problem = ret_problem,
 	};

@@ -117,6 +117,9 @@ int plan_fit(Planner *p, const DomainXml *xml, bool within, const FitTune *tune)
 /* fit.c: the same where the definition is not changed. */
 int plan_fit_running(Planner *p);
 
+/* obstacle.c: refuses or warns where the host tells that a guest's start will fail. */
+int plan_judge_obstacles(Planner *p);
+
 /* Sets live and config from the request and the state of the domain. */
 int plan_resolve_mode(Planner *p);
 /* gpupass gave the group to this domain: its metadata or the record says so. */

@@ -141,7 +141,10 @@ static int plan_machine(Planner *p, bool *ret_bind)
 	r = plan_check_evidence(p);
 	if (r == 0 && plan_count_hostdevs(p, true) == 0)
 		r = plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
-					 p->facts->assignments, p->request, p->ret_problem);
+					 p->facts->assignments, p->facts->host, p->request,
+					 p->ret_problem);
+	if (r == 0 && plan_count_hostdevs(p, true) == 0)
+		r = plan_judge_obstacles(p);
 	if (r == 0 && plan_count_hostdevs(p, true) == 0)
 		r = plan_turnover(p);
 	else if (r == 0)

@@ -200,7 +200,8 @@ static int check_freed_functions(const Planner *p)
 		return r;
 	request.live = p->plan->live;
 	return plan_check_functions(p->facts->group, p->facts->snapshot, p->facts->inspection,
-				    p->facts->assignments, &request, p->ret_problem);
+				    p->facts->assignments, p->facts->host, &request,
+				    p->ret_problem);
 }
 
 static int fill_identity_from_record(Planner *p)

@@ -18,7 +18,6 @@
 #define FILES_MAX 256
 #define BOOT_FAULT_MAX 384 /* bytes kept of what was wrong */
 /* A line has ten characters a CPU. */
-#define INTERRUPTS_MAX_BYTES (16UL * 1024 * 1024)
 
 /* NULL, which is no error: the file is absent, too big, or unreadable. */
 static int read_if_any(int dir_fd, const char *path, char **ret, size_t *ret_size)
@@ -119,40 +118,6 @@ static int read_modules(int sysfs_fd, Examination *e)
 			r = strv_append(&e->modules, names[i]);
 	}
 	return r;
-}
-
-static int read_iommu_units(int sysfs_fd, Examination *e)
-{
-	_cleanup_close_ int fd = -1;
-	int r = dir_open_at(sysfs_fd, "class/iommu", false, &fd);
-
-	if (r >= 0)
-		r = dir_list(fd, "", &e->iommu_units);
-	return r == -ENOMEM ? r : 0;
-}
-
-static int read_interrupts(int proc_fd, Examination *e)
-{
-	_cleanup_fclose_ FILE *f = NULL;
-	_cleanup_free_ char *line = NULL;
-	size_t capacity = 0, total = 0;
-	ssize_t n;
-	int fd = openat(proc_fd, "interrupts", O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return 0;
-	f = fdopen(fd, "re");
-	if (!f) {
-		close_fd(fd);
-		return -ENOMEM;
-	}
-	while (!e->interrupts_remapped && (n = getline(&line, &capacity, f)) >= 0 &&
-	       (total += (size_t)n) < INTERRUPTS_MAX_BYTES)
-		e->interrupts_remapped = setup_interrupt_is_remapped(line);
-#if defined(__x86_64__) || defined(__i386__)
-	e->interrupts_known = total > 0;
-#endif
-	return 0;
 }
 
 /* ---- processes ---- */
@@ -313,11 +278,7 @@ int examine_setup(const ExamineRoots *roots, Examination **ret)
 	if (r >= 0)
 		r = read_version(roots->proc_fd, e);
 	if (r >= 0)
-		r = read_interrupts(roots->proc_fd, e);
-	if (r >= 0)
 		r = read_processes(roots->proc_fd, e);
-	if (r >= 0)
-		r = read_iommu_units(roots->sysfs_fd, e);
 	if (r >= 0)
 		r = read_modules(roots->sysfs_fd, e);
 	if (r >= 0)

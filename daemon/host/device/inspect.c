@@ -7,6 +7,7 @@
 #include "host/device/capabilities.h"
 #include "host/device/holders.h"
 #include "host/device/nvidia-facts.h"
+#include "host/device/obstacle-facts.h"
 #include "host/device/vfio-facts.h"
 #include "host/scan/nvidia-proc.h"
 #include "host/scan/sysfs.h"
@@ -180,6 +181,8 @@ int inspect_functions(const InspectRoots *roots, const Bdf *functions, size_t n,
 		r = vfio_facts_read(roots, inspection);
 	if (r >= 0)
 		r = nvidia_facts_read(roots, inspection);
+	if (r >= 0)
+		r = obstacle_facts_read(roots, inspection);
 	if (r >= 0)
 		r = holders_scan(roots, functions, n, inspection);
 	if (r < 0)

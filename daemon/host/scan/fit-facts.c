@@ -10,6 +10,8 @@
 #include "util/text.h"
 
 #define NODES "devices/system/node"
+#define ACPI_TABLES "firmware/acpi/tables"
+#define CMDLINE_MAX 65536
 /* The first CPU is enough; on a large host the file has megabytes. A CPU's flags fill a page. */
 #define CPUINFO_READ 8192
 #define MEMINFO_MAX 65536
@@ -59,11 +61,23 @@ static CpuVendor vendor_in(const char *text)
 						       : CPU_VENDOR_UNKNOWN;
 }
 
+/* In the line behind the newline that the text begins with: "\nflags\t\t: fpu vme …". */
+static bool has_word(const char *text, const char *word)
+{
+	size_t line = 1 + strcspn(text + 1, "\n"), n = strlen(word);
+
+	for (const char *at = strstr(text, word); at && at < text + line; at = strstr(at + 1, word))
+		if (at[-1] == ' ' && (at[n] == ' ' || at[n] == '\n'))
+			return true;
+	return false;
+}
+
 /* "address sizes\t: 46 bits physical, 48 bits virtual", on x86. */
 static void read_processor(int proc_fd, HostFacts *facts)
 {
 	_cleanup_close_ int fd = openat(proc_fd, "cpuinfo", O_RDONLY | O_CLOEXEC);
 	char text[CPUINFO_READ + 1];
+	const char *flags;
 	size_t size = 0;
 	uint64_t bits;
 	ssize_t n = 1;
@@ -73,10 +87,58 @@ static void read_processor(int proc_fd, HostFacts *facts)
 		size += n > 0 ? (size_t)n : 0;
 	}
 	text[size] = '\0';
+	flags = strstr(text, "\nflags");
 	bits = number_after(text, "address sizes");
 	if (bits >= BITS_MIN && bits <= BITS_MAX)
 		facts->physical_bits = (unsigned)bits;
 	facts->cpu_vendor = vendor_in(text);
+	facts->virtual_machine = flags && has_word(flags, "hypervisor");
+}
+
+static int is_unit(const char *name, void *userdata)
+{
+	const CpuVendor *vendor = userdata;
+
+	return str_starts_with(name, *vendor == CPU_VENDOR_INTEL ? "dmar" : "ivhd");
+}
+
+/*
+ * The firmware leaves the table out when the IOMMU is switched off in it. Its name can be seen by
+ * everybody, its content only by root. A unit of the IOMMU proves the table, too.
+ */
+static void read_iommu_table(int sysfs_fd, HostFacts *facts)
+{
+	const char *table =
+		facts->cpu_vendor == CPU_VENDOR_INTEL ? ACPI_TABLES "/DMAR" : ACPI_TABLES "/IVRS";
+
+	if (facts->cpu_vendor == CPU_VENDOR_UNKNOWN)
+		return;
+	if (faccessat(sysfs_fd, table, F_OK, 0) == 0 ||
+	    sysfs_each_name(sysfs_fd, "class/iommu", false, is_unit, &facts->cpu_vendor) > 0)
+		facts->iommu_table = IOMMU_TABLE_THERE;
+	else if (faccessat(sysfs_fd, ACPI_TABLES, F_OK, 0) == 0)
+		facts->iommu_table = IOMMU_TABLE_NONE;
+}
+
+/* In their order, since the kernel takes one after the other. What is behind "--" is for init. */
+static int read_iommu_words(int proc_fd, HostFacts *facts)
+{
+	static const char *const begins[] = { "intel_iommu=", "amd_iommu=", "iommu=" };
+	_cleanup_strv_ char **words = NULL;
+	_cleanup_free_ char *text = NULL;
+	int r = read_text(proc_fd, "cmdline", CMDLINE_MAX, &text);
+
+	if (r >= 0)
+		r = strv_split(text, " \t\n", &words);
+	for (char **word = words; r >= 0 && word && *word && !str_equal(*word, "--"); word++) {
+		/* In names dashes count as underscores (kernel/params.c, dash2underscore()). */
+		for (char *c = *word; *c && *c != '='; c++)
+			*c = *c == '-' ? '_' : *c;
+		for (size_t i = 0; r >= 0 && i < ELEMENTS(begins); i++)
+			if (str_starts_with(*word, begins[i]))
+				r = strv_append(&facts->iommu_words, *word);
+	}
+	return r;
 }
 
 /* "6.1.0-56-amd64" */
@@ -217,7 +279,10 @@ int fit_facts_read(int sysfs_fd, int proc_fd, HostFacts **ret)
 	if (r == -ENOMEM)
 		return r;
 	read_processor(proc_fd, facts);
-	r = read_kernel(proc_fd, facts);
+	read_iommu_table(sysfs_fd, facts);
+	r = read_iommu_words(proc_fd, facts);
+	if (r >= 0)
+		r = read_kernel(proc_fd, facts);
 	if (r >= 0)
 		r = read_memory(proc_fd, facts);
 	if (r >= 0)

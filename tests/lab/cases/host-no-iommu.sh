@@ -10,6 +10,6 @@ declare_pair0
 doctor_finds_the_hosts_faults
 "$here/define-vm" vm42
 # fault 20
-refused "without an IOMMU nothing is assigned, and the message says what to switch on" \
-	6 IommuDisabled "iommu" gpupass assign vm42 pair0
+refused "without an IOMMU nothing is assigned, and the message says why" \
+	6 IommuDisabled "the IOMMU is off" gpupass assign vm42 pair0
 finish

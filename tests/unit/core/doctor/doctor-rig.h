@@ -87,7 +87,6 @@ static inline _unused_ void rig_init(Rig *rig)
 	set(&rig->host->nvidia_version, "550.54.15");
 	set(&rig->host->libvirt_daemon, "virtqemud (pid 12)");
 	add(&rig->host->cmdline, "intel_iommu=on");
-	add(&rig->host->iommu_units, "dmar0");
 	rig->host->image = calloc(1, sizeof(Initramfs));
 	assert_non_null(rig->host->image);
 	set(&rig->host->image->path, "/boot/initrd.img-6.1");
@@ -107,7 +106,11 @@ static inline _unused_ void rig_init(Rig *rig)
 		.n_nodes = 1,
 		.memory_bytes = 256 * GIB,
 	};
-	rig->host->interrupts_known = rig->host->interrupts_remapped = true;
+	rig->m.inspection.interrupts_known = rig->m.inspection.interrupts_remapped = true;
+	rig->m.inspection.iomem_read = true;
+	for (size_t i = 0; i < rig->m.inspection.n_functions; i++)
+		rig->m.inspection.functions[i].resource_read =
+			rig->m.inspection.functions[i].regions_read = true;
 	rig->host->systemd = rig->host->bind_enabled = true;
 	rig->host->hook = rig->host->hook_runs = true;
 }
@@ -118,6 +121,7 @@ static inline _unused_ void rig_done(Rig *rig)
 	for (size_t i = 0; i < GPUS; i++)
 		gpu_health_clear(&rig->health[i]);
 	examination_free(rig->host);
+	strv_free(rig->machine.iommu_words);
 	strv_free(rig->busy);
 	strv_free(rig->quarantined);
 	strv_free(rig->open_jobs);
@@ -291,29 +295,33 @@ static inline _unused_ void run_cases(const Case *cases, size_t n, const char *c
 }
 
 /* The checks by their files in core/doctor/; test-doctor.c asserts that none is missing. */
-static const char *const doctor_host_room[] _unused_ = {
-	"iommu",      "noiommu",  "interrupt-remapping", "acs",	     "acs-override", "iommu-group",
-	"vfio",	      "vfio-ids", "driver-version",	 "services", "driverctl",    "memlock",
-	"nvidia-drm", NULL
-};
+static const char *const doctor_host_room[] _unused_ = { "iommu",
+							 "noiommu",
+							 "interrupt-remapping",
+							 "acs",
+							 "acs-override",
+							 "iommu-group",
+							 "reserved-regions",
+							 "vfio",
+							 "vfio-ids",
+							 "driver-version",
+							 "services",
+							 "driverctl",
+							 "memlock",
+							 "nvidia-drm",
+							 NULL };
 static const char *const doctor_initramfs_room[] _unused_ = { "initramfs", NULL };
 static const char *const doctor_device_room[] _unused_ = {
-	"holders", "driver", "boot-vga",   "virtual-functions",
-	"answers", "power",  "link-width", "link-speed",
-	"aer",	   "reset",  NULL
+	"bars",	   "framebuffer", "holders",	"driver",     "boot-vga", "virtual-functions",
+	"answers", "power",	  "link-width", "link-speed", "aer",	  "reset",
+	NULL
 };
 static const char *const doctor_self_room[] _unused_ = {
 	"managed", "libvirt", "groups",	   "drift",	   "evidence", "tenants", "quarantine",
 	"jobs",	   "boot",    "boot-unit", "split-groups", "fence",    NULL
 };
-static const char *const doctor_domain_room[] _unused_ = { "domain-group",
-							   "domain-hostdevs",
-							   "domain-machine",
-							   "domain-acpi",
-							   "domain-window",
-							   "domain-hugepages",
-							   "domain-memlock",
-							   "domain-numa",
-							   "domain-clique",
-							   "domain-applied",
-							   NULL };
+static const char *const doctor_domain_room[] _unused_ = {
+	"domain-group",	 "domain-hostdevs",  "domain-machine", "domain-acpi",
+	"domain-window", "domain-hugepages", "domain-memlock", "domain-numa",
+	"domain-clique", "domain-security",  "domain-applied", NULL
+};

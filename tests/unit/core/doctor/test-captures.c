@@ -193,6 +193,16 @@ static void read_machine(Replay *r)
 	r->machine->kernel_major = (unsigned)number_of(machine, "kernel_major");
 	r->machine->kernel_minor = (unsigned)number_of(machine, "kernel_minor");
 	r->machine->memory_bytes = number_of(machine, "memory_bytes");
+	r->machine->cpu_vendor =
+		str_equal(text_of(machine, "cpu_vendor"), "intel") ? CPU_VENDOR_INTEL
+		: str_equal(text_of(machine, "cpu_vendor"), "amd") ? CPU_VENDOR_AMD
+								   : CPU_VENDOR_UNKNOWN;
+	r->machine->virtual_machine = json_is_true(member(machine, "virtual_machine"));
+	r->machine->iommu_table =
+		str_equal(text_of(machine, "iommu_table"), "there")  ? IOMMU_TABLE_THERE
+		: str_equal(text_of(machine, "iommu_table"), "none") ? IOMMU_TABLE_NONE
+								     : IOMMU_TABLE_UNKNOWN;
+	r->machine->iommu_words = list_of(machine, "iommu_words");
 	r->machine->libvirt_version = number_of(machine, "libvirt_version");
 	r->machine->hypervisor_version = number_of(machine, "hypervisor_version");
 	json_array_foreach (member(machine, "nodes"), i, item) {
@@ -445,6 +455,9 @@ static void what_few_hosts_have_is_captured_too(_unused_ void **state)
 	json_object_set_new(member(all, "policy"), "keep_bound", json_pack("[s]", "pair*"));
 	json_object_set_new(member(all, "policy"), "domains_from", json_string("none"));
 	json_object_set_new(all, "kept", json_pack("[o]", json_loads(kept_group, 0, NULL)));
+	json_object_set_new(member(all, "machine"), "cpu_vendor", json_string("amd"));
+	json_object_set_new(member(all, "machine"), "iommu_table", json_string("there"));
+	json_object_set_new(member(all, "machine"), "virtual_machine", json_true());
 	free(snapshot);
 	free(facts);
 	snapshot = json_dumps(host, 0);

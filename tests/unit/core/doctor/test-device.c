@@ -39,6 +39,26 @@ static void boot_vga(Rig *r)
 	model_function(&r->m, GPU)->boot_vga = true;
 }
 
+/* field: host/03 */
+static void framebuffer(Rig *r)
+{
+	FunctionFacts *facts = model_facts(&r->m, GPU);
+
+	boot_vga(r);
+	for (size_t i = 0; i < 4; i++)
+		model_drive(&r->m,
+			    (const char *[]){ GPU, AUDIO, "0000:61:00.0", "0000:61:00.1" }[i],
+			    "vfio-pci", "vfio-pci");
+	*GROW(facts->bar_holders, facts->n_bar_holders) =
+		(BarHolder){ .bar = 1, .name = strdup("BOOTFB") };
+}
+
+/* field: host/09 */
+static void no_address(Rig *r)
+{
+	model_facts(&r->m, GPU)->bars_unset = 1 << 1;
+}
+
 static void virtual_functions(Rig *r)
 {
 	model_facts(&r->m, GPU)->num_vfs = 2;
@@ -114,6 +134,10 @@ static const Case cases[] = {
 	  "somebody-elses", "driverctl" },
 	{ "an unexpected driver", odd_driver, "driver", "driver", "warn", "pci-stub", "unbind" },
 	{ "boot display", boot_vga, "boot-vga", "boot-vga", "warn", GPU, "--allow-boot-vga" },
+	{ "a framebuffer", framebuffer, "framebuffer", "framebuffer", "warn", "holds BAR 1",
+	  "initcall_blacklist=sysfb_init" },
+	{ "a BAR without an address", no_address, "bars", "bars", "fail",
+	  GPU ": BAR 1 has no address", "Above 4G" },
 	{ "virtual functions", virtual_functions, "virtual-functions", "virtual-functions", "warn",
 	  GPU, "sriov_numvfs" },
 	/* fault 24 */

@@ -152,6 +152,12 @@ static void clique(Rig *rig)
 		"</domain>");
 }
 
+/* field: domains/11 */
+static void encrypted(Rig *rig)
+{
+	replace(&rig->m.config_xml, "</domain>", "<launchSecurity type='sev-snp'/></domain>");
+}
+
 static const Case cases[] = {
 	{ "another's group", not_its_group, "groups domain-group", "domain-group", "fail",
 	  "not assigned to it", "gpupass status pair0" },
@@ -175,6 +181,9 @@ static const Case cases[] = {
 	{ "what --numa=apply wrote is gone", applied_and_gone, "domain-numa domain-applied",
 	  "domain-applied", "warn", "memory may come from other NUMA nodes than 0",
 	  "gpupass assign vm42 pair0 --numa=apply" },
+	{ "an encrypted guest", encrypted, "domain-security", "domain-security", "warn",
+	  "launchSecurity (sev-snp): a board without confidential computing cannot reach its",
+	  "--set-cc-mode=on" },
 	{ "a clique", clique, "domain-clique", "domain-clique", "warn", "x-nv-gpudirect-clique",
 	  "take it out" },
 };

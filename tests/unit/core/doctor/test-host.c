@@ -17,7 +17,20 @@ static void no_iommu(Rig *r)
 static void iommu_off_by_hand(Rig *r)
 {
 	no_iommu(r);
-	add(&r->host->cmdline, "intel_iommu=off");
+	add(&r->machine.iommu_words, "intel_iommu=off");
+}
+
+/* field: host/29 */
+static void iommu_off_in_the_firmware(Rig *r)
+{
+	no_iommu(r);
+	add(&r->machine.iommu_words, "intel_iommu=on");
+	r->machine.cpu_vendor = CPU_VENDOR_INTEL;
+}
+
+static void rmrr(Rig *r)
+{
+	set(&model_facts(&r->m, AUDIO)->direct_region, "0x00000000bdf6e000-0x00000000bdf81fff");
 }
 
 static void noiommu_mode(Rig *r)
@@ -27,7 +40,7 @@ static void noiommu_mode(Rig *r)
 
 static void no_remapping(Rig *r)
 {
-	r->host->interrupts_remapped = false;
+	r->m.inspection.interrupts_remapped = false;
 }
 
 static void unsafe_interrupts(Rig *r)
@@ -132,6 +145,8 @@ static const Case cases[] = {
 	{ "no IOMMU", no_iommu, "iommu", "iommu", "fail", "no IOMMU groups", "intel_iommu=on" },
 	{ "IOMMU switched off", iommu_off_by_hand, "iommu", "iommu", "fail", "off",
 	  "take intel_iommu=off off" },
+	{ "IOMMU off in the firmware", iommu_off_in_the_firmware, "iommu", "iommu", "fail", "off",
+	  "enable VT-d in the firmware: the kernel command line has intel_iommu=on already" },
 	{ "no-IOMMU mode", noiommu_mode, "noiommu", "noiommu", "fail", "all memory",
 	  "enable_unsafe_noiommu_mode=0" },
 	{ "no interrupt remapping", no_remapping, "interrupt-remapping", "interrupt-remapping",
@@ -146,6 +161,7 @@ static const Case cases[] = {
 	  "pair1", "ACS" },
 	{ "in no IOMMU group", in_no_iommu_group, "iommu-group", "iommu-group", "fail", AUDIO,
 	  "DMAR" },
+	{ "an RMRR", rmrr, "reserved-regions", "reserved-regions", "fail", AUDIO, "another slot" },
 	{ "vfio-pci not loaded", vfio_not_loaded, "vfio", "vfio", "warn", "not loaded",
 	  "modprobe vfio-pci" },
 	{ "no vfio-pci", no_vfio, "vfio", "vfio", "fail", "no vfio-pci", "CONFIG_VFIO_PCI" },

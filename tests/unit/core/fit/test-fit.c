@@ -299,6 +299,10 @@ static void memory_and_placement_are_judged_by_the_host(_unused_ void **state)
 		{ BASE RAM "<memtune><hard_limit unit='GiB'>64</hard_limit></memtune>" PLACED,
 		  IOMMU, 0, "error:memlock info:viommu" },
 		{ BASE RAM PLACED CLIQUE, "", 0, "warning:gpudirect-clique" },
+		/* field: domains/11 */
+		{ BASE RAM PLACED "<launchSecurity type='sev-snp'/>", "", 0,
+		  "warning:launch-security" },
+		{ BASE RAM PLACED "<launchSecurity/>", "", 0, "warning:launch-security" },
 		{ BASE RAM PLACED OVERRIDE, "", 0, "warning:gpudirect-clique" },
 		{ "<os><type arch='x86_64' machine='pc-i440fx-7.2'>hvm</type></os>" RAM PLACED, "",
 		  0, "warning:machine-type" },

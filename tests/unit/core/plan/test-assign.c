@@ -83,6 +83,23 @@ static void unsafe_interrupts(PlanModel *m)
 	m->inspection.unsafe_interrupts = true;
 }
 
+/* field: host/25 */
+static void interrupts_not_remapped(PlanModel *m)
+{
+	m->inspection.interrupts_known = true;
+}
+
+/* field: host/03 */
+static void boot_display_on_vfio(PlanModel *m)
+{
+	FunctionFacts *facts = model_facts(m, "0000:41:00.0");
+
+	cold_bound(m);
+	model_function(m, "0000:41:00.0")->boot_vga = true;
+	*GROW(facts->bar_holders, facts->n_bar_holders) =
+		(BarHolder){ .bar = 1, .name = strdup("BOOTFB") };
+}
+
 static void boot_display_given_up(PlanModel *m)
 {
 	model_function(m, "0000:41:00.0")->boot_vga = true;
@@ -154,7 +171,14 @@ static void assign_plans_what_is_lacking_and_no_more(_unused_ void **state)
 		  "the bridge of pair0 is inferred, not proven" },
 		/* fault 20 */
 		{ "unsafe interrupts", unsafe_interrupts,
-		  "preflight, " BIND "define, verify, record", false, true, "forge interrupts" },
+		  "preflight, " BIND "define, verify, record", false, true,
+		  "vfio_iommu_type1 allows unsafe interrupts; take" },
+		{ "interrupts not remapped", interrupts_not_remapped,
+		  "preflight, " BIND "define, verify, record", false, true,
+		  "interrupts are not remapped: vfio refuses to give a device to a guest; enable" },
+		{ "boot display on vfio-pci", boot_display_on_vfio,
+		  "preflight, define, verify, record", false, true,
+		  "the firmware framebuffer (BOOTFB) holds BAR 1: a guest's start gives" },
 		/* Anybody can make one, so it refuses nothing. */
 		{ "a process not seen", process_unseen, "preflight, " BIND "define, verify, record",
 		  false, true,

@@ -115,20 +115,20 @@ static void checks_go_by_the_newest_snapshot(_unused_ void **state)
 	model_init(&now);
 	check_planned(&m, "assign");
 	assert_int_equal(plan_check_functions(host_group(&m.host, "pair0"), now.host.snapshot,
-					      &now.inspection, now.host.assignments, &m.request,
-					      &m.problem),
+					      &now.inspection, now.host.assignments, NULL,
+					      &m.request, &m.problem),
 			 0);
 	model_function(&now, "0000:61:00.0")->iommu_group = IOMMU_GROUP_NONE;
 	assert_int_equal(plan_check_functions(host_group(&m.host, "pair0"), now.host.snapshot,
-					      &now.inspection, now.host.assignments, &m.request,
-					      &m.problem),
+					      &now.inspection, now.host.assignments, NULL,
+					      &m.request, &m.problem),
 			 PROBLEM);
 	assert_int_equal(m.problem->error, GPUPASS_ERROR_IOMMU_DISABLED);
 	problem_free(m.problem);
 	model_function(&now, "0000:61:00.0")->bdf.bus = 0x62;
 	assert_int_equal(plan_check_functions(host_group(&m.host, "pair0"), now.host.snapshot,
-					      &now.inspection, now.host.assignments, &m.request,
-					      &m.problem),
+					      &now.inspection, now.host.assignments, NULL,
+					      &m.request, &m.problem),
 			 PROBLEM);
 	assert_int_equal(m.problem->error, GPUPASS_ERROR_NO_SUCH_GPU);
 	model_done(&now);

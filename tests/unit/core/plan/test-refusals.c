@@ -174,6 +174,17 @@ static void boot_display(PlanModel *m)
 	model_function(m, "0000:41:00.0")->boot_vga = true;
 }
 
+/* field: host/09 */
+static void bar_without_address(PlanModel *m)
+{
+	model_facts(m, "0000:61:00.0")->bars_unset = 1 << 1;
+}
+
+static void reserved_by_firmware(PlanModel *m)
+{
+	model_set(&model_facts(m, "0000:41:00.0")->direct_region, "0x1000-0x1fff");
+}
+
 static void foreign_override(PlanModel *m)
 {
 	model_drive(m, "0000:41:00.1", "snd_hda_intel", "pci-stub");
@@ -370,6 +381,12 @@ static void functions_must_be_free_to_move(_unused_ void **state)
 		  "/usr/lib/nvidia/sriov-manage -d 0000:41:00.0" },
 		{ "boot display", boot_display, GPUPASS_ERROR_HOST_IN_USE,
 		  "0000:41:00.0 is the host's boot display", NULL, "--allow-boot-vga" },
+		{ "no address for a BAR", bar_without_address, GPUPASS_ERROR_UNSUPPORTED_BOARD,
+		  "0000:61:00.0: BAR 1 has no address on this host: no guest can use the board",
+		  NULL, "Above 4G decoding" },
+		{ "an RMRR", reserved_by_firmware, GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE,
+		  "0000:41:00.0: the firmware reserves memory of the host (0x1000-0x1fff)", NULL,
+		  "RMRR" },
 		/* fault 16 */
 		{ "foreign override", foreign_override, GPUPASS_ERROR_DRIVER_CONFLICT,
 		  "0000:41:00.1 has somebody else's driver_override pci-stub", NULL,

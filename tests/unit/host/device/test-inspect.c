@@ -318,6 +318,147 @@ static void unsafe_parameters_are_read(void **state _unused_)
 	}
 }
 
+static void interrupt_remapping_is_read(void **state _unused_)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+	_cleanup_(inspection_freep) Inspection *in = inspect(tree, INSPECT_CONFIG_NOT);
+
+	assert_false(in->interrupts_known || in->interrupts_remapped);
+	inspection_free(in);
+	tree_write(tree, "proc/interrupts", "  9:  0  IO-APIC   9-fasteoi  acpi\n");
+	in = inspect(tree, INSPECT_CONFIG_NOT);
+#if defined(__x86_64__) || defined(__i386__)
+	assert_true(in->interrupts_known);
+#endif
+	assert_false(in->interrupts_remapped);
+	inspection_free(in);
+	tree_write(tree, "proc/interrupts", "  9:  0  IR-IO-APIC   9-fasteoi  acpi\n");
+	in = inspect(tree, INSPECT_CONFIG_NOT);
+	assert_true(in->interrupts_remapped);
+}
+
+#define RESOURCE                                                                                   \
+	"0x00000000f9000000 0x00000000f9ffffff 0x0000000000040200\n"                               \
+	"0x00000000c0000000 0x00000000cfffffff 0x000000000014220c\n"                               \
+	"0x0000000000000000 0x0000000000000000 0x0000000000000000\n"                               \
+	"0x00000000d0000000 0x00000000d1ffffff 0x000000000014220c\n"                               \
+	"0x0000000000000000 0x0000000000000000 0x0000000000000000\n"                               \
+	"0x000000000000d000 0x000000000000d07f 0x0000000000040101\n"                               \
+	"0x0000000000000000 0x000000000007ffff 0x0000000020046200\n"
+#define BUS "c0000000-dfffffff : PCI Bus 0000:40\n"
+
+/* field: host/03 */
+static void who_holds_a_bar_is_read(void **state _unused_)
+{
+	static const struct {
+		const char *iomem, *holders;
+	} rows[] = {
+		{ BUS "  c0000000-cfffffff : 0000:41:00.0\n    c0000000-c02fffff : BOOTFB\n",
+		  "1 BOOTFB" },
+		{ BUS "  c0000000-cfffffff : 0000:41:00.0\n    c0000000-c02fffff : BOOTFB\n"
+		      "      c0000000-c02fffff : simpledrm\n"
+		      "  d0000000-d1ffffff : 0000:41:00.0\n    d0000000-d00fffff : efifb\n",
+		  "1 BOOTFB, 1 simpledrm, 3 efifb" },
+		/* Without CAP_SYS_ADMIN: the second of three, by address. */
+		{ "00000000-00000000 : PCI Bus 0000:40\n"
+		  "  00000000-00000000 : 0000:41:00.0\n"
+		  "    00000000-00000000 : vfio-pci\n"
+		  "  00000000-00000000 : 0000:41:00.0\n"
+		  "    00000000-00000000 : BOOTFB\n"
+		  "  00000000-00000000 : 0000:41:00.0\n"
+		  "    00000000-00000000 : nvidia\n",
+		  "3 BOOTFB" },
+		{ "  00000000-00000000 : 0000:41:00.0\n    00000000-00000000 : BOOTFB\n",
+		  "-1 BOOTFB" },
+		/* Another board's, of none, beside it, and one that draws by itself. */
+		{ BUS "  c0000000-cfffffff : 0000:42:00.0\n    c0000000-c02fffff : BOOTFB\n", "" },
+		{ "c0000000-c02fffff : BOOTFB\n", "" },
+		{ BUS "  c0000000-cfffffff : 0000:41:00.0\n  e0000000-e02fffff : BOOTFB\n", "" },
+		{ BUS "  c0000000-cfffffff : 0000:41:00.0\n    c0000000-c02fffff : vfio-pci\n",
+		  "" },
+		{ BUS "  c0000000-cfffffff : 0000:41:00.0\n    c0000000-c02fffff : BOOTFBX\n", "" },
+		/* At this depth the kernel indents no further. */
+		{ "          c0000000-cfffffff : 0000:41:00.0\n"
+		  "          c0000000-c02fffff : BOOTFB\n",
+		  "" },
+		{ "garbage\n\n : \n", "" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+		_cleanup_(inspection_freep) Inspection *in = NULL;
+		_cleanup_strv_ char **lines = NULL;
+		_cleanup_free_ char *found = NULL;
+
+		tree_write_attribute(tree, "0000:41:00.0", "resource", RESOURCE);
+		tree_write(tree, "proc/iomem", rows[i].iomem);
+		in = inspect(tree, INSPECT_CONFIG_NOT);
+		for (size_t k = 0; k < in->functions[0].n_bar_holders; k++)
+			assert_int_equal(strv_appendf(&lines, "%d %s",
+						      in->functions[0].bar_holders[k].bar,
+						      in->functions[0].bar_holders[k].name),
+					 0);
+		found = strv_join(lines, ", ");
+		if (!str_equal(found, rows[i].holders) || in->functions[0].bars_unset != 0)
+			fail_msg("row %zu: %s", i, found);
+	}
+}
+
+/* field: host/09 */
+static void a_bar_without_an_address_is_read(void **state _unused_)
+{
+	static const struct {
+		const char *resource;
+		unsigned unset;
+	} rows[] = {
+		{ "0x00000000f9000000 0x00000000f9ffffff 0x0000000000040200\n"
+		  "0x0000000000000000 0x0000000fffffffff 0x000000002014220c\n",
+		  2 },
+		/* An address of ports is not missed, and neither is one of the ROM. */
+		{ "0x0000000000000000 0x000000000000007f 0x0000000020040101\n", 0 },
+		{ RESOURCE, 0 },
+		{ "0x0000000000000000 0x0000000000000000 0x0000000000000000\n", 0 },
+		{ "garbage\n", 0 },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+		_cleanup_(inspection_freep) Inspection *in = NULL;
+
+		tree_write_attribute(tree, "0000:41:00.0", "resource", rows[i].resource);
+		in = inspect(tree, INSPECT_CONFIG_NOT);
+		if (in->functions[0].bars_unset != rows[i].unset)
+			fail_msg("row %zu: %u", i, in->functions[0].bars_unset);
+	}
+}
+
+static void only_regions_of_type_direct_count(void **state _unused_)
+{
+	static const struct {
+		const char *regions, *direct;
+	} rows[] = {
+		{ "0x00000000fee00000 0x00000000feefffff msi\n", NULL },
+		{ "0x00000000bdf6e000 0x00000000bdf81fff direct-relaxable\n"
+		  "0x000000fd00000000 0x000000ffffffffff reserved\n",
+		  NULL },
+		{ "0x00000000fee00000 0x00000000feefffff msi\n"
+		  "0x00000000bdf6e000 0x00000000bdf81fff direct\n",
+		  "0x00000000bdf6e000-0x00000000bdf81fff" },
+		{ "direct\n", NULL },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(sysfs_tree_freep) SysfsTree *tree = one_gpu();
+		_cleanup_(inspection_freep) Inspection *in = NULL;
+
+		tree_write_attribute(tree, "0000:41:00.0", "iommu_group/reserved_regions",
+				     rows[i].regions);
+		in = inspect(tree, INSPECT_CONFIG_NOT);
+		if (!str_equal(in->functions[0].direct_region, rows[i].direct))
+			fail_msg("row %zu: %s", i, in->functions[0].direct_region);
+	}
+}
+
 /* fault N1 */
 /* Fail closed: whatever does not say no counts as yes. */
 static void the_driver_s_version_and_modeset_are_read(void **state _unused_)
@@ -426,6 +567,10 @@ int main(void)
 		cmocka_unit_test(vfio_is_registered_loadable_or_neither),
 		cmocka_unit_test(a_registered_vfio_needs_no_module),
 		cmocka_unit_test(unsafe_parameters_are_read),
+		cmocka_unit_test(interrupt_remapping_is_read),
+		cmocka_unit_test(who_holds_a_bar_is_read),
+		cmocka_unit_test(a_bar_without_an_address_is_read),
+		cmocka_unit_test(only_regions_of_type_direct_count),
 		cmocka_unit_test(the_driver_s_version_and_modeset_are_read),
 		cmocka_unit_test(a_function_that_is_not_there_is_an_error),
 		cmocka_unit_test(without_a_function_there_are_the_hosts_facts),

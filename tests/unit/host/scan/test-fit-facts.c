@@ -79,6 +79,40 @@ static void a_host_is_read_as_it_is(void **state)
 	assert_null(host_facts_node(facts, -1));
 }
 
+/* field: host/29 */
+static void what_switches_the_iommu_is_read(void **state)
+{
+	const TempDir *dir = *state;
+	_cleanup_(host_facts_freep) HostFacts *facts = NULL;
+
+	temp_dir_write(dir, "cpuinfo",
+		       "vendor_id\t: GenuineIntel\nflags\t\t: fpu hypervisor vme\n");
+	temp_dir_write(dir, "cmdline",
+		       "root=/dev/sda1 intel-iommu=off  intel_iommu=on,sm_on\tiommu=pt "
+		       "my_iommu=off -- iommu=off\n");
+	facts = read_facts(dir);
+	assert_true(facts->virtual_machine);
+	assert_int_equal(facts->iommu_table, IOMMU_TABLE_UNKNOWN);
+	assert_int_equal(strv_length(facts->iommu_words), 3);
+	assert_string_equal(facts->iommu_words[0], "intel_iommu=off");
+	assert_string_equal(facts->iommu_words[1], "intel_iommu=on,sm_on");
+	assert_string_equal(facts->iommu_words[2], "iommu=pt");
+	host_facts_free(facts);
+	temp_dir_write(dir, "firmware/acpi/tables/IVRS", "");
+	temp_dir_write(dir, "class/iommu/ivhd0/x", "");
+	facts = read_facts(dir);
+	assert_int_equal(facts->iommu_table, IOMMU_TABLE_NONE);
+	host_facts_free(facts);
+	temp_dir_write(dir, "firmware/acpi/tables/DMAR", "");
+	facts = read_facts(dir);
+	assert_int_equal(facts->iommu_table, IOMMU_TABLE_THERE);
+	host_facts_free(facts);
+	temp_dir_write(dir, "cpuinfo", "vendor_id\t: AuthenticAMD\nflags\t\t: hypervisors\n");
+	facts = read_facts(dir);
+	assert_int_equal(facts->iommu_table, IOMMU_TABLE_THERE);
+	assert_false(facts->virtual_machine);
+}
+
 static void a_host_that_tells_nothing_is_not_known(void **state)
 {
 	_cleanup_(host_facts_freep) HostFacts *facts = read_facts(*state);
@@ -89,6 +123,8 @@ static void a_host_that_tells_nothing_is_not_known(void **state)
 	assert_int_equal(facts->kernel_major, 0);
 	assert_int_equal(facts->memory_bytes, 0);
 	assert_int_equal(facts->n_nodes, 0);
+	assert_null(facts->iommu_words);
+	assert_int_equal(facts->iommu_table, IOMMU_TABLE_UNKNOWN);
 	assert_null(host_facts_node(NULL, 0));
 }
 
@@ -164,6 +200,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_DIR(a_host_is_read_as_it_is),
+		WITH_DIR(what_switches_the_iommu_is_read),
 		WITH_DIR(a_host_that_tells_nothing_is_not_known),
 		WITH_DIR(nonsense_is_not_believed),
 		cmocka_unit_test(lists_of_cpus_are_read_as_the_kernel_and_libvirt_write_them),

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/facts/obstacle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/pci/driver-name.h"
+#include "util/text.h"
+
+#define CLASS_DISPLAY 0x03
+#define MIB (UINT64_C(1) << 20)
+/*
+ * Every GPU of NVIDIA has its registers in BAR 0, of 16 MiB or more, and its memory in BAR 1, or
+ * in BAR 2 where BAR 0 has 64 bits. No other BAR has more than 32 MiB.
+ */
+#define BAR_REGISTERS_MIN (16 * MIB)
+#define BAR_OTHER_MAX (32 * MIB)
+
+/* Takes both texts. */
+static int add(Obstacles *into, ObstacleKind kind, ObstacleWeight weight, const Bdf *bdf,
+	       char *what, char *remedy)
+{
+	Obstacle *more = reallocarray(into->items, into->n_items + 1, sizeof(*more));
+
+	if (more)
+		into->items = more;
+	if (!more || !what || !remedy) {
+		free(what);
+		free(remedy);
+		return -ENOMEM;
+	}
+	more[into->n_items++] = (Obstacle){
+		.kind = kind,
+		.weight = weight,
+		.bdf = bdf ? *bdf : (Bdf){ 0 },
+		.what = what,
+		.remedy = remedy,
+	};
+	return 0;
+}
+
+void obstacles_clear(Obstacles *obstacles)
+{
+	for (size_t i = 0; i < obstacles->n_items; i++) {
+		free(obstacles->items[i].what);
+		free(obstacles->items[i].remedy);
+	}
+	free(obstacles->items);
+	*obstacles = (Obstacles){ 0 };
+}
+
+/*
+ * Without remapping, a guest's device can raise any interrupt of the host. So vfio refuses
+ * (vfio_iommu_type1: "No interrupt remapping support"), unless allow_unsafe_interrupts is set.
+ */
+static int find_interrupts(const Inspection *inspection, Obstacles *into)
+{
+	bool unsafe = inspection->unsafe_interrupts;
+	int r = 0;
+
+	into->unknown[OBSTACLE_INTERRUPTS] = !inspection->interrupts_known;
+	if (unsafe)
+		r = add(into, OBSTACLE_INTERRUPTS, OBSTACLE_WARNS, NULL,
+			strdup("vfio_iommu_type1 allows unsafe interrupts"),
+			strdup("take allow_unsafe_interrupts out of modprobe.d and of the kernel "
+			       "command line, and reboot"));
+	if (r == 0 && inspection->interrupts_known && !inspection->interrupts_remapped)
+		r = add(into, OBSTACLE_INTERRUPTS, OBSTACLE_FAILS, NULL,
+			strf("interrupts are not remapped: %s",
+			     unsafe ? "a guest can raise interrupts of the host"
+				    : "vfio refuses to give a device to a guest"),
+			strdup("enable interrupt remapping in the firmware (VT-d, x2APIC), and "
+			       "boot without intremap=off; for details: dmesg | grep -i "
+			       "remapping"));
+	return r;
+}
+
+/* ---- BARs without an address ---- */
+
+/*
+ * Linux 6.14 and older clear a BAR that got no address (drivers/pci/setup-bus.c, reset_resource()),
+ * and then it looks like one that the board does not have.
+ */
+static bool lacks_memory(const PciFunction *function)
+{
+	if (function->vendor != PCI_VENDOR_NVIDIA || function->virtual_function ||
+	    function->class_code >> 16 != CLASS_DISPLAY ||
+	    function->bar_size[0] < BAR_REGISTERS_MIN)
+		return false;
+	for (size_t bar = 1; bar < PCI_BARS - 1; bar++)
+		if (function->bar_size[bar] > BAR_OTHER_MAX)
+			return false;
+	return true;
+}
+
+/* "BAR 1", "BARs 1, 3" */
+static char *bars_text(unsigned bars)
+{
+	_cleanup_strv_ char **numbers = NULL;
+	_cleanup_free_ char *joined = NULL;
+
+	for (int bar = 0; bar < PCI_BARS; bar++)
+		if ((bars >> bar & 1) && strv_appendf(&numbers, "%d", bar) < 0)
+			return NULL;
+	joined = strv_join(numbers, ", ");
+	return joined ? strf("BAR%s %s", numbers[1] ? "s" : "", joined) : NULL;
+}
+
+static int find_bars(const PciFunction *function, const FunctionFacts *facts, Obstacles *into)
+{
+	bool display = function->class_code >> 16 == CLASS_DISPLAY;
+	_cleanup_free_ char *bars = NULL;
+
+	if (facts->bars_unset > 0)
+		bars = bars_text(facts->bars_unset);
+	else if (lacks_memory(function))
+		bars = strdup("the BAR of the memory (BAR 1, or 2 on newer boards)");
+	else
+		return 0;
+	if (!bars)
+		return -ENOMEM;
+	return add(into, OBSTACLE_BAR, display ? OBSTACLE_REFUSES : OBSTACLE_WARNS, &function->bdf,
+		   strf("%s: %s has no address on this host: no guest can use the %s",
+			BDF_TEXT(&function->bdf), bars, display ? "board" : "function"),
+		   strdup("turn on \"Above 4G decoding\" in the firmware, with room for all boards "
+			  "(MMIO High Size, where it is offered), and reboot; if it is on, boot "
+			  "with pci=realloc; for details: dmesg | grep BAR"));
+}
+
+/* ---- framebuffers of what the firmware drew ---- */
+
+/* What helps depends on who holds it. */
+static char *framebuffer_remedy(char *const *names)
+{
+	const char *driver = strv_contains(names, "efifb")    ? " video=efifb:off"
+			     : strv_contains(names, "vesafb") ? " video=vesafb:off"
+							      : "";
+
+	for (char *const *name = names; name && *name; name++)
+		if (strstr(*name, "drm"))
+			return strf("boot with initcall_blacklist=sysfb_init; if %s is still there "
+				    "then (seen of simpledrm built into Linux 6.18), make another "
+				    "display the primary one in the firmware",
+				    *name);
+	return strf("boot with initcall_blacklist=sysfb_init%s, or make another display the "
+		    "primary one in the firmware",
+		    driver);
+}
+
+/* All that hold this BAR: a device, BOOTFB, and the driver that draws on it. */
+static int tell_framebuffer(const PciFunction *function, const FunctionFacts *facts, int bar,
+			    Obstacles *into)
+{
+	_cleanup_free_ char *held = bar < 0 ? strdup("a BAR") : strf("BAR %d", bar), *all = NULL;
+	_cleanup_strv_ char **names = NULL;
+
+	for (size_t i = 0; i < facts->n_bar_holders; i++)
+		if (facts->bar_holders[i].bar == bar &&
+		    strv_append(&names, str_or_empty(facts->bar_holders[i].name)) < 0)
+			return -ENOMEM;
+	all = strv_join(names, ", ");
+	if (!held || !all)
+		return -ENOMEM;
+	return add(into, OBSTACLE_FRAMEBUFFER, OBSTACLE_WARNS, &function->bdf,
+		   strf("%s: the firmware framebuffer (%s) holds %s: %s \"%s%scan't reserve\", and "
+			"the guest cannot use the board",
+			BDF_TEXT(&function->bdf), all, held,
+			driver_is_vfio(function->driver)
+				? "a guest's start gives"
+				: "where vfio-pci does not end it (since Linux 6.0 it does for the "
+				  "boot display), a guest's start gives",
+			bar < 0 ? "" : held, bar < 0 ? "" : ": "),
+		   framebuffer_remedy(names));
+}
+
+static int find_framebuffer(const PciFunction *function, const FunctionFacts *facts,
+			    Obstacles *into)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < facts->n_bar_holders; i++) {
+		bool told = false;
+
+		for (size_t k = 0; k < i; k++)
+			told |= facts->bar_holders[k].bar == facts->bar_holders[i].bar;
+		if (!told)
+			r = tell_framebuffer(function, facts, facts->bar_holders[i].bar, into);
+	}
+	return r;
+}
+
+/* ---- memory that the firmware wants mapped ---- */
+
+/*
+ * Intel's driver refuses a domain for such a device (intel/iommu.c, "Device is ineligible for IOMMU
+ * domain attach due to platform RMRR requirement"); of display and USB functions the kernel calls
+ * the region direct-relaxable. Since Linux 6.6 all drivers refuse (iommu.c, require_direct).
+ */
+static int find_region(const PciFunction *function, const FunctionFacts *facts,
+		       const HostFacts *host, Obstacles *into)
+{
+	if (!facts->direct_region ||
+	    (host && host->cpu_vendor == CPU_VENDOR_AMD && host_facts_kernel_before(host, 6, 6)))
+		return 0;
+	for (size_t i = 0; i < into->n_items; i++)
+		if (into->items[i].kind == OBSTACLE_REGION)
+			return 0; /* one will do: it is the same setting of the firmware */
+	return add(into, OBSTACLE_REGION, OBSTACLE_REFUSES, &function->bdf,
+		   strf("%s: the firmware reserves memory of the host (%s) for IOMMU group %d: the "
+			"kernel gives it to no guest (\"platform RMRR requirement\")",
+			BDF_TEXT(&function->bdf), facts->direct_region, function->iommu_group),
+		   strdup("turn off what reserves it, in the firmware: shared memory of the slot "
+			  "(HPE), remote management or health monitoring of the board; or use "
+			  "another slot; for details: dmesg | grep -i -e RMRR -e IVMD"));
+}
+
+int obstacles_find(const PciFunction *const *functions, size_t n, const Inspection *inspection,
+		   const HostFacts *host, Obstacles *ret)
+{
+	Obstacles found = { 0 };
+	int r = find_interrupts(inspection, &found);
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		const FunctionFacts *facts = inspection_find(inspection, &functions[i]->bdf);
+
+		found.unknown[OBSTACLE_BAR] |= !facts || !facts->resource_read;
+		found.unknown[OBSTACLE_FRAMEBUFFER] |= !facts || !inspection->iomem_read;
+		found.unknown[OBSTACLE_REGION] |= !facts || !facts->regions_read;
+		if (!facts)
+			continue;
+		r = find_bars(functions[i], facts, &found);
+		if (r == 0)
+			r = find_framebuffer(functions[i], facts, &found);
+		if (r == 0)
+			r = find_region(functions[i], facts, host, &found);
+	}
+	if (r < 0)
+		obstacles_clear(&found);
+	*ret = found;
+	return r;
+}
+
+/* ---- the IOMMU is off ---- */
+
+/* Whether one of the options of "intel_iommu=on,sm_on" is this one. */
+static bool has_option(const char *word, const char *name, const char *option)
+{
+	size_t n = strlen(option);
+	const char *at;
+
+	if (!str_starts_with(word, name))
+		return false;
+	for (at = word + strlen(name); at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (strncmp(at, option, n) == 0 && (at[n] == '\0' || at[n] == ','))
+			return true;
+	return false;
+}
+
+typedef struct Wish {
+	const char *off;   /* the word that turns the IOMMU off; NULL: none */
+	const char *intel; /* the word that asks for Intel's */
+} Wish;
+
+/*
+ * The kernel takes one word after the other. Of intel_iommu= the last one counts (intel/iommu.c,
+ * intel_iommu_setup()); nothing takes back iommu=off (arch/x86/kernel/pci-dma.c, iommu_setup()) or
+ * amd_iommu=off (amd/init.c, parse_amd_iommu_options()).
+ */
+static Wish wish_of(const HostFacts *host)
+{
+	const char *off = NULL, *intel_off = NULL, *amd_off = NULL;
+	Wish wish = { 0 };
+
+	for (char *const *word = host ? host->iommu_words : NULL; word && *word; word++) {
+		if (has_option(*word, "iommu=", "off"))
+			off = *word;
+		if (has_option(*word, "amd_iommu=", "off"))
+			amd_off = *word;
+		if (has_option(*word, "intel_iommu=", "off")) {
+			intel_off = *word;
+			wish.intel = NULL;
+		}
+		if (has_option(*word, "intel_iommu=", "on")) {
+			intel_off = NULL;
+			wish.intel = *word;
+		}
+	}
+	wish.off = off;
+	if (!wish.off && host && host->cpu_vendor != CPU_VENDOR_AMD)
+		wish.off = intel_off;
+	if (!wish.off && host && host->cpu_vendor != CPU_VENDOR_INTEL)
+		wish.off = amd_off;
+	return wish;
+}
+
+static char *intel_remedy(const HostFacts *host, const char *asked)
+{
+	if (host->iommu_table == IOMMU_TABLE_THERE)
+		return asked ? strf("the firmware describes an IOMMU and the command line has %s: "
+				    "dmesg | grep -i -e DMAR -e IOMMU tells why the kernel does "
+				    "not use it",
+				    asked)
+			     : strdup("boot with intel_iommu=on");
+	if (asked)
+		return strf("enable VT-d in the firmware%s: the kernel command line has %s already",
+			    host->iommu_table == IOMMU_TABLE_NONE ? ", which describes no IOMMU"
+								  : "",
+			    asked);
+	return strdup("enable VT-d in the firmware and boot with intel_iommu=on; see gpupassd(8)");
+}
+
+char *obstacle_iommu_remedy(const HostFacts *host)
+{
+	const Wish wish = wish_of(host);
+
+	if (wish.off)
+		return strf("take %s off the kernel command line, and reboot", wish.off);
+	if (host && host->virtual_machine && host->iommu_table == IOMMU_TABLE_NONE)
+		return strdup("this host is itself a virtual machine: give it an IOMMU (libvirt: "
+			      "<iommu model='intel'/>), and boot it with intel_iommu=on (Intel)");
+	if (host && host->cpu_vendor == CPU_VENDOR_INTEL)
+		return intel_remedy(host, wish.intel);
+	if (host && host->cpu_vendor == CPU_VENDOR_AMD)
+		return strdup(host->iommu_table == IOMMU_TABLE_THERE
+				      ? "the firmware describes an IOMMU: dmesg | grep -i -e "
+					"AMD-Vi -e IVRS tells why the kernel does not use it"
+				      : "enable AMD-Vi (IOMMU) in the firmware; the kernel needs "
+					"no word for it on its command line");
+	if (wish.intel)
+		return strf("enable VT-d or AMD-Vi in the firmware: the kernel command line has %s "
+			    "already",
+			    wish.intel);
+	return strdup("enable VT-d or AMD-Vi in the firmware and boot with intel_iommu=on (Intel); "
+		      "see gpupassd(8)");
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the host tells of a guest's start that will fail, as part of a plan: doctor says the same. */
+#include "core/facts/obstacle.h"
+#include "core/plan/planner.h"
+
+static GpupassError error_of(ObstacleKind kind)
+{
+	return kind == OBSTACLE_REGION ? GPUPASS_ERROR_IOMMU_GROUP_NOT_VIABLE
+				       : GPUPASS_ERROR_UNSUPPORTED_BOARD;
+}
+
+static int judge(const Planner *p, const Obstacles *found)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < found->n_items; i++) {
+		const Obstacle *one = &found->items[i];
+
+		r = one->weight == OBSTACLE_REFUSES
+			    ? problem_refuse(p->ret_problem, error_of(one->kind),
+					     .reason = strdup(one->what),
+					     .remedy = strdup(one->remedy))
+			    : plan_warn(p->plan, "%s; %s", one->what, one->remedy);
+	}
+	return r;
+}
+
+int plan_judge_obstacles(Planner *p)
+{
+	Obstacles found;
+	int r = obstacles_find(p->functions, p->n_functions, p->facts->inspection, p->facts->host,
+			       &found);
+
+	if (r == 0)
+		r = judge(p, &found);
+	obstacles_clear(&found);
+	return r;
+}
