@@ -118,8 +118,8 @@ static int check_functions(const StepContext *c, const Inspection *now, Problem 
 		return 0;
 	/* A live release takes them out of the guest first. */
 	request.live = c->plan->live;
-	return plan_check_functions(p->group, p->inventory->snapshot, now, p->assignments, NULL,
-				    &request, ret_problem);
+	return plan_check_functions(p->group, p->inventory->snapshot, now, p->assignments,
+				    p->inventory->facts, &request, ret_problem);
 }
 
 static int cannot_store(const StepContext *c, int error, Problem **ret_problem)

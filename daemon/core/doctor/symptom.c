@@ -27,7 +27,7 @@ static const Symptom symptoms[] = {
 		.symptom = SYMPTOM_NO_NVLINK,
 		.title = "nvidia-smi in the guest shows no NVLink",
 		.suspects = { "groups", "quarantine", "evidence", "drift", "domain-group", "domain-hostdevs", "answers",
-			      "aer", "power", "domain-machine" },
+			      "aer", "power", "domain-machine", "domain-security" },
 		.hints = {
 			{ "the guest has only one of the bridged GPUs, so its link has no other end",
 			  "in the guest: nvidia-smi -L; if one is missing: gpupass doctor DOMAIN "
@@ -48,8 +48,8 @@ static const Symptom symptoms[] = {
 	{
 		.symptom = SYMPTOM_ONE_GPU,
 		.title = "only one of the GPUs is visible in the guest",
-		.suspects = { "domain-hostdevs", "domain-group", "domain-window", "answers",
-			      "groups", "reset", "domain-machine", "domain-memlock", "managed" },
+		.suspects = { "domain-hostdevs", "domain-group", "domain-window", "bars",
+			      "framebuffer", "answers", "groups", "reset", "domain-machine", "domain-memlock", "managed" },
 		.hints = {
 			{ "the BARs of both do not fit into the guest's address window: lspci in the "
 			  "guest shows both, and dmesg \"can't assign; no space\" or \"BAR … failed to "
@@ -68,7 +68,7 @@ static const Symptom symptoms[] = {
 		.symptom = SYMPTOM_NO_P2P,
 		.title = "peer-to-peer between the GPUs is disabled in the guest",
 		.suspects = { "groups", "domain-group", "domain-hostdevs", "answers",
-			      "domain-machine", "domain-clique", "aer" },
+			      "domain-machine", "domain-clique", "domain-security", "aer" },
 		.hints = {
 			{ "NVLink does not work either: nvidia-smi topo -m shows no NV in the pair",
 			  "gpupass doctor DOMAIN --symptom=no-nvlink" },

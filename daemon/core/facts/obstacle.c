@@ -203,9 +203,6 @@ static int find_region(const PciFunction *function, const FunctionFacts *facts,
 	if (!facts->direct_region ||
 	    (host && host->cpu_vendor == CPU_VENDOR_AMD && host_facts_kernel_before(host, 6, 6)))
 		return 0;
-	for (size_t i = 0; i < into->n_items; i++)
-		if (into->items[i].kind == OBSTACLE_REGION)
-			return 0; /* one will do: it is the same setting of the firmware */
 	return add(into, OBSTACLE_REGION, OBSTACLE_REFUSES, &function->bdf,
 		   strf("%s: the firmware reserves memory of the host (%s) for IOMMU group %d: the "
 			"kernel gives it to no guest (\"platform RMRR requirement\")",
@@ -213,6 +210,15 @@ static int find_region(const PciFunction *function, const FunctionFacts *facts,
 		   strdup("turn off what reserves it, in the firmware: shared memory of the slot "
 			  "(HPE), remote management or health monitoring of the board; or use "
 			  "another slot; for details: dmesg | grep -i -e RMRR -e IVMD"));
+}
+
+/* The region is the IOMMU group's, and told once. */
+static bool is_first_of_group(const PciFunction *const *functions, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (functions[k]->iommu_group == functions[i]->iommu_group)
+			return false;
+	return true;
 }
 
 int obstacles_find(const PciFunction *const *functions, size_t n, const Inspection *inspection,
@@ -232,7 +238,7 @@ int obstacles_find(const PciFunction *const *functions, size_t n, const Inspecti
 		r = find_bars(functions[i], facts, &found);
 		if (r == 0)
 			r = find_framebuffer(functions[i], facts, &found);
-		if (r == 0)
+		if (r == 0 && is_first_of_group(functions, i))
 			r = find_region(functions[i], facts, host, &found);
 	}
 	if (r < 0)

@@ -30,7 +30,7 @@ static void iommu_off_in_the_firmware(Rig *r)
 
 static void rmrr(Rig *r)
 {
-	set(&model_facts(&r->m, AUDIO)->direct_region, "0x00000000bdf6e000-0x00000000bdf81fff");
+	set(&model_facts(&r->m, GPU)->direct_region, "0x00000000bdf6e000-0x00000000bdf81fff");
 }
 
 static void noiommu_mode(Rig *r)
@@ -161,7 +161,7 @@ static const Case cases[] = {
 	  "pair1", "ACS" },
 	{ "in no IOMMU group", in_no_iommu_group, "iommu-group", "iommu-group", "fail", AUDIO,
 	  "DMAR" },
-	{ "an RMRR", rmrr, "reserved-regions", "reserved-regions", "fail", AUDIO, "another slot" },
+	{ "an RMRR", rmrr, "reserved-regions", "reserved-regions", "fail", GPU, "another slot" },
 	{ "vfio-pci not loaded", vfio_not_loaded, "vfio", "vfio", "warn", "not loaded",
 	  "modprobe vfio-pci" },
 	{ "no vfio-pci", no_vfio, "vfio", "vfio", "fail", "no vfio-pci", "CONFIG_VFIO_PCI" },
