@@ -257,6 +257,10 @@ static inline _unused_ void model_done(PlanModel *m)
 		free(facts->driver_override);
 		free(facts->uuid);
 		free(facts->serial_number);
+		free(facts->direct_region);
+		for (size_t k = 0; k < facts->n_bar_holders; k++)
+			free(facts->bar_holders[k].name);
+		free(facts->bar_holders);
 	}
 	for (size_t i = 0; i < m->inspection.n_holders; i++) {
 		Holder *holder = &m->inspection.holders[i];
