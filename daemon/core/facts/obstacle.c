@@ -194,14 +194,22 @@ static int find_framebuffer(const PciFunction *function, const FunctionFacts *fa
 
 /*
  * Intel's driver refuses a domain for such a device (intel/iommu.c, "Device is ineligible for IOMMU
- * domain attach due to platform RMRR requirement"); of display and USB functions the kernel calls
- * the region direct-relaxable. Since Linux 6.6 all drivers refuse (iommu.c, require_direct).
+ * domain attach due to platform RMRR requirement"); of display and USB functions, where it does
+ * not, the region is direct-relaxable since Linux 5.3. Since 6.6 all drivers refuse (iommu.c,
+ * require_direct).
  */
+static bool region_refuses(const HostFacts *host)
+{
+	bool amd = host && host->cpu_vendor == CPU_VENDOR_AMD;
+
+	return !host_facts_kernel_before(host, 5, 3) &&
+	       !(amd && host_facts_kernel_before(host, 6, 6));
+}
+
 static int find_region(const PciFunction *function, const FunctionFacts *facts,
 		       const HostFacts *host, Obstacles *into)
 {
-	if (!facts->direct_region ||
-	    (host && host->cpu_vendor == CPU_VENDOR_AMD && host_facts_kernel_before(host, 6, 6)))
+	if (!facts->direct_region || !region_refuses(host))
 		return 0;
 	return add(into, OBSTACLE_REGION, OBSTACLE_REFUSES, &function->bdf,
 		   strf("%s: the firmware reserves memory of the host (%s) for IOMMU group %d: the "

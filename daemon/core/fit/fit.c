@@ -185,8 +185,8 @@ static int fit_check_devices(Fit *f)
 }
 
 /*
- * A device reaches only what the guest shares (QEMU, docs/system/confidential-guest-support.rst).
- * NVIDIA's driver then wants confidential computing on; boards have that from Hopper on.
+ * A device reads the rest encrypted: a T4 in a guest with SEV computes with wrong data
+ * (AMDESE/AMDSEV#80). Boards can have confidential computing from Hopper on.
  */
 static int fit_check_security(Fit *f)
 {

@@ -12,18 +12,18 @@
 #define GPU "0000:41:00.0"
 #define MIB (UINT64_C(1) << 20)
 
-/* One board: its display function, and what was seen of it. */
-typedef struct Board1 {
+/* A display function, and what was seen of it and of its host. */
+typedef struct Seen {
 	PciFunction function;
 	FunctionFacts facts;
 	BarHolder holders[3];
 	Inspection inspection;
 	HostFacts host;
-} Board1;
+} Seen;
 
-static void board_init(Board1 *b)
+static void board_init(Seen *b)
 {
-	*b = (Board1){
+	*b = (Seen){
 		.function = {
 			.bdf = bdf_of(GPU),
 			.vendor = PCI_VENDOR_NVIDIA,
@@ -40,136 +40,142 @@ static void board_init(Board1 *b)
 	b->facts.bar_holders = b->holders;
 }
 
-static void held_by(Board1 *b, int bar, const char *name)
+static void held_by(Seen *b, int bar, const char *name)
 {
 	b->holders[b->facts.n_bar_holders++] = (BarHolder){ .bar = bar, .name = (char *)name };
 }
 
-static void nothing(Board1 *b _unused_)
+static void nothing(Seen *b _unused_)
 {
 }
 
 /* field: host/09 */
-static void bar_unset(Board1 *b)
+static void bar_unset(Seen *b)
 {
 	b->facts.bars_unset = 1 << 1;
 }
 
-static void bars_unset(Board1 *b)
+static void bars_unset(Seen *b)
 {
 	b->facts.bars_unset = 1 << 1 | 1 << 3;
 }
 
 /* field: host/09, as Linux before 6.15 shows it */
-static void bar_cleared(Board1 *b)
+static void bar_cleared(Seen *b)
 {
 	b->function.bar_size[1] = 0;
 }
 
 /* The BARs of an H100 have 64 bits, so that they are 0, 2 and 4. */
-static void hopper(Board1 *b)
+static void hopper(Seen *b)
 {
 	b->function.bar_size[1] = b->function.bar_size[3] = 0;
 	b->function.bar_size[2] = UINT64_C(128) << 30;
 	b->function.bar_size[4] = 32 * MIB;
 }
 
-static void hopper_cleared(Board1 *b)
+static void hopper_cleared(Seen *b)
 {
 	hopper(b);
 	b->function.bar_size[2] = 0;
 }
 
 /* What the lab's emulated boards are: NVMe functions, and NVIDIA only by their ids. */
-static void emulated(Board1 *b)
+static void emulated(Seen *b)
 {
 	for (size_t i = 0; i < PCI_BARS; i++)
 		b->function.bar_size[i] = i == 0 ? 16 << 10 : 0;
 }
 
-static void other_maker(Board1 *b)
+static void other_maker(Seen *b)
 {
 	bar_cleared(b);
 	b->function.vendor = 0x1a03;
 }
 
-static void virtual_function(Board1 *b)
+static void virtual_function(Seen *b)
 {
 	bar_cleared(b);
 	b->function.virtual_function = true;
 }
 
-static void sizes_unknown(Board1 *b)
+static void sizes_unknown(Seen *b)
 {
 	for (size_t i = 0; i < PCI_BARS; i++)
 		b->function.bar_size[i] = 0;
 }
 
-static void audio_bar_unset(Board1 *b)
+static void audio_bar_unset(Seen *b)
 {
 	b->function.class_code = 0x040300;
 	b->facts.bars_unset = 1;
 }
 
 /* field: host/03 */
-static void bootfb(Board1 *b)
+static void bootfb(Seen *b)
 {
 	held_by(b, 1, "BOOTFB");
 }
 
-static void bootfb_and_simpledrm(Board1 *b)
+static void bootfb_and_simpledrm(Seen *b)
 {
 	held_by(b, 1, "BOOTFB");
 	held_by(b, 1, "simpledrm");
 }
 
-static void bootfb_on_nvidia(Board1 *b)
+static void bootfb_on_nvidia(Seen *b)
 {
 	bootfb_and_simpledrm(b);
 	b->function.driver = (char *)"nvidia";
 }
 
-static void efifb_somewhere(Board1 *b)
+static void efifb_somewhere(Seen *b)
 {
 	held_by(b, -1, "efifb");
 }
 
-static void two_bars_held(Board1 *b)
+static void two_bars_held(Seen *b)
 {
 	held_by(b, 1, "vesafb");
 	held_by(b, 3, "BOOTFB");
 }
 
-static void direct(Board1 *b)
+static void direct(Seen *b)
 {
 	b->facts.direct_region = (char *)"0x00000000bdf6e000-0x00000000bdf81fff";
 }
 
-static void direct_on_amd(Board1 *b)
+static void direct_on_amd(Seen *b)
 {
 	direct(b);
 	b->host = (HostFacts){ .cpu_vendor = CPU_VENDOR_AMD, .kernel_major = 6, .kernel_minor = 6 };
 }
 
-static void direct_on_amd_before(Board1 *b)
+static void direct_on_amd_before(Seen *b)
 {
 	direct_on_amd(b);
 	b->host.kernel_minor = 5;
 }
 
+static void direct_before_relaxable(Seen *b)
+{
+	direct(b);
+	b->host = (HostFacts){ .kernel_major = 5, .kernel_minor = 2 };
+}
+
 /* field: host/25 */
-static void not_remapped_unsafe(Board1 *b)
+static void not_remapped_unsafe(Seen *b)
 {
 	b->inspection.interrupts_remapped = false;
 	b->inspection.unsafe_interrupts = true;
 }
 
-static void not_remapped(Board1 *b)
+static void not_remapped(Seen *b)
 {
 	b->inspection.interrupts_remapped = false;
 }
 
-static void remapping_unknown(Board1 *b)
+static void remapping_unknown(Seen *b)
 {
 	b->inspection.interrupts_known = b->inspection.interrupts_remapped = false;
 }
@@ -190,7 +196,7 @@ static void what_keeps_a_guest_from_a_board_is_told(_unused_ void **state)
 {
 	static const struct {
 		const char *name;
-		void (*fault)(Board1 *b);
+		void (*fault)(Seen *b);
 		const char *words[4]; /* all in what is told; NULL: nothing is */
 	} rows[] = {
 		{ "nothing", nothing, { NULL } },
@@ -231,6 +237,7 @@ static void what_keeps_a_guest_from_a_board_is_told(_unused_ void **state)
 		{ "an RMRR", direct, { "refuses: ", "bdf6e000-0x", "IOMMU group 33" } },
 		{ "on AMD, Linux 6.6", direct_on_amd, { "refuses: ", "platform RMRR" } },
 		{ "on AMD, Linux 6.5", direct_on_amd_before, { NULL } },
+		{ "Linux 5.2", direct_before_relaxable, { NULL } },
 		{ "unsafe interrupts",
 		  not_remapped_unsafe,
 		  { "warns: vfio_iommu_type1 allows unsafe interrupts; take "
@@ -245,7 +252,7 @@ static void what_keeps_a_guest_from_a_board_is_told(_unused_ void **state)
 		_cleanup_(obstacles_clear) Obstacles found = { 0 };
 		_cleanup_free_ char *text = NULL;
 		const PciFunction *list;
-		Board1 b;
+		Seen b;
 
 		board_init(&b);
 		rows[i].fault(&b);

@@ -370,6 +370,10 @@ static void who_holds_a_bar_is_read(void **state _unused_)
 		  "3 BOOTFB" },
 		{ "  00000000-00000000 : 0000:41:00.0\n    00000000-00000000 : BOOTFB\n",
 		  "-1 BOOTFB" },
+		/* siderolabs/talos#14356 */
+		{ "c0000000-cfffffff : 0000:41:00.0\n  c0000000-c1fa3fff : BOOTFB\n"
+		  "    c0000000-c1fa3fff : simpledrm\n",
+		  "1 BOOTFB, 1 simpledrm" },
 		/* Another board's, of none, beside it, and one that draws by itself. */
 		{ BUS "  c0000000-cfffffff : 0000:42:00.0\n    c0000000-c02fffff : BOOTFB\n", "" },
 		{ "c0000000-c02fffff : BOOTFB\n", "" },
@@ -414,6 +418,8 @@ static void a_bar_without_an_address_is_read(void **state _unused_)
 		{ "0x00000000f9000000 0x00000000f9ffffff 0x0000000000040200\n"
 		  "0x0000000000000000 0x0000000fffffffff 0x000000002014220c\n",
 		  2 },
+		/* BARs of virtual functions that are off (GeForce RTX 50). */
+		{ RESOURCE "0x0000000000000000 0x000000000003ffff 0x000000002014220c\n", 0 },
 		/* An address of ports is not missed, and neither is one of the ROM. */
 		{ "0x0000000000000000 0x000000000000007f 0x0000000020040101\n", 0 },
 		{ RESOURCE, 0 },
