@@ -127,7 +127,7 @@ static const JsonMember function_members[] = {
 	JSON_BOOL_IF_ANY(FunctionFacts, config_all_ones),
 	JSON_BOOL_IF_ANY(FunctionFacts, left_asleep),
 	JSON_BOOL_IF_ANY(FunctionFacts, resource_read),
-	JSON_NUMBER_IF_ANY(FunctionFacts, bars_unset, UINT16_MAX),
+	JSON_NUMBER_IF_ANY(FunctionFacts, bars_unset, 0x3f),
 	JSON_ARRAY_IF_ANY(FunctionFacts, bar_holders, BarHolder, bar_holder_members,
 			  BAR_HOLDERS_MAX),
 	JSON_PLAIN_IF_ANY(FunctionFacts, direct_region),

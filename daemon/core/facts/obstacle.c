@@ -79,8 +79,8 @@ static int find_interrupts(const Inspection *inspection, Obstacles *into)
 /* ---- BARs without an address ---- */
 
 /*
- * Linux 6.14 and older clear a BAR that got no address (drivers/pci/setup-bus.c, reset_resource()),
- * and then it looks like one that the board does not have.
+ * Kernels clear a BAR for which they find no address in the end (drivers/pci/setup-bus.c,
+ * reset_resource()), and then it looks like one that the board does not have.
  */
 static bool lacks_memory(const PciFunction *function)
 {
@@ -94,7 +94,7 @@ static bool lacks_memory(const PciFunction *function)
 	return true;
 }
 
-/* "BAR 1", "BARs 1, 3" */
+/* "BAR 1 has", "BARs 1, 3 have" */
 static char *bars_text(unsigned bars)
 {
 	_cleanup_strv_ char **numbers = NULL;
@@ -104,7 +104,9 @@ static char *bars_text(unsigned bars)
 		if ((bars >> bar & 1) && strv_appendf(&numbers, "%d", bar) < 0)
 			return NULL;
 	joined = strv_join(numbers, ", ");
-	return joined ? strf("BAR%s %s", numbers[1] ? "s" : "", joined) : NULL;
+	if (!joined)
+		return NULL;
+	return strv_length(numbers) > 1 ? strf("BARs %s have", joined) : strf("BAR %s has", joined);
 }
 
 static int find_bars(const PciFunction *function, const FunctionFacts *facts, Obstacles *into)
@@ -115,13 +117,13 @@ static int find_bars(const PciFunction *function, const FunctionFacts *facts, Ob
 	if (facts->bars_unset > 0)
 		bars = bars_text(facts->bars_unset);
 	else if (lacks_memory(function))
-		bars = strdup("the BAR of the memory (BAR 1, or 2 on newer boards)");
+		bars = strdup("the BAR of the memory (BAR 1, or 2 on newer boards) has");
 	else
 		return 0;
 	if (!bars)
 		return -ENOMEM;
 	return add(into, OBSTACLE_BAR, display ? OBSTACLE_REFUSES : OBSTACLE_WARNS, &function->bdf,
-		   strf("%s: %s has no address on this host: no guest can use the %s",
+		   strf("%s: %s no address on this host: no guest can use the %s",
 			BDF_TEXT(&function->bdf), bars, display ? "board" : "function"),
 		   strdup("turn on \"Above 4G decoding\" in the firmware, with room for all boards "
 			  "(MMIO High Size, where it is offered), and reboot; if it is on, boot "

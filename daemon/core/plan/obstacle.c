@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the host tells of a guest's start that will fail, as part of a plan: doctor says the same. */
+/* What the host tells of a guest's start that will fail: in a plan, as doctor says it. */
 #include "core/facts/obstacle.h"
 #include "core/plan/planner.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What on this host keeps vfio from giving a function to a guest: core/facts/obstacle.h judges it. */
+/* What on this host keeps a function from a guest; core/facts/obstacle.h judges it. */
 #pragma once
 
 #include "core/facts/inspection.h"

@@ -205,7 +205,7 @@ static void what_keeps_a_guest_from_a_board_is_told(_unused_ void **state)
 		  { "refuses: " GPU ": BAR 1 has no address on this host: no guest can use the "
 		    "board; ",
 		    "Above 4G decoding" } },
-		{ "two BARs", bars_unset, { "BARs 1, 3 has no address" } },
+		{ "two BARs", bars_unset, { "BARs 1, 3 have no address" } },
 		{ "BAR 1 cleared", bar_cleared, { "the BAR of the memory (BAR 1, or 2" } },
 		{ "an H100", hopper, { NULL } },
 		{ "an H100's memory",
