@@ -21,10 +21,10 @@ typedef enum InspectConfig {
 	INSPECT_CONFIG_AWAKE, /* of GPUs in D0 */
 } InspectConfig;
 
-/* A firmware framebuffer that has reserved a part of a BAR, by its name in /proc/iomem. */
+/* Firmware framebuffers that have reserved a part of a BAR. */
 typedef struct BarHolder {
-	int bar; /* -1: of which BAR is not known */
-	char *name;
+	int bar;    /* -1: of which BAR is not known */
+	char *name; /* as /proc/iomem has them: "BOOTFB, simpledrm" */
 } BarHolder;
 
 typedef struct FunctionFacts {

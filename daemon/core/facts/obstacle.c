@@ -133,61 +133,44 @@ static int find_bars(const PciFunction *function, const FunctionFacts *facts, Ob
 /* ---- framebuffers of what the firmware drew ---- */
 
 /* What helps depends on who holds it. */
-static char *framebuffer_remedy(char *const *names)
+static char *framebuffer_remedy(const char *names)
 {
-	const char *driver = strv_contains(names, "efifb")    ? " video=efifb:off"
-			     : strv_contains(names, "vesafb") ? " video=vesafb:off"
-							      : "";
+	const char *driver = strstr(names, "efifb")    ? " video=efifb:off"
+			     : strstr(names, "vesafb") ? " video=vesafb:off"
+						       : "";
 
-	for (char *const *name = names; name && *name; name++)
-		if (strstr(*name, "drm"))
-			return strf("boot with initcall_blacklist=sysfb_init; if %s is still there "
-				    "then (seen of simpledrm built into Linux 6.18), make another "
-				    "display the primary one in the firmware",
-				    *name);
-	return strf("boot with initcall_blacklist=sysfb_init%s, or make another display the "
-		    "primary one in the firmware",
-		    driver);
-}
-
-/* All that hold this BAR: a device, BOOTFB, and the driver that draws on it. */
-static int tell_framebuffer(const PciFunction *function, const FunctionFacts *facts, int bar,
-			    Obstacles *into)
-{
-	_cleanup_free_ char *held = bar < 0 ? strdup("a BAR") : strf("BAR %d", bar), *all = NULL;
-	_cleanup_strv_ char **names = NULL;
-
-	for (size_t i = 0; i < facts->n_bar_holders; i++)
-		if (facts->bar_holders[i].bar == bar &&
-		    strv_append(&names, str_or_empty(facts->bar_holders[i].name)) < 0)
-			return -ENOMEM;
-	all = strv_join(names, ", ");
-	if (!held || !all)
-		return -ENOMEM;
-	return add(into, OBSTACLE_FRAMEBUFFER, OBSTACLE_WARNS, &function->bdf,
-		   strf("%s: the firmware framebuffer (%s) holds %s: %s \"%s%scan't reserve\", and "
-			"the guest cannot use the board",
-			BDF_TEXT(&function->bdf), all, held,
-			driver_is_vfio(function->driver)
-				? "a guest's start gives"
-				: "where vfio-pci does not end it (since Linux 6.0 it does for the "
-				  "boot display), a guest's start gives",
-			bar < 0 ? "" : held, bar < 0 ? "" : ": "),
-		   framebuffer_remedy(names));
+	return strf(
+		"boot with initcall_blacklist=sysfb_init%s%s make another display the primary one "
+		"in the firmware",
+		driver,
+		strstr(names, "drm") ? "; if it is still there then (seen of simpledrm built into "
+				       "Linux 6.18),"
+				     : ", or");
 }
 
 static int find_framebuffer(const PciFunction *function, const FunctionFacts *facts,
 			    Obstacles *into)
 {
+	bool bound = driver_is_vfio(function->driver);
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < facts->n_bar_holders; i++) {
-		bool told = false;
+		const BarHolder *holder = &facts->bar_holders[i];
+		const char *names = str_or_empty(holder->name);
+		_cleanup_free_ char *bar =
+			holder->bar < 0 ? strdup("a BAR") : strf("BAR %d", holder->bar);
 
-		for (size_t k = 0; k < i; k++)
-			told |= facts->bar_holders[k].bar == facts->bar_holders[i].bar;
-		if (!told)
-			r = tell_framebuffer(function, facts, facts->bar_holders[i].bar, into);
+		if (!bar)
+			return -ENOMEM;
+		r = add(into, OBSTACLE_FRAMEBUFFER, OBSTACLE_WARNS, &function->bdf,
+			strf("%s: the firmware framebuffer (%s) holds %s: %s \"%s%scan't "
+			     "reserve\", and the guest cannot use the board",
+			     BDF_TEXT(&function->bdf), names, bar,
+			     bound ? "a guest's start gives"
+				   : "where vfio-pci does not end it (since Linux 6.0 it does for "
+				     "the boot display), a guest's start gives",
+			     holder->bar < 0 ? "" : bar, holder->bar < 0 ? "" : ": "),
+			framebuffer_remedy(names));
 	}
 	return r;
 }

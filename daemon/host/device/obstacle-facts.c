@@ -21,7 +21,6 @@
 #define BARS 6
 /* The BARs, the ROM, and the BARs of virtual functions: PCI_NUM_RESOURCES without windows. */
 #define RESOURCES_MAX 13
-#define HOLDERS_PER_FUNCTION 64
 
 static int read_interrupts(int proc_fd, Inspection *into)
 {
@@ -173,18 +172,28 @@ static int bar_of(const Resources *resources, unsigned long long first, size_t p
 	return -1;
 }
 
+/* One for each BAR: inside a device, BOOTFB, is the driver that draws on it. */
 static int add_holder(FunctionFacts *function, int bar, const char *name)
 {
-	BarHolder *more;
+	size_t n = function->n_bar_holders;
+	BarHolder *more, *last = n > 0 ? &function->bar_holders[n - 1] : NULL;
+	char *joined = last && last->bar == bar ? strf("%s, %s", last->name, name) : strdup(name);
 
-	if (function->n_bar_holders == HOLDERS_PER_FUNCTION)
-		return 0;
-	more = reallocarray(function->bar_holders, function->n_bar_holders + 1, sizeof(*more));
-	if (!more)
+	if (!joined)
 		return -ENOMEM;
+	if (last && last->bar == bar) {
+		free(last->name);
+		last->name = joined;
+		return 0;
+	}
+	more = reallocarray(function->bar_holders, n + 1, sizeof(*more));
+	if (!more) {
+		free(joined);
+		return -ENOMEM;
+	}
 	function->bar_holders = more;
-	more[function->n_bar_holders] = (BarHolder){ .bar = bar, .name = strdup(name) };
-	return more[function->n_bar_holders++].name ? 0 : -ENOMEM;
+	more[function->n_bar_holders++] = (BarHolder){ .bar = bar, .name = joined };
+	return 0;
 }
 
 /* Below a certain depth the kernel indents no further, so that only what is deeper is inside. */

@@ -119,8 +119,7 @@ static void bootfb(Seen *b)
 
 static void bootfb_and_simpledrm(Seen *b)
 {
-	held_by(b, 1, "BOOTFB");
-	held_by(b, 1, "simpledrm");
+	held_by(b, 1, "BOOTFB, simpledrm");
 }
 
 static void bootfb_on_nvidia(Seen *b)
@@ -224,7 +223,7 @@ static void what_keeps_a_guest_from_a_board_is_told(_unused_ void **state)
 		    "initcall_blacklist=sysfb_init, or" } },
 		{ "simpledrm",
 		  bootfb_and_simpledrm,
-		  { "(BOOTFB, simpledrm) holds BAR 1", "if simpledrm is still there" } },
+		  { "(BOOTFB, simpledrm) holds BAR 1", "if it is still there" } },
 		{ "still on nvidia", bootfb_on_nvidia, { "where vfio-pci does not end it" } },
 		{ "efifb in a BAR that is not known",
 		  efifb_somewhere,
