@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <locale.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "verbs/verbs.h"
@@ -59,6 +62,26 @@ static PagerEnvironment pager_environment(void)
 	};
 }
 
+static void exit_with(union sigval code)
+{
+	_exit(code.sival_int);
+}
+
+/* Whatever this process waits for, it ends with `code` after two seconds. */
+static int exit_soon(int code)
+{
+	struct sigevent then = { .sigev_notify = SIGEV_THREAD,
+				 .sigev_notify_function = exit_with,
+				 .sigev_value.sival_int = code };
+	struct itimerspec two_seconds = { .it_value.tv_sec = 2 };
+	timer_t timer;
+
+	if (timer_create(CLOCK_MONOTONIC, &then, &timer) < 0 ||
+	    timer_settime(timer, 0, &two_seconds, NULL) < 0)
+		return -errno;
+	return 0;
+}
+
 int main(int argc, char *argv[])
 {
 	Options options = { .legend = true, .ask_password = true };
@@ -68,7 +91,8 @@ int main(int argc, char *argv[])
 	PagerEnvironment pager = pager_environment();
 	Client c = { .options = &options,
 		     .pager = { .environment = &pager },
-		     .libexec_directory = GPUPASS_LIBEXEC_DIR };
+		     .libexec_directory = GPUPASS_LIBEXEC_DIR,
+		     .doc_directory = GPUPASS_DOC_DIR };
 	int r;
 
 	if (argc < 1) /* execve() allows this; getopt_long() does not expect it */
@@ -77,8 +101,12 @@ int main(int argc, char *argv[])
 	/* Only the terminal's characters: numbers and times always have one form. */
 	setlocale(LC_CTYPE, "");
 	r = run(&c, argc, argv, &options, &environment);
-	/* Somebody may look at the output for hours, and needs no connection for that. */
-	c.bus = sd_bus_flush_close_unref(c.bus);
+	/*
+	 * Somebody may look at the output for hours, and needs no connection for that. Over ssh
+	 * sd-bus ends ssh, and waits for it: where that went wrong, not before all is said.
+	 */
+	if (r >= 0 || !options.host)
+		c.bus = sd_bus_flush_close_unref(c.bus);
 	if (pager_end(&c.pager) < 0 && r >= 0)
 		r = -ENOMEM;
 	if (r < 0)
@@ -91,5 +119,7 @@ int main(int argc, char *argv[])
 	}
 	failure_free(c.failure);
 	json_decref(c.failed_job);
+	if (c.bus && exit_soon(r) >= 0)
+		sd_bus_close_unref(c.bus);
 	return r;
 }

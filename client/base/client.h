@@ -20,7 +20,7 @@ typedef struct Client {
 	Terminal out, err;
 	Pager pager;
 	Failure *failure;
-	const char *libexec_directory;
+	const char *libexec_directory, *doc_directory;
 	bool leave_stopped; /* no call starts the daemon; from then on */
 	json_t *failed_job; /* goes into the JSON document of the failure */
 } Client;

@@ -53,6 +53,7 @@ typedef enum OptionId {
 	ID_WATCH,
 	ID_DEFINITIONS,
 	ID_HOSTS_FILE,
+	ID_ANY,
 } OptionId;
 
 typedef struct OptionRow {
@@ -86,6 +87,7 @@ static const OptionRow rows[] = {
 	{ "live", NULL, "Change the running domain", ID_LIVE, OPTION_LIVE },
 	{ "config", NULL, "Change the domain's definition", ID_CONFIG, OPTION_CONFIG },
 	{ "model", "MODEL", "Take only a group of this board", ID_MODEL, OPTION_MODEL },
+	{ "any", NULL, "Take any of several free groups", ID_ANY, OPTION_ANY },
 	{ "dry-run", NULL, "Print the plan, change nothing", ID_DRY_RUN, OPTION_DRY_RUN },
 	{ "no-block", NULL, "Do not wait for the job", ID_NO_BLOCK, OPTION_NO_BLOCK },
 	{ "timeout", "TIME", "How long a device, guest or host may take: 30, 2min", ID_TIMEOUT,
@@ -191,7 +193,10 @@ static int parse_json(const char *mode, Options *o, char **ret_why)
 	else if (strcmp(mode, "off") == 0)
 		o->json = JSON_OFF;
 	else
-		return refuse(ret_why, strf("--json=%s: not one of pretty, short, off", mode));
+		return refuse(
+			ret_why,
+			strf("--json=%s: no such form\nRemedy: one of pretty, short, off; or -j",
+			     mode));
 	return 0;
 }
 
@@ -242,8 +247,10 @@ static int parse_symptom(const char *symptom, Options *o, char **ret_why)
 			o->symptom = symptom;
 			return 0;
 		}
-	return refuse(ret_why,
-		      strf("--symptom=%s: there are no-nvlink, one-gpu, no-p2p, slow", symptom));
+	return refuse(
+		ret_why,
+		strf("--symptom=%s: no such symptom\nRemedy: one of no-nvlink, one-gpu, no-p2p, slow",
+		     symptom));
 }
 
 static const char *nearest_option(const char *name, size_t length)
@@ -301,9 +308,11 @@ static int refuse_option(const char *word, int returned, char **ret_why)
 		return refuse_long_option(word + strlen("--"), ret_why);
 	for (size_t i = 0; i < ELEMENTS(rows); i++)
 		if (rows[i].id == optopt && rows[i].name)
-			return refuse(ret_why, strf(returned == ':' ? "--%s needs a value"
-								    : "--%s takes no value",
-						    rows[i].name));
+			return refuse(ret_why,
+				      strf(returned == ':' ? "--%s needs a value%s"
+							   : "--%s takes no value%s",
+					   rows[i].name,
+					   rows[i].id == ID_JSON ? "\nRemedy: use -j" : ""));
 	return refuse(ret_why, strf("unknown option -%c\nRemedy: see: gpupass --help", optopt));
 }
 
@@ -420,6 +429,19 @@ static int take_option(int id, const char *argument, Options *o, char **ret_why)
 	return 0;
 }
 
+/* getopt_long() takes the beginning of a name for the name. What was typed is what is told of. */
+static void note_shortened(const char *word, const struct option *meant, Options *o)
+{
+	size_t length = strcspn(word, "=");
+
+	if (strlen(meant->name) <= length)
+		return;
+	for (size_t i = 0; i < ELEMENTS(rows); i++)
+		if (rows[i].id == meant->val)
+			o->shortened = rows[i].verb_option;
+	snprintf(o->typed, sizeof(o->typed), "%.*s", (int)length, word);
+}
+
 static size_t fill_getopt(struct option *to)
 {
 	size_t n = 0;
@@ -438,12 +460,17 @@ int options_parse(int argc, char *argv[], Options *ret, char **ret_why)
 {
 	Options o = { .legend = true, .ask_password = true, .pager = true };
 	struct option table[ELEMENTS(rows) + 1];
-	int id, r;
+	int id, r, at = -1;
 
 	fill_getopt(table);
 	opterr = 0;
 	optopt = 0;
-	while ((id = getopt_long(argc, argv, ":jqhH:o:", table, NULL)) != -1) {
+	while ((id = getopt_long(argc, argv, ":jqhH:o:", table, &at)) != -1) {
+		/* The value may be a word of its own. */
+		if (at >= 0 && id != '?' && id != ':')
+			note_shortened(argv[optind - (optarg == argv[optind - 1] ? 2 : 1)] + 2,
+				       &table[at], &o);
+		at = -1;
 		if (id == '?' || id == ':')
 			r = refuse_option(argv[optind - 1], id, ret_why);
 		else

@@ -49,6 +49,7 @@ typedef enum VerbOption {
 	OPTION_WORKLOAD = 1ULL << 35,
 	OPTION_FIRST = 1ULL << 36,
 	OPTION_HOSTS_FILE = 1ULL << 37,
+	OPTION_ANY = 1ULL << 38,
 } VerbOption;
 
 typedef struct Options {
@@ -63,7 +64,9 @@ typedef struct Options {
 	bool quiet;
 	bool help;
 	bool version;
-	uint64_t given; /* VerbOption: those that were given */
+	uint64_t given;	    /* VerbOption: those that were given */
+	uint64_t shortened; /* VerbOption: the last that was not written out */
+	char typed[32];	    /* and how it was written */
 	const char *model;
 	const char *symptom;
 	const char *numa, *fit; /* advise, apply or strict */

@@ -31,14 +31,17 @@ static bool is_connection_error(const char *name)
 static int remote_failed(Client *c, int error)
 {
 	_cleanup_free_ char *message = NULL;
-	const char *host = c->options->host;
+	const char *host = c->options->host, *cause = strerror(error);
 	/* What sd-bus makes of a text that is no greeting, or too much of it. */
 	bool strange = error == EPERM || error == ENOBUFS || error == EBADMSG || error == EPROTO;
 
+	if (error == ETIMEDOUT)
+		cause = sd_bus_is_ready(c->bus) > 0 ? "it did not answer in time"
+						    : "nothing came from it for 30 s";
 	message = strf("cannot talk to gpupassd on %s; does ssh to it work?\nCause:  %s%s%s\n"
 		       "Remedy: see: ssh %s systemctl status gpupassd; it needs "
 		       "systemd-stdio-bridge there, and a login that prints nothing",
-		       host, strange ? "it does not answer as a bus does (" : "", strerror(error),
+		       host, strange ? "it does not answer as a bus does (" : "", cause,
 		       strange ? ")" : "", host);
 	return client_fail(c, failure_new("org.freedesktop.DBus.Error.Disconnected",
 					  GPUPASS_EXIT_NO_DAEMON, message));
@@ -71,6 +74,38 @@ int bus_build_failed(Client *c, int r)
 	return client_fail(c, failure_from_errno(-r, "cannot make the request"));
 }
 
+static uint64_t now_monotonic(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* As sd_bus_call() waits. Without `pending` it waits for the greeting. */
+static int await(sd_bus *bus, const BusPending *pending, uint64_t timeout_usec)
+{
+	uint64_t now = now_monotonic(), until = now + timeout_usec;
+	int r = 0;
+
+	for (; r >= 0 && (pending ? !pending->reply : sd_bus_is_ready(bus) == 0);
+	     now = now_monotonic()) {
+		r = sd_bus_process(bus, NULL);
+		if (r != 0)
+			continue;
+		if (now >= until)
+			return -ETIMEDOUT;
+		r = sd_bus_wait(bus, until - now);
+	}
+	if (r < 0 || !pending)
+		return r;
+	/* For a connection that is lost sd-bus answers by itself. */
+	return sd_bus_is_open(bus) <= 0 &&
+			       sd_bus_message_is_method_error(pending->reply, SD_BUS_ERROR_NO_REPLY)
+		       ? -ECONNRESET
+		       : 0;
+}
+
 int bus_connect(Client *c)
 {
 	const Options *o = c->options;
@@ -84,6 +119,8 @@ int bus_connect(Client *c)
 		r = sd_bus_open_user(&c->bus);
 	else
 		r = sd_bus_open_system(&c->bus);
+	if (r >= 0 && o->host)
+		r = await(c->bus, NULL, BUS_SILENCE_USEC);
 	if (r < 0 && o->host)
 		return connection_failed(c, -r);
 	if (r < 0)
@@ -180,37 +217,6 @@ int bus_begin(Client *c, sd_bus_message *call, BusPending *ret)
 		return bus_fail(c, NULL, r);
 	ret->call = sd_bus_message_ref(call);
 	return 0;
-}
-
-static uint64_t now_monotonic(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
-/* As sd_bus_call() waits. */
-static int await(sd_bus *bus, const BusPending *pending, uint64_t timeout_usec)
-{
-	uint64_t now = now_monotonic(), until = now + timeout_usec;
-	int r = 0;
-
-	for (; r >= 0 && !pending->reply; now = now_monotonic()) {
-		r = sd_bus_process(bus, NULL);
-		if (r != 0)
-			continue;
-		if (now >= until)
-			return -ETIMEDOUT;
-		r = sd_bus_wait(bus, until - now);
-	}
-	if (r < 0)
-		return r;
-	/* For a connection that is lost sd-bus answers by itself. */
-	return sd_bus_is_open(bus) <= 0 &&
-			       sd_bus_message_is_method_error(pending->reply, SD_BUS_ERROR_NO_REPLY)
-		       ? -ECONNRESET
-		       : 0;
 }
 
 int bus_end(Client *c, BusPending *pending, uint64_t timeout_usec, const char *signature,

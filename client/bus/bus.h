@@ -16,6 +16,8 @@ static inline _unused_ void sd_bus_message_unrefp_(sd_bus_message **m)
 /* Reading is quick; a call that acts may wait for somebody to type a password. */
 #define BUS_TIMEOUT_READ_USEC (60 * UINT64_C(1000000))
 #define BUS_TIMEOUT_ACT_USEC (300 * UINT64_C(1000000))
+/* A host of -H that says nothing for so long is given up: ssh itself would wait for ever. */
+#define BUS_SILENCE_USEC (30 * UINT64_C(1000000))
 
 /* The daemon comes or goes. */
 #define BUS_MATCH_OWNER                                                                            \

@@ -112,6 +112,8 @@ static int start_events(Listener *l)
 		r = sd_event_add_signal(l->event, &l->sigwinch, SIGWINCH, on_window, l);
 	if (r >= 0)
 		r = sd_bus_attach_event(l->client->bus, l->event, SD_EVENT_PRIORITY_NORMAL);
+	if (r >= 0)
+		r = silence_watch(&l->silence, l->client, l->event);
 	return r;
 }
 
@@ -140,6 +142,8 @@ int listener_wait(Listener *l, uint64_t timeout_usec)
 		return bus_fail(l->client, NULL, r);
 	if (sd_bus_is_open(l->client->bus) <= 0)
 		return bus_fail(l->client, NULL, -ENOTCONN);
+	if (l->silence.lasts)
+		return bus_fail(l->client, NULL, -ETIMEDOUT);
 	return l->error < 0 ? l->error : r;
 }
 
@@ -147,6 +151,7 @@ void listener_clear(Listener *l)
 {
 	for (size_t i = 0; i < l->n_slots; i++)
 		sd_bus_slot_unref(l->slots[i]);
+	silence_clear(&l->silence);
 	if (l->event)
 		sd_bus_detach_event(l->client->bus);
 	sd_event_source_unref(l->sigint);

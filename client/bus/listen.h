@@ -8,6 +8,7 @@
 #include <systemd/sd-event.h>
 
 #include "bus/bus.h"
+#include "bus/silence.h"
 
 typedef struct ListenerHooks {
 	/* A signal of the manager's, such as JobNew. NULL: not listened to. Returns -errno. */
@@ -26,6 +27,7 @@ typedef struct Listener {
 	sd_event_source *sigint, *sigterm, *sigwinch;
 	sd_bus_slot *slots[5];
 	size_t n_slots;
+	Silence silence;
 	bool there;   /* the daemon is on the bus */
 	bool changed; /* objects may be others than at the last look; the caller clears it */
 	bool resized; /* the same */

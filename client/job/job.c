@@ -83,8 +83,9 @@ static int tell_interrupted(Client *c, const Watch *w, const Report *report)
 
 static int tell_lost(Client *c, const Watch *w)
 {
-	const char *cause =
-		w->daemon_lost ? "gpupassd left the bus" : "the connection to the bus was lost";
+	const char *cause = w->daemon_lost     ? "gpupassd left the bus"
+			    : w->silence.lasts ? "the host has fallen silent"
+					       : "the connection to the bus was lost";
 	const char *state = w->daemon_lost ? "not known; the job may be half done"
 					   : "the job goes on in gpupassd";
 	_cleanup_free_ char *message = NULL;
@@ -263,7 +264,8 @@ int job_id_parse(Client *c, const char *text, uint32_t *ret)
 	if (isdigit((unsigned char)*text))
 		value = strtoull(text, &end, 10);
 	if (!end || errno != 0 || *end != '\0' || value == 0 || value > UINT32_MAX)
-		return client_usage(c, "'%s' is not the number of a job", text);
+		return client_usage(c, "'%s' is not the number of a job\nRemedy: see: gpupass jobs",
+				    text);
 	*ret = (uint32_t)value;
 	return 0;
 }

@@ -134,6 +134,8 @@ static int watch_events(Watch *w)
 		r = sd_event_add_signal(w->event, &w->sigterm, SIGTERM, on_signal, w);
 	if (r >= 0)
 		r = sd_bus_attach_event(w->client->bus, w->event, SD_EVENT_PRIORITY_NORMAL);
+	if (r >= 0)
+		r = silence_watch(&w->silence, w->client, w->event);
 	return r;
 }
 
@@ -207,10 +209,14 @@ bool watch_job_is_over(const Watch *w)
 	return w->known && (w->removed || job_is_over(&w->job));
 }
 
+static bool is_lost(const Watch *w)
+{
+	return w->daemon_lost || w->silence.lasts || sd_bus_is_open(w->client->bus) <= 0;
+}
+
 static bool watch_is_over(const Watch *w)
 {
-	return w->interrupted || w->daemon_lost || watch_job_is_over(w) ||
-	       sd_bus_is_open(w->client->bus) <= 0;
+	return w->interrupted || watch_job_is_over(w) || is_lost(w);
 }
 
 int watch_next(Watch *w)
@@ -225,7 +231,7 @@ int watch_next(Watch *w)
 			return bus_fail(w->client, NULL, r);
 		if (w->error < 0)
 			return w->error;
-		if (w->daemon_lost || sd_bus_is_open(w->client->bus) <= 0)
+		if (is_lost(w))
 			continue;
 		if ((w->path && !w->known) || w->stale || (w->dirty && watch_job_is_over(w))) {
 			w->stale = false;
@@ -242,6 +248,7 @@ void watch_clear(Watch *w)
 {
 	for (size_t i = 0; i < w->n_slots; i++)
 		sd_bus_slot_unref(w->slots[i]);
+	silence_clear(&w->silence);
 	if (w->event && w->client)
 		sd_bus_detach_event(w->client->bus);
 	sd_event_source_unref(w->sigint);

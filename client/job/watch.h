@@ -4,6 +4,7 @@
 
 #include <systemd/sd-event.h>
 
+#include "bus/silence.h"
 #include "model/model.h"
 
 typedef struct Watch {
@@ -12,6 +13,7 @@ typedef struct Watch {
 	sd_event_source *sigint, *sigterm;
 	sd_bus_slot *slots[4];
 	size_t n_slots;
+	Silence silence;
 	char *path; /* of the job; NULL until the call is answered */
 	Job job;
 	bool known;	  /* `job` was read */

@@ -4,11 +4,14 @@
  * For several groups every plan is made before the first job, and what this command assigned is
  * released when a later job fails.
  */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "bus/bus.h"
 #include "job/job.h"
+#include "model/model.h"
 #include "verbs/acts.h"
 #include "verbs/meant.h"
 #include "verbs/plan.h"
@@ -118,18 +121,90 @@ static int assign_several(Client *c, const char *domain, char *const *groups, si
 	return r < 0 ? r : assign_each(c, domain, groups, wanted, n);
 }
 
+/* What a person answers: 1 with the name in *ret, 0 for none of them. */
+static int ask(Client *c, char *const *names, char **ret)
+{
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+
+	fprintf(c->err.stream, "Which group: ");
+	fflush(c->err.stream);
+	if (getline(&line, &size, stdin) < 0)
+		return 0;
+	line[strcspn(line, " \t\n")] = '\0';
+	if (!strv_contains(names, line))
+		return 0;
+	*ret = TAKE_PTR(line);
+	return 1;
+}
+
+/*
+ * Which of several free groups: gpupassd would take one, and who types has perhaps another in mind.
+ * *ret NULL: gpupassd chooses, because there is one, because the domain has one, or because
+ * somebody said that any will do.
+ */
+static int choose(Client *c, const char *domain, char **ret)
+{
+	_cleanup_(world_clear) World w = { 0 };
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_free_ char *list = NULL;
+	bool linked = false;
+	int r;
+
+	if (c->options->given & (OPTION_ANY | OPTION_MODEL))
+		return 0;
+	r = world_load(c, &w);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < w.n_groups; i++)
+		linked |= strv_length(w.groups[i].gpus) > 1;
+	for (size_t i = 0; i < w.n_groups; i++) {
+		const Group *group = &w.groups[i];
+
+		if (group_is_of_domain(group, domain))
+			return 0;
+		/* A GPU alone is not chosen where others are linked (core/plan/choose). */
+		if (group->assignable && (!linked || strv_length(group->gpus) > 1) &&
+		    strv_append(&names, group->name) < 0)
+			return -ENOMEM;
+	}
+	if (strv_length(names) < 2)
+		return 0;
+	list = strv_join(names, ", ");
+	if (!list)
+		return -ENOMEM;
+	if (c->err.tty && isatty(STDIN_FILENO) == 1 && !c->options->quiet) {
+		fprintf(c->err.stream, "%zu groups are free: %s\n", strv_length(names), list);
+		r = ask(c, names, ret);
+		if (r != 0)
+			return r < 0 ? r : 0;
+	}
+	return client_usage(c,
+			    "several groups are free: %s\n"
+			    "Remedy: name one: gpupass assign %s %s; or take any: --any",
+			    list, domain, names[0]);
+}
+
 int verb_assign(Client *c, char *const *arguments, size_t n_arguments)
 {
+	_cleanup_free_ char *chosen = NULL;
+	const char *group = n_arguments > 1 ? arguments[1] : NULL;
+	int r;
+
 	if (n_arguments > 2 && (c->options->given & OPTION_DRY_RUN))
 		return show_plans(c, OPERATION_ASSIGN, arguments[0], arguments + 1,
 				  n_arguments - 1);
 	if (n_arguments > 2)
 		return assign_several(c, arguments[0], arguments + 1, n_arguments - 1);
+	if (!group) {
+		r = choose(c, arguments[0], &chosen);
+		if (r < 0)
+			return r;
+		group = chosen;
+	}
 	if (c->options->given & OPTION_DRY_RUN)
-		return plan_show(c, OPERATION_ASSIGN, arguments[0],
-				 n_arguments > 1 ? arguments[1] : NULL);
-	return act(c, "Assign", OPERATION_ASSIGN, arguments[0],
-		   n_arguments > 1 ? arguments[1] : "");
+		return plan_show(c, OPERATION_ASSIGN, arguments[0], group);
+	return act(c, "Assign", OPERATION_ASSIGN, arguments[0], group ? group : "");
 }
 
 /* ---- release ---- */

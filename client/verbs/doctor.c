@@ -52,6 +52,20 @@ static bool is_trouble(const char *status)
 	return strcmp(status, "fail") == 0 || strcmp(status, "warn") == 0;
 }
 
+/* A heading of the installed file: with spaces a pager finds it, whatever the case. */
+static int print_see(Client *c, const char *anchor)
+{
+	_cleanup_free_ char *line = strf("%s/TROUBLESHOOTING.md, \"%s\"", c->doc_directory, anchor);
+
+	if (!line)
+		return -ENOMEM;
+	for (char *at = strrchr(line, ','); *at; at++)
+		if (*at == '-')
+			*at = ' ';
+	print_wrapped(&c->out, DOCTOR_INDENT, "See:    ", line);
+	return 0;
+}
+
 static int print_check(Client *c, const json_t *check)
 {
 	_cleanup_free_ char *status = document_text(check, "status"),
@@ -80,9 +94,7 @@ static int print_check(Client *c, const json_t *check)
 	}
 	if (*remedy)
 		print_wrapped(t, DOCTOR_INDENT, "Remedy: ", remedy);
-	if (*see && is_trouble(status))
-		print_wrapped(t, DOCTOR_INDENT, "See:    TROUBLESHOOTING.md#", see);
-	return 0;
+	return *see && is_trouble(status) ? print_see(c, see) : 0;
 }
 
 static int print_suspects(const Terminal *t, const json_t *suspects)

@@ -25,7 +25,8 @@ static int read_format(Client *c, const ExportFormat **ret)
 				    names);
 	*ret = export_format_find(c->options->format);
 	if (!*ret)
-		return client_usage(c, "--format=%s: there is %s", c->options->format, names);
+		return client_usage(c, "--format=%s: no such format\nRemedy: one of %s",
+				    c->options->format, names);
 	if (c->options->json != JSON_OFF)
 		return client_usage(c, "--json is no option of export, whose formats are its own");
 	return 0;
@@ -84,7 +85,9 @@ static int read_distribution(Client *c, const ExportFormat *format, Export *e)
 	for (size_t i = 0; i < ELEMENTS(names); i++)
 		if (strcmp(e->guest.distribution, names[i]) == 0)
 			return 0;
-	return client_usage(c, "--distribution=%s: not one of auto, debian, ubuntu, rhel", given);
+	return client_usage(
+		c, "--distribution=%s: not known\nRemedy: one of auto, debian, ubuntu, rhel",
+		given);
 }
 
 static int read_first(Client *c, const ExportFormat *format, Export *e)

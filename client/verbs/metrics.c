@@ -22,7 +22,9 @@ static int read_format(Client *c, MetricsFormat *ret)
 	else if (strcmp(format, "prometheus") == 0)
 		*ret = METRICS_PROMETHEUS;
 	else
-		return client_usage(c, "--format=%s: not one of openmetrics, prometheus", format);
+		return client_usage(
+			c, "--format=%s: no such format\nRemedy: one of openmetrics, prometheus",
+			format);
 	if (to_file && *ret == METRICS_OPENMETRICS)
 		return client_usage(c, "node_exporter cannot read OpenMetrics from a file\n"
 				       "Remedy: leave out --format=openmetrics");

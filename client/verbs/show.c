@@ -233,6 +233,12 @@ int verb_show(Client *c, char *const *arguments, _unused_ size_t n_arguments)
 	gpu = world_find_gpu(&w, address ? address : arguments[0]);
 	if (gpu)
 		return show_gpu(c, &w, gpu);
+	for (size_t i = 0; i < w.n_groups; i++)
+		if (group_is_of_domain(&w.groups[i], arguments[0]))
+			return client_error(c, GPUPASS_ERROR_NO_SUCH_GROUP,
+					    "'%s' is a domain, and no group or GPU\n"
+					    "Remedy: see: gpupass status %s",
+					    arguments[0], arguments[0]);
 	return client_error(c, address ? GPUPASS_ERROR_NO_SUCH_GPU : GPUPASS_ERROR_NO_SUCH_GROUP,
 			    address ? "there is no GPU at %s\n"
 				      "Remedy: see the GPUs with: gpupass list"

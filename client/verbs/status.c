@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <errno.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/text.h"
 #include "bus/bus.h"
 #include "gpupass/domain-ref.h"
@@ -208,6 +210,20 @@ static bool is_known(const World *w, const Wanted *wanted)
 	return false;
 }
 
+/* A GPU may be named, as for show. *ret NULL: it is none of a group's. */
+static int group_of_gpu(const World *w, const char *word, const Group **ret)
+{
+	_cleanup_free_ char *address = NULL;
+	const Gpu *gpu;
+	int r = address_normalise(word, &address);
+
+	if (r == -ENOMEM)
+		return r;
+	gpu = world_find_gpu(w, address ? address : word);
+	*ret = gpu ? world_find_group_path(w, gpu->group) : NULL;
+	return 0;
+}
+
 int verb_status(Client *c, char *const *arguments, size_t n_arguments)
 {
 	Wanted named = { .word = n_arguments > 0 ? arguments[0] : NULL };
@@ -226,6 +242,11 @@ int verb_status(Client *c, char *const *arguments, size_t n_arguments)
 	other = group ? namesake(&w, group, wanted) : NULL;
 	if (other)
 		return refuse_ambiguous(c, named.word, other);
+	if (wanted && !group && !is_known(&w, wanted)) {
+		r = group_of_gpu(&w, named.word, &group);
+		if (r < 0)
+			return r;
+	}
 	if (group)
 		named = (Wanted){ .word = group->name };
 	if (wanted && !is_known(&w, wanted))

@@ -30,7 +30,8 @@ static int read_format(Client *c, TopologyFormat *ret)
 			*ret = (TopologyFormat)i;
 			return 0;
 		}
-	return client_usage(c, "--format=%s: not one of matrix, tree, svg, dot", format);
+	return client_usage(c, "--format=%s: no such format\nRemedy: one of matrix, tree, svg, dot",
+			    format);
 }
 
 static int draw(Client *c, const Topology *t, TopologyFormat format)

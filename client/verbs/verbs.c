@@ -28,8 +28,9 @@ static const Verb verbs[] = {
 	{ "plan", "DOMAIN [GROUP]", 1, 2,
 	  ASSIGN_OPTIONS | OPTION_KEEP_VFIO | OPTION_RELEASE | OPTION_DETAILED_EXITCODE, verb_plan,
 	  "Show what assign would do, write by write" },
-	{ "assign", "DOMAIN [GROUP...]", 1, 17, ASSIGN_OPTIONS | OPTION_NO_BLOCK | OPTION_DRY_RUN,
-	  verb_assign, "Give groups to a domain" },
+	{ "assign", "DOMAIN [GROUP...]", 1, 17,
+	  ASSIGN_OPTIONS | OPTION_ANY | OPTION_NO_BLOCK | OPTION_DRY_RUN, verb_assign,
+	  "Give groups to a domain" },
 	{ "release", "DOMAIN|GROUP...", 1, 16, JOB_OPTIONS | OPTION_KEEP_VFIO | OPTION_DRY_RUN,
 	  verb_release, "Take groups back from their domain" },
 	{ "declare", "NAME GPU...", 2, 17, 0, verb_declare,
@@ -81,10 +82,32 @@ static const Verb *find_verb(const char *name)
 	return NULL;
 }
 
+/* What other programs call it, or its beginning: only ever suggested. */
+static const char *other_word(const char *name)
+{
+	static const struct {
+		const char *word, *verb;
+	} words[] = {
+		{ "attach", "assign" },	 { "add", "assign" },	    { "detach", "release" },
+		{ "remove", "release" }, { "unassign", "release" }, { "info", "show" },
+		{ "describe", "show" },	 { "get", "show" },	    { "undeclare", "forget" },
+		{ "history", "audit" },	 { "log", "audit" },	    { "logs", "audit" },
+		{ "events", "monitor" }, { "check", "doctor" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(words); i++)
+		if (strcmp(words[i].word, name) == 0)
+			return words[i].verb;
+	for (size_t i = 0; i < ELEMENTS(verbs); i++)
+		if (strncmp(verbs[i].name, name, strlen(name)) == 0)
+			return verbs[i].name;
+	return NULL;
+}
+
 static int unknown_verb(Client *c, const char *name)
 {
-	const char *nearest = NULL;
-	size_t best = 3;
+	const char *nearest = other_word(name);
+	size_t best = nearest ? 0 : 3;
 
 	for (size_t i = 0; i < ELEMENTS(verbs); i++) {
 		size_t distance = text_distance(name, verbs[i].name);
@@ -125,7 +148,9 @@ static int check_verb(Client *c, const Verb *verb, size_t n_arguments)
 
 	if (extra)
 		return client_usage(c, "--%s is no option of %s\nRemedy: see: gpupass help %s",
-				    option_name(extra & -extra), verb->name, verb->name);
+				    extra & c->options->shortened ? c->options->typed
+								  : option_name(extra & -extra),
+				    verb->name, verb->name);
 	if (n_arguments < verb->min_arguments || n_arguments > verb->max_arguments)
 		return client_usage(c, "%s: too %s arguments\nRemedy: write it as: gpupass %s%s%s",
 				    verb->name, n_arguments < verb->min_arguments ? "few" : "many",

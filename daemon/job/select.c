@@ -16,8 +16,17 @@ static int no_such_group(const Prepared *p, const char *name, Problem **ret_prob
 {
 	_cleanup_strv_ char **names = NULL;
 	_cleanup_free_ char *joined = NULL;
+	const Group *its = NULL;
+	Bdf bdf;
 	int r;
 
+	if (bdf_parse(name, &bdf) >= 0)
+		its = group_set_find_gpu(p->inventory->groups, &bdf);
+	if (its)
+		return problem_refuse(ret_problem, GPUPASS_ERROR_NO_SUCH_GROUP,
+				      .reason = strf("\"%s\" is a GPU, and no group", name),
+				      .cause = strf("it is in group %s", its->name),
+				      .remedy = strf("name the group: %s", its->name));
 	for (size_t i = 0; i < p->inventory->groups->n_items; i++) {
 		r = strv_append(&names, p->inventory->groups->items[i].name);
 		if (r < 0)
@@ -110,6 +119,15 @@ static int select_for_assign(const JobPlace *place, const JobRequest *request, P
 	int r;
 
 	r = select_domain(place, request, request->domain, p->uses, &p->domain, ret_problem);
+	if (r == PROBLEM && (*ret_problem)->error == GPUPASS_ERROR_NO_SUCH_DOMAIN &&
+	    request->group && find_group(p, request->domain)) {
+		*ret_problem = problem_free(*ret_problem);
+		return problem_refuse(
+			ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN,
+			.reason = strf("there is no domain '%s'", request->domain),
+			.cause = strf("%s is a group: the domain is named first", request->domain),
+			.remedy = strf("gpupass assign %s %s", request->group, request->domain));
+	}
 	if (r != 0)
 		return r;
 	if (request->group) {

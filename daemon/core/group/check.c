@@ -93,14 +93,18 @@ static int members_fault(const Group *group, char **ret_fault)
 	return *ret_fault ? 0 : -ENOMEM;
 }
 
-/* Two members that were both looked at, and do not agree about their links. */
+/*
+ * Two members that do not agree about their links. What one of them sees agrees with a declaration
+ * if nobody looked at the other.
+ */
 static const Link *first_doubt(const Group *group, const Links *links)
 {
 	for (size_t i = 0; i < group->n_gpus; i++)
 		for (size_t k = i + 1; k < group->n_gpus; k++) {
 			const Link *link = observed(links, group, i, k);
 
-			if (link && link->doubt)
+			if (link && link->doubt &&
+			    !(link->half && group->provenance == PROVENANCE_DECLARED))
 				return link;
 		}
 	return NULL;

@@ -262,6 +262,7 @@ static int add_one_sided(Maker *m, const Sighting *s, const SeenPeer *peer)
 		.a = ordered ? s->bdf : peer->bdf,
 		.b = ordered ? peer->bdf : s->bdf,
 		.one_sided = true,
+		.half = gpu != NULL,
 	};
 
 	if (!count)

@@ -25,6 +25,7 @@ typedef struct Link {
 	 */
 	char *doubt;
 	bool one_sided; /* a doubt: one of the two sees links, or another number of them */
+	bool half;	/* one-sided because nobody looked at the other: agrees with who says so */
 } Link;
 
 typedef struct Links {

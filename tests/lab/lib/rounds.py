@@ -173,7 +173,7 @@ class Rounds:
             keep = ["--keep-vfio"] if r.random() < KEEPS else []
             return ["release", r.choice([domain, has[0]]), *keep]
         if sensible and r.random() < 0.7:
-            return ["assign", domain, group] if r.random() < 0.5 else ["assign", domain]
+            return ["assign", domain, group] if r.random() < 0.5 else ["assign", domain, "--any"]
         verb = r.choice(["assign", "release", "bind", "unbind"])
         return [verb, domain, group] if verb == "assign" else [verb, group]
 

@@ -230,6 +230,8 @@ class Assignment:
             plans = self.plan_each(chosen, options)
         changed = any(plan["changed"] for plan in plans)
         if changed and not self.check_mode:
+            if chosen == [[]]:
+                options.append("--any")
             jobs = self.gpupass.call("assign", options, sum(chosen, [self.word]))
             changed = any(job["changed"] for job in jobs)
         self.done(changed, plans[0]["domain"], [plan["group"] for plan in plans])

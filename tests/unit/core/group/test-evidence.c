@@ -171,6 +171,20 @@ static const Row rows[] = {
 	  .seen = { "41 nvml@100 61x4", "61 present@100" },
 	  .groups = "unknown0 unknown none ? 41,61",
 	  .reason = "0000:41:00.0 sees 4 links to 0000:61:00.0, which was not looked at" },
+	/* field: newcomer/1 */
+	{ .name = "a peer that could not be looked at, as it is declared",
+	  .boards = { { "41", A6000, "vfio-pci", NULL, NULL },
+		      { "61", A6000, "vfio-pci", NULL, NULL } },
+	  .declared = "41 61",
+	  .seen = { "41 nvml@100 61x4", "61 present@100" },
+	  .groups = "x bound declared NV4? 41,61" },
+	{ .name = "a peer that could not be looked at, and is declared with another",
+	  .boards = { { .bus = "41", .device = A6000 },
+		      { "61", A6000, "vfio-pci", NULL, NULL },
+		      { "a1", A6000, "vfio-pci", NULL, NULL } },
+	  .declared = "41 a1",
+	  .seen = { "41 nvml@100 61x4", "61 present@100", "a1 present@100" },
+	  .groups = "unknown0 unknown none ? 61; x degraded declared NV4? 41,a1" },
 	/* promise G6 */
 	/* Nobody has it by a record here, so that guest is gone. */
 	{ .name = "a guest that is gone saw fewer links than the probe",
