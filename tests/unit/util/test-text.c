@@ -186,7 +186,7 @@ static void what_commands_a_terminal_is_written_out(void **state)
 		  "\\x9b31m" },
 		{ "\xe2\x80\xae\xe2\x81\xa6", "\\u202e\\u2066" },
 		{ "\xe2\x80\xa8", "\\u2028" },
-		/* Format characters: soft hyphen, word joiner, zero width space, a tag, and so on. */
+		/* Format characters: soft hyphen, word joiner, a tag, and so on. */
 		{ "v\xc2\xadm\xe2\x81\xa0\xe2\x80\x8b", "v\\xadm\\u2060\\u200b" },
 		{ "\xf3\xa0\x80\x81\xd8\x80\xef\xbb\xbf", "\\U000e0001\\u0600\\ufeff" },
 		/* Blanks: no-break, ideographic, Ogham; and what looks like one. */
