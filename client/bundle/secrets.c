@@ -183,7 +183,7 @@ static int spare_name(StandIns *into, const json_t *value)
 					      : spare_words(into, json_object_get(value, "name"));
 }
 
-/* The documents' own words: names of members, the values of some, and names that are no domain's. */
+/* The documents' own words: their members, the values of some, and names that are no domain's. */
 static int spare_member(StandIns *into, const char *key, const json_t *value)
 {
 	bool words = false;

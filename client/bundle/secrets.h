@@ -15,8 +15,8 @@ int secrets_of_text(StandIns *into, const char *text);
  */
 int secrets_of_json(StandIns *into, const json_t *document);
 /*
- * A copy with the stand-ins: of a member that is a name, for the whole of it, whatever it is; in all
- * other strings, but for the schema, for words that are none of the documents' own.
+ * A copy with the stand-ins: of a member that is a name, for the whole of it, whatever it is; in
+ * all other strings, but for the schema, for words that are none of the documents' own.
  */
 json_t *secrets_replace_json(const StandIns *s, const json_t *document);
 /* The host: "node.example.org", "node" and "example.org". */

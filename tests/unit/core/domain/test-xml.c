@@ -143,7 +143,7 @@ static void machine_and_ports_are_read_from_definitions(_unused_ void **state)
 			fail_msg("%s: %u ports", rows[i].fixture, domain_xml_free_root_ports(xml));
 		if (!rows[i].pcie && domain_xml_free_slots(xml) != rows[i].slots)
 			fail_msg("%s: %u slots", rows[i].fixture, domain_xml_free_slots(xml));
-		assert_true(domain_xml_has_acpi(xml));
+		assert_true(domain_xml_sees_hotplug(xml));
 	}
 }
 
@@ -173,7 +173,9 @@ static void machine_type_decides_where_libvirt_has_not_been_yet(_unused_ void **
 
 		if (domain_xml_is_pcie(xml) != rows[i].pcie)
 			fail_msg("row %zu: %s", i, rows[i].os);
-		assert_false(domain_xml_has_acpi(xml));
+		/* field: domains/12: by a device tree. */
+		if (domain_xml_sees_hotplug(xml) != (strstr(rows[i].os, "'virt") != NULL))
+			fail_msg("row %zu: %s", i, rows[i].os);
 	}
 }
 
@@ -194,6 +196,18 @@ static void ports_that_take_no_hotplug_are_not_free(_unused_ void **state)
 		       "</devices>"));
 
 	assert_int_equal(domain_xml_free_root_ports(xml), 2);
+	assert_true(domain_xml_bus_hotplug(xml, 1) && domain_xml_bus_hotplug(xml, 0));
+	assert_false(domain_xml_bus_hotplug(xml, 3));
+}
+
+/* field: domains/08 */
+static void a_bus_that_takes_no_hotplug_has_no_free_slot(_unused_ void **state)
+{
+	_cleanup_(domain_xml_freep) DomainXml *xml =
+		parse(DOMAIN("<devices><controller type='pci' index='0' model='pci-root'>"
+			     "<target hotplug='off'/></controller></devices>"));
+
+	assert_int_equal(domain_xml_free_slots(xml), 0);
 }
 
 #define HOSTDEV(inner) "<hostdev mode='subsystem' type='pci'>" inner "</hostdev>"
@@ -760,6 +774,7 @@ int main(void)
 		cmocka_unit_test(machine_and_ports_are_read_from_definitions),
 		cmocka_unit_test(machine_type_decides_where_libvirt_has_not_been_yet),
 		cmocka_unit_test(ports_that_take_no_hotplug_are_not_free),
+		cmocka_unit_test(a_bus_that_takes_no_hotplug_has_no_free_slot),
 		cmocka_unit_test(hostdevs_are_read_as_libvirt_spells_addresses),
 		cmocka_unit_test(hostdevs_with_addresses_that_are_none_are_named),
 		cmocka_unit_test(functions_are_found_wherever_libvirt_has_an_address_of_the_host),

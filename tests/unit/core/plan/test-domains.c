@@ -51,6 +51,20 @@ static void unsupported_machine(PlanModel *m)
 	memcpy(strstr(m->config_xml, "pc-i440fx"), "xx-i440fx", strlen("xx-i440fx"));
 }
 
+/* field: domains/08 */
+static void no_hotplug(PlanModel *m)
+{
+	static const char root[] = "model='pci-root'";
+	char *at, *text;
+
+	model_domain(m, "i440fx", "i440fx");
+	at = strstr(m->live_xml, root) + strlen(root);
+	text = strf("%.*s><target hotplug='off'/></controller>%s", (int)(at - m->live_xml),
+		    m->live_xml, at + strlen("/>"));
+	free(m->live_xml);
+	m->live_xml = text;
+}
+
 static void a_domain_must_be_able_to_take_it(_unused_ void **state)
 {
 	static const Refusal rows[] = {
@@ -66,6 +80,9 @@ static void a_domain_must_be_able_to_take_it(_unused_ void **state)
 		  "shut it down and assign, or define 1 more pcie-root-ports" },
 		{ "ACPI", no_acpi, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "running vm42 has no ACPI",
 		  NULL, "shut it down and assign" },
+		{ "hotplug", no_hotplug, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		  "running vm42 has 0 free PCI slots", "pci-root has hotplug='off'",
+		  "shut it down and assign" },
 		{ "machine", unsupported_machine, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		  "its machine type is not supported", "xx-i440fx-7.2", "q35" },
 	};
