@@ -36,12 +36,16 @@ static bool takes_function(const xmlNode *node)
 				"type", "pci");
 }
 
+static bool is_device(const xmlNode *root, const xmlNode *node)
+{
+	return node != root && node->parent != root && node->parent->parent == root &&
+	       xml_is(node->parent, "devices");
+}
+
 /* <address> of a device itself: that in the guest. */
 static bool is_guest_address(const xmlNode *root, const xmlNode *address)
 {
-	const xmlNode *devices = address->parent->parent;
-
-	return address->parent != root && devices->parent == root && xml_is(devices, "devices");
+	return address->parent != root && is_device(root, address->parent);
 }
 
 /*
@@ -96,23 +100,34 @@ static const xmlNode *next_element(const xmlNode *root, const xmlNode *at)
 	return next;
 }
 
+static int read_functions(const DomainXml *xml, bool devices, DomainUse *use,
+			  const xmlNode **ret_bad)
+{
+	int r = 0;
+
+	for (const xmlNode *i = xml->root; i && r == 0; i = next_element(xml->root, i)) {
+		bool stray = is_stray_address(xml->root, i);
+
+		if (is_device(xml->root, i) != devices || (!stray && !takes_function(i)))
+			continue;
+		*ret_bad = i;
+		r = read_function(i, stray, use);
+	}
+	return r;
+}
+
+/* Devices first: of two elements with one function theirs has an alias, and its guest address. */
 int xml_read_hostdevs(const DomainXml *xml, DomainHostdev **ret, size_t *ret_n,
 		      const xmlNode **ret_bad)
 {
 	DomainUse use = { 0 }; /* so that domain_use_clear() can free what there is */
+	int r = read_functions(xml, true, &use, ret_bad);
 
-	for (const xmlNode *i = xml->root; i; i = next_element(xml->root, i)) {
-		bool stray = is_stray_address(xml->root, i);
-		int r;
-
-		if (!stray && !takes_function(i))
-			continue;
-		*ret_bad = i;
-		r = read_function(i, stray, &use);
-		if (r < 0) {
-			domain_use_clear(&use);
-			return r;
-		}
+	if (r == 0)
+		r = read_functions(xml, false, &use, ret_bad);
+	if (r < 0) {
+		domain_use_clear(&use);
+		return r;
 	}
 	*ret = use.hostdevs;
 	*ret_n = use.n_hostdevs;
