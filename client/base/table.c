@@ -30,14 +30,20 @@ static int add_column(Table *table, const Column *column, bool heading)
 	c = scols_table_new_column(table->scols, heading ? column->title : "", 0, flags);
 	if (!c)
 		return -ENOMEM;
+	/*
+	 * What a terminal would obey is escaped when it gets here. smartcols does the same once
+	 * more, unless a backslash is safe; it must go on with what has no width in the locale,
+	 * because it pads without end where it does not encode.
+	 */
+	if (scols_column_set_safechars(c, column->flags & COLUMN_LINES ? "\n\\" : "\\") < 0)
+		return -ENOMEM;
 	if (!(column->flags & COLUMN_LINES))
 		return 0;
 	/* Break at line feeds only; without this smartcols breaks anywhere. */
-	if (scols_column_set_wrapfunc(c, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL) <
-		    0 ||
-	    scols_column_set_safechars(c, "\n") < 0)
-		return -ENOMEM;
-	return 0;
+	return scols_column_set_wrapfunc(c, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL) <
+			       0
+		       ? -ENOMEM
+		       : 0;
 }
 
 int table_new(const Terminal *terminal, const Column *columns, size_t n_columns, bool headings,

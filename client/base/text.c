@@ -7,6 +7,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "gpupass/printable.h"
+
 char *strf(const char *format, ...)
 {
 	char *s = NULL;
@@ -117,112 +119,19 @@ char **strv_free(char **l)
 	return NULL;
 }
 
-/* Decodes one character. Returns its length; 0 if the bytes are not UTF-8. */
-static size_t utf8_decode(const char *s, uint32_t *ret)
-{
-	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	const unsigned char *u = (const unsigned char *)s;
-	uint32_t c;
-	size_t n;
-
-	if (u[0] < 0x80) {
-		*ret = u[0];
-		return 1;
-	}
-	n = u[0] >= 0xf0 ? 4 : u[0] >= 0xe0 ? 3 : 2;
-	if (u[0] < 0xc2 || u[0] > 0xf4)
-		return 0;
-	c = u[0] & (0xffU >> (n + 1));
-	for (size_t i = 1; i < n; i++) {
-		if ((u[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (u[i] & 0x3f);
-	}
-	if (c < smallest[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		return 0;
-	*ret = c;
-	return n;
-}
-
 bool text_utf8_valid(const char *s)
 {
-	uint32_t c;
-	size_t n;
-
-	for (; *s; s += n) {
-		n = utf8_decode(s, &c);
-		if (n == 0)
-			return false;
-	}
-	return true;
-}
-
-/* Characters with which a text could control the terminal, or look like another text. */
-static bool is_unprintable(uint32_t c)
-{
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||
-	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-}
-
-static void put_printable(FILE *f, const char *s, size_t n, uint32_t c, bool lines)
-{
-	if (n == 0)
-		fprintf(f, "\\x%02x", (unsigned char)*s);
-	else if (lines && (c == '\n' || c == '\t'))
-		fputc((int)c, f);
-	else if (c == '\n')
-		fputs("\\n", f);
-	else if (c == '\t')
-		fputs("\\t", f);
-	else if (is_unprintable(c))
-		fprintf(f, c < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned int)c);
-	else
-		fwrite(s, 1, n, f);
-}
-
-/* Most texts are: they are copied, without a stream of their own. */
-static bool is_printable(const char *s)
-{
-	uint32_t c;
-	size_t n;
-
-	for (; *s; s += n) {
-		n = utf8_decode(s, &c);
-		if (n == 0 || is_unprintable(c))
-			return false;
-	}
-	return true;
-}
-
-static char *printable(const char *s, bool lines)
-{
-	_cleanup_free_ char *clean = NULL;
-	size_t size, n;
-	uint32_t c = 0;
-	FILE *f;
-
-	if (is_printable(s))
-		return strdup(s);
-	f = open_memstream(&clean, &size);
-	if (!f)
-		return NULL;
-	for (; *s; s += n > 0 ? n : 1) {
-		n = utf8_decode(s, &c);
-		put_printable(f, s, n, c, lines);
-	}
-	if (fclose(f) != 0)
-		return NULL;
-	return TAKE_PTR(clean);
+	return !u8_check((const uint8_t *)s, strlen(s));
 }
 
 char *text_printable(const char *s)
 {
-	return printable(s, false);
+	return printable_copy(s, false);
 }
 
 char *text_printable_lines(const char *s)
 {
-	return printable(s, true);
+	return printable_copy(s, true);
 }
 
 size_t text_width(const char *s)

@@ -28,12 +28,12 @@ DEFINE_CLEANUP(char *, strv_free)
 #define _cleanup_strv_ _cleanup_(strv_freep)
 
 /*
- * A copy that is safe on a terminal: control characters (C0, DEL, C1) and the marks that turn the
- * direction of text are written as \n, \t, \x1b, \u202e. What the daemon says comes in part from
- * names that others choose (domains, processes), and a terminal obeys what it is sent.
+ * A copy that is safe on a terminal (gpupass/printable.h): what is not plain is written as \n, \t,
+ * \x1b, \u202e. What the daemon says comes in part from names that others choose (domains,
+ * processes), and a terminal obeys what it is sent.
  */
 char *text_printable(const char *s);
-/* The same, but line feeds and tabs stay. */
+/* The same, but line feeds stay. */
 char *text_printable_lines(const char *s);
 
 bool text_utf8_valid(const char *s);

@@ -28,12 +28,19 @@ static const struct {
 	const char *key;
 	SecretKind kind;
 } members[] = {
-	{ "domain_name", SECRET_DOMAIN },
-	{ "hostname", SECRET_HOST },
-	{ "serial_number", SECRET_SERIAL },
-	{ "board_serial", SECRET_SERIAL },
-	{ "user", SECRET_USER },
+	{ "domain_name", SECRET_DOMAIN },  { "host", SECRET_HOST },
+	{ "hostname", SECRET_HOST },	   { "serial_number", SECRET_SERIAL },
+	{ "board_serial", SECRET_SERIAL }, { "user", SECRET_USER },
 	{ "user_name", SECRET_USER },
+};
+
+/* Members with words of gpupass, of the kernel and of NVIDIA's tools. */
+static const char *const spared[] = {
+	"blocked", "driver",	     "gpupass_groups", "group",		"id",
+	"kind",	   "libvirt_daemon", "link",	       "maker",		"modules",
+	"pcie",	   "power_state",    "provenance",     "reset_methods", "severity",
+	"state",   "status",	     "title",	       "type",		"verdict",
+	"way",
 };
 
 static bool in_word(char c)
@@ -147,6 +154,55 @@ static int add_domains(StandIns *into, const json_t *value)
 	return r;
 }
 
+static int spare_words(StandIns *into, const json_t *value)
+{
+	const char *text = json_string_value(value);
+	int r = 0;
+
+	for (size_t n; r >= 0 && text && *text; text += n) {
+		_cleanup_free_ char *word = NULL;
+
+		n = strcspn(text, " ,;:()\"'");
+		word = n > 0 ? strndup(text, n) : NULL;
+		if (n > 0)
+			r = word ? stand_ins_spare(into, word) : -ENOMEM;
+		n += n == 0;
+	}
+	return r;
+}
+
+static bool is_domains(const char *key)
+{
+	return key && (strcmp(key, "domain") == 0 || strcmp(key, "domains") == 0);
+}
+
+/* The name of a group, say; what has a UUID is a domain. */
+static int spare_name(StandIns *into, const json_t *value)
+{
+	return json_object_get(value, "uuid") ? 0
+					      : spare_words(into, json_object_get(value, "name"));
+}
+
+/* The documents' own words: their members, the values of some, and names that are no domain's. */
+static int spare_member(StandIns *into, const char *key, const json_t *value)
+{
+	bool words = false;
+	const json_t *item;
+	size_t i;
+	int r = stand_ins_spare(into, key);
+
+	if (is_domains(key))
+		return r;
+	for (i = 0; i < ELEMENTS(spared); i++)
+		words |= strcmp(spared[i], key) == 0;
+	if (r >= 0)
+		r = words ? spare_words(into, value) : spare_name(into, value);
+	json_array_foreach (value, i, item)
+		if (r >= 0)
+			r = words ? spare_words(into, item) : spare_name(into, item);
+	return r;
+}
+
 static int search(StandIns *into, const json_t *value, unsigned depth)
 {
 	const char *key;
@@ -167,8 +223,10 @@ static int search(StandIns *into, const json_t *value, unsigned depth)
 		/* First by its form, which says more than the key. */
 		r = search(into, member, depth + 1);
 		if (r >= 0)
+			r = spare_member(into, key, member);
+		if (r >= 0)
 			r = add_member(into, key, member);
-		if (r >= 0 && (strcmp(key, "domain") == 0 || strcmp(key, "domains") == 0))
+		if (r >= 0 && is_domains(key))
 			r = add_domains(into, member);
 		if (r < 0)
 			return r;
@@ -179,6 +237,60 @@ static int search(StandIns *into, const json_t *value, unsigned depth)
 int secrets_of_json(StandIns *into, const json_t *document)
 {
 	return search(into, document, 0);
+}
+
+/* ---- replacing them ---- */
+
+static bool is_name(const char *key)
+{
+	for (size_t i = 0; i < ELEMENTS(members); i++)
+		if (str_equal(members[i].key, key))
+			return true;
+	return is_domains(key);
+}
+
+/* `key`: of the member that it is, or is in an array of. */
+static json_t *replace_in(const StandIns *s, const char *key, const json_t *value, unsigned depth)
+{
+	_cleanup_(json_decrefp) json_t *copy = NULL;
+	const char *text = json_string_value(value), *name, *inner;
+	json_t *member;
+	size_t i;
+	int r = 0;
+
+	if (depth > DEPTH_MAX)
+		return NULL;
+	if (text) {
+		_cleanup_free_ char *clean = NULL;
+
+		name = is_name(key) ? stand_ins_name(s, text) : NULL;
+		clean = name ? strdup(name) : stand_ins_replace(s, text);
+		return clean ? json_string(clean) : NULL;
+	}
+	if (json_is_array(value)) {
+		copy = json_array();
+		json_array_foreach (value, i, member)
+			r |= json_array_append_new(copy, replace_in(s, key, member, depth + 1));
+	} else if (json_is_object(value)) {
+		copy = json_object();
+		json_object_foreach ((json_t *)value, inner, member) {
+			bool of_domain = is_domains(key) && strcmp(inner, "name") == 0;
+
+			r |= json_object_set_new(copy, inner,
+						 strcmp(inner, "schema") == 0
+							 ? json_deep_copy(member)
+							 : replace_in(s, of_domain ? key : inner,
+								      member, depth + 1));
+		}
+	} else {
+		copy = json_deep_copy(value);
+	}
+	return r < 0 ? NULL : TAKE_PTR(copy);
+}
+
+json_t *secrets_replace_json(const StandIns *s, const json_t *document)
+{
+	return replace_in(s, NULL, document, 0);
 }
 
 int secrets_of_host(StandIns *into, const char *node_name)

@@ -9,8 +9,16 @@
  * digits; what follows "Serial Number", as NVIDIA's driver writes it; what follows "/home/".
  */
 int secrets_of_text(StandIns *into, const char *text);
-/* The same in each string of a document, and the members that have a name or a serial number. */
+/*
+ * The same in each string of a document, and the members that have a name or a serial number. It
+ * spares the document's own words.
+ */
 int secrets_of_json(StandIns *into, const json_t *document);
+/*
+ * A copy with the stand-ins: of a member that is a name, for the whole of it, whatever it is; in
+ * all other strings, but for the schema, for words that are none of the documents' own.
+ */
+json_t *secrets_replace_json(const StandIns *s, const json_t *document);
 /* The host: "node.example.org", "node" and "example.org". */
 int secrets_of_host(StandIns *into, const char *node_name);
 /* Those users in the text of a passwd(5) that are people. */

@@ -8,32 +8,35 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "gpupass/states.h"
 
 DEFINE_STRING_TABLE(secret_kind, SecretKind, SECRET_KINDS)
-
-/* How deep a document may be nested; those of the daemon have a handful of levels. */
-#define DEPTH_MAX 64
 
 typedef struct Secret {
 	char *word;
 	char *escaped; /* as systemd writes it in the name of a unit; NULL: the same */
 	char *stand_in;
 	SecretKind kind;
+	bool ordinary; /* also a word of the texts: it has its stand-in where a member is a name */
 } Secret;
 
 struct StandIns {
 	Secret *items;
 	size_t n_items;
+	json_t *spared; /* a set of words in lower case */
 	size_t count[SECRET_KIND_MAX_];
 };
 
 int stand_ins_new(StandIns **ret)
 {
-	StandIns *s = calloc(1, sizeof(*s));
+	_cleanup_(stand_ins_freep) StandIns *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
-	*ret = s;
+	s->spared = json_object();
+	if (!s->spared)
+		return -ENOMEM;
+	*ret = TAKE_PTR(s);
 	return 0;
 }
 
@@ -44,8 +47,10 @@ StandIns *stand_ins_free(StandIns *s)
 		free(s->items[i].escaped);
 		free(s->items[i].stand_in);
 	}
-	if (s)
+	if (s) {
+		json_decref(s->spared);
 		free(s->items);
+	}
 	free(s);
 	return NULL;
 }
@@ -72,30 +77,157 @@ static int escape(const char *word, char **ret)
 }
 
 /*
- * Words of the documents themselves. A host or a domain of this name is told by them from no other;
- * with a stand-in, doctor would not say the same of the facts as it says in its report.
+ * Words of the texts themselves: of another one, such a name could not be told there. What the
+ * documents have for keys, states and drivers comes beside them (stand_ins_spare()).
  */
-static bool is_ordinary(SecretKind kind, const char *word)
-{
-	static const char *const words[] = {
-		"board", "bridge", "domain", "driver",	"gpu",	   "gpus",   "group", "guest",
-		"host",	 "iommu",  "kernel", "libvirt", "linux",   "memory", "none",  "nvidia",
-		"pci",	 "qemu",   "reset",  "root",	"systemd", "user",   "vfio",
-	};
+static const char *const ordinary[] = {
+#define X(enumerator, name) name,
+	GPUPASS_GROUP_STATES(X) GPUPASS_PROVENANCES(X) GPUPASS_JOB_STATES(X) GPUPASS_STEP_STATES(X)
+		GPUPASS_OPERATIONS(X) GPUPASS_HEALTHS(X) GPUPASS_VERDICTS(X)
+#undef X
+			"a",
+	"all",
+	"an",
+	"and",
+	"are",
+	"as",
+	"at",
+	"be",
+	"board",
+	"boards",
+	"boot",
+	"bridge",
+	"bus",
+	"by",
+	"can",
+	"cannot",
+	"daemon",
+	"device",
+	"devices",
+	"domain",
+	"domains",
+	"driver",
+	"fail",
+	"file",
+	"for",
+	"from",
+	"function",
+	"functions",
+	"gpu",
+	"gpupass",
+	"gpupassd",
+	"gpus",
+	"group",
+	"groups",
+	"has",
+	"have",
+	"host",
+	"hostdev",
+	"hostdevs",
+	"i40e",
+	"in",
+	"iommu",
+	"is",
+	"it",
+	"job",
+	"kernel",
+	"kvm",
+	"libvirt",
+	"libvirtd",
+	"link",
+	"links",
+	"linux",
+	"memory",
+	"module",
+	"name",
+	"no",
+	"not",
+	"nouveau",
+	"nvidia",
+	"nvlink",
+	"of",
+	"off",
+	"on",
+	"or",
+	"pass",
+	"pci",
+	"pci-stub",
+	"pcie",
+	"pcieport",
+	"process",
+	"qemu",
+	"reset",
+	"root",
+	"see",
+	"service",
+	"shut",
+	"snd_hda_intel",
+	"starts",
+	"systemd",
+	"that",
+	"the",
+	"to",
+	"unit",
+	"user",
+	"vfio",
+	"vfio-pci",
+	"virsh",
+	"vm",
+	"warn",
+	"was",
+	"which",
+	"with",
+	"xhci_hcd",
+};
 
-	if (kind != SECRET_DOMAIN && kind != SECRET_HOST && kind != SECRET_USER)
-		return false;
-	for (size_t i = 0; i < ELEMENTS(words); i++)
-		if (strcasecmp(words[i], word) == 0)
-			return true;
-	return false;
+/* "7", "10de": of an address, an id, a count. */
+static bool is_number(const char *word)
+{
+	size_t n = strlen(word), digits = strspn(word, "0123456789");
+	size_t hex = strspn(word, "0123456789abcdefABCDEF");
+
+	return digits == n || (hex == n && (n == 2 || n == 4) && strpbrk(word, "0123456789"));
+}
+
+static int lower(const char *word, char **ret)
+{
+	char *copy = strdup(word);
+
+	for (char *c = copy; c && *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	*ret = copy;
+	return copy ? 0 : -ENOMEM;
+}
+
+static int set_ordinary(const StandIns *s, Secret *secret)
+{
+	_cleanup_free_ char *word = NULL;
+
+	if (secret->kind > SECRET_SERIAL)
+		return 0; /* known by its form */
+	if (lower(secret->word, &word) < 0)
+		return -ENOMEM;
+	secret->ordinary = (secret->kind != SECRET_SERIAL || strlen(word) <= 4) && is_number(word);
+	for (size_t i = 0; i < ELEMENTS(ordinary) && secret->kind != SECRET_SERIAL; i++)
+		secret->ordinary |= strcmp(ordinary[i], word) == 0;
+	secret->ordinary |= json_object_get(s->spared, word) != NULL;
+	return 0;
+}
+
+int stand_ins_spare(StandIns *s, const char *word)
+{
+	_cleanup_free_ char *key = NULL;
+
+	if (lower(word, &key) < 0)
+		return -ENOMEM;
+	return json_object_set_new(s->spared, key, json_true()) < 0 ? -ENOMEM : 0;
 }
 
 int stand_ins_add(StandIns *s, SecretKind kind, const char *word)
 {
 	Secret *bigger, *item;
 
-	if (str_is_empty(word) || is_ordinary(kind, word))
+	if (str_is_empty(word))
 		return 0;
 	for (size_t i = 0; i < s->n_items; i++)
 		if (strcasecmp(s->items[i].word, word) == 0)
@@ -154,7 +286,7 @@ int stand_ins_settle(StandIns *s)
 		Secret *secret = &s->items[i];
 
 		secret->stand_in = make_stand_in(secret, ++s->count[secret->kind]);
-		if (!secret->stand_in)
+		if (!secret->stand_in || set_ordinary(s, secret) < 0)
 			return -ENOMEM;
 	}
 	/* A word may be a part of another one: the longest counts. */
@@ -193,12 +325,41 @@ static const Secret *find_at(const StandIns *s, const char *text, const char *at
 	if (!begins_here(text, at))
 		return NULL;
 	for (size_t i = 0; i < s->n_items; i++) {
+		if (s->items[i].ordinary)
+			continue;
 		*ret = match(s->items[i].word, at);
 		if (*ret == 0)
 			*ret = match(s->items[i].escaped, at);
 		if (*ret > 0)
 			return &s->items[i];
 	}
+	return NULL;
+}
+
+/* A PCI address or a pair of ids, of which no part is a name. */
+static size_t skip_address(const char *text, const char *at)
+{
+	static const char *const forms[] = { "xxxx:xx:xx.x", "xx:xx.x", "xxxx:xxxx" };
+
+	if (at != text && in_word(at[-1]))
+		return 0;
+	for (size_t i = 0; i < ELEMENTS(forms); i++) {
+		size_t n = 0;
+
+		while (forms[i][n] &&
+		       (forms[i][n] == 'x' ? isxdigit((unsigned char)at[n]) : at[n] == forms[i][n]))
+			n++;
+		if (!forms[i][n] && !in_word(at[n]))
+			return n;
+	}
+	return 0;
+}
+
+const char *stand_ins_name(const StandIns *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_items; i++)
+		if (strcasecmp(s->items[i].word, name) == 0)
+			return s->items[i].stand_in;
 	return NULL;
 }
 
@@ -212,52 +373,16 @@ char *stand_ins_replace(const StandIns *s, const char *text)
 	if (!f)
 		return NULL;
 	for (const char *at = text; *at; at += n) {
-		const Secret *secret = find_at(s, text, at, &n);
+		size_t address = skip_address(text, at);
+		const Secret *secret = address > 0 ? NULL : find_at(s, text, at, &n);
 
 		if (secret) {
 			fputs(secret->stand_in, f);
 			continue;
 		}
-		fputc(*at, f);
-		n = 1;
+		n = address > 0 ? address : 1;
+		fwrite(at, 1, n, f);
 	}
 	failed = ferror(f) != 0;
 	return fclose(f) != 0 || failed ? NULL : TAKE_PTR(out);
-}
-
-static json_t *replace_in(const StandIns *s, const json_t *value, unsigned depth)
-{
-	_cleanup_(json_decrefp) json_t *copy = NULL;
-	_cleanup_free_ char *text = NULL;
-	const char *key;
-	json_t *member;
-	size_t i;
-	int r = 0;
-
-	if (depth > DEPTH_MAX)
-		return NULL;
-	if (json_is_string(value)) {
-		text = stand_ins_replace(s, json_string_value(value));
-		return text ? json_string(text) : NULL;
-	}
-	if (json_is_array(value)) {
-		copy = json_array();
-		json_array_foreach (value, i, member)
-			r |= json_array_append_new(copy, replace_in(s, member, depth + 1));
-	} else if (json_is_object(value)) {
-		copy = json_object();
-		json_object_foreach ((json_t *)value, key, member)
-			r |= json_object_set_new(copy, key,
-						 strcmp(key, "schema") == 0
-							 ? json_deep_copy(member)
-							 : replace_in(s, member, depth + 1));
-	} else {
-		copy = json_deep_copy(value);
-	}
-	return r < 0 ? NULL : TAKE_PTR(copy);
-}
-
-json_t *stand_ins_replace_json(const StandIns *s, const json_t *document)
-{
-	return replace_in(s, document, 0);
 }

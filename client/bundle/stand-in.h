@@ -38,16 +38,18 @@ int stand_ins_new(StandIns **ret);
 StandIns *stand_ins_free(StandIns *s);
 DEFINE_CLEANUP(StandIns, stand_ins_free)
 
-/*
- * A word to replace. Of two kinds, the first one counts. "" and NULL are nothing, and neither is a
- * name that is an ordinary word of the documents, such as "gpu".
- */
+/* A word to replace. Of two kinds, the first one counts. "" and NULL are nothing. */
 int stand_ins_add(StandIns *s, SecretKind kind, const char *word);
+/*
+ * A word that the texts have in any case. It stays there, as their ordinary words and numbers do,
+ * even if somebody has it for a name.
+ */
+int stand_ins_spare(StandIns *s, const char *word);
 /* Gives the numbers. Nothing can be added after it. */
 int stand_ins_settle(StandIns *s);
 size_t stand_ins_count(const StandIns *s, SecretKind kind);
 
+/* What stands in for this name, borrowed; NULL: it is no word to replace. */
+const char *stand_ins_name(const StandIns *s, const char *name);
 /* A new text; NULL when memory is out. Case does not matter; letters and digits end no word. */
 char *stand_ins_replace(const StandIns *s, const char *text);
-/* The same in all strings of a document, but for its schema. */
-json_t *stand_ins_replace_json(const StandIns *s, const json_t *document);

@@ -78,8 +78,9 @@ static const char readme_about[] =
 	"Replaced, each word by the same stand-in in all files: names of the host, of its users\n"
 	"(those of people in /etc/passwd), and of domains that libvirt or gpupass knows; UUIDs, MAC\n"
 	"addresses, serial numbers, ids of 32 or more hex digits. Not replaced: addresses of PCI\n"
-	"functions, names of groups and of drivers, versions, names of programs, and a name that is\n"
-	"an ordinary word of these texts (gpu, linux). The journal may name a domain that has been\n"
+	"functions, names of groups and of drivers, versions, names of programs. A name that is a\n"
+	"word of these texts (gpu, assigned, vfio-pci) or a number has a stand-in where it is the\n"
+	"name of something, and stays in sentences. The journal may name a domain that has been\n"
 	"undefined since; look through it before you send it.\n"
 	"\n";
 
@@ -287,7 +288,7 @@ static int add_readme(FILE *f, const Bundle *b)
 static int add_document(FILE *f, const Bundle *b, BundleFile file)
 {
 	_cleanup_(json_decrefp) json_t *clean =
-		stand_ins_replace_json(b->stand_ins, b->documents[file]);
+		secrets_replace_json(b->stand_ins, b->documents[file]);
 	_cleanup_free_ char *text =
 		clean ? json_dumps(clean, JSON_INDENT(2) | JSON_SORT_KEYS | JSON_ENSURE_ASCII)
 		      : NULL;

@@ -123,12 +123,13 @@ static void complain(const BootReport *report)
 		fprintf(stderr, "gpupass-bind: %s\n", *note);
 	for (size_t i = 0; i < report->n_functions; i++) {
 		const BootFunction *f = &report->functions[i];
-		_cleanup_free_ char *text = NULL;
+		_cleanup_free_ char *text = NULL, *shown = NULL;
 
 		if (f->outcome == BOOT_BOUND)
 			continue;
 		text = boot_function_text(f);
-		fprintf(stderr, "gpupass-bind: %s\n", text ? text : BDF_TEXT(&f->record->bdf));
+		shown = text ? str_escaped(text) : NULL;
+		fprintf(stderr, "gpupass-bind: %s\n", shown ? shown : BDF_TEXT(&f->record->bdf));
 	}
 }
 

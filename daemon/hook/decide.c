@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/domain/xml-bounds.h"
 #include "core/domain/xml.h"
 #include "core/fence/judge.h"
 #include "core/pci/pci-snapshot.h"
@@ -197,7 +198,8 @@ int hook_decide(const HookPlace *place, const char *xml, Problem **ret_problem)
 	int r;
 
 	/* The XML is libvirt's own, so these words stand in it as they are. */
-	if (!strstr(xml, "hostdev") && !strstr(xml, "nvme"))
+	if (!strstr(xml, "hostdev") && !strstr(xml, "nvme") &&
+	    !xml_bounds_deep_address(xml, strlen(xml)))
 		return 0;
 	r = late_xml_load();
 	if (r >= 0)

@@ -106,7 +106,7 @@ static int refuse(const Command *command, const Problem *problem)
 		strf("gpupass: cannot start %s: %s%s%s; nothing was changed%s%s", command->domain,
 		     problem->reason, problem->cause ? ": " : "", str_or_empty(problem->cause),
 		     problem->remedy ? "; remedy: " : "", str_or_empty(problem->remedy));
-	_cleanup_free_ char *message = line ? str_printable(line) : NULL;
+	_cleanup_free_ char *message = line ? str_escaped(line) : NULL;
 
 	put(message ? message : "gpupass: cannot start the domain: out of memory");
 	put("\n");

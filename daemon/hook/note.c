@@ -27,7 +27,7 @@ static bool send_to(const char *path, const char *text)
 /* The journal's own protocol: a field a line. */
 static char *journal_text(const HookNote *note)
 {
-	_cleanup_free_ char *domain = str_printable(note->domain);
+	_cleanup_free_ char *domain = str_escaped(note->domain);
 
 	return strf("MESSAGE=%s\nPRIORITY=%d\nSYSLOG_IDENTIFIER=gpupass-hook\nMESSAGE_ID=%s\n"
 		    "GPUPASS_DOMAIN=%s\nGPUPASS_ERROR=%s\n",

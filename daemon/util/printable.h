@@ -3,7 +3,8 @@
 #pragma once
 
 /*
- * A copy that can neither control a terminal nor turn the direction of text: such characters, and
- * bytes that are not UTF-8, become \x1b, \u202e. Line feeds and tabs stay. NULL when out of memory.
+ * gpupass/printable.h: control and format characters, blanks but the space, a combining mark that
+ * has nothing to combine with, and bytes that are not UTF-8, become \x1b, \u202e. Line feeds stay.
+ * NULL when out of memory.
  */
 char *text_printable(const char *text);

@@ -51,6 +51,17 @@ char *str_printable(const char *s)
 	return copy;
 }
 
+char *str_escaped(const char *s)
+{
+	char *copy = malloc(4 * strlen(s) + 1), *at = copy;
+
+	for (; copy && *s; s++)
+		at += sprintf(at, *s < ' ' || *s > '~' ? "\\x%02x" : "%c", (unsigned char)*s);
+	if (copy)
+		*at = '\0';
+	return copy;
+}
+
 char *str_strip(char *s)
 {
 	size_t n;

@@ -22,6 +22,8 @@ bool str_starts_with(const char *s, const char *prefix);
  * about them, in messages and on the bus. NULL when out of memory.
  */
 char *str_printable(const char *s);
+/* A copy in which such bytes are \x1b: text_printable() for who does without its library. */
+char *str_escaped(const char *s);
 /* Cuts blanks and newlines off both ends, in place; returns the new start. */
 char *str_strip(char *s);
 

@@ -127,7 +127,7 @@ static void its_fit_is_read(const DomainXml *xml)
 	if (fit_domain_read(xml, &fit) == 0)
 		fit_domain_clear(&fit);
 	domain_xml_is_pcie(xml);
-	domain_xml_has_acpi(xml);
+	domain_xml_sees_hotplug(xml);
 	EXPECT(domain_xml_free_slots(xml) <= 32);
 	domain_xml_free_root_ports(xml);
 	domain_xml_in_shared_slot(xml, &scenes[0].functions[0]);

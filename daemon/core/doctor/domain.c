@@ -168,8 +168,8 @@ void doctor_check_domain_acpi(const Doctor *d, Finding *f)
 		finding_skip(f, "%s", d->xml_error);
 		return;
 	}
-	if (domain_xml_has_acpi(d->xml)) {
-		finding_pass(f, "it has ACPI, which hotplug needs");
+	if (domain_xml_sees_hotplug(d->xml)) {
+		finding_pass(f, "its guest can see a hotplug");
 		return;
 	}
 	finding_warn(f, d->facts->domain->name,

@@ -30,9 +30,11 @@ static int domain_use_merge(DomainUse *use, const DomainHostdev *hostdev)
 	return domain_use_add(use, hostdev, hostdev->alias);
 }
 
-static int refuse_address(const DomainXml *xml, const xmlNode *hostdev, Problem **ret_problem)
+/* `bad` is an address, or the device that should have one. */
+static int refuse_address(const DomainXml *xml, const xmlNode *bad, Problem **ret_problem)
 {
-	const xmlNode *address = xml_child(xml_child(hostdev, "source"), "address");
+	const xmlNode *address =
+		xml_is(bad, "address") ? bad : xml_child(xml_child(bad, "source"), "address");
 	const char *parts[] = { "domain", "bus", "slot", "function" };
 	_cleanup_strv_ char **texts = NULL;
 	_cleanup_free_ char *text = NULL;
@@ -48,9 +50,10 @@ static int refuse_address(const DomainXml *xml, const xmlNode *hostdev, Problem 
 		return -ENOMEM;
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-		.reason =
-			strf("domain %s has a PCI hostdev whose address cannot be read", xml->name),
-		.cause = strf("line %ld of its XML: <address%s%s/>", xmlGetLineNo(hostdev),
+		.reason = strf(
+			"domain %s has a PCI function of the host whose address cannot be read",
+			xml->name),
+		.cause = strf("line %ld of its XML: <address%s%s/>", xmlGetLineNo(bad),
 			      texts ? " " : "", text),
 		.remedy = strf("correct it with: virsh edit %s",
 			       domain_ref_word(xml->name, xml->uuid)));

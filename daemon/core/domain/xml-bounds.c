@@ -17,13 +17,19 @@
  * In comparisons. 20,000 attributes in one element take 3 s, and an assign parses about ten times.
  */
 #define COST_MAX UINT64_C(200000000)
-/* Above libvirt's own elements: a hostdev's address is five deep, and none has fifty attributes. */
+/* In metadata, where ours is three deep, and has few attributes. */
 #define THIN_DEPTH 8
 #define THIN_ATTRIBUTES 256
+
+/* domain/metadata, domain/devices/disk/address */
+#define PART_DEPTH 2
+#define GUEST_ADDRESS_DEPTH 4
 
 typedef struct Scan {
 	char *at, *end;
 	bool thin;
+	bool metadata; /* in <metadata> of the domain */
+	bool deep_address;
 	unsigned depth;
 	uint64_t cost;
 } Scan;
@@ -74,9 +80,14 @@ static void blank(char *from, const char *to)
 			*from = ' ';
 }
 
+static bool is_name(const char *from, const char *to, const char *name)
+{
+	return (size_t)(to - from) == strlen(name) && memcmp(from, name, (size_t)(to - from)) == 0;
+}
+
 static void scan_tag(Scan *s)
 {
-	char *from;
+	char *name = s->at, *from;
 	size_t n;
 	bool empty;
 
@@ -86,7 +97,10 @@ static void scan_tag(Scan *s)
 	n = skip_attributes(s);
 	empty = s->at < s->end && s->at[-1] == '/';
 	s->depth++;
-	if (s->thin && (s->depth > THIN_DEPTH || n > THIN_ATTRIBUTES))
+	if (s->depth == PART_DEPTH)
+		s->metadata = is_name(name, from, "metadata");
+	s->deep_address |= s->depth > GUEST_ADDRESS_DEPTH && is_name(name, from, "address");
+	if (s->thin && s->metadata && (s->depth > THIN_DEPTH || n > THIN_ATTRIBUTES))
 		blank(from, s->at - empty);
 	else
 		s->cost += (uint64_t)n * n / 2;
@@ -134,4 +148,11 @@ const char *xml_bounds_thin(char *text, size_t size)
 	Scan s = { .at = text, .end = text + size, .thin = true };
 
 	return xml_bounds_scan(&s);
+}
+
+bool xml_bounds_deep_address(const char *text, size_t size)
+{
+	Scan s = { .at = (char *)text, .end = (char *)text + size };
+
+	return xml_bounds_scan(&s) || s.deep_address;
 }

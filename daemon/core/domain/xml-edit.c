@@ -9,6 +9,10 @@
 #include "core/domain/xml.h"
 #include "util/text.h"
 
+#define PCI_FUNCTIONS 8
+/* Behind it are those that q35 has of its own: USB, sound, the ISA bridge. */
+#define LAST_PORT_SLOT 0x1a
+
 /* The guest slot of one GPU: slot 0 behind a root port, or a slot of bus 0. */
 typedef struct Place {
 	unsigned bus, slot;
@@ -154,22 +158,9 @@ static int domain_xml_place_in_slots(const DomainXml *xml, Place *places, size_t
 		.remedy = strdup("remove devices from the domain, or use machine type q35"));
 }
 
-/* libvirt chooses the port's own address and chassis; only its bus number matters here. */
-static int add_port(xmlNode *devices, const char *stem, unsigned long number, unsigned bus)
+static int set_guest_address(xmlNode *device, const Place *place, unsigned function, bool multi)
 {
-	unsigned long n;
-	int r = xml_free_mark(devices, stem, ALIAS_PORT, number, &n);
-	xmlNode *port = r == 0 ? xml_append(devices, "controller") : NULL;
-
-	if (!port || xml_set(port, "type", "pci") < 0 || xml_set(port, "index", "%u", bus) < 0 ||
-	    xml_set(port, "model", "pcie-root-port") < 0)
-		return -ENOMEM;
-	return xml_mark(port, stem, ALIAS_PORT, n);
-}
-
-static int set_guest_address(xmlNode *hostdev, const Place *place, unsigned function, bool multi)
-{
-	xmlNode *address = xml_append(hostdev, "address");
+	xmlNode *address = xml_append(device, "address");
 
 	if (!address || xml_set(address, "type", "pci") < 0 ||
 	    xml_set(address, "domain", "0x0000") < 0 ||
@@ -178,6 +169,40 @@ static int set_guest_address(xmlNode *hostdev, const Place *place, unsigned func
 	    xml_set(address, "function", "0x%x", function) < 0)
 		return -ENOMEM;
 	return multi ? xml_set(address, "multifunction", "on") : 0;
+}
+
+/*
+ * A slot of the root complex that nobody uses; 0: there is none. Left to itself libvirt packs ports
+ * into the slot of an operator's, which thereby becomes multifunction='on', and stays so.
+ */
+static unsigned port_slot(const DomainXml *xml)
+{
+	bool used[PCI_SLOTS];
+
+	xml_used_slots(xml, used);
+	for (unsigned slot = 0; slot < LAST_PORT_SLOT; slot++)
+		if (!used[slot])
+			return slot;
+	return 0;
+}
+
+/* Where no slot is left, libvirt chooses the port's address. Its chassis it always chooses. */
+static int add_port(xmlNode *devices, const char *stem, unsigned long number, unsigned bus,
+		    unsigned slot, bool multi)
+{
+	unsigned long n;
+	int r = xml_free_mark(devices, stem, ALIAS_PORT, number, &n);
+	xmlNode *port = r == 0 ? xml_append(devices, "controller") : NULL;
+
+	if (!port || xml_set(port, "type", "pci") < 0 || xml_set(port, "index", "%u", bus) < 0 ||
+	    xml_set(port, "model", "pcie-root-port") < 0)
+		return -ENOMEM;
+	r = xml_mark(port, stem, ALIAS_PORT, n);
+	if (r == 0 && slot > 0)
+		r = set_guest_address(port, &(Place){ .slot = slot },
+				      (unsigned)number % PCI_FUNCTIONS,
+				      multi && number % PCI_FUNCTIONS == 0);
+	return r;
 }
 
 static int add_gpu(xmlNode *devices, const char *stem, unsigned long *number,
@@ -211,15 +236,20 @@ static int insert_group(DomainXml *xml, const char *group, const DomainXmlGpu *g
 	xmlNode *devices = xml_child(xml->root, "devices");
 	_cleanup_free_ char *stem = domain_alias_stem(group);
 	unsigned long number = 0;
+	unsigned slot = 0;
 	int r = 0;
 
 	if (!devices)
 		devices = xml_append(xml->root, "devices");
 	if (!devices || !stem)
 		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < n_gpus; i++)
-		if (places[i].bus != 0)
-			r = add_port(devices, stem, i, places[i].bus);
+	for (size_t i = 0; r == 0 && i < n_gpus; i++) {
+		if (places[i].bus == 0)
+			continue;
+		if (i % PCI_FUNCTIONS == 0)
+			slot = port_slot(xml);
+		r = add_port(devices, stem, i, places[i].bus, slot, i + 1 < n_gpus);
+	}
 	for (size_t i = 0; r == 0 && i < n_gpus; i++)
 		r = add_gpu(devices, stem, &number, &gpus[i], &places[i]);
 	return r < 0 ? r : xml_name_group(xml, group);

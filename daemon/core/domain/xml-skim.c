@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * xml_skim(): a tree with only those elements of a domain that say which functions it has. Each
- * look reads every domain of the host this way, and one that cannot be read blocks assignments of
- * all. So no nodes are built for what a management panel, or its tenant, may have written.
+ * xml_skim(): a tree with only libvirt's own elements of a domain, and our metadata. Each look
+ * reads every domain of the host this way, and one that cannot be read blocks assignments of all.
+ * So no nodes are built for what a management panel, or its tenant, may have written.
  */
 #include "core/domain/xml-skim.h"
 
@@ -11,81 +11,46 @@
 
 #include "core/domain/xml-bounds.h"
 
-static bool is_one_of(const char *name, const char *const *names)
-{
-	for (; *names; names++)
-		if (strcmp(name, *names) == 0)
-			return true;
-	return false;
-}
-
 static bool is_root(const xmlNode *node)
 {
 	return node->parent->type != XML_ELEMENT_NODE;
 }
 
-static bool is_kept(const xmlNode *parent, const char *name, const char *href)
+static XmlPart part_of(const char *name)
 {
-	static const char *const parts[] = { "name", "uuid", "metadata", "devices", NULL };
+	if (strcmp(name, "metadata") == 0)
+		return XML_PART_METADATA;
+	return strcmp(name, "name") == 0 || strcmp(name, "uuid") == 0 ? XML_PART_IDENTITY
+								      : XML_PART_LIBVIRT;
+}
 
+static bool is_kept(const XmlParse *parse, const xmlNode *parent, const char *href)
+{
 	if (!parent)
 		return true; /* the root */
-	if (is_root(parent))
-		return !href && is_one_of(name, parts);
-	if (!is_root(parent->parent))
-		return true; /* inside an element that is kept */
-	/* libvirt takes all the text inside: XPath's string(). */
-	if (xml_is(parent, "name") || xml_is(parent, "uuid"))
-		return true;
-	if (xml_is(parent, "metadata"))
-		return href && strcmp(href, DOMAIN_XML_NAMESPACE) == 0;
-	return false;
+	if (is_root(parent) || parse->part == XML_PART_LIBVIRT)
+		return !href;
+	/* Of metadata, ours. Of a name, libvirt takes all the text inside: XPath's string(). */
+	return parse->part == XML_PART_IDENTITY || !is_root(parent->parent) ||
+	       (href && strcmp(href, DOMAIN_XML_NAMESPACE) == 0);
 }
 
-/* libxml2 gives five pointers for each attribute: name, prefix, URI, value and its end. */
-static bool has_type(const xmlChar **attributes, int n, const char *type)
+static XmlParse *parse_of(void *data)
 {
-	for (int i = 0; i < n; i++) {
-		const xmlChar **a = attributes + 5 * (size_t)i;
-
-		if (strcmp((const char *)a[0], "type") == 0 && !a[1] &&
-		    (size_t)(a[4] - a[3]) == strlen(type) && memcmp(a[3], type, strlen(type)) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* xml_takes_pci_function(), as far as its tag tells. */
-static bool may_take_function(const xmlNode *parent, const char *name, const xmlChar **attributes,
-			      int n)
-{
-	if (!parent || is_root(parent) || !is_root(parent->parent) || !xml_is(parent, "devices"))
-		return false;
-	if (strcmp(name, "interface") == 0)
-		return has_type(attributes, n, "hostdev");
-	if (strcmp(name, "disk") == 0)
-		return has_type(attributes, n, "nvme");
-	return strcmp(name, "hostdev") == 0;
-}
-
-static unsigned *left_out(void *data)
-{
-	XmlParse *parse = ((xmlParserCtxt *)data)->_private;
-
-	return &parse->left_out;
+	return ((xmlParserCtxt *)data)->_private;
 }
 
 static void start_element(void *data, const xmlChar *name, const xmlChar *prefix,
 			  const xmlChar *href, int n_namespaces, const xmlChar **namespaces,
 			  int n_attributes, int n_defaulted, const xmlChar **attributes)
 {
-	const xmlParserCtxt *parser = data;
+	const xmlNode *parent = ((xmlParserCtxt *)data)->node;
+	XmlParse *parse = parse_of(data);
 
-	if (*left_out(data) > 0 ||
-	    (!is_kept(parser->node, (const char *)name, (const char *)href) &&
-	     (href ||
-	      !may_take_function(parser->node, (const char *)name, attributes, n_attributes))))
-		(*left_out(data))++;
+	if (parse->left_out == 0 && parent && is_root(parent))
+		parse->part = part_of((const char *)name);
+	if (parse->left_out > 0 || !is_kept(parse, parent, (const char *)href))
+		parse->left_out++;
 	else
 		xmlSAX2StartElementNs(data, name, prefix, href, n_namespaces, namespaces,
 				      n_attributes, n_defaulted, attributes);
@@ -93,21 +58,27 @@ static void start_element(void *data, const xmlChar *name, const xmlChar *prefix
 
 static void end_element(void *data, const xmlChar *name, const xmlChar *prefix, const xmlChar *href)
 {
-	if (*left_out(data) > 0)
-		(*left_out(data))--;
+	if (parse_of(data)->left_out > 0)
+		parse_of(data)->left_out--;
 	else
 		xmlSAX2EndElementNs(data, name, prefix, href);
 }
 
+/* No text of libvirt's other elements tells what a domain has. */
+static bool takes_text(void *data)
+{
+	return parse_of(data)->left_out == 0 && parse_of(data)->part != XML_PART_LIBVIRT;
+}
+
 static void characters(void *data, const xmlChar *text, int length)
 {
-	if (*left_out(data) == 0)
+	if (takes_text(data))
 		xmlSAX2Characters(data, text, length);
 }
 
 static void cdata(void *data, const xmlChar *text, int length)
 {
-	if (*left_out(data) == 0)
+	if (takes_text(data))
 		xmlSAX2CDataBlock(data, text, length);
 }
 

@@ -4,8 +4,8 @@
 #include "core/domain/xml-tree.h"
 
 /*
- * xml_parse() for any domain of the host. The tree has only its name, its UUID, our metadata, and
- * what takes functions of the host. What others have written costs no memory, nor makes this fail,
+ * xml_parse() for any domain of the host. The tree has only libvirt's own elements, the texts of
+ * name and UUID, and our metadata. What others have written costs no memory, nor makes this fail,
  * unless it is not well-formed, too long or nested too deep.
  */
 xmlDoc *xml_skim(const char *text, char **ret_message);

@@ -189,21 +189,6 @@ bool xml_is_pci_hostdev(const xmlNode *node)
 	       xml_attribute_is(node, "type", "pci");
 }
 
-static bool names_pci_source(const xmlNode *device)
-{
-	const xmlNode *source = xml_child(device, "source");
-
-	if (xml_is(device, "interface") && xml_attribute_is(device, "type", "hostdev"))
-		return xml_attribute_is(xml_child(source, "address"), "type", "pci");
-	return xml_is(device, "disk") && xml_attribute_is(device, "type", "nvme") &&
-	       xml_attribute_is(source, "type", "pci");
-}
-
-bool xml_takes_pci_function(const xmlNode *device)
-{
-	return xml_is_pci_hostdev(device) || names_pci_source(device);
-}
-
 const char *xml_mdev_uuid(const xmlNode *hostdev)
 {
 	const xmlNode *address = xml_child(xml_child(hostdev, "source"), "address");
@@ -220,8 +205,7 @@ bool xml_is_pci_controller(const xmlNode *node)
 	return xml_is(node, "controller") && xml_attribute_is(node, "type", "pci");
 }
 
-/* libvirt requires bus and slot; a missing segment or function is 0. */
-static int address_parse(const xmlNode *address, Bdf *ret)
+int xml_address(const xmlNode *address, Bdf *ret)
 {
 	unsigned segment = 0, bus, slot, function = 0;
 	int r;
@@ -252,7 +236,7 @@ int xml_host_address(const xmlNode *hostdev, Bdf *ret)
 	const xmlNode *source = xml_child(hostdev, "source");
 	const xmlNode *address = xml_child(source, "address");
 
-	return address && address_parse(address, ret) == 0 ? 0 : -EBADMSG;
+	return address && xml_address(address, ret) == 0 ? 0 : -EBADMSG;
 }
 
 int xml_guest_address(const xmlNode *device, Bdf *ret)
@@ -261,7 +245,7 @@ int xml_guest_address(const xmlNode *device, Bdf *ret)
 
 	if (!address || !xml_attribute_is(address, "type", "pci"))
 		return -ENOENT;
-	return address_parse(address, ret) == 0 ? 0 : -ENOENT;
+	return xml_address(address, ret) == 0 ? 0 : -ENOENT;
 }
 
 const char *xml_alias(const xmlNode *device)

@@ -48,10 +48,18 @@ DEFINE_CLEANUP(xmlParserCtxt, xml_parser_free)
  * out.
  */
 xmlDoc *xml_parse(const char *text, int options, char **ret_message);
+typedef enum XmlPart {
+	XML_PART_LIBVIRT,  /* libvirt's own elements */
+	XML_PART_IDENTITY, /* <name>, <uuid> */
+	XML_PART_METADATA,
+} XmlPart;
+
 /* The state of one parse, in the parser's _private. */
 typedef struct XmlParse {
 	bool doctype;
-	unsigned left_out; /* xml_skim(): the number of open elements that are not kept */
+	/* xml_skim(): */
+	unsigned left_out; /* the number of open elements that are not kept */
+	XmlPart part;	   /* where in the domain it is */
 } XmlParse;
 
 /* For xml_parse() and xml_skim(): the size check (-E2BIG with a message), and the parse itself. */
@@ -73,14 +81,14 @@ int xml_number(const xmlNode *node, const char *name, unsigned max, unsigned *re
 
 /* <hostdev mode='subsystem' type='pci'> */
 bool xml_is_pci_hostdev(const xmlNode *node);
-/*
- * It gives the guest a PCI function of the host: such a hostdev, <interface type='hostdev'> with a
- * PCI address, or <disk type='nvme'>.
- */
-bool xml_takes_pci_function(const xmlNode *device);
 /* The vGPU that <hostdev mode='subsystem' type='mdev'> names, borrowed; NULL: it is none. */
 const char *xml_mdev_uuid(const xmlNode *hostdev);
 bool xml_is_pci_controller(const xmlNode *node);
+/*
+ * What <address> says. libvirt writes bus and slot always; a missing segment or function is 0.
+ * -ENOENT, -EINVAL, -ERANGE
+ */
+int xml_address(const xmlNode *address, Bdf *ret);
 /* The address on the host. -EBADMSG: there is none, or it is not valid. */
 int xml_host_address(const xmlNode *hostdev, Bdf *ret);
 /* The address in the guest. -ENOENT: there is none, it is not PCI, or it is not valid. */

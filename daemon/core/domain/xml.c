@@ -134,6 +134,14 @@ const char *domain_xml_name(const DomainXml *xml)
 	return xml->name;
 }
 
+static bool is_virt(const DomainXml *xml)
+{
+	const xmlNode *type = xml_child(xml_child(xml->root, "os"), "type");
+	const char *machine = type ? str_or_empty(xml_attribute(type, "machine")) : "";
+
+	return str_equal(machine, "virt") || str_starts_with(machine, "virt-");
+}
+
 bool domain_xml_is_pcie(const DomainXml *xml)
 {
 	const xmlNode *type = xml_child(xml_child(xml->root, "os"), "type");
@@ -147,13 +155,25 @@ bool domain_xml_is_pcie(const DomainXml *xml)
 		    index == 0)
 			return xml_attribute_is(i, "model", "pcie-root");
 	}
-	return strstr(machine, "q35") || str_equal(machine, "virt") ||
-	       str_starts_with(machine, "virt-");
+	return strstr(machine, "q35") || is_virt(xml);
 }
 
-bool domain_xml_has_acpi(const DomainXml *xml)
+bool domain_xml_sees_hotplug(const DomainXml *xml)
 {
-	return xml_child(xml_child(xml->root, "features"), "acpi") != NULL;
+	return xml_child(xml_child(xml->root, "features"), "acpi") || is_virt(xml);
+}
+
+bool domain_xml_bus_hotplug(const DomainXml *xml, unsigned bus)
+{
+	for (xmlNode *i = xml_first(xml_child(xml->root, "devices")); i; i = xml_next(i)) {
+		const xmlNode *target = xml_child(i, "target");
+		unsigned index;
+
+		if (xml_is_pci_controller(i) && xml_number(i, "index", UINT8_MAX, &index) == 0 &&
+		    index == bus && target && xml_attribute_is(target, "hotplug", "off"))
+			return false;
+	}
+	return true;
 }
 
 static bool is_hotplug_port(const xmlNode *device)
@@ -196,6 +216,8 @@ unsigned domain_xml_free_slots(const DomainXml *xml)
 	bool used[PCI_SLOTS];
 	unsigned n = 0;
 
+	if (!domain_xml_bus_hotplug(xml, 0))
+		return 0;
 	xml_used_slots(xml, used);
 	for (size_t i = 0; i < PCI_SLOTS; i++)
 		n += !used[i];

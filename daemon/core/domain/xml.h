@@ -26,10 +26,13 @@ const char *domain_xml_uuid(const DomainXml *xml); /* borrowed */
 const char *domain_xml_name(const DomainXml *xml); /* borrowed */
 /* The machine type has PCI Express (q35, virt); false for i440fx. */
 bool domain_xml_is_pcie(const DomainXml *xml);
-bool domain_xml_has_acpi(const DomainXml *xml);
+/* By ACPI; or on virt, whose guests find native PCI Express hotplug in their device tree. */
+bool domain_xml_sees_hotplug(const DomainXml *xml);
+/* libvirt attaches to this bus, and detaches from it: its controller has no hotplug='off'. */
+bool domain_xml_bus_hotplug(const DomainXml *xml, unsigned bus);
 /* The number of ports that a hotplug can use: with no device behind them. */
 unsigned domain_xml_free_root_ports(const DomainXml *xml);
-/* The same for i440fx: the number of empty slots of pci.0. */
+/* The same for i440fx: the number of empty slots of pci.0, if that takes a hotplug. */
 unsigned domain_xml_free_slots(const DomainXml *xml);
 /*
  * The function's hostdev shares its guest slot with another device. libvirt then refuses to

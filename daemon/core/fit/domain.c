@@ -129,7 +129,8 @@ static int read_placement(const xmlNode *root, FitDomain *d)
 	if (count && str_to_unsigned(str_strip((char *)count), 10, VCPUS_MAX, &n) >= 0)
 		d->vcpus = (unsigned)n;
 	d->cpus_auto = vcpu && xml_attribute_is(vcpu, "placement", "auto");
-	d->memory_auto = memory && xml_attribute_is(memory, "placement", "auto");
+	/* Without a nodeset it is placed by numad (virDomainNumatuneParseXML()). */
+	d->memory_auto = memory && !nodeset;
 	/* The cpuset of <vcpu> is only for vCPUs without a <vcpupin>. */
 	for (xmlNode *i = xml_first(xml_child(root, "cputune")); i; i = xml_next(i))
 		if (xml_is(i, "vcpupin")) {

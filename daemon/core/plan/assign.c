@@ -48,7 +48,7 @@ static int check_hotplug(const Planner *p)
 	r = domain_xml_parse(p->facts->domain->live_xml, &xml, p->ret_problem);
 	if (r != 0)
 		return r;
-	if (!domain_xml_has_acpi(xml))
+	if (!domain_xml_sees_hotplug(xml))
 		return problem_refuse(
 			p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 			.reason = strf(
@@ -64,6 +64,9 @@ static int check_hotplug(const Planner *p)
 		p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		.reason = strf("running %s has %u free %s, and %zu are needed", p->use.name,
 			       available, pcie ? "pcie-root-ports" : "PCI slots", p->n_functions),
+		.cause = !pcie && !domain_xml_bus_hotplug(xml, 0)
+				 ? strdup("its controller pci-root has hotplug='off'")
+				 : NULL,
 		.remedy =
 			pcie ? strf("shut it down and assign, or define %zu more pcie-root-ports and "
 				    "start it anew",

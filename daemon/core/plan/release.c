@@ -71,11 +71,18 @@ static int check_detach(const Planner *p)
 	r = domain_xml_parse(p->facts->domain->live_xml, &xml, p->ret_problem);
 	if (r != 0)
 		return r;
-	if (!domain_xml_has_acpi(xml))
+	if (!domain_xml_sees_hotplug(xml))
 		return refuse_detach(p, "has no ACPI, so its guest would never let go", NULL);
 	for (size_t i = 0; i < p->n_functions; i++) {
 		const Bdf *function = &p->functions[i]->bdf;
+		const DomainHostdev *hostdev = domain_use_hostdev(&p->use, function);
 
+		if (hostdev && hostdev->has_guest &&
+		    !domain_xml_bus_hotplug(xml, hostdev->guest.bus))
+			return refuse_detach(p, "takes no hotplug where its GPUs are",
+					     strf("%s is on its PCI bus %u, whose controller has "
+						  "hotplug='off'",
+						  BDF_TEXT(function), hostdev->guest.bus));
 		if (!domain_xml_in_shared_slot(xml, function))
 			continue;
 		return refuse_detach(

@@ -26,7 +26,7 @@ static int find_live(const char *xml, const Bdf *function, LiveDevice *into, Pro
 	r = domain_xml_parse(xml, &parsed, ret_problem);
 	if (r != 0)
 		return r;
-	into->acpi = domain_xml_has_acpi(parsed);
+	into->acpi = domain_xml_sees_hotplug(parsed);
 	hostdev = domain_use_hostdev(&use, function);
 	into->present = hostdev != NULL;
 	if (!hostdev || !hostdev->alias)

@@ -70,6 +70,14 @@ virsh -q undefine vm2
 "$here/define-vm" vm3 --no-guest --managed "${whole[@]}"
 not_started "another's group does not start, managed or not" "pair0 is assigned to vm1" vm3 virsh -q start vm3
 virsh -q undefine vm3
+# A function that a disk has below it, and no hostdev names.
+xml disk --no-guest | sed "s,</devices>,<disk type='file'><driver name='qemu' type='qcow2'/><source file='/run/lab/disk.qcow2'/>\
+<backingStore type='nvme'><format type='raw'/><source type='pci' managed='yes' namespace='1'>\
+<address domain='0x0000' bus='0x01' slot='0x00' function='0x0'/></source><backingStore/></backingStore>\
+<target dev='vda' bus='virtio'/></disk></devices>," >"$work/disk.xml"
+promise "a domain is defined with a board below its disk" virsh -q define "$work/disk.xml"
+not_started "it does not start" "only a part of group pair0" disk virsh -q start disk
+virsh -q undefine disk
 xml passing "${half[@]}" >"$work/passing.xml"
 not_started "nor does a transient domain" "only a part of group pair0" passing virsh -q create "$work/passing.xml"
 

@@ -179,13 +179,26 @@ static void what_commands_a_terminal_is_written_out(void **state)
 	} rows[] = {
 		{ "", "" },
 		{ "vm42", "vm42" },
-		{ "a line\nand\tanother", "a line\nand\tanother" },
+		{ "a line\nand\tanother", "a line\nand\\tanother" },
 		{ "\x1b[2J\r\x7f\a", "\\x1b[2J\\x0d\\x7f\\x07" },
 		{ "\xc2\x9b"
 		  "31m",
 		  "\\x9b31m" },
 		{ "\xe2\x80\xae\xe2\x81\xa6", "\\u202e\\u2066" },
 		{ "\xe2\x80\xa8", "\\u2028" },
+		/* Format characters: soft hyphen, word joiner, a tag, and so on. */
+		{ "v\xc2\xadm\xe2\x81\xa0\xe2\x80\x8b", "v\\xadm\\u2060\\u200b" },
+		{ "\xf3\xa0\x80\x81\xd8\x80\xef\xbb\xbf", "\\U000e0001\\u0600\\ufeff" },
+		/* Blanks: no-break, ideographic, Ogham; and what looks like one. */
+		{ "a\xc2\xa0\xe3\x80\x80\xe1\x9a\x80 b", "a\\xa0\\u3000\\u1680 b" },
+		{ "\xe3\x85\xa4\xe2\xa0\x80\xe1\x85\x9f", "\\u3164\\u2800\\u115f" },
+		/* Combining marks, with and without what they combine with. */
+		{ "e\xcc\x81\xcc\xa3 \xe0\xa4\x95\xe0\xa4\xbf",
+		  "e\xcc\x81\xcc\xa3 \xe0\xa4\x95\xe0\xa4\xbf" },
+		{ "\xcc\x81\xcc\xa3vm", "\\u0301\\u0323vm" },
+		{ "domain \xcc\xb8vm '\xe2\x83\x9d'\n\xcc\x81",
+		  "domain \\u0338vm '\\u20dd'\n\\u0301" },
+		{ "\xe2\x9d\xa4\xef\xb8\x8f", "\xe2\x9d\xa4\xef\xb8\x8f" },
 		{ "\xc3\xa4 \xe2\x9c\x94 \xf0\x9f\x90\xa7",
 		  "\xc3\xa4 \xe2\x9c\x94 \xf0\x9f\x90\xa7" },
 		{ "\x9b"

@@ -60,6 +60,38 @@ static void a_name_that_is_a_word_of_the_report_stays(_unused_ void **state)
 	replaced(s, "GPU 0000:41:00.0 of gpu1, linux", "GPU 0000:41:00.0 of domain-0001, linux");
 }
 
+/* Of names that are words of the documents as well, only those that are names get a stand-in. */
+static void names_that_are_vocabulary_spoil_nothing(_unused_ void **state)
+{
+	static const char *const names[] = { "vfio-pci", "assigned", "0000",	     "41",
+					     "10de",	 "pair0",    "nvidia",	     "driver",
+					     "0000:41",	 "the",	     "split-groups", "xhci_pci",
+					     "Bus",	 "sleeping", "0000:41:00.0" };
+	static const char text[] =
+		"{\"groups\": [{\"name\": \"pair0\", \"state\": \"assigned\", \"driver\": \"vfio-pci\","
+		" \"domain\": {\"name\": \"%s\", \"uuid\": null}}], \"bdf\": \"0000:41:00.0\","
+		" \"checks\": [{\"id\": \"split-groups\", \"title\": \"no board is sleeping\"}],"
+		" \"modules\": [\"xhci_pci\"], \"ids\": \"10de:2204\", \"what\": [\"the nvidia driver of"
+		" 0000:41:00.0 (10de:2204) of pair0 is assigned, 41 times on the bus\"]}";
+	_cleanup_free_ char *expected = strf(text, "domain-0001");
+	json_t *wanted = json_loads(expected, 0, NULL);
+
+	for (size_t i = 0; i < ELEMENTS(names); i++) {
+		_cleanup_(stand_ins_freep) StandIns *s = stand_ins();
+		_cleanup_free_ char *given = strf(text, names[i]);
+		json_t *document = json_loads(given, 0, NULL), *clean;
+
+		assert_int_equal(secrets_of_json(s, document), 0);
+		assert_int_equal(stand_ins_settle(s), 0);
+		clean = secrets_replace_json(s, document);
+		if (!json_equal(clean, wanted))
+			fail_msg("%s: %s", names[i], json_dumps(clean, 0));
+		json_decref(clean);
+		json_decref(document);
+	}
+	json_decref(wanted);
+}
+
 /* Each finds its words in `text`, and `expected` is what is left of it. */
 static const struct {
 	const char *text, *expected;
@@ -105,7 +137,7 @@ static void members_of_a_document_are_found_by_their_name(_unused_ void **state)
 	assert_int_equal(secrets_of_json(s, document), 0);
 	assert_int_equal(secrets_of_host(s, "node7.example.org"), 0);
 	assert_int_equal(stand_ins_settle(s), 0);
-	clean = stand_ins_replace_json(s, document);
+	clean = secrets_replace_json(s, document);
 	assert_non_null(clean);
 	assert_string_equal(json_string_value(json_object_get(clean, "schema")), "a.node7.b");
 	assert_string_equal(json_string_value(json_object_get(clean, "text")),
@@ -170,6 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_word_has_one_stand_in_everywhere),
 		cmocka_unit_test(a_name_that_is_a_word_of_the_report_stays),
+		cmocka_unit_test(names_that_are_vocabulary_spoil_nothing),
 		cmocka_unit_test(words_are_found_by_their_form),
 		cmocka_unit_test(members_of_a_document_are_found_by_their_name),
 		cmocka_unit_test(users_are_the_people_of_passwd),

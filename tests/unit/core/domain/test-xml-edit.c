@@ -196,16 +196,61 @@ static void pcie_gets_a_root_port_a_gpu_behind_every_bus_in_use(_unused_ void **
 		"<controller type='usb' index='90'/>"
 		"<rng><address type='pci' domain='0' bus='0x05' slot='0' function='0'/></rng>"
 		"<controller type='pci' index='7' model='pcie-root-port'>"
-		"<alias name='ua-gpupass-pair0-port0'/></controller>"
+		"<alias name='ua-gpupass-pair0-port0'/><address type='pci' domain='0x0000' bus='0x00' "
+		"slot='0x03' function='0x0' multifunction='on'/></controller>"
 		"<controller type='pci' index='8' model='pcie-root-port'>"
-		"<alias name='ua-gpupass-pair0-port1'/></controller>" HOSTDEV(
-			"0x41", "0x0", "0", "0x07", "0x00", "0x0",
-			MULTI) HOSTDEV("0x41", "0x1", "1", "0x07", "0x00", "0x1",
-				       "") HOSTDEV("0x61", "0x0", "2", "0x08", "0x00", "0x0", MULTI)
-			HOSTDEV("0x61", "0x1", "3", "0x08", "0x00", "0x1", "") "</devices>");
+		"<alias name='ua-gpupass-pair0-port1'/><address type='pci' domain='0x0000' bus='0x00' "
+		"slot='0x03' function='0x1'/></controller>" HOSTDEV("0x41", "0x0", "0", "0x07",
+								    "0x00", "0x0", MULTI)
+			HOSTDEV("0x41", "0x1", "1", "0x07", "0x00", "0x1", "")
+				HOSTDEV("0x61", "0x0", "2", "0x08", "0x00", "0x0", MULTI)
+					HOSTDEV("0x61", "0x1", "3", "0x08", "0x00", "0x1",
+						"") "</devices>");
 	_cleanup_free_ char *added = add(before, "pair0");
 
 	check_equivalent("q35", after, added);
+}
+
+/*
+ * field: domains/10: in the slot of an operator's port libvirt would set multifunction='on' on that
+ * one, for good.
+ */
+static void our_ports_share_no_slot_with_others(_unused_ void **state)
+{
+	static const struct {
+		const char *used; /* slots of bus 0 */
+		const char *slot; /* NULL: libvirt chooses */
+	} rows[] = {
+		{ "\x01", "0x03" },
+		{ "\x03\x04\x1f", "0x05" },
+		{ "\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18",
+		  "0x19" },
+		{ "\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19",
+		  NULL },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_strv_ char **parts = NULL;
+		_cleanup_free_ char *devices = NULL, *text = NULL, *added = NULL, *wanted = NULL;
+
+		for (const char *slot = rows[i].used; *slot; slot++)
+			assert_int_equal(
+				strv_appendf(
+					&parts,
+					"<controller type='pci' index='%d' "
+					"model='pcie-root-port'><address type='pci' bus='0' slot='%d'/>"
+					"</controller>",
+					*slot, *slot),
+				0);
+		devices = strv_join(parts, "");
+		text = strf(DOMAIN(Q35 "<devices>%s</devices>"), devices);
+		added = add(text, "pair0");
+		wanted = strf("bus=\"0x00\" slot=\"%s\" function=\"0x1\"/>",
+			      rows[i].slot ? rows[i].slot : "");
+		if ((strstr(added, wanted) != NULL) != (rows[i].slot != NULL) ||
+		    (!rows[i].slot && strstr(added, "bus=\"0x00\"")))
+			fail_msg("row %zu: %s", i, added);
+	}
 }
 
 static void i440fx_gets_a_free_slot_a_gpu(_unused_ void **state)
@@ -257,7 +302,7 @@ static void guest_functions_start_at_zero(_unused_ void **state)
 
 		assert_int_equal(domain_xml_add_group(xml, "g", &rows[i].gpu, 1, NULL), 0);
 		text = domain_xml_to_text(xml);
-		at = text;
+		at = strstr(text, "<hostdev");
 		for (size_t k = 0; k < rows[i].gpu.n_functions; k++) {
 			_cleanup_free_ char *address =
 				strf("slot=\"0x00\" function=\"%s\"%s/>", rows[i].guest[k],
@@ -690,6 +735,7 @@ int main(void)
 		cmocka_unit_test(an_emptied_element_with_attributes_of_others_stays),
 		cmocka_unit_test(untouched_lines_keep_their_layout),
 		cmocka_unit_test(pcie_gets_a_root_port_a_gpu_behind_every_bus_in_use),
+		cmocka_unit_test(our_ports_share_no_slot_with_others),
 		cmocka_unit_test(i440fx_gets_a_free_slot_a_gpu),
 		cmocka_unit_test(guest_functions_start_at_zero),
 		cmocka_unit_test(aliases_are_such_as_libvirt_keeps_and_differ_as_groups_do),

@@ -143,7 +143,7 @@ static void machine_and_ports_are_read_from_definitions(_unused_ void **state)
 			fail_msg("%s: %u ports", rows[i].fixture, domain_xml_free_root_ports(xml));
 		if (!rows[i].pcie && domain_xml_free_slots(xml) != rows[i].slots)
 			fail_msg("%s: %u slots", rows[i].fixture, domain_xml_free_slots(xml));
-		assert_true(domain_xml_has_acpi(xml));
+		assert_true(domain_xml_sees_hotplug(xml));
 	}
 }
 
@@ -173,7 +173,9 @@ static void machine_type_decides_where_libvirt_has_not_been_yet(_unused_ void **
 
 		if (domain_xml_is_pcie(xml) != rows[i].pcie)
 			fail_msg("row %zu: %s", i, rows[i].os);
-		assert_false(domain_xml_has_acpi(xml));
+		/* field: domains/12: by a device tree. */
+		if (domain_xml_sees_hotplug(xml) != (strstr(rows[i].os, "'virt") != NULL))
+			fail_msg("row %zu: %s", i, rows[i].os);
 	}
 }
 
@@ -194,6 +196,18 @@ static void ports_that_take_no_hotplug_are_not_free(_unused_ void **state)
 		       "</devices>"));
 
 	assert_int_equal(domain_xml_free_root_ports(xml), 2);
+	assert_true(domain_xml_bus_hotplug(xml, 1) && domain_xml_bus_hotplug(xml, 0));
+	assert_false(domain_xml_bus_hotplug(xml, 3));
+}
+
+/* field: domains/08 */
+static void a_bus_that_takes_no_hotplug_has_no_free_slot(_unused_ void **state)
+{
+	_cleanup_(domain_xml_freep) DomainXml *xml =
+		parse(DOMAIN("<devices><controller type='pci' index='0' model='pci-root'>"
+			     "<target hotplug='off'/></controller></devices>"));
+
+	assert_int_equal(domain_xml_free_slots(xml), 0);
 }
 
 #define HOSTDEV(inner) "<hostdev mode='subsystem' type='pci'>" inner "</hostdev>"
@@ -250,6 +264,9 @@ static void hostdevs_with_addresses_that_are_none_are_named(_unused_ void **stat
 		{ SOURCE("bus='1' slot='32'"), "slot='32'" },
 		{ SOURCE("bus='1' slot='0' function='8'"), "function='8'" },
 		{ SOURCE("domain='0x100000000' bus='1' slot='0'"), "domain='0x100000000'" },
+		{ "<disk><backingStore type='nvme'><source type='pci'/></backingStore></disk>",
+		  "<address/>" },
+		{ "<x><source><address type='pci' slot='{0}'/></source></x>", "slot='{0}'" },
 		{ SOURCE("bus='111111111111111111111111111111111111' slot='0'"),
 		  "bus='11111111111111111111111111111111'" },
 	};
@@ -271,6 +288,126 @@ static void hostdevs_with_addresses_that_are_none_are_named(_unused_ void **stat
 		if (!strstr(problem->cause, "line 3") || !strstr(problem->cause, rows[i].cause))
 			fail_msg("row %zu: %s", i, problem->cause);
 	}
+}
+
+#define NVME "<source type='pci' managed='yes' namespace='1'>" HOST "</source>"
+#define HOST "<address domain='0x0000' bus='0x41' slot='0x00' function='0x0'/>"
+#define FILE_IN(name, inside)                                                                      \
+	"<" name " type='file'><format type='qcow2'/><source file='/srv/a'/>" inside "</" name ">"
+
+/* A board of the host in a domain's XML, and whether libvirt binds it. */
+static void functions_are_found_wherever_libvirt_has_an_address_of_the_host(_unused_ void **state)
+{
+	static const struct {
+		const char *xml;
+		bool managed;
+	} rows[] = {
+		{ "<disk type='nvme'>" NVME "<address type='pci' bus='1' slot='2'/></disk>", true },
+		/* field: domains/02 */
+		{ FILE_IN("disk",
+			  "<backingStore type='nvme'>" NVME "<backingStore/></backingStore>"),
+		  true },
+		/* field: domains/03 */
+		{ FILE_IN("disk",
+			  FILE_IN("backingStore",
+				  FILE_IN("backingStore",
+					  FILE_IN("backingStore", "<backingStore type='nvme'>" NVME
+								  "</backingStore>")))),
+		  true },
+		/* field: domains/04 */
+		{ FILE_IN("disk", "<mirror type='nvme' job='copy'>" NVME "</mirror>"), true },
+		{ FILE_IN("disk",
+			  FILE_IN("mirror", "<backingStore type='nvme'>" NVME "</backingStore>")),
+		  true },
+		/* field: domains/05 */
+		{ "<disk type='file'><source file='/srv/a'><dataStore type='nvme'>" NVME
+		  "</dataStore></source></disk>",
+		  true },
+		{ "</devices><os><nvram type='nvme'>" NVME "</nvram></os><devices>", true },
+		{ "<interface type='hostdev' managed='yes'><source><address type='pci' bus='65' slot='0'/>"
+		  "</source></interface>",
+		  true },
+		/* No libvirt has these. */
+		{ "<filesystem type='x'><source>" HOST "</source></filesystem>", false },
+		{ "<x><y><z><address type='pci' bus='65' slot='0'/></z></y></x>", false },
+		{ "<disk type='nvme'><source>" HOST "</source></disk>", false },
+		{ "<hostdev type='pci'><source><address bus='1' slot='1'/>" HOST
+		  "</source></hostdev>",
+		  false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *text = strf(DOMAIN("<devices>%s</devices>"), rows[i].xml);
+		Bdf bdf = { 0, 0x41, 0, 0 };
+		const DomainHostdev *hostdev;
+		DomainUse use;
+
+		assert_int_equal(domain_use_from_xml(NULL, text, &use, NULL), 0);
+		hostdev = domain_use_hostdev(&use, &bdf);
+		if (!hostdev || hostdev->managed != rows[i].managed || hostdev->has_guest)
+			fail_msg("row %zu: %s", i, hostdev ? "managed or not" : "not found");
+		domain_use_clear(&use);
+	}
+}
+
+static void what_is_no_address_of_the_host_is_not_taken_for_one(_unused_ void **state)
+{
+	static const char *const rows[] = {
+		"<disk type='file'><source file='a'/><address type='pci' bus='0x41' slot='0'/></disk>",
+		"<disk type='nvme' device='cdrom'/>",
+		"<interface type='hostdev'><source><address type='usb' bus='1' device='2'/></source>"
+		"</interface>",
+		"<hostdev type='usb'><source><address bus='1' device='2'/></source></hostdev>",
+		"<hostdev type='scsi'><source><adapter name='scsi_host0'/><address bus='0' target='0' "
+		"unit='0'/></source></hostdev>",
+		"<hostdev type='scsi'><source><adapter><parentaddr>" HOST
+		"</parentaddr></adapter></source>"
+		"</hostdev>",
+		"</devices><metadata><x:disk xmlns:x='u:x' type='nvme'>" NVME
+		"</x:disk></metadata><devices>",
+		"</devices><metadata><disk type='nvme'>" NVME "</disk></metadata><devices>",
+		"<x:hostdev xmlns:x='u:x' type='pci'><source>" HOST "</source></x:hostdev>",
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *text = strf(DOMAIN("<devices>%s</devices>"), rows[i]);
+		DomainUse use;
+
+		assert_int_equal(domain_use_from_xml(NULL, text, &use, NULL), 0);
+		if (use.n_hostdevs != 0)
+			fail_msg("row %zu: %s", i, BDF_TEXT(&use.hostdevs[0].bdf));
+		domain_use_clear(&use);
+	}
+}
+
+/* `n` backing files below each other, and the last is a function of the host. */
+static char *chain_of(size_t n)
+{
+	_cleanup_strv_ char **parts = NULL;
+
+	assert_int_equal(strv_append(&parts, "<domain>" IDENTITY "<devices><disk type='file'>"), 0);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(strv_append(&parts, "<backingStore type='file'>"), 0);
+	assert_int_equal(strv_append(&parts, "<backingStore type='nvme'>" NVME "</backingStore>"),
+			 0);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(strv_append(&parts, "</backingStore>"), 0);
+	assert_int_equal(strv_append(&parts, "</disk></devices></domain>"), 0);
+	return strv_join(parts, "");
+}
+
+/* promise T7 */
+static void no_depth_hides_a_function(_unused_ void **state)
+{
+	_cleanup_free_ char *most = chain_of(507), *more = chain_of(508);
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	DomainUse use;
+
+	assert_int_equal(domain_use_from_xml(NULL, most, &use, NULL), 0);
+	assert_int_equal(use.n_hostdevs, 1);
+	domain_use_clear(&use);
+	assert_int_equal(domain_use_from_xml(NULL, more, &use, &problem), PROBLEM);
+	assert_non_null(strstr(problem->cause, "512 deep"));
 }
 
 static void only_pci_hostdevs_are_read(_unused_ void **state)
@@ -637,8 +774,12 @@ int main(void)
 		cmocka_unit_test(machine_and_ports_are_read_from_definitions),
 		cmocka_unit_test(machine_type_decides_where_libvirt_has_not_been_yet),
 		cmocka_unit_test(ports_that_take_no_hotplug_are_not_free),
+		cmocka_unit_test(a_bus_that_takes_no_hotplug_has_no_free_slot),
 		cmocka_unit_test(hostdevs_are_read_as_libvirt_spells_addresses),
 		cmocka_unit_test(hostdevs_with_addresses_that_are_none_are_named),
+		cmocka_unit_test(functions_are_found_wherever_libvirt_has_an_address_of_the_host),
+		cmocka_unit_test(what_is_no_address_of_the_host_is_not_taken_for_one),
+		cmocka_unit_test(no_depth_hides_a_function),
 		cmocka_unit_test(only_pci_hostdevs_are_read),
 		cmocka_unit_test(a_domain_without_devices_has_no_hostdevs),
 		cmocka_unit_test(use_lays_running_domain_over_definition),

@@ -253,6 +253,10 @@ static void memory_and_placement_are_judged_by_the_host(_unused_ void **state)
 		{ BASE RAM "<vcpu placement='auto'>4</vcpu><numatune><memory mode='strict' "
 			   "placement='auto'/></numatune>",
 		  "", 0, "" },
+		/* field: domains/01: without a nodeset libvirt has numad choose. */
+		{ BASE RAM
+		  "<vcpu placement='auto'>4</vcpu><numatune><memory mode='preferred'/></numatune>",
+		  "", 0, "" },
 		{ BASE RAM "<vcpu>2</vcpu><cputune><vcpupin vcpu='0' cpuset='3'/><vcpupin vcpu='1' "
 			   "cpuset='4-5'/></cputune><numatune><memory nodeset='0'/></numatune>",
 		  "", 0, "" },
@@ -524,6 +528,11 @@ static void what_is_written_fits_and_is_taken_out_exactly(_unused_ void **state)
 					      "nodeset='0'/>\n  </numatune>") L(BIOS)),
 		  256 * MIB, 46, WANTED("<memory mode=\"preferred\" nodeset=\"0\"/>", "memnode"),
 		  "" },
+		{ DOMAIN("", L(RAM) L("<vcpu placement='auto'>16</vcpu>")
+				     L("<numatune>\n    <memory mode='preferred'/>\n  </numatune>")
+					     L(BIOS)),
+		  256 * MIB, 46,
+		  WANTED("<numatune>\n    <memory mode=\"preferred\"/>\n  </numatune>"), "" },
 		/* No room for a window: reported, and nothing written. */
 		{ DOMAIN("", L(RAM) L(VCPU0) L(UEFI)
 				     L("<cpu mode='custom'>\n    <maxphysaddr mode='emulate' "

@@ -68,8 +68,7 @@ static void definition_drifted(PlanModel *m)
 
 	assigned_cold(m);
 	hostdev = strstr(m->config_xml, "<hostdev");
-	memcpy(hostdev, "<xostdev", strlen("<xostdev"));
-	memcpy(strstr(hostdev, "</hostdev"), "</xostdev", strlen("</xostdev"));
+	memcpy(strstr(hostdev, "bus='0x41'"), "bus='0x4f'", strlen("bus='0x4f'"));
 }
 
 static void inferred_accepted(PlanModel *m)

@@ -51,6 +51,20 @@ static void unsupported_machine(PlanModel *m)
 	memcpy(strstr(m->config_xml, "pc-i440fx"), "xx-i440fx", strlen("xx-i440fx"));
 }
 
+/* field: domains/08 */
+static void no_hotplug(PlanModel *m)
+{
+	static const char root[] = "model='pci-root'";
+	char *at, *text;
+
+	model_domain(m, "i440fx", "i440fx");
+	at = strstr(m->live_xml, root) + strlen(root);
+	text = strf("%.*s><target hotplug='off'/></controller>%s", (int)(at - m->live_xml),
+		    m->live_xml, at + strlen("/>"));
+	free(m->live_xml);
+	m->live_xml = text;
+}
+
 static void a_domain_must_be_able_to_take_it(_unused_ void **state)
 {
 	static const Refusal rows[] = {
@@ -59,13 +73,16 @@ static void a_domain_must_be_able_to_take_it(_unused_ void **state)
 		{ "live while shut off", live_while_shut_off, GPUPASS_ERROR_INVALID_ARGUMENT,
 		  "vm42 is shut off", NULL, "--live" },
 		{ "malformed hostdev", malformed_hostdev, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-		  "domain vm42 has a PCI hostdev whose address cannot be read", "bus='0xz1'",
-		  "virsh edit vm42" },
+		  "domain vm42 has a PCI function of the host whose address cannot be read",
+		  "bus='0xz1'", "virsh edit vm42" },
 		{ "ports", no_ports, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		  "running vm42 has 3 free pcie-root-ports, and 4 are needed", NULL,
 		  "shut it down and assign, or define 1 more pcie-root-ports" },
 		{ "ACPI", no_acpi, GPUPASS_ERROR_UNSUPPORTED_DOMAIN, "running vm42 has no ACPI",
 		  NULL, "shut it down and assign" },
+		{ "hotplug", no_hotplug, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		  "running vm42 has 0 free PCI slots", "pci-root has hotplug='off'",
+		  "shut it down and assign" },
 		{ "machine", unsupported_machine, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
 		  "its machine type is not supported", "xx-i440fx-7.2", "q35" },
 	};
