@@ -3,13 +3,16 @@
 #
 # What ocf:gpupass:domain and ocf:gpupass:inventory share. Each has sourced ocf-shellfuncs.
 #
-# A domain that the cluster has defined has a mark in its metadata, with the name of its resource.
-# It is the agents' only memory: libvirt keeps it with the definition, also over the loss of a
-# node, and `virsh dumpxml` shows it. Names of domains are never used to find one, because others
+# A domain that the cluster has defined has a mark in its metadata, with the name of its resource:
+# libvirt keeps it with the definition, also over the loss of a node, and `virsh dumpxml` shows it.
+# Whoever may write metadata can copy a mark. So it counts only for the UUID that this node has a
+# record of: a file of root's with that name, and the resource's name in it. The record is there
+# before the mark, and goes after it. Names of domains are never used to find one, because others
 # choose them.
 
 export LC_ALL=C
 gpupass_lib=$OCF_ROOT/lib/gpupass
+: "${GPUPASS_RECORDS:=/var/lib/gpupass/pacemaker}"
 gpupass_mark_uri=https://gpupass.org/pacemaker/1
 # Pacemaker 2.1 takes this as success, and shows it.
 : "${OCF_DEGRADED:=190}"
@@ -47,6 +50,37 @@ need_root() {
 libvirt() { virsh -q -c qemu:///system "$@" </dev/null; }
 transform() { xsltproc --nonet --novalid "$@"; }
 
+# keep_record UUID RESOURCE: durable, as the definition will be.
+keep_record() {
+	(
+		umask 077
+		mkdir -p "$GPUPASS_RECORDS" && cd "$GPUPASS_RECORDS" &&
+			echo "$2" >".$1.new" && sync ".$1.new" && mv ".$1.new" "$1" && sync .
+	) 2>/dev/null
+}
+drop_record() { rm -f -- "$GPUPASS_RECORDS/$1"; }
+
+# Of these lines on stdin: without a record a mark is none. Such domains are in $unproven, a line
+# "UUID RESOURCE" each.
+prove() {
+	local uuid active resource leftover hostdevs record
+	domains=
+	unproven=
+	while read -r uuid active resource leftover hostdevs; do
+		[ -n "$uuid" ] || continue
+		record=
+		[ "$resource" = - ] || read -r record 2>/dev/null <"$GPUPASS_RECORDS/$uuid"
+		if [ "$resource" != "${record:--}" ]; then
+			[ "$resource" = - ] || unproven+="$uuid $resource"$'\n'
+			resource=- leftover=no
+		fi
+		domains+="$uuid $active $resource $leftover $hostdevs"$'\n'
+	done
+}
+# The way on where the cluster did define it: an older version, or a root file system that was
+# restored without /var.
+unproven_remedy() { echo "if the cluster defined it: install -d -m 700 $GPUPASS_RECORDS; echo $2 >$GPUPASS_RECORDS/$1"; }
+
 # look: sets domains, the lines that facts.xsl makes of all domains of this host. It waits for a
 # libvirtd that starts anew, for a third of the action's time.
 look() {
@@ -59,6 +93,7 @@ look() {
 look_once() {
 	local uuids uuid commands='' text
 	domains=
+	unproven=
 	uuids=$(libvirt list --all --uuid 2>&1) || {
 		look_error=$(one_line <<<"$uuids")
 		return 1
@@ -73,10 +108,11 @@ look_once() {
 		look_error=$(one_line <<<"$text")
 		return 1
 	}
-	domains=$(transform "$gpupass_lib/facts.xsl" - 2>/dev/null <<<"<all>$text</all>") || {
+	text=$(transform "$gpupass_lib/facts.xsl" - 2>/dev/null <<<"<all>$text</all>") || {
 		look_error="libvirt's answer cannot be read"
 		return 1
 	}
+	prove <<<"$text"
 }
 
 # is_gone UUID: libvirt knows no such domain.
@@ -129,11 +165,12 @@ release() {
 	done
 }
 
-# take_down UUID: of a marked domain that is shut off. The mark goes last, so that whoever comes
-# after an interruption finds it.
+# take_down UUID: of a marked domain that is shut off. The mark goes last, and then its record, so
+# that whoever comes after an interruption finds it.
 take_down() {
 	release "$1" || fail "$OCF_ERR_GENERIC" "cannot release the GPUs of $1: $said" || return
 	# Its firmware's variables are not the definition's.
 	ask libvirt undefine --keep-nvram --managed-save --snapshots-metadata --checkpoints-metadata "$1" ||
-		is_gone "$1" || fail "$OCF_ERR_GENERIC" "cannot undefine $1: $said"
+		is_gone "$1" || fail "$OCF_ERR_GENERIC" "cannot undefine $1: $said" || return
+	drop_record "$1"
 }

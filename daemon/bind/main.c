@@ -113,7 +113,7 @@ static int leave_report(const Command *command, const BootReport *report)
 	if (!text)
 		return -ENOMEM;
 	r = dir_open_at(AT_FDCWD, command->runtime_dir, true, &fd);
-	return r < 0 ? r : file_replace_at(fd, "boot.json", text, strlen(text), 0644);
+	return r < 0 ? r : file_replace_at(fd, "boot.json", text, strlen(text), FILE_MODE_PRIVATE);
 }
 
 /* Prints a line for every function that is not on vfio-pci. */

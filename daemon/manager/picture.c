@@ -58,9 +58,9 @@ static int note_unread(const DomainUses *uses, char ***notes)
 
 	while (uses && n < UNREAD_NOTES_MAX && (use = domain_uses_unread(uses, &position))) {
 		int r = strv_appendf(notes,
-				     "what domain %s (%s) has cannot be told, so nothing can be "
-				     "assigned: its XML: %s; see: gpupass doctor",
-				     use->name, use->uuid, use->unread);
+				     "what domain %s (%s) has cannot be told, so %s%s; see: "
+				     "gpupass doctor",
+				     use->name, use->uuid, domain_use_unread_so(use), use->unread);
 
 		if (r < 0)
 			return r;

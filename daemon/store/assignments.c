@@ -14,7 +14,7 @@ int assignment_store_open(const char *directory, AssignmentStore *ret)
 {
 	int fd = -1, r;
 
-	r = dir_open_at(AT_FDCWD, directory, true, &fd);
+	r = dir_open_private(directory, &fd);
 	if (r < 0)
 		return r;
 	*ret = (AssignmentStore){ .dir_fd = fd };
@@ -204,7 +204,7 @@ int assignment_store_check(const AssignmentStore *store, const Assignment *assig
 	text = text_for(assignment, &place);
 	if (!probe || !text)
 		return -ENOMEM;
-	r = file_replace_at(store->dir_fd, probe, text, strlen(text), 0644);
+	r = file_replace_at(store->dir_fd, probe, text, strlen(text), FILE_MODE_PRIVATE);
 	if (r >= 0)
 		return file_remove_at(store->dir_fd, probe);
 	/* The file may be there all the same, and only not durable. */
@@ -221,7 +221,8 @@ int assignment_store_save(const AssignmentStore *store, const Assignment *assign
 	if (r < 0)
 		return r;
 	text = text_for(assignment, &place);
-	return text ? file_replace_at(store->dir_fd, place.name, text, strlen(text), 0644)
+	return text ? file_replace_at(store->dir_fd, place.name, text, strlen(text),
+				      FILE_MODE_PRIVATE)
 		    : -ENOMEM;
 }
 

@@ -15,7 +15,7 @@ int topology_store_open(const char *state_directory, TopologyStore *ret)
 {
 	int fd = -1, r;
 
-	r = dir_open_at(AT_FDCWD, state_directory, true, &fd);
+	r = dir_open_private(state_directory, &fd);
 	if (r < 0)
 		return r;
 	*ret = (TopologyStore){ .dir_fd = fd };
@@ -112,7 +112,7 @@ static int save(const TopologyStore *store)
 	text = evidence_to_text(store->current);
 	if (!text)
 		return -ENOMEM;
-	return file_replace_at(store->dir_fd, TOPOLOGY_FILE, text, strlen(text), 0644);
+	return file_replace_at(store->dir_fd, TOPOLOGY_FILE, text, strlen(text), FILE_MODE_PRIVATE);
 }
 
 int topology_store_update(TopologyStore *store, const Evidence *seen, bool whole)

@@ -46,7 +46,7 @@ static int read_last(FenceStore *store)
 int fence_store_open(const char *state_directory, FenceStore *ret)
 {
 	FenceStore store = { .dir_fd = -1 };
-	int r = dir_open_at(AT_FDCWD, state_directory, true, &store.dir_fd);
+	int r = dir_open_private(state_directory, &store.dir_fd);
 
 	if (r >= 0)
 		r = read_last(&store);
@@ -104,7 +104,7 @@ static int write_fence(FenceStore *store, Fence **fence, uint64_t now_usec)
 		return -ENOMEM;
 	/* After a failure either may be there. */
 	store->written = fence_free(store->written);
-	r = file_replace_at(store->dir_fd, FENCE_FILE, text, strlen(text), 0644);
+	r = file_replace_at(store->dir_fd, FENCE_FILE, text, strlen(text), FILE_MODE_PRIVATE);
 	if (r < 0)
 		return r;
 	store->generation++;

@@ -48,7 +48,7 @@ int journal_open(const char *directory, Journal *ret)
 {
 	int fd = -1, r;
 
-	r = dir_open_at(AT_FDCWD, directory, true, &fd);
+	r = dir_open_private(directory, &fd);
 	if (r < 0)
 		return r;
 	*ret = (Journal){ .dir_fd = fd, .io = { append_durably, remove_durably, NULL } };

@@ -14,7 +14,7 @@ int kept_store_open(const char *directory, KeptStore *ret)
 {
 	int fd = -1, r;
 
-	r = dir_open_at(AT_FDCWD, directory, true, &fd);
+	r = dir_open_private(directory, &fd);
 	if (r < 0)
 		return r;
 	ret->dir_fd = fd;
@@ -61,7 +61,7 @@ int kept_store_check(KeptStore *store, const Assignment *kept)
 	r = check_version(store, name);
 	/* dir_list() leaves out what begins with a dot. */
 	if (r >= 0)
-		r = file_replace_at(store->dir_fd, probe, text, strlen(text), 0644);
+		r = file_replace_at(store->dir_fd, probe, text, strlen(text), FILE_MODE_PRIVATE);
 	if (r >= 0)
 		r = file_remove_at(store->dir_fd, probe);
 	else
@@ -97,7 +97,7 @@ static int save(const KeptStore *store, const Assignment *kept)
 		return -ENOMEM;
 	r = check_version(store, name);
 	if (r >= 0)
-		r = file_replace_at(store->dir_fd, name, text, strlen(text), 0644);
+		r = file_replace_at(store->dir_fd, name, text, strlen(text), FILE_MODE_PRIVATE);
 	return r < 0 ? r : remove_sharing(store, kept, name);
 }
 

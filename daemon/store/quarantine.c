@@ -23,7 +23,7 @@ int quarantine_store_open(const char *directory, QuarantineStore *ret)
 {
 	int fd = -1, r;
 
-	r = dir_open_at(AT_FDCWD, directory, true, &fd);
+	r = dir_open_private(directory, &fd);
 	if (r < 0)
 		return r;
 	ret->dir_fd = fd;
@@ -200,7 +200,7 @@ int quarantine_store_save(const QuarantineStore *store, const Quarantine *q)
 	r = quarantine_store_set_aside(store, name);
 	if (r < 0)
 		return r;
-	return file_replace_at(store->dir_fd, name, text, strlen(text), 0644);
+	return file_replace_at(store->dir_fd, name, text, strlen(text), FILE_MODE_PRIVATE);
 }
 
 int quarantine_plan(const QuarantineStore *store, const Plan *plan, uint32_t job,

@@ -16,7 +16,7 @@ int receipt_store_open(const char *state_directory, ReceiptStore *ret)
 
 	if (!directory)
 		return -ENOMEM;
-	r = dir_open_at(AT_FDCWD, directory, true, &fd);
+	r = dir_open_private(directory, &fd);
 	if (r < 0)
 		return r;
 	ret->dir_fd = fd;
@@ -61,7 +61,7 @@ int receipt_store_add(const ReceiptStore *store, const Receipt *receipt)
 
 	if (!name || !text)
 		return -ENOMEM;
-	r = file_replace_at(store->dir_fd, name, text, strlen(text), 0644);
+	r = file_replace_at(store->dir_fd, name, text, strlen(text), FILE_MODE_PRIVATE);
 	if (r < 0)
 		return r;
 	remove_oldest(store);

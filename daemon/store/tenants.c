@@ -18,7 +18,7 @@ int tenant_store_open(const char *state_directory, TenantStore *ret)
 
 	if (!directory)
 		return -ENOMEM;
-	r = dir_open_at(AT_FDCWD, directory, true, &fd);
+	r = dir_open_private(directory, &fd);
 	if (r < 0)
 		return r;
 	ret->dir_fd = fd;
@@ -139,7 +139,7 @@ static int save(TenantStore *store, const TenantMark *mark)
 	r = read_mark(store->dir_fd, name, &there, NULL);
 	if (r == -EPROTO || r == -ENOMEM)
 		return r;
-	return file_replace_at(store->dir_fd, name, text, strlen(text), 0644);
+	return file_replace_at(store->dir_fd, name, text, strlen(text), FILE_MODE_PRIVATE);
 }
 
 int tenant_store_save(TenantStore *store, const TenantMark *mark)

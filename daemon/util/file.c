@@ -262,6 +262,37 @@ int dir_open_at(int dir_fd, const char *path, bool create, int *ret_fd)
 	return 0;
 }
 
+/* The directory last: what was cut off is done anew. */
+static void make_private(int dir_fd)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *entry;
+	struct stat st;
+	int fd;
+
+	if (fstat(dir_fd, &st) < 0 || (st.st_mode & 07777) == 0700)
+		return;
+	fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir)
+		close_fd(fd);
+	while (dir && (entry = readdir(dir)))
+		if (fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode) && st.st_mode & 077 &&
+		    fchmodat(dir_fd, entry->d_name, FILE_MODE_PRIVATE, 0) < 0)
+			break; /* and so it is with the others; the directory may still be ours */
+	(void)fchmod(dir_fd, 0700);
+}
+
+int dir_open_private(const char *path, int *ret_fd)
+{
+	int r = dir_open_at(AT_FDCWD, path, true, ret_fd);
+
+	if (r >= 0)
+		make_private(*ret_fd);
+	return r;
+}
+
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);

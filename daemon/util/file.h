@@ -62,6 +62,14 @@ int file_remove_at(int dir_fd, const char *name);
 int dir_open_at(int dir_fd, const char *path, bool create, int *ret_fd);
 
 /*
+ * The same, created if need be, of a directory that is its owner's alone: 0700. If an older version
+ * left it open to others, its files become 0600. What cannot be changed, as on a read-only disk,
+ * stays as it is.
+ */
+int dir_open_private(const char *path, int *ret_fd);
+#define FILE_MODE_PRIVATE 0600
+
+/*
  * Keeps other processes that call this from having the directory, for as long as dir_fd is open:
  * until the process ends, however it ends. -EWOULDBLOCK: another process has it.
  */

@@ -44,8 +44,15 @@ class Host(rig.Host):
 
     def machine(self, vmid, hostpcis, name="web-01", created=CREATED, more=""):
         lines = "".join(f"hostpci{i}: {value}\n" for i, value in enumerate(hostpcis))
+        self.write_machine(vmid, CONF.format(lines, created, name, more))
+
+    def write_machine(self, vmid, text):
         with open(self.conf(vmid), "w", encoding="utf-8") as f:
-            f.write(CONF.format(lines, created, name, more))
+            f.write(text)
+
+    def mappings(self, text):
+        with open(os.path.join(self.pve, "mapping/pci.cfg"), "w", encoding="utf-8") as f:
+            f.write(text)
 
     def conf(self, vmid):
         return os.path.join(self.pve, "nodes/pve1/qemu-server", f"{vmid}.conf")

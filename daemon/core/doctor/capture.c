@@ -28,6 +28,7 @@ static const JsonMember domain_mdev_members[] = {
 static const JsonMember domain_members[] = {
 	JSON_TEXT_AS(DomainUse, uuid, "domain_uuid"),
 	JSON_PLAIN_IF_ANY_AS(DomainUse, name, "domain_name"),
+	JSON_NUMBER_IF_ANY(DomainUse, vmid, UINT32_MAX),
 	JSON_BOOL_IF_ANY(DomainUse, active),
 	JSON_BOOL_IF_ANY(DomainUse, persistent),
 	JSON_BOOL_IF_ANY(DomainUse, migrated),

@@ -18,10 +18,8 @@ static void doctor_check_unread(const DomainUses *uses, Finding *f)
 			f->error = -ENOMEM;
 			return;
 		}
-		finding_fail(
-			f, use->name,
-			"the devices of %s (%s) are not known, so nothing is assigned: its XML: %s",
-			use->name, use->uuid, use->unread);
+		finding_fail(f, use->name, "the devices of %s (%s) are not known, so %s%s",
+			     use->name, use->uuid, domain_use_unread_so(use), use->unread);
 		finding_remedy(f, "%s", remedy);
 	}
 }
@@ -63,7 +61,10 @@ static void doctor_check_versions(const HostFacts *machine, size_t n_domains, Fi
 void doctor_check_libvirt(const Doctor *d, Finding *f)
 {
 	if (d->facts->policy->domains != DOMAINS_LIBVIRT) {
-		finding_skip(f, "gpupassd runs without it (Uri=none)");
+		if (d->facts->uses)
+			doctor_check_unread(d->facts->uses, f);
+		if (f->status == FINDING_SKIPPED)
+			finding_skip(f, "gpupassd runs without it (Uri=none)");
 		return;
 	}
 	if (d->facts->uses) {

@@ -13,12 +13,13 @@ static int copy_devices(const Machine *m, DomainUse *use)
 	for (size_t i = 0; r >= 0 && i < m->n_devices; i++) {
 		const DomainHostdev hostdev = {
 			.bdf = m->devices[i].bdf,
-			.live = m->running,
-			.config = true,
+			.live = m->running && m->devices[i].now,
+			.config = m->devices[i].next,
 			.maybe = m->devices[i].maybe,
 		};
 
-		r = domain_use_add(use, &hostdev, NULL);
+		if (hostdev.live || hostdev.config)
+			r = domain_use_add(use, &hostdev, NULL);
 	}
 	for (char **mdev = m->mdevs; r >= 0 && mdev && *mdev; mdev++)
 		r = domain_use_add_mdev(use, *mdev, m->running, true);

@@ -37,12 +37,17 @@ const DomainUse *domain_uses_unread(const DomainUses *uses, size_t *position)
 	return NULL;
 }
 
+const char *domain_use_unread_so(const DomainUse *use)
+{
+	return use->vmid > 0 ? "its hookscript does not let it start: "
+			     : "nothing can be assigned: its XML: ";
+}
+
 /* By UUID: root may paste these commands, and anybody may have chosen the name. */
 char *domain_use_unread_remedy(const DomainUse *use)
 {
 	if (use->vmid > 0)
-		return strf("look at it (qm config %u), and correct what is not understood",
-			    use->vmid);
+		return strf("correct that in %.*s", (int)strcspn(use->unread, " "), use->unread);
 	return strf(
 		"look at: virsh dumpxml %s; if it is too long, take out its description (virsh desc "
 		"%s '') and others' metadata (virsh metadata %s --uri URI --remove), otherwise "

@@ -32,7 +32,11 @@ typedef struct DomainUse {
 	bool active;
 	bool persistent;
 	bool migrated; /* shut off here because its guest runs on another host */
-	char *unread; /* why its XML, and so its mark and hostdevs, are not known; NULL: they are */
+	/*
+	 * Why its XML, and so its mark and hostdevs, are not known. Of a machine of Proxmox VE, why
+	 * not all of its hostdevs are; begins with the path of a file. NULL: they are.
+	 */
+	char *unread;
 	char **gpupass_groups; /* the groups that our <metadata> names; NULL: none */
 	DomainHostdev *hostdevs;
 	size_t n_hostdevs;
@@ -52,6 +56,8 @@ const DomainUse *domain_uses_holding(const DomainUses *uses, const Bdf *bdf, siz
  * The next domain whose XML is not known: it may have any function. NULL: none. Advances *position.
  */
 const DomainUse *domain_uses_unread(const DomainUses *uses, size_t *position);
+/* What comes of it, in a sentence before ->unread. */
+const char *domain_use_unread_so(const DomainUse *use);
 /* What a person can do about such a domain. Caller frees; NULL when memory is out. */
 char *domain_use_unread_remedy(const DomainUse *use);
 const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * /etc/pve/mapping/pci.cfg, a "section config" of Proxmox VE:
- *   pci: NAME
+ * /etc/pve/mapping/pci.cfg, as parse_config() of PVE::SectionConfig reads it, with the header and
+ * the map_fmt of PVE::Mapping::PCI:
+ *   NAME
  *   <TAB>map id=10de:2204,iommugroup=21,node=pve1,path=0000:41:00
- * A mapping has a line "map" for each device of each node. Those of one node are alternatives.
+ * A mapping has a line "map" for each device of each node. Those of one node are alternatives. An
+ * empty line ends a mapping, and what is not understood is left out. Two things are taken that
+ * Proxmox VE does not take, since people write them: "pci: NAME", and a header without an empty
+ * line before it. A machine with such a mapping gets nothing there, because it does not start.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,10 +15,15 @@
 #include "core/facts/machine.h"
 #include "util/text.h"
 
-/* Of Proxmox VE's "pve-configid". */
-#define ID_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 #define MAPS_MAX 1024
 #define PATHS_MAX 64
+#define IDS_LENGTH 9 /* 10de:2204 */
+
+typedef struct MapParse {
+	MachineMaps *maps;
+	const char *node;
+	bool within; /* a mapping that counts: the last of maps */
+} MapParse;
 
 /* 1: it makes the file useless. */
 static int give_up(MachineMaps *maps, const char *why)
@@ -23,17 +32,38 @@ static int give_up(MachineMaps *maps, const char *why)
 	return maps->fault ? 1 : -ENOMEM;
 }
 
-static int begin_map(MachineMaps *maps, const char *name)
+static MachineMap *find(const MachineMaps *maps, const char *name)
 {
+	for (size_t i = 0; i < maps->n_items; i++)
+		if (strcmp(maps->items[i].name, name) == 0)
+			return &maps->items[i];
+	return NULL;
+}
+
+/* Of two with one name the last counts. */
+static void drop(MachineMaps *maps, const char *name)
+{
+	MachineMap *map = find(maps, name);
+
+	if (!map)
+		return;
+	free(map->name);
+	strv_free(map->paths);
+	*map = maps->items[--maps->n_items];
+}
+
+static int begin_map(MapParse *p, const char *name)
+{
+	MachineMaps *maps = p->maps;
 	MachineMap *bigger;
 	char *copy;
 
-	if (!*name || name[strspn(name, ID_CHARACTERS)])
-		return give_up(maps, "has a mapping whose name is none");
+	p->within = machine_is_config_id(name);
+	if (!p->within)
+		return 0;
+	drop(maps, name);
 	if (maps->n_items == MAPS_MAX)
 		return give_up(maps, "has too many mappings");
-	if (machine_maps_find(maps, name))
-		return give_up(maps, "has a mapping twice");
 	copy = strdup(name);
 	bigger = reallocarray(maps->items, maps->n_items + 1, sizeof(*bigger));
 	if (bigger)
@@ -46,55 +76,119 @@ static int begin_map(MachineMaps *maps, const char *name)
 	return 0;
 }
 
-/* "id=10de:2204,node=pve1,path=0000:41:00": the value of that key, owned by the parts. */
-static const char *part_of(char *const *parts, const char *key)
-{
-	size_t length = strlen(key);
+/* ---- map lines ---- */
 
-	for (; parts && *parts; parts++)
-		if (strncmp(*parts, key, length) == 0 && (*parts)[length] == '=')
-			return *parts + length + 1;
-	return NULL;
+enum { KEY_ID, KEY_NODE, KEY_PATH, KEY_SUBSYSTEM_ID, KEY_IOMMU_GROUP, KEY_DESCRIPTION, N_KEYS };
+
+static int key_of(const char *key)
+{
+	static const char *const keys[N_KEYS] = {
+		[KEY_ID] = "id",
+		[KEY_NODE] = "node",
+		[KEY_PATH] = "path",
+		[KEY_SUBSYSTEM_ID] = "subsystem-id",
+		[KEY_IOMMU_GROUP] = "iommugroup",
+		[KEY_DESCRIPTION] = "description",
+	};
+	int i = 0;
+
+	while (i < N_KEYS && strcmp(keys[i], key) != 0)
+		i++;
+	return i;
 }
 
-static int read_map(MachineMaps *maps, const char *value, const char *node)
+static bool are_ids(const char *text)
 {
-	MachineMap *map = &maps->items[maps->n_items - 1];
-	_cleanup_strv_ char **parts = NULL;
-	int r = strv_split(value, ",", &parts);
-	const char *of = part_of(parts, "node"), *path = part_of(parts, "path");
+	return !text || (strlen(text) == IDS_LENGTH && text[4] == ':' &&
+			 strspn(text, MACHINE_HEX "ABCDEF") == 4 &&
+			 strspn(text + 5, MACHINE_HEX "ABCDEF") == 4);
+}
 
-	if (r < 0)
-		return r;
-	if (!of || !path)
-		return give_up(maps, "has a line that is not understood");
-	if (strcmp(of, node) != 0)
+/* 1: it is of this node. 0: it is not, or Proxmox VE leaves it out. */
+static int read_parts(const MapParse *p, char *value, const char *of[N_KEYS], bool *ret_doubtful)
+{
+	char *rest = value;
+	const char *key, *text;
+	int r;
+
+	while ((r = machine_property_next(&rest, &key, &text)) > 0) {
+		int k = key ? key_of(key) : N_KEYS;
+
+		if (!key || (k < N_KEYS && of[k]))
+			return 0;
+		if (k == N_KEYS)
+			*ret_doubtful = true;
+		else
+			of[k] = text;
+	}
+	return r == 0 && of[KEY_ID] && of[KEY_NODE] && of[KEY_PATH] && are_ids(of[KEY_ID]) &&
+	       are_ids(of[KEY_SUBSYSTEM_ID]) &&
+	       (!of[KEY_IOMMU_GROUP] ||
+		of[KEY_IOMMU_GROUP][strspn(of[KEY_IOMMU_GROUP], "0123456789")] == '\0') &&
+	       strcmp(of[KEY_NODE], p->node) == 0;
+}
+
+static int read_map(const MapParse *p, char *value)
+{
+	MachineMap *map = &p->maps->items[p->maps->n_items - 1];
+	const char *of[N_KEYS] = { 0 };
+	bool doubtful = false;
+
+	if (!read_parts(p, value, of, &doubtful))
 		return 0;
+	if (!machine_is_host(of[KEY_PATH], true)) {
+		map->doubtful = true;
+		return 0;
+	}
 	if (strv_length(map->paths) == PATHS_MAX)
-		return give_up(maps, "has too many devices in a mapping");
-	return strv_append(&map->paths, path);
+		return give_up(p->maps, "has too many devices in a mapping");
+	map->doubtful |= doubtful;
+	return strv_append(&map->paths, of[KEY_PATH]);
 }
 
-static int read_line(MachineMaps *maps, char *line, const char *node)
-{
-	bool within = *line == ' ' || *line == '\t';
-	char *word = str_strip(line), *value = word + strcspn(word, " \t:");
+/* ---- lines ---- */
 
-	if (*word == '\0' || *word == '#')
+/* NULL: it is no header. */
+static char *header_of(char *line)
+{
+	static const char type[] = "pci:";
+	char *name = line, *end;
+
+	if (str_starts_with(line, type) && strchr(MACHINE_BLANKS, line[strlen(type)]))
+		name += strlen(type) + strspn(line + strlen(type), MACHINE_BLANKS);
+	end = name + strcspn(name, MACHINE_BLANKS);
+	if (end == name || end[strspn(end, MACHINE_BLANKS)] != '\0')
+		return NULL;
+	*end = '\0';
+	return name;
+}
+
+static int read_line(MapParse *p, char *line)
+{
+	char *word = line + strspn(line, MACHINE_BLANKS), *value = NULL, *name;
+
+	if (*word == '#')
 		return 0;
-	if (!within && str_starts_with(word, "pci:"))
-		return begin_map(maps, str_strip(word + strlen("pci:")));
-	if (!within || maps->n_items == 0)
-		return give_up(maps, "has a line that is not understood");
-	if (*value != '\0')
-		*value++ = '\0';
-	return strcmp(word, "map") == 0 ? read_map(maps, str_strip(value), node) : 0;
+	if (*line == '\0') {
+		p->within = false;
+		return 0;
+	}
+	if (word == line) {
+		name = header_of(line);
+		return name ? begin_map(p, name) : 0;
+	}
+	value = word + strcspn(word, MACHINE_BLANKS);
+	if (!p->within || *value == '\0')
+		return 0;
+	*value++ = '\0';
+	return strcmp(word, "map") == 0 ? read_map(p, str_strip(value)) : 0;
 }
 
 int machine_maps_parse(const char *text, size_t size, const char *node, MachineMaps *ret)
 {
 	_cleanup_free_ char *copy = NULL;
 	MachineMaps maps = { 0 };
+	MapParse p = { .maps = &maps, .node = node };
 	char *next, *line;
 	int r = 0;
 
@@ -105,7 +199,7 @@ int machine_maps_parse(const char *text, size_t size, const char *node, MachineM
 		r = -ENOMEM;
 	next = copy;
 	while (r == 0 && (line = strsep(&next, "\n")))
-		r = read_line(&maps, line, node);
+		r = read_line(&p, line);
 	if (r < 0) {
 		machine_maps_clear(&maps);
 		return r;
@@ -116,10 +210,7 @@ int machine_maps_parse(const char *text, size_t size, const char *node, MachineM
 
 const MachineMap *machine_maps_find(const MachineMaps *maps, const char *name)
 {
-	for (size_t i = 0; i < maps->n_items; i++)
-		if (strcmp(maps->items[i].name, name) == 0)
-			return &maps->items[i];
-	return NULL;
+	return find(maps, name);
 }
 
 void machine_maps_clear(MachineMaps *maps)

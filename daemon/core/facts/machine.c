@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The grammar is that of PVE::QemuServer::parse_vm_config() and of hostpciN there. Proxmox VE skips
- * a line that it does not understand. Here such a line makes the whole file one that is not read,
- * since another version may understand it.
+ * The grammar is that of PVE::QemuServer::parse_vm_config(), of parse_pending_delete() in
+ * PVE::AbstractConfig, and of hostpci_fmt in PVE::QemuServer::PCI: the last line of a key counts, a
+ * line that is not understood is left out, and the pending changes are applied with a start.
  */
 #include "core/facts/machine.h"
 
@@ -15,20 +15,35 @@
 #define ADDRESS_LENGTH_MAX 24
 #define NAME_LENGTH_MAX 63
 #define FUNCTIONS_OF_A_SLOT 8
+#define HOSTPCI "hostpci"
+#define HOSTPCI_MAX 100
+#define HOSTPCI_KNOWN 16 /* $MAX_HOSTPCI_DEVICES; higher ones are left out, or of a later version */
+
+/* What counts of a section. */
+typedef struct Section {
+	const char *hostpci[HOSTPCI_MAX];
+	const char *args, *template, *delete, *lock, *vmstate;
+} Section;
 
 typedef struct Parse {
 	Machine *machine;
 	const MachineMaps *maps;
-	bool template; /* Proxmox VE starts none */
+	Section now, pending;
+	Section unknown; /* of kinds of sections that this version does not know */
 } Parse;
 
-/* Of a hostpciN: KEY=VALUE, with commas between them; without a key it is the host's address. */
+/* A line's devices: when the machine has them, and whether Proxmox VE surely takes the line. */
+typedef struct Line {
+	unsigned index;
+	bool now, next, doubtful;
+} Line;
+
 typedef struct HostPci {
-	const char *hosts, *mapping;
+	const char *host, *mapping;
 	bool mdev;
 } HostPci;
 
-/* The first reason stays. */
+/* Whatever is known stays known. The first reason stays. */
 static int give_up(Parse *p, char *why)
 {
 	if (!why)
@@ -37,126 +52,233 @@ static int give_up(Parse *p, char *why)
 		free(why);
 	else
 		p->machine->unread = why;
-	return 1;
+	return 0;
+}
+
+static int blame_file(Parse *p, const char *why)
+{
+	return give_up(p, strf(MACHINE_FILES "/%u.conf %s", p->machine->vmid, why));
+}
+
+static int blame_line(Parse *p, const Line *line, const char *why)
+{
+	return give_up(p, strf(MACHINE_FILES "/%u.conf has " HOSTPCI "%u %s", p->machine->vmid,
+			       line->index, why));
 }
 
 /* ---- devices ---- */
 
-static int add_device(Parse *p, const Bdf *bdf, bool maybe)
+static int add_device(Parse *p, const Line *line, const Bdf *bdf, bool maybe)
 {
 	Machine *m = p->machine;
-	MachineDevice *bigger;
+	MachineDevice *device = NULL, *bigger;
 
-	for (size_t i = 0; i < m->n_devices; i++)
-		if (bdf_equal(&m->devices[i].bdf, bdf)) {
-			m->devices[i].maybe |= maybe;
-			return 0;
-		}
-	if (m->n_devices == MACHINE_DEVICES_MAX)
-		return give_up(p, strdup("it has too many functions of the host"));
-	bigger = reallocarray(m->devices, m->n_devices + 1, sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
-	m->devices = bigger;
-	bigger[m->n_devices++] = (MachineDevice){ .bdf = *bdf, .maybe = maybe };
+	for (size_t i = 0; !device && i < m->n_devices; i++)
+		if (bdf_equal(&m->devices[i].bdf, bdf))
+			device = &m->devices[i];
+	if (!device && m->n_devices == MACHINE_DEVICES_MAX)
+		return blame_file(p, "names too many functions of the host");
+	if (!device) {
+		bigger = reallocarray(m->devices, m->n_devices + 1, sizeof(*bigger));
+		if (!bigger)
+			return -ENOMEM;
+		m->devices = bigger;
+		device = &bigger[m->n_devices++];
+		*device = (MachineDevice){ .bdf = *bdf };
+	}
+	device->now |= line->now;
+	device->next |= line->next;
+	device->maybe |= maybe || line->doubtful;
 	return 0;
 }
 
 /* An address without a function means all that are in the slot. */
-static int add_address(Parse *p, const char *address, bool maybe)
+static int add_address(Parse *p, const Line *line, const char *address, bool maybe)
 {
 	_cleanup_free_ char *whole = NULL;
+	bool slot = !strchr(address, '.');
 	Bdf bdf;
-	int r = 0;
+	int r;
 
 	if (strlen(address) > ADDRESS_LENGTH_MAX ||
-	    address[strspn(address, "0123456789abcdefABCDEF:.")] != '\0')
-		return give_up(p, strdup("the address in a hostpci line is none"));
-	if (strchr(address, '.'))
-		return bdf_parse(address, &bdf) < 0
-			       ? give_up(p, strdup("the address in a hostpci line is none"))
-			       : add_device(p, &bdf, maybe);
-	whole = strf("%s.0", address);
+	    address[strspn(address, MACHINE_HEX "ABCDEF:.")])
+		return blame_line(p, line, "with an address that is none");
+	whole = slot ? strf("%s.0", address) : strdup(address);
 	if (!whole)
 		return -ENOMEM;
 	if (bdf_parse(whole, &bdf) < 0)
-		return give_up(p, strdup("the address in a hostpci line is none"));
-	for (uint8_t i = 0; r == 0 && i < FUNCTIONS_OF_A_SLOT; i++) {
+		return blame_line(p, line, "with an address that is none");
+	r = add_device(p, line, &bdf, maybe);
+	for (uint8_t i = 1; r == 0 && slot && i < FUNCTIONS_OF_A_SLOT; i++) {
 		bdf.function = i;
-		r = add_device(p, &bdf, maybe);
+		r = add_device(p, line, &bdf, maybe);
 	}
 	return r;
 }
 
-static int add_addresses(Parse *p, const char *list, bool maybe)
+static int add_addresses(Parse *p, const Line *line, const char *list, bool maybe)
 {
 	_cleanup_strv_ char **addresses = NULL;
 	int r = strv_split(list, ";", &addresses);
 
 	if (r == 0 && !addresses)
-		return give_up(p, strdup("a hostpci line has no address"));
+		return blame_line(p, line, "without an address");
 	for (char **address = addresses; r == 0 && address && *address; address++)
-		r = add_address(p, *address, maybe);
+		r = add_address(p, line, *address, maybe);
 	return r;
 }
 
-static int add_mapping(Parse *p, const char *name)
+static int add_mapping(Parse *p, const Line *line, const char *name)
 {
 	const MachineMap *map = machine_maps_find(p->maps, name);
 	int r = 0;
 
+	if (!machine_is_config_id(name))
+		return blame_line(p, line, "with a mapping whose name is none");
 	if (p->maps->fault)
-		return give_up(p, strf("a hostpci line has a mapping, and mapping/pci.cfg %s",
-				       p->maps->fault));
+		return give_up(p, strf(MACHINE_MAPPINGS " %s", p->maps->fault));
 	if (!map || !map->paths)
-		return give_up(p, strdup("a hostpci line has a mapping that this node does not"));
+		return give_up(p,
+			       strf(MACHINE_MAPPINGS " has no device of this node in the mapping "
+						     "%s, which " HOSTPCI "%u of %u names",
+				    name, line->index, p->machine->vmid));
 	for (char **path = map->paths; r == 0 && *path; path++)
-		r = add_addresses(p, *path, strv_length(map->paths) > 1);
+		r = add_addresses(p, line, *path, strv_length(map->paths) > 1 || map->doubtful);
 	return r;
 }
 
-/* As generate_mdev_uuid() of PVE::SysFSTools makes it. */
-static int add_mdev(Parse *p, unsigned index)
+/* As generate_mdev_uuid() of PVE::QemuServer::PCI::Mdev makes it. */
+static int add_mdev(const Parse *p, const Line *line)
 {
-	_cleanup_free_ char *uuid = strf("%08u-0000-0000-0000-%012u", index, p->machine->vmid);
+	_cleanup_free_ char *uuid =
+		strf("%08u-0000-0000-0000-%012u", line->index, p->machine->vmid);
 
-	return uuid ? strv_append(&p->machine->mdevs, uuid) : -ENOMEM;
+	if (!uuid)
+		return -ENOMEM;
+	return strv_contains(p->machine->mdevs, uuid) ? 0 : strv_append(&p->machine->mdevs, uuid);
 }
 
-static void read_part(char *part, HostPci *into)
-{
-	char *equals = strchr(part, '=');
+/* ---- hostpci lines ---- */
 
-	if (!equals) {
-		into->hosts = part;
-		return;
-	}
-	*equals = '\0';
-	if (strcmp(part, "host") == 0)
-		into->hosts = equals + 1;
-	else if (strcmp(part, "mapping") == 0)
-		into->mapping = equals + 1;
-	else if (strcmp(part, "mdev") == 0)
+static bool is_one_of(const char *value, const char *const words[4])
+{
+	for (size_t i = 0; i < 4; i++)
+		if (strcasecmp(value, words[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_yes(const char *value)
+{
+	return is_one_of(value, (const char *const[4]){ "1", "on", "yes", "true" });
+}
+
+static bool is_boolean(const char *value)
+{
+	return is_yes(value) ||
+	       is_one_of(value, (const char *const[4]){ "0", "off", "no", "false" });
+}
+
+static bool is_hex_id(const char *value)
+{
+	return str_starts_with(value, "0x") && strlen(value) == strlen("0x10de") &&
+	       value[2 + strspn(value + 2, MACHINE_HEX "ABCDEF")] == '\0';
+}
+
+static bool is_vgpu_type(const char *value)
+{
+	return !strpbrk(value, "/.:");
+}
+
+static bool is_rom_file(const char *value)
+{
+	return !strchr(value, ';');
+}
+
+static bool is_driver(const char *value)
+{
+	return strcmp(value, "vfio") == 0 || strcmp(value, "keep") == 0;
+}
+
+static bool is_host(const char *value)
+{
+	return machine_is_host(value, false);
+}
+
+static const struct {
+	const char *key;
+	bool (*is_valid)(const char *value);
+} hostpci_keys[] = {
+	{ "host", is_host },
+	{ "mapping", machine_is_config_id },
+	{ "mdev", is_vgpu_type },
+	{ "rombar", is_boolean },
+	{ "romfile", is_rom_file },
+	{ "pcie", is_boolean },
+	{ "x-vga", is_boolean },
+	{ "legacy-igd", is_boolean },
+	{ "vendor-id", is_hex_id },
+	{ "device-id", is_hex_id },
+	{ "sub-vendor-id", is_hex_id },
+	{ "sub-device-id", is_hex_id },
+	{ "driver", is_driver },
+};
+
+static void take_part(const char *key, const char *value, HostPci *into)
+{
+	if (strcmp(key, "host") == 0 && !into->host)
+		into->host = value;
+	else if (strcmp(key, "mapping") == 0 && !into->mapping)
+		into->mapping = value;
+	else if (strcmp(key, "mdev") == 0)
 		into->mdev = true;
 }
 
-/* What is in a mapping may be a vGPU without saying so here: then the board counts as given. */
-static int read_hostpci(Parse *p, unsigned index, const char *value)
+/* false: this version of Proxmox VE, or another one, leaves the whole line out. */
+static bool read_parts(char *text, HostPci *into)
 {
-	_cleanup_strv_ char **parts = NULL;
-	HostPci pci = { 0 };
-	int r = strv_split(value, ",", &parts);
+	const char *key, *value;
+	unsigned seen = 0;
+	bool sure = true;
+	int r;
 
-	for (char **part = parts; r == 0 && part && *part; part++)
-		read_part(*part, &pci);
-	if (r < 0)
-		return r;
-	if (!pci.hosts == !pci.mapping)
-		return give_up(
-			p, strf("hostpci%u has neither an address nor a mapping, or both", index));
-	if (pci.mdev)
-		return add_mdev(p, index);
-	return pci.mapping ? add_mapping(p, pci.mapping) : add_addresses(p, pci.hosts, false);
+	while ((r = machine_property_next(&text, &key, &value)) != 0) {
+		size_t i = 0;
+
+		key = key ? key : "host";
+		while (r > 0 && i < ELEMENTS(hostpci_keys) && strcmp(hostpci_keys[i].key, key) != 0)
+			i++;
+		if (r < 0 || i == ELEMENTS(hostpci_keys) || seen & 1U << i ||
+		    !hostpci_keys[i].is_valid(value)) {
+			sure = false;
+		} else {
+			seen |= 1U << i;
+		}
+		if (r > 0)
+			take_part(key, value, into);
+	}
+	return sure;
+}
+
+/* What is in a mapping may be a vGPU without saying so here: then the board counts as given. */
+static int read_hostpci(Parse *p, const char *value, Line line)
+{
+	_cleanup_free_ char *copy = value ? strdup(value) : NULL;
+	HostPci pci = { 0 };
+
+	if (!value)
+		return 0;
+	if (!copy)
+		return -ENOMEM;
+	line.doubtful = !read_parts(copy, &pci) || line.index >= HOSTPCI_KNOWN;
+	if (!pci.host == !pci.mapping)
+		return blame_line(p, &line,
+				  pci.host ? "with both an address and a mapping"
+					   : "with neither an address nor a mapping");
+	if (pci.mdev && !line.doubtful)
+		return add_mdev(p, &line);
+	return pci.mapping ? add_mapping(p, &line, pci.mapping)
+			   : add_addresses(p, &line, pci.host, false);
 }
 
 /* ---- lines ---- */
@@ -185,90 +307,161 @@ static void read_meta(Machine *m, const char *value)
 		m->created = (uint32_t)created;
 }
 
-static int read_entry(Parse *p, const char *key, const char *value)
+/* Where the value of that key is kept; NULL: nowhere. */
+static const char **value_of(Section *section, const char *key)
 {
-	static const char hostpci[] = "hostpci";
+	const char *digits = key + strlen(HOSTPCI);
 	unsigned long long index;
 
-	if (str_starts_with(key, hostpci)) {
-		if (str_to_unsigned(key + strlen(hostpci), 10, 999, &index) < 0)
-			return give_up(p, strdup("it has a hostpci line without a number"));
-		return read_hostpci(p, (unsigned)index, value);
-	}
-	/* Only root may set it; it goes to QEMU as it is. */
-	if (strcmp(key, "args") == 0 && strstr(value, "vfio"))
-		return give_up(p, strdup("its args name a device of vfio"));
+	if (strcmp(key, "args") == 0)
+		return &section->args;
 	if (strcmp(key, "template") == 0)
-		p->template = strcmp(value, "1") == 0;
+		return &section->template;
+	if (strcmp(key, "delete") == 0)
+		return &section->delete;
+	if (strcmp(key, "lock") == 0)
+		return &section->lock;
+	if (strcmp(key, "vmstate") == 0)
+		return &section->vmstate;
+	if (!str_starts_with(key, HOSTPCI) || (digits[0] == '0' && digits[1] != '\0') ||
+	    str_to_unsigned(digits, 10, HOSTPCI_MAX - 1, &index) < 0)
+		return NULL;
+	return &section->hostpci[index];
+}
+
+static int read_entry(Parse *p, Section *section, const char *key, const char *value)
+{
+	const char **kept = value_of(section, key);
+	char *name;
+
+	if (kept)
+		*kept = value;
+	if (section != &p->now)
+		return 0;
 	if (strcmp(key, "meta") == 0)
 		read_meta(p->machine, value);
-	if (strcmp(key, "name") == 0 && is_name(value) && !p->machine->name) {
-		p->machine->name = strdup(value);
-		return p->machine->name ? 0 : -ENOMEM;
-	}
+	if (strcmp(key, "name") != 0 || !is_name(value))
+		return 0;
+	name = strdup(value);
+	if (!name)
+		return -ENOMEM;
+	free(p->machine->name);
+	p->machine->name = name;
 	return 0;
 }
 
-static bool is_key(const char *key)
+/* No blank may stand before the key. */
+static int read_line(Parse *p, Section *section, char *line)
 {
-	static const char letters[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+	size_t key = strspn(line, "abcdefghijklmnopqrstuvwxyz_-");
 
-	return *key && key[strspn(key, letters)] == '\0';
-}
-
-static int read_line(Parse *p, char *line, unsigned number)
-{
-	char *colon;
-
-	line = str_strip(line);
-	if (*line == '\0' || *line == '#')
+	if (key == 0 || strchr("_-", *line))
 		return 0;
-	colon = strchr(line, ':');
-	if (colon) {
-		*colon = '\0';
-		if (is_key(line))
-			return read_entry(p, line, str_strip(colon + 1));
-	}
-	return give_up(p, strf("line %u of its file is not understood", number));
+	key += strspn(line + key, "0123456789");
+	if (line[key] != ':' || line[key + 1] == '\0')
+		return 0;
+	line[key] = '\0';
+	return read_entry(p, section, line, str_strip(line + key + 1));
 }
 
-/* -1: it is no line that begins a section. */
-static int counts_section(char *line)
+/* Whether the line begins a section, and then which. *ret_section NULL: one that does not count. */
+static bool begins_section(Parse *p, char *line, Section **ret_section)
 {
-	size_t length;
+	char *end = strchr(line, ']');
 
-	line = str_strip(line);
-	length = strlen(line);
-	if (*line != '[' || line[length - 1] != ']')
-		return -1;
-	return strcasecmp(line, "[PENDING]") == 0;
+	if (*line != '[' || !end || end[1 + strspn(end + 1, MACHINE_BLANKS)] != '\0')
+		return false;
+	*end = '\0';
+	line++;
+	*ret_section = &p->unknown;
+	if (strcasecmp(line, "PENDING") == 0) {
+		p->pending = (Section){ 0 };
+		*ret_section = &p->pending;
+	} else if (strcasecmp(line, "special:cloudinit") == 0 ||
+		   strcasecmp(line, "special:fleecing") == 0 || machine_is_config_id(line)) {
+		*ret_section = NULL; /* a snapshot's name has the letters of an ID */
+	}
+	return true;
 }
 
-/* To the end also of a file that is not understood: its name and time tell whose it is. */
 static int read_lines(Parse *p, char *text)
 {
-	bool counts = true;
+	Section *section = &p->now;
 	char *next = text, *line;
 	int r = 0;
 
-	for (unsigned number = 1; r >= 0 && (line = strsep(&next, "\n")); number++) {
-		int section = counts_section(line);
-
-		if (section >= 0)
-			counts = section;
-		else if (counts)
-			r = read_line(p, line, number);
-	}
+	while (r >= 0 && (line = strsep(&next, "\n")))
+		if (!begins_section(p, line, &section) && section)
+			r = read_line(p, section, line);
 	return r;
 }
 
-static void drop_devices(Machine *m)
+/* ---- what is had, and what will be ---- */
+
+/* To a machine that goes on from where it was suspended, vm_start_nolock() applies nothing. */
+static bool will_resume(const Section *now)
 {
-	free(m->devices);
-	m->devices = NULL;
-	m->n_devices = 0;
-	m->mdevs = strv_free(m->mdevs);
+	return now->vmstate || str_equal(now->lock, "suspended");
+}
+
+/* Deletions are as in "agent,!hostpci0". */
+static int apply_pending(const Parse *p, Section *next)
+{
+	_cleanup_free_ char *keys = strdup(str_or_empty(p->pending.delete));
+	Section pending = p->pending;
+	char *rest = keys, *key;
+
+	if (!keys)
+		return -ENOMEM;
+	*next = p->now;
+	if (will_resume(&p->now))
+		return 0;
+	while ((key = strsep(&rest, ",;" MACHINE_BLANKS))) {
+		const char **value = value_of(next, *key == '!' ? key + 1 : key);
+
+		if (value)
+			*value = NULL;
+	}
+	for (size_t i = 0; i < HOSTPCI_MAX; i++)
+		if (pending.hostpci[i])
+			next->hostpci[i] = pending.hostpci[i];
+	if (pending.args)
+		next->args = pending.args;
+	return 0;
+}
+
+/* Only root may set it; it goes to QEMU as it is. */
+static bool has_vfio(const char *args)
+{
+	return args && strstr(args, "vfio");
+}
+
+/* An older Proxmox VE takes such lines for those of the section before. */
+static int check_unknown(Parse *p)
+{
+	bool found = has_vfio(p->unknown.args);
+
+	for (size_t i = 0; i < HOSTPCI_MAX; i++)
+		found |= p->unknown.hostpci[i] != NULL;
+	return found ? blame_file(p, "has devices in a section of a kind that is not known") : 0;
+}
+
+static int read_devices(Parse *p)
+{
+	Section next;
+	int r = apply_pending(p, &next);
+
+	for (unsigned i = 0; r == 0 && i < HOSTPCI_MAX; i++) {
+		const char *now = p->now.hostpci[i];
+		bool stays = now && now == next.hostpci[i];
+
+		r = read_hostpci(p, now, (Line){ .index = i, .now = true, .next = stays });
+		if (r == 0 && !stays)
+			r = read_hostpci(p, next.hostpci[i], (Line){ .index = i, .next = true });
+	}
+	if (r == 0 && (has_vfio(p->now.args) || has_vfio(next.args)))
+		r = blame_file(p, "has args with a device of vfio");
+	return r == 0 ? check_unknown(p) : r;
 }
 
 int machine_parse(uint32_t vmid, const char *text, size_t size, const MachineMaps *maps,
@@ -280,25 +473,26 @@ int machine_parse(uint32_t vmid, const char *text, size_t size, const MachineMap
 	int r;
 
 	if (size > MACHINE_FILE_MAX || strlen(text) != size) {
-		r = give_up(&p, strdup(size > MACHINE_FILE_MAX ? "its file is too big"
-							       : "its file has a NUL byte"));
+		r = blame_file(&p, size > MACHINE_FILE_MAX ? "is too big" : "has a NUL byte");
 	} else {
 		copy = strdup(text);
 		r = copy ? read_lines(&p, copy) : -ENOMEM;
+		/* Proxmox VE starts no template. */
+		if (r == 0 && !(p.now.template && is_yes(p.now.template)))
+			r = read_devices(&p);
 	}
 	if (r < 0) {
 		machine_clear(&machine);
 		return r;
 	}
-	if (machine.unread || p.template)
-		drop_devices(&machine);
 	*ret = machine;
 	return 0;
 }
 
 void machine_clear(Machine *machine)
 {
-	drop_devices(machine);
+	free(machine->devices);
+	strv_free(machine->mdevs);
 	free(machine->name);
 	free(machine->unread);
 	*machine = (Machine){ 0 };
@@ -313,19 +507,4 @@ Machines *machines_free(Machines *machines)
 	free(machines->items);
 	free(machines);
 	return NULL;
-}
-
-uint32_t machine_vmid(const char *file)
-{
-	const char *suffix = strstr(file, ".conf");
-	unsigned long long vmid = 0;
-	char digits[12] = { 0 };
-
-	if (!suffix || suffix[strlen(".conf")] != '\0' || *file == '0' ||
-	    (size_t)(suffix - file) >= sizeof(digits))
-		return 0;
-	memcpy(digits, file, (size_t)(suffix - file));
-	if (str_to_unsigned(digits, 10, MACHINE_VMID_MAX, &vmid) < 0 || vmid < MACHINE_VMID_MIN)
-		return 0;
-	return (uint32_t)vmid;
 }

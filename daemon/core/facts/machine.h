@@ -2,8 +2,9 @@
 /*
  * A virtual machine of Proxmox VE, by its file /etc/pve/qemu-server/VMID.conf. Whoever may
  * configure a machine through Proxmox VE's interface chooses much of that text: names, a
- * description, snapshots. So the parser is strict and bounded, and a file that it does not
- * understand is one of a machine that may have any function.
+ * description, snapshots. So the parser is bounded, and takes and leaves what Proxmox VE's own
+ * does. Where versions of that differ, the machine may have the functions, or, if none can be read,
+ * any.
  */
 #pragma once
 
@@ -18,9 +19,14 @@
 /* Proxmox VE's own limit of a file in /etc/pve. */
 #define MACHINE_FILE_MAX (1024 * 1024)
 
+#define MACHINE_FILES "/etc/pve/qemu-server"
+#define MACHINE_MAPPINGS "/etc/pve/mapping/pci.cfg"
+
 typedef struct MachineDevice {
 	Bdf bdf;
-	bool maybe; /* a mapping has alternatives on this node: it gets one of them */
+	bool now;  /* it has it if it runs */
+	bool next; /* it gets it with its next start, when pending changes are applied */
+	bool maybe; /* not surely: a mapping has alternatives on this node, or the line is doubtful */
 } MachineDevice;
 
 typedef struct Machine {
@@ -29,7 +35,7 @@ typedef struct Machine {
 		created; /* seconds since the epoch, which tells it from an earlier one; 0: not known */
 	bool running; /* not in the file */
 	char *name;   /* a DNS name; NULL: none */
-	char *unread; /* why its functions are not known; NULL: they are */
+	char *unread; /* why not all functions are known: begins with a file's path; NULL: they are */
 	MachineDevice *devices;
 	size_t n_devices;
 	char **mdevs; /* UUIDs of its vGPUs */
@@ -43,7 +49,8 @@ typedef struct Machines {
 /* The paths that this node's part of a mapping has (/etc/pve/mapping/pci.cfg). */
 typedef struct MachineMap {
 	char *name;
-	char **paths; /* alternatives; each "0000:41:00", or several with ; between them */
+	char **paths;  /* alternatives; each "0000:41:00", or several with ; between them */
+	bool doubtful; /* other versions of Proxmox VE may read other paths */
 } MachineMap;
 
 typedef struct MachineMaps {
@@ -52,10 +59,7 @@ typedef struct MachineMaps {
 	char *fault; /* why none of them counts; NULL: they do */
 } MachineMaps;
 
-/*
- * Reads what decides before a start: the present configuration, with its pending changes, which
- * Proxmox VE applies then. Snapshots do not. Only -ENOMEM: what is wrong with it is ret->unread.
- */
+/* Only -ENOMEM: what is wrong with the file is ret->unread. */
 int machine_parse(uint32_t vmid, const char *text, size_t size, const MachineMaps *maps,
 		  Machine *ret);
 void machine_clear(Machine *machine);
@@ -69,3 +73,19 @@ const MachineMap *machine_maps_find(const MachineMaps *maps, const char *name);
 void machine_maps_clear(MachineMaps *maps);
 /* "101.conf" is 101; 0: it is no such name. */
 uint32_t machine_vmid(const char *file);
+
+/* ---- what both files are made of ---- */
+
+/* Perl's \s within a line, and PVE's digits of an address. */
+#define MACHINE_BLANKS " \t\r\f\v"
+#define MACHINE_HEX "0123456789abcdef"
+
+/* PVE::JSONSchema's pve-configid. */
+bool machine_is_config_id(const char *text);
+/* Addresses with ; between them, as PVE::QemuServer::PCI, or PVE::Mapping::PCI, takes them. */
+bool machine_is_host(const char *text, bool with_domain);
+/*
+ * The next KEY=VALUE of parse_property_string() of PVE::JSONSchema; *ret_key NULL: a value without
+ * one. 0: there is no more. -EINVAL: it has neither form. Changes *rest and the text.
+ */
+int machine_property_next(char **rest, const char **ret_key, const char **ret_value);

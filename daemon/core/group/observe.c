@@ -308,15 +308,40 @@ static const Gpu *first_gpu_not_held(const View *v, const DomainUse *domain)
 	return NULL;
 }
 
+/* The first GPU that the domain has, or has not: now, or with its next start. */
+static const Gpu *gpu_held(const View *v, bool live, bool held)
+{
+	for (size_t i = 0; i < v->group->n_gpus; i++) {
+		const DomainHostdev *hostdev =
+			domain_use_hostdev(v->domain, &v->group->gpus[i]->lead->bdf);
+
+		if ((hostdev && (live ? hostdev->live : hostdev->config)) == held)
+			return v->group->gpus[i];
+	}
+	return NULL;
+}
+
 /*
  * A virtual machine of Proxmox VE has the whole group. That is as it should be: there is nothing
- * but its definition that could say so. The drivers tell the rest.
+ * but its definition that could say so. The drivers tell the rest. With pending changes it may have
+ * one part now, and another one next time.
  */
 static int settle_machine(View *v)
 {
+	static const bool live[] = { true, false };
 	const Group *group = v->group;
 	size_t bound = 0;
 
+	for (size_t i = 0; i < ELEMENTS(live); i++) {
+		const Gpu *with = gpu_held(v, live[i], true);
+		const Gpu *without = gpu_held(v, live[i], false);
+
+		if (with && without)
+			return group_settle(
+				v, GROUP_FOREIGN, "split: domain %s %s %s and not %s",
+				v->domain->name, live[i] ? "runs with" : "is defined with",
+				BDF_TEXT(&with->lead->bdf), BDF_TEXT(&without->lead->bdf));
+	}
 	for (size_t i = 0; i < group->n_gpus; i++)
 		bound += on_vfio(group->gpus[i]->lead);
 	if (bound > 0 && bound < group->n_gpus)
@@ -324,7 +349,8 @@ static int settle_machine(View *v)
 				    "virtual machine %s has it, but only %zu of %zu GPUs are on %s",
 				    v->domain->name, bound, group->n_gpus, VFIO_PCI);
 	return group_settle(v, bound > 0 ? GROUP_BOUND : GROUP_FREE, "virtual machine %s %s it",
-			    v->domain->name, v->domain->active ? "runs with" : "is defined with");
+			    v->domain->name,
+			    gpu_held(v, true, true) ? "runs with" : "is defined with");
 }
 
 /* No record; one or two domains use functions of the group. */
@@ -425,9 +451,9 @@ static int settle_by_drivers(View *v)
 	if (unread)
 		return group_settle(
 			v, bound ? GROUP_BOUND : GROUP_FREE,
-			"whether domain %s (%s) has a part of it cannot be told: its XML is "
+			"whether domain %s (%s) has a part of it cannot be told: its %s is "
 			"not known",
-			unread->name, unread->uuid);
+			unread->name, unread->uuid, unread->vmid > 0 ? "file" : "XML");
 	v->group->assignable = true;
 	return group_settle_plainly(v, bound ? GROUP_BOUND : GROUP_FREE);
 }

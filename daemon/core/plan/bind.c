@@ -13,8 +13,11 @@ static bool waits_for_it(const Planner *p, const DomainUse *use)
 {
 	bool whole = use->vmid > 0 && !use->active;
 
-	for (size_t i = 0; i < p->n_functions; i++)
-		whole = whole && domain_use_hostdev(use, &p->functions[i]->bdf);
+	for (size_t i = 0; whole && i < p->n_functions; i++) {
+		const DomainHostdev *hostdev = domain_use_hostdev(use, &p->functions[i]->bdf);
+
+		whole = hostdev && hostdev->config;
+	}
 	return whole;
 }
 

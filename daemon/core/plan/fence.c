@@ -134,7 +134,8 @@ static const Bdf *first_function(const Planner *p, bool held)
 
 /*
  * A domain whose definition is unknown may have a part of the group, and anybody who may start that
- * domain could start it. So nobody gets the group until the definition is known.
+ * domain could start it. So nobody gets the group until the definition is known. A machine of
+ * Proxmox VE that is off has nothing, and is looked at when it starts.
  */
 int plan_check_all_read(const Planner *p)
 {
@@ -143,16 +144,16 @@ int plan_check_all_read(const Planner *p)
 
 	do
 		use = domain_uses_unread(p->facts->uses, &position);
-	while (use && str_equal(use->uuid, p->use.uuid));
+	while (use && (str_equal(use->uuid, p->use.uuid) || (use->vmid > 0 && !use->active)));
 	if (!use)
 		return 0;
-	return problem_refuse(p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
-			      .reason =
-				      strf("whether domain %s (%s) has a part of it cannot be told",
-					   use->name, use->uuid),
-			      .cause = strf("the %s of %s: %s", use->vmid > 0 ? "file" : "XML",
-					    use->name, use->unread),
-			      .remedy = domain_use_unread_remedy(use));
+	return problem_refuse(
+		p->ret_problem, GPUPASS_ERROR_UNSUPPORTED_DOMAIN,
+		.reason = strf("whether domain %s (%s) has a part of it cannot be told", use->name,
+			       use->uuid),
+		.cause = use->vmid > 0 ? strdup(use->unread)
+				       : strf("the XML of %s: %s", use->name, use->unread),
+		.remedy = domain_use_unread_remedy(use));
 }
 
 /* If such a domain runs with functions, the open vfio files show that all the same. */

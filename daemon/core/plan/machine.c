@@ -25,7 +25,8 @@ static int refuse_alternative(const Planner *p, const Bdf *bdf)
 		.reason = strf("whether %s gets %s is not certain", p->use.name, BDF_TEXT(bdf)),
 		.cause =
 			strdup("its mapping has several devices of this node, and Proxmox VE takes "
-			       "any of them"),
+			       "any of them; or its hostpci line has a key or a value for which "
+			       "Proxmox VE may leave the line out"),
 		.remedy =
 			strf("give each GPU a hostpci of its own: gpupass export --format=proxmox "
 			     "%u %s",
@@ -42,7 +43,7 @@ static int check_whole(const Planner *p)
 
 		if (hostdev && hostdev->maybe)
 			return refuse_alternative(p, bdf);
-		if (hostdev)
+		if (hostdev && hostdev->config)
 			has = has ? has : bdf;
 		else
 			lacks = lacks ? lacks : bdf;

@@ -66,9 +66,10 @@ static int read_machine(int directory_fd, const char *file, const MachineMaps *m
 
 	if (r == -ENOENT)
 		return 1;
-	if (r == -EFBIG || r == -EACCES || r == -EISDIR) {
+	if (r < 0 && r != -ENOMEM) {
 		*ret = (Machine){ .vmid = vmid,
-				  .unread = strf("its file cannot be read: %s", strerror(-r)) };
+				  .unread = strf(MACHINE_FILES "/%s cannot be read: %s", file,
+						 strerror(-r)) };
 		return ret->unread ? 0 : -ENOMEM;
 	}
 	return r < 0 ? r : machine_parse(vmid, text, size, maps, ret);

@@ -17,6 +17,8 @@ typedef struct Answer {
 
 static const JsonMember device_members[] = {
 	JSON_BDF(MachineDevice, bdf),
+	JSON_BOOL_IF_ANY(MachineDevice, now),
+	JSON_BOOL_IF_ANY(MachineDevice, next),
 	JSON_BOOL_IF_ANY(MachineDevice, maybe),
 	JSON_END,
 };

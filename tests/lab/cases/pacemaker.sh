@@ -132,6 +132,18 @@ promise "the other is still there" has_domain "$other"
 virsh -q undefine "$other"
 equal "the world is as before" "$before" "$(world)"
 
+# promise T11
+sed "s|<devices>|<metadata><gpupass:cluster xmlns:gpupass='https://gpupass.org/pacemaker/1' resource='vm1'/></metadata>&|" \
+	"$work/vm2.xml" >"$work/copy.xml"
+virsh -q define "$work/copy.xml" >/dev/null
+gives "a domain with a copy of the mark is not taken for it" 7 vm1 probe
+gives "a stop has nothing to do" 0 vm1 stop
+gives "nor does it keep the real one from its start" 0 vm1 start
+gives "or from its stop" 0 vm1 stop
+promise "the copy is still there" has_domain "$other"
+virsh -q undefine "$other"
+equal "the world is as before" "$before" "$(world)"
+
 gives "a group by its name" 0 vm1 start model= group=pair0
 rm "$work/vm1.xml"
 gives "without its file it is monitored" 0 vm1 monitor model= group=pair0

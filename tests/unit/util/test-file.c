@@ -53,6 +53,49 @@ static void what_cannot_be_read_is_an_error_and_leaves_the_result_alone(void **s
 	assert_ptr_equal(text, (char *)1);
 }
 
+static mode_t mode_of(const TempDir *dir, const char *name)
+{
+	struct stat st;
+
+	assert_int_equal(fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW), 0);
+	return st.st_mode & 07777;
+}
+
+/* promise U15 */
+static void a_private_directory_is_its_owners_alone_with_what_was_there(void **state)
+{
+	static const mode_t before[] = { 0755, 0777, 0700, 0750, 02755 };
+	const TempDir *dir = *state;
+
+	temp_dir_write(dir, "p/sub/f", "");
+	temp_dir_write(dir, "outside", "");
+	assert_int_equal(symlinkat("../outside", dir->fd, "p/link"), 0);
+	for (size_t i = 0; i < ELEMENTS(before); i++) {
+		_cleanup_free_ char *path = strf("%s/p", dir->path);
+		_cleanup_close_ int fd = -1;
+
+		temp_dir_write(dir, "p/open", "");
+		temp_dir_write(dir, "p/.hidden.new", "");
+		assert_int_equal(fchmodat(dir->fd, "p", before[i], 0), 0);
+		assert_int_equal(dir_open_private(path, &fd), 0);
+		assert_int_equal(mode_of(dir, "p"), 0700);
+		assert_int_equal(mode_of(dir, "p/open"), before[i] == 0700 ? 0644 : 0600);
+		assert_int_equal(mode_of(dir, "p/.hidden.new"), before[i] == 0700 ? 0644 : 0600);
+		assert_int_equal(mode_of(dir, "outside"), 0644);
+		assert_int_equal(mode_of(dir, "p/sub/f"), 0644);
+		assert_int_equal(unlinkat(dir->fd, "p/open", 0), 0);
+		assert_int_equal(unlinkat(dir->fd, "p/.hidden.new", 0), 0);
+	}
+}
+
+static void a_directory_whose_mode_cannot_be_changed_is_opened(_unused_ void **state)
+{
+	_cleanup_close_ int fd = -1;
+
+	assert_int_equal(dir_open_private("/proc/self/task", &fd), 0);
+	assert_true(fd >= 0);
+}
+
 static void a_line_is_read_without_its_newline_and_blanks(void **state)
 {
 	static const struct {
@@ -242,6 +285,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_DIR(a_file_is_read_up_to_its_bound_and_not_beyond),
 		WITH_DIR(what_cannot_be_read_is_an_error_and_leaves_the_result_alone),
+		WITH_DIR(a_private_directory_is_its_owners_alone_with_what_was_there),
+		cmocka_unit_test(a_directory_whose_mode_cannot_be_changed_is_opened),
 		WITH_DIR(a_line_is_read_without_its_newline_and_blanks),
 		WITH_DIR(the_name_of_a_link_is_its_last_component),
 		WITH_DIR(an_exact_write_has_no_nul_makes_no_file_and_does_not_truncate),
