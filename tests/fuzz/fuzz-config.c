@@ -5,6 +5,9 @@
  */
 #include <unistd.h>
 
+#include "core/facts/driver-ids.h"
+#include "core/facts/kernel-words.h"
+#include "core/facts/modprobe.h"
 #include "core/facts/setup-files.h"
 #include "core/links/declaration.h"
 #include "fuzz.h"
@@ -171,16 +174,24 @@ static void the_setup_is_read(const char *text)
 {
 	_cleanup_strv_ char **cmdline = NULL, **modprobe = NULL, **initramfs = NULL,
 			    **driverctl = NULL;
-	_cleanup_free_ char *version = NULL;
+	_cleanup_free_ char *version = NULL, *ids = NULL;
+	const char *setting;
 	PciFunction function = { 0 };
 	uint64_t number = 0;
+	size_t size = 0;
 
 	EXPECT(setup_read_cmdline(text, &cmdline) == 0);
-	EXPECT(setup_read_modprobe("modprobe.d/a.conf", text, &modprobe) == 0);
+	EXPECT(strv_split(text, "\n", &modprobe) == 0);
+	EXPECT(modprobe_value(modprobe, cmdline, "vfio_pci", "ids", &ids, &setting) == 0);
+	EXPECT(ids || !setting);
+	EXPECT(!modprobe_runs(modprobe, "nouveau") || modprobe_matters(text));
+	modprobe_blocks(modprobe, "nouveau");
+	kernel_words_block(cmdline, "nouveau");
 	EXPECT(setup_read_initramfs("modules", text, &initramfs) == 0);
 	EXPECT(setup_read_driverctl("pci-0000:41:00.0", text, &driverctl) == 0);
 	EXPECT(setup_read_nvidia_version(text, &version) == 0);
-	EXPECT(strv_length(cmdline) <= SETUP_LINES_MAX && strv_length(modprobe) <= SETUP_LINES_MAX);
+	EXPECT(!driver_ids_find(str_or_empty(ids), &function, &size) || size > 0);
+	EXPECT(strv_length(cmdline) <= SETUP_LINES_MAX);
 	EXPECT(strv_length(initramfs) <= SETUP_LINES_MAX);
 	EXPECT(strv_length(driverctl) <= 1);
 	setup_interrupt_is_remapped(text);

@@ -21,7 +21,10 @@ typedef struct Examination {
 	char **cmdline;	     /* words of the kernel command line about IOMMU, vfio and drivers */
 	char **iommu_units;  /* "dmar0": /sys/class/iommu */
 	char **modules;	     /* those that matter here and are loaded */
-	char **modprobe;     /* "modprobe.d/x.conf:3: options vfio-pci ids=…" */
+	char **modprobe;     /* "options vfio_pci ids=…": core/facts/modprobe.h */
+	char **modprobe_at;  /* "vfio_pci /etc/modprobe.d/x.conf": which files name the module */
+	char **builtin;	     /* "vfio_pci", "pci_stub": what the kernel has built in of these */
+	char **unread;	     /* "/proc/cmdline: Permission denied": why those may lack something */
 	char **initramfs;    /* "initramfs-tools/modules:4: nvidia" */
 	char **initramfs_at; /* the files that were searched for these */
 	char **services;     /* "nvidia-persiste (pid 1312, unit nvidia-persistenced.service)" */

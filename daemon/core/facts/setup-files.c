@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "core/base/bdf.h"
+#include "core/facts/kernel-words.h"
 #include "util/text.h"
 
-#define LINE_KEPT_MAX 400
+/* No word of the command line is cut: an x86 kernel takes 2,048 bytes of it. */
+#define LINE_KEPT_MAX 2048
 #define CAP_SYS_RESOURCE_BIT 24
 
 static int setup_keep_line(char ***into, char *line)
@@ -34,6 +36,7 @@ int setup_read_cmdline(const char *text, char ***ret)
 		"intremap",
 		"pcie_acs_override",
 		"vfio",
+		"pci-stub",
 		"nvidia",
 		"nouveau",
 		"pci=",
@@ -42,13 +45,16 @@ int setup_read_cmdline(const char *text, char ***ret)
 		"rd.driver",
 		"modprobe.blacklist",
 		"module_blacklist",
+		"initcall_blacklist",
+		"modules-load",
+		"rd.modules-load",
 	};
 	_cleanup_strv_ char **words = NULL, **kept = NULL;
-	int r = strv_split(text, " \t\n", &words);
+	int r = kernel_words_split(text, &words);
 
 	for (char **word = words; r >= 0 && word && *word; word++)
 		for (size_t i = 0; r >= 0 && i < ELEMENTS(about); i++)
-			if (str_starts_with(*word, about[i])) {
+			if (kernel_word_begins(*word, about[i])) {
 				r = setup_keep_line(&kept, strdup(*word));
 				break;
 			}
@@ -104,22 +110,6 @@ static int read_lines(const char *name, const char *text, LineFilter wanted, cha
 			r = setup_keep_line(into, strf("%s:%u: %s", name, number, line));
 	}
 	return r;
-}
-
-static bool is_modprobe_line(const char *line)
-{
-	static const char *const commands[] = { "options", "softdep", "install", "blacklist" };
-	size_t word = strcspn(line, " \t");
-
-	for (size_t i = 0; i < ELEMENTS(commands); i++)
-		if (strlen(commands[i]) == word && strncmp(line, commands[i], word) == 0)
-			return is_gpu_driver_line(line) || names_module(line, "vfio");
-	return false;
-}
-
-int setup_read_modprobe(const char *name, const char *text, char ***into)
-{
-	return read_lines(name, text, is_modprobe_line, into);
 }
 
 /* dracut's omit_drivers keeps a module out, and mkinitcpio's hooks are not modules. */

@@ -12,14 +12,8 @@
 /* The most lines that one list keeps. */
 #define SETUP_LINES_MAX 256
 
-/* From the kernel's command line: words about the IOMMU, vfio and GPU drivers. */
+/* From the kernel's command line: words about the IOMMU, vfio and drivers (kernel-words.h). */
 int setup_read_cmdline(const char *text, char ***ret);
-
-/*
- * From modprobe.d: appends options, softdep, install and blacklist lines about vfio, nvidia and
- * nouveau as "NAME:LINE: text".
- */
-int setup_read_modprobe(const char *name, const char *text, char ***into);
 
 /*
  * From settings of initramfs-tools, dracut and mkinitcpio: lines that name the nvidia or nouveau

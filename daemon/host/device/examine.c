@@ -10,6 +10,7 @@
 
 #include "core/facts/boot-faults.h"
 #include "core/facts/setup-files.h"
+#include "host/modprobe/modprobe-files.h"
 #include "host/scan/cgroup.h"
 #include "util/file.h"
 #include "util/text.h"
@@ -60,17 +61,15 @@ static int read_directory(int root_fd, const char *directory, const char *suffix
 	return r;
 }
 
-static int read_modprobe(int root_fd, Examination *e)
+static int read_modprobe(const ExamineRoots *roots, Examination *e)
 {
-	static const char *const directories[] = { "etc/modprobe.d", "run/modprobe.d",
-						   "usr/local/lib/modprobe.d",
-						   "usr/lib/modprobe.d" };
-	int r = 0;
+	_cleanup_free_ char *release = NULL;
+	int r = file_read_line_at(roots->proc_fd, "sys/kernel/osrelease", &release);
 
-	for (size_t i = 0; r >= 0 && i < ELEMENTS(directories); i++)
-		r = read_directory(root_fd, directories[i], ".conf", false, setup_read_modprobe,
-				   &e->modprobe);
-	return r;
+	if (r == -ENOMEM)
+		return r;
+	return modprobe_files_read(roots->root_fd, r < 0 || strchr(release, '/') ? "none" : release,
+				   e);
 }
 
 /* The settings of the tools that make an initramfs. They count when the image cannot be read. */
@@ -249,9 +248,12 @@ static int read_processes(int proc_fd, Examination *e)
 static int read_cmdline(int proc_fd, Examination *e)
 {
 	_cleanup_free_ char *text = NULL;
-	int r = read_if_any(proc_fd, "cmdline", &text, NULL);
+	int r = file_read_at(proc_fd, "cmdline", FILE_MAX_BYTES, &text, NULL);
 
-	return r < 0 || !text ? r : setup_read_cmdline(text, &e->cmdline);
+	if (r < 0)
+		return r == -ENOMEM ? r
+				    : strv_appendf(&e->unread, "/proc/cmdline: %s", strerror(-r));
+	return setup_read_cmdline(text, &e->cmdline);
 }
 
 static int read_version(int proc_fd, Examination *e)
@@ -321,7 +323,7 @@ int examine_setup(const ExamineRoots *roots, Examination **ret)
 	if (r >= 0)
 		r = read_modules(roots->sysfs_fd, e);
 	if (r >= 0)
-		r = read_modprobe(roots->root_fd, e);
+		r = read_modprobe(roots, e);
 	if (r >= 0)
 		r = read_initramfs(roots->root_fd, e);
 	if (r >= 0)

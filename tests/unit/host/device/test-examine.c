@@ -209,8 +209,6 @@ static void the_setup_is_read(void **state)
 	tree_write(b->tree, "sys/class/iommu/dmar0/x", "");
 	tree_write(b->tree, "sys/module/nvidia/initstate", "live\n");
 	tree_write(b->tree, "root/etc/modprobe.d/v.conf", "options vfio-pci ids=10de:2204\n");
-	tree_write(b->tree, "root/etc/modprobe.d/other.txt", "options vfio-pci ids=1\n");
-	tree_write(b->tree, "root/usr/lib/modprobe.d/n.conf", "blacklist nouveau\n");
 	tree_write(b->tree, "root/etc/initramfs-tools/modules", "# list\nnvidia\n");
 	tree_write(b->tree, "root/etc/driverctl.d/pci-" GPU, "vfio-pci\n");
 	tree_write(b->tree, "root/run/systemd/system/x", "");
@@ -231,9 +229,8 @@ static void the_setup_is_read(void **state)
 			    "nvidia-persiste (pid 13, unit nvidia-persistenced.service)");
 	assert_string_equal(e->iommu_units[0], "dmar0");
 	assert_true(strv_contains(e->modules, "nvidia"));
-	assert_int_equal(strv_length(e->modprobe), 2);
-	assert_string_equal(e->modprobe[0], "etc/modprobe.d/v.conf:1: options vfio-pci "
-					    "ids=10de:2204");
+	assert_string_equal(e->modprobe[0], "options vfio_pci ids=10de:2204");
+	assert_null(e->unread);
 	assert_string_equal(e->initramfs[0], "etc/initramfs-tools/modules:2: nvidia");
 	assert_string_equal(e->initramfs_at[0], "/etc/initramfs-tools/modules");
 	assert_string_equal(e->driverctl[0], GPU " vfio-pci");
@@ -248,23 +245,119 @@ static void an_empty_host_is_no_error(void **state)
 
 	assert_int_equal(examine_setup(&b->roots, &e), 0);
 	assert_null(e->modprobe);
+	assert_string_equal(e->unread[0], "/proc/cmdline: No such file or directory");
 	assert_null(e->nvidia_version);
 	assert_false(e->interrupts_known || e->systemd || e->bind_enabled || e->memlock_limited);
+}
+
+/* modprobe.d of a host, and the settings that matter, with the files that name their modules. */
+static const struct {
+	const char *files[3][2]; /* "A -> B": a link */
+	const char *settings, *places, *unread;
+} modprobe_rows[] = {
+	/* field: host/01 */
+	{ { { "etc/modprobe.d/vfio.conf", "options vfio-pci \\\n  ids=10de:2204,10de:1aef \\\n"
+					  "  disable_vga=1\nsoftdep nvidia pre: vfio-pci\n" } },
+	  "options vfio_pci   ids=10de:2204,10de:1aef   disable_vga=1|"
+	  "softdep nvidia pre: vfio-pci",
+	  "vfio_pci /etc/modprobe.d/vfio.conf|nvidia /etc/modprobe.d/vfio.conf",
+	  "" },
+	{ { { "etc/modprobe.d/vfio.conf", "options\tvfio-pci\tids=10de:2204\n" } },
+	  "options vfio_pci ids=10de:2204",
+	  "vfio_pci /etc/modprobe.d/vfio.conf",
+	  "" },
+	/* field: host/14 */
+	{ { { "etc/modprobe.d/vfio.conf", "# masks the file of the same name\n" },
+	    { "usr/lib/modprobe.d/vfio.conf", "options vfio-pci ids=10de:2204\n" } },
+	  "",
+	  "",
+	  "" },
+	{ { { "run/modprobe.d/vfio.conf -> /dev/null", "" },
+	    { "usr/lib/modprobe.d/vfio.conf", "options vfio-pci ids=10de:2204\n" } },
+	  "",
+	  "",
+	  "" },
+	/* The last one counts, by the names of the files and whatever folder they are in. */
+	{ { { "etc/modprobe.d/b.conf", "options vfio-pci ids=1:2\n" },
+	    { "usr/local/lib/modprobe.d/a.conf", "options vfio_pci ids=3:4" },
+	    { "lib/modprobe.d/c.conf", "install nouveau /bin/false\nblacklist snd-hda-intel" } },
+	  "options vfio_pci ids=3:4|options vfio_pci ids=1:2|blacklist snd_hda_intel|"
+	  "install nouveau /bin/false",
+	  "vfio_pci /etc/modprobe.d/b.conf|vfio_pci /usr/local/lib/modprobe.d/a.conf|"
+	  "snd_hda_intel /lib/modprobe.d/c.conf|nouveau /lib/modprobe.d/c.conf",
+	  "" },
+	{ { { "etc/modprobe.d/other.txt", "options vfio-pci ids=1:2\n" },
+	    { "etc/modprobe.d/sub.conf/a.conf", "options vfio-pci ids=1:2\n" },
+	    { "etc/modprobe.d/gone.conf -> /nowhere", "" } },
+	  "",
+	  "",
+	  "" },
+	{ { { "etc/modprobe.d/a.conf", "options vfio-pci ids=1:2\n" },
+	    { "etc/modprobe.d/zero.conf -> /dev/zero", "" } },
+	  "",
+	  "",
+	  "/etc/modprobe.d/zero.conf: File too large" },
+};
+
+static void lay_out(Bench *b, const char *path, const char *text)
+{
+	const char *arrow = strstr(path, " -> ");
+	_cleanup_free_ char *name = strndup(path, arrow ? (size_t)(arrow - path) : strlen(path));
+	_cleanup_free_ char *full = name ? strf("root/%s", name) : NULL;
+
+	assert_non_null(full);
+	tree_write(b->tree, full, text);
+	if (!arrow)
+		return;
+	assert_int_equal(unlinkat(b->roots.root_fd, name, 0), 0);
+	assert_int_equal(symlinkat(arrow + strlen(" -> "), b->roots.root_fd, name), 0);
+}
+
+static void modprobe_is_read_as_modprobe_reads(void **state)
+{
+	for (size_t i = 0; i < ELEMENTS(modprobe_rows); i++) {
+		_cleanup_(examination_freep) Examination *e = NULL;
+		_cleanup_free_ char *settings = NULL, *places = NULL, *unread = NULL;
+		Bench *b;
+
+		if (i > 0)
+			setup(state);
+		b = *state;
+		tree_write(b->tree, "proc/cmdline", "modprobe.blacklist=nouveau\n");
+		for (size_t k = 0; k < 3 && modprobe_rows[i].files[k][0]; k++)
+			lay_out(b, modprobe_rows[i].files[k][0], modprobe_rows[i].files[k][1]);
+		assert_int_equal(examine_setup(&b->roots, &e), 0);
+		settings = strv_join(e->modprobe, "|");
+		places = strv_join(e->modprobe_at, "|");
+		unread = strv_join(e->unread, "|");
+		assert_string_equal(settings, modprobe_rows[i].settings);
+		assert_string_equal(places, modprobe_rows[i].places);
+		assert_string_equal(unread, modprobe_rows[i].unread);
+		if (i + 1 < ELEMENTS(modprobe_rows))
+			teardown(state);
+	}
+}
+
+static void what_the_kernel_has_built_in_is_told(void **state)
+{
+	Bench *b = *state;
+	_cleanup_(examination_freep) Examination *e = NULL;
+
+	tree_write(b->tree, "proc/sys/kernel/osrelease", "6.8.0\n");
+	tree_write(b->tree, "root/lib/modules/6.8.0/modules.builtin",
+		   "kernel/drivers/vfio/pci/vfio-pci-core.ko\nkernel/drivers/pci/pci-stub.ko\n");
+	assert_int_equal(examine_setup(&b->roots, &e), 0);
+	assert_int_equal(strv_length(e->builtin), 1);
+	assert_string_equal(e->builtin[0], "pci_stub");
 }
 
 static void files_that_cannot_be_understood_are_passed_over_or_told(void **state)
 {
 	Bench *b = *state;
 	_cleanup_(examination_freep) Examination *e = NULL;
-	static char big[200000];
-
-	memset(big, 'x', sizeof(big));
-	tree_write_bytes(b->tree, "root/etc/modprobe.d/big.conf", big, sizeof(big));
-	tree_write(b->tree, "root/etc/modprobe.d/a.conf", "blacklist nouveau\n");
 	tree_write_bytes(b->tree, "proc/cmdline", "a\0\xff", 3);
 	tree_write(b->tree, "root/run/gpupass/boot.json", "{");
 	assert_int_equal(examine_setup(&b->roots, &e), 0);
-	assert_int_equal(strv_length(e->modprobe), 1);
 	assert_string_equal(e->boot[0], "/run/gpupass/boot.json cannot be understood");
 }
 
@@ -278,6 +371,8 @@ int main(void)
 		TEST(a_gpu_that_hangs_hides_no_other),
 		TEST(the_setup_is_read),
 		TEST(an_empty_host_is_no_error),
+		TEST(modprobe_is_read_as_modprobe_reads),
+		TEST(what_the_kernel_has_built_in_is_told),
 		TEST(files_that_cannot_be_understood_are_passed_over_or_told),
 	};
 
