@@ -140,6 +140,32 @@ static void check_install(const Examination *host, Finding *f)
 	finding_remedy(f, "take the install line out: gpupass binds assigned functions one by one");
 }
 
+/*
+ * vfio-pci may be loaded in the initramfs, whose modprobe.d is of the day when the image was made.
+ * What the host's has, too, is told already.
+ */
+static int check_image(const Doctor *d, const char *of_host, Finding *f)
+{
+	const Examination *host = d->facts->host;
+	const Initramfs *image = host->image;
+	_cleanup_(ids_clear) Ids ids = { .driver = &drivers[0] };
+	const char *setting;
+	int r;
+
+	if (!image || image->trouble || !image->path || !image->vfio_pci ||
+	    strv_contains(host->builtin, "vfio_pci"))
+		return 0;
+	r = modprobe_value(image->modprobe, host->cmdline, "vfio_pci", "ids", &ids.value, &setting);
+	if (r < 0 || !setting || str_equal(ids.value, of_host))
+		return r;
+	ids.where = strf("in modprobe.d of %s", image->path);
+	if (!ids.where)
+		return -ENOMEM;
+	check_ids(d, &ids, f);
+	finding_remedy(f, "renew the initramfs, if modprobe.d has them no longer, and reboot");
+	return 0;
+}
+
 /* Ids written to new_id have the same effect, but the kernel cannot report them. */
 void doctor_check_vfio_ids(const Doctor *d, Finding *f)
 {
@@ -156,6 +182,10 @@ void doctor_check_vfio_ids(const Doctor *d, Finding *f)
 			check_ids(d, &ids, f);
 		finding_remedy(f, "take ids= out, renew the initramfs and reboot: gpupass binds "
 				  "assigned functions one by one");
+		if (i == 0 && check_image(d, ids.value, f) < 0) {
+			f->error = -ENOMEM;
+			return;
+		}
 	}
 	check_install(host, f);
 	for (char **line = host->unread; line && *line; line++)

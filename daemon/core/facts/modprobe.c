@@ -33,7 +33,7 @@ static const char *cut_word(const char **at, size_t *ret_size)
 	return word;
 }
 
-/* libkmod takes the name in an install command for a pattern (kmod_module_get_install_commands()). */
+/* In install commands the name is a pattern (kmod_module_get_install_commands() of libkmod). */
 static bool is_module(const char *command, const char *name, size_t size, const char *module)
 {
 	_cleanup_free_ char *pattern = NULL;

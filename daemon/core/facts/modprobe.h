@@ -19,7 +19,7 @@ const char *modprobe_setting(const char *setting, const char *command, const cha
  */
 bool modprobe_blocks(char *const *settings, const char *module);
 
-/* The command that modprobe runs instead of loading the module, if it can load anything; or NULL. */
+/* What modprobe runs instead of loading the module, unless it loads nothing then; or NULL. */
 const char *modprobe_runs(char *const *settings, const char *module);
 
 /*

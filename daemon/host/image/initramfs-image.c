@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "core/facts/cpio-stream.h"
+#include "host/modprobe/kmod.h"
 #include "util/clock.h"
 #include "util/text.h"
 
@@ -282,6 +283,19 @@ static int read_opened(int fd, const char *known, const InitramfsLimits *limits,
 	return r;
 }
 
+static int read_modprobe(Initramfs *image)
+{
+	_cleanup_free_ char *text = initramfs_modprobe_text(image);
+	int r = text ? 0 : -ENOMEM;
+
+	if (r >= 0 && *text)
+		r = kmod_read_text(text, &image->modprobe);
+	if (r >= 0 || r == -ENOMEM)
+		return r;
+	return trouble(image, strf("%s: its modprobe.d cannot be read: %s", image->path,
+				   r == -ELIBACC ? "libkmod cannot be loaded" : strerror(-r)));
+}
+
 int initramfs_image_read(int root_fd, const char *release, const char *known,
 			 const InitramfsLimits *limits, Initramfs **ret)
 {
@@ -300,6 +314,8 @@ int initramfs_image_read(int root_fd, const char *release, const char *known,
 		r = fd = open_image(root_fd, release, image);
 	if (r >= 0)
 		r = read_opened(fd, known, limits, image);
+	if (r >= 0)
+		r = read_modprobe(image);
 	if (r < 0 && r != -EBADMSG)
 		return r;
 	*ret = TAKE_PTR(image);

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <libkmod.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/facts/modprobe.h"
 #include "util/text.h"
@@ -76,8 +78,8 @@ static int keep(char ***into, const char *command, const char *module, const cha
 
 /*
  * libkmod opens /proc/cmdline whatever paths it gets, and puts what is there behind what the files
- * have (kmod_config_new()). Without any path it has only that: so many are cut off. The kernel's
- * words are read by the kernel's own rule, kernel_words_split(), for modules that are built in, too.
+ * have (kmod_config_new()). Without any path it has only that: so many are cut off. Those words are
+ * read by the kernel's own rule, which also holds for modules that are built in.
  */
 static int add(const Kmod *kmod, const char *command, Lister *list, const struct kmod_ctx *ctx,
 	       const struct kmod_ctx *bare, char ***into)
@@ -124,4 +126,23 @@ int kmod_read_settings(const char *modules_dir, const char *const *paths, char *
 		return r;
 	*ret = TAKE_PTR(settings);
 	return 0;
+}
+
+int kmod_read_text(const char *text, char ***ret)
+{
+	_cleanup_close_ int fd = memfd_create("modprobe", MFD_CLOEXEC);
+	_cleanup_free_ char *path = strf("/proc/self/fd/%d", fd);
+	const char *const paths[] = { path, NULL };
+	size_t size = strlen(text);
+
+	if (!path)
+		return -ENOMEM;
+	for (size_t done = 0; fd >= 0 && done < size;) {
+		ssize_t n = write(fd, text + done, size - done);
+
+		if (n < 0)
+			return -errno;
+		done += (size_t)n;
+	}
+	return fd < 0 ? -errno : kmod_read_settings("/nowhere", paths, ret);
 }

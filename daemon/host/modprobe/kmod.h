@@ -13,3 +13,5 @@
  * -ELIBACC: libkmod cannot be loaded. -E2BIG: there are more settings than anybody needs. -EIO
  */
 int kmod_read_settings(const char *modules_dir, const char *const *paths, char ***ret);
+/* What this text of modprobe.d sets. */
+int kmod_read_text(const char *text, char ***ret);

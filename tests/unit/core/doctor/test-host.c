@@ -232,6 +232,38 @@ static void ids_are_judged_by_what_they_take(void **state)
 	}
 }
 
+/* Also found: an image that is older than the change of modprobe.d. */
+static void ids_of_the_image_are_told_where_the_host_has_others(void **state)
+{
+	static const struct {
+		const char *of_host, *of_image;
+		bool vfio_pci;
+		const char *status;
+	} rows[] = {
+		{ NULL, "options vfio_pci ids=10de:2230", true, "warn" },
+		{ NULL, "options vfio_pci ids=10de:2230", false, "pass" },
+		{ NULL, "options vfio_pci ids=1:2", true, "pass" },
+		{ "options vfio_pci ids=1:2", "options vfio_pci ids=10de:2230", true, "warn" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Rig rig;
+
+		rig_init(&rig);
+		if (rows[i].of_host)
+			add(&rig.host->modprobe, rows[i].of_host);
+		add(&rig.host->image->modprobe, rows[i].of_image);
+		rig.host->image->vfio_pci = rows[i].vfio_pci;
+		rig_report(&rig);
+		assert_string_equal(status_of(&rig, "vfio-ids"), rows[i].status);
+		if (str_equal(rows[i].status, "warn"))
+			assert_true(says(find_check(&rig, "vfio-ids"),
+					 "in modprobe.d of /boot/initrd.img-6.1: vfio-pci takes"));
+		rig_done(&rig);
+	}
+}
+
 /* field: host/13 */
 static void what_pci_stub_took_is_told_with_the_word_that_had_it(void **state)
 {
@@ -320,6 +352,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nvidia_persistenced_is_no_fault),
 		cmocka_unit_test(ids_are_judged_by_what_they_take),
+		cmocka_unit_test(ids_of_the_image_are_told_where_the_host_has_others),
 		cmocka_unit_test(what_pci_stub_took_is_told_with_the_word_that_had_it),
 		cmocka_unit_test(a_version_that_the_table_does_not_reach_is_unknown),
 		cmocka_unit_test(a_modeset_that_lets_go_is_no_fault),

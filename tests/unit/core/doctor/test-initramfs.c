@@ -172,7 +172,7 @@ static void nothing_is_assigned(Rig *r)
 static void nouveau_is_blocked_there(Rig *r)
 {
 	has_nouveau(r);
-	add(&image_of(r)->blocked, "nouveau");
+	add(&image_of(r)->modprobe, "blacklist nouveau");
 }
 
 static void nouveau_is_blocked_by_the_kernel(Rig *r)
