@@ -333,7 +333,7 @@ const char *initramfs_taker(const Initramfs *image, uint32_t class_code, char *c
 
 bool initramfs_loads_taker(const char *name, uint32_t class_code)
 {
-	char module[MODULE_NAME_MAX + 1];
+	char module[MODULE_NAME_MAX + 1] = "";
 	const char *end;
 	size_t n;
 

@@ -31,6 +31,8 @@ static void a_line_is_a_module_and_its_options(void **state)
 		  "options vfio_pci ids=10de:2204,10de:1aef\n"
 		  "vfio_pci ids=10de:2204,10de:1aef\n",
 		  "", "m:5: vfio_pci ids=10de:2204,10de:1aef" },
+		/* Half of ten public guides have one line: all behind vfio are options of vfio. */
+		{ "vfio vfio_iommu_type1 vfio_virqfd vfio_pci ids=10de:1c03,10de:10f1\n", "", "" },
 		{ "#nvidia\n; nvidia\n  # nouveau\nnvidia_drm\ne1000e\n", "m:4: nvidia_drm", "" },
 		{ "  nouveau modeset=0 \n\nmynvidia\nnvidiafb", "m:1: nouveau", "" },
 		{ "pci-stub\tids=10de:1aef\npci_stub\nvfio-pci", "",
@@ -79,6 +81,9 @@ static const struct ShellRow {
 	{ "MODULES=(nvidia)\nMODULES=(ext4)\n", "", "", "" },
 	{ "MODULES=(nvidia)\nMODULES+=(nouveau)\n", "f:1: MODULES: nvidia|f:2: MODULES: nouveau",
 	  "", "" },
+	/* MilesBHuff/Dotfiles */
+	{ "MODULES=(vfat btrfs\n         lz4 lz4_compress\n         nvidia nvidia_drm)\n",
+	  "f:3: MODULES: nvidia|f:3: MODULES: nvidia_drm", "", "" },
 	{ "MODULES=(nvidia) HOOKS=(base)\n", "f:1: MODULES: nvidia", "", "" },
 	{ "MODULES=(nvidia\\\n nouveau)\n", "f:1: MODULES: nvidia|f:2: MODULES: nouveau", "", "" },
 	{ "add=\" nvidia \"\nadd+=\" nouveau \"; x=1\n", "", "f:1: add: nvidia|f:2: add: nouveau",
