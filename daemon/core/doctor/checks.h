@@ -30,12 +30,15 @@ void doctor_check_acs(const Doctor *d, Finding *f);
 void doctor_check_acs_override(const Doctor *d, Finding *f);
 void doctor_check_iommu_group(const Doctor *d, Finding *f);
 void doctor_check_vfio(const Doctor *d, Finding *f);
-void doctor_check_vfio_ids(const Doctor *d, Finding *f);
 void doctor_check_services(const Doctor *d, Finding *f);
 void doctor_check_driver_version(const Doctor *d, Finding *f);
 void doctor_check_nvidia_drm(const Doctor *d, Finding *f);
 void doctor_check_driverctl(const Doctor *d, Finding *f);
 void doctor_check_memlock(const Doctor *d, Finding *f);
+/* ids.c */
+void doctor_check_vfio_ids(const Doctor *d, Finding *f);
+/* What has pci-stub take the function at boot, in words; *ret NULL: nothing known. -ENOMEM */
+int doctor_find_stub(const Doctor *d, const Bdf *bdf, char **ret);
 /* initramfs.c */
 void doctor_check_initramfs(const Doctor *d, Finding *f);
 /* device.c */

@@ -326,16 +326,26 @@ static bool driver_expected(const char *driver)
 	return false;
 }
 
-static void doctor_check_function_driver(const FunctionFacts *facts, Finding *f)
+static void doctor_check_function_driver(const Doctor *d, const FunctionFacts *facts, Finding *f)
 {
+	_cleanup_free_ char *stub = NULL;
 	const char *bdf = BDF_TEXT(&facts->bdf);
+
+	if (str_equal(facts->driver, "pci-stub") && doctor_find_stub(d, &facts->bdf, &stub) < 0) {
+		f->error = -ENOMEM;
+		return;
+	}
 
 	if (facts->driver_override && !driver_is_vfio(facts->driver_override)) {
 		finding_warn(f, bdf, "%s has somebody else's driver_override: %s", bdf,
 			     facts->driver_override);
 		finding_remedy(f, "find who set it (driverctl list-overrides), and clear it");
 	}
-	if (!driver_expected(facts->driver)) {
+	if (stub) {
+		finding_warn(f, bdf, "%s is on pci-stub: %s takes it at boot; assign is refused",
+			     bdf, stub);
+		finding_remedy(f, "take that ids= out, and reboot");
+	} else if (!driver_expected(facts->driver)) {
 		finding_warn(f, bdf, "%s is on a driver nobody expected there: %s", bdf,
 			     facts->driver);
 		finding_remedy(f, "find out why, and unbind it from that driver");
@@ -350,7 +360,7 @@ void doctor_check_driver(const Doctor *d, Finding *f)
 				doctor_function(d, &d->gpus[i]->functions[k]->bdf);
 
 			if (facts)
-				doctor_check_function_driver(facts, f);
+				doctor_check_function_driver(d, facts, f);
 		}
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "they are those of the host or of gpupass");

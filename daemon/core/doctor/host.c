@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Checks of the host's setup: IOMMU, vfio, drivers and services. */
 #include <string.h>
-#include <strings.h>
 
 #include "core/doctor/checks.h"
 #include "core/facts/driver-release.h"
@@ -171,69 +170,6 @@ void doctor_check_vfio(const Doctor *d, Finding *f)
 		finding_fail(f, NULL, "this kernel has no vfio-pci");
 		finding_remedy(f, "install the kernel's full set of modules (CONFIG_VFIO_PCI)");
 	}
-}
-
-static bool list_has_id(const char *ids, const char *id)
-{
-	size_t n = strlen(id);
-
-	for (const char *at = ids; *at; at++)
-		if ((at == ids || at[-1] == ',' || at[-1] == '=' || at[-1] == '"') &&
-		    strncasecmp(at, id, n) == 0)
-			return true;
-	return false;
-}
-
-/*
- * The value of vfio-pci's ids= in a line of modprobe.d or a word of the kernel command line; NULL:
- * it has none.
- */
-static const char *vfio_ids(const char *line)
-{
-	static const char *const begins[] = { "vfio-pci.ids=", "vfio_pci.ids=" };
-	const char *options = strstr(line, ": options vfio");
-
-	for (size_t i = 0; i < ELEMENTS(begins); i++)
-		if (str_starts_with(line, begins[i]))
-			return line + strlen(begins[i]) - 1;
-	options = options ? strstr(options, " ids=") : NULL;
-	return options ? options + strlen(" ids") : NULL;
-}
-
-static void doctor_check_ids_line(const Doctor *d, const char *line, Finding *f)
-{
-	const char *ids = vfio_ids(line);
-
-	for (size_t i = 0; ids && i < d->n_gpus; i++) {
-		const PciFunction *lead = d->gpus[i]->lead;
-		_cleanup_free_ char *id = strf("%04x:%04x", lead->vendor, lead->device);
-
-		if (!id) {
-			f->error = -ENOMEM;
-			return;
-		}
-		if (!list_has_id(ids, id))
-			continue;
-		finding_warn(
-			f, BDF_TEXT(&lead->bdf),
-			"%s: vfio-pci takes every board with the id %s at boot, whoever uses it",
-			line, id);
-		finding_remedy(f, "take ids= out: gpupass binds assigned functions one by one");
-		return;
-	}
-}
-
-/* Ids written to new_id have the same effect, but the kernel cannot report them. */
-void doctor_check_vfio_ids(const Doctor *d, Finding *f)
-{
-	const Examination *host = d->facts->host;
-	char *const *lists[] = { host->cmdline, host->modprobe };
-
-	for (size_t i = 0; i < ELEMENTS(lists); i++)
-		for (char *const *line = lists[i]; line && *line; line++)
-			doctor_check_ids_line(d, *line, f);
-	if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "no ids= on the kernel command line or in modprobe.d");
 }
 
 /* Driver versions known to hang on what gpupass does. `from` and `to` are included. */

@@ -2,15 +2,17 @@
 #include "core/facts/initramfs.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/json-struct.h"
 #include "core/facts/kept.h"
+#include "core/facts/kernel-words.h"
+#include "core/facts/modprobe.h"
 #include "util/text.h"
 
 #define LIST_KEPT_MAX 256
 #define MODULE_NAME_MAX 64 /* above the kernel's own limit */
-#define LINE_READ_MAX 1024
 
 /*
  * Which modules bind which functions of NVIDIA's boards. Several modules are "nvidia" under other
@@ -38,19 +40,23 @@ static bool same_module(const char *a, const char *b, size_t n)
 	return b[n] == '\0';
 }
 
+/* A module of NVIDIA's driver. Not nvidiafb and the backlight module: those are the kernel's. */
+static bool is_of_nvidia(const char *module)
+{
+	return strncmp(module, "nvidia", 6) == 0 && (module[6] == '\0' || module[6] == '-') &&
+	       !str_starts_with(module, "nvidia-wmi");
+}
+
 /*
  * The driver itself, under NVIDIA's name or a distribution's ("nvidia-current",
- * "nvidia-tesla-470"). Not its other modules, which bind no function. Not nvidiafb and the
- * backlight module either: those are the kernel's.
+ * "nvidia-tesla-470"). Not its other modules, which bind no function.
  */
 static bool is_nvidia(const char *module)
 {
 	static const char *const others[] = { "drm", "modeset", "uvm", "peermem", "vgpu-vfio" };
 	size_t n = strlen(module);
 
-	if (strncmp(module, "nvidia", 6) != 0 || (module[6] != '\0' && module[6] != '-'))
-		return false;
-	if (str_starts_with(module, "nvidia-wmi"))
+	if (!is_of_nvidia(module))
 		return false;
 	for (size_t i = 0; i < ELEMENTS(others); i++) {
 		size_t size = strlen(others[i]);
@@ -108,6 +114,14 @@ static size_t module_size(const char *base)
 	return end && (end[3] == '\0' || end[3] == '.') ? (size_t)(end - base) : 0;
 }
 
+/* With dashes, as the table of takers has it. */
+static void spell_module(char *ret, const char *name, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		ret[i] = name[i] == '_' ? '-' : name[i];
+	ret[size] = '\0';
+}
+
 /* Keeps only modules that bind some function of a GPU. */
 static int keep_module(char ***list, const char *name, size_t size)
 {
@@ -115,9 +129,7 @@ static int keep_module(char ***list, const char *name, size_t size)
 
 	if (size == 0 || size > MODULE_NAME_MAX)
 		return 0;
-	for (size_t i = 0; i < size; i++)
-		module[i] = name[i] == '_' ? '-' : name[i];
-	module[size] = '\0';
+	spell_module(module, name, size);
 	return takes_anything(module) ? initramfs_keep(list, module) : 0;
 }
 
@@ -150,6 +162,87 @@ static bool is_modprobe(const char *name)
 	return strstr(name, "modprobe.d/") && ends_with(name, ".conf");
 }
 
+/* In the order of modprobe.d(5). The name is below the image's root, or has "./" or "/" before. */
+static bool find_folder(const char *name, unsigned *ret)
+{
+	static const char *const folders[] = { "etc/modprobe.d/", "run/modprobe.d/",
+					       "usr/local/lib/modprobe.d/", "usr/lib/modprobe.d/",
+					       "lib/modprobe.d/" };
+	size_t size = strlen(name) - strlen(base_name(name));
+
+	for (unsigned i = 0; i < ELEMENTS(folders); i++) {
+		size_t n = strlen(folders[i]);
+
+		if (n > size || strncmp(name + size - n, folders[i], n) != 0)
+			continue;
+		*ret = i;
+		return true;
+	}
+	return false;
+}
+
+static InitramfsConf *find_conf(const Initramfs *image, const char *name, unsigned folder)
+{
+	for (size_t i = 0; i < image->n_confs; i++)
+		if (image->confs[i].folder == folder &&
+		    strcmp(image->confs[i].name, base_name(name)) == 0)
+			return &image->confs[i];
+	return NULL;
+}
+
+/* A link has no content, but keeps files of its name from being read. */
+static int note_conf(Initramfs *image, const char *name, const char *text)
+{
+	InitramfsConf *conf, *p;
+	unsigned folder;
+
+	if (!find_folder(name, &folder))
+		return 0;
+	conf = find_conf(image, name, folder);
+	if (!conf && image->n_confs < LIST_KEPT_MAX) {
+		p = reallocarray(image->confs, image->n_confs + 1, sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		image->confs = p;
+		conf = &p[image->n_confs];
+		*conf = (InitramfsConf){ .name = strdup(base_name(name)), .folder = folder };
+		if (!conf->name)
+			return -ENOMEM;
+		image->n_confs++;
+	}
+	if (!conf)
+		return 0;
+	free(conf->text); /* the kernel, too, unpacks the later one over the former */
+	conf->text = text ? strdup(text) : NULL;
+	return text && !conf->text ? -ENOMEM : 0;
+}
+
+static int compare_confs(const void *a, const void *b)
+{
+	const InitramfsConf *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order != 0 ? order : (x->folder > y->folder) - (x->folder < y->folder);
+}
+
+char *initramfs_modprobe_text(Initramfs *image)
+{
+	_cleanup_strv_ char **texts = NULL;
+
+	if (image->n_confs > 0)
+		qsort(image->confs, image->n_confs, sizeof(*image->confs), compare_confs);
+	for (size_t i = 0; i < image->n_confs; i++) {
+		const InitramfsConf *conf = &image->confs[i];
+
+		if (i > 0 && strcmp(conf[-1].name, conf->name) == 0)
+			continue;
+		if (conf->text && strv_append(&texts, conf->text) < 0)
+			return NULL;
+	}
+	/* An empty line ends one that goes on where its file ends. */
+	return strv_join(texts, "\n\n");
+}
+
 int initramfs_note_name(Initramfs *image, const char *name)
 {
 	const char *base = base_name(name);
@@ -167,6 +260,8 @@ int initramfs_note_name(Initramfs *image, const char *name)
 	r = keep_module(&image->modules, base, module_size(base));
 	if (r >= 0)
 		r = note_maker(image, name, base);
+	if (r >= 0 && is_modprobe(name))
+		r = note_conf(image, name, NULL);
 	if (r < 0)
 		return r;
 	return is_assignment(name) || is_kept(name) || is_modprobe(name) ||
@@ -174,42 +269,6 @@ int initramfs_note_name(Initramfs *image, const char *name)
 }
 
 /* ---- contents ---- */
-
-/*
- * Lines as in modprobe.d(5): "blacklist nouveau", "install nouveau /bin/false". Also the parameter
- * with which nouveau registers no driver.
- */
-static int note_modprobe_line(Initramfs *image, const char *line)
-{
-	_cleanup_strv_ char **words = NULL;
-	int r = strv_split(line, " \t\r", &words);
-	size_t n = strv_length(words);
-	bool blocks = false;
-
-	if (r < 0 || n < 2)
-		return r;
-	if (strcmp(words[0], "blacklist") == 0)
-		blocks = true;
-	else if (strcmp(words[0], "install") == 0 && n > 2)
-		blocks = ends_with(words[2], "/false") || ends_with(words[2], "/true");
-	else if (strcmp(words[0], "options") == 0 && strcmp(words[1], "nouveau") == 0)
-		blocks = strv_contains(words + 2, "modeset=0");
-	return blocks ? keep_module(&image->blocked, words[1], strlen(words[1])) : 0;
-}
-
-static int note_modprobe(Initramfs *image, const char *text)
-{
-	int r = 0;
-
-	while (r >= 0 && *text) {
-		size_t n = strcspn(text, "\n");
-		_cleanup_free_ char *line = n < LINE_READ_MAX ? strndup(text, n) : strdup("");
-
-		r = line ? note_modprobe_line(image, line) : -ENOMEM;
-		text += text[n] ? n + 1 : n;
-	}
-	return r;
-}
 
 /* gpupass-bind binds nothing from a copy that it cannot parse. */
 static int note_assignment(Initramfs *image, const char *text, bool kept)
@@ -230,7 +289,7 @@ int initramfs_note_content(Initramfs *image, const char *name, const char *text)
 	if (is_assignment(name) || is_kept(name))
 		return note_assignment(image, text, is_kept(name));
 	if (is_modprobe(name))
-		return note_modprobe(image, text);
+		return note_conf(image, name, text);
 	if (strstr(text, "/vfio-pci.ko"))
 		image->vfio_pci = true;
 	return 0;
@@ -238,35 +297,15 @@ int initramfs_note_content(Initramfs *image, const char *name, const char *text)
 
 /* ---- who takes what ---- */
 
-/* The list of a word like "modprobe.blacklist=nouveau,nova" contains the module. */
-static bool word_blocks(const char *word, const char *module)
-{
-	static const char *const lists[] = { "modprobe.blacklist=", "module_blacklist=",
-					     "rd.driver.blacklist=" };
-
-	if (strcmp(word, "nouveau.modeset=0") == 0)
-		return strcmp(module, "nouveau") == 0;
-	for (size_t i = 0; i < ELEMENTS(lists); i++) {
-		const char *at = word + strlen(lists[i]);
-
-		if (!str_starts_with(word, lists[i]))
-			continue;
-		for (; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-			if (same_module(at, module, strcspn(at, ",")))
-				return true;
-	}
-	return false;
-}
-
 static bool is_blocked(const Initramfs *image, const char *module, char *const *cmdline)
 {
-	for (char **name = image->blocked; name && *name; name++)
-		if (same_module(*name, module, strlen(*name)))
-			return true;
-	for (char *const *word = cmdline; word && *word; word++)
-		if (word_blocks(*word, module))
-			return true;
-	return false;
+	char name[MODULE_NAME_MAX + 1];
+	size_t n = strnlen(module, MODULE_NAME_MAX);
+
+	for (size_t i = 0; i < n; i++)
+		name[i] = module[i] == '-' ? '_' : module[i];
+	name[n] = '\0';
+	return modprobe_blocks(image->modprobe, name) || kernel_words_block(cmdline, name);
 }
 
 static const char *find_module(const Initramfs *image, const char *name, char *const *cmdline)
@@ -292,6 +331,31 @@ const char *initramfs_taker(const Initramfs *image, uint32_t class_code, char *c
 	return NULL;
 }
 
+bool initramfs_loads_taker(const char *name, uint32_t class_code)
+{
+	char module[MODULE_NAME_MAX + 1] = "";
+	const char *end;
+	size_t n;
+
+	name = base_name(name);
+	end = strstr(name, ".ko");
+	n = end ? (size_t)(end - name) : strcspn(name, "?");
+	if (n == 0 || n > MODULE_NAME_MAX)
+		return false;
+	spell_module(module, name, n);
+	for (size_t i = 0; i < ELEMENTS(takers); i++) {
+		const struct Taker *taker = &takers[i];
+
+		if (class_code != 0 && (class_code & taker->mask) != taker->class_code)
+			continue;
+		for (size_t k = 0; k < ELEMENTS(taker->modules) && taker->modules[k]; k++)
+			if (strcmp(taker->modules[k], module) == 0 ||
+			    (strcmp(taker->modules[k], "nvidia") == 0 && is_of_nvidia(module)))
+				return true;
+	}
+	return false;
+}
+
 /* ---- JSON ---- */
 
 static const JsonMember initramfs_members[] = {
@@ -301,7 +365,7 @@ static const JsonMember initramfs_members[] = {
 	JSON_PLAIN_IF_ANY(Initramfs, trouble),
 	JSON_PLAIN_IF_ANY(Initramfs, maker),
 	JSON_LIST(Initramfs, modules),
-	JSON_LIST(Initramfs, blocked),
+	JSON_LIST(Initramfs, modprobe),
 	JSON_LIST(Initramfs, assigned),
 	JSON_BOOL(Initramfs, unchanged),
 	JSON_BOOL(Initramfs, bind),
@@ -342,8 +406,14 @@ int initramfs_copy(const Initramfs *from, Initramfs **ret)
 
 Initramfs *initramfs_free(Initramfs *image)
 {
-	if (image)
-		json_struct_clear(initramfs_members, image);
+	if (!image)
+		return NULL;
+	json_struct_clear(initramfs_members, image);
+	for (size_t i = 0; i < image->n_confs; i++) {
+		free(image->confs[i].name);
+		free(image->confs[i].text);
+	}
+	free(image->confs);
 	free(image);
 	return NULL;
 }

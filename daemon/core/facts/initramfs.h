@@ -11,6 +11,13 @@
 
 #include "gpupass/cleanup.h"
 
+/* A file of modprobe.d in the image, while that is read. */
+typedef struct InitramfsConf {
+	char *name;	 /* "vfio.conf" */
+	unsigned folder; /* of files with one name only that of the first folder counts */
+	char *text;	 /* NULL: it is a link */
+} InitramfsConf;
+
 typedef struct Initramfs {
 	/* NULL: not known */
 	char *path;    /* "/boot/initrd.img-6.1.0-18-amd64" */
@@ -20,12 +27,15 @@ typedef struct Initramfs {
 	char *maker;   /* "initramfs-tools" or "dracut" */
 	/* NULL: empty */
 	char **modules;	 /* drivers for functions of GPUs, by file name */
-	char **blocked;	 /* "nouveau": modules that its modprobe.d keeps from loading */
+	char **modprobe; /* "blacklist nouveau": its settings for modprobe (modprobe.h) */
 	char **assigned; /* "0000:41:00.0": functions in its copy of the assignments */
 	bool unchanged;	 /* the image is known already: only the key is filled */
 	bool bind;	 /* gpupass-bind */
 	bool trigger;	 /* what runs gpupass-bind */
 	bool vfio_pci;	 /* it has the module, or the kernel has it built in */
+	/* Neither in documents nor in copies. */
+	InitramfsConf *confs;
+	size_t n_confs;
 } Initramfs;
 
 /*
@@ -36,11 +46,23 @@ int initramfs_note_name(Initramfs *image, const char *name);
 int initramfs_note_content(Initramfs *image, const char *name, const char *text);
 
 /*
+ * All of the image's modprobe.d as one text, in the order in which modprobe reads the files; ""
+ * where it has none. NULL when memory is out.
+ */
+char *initramfs_modprobe_text(Initramfs *image);
+
+/*
  * The module of the image that binds a function of this class (24 bits) at boot; NULL: none. A
  * module does not count if the image's modprobe.d, or a word of the kernel command line, keeps it
  * from loading.
  */
 const char *initramfs_taker(const Initramfs *image, uint32_t class_code, char *const *cmdline);
+
+/*
+ * Loading the module of this name loads a driver of functions of this class; 0: of some function of
+ * a GPU. The name is as in settings: "nvidia_drm", which needs nvidia, "nouveau.ko" or "nouveau?".
+ */
+bool initramfs_loads_taker(const char *name, uint32_t class_code);
 
 /* As for an Examination. */
 json_t *initramfs_to_json(const Initramfs *image);

@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "core/base/bdf.h"
+#include "core/facts/kernel-words.h"
 #include "util/text.h"
 
-#define LINE_KEPT_MAX 400
+/* No word of the command line is cut: an x86 kernel takes 2,048 bytes of it. */
+#define LINE_KEPT_MAX 2048
 #define CAP_SYS_RESOURCE_BIT 24
 
-static int setup_keep_line(char ***into, char *line)
+int setup_keep_line(char ***into, char *line)
 {
 	_cleanup_free_ char *owned = line;
 
@@ -34,6 +36,7 @@ int setup_read_cmdline(const char *text, char ***ret)
 		"intremap",
 		"pcie_acs_override",
 		"vfio",
+		"pci-stub",
 		"nvidia",
 		"nouveau",
 		"pci=",
@@ -42,13 +45,16 @@ int setup_read_cmdline(const char *text, char ***ret)
 		"rd.driver",
 		"modprobe.blacklist",
 		"module_blacklist",
+		"initcall_blacklist",
+		"modules-load",
+		"rd.modules-load",
 	};
 	_cleanup_strv_ char **words = NULL, **kept = NULL;
-	int r = strv_split(text, " \t\n", &words);
+	int r = kernel_words_split(text, &words);
 
 	for (char **word = words; r >= 0 && word && *word; word++)
 		for (size_t i = 0; r >= 0 && i < ELEMENTS(about); i++)
-			if (str_starts_with(*word, about[i])) {
+			if (kernel_word_begins(*word, about[i])) {
 				r = setup_keep_line(&kept, strdup(*word));
 				break;
 			}
@@ -56,82 +62,6 @@ int setup_read_cmdline(const char *text, char ***ret)
 		return r;
 	*ret = TAKE_PTR(kept);
 	return 0;
-}
-
-static bool is_word_byte(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || c == '-';
-}
-
-/*
- * Dash and underscore are the same in module names. nvidia_drm is a module of nvidia; mynvidia is
- * not.
- */
-static bool names_module(const char *line, const char *module)
-{
-	size_t n = strlen(module);
-
-	for (const char *at = strstr(line, module); at; at = strstr(at + 1, module))
-		if ((at == line || !is_word_byte(at[-1])) &&
-		    (!is_word_byte(at[n]) || at[n] == '-' || at[n] == '_'))
-			return true;
-	return false;
-}
-
-static bool is_gpu_driver_line(const char *line)
-{
-	return names_module(line, "nvidia") || names_module(line, "nouveau");
-}
-
-typedef bool (*LineFilter)(const char *line);
-
-static int read_lines(const char *name, const char *text, LineFilter wanted, char ***into)
-{
-	_cleanup_free_ char *copy = strdup(text);
-	unsigned number = 0;
-	char *next;
-	int r = 0;
-
-	if (!copy)
-		return -ENOMEM;
-	for (char *line = copy; r >= 0 && line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		number++;
-		line = str_strip(line);
-		if (*line && *line != '#' && wanted(line))
-			r = setup_keep_line(into, strf("%s:%u: %s", name, number, line));
-	}
-	return r;
-}
-
-static bool is_modprobe_line(const char *line)
-{
-	static const char *const commands[] = { "options", "softdep", "install", "blacklist" };
-	size_t word = strcspn(line, " \t");
-
-	for (size_t i = 0; i < ELEMENTS(commands); i++)
-		if (strlen(commands[i]) == word && strncmp(line, commands[i], word) == 0)
-			return is_gpu_driver_line(line) || names_module(line, "vfio");
-	return false;
-}
-
-int setup_read_modprobe(const char *name, const char *text, char ***into)
-{
-	return read_lines(name, text, is_modprobe_line, into);
-}
-
-/* dracut's omit_drivers keeps a module out, and mkinitcpio's hooks are not modules. */
-static bool is_initramfs_line(const char *line)
-{
-	return !str_starts_with(line, "omit_drivers") && !str_starts_with(line, "HOOKS") &&
-	       is_gpu_driver_line(line);
-}
-
-int setup_read_initramfs(const char *name, const char *text, char ***into)
-{
-	return read_lines(name, text, is_initramfs_line, into);
 }
 
 int setup_read_driverctl(const char *name, const char *text, char ***into)

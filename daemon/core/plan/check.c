@@ -235,6 +235,11 @@ static int check_driver(const Check *c, const PciFunction *function, const Funct
 		return refuse_driver(c, function, "has somebody else's driver_override",
 				     facts->driver_override,
 				     "find who set it (driverctl list-overrides), and clear it");
+	if (str_equal(facts->driver, "pci-stub"))
+		return refuse_driver(c, function, "is on", "pci-stub",
+				     "take ids= of pci-stub off the kernel command line "
+				     "(pci-stub.ids=) or out of modprobe.d, and reboot; which of "
+				     "them it is, says: gpupass doctor");
 	if (!driver_expected(facts->driver))
 		return refuse_driver(c, function,
 				     "is on a driver nobody expected there:", facts->driver,

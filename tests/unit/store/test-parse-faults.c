@@ -18,8 +18,8 @@
 #include "core/facts/cpio-stream.h"
 #include "core/facts/initramfs.h"
 #include "core/facts/kept.h"
+#include "core/facts/modprobe.h"
 #include "core/facts/remains.h"
-#include "core/facts/setup-files.h"
 #include "core/links/declaration.h"
 #include "core/pci/snapshot-json.h"
 #include "core/plan/record.h"
@@ -154,9 +154,12 @@ static int group(const char *text, _unused_ size_t size)
 
 static int modprobe(const char *text, _unused_ size_t size)
 {
-	_cleanup_strv_ char **list = NULL;
+	_cleanup_strv_ char **settings = NULL;
+	_cleanup_free_ char *ids = NULL;
+	const char *setting;
+	int r = strv_split(text, "\n", &settings);
 
-	return setup_read_modprobe("modprobe.d/a.conf", text, &list);
+	return r < 0 ? r : modprobe_value(settings, settings, "vfio_pci", "ids", &ids, &setting);
 }
 
 static int domain_edit(const char *text, _unused_ size_t size)

@@ -92,7 +92,20 @@ static void ids_on_cmdline(Rig *r)
 
 static void ids_in_modprobe(Rig *r)
 {
-	add(&r->host->modprobe, "etc/modprobe.d/v.conf:2: options vfio_pci ids=10DE:2230");
+	add(&r->host->modprobe, "options vfio_pci ids=10DE:2230");
+	add(&r->host->modprobe_at, "vfio_pci /etc/modprobe.d/v.conf");
+}
+
+/* field: host/10, b */
+static void ids_in_a_list(Rig *r)
+{
+	add(&r->host->module_options, "etc/initramfs-tools/modules:5: vfio_pci ids=10de:2230");
+}
+
+static void ids_that_systemd_skips(Rig *r)
+{
+	r->host->systemd = true;
+	add(&r->host->module_options, "etc/modules:5: vfio_pci ids=10de:2230");
 }
 
 static void bad_version(Rig *r)
@@ -167,8 +180,13 @@ static const Case cases[] = {
 	{ "no vfio-pci", no_vfio, "vfio", "vfio", "fail", "no vfio-pci", "CONFIG_VFIO_PCI" },
 	{ "ids= on the command line", ids_on_cmdline, "vfio-ids", "vfio-ids", "warn", "10de:2230",
 	  "ids=" },
-	{ "ids= in modprobe.d", ids_in_modprobe, "vfio-ids", "vfio-ids", "warn", "v.conf:2",
+	{ "ids= in modprobe.d", ids_in_modprobe, "vfio-ids", "vfio-ids", "warn",
+	  "/etc/modprobe.d/v.conf", "ids=" },
+	{ "ids= in a list of modules", ids_in_a_list, "vfio-ids", "vfio-ids", "warn",
+	  "ids= in /etc/initramfs-tools/modules:5: vfio-pci takes every board that matches 10de:2230",
 	  "ids=" },
+	{ "ids= in a list for systemd", ids_that_systemd_skips, "vfio-ids", "vfio-ids", "warn",
+	  "/etc/modules:5: systemd loads no module from a line with options", "ids=" },
 	{ "a version known to hang", bad_version, "driver-version", "driver-version", "warn",
 	  "595.58.03", "another version" },
 	/* fault N1 */
@@ -187,6 +205,113 @@ static void each_fault_of_the_setup_is_found_by_its_check_and_by_no_other(void *
 {
 	(void)state;
 	run_cases(cases, ELEMENTS(cases), doctor_host_room, false);
+}
+
+/* Of lists the parts are parted by '|'. */
+static const struct {
+	const char *settings, *cmdline, *builtin, *unread;
+	const char *status, *text;
+} ids_rows[] = {
+	{ "options vfio_pci ids=10de:2204", "", "", "", "pass", "takes these boards" },
+	{ "options vfio_pci ids=10de:2230:1043:ffff", "", "", "", "pass", "" },
+	{ "options vfio_pci ids=8086:2230,10de:22301", "", "", "", "pass", "" },
+	/* field: host/14, other-3 */
+	{ "options vfio_pci ids=10de:1aef,10de:1ad8", "", "", "", "warn",
+	  "vfio-pci takes the audio function of every board that matches 10de:1aef at boot" },
+	{ "options vfio_pci ids=10de:ffffffff", "", "", "", "warn",
+	  "every board that matches 10de:ffffffff" },
+	/* Only the last one counts, and that of the command line is the last. */
+	{ "options vfio_pci ids=10de:2230|options vfio_pci ids=1:2", "", "", "", "pass", "" },
+	{ "options vfio_pci ids=10de:2230", "vfio-pci.ids=1:2", "", "", "pass", "" },
+	{ "options vfio_pci ids=1:2", "vfio_pci.ids=10de:2230", "", "", "warn",
+	  "ids= on the kernel command line: vfio-pci" },
+	/* What is built in has no settings of modprobe. */
+	{ "options vfio_pci ids=10de:2230|install vfio_pci /sbin/x", "", "vfio_pci", "", "pass",
+	  "" },
+	{ "", "vfio-pci.ids=10de:2230", "vfio_pci", "", "warn", "10de:2230" },
+	/* field: host/13 */
+	{ "", "pci-stub.ids=10de:1aef", "pci_stub", "", "warn",
+	  "pci-stub takes the audio function of every board that matches 10de:1aef" },
+	{ "options pci_stub ids=10de:1aef", "", "", "", "warn", "pci-stub takes the audio" },
+	{ "install vfio_pci /sbin/vfio-pci-override-vga.sh", "", "", "", "warn",
+	  "modprobe runs \"/sbin/vfio-pci-override-vga.sh\"" },
+	{ "install vfio_pci /bin/false", "", "", "", "pass", "" },
+	{ "", "", "", "/etc/modprobe.d/v.conf: Permission denied", "skipped",
+	  "not known: /etc/modprobe.d/v.conf: Permission denied" },
+	{ "options vfio_pci ids=10de:2230", "", "", "/proc/cmdline: gone", "warn",
+	  "not known: /proc" },
+};
+
+static void ids_are_judged_by_what_they_take(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(ids_rows); i++) {
+		Rig rig;
+
+		rig_init(&rig);
+		assert_int_equal(strv_split(ids_rows[i].settings, "|", &rig.host->modprobe), 0);
+		if (*ids_rows[i].cmdline)
+			add(&rig.host->cmdline, ids_rows[i].cmdline);
+		if (*ids_rows[i].builtin)
+			add(&rig.host->builtin, ids_rows[i].builtin);
+		if (*ids_rows[i].unread)
+			add(&rig.host->unread, ids_rows[i].unread);
+		rig_report(&rig);
+		if (!str_equal(status_of(&rig, "vfio-ids"), ids_rows[i].status) ||
+		    !says(find_check(&rig, "vfio-ids"), ids_rows[i].text))
+			fail_msg("%s %s: %s", ids_rows[i].settings, ids_rows[i].cmdline,
+				 json_dumps(find_check(&rig, "vfio-ids"), 0));
+		rig_done(&rig);
+	}
+}
+
+/* Also found: an image that is older than the change of modprobe.d. */
+static void ids_of_the_image_are_told_where_the_host_has_others(void **state)
+{
+	static const struct {
+		const char *of_host, *of_image;
+		bool vfio_pci;
+		const char *status;
+	} rows[] = {
+		{ NULL, "options vfio_pci ids=10de:2230", true, "warn" },
+		{ NULL, "options vfio_pci ids=10de:2230", false, "pass" },
+		{ NULL, "options vfio_pci ids=1:2", true, "pass" },
+		{ "options vfio_pci ids=1:2", "options vfio_pci ids=10de:2230", true, "warn" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Rig rig;
+
+		rig_init(&rig);
+		if (rows[i].of_host)
+			add(&rig.host->modprobe, rows[i].of_host);
+		add(&rig.host->image->modprobe, rows[i].of_image);
+		rig.host->image->vfio_pci = rows[i].vfio_pci;
+		rig_report(&rig);
+		assert_string_equal(status_of(&rig, "vfio-ids"), rows[i].status);
+		if (str_equal(rows[i].status, "warn"))
+			assert_true(says(find_check(&rig, "vfio-ids"),
+					 "in modprobe.d of /boot/initrd.img-6.1: vfio-pci takes"));
+		rig_done(&rig);
+	}
+}
+
+/* field: host/13 */
+static void what_pci_stub_took_is_told_with_the_word_that_had_it(void **state)
+{
+	Rig rig;
+
+	(void)state;
+	rig_init(&rig);
+	add(&rig.host->cmdline, "pci-stub.ids=10de:1aef");
+	model_drive(&rig.m, AUDIO, "pci-stub", NULL);
+	rig_report(&rig);
+	assert_string_equal(status_of(&rig, "driver"), "warn");
+	assert_true(says(find_check(&rig, "driver"),
+			 "0000:41:00.1 is on pci-stub: pci-stub's ids=10de:1aef on the kernel "
+			 "command line takes it at boot"));
+	rig_done(&rig);
 }
 
 /* fault N2 */
@@ -259,6 +384,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nvidia_persistenced_is_no_fault),
+		cmocka_unit_test(ids_are_judged_by_what_they_take),
+		cmocka_unit_test(ids_of_the_image_are_told_where_the_host_has_others),
+		cmocka_unit_test(what_pci_stub_took_is_told_with_the_word_that_had_it),
 		cmocka_unit_test(a_version_that_the_table_does_not_reach_is_unknown),
 		cmocka_unit_test(a_modeset_that_lets_go_is_no_fault),
 		cmocka_unit_test(each_fault_of_the_setup_is_found_by_its_check_and_by_no_other),

@@ -50,6 +50,12 @@ static void by_dracut(Rig *r)
 	set(&image_of(r)->path, "/boot/initramfs-6.1.img");
 }
 
+static void by_dracut_unified(Rig *r)
+{
+	by_dracut(r);
+	set(&image_of(r)->path, "/efi/EFI/Linux/linux-6.1.efi");
+}
+
 static void by_nobody_known(Rig *r)
 {
 	has_nvidia(r);
@@ -124,7 +130,15 @@ static void unread(Rig *r)
 static void settings_ask_for_it(Rig *r)
 {
 	unread(r);
+	assign_pair0(r);
 	add(&r->host->initramfs, "etc/initramfs-tools/modules:3: nvidia");
+}
+
+static void settings_ask_for_audio(Rig *r)
+{
+	unread(r);
+	assign_pair0(r);
+	add(&r->host->initramfs, "etc/mkinitcpio.conf:7: MODULES: snd_hda_intel");
 }
 
 #define FOUND "initramfs", "initramfs", "warn"
@@ -136,6 +150,8 @@ static const Case cases[] = {
 	  "gpupass's hook" },
 	{ "nvidia, by dracut", by_dracut, FOUND, "gpupass-bind is not in it",
 	  "dracut --force /boot/initramfs-6.1.img 6.1" },
+	{ "nvidia, by dracut, with the kernel", by_dracut_unified, FOUND,
+	  "gpupass-bind is not in it", "then make /efi/EFI/Linux/linux-6.1.efi again" },
 	{ "nvidia, by somebody else", by_nobody_known, FOUND, "gpupass-bind is not in it",
 	  "gpupass's hook into /boot/initrd.img-6.1" },
 	{ "nouveau", has_nouveau, FOUND, "has nouveau, which takes " GPU, "INITRAMFS" },
@@ -150,7 +166,10 @@ static const Case cases[] = {
 	  "the next boot puts 0000:a1:00.0 on vfio-pci", HOOK },
 	{ "an old copy without a kept function", old_copy_without_a_kept_function, FOUND,
 	  "of solo0 at the next boot: its copy of the kept groups is old", HOOK },
-	{ "settings, where the image cannot be read", settings_ask_for_it, FOUND, "modules:3",
+	{ "settings, where the image cannot be read", settings_ask_for_it, FOUND,
+	  "modules:3: nvidia: in the initramfs this driver takes " GPU " of pair0", "INITRAMFS" },
+	{ "settings ask for the audio function's driver", settings_ask_for_audio, FOUND,
+	  "MODULES: snd_hda_intel: in the initramfs this driver takes " AUDIO " of pair0",
 	  "INITRAMFS" },
 };
 
@@ -172,7 +191,7 @@ static void nothing_is_assigned(Rig *r)
 static void nouveau_is_blocked_there(Rig *r)
 {
 	has_nouveau(r);
-	add(&image_of(r)->blocked, "nouveau");
+	add(&image_of(r)->modprobe, "blacklist nouveau");
 }
 
 static void nouveau_is_blocked_by_the_kernel(Rig *r)
@@ -231,7 +250,7 @@ static void what_takes_nothing_early_is_no_fault(void **state)
 static void an_image_that_was_not_read_has_not_passed(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < 5; i++) {
 		Rig rig;
 
 		rig_init(&rig);
@@ -246,8 +265,16 @@ static void an_image_that_was_not_read_has_not_passed(void **state)
 			add(&rig.host->initramfs, "etc/initramfs-tools/modules:3: nvidia");
 			rig.host->initramfs_hook = true;
 		}
+		if (i == 3) /* a driver of no function that is assigned */
+			add(&rig.host->initramfs, "etc/mkinitcpio.conf:7: MODULES: xhci_pci");
+		if (i == 4)
+			add(&rig.host->modules_unknown, "etc/dracut.conf:2: if true");
+		add(&rig.host->initramfs_at, "/etc/dracut.conf");
 		rig_report(&rig);
 		assert_string_equal(status_of(&rig, "initramfs"), "skipped");
+		assert_int_equal(says(find_check(&rig, "initramfs"), "ask for no driver"), i < 2);
+		assert_int_equal(says(find_check(&rig, "initramfs"), "does not understand"),
+				 i == 4);
 		assert_true(says(find_check(&rig, "initramfs"),
 				 i == 0 ? "it was not looked for" : "is cut off"));
 		rig_done(&rig);

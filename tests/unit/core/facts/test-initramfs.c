@@ -116,15 +116,14 @@ static void what_takes_a_function_goes_by_its_class_and_blacklists(void **state)
 		{ "snd-hda-intel", "", DISPLAY, "", NULL },
 		{ "xhci-pci", "", USB, "", "xhci-pci" },
 		{ "i2c-nvidia-gpu", "", UCSI, "", "i2c-nvidia-gpu" },
-		{ "nouveau", "blacklist nouveau\n", DISPLAY, "", NULL },
-		{ "nouveau", "# blacklist nouveau", DISPLAY, "", "nouveau" },
-		{ "nouveau", "\tblacklist\tnouveau\r\n", DISPLAY, "", NULL },
-		{ "nouveau", "blacklist nvidia\n", DISPLAY, "", "nouveau" },
+		{ "nouveau", "blacklist nouveau", DISPLAY, "", NULL },
+		{ "nouveau", "blacklist nvidia", DISPLAY, "", "nouveau" },
 		{ "nouveau", "options nouveau noaccel=1 modeset=0", DISPLAY, "", NULL },
 		{ "nouveau", "options nouveau modeset=1", DISPLAY, "", "nouveau" },
 		{ "nouveau", "install nouveau /bin/false", DISPLAY, "", NULL },
 		{ "nvidia-current", "install nvidia modprobe -i nvidia-current", DISPLAY, "",
 		  "nvidia-current" },
+		{ "nvidia-current", "blacklist nvidia_current", DISPLAY, "", NULL },
 		{ "snd-hda-intel", "blacklist snd_hda_intel", AUDIO, "", NULL },
 		{ "nouveau", "", DISPLAY, "modprobe.blacklist=nova,nouveau", NULL },
 		{ "nouveau", "", DISPLAY, "rd.driver.blacklist=nouveau,nova", NULL },
@@ -145,13 +144,36 @@ static void what_takes_a_function_goes_by_its_class_and_blacklists(void **state)
 
 		assert_non_null(image);
 		assert_true(initramfs_note_name(image, name) >= 0);
-		assert_true(initramfs_note_name(image, "etc/modprobe.d/x.conf") > 0);
-		assert_int_equal(
-			initramfs_note_content(image, "etc/modprobe.d/x.conf", rows[i].conf), 0);
+		assert_int_equal(strv_split(rows[i].conf, "\n", &image->modprobe), 0);
 		taker = initramfs_taker(image, rows[i].class_code, cmdline);
 		if (!str_equal(taker, rows[i].taker))
 			fail_msg("row %zu: %s", i, str_or_empty(taker));
 	}
+}
+
+static void modprobe_d_is_in_the_order_of_modprobe(void **state)
+{
+	static const char *const files[][2] = {
+		{ "usr/lib/modprobe.d/a.conf", "of usr" }, { "./etc/modprobe.d/b.conf", "b \\" },
+		{ "etc/modprobe.d/a.conf", "former" },	   { "run/modprobe.d/c.conf", NULL },
+		{ "lib/modprobe.d/c.conf", "masked" },	   { "/etc/modprobe.d/a.conf", "a" },
+		{ "x/modprobe.d/d.conf", "nowhere" },	   { "etc/modprobe.d/e.txt", "no setting" },
+	};
+	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
+	_cleanup_free_ char *text = NULL;
+
+	(void)state;
+	assert_non_null(image);
+	for (size_t i = 0; i < ELEMENTS(files); i++) {
+		int r = initramfs_note_name(image, files[i][0]);
+
+		assert_true(r >= 0);
+		if (r > 0 && files[i][1])
+			assert_int_equal(initramfs_note_content(image, files[i][0], files[i][1]),
+					 0);
+	}
+	text = initramfs_modprobe_text(image);
+	assert_string_equal(text, "a\n\nb \\");
 }
 
 /* ---- hostile names ---- */
@@ -177,12 +199,12 @@ static void what_hostile_names_leave_is_bounded(void **state)
 	}
 	assert_true(strv_length(image->modules) <= 256);
 	/* No name reaches a terminal as it is. */
-	assert_int_equal(strv_append(&image->blocked, "nvidia-\x1b[2J\n\xff"), 0);
+	assert_int_equal(strv_append(&image->modprobe, "nvidia-\x1b[2J\n\xff"), 0);
 	image->trouble = strdup("x\x07y");
 	json = initramfs_to_json(image);
 	assert_non_null(json);
 	assert_int_equal(initramfs_from_json(json, &back, NULL), 0);
-	assert_string_equal(back->blocked[0], "nvidia-?[2J??");
+	assert_string_equal(back->modprobe[0], "nvidia-?[2J??");
 	assert_string_equal(back->trouble, "x?y");
 	text = json_dumps(json, JSON_COMPACT);
 	assert_true(strlen(text) < 64 * 1024);
@@ -208,7 +230,7 @@ static void a_copy_has_all_of_it(void **state)
 		.vfio_pci = true,
 	};
 	assert_int_equal(strv_append(&image->modules, "modules"), 0);
-	assert_int_equal(strv_append(&image->blocked, "blocked"), 0);
+	assert_int_equal(strv_append(&image->modprobe, "modprobe"), 0);
 	assert_int_equal(strv_append(&image->assigned, "assigned"), 0);
 	assert_int_equal(initramfs_copy(image, &copy), 0);
 	a = initramfs_to_json(image);
@@ -414,6 +436,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(modules_are_told_apart_by_name),
 		cmocka_unit_test(gpupass_is_known_by_all_its_parts),
+		cmocka_unit_test(modprobe_d_is_in_the_order_of_modprobe),
 		cmocka_unit_test(what_takes_a_function_goes_by_its_class_and_blacklists),
 		cmocka_unit_test(what_hostile_names_leave_is_bounded),
 		cmocka_unit_test(a_copy_has_all_of_it),

@@ -38,53 +38,16 @@ static void the_command_line_keeps_what_matters(void **state)
 	expect(words, "");
 }
 
-static void modprobe_lines_about_gpus_are_kept_with_their_place(void **state)
-{
-	char **lines = NULL;
-
-	(void)state;
-	assert_int_equal(setup_read_modprobe("x.conf",
-					     "# options vfio-pci ids=1\n"
-					     "options vfio-pci ids=10de:2204\n\n"
-					     "  softdep nvidia pre: vfio-pci\n"
-					     "options mynvidia a=1\n"
-					     "optionsx vfio a=1\n"
-					     "blacklist nouveau\n"
-					     "alias char-major-195* nvidia",
-					     &lines),
-			 0);
-	expect(lines, "x.conf:2: options vfio-pci ids=10de:2204|"
-		      "x.conf:4: softdep nvidia pre: vfio-pci|x.conf:7: blacklist nouveau");
-}
-
-static void initramfs_settings_that_name_a_gpu_driver_are_kept(void **state)
-{
-	char **lines = NULL;
-
-	(void)state;
-	assert_int_equal(setup_read_initramfs("m",
-					      "#nvidia\n"
-					      "nvidia_drm\n"
-					      "e1000e\n"
-					      "add_drivers+=\" nvidia \"\n"
-					      "omit_drivers+=\" nouveau \"\n"
-					      "MODULES=(nouveau)\n"
-					      "HOOKS=(base nvidia)\n",
-					      &lines),
-			 0);
-	expect(lines, "m:2: nvidia_drm|m:4: add_drivers+=\" nvidia \"|m:6: MODULES=(nouveau)");
-}
-
 static void no_list_grows_without_a_limit(void **state)
 {
-	_cleanup_free_ char *text = calloc(1, 9 * 1000 + 1);
+	_cleanup_free_ char *text = calloc(1, 7 * 1000 + 1);
 	char **lines = NULL;
 
 	(void)state;
 	assert_non_null(text);
 	for (size_t i = 0; i < 1000; i++)
-		memcpy(text + 9 * i, "nouveau \n", 9);
-	assert_int_equal(setup_read_initramfs("m", text, &lines), 0);
+		memcpy(text + 7 * i, "vfio.a ", 7);
+	assert_int_equal(setup_read_cmdline(text, &lines), 0);
 	assert_int_equal(strv_length(lines), SETUP_LINES_MAX);
 	strv_free(lines);
 }
@@ -199,8 +162,6 @@ static void feed(const char *bytes, size_t size)
 	assert_non_null(text);
 	memcpy(text, bytes, size);
 	text[size] = '\0';
-	assert_int_equal(setup_read_modprobe("n", text, &lines), 0);
-	assert_int_equal(setup_read_initramfs("n", text, &lines), 0);
 	assert_int_equal(setup_read_driverctl(text, text, &lines), 0);
 	strv_free(lines);
 	lines = NULL;
@@ -220,7 +181,7 @@ static void feed(const char *bytes, size_t size)
 static void no_text_is_too_odd(void **state)
 {
 	static const char *const seeds[] = {
-		"options vfio-pci ids=10de:2204\nsoftdep nvidia pre: vfio\n",
+		"vfio-pci.ids=\"10de:2204\" \"intel_iommu=on\" -- quiet\n",
 		"TOTAL_ERR_COR 12\n",
 		"Max locked memory  4096  8388608  bytes\n",
 		"CapEff:\t000001ffffffffff\n",
@@ -257,7 +218,7 @@ static Examination *example(void)
 
 	assert_non_null(e);
 	e->nvidia_version = strdup("595.58.03");
-	assert_int_equal(strv_append(&e->modprobe, "a.conf:1: options vfio-pci \xff\x01"), 0);
+	assert_int_equal(strv_append(&e->modprobe, "options vfio_pci \xff\x01"), 0);
 	assert_int_equal(strv_append(&e->boot, "0000:41:00.0 taken"), 0);
 	e->systemd = e->memlock_limited = true;
 	e->memlock_bytes = 65536;
@@ -274,7 +235,7 @@ static void an_examination_survives_json(void **state)
 	assert_int_equal(examination_from_json(json, &back, NULL), 0);
 	assert_string_equal(back->nvidia_version, "595.58.03");
 	assert_null(back->libvirt_daemon);
-	assert_string_equal(back->modprobe[0], "a.conf:1: options vfio-pci ??");
+	assert_string_equal(back->modprobe[0], "options vfio_pci ??");
 	assert_string_equal(back->boot[0], "0000:41:00.0 taken");
 	assert_true(back->systemd);
 	assert_false(back->bind_enabled);
@@ -328,8 +289,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_command_line_keeps_what_matters),
-		cmocka_unit_test(modprobe_lines_about_gpus_are_kept_with_their_place),
-		cmocka_unit_test(initramfs_settings_that_name_a_gpu_driver_are_kept),
 		cmocka_unit_test(no_list_grows_without_a_limit),
 		cmocka_unit_test(driverctl_overrides_are_read_from_their_names),
 		cmocka_unit_test(versions_of_the_driver),

@@ -195,6 +195,11 @@ static void unexpected_driver(PlanModel *m)
 	model_drive(m, "0000:41:00.1", "xen-pciback", NULL);
 }
 
+static void pci_stub_has_one(PlanModel *m)
+{
+	model_drive(m, "0000:41:00.1", "pci-stub", NULL);
+}
+
 static void held_by_processes(PlanModel *m)
 {
 	Holder *holder = model_holder(m, "0000:41:00.0", "/dev/nvidia0", false);
@@ -395,6 +400,9 @@ static void functions_must_be_free_to_move(_unused_ void **state)
 		{ "unexpected driver", unexpected_driver, GPUPASS_ERROR_DRIVER_CONFLICT,
 		  "0000:41:00.1 is on a driver nobody expected there: xen-pciback", NULL,
 		  "unbind it" },
+		/* field: host/13 */
+		{ "pci-stub", pci_stub_has_one, GPUPASS_ERROR_DRIVER_CONFLICT,
+		  "0000:41:00.1 is on pci-stub", NULL, "pci-stub.ids=" },
 		/* fault 1 */
 		{ "holders", held_by_processes, GPUPASS_ERROR_HOST_IN_USE,
 		  "processes of the host use it",

@@ -207,8 +207,6 @@ static void the_setup_is_read(void **state)
 	tree_add_process(b->tree, 14, "bash", "0::/\n");
 	tree_write(b->tree, "sys/module/nvidia/initstate", "live\n");
 	tree_write(b->tree, "root/etc/modprobe.d/v.conf", "options vfio-pci ids=10de:2204\n");
-	tree_write(b->tree, "root/etc/modprobe.d/other.txt", "options vfio-pci ids=1\n");
-	tree_write(b->tree, "root/usr/lib/modprobe.d/n.conf", "blacklist nouveau\n");
 	tree_write(b->tree, "root/etc/initramfs-tools/modules", "# list\nnvidia\n");
 	tree_write(b->tree, "root/etc/driverctl.d/pci-" GPU, "vfio-pci\n");
 	tree_write(b->tree, "root/run/systemd/system/x", "");
@@ -227,14 +225,124 @@ static void the_setup_is_read(void **state)
 	assert_string_equal(e->services[0],
 			    "nvidia-persiste (pid 13, unit nvidia-persistenced.service)");
 	assert_true(strv_contains(e->modules, "nvidia"));
-	assert_int_equal(strv_length(e->modprobe), 2);
-	assert_string_equal(e->modprobe[0], "etc/modprobe.d/v.conf:1: options vfio-pci "
-					    "ids=10de:2204");
+	assert_string_equal(e->modprobe[0], "options vfio_pci ids=10de:2204");
+	assert_null(e->unread);
 	assert_string_equal(e->initramfs[0], "etc/initramfs-tools/modules:2: nvidia");
 	assert_string_equal(e->initramfs_at[0], "/etc/initramfs-tools/modules");
 	assert_string_equal(e->driverctl[0], GPU " vfio-pci");
 	assert_string_equal(e->boot[0], GPU " missing");
 	assert_true(e->systemd && e->bind_enabled);
+}
+
+/* A tree of files, and what is found in it. field: host/10 */
+static const struct ListsRow {
+	const char *what, *files[9]; /* path, text */
+	const char *drivers, *options, *unknown;
+	bool hook;
+} lists_rows[] = {
+	{ "initramfs-tools",
+	  { "etc/initramfs-tools/modules",
+	    "softdep nvidia pre: vfio\noptions vfio_pci ids=10de:2204\nvfio_pci ids=10de:2204\n",
+	    "usr/share/initramfs-tools/modules.d/gpu", "nouveau\n",
+	    "usr/share/initramfs-tools/hooks/gpupass", "" },
+	  "usr/share/initramfs-tools/modules.d/gpu:1: nouveau",
+	  "etc/initramfs-tools/modules:3: vfio_pci ids=10de:2204",
+	  "",
+	  true },
+	{ "modules-load.d: the first of a name is read, be it empty",
+	  { "etc/modules", "vfio_pci ids=1\nnvidia\n", "etc/modules-load.d/a.conf", "",
+	    "usr/lib/modules-load.d/a.conf", "vfio_pci ids=2\n", "usr/lib/modules-load.d/b.conf",
+	    "pci_stub ids=3\n" },
+	  "",
+	  "etc/modules:1: vfio_pci ids=1|usr/lib/modules-load.d/b.conf:1: pci_stub ids=3",
+	  "",
+	  false },
+	{ "dracut: 10- comes after 9-, and its module must be asked for",
+	  { "etc/dracut.conf", "add_drivers=\" nvidia \"\n", "etc/dracut.conf.d/10-b.conf",
+	    "force_drivers=\" vfio_pci nouveau =drivers/gpu/drm \"\nomit_drivers+=\" nvidia \"\n",
+	    "usr/lib/dracut/dracut.conf.d/9-a.conf", "force_drivers=\" snd_hda_intel \"\n",
+	    "usr/lib/dracut/modules.d/90gpupass/module-setup.sh", "" },
+	  "etc/dracut.conf:1: add_drivers: nvidia|"
+	  "etc/dracut.conf.d/10-b.conf:1: force_drivers: nouveau",
+	  "",
+	  "etc/dracut.conf.d/10-b.conf:1: force_drivers: =drivers/gpu/drm",
+	  false },
+	{ "dracut with gpupass's module",
+	  { "etc/dracut.conf.d/gpupass.conf", "add_dracutmodules+=\" gpupass \"\n",
+	    "usr/lib/dracut/modules.d/90gpupass/module-setup.sh", "" },
+	  "",
+	  "",
+	  "",
+	  true },
+	{ "mkinitcpio",
+	  { "etc/mkinitcpio.conf",
+	    "MODULES=(vfio_pci vfio vfio_iommu_type1)\nFILES=(/etc/modprobe.d/nvidia.conf)\n"
+	    "HOOKS=(base udev modconf block filesystems)\n" },
+	  "",
+	  "",
+	  "",
+	  false },
+	{ "mkinitcpio's directory and presets",
+	  { "etc/mkinitcpio.conf", "MODULES=(nvidia)\n", "etc/mkinitcpio-zen.conf",
+	    "MODULES=(nouveau)\nfoo\n", "etc/mkinitcpio-zen.conf.d/x.conf",
+	    "MODULES+=(nvidia_drm)\n", "etc/mkinitcpio.d/linux-zen.preset",
+	    "ALL_config=\"/etc/mkinitcpio-zen.conf\"\nALL_kver='/boot/vmlinuz-linux-zen'\n" },
+	  "etc/mkinitcpio-zen.conf:1: MODULES: nouveau|"
+	  "etc/mkinitcpio-zen.conf.d/x.conf:1: MODULES: nvidia_drm",
+	  "",
+	  "etc/mkinitcpio-zen.conf:2: foo",
+	  false },
+};
+
+static void expect_lines(const char *what, char *const *lines, const char *expected)
+{
+	_cleanup_free_ char *joined = strv_join(lines, "|");
+
+	if (!str_equal(joined, expected))
+		fail_msg("%s: \"%s\", not \"%s\"", what, joined, expected);
+}
+
+static void lists_of_modules_are_read_as_their_programs_do(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(lists_rows); i++) {
+		const struct ListsRow *row = &lists_rows[i];
+		_cleanup_(examination_freep) Examination *e = NULL;
+		void *bench = NULL;
+		Bench *b;
+
+		setup(&bench);
+		b = bench;
+		for (size_t k = 0; row->files[k]; k += 2) {
+			_cleanup_free_ char *path = strf("root/%s", row->files[k]);
+
+			tree_write(b->tree, path, row->files[k + 1]);
+		}
+		assert_int_equal(examine_setup(&b->roots, &e), 0);
+		expect_lines(row->what, e->initramfs, row->drivers);
+		expect_lines(row->what, e->module_options, row->options);
+		expect_lines(row->what, e->modules_unknown, row->unknown);
+		assert_int_equal(e->initramfs_hook, row->hook);
+		teardown(&bench);
+	}
+}
+
+/* Debian links it into modules-load.d. */
+static void etc_modules_is_read_once(void **state)
+{
+	Bench *b = *state;
+	_cleanup_(examination_freep) Examination *e = NULL;
+	_cleanup_free_ char *link = strf("%s/etc/modules-load.d/modules.conf", b->root);
+	_cleanup_free_ char *masked = strf("%s/etc/modules-load.d/vfio.conf", b->root);
+
+	tree_write(b->tree, "root/etc/modules", "vfio_pci ids=10de:2204\n");
+	tree_write(b->tree, "root/etc/modules-load.d/x.conf", "");
+	tree_write(b->tree, "root/usr/lib/modules-load.d/vfio.conf", "vfio_pci ids=10de:2204\n");
+	assert_int_equal(symlink("../modules", link), 0);
+	assert_int_equal(symlink("/dev/null", masked), 0);
+	assert_int_equal(examine_setup(&b->roots, &e), 0);
+	expect_lines("link", e->module_options, "etc/modules:1: vfio_pci ids=10de:2204");
+	assert_null(e->modules_unknown);
 }
 
 static void an_empty_host_is_no_error(void **state)
@@ -244,23 +352,119 @@ static void an_empty_host_is_no_error(void **state)
 
 	assert_int_equal(examine_setup(&b->roots, &e), 0);
 	assert_null(e->modprobe);
+	assert_string_equal(e->unread[0], "/proc/cmdline: No such file or directory");
 	assert_null(e->nvidia_version);
 	assert_false(e->systemd || e->bind_enabled || e->memlock_limited);
+}
+
+/* modprobe.d of a host, and the settings that matter, with the files that name their modules. */
+static const struct {
+	const char *files[3][2]; /* "A -> B": a link */
+	const char *settings, *places, *unread;
+} modprobe_rows[] = {
+	/* field: host/01 */
+	{ { { "etc/modprobe.d/vfio.conf", "options vfio-pci \\\n  ids=10de:2204,10de:1aef \\\n"
+					  "  disable_vga=1\nsoftdep nvidia pre: vfio-pci\n" } },
+	  "options vfio_pci   ids=10de:2204,10de:1aef   disable_vga=1|"
+	  "softdep nvidia pre: vfio-pci",
+	  "vfio_pci /etc/modprobe.d/vfio.conf|nvidia /etc/modprobe.d/vfio.conf",
+	  "" },
+	{ { { "etc/modprobe.d/vfio.conf", "options\tvfio-pci\tids=10de:2204\n" } },
+	  "options vfio_pci ids=10de:2204",
+	  "vfio_pci /etc/modprobe.d/vfio.conf",
+	  "" },
+	/* field: host/14 */
+	{ { { "etc/modprobe.d/vfio.conf", "# masks the file of the same name\n" },
+	    { "usr/lib/modprobe.d/vfio.conf", "options vfio-pci ids=10de:2204\n" } },
+	  "",
+	  "",
+	  "" },
+	{ { { "run/modprobe.d/vfio.conf -> /dev/null", "" },
+	    { "usr/lib/modprobe.d/vfio.conf", "options vfio-pci ids=10de:2204\n" } },
+	  "",
+	  "",
+	  "" },
+	/* The last one counts, by the names of the files and whatever folder they are in. */
+	{ { { "etc/modprobe.d/b.conf", "options vfio-pci ids=1:2\n" },
+	    { "usr/local/lib/modprobe.d/a.conf", "options vfio_pci ids=3:4" },
+	    { "lib/modprobe.d/c.conf", "install nouveau /bin/false\nblacklist snd-hda-intel" } },
+	  "options vfio_pci ids=3:4|options vfio_pci ids=1:2|blacklist snd_hda_intel|"
+	  "install nouveau /bin/false",
+	  "vfio_pci /etc/modprobe.d/b.conf|vfio_pci /usr/local/lib/modprobe.d/a.conf|"
+	  "snd_hda_intel /lib/modprobe.d/c.conf|nouveau /lib/modprobe.d/c.conf",
+	  "" },
+	{ { { "etc/modprobe.d/other.txt", "options vfio-pci ids=1:2\n" },
+	    { "etc/modprobe.d/sub.conf/a.conf", "options vfio-pci ids=1:2\n" },
+	    { "etc/modprobe.d/gone.conf -> /nowhere", "" } },
+	  "",
+	  "",
+	  "" },
+	{ { { "etc/modprobe.d/a.conf", "options vfio-pci ids=1:2\n" },
+	    { "etc/modprobe.d/zero.conf -> /dev/zero", "" } },
+	  "",
+	  "",
+	  "/etc/modprobe.d/zero.conf: File too large" },
+};
+
+static void lay_out(Bench *b, const char *path, const char *text)
+{
+	const char *arrow = strstr(path, " -> ");
+	_cleanup_free_ char *name = strndup(path, arrow ? (size_t)(arrow - path) : strlen(path));
+	_cleanup_free_ char *full = name ? strf("root/%s", name) : NULL;
+
+	assert_non_null(full);
+	tree_write(b->tree, full, text);
+	if (!arrow)
+		return;
+	assert_int_equal(unlinkat(b->roots.root_fd, name, 0), 0);
+	assert_int_equal(symlinkat(arrow + strlen(" -> "), b->roots.root_fd, name), 0);
+}
+
+static void modprobe_is_read_as_modprobe_reads(void **state)
+{
+	for (size_t i = 0; i < ELEMENTS(modprobe_rows); i++) {
+		_cleanup_(examination_freep) Examination *e = NULL;
+		_cleanup_free_ char *settings = NULL, *places = NULL, *unread = NULL;
+		Bench *b;
+
+		if (i > 0)
+			setup(state);
+		b = *state;
+		tree_write(b->tree, "proc/cmdline", "modprobe.blacklist=nouveau\n");
+		for (size_t k = 0; k < 3 && modprobe_rows[i].files[k][0]; k++)
+			lay_out(b, modprobe_rows[i].files[k][0], modprobe_rows[i].files[k][1]);
+		assert_int_equal(examine_setup(&b->roots, &e), 0);
+		settings = strv_join(e->modprobe, "|");
+		places = strv_join(e->modprobe_at, "|");
+		unread = strv_join(e->unread, "|");
+		assert_string_equal(settings, modprobe_rows[i].settings);
+		assert_string_equal(places, modprobe_rows[i].places);
+		assert_string_equal(unread, modprobe_rows[i].unread);
+		if (i + 1 < ELEMENTS(modprobe_rows))
+			teardown(state);
+	}
+}
+
+static void what_the_kernel_has_built_in_is_told(void **state)
+{
+	Bench *b = *state;
+	_cleanup_(examination_freep) Examination *e = NULL;
+
+	tree_write(b->tree, "proc/sys/kernel/osrelease", "6.8.0\n");
+	tree_write(b->tree, "root/lib/modules/6.8.0/modules.builtin",
+		   "kernel/drivers/vfio/pci/vfio-pci-core.ko\nkernel/drivers/pci/pci-stub.ko\n");
+	assert_int_equal(examine_setup(&b->roots, &e), 0);
+	assert_int_equal(strv_length(e->builtin), 1);
+	assert_string_equal(e->builtin[0], "pci_stub");
 }
 
 static void files_that_cannot_be_understood_are_passed_over_or_told(void **state)
 {
 	Bench *b = *state;
 	_cleanup_(examination_freep) Examination *e = NULL;
-	static char big[200000];
-
-	memset(big, 'x', sizeof(big));
-	tree_write_bytes(b->tree, "root/etc/modprobe.d/big.conf", big, sizeof(big));
-	tree_write(b->tree, "root/etc/modprobe.d/a.conf", "blacklist nouveau\n");
 	tree_write_bytes(b->tree, "proc/cmdline", "a\0\xff", 3);
 	tree_write(b->tree, "root/run/gpupass/boot.json", "{");
 	assert_int_equal(examine_setup(&b->roots, &e), 0);
-	assert_int_equal(strv_length(e->modprobe), 1);
 	assert_string_equal(e->boot[0], "/run/gpupass/boot.json cannot be understood");
 }
 
@@ -273,7 +477,11 @@ int main(void)
 		TEST(a_gpu_that_is_gone_is_told),
 		TEST(a_gpu_that_hangs_hides_no_other),
 		TEST(the_setup_is_read),
+		TEST(lists_of_modules_are_read_as_their_programs_do),
+		TEST(etc_modules_is_read_once),
 		TEST(an_empty_host_is_no_error),
+		TEST(modprobe_is_read_as_modprobe_reads),
+		TEST(what_the_kernel_has_built_in_is_told),
 		TEST(files_that_cannot_be_understood_are_passed_over_or_told),
 	};
 

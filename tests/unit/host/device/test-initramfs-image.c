@@ -16,14 +16,14 @@
 static void expect_drivers(const char *what, const Initramfs *image)
 {
 	_cleanup_free_ char *modules = strv_join(image->modules, " ");
-	_cleanup_free_ char *blocked = strv_join(image->blocked, " ");
+	_cleanup_free_ char *modprobe = strv_join(image->modprobe, "|");
 
 	if (image->trouble)
 		fail_msg("%s: %s", what, image->trouble);
 	assert_string_equal(image->path, "/" IMAGE);
 	if (!str_equal(modules, "nvidia-current nouveau snd-hda-intel"))
 		fail_msg("%s: %s", what, modules);
-	assert_string_equal(blocked, "nouveau");
+	assert_string_equal(modprobe, "options nvidia_drm modeset=1|blacklist nouveau");
 	assert_string_equal(image->maker, "initramfs-tools");
 }
 

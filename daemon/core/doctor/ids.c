@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The ids= with which vfio-pci and pci-stub take boards at boot, whoever uses them. */
+#include <string.h>
+
+#include "core/doctor/checks.h"
+#include "core/facts/driver-ids.h"
+#include "core/facts/kernel-words.h"
+#include "core/facts/modprobe.h"
+
+/* An ids= of 1,023 bytes has no more entries that name a device. */
+#define ENTRIES_MAX 256
+
+static const struct IdsDriver {
+	const char *module, *name;
+} drivers[] = { { "vfio_pci", "vfio-pci" }, { "pci_stub", "pci-stub" } };
+
+/* The ids= of one driver, and where it is. */
+typedef struct Ids {
+	const struct IdsDriver *driver;
+	char *value; /* NULL: it has none */
+	char *where;
+} Ids;
+
+static void ids_clear(Ids *ids)
+{
+	free(ids->value);
+	free(ids->where);
+}
+
+/* " (/etc/modprobe.d/vfio.conf)": the files that name the module. */
+static char *places(const Examination *host, const char *module)
+{
+	_cleanup_strv_ char **paths = NULL;
+	_cleanup_free_ char *joined = NULL;
+	size_t n = strlen(module);
+
+	for (char **line = host->modprobe_at; line && *line; line++)
+		if (str_starts_with(*line, module) && (*line)[n] == ' ' &&
+		    strv_append(&paths, *line + n + 1) < 0)
+			return NULL;
+	joined = strv_join(paths, ", ");
+	if (!joined)
+		return NULL;
+	return *joined ? strf(" (%s)", joined) : strdup("");
+}
+
+static int read_ids(const Examination *host, const struct IdsDriver *driver, Ids *ret)
+{
+	bool builtin = strv_contains(host->builtin, driver->module);
+	_cleanup_(ids_clear) Ids ids = { .driver = driver };
+	_cleanup_free_ char *at = NULL;
+	const char *setting;
+	int r = modprobe_value(builtin ? NULL : host->modprobe, host->cmdline, driver->module,
+			       "ids", &ids.value, &setting);
+
+	if (r < 0)
+		return r;
+	at = setting ? places(host, driver->module) : strdup("");
+	ids.where = at ? strf("%s%s", setting ? "in modprobe.d" : "on the kernel command line", at)
+		       : NULL;
+	if (!ids.where)
+		return -ENOMEM;
+	*ret = ids;
+	ids = (Ids){ 0 };
+	return 0;
+}
+
+static const char *side_function(const PciFunction *function)
+{
+	static const struct {
+		uint32_t class_code;
+		const char *name;
+	} sides[] = { { 0x0403, "audio" }, { 0x0c03, "USB" }, { 0x0c80, "USB-C" } };
+
+	for (size_t i = 0; i < ELEMENTS(sides); i++)
+		if (function->class_code >> 8 == sides[i].class_code)
+			return sides[i].name;
+	return "side";
+}
+
+static void tell_entry(const Ids *ids, const PciFunction *function, const char *entry, size_t size,
+		       bool lead, Finding *f)
+{
+	const char *driver = ids->driver->name;
+
+	if (lead)
+		finding_warn(f, BDF_TEXT(&function->bdf),
+			     "ids= %s: %s takes every board that matches %.*s at boot, whoever "
+			     "uses it",
+			     ids->where, driver, (int)size, entry);
+	else
+		finding_warn(f, BDF_TEXT(&function->bdf),
+			     "ids= %s: %s takes the %s function of every board that matches "
+			     "%.*s at boot, whoever uses the board",
+			     ids->where, driver, side_function(function), (int)size, entry);
+}
+
+/* Each entry is told once, and by the boards that it takes rather than by parts of boards. */
+static void check_ids(const Doctor *d, const Ids *ids, Finding *f)
+{
+	const char *told[ENTRIES_MAX];
+	size_t n_told = 0, size = 0;
+
+	for (int lead = 1; lead >= 0; lead--)
+		for (size_t i = 0; i < d->n_gpus; i++)
+			for (size_t k = 0; k < d->gpus[i]->n_functions; k++) {
+				const PciFunction *function = d->gpus[i]->functions[k];
+				const char *entry;
+				bool known = false;
+
+				if ((function == d->gpus[i]->lead) != lead)
+					continue;
+				entry = driver_ids_find(ids->value, function, &size);
+				for (size_t t = 0; t < n_told; t++)
+					known |= told[t] == entry;
+				if (!entry || known || n_told == ENTRIES_MAX)
+					continue;
+				told[n_told++] = entry;
+				tell_entry(ids, function, entry, size, lead, f);
+			}
+}
+
+/*
+ * systemd takes a whole line of these files for a module's name (apply_file(), modules-load.c);
+ * kmod's init script gives the options to modprobe.
+ */
+static bool is_for_systemd(const Examination *host, const char *line)
+{
+	return host->systemd &&
+	       (str_starts_with(line, "etc/modules:") || strstr(line, "/modules-load.d/"));
+}
+
+static bool takes_any(const Doctor *d, const char *ids)
+{
+	size_t size;
+
+	for (size_t i = 0; i < d->n_gpus; i++)
+		for (size_t k = 0; k < d->gpus[i]->n_functions; k++)
+			if (driver_ids_find(ids, d->gpus[i]->functions[k], &size))
+				return true;
+	return false;
+}
+
+/* "etc/modules:5: vfio_pci ids=…", of a list of modules. -ENOMEM */
+static int check_listed(const Doctor *d, const char *line, Finding *f)
+{
+	const char *text = strstr(line, ": ");
+	const struct IdsDriver *driver = &drivers[text && str_starts_with(text, ": pci")];
+	_cleanup_strv_ char **words = NULL;
+	_cleanup_(ids_clear) Ids ids = { .driver = driver };
+	const char *value;
+	int r = text ? kernel_words_split(text + 2, &words) : 0;
+
+	value = r < 0 ? NULL : kernel_words_last(words, "ids");
+	if (!value)
+		return r;
+	ids.value = strdup(value);
+	ids.where = strf("in /%.*s", (int)(text - line), line);
+	if (!ids.value || !ids.where)
+		return -ENOMEM;
+	if (!is_for_systemd(d->facts->host, line))
+		check_ids(d, &ids, f);
+	else if (takes_any(d, value))
+		finding_warn(f, NULL,
+			     "ids= %s: systemd loads no module from a line with options, so this "
+			     "line does nothing; another init loads %s with it",
+			     ids.where, driver->name);
+	return 0;
+}
+
+/* modprobe runs a command instead of loading vfio-pci. A known one sets driver_override itself. */
+static void check_install(const Examination *host, Finding *f)
+{
+	const char *command = strv_contains(host->builtin, "vfio_pci")
+				      ? NULL
+				      : modprobe_runs(host->modprobe, "vfio_pci");
+	_cleanup_free_ char *at = command ? places(host, "vfio_pci") : NULL;
+
+	if (!command)
+		return;
+	if (!at) {
+		f->error = -ENOMEM;
+		return;
+	}
+	finding_warn(f, NULL,
+		     "install in modprobe.d%s: modprobe runs \"%s\" in place of loading vfio-pci, "
+		     "and that may bind any board",
+		     at, command);
+	finding_remedy(f, "take the install line out: gpupass binds assigned functions one by one");
+}
+
+/*
+ * vfio-pci may be loaded in the initramfs, whose modprobe.d is of the day when the image was made.
+ * What the host's has, too, is told already.
+ */
+static int check_image(const Doctor *d, const char *of_host, Finding *f)
+{
+	const Examination *host = d->facts->host;
+	const Initramfs *image = host->image;
+	_cleanup_(ids_clear) Ids ids = { .driver = &drivers[0] };
+	const char *setting;
+	int r;
+
+	if (!image || image->trouble || !image->path || !image->vfio_pci ||
+	    strv_contains(host->builtin, "vfio_pci"))
+		return 0;
+	r = modprobe_value(image->modprobe, host->cmdline, "vfio_pci", "ids", &ids.value, &setting);
+	if (r < 0 || !setting || str_equal(ids.value, of_host))
+		return r;
+	ids.where = strf("in modprobe.d of %s", image->path);
+	if (!ids.where)
+		return -ENOMEM;
+	check_ids(d, &ids, f);
+	finding_remedy(f, "renew the initramfs, if modprobe.d has them no longer, and reboot");
+	return 0;
+}
+
+/* Ids written to new_id have the same effect, but the kernel cannot report them. */
+void doctor_check_vfio_ids(const Doctor *d, Finding *f)
+{
+	const Examination *host = d->facts->host;
+
+	for (size_t i = 0; i < ELEMENTS(drivers); i++) {
+		_cleanup_(ids_clear) Ids ids = { 0 };
+
+		if (read_ids(host, &drivers[i], &ids) < 0) {
+			f->error = -ENOMEM;
+			return;
+		}
+		if (ids.value)
+			check_ids(d, &ids, f);
+		if (i == 0 && check_image(d, ids.value, f) < 0) {
+			f->error = -ENOMEM;
+			return;
+		}
+	}
+	for (char **line = host->module_options; line && *line; line++)
+		if (check_listed(d, *line, f) < 0) {
+			f->error = -ENOMEM;
+			return;
+		}
+	finding_remedy(f, "take ids= out, renew the initramfs and reboot: gpupass binds assigned "
+			  "functions one by one");
+	check_install(host, f);
+	for (char **line = host->unread; line && *line; line++)
+		finding_skip(f, "not known: %s", *line);
+	if (f->status == FINDING_SKIPPED && !host->unread)
+		finding_pass(f, "no ids= on the kernel command line, in modprobe.d or in a list of "
+				"modules takes these boards");
+}
+
+int doctor_find_stub(const Doctor *d, const Bdf *bdf, char **ret)
+{
+	const PciFunction *function = pci_snapshot_find(d->facts->snapshot, bdf);
+	_cleanup_(ids_clear) Ids ids = { 0 };
+	char *text = NULL;
+	size_t size;
+
+	if (d->facts->host && read_ids(d->facts->host, &drivers[1], &ids) < 0)
+		return -ENOMEM;
+	if (ids.value && function && driver_ids_find(ids.value, function, &size)) {
+		text = strf("pci-stub's ids=%s %s", ids.value, ids.where);
+		if (!text)
+			return -ENOMEM;
+	}
+	*ret = text;
+	return 0;
+}

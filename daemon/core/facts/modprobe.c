@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/facts/modprobe.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/facts/kernel-words.h"
+#include "util/text.h"
+
+bool modprobe_matters(const char *setting)
+{
+	/* In install commands and softdeps they may be anywhere, and with a dash. */
+	static const char *const about[] = { "vfio",	"pci_stub", "pci-stub",	     "nvidia",
+					     "nouveau", "nova",	    "snd_hda_intel", "xhci_pci" };
+
+	for (size_t i = 0; i < ELEMENTS(about); i++)
+		if (strstr(setting, about[i]))
+			return true;
+	/* A pattern, which install commands and softdeps may have for a name. */
+	return setting[strcspn(setting, "*?[")] != '\0';
+}
+
+/* Cuts the first word off *at; *ret_size 0 at the end. */
+static const char *cut_word(const char **at, size_t *ret_size)
+{
+	const char *word = *at + strspn(*at, " \t");
+
+	*ret_size = strcspn(word, " \t");
+	*at = word + *ret_size;
+	*at += strspn(*at, " \t");
+	return word;
+}
+
+/* In install commands the name is a pattern (kmod_module_get_install_commands() of libkmod). */
+static bool is_module(const char *command, const char *name, size_t size, const char *module)
+{
+	_cleanup_free_ char *pattern = NULL;
+
+	if (strlen(module) == size && strncmp(name, module, size) == 0)
+		return true;
+	if (strcmp(command, "install") != 0)
+		return false;
+	pattern = strndup(name, size);
+	return pattern && fnmatch(pattern, module, 0) == 0;
+}
+
+const char *modprobe_setting(const char *setting, const char *command, const char *module)
+{
+	const char *at = setting, *word;
+	size_t size;
+
+	word = cut_word(&at, &size);
+	if (strlen(command) != size || strncmp(word, command, size) != 0)
+		return NULL;
+	word = cut_word(&at, &size);
+	return is_module(command, word, size, module) ? at : NULL;
+}
+
+/*
+ * "/bin/false" and its like load nothing. With a second command behind them, such as "true &&
+ * modprobe -i nouveau", nobody can say.
+ */
+static bool loads_nothing(const char *command)
+{
+	static const char *const names[] = { "true", "false", ":" };
+	size_t size = strcspn(command, " \t");
+	const char *name = command + size;
+
+	if (command[strcspn(command, ";&|`$()<>\n")] != '\0')
+		return false;
+	while (name > command && name[-1] != '/')
+		name--;
+	size -= (size_t)(name - command);
+	for (size_t i = 0; i < ELEMENTS(names); i++)
+		if (strlen(names[i]) == size && strncmp(name, names[i], size) == 0)
+			return true;
+	return false;
+}
+
+/* Only the first one counts. */
+static const char *install_command(char *const *settings, const char *module)
+{
+	for (char *const *line = settings; line && *line; line++) {
+		const char *command = modprobe_setting(*line, "install", module);
+
+		if (command)
+			return command;
+	}
+	return NULL;
+}
+
+const char *modprobe_runs(char *const *settings, const char *module)
+{
+	const char *command = install_command(settings, module);
+
+	return command && !loads_nothing(command) ? command : NULL;
+}
+
+bool modprobe_blocks(char *const *settings, const char *module)
+{
+	_cleanup_free_ char *modeset = NULL;
+	const char *command = install_command(settings, module), *setting;
+
+	for (char *const *line = settings; line && *line; line++)
+		if (modprobe_setting(*line, "blacklist", module))
+			return true;
+	if (command && loads_nothing(command))
+		return true;
+	/* nouveau registers no driver then. */
+	return strcmp(module, "nouveau") == 0 &&
+	       modprobe_value(settings, NULL, module, "modeset", &modeset, &setting) == 0 &&
+	       str_equal(modeset, "0");
+}
+
+int modprobe_value(char *const *settings, char *const *cmdline, const char *module,
+		   const char *parameter, char **ret, const char **ret_setting)
+{
+	_cleanup_free_ char *value = NULL, *name = strf("%s.%s", module, parameter);
+	const char *last, *setting = NULL;
+
+	if (!name)
+		return -ENOMEM;
+	for (char *const *line = settings; line && *line; line++) {
+		const char *options = modprobe_setting(*line, "options", module);
+		_cleanup_strv_ char **words = NULL;
+
+		if (!options)
+			continue;
+		if (kernel_words_split(options, &words) < 0)
+			return -ENOMEM;
+		last = kernel_words_last(words, parameter);
+		if (!last)
+			continue;
+		free(value);
+		value = strdup(last);
+		setting = *line;
+		if (!value)
+			return -ENOMEM;
+	}
+	/* modprobe puts those of the command line last. */
+	last = kernel_words_last(cmdline, name);
+	if (last) {
+		free(value);
+		value = strdup(last);
+		setting = NULL;
+		if (!value)
+			return -ENOMEM;
+	}
+	*ret = TAKE_PTR(value);
+	*ret_setting = setting;
+	return 0;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "host/modprobe/modprobe-files.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "host/modprobe/kmod.h"
+#include "util/file.h"
+#include "util/text.h"
+
+#define FILE_MAX_BYTES (1024UL * 1024)
+#define FILES_MAX 1024
+
+/* In the order of modprobe.d(5): of files with one name the first counts, whatever is in it. */
+static const char *const folders[] = {
+	"etc/modprobe.d",     "run/modprobe.d", "usr/local/lib/modprobe.d",
+	"usr/lib/modprobe.d", "lib/modprobe.d",
+};
+
+/* The files that libkmod will read. */
+typedef struct Files {
+	char **names; /* without their folders */
+	char **paths; /* and their texts, to say where a setting is */
+	char **texts;
+	bool endless; /* libkmod would not come to the end of one of them */
+} Files;
+
+static void files_clear(Files *files)
+{
+	strv_free(files->names);
+	strv_free(files->paths);
+	strv_free(files->texts);
+}
+
+static int note_unread(Examination *e, const char *path, int error)
+{
+	if (error == -ENOMEM)
+		return error;
+	return strv_appendf(&e->unread, "/%s: %s", path,
+			    error == -EBADMSG ? "it is no file" : strerror(-error));
+}
+
+/* A link to /dev/null masks the files of its name. 1: it counts, 0: it does not. */
+static int read_text(int fd, const char *name, char **ret)
+{
+	struct stat st;
+	int r;
+
+	if (fstatat(fd, name, &st, 0) < 0)
+		return errno == ENOENT || errno == ELOOP ? 0 : -errno;
+	if (S_ISDIR(st.st_mode))
+		return 0;
+	if (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)) {
+		*ret = strdup("");
+		return *ret ? 1 : -ENOMEM;
+	}
+	r = file_read_regular_at(fd, name, FILE_MAX_BYTES, ret, NULL);
+	return r < 0 ? r : 1;
+}
+
+static int add_file(int fd, const char *folder, const char *name, Files *files, Examination *e)
+{
+	_cleanup_free_ char *path = strf("%s/%s", folder, name), *text = NULL;
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	if (strv_contains(files->names, name))
+		return 0;
+	r = strv_length(files->names) < FILES_MAX ? read_text(fd, name, &text) : -E2BIG;
+	if (r == 0)
+		return 0;
+	if (r < 0 && note_unread(e, path, r) < 0)
+		return -ENOMEM;
+	files->endless |= r == -EBADMSG || r == -EFBIG || r == -E2BIG;
+	r = strv_append(&files->names, name);
+	if (r >= 0)
+		r = strv_appendf(&files->paths, "/%s", path);
+	if (r >= 0)
+		r = strv_append(&files->texts, str_or_empty(text));
+	return r;
+}
+
+static int add_folder(int root_fd, const char *folder, Files *files, Examination *e)
+{
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_close_ int fd = -1;
+	int r = dir_open_at(root_fd, folder, false, &fd);
+
+	if (r >= 0)
+		r = dir_list(fd, ".conf", &names);
+	if (r < 0)
+		return r == -ENOENT ? 0 : note_unread(e, folder, r);
+	for (char **name = names; r >= 0 && name && *name; name++)
+		r = add_file(fd, folder, *name, files, e);
+	return r;
+}
+
+/* ---- where a setting is ---- */
+
+/* Dash and underscore are the same in names of modules. */
+static bool names_module(const char *text, const char *module, size_t size)
+{
+	for (const char *at = text; *at; at++) {
+		size_t i = 0;
+
+		while (i < size && (at[i] == '-' ? '_' : at[i]) == module[i])
+			i++;
+		if (i == size && (at == text || isspace((unsigned char)at[-1])) &&
+		    (at[i] == '\0' || isspace((unsigned char)at[i])))
+			return true;
+	}
+	return false;
+}
+
+/* libkmod does not say where: so the files that name the module are told. */
+static int add_places(const Files *files, const char *setting, Examination *e)
+{
+	const char *module = strchr(setting, ' ') + 1;
+	size_t size = strcspn(module, " ");
+
+	for (size_t i = 0; i < strv_length(files->paths); i++) {
+		_cleanup_free_ char *place = NULL;
+
+		if (!names_module(files->texts[i], module, size))
+			continue;
+		place = strf("%.*s %s", (int)size, module, files->paths[i]);
+		if (!place)
+			return -ENOMEM;
+		if (!strv_contains(e->modprobe_at, place) &&
+		    strv_append(&e->modprobe_at, place) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int read_settings(int root_fd, const char *release, const Files *files, Examination *e)
+{
+	char *paths[ELEMENTS(folders) + 1] = { NULL };
+	_cleanup_free_ char *modules = strf("/proc/self/fd/%d/lib/modules/%s", root_fd, release);
+	int r = modules ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r >= 0 && i < ELEMENTS(folders); i++) {
+		paths[i] = strf("/proc/self/fd/%d/%s", root_fd, folders[i]);
+		r = paths[i] ? 0 : -ENOMEM;
+	}
+	if (r >= 0)
+		r = kmod_read_settings(modules, (const char *const *)paths, &e->modprobe);
+	for (size_t i = 0; i < ELEMENTS(folders); i++)
+		free(paths[i]);
+	if (r < 0)
+		return r == -ENOMEM ? r
+				    : strv_appendf(&e->unread, "/etc/modprobe.d: %s",
+						   r == -ELIBACC ? "libkmod cannot be loaded"
+								 : strerror(-r));
+	for (char **setting = e->modprobe; r >= 0 && setting && *setting; setting++)
+		r = add_places(files, *setting, e);
+	return r;
+}
+
+/* ---- what is built in ---- */
+
+static int read_builtin(int root_fd, const char *release, Examination *e)
+{
+	static const char *const modules[][2] = { { "vfio_pci", "/vfio-pci.ko" },
+						  { "pci_stub", "/pci-stub.ko" } };
+	_cleanup_free_ char *path = strf("lib/modules/%s/modules.builtin", release), *text = NULL;
+	int r = path ? file_read_at(root_fd, path, FILE_MAX_BYTES, &text, NULL) : -ENOMEM;
+
+	/* Without it, what modprobe.d has for them may count: no more is said than that. */
+	for (size_t i = 0; r >= 0 && i < ELEMENTS(modules); i++)
+		if (strstr(text, modules[i][1]))
+			r = strv_append(&e->builtin, modules[i][0]);
+	return r == -ENOMEM ? r : 0;
+}
+
+int modprobe_files_read(int root_fd, const char *release, Examination *e)
+{
+	_cleanup_(files_clear) Files files = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < ELEMENTS(folders); i++)
+		r = add_folder(root_fd, folders[i], &files, e);
+	if (r >= 0 && !files.endless)
+		r = read_settings(root_fd, release, &files, e);
+	if (r >= 0)
+		r = read_builtin(root_fd, release, e);
+	return r;
+}

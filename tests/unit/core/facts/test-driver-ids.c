@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/facts/driver-ids.h"
+#include "util/text.h"
+
+/* The boards of field/host: a 3090 of ASUS, its display and its audio function. */
+static const PciFunction display = {
+	.vendor = 0x10de,
+	.device = 0x2204,
+	.subsystem_vendor = 0x1043,
+	.subsystem_device = 0x87b3,
+	.class_code = 0x030000,
+};
+static const PciFunction audio = {
+	.vendor = 0x10de,
+	.device = 0x1aef,
+	.subsystem_vendor = 0x1043,
+	.subsystem_device = 0x87b3,
+	.class_code = 0x040300,
+};
+
+/* What takes which function: the entry, or NULL. */
+static const struct {
+	const char *ids, *display, *audio;
+} rows[] = {
+	/* field: host/01 */
+	{ "10de:2204,10de:1aef", "10de:2204", "10de:1aef" },
+	{ "10DE:2204", "10DE:2204", NULL },
+	/* field: host/14, other-1 to other-3 */
+	{ "10de:2204:1043:ffff", NULL, NULL },
+	{ "8086:2204,10de:22041", NULL, NULL },
+	{ "10de:1aef,10de:1ad8", NULL, "10de:1aef" },
+	{ "10de:2204:1043:87b3", "10de:2204:1043:87b3", NULL },
+	{ "10de:2204:1043", "10de:2204:1043", NULL },
+	{ "10de:2204:10de", NULL, NULL },
+	{ "10de:ffffffff", "10de:ffffffff", "10de:ffffffff" },
+	{ "ffffffff:ffffffff:ffffffff:87b3", "ffffffff:ffffffff:ffffffff:87b3",
+	  "ffffffff:ffffffff:ffffffff:87b3" },
+	/* A number of 16 bits that is all ones is no PCI_ANY_ID. */
+	{ "10de:ffff", NULL, NULL },
+	{ "10de:ffffffff:ffffffff:ffffffff:030000:ff0000",
+	  "10de:ffffffff:ffffffff:ffffffff:030000:ff0000", NULL },
+	{ "10de:ffffffff:ffffffff:ffffffff:040300:ffffff", NULL,
+	  "10de:ffffffff:ffffffff:ffffffff:040300:ffffff" },
+	/* Without a mask no class is compared. */
+	{ "10de:2204:ffffffff:ffffffff:040300", "10de:2204:ffffffff:ffffffff:040300", NULL },
+	{ ",,10de:2204,", "10de:2204", NULL },
+	{ "0x10de:0X2204", "0x10de:0X2204", NULL },
+	{ " 10de: 2204", " 10de: 2204", NULL },
+	{ "10de :2204", NULL, NULL },
+	{ "10de", NULL, NULL },
+	{ "10de:", NULL, NULL },
+	{ ":2204", NULL, NULL },
+	{ "10de:2204 ", "10de:2204 ", NULL },
+	{ "10de:2204;10de:1aef", "10de:2204;10de:1aef", NULL },
+	{ "10de:2204:", "10de:2204:", NULL },
+	{ "10de.2204", NULL, NULL },
+	/* The kernel keeps 32 bits. */
+	{ "10de:100002204", "10de:100002204", NULL },
+	{ "000000010de:00002204", "000000010de:00002204", NULL },
+	{ "-10de:2204", NULL, NULL },
+	{ "nvidia", NULL, NULL },
+	{ "", NULL, NULL },
+};
+
+static void expect_entry(const char *ids, const PciFunction *function, const char *expected)
+{
+	size_t size = 0;
+	const char *entry = driver_ids_find(ids, function, &size);
+
+	if (!expected ? !entry
+		      : entry && strlen(expected) == size && strncmp(entry, expected, size) == 0)
+		return;
+	print_error("%s: %.*s instead of %s\n", ids, (int)size, str_or_empty(entry),
+		    str_or_empty(expected));
+	fail();
+}
+
+static void ids_take_what_the_kernel_would_take(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		expect_entry(rows[i].ids, &display, rows[i].display);
+		expect_entry(rows[i].ids, &audio, rows[i].audio);
+	}
+}
+
+static void ids_that_are_too_long_take_nothing(void **state)
+{
+	char ids[1025] = "10de:2204,";
+
+	(void)state;
+	memset(ids + strlen(ids), ',', 1023 - strlen(ids));
+	expect_entry(ids, &display, "10de:2204");
+	ids[1023] = ',';
+	expect_entry(ids, &display, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ids_take_what_the_kernel_would_take),
+		cmocka_unit_test(ids_that_are_too_long_take_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
