@@ -4,6 +4,8 @@
 
 #include "core/doctor/checks.h"
 #include "core/facts/driver-release.h"
+#include "core/facts/kernel-words.h"
+#include "core/facts/modprobe.h"
 #include "core/facts/setup-files.h"
 
 static bool cmdline_has(const Doctor *d, const char *prefix, const char **ret)
@@ -11,7 +13,7 @@ static bool cmdline_has(const Doctor *d, const char *prefix, const char **ret)
 	const Examination *host = d->facts->host;
 
 	for (char *const *word = host ? host->cmdline : NULL; word && *word; word++)
-		if (str_starts_with(*word, prefix)) {
+		if (kernel_word_begins(*word, prefix)) {
 			*ret = *word;
 			return true;
 		}
@@ -158,9 +160,18 @@ void doctor_check_iommu_group(const Doctor *d, Finding *f)
 void doctor_check_vfio(const Doctor *d, Finding *f)
 {
 	const Inspection *inspection = d->facts->inspection;
+	const Examination *host = d->facts->host;
 
 	if (inspection->vfio_pci) {
 		finding_pass(f, "loaded");
+	} else if (host && (modprobe_blocks(host->modprobe, "vfio_pci") ||
+			    kernel_words_block(host->cmdline, "vfio_pci"))) {
+		finding_fail(f, NULL,
+			     "it is not loaded, and modprobe.d or the kernel command line keeps it "
+			     "from being loaded: no group can be assigned");
+		finding_remedy(f, "take out blacklist or install of vfio-pci: grep -r vfio "
+				  "/etc/modprobe.d /usr/lib/modprobe.d /proc/cmdline; then: "
+				  "modprobe vfio-pci");
 	} else if (inspection->vfio_loadable) {
 		finding_warn(f, NULL, "it is not loaded: no group can be assigned");
 		finding_remedy(f,

@@ -47,21 +47,19 @@ static char *places(const Examination *host, const char *module)
 static int read_ids(const Examination *host, const struct IdsDriver *driver, Ids *ret)
 {
 	bool builtin = strv_contains(host->builtin, driver->module);
-	_cleanup_(ids_clear) Ids ids = { .driver = driver };
-	_cleanup_free_ char *at = NULL;
+	_cleanup_free_ char *value = NULL, *at = NULL, *where = NULL;
 	const char *setting;
 	int r = modprobe_value(builtin ? NULL : host->modprobe, host->cmdline, driver->module,
-			       "ids", &ids.value, &setting);
+			       "ids", &value, &setting);
 
 	if (r < 0)
 		return r;
 	at = setting ? places(host, driver->module) : strdup("");
-	ids.where = at ? strf("%s%s", setting ? "in modprobe.d" : "on the kernel command line", at)
-		       : NULL;
-	if (!ids.where)
+	if (at)
+		where = strf("%s%s", setting ? "in modprobe.d" : "on the kernel command line", at);
+	if (!where)
 		return -ENOMEM;
-	*ret = ids;
-	ids = (Ids){ 0 };
+	*ret = (Ids){ .driver = driver, .value = TAKE_PTR(value), .where = TAKE_PTR(where) };
 	return 0;
 }
 

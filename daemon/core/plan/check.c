@@ -238,8 +238,8 @@ static int check_driver(const Check *c, const PciFunction *function, const Funct
 	if (str_equal(facts->driver, "pci-stub"))
 		return refuse_driver(c, function, "is on", "pci-stub",
 				     "take ids= of pci-stub off the kernel command line "
-				     "(pci-stub.ids=) or out of modprobe.d, and reboot; which of "
-				     "them it is, says: gpupass doctor");
+				     "(pci-stub.ids=) or out of modprobe.d, and reboot; gpupass "
+				     "doctor says which of them it is");
 	if (!driver_expected(facts->driver))
 		return refuse_driver(c, function,
 				     "is on a driver nobody expected there:", facts->driver,

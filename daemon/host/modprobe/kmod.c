@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "host/modprobe/kmod.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <libkmod.h>
@@ -69,6 +70,10 @@ static int keep(char ***into, const char *command, const char *module, const cha
 
 	if (!line)
 		return -ENOMEM;
+	/* Any blank is as good, and in documents there is no other. */
+	for (char *c = line; *c; c++)
+		if (isspace((unsigned char)*c))
+			*c = ' ';
 	if (!modprobe_matters(line))
 		return 0;
 	if (strlen(line) > SETTING_BYTES_MAX || strv_length(*into) >= SETTINGS_MAX)

@@ -80,6 +80,12 @@ static void vfio_not_loaded(Rig *r)
 	r->m.inspection.vfio_loadable = true;
 }
 
+static void vfio_blocked(Rig *r)
+{
+	vfio_not_loaded(r);
+	add(&r->host->modprobe, "install vfio_pci /bin/false");
+}
+
 static void no_vfio(Rig *r)
 {
 	r->m.inspection.vfio_pci = false;
@@ -177,6 +183,7 @@ static const Case cases[] = {
 	{ "an RMRR", rmrr, "reserved-regions", "reserved-regions", "fail", GPU, "another slot" },
 	{ "vfio-pci not loaded", vfio_not_loaded, "vfio", "vfio", "warn", "not loaded",
 	  "modprobe vfio-pci" },
+	{ "vfio-pci blocked", vfio_blocked, "vfio", "vfio", "fail", "modprobe.d", "take out" },
 	{ "no vfio-pci", no_vfio, "vfio", "vfio", "fail", "no vfio-pci", "CONFIG_VFIO_PCI" },
 	{ "ids= on the command line", ids_on_cmdline, "vfio-ids", "vfio-ids", "warn", "10de:2230",
 	  "ids=" },

@@ -387,9 +387,9 @@ static const struct {
 	/* The last one counts, by the names of the files and whatever folder they are in. */
 	{ { { "etc/modprobe.d/b.conf", "options vfio-pci ids=1:2\n" },
 	    { "usr/local/lib/modprobe.d/a.conf", "options vfio_pci ids=3:4" },
-	    { "lib/modprobe.d/c.conf", "install nouveau /bin/false\nblacklist snd-hda-intel" } },
+	    { "lib/modprobe.d/c.conf", "install nouveau \t/bin/false\nblacklist snd-hda-intel" } },
 	  "options vfio_pci ids=3:4|options vfio_pci ids=1:2|blacklist snd_hda_intel|"
-	  "install nouveau /bin/false",
+	  "install nouveau  /bin/false",
 	  "vfio_pci /etc/modprobe.d/b.conf|vfio_pci /usr/local/lib/modprobe.d/a.conf|"
 	  "snd_hda_intel /lib/modprobe.d/c.conf|nouveau /lib/modprobe.d/c.conf",
 	  "" },
