@@ -108,8 +108,8 @@ static int read_line(Table *t, char *line)
 		return -EBADMSG;
 	if (is_header(fields, n))
 		return read_header(t, fields, n);
-	row = gpu_of(fields[0]);
-	/* Skips rows of NICs, the legend, and warnings before the table. */
+	/* Skips rows of NICs, the legend, and warnings: those have no tab. */
+	row = n > 1 ? gpu_of(fields[0]) : NO_GPU;
 	return row == NO_GPU ? 0 : read_row(t, row, fields, n);
 }
 
