@@ -110,21 +110,22 @@ static VerifyCause cause_of_end(const GuestRun *run, int error)
 static int read_answer(const GuestRun *run, size_t which, Answers *into)
 {
 	const char *text = run->out ? run->out : "";
+	unsigned *bad = &into->bad[which];
 	int r;
 
 	switch (which) {
 	case RUN_GPUS:
-		return smi_parse_gpus(text, run->out_size, &into->gpus);
+		return smi_parse_gpus(text, run->out_size, &into->gpus, bad);
 	case RUN_TOPOLOGY:
-		return smi_parse_topology(text, run->out_size, &into->topology);
+		return smi_parse_topology(text, run->out_size, &into->topology, bad);
 	case RUN_NVLINK:
-		r = smi_parse_nvlinks(text, run->out_size, &into->nvlinks);
+		r = smi_parse_nvlinks(text, run->out_size, &into->nvlinks, bad);
 		/* Some versions print this as an error, with nothing on stdout. */
 		if (r == 0 && into->nvlinks.n_items == 0 && run->err_size > 0)
-			r = smi_parse_nvlinks(run->err, run->err_size, &into->nvlinks);
+			r = smi_parse_nvlinks(run->err, run->err_size, &into->nvlinks, NULL);
 		return r;
 	default:
-		return smi_parse_peers(text, run->out_size, &into->peers);
+		return smi_parse_peers(text, run->out_size, &into->peers, bad);
 	}
 }
 
@@ -152,6 +153,16 @@ static bool is_answer(const GuestRun *run, size_t which, const Answers *answers)
 	return true;
 }
 
+static void forget(size_t which, Answers *answers)
+{
+	if (which == RUN_TOPOLOGY)
+		memset(&answers->topology, 0, sizeof(answers->topology));
+	else if (which == RUN_NVLINK)
+		memset(&answers->nvlinks, 0, sizeof(answers->nvlinks));
+	else if (which == RUN_PEERS)
+		memset(&answers->peers, 0, sizeof(answers->peers));
+}
+
 static int read_run(const GuestRun runs[VERIFY_RUNS], size_t which, Answers *into)
 {
 	const GuestRun *run = &runs[which];
@@ -168,8 +179,10 @@ static int read_run(const GuestRun runs[VERIFY_RUNS], size_t which, Answers *int
 	r = read_answer(run, which, into);
 	if (r == -ENOMEM)
 		return r;
-	if (r < 0 || !is_answer(run, which, into))
+	if (r < 0 || !is_answer(run, which, into)) {
 		into->missing[which] = cause_of_end(run, r);
+		forget(which, into);
+	}
 	return 0;
 }
 
@@ -181,8 +194,13 @@ int answers_read(const GuestRun runs[VERIFY_RUNS], Answers *ret)
 		if (r < 0)
 			return r;
 	}
-	ret->partial = !is_whole(&runs[RUN_GPUS]);
+	ret->partial = !is_whole(&runs[RUN_GPUS]) || ret->gpus.unreadable;
 	return 0;
+}
+
+void answers_refuse(const GuestRun runs[VERIFY_RUNS], size_t which, Answers *answers)
+{
+	answers->missing[which] = cause_of_end(&runs[which], -EBADMSG);
 }
 
 size_t answers_first_missing(const Answers *answers)
@@ -194,10 +212,15 @@ size_t answers_first_missing(const Answers *answers)
 	return i;
 }
 
-int answers_describe(const GuestRun *run, size_t which, char **ret)
+int answers_describe(const GuestRun runs[VERIFY_RUNS], size_t which, const Answers *answers,
+		     char **ret)
 {
+	const GuestRun *run = &runs[which];
+	const char *text = run->out ? run->out : "";
 	_cleanup_free_ char *command = strv_join((char *const *)verify_commands[which], " ");
-	_cleanup_free_ char *out = smi_excerpt(run->out ? run->out : "", run->out_size);
+	_cleanup_free_ char *out = answers->bad[which] > 0
+					   ? smi_line(text, run->out_size, answers->bad[which])
+					   : smi_excerpt(text, run->out_size);
 	_cleanup_free_ char *err = smi_excerpt(run->err ? run->err : "", run->err_size);
 	_cleanup_free_ char *detail =
 		smi_excerpt(str_or_empty(run->detail), strlen(str_or_empty(run->detail)));
@@ -222,6 +245,6 @@ int answers_note(const GuestRun runs[VERIFY_RUNS], const Answers *answers, char 
 	for (size_t i = 0; i < VERIFY_RUNS; i++)
 		if (answers->missing[i] == VERIFY_NOTHING && runs[i].outcome == GUEST_RAN &&
 		    (runs[i].exit_code != 0 || told_by(&runs[i]) == TOLD_WARNING))
-			return answers_describe(&runs[i], i, ret);
+			return answers_describe(runs, i, answers, ret);
 	return 0;
 }

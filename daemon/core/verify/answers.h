@@ -19,6 +19,7 @@ typedef struct Answers {
 	SmiNvlinks nvlinks;
 	VerifyCause missing[VERIFY_RUNS]; /* why the answer is not there; VERIFY_NOTHING: it is */
 	bool partial;			  /* the list of GPUs may lack some */
+	unsigned bad[VERIFY_RUNS];	  /* the line that is not understood; 0: none */
 	SmiAlarms alarms;		  /* of all runs */
 } Answers;
 
@@ -28,6 +29,9 @@ int answers_read(const GuestRun runs[VERIFY_RUNS], Answers *ret);
 size_t answers_first_missing(const Answers *answers);
 
 /* `nvidia-smi topo -m: exit status 3, "…"`. The quoted words are the guest's, made harmless. */
-int answers_describe(const GuestRun *run, size_t which, char **ret);
+int answers_describe(const GuestRun runs[VERIFY_RUNS], size_t which, const Answers *answers,
+		     char **ret);
+/* An answer that is there proves nothing after all. */
+void answers_refuse(const GuestRun runs[VERIFY_RUNS], size_t which, Answers *answers);
 /* What is worth a note although the answer is there: an exit status, a warning. NULL: nothing. */
 int answers_note(const GuestRun runs[VERIFY_RUNS], const Answers *answers, char **ret);

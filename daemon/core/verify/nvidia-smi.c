@@ -87,7 +87,7 @@ static int read_gpu(char *line, SmiGpus *into)
 	return 0;
 }
 
-int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret)
+int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret, unsigned *ret_bad)
 {
 	_cleanup_free_ char *copy = NULL;
 	SmiGpus gpus = { 0 };
@@ -97,7 +97,7 @@ int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret)
 
 	r = smi_clean(text, size, &copy);
 	rest = copy;
-	while (r == 0 && (line = smi_next_line(&rest))) {
+	for (unsigned n = 1; r == 0 && (line = smi_next_line(&rest)); n++) {
 		SmiTold told;
 
 		line = str_strip(line);
@@ -108,7 +108,9 @@ int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret)
 			r = read_gpu(line, &gpus);
 		else if (told == TOLD_NO_DEVICES)
 			none = true;
-		/* Other lines are warnings, or of a library that logs to stdout. */
+		/* Other lines are warnings, or a library's log. */
+		if (ret_bad && (r < 0 || (gpus.unreadable && *ret_bad == 0)))
+			*ret_bad = n;
 	}
 	if (r == 0 && (gpus.n_items > 0 ? none : !none && !gpus.unreadable))
 		r = -EBADMSG;
@@ -222,7 +224,7 @@ static bool any_readable(const SmiNvlinks *links)
 	return links->all_inactive;
 }
 
-int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret)
+int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret, unsigned *ret_bad)
 {
 	_cleanup_free_ char *copy = NULL;
 	bool empty = true;
@@ -234,7 +236,9 @@ int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret)
 
 	r = smi_clean(text, size, &copy);
 	rest = copy;
-	while (r == 0 && (line = smi_next_line(&rest))) {
+	for (unsigned n = 1; r == 0 && (line = smi_next_line(&rest)); n++) {
+		bool bad = gpu && gpu->unreadable;
+
 		line = str_strip(line);
 		if (str_starts_with(line, "GPU ") && !told_is_alarm(told_of(line))) {
 			r = read_link_gpu(line + 4, &links);
@@ -246,6 +250,8 @@ int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret)
 			read_link_words(line, gpu, &links);
 		}
 		empty &= *line == '\0';
+		if (ret_bad && (r < 0 || (gpu && gpu->unreadable && !bad)))
+			*ret_bad = n;
 	}
 	/* A text without any GPU does not mean a host without NVLink. */
 	if (r == 0 && !empty && !any_readable(&links))
@@ -271,7 +277,7 @@ int smi_parse_mig(const char *text, size_t size, uint64_t *ret_enabled)
 		unsigned i;
 
 		line = str_strip(line);
-		if (!isdigit((unsigned char)*line))
+		if (!is_row(line))
 			continue;
 		index = next_field(&line);
 		mode = next_field(&line);

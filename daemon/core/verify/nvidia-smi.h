@@ -5,7 +5,8 @@
  * and smi_excerpt() are passed on. Lines of other programs are skipped.
  *
  * Parsers return 0, -EBADMSG (not the output of that command), -EFBIG (over SMI_TEXT_MAX) or
- * -ENOMEM. On failure *ret is unchanged.
+ * -ENOMEM. On failure *ret is unchanged. *ret_bad, if it is 0 and not NULL, is set to the first
+ * line that is not understood, counted from 1.
  */
 #pragma once
 
@@ -36,7 +37,7 @@ typedef struct SmiGpus {
 } SmiGpus;
 
 /* No GPUs only if nvidia-smi says so ("No devices were found"), or that it lost them. */
-int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret);
+int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret, unsigned *ret_bad);
 
 /* --- nvidia-smi topo -m, nvidia-smi topo -p2p n --- */
 
@@ -95,8 +96,8 @@ typedef struct SmiMatrix {
  * The names in the header, which may be underlined, identify the columns. Columns of other devices,
  * and those after them, vary by version and are skipped.
  */
-int smi_parse_topology(const char *text, size_t size, SmiMatrix *ret);
-int smi_parse_peers(const char *text, size_t size, SmiMatrix *ret);
+int smi_parse_topology(const char *text, size_t size, SmiMatrix *ret, unsigned *ret_bad);
+int smi_parse_peers(const char *text, size_t size, SmiMatrix *ret, unsigned *ret_bad);
 
 /* --- nvidia-smi nvlink --status --- */
 
@@ -120,7 +121,7 @@ typedef struct SmiNvlinks {
  * No output means no GPU: nvidia-smi prints nothing if no board has NVLink. -EBADMSG, too, if no
  * GPU's links can be read.
  */
-int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret);
+int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret, unsigned *ret_bad);
 
 /* --- what stands in NVLink's way --- */
 

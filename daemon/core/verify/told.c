@@ -103,6 +103,16 @@ char *smi_excerpt(const char *text, size_t size)
 	return strdup(best);
 }
 
+char *smi_line(const char *text, size_t size, unsigned number)
+{
+	const char *end = text + size, *next;
+
+	for (; number > 1 && (next = memchr(text, '\n', (size_t)(end - text))); number--)
+		text = next + 1;
+	next = memchr(text, '\n', (size_t)(end - text));
+	return smi_excerpt(text, (size_t)((next ? next : end) - text));
+}
+
 /* --- alarms --- */
 
 /* "… GPU0000:02:00.0: …", "… GPU 00000000:02:00.0: …" */

@@ -61,3 +61,5 @@ void alarms_read(const char *text, size_t size, SmiAlarms *into);
  * anything in it. Printable ASCII, at most TOLD_LINE_MAX characters; NULL: no memory.
  */
 char *smi_excerpt(const char *text, size_t size);
+/* Likewise the line of this number, counted from 1. */
+char *smi_line(const char *text, size_t size, unsigned number);

@@ -242,8 +242,8 @@ static int settle_gpus(const VerifyInput *input, const Answers *answers, const S
 }
 
 /* *ret_settled: nothing else counts. */
-static int judge_gpus(const VerifyInput *input, Answers *answers, VerifyReport *report,
-		      bool *ret_settled)
+static int judge_gpus(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Answers *answers,
+		      VerifyReport *report, bool *ret_settled)
 {
 	const SmiAlarm *alarm;
 	size_t which;
@@ -254,7 +254,7 @@ static int judge_gpus(const VerifyInput *input, Answers *answers, VerifyReport *
 	*ret_settled = alarm || report->cause != VERIFY_NOTHING;
 	/* A list that was cut short tells of no GPU that it is missing. */
 	if (answers->partial && !alarm && (*ret_settled || report->match == VERIFY_MATCH_COUNT)) {
-		answers->missing[RUN_GPUS] = VERIFY_SMI_FAILED;
+		answers_refuse(runs, RUN_GPUS, answers);
 		report->match = VERIFY_MATCH_NONE;
 		for (size_t i = 0; i < report->n_gpus; i++)
 			report->gpus[i].found = false;
@@ -294,7 +294,7 @@ static int judge_missing(const VerifyInput *input, const GuestRun runs[VERIFY_RU
 
 	report->cause = answers->missing[which];
 	r = report->cause == VERIFY_NO_COMMAND ? describe_no_command(report, which, &what)
-					       : answers_describe(&runs[which], which, &what);
+					       : answers_describe(runs, which, answers, &what);
 	return r < 0 ? r : verify_explain(report, input, what, NULL);
 }
 
@@ -305,7 +305,7 @@ static int judge_runs(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS]
 	int r = answers_read(runs, answers);
 
 	if (r == 0 && answers->missing[RUN_GPUS] == VERIFY_NOTHING)
-		r = judge_gpus(input, answers, report, &settled);
+		r = judge_gpus(input, runs, answers, report, &settled);
 	if (r < 0 || settled)
 		return r;
 	r = answers_note(runs, answers, &report->note);
@@ -319,6 +319,8 @@ static int judge_runs(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS]
 	}
 	/* A path over PCIe, or links that are down, count whatever else is missing. */
 	r = judge_links(input, answers, report);
+	if (report->cause == VERIFY_BAD_OUTPUT && answers->bad[RUN_NVLINK] > 0)
+		answers_refuse(runs, RUN_NVLINK, answers);
 	if (r < 0 || answers_first_missing(answers) == VERIFY_RUNS ||
 	    report->verdict != VERDICT_UNKNOWN)
 		return r;
@@ -397,7 +399,8 @@ bool verify_links_seen(const VerifyReport *report, unsigned *links, unsigned *in
 bool verify_wants_diagnosis(const VerifyReport *report)
 {
 	return report->verdict != VERDICT_VERIFIED && report->match != VERIFY_MATCH_NONE &&
-	       report->n_gpus > 0 && report->cause != VERIFY_TIMEOUT;
+	       report->n_gpus > 0 && report->cause != VERIFY_TIMEOUT &&
+	       report->cause != VERIFY_GPU_LOST && report->cause != VERIFY_RESET_NEEDED;
 }
 
 static const VerifiedGpu *first_with_mig(const VerifyReport *report, uint64_t enabled)

@@ -15,8 +15,8 @@ static char *rate_text(uint32_t mbps, uint32_t nominal)
 		    nominal % 1000 / 100);
 }
 
-/* `PROGRAM: exit status 1, "no CUDA-capable device"`. The quoted words are the guest's, cleaned. */
-static char *run_text(const Workload *w, const GuestRun *run)
+/* `WHAT: exit status 1, "no CUDA-capable device"`. The quoted words are the guest's, cleaned. */
+static char *run_text(const char *form, const Workload *w, const GuestRun *run)
 {
 	_cleanup_free_ char *err = smi_excerpt(run->err ? run->err : "", run->err_size);
 	_cleanup_free_ char *out = smi_excerpt(run->out ? run->out : "", run->out_size);
@@ -25,7 +25,7 @@ static char *run_text(const Workload *w, const GuestRun *run)
 	if (!err || !out)
 		return NULL;
 	said = !*out || (*err && told_of(err) >= told_of(out)) ? err : out;
-	return strf("%s in the guest: %s %lld%s%s%s", w->program,
+	return strf("%s%s: %s %lld%s%s%s", w->program, form,
 		    run->signalled ? "ended by signal" : "exit status", (long long)run->exit_code,
 		    *said ? ", \"" : "", said, *said ? "\"" : "");
 }
@@ -65,7 +65,7 @@ static char *reason_text(const Workload *w, const VerifyInput *in, const VerifyR
 			      "p2pBandwidthLatencyTest or all_reduce_perf");
 	case WORKLOAD_FAILED:
 	case WORKLOAD_GPU_FAULT:
-		return run_text(w, run);
+		return run_text(" in the guest", w, run);
 	case WORKLOAD_TIMEOUT:
 		return strf("%s did not end in time, and may still run in the guest", w->program);
 	case WORKLOAD_TOO_MUCH:
@@ -73,7 +73,7 @@ static char *reason_text(const Workload *w, const VerifyInput *in, const VerifyR
 	case WORKLOAD_BAD_REPLY:
 		return strf("the guest agent's reply about %s cannot be used", w->program);
 	case WORKLOAD_BAD_OUTPUT:
-		return strf("what %s in the guest prints is not understood", w->program);
+		return run_text(" in the guest prints what is not understood", w, run);
 	case WORKLOAD_OTHER_GPUS:
 		return strf("it is not clear which of the GPUs that %s shows are those of %s",
 			    w->program, in->group);
