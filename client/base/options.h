@@ -49,6 +49,7 @@ typedef enum VerbOption {
 	OPTION_WORKLOAD = 1ULL << 35,
 	OPTION_FIRST = 1ULL << 36,
 	OPTION_HOSTS_FILE = 1ULL << 37,
+	OPTION_NO_BRIDGE_SEEN = 1ULL << 38,
 } VerbOption;
 
 typedef struct Options {
