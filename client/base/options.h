@@ -50,6 +50,7 @@ typedef enum VerbOption {
 	OPTION_FIRST = 1ULL << 36,
 	OPTION_HOSTS_FILE = 1ULL << 37,
 	OPTION_ANY = 1ULL << 38,
+	OPTION_NO_BRIDGE_SEEN = 1ULL << 39,
 } VerbOption;
 
 typedef struct Options {

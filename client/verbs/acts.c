@@ -106,7 +106,10 @@ int verb_declare(Client *c, char *const *arguments, size_t n_arguments)
 	r = append_gpus(c, call, arguments + 1, n_arguments - 1);
 	if (r < 0)
 		return r;
-	r = sd_bus_message_append(call, "a{sv}", 0);
+	if (c->options->given & OPTION_NO_BRIDGE_SEEN)
+		r = sd_bus_message_append(call, "a{sv}", 1, GPUPASS_OPTION_NO_BRIDGE_SEEN, "b", 1);
+	else
+		r = sd_bus_message_append(call, "a{sv}", 0);
 	if (r < 0)
 		return bus_build_failed(c, r);
 	r = bus_call(c, call, BUS_TIMEOUT_ACT_USEC, "o", &reply);

@@ -33,7 +33,7 @@ static const Verb verbs[] = {
 	  "Give groups to a domain" },
 	{ "release", "DOMAIN|GROUP...", 1, 16, JOB_OPTIONS | OPTION_KEEP_VFIO | OPTION_DRY_RUN,
 	  verb_release, "Take groups back from their domain" },
-	{ "declare", "NAME GPU...", 2, 17, 0, verb_declare,
+	{ "declare", "NAME GPU...", 2, 17, OPTION_NO_BRIDGE_SEEN, verb_declare,
 	  "Declare that GPUs are bridged, or one alone" },
 	{ "forget", "NAME", 1, 1, 0, verb_forget, "Withdraw a declaration" },
 	{ "bind", "GROUP", 1, 1,

@@ -91,10 +91,11 @@ static int print_text(Client *c, const json_t *document, const char *verdict)
 	_cleanup_free_ char *group = document_text(document, "group");
 	_cleanup_free_ char *reason = document_text(document, "reason");
 	_cleanup_free_ char *remedy = document_text(document, "remedy");
+	_cleanup_free_ char *note = document_text(document, "note");
 	_cleanup_free_ char *loud = text_printable(verdict);
 	int r;
 
-	if (!domain || !group || !reason || !remedy || !loud)
+	if (!domain || !group || !reason || !remedy || !note || !loud)
 		return -ENOMEM;
 	upper(loud);
 	fprintf(t->stream, "%s in %s: %s%s%s\n", group, domain,
@@ -106,6 +107,8 @@ static int print_text(Client *c, const json_t *document, const char *verdict)
 		fprintf(t->stream, "  Reason: %s\n", reason);
 	if (*remedy)
 		fprintf(t->stream, "  Remedy: %s\n", remedy);
+	if (*note)
+		fprintf(t->stream, "  Note: %s\n", note);
 	r = verify_print_guest_report(c, json_object_get(document, "guest_report"));
 	return r < 0 ? r : verify_print_workload(c, json_object_get(document, "workload"));
 }

@@ -53,6 +53,10 @@ static const OptionSpec unbind_options[] = {
 	OPTION(GPUPASS_OPTION_ALLOW_BOOT_VGA, 'b', allow_boot_vga),
 };
 
+static const OptionSpec declare_options[] = {
+	OPTION(GPUPASS_OPTION_NO_BRIDGE_SEEN, 'b', no_bridge_seen),
+};
+
 static const OptionSpec verify_options[] = {
 	OPTION(GPUPASS_OPTION_GROUP, 's', group),
 	OPTION(GPUPASS_OPTION_TIMEOUT, 't', timeout_usec),
@@ -220,6 +224,7 @@ static int method_declare(sd_bus_message *m, void *userdata, sd_bus_error *error
 {
 	_cleanup_(pending_freep) Pending *pending = NULL;
 	_cleanup_strv_ char **gpus = NULL;
+	RequestOptions options = { 0 };
 	const char *name;
 	Face *f = userdata;
 	int r;
@@ -228,7 +233,7 @@ static int method_declare(sd_bus_message *m, void *userdata, sd_bus_error *error
 	if (r >= 0)
 		r = sd_bus_message_read_strv(m, &gpus);
 	if (r >= 0)
-		r = options_read(m, NULL, 0, NULL, error);
+		r = options_read(m, declare_options, ELEMENTS(declare_options), &options, error);
 	if (r >= 0)
 		r = check_name(name, "name", false, error);
 	if (r >= 0 && strv_length(gpus) < GROUP_MEMBERS_MIN)
@@ -251,7 +256,7 @@ static int method_declare(sd_bus_message *m, void *userdata, sd_bus_error *error
 	pending->path = group_path(name);
 	if (!pending->path)
 		return -ENOMEM;
-	r = manager_declare(f->manager, name, gpus, declared, pending);
+	r = manager_declare(f->manager, name, gpus, options.no_bridge_seen, declared, pending);
 	if (r < 0)
 		return r;
 	TAKE_PTR(pending);

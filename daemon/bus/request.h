@@ -7,7 +7,7 @@
 
 typedef struct RequestOptions {
 	bool live, config, keep_vfio, persist, reset, allow_boot_vga, accept_dirty, mmio, capture,
-		workload;
+		no_bridge_seen, workload;
 	char *model, *operation, *symptom, *numa, *fit, *group, *domain;
 	uint64_t timeout_usec;
 } RequestOptions;

@@ -22,7 +22,8 @@ struct DeclareTask {
 	Policy policy;
 	Identities *known;
 	char *name;
-	char **members; /* to declare */
+	char **members;	     /* to declare */
+	bool no_bridge_seen; /* of the only one, the caller says so */
 	/* outcome */
 	Rules *rules;
 	char **notes;
@@ -97,6 +98,28 @@ static int check_name(const char *name, Problem **ret_problem)
 			       GROUP_NAME_MAX));
 }
 
+/* Half of a bridged pair is never declared alone by mistake. */
+static int check_alone(DeclareTask *task, const Group *group)
+{
+	const PciFunction *lead = group->gpus[0]->lead;
+	_cleanup_free_ char *model = NULL;
+
+	if (!group->single || task->no_bridge_seen ||
+	    !board_may_be_bridged(lead->vendor, lead->device))
+		return 0;
+	model = gpu_model(group->gpus[0]);
+	if (!model)
+		return -ENOMEM;
+	return problem_refuse(
+		&task->problem, GPUPASS_ERROR_LINKS_UNKNOWN,
+		.reason = strf("a bridge may tie %s (%s) to another board", BDF_TEXT(&lead->bdf),
+			       model),
+		.cause = strdup("its GPU can have NVLink, and the host cannot see a bridge"),
+		.remedy = strf("look at the board; if no bridge is on it: gpupass declare %s %s "
+			       "--no-bridge-seen; if there is one, name both boards",
+			       task->name, BDF_TEXT(&lead->bdf)));
+}
+
 /* Checks that the declared group would be complete on this machine. */
 static int check_group(DeclareTask *task, const Assignments *assignments)
 {
@@ -110,7 +133,7 @@ static int check_group(DeclareTask *task, const Assignments *assignments)
 		return r;
 	group = group_set_find(inventory->groups, task->name);
 	if (group && group->state != GROUP_DEGRADED)
-		return 0;
+		return check_alone(task, group);
 	return problem_refuse(&task->problem, GPUPASS_ERROR_NOT_BRIDGED,
 			      .reason = strdup("these GPUs cannot be a group on this host"),
 			      .cause =
@@ -349,7 +372,7 @@ static int check_jobs(const Manager *m, DeclareTask *task)
 }
 
 static int start(Manager *m, DeclareMode mode, const char *name, char *const *members,
-		 ManagerDeclared done, void *userdata)
+		 bool no_bridge_seen, ManagerDeclared done, void *userdata)
 {
 	_cleanup_(declare_task_freep) DeclareTask *task = calloc(1, sizeof(DeclareTask));
 	int r;
@@ -357,6 +380,7 @@ static int start(Manager *m, DeclareMode mode, const char *name, char *const *me
 	if (!task)
 		return -ENOMEM;
 	task->mode = mode;
+	task->no_bridge_seen = no_bridge_seen;
 	task->manager = m;
 	task->host = m->place.host;
 	task->store = m->place.store;
@@ -381,18 +405,18 @@ static int start(Manager *m, DeclareMode mode, const char *name, char *const *me
 	return 0;
 }
 
-int manager_declare(Manager *m, const char *name, char *const *members, ManagerDeclared done,
-		    void *userdata)
+int manager_declare(Manager *m, const char *name, char *const *members, bool no_bridge_seen,
+		    ManagerDeclared done, void *userdata)
 {
-	return start(m, DECLARE, name, members, done, userdata);
+	return start(m, DECLARE, name, members, no_bridge_seen, done, userdata);
 }
 
 int manager_forget(Manager *m, const char *name, ManagerDeclared done, void *userdata)
 {
-	return start(m, FORGET, name, NULL, done, userdata);
+	return start(m, FORGET, name, NULL, false, done, userdata);
 }
 
 int manager_reload(Manager *m)
 {
-	return start(m, RELOAD, "", NULL, NULL, NULL);
+	return start(m, RELOAD, "", NULL, false, NULL, NULL);
 }

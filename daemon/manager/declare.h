@@ -8,8 +8,8 @@
 #include "manager/types.h"
 
 /* Calls `done` when the picture shows the outcome. */
-int manager_declare(Manager *m, const char *name, char *const *members, ManagerDeclared done,
-		    void *userdata);
+int manager_declare(Manager *m, const char *name, char *const *members, bool no_bridge_seen,
+		    ManagerDeclared done, void *userdata);
 int manager_forget(Manager *m, const char *name, ManagerDeclared done, void *userdata);
 /*
  * true: a declaration or withdrawal of this group is under way. NULL: of any group. A job that

@@ -42,6 +42,7 @@
 #define GPUPASS_OPTION_RESET "reset"	     /* b: Bind: reset all boards of the group */
 #define GPUPASS_OPTION_ALLOW_BOOT_VGA "allow-boot-vga" /* b: take the host's boot display */
 #define GPUPASS_OPTION_ACCEPT_DIRTY "accept-dirty"     /* b: Assign, root: give it unreset */
+#define GPUPASS_OPTION_NO_BRIDGE_SEEN "no-bridge-seen" /* b: Declare: of a board alone */
 #define GPUPASS_OPTION_SYMPTOM "symptom"	       /* s: Doctor: what is seen in the guest */
 #define GPUPASS_OPTION_CAPTURE "capture"	       /* b: Doctor: with the facts, of the host */
 #define GPUPASS_OPTION_MMIO "mmio"		       /* b: Probe: read link registers, too */

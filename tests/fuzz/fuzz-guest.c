@@ -30,9 +30,9 @@ static void parse_tables(const char *text, size_t size)
 {
 	SmiMatrix topology, peers;
 
-	if (smi_parse_topology(text, size, &topology) == 0)
+	if (smi_parse_topology(text, size, &topology, NULL) == 0)
 		check_matrix(&topology, SMI_PATH_MAX_);
-	if (smi_parse_peers(text, size, &peers) == 0)
+	if (smi_parse_peers(text, size, &peers, NULL) == 0)
 		check_matrix(&peers, SMI_PEER_MAX_);
 }
 
@@ -48,11 +48,11 @@ static void parse_lists(const char *text, size_t size)
 	for (const char *c = excerpt; *c; c++)
 		EXPECT(*c >= ' ' && *c < 0x7f);
 	free(excerpt);
-	if (smi_parse_gpus(text, size, &gpus) == 0)
+	if (smi_parse_gpus(text, size, &gpus, NULL) == 0)
 		for (size_t i = 0; i < gpus.n_items; i++)
 			EXPECT(gpus.items[i].index < SMI_GPUS_MAX &&
 			       strlen(gpus.items[i].uuid) == SMI_UUID_SIZE - 1);
-	if (smi_parse_nvlinks(text, size, &links) == 0)
+	if (smi_parse_nvlinks(text, size, &links, NULL) == 0)
 		for (size_t i = 0; i < links.n_items; i++)
 			EXPECT(links.items[i].active + links.items[i].inactive <= SMI_LINKS_MAX &&
 			       links.items[i].min_mbps <= links.items[i].max_mbps);

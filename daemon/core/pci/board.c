@@ -8,14 +8,24 @@
 
 DEFINE_STRING_TABLE(nvlink_kind, NvlinkKind, NVLINK_KINDS)
 
+/*
+ * Why a board has no NVLink. Where its chip has none, that is the reason. Where its chip has it,
+ * the reasons are NVIDIA's data sheets of boards, and nobody can see from here what was sold as
+ * one: so such a board is declared alone only by somebody who looked at it.
+ */
 #define ALONE "; alone it can be declared a group of one"
+#define LOOK_FIRST                                                                                 \
+	"; its GPU could have one: alone it can be declared a group of one with --no-bridge-seen"
 
-#define PASCAL_PCIE "the PCIe board of this Pascal GPU has no NVLink connector" ALONE
-#define VOLTA_PCIE "the PCIe board of this Volta GPU has no NVLink connector" ALONE
-#define TURING_NONE "this Turing board has no NVLink connector" ALONE
-#define TURING_MOBILE "mobile boards have no NVLink connector" ALONE
-#define AMPERE_NONE "this Ampere board has no NVLink connector" ALONE
-#define CMP "boards for mining have no NVLink" ALONE
+#define PASCAL_PCIE "the PCIe board of this Pascal GPU has no NVLink connector" LOOK_FIRST
+#define VOLTA_PCIE "the PCIe board of this Volta GPU has no NVLink connector" LOOK_FIRST
+#define TURING_NONE "this Turing board has no NVLink connector" LOOK_FIRST
+#define TURING_MOBILE "mobile boards have no NVLink connector" LOOK_FIRST
+#define AMPERE_NONE "this Ampere board has no NVLink connector" LOOK_FIRST
+#define CMP "boards for mining have no NVLink" LOOK_FIRST
+#define NO_PASCAL "of Pascal's GPUs only GP100 has NVLink" ALONE
+#define NO_TURING "of Turing's GPUs only TU102 and TU104 have NVLink" ALONE
+#define NO_AMPERE "of Ampere's GPUs only GA100 and GA102 have NVLink" ALONE
 #define ADA "Ada boards have no NVLink" ALONE
 #define BLACKWELL_PCIE "PCIe boards of the Blackwell generation have no NVLink" ALONE
 
@@ -72,15 +82,15 @@ static const Board boards[] = {
 	BRIDGE(0x1e78, "Quadro RTX 6000/8000", 2, 2, 50000, 2),
 	BRIDGE(0x1e81, "RTX 2080 Super", 2, 1, 50000, 2),
 	BRIDGE(0x1e82, "RTX 2080", 2, 1, 50000, 2),
-	OTHER(0x1e84, "RTX 2070 Super", NVLINK_NONE, TURING_NONE), /* (pci.ids) */
+	BRIDGE(0x1e84, "RTX 2070 Super", 2, 1, 50000, 2), /* (pci.ids) */
 	BRIDGE(0x1e87, "RTX 2080", 2, 1, 50000, 2),
 	OTHER(0x1e90, "RTX 2080 Mobile", NVLINK_NONE, TURING_MOBILE),
 	OTHER(0x1e93, "RTX 2080 Super Mobile", NVLINK_NONE, TURING_MOBILE),
 	BRIDGE(0x1eb0, "Quadro RTX 5000", 2, 1, 50000, 2),
 	OTHER(0x1eb5, "Quadro RTX 5000 Mobile", NVLINK_NONE, TURING_MOBILE),
 	OTHER(0x1eb8, "Tesla T4", NVLINK_NONE, TURING_NONE),
-	OTHER(0x1ec2, "RTX 2070 Super", NVLINK_NONE, TURING_NONE),
-	OTHER(0x1ec7, "RTX 2070 Super", NVLINK_NONE, TURING_NONE),
+	BRIDGE(0x1ec2, "RTX 2070 Super", 2, 1, 50000, 2),
+	BRIDGE(0x1ec7, "RTX 2070 Super", 2, 1, 50000, 2),
 	OTHER(0x1ed0, "RTX 2080 Mobile", NVLINK_NONE, TURING_MOBILE),
 	OTHER(0x1ed3, "RTX 2080 Super Mobile", NVLINK_NONE, TURING_MOBILE),
 	OTHER(0x1ef5, "Quadro RTX 5000 Mobile", NVLINK_NONE, TURING_MOBILE),
@@ -171,16 +181,22 @@ static const struct {
 };
 
 /*
- * Whole generations without NVLink on any board (open-gpu-kernel-modules, g_nv_name_released.h;
- * pci.ids), so that no later board of theirs is offered for declaration. Their device 0 says that
- * the catalogue has no name for the very board.
+ * Chips without NVLink, so that no later board of theirs is offered for declaration. Their device 0
+ * says that the catalogue has no name for the very board. Ids by chip: pci.ids, and
+ * open-gpu-kernel-modules' g_nv_name_released.h. Which chips have it: NVIDIA's papers on the
+ * architectures. GP100, GV100, TU102, TU104, GA100, GA102, GH100 and GB100 to GB112 are not here: a
+ * board of theirs that nobody knows may have a bridge.
  */
 static const struct {
 	uint16_t first, last;
 	Board board;
 } ranges[] = {
-	{ 0x2600, 0x28ff, OTHER(0, "Ada board", NVLINK_NONE, ADA) },
-	{ 0x2b00, 0x2fff, OTHER(0, "Blackwell board", NVLINK_NONE, BLACKWELL_PCIE) },
+	{ 0x1b00, 0x1d7f, OTHER(0, "Pascal board", NVLINK_NONE, NO_PASCAL) }, /* GP102 to GP108 */
+	{ 0x1f00, 0x1fff, OTHER(0, "Turing board", NVLINK_NONE, NO_TURING) }, /* TU106, TU117 */
+	{ 0x2180, 0x21ff, OTHER(0, "Turing board", NVLINK_NONE, NO_TURING) }, /* TU116 */
+	{ 0x2400, 0x25ff, OTHER(0, "Ampere board", NVLINK_NONE, NO_AMPERE) }, /* GA103 to GA107 */
+	{ 0x2600, 0x28ff, OTHER(0, "Ada board", NVLINK_NONE, ADA) },	      /* AD102 to AD107 */
+	{ 0x2b00, 0x2fff, OTHER(0, "Blackwell board", NVLINK_NONE, BLACKWELL_PCIE) }, /* GB20x */
 };
 
 static int compare_board(const void *key, const void *element)
@@ -210,6 +226,11 @@ const Board *board_find(uint16_t vendor, uint16_t device, uint16_t subsystem_dev
 			return &variants[i].board;
 	board = bsearch(&device, boards, ELEMENTS(boards), sizeof(Board), compare_board);
 	return board ? board : find_range(device);
+}
+
+bool board_may_be_bridged(uint16_t vendor, uint16_t device)
+{
+	return vendor == PCI_VENDOR_NVIDIA && !find_range(device);
 }
 
 const char *board_exclusion(const Board *board)

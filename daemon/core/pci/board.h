@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "gpupass/string-table.h"
@@ -37,10 +38,16 @@ typedef struct Board {
 } Board;
 
 /*
- * NULL when nothing is known of the id. A board with device 0 stands for a generation without
- * NVLink: the catalogue does not know the very board.
+ * NULL when nothing is known of the id. A board with device 0 stands for a chip without NVLink: the
+ * catalogue does not know the very board.
  */
 const Board *board_find(uint16_t vendor, uint16_t device, uint16_t subsystem_device);
+
+/*
+ * The chip of such a board has NVLink, or is not known: whatever the catalogue says of the board,
+ * only a look at it tells that no bridge is on it.
+ */
+bool board_may_be_bridged(uint16_t vendor, uint16_t device);
 
 /* One sentence on why this board cannot be grouped; NULL when it can. `board` may be NULL. */
 const char *board_exclusion(const Board *board);

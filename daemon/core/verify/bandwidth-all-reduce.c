@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* all_reduce_perf, by common.cu and util.cu of nccl-tests. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +23,22 @@ static int read_rank(char *text, Bandwidth *into)
 }
 
 /* The column "#wrong", in older versions "error": "0", "0e+00", or "N/A" if nothing was checked. */
-static bool is_right(const char *word)
+static void read_wrong(const char *word, Bandwidth *into)
 {
-	return strcmp(word, "N/A") == 0 || strcmp(word, "0") == 0 || strcmp(word, "0e+00") == 0;
+	if (strcmp(word, "N/A") == 0)
+		into->unchecked = true;
+	else if (strcmp(word, "0") != 0 && strcmp(word, "0e+00") != 0)
+		into->wrong_data = true;
+}
+
+/* Size and count: two whole numbers. A host's name in NCCL's log may begin with one, too. */
+static bool is_sizes(const char *line)
+{
+	static const char digits[] = "0123456789";
+	size_t n = strspn(line, digits), blanks = strspn(line + n, " "),
+	       m = strspn(line + n + blanks, digits);
+
+	return n > 0 && blanks > 0 && m > 0 && line[n + blanks + m] == ' ';
 }
 
 /*
@@ -48,7 +60,7 @@ static int read_sizes(char *line, Bandwidth *into)
 			return -EBADMSG;
 		if (mbps > into->ring_mbps)
 			into->ring_mbps = mbps;
-		into->wrong_data |= !is_right(words[i + 3]);
+		read_wrong(words[i + 3], into);
 	}
 	return 0;
 }
@@ -57,7 +69,7 @@ static int read_all_reduce_line(char *line, Bandwidth *into)
 {
 	static const char bounds[] = "Out of bounds values :";
 
-	if (isdigit((unsigned char)*line))
+	if (is_sizes(line))
 		return read_sizes(line, into);
 	if (*line != '#')
 		return 0; /* NCCL's own messages */
@@ -82,7 +94,10 @@ int bandwidth_parse_all_reduce(const char *text, size_t size, Bandwidth *ret)
 	rest = copy;
 	while (r == 0 && (line = smi_next_line(&rest)))
 		r = read_all_reduce_line(str_strip(line), found);
-	if (r == 0 && (found->n_gpus == 0 || found->ring_mbps == 0))
+	/* What it found wrong stands, whatever else it printed. */
+	if (r == -EBADMSG && found->wrong_data)
+		r = 0;
+	else if (r == 0 && (found->n_gpus == 0 || found->ring_mbps == 0))
 		r = -EBADMSG;
 	if (r == 0)
 		*ret = *found;

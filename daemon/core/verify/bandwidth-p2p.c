@@ -100,7 +100,7 @@ static int read_p2p_line(P2pReader *p, char *line)
 		return read_p2p_device(line + strlen("Device: "), &p->found);
 	if (str_starts_with(line, "Device="))
 		return read_p2p_access(line + strlen("Device="), &p->found);
-	if (!*line || p->in == P2P_NO_TABLE || p->in == P2P_OTHER)
+	if (p->in == P2P_NO_TABLE || p->in == P2P_OTHER || !bandwidth_is_row(line, "D\\D"))
 		return 0;
 	return bandwidth_table_line(&p->tables[p->in], "D\\D", line);
 }

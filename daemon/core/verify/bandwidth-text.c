@@ -61,6 +61,14 @@ static int read_head(BandwidthTable *table, const char *corner, char **words, in
 	return 0;
 }
 
+bool bandwidth_is_row(const char *line, const char *corner)
+{
+	size_t n = strcspn(line, " \t"), digits = strspn(line, "0123456789");
+
+	return n > 0 &&
+	       (digits == n || (corner && strlen(corner) == n && strncmp(line, corner, n) == 0));
+}
+
 int bandwidth_table_line(BandwidthTable *table, const char *corner, char *line)
 {
 	char *words[BANDWIDTH_WORDS_MAX];

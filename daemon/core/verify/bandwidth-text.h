@@ -22,6 +22,8 @@ typedef struct BandwidthTable {
 	uint32_t cells[BANDWIDTH_GPUS_MAX][BANDWIDTH_GPUS_MAX]; /* 0: "N/A" */
 } BandwidthTable;
 
+/* Its first word is a number, or the corner: it is no line of another program. */
+bool bandwidth_is_row(const char *line, const char *corner);
 /* Reads the next line of a table. `corner` is the word before the column numbers; NULL: none. */
 int bandwidth_table_line(BandwidthTable *table, const char *corner, char *line);
 /* It has all its rows. */

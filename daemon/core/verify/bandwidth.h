@@ -2,7 +2,7 @@
 /*
  * Parses what programs print that measure the bandwidth between GPUs. As with nvidia-smi, the text
  * comes from a guest: it is bounded, a table that is not whole is refused, and only numbers and
- * addresses are passed on.
+ * addresses are passed on. Lines of other programs, such as NCCL's log, are skipped.
  *
  * Parsers return 0, -EBADMSG (not the output of that program), -EFBIG (over SMI_TEXT_MAX) or
  * -ENOMEM. On failure *ret is unchanged.
@@ -34,12 +34,10 @@ typedef struct Bandwidth {
 	BandwidthPath paths[BANDWIDTH_GPUS_MAX][BANDWIDTH_GPUS_MAX]; /* [from][to] */
 	uint32_t ring_mbps; /* all_reduce_perf: the highest bus bandwidth; it has no paths */
 	bool wrong_data;    /* the program found that data arrived wrong */
+	bool unchecked;	    /* all_reduce_perf did not look what arrived */
 } Bandwidth;
 
-/*
- * nvbandwidth -t device_to_device_memcpy_read_ce, as text or (-j) as JSON: its first character
- * tells which.
- */
+/* nvbandwidth -t device_to_device_memcpy_read_ce, as text or (-j) as JSON */
 int bandwidth_parse_nvbandwidth(const char *text, size_t size, Bandwidth *ret);
 /* p2pBandwidthLatencyTest of NVIDIA's CUDA samples */
 int bandwidth_parse_p2p(const char *text, size_t size, Bandwidth *ret);

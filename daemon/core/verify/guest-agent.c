@@ -159,17 +159,22 @@ int agent_parse_pid(const char *reply, int64_t *ret_pid)
 	return 0;
 }
 
-/* A stream without output has no member. */
-static int read_stream(const json_t *value, const char *key, char **ret, size_t *ret_size)
+/* A stream without output has no member. Of one that is too long, the begin is read. */
+static int read_stream(const json_t *value, const char *key, char **ret, size_t *ret_size,
+		       GuestRun *run)
 {
+	static const size_t most = AGENT_STREAM_MAX / 3 * 4;
 	const json_t *data = json_object_get(value, key);
+	size_t length = json_string_length(data);
 
 	if (!data)
 		return 0;
 	if (!json_is_string(data))
 		return -EBADMSG;
-	return base64_decode(json_string_value(data), json_string_length(data), AGENT_STREAM_MAX,
-			     ret, ret_size);
+	if (length > most)
+		run->outcome = GUEST_TOO_MUCH;
+	return base64_decode(json_string_value(data), length < most ? length : most,
+			     AGENT_STREAM_MAX, ret, ret_size);
 }
 
 static int read_end(const json_t *value, GuestRun *run)
@@ -183,7 +188,7 @@ static int read_end(const json_t *value, GuestRun *run)
 	run->exit_code = json_integer_value(code ? code : signal);
 	if (json_is_true(json_object_get(value, "out-truncated")) ||
 	    json_is_true(json_object_get(value, "err-truncated")))
-		return -EFBIG;
+		run->outcome = GUEST_TOO_MUCH;
 	return 0;
 }
 
@@ -203,9 +208,9 @@ int agent_parse_status(const char *reply, bool *ret_ended, GuestRun *ret)
 	if (json_is_true(exited)) {
 		r = read_end(value, &run);
 		if (r == 0)
-			r = read_stream(value, "out-data", &run.out, &run.out_size);
+			r = read_stream(value, "out-data", &run.out, &run.out_size, &run);
 		if (r == 0)
-			r = read_stream(value, "err-data", &run.err, &run.err_size);
+			r = read_stream(value, "err-data", &run.err, &run.err_size, &run);
 		if (r < 0)
 			return r;
 		*ret = run;

@@ -46,7 +46,8 @@ typedef struct GuestRun {
 	GuestOutcome outcome;
 	bool signalled;	   /* a signal ended it: exit_code is its number */
 	int64_t exit_code; /* Windows uses 32 bits */
-	char *out, *err;   /* with a NUL at the end, and perhaps NULs inside; NULL: nothing */
+	/* With a NUL at the end, and perhaps NULs inside; NULL: nothing. Of too much, the begin. */
+	char *out, *err;
 	size_t out_size, err_size;
 	char *detail; /* libvirt's or the agent's words; NULL: none */
 } GuestRun;
@@ -62,7 +63,10 @@ char *agent_status_message(int64_t pid);
 int agent_parse_info(const char *reply, bool *ret_may_exec);
 /* The reply to guest-exec. */
 int agent_parse_pid(const char *reply, int64_t *ret_pid);
-/* The reply to guest-exec-status. *ret_ended false: it still runs, and *ret is unchanged. */
+/*
+ * The reply to guest-exec-status. *ret_ended false: it still runs, and *ret is unchanged. If there
+ * is more output than AGENT_STREAM_MAX, or than the agent keeps, the outcome is GUEST_TOO_MUCH.
+ */
 int agent_parse_status(const char *reply, bool *ret_ended, GuestRun *ret);
 
 /*

@@ -187,11 +187,6 @@ static int judge(Workload *w, const VerifyInput *input, const VerifyReport *repo
 	w->cause = WORKLOAD_NOTHING;
 	w->percent = ring ? MEASURE_REDUCE_PERCENT : MEASURE_COPY_PERCENT;
 	w->nominal_mbps = input->link_mbps * input->links_expected * (uint32_t)peers;
-	if (b->wrong_data) {
-		w->verdict = WORKLOAD_WRONG;
-		w->cause = WORKLOAD_WRONG_DATA;
-		return workload_explain(w, input, report, NULL, NULL);
-	}
 	return ring ? judge_ring(w, input, report, b) : judge_paths(w, input, report, b);
 }
 
@@ -242,6 +237,33 @@ static int hear_failure(Workload *w, const VerifyInput *input, const VerifyRepor
 	return workload_explain(w, input, report, NULL, run);
 }
 
+/*
+ * A program that found wrong data ends with an error, or is cut short, and this counts: no other
+ * program's pass makes it right.
+ */
+static int hear_alarm(Workload *w, const VerifyInput *input, const VerifyReport *report,
+		      const char *program, WorkloadCause cause, const GuestRun *run, bool *ret_done)
+{
+	*ret_done = true;
+	w->program = program;
+	w->verdict = cause == WORKLOAD_WRONG_DATA ? WORKLOAD_WRONG : WORKLOAD_UNKNOWN;
+	w->cause = cause;
+	return workload_explain(w, input, report, NULL, run);
+}
+
+static WorkloadCause cause_of_alarm(const GuestRun *run)
+{
+	SmiAlarms alarms = { 0 };
+	WorkloadCause cause = WORKLOAD_NOTHING;
+
+	alarms_read(run->out, run->out_size, &alarms);
+	alarms_read(run->err, run->err_size, &alarms);
+	for (size_t i = 0; i < alarms.n_items && cause != WORKLOAD_WRONG_DATA; i++)
+		cause = alarms.items[i].told == TOLD_WRONG_DATA ? WORKLOAD_WRONG_DATA
+								: WORKLOAD_GPU_FAULT;
+	return cause;
+}
+
 static int hear_output(Workload *w, const VerifyInput *input, const VerifyReport *report,
 		       Program program, const GuestRun *run, bool *ret_done)
 {
@@ -254,18 +276,17 @@ static int hear_output(Workload *w, const VerifyInput *input, const VerifyReport
 	r = programs[program].parse(run->out ? run->out : "", run->out_size, b);
 	if (r == -ENOMEM)
 		return r;
-	/* A program that found wrong data ends with an error, and this counts. */
-	if (r == 0 && b->wrong_data) {
-		*ret_done = true;
-		w->program = name;
-		return judge(w, input, report, b);
-	}
+	if (r == 0 && b->wrong_data)
+		return hear_alarm(w, input, report, name, WORKLOAD_WRONG_DATA, run, ret_done);
 	if (run->signalled || run->exit_code != 0)
 		return hear_failure(w, input, report, name, WORKLOAD_FAILED, run);
 	if (r < 0)
 		return hear_failure(w, input, report, name, WORKLOAD_BAD_OUTPUT, run);
 	if (!is_matched(input, report, b))
 		return hear_failure(w, input, report, name, WORKLOAD_OTHER_GPUS, run);
+	/* A speed at which nobody looked what arrived is none. */
+	if (b->unchecked)
+		return hear_failure(w, input, report, name, WORKLOAD_NOT_CHECKED, run);
 	*ret_done = true;
 	w->program = name;
 	return judge(w, input, report, b);
@@ -275,8 +296,13 @@ int measure_hear(Workload *w, const VerifyInput *input, const VerifyReport *repo
 		 const GuestRun *run, bool *ret_done)
 {
 	Program program = commands[which].program;
+	WorkloadCause alarm = cause_of_alarm(run);
 
-	*ret_done = false;
+	*ret_done = w->verdict == WORKLOAD_WRONG || w->cause == WORKLOAD_GPU_FAULT;
+	if (*ret_done)
+		return 0;
+	if (alarm != WORKLOAD_NOTHING)
+		return hear_alarm(w, input, report, programs[program].name, alarm, run, ret_done);
 	/* It is not there. What another one failed of stays. */
 	if (run->outcome == GUEST_NOT_STARTED)
 		return 0;

@@ -108,13 +108,13 @@ static int read_line(Table *t, char *line)
 		return -EBADMSG;
 	if (is_header(fields, n))
 		return read_header(t, fields, n);
-	row = gpu_of(fields[0]);
-	/* Skips rows of NICs, the legend, and warnings before the table. */
+	/* Skips rows of NICs, the legend, and warnings: those have no tab. */
+	row = n > 1 ? gpu_of(fields[0]) : NO_GPU;
 	return row == NO_GPU ? 0 : read_row(t, row, fields, n);
 }
 
 static int parse_table(const char *text, size_t size, int (*read_cell)(const char *, SmiCell *),
-		       SmiMatrix *ret)
+		       SmiMatrix *ret, unsigned *ret_bad)
 {
 	_cleanup_free_ char *copy = NULL;
 	Table table = { .read_cell = read_cell };
@@ -123,8 +123,11 @@ static int parse_table(const char *text, size_t size, int (*read_cell)(const cha
 
 	r = smi_clean(text, size, &copy);
 	rest = copy;
-	while (r == 0 && (line = smi_next_line(&rest)))
+	for (unsigned n = 1; r == 0 && (line = smi_next_line(&rest)); n++) {
 		r = read_line(&table, line);
+		if (r < 0 && ret_bad)
+			*ret_bad = n;
+	}
 	/* A truncated table lacks rows. */
 	if (r == 0 && (table.matrix.gpus == 0 || table.rows != table.matrix.gpus))
 		r = -EBADMSG;
@@ -162,12 +165,12 @@ static int read_peer(const char *word, SmiCell *ret)
 
 _Static_assert((int)SMI_PATH_SELF == (int)SMI_PEER_SELF, "read_row() counts on it");
 
-int smi_parse_topology(const char *text, size_t size, SmiMatrix *ret)
+int smi_parse_topology(const char *text, size_t size, SmiMatrix *ret, unsigned *ret_bad)
 {
-	return parse_table(text, size, read_path, ret);
+	return parse_table(text, size, read_path, ret, ret_bad);
 }
 
-int smi_parse_peers(const char *text, size_t size, SmiMatrix *ret)
+int smi_parse_peers(const char *text, size_t size, SmiMatrix *ret, unsigned *ret_bad)
 {
-	return parse_table(text, size, read_peer, ret);
+	return parse_table(text, size, read_peer, ret, ret_bad);
 }

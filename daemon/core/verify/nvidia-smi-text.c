@@ -8,24 +8,27 @@
 
 #include "util/text.h"
 
-/* The end of "ESC [ … m", which underlines headers; NULL: something else is here. */
+/* The end of "ESC [ … m", which underlines headers, or "ESC [ K"; NULL: something else is here. */
 static const char *skip_colour(const char *at, const char *end)
 {
 	if (end - at < 3 || at[0] != '\033' || at[1] != '[')
 		return NULL;
 	for (at += 2; at < end && (isdigit((unsigned char)*at) || *at == ';'); at++)
 		;
-	return at < end && *at == 'm' ? at + 1 : NULL;
+	return at < end && (*at == 'm' || *at == 'K') ? at + 1 : NULL;
 }
 
 int smi_clean(const char *text, size_t size, char **ret)
 {
+	static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, by a shell of Windows */
 	_cleanup_free_ char *copy = NULL;
 	const char *at = text, *end = text + size;
 	size_t n = 0;
 
 	if (size > SMI_TEXT_MAX)
 		return -EFBIG;
+	if (size >= strlen(mark) && memcmp(at, mark, strlen(mark)) == 0)
+		at += strlen(mark);
 	copy = malloc(size + 1);
 	if (!copy)
 		return -ENOMEM;

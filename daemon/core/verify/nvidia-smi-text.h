@@ -7,8 +7,9 @@
 #define SMI_TEXT_MAX (64U * 1024)
 
 /*
- * A copy with a NUL at its end, without carriage returns and "ESC [ … m". -EBADMSG for a NUL or any
- * other control character inside, -EFBIG, -ENOMEM.
+ * A copy with a NUL at its end, without carriage returns, "ESC [ … m", "ESC [ K", and the mark that
+ * Windows puts before UTF-8. -EBADMSG for a NUL or any other control character inside, -EFBIG,
+ * -ENOMEM.
  */
 int smi_clean(const char *text, size_t size, char **ret);
 

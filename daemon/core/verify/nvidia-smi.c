@@ -12,7 +12,6 @@
 DEFINE_STRING_TABLE(smi_path, SmiPath, SMI_PATHS)
 DEFINE_STRING_TABLE(smi_peer, SmiPeer, SMI_PEERS)
 
-#define EXCERPT_MAX 200
 /* Far above 36 links at twice the fastest rate there is (100 GB/s on NVLink 5). */
 #define RATE_GBPS_MAX 999
 
@@ -34,25 +33,6 @@ static int read_uuid(const char *text, char ret[SMI_UUID_SIZE])
 	return 0;
 }
 
-char *smi_excerpt(const char *text, size_t size)
-{
-	char line[EXCERPT_MAX + 1];
-	size_t n = 0;
-
-	for (size_t i = 0; i < size && n < EXCERPT_MAX; i++) {
-		if (text[i] == '\n' && n > 0)
-			break;
-		if (text[i] > ' ' && text[i] < 0x7f)
-			line[n++] = text[i];
-		else if (n > 0 && line[n - 1] != ' ')
-			line[n++] = ' ';
-	}
-	while (n > 0 && line[n - 1] == ' ')
-		n--;
-	line[n] = '\0';
-	return strdup(line);
-}
-
 /* --- GPUs --- */
 
 /* Cuts the next field off a line of CSV; NULL: no more. */
@@ -67,6 +47,25 @@ static char *next_field(char **rest)
 		*end++ = '\0';
 	*rest = end;
 	return str_strip(field);
+}
+
+/* "1, [Unknown Error], 00000000:02:00.0": a GPU is there, and cannot be asked. */
+static bool is_unreadable(const char *line)
+{
+	const char *second = strchr(line, ','), *third = second ? strchr(second + 1, ',') : NULL;
+
+	if (!third || strchr(third + 1, ','))
+		return false;
+	return (*line == '[' && second[-1] == ']') || (second[2] == '[' && third[-1] == ']') ||
+	       (third[2] == '[' && line[strlen(line) - 1] == ']');
+}
+
+/* A number and a comma. A line that only begins with a digit is another program's. */
+static bool is_row(const char *line)
+{
+	size_t n = strspn(line, "-0123456789");
+
+	return n > 0 && line[n] == ',';
 }
 
 static int read_gpu(char *line, SmiGpus *into)
@@ -88,7 +87,7 @@ static int read_gpu(char *line, SmiGpus *into)
 	return 0;
 }
 
-int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret)
+int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret, unsigned *ret_bad)
 {
 	_cleanup_free_ char *copy = NULL;
 	SmiGpus gpus = { 0 };
@@ -98,15 +97,22 @@ int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret)
 
 	r = smi_clean(text, size, &copy);
 	rest = copy;
-	while (r == 0 && (line = smi_next_line(&rest))) {
+	for (unsigned n = 1; r == 0 && (line = smi_next_line(&rest)); n++) {
+		SmiTold told;
+
 		line = str_strip(line);
-		/* Other lines are warnings, about an infoROM for example. */
-		if (isdigit((unsigned char)*line))
+		told = told_of(line);
+		if (told_is_alarm(told) || (told != TOLD_WARNING && is_unreadable(line)))
+			gpus.unreadable = true;
+		else if (is_row(line))
 			r = read_gpu(line, &gpus);
-		else if (str_starts_with(line, "No devices were found"))
+		else if (told == TOLD_NO_DEVICES)
 			none = true;
+		/* Other lines are warnings, or a library's log. */
+		if (ret_bad && (r < 0 || (gpus.unreadable && *ret_bad == 0)))
+			*ret_bad = n;
 	}
-	if (r == 0 && (gpus.n_items > 0) == none)
+	if (r == 0 && (gpus.n_items > 0 ? none : !none && !gpus.unreadable))
 		r = -EBADMSG;
 	if (r == 0)
 		*ret = gpus;
@@ -169,7 +175,7 @@ static int read_rate(char *text, unsigned *ret)
 	return 0;
 }
 
-/* "4: <inactive>" */
+/* "4: <inactive>". A state that is not known makes the GPU unreadable. */
 static int read_link(char *text, SmiNvlink *gpu, uint64_t *seen)
 {
 	char *colon = strchr(text, ':'), *value;
@@ -182,8 +188,10 @@ static int read_link(char *text, SmiNvlink *gpu, uint64_t *seen)
 	if (smi_number(text, SMI_LINKS_MAX - 1, &link) < 0 || *seen & UINT64_C(1) << link)
 		return -EBADMSG;
 	*seen |= UINT64_C(1) << link;
-	if (strcmp(value, "<inactive>") != 0 && read_rate(value, &mbps) < 0)
-		return -EBADMSG;
+	if (strcmp(value, "<inactive>") != 0 && read_rate(value, &mbps) < 0) {
+		gpu->unreadable = true;
+		return 0;
+	}
 	if (mbps == 0) {
 		gpu->inactive++;
 		return 0;
@@ -195,7 +203,28 @@ static int read_link(char *text, SmiNvlink *gpu, uint64_t *seen)
 	return 0;
 }
 
-int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret)
+/* What stands in the place of links, or among them; `gpu` may be NULL: before any. */
+static void read_link_words(const char *line, SmiNvlink *gpu, SmiNvlinks *into)
+{
+	SmiTold told = told_of(line);
+
+	if (told == TOLD_ALL_INACTIVE)
+		*(gpu ? &gpu->all_inactive : &into->all_inactive) = true;
+	else if (told == TOLD_NOT_OFFERED && gpu)
+		gpu->not_offered = true;
+	else if (gpu && (told_is_alarm(told) || str_starts_with(line, "NVML:")))
+		gpu->unreadable = true;
+}
+
+static bool any_readable(const SmiNvlinks *links)
+{
+	for (size_t i = 0; i < links->n_items; i++)
+		if (!links->items[i].unreadable)
+			return true;
+	return links->all_inactive;
+}
+
+int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret, unsigned *ret_bad)
 {
 	_cleanup_free_ char *copy = NULL;
 	bool empty = true;
@@ -207,21 +236,25 @@ int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret)
 
 	r = smi_clean(text, size, &copy);
 	rest = copy;
-	while (r == 0 && (line = smi_next_line(&rest))) {
+	for (unsigned n = 1; r == 0 && (line = smi_next_line(&rest)); n++) {
+		bool bad = gpu && gpu->unreadable;
+
 		line = str_strip(line);
-		if (str_starts_with(line, "GPU ")) {
+		if (str_starts_with(line, "GPU ") && !told_is_alarm(told_of(line))) {
 			r = read_link_gpu(line + 4, &links);
 			gpu = r == 0 ? &links.items[links.n_items - 1] : NULL;
 			seen = 0;
 		} else if (str_starts_with(line, "Link ")) {
 			r = read_link(line + 5, gpu, &seen);
-		} else if (strcasestr(line, "all links are inactive")) {
-			*(gpu ? &gpu->all_inactive : &links.all_inactive) = true;
+		} else {
+			read_link_words(line, gpu, &links);
 		}
 		empty &= *line == '\0';
+		if (ret_bad && (r < 0 || (gpu && gpu->unreadable && !bad)))
+			*ret_bad = n;
 	}
 	/* A text without any GPU does not mean a host without NVLink. */
-	if (r == 0 && links.n_items == 0 && !links.all_inactive && !empty)
+	if (r == 0 && !empty && !any_readable(&links))
 		r = -EBADMSG;
 	if (r == 0)
 		*ret = links;
@@ -244,7 +277,7 @@ int smi_parse_mig(const char *text, size_t size, uint64_t *ret_enabled)
 		unsigned i;
 
 		line = str_strip(line);
-		if (!isdigit((unsigned char)*line))
+		if (!is_row(line))
 			continue;
 		index = next_field(&line);
 		mode = next_field(&line);

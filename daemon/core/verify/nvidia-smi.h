@@ -2,10 +2,11 @@
 /*
  * Parses what nvidia-smi prints about NVLink. The text comes from a guest, so nothing is accepted
  * that does not fit: sizes and numbers are bounded, an incomplete table is refused, and only UUIDs
- * and smi_excerpt() are passed on.
+ * and smi_excerpt() are passed on. Lines of other programs are skipped.
  *
  * Parsers return 0, -EBADMSG (not the output of that command), -EFBIG (over SMI_TEXT_MAX) or
- * -ENOMEM. On failure *ret is unchanged.
+ * -ENOMEM. On failure *ret is unchanged. *ret_bad, if it is 0 and not NULL, is set to the first
+ * line that is not understood, counted from 1.
  */
 #pragma once
 
@@ -14,13 +15,12 @@
 #include <stdint.h>
 
 #include "core/base/bdf.h"
+#include "core/verify/told.h"
 #include "gpupass/string-table.h"
 
 #define SMI_GPUS_MAX 64
 /* NVML_NVLINK_MAX_LINKS of driver 595 */
 #define SMI_LINKS_MAX 36
-/* "GPU-" and a UUID, with its NUL */
-#define SMI_UUID_SIZE 41
 
 /* --- nvidia-smi --query-gpu=index,uuid,pci.bus_id --format=csv,noheader --- */
 
@@ -33,10 +33,11 @@ typedef struct SmiGpu {
 typedef struct SmiGpus {
 	SmiGpu items[SMI_GPUS_MAX]; /* as printed */
 	size_t n_items;
+	bool unreadable; /* there are more, of which it only says that something is wrong */
 } SmiGpus;
 
-/* No GPUs only if nvidia-smi says so ("No devices were found"). */
-int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret);
+/* No GPUs only if nvidia-smi says so ("No devices were found"), or that it lost them. */
+int smi_parse_gpus(const char *text, size_t size, SmiGpus *ret, unsigned *ret_bad);
 
 /* --- nvidia-smi topo -m, nvidia-smi topo -p2p n --- */
 
@@ -95,8 +96,8 @@ typedef struct SmiMatrix {
  * The names in the header, which may be underlined, identify the columns. Columns of other devices,
  * and those after them, vary by version and are skipped.
  */
-int smi_parse_topology(const char *text, size_t size, SmiMatrix *ret);
-int smi_parse_peers(const char *text, size_t size, SmiMatrix *ret);
+int smi_parse_topology(const char *text, size_t size, SmiMatrix *ret, unsigned *ret_bad);
+int smi_parse_peers(const char *text, size_t size, SmiMatrix *ret, unsigned *ret_bad);
 
 /* --- nvidia-smi nvlink --status --- */
 
@@ -106,6 +107,8 @@ typedef struct SmiNvlink {
 	unsigned active, inactive;
 	unsigned min_mbps, max_mbps; /* of active links, one direction; 0 without any */
 	bool all_inactive;	     /* it says so instead of a list */
+	bool not_offered;	     /* likewise: the driver offers none */
+	bool unreadable;	     /* a line that nobody knows, or an error, is among them */
 } SmiNvlink;
 
 typedef struct SmiNvlinks {
@@ -114,8 +117,11 @@ typedef struct SmiNvlinks {
 	bool all_inactive; /* said before any GPU, or without one */
 } SmiNvlinks;
 
-/* No output means no GPU: nvidia-smi prints nothing if no board has NVLink. */
-int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret);
+/*
+ * No output means no GPU: nvidia-smi prints nothing if no board has NVLink. -EBADMSG, too, if no
+ * GPU's links can be read.
+ */
+int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret, unsigned *ret_bad);
 
 /* --- what stands in NVLink's way --- */
 
@@ -123,6 +129,3 @@ int smi_parse_nvlinks(const char *text, size_t size, SmiNvlinks *ret);
 int smi_parse_mig(const char *text, size_t size, uint64_t *ret_enabled);
 /* nvidia-smi conf-compute -f */
 int smi_parse_confidential(const char *text, size_t size, bool *ret_on);
-
-/* The first line with anything in it, printable ASCII, at most 200 characters; NULL: no memory. */
-char *smi_excerpt(const char *text, size_t size);

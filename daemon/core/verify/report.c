@@ -3,6 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "core/domain/ref.h"
+#include "util/text.h"
 
 DEFINE_STRING_TABLE(verdict, Verdict, GPUPASS_VERDICTS)
 DEFINE_STRING_TABLE(verify_cause, VerifyCause, VERIFY_CAUSES)
@@ -40,8 +44,25 @@ VerifyReport *verify_report_free(VerifyReport *report)
 		return NULL;
 	free(report->reason);
 	free(report->remedy);
+	free(report->note);
 	free(report->gpus);
 	free(report->links);
 	free(report);
 	return NULL;
+}
+
+char *verify_remedy(const char *form, const VerifyInput *in)
+{
+	const char *const names[] = { domain_ref_word(in->domain, in->domain_uuid), in->group };
+	const char *at;
+	_cleanup_free_ char *text = strdup("");
+
+	while (text && (at = strchr(form, '%'))) {
+		char *more = strf("%s%.*s%s", text, (int)(at - form), form, names[at[1] - '1']);
+
+		free(text);
+		text = more;
+		form = at + strlen("%1$s");
+	}
+	return text ? strf("%s%s", text, form) : NULL;
 }

@@ -24,14 +24,20 @@ DECLARE_STRING_TABLE(verdict, Verdict);
 	X(VERIFY_TOO_MUCH, "too-much-output")                                                      \
 	X(VERIFY_BAD_REPLY, "bad-agent-reply")                                                     \
 	X(VERIFY_NO_DRIVER, "no-driver")                                                           \
+	X(VERIFY_MISMATCH, "driver-mismatch")	 /* its module is not of its library's version */  \
+	X(VERIFY_NOT_PERMITTED, "not-permitted") /* nvidia-smi may not open the device */          \
+	X(VERIFY_NO_COMMAND, "no-such-command")	 /* this nvidia-smi has no topo, or no nvlink */   \
 	X(VERIFY_SMI_FAILED, "nvidia-smi-failed")                                                  \
 	X(VERIFY_BAD_OUTPUT, "bad-output")                                                         \
 	X(VERIFY_GPU_MISSING, "gpu-missing")                                                       \
+	X(VERIFY_GPU_LOST, "gpu-lost") /* the driver has it, and cannot reach it */                \
+	X(VERIFY_RESET_NEEDED, "reset-needed")                                                     \
 	X(VERIFY_OTHER_GPUS, "other-gpus")    /* not those that the host gave */                   \
 	X(VERIFY_AMBIGUOUS, "ambiguous-gpus") /* which are the group's is not clear */             \
 	X(VERIFY_MIG, "mig")		      /* multi-instance mode is on */                      \
 	X(VERIFY_CONFIDENTIAL, "confidential-computing")                                           \
-	X(VERIFY_NO_NVLINK, "no-nvlink") /* the path is PCIe */                                    \
+	X(VERIFY_NOT_OFFERED, "nvlink-not-offered") /* the driver says that a GPU has none */      \
+	X(VERIFY_NO_NVLINK, "no-nvlink")	    /* the path is PCIe */                         \
 	X(VERIFY_INACTIVE, "links-inactive")                                                       \
 	X(VERIFY_FEW_LINKS, "few-links")                                                           \
 	X(VERIFY_ASYMMETRIC, "asymmetric") /* the two directions differ */                         \
@@ -86,6 +92,7 @@ typedef struct VerifiedGpu {
 	bool found; /* in the guest; what follows holds only then */
 	SmiGpu guest;
 	bool listed; /* by `nvlink --status` */
+	bool not_offered;
 	unsigned active, inactive, min_mbps, max_mbps;
 } VerifiedGpu;
 
@@ -103,6 +110,7 @@ typedef struct VerifyReport {
 	VerifyCause cause;
 	char *reason; /* one sentence; NULL when verified */
 	char *remedy; /* likewise */
+	char *note;   /* what nvidia-smi warned of, although it answered; NULL: nothing */
 	VerifyMatch match;
 	unsigned links_expected;
 	VerifiedGpu *gpus; /* the group's */
@@ -115,3 +123,9 @@ typedef struct VerifyReport {
 int verify_report_new(const VerifyInput *input, VerifyReport **ret);
 VerifyReport *verify_report_free(VerifyReport *report);
 DEFINE_CLEANUP(VerifyReport, verify_report_free)
+
+/*
+ * A remedy with its names filled in: %1$s is the domain, %2$s the group, and the form has no other
+ * per cent sign. NULL: no memory.
+ */
+char *verify_remedy(const char *form, const VerifyInput *input);

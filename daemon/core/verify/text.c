@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "core/domain/ref.h"
 #include "core/verify/workload-text.h"
 #include "gpupass/dbus.h"
 #include "util/json.h"
@@ -64,6 +63,15 @@ static char *few_links_reason(const VerifyReport *report, const VerifiedLink *li
 		    b);
 }
 
+/* The one that does not offer it, or both. */
+static const char *offered_text(const VerifyReport *report, const VerifiedLink *link, const char *a,
+				const char *b)
+{
+	if (!report->gpus[link->b].not_offered)
+		return a;
+	return report->gpus[link->a].not_offered ? "both GPUs" : b;
+}
+
 static char *link_reason(const VerifyReport *report, const VerifiedLink *link)
 {
 	const char *a = BDF_TEXT(&report->gpus[link->a].bdf);
@@ -73,6 +81,10 @@ static char *link_reason(const VerifyReport *report, const VerifiedLink *link)
 	if (!ab || !ba)
 		return NULL;
 	switch (link->cause) {
+	case VERIFY_NOT_OFFERED:
+		return strf("the guest's driver offers no NVLink on %s: \"Device does not have or "
+			    "support Nvlink\"",
+			    offered_text(report, link, a, b));
 	case VERIFY_NO_NVLINK:
 		return strf("%s and %s reach each other by PCIe (%s), not by NVLink", a, b, ab);
 	case VERIFY_ASYMMETRIC:
@@ -116,12 +128,23 @@ static char *reason_text(const VerifyReport *report, const VerifyInput *in, cons
 		return strf("the guest agent's reply cannot be used: %s", what);
 	case VERIFY_NO_DRIVER:
 		return strf("the guest has no working NVIDIA driver: %s", what);
+	case VERIFY_MISMATCH:
+		return strf("the guest's driver and its library are of different versions: %s",
+			    what);
+	case VERIFY_NOT_PERMITTED:
+		return strf("the guest agent's nvidia-smi may not use the driver: %s", what);
+	case VERIFY_NO_COMMAND:
+		return strf("nvidia-smi in the guest lacks a command: %s", what);
 	case VERIFY_SMI_FAILED:
 		return strf("nvidia-smi failed in the guest: %s", what);
 	case VERIFY_BAD_OUTPUT:
 		return strf("what the guest prints is not understood: %s", what);
 	case VERIFY_GPU_MISSING:
 		return strf("the guest's driver shows %s", what);
+	case VERIFY_GPU_LOST:
+		return strf("the guest's driver cannot use %s", what);
+	case VERIFY_RESET_NEEDED:
+		return strf("the guest's driver wants a reset of %s", what);
 	case VERIFY_OTHER_GPUS:
 		return strf("the guest shows GPUs that are not those of %s: %s", in->group, what);
 	case VERIFY_AMBIGUOUS:
@@ -138,77 +161,84 @@ static char *reason_text(const VerifyReport *report, const VerifyInput *in, cons
 
 /* --- remedies --- */
 
-static const char *remedy_form(VerifyCause cause)
-{
-	switch (cause) {
-	case VERIFY_NOT_RUNNING:
-		return "start it: virsh start %1$s";
-	case VERIFY_NOT_ATTACHED:
-		return "shut it down and start it again, or give them to it live: "
-		       "gpupass assign %1$s %2$s --live";
-	case VERIFY_CHANGED:
-		return "try again";
-	case VERIFY_NO_CHANNEL:
-		return "add the channel org.qemu.guest_agent.0 (virsh edit %1$s) and install "
-		       "qemu-guest-agent in the guest; see gpupassd(8), VERIFY";
-	case VERIFY_NO_AGENT:
-		return "start qemu-guest-agent in the guest, and see: virsh qemu-agent-command "
-		       "%1$s '{\"execute\":\"guest-ping\"}'";
-	case VERIFY_EXEC_DISABLED:
-		return "allow guest-exec and guest-exec-status in the guest, in the settings of "
-		       "qemu-guest-agent; see gpupassd(8), VERIFY";
-	case VERIFY_NO_SMI:
-		return "install NVIDIA's driver with nvidia-smi in the guest, in the PATH of the "
-		       "guest agent; see gpupassd(8), VERIFY";
-	case VERIFY_TIMEOUT:
-		return "run nvidia-smi in the guest and see what it waits for; to wait longer: "
-		       "gpupass verify %1$s --timeout=10min";
-	case VERIFY_NO_DRIVER:
-		return "see in the guest: nvidia-smi; dmesg | grep -i nvrm";
-	case VERIFY_GPU_MISSING:
-		return "see in the guest: lspci -d 10de:; dmesg | grep -i nvrm; BARs that do not fit "
-		       "are the usual reason";
-	case VERIFY_OTHER_GPUS:
-		return "see in the guest: nvidia-smi -L; on the host: gpupass show %2$s";
-	case VERIFY_AMBIGUOUS:
-		return "bind %2$s to the nvidia driver of the host once, so that its UUIDs become "
-		       "known, or take the other GPUs out of %1$s";
-	case VERIFY_MIG:
-		return "in the guest: nvidia-smi -mig 0";
-	case VERIFY_CONFIDENTIAL:
-		return "NVLink needs a guest without it; see NVIDIA's guide to confidential computing";
-	case VERIFY_NO_NVLINK:
-	case VERIFY_INACTIVE:
-	case VERIFY_FEW_LINKS:
-		/* Azure's pairs of H100 lost their links at 29 of 50 starts, and had them again
-		 * after a reboot of the guest: Azure/azhpc-images issue 443. */
-		return "reboot the guest, then: gpupass verify %1$s; if it says the same, compare "
-		       "with what the host saw: gpupass status %2$s; only then, with the host "
-		       "switched off, look at the bridge's seat";
-	case VERIFY_NO_PEER:
-		return "see in the guest: nvidia-smi topo -p2p n; dmesg | grep -i nvrm; and look "
-		       "for NVreg_RegistryDwords among the driver's settings";
-	default:
-		return "see in the guest: nvidia-smi topo -m; nvidia-smi nvlink --status";
-	}
-}
+/*
+ * Azure's pairs of H100 lost their links at 29 of 50 starts, and had them again after a reboot of
+ * the guest: Azure/azhpc-images issue 443.
+ */
+#define MISSING_LINKS                                                                              \
+	"reboot the guest, then: gpupass verify %1$s; if it says the same, compare with what the " \
+	"host saw: gpupass status %2$s; only then, with the host switched off, look at the "       \
+	"bridge's seat"
 
-/* %1$s is the domain, %2$s the group. The formats have no other per cent sign. */
-static char *remedy_text(VerifyCause cause, const VerifyInput *in)
-{
-	const char *const names[] = { domain_ref_word(in->domain, in->domain_uuid), in->group };
-	const char *form = remedy_form(cause), *at;
-	_cleanup_free_ char *text = strdup("");
-
-	while (text && (at = strchr(form, '%'))) {
-		char *more = strf("%s%.*s%s", text, (int)(at - form), form, names[at[1] - '1']);
-
-		free(text);
-		text = more;
-		form = at + strlen("%1$s");
-	}
-	return text ? strf("%s%s", text, form) : NULL;
-}
+/*
+ * What to do, from cause to action: what is cheap first, hardware last, and never the command that
+ * just failed.
+ */
+static const char *const remedies[VERIFY_CAUSE_MAX_] = {
+	[VERIFY_NOTHING] = "see the reason above",
+	[VERIFY_NOT_RUNNING] = "start it: virsh start %1$s",
+	[VERIFY_NOT_ATTACHED] = "shut it down and start it again, or give them to it live: "
+				"gpupass assign %1$s %2$s --live",
+	[VERIFY_CHANGED] = "try again",
+	[VERIFY_NO_CHANNEL] =
+		"add the channel org.qemu.guest_agent.0 (virsh edit %1$s) and install "
+		"qemu-guest-agent in the guest; see gpupassd(8), VERIFY",
+	[VERIFY_NO_AGENT] =
+		"start qemu-guest-agent in the guest, and see: virsh qemu-agent-command "
+		"%1$s '{\"execute\":\"guest-ping\"}'",
+	[VERIFY_EXEC_DISABLED] = "allow guest-exec and guest-exec-status in the guest, in the "
+				 "settings of qemu-guest-agent; see gpupassd(8), VERIFY",
+	[VERIFY_NO_SMI] =
+		"install NVIDIA's driver with nvidia-smi in the guest, in the PATH of the "
+		"guest agent; see gpupassd(8), VERIFY",
+	[VERIFY_TIMEOUT] = "see in the guest what it waits for: dmesg | grep -i nvrm; to wait "
+			   "longer: gpupass verify %1$s --timeout=10min",
+	[VERIFY_TOO_MUCH] = "look in the guest for a wrapper of nvidia-smi, or a library in "
+			    "LD_PRELOAD or /etc/ld.so.preload, that prints more",
+	[VERIFY_BAD_REPLY] = "restart qemu-guest-agent in the guest; its log there: "
+			     "journalctl -u qemu-guest-agent",
+	[VERIFY_NO_DRIVER] =
+		"see in the guest: lsmod | grep nvidia; dmesg | grep -i nvrm; after an "
+		"update of the kernel the driver has to be built for it",
+	[VERIFY_MISMATCH] = "reboot the guest: its driver was updated, and the module of the old "
+			    "one is still loaded",
+	[VERIFY_NOT_PERMITTED] =
+		"see in the guest whether SELinux confines the agent: ausearch -m avc -c "
+		"nvidia-smi; allow it as in gpupassd(8), VERIFY; without SELinux look at the "
+		"owner and mode of /dev/nvidia*",
+	[VERIFY_NO_COMMAND] = "measure instead of asking, which also works on Windows: gpupass "
+			      "verify %1$s --workload",
+	[VERIFY_SMI_FAILED] = "see in the guest: dmesg | grep -i -e nvrm -e xid; then reboot it",
+	[VERIFY_BAD_OUTPUT] = "measure instead of asking: gpupass verify %1$s --workload; and "
+			      "report what nvidia-smi prints there, with the driver's version",
+	[VERIFY_GPU_MISSING] =
+		"reboot the guest, then: gpupass verify %1$s; if it is missing again, see in the "
+		"guest: lspci -d 10de:; dmesg | grep -i -e nvrm -e xid; BARs that do not fit are "
+		"the usual reason where it never worked",
+	[VERIFY_GPU_LOST] = "reboot the guest, then: gpupass verify %1$s; if it is lost again, see "
+			    "in the guest: dmesg | grep -i xid; and on the host: gpupass doctor "
+			    "%1$s",
+	[VERIFY_RESET_NEEDED] = "shut the guest down and start it again, which resets its GPUs: "
+				"virsh shutdown %1$s; virsh start %1$s",
+	[VERIFY_OTHER_GPUS] = "see in the guest: nvidia-smi -L; on the host: gpupass show %2$s",
+	[VERIFY_AMBIGUOUS] = "bind %2$s to the nvidia driver of the host once, so that its UUIDs "
+			     "become known, or take the other GPUs out of %1$s",
+	[VERIFY_MIG] = "in the guest: nvidia-smi -mig 0",
+	[VERIFY_CONFIDENTIAL] = "NVLink needs a guest without it; see NVIDIA's guide to "
+				"confidential computing",
+	[VERIFY_NOT_OFFERED] =
+		"look in the guest for NVreg_NvLinkDisable and NVreg_RegistryDwords, which turn it "
+		"off: grep -rs NVreg_ /etc/modprobe.d /proc/cmdline; take them out, reboot the "
+		"guest, then: gpupass verify %1$s; without them something hides NVLink from the "
+		"guest: compare with what the host saw: gpupass status %2$s",
+	[VERIFY_NO_NVLINK] = MISSING_LINKS,
+	[VERIFY_INACTIVE] = MISSING_LINKS,
+	[VERIFY_FEW_LINKS] = MISSING_LINKS,
+	[VERIFY_ASYMMETRIC] = MISSING_LINKS,
+	[VERIFY_NO_PEER] = "look in the guest for NVreg_RegistryDwords among the driver's settings "
+			   "(/etc/modprobe.d), and at: dmesg | grep -i nvrm",
+	[VERIFY_NO_EXPECTATION] = "compare with NVIDIA's data sheet of the board",
+};
 
 int verify_explain(VerifyReport *report, const VerifyInput *input, const char *what,
 		   const VerifiedLink *link)
@@ -220,7 +250,7 @@ int verify_explain(VerifyReport *report, const VerifyInput *input, const char *w
 		return 0;
 	report->reason = link ? link_reason(report, link)
 			      : reason_text(report, input, what ? what : "no further word");
-	report->remedy = remedy_text(report->cause, input);
+	report->remedy = verify_remedy(remedies[report->cause], input);
 	return report->reason && report->remedy ? 0 : -ENOMEM;
 }
 
@@ -238,6 +268,13 @@ static json_t *gpu_to_json(const VerifiedGpu *gpu)
 			 (int)gpu->max_mbps);
 }
 
+/* The document's own reason tells of it. */
+static bool is_of_gpu(VerifyCause cause)
+{
+	return cause == VERIFY_GPU_MISSING || cause == VERIFY_GPU_LOST ||
+	       cause == VERIFY_RESET_NEEDED;
+}
+
 static json_t *link_to_json(const VerifyReport *report, const VerifiedLink *link)
 {
 	const char *a = BDF_TEXT(&report->gpus[link->a].bdf);
@@ -246,7 +283,7 @@ static json_t *link_to_json(const VerifyReport *report, const VerifiedLink *link
 	_cleanup_free_ char *reason = NULL;
 
 	if (link->verdict != VERDICT_VERIFIED && link->cause != VERIFY_NOTHING &&
-	    link->cause != VERIFY_GPU_MISSING) {
+	    !is_of_gpu(link->cause)) {
 		reason = link_reason(report, link);
 		if (!reason)
 			return NULL;
@@ -285,12 +322,12 @@ char *verify_report_to_json(const VerifyReport *report, const VerifyInput *input
 			    const char *domain_uuid, uint64_t asked_usec, const VerifyMore *more)
 {
 	_cleanup_json_ json_t *root = json_pack(
-		"{s:s, s:s, s:s, s:s?, s:s?, s:{s:s, s:s}, s:s, s:I, s:s, s:i, s:o, s:o, s:o, s:o}",
+		"{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:{s:s, s:s}, s:s, s:I, s:s, s:i, s:o, s:o, s:o, s:o}",
 		"schema", GPUPASS_SCHEMA_VERIFY, "verdict", verdict_to_string(report->verdict),
 		"cause", verify_cause_to_string(report->cause), "reason", report->reason, "remedy",
-		report->remedy, "domain", "name", input->domain, "uuid", domain_uuid, "group",
-		input->group, "asked_at", (json_int_t)asked_usec, "matched_by",
-		verify_match_to_string(report->match), "links_expected",
+		report->remedy, "note", report->note, "domain", "name", input->domain, "uuid",
+		domain_uuid, "group", input->group, "asked_at", (json_int_t)asked_usec,
+		"matched_by", verify_match_to_string(report->match), "links_expected",
 		(int)report->links_expected, "gpus", gpus_to_json(report), "links",
 		links_to_json(report), "guest_report",
 		more->guest_report ? guest_report_to_json(more->guest_report) : json_null(),

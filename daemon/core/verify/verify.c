@@ -2,162 +2,20 @@
 #include "core/verify/verify.h"
 
 #include <string.h>
+#include <strings.h>
 
+#include "core/verify/answers.h"
 #include "core/verify/match.h"
 #include "util/text.h"
 
-/* nvidia-smi(1), RETURN VALUE */
-#define SMI_EXIT_NO_DEVICES 6
-#define SMI_EXIT_NO_DRIVER 9
-#define SMI_EXIT_NO_LIBRARY 12
-
-enum { RUN_GPUS, RUN_TOPOLOGY, RUN_NVLINK, RUN_PEERS };
 enum { DIAGNOSIS_MIG, DIAGNOSIS_CONFIDENTIAL };
 
-static const char *const ask_gpus[] = { "nvidia-smi", "--query-gpu=index,uuid,pci.bus_id",
-					"--format=csv,noheader", NULL };
-static const char *const ask_topology[] = { "nvidia-smi", "topo", "-m", NULL };
-static const char *const ask_nvlink[] = { "nvidia-smi", "nvlink", "--status", NULL };
-static const char *const ask_peers[] = { "nvidia-smi", "topo", "-p2p", "n", NULL };
 static const char *const ask_mig[] = { "nvidia-smi", "--query-gpu=index,mig.mode.current",
 				       "--format=csv,noheader", NULL };
 static const char *const ask_confidential[] = { "nvidia-smi", "conf-compute", "-f", NULL };
 
-const char *const *const verify_commands[VERIFY_RUNS] = { ask_gpus, ask_topology, ask_nvlink,
-							  ask_peers };
 const char *const *const verify_diagnosis_commands[VERIFY_DIAGNOSES] = { ask_mig,
 									 ask_confidential };
-
-/* --- what was run --- */
-
-static VerifyCause cause_of_outcome(GuestOutcome outcome)
-{
-	switch (outcome) {
-	case GUEST_RAN:
-		return VERIFY_NOTHING;
-	case GUEST_NOT_RUNNING:
-		return VERIFY_NOT_RUNNING;
-	case GUEST_NO_CHANNEL:
-		return VERIFY_NO_CHANNEL;
-	case GUEST_NO_AGENT:
-		return VERIFY_NO_AGENT;
-	case GUEST_EXEC_DISABLED:
-		return VERIFY_EXEC_DISABLED;
-	case GUEST_NOT_STARTED:
-		return VERIFY_NO_SMI;
-	case GUEST_TIMEOUT:
-		return VERIFY_TIMEOUT;
-	case GUEST_TOO_MUCH:
-		return VERIFY_TOO_MUCH;
-	case GUEST_NOT_ASKED:
-	case GUEST_GARBLED:
-	case GUEST_REFUSED:
-	case GUEST_OUTCOME_MAX_:
-		break;
-	}
-	return VERIFY_BAD_REPLY;
-}
-
-static VerifyCause cause_of_exit(const GuestRun *run)
-{
-	if (!run->signalled &&
-	    (run->exit_code == SMI_EXIT_NO_DRIVER || run->exit_code == SMI_EXIT_NO_LIBRARY))
-		return VERIFY_NO_DRIVER;
-	return VERIFY_SMI_FAILED;
-}
-
-/* `nvidia-smi topo -m: ended with 3: "…"`. The quoted words are the guest's, made harmless. */
-static int describe_run(const GuestRun *run, size_t which, char **ret)
-{
-	_cleanup_free_ char *command = strv_join((char *const *)verify_commands[which], " ");
-	_cleanup_free_ char *out = smi_excerpt(run->out ? run->out : "", run->out_size);
-	_cleanup_free_ char *err = smi_excerpt(run->err ? run->err : "", run->err_size);
-	_cleanup_free_ char *detail =
-		smi_excerpt(str_or_empty(run->detail), strlen(str_or_empty(run->detail)));
-	const char *said;
-
-	if (!command || !out || !err || !detail)
-		return -ENOMEM;
-	said = *detail ? detail : *out ? out : err;
-	if (run->outcome != GUEST_RAN)
-		*ret = *said ? strdup(said) : strf("no answer to %s", command);
-	else
-		*ret = strf("%s: %s %lld%s%s%s", command,
-			    run->signalled ? "ended by signal" : "exit status",
-			    (long long)run->exit_code, *said ? ", \"" : "", said,
-			    *said ? "\"" : "");
-	return *ret ? 0 : -ENOMEM;
-}
-
-/* The answers that arrived and could be parsed. */
-typedef struct Answers {
-	SmiGpus gpus;
-	SmiMatrix topology, peers;
-	SmiNvlinks nvlinks;
-	VerifyCause cause; /* why there are no more answers */
-	size_t which;	   /* with a cause: the run that failed */
-} Answers;
-
-static int read_answer(const GuestRun *run, size_t which, Answers *into)
-{
-	const char *text = run->out ? run->out : "";
-	int r;
-
-	switch (which) {
-	case RUN_GPUS:
-		return smi_parse_gpus(text, run->out_size, &into->gpus);
-	case RUN_TOPOLOGY:
-		return smi_parse_topology(text, run->out_size, &into->topology);
-	case RUN_NVLINK:
-		r = smi_parse_nvlinks(text, run->out_size, &into->nvlinks);
-		/* Some versions print this as an error, with nothing on stdout. */
-		if (r == 0 && into->nvlinks.n_items == 0 && run->err_size > 0)
-			r = smi_parse_nvlinks(run->err, run->err_size, &into->nvlinks);
-		return r;
-	default:
-		return smi_parse_peers(text, run->out_size, &into->peers);
-	}
-}
-
-static bool all_inactive(const SmiNvlinks *nvlinks)
-{
-	bool all = nvlinks->all_inactive;
-
-	for (size_t i = 0; i < nvlinks->n_items; i++)
-		all |= nvlinks->items[i].all_inactive;
-	return all;
-}
-
-/* A failed program may still have said what counts: there are no GPUs, or no links. */
-static bool may_fail(const GuestRun *run, size_t which, const Answers *answers)
-{
-	if (run->signalled)
-		return false;
-	if (which == RUN_GPUS)
-		return run->exit_code == SMI_EXIT_NO_DEVICES && answers->gpus.n_items == 0;
-	return which == RUN_NVLINK && all_inactive(&answers->nvlinks);
-}
-
-static int read_answers(const GuestRun runs[VERIFY_RUNS], Answers *ret)
-{
-	for (size_t i = 0; i < VERIFY_RUNS && ret->cause == VERIFY_NOTHING; i++) {
-		int r;
-
-		ret->which = i;
-		ret->cause = cause_of_outcome(runs[i].outcome);
-		if (ret->cause != VERIFY_NOTHING)
-			break;
-		r = read_answer(&runs[i], i, ret);
-		if (r == -ENOMEM)
-			return r;
-		if ((runs[i].signalled || runs[i].exit_code != 0) &&
-		    (r < 0 || !may_fail(&runs[i], i, ret)))
-			ret->cause = cause_of_exit(&runs[i]);
-		else if (r < 0)
-			ret->cause = r == -EFBIG ? VERIFY_TOO_MUCH : VERIFY_BAD_OUTPUT;
-	}
-	return 0;
-}
 
 /* --- the verdict --- */
 
@@ -170,7 +28,8 @@ static void fill_gpu(VerifiedGpu *gpu, const SmiNvlinks *nvlinks)
 
 		if (strcmp(links->uuid, gpu->guest.uuid) != 0)
 			continue;
-		gpu->listed = true;
+		gpu->listed = !links->unreadable;
+		gpu->not_offered = links->not_offered;
 		gpu->active = links->active;
 		gpu->inactive = links->inactive;
 		gpu->min_mbps = links->min_mbps;
@@ -194,6 +53,11 @@ static void settle_link(VerifiedLink *link, Verdict verdict, VerifyCause cause)
 	link->cause = cause;
 }
 
+static bool is_down(const VerifiedGpu *gpu)
+{
+	return gpu->listed && gpu->inactive > 0 && gpu->active == 0;
+}
+
 static void judge_link(const VerifyReport *report, VerifiedLink *link)
 {
 	const VerifiedGpu *a = &report->gpus[link->a], *b = &report->gpus[link->b];
@@ -201,8 +65,12 @@ static void judge_link(const VerifyReport *report, VerifiedLink *link)
 	bool nv_ba = link->path_ba.kind == SMI_PATH_NVLINK;
 	unsigned wanted = report->links_expected * (unsigned)(report->n_gpus - 1);
 
-	if (link->path_ab.kind == SMI_PATH_NONE || link->path_ba.kind == SMI_PATH_NONE)
-		settle_link(link, VERDICT_UNKNOWN, VERIFY_BAD_OUTPUT);
+	if (a->not_offered || b->not_offered)
+		settle_link(link, VERDICT_BROKEN, VERIFY_NOT_OFFERED);
+	else if (link->path_ab.kind == SMI_PATH_NONE || link->path_ba.kind == SMI_PATH_NONE)
+		/* There is no topo, but links that are all down say enough. */
+		settle_link(link, is_down(a) || is_down(b) ? VERDICT_BROKEN : VERDICT_UNKNOWN,
+			    is_down(a) || is_down(b) ? VERIFY_INACTIVE : VERIFY_BAD_OUTPUT);
 	else if (!nv_ab || !nv_ba)
 		settle_link(link, VERDICT_BROKEN,
 			    nv_ab || nv_ba ? VERIFY_ASYMMETRIC : VERIFY_NO_NVLINK);
@@ -266,55 +134,197 @@ static int judge_links(const VerifyInput *input, const Answers *answers, VerifyR
 	return verify_explain(report, input, NULL, worst);
 }
 
-/* The GPUs could not be matched, or one is missing. */
-static int judge_gpus(const VerifyInput *input, const Answers *answers, size_t which,
-		      VerifyReport *report)
+/* --- GPUs that are missing, or that cannot be used --- */
+
+static const struct {
+	SmiTold told;
+	VerifyCause cause;
+} alarms[] = {
+	{ TOLD_GPU_LOST, VERIFY_GPU_LOST },
+	{ TOLD_RESET_NEEDED, VERIFY_RESET_NEEDED },
+};
+
+static VerifyCause cause_of_alarm(const SmiAlarm *alarm)
+{
+	for (size_t i = 0; i < ELEMENTS(alarms); i++)
+		if (alarms[i].told == alarm->told)
+			return alarms[i].cause;
+	return VERIFY_NOTHING;
+}
+
+static bool is_about(const SmiAlarm *alarm, const VerifyGpu *gpu, const VerifiedGpu *seen)
+{
+	const char *uuid = seen->found ? seen->guest.uuid : str_or_empty(gpu->uuid);
+
+	if (alarm->has_address)
+		return bdf_equal(&alarm->address,
+				 seen->found ? &seen->guest.address : &gpu->guest) &&
+		       (seen->found || gpu->has_guest);
+	if (*alarm->uuid)
+		return strcasecmp(alarm->uuid, uuid) == 0;
+	return alarm->has_index && seen->found && alarm->index == seen->guest.index;
+}
+
+/*
+ * The alarm that is about a GPU of the group, and which that is. Otherwise one that may be about
+ * it: where GPUs are missing any, else one that tells of no GPU, unless the guest lacks one of
+ * others.
+ */
+static const SmiAlarm *find_alarm(const VerifyInput *input, const VerifyReport *report,
+				  const Answers *answers, size_t *which)
+{
+	const SmiAlarm *maybe = NULL;
+
+	for (size_t k = 0; k < answers->alarms.n_items; k++) {
+		const SmiAlarm *alarm = &answers->alarms.items[k];
+		bool told = alarm->has_address || alarm->has_index || *alarm->uuid;
+
+		if (cause_of_alarm(alarm) == VERIFY_NOTHING)
+			continue;
+		for (size_t i = 0; i < report->n_gpus; i++)
+			if (is_about(alarm, &input->gpus[i], &report->gpus[i])) {
+				*which = i;
+				return alarm;
+			}
+		if (!maybe && (report->cause == VERIFY_GPU_MISSING ||
+			       (!told && answers->gpus.n_items >= input->n_gpus)))
+			maybe = alarm;
+	}
+	if (maybe && report->cause == VERIFY_NOTHING && input->n_gpus == 1)
+		*which = 0;
+	return maybe;
+}
+
+/* "1 of 2 GPUs; 0000:61:00.0 (GPU-…) is missing: "GPU is lost"" */
+static char *missing_text(const VerifyInput *input, const Answers *answers, const SmiAlarm *alarm,
+			  size_t which)
+{
+	const VerifyGpu *gpu = which == SIZE_MAX ? NULL : &input->gpus[which];
+	const char *uuid = gpu && gpu->uuid ? gpu->uuid : NULL;
+	_cleanup_free_ char *of_it = gpu ? strf("; %s%s%s%s is missing", BDF_TEXT(&gpu->bdf),
+						uuid ? " (" : "", uuid ? uuid : "", uuid ? ")" : "")
+					 : strdup("");
+
+	return of_it ? strf("%zu of %zu GPUs%s%s%s%s", answers->gpus.n_items, input->n_gpus, of_it,
+			    alarm ? ": \"" : "", alarm ? alarm->line : "", alarm ? "\"" : "")
+		     : NULL;
+}
+
+static char *lost_text(const VerifyInput *input, const SmiAlarm *alarm, size_t which)
+{
+	if (which == SIZE_MAX)
+		return strf("a GPU, it does not say which: \"%s\"", alarm->line);
+	return strf("%s: \"%s\"", BDF_TEXT(&input->gpus[which].bdf), alarm->line);
+}
+
+/* The GPUs could not be matched, or one is missing or lost. `alarm` may be NULL. */
+static int settle_gpus(const VerifyInput *input, const Answers *answers, const SmiAlarm *alarm,
+		       size_t which, VerifyReport *report)
 {
 	_cleanup_free_ char *what = NULL;
+	bool named = which != SIZE_MAX;
 
-	if (report->cause == VERIFY_GPU_MISSING) {
+	if (alarm && named)
+		report->cause =
+			report->gpus[which].found ? cause_of_alarm(alarm) : VERIFY_GPU_MISSING;
+	else if (alarm && report->cause == VERIFY_NOTHING)
+		report->cause = cause_of_alarm(alarm);
+	if (report->cause == VERIFY_GPU_MISSING || (alarm && named))
 		report->verdict = VERDICT_BROKEN;
-		for (size_t i = 0; i < report->n_links; i++)
-			settle_link(&report->links[i], VERDICT_BROKEN, VERIFY_GPU_MISSING);
-	}
-	what = which == SIZE_MAX ? strf("%zu of %zu GPUs", answers->gpus.n_items, input->n_gpus)
-				 : strf("%zu of %zu GPUs; %s (%s) is missing",
-					answers->gpus.n_items, input->n_gpus,
-					BDF_TEXT(&input->gpus[which].bdf), input->gpus[which].uuid);
+	for (size_t i = 0; i < report->n_links && report->verdict == VERDICT_BROKEN; i++)
+		if (report->cause == VERIFY_GPU_MISSING || report->links[i].a == which ||
+		    report->links[i].b == which)
+			settle_link(&report->links[i], VERDICT_BROKEN, report->cause);
+	what = report->cause == VERIFY_GPU_LOST || report->cause == VERIFY_RESET_NEEDED
+		       ? lost_text(input, alarm, which)
+		       : missing_text(input, answers, alarm, which);
 	return what ? verify_explain(report, input, what, NULL) : -ENOMEM;
+}
+
+/* *ret_settled: nothing else counts. */
+static int judge_gpus(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Answers *answers,
+		      VerifyReport *report, bool *ret_settled)
+{
+	const SmiAlarm *alarm;
+	size_t which;
+
+	report->cause =
+		verify_match_gpus(input, &answers->gpus, report->gpus, &report->match, &which);
+	alarm = find_alarm(input, report, answers, &which);
+	*ret_settled = alarm || report->cause != VERIFY_NOTHING;
+	/* A list that was cut short tells of no GPU that it is missing. */
+	if (answers->partial && !alarm && (*ret_settled || report->match == VERIFY_MATCH_COUNT)) {
+		answers_refuse(runs, RUN_GPUS, answers);
+		report->match = VERIFY_MATCH_NONE;
+		for (size_t i = 0; i < report->n_gpus; i++)
+			report->gpus[i].found = false;
+		*ret_settled = false;
+	}
+	return *ret_settled ? settle_gpus(input, answers, alarm, which, report) : 0;
+}
+
+/* --- all of it --- */
+
+/* "topo is not there; nvlink says 4 of 4 links are active on 0000:41:00.0, …" */
+static int describe_no_command(const VerifyReport *report, size_t which, char **ret)
+{
+	unsigned wanted = report->links_expected * (unsigned)(report->n_gpus - 1);
+	_cleanup_strv_ char **links = NULL;
+	_cleanup_free_ char *said = NULL;
+
+	for (size_t i = 0; i < report->n_gpus; i++)
+		if (report->gpus[i].listed &&
+		    strv_appendf(&links, "%u of %u links are active on %s", report->gpus[i].active,
+				 wanted, BDF_TEXT(&report->gpus[i].bdf)) < 0)
+			return -ENOMEM;
+	said = strv_join(links, ", ");
+	if (!said)
+		return -ENOMEM;
+	*ret = strf("%s is not there%s%s", verify_commands[which][1], *said ? "; nvlink says " : "",
+		    said);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int judge_missing(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS],
+			 const Answers *answers, VerifyReport *report)
+{
+	_cleanup_free_ char *what = NULL;
+	size_t which = answers_first_missing(answers);
+	int r;
+
+	report->cause = answers->missing[which];
+	r = report->cause == VERIFY_NO_COMMAND ? describe_no_command(report, which, &what)
+					       : answers_describe(runs, which, answers, &what);
+	return r < 0 ? r : verify_explain(report, input, what, NULL);
 }
 
 static int judge_runs(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], Answers *answers,
 		      VerifyReport *report)
 {
-	_cleanup_free_ char *what = NULL;
-	size_t which;
-	int r;
+	bool settled = false;
+	int r = answers_read(runs, answers);
 
-	r = read_answers(runs, answers);
-	if (r < 0)
+	if (r == 0 && answers->missing[RUN_GPUS] == VERIFY_NOTHING)
+		r = judge_gpus(input, runs, answers, report, &settled);
+	if (r < 0 || settled)
 		return r;
-	/* The list of GPUs counts, even if later answers are missing. */
-	if (answers->cause == VERIFY_NOTHING || answers->which > RUN_GPUS) {
-		report->cause = verify_match_gpus(input, &answers->gpus, report->gpus,
-						  &report->match, &which);
-		if (report->cause != VERIFY_NOTHING)
-			return judge_gpus(input, answers, which, report);
-		/* A group of one has no links: that the driver has the GPU is all there is. */
-		if (report->n_links == 0) {
-			report->verdict = VERDICT_VERIFIED;
-			return verify_explain(report, input, NULL, NULL);
-		}
+	r = answers_note(runs, answers, &report->note);
+	/* Without the list of GPUs nothing else can be told. */
+	if (r < 0 || answers->missing[RUN_GPUS] != VERIFY_NOTHING)
+		return r < 0 ? r : judge_missing(input, runs, answers, report);
+	/* A group of one has no links: that the driver has the GPU is all there is. */
+	if (report->n_links == 0) {
+		report->verdict = VERDICT_VERIFIED;
+		return verify_explain(report, input, NULL, NULL);
 	}
 	/* A path over PCIe, or links that are down, count whatever else is missing. */
-	if (answers->cause == VERIFY_NOTHING || answers->which > RUN_TOPOLOGY) {
-		r = judge_links(input, answers, report);
-		if (r < 0 || answers->cause == VERIFY_NOTHING || report->verdict != VERDICT_UNKNOWN)
-			return r;
-	}
-	report->cause = answers->cause;
-	r = describe_run(&runs[answers->which], answers->which, &what);
-	return r < 0 ? r : verify_explain(report, input, what, NULL);
+	r = judge_links(input, answers, report);
+	if (report->cause == VERIFY_BAD_OUTPUT && answers->bad[RUN_NVLINK] > 0)
+		answers_refuse(runs, RUN_NVLINK, answers);
+	if (r < 0 || answers_first_missing(answers) == VERIFY_RUNS ||
+	    report->verdict != VERDICT_UNKNOWN)
+		return r;
+	return judge_missing(input, runs, answers, report);
 }
 
 int verify_judge(const VerifyInput *input, const GuestRun runs[VERIFY_RUNS], VerifyReport **ret)
@@ -389,7 +399,8 @@ bool verify_links_seen(const VerifyReport *report, unsigned *links, unsigned *in
 bool verify_wants_diagnosis(const VerifyReport *report)
 {
 	return report->verdict != VERDICT_VERIFIED && report->match != VERIFY_MATCH_NONE &&
-	       report->n_gpus > 0 && report->cause != VERIFY_TIMEOUT;
+	       report->n_gpus > 0 && report->cause != VERIFY_TIMEOUT &&
+	       report->cause != VERIFY_GPU_LOST && report->cause != VERIFY_RESET_NEEDED;
 }
 
 static const VerifiedGpu *first_with_mig(const VerifyReport *report, uint64_t enabled)

@@ -14,13 +14,9 @@
  */
 #pragma once
 
-#include "core/verify/guest-agent.h"
-#include "core/verify/report.h"
+#include "core/verify/answers.h"
 #include "core/verify/text.h"
 
-/* The programs, in the order of the runs. */
-#define VERIFY_RUNS 4
-extern const char *const *const verify_commands[VERIFY_RUNS];
 /* Run when the verdict is not good, to find the reason. */
 #define VERIFY_DIAGNOSES 2
 extern const char *const *const verify_diagnosis_commands[VERIFY_DIAGNOSES];

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/domain/ref.h"
 #include "util/json.h"
 #include "util/text.h"
 
@@ -16,8 +15,8 @@ static char *rate_text(uint32_t mbps, uint32_t nominal)
 		    nominal % 1000 / 100);
 }
 
-/* `PROGRAM: exit status 1, "no CUDA-capable device"`. The quoted words are the guest's, cleaned. */
-static char *run_text(const Workload *w, const GuestRun *run)
+/* `WHAT: exit status 1, "no CUDA-capable device"`. The quoted words are the guest's, cleaned. */
+static char *run_text(const char *form, const Workload *w, const GuestRun *run)
 {
 	_cleanup_free_ char *err = smi_excerpt(run->err ? run->err : "", run->err_size);
 	_cleanup_free_ char *out = smi_excerpt(run->out ? run->out : "", run->out_size);
@@ -25,8 +24,8 @@ static char *run_text(const Workload *w, const GuestRun *run)
 
 	if (!err || !out)
 		return NULL;
-	said = *err ? err : out;
-	return strf("%s in the guest: %s %lld%s%s%s", w->program,
+	said = !*out || (*err && told_of(err) >= told_of(out)) ? err : out;
+	return strf("%s%s: %s %lld%s%s%s", w->program, form,
 		    run->signalled ? "ended by signal" : "exit status", (long long)run->exit_code,
 		    *said ? ", \"" : "", said, *said ? "\"" : "");
 }
@@ -40,6 +39,11 @@ static char *slow_text(const Workload *w, const VerifyReport *report, const Work
 
 	if (!rate)
 		return NULL;
+	if (path && path->mbps == 0)
+		return strf(
+			"%s did not copy from %s to %s, which do not reach each other's memory%s",
+			w->program, BDF_TEXT(&report->gpus[path->from].bdf),
+			BDF_TEXT(&report->gpus[path->to].bdf), why);
 	if (!path)
 		return strf("%s reaches %s, where %u %% would be enough%s", w->program, rate,
 			    w->percent, why);
@@ -60,7 +64,8 @@ static char *reason_text(const Workload *w, const VerifyInput *in, const VerifyR
 		return strdup("the guest has no program that measures: nvbandwidth, "
 			      "p2pBandwidthLatencyTest or all_reduce_perf");
 	case WORKLOAD_FAILED:
-		return run_text(w, run);
+	case WORKLOAD_GPU_FAULT:
+		return run_text(" in the guest", w, run);
 	case WORKLOAD_TIMEOUT:
 		return strf("%s did not end in time, and may still run in the guest", w->program);
 	case WORKLOAD_TOO_MUCH:
@@ -68,10 +73,13 @@ static char *reason_text(const Workload *w, const VerifyInput *in, const VerifyR
 	case WORKLOAD_BAD_REPLY:
 		return strf("the guest agent's reply about %s cannot be used", w->program);
 	case WORKLOAD_BAD_OUTPUT:
-		return strf("what %s in the guest prints is not understood", w->program);
+		return run_text(" in the guest prints what is not understood", w, run);
 	case WORKLOAD_OTHER_GPUS:
 		return strf("it is not clear which of the GPUs that %s shows are those of %s",
 			    w->program, in->group);
+	case WORKLOAD_NOT_CHECKED:
+		return strf("%s in the guest did not check what arrived (#wrong is N/A)",
+			    w->program);
 	case WORKLOAD_NO_EXPECTATION:
 		return strdup("how fast the links of this board should be is not known");
 	case WORKLOAD_WRONG_DATA:
@@ -81,45 +89,43 @@ static char *reason_text(const Workload *w, const VerifyInput *in, const VerifyR
 	}
 }
 
-static char *remedy_text(const Workload *w, const VerifyInput *in)
-{
-	const char *domain = domain_ref_word(in->domain, in->domain_uuid);
+#define SEE_FAULTS                                                                                 \
+	"trust nothing that the GPUs of %2$s compute; see in the guest: dmesg | grep -i xid; on "  \
+	"the host: gpupass doctor %1$s"
+#define LOOK_FOR_WORK                                                                              \
+	"look in the guest for other work on the GPUs (nvidia-smi) and for errors of the links "   \
+	"(nvidia-smi nvlink -e), then: gpupass verify %1$s --workload"
 
-	switch (w->cause) {
-	case WORKLOAD_NOT_RUN:
-		return strdup("see the reason above");
-	case WORKLOAD_ONE_GPU:
-		return strf("leave --workload out: gpupass verify %s", domain);
-	case WORKLOAD_NO_PROGRAM:
-		return strdup(
-			"install nvbandwidth in the guest, in the PATH of the guest agent; see "
-			"gpupassd(8), WORKLOAD");
-	case WORKLOAD_TIMEOUT:
-		return strf("look for work on the GPUs in the guest: nvidia-smi; to wait longer: "
-			    "gpupass verify %s --workload --timeout=30min",
-			    domain);
-	case WORKLOAD_NO_EXPECTATION:
-		return strdup("compare the numbers with NVIDIA's data sheet of the board");
-	case WORKLOAD_PCIE_PATH:
-		return strdup(
-			"see in the guest: nvidia-smi topo -p2p n; nvidia-smi conf-compute -f; "
-			"and look for NVreg_RegistryDwords among the driver's settings");
-	case WORKLOAD_PCIE_SPEED:
-	case WORKLOAD_BELOW:
-		return strf(
-			"look in the guest for other work on the GPUs (nvidia-smi) and for errors "
-			"of the links (nvidia-smi nvlink -e), then: gpupass verify %s --workload",
-			domain);
-	case WORKLOAD_WRONG_DATA:
-		return strf(
-			"trust nothing that the GPUs of %s compute; see in the guest: dmesg | grep "
-			"-i xid; on the host: gpupass doctor %s",
-			in->group, domain);
-	default:
-		return strf("run it in the guest by hand, and see what it says: %s",
-			    w->program ? w->program : "nvbandwidth");
-	}
-}
+/* From cause to action, as remedies in text.c. %1$s is the domain, %2$s the group. */
+static const char *const remedies[WORKLOAD_CAUSE_MAX_] = {
+	[WORKLOAD_NOTHING] = "see the reason above",
+	[WORKLOAD_NOT_RUN] = "see the reason above",
+	[WORKLOAD_ONE_GPU] = "leave --workload out: gpupass verify %1$s",
+	[WORKLOAD_NO_PROGRAM] = "install nvbandwidth in the guest, in the PATH of the guest agent; "
+				"see gpupassd(8), WORKLOAD",
+	[WORKLOAD_FAILED] = "see in the guest: dmesg | grep -i -e nvrm -e xid; a program for a "
+			    "newer CUDA than the driver's has to be built for that",
+	[WORKLOAD_TIMEOUT] = "look for work on the GPUs in the guest: nvidia-smi; to wait longer: "
+			     "gpupass verify %1$s --workload --timeout=30min",
+	[WORKLOAD_TOO_MUCH] = "take NCCL_DEBUG and the like out of the environment of the guest "
+			      "agent",
+	[WORKLOAD_BAD_REPLY] = "restart qemu-guest-agent in the guest; its log there: "
+			       "journalctl -u qemu-guest-agent",
+	[WORKLOAD_BAD_OUTPUT] = "install a version that is known: nvbandwidth 0.1 to 0.8; see "
+				"gpupassd(8), WORKLOAD",
+	[WORKLOAD_OTHER_GPUS] = "install nvbandwidth 0.6 or later, which tells the GPUs' addresses",
+	[WORKLOAD_NOT_CHECKED] =
+		"install nvbandwidth in the guest, or an all_reduce_perf without a "
+		"wrapper that gives it -c 0",
+	[WORKLOAD_GPU_FAULT] = SEE_FAULTS,
+	[WORKLOAD_NO_EXPECTATION] = "compare the numbers with NVIDIA's data sheet of the board",
+	[WORKLOAD_PCIE_PATH] =
+		"see in the guest: nvidia-smi topo -p2p n; nvidia-smi conf-compute -f; and look "
+		"for NVreg_RegistryDwords among the driver's settings",
+	[WORKLOAD_PCIE_SPEED] = LOOK_FOR_WORK,
+	[WORKLOAD_BELOW] = LOOK_FOR_WORK,
+	[WORKLOAD_WRONG_DATA] = SEE_FAULTS,
+};
 
 int workload_explain(Workload *w, const VerifyInput *input, const VerifyReport *report,
 		     const WorkloadPath *path, const GuestRun *run)
@@ -130,7 +136,7 @@ int workload_explain(Workload *w, const VerifyInput *input, const VerifyReport *
 	if (w->verdict == WORKLOAD_PASS)
 		return 0;
 	w->reason = reason_text(w, input, report, path, run);
-	w->remedy = remedy_text(w, input);
+	w->remedy = verify_remedy(remedies[w->cause], input);
 	return w->reason && w->remedy ? 0 : -ENOMEM;
 }
 

@@ -32,7 +32,9 @@ DECLARE_STRING_TABLE(workload_verdict, WorkloadVerdict);
 	X(WORKLOAD_TOO_MUCH, "too-much-output")                                                    \
 	X(WORKLOAD_BAD_REPLY, "bad-agent-reply")                                                   \
 	X(WORKLOAD_BAD_OUTPUT, "bad-output")                                                       \
-	X(WORKLOAD_OTHER_GPUS, "other-gpus") /* which are the group's is not clear */              \
+	X(WORKLOAD_OTHER_GPUS, "other-gpus")   /* which are the group's is not clear */            \
+	X(WORKLOAD_NOT_CHECKED, "not-checked") /* nobody looked what arrived */                    \
+	X(WORKLOAD_GPU_FAULT, "gpu-fault")     /* an error of memory, of links, or of a GPU */     \
 	X(WORKLOAD_NO_EXPECTATION, "board-not-known")                                              \
 	X(WORKLOAD_PCIE_PATH, "pcie-path")   /* the copies went by PCIe */                         \
 	X(WORKLOAD_PCIE_SPEED, "pcie-speed") /* no faster than PCIe can be */                      \

@@ -31,6 +31,8 @@ typedef enum NvmlReturn {
 
 enum { REMOTE_GPU = 0 }; /* NVML_NVLINK_DEVICE_TYPE_GPU; 1 NPU, 2 switch */
 
+enum { LINK_INACTIVE = 0, LINK_ACTIVE = 1, LINK_SLEEP = 2 }; /* NVML_NVLINK_STATE_… */
+
 enum { FEATURE_DISABLED = 0, FEATURE_ENABLED = 1 }; /* nvmlEnableState_t */
 
 typedef struct nvmlPciInfo_st { /* nvmlPciInfo_t, as of its version 3 */
@@ -294,6 +296,14 @@ static int read_remote(const Nvml *nvml, NvmlDevice device, unsigned link, Sight
 	return add_link(s, &peer);
 }
 
+/* A link that sleeps does not tell of its far end; and more states may come. */
+static int odd_state(unsigned link, int state, char **ret_why)
+{
+	*ret_why = strf("link %u is neither active nor inactive, but %s (NVML's state %d)", link,
+			state == LINK_SLEEP ? "asleep" : "in a state that is not known", state);
+	return -ENODATA;
+}
+
 static int read_links(const Nvml *nvml, NvmlDevice device, Sighting *s, char **ret_why)
 {
 	for (unsigned link = 0; link < LINKS_ASKED; link++) {
@@ -305,12 +315,12 @@ static int read_links(const Nvml *nvml, NvmlDevice device, Sighting *s, char **r
 			continue; /* the GPU has it, but this board does not connect it */
 		if (code != NVML_SUCCESS)
 			return link_failed(nvml, link, "the state", code, ret_why);
-		if (active == 0)
+		if (active == LINK_INACTIVE)
 			s->inactive++;
-		else if (active == 1)
+		else if (active == LINK_ACTIVE)
 			r = read_remote(nvml, device, link, s, ret_why);
 		else
-			r = link_failed(nvml, link, "the state", active, ret_why);
+			r = odd_state(link, active, ret_why);
 		if (r < 0)
 			return r;
 	}

@@ -107,7 +107,7 @@ promise "they are released" gpupass release vm42
 virsh -q undefine vm42
 
 # ---- what is not given ----
-promise "the board for vGPUs is a group of its own" gpupass declare solo1 04:00.0
+promise "the board for vGPUs is a group of its own" gpupass declare solo1 04:00.0 --no-bridge-seen
 "$here/define-vm" vm42 --no-guest
 refused "which is not given away while a domain has a vGPU of it, even shut off" 9 HostInUse \
 	"desk7 has a vGPU of 0000:04:00.0" gpupass assign vm42 solo1

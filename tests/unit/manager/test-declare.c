@@ -17,11 +17,19 @@
 #define C (char *)"0000:a1:00.0"
 
 /* What `call` was answered, which must come. */
-static void declare(ManagerRig *rig, const char *name, char *const *members, Caller *caller)
+static void declare_seen(ManagerRig *rig, const char *name, char *const *members,
+			 bool no_bridge_seen, Caller *caller)
 {
-	assert_int_equal(manager_declare(rig->manager, name, members, caller_declared, caller), 0);
+	assert_int_equal(manager_declare(rig->manager, name, members, no_bridge_seen,
+					 caller_declared, caller),
+			 0);
 	rig_wait_for(rig->mailbox, &caller->was_told);
 	assert_int_equal(caller->told, 1);
+}
+
+static void declare(ManagerRig *rig, const char *name, char *const *members, Caller *caller)
+{
+	declare_seen(rig, name, members, false, caller);
 }
 
 static void forget(ManagerRig *rig, const char *name, Caller *caller)
@@ -133,6 +141,26 @@ static void what_names_no_gpu_or_no_group_is_refused(void **state)
 	}
 	text = manager_rig_read_group(rig, "left");
 	assert_null(text);
+}
+
+/* field: guest/40 */
+/* Half of a bridged pair would reach the memory of the other half's domain. */
+static void a_board_that_may_have_a_bridge_is_declared_alone_by_who_looked(void **state)
+{
+	ManagerRig *rig = *state;
+	char *members[] = { A, NULL };
+	_cleanup_free_ char *before = NULL;
+	Caller forgotten = { 0 }, refused = { 0 }, looked = { 0 };
+
+	manager_rig_connect(rig);
+	forget(rig, "pair0", &forgotten);
+	before = groups_text(rig);
+	declare(rig, "solo0", members, &refused);
+	check_refused(rig, &refused, "LinksUnknown",
+		      "gpupass declare solo0 0000:41:00.0 --no-bridge-seen", before);
+	declare_seen(rig, "solo0", members, true, &looked);
+	assert_null(looked.error_name);
+	assert_int_equal(manager_rig_group(rig, "solo0")->n_gpus, 1);
 }
 
 static void a_group_under_a_domain_keeps_its_name(void **state)
@@ -293,6 +321,7 @@ int main(void)
 		ON_A_MANAGER(a_declaration_that_contradicts_another_is_refused),
 		ON_A_MANAGER(a_name_that_is_taken_is_refused),
 		ON_A_BARE_MANAGER(what_names_no_gpu_or_no_group_is_refused),
+		ON_A_MANAGER(a_board_that_may_have_a_bridge_is_declared_alone_by_who_looked),
 		ON_A_MANAGER(a_group_under_a_domain_keeps_its_name),
 		ON_A_MANAGER(only_what_declare_wrote_is_forgotten),
 		ON_A_MANAGER(a_reload_reads_the_files_as_they_are),

@@ -138,7 +138,8 @@ static void an_answer_that_waits_for_a_look_that_cannot_be_begun_is_given_once(v
 	_cleanup_(problem_freep) Problem *problem = NULL;
 
 	assert_int_equal(
-		manager_declare(rig->manager, "pair0", members, caller_declared, &declared), 0);
+		manager_declare(rig->manager, "pair0", members, false, caller_declared, &declared),
+		0);
 	assert_int_equal(manager_clear(rig->manager, "pair0", caller_declared, &cleared, &problem),
 			 0);
 	threads_left = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reading tests/fixtures/guests/: what nvidia-smi prints there. */
+/* Reading what is printed in a guest of tests/fixtures/guests/, or of the folder in its name. */
 #pragma once
 
 #include <fcntl.h>
@@ -15,7 +15,8 @@
 static inline _unused_ char *guest_file(const char *guest, const char *name, const char *suffix,
 					size_t *ret_size)
 {
-	_cleanup_free_ char *path = strf("%s/guests/%s/%s%s", FIXTURES, guest, name, suffix);
+	_cleanup_free_ char *path = strf("%s/%s%s/%s%s", FIXTURES,
+					 strchr(guest, '/') ? "" : "guests/", guest, name, suffix);
 	char *text = NULL;
 	int r;
 
@@ -33,6 +34,7 @@ static inline _unused_ GuestRun guest_run_of(const char *guest, const char *name
 	_cleanup_free_ char *status = guest_file(guest, name, ".status", NULL);
 
 	run.out = guest_file(guest, name, "", &run.out_size);
+	run.err = guest_file(guest, name, ".err", &run.err_size);
 	run.exit_code = status ? strtol(status, NULL, 10) : run.out ? 0 : 2;
 	return run;
 }

@@ -116,8 +116,8 @@ FILLS(probe, ProbeAnswer, probe_document_parse(text, size, gpus, 2, WAY_NVML, &r
       probe_answer_clear)
 PARSES(inspect, Inspection, worker_inspect_document_parse(text, size, gpus, 1, &ret),
        inspection_free)
-FILLS(smi_gpus, SmiGpus, smi_parse_gpus(text, size, &ret), forget)
-FILLS(smi_topology, SmiMatrix, smi_parse_topology(text, size, &ret), forget)
+FILLS(smi_gpus, SmiGpus, smi_parse_gpus(text, size, &ret, NULL), forget)
+FILLS(smi_topology, SmiMatrix, smi_parse_topology(text, size, &ret, NULL), forget)
 
 static int persistence(const char *text, size_t size)
 {

@@ -32,6 +32,10 @@ options:
       - A group that is declared with other GPUs is refused. Set it to C(absent) first.
     type: list
     elements: str
+  no_bridge_seen:
+    description: Of a group of one GPU, that you looked and no bridge is on the board, although its chip can have one.
+    type: bool
+    default: false
   bound:
     description:
       - Whether the functions of the group are on vfio-pci while no domain has them. If omitted, they stay as they are.
@@ -188,7 +192,8 @@ class Group:
                 self.gpupass.refuse("%s names no GPU" % word, cause="YAML reads 41:00.0 as a number",
                                     remedy='write addresses in quotes: "41:00.0"')
         if not self.is_declared():
-            self.change("declare", words, "", "".join(word + "\n" for word in words))
+            option = ["--no-bridge-seen"] if self.parameters["no_bridge_seen"] else []
+            self.change("declare", words + option, "", "".join(word + "\n" for word in words))
             return
         found = [gpu["address"] for gpu in self.gpus]
         strange = [gpu["address"] for gpu in self.gpus if not any(means(word, gpu) for word in words)]
@@ -239,6 +244,7 @@ def main():
             name=dict(type="str", required=True),
             state=dict(type="str", choices=["present", "absent"], default="present"),
             gpus=dict(type="list", elements="str"),
+            no_bridge_seen=dict(type="bool", default=False),
             bound=dict(type="bool"),
             persist=dict(type="bool", default=False),
             timeout=dict(type="str"),

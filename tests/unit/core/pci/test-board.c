@@ -69,6 +69,9 @@ static void boards_have_the_published_links(_unused_ void **state)
 		{ 0x1e02, "Titan RTX", 2, 2, 100, 2 },
 		{ 0x1e30, "Quadro RTX 6000/8000", 2, 2, 100, 2 },
 		{ 0x1e87, "RTX 2080", 2, 1, 50, 2 },
+		{ 0x1e84, "RTX 2070 Super", 2, 1, 50, 2 },
+		{ 0x1ec2, "RTX 2070 Super", 2, 1, 50, 2 },
+		{ 0x1ec7, "RTX 2070 Super", 2, 1, 50, 2 },
 		{ 0x2204, "RTX 3090", 3, 4, 112, 2 },
 		{ 0x2230, "RTX A6000", 3, 4, 112, 2 },
 		{ 0x20b5, "A100 PCIe 80GB", 3, 12, 600, 2 },
@@ -89,6 +92,26 @@ static void boards_have_the_published_links(_unused_ void **state)
 		    b->links * b->link_mbps / 1000 != rows[i].gbps ||
 		    b->group_size != rows[i].group_size)
 			fail_msg("row %zu: %s is wrong", i, rows[i].name);
+	}
+}
+
+/*
+ * "No NVLink" has a source of its own: the chip has none; or the chip has it, the board no
+ * connector, and then it takes a look to declare the board alone.
+ */
+static void no_nvlink_is_said_of_the_chip_or_takes_a_look(_unused_ void **state)
+{
+	size_t n;
+	const Board *boards = board_table(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		const Board *b = &boards[i];
+		bool may = board_may_be_bridged(PCI_VENDOR_NVIDIA, b->device);
+
+		if (b->kind == NVLINK_BRIDGE && !may)
+			fail_msg("%04x %s: its chip has none", b->device, b->name);
+		if (b->kind == NVLINK_NONE && may != (strstr(b->note, "--no-bridge-seen") != NULL))
+			fail_msg("%04x %s: %s", b->device, b->name, b->note);
 	}
 }
 
@@ -137,8 +160,10 @@ static void boards_often_taken_for_bridgeable_are_excluded(_unused_ void **state
 /* A board that is sold tomorrow is not offered for declaration as if it could be bridged. */
 static void generations_without_nvlink_have_none_on_boards_that_nobody_knows(_unused_ void **state)
 {
-	static const uint16_t ids[] = { 0x2600, 0x26ff, 0x2782, 0x28ff, 0x2b00, 0x2c02, 0x2fff };
-	static const uint16_t others[] = { 0x25ff, 0x2900, 0x2aff, 0x3000 };
+	static const uint16_t ids[] = { 0x1b80, 0x1f02, 0x1fff, 0x2182, 0x2482, 0x25ff, 0x2600,
+					0x26ff, 0x2782, 0x28ff, 0x2b00, 0x2c02, 0x2fff };
+	static const uint16_t others[] = { 0x15c2, 0x172e, 0x1d84, 0x1e89, 0x1eb1, 0x2082,
+					   0x2207, 0x23f0, 0x2900, 0x2aff, 0x3000 };
 
 	for (size_t i = 0; i < ELEMENTS(ids); i++) {
 		const Board *b = board_find(PCI_VENDOR_NVIDIA, ids[i], 0);
@@ -148,6 +173,8 @@ static void generations_without_nvlink_have_none_on_boards_that_nobody_knows(_un
 	}
 	for (size_t i = 0; i < ELEMENTS(others); i++)
 		assert_null(board_find(PCI_VENDOR_NVIDIA, others[i], 0));
+	for (size_t i = 0; i < ELEMENTS(others); i++)
+		assert_true(board_may_be_bridged(PCI_VENDOR_NVIDIA, others[i]));
 }
 
 static void a_board_that_its_subsystem_tells_from_others_is_known_by_it(_unused_ void **state)
@@ -169,6 +196,7 @@ int main(void)
 		cmocka_unit_test(every_board_is_found_by_its_id),
 		cmocka_unit_test(every_bridge_board_is_complete_and_every_other_says_why),
 		cmocka_unit_test(boards_have_the_published_links),
+		cmocka_unit_test(no_nvlink_is_said_of_the_chip_or_takes_a_look),
 		cmocka_unit_test(boards_often_taken_for_bridgeable_are_excluded),
 		cmocka_unit_test(generations_without_nvlink_have_none_on_boards_that_nobody_knows),
 		cmocka_unit_test(a_board_that_its_subsystem_tells_from_others_is_known_by_it),

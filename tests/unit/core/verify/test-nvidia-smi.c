@@ -39,10 +39,11 @@ static void each_generation_is_read(_unused_ void **state)
 
 		print_message("%s\n", rows[i].guest);
 		guest_runs(rows[i].guest, runs);
-		assert_int_equal(smi_parse_gpus(runs[0].out, runs[0].out_size, &gpus), 0);
-		assert_int_equal(smi_parse_topology(runs[1].out, runs[1].out_size, &topology), 0);
-		assert_int_equal(smi_parse_nvlinks(runs[2].out, runs[2].out_size, &links), 0);
-		assert_int_equal(smi_parse_peers(runs[3].out, runs[3].out_size, &peers), 0);
+		assert_int_equal(smi_parse_gpus(runs[0].out, runs[0].out_size, &gpus, NULL), 0);
+		assert_int_equal(smi_parse_topology(runs[1].out, runs[1].out_size, &topology, NULL),
+				 0);
+		assert_int_equal(smi_parse_nvlinks(runs[2].out, runs[2].out_size, &links, NULL), 0);
+		assert_int_equal(smi_parse_peers(runs[3].out, runs[3].out_size, &peers, NULL), 0);
 		assert_int_equal(gpus.n_items, rows[i].gpus);
 		assert_string_equal(gpus.items[1].uuid, UUID2);
 		assert_int_equal(gpus.items[1].address.bus, 2);
@@ -74,7 +75,7 @@ static void every_word_of_a_cell_is_known(_unused_ void **state)
 			strf("\tGPU0\tGPU1\nGPU0\tX\t%s\nGPU1\tNV4\tX\n", smi_path_to_string(path));
 		SmiMatrix matrix;
 
-		assert_int_equal(smi_parse_topology(text, strlen(text), &matrix), 0);
+		assert_int_equal(smi_parse_topology(text, strlen(text), &matrix, NULL), 0);
 		assert_int_equal(matrix.cells[0][1].kind, path);
 		assert_int_equal(matrix.cells[1][0].links, 4);
 	}
@@ -84,7 +85,7 @@ static void every_word_of_a_cell_is_known(_unused_ void **state)
 			     smi_peer_to_string(peer));
 		SmiMatrix matrix;
 
-		assert_int_equal(smi_parse_peers(text, strlen(text), &matrix), 0);
+		assert_int_equal(smi_parse_peers(text, strlen(text), &matrix, NULL), 0);
 		assert_int_equal(matrix.cells[0][1].kind, peer);
 	}
 }
@@ -97,7 +98,7 @@ static void gpus_are_told_by_their_index_and_not_by_their_place(_unused_ void **
 				   "GPU3\tSYS\t X \t0-7\tPHB\tN/A\n";
 	SmiMatrix matrix;
 
-	assert_int_equal(smi_parse_topology(text, strlen(text), &matrix), 0);
+	assert_int_equal(smi_parse_topology(text, strlen(text), &matrix, NULL), 0);
 	assert_int_equal(matrix.gpus, 1U << 1 | 1U << 3);
 	assert_int_equal(matrix.cells[1][3].links, 2);
 	assert_int_equal(matrix.cells[3][1].kind, SMI_PATH_PHB);
@@ -112,12 +113,12 @@ static void links_that_are_all_down_are_told_by_a_message(_unused_ void **state)
 	SmiNvlinks links;
 
 	guest_runs("all-inactive", runs);
-	assert_int_equal(smi_parse_nvlinks(runs[2].out, runs[2].out_size, &links), 0);
+	assert_int_equal(smi_parse_nvlinks(runs[2].out, runs[2].out_size, &links, NULL), 0);
 	assert_int_equal(links.n_items, 2);
 	assert_true(links.items[0].all_inactive && links.items[1].all_inactive);
 	assert_int_equal(links.items[0].active, 0);
 	guest_runs_clear(runs, VERIFY_RUNS);
-	assert_int_equal(smi_parse_nvlinks(alone, strlen(alone), &links), 0);
+	assert_int_equal(smi_parse_nvlinks(alone, strlen(alone), &links, NULL), 0);
 	assert_int_equal(links.n_items, 0);
 	assert_true(links.all_inactive);
 }
@@ -129,7 +130,7 @@ static void rates_may_differ_and_zero_is_not_active(_unused_ void **state)
 		"\t Link 1: 25.5 GB/s\n\t Link 2: 0 GB/s\n\t Link 35: <inactive>";
 	SmiNvlinks links;
 
-	assert_int_equal(smi_parse_nvlinks(text, strlen(text), &links), 0);
+	assert_int_equal(smi_parse_nvlinks(text, strlen(text), &links, NULL), 0);
 	assert_int_equal(links.items[0].active, 2);
 	assert_int_equal(links.items[0].inactive, 2);
 	assert_int_equal(links.items[0].min_mbps, 25500);
@@ -142,9 +143,9 @@ static void no_links_and_no_devices_are_answers(_unused_ void **state)
 	SmiNvlinks links = { .n_items = 7 };
 	SmiGpus gpus = { .n_items = 7 };
 
-	assert_int_equal(smi_parse_nvlinks("", 0, &links), 0);
+	assert_int_equal(smi_parse_nvlinks("", 0, &links, NULL), 0);
 	assert_int_equal(links.n_items, 0);
-	assert_int_equal(smi_parse_gpus(none, strlen(none), &gpus), 0);
+	assert_int_equal(smi_parse_gpus(none, strlen(none), &gpus, NULL), 0);
 	assert_int_equal(gpus.n_items, 0);
 }
 
@@ -189,28 +190,28 @@ static int parse_gpus(const char *text, size_t size)
 {
 	SmiGpus ret;
 
-	return smi_parse_gpus(text, size, &ret);
+	return smi_parse_gpus(text, size, &ret, NULL);
 }
 
 static int parse_topology(const char *text, size_t size)
 {
 	SmiMatrix ret;
 
-	return smi_parse_topology(text, size, &ret);
+	return smi_parse_topology(text, size, &ret, NULL);
 }
 
 static int parse_nvlinks(const char *text, size_t size)
 {
 	SmiNvlinks ret;
 
-	return smi_parse_nvlinks(text, size, &ret);
+	return smi_parse_nvlinks(text, size, &ret, NULL);
 }
 
 static int parse_peers(const char *text, size_t size)
 {
 	SmiMatrix ret;
 
-	return smi_parse_peers(text, size, &ret);
+	return smi_parse_peers(text, size, &ret, NULL);
 }
 
 #define LINKS_OF "GPU 0: A (UUID: " UUID1 ")\n"

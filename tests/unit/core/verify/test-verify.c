@@ -131,7 +131,7 @@ static void the_verdict_follows_from_what_the_guest_prints(_unused_ void **state
 		{ "no-devices", 2, 4, VERDICT_BROKEN, VERIFY_GPU_MISSING, "shows 0 of 2 GPUs" },
 		{ "no-driver", 2, 4, VERDICT_UNKNOWN, VERIFY_NO_DRIVER,
 		  "couldn't communicate with the NVIDIA driver" },
-		{ "version-mismatch", 2, 4, VERDICT_UNKNOWN, VERIFY_SMI_FAILED,
+		{ "version-mismatch", 2, 4, VERDICT_UNKNOWN, VERIFY_MISMATCH,
 		  "exit status 18, \"Failed to initialize NVML: Driver/library version mismatch\"" },
 		{ "old-driver", 2, 4, VERDICT_UNKNOWN, VERIFY_SMI_FAILED,
 		  "nvidia-smi topo -p2p n: exit status 2, \"Invalid argument" },

@@ -138,7 +138,11 @@ static void half_a_picture_is_none(void **state)
 		  "the far end's kind of link 0 cannot be read: Unknown ?[31mError", -ENODATA },
 		{ GPU_A "link " A " 0 peer-error 999\n", "the far end of link 0 cannot be read",
 		  -ENODATA },
-		{ GPU_A "link " A " 0 state 7\n", "the state of link 0 cannot be read", -ENODATA },
+		{ GPU_A "link " A " 0 state 7\n",
+		  "link 0 is neither active nor inactive, but in a state that is not known "
+		  "(NVML's state 7)",
+		  -ENODATA },
+		{ GPU_A "link " A " 0 state 2\n", "but asleep (NVML's state 2)", -ENODATA },
 		{ GPU_A "link " A " 0 up rubbish\n", "link 0 leads to \"rubbish\"", -ENODATA },
 		{ GPU_A "link " A " 0 up 00000000:61:00.0:and:much:more:than:fits\n",
 		  "link 0 leads to \"00000000:61:00.0:and", -ENODATA },

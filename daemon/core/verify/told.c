@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/verify/told.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/verify/nvidia-smi-text.h"
+#include "util/text.h"
+
+/*
+ * In any case. Where NVML's own texts (nvmlErrorString) are meant, they are printed by all versions
+ * that know the error.
+ */
+static const struct {
+	const char *words;
+	SmiTold told;
+	const char *where; /* who prints it */
+} words[] = {
+	{ "infoROM is corrupted", TOLD_WARNING, "nvidia-smi, exit status 14" },
+	{ "No devices were found", TOLD_NO_DEVICES, "nvidia-smi, exit status 6" },
+	{ "couldn't communicate with the NVIDIA driver", TOLD_NO_DRIVER, "nvidia-smi, status 9" },
+	{ "Driver Not Loaded", TOLD_NO_DRIVER, "NVML" },
+	{ "couldn't find libnvidia-ml", TOLD_NO_DRIVER, "nvidia-smi, status 12" },
+	{ "couldn't find nvml.dll", TOLD_NO_DRIVER, "nvidia-smi of Windows" },
+	{ "NVML shared library", TOLD_NO_DRIVER, "NVML" },
+	{ "Driver/library version mismatch", TOLD_MISMATCH, "NVML, status 18" },
+	{ "RM has detected an NVML/RM version mismatch", TOLD_MISMATCH, "NVML" },
+	{ "Insufficient Permissions", TOLD_NOT_PERMITTED, "NVML, status 4" },
+	{ "is not recognized", TOLD_NO_COMMAND, "nvidia-smi of Windows, status 2" },
+	{ "Invalid combination of input arguments", TOLD_NO_COMMAND, "nvidia-smi to 390" },
+	{ "does not have or support Nvlink", TOLD_NOT_OFFERED, "nvidia-smi 595; before: nothing" },
+	{ "all links are inactive", TOLD_ALL_INACTIVE, "nvidia-smi 450 to 595" },
+	{ "Unable to determine the device handle", TOLD_GPU_LOST, "nvidia-smi, status 15" },
+	{ "GPU is lost", TOLD_GPU_LOST, "NVML, status 15" },
+	{ "fallen off the bus", TOLD_GPU_LOST, "NVML, nvidia-smi" },
+	{ "[Unknown Error]", TOLD_GPU_LOST, "nvidia-smi, a field of a row" },
+	{ "ERR!", TOLD_GPU_LOST, "nvidia-smi, a field" },
+	{ "requires reset", TOLD_RESET_NEEDED, "NVML since 530" },
+	{ "uncorrectable", TOLD_GPU_FAULT, "CUDA: ECC and NVLink errors" },
+	{ "Invalid value when checking the pattern", TOLD_WRONG_DATA, "nvbandwidth 0.4 to 0.8" },
+	{ "h_errorFlag == 0", TOLD_WRONG_DATA, "nvbandwidth 0.7, 0.8" },
+	{ "ERROR: Data corruption", TOLD_WRONG_DATA, "nccl-tests to 2.12" },
+};
+
+/* Words of a line that tells more than others, though nobody knows it. */
+static const char *const failures[] = { "error",     "fail",	 "unable",	    "cannot",
+					"could not", "couldn't", "no cuda-capable", "warning",
+					"invalid",   "denied",	 "not found" };
+
+SmiTold told_of(const char *line)
+{
+	SmiTold told = TOLD_NOTHING;
+
+	for (size_t i = 0; i < ELEMENTS(words); i++)
+		if (words[i].told > told && strcasestr(line, words[i].words))
+			told = words[i].told;
+	return told;
+}
+
+static bool is_failure(const char *line)
+{
+	for (size_t i = 0; i < ELEMENTS(failures); i++)
+		if (strcasestr(line, failures[i]))
+			return true;
+	return false;
+}
+
+/* The next line with anything in it, made harmless; false: no more. */
+static bool next_line(const char **at, const char *end, char line[TOLD_LINE_MAX + 1])
+{
+	size_t n = 0;
+
+	for (; *at < end && !(**at == '\n' && n > 0); (*at)++) {
+		if (n == TOLD_LINE_MAX)
+			continue;
+		if (**at > ' ' && **at < 0x7f)
+			line[n++] = **at;
+		else if (n > 0 && line[n - 1] != ' ')
+			line[n++] = ' ';
+	}
+	while (n > 0 && line[n - 1] == ' ')
+		n--;
+	line[n] = '\0';
+	return n > 0;
+}
+
+char *smi_excerpt(const char *text, size_t size)
+{
+	const char *at = text, *end = text + size;
+	char line[TOLD_LINE_MAX + 1], best[TOLD_LINE_MAX + 1] = "";
+	int best_weight = 0;
+
+	while (next_line(&at, end, line)) {
+		SmiTold told = told_of(line);
+		int weight = told > TOLD_NOTHING ? 2 + (int)told : is_failure(line) ? 2 : 1;
+
+		if (weight > best_weight) {
+			best_weight = weight;
+			strcpy(best, line);
+		}
+	}
+	return strdup(best);
+}
+
+char *smi_line(const char *text, size_t size, unsigned number)
+{
+	const char *end = text + size, *next;
+
+	for (; number > 1 && (next = memchr(text, '\n', (size_t)(end - text))); number--)
+		text = next + 1;
+	next = memchr(text, '\n', (size_t)(end - text));
+	return smi_excerpt(text, (size_t)((next ? next : end) - text));
+}
+
+/* --- alarms --- */
+
+/* "… GPU0000:02:00.0: …", "… GPU 00000000:02:00.0: …" */
+static bool find_address(const char *line, Bdf *ret)
+{
+	static const size_t length = sizeof("02:00.0") - 1;
+
+	for (const char *colon = line; (colon = strchr(colon, ':')); colon++) {
+		char text[BDF_TEXT_MAX + 1];
+		const char *start = colon;
+
+		while (start > line && colon - start < 8 && isxdigit((unsigned char)start[-1]))
+			start--;
+		if (colon - start < 4 || strlen(colon + 1) < length)
+			continue;
+		memcpy(text, start, (size_t)(colon + 1 - start));
+		memcpy(text + (colon + 1 - start), colon + 1, length);
+		text[(size_t)(colon + 1 - start) + length] = '\0';
+		if (bdf_parse(text, ret) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* "… GPU2: Unknown Error", "… GPU 2: …"; and of a row, "2, [GPU requires reset], …". */
+static bool find_index(const char *line, unsigned *ret)
+{
+	char number[4] = "";
+	const char *at = strstr(line, "GPU");
+	size_t n;
+
+	at = isdigit((unsigned char)*line) ? line : at ? at + strspn(at, "GPU ") : "";
+	n = strspn(at, "0123456789");
+	if (n == 0 || n >= sizeof(number) || (at[n] != ':' && at[n] != ','))
+		return false;
+	memcpy(number, at, n);
+	return smi_number(number, 999, ret) == 0;
+}
+
+/* "GPU 0: NVIDIA H100 PCIe (UUID: GPU-…)", or a UUID in a row. */
+static void find_uuid(const char *line, char ret[SMI_UUID_SIZE])
+{
+	const char *at = strstr(line, "GPU-");
+
+	*ret = '\0';
+	if (!at || strlen(at) < SMI_UUID_SIZE - 1)
+		return;
+	memcpy(ret, at, SMI_UUID_SIZE - 1);
+	ret[SMI_UUID_SIZE - 1] = '\0';
+}
+
+static bool is_known(const SmiAlarms *alarms, const SmiAlarm *alarm)
+{
+	for (size_t i = 0; i < alarms->n_items; i++)
+		if (strcmp(alarms->items[i].line, alarm->line) == 0 &&
+		    strcmp(alarms->items[i].uuid, alarm->uuid) == 0)
+			return true;
+	return false;
+}
+
+void alarms_read(const char *text, size_t size, SmiAlarms *into)
+{
+	const char *at = text, *end = text + size;
+	char section[SMI_UUID_SIZE] = ""; /* of nvlink --status: the GPU that lines are about */
+	SmiAlarm alarm = { 0 };
+
+	if (!text)
+		return;
+	while (into->n_items < ALARMS_MAX && next_line(&at, end, alarm.line)) {
+		alarm.told = told_of(alarm.line);
+		if (str_starts_with(alarm.line, "GPU ") && strstr(alarm.line, "(UUID: "))
+			find_uuid(alarm.line, section);
+		if (!told_is_alarm(alarm.told))
+			continue;
+		alarm.has_address = find_address(alarm.line, &alarm.address);
+		alarm.has_index = find_index(alarm.line, &alarm.index);
+		find_uuid(alarm.line, alarm.uuid);
+		if (!*alarm.uuid && !alarm.has_address && !alarm.has_index)
+			strcpy(alarm.uuid, section);
+		if (!is_known(into, &alarm))
+			into->items[into->n_items++] = alarm;
+	}
+}

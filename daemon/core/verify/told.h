@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Lines that tell why: what words of nvidia-smi and of programs that measure mean, in the versions
+ * that print them, and which line of an output is worth quoting.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/bdf.h"
+
+/* "GPU-" and a UUID, with its NUL */
+#define SMI_UUID_SIZE 41
+#define TOLD_LINE_MAX 200
+
+typedef enum SmiTold {
+	TOLD_NOTHING,
+	TOLD_WARNING,	 /* changes nothing, and is worth a note */
+	TOLD_NO_DEVICES, /* nvidia-smi knows no GPU */
+	TOLD_NO_DRIVER,
+	TOLD_MISMATCH,	    /* the module is not of the library's version */
+	TOLD_NOT_PERMITTED, /* nvidia-smi may not open the device */
+	TOLD_NO_COMMAND,    /* this nvidia-smi does not have it */
+	TOLD_NOT_OFFERED,   /* the driver offers no NVLink on a GPU */
+	TOLD_ALL_INACTIVE,
+	TOLD_GPU_LOST, /* this and what follows are alarms: they stand whatever else is said */
+	TOLD_RESET_NEEDED,
+	TOLD_GPU_FAULT,	 /* a program was stopped by an error of memory or links */
+	TOLD_WRONG_DATA, /* a program that measures found it */
+} SmiTold;
+
+/* What the line means: the heaviest of all words in it. */
+SmiTold told_of(const char *line);
+static inline bool told_is_alarm(SmiTold told)
+{
+	return told >= TOLD_GPU_LOST;
+}
+
+/* An alarm, and what the line says of the GPU that it is about. */
+typedef struct SmiAlarm {
+	SmiTold told;
+	bool has_address, has_index;
+	Bdf address; /* in the guest */
+	unsigned index;
+	char uuid[SMI_UUID_SIZE]; /* "": not told */
+	char line[TOLD_LINE_MAX + 1];
+} SmiAlarm;
+
+#define ALARMS_MAX 16
+typedef struct SmiAlarms {
+	SmiAlarm items[ALARMS_MAX]; /* each once */
+	size_t n_items;
+} SmiAlarms;
+
+/* Adds what the text has; more than ALARMS_MAX say nothing new. May be NULL. */
+void alarms_read(const char *text, size_t size, SmiAlarms *into);
+
+/*
+ * The line that tells: one with known words, or else with words of failure, or else the first with
+ * anything in it. Printable ASCII, at most TOLD_LINE_MAX characters; NULL: no memory.
+ */
+char *smi_excerpt(const char *text, size_t size);
+/* Likewise the line of this number, counted from 1. */
+char *smi_line(const char *text, size_t size, unsigned number);
