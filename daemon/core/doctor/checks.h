@@ -51,6 +51,7 @@ void doctor_check_driver(const Doctor *d, Finding *f);
 void doctor_check_holders(const Doctor *d, Finding *f);
 /* self.c */
 void doctor_check_libvirt(const Doctor *d, Finding *f);
+void doctor_check_arguments(const Doctor *d, Finding *f);
 void doctor_check_managed(const Doctor *d, Finding *f);
 void doctor_check_groups(const Doctor *d, Finding *f);
 void doctor_check_drift(const Doctor *d, Finding *f);

@@ -40,6 +40,8 @@ static const DoctorCheck checks[] = {
 	  "driverconflict" },
 	{ "managed", "Hostdevs with managed='yes'", NEEDS_LIBVIRT | NEEDS_GPUS,
 	  doctor_check_managed, SEE_TABLE },
+	{ "qemu-arguments", "GPUs by QEMU arguments", NEEDS_LIBVIRT | NEEDS_GPUS,
+	  doctor_check_arguments, SEE_TABLE },
 	{ "boot-vga", "Boot display", NEEDS_GPUS, doctor_check_boot_vga, "boot-display" },
 	{ "virtual-functions", "Virtual functions", NEEDS_GPUS, doctor_check_virtual_functions,
 	  "hostinuse" },

@@ -9,6 +9,7 @@
 #include <libxml/SAX2.h>
 #include <string.h>
 
+#include "core/domain/qemu-args.h"
 #include "core/domain/xml-bounds.h"
 
 static bool is_one_of(const char *name, const char *const *names)
@@ -27,11 +28,13 @@ static bool is_root(const xmlNode *node)
 static bool is_kept(const xmlNode *parent, const char *name, const char *href)
 {
 	static const char *const parts[] = { "name", "uuid", "metadata", "devices", NULL };
+	static const char *const past[] = { "commandline", "override", NULL };
+	bool is_qemu = href && strcmp(href, QEMU_XML_NAMESPACE) == 0;
 
 	if (!parent)
 		return true; /* the root */
 	if (is_root(parent))
-		return !href && is_one_of(name, parts);
+		return is_qemu ? is_one_of(name, past) : !href && is_one_of(name, parts);
 	if (!is_root(parent->parent))
 		return true; /* inside an element that is kept */
 	/* libvirt takes all the text inside: XPath's string(). */
@@ -39,7 +42,7 @@ static bool is_kept(const xmlNode *parent, const char *name, const char *href)
 		return true;
 	if (xml_is(parent, "metadata"))
 		return href && strcmp(href, DOMAIN_XML_NAMESPACE) == 0;
-	return false;
+	return is_qemu && parent->ns;
 }
 
 /* libxml2 gives five pointers for each attribute: name, prefix, URI, value and its end. */

@@ -5,7 +5,8 @@
 
 /*
  * xml_parse() for any domain of the host. The tree has only its name, its UUID, our metadata, and
- * what takes functions of the host. What others have written costs no memory, nor makes this fail,
- * unless it is not well-formed, too long or nested too deep.
+ * what takes functions of the host: devices, and what QEMU is told past libvirt. What others have
+ * written costs no memory, nor makes this fail, unless it is not well-formed, too long or nested
+ * too deep.
  */
 xmlDoc *xml_skim(const char *text, char **ret_message);

@@ -303,8 +303,9 @@ static const char *const doctor_device_room[] _unused_ = {
 	"aer",	   "reset",  NULL
 };
 static const char *const doctor_self_room[] _unused_ = {
-	"managed", "libvirt", "groups",	   "drift",	   "evidence", "tenants", "quarantine",
-	"jobs",	   "boot",    "boot-unit", "split-groups", "fence",    NULL
+	"managed",   "qemu-arguments", "libvirt",    "groups", "drift",
+	"evidence",  "tenants",	       "quarantine", "jobs",   "boot",
+	"boot-unit", "split-groups",   "fence",	     NULL
 };
 static const char *const doctor_domain_room[] _unused_ = { "domain-group",
 							   "domain-hostdevs",

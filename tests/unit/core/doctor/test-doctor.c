@@ -103,7 +103,7 @@ static void without_facts_checks_are_skipped_and_say_why(void **state)
 						     "driver",	"nvidia-drm", NULL };
 	static const char *const of_health[] = { "answers", "link-width", "link-speed",
 						 "aer",	    "acs",	  NULL };
-	static const char *const of_libvirt[] = { "managed", NULL };
+	static const char *const of_libvirt[] = { "managed", "qemu-arguments", NULL };
 	Rig rig;
 
 	(void)state;
