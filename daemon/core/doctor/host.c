@@ -144,7 +144,7 @@ static void doctor_check_neighbour(const Doctor *d, const Gpu *gpu, const PciFun
 		return;
 	if (bdf_same_slot(&other->bdf, &ours->bdf))
 		return; /* of the same board, for example a virtual function */
-	if (other->driver && !driver_is_vfio(other->driver) &&
+	if (other->driver && !pci_function_on_vfio(other) &&
 	    !str_equal(other->driver, "pci-stub") && !others)
 		finding_fail(f, BDF_TEXT(&other->bdf),
 			     "%s (%s) shares IOMMU group %d with %s of %s", BDF_TEXT(&other->bdf),

@@ -363,7 +363,7 @@ void doctor_check_boot_report(const Doctor *d, Finding *f)
 			if (d->facts->domain && !doctor_gpu_of(d, &bdf))
 				continue;
 		}
-		if (!is_assigned_or_kept(d, *line) || (now && driver_is_vfio(now->driver)))
+		if (!is_assigned_or_kept(d, *line) || (now && pci_function_on_vfio(now)))
 			continue;
 		finding_fail(f, address, "%s", *line);
 		finding_remedy(f, "journalctl -b -u gpupass-bind -u gpupass-bind-verify, then: "

@@ -54,8 +54,8 @@ static bool read_address(const char *text, Bdf *ret)
 }
 
 /*
- * A folder of sysfs, by its last name, which is an address or the UUID of an mdev. ".." leads out of
- * where a link has led to, which text does not tell.
+ * A folder of sysfs, by its last name, which is an address or the UUID of an mdev. ".." leads out
+ * of where a link has led to, which text does not tell.
  */
 static int read_folder(Argument *a, const char *path)
 {
@@ -249,7 +249,7 @@ static int read_argument(DomainUse *use, const char *text)
 	Argument a = { .use = use };
 	int r;
 
-	/* An option's name and its value in one: QEMU knows no such option, but a person sees one. */
+	/* An option's name and its value in one: QEMU refuses that, but a person means it. */
 	if (*text == '-')
 		text += strcspn(text, " \t\n=");
 	text += strspn(text, " \t\n=");
