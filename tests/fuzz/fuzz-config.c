@@ -5,6 +5,7 @@
  */
 #include <unistd.h>
 
+#include "core/facts/hook-script.h"
 #include "core/facts/setup-files.h"
 #include "core/links/declaration.h"
 #include "fuzz.h"
@@ -170,7 +171,7 @@ static void settings_are_loaded(const char *text)
 static void the_setup_is_read(const char *text)
 {
 	_cleanup_strv_ char **cmdline = NULL, **modprobe = NULL, **initramfs = NULL,
-			    **driverctl = NULL;
+			    **driverctl = NULL, **hooks = NULL, **programs = NULL;
 	_cleanup_free_ char *version = NULL;
 	PciFunction function = { 0 };
 	uint64_t number = 0;
@@ -179,6 +180,8 @@ static void the_setup_is_read(const char *text)
 	EXPECT(setup_read_modprobe("modprobe.d/a.conf", text, &modprobe) == 0);
 	EXPECT(setup_read_initramfs("modules", text, &initramfs) == 0);
 	EXPECT(setup_read_driverctl("pci-0000:41:00.0", text, &driverctl) == 0);
+	EXPECT(hook_script_read("/h", text, &hooks, &programs) == 0);
+	EXPECT(strv_length(hooks) <= SETUP_LINES_MAX);
 	EXPECT(setup_read_nvidia_version(text, &version) == 0);
 	EXPECT(strv_length(cmdline) <= SETUP_LINES_MAX && strv_length(modprobe) <= SETUP_LINES_MAX);
 	EXPECT(strv_length(initramfs) <= SETUP_LINES_MAX);

@@ -35,6 +35,7 @@ void doctor_check_services(const Doctor *d, Finding *f);
 void doctor_check_driver_version(const Doctor *d, Finding *f);
 void doctor_check_nvidia_drm(const Doctor *d, Finding *f);
 void doctor_check_driverctl(const Doctor *d, Finding *f);
+void doctor_check_host_hooks(const Doctor *d, Finding *f);
 void doctor_check_memlock(const Doctor *d, Finding *f);
 /* initramfs.c */
 void doctor_check_initramfs(const Doctor *d, Finding *f);

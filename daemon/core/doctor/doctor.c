@@ -38,6 +38,8 @@ static const DoctorCheck checks[] = {
 	  "driverconflict" },
 	{ "driverctl", "driverctl", NEEDS_HOST | NEEDS_GPUS, doctor_check_driverctl,
 	  "driverconflict" },
+	{ "host-hooks", "Other hooks of libvirt", NEEDS_HOST, doctor_check_host_hooks,
+	  "other-hooks" },
 	{ "managed", "Hostdevs with managed='yes'", NEEDS_LIBVIRT | NEEDS_GPUS,
 	  doctor_check_managed, SEE_TABLE },
 	{ "qemu-arguments", "GPUs by QEMU arguments", NEEDS_LIBVIRT | NEEDS_GPUS,

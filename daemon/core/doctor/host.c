@@ -400,6 +400,24 @@ void doctor_check_driverctl(const Doctor *d, Finding *f)
 		finding_pass(f, "it has no override for these GPUs");
 }
 
+void doctor_check_host_hooks(const Doctor *d, Finding *f)
+{
+	bool calls = false;
+
+	for (char **line = d->facts->host->host_hooks; line && *line; line++) {
+		finding_warn(f, NULL, "%s", *line);
+		calls |= strstr(*line, " names virsh") || strstr(*line, " names libvirt");
+	}
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "no text of them names what moves a board");
+	else
+		finding_remedy(
+			f,
+			"if it is about GPUs of gpupass, take it out of that script: gpupass "
+			"binds and gives back itself%s",
+			calls ? "; and libvirt waits for its hook, which must not call it" : "");
+}
+
 void doctor_check_memlock(const Doctor *d, Finding *f)
 {
 	const Examination *host = d->facts->host;

@@ -30,6 +30,7 @@ static const JsonMember examination_members[] = {
 	JSON_LIST(Examination, initramfs_at),
 	JSON_LIST(Examination, services),
 	JSON_LIST(Examination, driverctl),
+	JSON_LIST(Examination, host_hooks),
 	JSON_LIST(Examination, boot),
 	JSON_BOOL(Examination, interrupts_known),
 	JSON_BOOL(Examination, interrupts_remapped),

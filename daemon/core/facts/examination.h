@@ -26,6 +26,7 @@ typedef struct Examination {
 	char **initramfs_at; /* the files that were searched for these */
 	char **services;     /* "nvidia-persiste (pid 1312, unit nvidia-persistenced.service)" */
 	char **driverctl;    /* "0000:41:00.0 vfio-pci" */
+	char **host_hooks;   /* "/etc/libvirt/hooks/qemu names virsh at line 3": others' hooks */
 	char **boot;	     /* "0000:41:00.0 taken: nvidia was first", of gpupass-bind's report */
 	bool interrupts_known;	  /* this architecture shows interrupt remapping */
 	bool interrupts_remapped; /* and it is on */

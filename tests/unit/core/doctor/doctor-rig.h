@@ -292,9 +292,11 @@ static inline _unused_ void run_cases(const Case *cases, size_t n, const char *c
 
 /* The checks by their files in core/doctor/; test-doctor.c asserts that none is missing. */
 static const char *const doctor_host_room[] _unused_ = {
-	"iommu",      "noiommu",  "interrupt-remapping", "acs",	     "acs-override", "iommu-group",
-	"vfio",	      "vfio-ids", "driver-version",	 "services", "driverctl",    "memlock",
-	"nvidia-drm", NULL
+	"iommu",    "noiommu",	    "interrupt-remapping",
+	"acs",	    "acs-override", "iommu-group",
+	"vfio",	    "vfio-ids",	    "driver-version",
+	"services", "driverctl",    "host-hooks",
+	"memlock",  "nvidia-drm",   NULL
 };
 static const char *const doctor_initramfs_room[] _unused_ = { "initramfs", NULL };
 static const char *const doctor_device_room[] _unused_ = {
