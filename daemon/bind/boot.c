@@ -141,7 +141,7 @@ static int observe(const BootMachine *machine, BootFunction *f)
 		f->outcome = BOOT_RESERVED;
 		return 0;
 	}
-	if (!driver_is_vfio(driver))
+	if (!sysfs_on_vfio(machine->sysfs_fd, &f->record->bdf, driver))
 		return settle_taken(f, driver);
 	f->outcome = BOOT_BOUND;
 	return 0;

@@ -192,18 +192,40 @@ static int judge(const HookPlace *place, const DomainUse *use, Problem **ret_pro
 			   ret_problem);
 }
 
-int hook_decide(const HookPlace *place, const char *xml, Problem **ret_problem)
+static bool may_name_functions(const char *xml)
+{
+	static const char *const words[] = { "hostdev", "nvme", "commandline", "override" };
+
+	/* The XML is libvirt's own, so these words stand in it as they are. */
+	for (size_t i = 0; i < ELEMENTS(words); i++)
+		if (strstr(xml, words[i]))
+			return true;
+	return xml_bounds_deep_address(xml, strlen(xml));
+}
+
+/* An address by which it could be judged may be anywhere: that is no reason to refuse. */
+static int tell_unclear(const DomainUse *use, char **ret_note)
+{
+	if (!use->unclear)
+		return 0;
+	*ret_note = strf("whether the QEMU arguments of %s take a GPU cannot be told: %s",
+			 use->name, use->unclear);
+	return *ret_note ? 0 : -ENOMEM;
+}
+
+int hook_decide(const HookPlace *place, const char *xml, char **ret_note, Problem **ret_problem)
 {
 	_cleanup_(domain_use_clear) DomainUse use = { 0 };
 	int r;
 
-	/* The XML is libvirt's own, so these words stand in it as they are. */
-	if (!strstr(xml, "hostdev") && !strstr(xml, "nvme") &&
-	    !xml_bounds_deep_address(xml, strlen(xml)))
+	*ret_note = NULL;
+	if (!may_name_functions(xml))
 		return 0;
 	r = late_xml_load();
 	if (r >= 0)
 		r = domain_use_from_xml(xml, NULL, &use, ret_problem);
+	if (r == 0)
+		r = tell_unclear(&use, ret_note);
 	if (r != 0 || use.n_hostdevs + use.n_mdevs == 0)
 		return r;
 	return judge(place, &use, ret_problem);

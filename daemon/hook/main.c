@@ -117,6 +117,15 @@ static int refuse(const Command *command, const Problem *problem)
 	return GPUPASS_EXIT_FAILED;
 }
 
+static void log_note(const Command *command, const char *note)
+{
+	_cleanup_free_ char *message = str_printable(note);
+
+	hook_note(&(HookNote){ .message = str_or_empty(message),
+			       .domain = command->domain,
+			       .socket = command->journal });
+}
+
 static int fail(const Command *command, int error)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
@@ -174,7 +183,7 @@ int main(int argc, char **argv)
 		},
 	};
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	_cleanup_free_ char *xml = NULL;
+	_cleanup_free_ char *xml = NULL, *note = NULL;
 	int r, status;
 
 	clearenv();
@@ -186,7 +195,10 @@ int main(int argc, char **argv)
 	alarm(SECONDS);
 	r = read_xml(&xml);
 	if (r >= 0)
-		r = hook_decide(&command.place, xml, &problem);
+		r = hook_decide(&command.place, xml, &note, &problem);
+	/* libvirt asks twice: say it once. */
+	if (note && str_equal(command.operation, "prepare"))
+		log_note(&command, note);
 	if (r == 0)
 		return GPUPASS_EXIT_DONE;
 	return r == PROBLEM ? refuse(&command, problem) : fail(&command, r);

@@ -28,11 +28,13 @@ static bool send_to(const char *path, const char *text)
 static char *journal_text(const HookNote *note)
 {
 	_cleanup_free_ char *domain = str_escaped(note->domain);
+	_cleanup_free_ char *refusal =
+		note->error ? strf("MESSAGE_ID=" LOG_ID_FENCED "\nGPUPASS_ERROR=%s\n", note->error)
+			    : NULL;
 
-	return strf("MESSAGE=%s\nPRIORITY=%d\nSYSLOG_IDENTIFIER=gpupass-hook\nMESSAGE_ID=%s\n"
-		    "GPUPASS_DOMAIN=%s\nGPUPASS_ERROR=%s\n",
-		    note->message, LOG_WARNING, LOG_ID_FENCED, str_or_empty(domain),
-		    str_or_empty(note->error));
+	return strf("MESSAGE=%s\nPRIORITY=%d\nSYSLOG_IDENTIFIER=gpupass-hook\n"
+		    "GPUPASS_DOMAIN=%s\n%s",
+		    note->message, LOG_WARNING, str_or_empty(domain), str_or_empty(refusal));
 }
 
 void hook_note(const HookNote *note)

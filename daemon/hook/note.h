@@ -3,10 +3,10 @@
 
 #define HOOK_JOURNAL "/run/systemd/journal/socket"
 
-/* One refusal, as the log gets it. */
+/* One refusal, or what could not be judged, as the log gets it. */
 typedef struct HookNote {
 	const char *message; /* one line */
-	const char *error;   /* the D-Bus name of the error; NULL: none */
+	const char *error;   /* the D-Bus name of the error; NULL: it is no refusal */
 	const char *domain;
 	const char *socket; /* of a journal; NULL: the system's log */
 } HookNote;

@@ -26,7 +26,7 @@ static void look_clear(Look *look)
 /* driver_override matters only for functions that are assigned and on vfio-pci. */
 static bool is_to_inspect(const Look *look, const PciFunction *function)
 {
-	return driver_is_vfio(function->driver) &&
+	return pci_function_on_vfio(function) &&
 	       assignments_find_function(look->assignments, &function->bdf);
 }
 

@@ -339,7 +339,7 @@ static int look_at_each(StepContext *c, bool *returned)
 			continue;
 		if (r < 0)
 			return r;
-		returned[i] = !driver_is_vfio(now->functions[0].driver);
+		returned[i] = !function_facts_on_vfio(&now->functions[0]);
 	}
 	return 0;
 }
@@ -361,7 +361,7 @@ static int look_what_has_returned(StepContext *c, bool *returned)
 		const FunctionFacts *f = inspection_find(now, &c->plan->functions[i].bdf);
 
 		/* What is stuck is not touched again. */
-		returned[i] = !f || !driver_is_vfio(f->driver);
+		returned[i] = !f || !function_facts_on_vfio(f);
 	}
 	return 0;
 }

@@ -62,7 +62,7 @@ char *manager_boot_reason(const Manager *m, const Group *group)
 			const BootFault *fault = boot_faults_find(m->boot, &function->bdf);
 			_cleanup_free_ char *text = NULL;
 
-			if (!fault || driver_is_vfio(function->driver))
+			if (!fault || pci_function_on_vfio(function))
 				continue;
 			text = boot_fault_text(fault);
 			return text ? strf("at boot %s was not bound: %s", BDF_TEXT(&function->bdf),

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/facts/driver-ids.h"
+#include "core/facts/hook-script.h"
 #include "core/facts/kernel-words.h"
 #include "core/facts/modprobe.h"
 #include "core/facts/module-lists.h"
@@ -173,7 +174,7 @@ static void settings_are_loaded(const char *text)
 
 static void the_setup_is_read(const char *text)
 {
-	_cleanup_strv_ char **cmdline = NULL, **modprobe = NULL, **driverctl = NULL;
+	_cleanup_strv_ char **cmdline = NULL, **modprobe = NULL, **driverctl = NULL, **hooks = NULL;
 	_cleanup_free_ char *version = NULL, *ids = NULL;
 	const char *setting;
 	PciFunction function = { 0 };
@@ -188,6 +189,8 @@ static void the_setup_is_read(const char *text)
 	modprobe_blocks(modprobe, "nouveau");
 	kernel_words_block(cmdline, "nouveau");
 	EXPECT(setup_read_driverctl("pci-0000:41:00.0", text, &driverctl) == 0);
+	EXPECT(hook_script_read("/h", text, &hooks, NULL) == 0);
+	EXPECT(strv_length(hooks) <= SETUP_LINES_MAX);
 	EXPECT(setup_read_nvidia_version(text, &version) == 0);
 	EXPECT(!driver_ids_find(str_or_empty(ids), &function, &size) || size > 0);
 	EXPECT(strv_length(cmdline) <= SETUP_LINES_MAX);

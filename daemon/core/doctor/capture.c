@@ -14,6 +14,7 @@ static const JsonMember hostdev_members[] = {
 	JSON_BOOL_IF_ANY(DomainHostdev, live),
 	JSON_BOOL_IF_ANY(DomainHostdev, config),
 	JSON_BOOL_IF_ANY(DomainHostdev, managed),
+	JSON_BOOL_IF_ANY(DomainHostdev, argument),
 	JSON_TEXT_IF_ANY(DomainHostdev, alias),
 	JSON_END,
 };
@@ -33,6 +34,7 @@ static const JsonMember domain_members[] = {
 	JSON_BOOL_IF_ANY(DomainUse, persistent),
 	JSON_BOOL_IF_ANY(DomainUse, migrated),
 	JSON_PLAIN_IF_ANY(DomainUse, unread),
+	JSON_PLAIN_IF_ANY(DomainUse, unclear),
 	JSON_LIST(DomainUse, gpupass_groups),
 	JSON_ARRAY(DomainUse, hostdevs, DomainHostdev, hostdev_members, SIZE_MAX),
 	JSON_ARRAY_IF_ANY(DomainUse, mdevs, DomainMdev, domain_mdev_members, SIZE_MAX),

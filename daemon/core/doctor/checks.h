@@ -34,6 +34,7 @@ void doctor_check_services(const Doctor *d, Finding *f);
 void doctor_check_driver_version(const Doctor *d, Finding *f);
 void doctor_check_nvidia_drm(const Doctor *d, Finding *f);
 void doctor_check_driverctl(const Doctor *d, Finding *f);
+void doctor_check_host_hooks(const Doctor *d, Finding *f);
 void doctor_check_memlock(const Doctor *d, Finding *f);
 /* ids.c */
 void doctor_check_vfio_ids(const Doctor *d, Finding *f);
@@ -57,6 +58,7 @@ void doctor_check_driver(const Doctor *d, Finding *f);
 void doctor_check_holders(const Doctor *d, Finding *f);
 /* self.c */
 void doctor_check_libvirt(const Doctor *d, Finding *f);
+void doctor_check_arguments(const Doctor *d, Finding *f);
 void doctor_check_managed(const Doctor *d, Finding *f);
 void doctor_check_groups(const Doctor *d, Finding *f);
 void doctor_check_drift(const Doctor *d, Finding *f);

@@ -258,7 +258,7 @@ void doctor_check_boot_vga(const Doctor *d, Finding *f)
 
 		if (!lead->boot_vga)
 			continue;
-		if (driver_is_vfio(lead->driver)) {
+		if (pci_function_on_vfio(lead)) {
 			finding_pass(f, "%s is the boot display, but already on vfio-pci",
 				     BDF_TEXT(&lead->bdf));
 			continue;
@@ -313,15 +313,15 @@ void doctor_check_virtual_functions(const Doctor *d, Finding *f)
 }
 
 /* The same list as in core/plan/check.c: drivers that a host uses for the functions of a GPU. */
-static bool driver_expected(const char *driver)
+static bool driver_expected(const FunctionFacts *facts)
 {
 	static const char *const drivers[] = { "nvidia",	"nouveau",  "NovaCore",
 					       "snd_hda_intel", "xhci_hcd", "nvidia-gpu" };
 
-	if (!driver || driver_is_vfio(driver))
+	if (!facts->driver || function_facts_on_vfio(facts))
 		return true;
 	for (size_t i = 0; i < ELEMENTS(drivers); i++)
-		if (str_equal(driver, drivers[i]))
+		if (str_equal(facts->driver, drivers[i]))
 			return true;
 	return false;
 }
@@ -336,7 +336,7 @@ static void doctor_check_function_driver(const Doctor *d, const FunctionFacts *f
 		return;
 	}
 
-	if (facts->driver_override && !driver_is_vfio(facts->driver_override)) {
+	if (facts->driver_override && !function_facts_override_is_vfio(facts)) {
 		finding_warn(f, bdf, "%s has somebody else's driver_override: %s", bdf,
 			     facts->driver_override);
 		finding_remedy(f, "find who set it (driverctl list-overrides), and clear it");
@@ -345,7 +345,7 @@ static void doctor_check_function_driver(const Doctor *d, const FunctionFacts *f
 		finding_warn(f, bdf, "%s is on pci-stub: %s takes it at boot; assign is refused",
 			     bdf, stub);
 		finding_remedy(f, "take that ids= out, and reboot");
-	} else if (!driver_expected(facts->driver)) {
+	} else if (!driver_expected(facts)) {
 		finding_warn(f, bdf, "%s is on a driver nobody expected there: %s", bdf,
 			     facts->driver);
 		finding_remedy(f, "find out why, and unbind it from that driver");

@@ -114,7 +114,7 @@ static void doctor_check_neighbour(const Doctor *d, const Gpu *gpu, const PciFun
 		return;
 	if (bdf_same_slot(&other->bdf, &ours->bdf))
 		return; /* of the same board, for example a virtual function */
-	if (other->driver && !driver_is_vfio(other->driver) &&
+	if (other->driver && !pci_function_on_vfio(other) &&
 	    !str_equal(other->driver, "pci-stub") && !others)
 		finding_fail(f, BDF_TEXT(&other->bdf),
 			     "%s (%s) shares IOMMU group %d with %s of %s", BDF_TEXT(&other->bdf),
@@ -314,6 +314,24 @@ void doctor_check_driverctl(const Doctor *d, Finding *f)
 	}
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "it has no override for these GPUs");
+}
+
+void doctor_check_host_hooks(const Doctor *d, Finding *f)
+{
+	bool calls = false;
+
+	for (char **line = d->facts->host->host_hooks; line && *line; line++) {
+		finding_warn(f, NULL, "%s", *line);
+		calls |= strstr(*line, " names virsh") || strstr(*line, " names libvirt");
+	}
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "no text of them names what moves a board");
+	else
+		finding_remedy(
+			f,
+			"if it is about GPUs of gpupass, take it out of that script: gpupass "
+			"binds and gives back itself%s",
+			calls ? "; and libvirt waits for its hook, which must not call it" : "");
 }
 
 void doctor_check_memlock(const Doctor *d, Finding *f)

@@ -101,6 +101,38 @@ void doctor_check_managed(const Doctor *d, Finding *f)
 		finding_pass(f, "none for these GPUs");
 }
 
+/* libvirt knows of no such function: it neither binds nor locks it. */
+void doctor_check_arguments(const Doctor *d, Finding *f)
+{
+	const DomainUses *uses = d->facts->uses;
+
+	for (size_t i = 0; i < uses->n_items; i++) {
+		const DomainUse *use = &uses->items[i];
+		const char *word = domain_ref_word(use->name, use->uuid);
+
+		for (size_t k = 0; k < use->n_hostdevs; k++) {
+			const char *bdf = BDF_TEXT(&use->hostdevs[k].bdf);
+
+			if (!use->hostdevs[k].argument || !doctor_gpu_of(d, &use->hostdevs[k].bdf))
+				continue;
+			finding_warn(f, bdf,
+				     "%s has %s by a QEMU argument (<qemu:commandline> or "
+				     "<qemu:override>), past libvirt",
+				     use->name, bdf);
+			finding_remedy(f, "take it out (virsh edit %s) and assign the group", word);
+		}
+		if (!use->unclear)
+			continue;
+		finding_warn(f, use->name,
+			     "whether the QEMU arguments of %s take a GPU cannot be told: %s",
+			     use->name, use->unclear);
+		finding_remedy(f, "if they do, take them out (virsh edit %s) and assign the group",
+			       word);
+	}
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "none takes one of these GPUs");
+}
+
 static void doctor_check_group(const Doctor *d, const Group *group, Finding *f)
 {
 	const char *reason = group->reason ? group->reason : group->fault;
@@ -332,7 +364,7 @@ void doctor_check_boot_report(const Doctor *d, Finding *f)
 			if (d->facts->domain && !doctor_gpu_of(d, &bdf))
 				continue;
 		}
-		if (!is_assigned_or_kept(d, *line) || (now && driver_is_vfio(now->driver)))
+		if (!is_assigned_or_kept(d, *line) || (now && pci_function_on_vfio(now)))
 			continue;
 		finding_fail(f, address, "%s", *line);
 		finding_remedy(f, "journalctl -b -u gpupass-bind -u gpupass-bind-verify, then: "

@@ -2,6 +2,7 @@
 /* domain_use_from_xml(): merges what the live XML and the definition say. */
 #include <string.h>
 
+#include "core/domain/qemu-args.h"
 #include "core/domain/ref.h"
 #include "core/domain/xml-hostdevs.h"
 #include "core/domain/xml.h"
@@ -25,6 +26,7 @@ static int domain_use_merge(DomainUse *use, const DomainHostdev *hostdev)
 		}
 		known->config |= hostdev->config;
 		known->managed |= hostdev->managed;
+		known->argument |= hostdev->argument;
 		return 0;
 	}
 	return domain_use_add(use, hostdev, hostdev->alias);
@@ -59,6 +61,20 @@ static int refuse_address(const DomainXml *xml, const xmlNode *bad, Problem **re
 			       domain_ref_word(xml->name, xml->uuid)));
 }
 
+static int merge_part(DomainUse *use, DomainUse *part, bool live)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < part->n_hostdevs; i++) {
+		part->hostdevs[i].live = live;
+		part->hostdevs[i].config = !live;
+		r = domain_use_merge(use, &part->hostdevs[i]);
+	}
+	for (size_t i = 0; r == 0 && i < part->n_mdevs; i++)
+		r = domain_use_add_mdev(use, part->mdevs[i].uuid, live, !live);
+	return r == 0 && part->unclear ? domain_use_add_unclear(use, part->unclear) : r;
+}
+
 static int domain_use_add_hostdevs(DomainUse *use, const DomainXml *xml, bool live,
 				   Problem **ret_problem)
 {
@@ -69,11 +85,10 @@ static int domain_use_add_hostdevs(DomainUse *use, const DomainXml *xml, bool li
 	r = xml_read_hostdevs(xml, &part.hostdevs, &part.n_hostdevs, &bad);
 	if (r == -EBADMSG)
 		return refuse_address(xml, bad, ret_problem);
-	for (size_t i = 0; r == 0 && i < part.n_hostdevs; i++) {
-		part.hostdevs[i].live = live;
-		part.hostdevs[i].config = !live;
-		r = domain_use_merge(use, &part.hostdevs[i]);
-	}
+	if (r == 0)
+		r = xml_read_arguments(xml, &part);
+	if (r == 0)
+		r = merge_part(use, &part, live);
 	domain_use_clear(&part);
 	return r;
 }

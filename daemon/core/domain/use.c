@@ -63,6 +63,11 @@ const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf)
 	return NULL;
 }
 
+const char *domain_hostdev_noun(const DomainHostdev *hostdev)
+{
+	return hostdev->argument ? "QEMU argument" : "hostdev";
+}
+
 bool domain_use_names(const DomainUse *use, const char *group)
 {
 	return group && strv_contains(use->gpupass_groups, group);
@@ -123,6 +128,20 @@ int domain_use_add_mdev(DomainUse *use, const char *uuid, bool live, bool config
 	return 0;
 }
 
+int domain_use_add_unclear(DomainUse *use, const char *why)
+{
+	char *all;
+
+	if (use->unclear && strstr(use->unclear, why))
+		return 0;
+	all = strf("%s%s%s", str_or_empty(use->unclear), use->unclear ? ", " : "", why);
+	if (!all)
+		return -ENOMEM;
+	free(use->unclear);
+	use->unclear = all;
+	return 0;
+}
+
 void domain_use_clear(DomainUse *use)
 {
 	for (size_t i = 0; i < use->n_mdevs; i++)
@@ -135,6 +154,7 @@ void domain_use_clear(DomainUse *use)
 	free(use->name);
 	strv_free(use->gpupass_groups);
 	free(use->unread);
+	free(use->unclear);
 	*use = (DomainUse){ 0 };
 }
 
@@ -173,7 +193,8 @@ int domain_use_copy(const DomainUse *from, DomainUse *ret)
 
 	if (copy_text(from->uuid, &copy.uuid) < 0 || copy_text(from->name, &copy.name) < 0 ||
 	    strv_copy(from->gpupass_groups, &copy.gpupass_groups) < 0 ||
-	    copy_text(from->unread, &copy.unread) < 0 || copy_hostdevs(from, &copy) < 0 ||
+	    copy_text(from->unread, &copy.unread) < 0 ||
+	    copy_text(from->unclear, &copy.unclear) < 0 || copy_hostdevs(from, &copy) < 0 ||
 	    copy_mdevs(from, &copy) < 0) {
 		domain_use_clear(&copy);
 		return -ENOMEM;

@@ -14,9 +14,10 @@ typedef struct DomainHostdev {
 	bool config;  /* in the definition */
 	bool managed; /* managed='yes': libvirt binds it */
 	bool has_guest;
-	Bdf guest;   /* its address in the running guest, from libvirt's XML */
-	bool maybe;  /* it gets this one or another: a mapping of Proxmox VE with alternatives */
-	char *alias; /* "ua-gpupass-pair0-0", "hostdev0"; NULL: none */
+	Bdf guest;     /* its address in the running guest, from libvirt's XML */
+	bool argument; /* an argument for QEMU names it, or an override: past libvirt */
+	bool maybe;    /* it gets this one or another: a mapping of Proxmox VE with alternatives */
+	char *alias;   /* "ua-gpupass-pair0-0", "hostdev0"; NULL: none */
 } DomainHostdev;
 
 /* <hostdev type='mdev'>: a vGPU, by its UUID. */
@@ -37,6 +38,7 @@ typedef struct DomainUse {
 	 * not all of its hostdevs are; begins with the path of a file. NULL: they are.
 	 */
 	char *unread;
+	char *unclear; /* what of its QEMU arguments may take a function, and cannot be judged; or NULL */
 	char **gpupass_groups; /* the groups that our <metadata> names; NULL: none */
 	DomainHostdev *hostdevs;
 	size_t n_hostdevs;
@@ -60,6 +62,8 @@ const DomainUse *domain_uses_unread(const DomainUses *uses, size_t *position);
 const char *domain_use_unread_so(const DomainUse *use);
 /* What a person can do about such a domain. Caller frees; NULL when memory is out. */
 char *domain_use_unread_remedy(const DomainUse *use);
+/* What a person takes out so that the domain does not get the function: "hostdev". */
+const char *domain_hostdev_noun(const DomainHostdev *hostdev);
 const DomainHostdev *domain_use_hostdev(const DomainUse *use, const Bdf *bdf);
 /* Our <metadata> names this group, which may be NULL. */
 bool domain_use_names(const DomainUse *use, const char *group);
@@ -68,6 +72,8 @@ bool domain_use_names(const DomainUse *use, const char *group);
 int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias);
 /* Adds the mdev, or what is said of it to the one that is there. */
 int domain_use_add_mdev(DomainUse *use, const char *uuid, bool live, bool config);
+/* Says it once, however often it is found. */
+int domain_use_add_unclear(DomainUse *use, const char *why);
 void domain_use_clear(DomainUse *use);
 int domain_use_copy(const DomainUse *from, DomainUse *ret);
 DomainUses *domain_uses_free(DomainUses *uses);

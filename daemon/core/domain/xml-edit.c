@@ -31,11 +31,27 @@ static int set_host_address(xmlNode *hostdev, const Bdf *bdf)
 	return 0;
 }
 
-/* managed='no': gpupass binds drivers; with 'yes' libvirt would do so, too. */
-static int fill_hostdev(xmlNode *hostdev, const char *stem, unsigned long number, const Bdf *bdf)
+static int set_model(xmlNode *hostdev)
+{
+	xmlNode *driver = xml_append(hostdev, "driver");
+
+	if (!driver || xml_set(driver, "name", "vfio") < 0)
+		return -ENOMEM;
+	return xml_set(driver, "model", "vfio-pci");
+}
+
+/*
+ * managed='no': gpupass binds drivers; with 'yes' libvirt would do so, too. Since 10.0 libvirt then
+ * chooses among the variants of vfio-pci, unless the hostdev names a model. It reads none with
+ * 'no' (virHostdevPreparePCIDevicesImpl() in src/hypervisor/virhostdev.c): that is for a person who
+ * makes it 'yes'.
+ */
+static int fill_hostdev(xmlNode *hostdev, const char *stem, unsigned long number, const Bdf *bdf,
+			bool names_model)
 {
 	if (xml_set(hostdev, "mode", "subsystem") < 0 || xml_set(hostdev, "type", "pci") < 0 ||
-	    xml_set(hostdev, "managed", "no") < 0 || set_host_address(hostdev, bdf) < 0)
+	    xml_set(hostdev, "managed", "no") < 0 || (names_model && set_model(hostdev) < 0) ||
+	    set_host_address(hostdev, bdf) < 0)
 		return -ENOMEM;
 	return xml_mark(hostdev, stem, "", number);
 }
@@ -50,7 +66,7 @@ char *domain_xml_hostdev(const char *group, size_t index, const Bdf *bdf)
 	if (!hostdev)
 		return NULL;
 	xmlDocSetRootElement(doc, hostdev);
-	if (!stem || fill_hostdev(hostdev, stem, index, bdf) < 0)
+	if (!stem || fill_hostdev(hostdev, stem, index, bdf, false) < 0)
 		return NULL;
 	return xml_to_text(doc, 0);
 }
@@ -220,7 +236,7 @@ static int add_gpu(xmlNode *devices, const char *stem, unsigned long *number,
 		hostdev = r == 0 ? xml_append(devices, "hostdev") : NULL;
 		if (!hostdev)
 			return -ENOMEM;
-		r = fill_hostdev(hostdev, stem, (*number)++, bdf);
+		r = fill_hostdev(hostdev, stem, (*number)++, bdf, gpu->names_model);
 		if (r == 0)
 			r = set_guest_address(hostdev, place, function,
 					      function == 0 && gpu->n_functions > 1);

@@ -9,6 +9,7 @@
 #include <libxml/SAX2.h>
 #include <string.h>
 
+#include "core/domain/qemu-args.h"
 #include "core/domain/xml-bounds.h"
 
 static bool is_root(const xmlNode *node)
@@ -16,18 +17,27 @@ static bool is_root(const xmlNode *node)
 	return node->parent->type != XML_ELEMENT_NODE;
 }
 
-static XmlPart part_of(const char *name)
+static XmlPart part_of(const char *name, const char *href)
 {
+	if (href)
+		return XML_PART_QEMU;
 	if (strcmp(name, "metadata") == 0)
 		return XML_PART_METADATA;
 	return strcmp(name, "name") == 0 || strcmp(name, "uuid") == 0 ? XML_PART_IDENTITY
 								      : XML_PART_LIBVIRT;
 }
 
+static bool is_qemus(const char *href)
+{
+	return href && strcmp(href, QEMU_XML_NAMESPACE) == 0;
+}
+
 static bool is_kept(const XmlParse *parse, const xmlNode *parent, const char *href)
 {
 	if (!parent)
 		return true; /* the root */
+	if (parse->part == XML_PART_QEMU)
+		return is_qemus(href);
 	if (is_root(parent) || parse->part == XML_PART_LIBVIRT)
 		return !href;
 	/* Of metadata, ours. Of a name, libvirt takes all the text inside: XPath's string(). */
@@ -48,7 +58,7 @@ static void start_element(void *data, const xmlChar *name, const xmlChar *prefix
 	XmlParse *parse = parse_of(data);
 
 	if (parse->left_out == 0 && parent && is_root(parent))
-		parse->part = part_of((const char *)name);
+		parse->part = part_of((const char *)name, (const char *)href);
 	if (parse->left_out > 0 || !is_kept(parse, parent, (const char *)href))
 		parse->left_out++;
 	else
@@ -64,10 +74,13 @@ static void end_element(void *data, const xmlChar *name, const xmlChar *prefix, 
 		xmlSAX2EndElementNs(data, name, prefix, href);
 }
 
-/* No text of libvirt's other elements tells what a domain has. */
+/* No text of libvirt's other elements, nor of QEMU's, tells what a domain has. */
 static bool takes_text(void *data)
 {
-	return parse_of(data)->left_out == 0 && parse_of(data)->part != XML_PART_LIBVIRT;
+	XmlPart part = parse_of(data)->part;
+
+	return parse_of(data)->left_out == 0 &&
+	       (part == XML_PART_IDENTITY || part == XML_PART_METADATA);
 }
 
 static void characters(void *data, const xmlChar *text, int length)

@@ -52,6 +52,7 @@ typedef enum XmlPart {
 	XML_PART_LIBVIRT,  /* libvirt's own elements */
 	XML_PART_IDENTITY, /* <name>, <uuid> */
 	XML_PART_METADATA,
+	XML_PART_QEMU, /* what QEMU is told past libvirt */
 } XmlPart;
 
 /* The state of one parse, in the parser's _private. */

@@ -53,6 +53,7 @@ int domain_use_from_xml(const char *live, const char *config, DomainUse *ret,
 typedef struct DomainXmlGpu {
 	Bdf functions[8];
 	size_t n_functions;
+	bool names_model; /* its hostdevs name <driver model='vfio-pci'/>, which needs libvirt 10.0 */
 } DomainXmlGpu;
 
 /*

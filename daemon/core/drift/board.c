@@ -88,7 +88,7 @@ int drift_check_drivers(DriftSubject *s)
 		 * A function in a running guest is bound to vfio. If the snapshot says otherwise,
 		 * it was taken in the middle of a change.
 		 */
-		if (driver_is_vfio(function->driver) || is_live(s, &function->bdf))
+		if (pci_function_on_vfio(function) || is_live(s, &function->bdf))
 			continue;
 		drift_about(s, &function->bdf);
 		if (!first)
@@ -117,7 +117,7 @@ int drift_check_overrides(DriftSubject *s)
 		const Bdf *bdf = &s->functions[i]->bdf;
 		const FunctionFacts *facts = inspection_find(s->facts->inspection, bdf);
 
-		if (!facts || !driver_is_vfio(facts->driver) || is_live(s, bdf) ||
+		if (!facts || !function_facts_on_vfio(facts) || is_live(s, bdf) ||
 		    str_equal(facts->driver, facts->driver_override))
 			continue;
 		drift_about(s, bdf);

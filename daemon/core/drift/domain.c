@@ -71,7 +71,8 @@ int drift_check_others(DriftSubject *s)
 			r = drift_add(s, DRIFT_TAKEN, DRIFT_REPAIR_NONE,
 				      strf("domain %s (%s) has %s, too", use->name, use->uuid,
 					   BDF_TEXT(bdf)),
-				      strf("take the hostdev out of that domain: virsh edit %s",
+				      strf("take the %s out of that domain: virsh edit %s",
+					   domain_hostdev_noun(domain_use_hostdev(use, bdf)),
 					   domain_ref_word(use->name, use->uuid)));
 			if (r != 0)
 				return r;

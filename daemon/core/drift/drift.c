@@ -39,8 +39,8 @@ bool drift_defined_by_us(const DomainUse *use, const char *group, const Bdf *fun
 	for (size_t i = 0; i < n; i++) {
 		const DomainHostdev *hostdev = domain_use_hostdev(use, &functions[i]);
 
-		if (!hostdev || !hostdev->config || hostdev->managed || !hostdev->alias ||
-		    !str_starts_with(hostdev->alias, ALIAS_PREFIX))
+		if (!hostdev || !hostdev->config || hostdev->managed || hostdev->argument ||
+		    !hostdev->alias || !str_starts_with(hostdev->alias, ALIAS_PREFIX))
 			return false;
 	}
 	return true;

@@ -34,6 +34,7 @@ static const JsonMember examination_members[] = {
 	JSON_LIST(Examination, module_options),
 	JSON_LIST(Examination, services),
 	JSON_LIST(Examination, driverctl),
+	JSON_LIST(Examination, host_hooks),
 	JSON_LIST(Examination, boot),
 	JSON_BOOL(Examination, initramfs_hook),
 	JSON_BOOL(Examination, systemd),

@@ -30,6 +30,7 @@ typedef struct Examination {
 	char **module_options;	/* "etc/modules:5: vfio_pci ids=…", from lists of modules */
 	char **services;	/* "nvidia-persiste (pid 1312, unit nvidia-persistenced.service)" */
 	char **driverctl;	/* "0000:41:00.0 vfio-pci" */
+	char **host_hooks;	/* "/etc/libvirt/hooks/qemu names virsh at line 3": others' hooks */
 	char **boot;	      /* "0000:41:00.0 taken: nvidia was first", of gpupass-bind's report */
 	bool initramfs_hook;  /* gpupass's own hook or module for the initramfs is there */
 	bool systemd;	      /* systemd runs this host */

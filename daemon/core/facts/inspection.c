@@ -112,6 +112,7 @@ static const JsonMember bar_holder_members[] = {
 static const JsonMember function_members[] = {
 	JSON_BDF(FunctionFacts, bdf),
 	JSON_TEXT_IF_ANY(FunctionFacts, driver),
+	JSON_BOOL_IF_ANY(FunctionFacts, vfio_dev),
 	JSON_PLAIN_IF_ANY(FunctionFacts, driver_override),
 	JSON_NUMBER_OR_0(FunctionFacts, num_vfs, UINT32_MAX),
 	JSON_NUMBER_IF_ANY(FunctionFacts, vgpus, UINT16_MAX),

@@ -11,8 +11,10 @@
 #include <sys/types.h>
 
 #include "core/base/bdf.h"
+#include "core/pci/driver-name.h"
 #include "gpupass/cleanup.h"
 #include "gpupass/string-table.h"
+#include "util/text.h"
 
 /* Whose config space is read. Reading it wakes a device that is in D3cold. */
 typedef enum InspectConfig {
@@ -30,6 +32,7 @@ typedef struct BarHolder {
 typedef struct FunctionFacts {
 	Bdf bdf;
 	char *driver;	       /* NULL: none */
+	bool vfio_dev;	       /* it has a folder vfio-dev: driver_on_vfio() */
 	char *driver_override; /* NULL: none ("(null)" in sysfs) */
 	unsigned num_vfs;
 	unsigned vgpus;	    /* VFs with a type in nvidia/current_vgpu_type */
@@ -56,6 +59,18 @@ typedef struct FunctionFacts {
 	char *direct_region;
 	bool regions_read; /* it is known */
 } FunctionFacts;
+
+static inline bool function_facts_on_vfio(const FunctionFacts *facts)
+{
+	return driver_on_vfio(facts->driver, facts->vfio_dev);
+}
+
+/* A variant's, too, once that has it. */
+static inline bool function_facts_override_is_vfio(const FunctionFacts *facts)
+{
+	return driver_is_vfio(facts->driver_override) ||
+	       (facts->vfio_dev && str_equal(facts->driver_override, facts->driver));
+}
 
 typedef struct Holder {
 	Bdf bdf; /* the function it holds */

@@ -85,8 +85,10 @@ static int fill(const Subject *s, bool split, bool live, FenceFinding *f)
 	if (s->ours)
 		f->remedy = strf("gpupass reconcile %s", s->group->name);
 	else
-		f->remedy = strf("%stake the hostdevs out of that domain: %s",
-				 live ? "shut it down and " : "", str_or_empty(edit));
+		f->remedy = strf(
+			"%stake the %ss out of that domain: %s", live ? "shut it down and " : "",
+			domain_hostdev_noun(domain_use_hostdev(s->use, first(s, live, true))),
+			str_or_empty(edit));
 	return f->group && f->domain_uuid && f->domain_name && f->functions && f->what && f->remedy
 		       ? 0
 		       : -ENOMEM;

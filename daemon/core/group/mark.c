@@ -6,7 +6,8 @@
 
 static bool is_ours(const DomainHostdev *hostdev)
 {
-	return hostdev->alias && str_starts_with(hostdev->alias, ALIAS_PREFIX);
+	return hostdev->alias && !hostdev->argument &&
+	       str_starts_with(hostdev->alias, ALIAS_PREFIX);
 }
 
 bool mark_counts(const GroupSet *groups, const DomainUse *use, const char *group)

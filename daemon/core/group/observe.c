@@ -72,11 +72,6 @@ static int set_domain(Group *group, const char *uuid, const char *name)
 	return 0;
 }
 
-static bool on_vfio(const PciFunction *function)
-{
-	return driver_is_vfio(function->driver);
-}
-
 static const char *driver_name(const PciFunction *function)
 {
 	return function->driver ? function->driver : "no driver";
@@ -218,7 +213,7 @@ static int settle_assigned(View *v, const char *remark)
 	for (size_t i = 0; i < v->n_functions; i++) {
 		const PciFunction *function = v->functions[i];
 
-		if (!on_vfio(function) && needs_vfio(v->domain, function))
+		if (!pci_function_on_vfio(function) && needs_vfio(v->domain, function))
 			return group_settle(v, GROUP_DEGRADED,
 					    "assigned to %s, but %s is on %s, not %s",
 					    v->group->domain_name, BDF_TEXT(&function->bdf),
@@ -343,7 +338,7 @@ static int settle_machine(View *v)
 				BDF_TEXT(&with->lead->bdf), BDF_TEXT(&without->lead->bdf));
 	}
 	for (size_t i = 0; i < group->n_gpus; i++)
-		bound += on_vfio(group->gpus[i]->lead);
+		bound += pci_function_on_vfio(group->gpus[i]->lead);
 	if (bound > 0 && bound < group->n_gpus)
 		return group_settle(v, GROUP_DEGRADED,
 				    "virtual machine %s has it, but only %zu of %zu GPUs are on %s",
@@ -422,7 +417,7 @@ static int settle_by_drivers(View *v)
 	for (size_t i = 0; i < v->group->n_gpus; i++) {
 		const Gpu *gpu = v->group->gpus[i];
 
-		if (on_vfio(gpu->lead))
+		if (pci_function_on_vfio(gpu->lead))
 			bound = gpu;
 		else
 			unbound = gpu;

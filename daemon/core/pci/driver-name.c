@@ -11,6 +11,11 @@ bool driver_is_vfio(const char *driver)
 	return tail && (strcmp(tail, VFIO_PCI) == 0 || strcmp(tail, "vfio_pci") == 0);
 }
 
+bool driver_on_vfio(const char *driver, bool vfio_dev)
+{
+	return driver && (vfio_dev || driver_is_vfio(driver));
+}
+
 static bool text_valid(const char *s, size_t max)
 {
 	size_t n = strlen(s);

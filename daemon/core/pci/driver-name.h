@@ -6,8 +6,16 @@
 
 #define VFIO_PCI "vfio-pci"
 
-/* The one rule for "on vfio": vfio-pci, or a vendor's variant of it. */
+/*
+ * vfio-pci, or a vendor's variant of it, as far as its name tells. That decides for a driver to be;
+ * for one that is bound, driver_on_vfio() is the one rule.
+ */
 bool driver_is_vfio(const char *driver);
+/*
+ * The function is on vfio: by the driver's name, or because the driver made a device of vfio of it,
+ * the folder vfio-dev in sysfs (Linux 6.1). A variant may have any name.
+ */
+bool driver_on_vfio(const char *driver, bool vfio_dev);
 
 /*
  * Printable, at most DRIVER_NAME_MAX bytes, without a blank at either end. No path ("a/b", "..").

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/pci/driver-name.h"
+
 #define CLASS_DISPLAY_VGA 0x0300
 #define CLASS_DISPLAY_3D 0x0302
 #define CLASS_DISPLAY_OTHER 0x0380
@@ -284,6 +286,11 @@ bool pci_function_is_nvidia_gpu(const PciFunction *function)
 	return function->vendor == PCI_VENDOR_NVIDIA &&
 	       (class_subclass == CLASS_DISPLAY_VGA || class_subclass == CLASS_DISPLAY_3D ||
 		class_subclass == CLASS_DISPLAY_OTHER);
+}
+
+bool pci_function_on_vfio(const PciFunction *function)
+{
+	return driver_on_vfio(function->driver, function->vfio_dev);
 }
 
 bool pci_function_is_nvswitch(const PciFunction *function)

@@ -30,6 +30,7 @@ typedef struct PciFunction {
 	 * pci_function_is_kin() and host/scan/scan.h. Others have none of it.
 	 */
 	char *driver;	 /* NULL: none bound */
+	bool vfio_dev;	 /* it has a folder vfio-dev: driver_on_vfio() */
 	int iommu_group; /* IOMMU_GROUP_NONE: no IOMMU, or not behind it */
 	int numa_node;	 /* NUMA_NODE_NONE: firmware names none */
 	bool bridge;	 /* has a pci_bus directory: the kernel exempts it from viability */
@@ -102,6 +103,8 @@ const PciMdev *pci_snapshot_find_mdev(const PciSnapshot *snapshot, const char *u
  * board that is known.
  */
 bool pci_snapshot_physical(const PciSnapshot *snapshot, const Bdf *vf, Bdf *ret);
+
+bool pci_function_on_vfio(const PciFunction *function);
 
 /* Display (03 00), 3D (03 02) or other display class, of NVIDIA. */
 bool pci_function_is_nvidia_gpu(const PciFunction *function);

@@ -112,6 +112,7 @@ static const JsonMember function_members[] = {
 	JSON_HEX_AS(PciFunction, class_code, 6, "class"),
 	JSON_PCI_IDS(PciFunction),
 	JSON_TEXT_IF_ANY(PciFunction, driver),
+	JSON_BOOL_IF_ANY(PciFunction, vfio_dev),
 	JSON_INDEX_IF_ANY(PciFunction, iommu_group),
 	JSON_INDEX_IF_ANY(PciFunction, numa_node),
 	JSON_BOOL_IF_ANY(PciFunction, bridge),

@@ -136,7 +136,7 @@ static int plan_unbind_target(Planner *p, size_t i)
 	const char *driver = usual_driver(p->functions[i]);
 	int r;
 
-	if (!driver_is_vfio(function->from_driver)) {
+	if (!function->from_vfio) {
 		driver = function->from_driver;
 	} else if (!driver_in_use(p->facts->snapshot, driver)) {
 		r = plan_warn(p->plan,
@@ -148,8 +148,9 @@ static int plan_unbind_target(Planner *p, size_t i)
 		driver = NULL;
 	}
 	return plan_set_target(function, driver,
-			       driver_is_vfio(function->from_override) ? NULL
-								       : function->from_override);
+			       plan_driver_is_vfio(function, function->from_override)
+				       ? NULL
+				       : function->from_override);
 }
 
 int plan_unbind(Planner *p)

@@ -61,7 +61,7 @@ static int check_vfio(const Check *c)
 	bool bound = true;
 
 	for (size_t i = 0; i < c->n_functions; i++)
-		bound &= driver_is_vfio(c->functions[i]->driver);
+		bound &= pci_function_on_vfio(c->functions[i]);
 	if (bound || c->inspection->vfio_pci)
 		return 0;
 	if (c->inspection->vfio_loadable)
@@ -109,7 +109,7 @@ static bool disturbs(const Check *c, const PciFunction *function)
 		return false;
 	if (tenant(c, function))
 		return true;
-	return function->driver && !driver_is_vfio(function->driver) &&
+	return function->driver && !pci_function_on_vfio(function) &&
 	       !str_equal(function->driver, "pci-stub");
 }
 
@@ -207,16 +207,16 @@ static int check_use(const Check *c, const PciFunction *function, const Function
  * The drivers that the functions of a GPU usually have on a host. Somebody chose any other driver
  * on purpose.
  */
-static bool driver_expected(const char *driver)
+static bool driver_expected(const FunctionFacts *facts)
 {
 	static const char *const drivers[] = {
 		"nvidia", "nouveau", "NovaCore", "snd_hda_intel", "xhci_hcd", "nvidia-gpu",
 	};
 
-	if (!driver || driver_is_vfio(driver))
+	if (!facts->driver || function_facts_on_vfio(facts))
 		return true;
 	for (size_t i = 0; i < ELEMENTS(drivers); i++)
-		if (str_equal(driver, drivers[i]))
+		if (str_equal(facts->driver, drivers[i]))
 			return true;
 	return false;
 }
@@ -231,7 +231,7 @@ static int refuse_driver(const Check *c, const PciFunction *function, const char
 
 static int check_driver(const Check *c, const PciFunction *function, const FunctionFacts *facts)
 {
-	if (facts->driver_override && !driver_is_vfio(facts->driver_override))
+	if (facts->driver_override && !function_facts_override_is_vfio(facts))
 		return refuse_driver(c, function, "has somebody else's driver_override",
 				     facts->driver_override,
 				     "find who set it (driverctl list-overrides), and clear it");
@@ -240,7 +240,7 @@ static int check_driver(const Check *c, const PciFunction *function, const Funct
 				     "take ids= of pci-stub off the kernel command line "
 				     "(pci-stub.ids=) or out of modprobe.d, and reboot; gpupass "
 				     "doctor says which of them it is");
-	if (!driver_expected(facts->driver))
+	if (!driver_expected(facts))
 		return refuse_driver(c, function,
 				     "is on a driver nobody expected there:", facts->driver,
 				     "find out why, and unbind it from that driver");

@@ -6,13 +6,28 @@
 #include "core/group/mark.h"
 #include "core/plan/planner.h"
 
-static int fill_gpus(const Group *group, DomainXmlGpu **ret)
+/* As virConnectGetLibVersion() counts: 10.0.0. */
+#define LIBVIRT_DRIVER_MODEL 10000000
+
+/* A board that is on a variant stays there. */
+static bool names_model(const Planner *p)
 {
+	bool plain = p->facts->host && p->facts->host->libvirt_version >= LIBVIRT_DRIVER_MODEL;
+
+	for (size_t i = 0; i < p->plan->n_functions; i++)
+		plain = plain && str_equal(p->plan->functions[i].to_driver, VFIO_PCI);
+	return plain && p->plan->n_functions > 0;
+}
+
+static int fill_gpus(const Planner *p, DomainXmlGpu **ret)
+{
+	const Group *group = p->facts->group;
 	DomainXmlGpu *gpus = calloc(group->n_gpus, sizeof(*gpus));
 
 	if (!gpus)
 		return -ENOMEM;
-	for (size_t i = 0; i < group->n_gpus; i++)
+	for (size_t i = 0; i < group->n_gpus; i++) {
+		gpus[i].names_model = names_model(p);
 		for (size_t k = 0; k < group->gpus[i]->n_functions; k++) {
 			if (gpus[i].n_functions == ELEMENTS(gpus[i].functions)) {
 				free(gpus);
@@ -21,6 +36,7 @@ static int fill_gpus(const Group *group, DomainXmlGpu **ret)
 			gpus[i].functions[gpus[i].n_functions++] =
 				group->gpus[i]->functions[k]->bdf;
 		}
+	}
 	*ret = gpus;
 	return 0;
 }
@@ -197,7 +213,7 @@ int plan_define_group(Planner *p)
 	bool keep = plan_keeps_tuning(p), removed, untuned;
 	int r;
 
-	r = fill_gpus(group, &gpus);
+	r = fill_gpus(p, &gpus);
 	if (r == 0)
 		r = domain_xml_parse(p->facts->domain->config_xml, &xml, p->ret_problem);
 	if (r == 0)

@@ -35,8 +35,8 @@ static int refuse_other(const Planner *p, const DomainUse *use, const Bdf *bdf)
 			      use->active ? "running" : "shut off", where(hostdev), BDF_TEXT(bdf)),
 		.remedy =
 			managed ? strf("gpupass release %s", domain_ref_word(use->name, use->uuid))
-				: strf("take the hostdev out of that domain: %s",
-				       str_or_empty(edit)));
+				: strf("take the %s out of that domain: %s",
+				       domain_hostdev_noun(hostdev), str_or_empty(edit)));
 }
 
 static int check_other_domains(const Planner *p, bool running_only)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/domain/ref.h"
 #include "core/group/record.h"
 #include "core/plan/planner.h"
 
@@ -40,6 +41,26 @@ static int read_machine(Planner *p)
 	return use ? domain_use_copy(use, &p->use) : -ESTALE;
 }
 
+/* A definition of ours would give it to QEMU twice, and a release would not take it away. */
+static int check_arguments(const Planner *p)
+{
+	for (size_t i = 0; i < p->n_functions; i++) {
+		const Bdf *bdf = &p->functions[i]->bdf;
+		const DomainHostdev *hostdev = domain_use_hostdev(&p->use, bdf);
+
+		if (hostdev && hostdev->argument)
+			return problem_refuse(
+				p->ret_problem, GPUPASS_ERROR_FOREIGN_OWNER,
+				.reason = strf("%s has %s by a QEMU argument", p->use.name,
+					       BDF_TEXT(bdf)),
+				.cause = strdup("its <qemu:commandline> or <qemu:override> names "
+						"it, past libvirt"),
+				.remedy = strf("take that out, then try again: virsh edit %s",
+					       domain_ref_word(p->use.name, p->use.uuid)));
+	}
+	return 0;
+}
+
 static int run_planner(Planner *p)
 {
 	const PlanDomain *domain = p->facts->domain;
@@ -51,6 +72,8 @@ static int run_planner(Planner *p)
 	if (r == 0 && domain && (domain->live_xml || domain->config_xml))
 		r = domain_use_from_xml(domain->live_xml, domain->config_xml, &p->use,
 					p->ret_problem);
+	if (r == 0)
+		r = check_arguments(p);
 	if (r != 0)
 		return r;
 	if (!p->facts->uses)

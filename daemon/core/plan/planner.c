@@ -95,17 +95,23 @@ int plan_fill_functions(Planner *p)
 		    plan_copy_text(facts->driver_override, &into->from_override) < 0 ||
 		    plan_set_target(into, facts->driver, facts->driver_override) < 0)
 			return -ENOMEM;
+		into->from_vfio = function_facts_on_vfio(facts);
 		observe_persistence(p, facts, into);
 	}
 	return 0;
+}
+
+bool plan_driver_is_vfio(const PlanFunction *function, const char *driver)
+{
+	return driver_is_vfio(driver) ||
+	       (function->from_vfio && str_equal(driver, function->from_driver));
 }
 
 int plan_target_vfio(Planner *p)
 {
 	for (size_t i = 0; i < p->plan->n_functions; i++) {
 		PlanFunction *function = &p->plan->functions[i];
-		const char *driver =
-			driver_is_vfio(function->from_driver) ? function->from_driver : VFIO_PCI;
+		const char *driver = function->from_vfio ? function->from_driver : VFIO_PCI;
 		int r;
 
 		r = plan_set_target(function, driver, driver);

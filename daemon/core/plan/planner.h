@@ -131,6 +131,8 @@ size_t plan_count_hostdevs(const Planner *p, bool live);
 int plan_fill_functions(Planner *p);
 /* Sets `to`; either may be NULL. */
 int plan_set_target(PlanFunction *function, const char *driver, const char *override);
+/* The driver, which the function has or is to get, is one of vfio. */
+bool plan_driver_is_vfio(const PlanFunction *function, const char *driver);
 /* Sets `to` of every function to the vfio driver that it is on, otherwise to vfio-pci. */
 int plan_target_vfio(Planner *p);
 

@@ -38,7 +38,7 @@ static bool takes_part(const Plan *plan, const PlanFunction *f)
 {
 	const PlanBoard *board = plan_board(plan, &f->bdf);
 
-	return driver_is_vfio(driver_then(plan, f)) &&
+	return plan_driver_is_vfio(f, driver_then(plan, f)) &&
 	       (plan->operation == OPERATION_RELEASE || (board && board->reset));
 }
 
@@ -90,7 +90,8 @@ static void count_slot(const Planner *p, const Bdf *bdf, size_t *ret_all, size_t
 		*ret_all += bdf_same_slot(&snapshot->functions[i]->bdf, bdf);
 	for (size_t i = 0; i < p->plan->n_functions; i++)
 		*ret_ours += bdf_same_slot(&p->plan->functions[i].bdf, bdf) &&
-			     driver_is_vfio(driver_then(p->plan, &p->plan->functions[i]));
+			     plan_driver_is_vfio(&p->plan->functions[i],
+						 driver_then(p->plan, &p->plan->functions[i]));
 }
 
 /*
@@ -161,7 +162,7 @@ int plan_reset_for_undo(Planner *p)
 		int r;
 
 		with_lead &= !plan_begins_slot(p->plan, i);
-		if (!driver_is_vfio(f->to_driver))
+		if (!plan_driver_is_vfio(f, f->to_driver))
 			continue;
 		r = decide(p, i, with_lead, &f->undo_reset, &method, &problem);
 		if (r < 0)

@@ -57,6 +57,7 @@ typedef struct PlanFunction {
 	Bdf bdf;
 	int iommu_group;
 	char *from_driver; /* NULL: none */
+	bool from_vfio;	   /* driver_on_vfio(), when the plan was made. Not in JSON */
 	char *from_override;
 	char *to_driver;
 	char *to_override;

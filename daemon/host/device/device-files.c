@@ -85,7 +85,12 @@ static const Place places[] = {
 	{ "drm", "renderD", "/dev/dri", false },
 	{ "drm", "controlD", "/dev/dri", false },
 	{ "graphics", "fb", "/dev", false },
-	{ "vfio-dev", "vfio", "/dev/vfio/devices", true },
+};
+
+/* The other way to a guest's device, past its IOMMU group's file: iommufd (Linux 6.6). */
+static const Place vfio_places[] = {
+	{ SYSFS_VFIO_DEV, "vfio", "/dev/vfio/devices", true },
+	{ SYSFS_VFIO_DEV, "noiommu-vfio", "/dev/vfio/devices", true },
 };
 
 static const Place sound_places[] = {
@@ -121,10 +126,12 @@ static int add_place(int sysfs_fd, const char *directory, const Place *place, ch
 	return 0;
 }
 
-static int add_class_files(int sysfs_fd, const Bdf *bdf, DeviceFiles *files)
+/* What the function `of` has, as held for `bdf`. */
+static int add_class_files(int sysfs_fd, const Place *from, size_t n, const Bdf *of, const Bdf *bdf,
+			   DeviceFiles *files)
 {
-	for (size_t i = 0; i < ELEMENTS(places); i++) {
-		_cleanup_free_ char *path = sysfs_function_path(bdf, places[i].directory);
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *path = sysfs_function_path(of, from[i].directory);
 		_cleanup_strv_ char **names = NULL;
 		int r;
 
@@ -133,11 +140,33 @@ static int add_class_files(int sysfs_fd, const Bdf *bdf, DeviceFiles *files)
 		r = list_entries(sysfs_fd, path, &names);
 		if (r < 0)
 			return r;
-		r = add_place(sysfs_fd, path, &places[i], names, bdf, files);
+		r = add_place(sysfs_fd, path, &from[i], names, bdf, files);
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+/*
+ * An IOMMU group has one owner, whichever of its functions is opened: by its file, or by a
+ * function's own.
+ */
+static int add_vfio_devices(int sysfs_fd, const Bdf *bdf, DeviceFiles *files)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, "iommu_group/devices");
+	_cleanup_strv_ char **names = NULL;
+	int r = path ? list_entries(sysfs_fd, path, &names) : -ENOMEM;
+
+	if (r >= 0)
+		r = add_class_files(sysfs_fd, vfio_places, ELEMENTS(vfio_places), bdf, bdf, files);
+	for (char **name = names; r >= 0 && name && *name; name++) {
+		Bdf other;
+
+		if (sysfs_parse_bdf(*name, &other) == 0 && !bdf_equal(&other, bdf))
+			r = add_class_files(sysfs_fd, vfio_places, ELEMENTS(vfio_places), &other,
+					    bdf, files);
+	}
+	return r;
 }
 
 /* sound/card1/pcmC1D3p: one level deeper. */
@@ -259,7 +288,11 @@ int device_files_collect(const InspectRoots *roots, const Bdf *functions, size_t
 		r = add_nvidia_file(roots->proc_fd, &functions[i], &files);
 		if (r < 0)
 			return r;
-		r = add_class_files(roots->sysfs_fd, &functions[i], &files);
+		r = add_class_files(roots->sysfs_fd, places, ELEMENTS(places), &functions[i],
+				    &functions[i], &files);
+		if (r < 0)
+			return r;
+		r = add_vfio_devices(roots->sysfs_fd, &functions[i], &files);
 		if (r < 0)
 			return r;
 		r = add_sound_files(roots->sysfs_fd, &functions[i], &files);

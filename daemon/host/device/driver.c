@@ -224,7 +224,7 @@ static int try_once(Move *move)
 
 static bool is_for_vfio(const Move *move)
 {
-	return driver_is_vfio(move->target->driver);
+	return sysfs_on_vfio(move->sysfs_fd, &move->target->bdf, move->target->driver);
 }
 
 /* The highest number of tries. */

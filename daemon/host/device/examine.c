@@ -10,6 +10,7 @@
 
 #include "core/facts/boot-faults.h"
 #include "core/facts/setup-files.h"
+#include "host/device/examine-hooks.h"
 #include "host/modprobe/modprobe-files.h"
 #include "host/scan/cgroup.h"
 #include "util/file.h"
@@ -260,6 +261,8 @@ int examine_setup(const ExamineRoots *roots, Examination **ret)
 	if (r >= 0)
 		r = read_directory(roots->root_fd, "etc/driverctl.d", "", true,
 				   setup_read_driverctl, &e->driverctl);
+	if (r >= 0)
+		r = examine_hooks(roots->root_fd, e);
 	if (r >= 0)
 		r = read_boot(roots->root_fd, e);
 	if (r < 0)

@@ -104,6 +104,7 @@ static int read_facts(const InspectRoots *roots, InspectConfig config, FunctionF
 	r = sysfs_read_driver(roots->sysfs_fd, &facts->bdf, &facts->driver);
 	if (r < 0)
 		return r;
+	facts->vfio_dev = facts->driver && sysfs_has_vfio_dev(roots->sysfs_fd, &facts->bdf);
 	r = sysfs_read_override(roots->sysfs_fd, &facts->bdf, &facts->driver_override);
 	if (r < 0)
 		return r;

@@ -48,7 +48,7 @@ static int check_driver(int sysfs_fd, const Bdf *bdf, const char **ret_why)
 	_cleanup_free_ char *driver = NULL;
 	int r = sysfs_read_driver(sysfs_fd, bdf, &driver);
 
-	if (r < 0 || driver_is_vfio(driver))
+	if (r < 0 || sysfs_on_vfio(sysfs_fd, bdf, driver))
 		return r;
 	*ret_why = "it is not on vfio-pci";
 	return -ENODATA;

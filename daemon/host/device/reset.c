@@ -152,7 +152,7 @@ static int check_driver(Reset *reset, const Bdf *bdf)
 
 	if (r < 0)
 		return r;
-	if (driver && !driver_is_vfio(driver))
+	if (driver && !sysfs_on_vfio(reset->sysfs_fd, bdf, driver))
 		return end_with(reset, RESET_REFUSED, -EBUSY);
 	return 0;
 }

@@ -180,6 +180,7 @@ static int read_attributes(int device_fd, PciFunction *f)
 	r = read_driver(device_fd, &f->driver);
 	if (r < 0)
 		return r;
+	f->vfio_dev = f->driver && has_entry(device_fd, SYSFS_VFIO_DEV);
 	r = read_iommu_group(device_fd, "iommu_group", &f->iommu_group);
 	if (r < 0)
 		return r;

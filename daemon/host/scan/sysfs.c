@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/pci/driver-name.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -168,6 +169,18 @@ int sysfs_read_driver(int sysfs_fd, const Bdf *bdf, char **ret)
 		return -ENOENT;
 	*ret = TAKE_PTR(driver);
 	return 0;
+}
+
+bool sysfs_has_vfio_dev(int sysfs_fd, const Bdf *bdf)
+{
+	_cleanup_free_ char *path = sysfs_function_path(bdf, SYSFS_VFIO_DEV);
+
+	return path && faccessat(sysfs_fd, path, F_OK, 0) == 0;
+}
+
+bool sysfs_on_vfio(int sysfs_fd, const Bdf *bdf, const char *driver)
+{
+	return driver_on_vfio(driver, sysfs_has_vfio_dev(sysfs_fd, bdf));
 }
 
 int sysfs_read_override(int sysfs_fd, const Bdf *bdf, char **ret)

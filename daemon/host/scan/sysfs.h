@@ -12,6 +12,8 @@
 #define SYSFS_PCI_DRIVERS "bus/pci/drivers"
 #define SYSFS_PCI_SLOTS "bus/pci/slots"
 #define SYSFS_IOMMU_GROUPS "kernel/iommu_groups"
+/* In a function's directory, while its driver has made a device of vfio of it. */
+#define SYSFS_VFIO_DEV "vfio-dev"
 
 /*
  * Accepts only the kernel's own form, because a name in sysfs is never abbreviated. Otherwise
@@ -53,6 +55,9 @@ int sysfs_read_id(int sysfs_fd, const Bdf *bdf, const char *attribute, uint16_t 
 
 /* Name of the bound driver, NULL when none is. -ENOENT when the function is not there. */
 int sysfs_read_driver(int sysfs_fd, const Bdf *bdf, char **ret);
+bool sysfs_has_vfio_dev(int sysfs_fd, const Bdf *bdf);
+/* Whether that driver, which it has now, is one of vfio: driver_on_vfio(). */
+bool sysfs_on_vfio(int sysfs_fd, const Bdf *bdf, const char *driver);
 
 /*
  * NULL when none is set ("(null)"), or when the kernel has no such attribute (before 3.16).

@@ -239,6 +239,13 @@ static void what_is_on_a_variant_of_vfio_pci_counts_as_bound(void **state _unuse
 	assert_detail(&b, 1, "snd_hda_intel had it first");
 	assert_never_unbound(&b);
 	teardown(&b);
+	/* of another name: what it made of the device tells */
+	setup(&b, "nvidia");
+	assign(&b);
+	tree_write_attribute(b.tree, A, "vfio-dev/vfio3/dev", "511:3\n");
+	run(&b, NULL);
+	assert_outcomes(&b, "bound taken bound bound");
+	teardown(&b);
 }
 
 /* fault 52 */

@@ -307,6 +307,7 @@ static const char *const doctor_host_room[] _unused_ = { "iommu",
 							 "driver-version",
 							 "services",
 							 "driverctl",
+							 "host-hooks",
 							 "memlock",
 							 "nvidia-drm",
 							 NULL };
@@ -317,8 +318,9 @@ static const char *const doctor_device_room[] _unused_ = {
 	NULL
 };
 static const char *const doctor_self_room[] _unused_ = {
-	"managed", "libvirt", "groups",	   "drift",	   "evidence", "tenants", "quarantine",
-	"jobs",	   "boot",    "boot-unit", "split-groups", "fence",    NULL
+	"managed",   "qemu-arguments", "libvirt",    "groups", "drift",
+	"evidence",  "tenants",	       "quarantine", "jobs",   "boot",
+	"boot-unit", "split-groups",   "fence",	     NULL
 };
 static const char *const doctor_domain_room[] _unused_ = {
 	"domain-group",	 "domain-hostdevs",  "domain-machine", "domain-acpi",

@@ -152,6 +152,7 @@ static void read_domains(Replay *r)
 		use->migrated = json_is_true(member(item, "migrated"));
 		use->unread = copy_of(item, "unread");
 		use->gpupass_groups = list_of(item, "gpupass_groups");
+		use->unclear = copy_of(item, "unclear");
 		json_array_foreach (member(item, "hostdevs"), k, device) {
 			DomainHostdev *hostdev = GROW(use->hostdevs, use->n_hostdevs);
 
@@ -159,6 +160,7 @@ static void read_domains(Replay *r)
 			hostdev->live = json_is_true(member(device, "live"));
 			hostdev->config = json_is_true(member(device, "config"));
 			hostdev->managed = json_is_true(member(device, "managed"));
+			hostdev->argument = json_is_true(member(device, "argument"));
 			hostdev->alias = copy_of(device, "alias");
 		}
 	}
@@ -452,6 +454,10 @@ static void what_few_hosts_have_is_captured_too(_unused_ void **state)
 			    json_pack("[{s:s, s:s}]", "uuid", mdev, "parent", "0000:41:00.0"));
 	json_object_set_new(json_array_get(member(all, "domains"), 0), "mdevs",
 			    json_pack("[{s:s, s:b}]", "uuid", mdev, "config", 1));
+	json_object_set_new(json_array_get(member(all, "domains"), 0), "unclear", json_string("?"));
+	json_object_set_new(
+		json_array_get(member(json_array_get(member(all, "domains"), 0), "hostdevs"), 0),
+		"argument", json_true());
 	json_object_set_new(member(all, "policy"), "keep_bound", json_pack("[s]", "pair*"));
 	json_object_set_new(member(all, "policy"), "domains_from", json_string("none"));
 	json_object_set_new(all, "kept", json_pack("[o]", json_loads(kept_group, 0, NULL)));

@@ -96,14 +96,15 @@ static void skipped(Rig *rig, const char *const *ids, const char *why)
 static void without_facts_checks_are_skipped_and_say_why(void **state)
 {
 	static const char *const of_host[] = {
-		"acs-override", "vfio-ids", "initramfs", "services",  "driver-version",
-		"memlock",	"boot",	    "boot-unit", "driverctl", NULL
+		"acs-override",	  "vfio-ids",	"initramfs", "services",
+		"driver-version", "memlock",	"boot",	     "boot-unit",
+		"driverctl",	  "host-hooks", NULL
 	};
 	static const char *const of_inspection[] = { "noiommu", "vfio",	      "holders",
 						     "driver",	"nvidia-drm", NULL };
 	static const char *const of_health[] = { "answers", "link-width", "link-speed",
 						 "aer",	    "acs",	  NULL };
-	static const char *const of_libvirt[] = { "managed", NULL };
+	static const char *const of_libvirt[] = { "managed", "qemu-arguments", NULL };
 	Rig rig;
 
 	(void)state;

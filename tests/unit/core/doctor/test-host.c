@@ -143,6 +143,13 @@ static void fabric_manager(Rig *r)
 	add(&r->host->services, "nv-fabricmanage (pid 9)");
 }
 
+/* field: host/08 */
+static void foreign_hook(Rig *r)
+{
+	add(&r->host->host_hooks, "/etc/libvirt/hooks/qemu.d/vm42/prepare/begin/start.sh names "
+				  "virsh nodedev-detach pci_0000_41_00_0 at line 3");
+}
+
 static void driverctl(Rig *r)
 {
 	add(&r->host->driverctl, AUDIO " vfio-pci");
@@ -204,6 +211,9 @@ static const Case cases[] = {
 	{ "DCGM", dcgm, "services", "services", "warn", "nvidia-dcgm.service", "systemctl stop" },
 	{ "Fabric Manager without NVSwitches", fabric_manager, "services", "services", "warn",
 	  "no NVSwitch", "fabricmanager" },
+	{ "a hook that detaches", foreign_hook, "host-hooks", "host-hooks", "warn",
+	  "start.sh names virsh nodedev-detach pci_0000_41_00_0 at line 3",
+	  "libvirt waits for its hook" },
 	{ "driverctl", driverctl, "driverctl", "driverctl", "warn", AUDIO, "unset-override" },
 	{ "memlock", memlock, "memlock", "memlock", "warn", "8 MiB", "CAP_SYS_RESOURCE" },
 };

@@ -20,6 +20,21 @@ static void managed(Rig *r)
 	host_assignment(&r->m.host, "pair0", "vm7", 1, functions);
 }
 
+/* field: host/05 */
+static void by_argument(Rig *r)
+{
+	managed(r);
+	r->m.host.uses->items[0].hostdevs[0].managed = false;
+	r->m.host.uses->items[0].hostdevs[0].argument = true;
+}
+
+static void unclear_argument(Rig *r)
+{
+	managed(r);
+	r->m.host.uses->items[0].hostdevs[0].managed = false;
+	set(&r->m.host.uses->items[0].unclear, "a device vfio-pci by an open file (fd=)");
+}
+
 static void old_libvirt(Rig *r)
 {
 	r->machine.libvirt_version = 6004000;
@@ -112,6 +127,10 @@ static void fence_damaged(Rig *r)
 
 static const Case cases[] = {
 	{ "managed hostdevs", managed, "managed", "managed", "warn", "vm7", "virsh edit vm7" },
+	{ "a board by an argument", by_argument, "qemu-arguments", "qemu-arguments", "warn",
+	  "vm7 has 0000:41:00.0 by a QEMU argument", "virsh edit vm7" },
+	{ "an argument that cannot be judged", unclear_argument, "qemu-arguments", "qemu-arguments",
+	  "warn", "cannot be told: a device vfio-pci by an open file", "virsh edit vm7" },
 	{ "libvirt without a folder of hooks", old_libvirt, "libvirt", "libvirt", "warn", "6.4.0",
 	  "upgrade" },
 	{ "libvirt does not answer", no_libvirt, "libvirt", "libvirt", "fail", "domains", "virsh" },

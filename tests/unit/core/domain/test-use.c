@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "core/domain/xml.h"
 #include "rig/host-model.h"
 
 static void domains_are_found_by_uuid_and_by_what_they_use(_unused_ void **state)
@@ -45,10 +46,12 @@ static void a_copy_is_whole_and_stands_alone(_unused_ void **state)
 	use->hostdevs[1].managed = true;
 	assert_int_equal(
 		domain_use_add_mdev(use, "4b20d080-1b54-4048-85b3-a6a62d165c01", true, false), 0);
+	assert_int_equal(domain_use_add_unclear(use, "x"), 0);
 	assert_int_equal(domain_use_copy(use, &copy), 0);
 	host_done(&h);
 	assert_string_equal(copy.name, "vm1");
 	assert_true(domain_use_names(&copy, "pair0"));
+	assert_string_equal(copy.unclear, "x");
 	assert_true(copy.active && copy.persistent);
 	assert_int_equal(copy.n_hostdevs, 2);
 	assert_null(copy.hostdevs[0].alias);
@@ -61,10 +64,149 @@ static void a_copy_is_whole_and_stands_alone(_unused_ void **state)
 	assert_null(copy.name);
 }
 
+/* What a domain has past libvirt. `args`: values of <qemu:arg>; or elements, with a '<' */
+typedef struct Spelling {
+	const char *args[4];
+	const char *has;     /* addresses, in order; NULL: none */
+	const char *unclear; /* a part of what is said of it; NULL: nothing */
+	const char *mdev;
+} Spelling;
+
+#define MDEV "4b20d080-1b54-4048-85b3-a6a62d165c01"
+#define OVERRIDE(properties)                                                                       \
+	"<qemu:override><qemu:device alias='hostdev0'><qemu:frontend>" properties                  \
+	"</qemu:frontend></qemu:device></qemu:override>"
+#define PROPERTY(name, value) "<qemu:property name='" name "' type='string' value='" value "'/>"
+
+/* field: host/05, and more of its kind */
+static const Spelling spellings[] = {
+	{ .args = { "-device", "vfio-pci,host=01:00.0,bus=pcie.0,multifunction=on,x-vga=on",
+		    "-device", "vfio-pci,host=01:00.1" },
+	  .has = "0000:01:00.0 0000:01:00.1" },
+	{ .args = { "-device", "vfio-pci,host=0000:01:00.0" }, .has = "0000:01:00.0" },
+	{ .args = { "--device", "driver=vfio-pci,id=gpu,host=0x1:0.0" }, .has = "0000:01:00.0" },
+	{ .args = { "-device", "host=01:00.0,driver=vfio-pci" }, .has = "0000:01:00.0" },
+	{ .args = { "-device", "vfio-pci-nohotplug,host=0001:41:1f.7,display=off" },
+	  .has = "0001:41:1f.7" },
+	{ .args = { "-device", "vfio-pci,id=a,,b,host=0A:00.0,romfile=/x,,host=02:00.0" },
+	  .has = "0000:0a:00.0" },
+	{ .args = { "-device", "vfio-pci,host=01:00.0,host=02:00.0" },
+	  .has = "0000:01:00.0 0000:02:00.0" },
+	{ .args = { "-device vfio-pci,host=01:00.0" }, .has = "0000:01:00.0" },
+	{ .args = { "-device=vfio-pci,host=01:00.0" }, .has = "0000:01:00.0" },
+	{ .args = { "-device",
+		    "{&quot;driver&quot;:&quot;vfio-pci&quot;,&quot;host&quot;:&quot;01:00.0&quot;}" },
+	  .has = "0000:01:00.0" },
+	{ .args = { "-device",
+		    "{ &apos;host&apos; : &apos;01:00.0&apos;, &apos;id&apos;: &apos;\"&apos;, "
+		    "&apos;driver&apos;:&apos;vfio-pci&apos; }" },
+	  .has = "0000:01:00.0" },
+	{ .args = { "-device",
+		    "{\"driver\":\"vfio-pci\",\"x\":\"\\\\\",\"h\\u006fst\":\"01\\u003a00.0\"}" },
+	  .has = "0000:01:00.0" },
+	{ .args = { "-device", "vfio-pci,sysfsdev=/sys/bus/pci/devices/0000:01:00.0" },
+	  .has = "0000:01:00.0" },
+	{ .args = { "-device",
+		    "vfio-pci,sysfsdev=/sys/devices/pci0000:00/0000:00:01.0//0000:01:00.0/./" },
+	  .has = "0000:01:00.0" },
+	{ .args = { "-device",
+		    "{\"driver\":\"vfio-pci\",\"sysfsdev\":\"/sys/bus/pci/devices/0000:01:00.0\"}" },
+	  .has = "0000:01:00.0" },
+	{ .args = { "-set", "device.hostdev0.host=01:00.0" }, .has = "0000:01:00.0" },
+	{ .args = { "-set", "device.gpu.sysfsdev=/sys/bus/pci/devices/0000:01:00.0" },
+	  .has = "0000:01:00.0" },
+	{ .args = { "-global", "vfio-pci.host=01:00.0" }, .has = "0000:01:00.0" },
+	{ .args = { "-global", "driver=vfio-pci,property=host,value=01:00.0" },
+	  .has = "0000:01:00.0" },
+	{ .args = { "-drive", "file=nvme://0000:01:00.0/1,if=none" }, .has = "0000:01:00.0" },
+	{ .args = { "-blockdev",
+		    "{\"driver\":\"raw\",\"file\":{\"driver\":\"nvme\",\"device\":\"0000:01:00.0\"}}" },
+	  .has = "0000:01:00.0" },
+	{ .args = { "-drive", "file.driver=nvme,file.device=0000:01:00.0,file.namespace=1" },
+	  .has = "0000:01:00.0" },
+	{ .args = { OVERRIDE(PROPERTY("host", "0000:01:00.0")) }, .has = "0000:01:00.0" },
+	{ .args = { OVERRIDE(PROPERTY("sysfsdev", "/sys/bus/pci/devices/0000:01:00.0")) },
+	  .has = "0000:01:00.0" },
+	{ .args = { "-device", "vfio-pci,sysfsdev=/sys/bus/mdev/devices/" MDEV }, .mdev = MDEV },
+	/* what cannot be judged */
+	{ .args = { "-object", "iommufd,id=iommufd0", "-device", "vfio-pci,fd=7,iommufd=iommufd0" },
+
+	  .unclear = "fd=" },
+	{ .args = { "-device", "vfio-pci,host=01:00.0,fd=7" },
+	  .has = "0000:01:00.0",
+	  .unclear = "fd=" },
+	{ .args = { "-device", "vfio-pci,host=x" }, .unclear = "address" },
+	{ .args = { "-device", "vfio-pci,host=01:00.8" }, .unclear = "address" },
+	{ .args = { "-device",
+		    "vfio-pci,sysfsdev=/sys/bus/pci/devices/0000:02:00.0/../0000:01:00.0" },
+
+	  .unclear = "address" },
+	{ .args = { "-device", "vfio-pci,sysfsdev=/var/tmp/gpu" }, .unclear = "address" },
+	{ .args = { "-set", "device.gpu.sysfsdev=/var/tmp/gpu" }, .unclear = "address" },
+	{ .args = { "-device", "{\"driver\":\"vfio-pci\",\"host" }, .unclear = "address" },
+	{ .args = { "-readconfig", "/etc/gpu.cfg" }, .unclear = "-readconfig" },
+	{ .args = { OVERRIDE(PROPERTY("fd", "7")) }, .unclear = "fd=" },
+	{ .args = { OVERRIDE(PROPERTY("host", "gpu")) }, .unclear = "address" },
+	/* what takes no function */
+	{ .args = { "-device", "virtio-net-pci,host_mtu=1500,addr=01.0" } },
+	{ .args = { "-fw_cfg", "name=opt/gpu,string=0000:01:00.0", "-netdev", "tap,fd=7,id=n" } },
+	{ .args = { "-chardev", "socket,id=a,host=127.0.0.1,port=1", "-cpu", "host,kvm=off" } },
+	{ .args = { "-trace", "enable=vfio*", "-device", "vfio-user-pci,socket=/x" } },
+	{ .args = { "-usbdevice", "host:01:00.0", "-append", "-" } },
+	{ .args = { OVERRIDE("<qemu:property name='host' type='remove'/>") } },
+	{ .args = { OVERRIDE("<qemu:property name='x-no-mmap' type='bool' value='true'/>") } },
+	{ .args = { "", "-", "--", "," } },
+};
+
+static void check_spelling(const Spelling *s, bool live)
+{
+	_cleanup_free_ char *args = strdup(""), *xml = NULL, *has = NULL;
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
+	_cleanup_(problem_freep) Problem *problem = NULL;
+	_cleanup_strv_ char **addresses = NULL;
+
+	for (size_t i = 0; i < ELEMENTS(s->args) && s->args[i]; i++) {
+		char *before = args;
+
+		if (*s->args[i] == '<')
+			args = strf("%s</qemu:commandline>%s<qemu:commandline>", before,
+				    s->args[i]);
+		else
+			args = strf("%s<qemu:arg value=%c%s%c/>", before,
+				    strchr(s->args[i], '"') ? '\'' : '"', s->args[i],
+				    strchr(s->args[i], '"') ? '\'' : '"');
+		free(before);
+	}
+	xml = strf("<domain type='kvm' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>"
+		   "<name>vm</name><uuid>" MDEV "</uuid><devices/>"
+		   "<qemu:commandline>%s</qemu:commandline></domain>",
+		   args);
+	assert_int_equal(domain_use_from_xml(live ? xml : NULL, live ? NULL : xml, &use, &problem),
+			 0);
+	for (size_t i = 0; i < use.n_hostdevs; i++) {
+		assert_int_equal(strv_append(&addresses, BDF_TEXT(&use.hostdevs[i].bdf)), 0);
+		assert_true(use.hostdevs[i].argument && use.hostdevs[i].live == live &&
+			    use.hostdevs[i].config != live);
+	}
+	has = strv_join(addresses, " ");
+	if (!str_equal(has, str_or_empty(s->has)) || !s->unclear != !use.unclear ||
+	    (s->unclear && !strstr(use.unclear, s->unclear)) ||
+	    !str_equal(s->mdev, use.n_mdevs ? use.mdevs[0].uuid : NULL))
+		fail_msg("%s: has \"%s\", unclear \"%s\"", args, has, str_or_empty(use.unclear));
+}
+
+static void what_qemu_gets_past_libvirt_counts_in_every_spelling(_unused_ void **state)
+{
+	for (size_t i = 0; i < ELEMENTS(spellings); i++)
+		for (int live = 0; live < 2; live++)
+			check_spelling(&spellings[i], live);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(domains_are_found_by_uuid_and_by_what_they_use),
+		cmocka_unit_test(what_qemu_gets_past_libvirt_counts_in_every_spelling),
 		cmocka_unit_test(a_copy_is_whole_and_stands_alone),
 	};
 

@@ -71,6 +71,33 @@ static void check_equivalent(const char *what, const char *a, const char *b)
 static const char *const plain[] = { "q35", "i440fx", "q35-other-tools", "q35-eight-ports",
 				     "q35-eight-ports-live" };
 
+static void a_model_is_named_once_a_hostdev_and_goes_with_it(_unused_ void **state)
+{
+	DomainXmlGpu named[ELEMENTS(pair)];
+
+	memcpy(named, pair, sizeof(named));
+	for (size_t i = 0; i < ELEMENTS(named); i++)
+		named[i].names_model = true;
+	for (size_t i = 0; i < ELEMENTS(plain); i++) {
+		_cleanup_free_ char *before = domain_fixture(plain[i]), *with = NULL, *after = NULL;
+		_cleanup_(domain_xml_freep) DomainXml *xml = parse(before);
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		_cleanup_free_ char *same = domain_xml_to_text(xml);
+		size_t n = 0;
+		bool changed;
+
+		assert_int_equal(
+			domain_xml_add_group(xml, "pair0", named, ELEMENTS(named), &problem), 0);
+		with = domain_xml_to_text(xml);
+		for (const char *at = with;
+		     (at = strstr(at, "<driver name=\"vfio\" model=\"vfio-pci\"/>")); at++)
+			n++;
+		assert_int_equal(n, 4);
+		after = take_out(with, "pair0", &changed);
+		assert_string_equal(after, same);
+	}
+}
+
 static void adding_and_taking_out_leaves_the_definition_as_it_was(_unused_ void **state)
 {
 	for (size_t i = 0; i < ELEMENTS(plain); i++) {
@@ -728,6 +755,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_namespace_that_something_uses_stays),
+		cmocka_unit_test(a_model_is_named_once_a_hostdev_and_goes_with_it),
 		cmocka_unit_test(adding_and_taking_out_leaves_the_definition_as_it_was),
 		cmocka_unit_test(
 			taking_out_of_what_libvirt_made_of_it_leaves_the_definition_as_it_was),

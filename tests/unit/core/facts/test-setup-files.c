@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/facts/examination.h"
+#include "core/facts/hook-script.h"
 #include "core/facts/setup-files.h"
 #include "rig/garbage.h"
 #include "util/json.h"
@@ -36,6 +37,53 @@ static void the_command_line_keeps_what_matters(void **state)
 	words = NULL;
 	assert_int_equal(setup_read_cmdline("", &words), 0);
 	expect(words, "");
+}
+
+/* field: host/08, and more of its kind. What a line names; NULL: nothing. */
+static void a_hook_is_told_by_the_words_that_move_boards(void **state)
+{
+	static const struct {
+		const char *line, *names;
+	} rows[] = {
+		{ "virsh nodedev-detach pci_0000_41_00_0",
+		  "virsh nodedev-detach pci_0000_41_00_0" },
+		{ "  /usr/bin/virsh -c qemu:///system nodedev-reattach $DEV",
+		  "virsh nodedev-reattach" },
+		{ "if [ $1 = vm ]; then virsh start other; fi", "virsh" },
+		{ "subprocess.run(['virsh', 'nodedev-reset', 'pci_0000_41_00_0'])",
+		  "virsh nodedev-reset pci_0000_41_00_0" },
+		{ "c = libvirt.open('qemu:///system')", "libvirt.open" },
+		{ "echo vfio-pci > /sys/bus/pci/devices/$GPU/driver_override", "driver_override" },
+		{ "echo \"$GPU\" >\"$path/driver/unbind\"", "unbind" },
+		{ "echo 0000:41:00.0 > /sys/bus/pci/drivers/vfio-pci/bind", "bind" },
+		{ "echo 10de 2204 > /sys/bus/pci/drivers/vfio-pci/new_id", "new_id" },
+		{ "echo $GPU > /sys/bus/pci/drivers_probe", "drivers_probe" },
+		{ "echo 1 > /sys/bus/pci/devices/0000:41:00.0/remove", "remove" },
+		{ "echo 1 > /sys/bus/pci/rescan", "rescan" },
+		{ "/sbin/modprobe vfio_pci", "modprobe vfio_pci" },
+		{ "modprobe --remove nvidia-drm", "modprobe -r nvidia-drm" },
+		{ "rmmod -f nvidia_uvm; sleep 1", "rmmod nvidia_uvm" },
+		{ "insmod /lib/modules/x/nvidia.ko", "insmod /lib/modules/x/nvidia.ko" },
+		{ "driverctl set-override 0000:41:00.0 vfio-pci", "driverctl" },
+		{ "# virsh nodedev-detach pci_0000_41_00_0", NULL },
+		{ "logger start # then virsh", NULL },
+		{ "echo 0 > /sys/class/vtconsole/vtcon0/bind", NULL },
+		{ "echo efi-framebuffer.0 > /sys/bus/platform/drivers/efi-framebuffer/unbind",
+		  NULL },
+		{ "modprobe br_netfilter; mount --bind /a /b; cpupower frequency-set", NULL },
+		{ "systemctl stop display-manager.service", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *text = strf("#!/bin/sh\n%s\n%s\n", rows[i].line, rows[i].line);
+		_cleanup_free_ char *expected =
+			rows[i].names ? strf("/h names %s at line 2", rows[i].names) : strdup("");
+		char **lines = NULL;
+
+		assert_int_equal(hook_script_read("/h", text, &lines, NULL), 0);
+		expect(lines, expected);
+	}
 }
 
 static void no_list_grows_without_a_limit(void **state)
@@ -289,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_command_line_keeps_what_matters),
+		cmocka_unit_test(a_hook_is_told_by_the_words_that_move_boards),
 		cmocka_unit_test(no_list_grows_without_a_limit),
 		cmocka_unit_test(driverctl_overrides_are_read_from_their_names),
 		cmocka_unit_test(versions_of_the_driver),

@@ -415,6 +415,18 @@ static void a_state_that_is_over_leaves_nothing_behind(_unused_ void **state)
 	host_done(&h);
 }
 
+static void a_driver_with_a_device_of_vfio_counts_whatever_its_name(_unused_ void **state)
+{
+	HostModel h;
+
+	build(&h, &(Case){ .drivers = { "acme_gpu", "acme_gpu" } });
+	for (size_t i = 0; i < h.snapshot->n_functions; i++)
+		h.snapshot->functions[i]->vfio_dev = true;
+	host_observe(&h, false);
+	assert_int_equal(host_group(&h, "pair0")->state, GROUP_BOUND);
+	host_done(&h);
+}
+
 static void a_renamed_domain_is_shown_by_its_new_name(_unused_ void **state)
 {
 	HostModel h;
@@ -675,6 +687,7 @@ int main(void)
 		cmocka_unit_test(state_follows_from_drivers_domains_and_records),
 		cmocka_unit_test(a_state_that_is_over_leaves_nothing_behind),
 		cmocka_unit_test(a_domain_that_is_not_read_is_neither_gone_nor_without_hostdevs),
+		cmocka_unit_test(a_driver_with_a_device_of_vfio_counts_whatever_its_name),
 		cmocka_unit_test(a_renamed_domain_is_shown_by_its_new_name),
 		cmocka_unit_test(a_managed_hostdev_needs_vfio_only_while_it_runs),
 		cmocka_unit_test(another_board_at_a_recorded_address_is_noticed),

@@ -235,6 +235,36 @@ static void assign_defines_the_group_once_and_whole(_unused_ void **state)
 	}
 }
 
+static void the_model_of_vfio_pci_is_named_where_libvirt_knows_it(_unused_ void **state)
+{
+	static const struct {
+		uint64_t libvirt;
+		const char *driver;
+		bool names;
+	} rows[] = {
+		{ 0, "nvidia", false },
+		{ 9010000, "nvidia", false },
+		{ 10000000, "nvidia", true },
+		{ 12001000, "vfio-pci", true },
+		{ 12001000, "nvgrace_gpu_vfio_pci", false },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		HostFacts host = { .libvirt_version = rows[i].libvirt };
+		PlanModel m;
+
+		model_init(&m);
+		m.facts = &host;
+		cold(&m);
+		model_drive(&m, "0000:41:00.0", rows[i].driver, NULL);
+		check_planned(&m, "assign");
+		if ((strstr(m.plan->xml_after, "model=\"vfio-pci\"") != NULL) != rows[i].names)
+			fail_msg("row %zu", i);
+		m.facts = NULL;
+		model_done(&m);
+	}
+}
+
 static void assign_live_attaches_each_function_in_order(_unused_ void **state)
 {
 	PlanModel m;
@@ -313,6 +343,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(assign_plans_what_is_lacking_and_no_more),
 		cmocka_unit_test(assign_defines_the_group_once_and_whole),
+		cmocka_unit_test(the_model_of_vfio_pci_is_named_where_libvirt_knows_it),
 		cmocka_unit_test(assign_live_attaches_each_function_in_order),
 		cmocka_unit_test(assign_moves_every_function_to_vfio_and_records_where_it_was),
 		cmocka_unit_test(assign_again_keeps_the_first_record_s_originals),

@@ -95,6 +95,27 @@ static void other_has_it(PlanModel *m)
 	model_other_domain(m, "vm1", true, pair0_functions, "pair0");
 }
 
+/* field: host/05 */
+static void other_has_it_by_argument(PlanModel *m)
+{
+	model_other_domain(m, "vm9", false, one_function, NULL)->hostdevs[0].argument = true;
+}
+
+static void has_it_by_argument(PlanModel *m)
+{
+	static const char tail[] =
+		"<qemu:commandline xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>"
+		"<qemu:arg value='-device'/><qemu:arg value='vfio-pci,host=41:00.0'/>"
+		"</qemu:commandline></domain>";
+	char *before;
+
+	model_domain(m, "q35", NULL);
+	before = m->config_xml;
+	*strstr(before, "</domain>") = '\0';
+	m->config_xml = strf("%s%s", before, tail);
+	free(before);
+}
+
 static void other_has_a_record(PlanModel *m)
 {
 	model_other_domain(m, "vm1", false, one_function + 1, NULL);
@@ -154,6 +175,12 @@ static void a_group_goes_to_one_domain_or_none(_unused_ void **state)
 		{ "foreign, running", other_runs_with_one_function_by_hand,
 		  GPUPASS_ERROR_FOREIGN_OWNER, "vm9 has 0000:61:00.1, without gpupass",
 		  "running) is running with it: 0000:61:00.1", "virsh edit vm9" },
+		{ "foreign, by an argument", other_has_it_by_argument, GPUPASS_ERROR_FOREIGN_OWNER,
+		  "vm9 has 0000:61:00.1, without gpupass", "is defined with it",
+		  "take the QEMU argument out of that domain: virsh edit vm9" },
+		{ "by its own argument", has_it_by_argument, GPUPASS_ERROR_FOREIGN_OWNER,
+		  "vm42 has 0000:41:00.0 by a QEMU argument", "<qemu:commandline>",
+		  "virsh edit vm42" },
 		{ "record", other_has_a_record, GPUPASS_ERROR_GROUP_BUSY, "it is assigned to vm1",
 		  "the record of domain 0000", "gpupass release vm1" },
 		{ "orphaned record", gone_domain_has_a_record, GPUPASS_ERROR_GROUP_BUSY,

@@ -14,6 +14,16 @@ static void already_bound(PlanModel *m)
 	model_bind_pair0(m);
 }
 
+/* A variant of any name: sysfs has the device of vfio that it made. */
+static void on_odd_variant(PlanModel *m)
+{
+	for (size_t i = 0; pair0_functions[i]; i++) {
+		model_drive(m, pair0_functions[i], "acme_gpu", "acme_gpu");
+		model_function(m, pair0_functions[i])->vfio_dev = true;
+		model_facts(m, pair0_functions[i])->vfio_dev = true;
+	}
+}
+
 static void bind_moves_what_is_not_on_vfio(_unused_ void **state)
 {
 	static const struct {
@@ -23,6 +33,7 @@ static void bind_moves_what_is_not_on_vfio(_unused_ void **state)
 	} rows[] = {
 		{ "free", cold, "preflight, bind vfio-pci, verify" },
 		{ "bound", already_bound, "" },
+		{ "bound to an odd variant", on_odd_variant, "" },
 		{ "assigned", assigned_cold, "" },
 		{ "drifted", driver_drifted, "preflight, bind vfio-pci, verify" },
 	};
@@ -61,6 +72,27 @@ static void unbind_guesses_only_drivers_that_are_there(_unused_ void **state)
 	check_warning(&m, "unbind",
 		      "0000:41:00.1 stays without a driver; to let the kernel choose one: "
 		      "echo 0000:41:00.1 > /sys/bus/pci/drivers_probe");
+	model_done(&m);
+}
+
+static void what_is_on_an_odd_variant_is_unbound_and_reset_like_any_other(_unused_ void **state)
+{
+	PlanModel m;
+
+	model_init(&m);
+	m.request.operation = OPERATION_UNBIND;
+	m.without_domain = true;
+	on_odd_variant(&m);
+	check_planned(&m, "unbind");
+	check_steps(&m, "unbind", "preflight, give back, verify");
+	assert_string_equal(m.plan->functions[0].to_driver, "nvidia");
+	assert_null(m.plan->functions[0].to_override);
+	model_done(&m);
+	model_init(&m);
+	on_odd_variant(&m);
+	check_planned(&m, "assign");
+	assert_string_equal(m.plan->functions[0].to_driver, "acme_gpu");
+	assert_string_equal(m.plan->functions[0].to_override, "acme_gpu");
 	model_done(&m);
 }
 
@@ -140,6 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bind_moves_what_is_not_on_vfio),
 		cmocka_unit_test(unbind_guesses_only_drivers_that_are_there),
+		cmocka_unit_test(what_is_on_an_odd_variant_is_unbound_and_reset_like_any_other),
 		cmocka_unit_test(unbind_of_what_is_not_bound_changes_nothing),
 		cmocka_unit_test(fresh_facts_must_equal_those_of_the_plan),
 		cmocka_unit_test(checks_go_by_the_newest_snapshot),

@@ -458,6 +458,58 @@ static void what_the_kernel_has_built_in_is_told(void **state)
 	assert_string_equal(e->builtin[0], "pci_stub");
 }
 
+static void write_script(Bench *b, const char *path, const char *text, mode_t mode)
+{
+	_cleanup_free_ char *below = strf("root/%s", path);
+
+	assert_non_null(below);
+	tree_write(b->tree, below, text);
+	assert_int_equal(fchmodat(b->roots.root_fd, path, mode, 0), 0);
+}
+
+/* field: host/08 */
+static void other_hooks_of_libvirt_are_told_by_what_they_name(void **state)
+{
+	Bench *b = *state;
+	_cleanup_(examination_freep) Examination *e = NULL;
+	_cleanup_free_ char *all = NULL;
+
+#define HOOKS "etc/libvirt/hooks/"
+	write_script(b, HOOKS "qemu",
+		     "#!/bin/bash\nH=\"$0.d/$1/$2/$3\"; [ -d \"$H\" ] && for f in \"$H\"/*; do "
+		     "\"$f\" \"$@\"; done\n/usr/local/bin/vfio-startup >>/var/log/x\n",
+		     0755);
+	write_script(b, "usr/local/bin/vfio-startup", "#!/bin/sh\nmodprobe vfio-pci\n", 0755);
+	write_script(b, HOOKS "qemu.d/vm42/prepare/begin/start.sh",
+		     "#!/bin/bash\n"
+		     "modprobe -r nvidia_drm nvidia_modeset nvidia_uvm nvidia\n"
+		     "virsh nodedev-detach pci_0000_41_00_0\n"
+		     "virsh nodedev-detach pci_0000_41_00_1\n",
+		     0755);
+	write_script(b, HOOKS "qemu.d/vm42/release/end/stop.sh",
+		     "#!/bin/bash\nvirsh nodedev-reattach pci_0000_41_00_0\nmodprobe nvidia\n",
+		     0700);
+	write_script(b, HOOKS "qemu.d/vm42/release/end/old.sh", "#!/bin/sh\nrmmod nvidia\n", 0644);
+	write_script(b, HOOKS "qemu.d/gpupass", "virsh\n", 0755);
+	write_script(b, HOOKS "qemu.d/log", "#!/bin/sh\nlogger \"$1\" # not virsh\n", 0755);
+	tree_write_bytes(b->tree, "root/" HOOKS "network", "virsh\0", 6);
+	assert_int_equal(fchmodat(b->roots.root_fd, HOOKS "network", 0755, 0), 0);
+	assert_int_equal(examine_setup(&b->roots, &e), 0);
+	all = strv_join(e->host_hooks, "\n");
+	assert_string_equal(
+		all, "/" HOOKS
+		     "qemu.d/vm42/prepare/begin/start.sh names modprobe -r nvidia_drm at line 2\n"
+		     "/" HOOKS "qemu.d/vm42/prepare/begin/start.sh names virsh nodedev-detach "
+		     "pci_0000_41_00_0 at line 3\n"
+		     "/" HOOKS "qemu.d/vm42/prepare/begin/start.sh names virsh nodedev-detach "
+		     "pci_0000_41_00_1 at line 4\n"
+		     "/" HOOKS "qemu.d/vm42/release/end/stop.sh names virsh nodedev-reattach "
+		     "pci_0000_41_00_0 at line 2\n"
+		     "/" HOOKS "qemu.d/vm42/release/end/stop.sh names modprobe nvidia at line 3\n"
+		     "/usr/local/bin/vfio-startup names modprobe vfio-pci at line 2");
+#undef HOOKS
+}
+
 static void files_that_cannot_be_understood_are_passed_over_or_told(void **state)
 {
 	Bench *b = *state;
@@ -479,6 +531,7 @@ int main(void)
 		TEST(the_setup_is_read),
 		TEST(lists_of_modules_are_read_as_their_programs_do),
 		TEST(etc_modules_is_read_once),
+		TEST(other_hooks_of_libvirt_are_told_by_what_they_name),
 		TEST(an_empty_host_is_no_error),
 		TEST(modprobe_is_read_as_modprobe_reads),
 		TEST(what_the_kernel_has_built_in_is_told),

@@ -140,6 +140,11 @@ static void every_device_file_of_a_function_counts(void **state _unused_)
 		{ "sys/class/vfio/noiommu-33/dev", NUMBER, AUDIO, "/dev/vfio/noiommu-33", true },
 		{ DEVICE DISPLAY "/vfio-dev/vfio7/dev", NUMBER, DISPLAY, "/dev/vfio/devices/vfio7",
 		  true },
+		{ DEVICE DISPLAY "/vfio-dev/noiommu-vfio7/dev", NUMBER, DISPLAY,
+		  "/dev/vfio/devices/noiommu-vfio7", true },
+		/* another function of the IOMMU group, which has one owner */
+		{ DEVICE AUDIO "/vfio-dev/vfio8/dev", NUMBER, DISPLAY, "/dev/vfio/devices/vfio8",
+		  true },
 #undef DEVICE
 	};
 

@@ -281,6 +281,12 @@ static void what_is_on_a_variant_of_vfio_pci_is_reset(void **state _unused_)
 	reset(&b);
 	expect(&b, RESET_DONE, 0, "flr", true);
 	teardown(&b);
+	/* of another name: what it made of the device tells */
+	setup(&b, "nvidia-vgpu-vfio", "flr\n");
+	tree_write_attribute(b.tree, GPU, "vfio-dev/vfio3/dev", "511:3\n");
+	reset(&b);
+	expect(&b, RESET_DONE, 0, "flr", true);
+	teardown(&b);
 }
 
 static void a_bus_reset_that_would_hit_another_board_is_refused(void **state _unused_)

@@ -61,6 +61,7 @@ static void scan_reads_ids_class_driver_and_iommu_group(void **state _unused_)
 	assert_int_equal(f->subsystem_device, 0x1467);
 	assert_int_equal(f->class_code, 0x030000);
 	assert_string_equal(f->driver, "nvidia");
+	assert_false(f->vfio_dev);
 	assert_int_equal(f->iommu_group, 33);
 	assert_int_equal(f->numa_node, 0);
 	assert_false(f->bridge);
@@ -68,6 +69,19 @@ static void scan_reads_ids_class_driver_and_iommu_group(void **state _unused_)
 	assert_true(f->bridge);
 	assert_int_equal(f->numa_node, NUMA_NODE_NONE);
 	assert_string_equal(f->driver, "pcieport");
+}
+
+static void a_device_of_vfio_is_seen_by_its_folder(_unused_ void **state)
+{
+	_cleanup_(sysfs_tree_freep) SysfsTree *tree = sysfs_tree_new(NULL);
+	_cleanup_(pci_snapshot_freep) PciSnapshot *snapshot = NULL;
+
+	tree_add_gpu(tree, "0000:41:00.0", 0x2230, "acme_gpu", 33, NULL);
+	tree_write_attribute(tree, "0000:41:00.0", "vfio-dev/vfio3/dev", "511:3\n");
+	snapshot = scan(tree);
+	assert_true(find(snapshot, "0000:41:00.0")->vfio_dev);
+	assert_true(pci_function_on_vfio(find(snapshot, "0000:41:00.0")));
+	assert_false(pci_function_on_vfio(find(snapshot, "0000:41:00.1")));
 }
 
 static void a_function_without_driver_and_iommu_group_has_none(void **state _unused_)
@@ -393,6 +407,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(scan_reads_ids_class_driver_and_iommu_group),
+		cmocka_unit_test(a_device_of_vfio_is_seen_by_its_folder),
 		cmocka_unit_test(a_function_without_driver_and_iommu_group_has_none),
 		cmocka_unit_test(details_are_read_of_nvidia_gpus_and_their_slot_only),
 		cmocka_unit_test(scan_never_opens_what_the_kernel_serves_under_the_device_lock),

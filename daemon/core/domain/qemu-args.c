@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which functions of the host QEMU gets by arguments in a domain's XML. An argument is read as QEMU
+ * reads it: options by get_opt_name_value() of util/qemu-option.c, JSON by qobject/json-lexer.c (a
+ * string may be in single quotes, and there are no comments), an address by set_pci_host_devaddr()
+ * of hw/core/qdev-properties-system.c. What QEMU would refuse may be counted all the same: that
+ * domain does not start in either case.
+ *
+ * An argument may have passwords in it, so no text of it is kept.
+ */
+#include "core/domain/qemu-args.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpupass/domain-ref.h"
+#include "util/text.h"
+
+/* One argument, or the properties of one overridden device. */
+typedef struct Argument {
+	DomainUse *use;
+	bool vfio;   /* its driver is vfio-pci */
+	bool placed; /* it names a device that can be read */
+	bool handed; /* it names an open file: that comes before any address */
+} Argument;
+
+static int add_function(Argument *a, const Bdf *bdf)
+{
+	const DomainHostdev hostdev = { .bdf = *bdf, .argument = true };
+
+	a->placed = true;
+	return domain_use_add(a->use, &hostdev, NULL);
+}
+
+/* ---- values ---- */
+
+/* "[segment:]bus:device.function" as strtoul() reads it: "0x1:0.0" and "+1: 0.0", too. */
+static bool read_address(const char *text, Bdf *ret)
+{
+	static const unsigned long max[] = { UINT32_MAX, UINT8_MAX, 31, 7 };
+	unsigned long parts[4] = { 0 };
+	const char *colon = strchr(text, ':');
+	char *end;
+
+	for (size_t i = colon && strchr(colon + 1, ':') ? 0 : 1; i < ELEMENTS(parts); i++) {
+		parts[i] = strtoul(text, &end, i < 3 ? 16 : 10);
+		if (end == text || parts[i] > max[i] || *end != (i < 2 ? ':' : i < 3 ? '.' : '\0'))
+			return false;
+		text = end + 1;
+	}
+	*ret = (Bdf){ (uint32_t)parts[0], (uint8_t)parts[1], (uint8_t)parts[2], (uint8_t)parts[3] };
+	return true;
+}
+
+/*
+ * A folder of sysfs, by its last name, which is an address or the UUID of an mdev. ".." leads out
+ * of where a link has led to, which text does not tell.
+ */
+static int read_folder(Argument *a, const char *path)
+{
+	size_t size = strlen(path);
+	char name[DOMAIN_UUID_SIZE], uuid[DOMAIN_UUID_SIZE];
+	const char *from;
+	Bdf bdf;
+
+	if (strstr(path, "/.."))
+		return 0;
+	while (size > 0 && (path[size - 1] == '/' ||
+			    (size > 1 && path[size - 1] == '.' && path[size - 2] == '/')))
+		size--;
+	for (from = path + size; from > path && from[-1] != '/';)
+		from--;
+	size -= (size_t)(from - path);
+	if (size == 0 || size >= sizeof(name))
+		return 0;
+	memcpy(name, from, size);
+	name[size] = '\0';
+	if (bdf_parse(name, &bdf) == 0)
+		return add_function(a, &bdf);
+	if (!domain_uuid_parse(name, uuid))
+		return 0;
+	a->placed = true;
+	return domain_use_add_mdev(a->use, uuid, false, false);
+}
+
+/* A disk by QEMU's own driver for NVMe: nvme://0000:01:00.0/1. */
+static int read_nvme(Argument *a, const char *url)
+{
+	_cleanup_free_ char *address = strndup(url, strcspn(url, "/"));
+	Bdf bdf;
+
+	if (!address)
+		return -ENOMEM;
+	return read_address(address, &bdf) ? add_function(a, &bdf) : 0;
+}
+
+/* "host", "file.device" and, of -set and -global, "device.hostdev0.host" and "vfio-pci.host". */
+static bool key_ends(const char *key, const char *name)
+{
+	const char *dot = strrchr(key, '.');
+
+	return strcmp(dot ? dot + 1 : key, name) == 0;
+}
+
+static int read_pair(Argument *a, const char *key, const char *value)
+{
+	Bdf bdf;
+
+	if (strcmp(key, "driver") == 0)
+		a->vfio |= str_starts_with(value, "vfio-pci");
+	if (key_ends(key, "sysfsdev")) {
+		a->vfio = true;
+		return read_folder(a, value);
+	}
+	if (key_ends(key, "fd"))
+		a->handed = true;
+	if (str_starts_with(value, "nvme://"))
+		return read_nvme(a, value + strlen("nvme://"));
+	/* "value" is that of -global driver=vfio-pci,property=host,value=01:00.0. */
+	if (!key_ends(key, "host") && !key_ends(key, "device") && strcmp(key, "value") != 0)
+		return 0;
+	return read_address(value, &bdf) ? add_function(a, &bdf) : 0;
+}
+
+static int close_argument(Argument *a)
+{
+	if (a->vfio && a->handed)
+		return domain_use_add_unclear(a->use, "a device vfio-pci by an open file (fd=)");
+	if (a->vfio && !a->placed)
+		return domain_use_add_unclear(a->use,
+					      "a device vfio-pci whose address cannot be read");
+	return 0;
+}
+
+/* ---- options ---- */
+
+/* Copies a value, in which a comma stands twice, and moves past it. */
+static void take_value(const char **at, char *to)
+{
+	for (; **at; (*at)++) {
+		if (**at == ',' && *++*at != ',')
+			break;
+		*to++ = **at;
+	}
+	*to = '\0';
+}
+
+static int read_options(Argument *a, const char *text)
+{
+	_cleanup_free_ char *key = strdup(text), *value = strdup(text);
+	const char *at = text;
+	int r = key && value ? 0 : -ENOMEM;
+
+	while (r == 0 && *at) {
+		size_t n = strcspn(at, "=,");
+		/* The first one may be the driver alone; any other is a flag. */
+		const char *name = at == text ? "driver" : "";
+
+		if (at[n] == '=') {
+			memcpy(key, at, n);
+			key[n] = '\0';
+			name = key;
+			at += n + 1;
+		}
+		take_value(&at, value);
+		r = read_pair(a, name, value);
+	}
+	return r;
+}
+
+/* ---- JSON ---- */
+
+static char unescape(const char **at)
+{
+	static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
+	const char *found = strchr(from, **at);
+	char digits[5] = "", *end;
+	unsigned long code;
+
+	if (**at != 'u')
+		return found ? to[found - from] : **at;
+	strncat(digits, *at + 1, 4);
+	code = strtoul(digits, &end, 16);
+	*at += end - digits;
+	return code > 0 && code < 0x80 ? (char)code : '?';
+}
+
+/* The string that begins at the quote; *at is moved behind it. False: it does not end. */
+static bool take_string(const char **at, char *to)
+{
+	char quote = *(*at)++;
+
+	for (; **at && **at != quote; (*at)++) {
+		char c = **at;
+
+		if (c == '\\') {
+			if (*++*at == '\0')
+				return false;
+			c = unescape(at);
+		}
+		*to++ = c;
+	}
+	*to = '\0';
+	if (**at == '\0')
+		return false;
+	(*at)++;
+	return true;
+}
+
+static const char *skip_blanks(const char *at)
+{
+	return at + strspn(at, " \t\r\n");
+}
+
+/* Every "key": "value" in it, however deep. Whether the rest of it is right does not matter. */
+static int read_json(Argument *a, const char *text)
+{
+	_cleanup_free_ char *key = strdup(text), *value = strdup(text);
+	const char *at = text;
+	bool whole = true;
+	int r = key && value ? 0 : -ENOMEM;
+
+	while (r == 0 && whole && *(at += strcspn(at, "\"'"))) {
+		whole = take_string(&at, key);
+		at = skip_blanks(at);
+		if (!whole || *at != ':')
+			continue;
+		at = skip_blanks(at + 1);
+		if (*at != '"' && *at != '\'')
+			continue;
+		whole = take_string(&at, value);
+		r = whole ? read_pair(a, key, value) : 0;
+	}
+	a->vfio |= r == 0 && !whole && strstr(text, "vfio");
+	return r;
+}
+
+/* ---- the XML ---- */
+
+static bool is_qemu(const xmlNode *node, const char *name)
+{
+	return node->ns && str_equal((const char *)node->ns->href, QEMU_XML_NAMESPACE) &&
+	       str_equal((const char *)node->name, name);
+}
+
+static int read_argument(DomainUse *use, const char *text)
+{
+	Argument a = { .use = use };
+	int r;
+
+	/* An option's name and its value in one: QEMU refuses that, but a person means it. */
+	if (*text == '-')
+		text += strcspn(text, " \t\n=");
+	text += strspn(text, " \t\n=");
+	r = *text == '{' ? read_json(&a, text) : read_options(&a, text);
+	return r == 0 ? close_argument(&a) : r;
+}
+
+static int read_commandline(const xmlNode *commandline, DomainUse *use)
+{
+	int r = 0;
+
+	for (const xmlNode *i = xml_first(commandline); r == 0 && i; i = xml_next(i)) {
+		const char *value = is_qemu(i, "arg") ? xml_attribute(i, "value") : NULL;
+
+		if (!value)
+			continue;
+		if (strcmp(value + strspn(value, "-"), "readconfig") == 0)
+			r = domain_use_add_unclear(use, "a file of QEMU's options (-readconfig)");
+		else
+			r = read_argument(use, value);
+	}
+	return r;
+}
+
+/* <qemu:device alias='hostdev0'><qemu:frontend><qemu:property name='host' … value='01:00.0'/> */
+static int read_override(const xmlNode *device, DomainUse *use)
+{
+	Argument a = { .use = use };
+	int r = 0;
+
+	for (const xmlNode *k = xml_first(device); k; k = xml_next(k))
+		for (const xmlNode *i = xml_first(k); r == 0 && i; i = xml_next(i)) {
+			const char *name = xml_attribute(i, "name");
+			const char *value = xml_attribute(i, "value");
+
+			if (!name || !value)
+				continue;
+			a.vfio |= str_equal(name, "host") || str_equal(name, "fd");
+			r = read_pair(&a, name, value);
+		}
+	return r == 0 ? close_argument(&a) : r;
+}
+
+int xml_read_arguments(const DomainXml *xml, DomainUse *use)
+{
+	int r = 0;
+
+	for (const xmlNode *i = xml_first(xml->root); r == 0 && i; i = xml_next(i)) {
+		if (is_qemu(i, "commandline"))
+			r = read_commandline(i, use);
+		else if (is_qemu(i, "override"))
+			for (const xmlNode *k = xml_first(i); r == 0 && k; k = xml_next(k))
+				r = read_override(k, use);
+	}
+	return r;
+}

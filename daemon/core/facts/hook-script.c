@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "core/facts/hook-script.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/facts/setup-files.h"
+#include "util/text.h"
+
+/* Between words, in shell and in the calls of other languages. */
+#define BETWEEN_WORDS " \t\r\"'`$(){}[];|&<>,="
+#define PROGRAMS_MAX 32
+
+static const char *base_name(const char *word)
+{
+	const char *slash = strrchr(word, '/');
+
+	return slash ? slash + 1 : word;
+}
+
+static bool ends_with(const char *word, const char *end)
+{
+	size_t n = strlen(word), m = strlen(end);
+
+	return n >= m && strcmp(word + n - m, end) == 0;
+}
+
+/* libvirt waits for its hook, and would have to answer that hook. */
+static char *of_libvirt(char *const *words, size_t i)
+{
+	const char *name = base_name(words[i]);
+
+	if (str_starts_with(name, "libvirt.open"))
+		return strdup("libvirt.open");
+	if (strcmp(name, "virsh") != 0)
+		return NULL;
+	for (size_t k = i + 1; words[k]; k++)
+		if (str_starts_with(words[k], "nodedev-"))
+			return strf(
+				"virsh %s%s%s", words[k],
+				words[k + 1] && str_starts_with(words[k + 1], "pci_") ? " " : "",
+				words[k + 1] && str_starts_with(words[k + 1], "pci_") ? words[k + 1]
+										      : "");
+	return strdup("virsh");
+}
+
+/* Drivers of boards, and of the functions beside them. Dash and underscore are one. */
+static bool is_driver(const char *word)
+{
+	static const char *const names[] = { "nvidia", "nouveau", "nova_core", "vfio",
+					     "snd_hda_intel" };
+	char folded[16] = "";
+
+	strncat(folded, base_name(word), sizeof(folded) - 1);
+	for (char *c = folded; *c; c++)
+		if (*c == '-')
+			*c = '_';
+	for (size_t i = 0; i < ELEMENTS(names); i++)
+		if (str_starts_with(folded, names[i]))
+			return true;
+	return false;
+}
+
+static char *of_modules(char *const *words, size_t i)
+{
+	static const char *const loaders[] = { "modprobe", "rmmod", "insmod" };
+	const char *name = base_name(words[i]);
+	bool removes = false, known = false;
+
+	for (size_t k = 0; k < ELEMENTS(loaders); k++)
+		known |= strcmp(name, loaders[k]) == 0;
+	for (size_t k = i + 1; known && words[k]; k++) {
+		removes |= strcmp(words[k], "-r") == 0 || strcmp(words[k], "--remove") == 0;
+		if (is_driver(words[k]))
+			return strf("%s %s%s", name, removes ? "-r " : "", words[k]);
+	}
+	return NULL;
+}
+
+static char *of_sysfs(const char *word)
+{
+	static const char *const files[] = { "driver_override", "/new_id", "/remove_id", "/unbind",
+					     "drivers_probe" };
+
+	/* As of efifb, which is no board's driver. */
+	if (strstr(word, "/platform/"))
+		return NULL;
+	for (size_t i = 0; i < ELEMENTS(files); i++)
+		if (ends_with(word, files[i]))
+			return strdup(base_name(word));
+	if (ends_with(word, "/bind") && strstr(word, "driver"))
+		return strdup("bind");
+	if (strstr(word, "bus/pci/") && (ends_with(word, "/remove") || ends_with(word, "/rescan")))
+		return strdup(base_name(word));
+	return NULL;
+}
+
+static char *of_tools(const char *word)
+{
+	static const char *const tools[] = { "driverctl", "dpdk-devbind", "vfio-pci-bind" };
+	const char *name = base_name(word);
+
+	for (size_t i = 0; i < ELEMENTS(tools); i++)
+		if (str_starts_with(name, tools[i]))
+			return strdup(name);
+	return NULL;
+}
+
+static int note(const char *path, size_t number, const char *what, char ***told, char ***into)
+{
+	if (strv_contains(*told, what) || strv_length(*into) >= SETUP_LINES_MAX)
+		return 0;
+	if (strv_append(told, what) < 0)
+		return -ENOMEM;
+	return strv_appendf(into, "%s names %.64s at line %zu", path, what, number);
+}
+
+static int read_line(const char *path, size_t number, const char *line, char ***told, char ***into,
+		     char ***programs)
+{
+	_cleanup_strv_ char **words = NULL;
+	int r = strv_split(line, BETWEEN_WORDS, &words);
+
+	for (size_t i = 0; r >= 0 && words && words[i] && *words[i] != '#'; i++) {
+		_cleanup_free_ char *libvirt = of_libvirt(words, i);
+		_cleanup_free_ char *modules = of_modules(words, i), *sysfs = of_sysfs(words[i]);
+		_cleanup_free_ char *tool = of_tools(words[i]);
+		const char *found = libvirt ? libvirt : modules ? modules : sysfs ? sysfs : tool;
+
+		if (found)
+			r = note(path, number, found, told, into);
+		if (r >= 0 && programs && *words[i] == '/' && !strv_contains(*programs, words[i]) &&
+		    strv_length(*programs) < PROGRAMS_MAX)
+			r = strv_append(programs, words[i]);
+	}
+	return r;
+}
+
+int hook_script_read(const char *path, const char *text, char ***into, char ***programs)
+{
+	_cleanup_free_ char *copy = strdup(text);
+	_cleanup_strv_ char **told = NULL;
+	char *at = copy, *line;
+	int r = copy ? 0 : -ENOMEM;
+
+	for (size_t number = 1; r >= 0 && (line = strsep(&at, "\n")); number++)
+		r = read_line(path, number, line, &told, into, programs);
+	return r;
+}
