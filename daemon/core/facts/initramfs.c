@@ -297,6 +297,20 @@ int initramfs_note_content(Initramfs *image, const char *name, const char *text)
 
 /* ---- who takes what ---- */
 
+/* dracut writes the modules of this word into the image's modprobe.d; no other maker knows it. */
+static bool dracut_blocks(const Initramfs *image, const char *module, char *const *cmdline)
+{
+	for (char *const *word = cmdline; word && *word && str_equal(image->maker, "dracut");
+	     word++) {
+		const char *at = kernel_word_value(*word, "rd.driver.blacklist");
+
+		for (; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+			if (same_module(at, module, strcspn(at, ",")))
+				return true;
+	}
+	return false;
+}
+
 static bool is_blocked(const Initramfs *image, const char *module, char *const *cmdline)
 {
 	char name[MODULE_NAME_MAX + 1];
@@ -305,7 +319,8 @@ static bool is_blocked(const Initramfs *image, const char *module, char *const *
 	for (size_t i = 0; i < n; i++)
 		name[i] = module[i] == '-' ? '_' : module[i];
 	name[n] = '\0';
-	return modprobe_blocks(image->modprobe, name) || kernel_words_block(cmdline, name);
+	return modprobe_blocks(image->modprobe, name) || kernel_words_block(cmdline, name) ||
+	       dracut_blocks(image, module, cmdline);
 }
 
 static const char *find_module(const Initramfs *image, const char *name, char *const *cmdline)

@@ -126,6 +126,9 @@ static bool is_switched_off(char *const *words, const char *module)
 			value = kernel_words_last(words, switches[i].parameter);
 		if (value && strtol(value, &end, 0) == 0 && end != value)
 			return true;
+		/* It speaks where the driver's own parameter does not (nouveau_drm_init()). */
+		if (switches[i].parameter && !value && strv_contains(words, "nomodeset"))
+			return true;
 		/* Each of these words adds to the kernel's list (init/main.c). */
 		for (char *const *word = words; word && *word; word++) {
 			value = kernel_word_value(*word, "initcall_blacklist");
@@ -134,16 +137,6 @@ static bool is_switched_off(char *const *words, const char *module)
 		}
 	}
 	return false;
-}
-
-/* rd.driver.blacklist is dracut's, which writes it into modprobe.d, where a dash does no harm. */
-static bool dracut_blocks(const char *list, const char *module)
-{
-	_cleanup_free_ char *folded = list ? strdup(list) : NULL;
-
-	for (char *c = folded; c && *c; c++)
-		*c = fold(*c);
-	return folded && list_has(folded, module);
 }
 
 /*
@@ -159,8 +152,7 @@ bool kernel_words_block(char *const *words, const char *module)
 		return true;
 	for (char *const *word = words; word && *word; word++) {
 		list = kernel_word_value(*word, "modprobe.blacklist");
-		if ((list && list_has(list, module)) ||
-		    dracut_blocks(kernel_word_value(*word, "rd.driver.blacklist"), module))
+		if (list && list_has(list, module))
 			return true;
 	}
 	return false;

@@ -46,6 +46,7 @@ int setup_read_cmdline(const char *text, char ***ret)
 		"modprobe.blacklist",
 		"module_blacklist",
 		"initcall_blacklist",
+		"nomodeset",
 		"modules-load",
 		"rd.modules-load",
 	};

@@ -37,10 +37,12 @@ static void files_clear(Files *files)
 
 static int note_unread(Examination *e, const char *path, int error)
 {
-	if (error == -ENOMEM)
-		return error;
-	return strv_appendf(&e->unread, "/%s: %s", path,
-			    error == -EBADMSG ? "it is no file" : strerror(-error));
+	const char *why = error == -EBADMSG   ? "it is no file"
+			  : error == -E2BIG   ? "there is too much in it"
+			  : error == -ELIBACC ? "libkmod cannot be loaded"
+					      : strerror(-error);
+
+	return error == -ENOMEM ? error : strv_appendf(&e->unread, "/%s: %s", path, why);
 }
 
 /* A link to /dev/null masks the files of its name. 1: it counts, 0: it does not. */
@@ -68,7 +70,7 @@ static int add_file(int fd, const char *folder, const char *name, Files *files, 
 
 	if (!path)
 		return -ENOMEM;
-	if (strv_contains(files->names, name))
+	if (strv_contains(files->names, name) || strv_length(files->names) > FILES_MAX)
 		return 0;
 	r = strv_length(files->names) < FILES_MAX ? read_text(fd, name, &text) : -E2BIG;
 	if (r == 0)
@@ -152,10 +154,7 @@ static int read_settings(int root_fd, const char *release, const Files *files, E
 	for (size_t i = 0; i < ELEMENTS(folders); i++)
 		free(paths[i]);
 	if (r < 0)
-		return r == -ENOMEM ? r
-				    : strv_appendf(&e->unread, "/etc/modprobe.d: %s",
-						   r == -ELIBACC ? "libkmod cannot be loaded"
-								 : strerror(-r));
+		return note_unread(e, "etc/modprobe.d", r);
 	for (char **setting = e->modprobe; r >= 0 && setting && *setting; setting++)
 		r = add_places(files, *setting, e);
 	return r;

@@ -50,6 +50,12 @@ static const struct {
 	  "10de:ffffffff:ffffffff:ffffffff:030000:ff0000", NULL },
 	{ "10de:ffffffff:ffffffff:ffffffff:040300:ffffff", NULL,
 	  "10de:ffffffff:ffffffff:ffffffff:040300:ffffff" },
+	/* Public forms: all boards of a maker; a placeholder that nobody filled in. */
+	{ "10de:ffffffff:ffffffff:ffffffff:00030000:ffff00ff,"
+	  "10de:ffffffff:ffffffff:ffffffff:00040300:ffffffff",
+	  "10de:ffffffff:ffffffff:ffffffff:00030000:ffff00ff",
+	  "10de:ffffffff:ffffffff:ffffffff:00040300:ffffffff" },
+	{ "10de:XXXX,10de:YYYY", NULL, NULL },
 	/* Without a mask no class is compared. */
 	{ "10de:2204:ffffffff:ffffffff:040300", "10de:2204:ffffffff:ffffffff:040300", NULL },
 	{ ",,10de:2204,", "10de:2204", NULL },

@@ -126,7 +126,7 @@ static void what_takes_a_function_goes_by_its_class_and_blacklists(void **state)
 		{ "nvidia-current", "blacklist nvidia_current", DISPLAY, "", NULL },
 		{ "snd-hda-intel", "blacklist snd_hda_intel", AUDIO, "", NULL },
 		{ "nouveau", "", DISPLAY, "modprobe.blacklist=nova,nouveau", NULL },
-		{ "nouveau", "", DISPLAY, "rd.driver.blacklist=nouveau,nova", NULL },
+		{ "nouveau", "", DISPLAY, "rd.driver.blacklist=nouveau,nova", "nouveau" },
 		{ "nouveau", "", DISPLAY, "module_blacklist=nouveau", NULL },
 		{ "nouveau", "", DISPLAY, "modprobe.blacklist=nouveau2", "nouveau" },
 		{ "nouveau", "", DISPLAY, "modprobe.blacklist=nouv", "nouveau" },
@@ -149,6 +149,19 @@ static void what_takes_a_function_goes_by_its_class_and_blacklists(void **state)
 		if (!str_equal(taker, rows[i].taker))
 			fail_msg("row %zu: %s", i, str_or_empty(taker));
 	}
+}
+
+static void a_word_of_dracut_counts_in_its_images(void **state)
+{
+	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
+	char *cmdline[] = { (char *)"rd.driver.blacklist=nova,snd_hda_intel", NULL };
+
+	(void)state;
+	assert_non_null(image);
+	assert_true(initramfs_note_name(image, "lib/snd-hda-intel.ko") >= 0);
+	assert_string_equal(initramfs_taker(image, AUDIO, cmdline), "snd-hda-intel");
+	image->maker = strdup("dracut");
+	assert_null(initramfs_taker(image, AUDIO, cmdline));
 }
 
 static void modprobe_d_is_in_the_order_of_modprobe(void **state)
@@ -436,6 +449,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(modules_are_told_apart_by_name),
 		cmocka_unit_test(gpupass_is_known_by_all_its_parts),
+		cmocka_unit_test(a_word_of_dracut_counts_in_its_images),
 		cmocka_unit_test(modprobe_d_is_in_the_order_of_modprobe),
 		cmocka_unit_test(what_takes_a_function_goes_by_its_class_and_blacklists),
 		cmocka_unit_test(what_hostile_names_leave_is_bounded),
