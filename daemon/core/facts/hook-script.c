@@ -34,29 +34,33 @@ static char *of_libvirt(char *const *words, size_t i)
 		return strdup("libvirt.open");
 	if (strcmp(name, "virsh") != 0)
 		return NULL;
-	for (size_t k = i + 1; words[k]; k++)
+	for (size_t k = i + 1; words[k]; k++) {
+		bool named = words[k + 1] && str_starts_with(words[k + 1], "pci_0");
+
 		if (str_starts_with(words[k], "nodedev-"))
-			return strf(
-				"virsh %s%s%s", words[k],
-				words[k + 1] && str_starts_with(words[k + 1], "pci_") ? " " : "",
-				words[k + 1] && str_starts_with(words[k + 1], "pci_") ? words[k + 1]
-										      : "");
+			return strf("virsh %s%s%s", words[k], named ? " " : "",
+				    named ? words[k + 1] : "");
+	}
 	return strdup("virsh");
 }
 
-/* Drivers of boards, and of the functions beside them. Dash and underscore are one. */
+/* Dash and underscore are one in a module's name. */
+static bool begins_as(const char *word, const char *module)
+{
+	for (; *module; word++, module++)
+		if (*word != *module && !(*module == '_' && *word == '-'))
+			return false;
+	return true;
+}
+
+/* Drivers of boards, and of the functions beside them. */
 static bool is_driver(const char *word)
 {
 	static const char *const names[] = { "nvidia", "nouveau", "nova_core", "vfio",
 					     "snd_hda_intel" };
-	char folded[16] = "";
 
-	strncat(folded, base_name(word), sizeof(folded) - 1);
-	for (char *c = folded; *c; c++)
-		if (*c == '-')
-			*c = '_';
 	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (str_starts_with(folded, names[i]))
+		if (begins_as(base_name(word), names[i]))
 			return true;
 	return false;
 }

@@ -80,6 +80,11 @@ not_started "it does not start" "only a part of group pair0" disk virsh -q start
 virsh -q undefine disk
 xml passing "${half[@]}" >"$work/passing.xml"
 not_started "nor does a transient domain" "only a part of group pair0" passing virsh -q create "$work/passing.xml"
+# field: host/05
+xml past | sed "s|</domain>|<qemu:commandline xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>\
+<qemu:arg value='-device'/><qemu:arg value='vfio-pci,host=01:00.0'/></qemu:commandline></domain>|" >"$work/past.xml"
+not_started "nor by an argument for QEMU, past libvirt" "only a part of group pair0" past \
+	virsh -q create "$work/past.xml"
 
 # A domain with a hostdev cannot be saved. One without comes back through the same hook.
 virsh -q start plain

@@ -49,6 +49,8 @@ static void a_hook_is_told_by_the_words_that_move_boards(void **state)
 		  "virsh nodedev-detach pci_0000_41_00_0" },
 		{ "  /usr/bin/virsh -c qemu:///system nodedev-reattach $DEV",
 		  "virsh nodedev-reattach" },
+		{ "sudo virsh nodedev-detach pci_$(echo $GPU_PCI | tr ':.' '_')",
+		  "virsh nodedev-detach" },
 		{ "if [ $1 = vm ]; then virsh start other; fi", "virsh" },
 		{ "subprocess.run(['virsh', 'nodedev-reset', 'pci_0000_41_00_0'])",
 		  "virsh nodedev-reset pci_0000_41_00_0" },

@@ -326,7 +326,7 @@ static void every_domain_with_a_part_is_named(void **state)
 	(void)state;
 	scene_init(&s, "");
 	host_domain(&s.host, "vm1", false, half);
-	host_domain(&s.host, "vm2", false, other);
+	host_domain(&s.host, "vm2", false, other)->hostdevs[0].argument = true;
 	host_domain(&s.host, "vm3", true, half);
 	host_resolve(&s.host);
 	assert_int_equal(fence_report(s.host.groups, s.host.uses, s.host.assignments,
@@ -337,6 +337,10 @@ static void every_domain_with_a_part_is_named(void **state)
 		assert_true(report->items[i].split);
 	assert_string_equal(report->items[1].domain_name, "vm2");
 	assert_string_equal(report->items[1].functions, "0000:61:00.0,0000:61:00.1");
+	assert_string_equal(report->items[0].remedy,
+			    "take the hostdevs out of that domain: virsh edit vm1");
+	assert_string_equal(report->items[1].remedy,
+			    "take the QEMU arguments out of that domain: virsh edit vm2");
 	host_done(&s.host);
 }
 
