@@ -88,7 +88,7 @@ static bool next_line(const char **at, const char *end, char line[TOLD_LINE_MAX 
 char *smi_excerpt(const char *text, size_t size)
 {
 	const char *at = text, *end = text + size;
-	char line[TOLD_LINE_MAX + 1], best[TOLD_LINE_MAX + 1] = "";
+	char line[TOLD_LINE_MAX + 1] = "", best[TOLD_LINE_MAX + 1] = "";
 	int best_weight = 0;
 
 	while (next_line(&at, end, line)) {
@@ -97,7 +97,7 @@ char *smi_excerpt(const char *text, size_t size)
 
 		if (weight > best_weight) {
 			best_weight = weight;
-			strcpy(best, line);
+			memcpy(best, line, sizeof(best));
 		}
 	}
 	return strdup(best);
@@ -191,7 +191,7 @@ void alarms_read(const char *text, size_t size, SmiAlarms *into)
 		alarm.has_index = find_index(alarm.line, &alarm.index);
 		find_uuid(alarm.line, alarm.uuid);
 		if (!*alarm.uuid && !alarm.has_address && !alarm.has_index)
-			strcpy(alarm.uuid, section);
+			memcpy(alarm.uuid, section, sizeof(section));
 		if (!is_known(into, &alarm))
 			into->items[into->n_items++] = alarm;
 	}
