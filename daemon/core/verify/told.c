@@ -175,12 +175,13 @@ static bool is_known(const SmiAlarms *alarms, const SmiAlarm *alarm)
 
 void alarms_read(const char *text, size_t size, SmiAlarms *into)
 {
-	const char *at = text, *end = text + size;
+	const char *at = text, *end;
 	char section[SMI_UUID_SIZE] = ""; /* of nvlink --status: the GPU that lines are about */
 	SmiAlarm alarm = { 0 };
 
 	if (!text)
 		return;
+	end = text + size;
 	while (into->n_items < ALARMS_MAX && next_line(&at, end, alarm.line)) {
 		alarm.told = told_of(alarm.line);
 		if (str_starts_with(alarm.line, "GPU ") && strstr(alarm.line, "(UUID: "))
