@@ -27,6 +27,8 @@ static const struct {
 	{ "Driver/library version mismatch", TOLD_MISMATCH, "NVML, status 18" },
 	{ "RM has detected an NVML/RM version mismatch", TOLD_MISMATCH, "NVML" },
 	{ "Insufficient Permissions", TOLD_NOT_PERMITTED, "NVML, status 4" },
+	{ "blocked by the operating system", TOLD_NOT_PERMITTED, "NVML" },
+	{ "Permission denied", TOLD_NOT_PERMITTED, "the agent, of a program that it cannot run" },
 	{ "is not recognized", TOLD_NO_COMMAND, "nvidia-smi of Windows, status 2" },
 	{ "Invalid combination of input arguments", TOLD_NO_COMMAND, "nvidia-smi to 390" },
 	{ "does not have or support Nvlink", TOLD_NOT_OFFERED, "nvidia-smi 595; before: nothing" },
