@@ -171,6 +171,9 @@ static int read_run(const GuestRun runs[VERIFY_RUNS], size_t which, Answers *int
 	alarms_read(run->out, run->out_size, &into->alarms);
 	alarms_read(run->err, run->err_size, &into->alarms);
 	into->missing[which] = cause_of_outcome(run->outcome);
+	if (run->outcome == GUEST_NOT_STARTED &&
+	    told_of(str_or_empty(run->detail)) == TOLD_NOT_PERMITTED)
+		into->missing[which] = VERIFY_NOT_PERMITTED;
 	/* After one that did not run, no other was asked for. */
 	if (run->outcome == GUEST_NOT_ASKED && which > 0)
 		into->missing[which] = into->missing[which - 1];

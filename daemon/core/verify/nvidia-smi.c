@@ -49,15 +49,23 @@ static char *next_field(char **rest)
 	return str_strip(field);
 }
 
+/* "[Unknown Error]", up to the comma or the end. */
+static bool is_bracketed(const char *field)
+{
+	size_t n;
+
+	field += strspn(field, " ");
+	n = strcspn(field, ",");
+	return n > 1 && *field == '[' && field[n - 1] == ']';
+}
+
 /* "1, [Unknown Error], 00000000:02:00.0": a GPU is there, and cannot be asked. */
 static bool is_unreadable(const char *line)
 {
 	const char *second = strchr(line, ','), *third = second ? strchr(second + 1, ',') : NULL;
 
-	if (!third || strchr(third + 1, ','))
-		return false;
-	return (*line == '[' && second[-1] == ']') || (second[2] == '[' && third[-1] == ']') ||
-	       (third[2] == '[' && line[strlen(line) - 1] == ']');
+	return third && !strchr(third + 1, ',') &&
+	       (is_bracketed(line) || is_bracketed(second + 1) || is_bracketed(third + 1));
 }
 
 /* A number and a comma. A line that only begins with a digit is another program's. */

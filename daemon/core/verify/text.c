@@ -132,7 +132,7 @@ static char *reason_text(const VerifyReport *report, const VerifyInput *in, cons
 		return strf("the guest's driver and its library are of different versions: %s",
 			    what);
 	case VERIFY_NOT_PERMITTED:
-		return strf("the guest agent's nvidia-smi may not use the driver: %s", what);
+		return strf("the guest agent may not use nvidia-smi: %s", what);
 	case VERIFY_NO_COMMAND:
 		return strf("nvidia-smi in the guest lacks a command: %s", what);
 	case VERIFY_SMI_FAILED:

@@ -27,6 +27,8 @@ static const struct {
 	{ "Driver/library version mismatch", TOLD_MISMATCH, "NVML, status 18" },
 	{ "RM has detected an NVML/RM version mismatch", TOLD_MISMATCH, "NVML" },
 	{ "Insufficient Permissions", TOLD_NOT_PERMITTED, "NVML, status 4" },
+	{ "blocked by the operating system", TOLD_NOT_PERMITTED, "NVML" },
+	{ "Permission denied", TOLD_NOT_PERMITTED, "the agent, of a program that it cannot run" },
 	{ "is not recognized", TOLD_NO_COMMAND, "nvidia-smi of Windows, status 2" },
 	{ "Invalid combination of input arguments", TOLD_NO_COMMAND, "nvidia-smi to 390" },
 	{ "does not have or support Nvlink", TOLD_NOT_OFFERED, "nvidia-smi 595; before: nothing" },
@@ -88,7 +90,7 @@ static bool next_line(const char **at, const char *end, char line[TOLD_LINE_MAX 
 char *smi_excerpt(const char *text, size_t size)
 {
 	const char *at = text, *end = text + size;
-	char line[TOLD_LINE_MAX + 1], best[TOLD_LINE_MAX + 1] = "";
+	char line[TOLD_LINE_MAX + 1] = "", best[TOLD_LINE_MAX + 1] = "";
 	int best_weight = 0;
 
 	while (next_line(&at, end, line)) {
@@ -97,7 +99,7 @@ char *smi_excerpt(const char *text, size_t size)
 
 		if (weight > best_weight) {
 			best_weight = weight;
-			strcpy(best, line);
+			memcpy(best, line, sizeof(best));
 		}
 	}
 	return strdup(best);
@@ -175,12 +177,13 @@ static bool is_known(const SmiAlarms *alarms, const SmiAlarm *alarm)
 
 void alarms_read(const char *text, size_t size, SmiAlarms *into)
 {
-	const char *at = text, *end = text + size;
+	const char *at = text, *end;
 	char section[SMI_UUID_SIZE] = ""; /* of nvlink --status: the GPU that lines are about */
 	SmiAlarm alarm = { 0 };
 
 	if (!text)
 		return;
+	end = text + size;
 	while (into->n_items < ALARMS_MAX && next_line(&at, end, alarm.line)) {
 		alarm.told = told_of(alarm.line);
 		if (str_starts_with(alarm.line, "GPU ") && strstr(alarm.line, "(UUID: "))
@@ -191,7 +194,7 @@ void alarms_read(const char *text, size_t size, SmiAlarms *into)
 		alarm.has_index = find_index(alarm.line, &alarm.index);
 		find_uuid(alarm.line, alarm.uuid);
 		if (!*alarm.uuid && !alarm.has_address && !alarm.has_index)
-			strcpy(alarm.uuid, section);
+			memcpy(alarm.uuid, section, sizeof(section));
 		if (!is_known(into, &alarm))
 			into->items[into->n_items++] = alarm;
 	}

@@ -175,14 +175,14 @@ class Group:
     def is_declared(self):
         return self.group is not None and self.group["provenance"] == "declared"
 
-    def change(self, verb, arguments, before, after):
+    def change(self, verb, arguments, before, after, options=()):
         """What cannot be planned: a change of the declaration."""
         self.changed = True
         self.diffs.append(dict(before_header="declaration of " + self.name, before=before,
                                after_header="declaration of " + self.name, after=after))
         if self.check_mode:
             return
-        self.gpupass.call(verb, arguments=[self.name] + arguments)
+        self.gpupass.call(verb, options=options, arguments=[self.name] + arguments)
         self.look()
 
     def declare(self):
@@ -192,8 +192,8 @@ class Group:
                 self.gpupass.refuse("%s names no GPU" % word, cause="YAML reads 41:00.0 as a number",
                                     remedy='write addresses in quotes: "41:00.0"')
         if not self.is_declared():
-            option = ["--no-bridge-seen"] if self.parameters["no_bridge_seen"] else []
-            self.change("declare", words + option, "", "".join(word + "\n" for word in words))
+            options = ["--no-bridge-seen"] if self.parameters["no_bridge_seen"] else []
+            self.change("declare", words, "", "".join(word + "\n" for word in words), options)
             return
         found = [gpu["address"] for gpu in self.gpus]
         strange = [gpu["address"] for gpu in self.gpus if not any(means(word, gpu) for word in words)]

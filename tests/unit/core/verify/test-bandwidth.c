@@ -267,6 +267,24 @@ static void what_a_program_fails_of_is_told(_unused_ void **state)
 	scene_clear(&s);
 }
 
+/* field: guest/35 */
+static void wrong_data_in_too_much_output_is_heard(_unused_ void **state)
+{
+	static char text[] = " Invalid value when checking the pattern at 0x70a640000000\n";
+	const GuestRun run = { .outcome = GUEST_TOO_MUCH,
+			       .out = text,
+			       .out_size = sizeof(text) - 1 };
+	_cleanup_(workload_freep) Workload *w = NULL;
+	bool done = false;
+	Scene s;
+
+	scene_init(&s, 2, A6000);
+	w = hear(&s, 0, &run, &done);
+	assert_true(done);
+	assert_int_equal(w->verdict, WORKLOAD_WRONG);
+	scene_clear(&s);
+}
+
 /* The operator is told of the program that is worth mending, until another one has measured. */
 static void the_better_programs_failure_stays(_unused_ void **state)
 {
@@ -419,6 +437,7 @@ int main(void)
 		cmocka_unit_test(addresses_tell_which_gpu_is_which),
 		cmocka_unit_test(one_slow_direction_is_enough),
 		cmocka_unit_test(what_a_program_fails_of_is_told),
+		cmocka_unit_test(wrong_data_in_too_much_output_is_heard),
 		cmocka_unit_test(the_better_programs_failure_stays),
 		cmocka_unit_test(nothing_is_run_where_the_links_are_not_known),
 		cmocka_unit_test(damaged_output_is_refused),

@@ -273,6 +273,9 @@ static const Variant variants[] = {
 	{ GOOD, GPUS, NULL, "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\n",
 	  12, "unknown, no-driver", "libnvidia-ml.so" },
 	{ GOOD, GPUS, NULL, "", 4, "unknown, not-permitted", "exit status 4" },
+	{ GOOD, GPUS, NULL,
+	  "Failed to initialize NVML: GPU access blocked by the operating system\n", 17,
+	  "unknown, not-permitted", "blocked" },
 	/* tables */
 	{ GOOD, TOPO, "", "", 255, "verified, none", "topo -m: exit status 255" },
 	{ GOOD, TOPO, "", "", -11, "unknown, nvidia-smi-failed", "ended by signal 11" },

@@ -344,6 +344,22 @@ static void what_kept_the_guest_from_answering_is_named(_unused_ void **state)
 		}
 }
 
+/* field: guest/15 */
+static void an_agent_that_may_not_run_the_program_is_told_from_a_program_that_is_not_there(
+	_unused_ void **state)
+{
+	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
+	GuestRun runs[VERIFY_RUNS] = { { .outcome = GUEST_NOT_STARTED } };
+	Domain d;
+
+	domain_init(&d, 2, 2, 4, true, 1);
+	runs[0].detail = strdup("Failed to execute child process (Permission denied)");
+	assert_int_equal(verify_judge(&d.input, runs, &report), 0);
+	guest_runs_clear(runs, VERIFY_RUNS);
+	expect(report, "confined", VERDICT_UNKNOWN, VERIFY_NOT_PERMITTED, "Permission denied");
+	assert_non_null(strstr(report->remedy, "SELinux"));
+}
+
 static void a_path_over_pcie_is_told_even_if_nothing_else_is(_unused_ void **state)
 {
 	_cleanup_(verify_report_freep) VerifyReport *report = NULL;
@@ -531,6 +547,8 @@ int main(void)
 		cmocka_unit_test(other_gpus_than_the_hosts_are_not_taken_for_them),
 		cmocka_unit_test(one_known_uuid_tells_the_other_gpu_as_well),
 		cmocka_unit_test(what_kept_the_guest_from_answering_is_named),
+		cmocka_unit_test(
+			an_agent_that_may_not_run_the_program_is_told_from_a_program_that_is_not_there),
 		cmocka_unit_test(a_path_over_pcie_is_told_even_if_nothing_else_is),
 		cmocka_unit_test(garbage_proves_nothing),
 		cmocka_unit_test(mig_and_confidential_computing_are_named_as_the_reason),
