@@ -7,7 +7,8 @@
  * A mapping has a line "map" for each device of each node. Those of one node are alternatives. An
  * empty line ends a mapping, and what is not understood is left out. Two things are taken that
  * Proxmox VE does not take, since people write them: "pci: NAME", and a header without an empty
- * line before it. A machine with such a mapping gets nothing there, because it does not start.
+ * line before it. There a machine with such a mapping does not start, and one with the mapping in
+ * front of it gets the first of the devices of both that is free.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,7 +23,8 @@
 typedef struct MapParse {
 	MachineMaps *maps;
 	const char *node;
-	bool within; /* a mapping that counts: the last of maps */
+	bool within; /* a mapping that counts: */
+	size_t current;
 } MapParse;
 
 /* 1: it makes the file useless. */
@@ -40,28 +42,22 @@ static MachineMap *find(const MachineMaps *maps, const char *name)
 	return NULL;
 }
 
-/* Of two with one name the last counts. */
-static void drop(MachineMaps *maps, const char *name)
+/* Of two with one name the last counts; one without an empty line in front goes on. */
+static void begin_again(MapParse *p, MachineMap *map)
 {
-	MachineMap *map = find(maps, name);
-
-	if (!map)
+	p->current = (size_t)(map - p->maps->items);
+	if (p->within)
 		return;
-	free(map->name);
-	strv_free(map->paths);
-	*map = maps->items[--maps->n_items];
+	map->paths = strv_free(map->paths);
+	map->doubtful = false;
 }
 
-static int begin_map(MapParse *p, const char *name)
+static int append(MapParse *p, const char *name)
 {
 	MachineMaps *maps = p->maps;
 	MachineMap *bigger;
 	char *copy;
 
-	p->within = machine_is_config_id(name);
-	if (!p->within)
-		return 0;
-	drop(maps, name);
 	if (maps->n_items == MAPS_MAX)
 		return give_up(maps, "has too many mappings");
 	copy = strdup(name);
@@ -72,8 +68,24 @@ static int begin_map(MapParse *p, const char *name)
 		free(copy);
 		return -ENOMEM;
 	}
+	p->current = maps->n_items;
 	bigger[maps->n_items++] = (MachineMap){ .name = copy };
 	return 0;
+}
+
+static int begin_map(MapParse *p, const char *name)
+{
+	MachineMap *map = find(p->maps, name);
+	int r = 0;
+
+	if (!machine_is_config_id(name))
+		return 0; /* a line that counts for nothing, wherever it stands */
+	if (map)
+		begin_again(p, map);
+	else
+		r = append(p, name);
+	p->within = true;
+	return r;
 }
 
 /* ---- map lines ---- */
@@ -130,7 +142,7 @@ static int read_parts(const MapParse *p, char *value, const char *of[N_KEYS], bo
 
 static int read_map(const MapParse *p, char *value)
 {
-	MachineMap *map = &p->maps->items[p->maps->n_items - 1];
+	MachineMap *map = &p->maps->items[p->current];
 	const char *of[N_KEYS] = { 0 };
 	bool doubtful = false;
 
