@@ -18,13 +18,13 @@
 
 #define MAPS_MAX 1024
 #define PATHS_MAX 64
+#define NO_MAP SIZE_MAX
 #define IDS_LENGTH 9 /* 10de:2204 */
 
 typedef struct MapParse {
 	MachineMaps *maps;
 	const char *node;
-	bool within; /* a mapping that counts: */
-	size_t current;
+	size_t current; /* of the mappings; NO_MAP: lines are of none that counts */
 } MapParse;
 
 /* 1: it makes the file useless. */
@@ -45,11 +45,11 @@ static MachineMap *find(const MachineMaps *maps, const char *name)
 /* Of two with one name the last counts; one without an empty line in front goes on. */
 static void begin_again(MapParse *p, MachineMap *map)
 {
+	if (p->current == NO_MAP) {
+		map->paths = strv_free(map->paths);
+		map->doubtful = false;
+	}
 	p->current = (size_t)(map - p->maps->items);
-	if (p->within)
-		return;
-	map->paths = strv_free(map->paths);
-	map->doubtful = false;
 }
 
 static int append(MapParse *p, const char *name)
@@ -76,16 +76,13 @@ static int append(MapParse *p, const char *name)
 static int begin_map(MapParse *p, const char *name)
 {
 	MachineMap *map = find(p->maps, name);
-	int r = 0;
 
 	if (!machine_is_config_id(name))
 		return 0; /* a line that counts for nothing, wherever it stands */
-	if (map)
-		begin_again(p, map);
-	else
-		r = append(p, name);
-	p->within = true;
-	return r;
+	if (!map)
+		return append(p, name);
+	begin_again(p, map);
+	return 0;
 }
 
 /* ---- map lines ---- */
@@ -182,7 +179,7 @@ static int read_line(MapParse *p, char *line)
 	if (*word == '#')
 		return 0;
 	if (*line == '\0') {
-		p->within = false;
+		p->current = NO_MAP;
 		return 0;
 	}
 	if (word == line) {
@@ -190,7 +187,7 @@ static int read_line(MapParse *p, char *line)
 		return name ? begin_map(p, name) : 0;
 	}
 	value = word + strcspn(word, MACHINE_BLANKS);
-	if (!p->within || *value == '\0')
+	if (p->current >= p->maps->n_items || *value == '\0')
 		return 0;
 	*value++ = '\0';
 	return strcmp(word, "map") == 0 ? read_map(p, str_strip(value)) : 0;
@@ -200,7 +197,7 @@ int machine_maps_parse(const char *text, size_t size, const char *node, MachineM
 {
 	_cleanup_free_ char *copy = NULL;
 	MachineMaps maps = { 0 };
-	MapParse p = { .maps = &maps, .node = node };
+	MapParse p = { .maps = &maps, .node = node, .current = NO_MAP };
 	char *next, *line;
 	int r = 0;
 
