@@ -7,7 +7,8 @@
  * A mapping has a line "map" for each device of each node. Those of one node are alternatives. An
  * empty line ends a mapping, and what is not understood is left out. Two things are taken that
  * Proxmox VE does not take, since people write them: "pci: NAME", and a header without an empty
- * line before it. A machine with such a mapping gets nothing there, because it does not start.
+ * line before it. There a machine with such a mapping does not start, and one with the mapping in
+ * front of it gets the first of the devices of both that is free.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,12 +18,13 @@
 
 #define MAPS_MAX 1024
 #define PATHS_MAX 64
+#define NO_MAP SIZE_MAX
 #define IDS_LENGTH 9 /* 10de:2204 */
 
 typedef struct MapParse {
 	MachineMaps *maps;
 	const char *node;
-	bool within; /* a mapping that counts: the last of maps */
+	size_t current; /* of the mappings; NO_MAP: lines are of none that counts */
 } MapParse;
 
 /* 1: it makes the file useless. */
@@ -40,28 +42,22 @@ static MachineMap *find(const MachineMaps *maps, const char *name)
 	return NULL;
 }
 
-/* Of two with one name the last counts. */
-static void drop(MachineMaps *maps, const char *name)
+/* Of two with one name the last counts; one without an empty line in front goes on. */
+static void begin_again(MapParse *p, MachineMap *map)
 {
-	MachineMap *map = find(maps, name);
-
-	if (!map)
-		return;
-	free(map->name);
-	strv_free(map->paths);
-	*map = maps->items[--maps->n_items];
+	if (p->current == NO_MAP) {
+		map->paths = strv_free(map->paths);
+		map->doubtful = false;
+	}
+	p->current = (size_t)(map - p->maps->items);
 }
 
-static int begin_map(MapParse *p, const char *name)
+static int append(MapParse *p, const char *name)
 {
 	MachineMaps *maps = p->maps;
 	MachineMap *bigger;
 	char *copy;
 
-	p->within = machine_is_config_id(name);
-	if (!p->within)
-		return 0;
-	drop(maps, name);
 	if (maps->n_items == MAPS_MAX)
 		return give_up(maps, "has too many mappings");
 	copy = strdup(name);
@@ -72,7 +68,20 @@ static int begin_map(MapParse *p, const char *name)
 		free(copy);
 		return -ENOMEM;
 	}
+	p->current = maps->n_items;
 	bigger[maps->n_items++] = (MachineMap){ .name = copy };
+	return 0;
+}
+
+static int begin_map(MapParse *p, const char *name)
+{
+	MachineMap *map = find(p->maps, name);
+
+	if (!machine_is_config_id(name))
+		return 0; /* a line that counts for nothing, wherever it stands */
+	if (!map)
+		return append(p, name);
+	begin_again(p, map);
 	return 0;
 }
 
@@ -130,7 +139,7 @@ static int read_parts(const MapParse *p, char *value, const char *of[N_KEYS], bo
 
 static int read_map(const MapParse *p, char *value)
 {
-	MachineMap *map = &p->maps->items[p->maps->n_items - 1];
+	MachineMap *map = &p->maps->items[p->current];
 	const char *of[N_KEYS] = { 0 };
 	bool doubtful = false;
 
@@ -170,7 +179,7 @@ static int read_line(MapParse *p, char *line)
 	if (*word == '#')
 		return 0;
 	if (*line == '\0') {
-		p->within = false;
+		p->current = NO_MAP;
 		return 0;
 	}
 	if (word == line) {
@@ -178,7 +187,7 @@ static int read_line(MapParse *p, char *line)
 		return name ? begin_map(p, name) : 0;
 	}
 	value = word + strcspn(word, MACHINE_BLANKS);
-	if (!p->within || *value == '\0')
+	if (p->current >= p->maps->n_items || *value == '\0')
 		return 0;
 	*value++ = '\0';
 	return strcmp(word, "map") == 0 ? read_map(p, str_strip(value)) : 0;
@@ -188,7 +197,7 @@ int machine_maps_parse(const char *text, size_t size, const char *node, MachineM
 {
 	_cleanup_free_ char *copy = NULL;
 	MachineMaps maps = { 0 };
-	MapParse p = { .maps = &maps, .node = node };
+	MapParse p = { .maps = &maps, .node = node, .current = NO_MAP };
 	char *next, *line;
 	int r = 0;
 

@@ -260,6 +260,20 @@ static bool read_parts(char *text, HostPci *into)
 	return sure;
 }
 
+/* Of two lines with one key the last counts, unless Proxmox VE leaves that one out. */
+static int check_replaced(Parse *p, const char *before, const char *value, unsigned index)
+{
+	_cleanup_free_ char *copy = strdup(value);
+	HostPci pci = { 0 };
+
+	if (!copy)
+		return -ENOMEM;
+	if (!before || read_parts(copy, &pci))
+		return 0;
+	return blame_line(p, &(Line){ .index = index },
+			  "twice, and Proxmox VE may leave the last line out");
+}
+
 /* What is in a mapping may be a vGPU without saying so here: then the board counts as given. */
 static int read_hostpci(Parse *p, const char *value, Line line)
 {
@@ -333,11 +347,14 @@ static int read_entry(Parse *p, Section *section, const char *key, const char *v
 {
 	const char **kept = value_of(section, key);
 	char *name;
+	int r = 0;
 
+	if (kept && kept >= section->hostpci && kept < section->hostpci + HOSTPCI_MAX)
+		r = check_replaced(p, *kept, value, (unsigned)(kept - section->hostpci));
 	if (kept)
 		*kept = value;
-	if (section != &p->now)
-		return 0;
+	if (r < 0 || section != &p->now)
+		return r;
 	if (strcmp(key, "meta") == 0)
 		read_meta(p->machine, value);
 	if (strcmp(key, "name") != 0 || !is_name(value))
@@ -405,11 +422,12 @@ static bool will_resume(const Section *now)
 }
 
 /* Deletions are as in "agent,!hostpci0". */
-static int apply_pending(const Parse *p, Section *next)
+static int apply_pending(Parse *p, Section *next)
 {
 	_cleanup_free_ char *keys = strdup(str_or_empty(p->pending.delete));
 	Section pending = p->pending;
 	char *rest = keys, *key;
+	int r = 0;
 
 	if (!keys)
 		return -ENOMEM;
@@ -422,12 +440,15 @@ static int apply_pending(const Parse *p, Section *next)
 		if (value)
 			*value = NULL;
 	}
-	for (size_t i = 0; i < HOSTPCI_MAX; i++)
-		if (pending.hostpci[i])
-			next->hostpci[i] = pending.hostpci[i];
+	for (unsigned i = 0; r == 0 && i < HOSTPCI_MAX; i++) {
+		if (!pending.hostpci[i])
+			continue;
+		r = check_replaced(p, next->hostpci[i], pending.hostpci[i], i);
+		next->hostpci[i] = pending.hostpci[i];
+	}
 	if (pending.args)
 		next->args = pending.args;
-	return 0;
+	return r;
 }
 
 /* Only root may set it; it goes to QEMU as it is. */

@@ -237,6 +237,11 @@ static void a_machine_that_may_have_any_function_is_unread(_unused_ void **state
 		{ "hostpci0: 41:00.0 61:00.0\n", "is none", "" },
 		{ "hostpci0: 0000000000000000000000041:00.0\n", "is none", "" },
 		{ "hostpci0: ;\n", "without an address", "" },
+		{ "hostpci0: 61:00.0\nhostpci0: 41:00.0,later=1\n",
+		  "hostpci0 twice, and Proxmox VE may leave the last line out", "0000:41:00.0?" },
+		{ "hostpci0: 61:00.0\n[PENDING]\nhostpci0: 41:00.0,later=1\n",
+		  "hostpci0 twice, and Proxmox VE may leave the last line out",
+		  "-0000:61:00.0 +0000:41:00.0?" },
 		{ "hostpci0: mapping=nic\n",
 		  "/etc/pve/mapping/pci.cfg has no device of this node in the mapping nic, which "
 		  "hostpci0 of 101 names",
@@ -391,6 +396,8 @@ static void mappings_are_those_that_proxmox_reads(_unused_ void **state)
 		/* What Proxmox VE does not understand is left out, and spoils nothing else. */
 		{ "usb: key\n" MAP "0000:61:00.0\n\nit\n" MAP "0000:41:00.0\n", "0000:41:00.0" },
 		{ "a b\n]]\n\nit\n" MAP "0000:41:00.0\n", "0000:41:00.0" },
+		{ "it\n" MAP "0000:41:00.0\n9\n" MAP "0000:61:00.0\n",
+		  "0000:41:00.0? 0000:61:00.0?" },
 		{ "9x\n" MAP "0000:61:00.0\n\nit\n" MAP "0000:41:00.0\n", "0000:41:00.0" },
 		{ "x\n" MAP "0000:61:00.0\nit\n" MAP "0000:41:00.0\n", "0000:41:00.0" },
 		{ "pci:it\n" MAP "0000:41:00.0\n", NULL },
@@ -410,6 +417,8 @@ static void mappings_are_those_that_proxmox_reads(_unused_ void **state)
 		  "0000:41:00.0" },
 		/* Of two with one name the last counts. */
 		{ "it\n" MAP "0000:61:00.0\n\nit\n" MAP "0000:41:00.0\n", "0000:41:00.0" },
+		{ "it\n" MAP "0000:61:00.0\nother\nit\n" MAP "0000:41:00.0\n",
+		  "0000:61:00.0? 0000:41:00.0?" },
 		/* What a later version may read otherwise. */
 		{ "it\n" MAP "0000:41:00.0,later=1\n", "0000:41:00.0?" },
 		{ "it\n" MAP "41:00\n" MAP "0000:41:00.0\n", "0000:41:00.0?" },
