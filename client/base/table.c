@@ -30,20 +30,14 @@ static int add_column(Table *table, const Column *column, bool heading)
 	c = scols_table_new_column(table->scols, heading ? column->title : "", 0, flags);
 	if (!c)
 		return -ENOMEM;
-	/*
-	 * What a terminal would obey is escaped when it gets here. smartcols does the same once
-	 * more, unless a backslash is safe; it must go on with what has no width in the locale,
-	 * because it pads without end where it does not encode.
-	 */
-	if (scols_column_set_safechars(c, column->flags & COLUMN_LINES ? "\n\\" : "\\") < 0)
-		return -ENOMEM;
 	if (!(column->flags & COLUMN_LINES))
 		return 0;
 	/* Break at line feeds only; without this smartcols breaks anywhere. */
-	return scols_column_set_wrapfunc(c, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL) <
-			       0
-		       ? -ENOMEM
-		       : 0;
+	if (scols_column_set_wrapfunc(c, scols_wrapnl_chunksize, scols_wrapnl_nextchunk, NULL) <
+		    0 ||
+	    scols_column_set_safechars(c, "\n") < 0)
+		return -ENOMEM;
+	return 0;
 }
 
 int table_new(const Terminal *terminal, const Column *columns, size_t n_columns, bool headings,
@@ -63,6 +57,8 @@ int table_new(const Terminal *terminal, const Column *columns, size_t n_columns,
 	if (scols_table_set_stream(table->scols, terminal->stream) < 0 ||
 	    scols_table_set_column_separator(table->scols, "  ") < 0 ||
 	    scols_table_enable_noheadings(table->scols, !headings) < 0 ||
+	    /* What is to be written out is so already, and would be a second time. */
+	    scols_table_enable_noencoding(table->scols, 1) < 0 ||
 	    scols_table_enable_ascii(table->scols, !terminal->utf8) < 0 ||
 	    scols_table_enable_colors(table->scols, terminal->colour) < 0)
 		return -ENOMEM;
@@ -83,9 +79,12 @@ int table_row(Table *table, const char *const *cells, Colour colour, TableRow *p
 		return -ENOMEM;
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const char *sequence = terminal_colour(table->terminal, colour);
+		char *cell = cells[i] ? text_in_locale(cells[i]) : NULL;
 
-		if (cells[i] && scols_line_set_data(line, i, cells[i]) < 0)
+		if (cells[i] && (!cell || scols_line_refer_data(line, i, cell) < 0)) {
+			free(cell);
 			return -ENOMEM;
+		}
 		if ((table->columns[i].flags & COLUMN_COLOUR) && *sequence &&
 		    scols_cell_set_color(scols_line_get_cell(line, i), sequence) < 0)
 			return -ENOMEM;

@@ -126,12 +126,37 @@ bool text_utf8_valid(const char *s)
 
 char *text_printable(const char *s)
 {
-	return printable_copy(s, false);
+	return printable_copy(s, "");
 }
 
 char *text_printable_lines(const char *s)
 {
-	return printable_copy(s, true);
+	return printable_copy(s, "\n");
+}
+
+char *text_in_locale(const char *s)
+{
+	char *copy = malloc(4 * strlen(s) + 1), *at = copy;
+	mbstate_t state = { 0 };
+	size_t n;
+
+	for (; copy && *s; s += n) {
+		bool shown = false;
+		wchar_t c;
+
+		n = mbrtowc(&c, s, MB_LEN_MAX, &state);
+		if (n == (size_t)-1 || n == (size_t)-2) {
+			state = (mbstate_t){ 0 };
+			n = 1;
+		} else {
+			shown = c == L'\n' || wcwidth(c) >= 0;
+		}
+		for (size_t i = 0; i < n; i++)
+			at += sprintf(at, shown ? "%c" : "\\x%02x", (unsigned char)s[i]);
+	}
+	if (copy)
+		*at = '\0';
+	return copy;
 }
 
 size_t text_width(const char *s)

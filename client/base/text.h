@@ -35,6 +35,11 @@ DEFINE_CLEANUP(char *, strv_free)
 char *text_printable(const char *s);
 /* The same, but line feeds stay. */
 char *text_printable_lines(const char *s);
+/*
+ * A copy in which characters that the locale does not have, or knows no width of, are written as
+ * \xc3\xa4. For tables: smartcols pads without end for what has no width.
+ */
+char *text_in_locale(const char *s);
 
 bool text_utf8_valid(const char *s);
 /* Columns on a terminal, in the current locale. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "gpupass/printable.h"
 
 #define BUS_ERROR "org.freedesktop.DBus.Error."
 #define BAD_ANSWER BUS_ERROR "InconsistentMessage"
@@ -69,7 +70,7 @@ char *answer_clean(const char *text, bool colour)
 		}
 		length = 1 + strcspn(s + 1, "\033");
 		piece = strndup(s, length);
-		printable = piece ? text_printable_lines(piece) : NULL;
+		printable = piece ? printable_copy(piece, "\n\t") : NULL;
 		whole = printable && fputs(printable, f) >= 0;
 	}
 	if (fclose(f) != 0 || !whole)

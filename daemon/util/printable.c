@@ -5,5 +5,5 @@
 
 char *text_printable(const char *text)
 {
-	return printable_copy(text, true);
+	return printable_copy(text, "\n");
 }

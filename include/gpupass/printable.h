@@ -48,9 +48,9 @@ static inline _unused_ char *printable_put_escape(char *at, ucs4_t c)
 
 /*
  * A copy in which what is not plain, and bytes that are not UTF-8, are written out: \x1b, \u202e.
- * With `lines`, line feeds stay. NULL when out of memory.
+ * The control characters in `kept`, which begin a text anew, stay. NULL when out of memory.
  */
-static inline _unused_ char *printable_copy(const char *text, bool lines)
+static inline _unused_ char *printable_copy(const char *text, const char *kept)
 {
 	size_t left = strlen(text);
 	/* A byte becomes at most "\x1b"; "\u202e" stands for three bytes, "\U000e0001" for four. */
@@ -60,13 +60,14 @@ static inline _unused_ char *printable_copy(const char *text, bool lines)
 	while (clean && left > 0) {
 		ucs4_t c = 0;
 		int n = u8_mbtoucr(&c, (const uint8_t *)text, left);
-		bool plain = n > 0 && ((lines && c == '\n') || printable_is_plain(c, before));
+		bool plain = n > 0 &&
+			     ((c < ' ' && strchr(kept, (int)c)) || printable_is_plain(c, before));
 
 		if (plain)
 			at = mempcpy(at, text, (size_t)n);
 		else
 			at = printable_put_escape(at, n > 0 ? c : (unsigned char)*text);
-		before = plain && c != '\n' ? c : 0;
+		before = plain && c >= ' ' ? c : 0;
 		text += n > 0 ? n : 1;
 		left -= n > 0 ? (size_t)n : 1;
 	}
