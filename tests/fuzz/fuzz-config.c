@@ -8,6 +8,7 @@
 #include "core/facts/driver-ids.h"
 #include "core/facts/kernel-words.h"
 #include "core/facts/modprobe.h"
+#include "core/facts/module-lists.h"
 #include "core/facts/setup-files.h"
 #include "core/links/declaration.h"
 #include "fuzz.h"
@@ -172,8 +173,7 @@ static void settings_are_loaded(const char *text)
 
 static void the_setup_is_read(const char *text)
 {
-	_cleanup_strv_ char **cmdline = NULL, **modprobe = NULL, **initramfs = NULL,
-			    **driverctl = NULL;
+	_cleanup_strv_ char **cmdline = NULL, **modprobe = NULL, **driverctl = NULL;
 	_cleanup_free_ char *version = NULL, *ids = NULL;
 	const char *setting;
 	PciFunction function = { 0 };
@@ -187,12 +187,10 @@ static void the_setup_is_read(const char *text)
 	EXPECT(!modprobe_runs(modprobe, "nouveau") || modprobe_matters(text));
 	modprobe_blocks(modprobe, "nouveau");
 	kernel_words_block(cmdline, "nouveau");
-	EXPECT(setup_read_initramfs("modules", text, &initramfs) == 0);
 	EXPECT(setup_read_driverctl("pci-0000:41:00.0", text, &driverctl) == 0);
 	EXPECT(setup_read_nvidia_version(text, &version) == 0);
 	EXPECT(!driver_ids_find(str_or_empty(ids), &function, &size) || size > 0);
 	EXPECT(strv_length(cmdline) <= SETUP_LINES_MAX);
-	EXPECT(strv_length(initramfs) <= SETUP_LINES_MAX);
 	EXPECT(strv_length(driverctl) <= 1);
 	setup_interrupt_is_remapped(text);
 	setup_read_aer(text, &number);
@@ -205,6 +203,26 @@ static void the_setup_is_read(const char *text)
 		EXPECT(function.vendor == 0 && function.class_code == 0);
 }
 
+static bool any_word(_unused_ const char *variable, const char *word)
+{
+	return *word;
+}
+
+static void lists_of_modules_are_read(const char *text)
+{
+	ShellVariable variables[] = { { .name = "MODULES" }, { .name = "add_drivers" } };
+	ShellSettings settings = { any_word, variables, ELEMENTS(variables), NULL };
+	ModuleLists lists = { 0 };
+
+	EXPECT(module_lists_read_lines("etc/modules", text, true, &lists) == 0);
+	EXPECT(strv_length(lists.drivers) <= SETUP_LINES_MAX);
+	EXPECT(strv_length(lists.options) <= SETUP_LINES_MAX && !lists.unknown);
+	module_lists_clear(&lists);
+	EXPECT(shell_settings_read("etc/dracut.conf", text, &settings) == 0);
+	EXPECT(strv_length(settings.unknown) <= SETUP_LINES_MAX);
+	shell_settings_clear(&settings);
+}
+
 void fuzz_one(_unused_ const char *bytes, _unused_ size_t size, const char *text)
 {
 	lines_are_counted(text);
@@ -212,4 +230,5 @@ void fuzz_one(_unused_ const char *bytes, _unused_ size_t size, const char *text
 	a_value_adds_no_line(text);
 	settings_are_loaded(text);
 	the_setup_is_read(text);
+	lists_of_modules_are_read(text);
 }

@@ -4,6 +4,7 @@
 
 #include "core/doctor/checks.h"
 #include "core/facts/driver-ids.h"
+#include "core/facts/kernel-words.h"
 #include "core/facts/modprobe.h"
 
 /* An ids= of 1,023 bytes has no more entries that name a device. */
@@ -117,6 +118,54 @@ static void check_ids(const Doctor *d, const Ids *ids, Finding *f)
 			}
 }
 
+/*
+ * systemd takes a whole line of these files for a module's name (apply_file(), modules-load.c);
+ * kmod's init script gives the options to modprobe.
+ */
+static bool is_for_systemd(const Examination *host, const char *line)
+{
+	return host->systemd &&
+	       (str_starts_with(line, "etc/modules:") || strstr(line, "/modules-load.d/"));
+}
+
+static bool takes_any(const Doctor *d, const char *ids)
+{
+	size_t size;
+
+	for (size_t i = 0; i < d->n_gpus; i++)
+		for (size_t k = 0; k < d->gpus[i]->n_functions; k++)
+			if (driver_ids_find(ids, d->gpus[i]->functions[k], &size))
+				return true;
+	return false;
+}
+
+/* "etc/modules:5: vfio_pci ids=…", of a list of modules. -ENOMEM */
+static int check_listed(const Doctor *d, const char *line, Finding *f)
+{
+	const char *text = strstr(line, ": ");
+	const struct IdsDriver *driver = &drivers[text && str_starts_with(text, ": pci")];
+	_cleanup_strv_ char **words = NULL;
+	_cleanup_(ids_clear) Ids ids = { .driver = driver };
+	const char *value;
+	int r = text ? kernel_words_split(text + 2, &words) : 0;
+
+	value = r < 0 ? NULL : kernel_words_last(words, "ids");
+	if (!value)
+		return r;
+	ids.value = strdup(value);
+	ids.where = strf("in /%.*s", (int)(text - line), line);
+	if (!ids.value || !ids.where)
+		return -ENOMEM;
+	if (!is_for_systemd(d->facts->host, line))
+		check_ids(d, &ids, f);
+	else if (takes_any(d, value))
+		finding_warn(f, NULL,
+			     "ids= %s: systemd loads no module from a line with options, so this "
+			     "line does nothing; another init loads %s with it",
+			     ids.where, driver->name);
+	return 0;
+}
+
 /* modprobe runs a command instead of loading vfio-pci. A known one sets driver_override itself. */
 static void check_install(const Examination *host, Finding *f)
 {
@@ -178,19 +227,24 @@ void doctor_check_vfio_ids(const Doctor *d, Finding *f)
 		}
 		if (ids.value)
 			check_ids(d, &ids, f);
-		finding_remedy(f, "take ids= out, renew the initramfs and reboot: gpupass binds "
-				  "assigned functions one by one");
 		if (i == 0 && check_image(d, ids.value, f) < 0) {
 			f->error = -ENOMEM;
 			return;
 		}
 	}
+	for (char **line = host->module_options; line && *line; line++)
+		if (check_listed(d, *line, f) < 0) {
+			f->error = -ENOMEM;
+			return;
+		}
+	finding_remedy(f, "take ids= out, renew the initramfs and reboot: gpupass binds assigned "
+			  "functions one by one");
 	check_install(host, f);
 	for (char **line = host->unread; line && *line; line++)
 		finding_skip(f, "not known: %s", *line);
 	if (f->status == FINDING_SKIPPED && !host->unread)
-		finding_pass(f, "no ids= on the kernel command line or in modprobe.d takes these "
-				"boards");
+		finding_pass(f, "no ids= on the kernel command line, in modprobe.d or in a list of "
+				"modules takes these boards");
 }
 
 int doctor_find_stub(const Doctor *d, const Bdf *bdf, char **ret)

@@ -7,6 +7,9 @@
 #include "core/doctor/checks.h"
 #include "core/facts/kept.h"
 
+/* The most lines that are told of those not understood. */
+#define UNKNOWN_TOLD_MAX 3
+
 /* Why gpupass-bind will not get the function first; NULL: it will. */
 static const char *what_lacks(const Initramfs *image, const Assignment *wish, const Bdf *bdf)
 {
@@ -121,10 +124,47 @@ static void initramfs_check_image(const Doctor *d, const Initramfs *image, Findi
 			     : "nothing is assigned or kept");
 }
 
+/* The first assigned or kept function that loading `module` takes; NULL: none. */
+static const Assignment *find_taken(const Doctor *d, const char *module, const Bdf **ret)
+{
+	const Assignments *all = d->facts->assignments;
+
+	for (size_t i = 0; i < all->n_items + all->n_kept; i++) {
+		const Assignment *wish =
+			i < all->n_items ? all->items[i] : all->kept[i - all->n_items];
+
+		for (size_t k = 0; k < wish->n_functions; k++) {
+			const Bdf *bdf = &wish->functions[k].bdf;
+			const PciFunction *function = pci_snapshot_find(d->facts->snapshot, bdf);
+
+			if (!function || !is_concerned(d, bdf) ||
+			    !initramfs_loads_taker(module, function->class_code))
+				continue;
+			*ret = bdf;
+			return wish;
+		}
+	}
+	return NULL;
+}
+
+static void initramfs_check_setting(const Doctor *d, const char *line, Finding *f)
+{
+	const char *module = strrchr(line, ' ');
+	const Bdf *bdf = NULL;
+	const Assignment *wish = module ? find_taken(d, module + 1, &bdf) : NULL;
+
+	if (wish)
+		finding_warn(f, BDF_TEXT(bdf),
+			     "%s: in the initramfs this driver takes %s of %s before gpupass-bind "
+			     "runs",
+			     line, BDF_TEXT(bdf), wish->group_name);
+}
+
 static void initramfs_check_settings(const Doctor *d, Finding *f)
 {
 	const Examination *host = d->facts->host;
 	_cleanup_free_ char *looked_at = strv_join(host->initramfs_at, ", ");
+	size_t n_unknown = strv_length(host->modules_unknown);
 
 	if (!looked_at) {
 		f->error = -ENOMEM;
@@ -133,13 +173,16 @@ static void initramfs_check_settings(const Doctor *d, Finding *f)
 	finding_skip(f, "its image was not read: %s",
 		     host->image ? str_or_empty(host->image->trouble) : "it was not looked for");
 	for (char **line = host->initramfs; line && *line && !host->initramfs_hook; line++)
-		finding_warn(f, NULL,
-			     "%s: a driver in the initramfs takes assigned GPUs before "
-			     "gpupass-bind runs",
-			     *line);
+		initramfs_check_setting(d, *line, f);
 	finding_remedy(f, "take the driver out, or put gpupass's hook in; then rebuild the "
 			  "initramfs: see gpupass-bind(8), INITRAMFS");
-	if (f->status == FINDING_SKIPPED && !host->initramfs && *looked_at)
+	for (size_t i = 0; i < n_unknown && i < UNKNOWN_TOLD_MAX; i++)
+		finding_skip(f, "%s: gpupass does not understand this line",
+			     host->modules_unknown[i]);
+	if (n_unknown > UNKNOWN_TOLD_MAX)
+		finding_skip(f, "%zu more lines are not understood", n_unknown - UNKNOWN_TOLD_MAX);
+	if (f->status == FINDING_SKIPPED && !host->initramfs && !host->modules_unknown &&
+	    *looked_at)
 		finding_skip(f, "its settings ask for no driver of a GPU: %s", looked_at);
 }
 

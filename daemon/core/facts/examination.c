@@ -31,6 +31,8 @@ static const JsonMember examination_members[] = {
 	JSON_LIST(Examination, unread),
 	JSON_LIST(Examination, initramfs),
 	JSON_LIST(Examination, initramfs_at),
+	JSON_LIST(Examination, modules_unknown),
+	JSON_LIST(Examination, module_options),
 	JSON_LIST(Examination, services),
 	JSON_LIST(Examination, driverctl),
 	JSON_LIST(Examination, boot),

@@ -25,11 +25,13 @@ typedef struct Examination {
 	char **modprobe_at;  /* "vfio_pci /etc/modprobe.d/x.conf": which files name the module */
 	char **builtin;	     /* "vfio_pci", "pci_stub": what the kernel has built in of these */
 	char **unread;	     /* "/proc/cmdline: Permission denied": why those may lack something */
-	char **initramfs;    /* "initramfs-tools/modules:4: nvidia" */
+	char **initramfs;    /* "etc/dracut.conf:4: add_drivers: nvidia": drivers asked for */
 	char **initramfs_at; /* the files that were searched for these */
-	char **services;     /* "nvidia-persiste (pid 1312, unit nvidia-persistenced.service)" */
-	char **driverctl;    /* "0000:41:00.0 vfio-pci" */
-	char **boot;	     /* "0000:41:00.0 taken: nvidia was first", of gpupass-bind's report */
+	char **modules_unknown; /* "etc/dracut.conf:2: if …": lines of them, not understood */
+	char **module_options;	/* "etc/modules:5: vfio_pci ids=…", from lists of modules */
+	char **services;	/* "nvidia-persiste (pid 1312, unit nvidia-persistenced.service)" */
+	char **driverctl;	/* "0000:41:00.0 vfio-pci" */
+	char **boot; /* "0000:41:00.0 taken: nvidia was first", of gpupass-bind's report */
 	bool interrupts_known;	  /* this architecture shows interrupt remapping */
 	bool interrupts_remapped; /* and it is on */
 	bool initramfs_hook;	  /* gpupass's own hook or module for the initramfs is there */

@@ -40,19 +40,23 @@ static bool same_module(const char *a, const char *b, size_t n)
 	return b[n] == '\0';
 }
 
+/* A module of NVIDIA's driver. Not nvidiafb and the backlight module: those are the kernel's. */
+static bool is_of_nvidia(const char *module)
+{
+	return strncmp(module, "nvidia", 6) == 0 && (module[6] == '\0' || module[6] == '-') &&
+	       !str_starts_with(module, "nvidia-wmi");
+}
+
 /*
  * The driver itself, under NVIDIA's name or a distribution's ("nvidia-current",
- * "nvidia-tesla-470"). Not its other modules, which bind no function. Not nvidiafb and the
- * backlight module either: those are the kernel's.
+ * "nvidia-tesla-470"). Not its other modules, which bind no function.
  */
 static bool is_nvidia(const char *module)
 {
 	static const char *const others[] = { "drm", "modeset", "uvm", "peermem", "vgpu-vfio" };
 	size_t n = strlen(module);
 
-	if (strncmp(module, "nvidia", 6) != 0 || (module[6] != '\0' && module[6] != '-'))
-		return false;
-	if (str_starts_with(module, "nvidia-wmi"))
+	if (!is_of_nvidia(module))
 		return false;
 	for (size_t i = 0; i < ELEMENTS(others); i++) {
 		size_t size = strlen(others[i]);
@@ -110,6 +114,14 @@ static size_t module_size(const char *base)
 	return end && (end[3] == '\0' || end[3] == '.') ? (size_t)(end - base) : 0;
 }
 
+/* With dashes, as the table of takers has it. */
+static void spell_module(char *ret, const char *name, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		ret[i] = name[i] == '_' ? '-' : name[i];
+	ret[size] = '\0';
+}
+
 /* Keeps only modules that bind some function of a GPU. */
 static int keep_module(char ***list, const char *name, size_t size)
 {
@@ -117,9 +129,7 @@ static int keep_module(char ***list, const char *name, size_t size)
 
 	if (size == 0 || size > MODULE_NAME_MAX)
 		return 0;
-	for (size_t i = 0; i < size; i++)
-		module[i] = name[i] == '_' ? '-' : name[i];
-	module[size] = '\0';
+	spell_module(module, name, size);
 	return takes_anything(module) ? initramfs_keep(list, module) : 0;
 }
 
@@ -334,6 +344,31 @@ const char *initramfs_taker(const Initramfs *image, uint32_t class_code, char *c
 		}
 	}
 	return NULL;
+}
+
+bool initramfs_loads_taker(const char *name, uint32_t class_code)
+{
+	char module[MODULE_NAME_MAX + 1] = "";
+	const char *end;
+	size_t n;
+
+	name = base_name(name);
+	end = strstr(name, ".ko");
+	n = end ? (size_t)(end - name) : strcspn(name, "?");
+	if (n == 0 || n > MODULE_NAME_MAX)
+		return false;
+	spell_module(module, name, n);
+	for (size_t i = 0; i < ELEMENTS(takers); i++) {
+		const struct Taker *taker = &takers[i];
+
+		if (class_code != 0 && (class_code & taker->mask) != taker->class_code)
+			continue;
+		for (size_t k = 0; k < ELEMENTS(taker->modules) && taker->modules[k]; k++)
+			if (strcmp(taker->modules[k], module) == 0 ||
+			    (strcmp(taker->modules[k], "nvidia") == 0 && is_of_nvidia(module)))
+				return true;
+	}
+	return false;
 }
 
 /* ---- JSON ---- */

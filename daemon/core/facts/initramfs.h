@@ -58,6 +58,12 @@ char *initramfs_modprobe_text(Initramfs *image);
  */
 const char *initramfs_taker(const Initramfs *image, uint32_t class_code, char *const *cmdline);
 
+/*
+ * Loading the module of this name loads a driver of functions of this class; 0: of some function of
+ * a GPU. The name is as in settings: "nvidia_drm", which needs nvidia, "nouveau.ko" or "nouveau?".
+ */
+bool initramfs_loads_taker(const char *name, uint32_t class_code);
+
 /* As for an Examination. */
 json_t *initramfs_to_json(const Initramfs *image);
 int initramfs_from_json(const json_t *json, Initramfs **ret, char **ret_message);

@@ -14,7 +14,7 @@
 #define LINE_KEPT_MAX 2048
 #define CAP_SYS_RESOURCE_BIT 24
 
-static int setup_keep_line(char ***into, char *line)
+int setup_keep_line(char ***into, char *line)
 {
 	_cleanup_free_ char *owned = line;
 
@@ -63,66 +63,6 @@ int setup_read_cmdline(const char *text, char ***ret)
 		return r;
 	*ret = TAKE_PTR(kept);
 	return 0;
-}
-
-static bool is_word_byte(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || c == '-';
-}
-
-/*
- * Dash and underscore are the same in module names. nvidia_drm is a module of nvidia; mynvidia is
- * not.
- */
-static bool names_module(const char *line, const char *module)
-{
-	size_t n = strlen(module);
-
-	for (const char *at = strstr(line, module); at; at = strstr(at + 1, module))
-		if ((at == line || !is_word_byte(at[-1])) &&
-		    (!is_word_byte(at[n]) || at[n] == '-' || at[n] == '_'))
-			return true;
-	return false;
-}
-
-static bool is_gpu_driver_line(const char *line)
-{
-	return names_module(line, "nvidia") || names_module(line, "nouveau");
-}
-
-typedef bool (*LineFilter)(const char *line);
-
-static int read_lines(const char *name, const char *text, LineFilter wanted, char ***into)
-{
-	_cleanup_free_ char *copy = strdup(text);
-	unsigned number = 0;
-	char *next;
-	int r = 0;
-
-	if (!copy)
-		return -ENOMEM;
-	for (char *line = copy; r >= 0 && line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		number++;
-		line = str_strip(line);
-		if (*line && *line != '#' && wanted(line))
-			r = setup_keep_line(into, strf("%s:%u: %s", name, number, line));
-	}
-	return r;
-}
-
-/* dracut's omit_drivers keeps a module out, and mkinitcpio's hooks are not modules. */
-static bool is_initramfs_line(const char *line)
-{
-	return !str_starts_with(line, "omit_drivers") && !str_starts_with(line, "HOOKS") &&
-	       is_gpu_driver_line(line);
-}
-
-int setup_read_initramfs(const char *name, const char *text, char ***into)
-{
-	return read_lines(name, text, is_initramfs_line, into);
 }
 
 int setup_read_driverctl(const char *name, const char *text, char ***into)

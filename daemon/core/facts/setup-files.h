@@ -12,14 +12,11 @@
 /* The most lines that one list keeps. */
 #define SETUP_LINES_MAX 256
 
+/* Takes the line, cut to a bounded length, into a list that is not full. NULL: -ENOMEM. */
+int setup_keep_line(char ***into, char *line);
+
 /* From the kernel's command line: words about the IOMMU, vfio and drivers (kernel-words.h). */
 int setup_read_cmdline(const char *text, char ***ret);
-
-/*
- * From settings of initramfs-tools, dracut and mkinitcpio: lines that name the nvidia or nouveau
- * module, in the same form, without comments.
- */
-int setup_read_initramfs(const char *name, const char *text, char ***into);
 
 /* driverctl.d/pci-0000:41:00.0 holds a driver's name: appends "0000:41:00.0 vfio-pci". */
 int setup_read_driverctl(const char *name, const char *text, char ***into);

@@ -15,7 +15,6 @@
 #include "util/file.h"
 #include "util/text.h"
 
-#define FILE_MAX_BYTES 65536
 #define FILES_MAX 256
 #define BOOT_FAULT_MAX 384 /* bytes kept of what was wrong */
 /* A line has ten characters a CPU. */
@@ -24,7 +23,7 @@
 /* NULL, which is no error: the file is absent, too big, or unreadable. */
 static int read_if_any(int dir_fd, const char *path, char **ret, size_t *ret_size)
 {
-	int r = file_read_at(dir_fd, path, FILE_MAX_BYTES, ret, ret_size);
+	int r = file_read_at(dir_fd, path, EXAMINE_FILE_MAX, ret, ret_size);
 
 	return r == -ENOMEM ? r : 0;
 }
@@ -70,35 +69,6 @@ static int read_modprobe(const ExamineRoots *roots, Examination *e)
 		return r;
 	return modprobe_files_read(roots->root_fd, r < 0 || strchr(release, '/') ? "none" : release,
 				   e);
-}
-
-/* The settings of the tools that make an initramfs. They count when the image cannot be read. */
-static int read_initramfs(int root_fd, Examination *e)
-{
-	static const char *const files[] = { "etc/initramfs-tools/modules", "etc/dracut.conf",
-					     "etc/mkinitcpio.conf" };
-	static const char *const directories[] = { "usr/share/initramfs-tools/modules.d",
-						   "etc/dracut.conf.d",
-						   "usr/lib/dracut/dracut.conf.d",
-						   "etc/mkinitcpio.conf.d" };
-	static const char *const hooks[] = { "usr/share/initramfs-tools/hooks/gpupass",
-					     "usr/lib/dracut/modules.d/90gpupass/module-setup.sh" };
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < ELEMENTS(files); i++) {
-		r = read_file(root_fd, files[i], files[i], setup_read_initramfs, &e->initramfs);
-		if (r >= 0 && faccessat(root_fd, files[i], R_OK, 0) == 0)
-			r = strv_appendf(&e->initramfs_at, "/%s", files[i]);
-	}
-	for (size_t i = 0; r >= 0 && i < ELEMENTS(directories); i++) {
-		r = read_directory(root_fd, directories[i], "", false, setup_read_initramfs,
-				   &e->initramfs);
-		if (r >= 0 && faccessat(root_fd, directories[i], R_OK, 0) == 0)
-			r = strv_appendf(&e->initramfs_at, "/%s", directories[i]);
-	}
-	for (size_t i = 0; i < ELEMENTS(hooks); i++)
-		e->initramfs_hook |= faccessat(root_fd, hooks[i], F_OK, 0) == 0;
-	return r;
 }
 
 static int read_modules(int sysfs_fd, Examination *e)
@@ -248,7 +218,7 @@ static int read_processes(int proc_fd, Examination *e)
 static int read_cmdline(int proc_fd, Examination *e)
 {
 	_cleanup_free_ char *text = NULL;
-	int r = file_read_at(proc_fd, "cmdline", FILE_MAX_BYTES, &text, NULL);
+	int r = file_read_at(proc_fd, "cmdline", EXAMINE_FILE_MAX, &text, NULL);
 
 	if (r < 0)
 		return r == -ENOMEM ? r
@@ -325,7 +295,7 @@ int examine_setup(const ExamineRoots *roots, Examination **ret)
 	if (r >= 0)
 		r = read_modprobe(roots, e);
 	if (r >= 0)
-		r = read_initramfs(roots->root_fd, e);
+		r = examine_module_lists(roots->root_fd, e);
 	if (r >= 0)
 		r = read_directory(roots->root_fd, "etc/driverctl.d", "", true,
 				   setup_read_driverctl, &e->driverctl);

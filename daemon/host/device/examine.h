@@ -14,6 +14,15 @@ typedef struct ExamineRoots {
 	int root_fd; /* "/": for etc, run, usr */
 } ExamineRoots;
 
+/* The most bytes of a file of settings. */
+#define EXAMINE_FILE_MAX 65536
+
+/*
+ * Part of examine_setup(): which modules the host loads at boot, and which its initramfs is to
+ * have.
+ */
+int examine_module_lists(int root_fd, Examination *e);
+
 /*
  * The host's setup, without what cannot be read, and without the initramfs (host/image); fails only
  * with -ENOMEM.

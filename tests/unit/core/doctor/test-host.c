@@ -89,6 +89,18 @@ static void ids_in_modprobe(Rig *r)
 	add(&r->host->modprobe_at, "vfio_pci /etc/modprobe.d/v.conf");
 }
 
+/* field: host/10, b */
+static void ids_in_a_list(Rig *r)
+{
+	add(&r->host->module_options, "etc/initramfs-tools/modules:5: vfio_pci ids=10de:2230");
+}
+
+static void ids_that_systemd_skips(Rig *r)
+{
+	r->host->systemd = true;
+	add(&r->host->module_options, "etc/modules:5: vfio_pci ids=10de:2230");
+}
+
 static void bad_version(Rig *r)
 {
 	set(&r->host->nvidia_version, "595.58.03");
@@ -161,6 +173,11 @@ static const Case cases[] = {
 	  "ids=" },
 	{ "ids= in modprobe.d", ids_in_modprobe, "vfio-ids", "vfio-ids", "warn",
 	  "/etc/modprobe.d/v.conf", "ids=" },
+	{ "ids= in a list of modules", ids_in_a_list, "vfio-ids", "vfio-ids", "warn",
+	  "ids= in /etc/initramfs-tools/modules:5: vfio-pci takes every board that matches 10de:2230",
+	  "ids=" },
+	{ "ids= in a list for systemd", ids_that_systemd_skips, "vfio-ids", "vfio-ids", "warn",
+	  "/etc/modules:5: systemd loads no module from a line with options", "ids=" },
 	{ "a version known to hang", bad_version, "driver-version", "driver-version", "warn",
 	  "595.58.03", "another version" },
 	/* fault N1 */

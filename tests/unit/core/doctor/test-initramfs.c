@@ -124,7 +124,15 @@ static void unread(Rig *r)
 static void settings_ask_for_it(Rig *r)
 {
 	unread(r);
+	assign_pair0(r);
 	add(&r->host->initramfs, "etc/initramfs-tools/modules:3: nvidia");
+}
+
+static void settings_ask_for_audio(Rig *r)
+{
+	unread(r);
+	assign_pair0(r);
+	add(&r->host->initramfs, "etc/mkinitcpio.conf:7: MODULES: snd_hda_intel");
 }
 
 #define FOUND "initramfs", "initramfs", "warn"
@@ -150,7 +158,10 @@ static const Case cases[] = {
 	  "the next boot puts 0000:a1:00.0 on vfio-pci", HOOK },
 	{ "an old copy without a kept function", old_copy_without_a_kept_function, FOUND,
 	  "of solo0 at the next boot: its copy of the kept groups is old", HOOK },
-	{ "settings, where the image cannot be read", settings_ask_for_it, FOUND, "modules:3",
+	{ "settings, where the image cannot be read", settings_ask_for_it, FOUND,
+	  "modules:3: nvidia: in the initramfs this driver takes " GPU " of pair0", "INITRAMFS" },
+	{ "settings ask for the audio function's driver", settings_ask_for_audio, FOUND,
+	  "MODULES: snd_hda_intel: in the initramfs this driver takes " AUDIO " of pair0",
 	  "INITRAMFS" },
 };
 
@@ -231,7 +242,7 @@ static void what_takes_nothing_early_is_no_fault(void **state)
 static void an_image_that_was_not_read_has_not_passed(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < 5; i++) {
 		Rig rig;
 
 		rig_init(&rig);
@@ -246,8 +257,16 @@ static void an_image_that_was_not_read_has_not_passed(void **state)
 			add(&rig.host->initramfs, "etc/initramfs-tools/modules:3: nvidia");
 			rig.host->initramfs_hook = true;
 		}
+		if (i == 3) /* a driver of no function that is assigned */
+			add(&rig.host->initramfs, "etc/mkinitcpio.conf:7: MODULES: xhci_pci");
+		if (i == 4)
+			add(&rig.host->modules_unknown, "etc/dracut.conf:2: if true");
+		add(&rig.host->initramfs_at, "/etc/dracut.conf");
 		rig_report(&rig);
 		assert_string_equal(status_of(&rig, "initramfs"), "skipped");
+		assert_int_equal(says(find_check(&rig, "initramfs"), "ask for no driver"), i < 2);
+		assert_int_equal(says(find_check(&rig, "initramfs"), "does not understand"),
+				 i == 4);
 		assert_true(says(find_check(&rig, "initramfs"),
 				 i == 0 ? "it was not looked for" : "is cut off"));
 		rig_done(&rig);

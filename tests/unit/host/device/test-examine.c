@@ -238,6 +238,117 @@ static void the_setup_is_read(void **state)
 	assert_true(e->systemd && e->bind_enabled);
 }
 
+/* A tree of files, and what is found in it. field: host/10 */
+static const struct ListsRow {
+	const char *what, *files[9]; /* path, text */
+	const char *drivers, *options, *unknown;
+	bool hook;
+} lists_rows[] = {
+	{ "initramfs-tools",
+	  { "etc/initramfs-tools/modules",
+	    "softdep nvidia pre: vfio\noptions vfio_pci ids=10de:2204\nvfio_pci ids=10de:2204\n",
+	    "usr/share/initramfs-tools/modules.d/gpu", "nouveau\n",
+	    "usr/share/initramfs-tools/hooks/gpupass", "" },
+	  "usr/share/initramfs-tools/modules.d/gpu:1: nouveau",
+	  "etc/initramfs-tools/modules:3: vfio_pci ids=10de:2204",
+	  "",
+	  true },
+	{ "modules-load.d: the first of a name is read, be it empty",
+	  { "etc/modules", "vfio_pci ids=1\nnvidia\n", "etc/modules-load.d/a.conf", "",
+	    "usr/lib/modules-load.d/a.conf", "vfio_pci ids=2\n", "usr/lib/modules-load.d/b.conf",
+	    "pci_stub ids=3\n" },
+	  "",
+	  "etc/modules:1: vfio_pci ids=1|usr/lib/modules-load.d/b.conf:1: pci_stub ids=3",
+	  "",
+	  false },
+	{ "dracut: 10- comes after 9-, and its module must be asked for",
+	  { "etc/dracut.conf", "add_drivers=\" nvidia \"\n", "etc/dracut.conf.d/10-b.conf",
+	    "force_drivers=\" vfio_pci nouveau =drivers/gpu/drm \"\nomit_drivers+=\" nvidia \"\n",
+	    "usr/lib/dracut/dracut.conf.d/9-a.conf", "force_drivers=\" snd_hda_intel \"\n",
+	    "usr/lib/dracut/modules.d/90gpupass/module-setup.sh", "" },
+	  "etc/dracut.conf:1: add_drivers: nvidia|"
+	  "etc/dracut.conf.d/10-b.conf:1: force_drivers: nouveau",
+	  "",
+	  "etc/dracut.conf.d/10-b.conf:1: force_drivers: =drivers/gpu/drm",
+	  false },
+	{ "dracut with gpupass's module",
+	  { "etc/dracut.conf.d/gpupass.conf", "add_dracutmodules+=\" gpupass \"\n",
+	    "usr/lib/dracut/modules.d/90gpupass/module-setup.sh", "" },
+	  "",
+	  "",
+	  "",
+	  true },
+	{ "mkinitcpio",
+	  { "etc/mkinitcpio.conf",
+	    "MODULES=(vfio_pci vfio vfio_iommu_type1)\nFILES=(/etc/modprobe.d/nvidia.conf)\n"
+	    "HOOKS=(base udev modconf block filesystems)\n" },
+	  "",
+	  "",
+	  "",
+	  false },
+	{ "mkinitcpio's directory and presets",
+	  { "etc/mkinitcpio.conf", "MODULES=(nvidia)\n", "etc/mkinitcpio-zen.conf",
+	    "MODULES=(nouveau)\nfoo\n", "etc/mkinitcpio-zen.conf.d/x.conf",
+	    "MODULES+=(nvidia_drm)\n", "etc/mkinitcpio.d/linux-zen.preset",
+	    "ALL_config=\"/etc/mkinitcpio-zen.conf\"\nALL_kver='/boot/vmlinuz-linux-zen'\n" },
+	  "etc/mkinitcpio-zen.conf:1: MODULES: nouveau|"
+	  "etc/mkinitcpio-zen.conf.d/x.conf:1: MODULES: nvidia_drm",
+	  "",
+	  "etc/mkinitcpio-zen.conf:2: foo",
+	  false },
+};
+
+static void expect_lines(const char *what, char *const *lines, const char *expected)
+{
+	_cleanup_free_ char *joined = strv_join(lines, "|");
+
+	if (!str_equal(joined, expected))
+		fail_msg("%s: \"%s\", not \"%s\"", what, joined, expected);
+}
+
+static void lists_of_modules_are_read_as_their_programs_do(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(lists_rows); i++) {
+		const struct ListsRow *row = &lists_rows[i];
+		_cleanup_(examination_freep) Examination *e = NULL;
+		void *bench = NULL;
+		Bench *b;
+
+		setup(&bench);
+		b = bench;
+		for (size_t k = 0; row->files[k]; k += 2) {
+			_cleanup_free_ char *path = strf("root/%s", row->files[k]);
+
+			tree_write(b->tree, path, row->files[k + 1]);
+		}
+		assert_int_equal(examine_setup(&b->roots, &e), 0);
+		expect_lines(row->what, e->initramfs, row->drivers);
+		expect_lines(row->what, e->module_options, row->options);
+		expect_lines(row->what, e->modules_unknown, row->unknown);
+		assert_int_equal(e->initramfs_hook, row->hook);
+		teardown(&bench);
+	}
+}
+
+/* Debian links it into modules-load.d. */
+static void etc_modules_is_read_once(void **state)
+{
+	Bench *b = *state;
+	_cleanup_(examination_freep) Examination *e = NULL;
+	_cleanup_free_ char *link = strf("%s/etc/modules-load.d/modules.conf", b->root);
+	_cleanup_free_ char *masked = strf("%s/etc/modules-load.d/vfio.conf", b->root);
+
+	tree_write(b->tree, "root/etc/modules", "vfio_pci ids=10de:2204\n");
+	tree_write(b->tree, "root/etc/modules-load.d/x.conf", "");
+	tree_write(b->tree, "root/usr/lib/modules-load.d/vfio.conf", "vfio_pci ids=10de:2204\n");
+	assert_int_equal(symlink("../modules", link), 0);
+	assert_int_equal(symlink("/dev/null", masked), 0);
+	assert_int_equal(examine_setup(&b->roots, &e), 0);
+	expect_lines("link", e->module_options, "etc/modules:1: vfio_pci ids=10de:2204");
+	assert_null(e->modules_unknown);
+}
+
 static void an_empty_host_is_no_error(void **state)
 {
 	Bench *b = *state;
@@ -370,6 +481,8 @@ int main(void)
 		TEST(a_gpu_that_is_gone_is_told),
 		TEST(a_gpu_that_hangs_hides_no_other),
 		TEST(the_setup_is_read),
+		TEST(lists_of_modules_are_read_as_their_programs_do),
+		TEST(etc_modules_is_read_once),
 		TEST(an_empty_host_is_no_error),
 		TEST(modprobe_is_read_as_modprobe_reads),
 		TEST(what_the_kernel_has_built_in_is_told),
