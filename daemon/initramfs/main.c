@@ -24,6 +24,7 @@
 
 #define VERB "image"
 #define PART "initramfs"
+#define CMDLINE_MAX 65536
 
 typedef struct Command {
 	const char *proc_dir, *root_dir, *part;
@@ -83,7 +84,7 @@ static int read_image(const Command *command, Examination *e)
 {
 	static const InitramfsLimits limits = INITRAMFS_LIMITS_DEFAULT;
 	_cleanup_close_ int proc_fd = -1, root_fd = -1;
-	_cleanup_free_ char *release = NULL;
+	_cleanup_free_ char *release = NULL, *cmdline = NULL;
 	int r = dir_open_at(AT_FDCWD, command->proc_dir, false, &proc_fd);
 
 	if (r >= 0)
@@ -93,7 +94,11 @@ static int read_image(const Command *command, Examination *e)
 	r = file_read_line_at(proc_fd, "sys/kernel/osrelease", &release);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
-	return initramfs_image_read(root_fd, release, command->known_image, &limits, &e->image);
+	r = file_read_at(proc_fd, "cmdline", CMDLINE_MAX, &cmdline, NULL);
+	if (r == -ENOMEM)
+		return r;
+	return initramfs_image_read(root_fd, &(BootedKernel){ release, cmdline },
+				    command->known_image, &limits, &e->image);
 }
 
 static int answer(const Command *command)

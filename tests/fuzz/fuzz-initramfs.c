@@ -3,6 +3,7 @@
  * An initramfs, which anybody may have made: what is read of an archive is the same however it
  * comes in pieces, and an image ends in a description, with its trouble if there is any.
  */
+#include "core/facts/boot-entries.h"
 #include "core/facts/cpio-stream.h"
 #include "fuzz.h"
 #include "host/image/initramfs-image.h"
@@ -105,6 +106,7 @@ static void pieces_make_no_difference(const char *bytes, size_t size)
 static void an_image_is_described(const char *bytes, size_t size)
 {
 	static const InitramfsLimits limits = { .time_usec = 60000000, .unpacked_bytes = 1 << 20 };
+	const BootedKernel kernel = { .release = RELEASE };
 	_cleanup_(initramfs_freep) Initramfs *image = NULL, *again = NULL, *known = NULL;
 	_cleanup_free_ char *why = NULL;
 	_cleanup_close_ int boot = -1;
@@ -114,15 +116,34 @@ static void an_image_is_described(const char *bytes, size_t size)
 	fuzz_directory(&fd);
 	EXPECT(dir_open_at(fd, "boot", true, &boot) == 0);
 	fuzz_write(boot, "initrd.img-" RELEASE, bytes, size);
-	EXPECT(initramfs_image_read(fd, RELEASE, NULL, &limits, &image) == 0);
-	EXPECT(image && image->key && !image->unchanged);
+	EXPECT(initramfs_image_read(fd, &kernel, NULL, &limits, &image) == 0);
+	EXPECT(image && (image->key || image->trouble) && !image->unchanged);
 	for (char **i = image->modules; i && *i; i++)
 		EXPECT(!strpbrk(*i, "/\n"));
 	/* What it found can be sent to the daemon. */
 	json = initramfs_to_json(image);
 	EXPECT(json && initramfs_from_json(json, &again, &why) == 0);
-	EXPECT(initramfs_image_read(fd, RELEASE, image->key, &limits, &known) == 0);
-	EXPECT(known->unchanged);
+	EXPECT(initramfs_image_read(fd, &kernel, image->key, &limits, &known) == 0);
+	EXPECT(known->unchanged || !image->key);
+}
+
+/* What a host says of its boot. */
+static void boots_are_understood(const char *bytes, size_t size, const char *text)
+{
+	_cleanup_(boot_entry_clear) BootEntry entry = { 0 }, cmdline = { 0 };
+	_cleanup_free_ char *selected = NULL;
+	BootSection section;
+
+	EXPECT(boot_entry_parse(text, &entry) == 0 && boot_cmdline_parse(text, &cmdline) == 0);
+	EXPECT(strv_length(entry.initrds) <= BOOT_INITRDS_MAX);
+	EXPECT(strv_length(cmdline.initrds) <= BOOT_INITRDS_MAX);
+	boot_entry_is_of(&entry, RELEASE, "linux");
+	boot_name_is_of(text, RELEASE);
+	EXPECT(boot_selected_parse((const unsigned char *)bytes, size, &selected) == 0);
+	EXPECT(!selected || (*selected && !strchr(selected, '/')));
+	if (boot_section_find((const unsigned char *)bytes, size, size, ".initrd", &section))
+		EXPECT(section.size > 0 && section.size <= size &&
+		       section.offset <= size - section.size);
 }
 
 static void each_name_and_content_is_noted(const char *text)
@@ -144,5 +165,6 @@ void fuzz_one(const char *bytes, size_t size, const char *text)
 		return;
 	pieces_make_no_difference(bytes, size);
 	an_image_is_described(bytes, size);
+	boots_are_understood(bytes, size, text);
 	each_name_and_content_is_noted(text);
 }

@@ -26,6 +26,14 @@ static const char *what_lacks(const Initramfs *image, const Assignment *wish, co
 	return NULL;
 }
 
+/* A unified kernel image, which is not only an initramfs. */
+static bool is_unified(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 4 && strcmp(path + n - 4, ".efi") == 0;
+}
+
 static void initramfs_remedy(const Doctor *d, const Initramfs *image, Finding *f)
 {
 	if (str_equal(image->maker, "initramfs-tools") && d->facts->host->initramfs_hook)
@@ -33,6 +41,13 @@ static void initramfs_remedy(const Doctor *d, const Initramfs *image, Finding *f
 			       "update-initramfs -u -k %s; or keep the driver out: "
 			       "gpupass-bind(8), INITRAMFS",
 			       image->release);
+	else if (str_equal(image->maker, "dracut") && is_unified(image->path))
+		/* dracut --force with its path would leave an initramfs and no kernel in it. */
+		finding_remedy(f,
+			       "add_dracutmodules+=\" gpupass \" in "
+			       "/etc/dracut.conf.d/gpupass.conf, then make %s again, the way it "
+			       "was made (kernel-install add %s, or dracut --uefi)",
+			       image->path, image->release);
 	else if (str_equal(image->maker, "dracut"))
 		finding_remedy(f,
 			       "add_dracutmodules+=\" gpupass \" in "

@@ -147,7 +147,7 @@ static Word shell_word(Shell *s)
 		} else if (*s->at == '\\') {
 			shell_escape(s);
 		} else {
-			/* A '?' that matches no file stays: mkinitcpio's mark of an optional module. */
+			/* A '?' without a match stays: mkinitcpio's optional module. */
 			if (strchr("$*[{", *s->at))
 				part = WORD_EXPANDS;
 			shell_add(s, *s->at);

@@ -2,10 +2,10 @@
 #include "host/image/initramfs-image.h"
 
 #include <archive.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/facts/boot-entries.h"
 #include "core/facts/cpio-stream.h"
 #include "host/modprobe/kmod.h"
 #include "util/clock.h"
@@ -20,7 +20,9 @@ typedef struct ImageReader {
 	Initramfs *image;
 	CpioStream stream;
 	int fd;
-	uint64_t size, offset; /* of the file, in bytes */
+	uint64_t size, offset; /* of the file, in bytes: where it ends, and what is read next */
+	uint64_t fetched;      /* as offset, for libarchive */
+	char *block;	       /* for libarchive */
 	uint64_t unpacked, unpacked_max;
 	uint64_t deadline_usec;
 } ImageReader;
@@ -71,6 +73,14 @@ static int push(ImageReader *r, const char *data, size_t size, size_t *ret_used)
 			    error == -E2BIG ? "it has too many entries" : "it is damaged"));
 }
 
+/* A block of the file, which ends where the image does. */
+static ssize_t read_at(const ImageReader *r, char *block, uint64_t offset)
+{
+	uint64_t left = r->size - offset;
+
+	return pread(r->fd, block, left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES, (off_t)offset);
+}
+
 /* Uncompressed archives, and zeros: microcode, and with some distributions modules. */
 static int read_plain(ImageReader *r)
 {
@@ -79,7 +89,7 @@ static int read_plain(ImageReader *r)
 	if (!block)
 		return -ENOMEM;
 	while (r->offset < r->size) {
-		ssize_t n = pread(r->fd, block, BLOCK_BYTES, (off_t)r->offset);
+		ssize_t n = read_at(r, block, r->offset);
 		size_t used = 0;
 		int error;
 
@@ -125,15 +135,28 @@ static const struct Compression *find_compression(ImageReader *r)
 	return NULL;
 }
 
+static la_ssize_t fetch(struct archive *a, void *userdata, const void **ret)
+{
+	ImageReader *r = userdata;
+	ssize_t n = read_at(r, r->block, r->fetched);
+
+	if (n < 0)
+		archive_set_error(a, errno, "%s", strerror(errno));
+	else
+		r->fetched += (uint64_t)n;
+	*ret = r->block;
+	return n;
+}
+
 /* ARCHIVE_WARN says that libarchive was built without it, and would start a program instead. */
 static int open_compressed(ImageReader *r, const struct Compression *c, struct archive *a)
 {
 	if (!c->support || c->support(a) != ARCHIVE_OK)
 		return trouble(r->image, strf("%s is compressed by %s, which cannot be read here",
 					      r->image->path, c->name));
-	if (lseek(r->fd, (off_t)r->offset, SEEK_SET) < 0 ||
-	    archive_read_support_format_raw(a) != ARCHIVE_OK ||
-	    archive_read_open_fd(a, r->fd, BLOCK_BYTES) != ARCHIVE_OK)
+	r->fetched = r->offset;
+	if (archive_read_support_format_raw(a) != ARCHIVE_OK ||
+	    archive_read_open(a, r, NULL, fetch, NULL) != ARCHIVE_OK)
 		return trouble(r->image, strf("%s: %s", r->image->path,
 					      str_or_empty(archive_error_string(a))));
 	return 0;
@@ -214,69 +237,70 @@ static int read_segments(ImageReader *r)
 	return 0;
 }
 
-/* ---- which image ---- */
+/* ---- its files ---- */
 
-static int make_key(Initramfs *image, const struct stat *st)
+static int add_to_key(Initramfs *image, int fd)
 {
-	image->key = strf("%s %llu %llu %lld.%09ld %lld.%09ld", image->path,
-			  (unsigned long long)st->st_size, (unsigned long long)st->st_ino,
-			  (long long)st->st_mtim.tv_sec, st->st_mtim.tv_nsec,
-			  (long long)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
+	_cleanup_free_ char *before = TAKE_PTR(image->key);
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	image->key = strf("%s%s%s %llu %llu %lld.%09ld %lld.%09ld", str_or_empty(before),
+			  before ? " " : "", image->path, (unsigned long long)st.st_size,
+			  (unsigned long long)st.st_ino, (long long)st.st_mtim.tv_sec,
+			  st.st_mtim.tv_nsec, (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
 	return image->key ? 0 : -ENOMEM;
 }
 
-/* -ENOENT: there is none. O_NONBLOCK, so that opening a FIFO does not wait; it is reported. */
-static int open_image(int root_fd, const char *release, Initramfs *image)
+static int set_path(Initramfs *image, const char *path)
 {
-	static const char *const names[][2] = {
-		{ "/boot/initrd.img-", "" },
-		{ "/boot/initramfs-", ".img" },
-		{ "/boot/initrd-", "" },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(names); i++) {
-		_cleanup_free_ char *path = strf("%s%s%s", names[i][0], release, names[i][1]);
-		int fd;
-
-		if (!path)
-			return -ENOMEM;
-		fd = openat(root_fd, path + 1, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		if (fd < 0 && errno == ENOENT)
-			continue;
-		image->path = TAKE_PTR(path);
-		return fd >= 0 ? fd : trouble(image, strf("%s: %s", image->path, strerror(errno)));
-	}
-	return trouble(image, strf("there is none of kernel %s at /boot/initrd.img-…, "
-				   "/boot/initramfs-….img or /boot/initrd-…",
-				   release));
+	free(image->path);
+	image->path = strdup(path);
+	return image->path ? 0 : -ENOMEM;
 }
 
-static int read_opened(int fd, const char *known, const InitramfsLimits *limits, Initramfs *image)
+static int open_file(int root_fd, const char *path, Initramfs *image, BootFile *ret)
+{
+	BootFile file;
+	int r = set_path(image, path);
+
+	if (r < 0)
+		return r;
+	r = boot_file_open(root_fd, path, &file);
+	if (r >= 0)
+		r = add_to_key(image, file.fd);
+	if (r >= 0)
+		*ret = file;
+	return r >= 0 || r == -ENOMEM ? r
+				      : trouble(image, strf("%s: %s", path,
+							    r == -EISDIR    ? "it is no file"
+							    : r == -ENODATA ? "it has no initramfs"
+									    : strerror(-r)));
+}
+
+static int read_file(const BootFile *file, const InitramfsLimits *limits, uint64_t deadline_usec,
+		     Initramfs *image)
 {
 	const CpioHandler handler = {
 		.entry = note_name,
 		.content = note_content,
 		.userdata = image,
 	};
+	_cleanup_free_ char *block = malloc(BLOCK_BYTES);
 	ImageReader reader = {
 		.image = image,
-		.fd = fd,
+		.fd = file->fd,
+		.size = file->end,
+		.offset = file->begin,
+		.block = block,
 		.unpacked_max = limits->unpacked_bytes,
-		.deadline_usec = now_monotonic() + limits->time_usec,
+		.deadline_usec = deadline_usec,
 	};
-	struct stat st;
 	int r;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return trouble(image, strf("%s is no file", image->path));
-	r = make_key(image, &st);
-	if (r < 0)
-		return r;
-	if (str_equal(known, image->key)) {
-		image->unchanged = true;
-		return 0;
-	}
-	reader.size = (uint64_t)st.st_size;
+	if (!block)
+		return -ENOMEM;
 	cpio_stream_init(&reader.stream, &handler);
 	r = read_segments(&reader);
 	cpio_stream_clear(&reader.stream);
@@ -296,11 +320,34 @@ static int read_modprobe(Initramfs *image)
 				   r == -ELIBACC ? "libkmod cannot be loaded" : strerror(-r)));
 }
 
-int initramfs_image_read(int root_fd, const char *release, const char *known,
+/* The kernel unpacks one behind the other. */
+static int read_files(int root_fd, char *const *paths, const char *known,
+		      const InitramfsLimits *limits, uint64_t deadline_usec, Initramfs *image)
+{
+	BootFile files[BOOT_INITRDS_MAX];
+	size_t n = 0;
+	int r = 0;
+
+	for (; r >= 0 && paths[n]; n += r >= 0)
+		r = open_file(root_fd, paths[n], image, &files[n]);
+	image->unchanged = r >= 0 && str_equal(known, image->key);
+	for (size_t i = 0; r >= 0 && !image->unchanged && i < n; i++) {
+		r = set_path(image, paths[i]);
+		if (r >= 0)
+			r = read_file(&files[i], limits, deadline_usec, image);
+	}
+	while (n > 0)
+		close_fd(files[--n].fd);
+	return r;
+}
+
+int initramfs_image_read(int root_fd, const BootedKernel *kernel, const char *known,
 			 const InitramfsLimits *limits, Initramfs **ret)
 {
 	_cleanup_(initramfs_freep) Initramfs *image = calloc(1, sizeof(*image));
-	_cleanup_close_ int fd = -1;
+	uint64_t deadline_usec = now_monotonic() + limits->time_usec;
+	_cleanup_strv_ char **paths = NULL;
+	const char *release = kernel->release;
 	int r;
 
 	if (!image)
@@ -311,9 +358,9 @@ int initramfs_image_read(int root_fd, const char *release, const char *known,
 	if (strchr(release, '/') || str_is_empty(release) || strlen(release) > RELEASE_MAX)
 		r = trouble(image, strdup("the kernel's release is no name"));
 	else
-		r = fd = open_image(root_fd, release, image);
-	if (r >= 0)
-		r = read_opened(fd, known, limits, image);
+		r = boot_image_find(root_fd, kernel, deadline_usec, &paths, &image->trouble);
+	if (r >= 0 && paths)
+		r = read_files(root_fd, paths, known, limits, deadline_usec, image);
 	if (r >= 0)
 		r = read_modprobe(image);
 	if (r < 0 && r != -EBADMSG)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/facts/initramfs.h"
+#include "host/image/boot-image.h"
 
 typedef struct InitramfsLimits {
 	uint64_t time_usec;
@@ -19,9 +20,9 @@ typedef struct InitramfsLimits {
 	}
 
 /*
- * Reads the first of /boot/initrd.img-RELEASE, /boot/initramfs-RELEASE.img and /boot/initrd-RELEASE
- * below root_fd. `known`: the key of an image that was read before; if it is that image, sets only
- * `unchanged`. NULL: none. Any fault of the image is in *ret's `trouble`; fails only with -ENOMEM.
+ * Reads the image below root_fd that boot_image_find() finds. `known`: the key of an image that was
+ * read before; if it is that image, sets only `unchanged`. NULL: none. Any fault of the image is in
+ * *ret's `trouble`; fails only with -ENOMEM.
  */
-int initramfs_image_read(int root_fd, const char *release, const char *known,
+int initramfs_image_read(int root_fd, const BootedKernel *kernel, const char *known,
 			 const InitramfsLimits *limits, Initramfs **ret);

@@ -120,7 +120,9 @@ static inline _unused_ Initramfs *read_with(const TempDir *dir, const char *know
 {
 	Initramfs *image = NULL;
 
-	assert_int_equal(initramfs_image_read(dir->fd, RELEASE, known, limits, &image), 0);
+	assert_int_equal(initramfs_image_read(dir->fd, &(BootedKernel){ RELEASE, NULL }, known,
+					      limits, &image),
+			 0);
 	assert_non_null(image);
 	return image;
 }

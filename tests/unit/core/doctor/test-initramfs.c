@@ -50,6 +50,12 @@ static void by_dracut(Rig *r)
 	set(&image_of(r)->path, "/boot/initramfs-6.1.img");
 }
 
+static void by_dracut_unified(Rig *r)
+{
+	by_dracut(r);
+	set(&image_of(r)->path, "/efi/EFI/Linux/linux-6.1.efi");
+}
+
 static void by_nobody_known(Rig *r)
 {
 	has_nvidia(r);
@@ -144,6 +150,8 @@ static const Case cases[] = {
 	  "gpupass's hook" },
 	{ "nvidia, by dracut", by_dracut, FOUND, "gpupass-bind is not in it",
 	  "dracut --force /boot/initramfs-6.1.img 6.1" },
+	{ "nvidia, by dracut, with the kernel", by_dracut_unified, FOUND,
+	  "gpupass-bind is not in it", "then make /efi/EFI/Linux/linux-6.1.efi again" },
 	{ "nvidia, by somebody else", by_nobody_known, FOUND, "gpupass-bind is not in it",
 	  "gpupass's hook into /boot/initrd.img-6.1" },
 	{ "nouveau", has_nouveau, FOUND, "has nouveau, which takes " GPU, "INITRAMFS" },

@@ -138,7 +138,8 @@ static void a_release_that_is_no_name_opens_nothing(void **state)
 	for (size_t i = 0; i < ELEMENTS(releases); i++) {
 		_cleanup_(initramfs_freep) Initramfs *image = NULL;
 
-		assert_int_equal(initramfs_image_read(dir->fd, releases[i], NULL, &limits, &image),
+		assert_int_equal(initramfs_image_read(dir->fd, &(BootedKernel){ releases[i], NULL },
+						      NULL, &limits, &image),
 				 0);
 		assert_null(image->path);
 		assert_non_null(strstr(image->trouble, "no name"));
