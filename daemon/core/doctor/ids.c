@@ -9,6 +9,9 @@
 
 /* An ids= of 1,023 bytes has no more entries that name a device. */
 #define ENTRIES_MAX 256
+#define REMEDY                                                                                     \
+	"take ids= out, renew the initramfs and reboot: gpupass binds assigned functions one by "  \
+	"one"
 
 static const struct IdsDriver {
 	const char *module, *name;
@@ -227,6 +230,7 @@ void doctor_check_vfio_ids(const Doctor *d, Finding *f)
 		}
 		if (ids.value)
 			check_ids(d, &ids, f);
+		finding_remedy(f, REMEDY);
 		if (i == 0 && check_image(d, ids.value, f) < 0) {
 			f->error = -ENOMEM;
 			return;
@@ -237,8 +241,7 @@ void doctor_check_vfio_ids(const Doctor *d, Finding *f)
 			f->error = -ENOMEM;
 			return;
 		}
-	finding_remedy(f, "take ids= out, renew the initramfs and reboot: gpupass binds assigned "
-			  "functions one by one");
+	finding_remedy(f, REMEDY);
 	check_install(host, f);
 	for (char **line = host->unread; line && *line; line++)
 		finding_skip(f, "not known: %s", *line);
