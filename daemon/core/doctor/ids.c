@@ -9,6 +9,9 @@
 
 /* An ids= of 1,023 bytes has no more entries that name a device. */
 #define ENTRIES_MAX 256
+#define REMEDY                                                                                     \
+	"take ids= out, renew the initramfs and reboot: gpupass binds assigned functions one by "  \
+	"one"
 
 static const struct IdsDriver {
 	const char *module, *name;
@@ -140,29 +143,36 @@ static bool takes_any(const Doctor *d, const char *ids)
 }
 
 /* "etc/modules:5: vfio_pci ids=…", of a list of modules. -ENOMEM */
-static int check_listed(const Doctor *d, const char *line, Finding *f)
+static int read_listed(const char *line, Ids *ret)
 {
 	const char *text = strstr(line, ": ");
-	const struct IdsDriver *driver = &drivers[text && str_starts_with(text, ": pci")];
 	_cleanup_strv_ char **words = NULL;
-	_cleanup_(ids_clear) Ids ids = { .driver = driver };
 	const char *value;
 	int r = text ? kernel_words_split(text + 2, &words) : 0;
 
+	*ret = (Ids){ .driver = &drivers[text && str_starts_with(text, ": pci")] };
 	value = r < 0 ? NULL : kernel_words_last(words, "ids");
 	if (!value)
 		return r;
-	ids.value = strdup(value);
-	ids.where = strf("in /%.*s", (int)(text - line), line);
-	if (!ids.value || !ids.where)
-		return -ENOMEM;
+	ret->value = strdup(value);
+	ret->where = strf("in /%.*s", (int)(text - line), line);
+	return ret->value && ret->where ? 0 : -ENOMEM;
+}
+
+static int check_listed(const Doctor *d, const char *line, Finding *f)
+{
+	_cleanup_(ids_clear) Ids ids = { 0 };
+	int r = read_listed(line, &ids);
+
+	if (r < 0 || !ids.value)
+		return r;
 	if (!is_for_systemd(d->facts->host, line))
 		check_ids(d, &ids, f);
-	else if (takes_any(d, value))
+	else if (takes_any(d, ids.value))
 		finding_warn(f, NULL,
 			     "ids= %s: systemd loads no module from a line with options, so this "
 			     "line does nothing; another init loads %s with it",
-			     ids.where, driver->name);
+			     ids.where, ids.driver->name);
 	return 0;
 }
 
@@ -227,6 +237,7 @@ void doctor_check_vfio_ids(const Doctor *d, Finding *f)
 		}
 		if (ids.value)
 			check_ids(d, &ids, f);
+		finding_remedy(f, REMEDY);
 		if (i == 0 && check_image(d, ids.value, f) < 0) {
 			f->error = -ENOMEM;
 			return;
@@ -237,8 +248,7 @@ void doctor_check_vfio_ids(const Doctor *d, Finding *f)
 			f->error = -ENOMEM;
 			return;
 		}
-	finding_remedy(f, "take ids= out, renew the initramfs and reboot: gpupass binds assigned "
-			  "functions one by one");
+	finding_remedy(f, REMEDY);
 	check_install(host, f);
 	for (char **line = host->unread; line && *line; line++)
 		finding_skip(f, "not known: %s", *line);
@@ -247,20 +257,38 @@ void doctor_check_vfio_ids(const Doctor *d, Finding *f)
 				"modules takes these boards");
 }
 
+/* The ids= has pci-stub take the function. -ENOMEM */
+static int tell_stub(const Ids *ids, const PciFunction *function, char **ret)
+{
+	size_t size;
+
+	if (*ret || ids->driver != &drivers[1] || !ids->value ||
+	    !driver_ids_find(ids->value, function, &size))
+		return 0;
+	*ret = strf("pci-stub's ids=%s %s", ids->value, ids->where);
+	return *ret ? 0 : -ENOMEM;
+}
+
 int doctor_find_stub(const Doctor *d, const Bdf *bdf, char **ret)
 {
 	const PciFunction *function = pci_snapshot_find(d->facts->snapshot, bdf);
+	const Examination *host = d->facts->host;
 	_cleanup_(ids_clear) Ids ids = { 0 };
-	char *text = NULL;
-	size_t size;
+	_cleanup_free_ char *text = NULL;
+	int r = host && function ? read_ids(host, &drivers[1], &ids) : 0;
 
-	if (d->facts->host && read_ids(d->facts->host, &drivers[1], &ids) < 0)
-		return -ENOMEM;
-	if (ids.value && function && driver_ids_find(ids.value, function, &size)) {
-		text = strf("pci-stub's ids=%s %s", ids.value, ids.where);
-		if (!text)
-			return -ENOMEM;
+	if (r >= 0 && ids.value)
+		r = tell_stub(&ids, function, &text);
+	for (char **line = host && function ? host->module_options : NULL; r >= 0 && line && *line;
+	     line++) {
+		_cleanup_(ids_clear) Ids listed = { 0 };
+
+		r = read_listed(*line, &listed);
+		if (r >= 0 && !is_for_systemd(host, *line))
+			r = tell_stub(&listed, function, &text);
 	}
-	*ret = text;
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(text);
 	return 0;
 }

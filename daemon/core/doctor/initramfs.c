@@ -187,7 +187,7 @@ static void initramfs_check_settings(const Doctor *d, Finding *f)
 	}
 	finding_skip(f, "its image was not read: %s",
 		     host->image ? str_or_empty(host->image->trouble) : "it was not looked for");
-	for (char **line = host->initramfs; line && *line && !host->initramfs_hook; line++)
+	for (char **line = host->initramfs; line && *line; line++)
 		initramfs_check_setting(d, *line, f);
 	finding_remedy(f, "take the driver out, or put gpupass's hook in; then rebuild the "
 			  "initramfs: see gpupass-bind(8), INITRAMFS");

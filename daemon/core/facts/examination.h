@@ -18,21 +18,21 @@ typedef struct Examination {
 	char *nvidia_version; /* "595.71.05": version of the loaded driver */
 	char *libvirt_daemon; /* "virtqemud (pid 812)": who starts guests */
 	/* NULL: empty */
-	char **cmdline;	     /* words of the kernel command line about IOMMU, vfio and drivers */
-	char **modules;	     /* those that matter here and are loaded */
-	char **modprobe;     /* "options vfio_pci ids=…": core/facts/modprobe.h */
-	char **modprobe_at;  /* "vfio_pci /etc/modprobe.d/x.conf": which files name the module */
-	char **builtin;	     /* "vfio_pci", "pci_stub": what the kernel has built in of these */
-	char **unread;	     /* "/proc/cmdline: Permission denied": why those may lack something */
-	char **initramfs;    /* "etc/dracut.conf:4: add_drivers: nvidia": drivers asked for */
-	char **initramfs_at; /* the files that were searched for these */
+	char **cmdline;	    /* words of the kernel command line about IOMMU, vfio and drivers */
+	char **modules;	    /* those that matter here and are loaded */
+	char **modprobe;    /* "options vfio_pci ids=…": core/facts/modprobe.h */
+	char **modprobe_at; /* "vfio_pci /etc/modprobe.d/x.conf": which files name the module */
+	char **builtin;	    /* "vfio_pci", "pci_stub": what the kernel has built in of these */
+	char **unread;	    /* "/proc/cmdline: Permission denied": why those may lack something */
+	char **initramfs; /* "etc/dracut.conf:4: add_drivers: nvidia": asked for without gpupass */
+	char **initramfs_at;	/* the files that were searched for these */
 	char **modules_unknown; /* "etc/dracut.conf:2: if …": lines of them, not understood */
 	char **module_options;	/* "etc/modules:5: vfio_pci ids=…", from lists of modules */
 	char **services;	/* "nvidia-persiste (pid 1312, unit nvidia-persistenced.service)" */
 	char **driverctl;	/* "0000:41:00.0 vfio-pci" */
 	char **host_hooks;	/* "/etc/libvirt/hooks/qemu names virsh at line 3": others' hooks */
 	char **boot;	      /* "0000:41:00.0 taken: nvidia was first", of gpupass-bind's report */
-	bool initramfs_hook;  /* gpupass's own hook or module for the initramfs is there */
+	bool initramfs_hook;  /* initramfs-tools has gpupass's hook */
 	bool systemd;	      /* systemd runs this host */
 	bool bind_enabled;    /* gpupass-bind.service */
 	bool hook;	      /* libvirt has our hook */

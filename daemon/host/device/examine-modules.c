@@ -14,6 +14,7 @@
 #include "util/text.h"
 
 #define FILES_MAX 256
+#define DRACUT_LISTS 3 /* of its variables name modules */
 
 typedef struct Reading {
 	int root_fd;
@@ -132,7 +133,10 @@ static int read_modules_load(Reading *reading)
 	return r;
 }
 
-/* mkinitramfs adds the modules of these files (add_modules_from_file()). */
+/*
+ * mkinitramfs adds the modules of these files (add_modules_from_file()). With gpupass's hook they
+ * come after gpupass-bind.
+ */
 static int read_initramfs_tools(Reading *reading)
 {
 	static const char *const directories[] = { "usr/share/initramfs-tools/modules.d", NULL };
@@ -141,7 +145,9 @@ static int read_initramfs_tools(Reading *reading)
 
 	if (r >= 0)
 		r = read_listed(reading, directories, "", true, NULL);
-	reading->e->initramfs_hook |= faccessat(reading->root_fd, hook, F_OK, 0) == 0;
+	reading->e->initramfs_hook = faccessat(reading->root_fd, hook, F_OK, 0) == 0;
+	if (reading->e->initramfs_hook)
+		reading->lists.drivers = strv_free(reading->lists.drivers);
 	return r;
 }
 
@@ -170,7 +176,7 @@ static bool dracut_matters(const char *variable, const char *word)
 
 /*
  * dracut reads dracut.conf first (dropindirs_sort(), dracut.sh). omit_drivers keeps out only what
- * these variables do not name. Its module of gpupass is in the image if it is asked for.
+ * these variables do not name. Its module of gpupass must be asked for.
  */
 static int read_dracut(Reading *reading)
 {
@@ -184,15 +190,18 @@ static int read_dracut(Reading *reading)
 		{ .name = "add_dracutmodules" }, { .name = "force_add_dracutmodules" },
 	};
 	ShellSettings settings = { dracut_matters, variables, ELEMENTS(variables), NULL };
+	bool asked = false;
 	int r = read_one(reading, "etc/dracut.conf", true, &settings);
 
 	if (r >= 0)
 		r = read_listed(reading, directories, ".conf", true, &settings);
+	for (size_t i = DRACUT_LISTS; i < ELEMENTS(variables); i++)
+		asked |= variables[i].words != NULL;
 	if (r >= 0)
-		r = take_settings(&reading->lists, &settings, 3);
-	for (size_t i = 3; i < ELEMENTS(variables); i++)
-		reading->e->initramfs_hook |=
-			variables[i].words && faccessat(reading->root_fd, module, F_OK, 0) == 0;
+		r = take_settings(&reading->lists, &settings,
+				  asked && faccessat(reading->root_fd, module, F_OK, 0) == 0
+					  ? 0
+					  : DRACUT_LISTS);
 	shell_settings_clear(&settings);
 	return r;
 }
