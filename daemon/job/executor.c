@@ -102,6 +102,7 @@ static int act(Run *run, size_t i, Problem **ret_problem)
 		return r;
 	free(run->context.detail);
 	run->context.detail = plan_step_detail(run->context.plan, kind);
+	run->context.not_done = false;
 	tell(run, i, STEP_RUNNING, 0);
 	run->done = i + 1;
 	r = as_problem(call_libvirt(run, step_ops(kind)->act, ret_problem), kind, ret_problem);
@@ -109,7 +110,11 @@ static int act(Run *run, size_t i, Problem **ret_problem)
 	/* For a person to read. Recovery looks at the machine, and needs only the intents. */
 	if (run->log)
 		note_journal(run, journal_outcome(run->log, i, r == 0));
-	tell(run, i, r == 0 ? STEP_DONE : STEP_FAILED, since);
+	tell(run, i,
+	     r != 0		     ? STEP_FAILED
+	     : run->context.not_done ? STEP_NOT_DONE
+				     : STEP_DONE,
+	     since);
 	return r != 0 && step_ops(kind)->act_optional ? go_on(run, r, ret_problem) : r;
 }
 

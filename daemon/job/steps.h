@@ -16,7 +16,8 @@ typedef struct StepContext {
 	const Prepared *prepared;
 	const Plan *plan;
 	uint64_t timeout_usec;
-	char *detail;	      /* of the step that just ran; owned */
+	char *detail;	      /* of the step that just ran; owned, and the act may replace it */
+	bool not_done;	      /* the act did not do all of it, which is no failure: see detail */
 	JobNote note;	      /* from the act that just ran, for the log; owned */
 	char *defined_xml;    /* the definition as libvirt normalised ours; owned */
 	bool not_defined;     /* libvirt refused our definition before it wrote it */
