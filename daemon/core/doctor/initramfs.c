@@ -111,6 +111,7 @@ static void initramfs_check_image(const Doctor *d, const Initramfs *image, Findi
 	for (size_t i = 0; i < all->n_kept; i++)
 		initramfs_check_wish(d, image, all->kept[i], f);
 	initramfs_check_copies(d, image, f);
+	doctor_need_assignments(d, f);
 	if (f->status != FINDING_SKIPPED)
 		return;
 	finding_pass(f, "%s has %s%s; %s", image->path,
@@ -130,17 +131,18 @@ static void initramfs_check_settings(const Doctor *d, Finding *f)
 		f->error = -ENOMEM;
 		return;
 	}
-	finding_skip(f, "its image was not read: %s",
-		     host->image ? str_or_empty(host->image->trouble) : "it was not looked for");
+	finding_unknown(f, NULL, "its image was not read: %s",
+			host->image ? str_or_empty(host->image->trouble) : "it was not looked for");
 	for (char **line = host->initramfs; line && *line && !host->initramfs_hook; line++)
 		finding_warn(f, NULL,
 			     "%s: a driver in the initramfs takes assigned GPUs before "
 			     "gpupass-bind runs",
 			     *line);
-	finding_remedy(f, "take the driver out, or put gpupass's hook in; then rebuild the "
-			  "initramfs: see gpupass-bind(8), INITRAMFS");
-	if (f->status == FINDING_SKIPPED && !host->initramfs && *looked_at)
-		finding_skip(f, "its settings ask for no driver of a GPU: %s", looked_at);
+	if (f->status == FINDING_WARN)
+		finding_remedy(f, "take the driver out, or put gpupass's hook in; then rebuild the "
+				  "initramfs: see gpupass-bind(8), INITRAMFS");
+	else if (!host->initramfs && *looked_at)
+		finding_unknown(f, NULL, "its settings ask for no driver of a GPU: %s", looked_at);
 }
 
 void doctor_check_initramfs(const Doctor *d, Finding *f)

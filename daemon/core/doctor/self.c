@@ -55,6 +55,8 @@ static void doctor_check_versions(const HostFacts *machine, size_t n_domains, Fi
 			     "so that it starts domains with any GPU%s",
 			     str_or_empty(versions));
 		finding_remedy(f, "upgrade libvirt");
+	} else if (!machine || machine->libvirt_version == 0) {
+		finding_unknown(f, NULL, "it answers, but does not tell its version");
 	} else if (f->status == FINDING_SKIPPED) {
 		finding_pass(f, "it answers: %zu domains%s", n_domains, str_or_empty(versions));
 	}
@@ -96,6 +98,7 @@ void doctor_check_managed(const Doctor *d, Finding *f)
 				       "take the hostdev out (virsh edit %s) and assign the group",
 				       domain_ref_word(uses->items[i].name, uses->items[i].uuid));
 		}
+	doctor_need_domains(d, f);
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "none for these GPUs");
 }
@@ -196,6 +199,7 @@ void doctor_check_groups(const Doctor *d, Finding *f)
 		else if (!is_quarantined(d, group) && !has_note(d->facts->drift, group))
 			doctor_check_group(d, group, f);
 	}
+	doctor_need_domains(d, f);
 	if (f->status != FINDING_SKIPPED)
 		return;
 	if (busy > 0)
@@ -207,7 +211,7 @@ void doctor_check_groups(const Doctor *d, Finding *f)
 static void doctor_check_notes(const Doctor *d, const DoctorNotes *notes, Finding *f)
 {
 	if (!notes) {
-		finding_skip(f, "it was not looked for");
+		finding_unknown(f, NULL, "it was not looked for");
 		return;
 	}
 	for (size_t i = 0; i < notes->n_items; i++) {
@@ -227,6 +231,9 @@ static void doctor_check_notes(const Doctor *d, const DoctorNotes *notes, Findin
 
 void doctor_check_drift(const Doctor *d, Finding *f)
 {
+	doctor_need_inspection(d, f);
+	doctor_need_domains(d, f);
+	doctor_need_assignments(d, f);
 	doctor_check_notes(d, d->facts->drift, f);
 }
 
@@ -237,11 +244,13 @@ void doctor_check_evidence(const Doctor *d, Finding *f)
 
 void doctor_check_tenants(const Doctor *d, Finding *f)
 {
+	doctor_need_domains(d, f);
 	doctor_check_notes(d, d->facts->tenants, f);
 }
 
 void doctor_check_split(const Doctor *d, Finding *f)
 {
+	doctor_need_domains(d, f);
 	doctor_check_notes(d, d->facts->split, f);
 }
 
@@ -337,6 +346,9 @@ void doctor_check_boot_report(const Doctor *d, Finding *f)
 		finding_remedy(f, "journalctl -b -u gpupass-bind -u gpupass-bind-verify, then: "
 				  "gpupass bind GROUP");
 	}
+	doctor_need_assignments(d, f);
+	if (d->facts->assignments->n_items + d->facts->assignments->n_kept > 0)
+		doctor_need_read(d, "boot", f);
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "no function that is assigned or kept now was left out");
 }
@@ -345,6 +357,7 @@ void doctor_check_boot_unit(const Doctor *d, Finding *f)
 {
 	const Examination *host = d->facts->host;
 
+	doctor_need_assignments(d, f);
 	if (!host->systemd) {
 		finding_skip(f, "systemd does not run this host");
 	} else if (host->bind_enabled) {

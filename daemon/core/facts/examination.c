@@ -31,6 +31,7 @@ static const JsonMember examination_members[] = {
 	JSON_LIST(Examination, services),
 	JSON_LIST(Examination, driverctl),
 	JSON_LIST(Examination, boot),
+	JSON_LIST(Examination, unread),
 	JSON_BOOL(Examination, interrupts_known),
 	JSON_BOOL(Examination, interrupts_remapped),
 	JSON_BOOL(Examination, initramfs_hook),

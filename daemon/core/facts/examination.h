@@ -27,6 +27,12 @@ typedef struct Examination {
 	char **services;     /* "nvidia-persiste (pid 1312, unit nvidia-persistenced.service)" */
 	char **driverctl;    /* "0000:41:00.0 vfio-pci" */
 	char **boot;	     /* "0000:41:00.0 taken: nvidia was first", of gpupass-bind's report */
+	/*
+	 * "modprobe /etc/modprobe.d/a.conf: Permission denied": what of the above could not be
+	 * read, so that nothing follows from its absence. The first word is that of the fact:
+	 * cmdline, modprobe, driverctl, processes, memlock (of libvirt's process), boot.
+	 */
+	char **unread;
 	bool interrupts_known;	  /* this architecture shows interrupt remapping */
 	bool interrupts_remapped; /* and it is on */
 	bool initramfs_hook;	  /* gpupass's own hook or module for the initramfs is there */

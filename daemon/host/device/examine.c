@@ -28,20 +28,38 @@ static int read_if_any(int dir_fd, const char *path, char **ret, size_t *ret_siz
 	return r == -ENOMEM ? r : 0;
 }
 
+/*
+ * Without a fact its check must not pass. `error` of an absent file is none, unless it is always
+ * there. `fact` NULL: no check rests on it. -ENOMEM
+ */
+static int note_unread(Examination *e, const char *fact, const char *path, int error)
+{
+	if (error >= 0 || !fact || strv_length(e->unread) >= SETUP_LINES_MAX)
+		return 0;
+	return strv_appendf(&e->unread, "%s %s: %s", fact, path, strerror(-error));
+}
+
+static int note_unread_if_any(Examination *e, const char *fact, const char *path, int error)
+{
+	return note_unread(e, fact, path, error == -ENOENT ? 0 : error);
+}
+
 typedef int (*TextReader)(const char *name, const char *text, char ***into);
 
 static int read_file(int root_fd, const char *path, const char *name, TextReader reader,
-		     char ***into)
+		     char ***into, Examination *e, const char *fact)
 {
 	_cleanup_free_ char *text = NULL;
-	int r = read_if_any(root_fd, path, &text, NULL);
+	int r = file_read_at(root_fd, path, FILE_MAX_BYTES, &text, NULL);
 
-	return r < 0 || !text ? r : reader(name, text, into);
+	if (r < 0)
+		return r == -ENOMEM ? r : note_unread_if_any(e, fact, path, r);
+	return reader(name, text, into);
 }
 
 /* The files of a directory, which may be absent. */
 static int read_directory(int root_fd, const char *directory, const char *suffix, bool base_names,
-			  TextReader reader, char ***into)
+			  TextReader reader, char ***into, Examination *e, const char *fact)
 {
 	_cleanup_strv_ char **names = NULL;
 	_cleanup_close_ int fd = -1;
@@ -50,13 +68,16 @@ static int read_directory(int root_fd, const char *directory, const char *suffix
 	if (r >= 0)
 		r = dir_list(fd, suffix, &names);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
+		return r == -ENOMEM ? r : note_unread_if_any(e, fact, directory, r);
 	for (size_t i = 0; r >= 0 && names && names[i] && i < FILES_MAX; i++) {
 		_cleanup_free_ char *path = strf("%s/%s", directory, names[i]);
 
-		r = path ? read_file(root_fd, path, base_names ? names[i] : path, reader, into)
+		r = path ? read_file(root_fd, path, base_names ? names[i] : path, reader, into, e,
+				     fact)
 			 : -ENOMEM;
 	}
+	if (r >= 0 && strv_length(names) > FILES_MAX)
+		r = note_unread(e, fact, directory, -E2BIG);
 	return r;
 }
 
@@ -69,7 +90,7 @@ static int read_modprobe(int root_fd, Examination *e)
 
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(directories); i++)
 		r = read_directory(root_fd, directories[i], ".conf", false, setup_read_modprobe,
-				   &e->modprobe);
+				   &e->modprobe, e, "modprobe");
 	return r;
 }
 
@@ -87,13 +108,14 @@ static int read_initramfs(int root_fd, Examination *e)
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(files); i++) {
-		r = read_file(root_fd, files[i], files[i], setup_read_initramfs, &e->initramfs);
+		r = read_file(root_fd, files[i], files[i], setup_read_initramfs, &e->initramfs, e,
+			      NULL);
 		if (r >= 0 && faccessat(root_fd, files[i], R_OK, 0) == 0)
 			r = strv_appendf(&e->initramfs_at, "/%s", files[i]);
 	}
 	for (size_t i = 0; r >= 0 && i < ELEMENTS(directories); i++) {
 		r = read_directory(root_fd, directories[i], "", false, setup_read_initramfs,
-				   &e->initramfs);
+				   &e->initramfs, e, NULL);
 		if (r >= 0 && faccessat(root_fd, directories[i], R_OK, 0) == 0)
 			r = strv_appendf(&e->initramfs_at, "/%s", directories[i]);
 	}
@@ -150,7 +172,8 @@ static int read_interrupts(int proc_fd, Examination *e)
 	       (total += (size_t)n) < INTERRUPTS_MAX_BYTES)
 		e->interrupts_remapped = setup_interrupt_is_remapped(line);
 #if defined(__x86_64__) || defined(__i386__)
-	e->interrupts_known = total > 0;
+	/* Of a file that was not read to its end, only a yes counts. */
+	e->interrupts_known = total > 0 && (e->interrupts_remapped || feof(f));
 #endif
 	return 0;
 }
@@ -201,10 +224,12 @@ static int note_libvirt(int process_fd, const char *comm, const char *pid, Exami
 	r = read_if_any(process_fd, "limits", &limits, NULL);
 	if (r >= 0)
 		r = read_if_any(process_fd, "status", &status, NULL);
-	if (r < 0 || !limits || !status)
+	if (r < 0)
 		return r;
-	if (setup_may_raise_limits(status) || !setup_read_memlock(limits, &bytes) ||
-	    bytes > INT64_MAX)
+	if (!status ||
+	    (!setup_may_raise_limits(status) && (!limits || !setup_read_memlock(limits, &bytes))))
+		return note_unread(e, "memlock", e->libvirt_daemon, -EIO);
+	if (setup_may_raise_limits(status) || bytes > INT64_MAX)
 		return 0;
 	e->memlock_limited = true;
 	e->memlock_bytes = bytes;
@@ -219,8 +244,10 @@ static int note_process(int proc_fd, const char *pid, Examination *e)
 
 	if (r >= 0)
 		r = file_read_line_at(fd, "comm", &comm);
+	/* It may have ended meanwhile. */
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
+		return r == -ENOMEM ? r
+				    : note_unread_if_any(e, "processes", pid, r == -ESRCH ? 0 : r);
 	if (is_service(comm) && strv_length(e->services) < SETUP_LINES_MAX)
 		return note_service(fd, comm, pid, e);
 	if (strcmp(comm, "libvirtd") == 0 || strcmp(comm, "virtqemud") == 0)
@@ -234,7 +261,7 @@ static int read_processes(int proc_fd, Examination *e)
 	int r = dir_list(proc_fd, "", &names);
 
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
+		return r == -ENOMEM ? r : note_unread(e, "processes", "/proc", r);
 	for (char **name = names; r >= 0 && name && *name; name++) {
 		unsigned long long pid;
 
@@ -249,9 +276,11 @@ static int read_processes(int proc_fd, Examination *e)
 static int read_cmdline(int proc_fd, Examination *e)
 {
 	_cleanup_free_ char *text = NULL;
-	int r = read_if_any(proc_fd, "cmdline", &text, NULL);
+	int r = file_read_at(proc_fd, "cmdline", FILE_MAX_BYTES, &text, NULL);
 
-	return r < 0 || !text ? r : setup_read_cmdline(text, &e->cmdline);
+	if (r < 0)
+		return r == -ENOMEM ? r : note_unread(e, "cmdline", "/proc/cmdline", r);
+	return setup_read_cmdline(text, &e->cmdline);
 }
 
 static int read_version(int proc_fd, Examination *e)
@@ -267,10 +296,10 @@ static int read_boot(int root_fd, Examination *e)
 	_cleanup_(boot_faults_freep) BootFaults *faults = NULL;
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
-	int r = read_if_any(root_fd, "run/gpupass/boot.json", &text, &size);
+	int r = file_read_at(root_fd, "run/gpupass/boot.json", FILE_MAX_BYTES, &text, &size);
 
-	if (r < 0 || !text)
-		return r;
+	if (r < 0)
+		return r == -ENOMEM ? r : note_unread(e, "boot", "/run/gpupass/boot.json", r);
 	r = boot_faults_parse(text, size, &faults, NULL);
 	if (r == -EBADMSG || r == -EPROTO)
 		return strv_append(&e->boot, "/run/gpupass/boot.json cannot be understood");
@@ -326,7 +355,7 @@ int examine_setup(const ExamineRoots *roots, Examination **ret)
 		r = read_initramfs(roots->root_fd, e);
 	if (r >= 0)
 		r = read_directory(roots->root_fd, "etc/driverctl.d", "", true,
-				   setup_read_driverctl, &e->driverctl);
+				   setup_read_driverctl, &e->driverctl, e, "driverctl");
 	if (r >= 0)
 		r = read_boot(roots->root_fd, e);
 	if (r < 0)
