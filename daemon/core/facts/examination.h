@@ -17,6 +17,7 @@ typedef struct Examination {
 	/* NULL: not known */
 	char *nvidia_version; /* "595.71.05": version of the loaded driver */
 	char *libvirt_daemon; /* "virtqemud (pid 812)": who starts guests */
+	char *hook_is;	      /* our hook's file: "gpupass-hook", "a script", "another program" */
 	/* NULL: empty */
 	char **cmdline;	     /* words of the kernel command line about IOMMU, vfio and drivers */
 	char **iommu_units;  /* "dmar0": /sys/class/iommu */
@@ -40,15 +41,25 @@ typedef struct Examination {
 	bool bind_enabled;	  /* gpupass-bind.service */
 	bool hook;		  /* libvirt has our hook */
 	bool hook_runs;		  /* and root may run it */
-	bool memlock_limited;	  /* the libvirt daemon has a limit that it may not raise */
-	uint64_t memlock_bytes;	  /* that limit; 0: not known */
-	Initramfs *image;	  /* NULL: nobody looked */
+	/* Of when libvirt_daemon started. Neither: it cannot be told. */
+	bool hook_known;	     /* libvirt had a hook of QEMU then, ours or another */
+	bool hook_late;		     /* it had none: their folder was made later */
+	uint64_t libvirt_since_usec; /* CLOCK_REALTIME, as it is now; 0: not known. Not in JSON */
+	bool memlock_limited;	     /* the libvirt daemon has a limit that it may not raise */
+	uint64_t memlock_bytes;	     /* that limit; 0: not known */
+	Initramfs *image;	     /* NULL: nobody looked */
 } Examination;
 
 /* NULL when memory is out. A byte that is not text becomes '?'. */
 json_t *examination_to_json(const Examination *examination);
 /* Strict and complete: -EBADMSG with *ret_message otherwise. */
 int examination_from_json(const json_t *json, Examination **ret, char **ret_message);
+
+/*
+ * Fills hook_known and hook_late from libvirt_since_usec, the oldest change of a hook of QEMU, and
+ * when their folder was made; 0: not known.
+ */
+void examination_order_hook(Examination *e, uint64_t oldest, uint64_t made, uint64_t now);
 
 Examination *examination_free(Examination *examination);
 DEFINE_CLEANUP(Examination, examination_free)

@@ -11,6 +11,7 @@
 #include "core/facts/boot-faults.h"
 #include "core/facts/setup-files.h"
 #include "host/scan/cgroup.h"
+#include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -207,20 +208,41 @@ static int note_service(int process_fd, const char *comm, const char *pid, Exami
 }
 
 /*
+ * When a process started, by the clock of today: the kernel counts from the boot, which no set
+ * clock moves. Untouched where that is not known. -ENOMEM
+ */
+static int read_start(int process_fd, uint64_t *ret_usec)
+{
+	_cleanup_free_ char *stat = NULL;
+	uint64_t since_boot = clock_usec(CLOCK_BOOTTIME), ticks;
+	int r = read_if_any(process_fd, "stat", &stat, NULL);
+
+	if (r < 0 || !stat || !setup_read_start(stat, &ticks))
+		return r;
+	ticks = ticks * USEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	if (ticks <= since_boot)
+		*ret_usec = now_realtime() - (since_boot - ticks);
+	return 0;
+}
+
+/*
  * libvirt raises the limit of each QEMU to what the guest's memory needs, with prlimit(2). If
  * libvirt lacks the capability for that, as in a container, its own limit counts.
  */
 static int note_libvirt(int process_fd, const char *comm, const char *pid, Examination *e)
 {
 	_cleanup_free_ char *limits = NULL, *status = NULL;
+	struct stat st;
 	uint64_t bytes;
 	int r;
 
-	if (e->libvirt_daemon)
+	/* A user has one of their own for qemu:///session. */
+	if (e->libvirt_daemon || fstat(process_fd, &st) < 0 || st.st_uid != geteuid())
 		return 0;
 	e->libvirt_daemon = strf("%s (pid %s)", comm, pid);
-	if (!e->libvirt_daemon)
-		return -ENOMEM;
+	r = e->libvirt_daemon ? read_start(process_fd, &e->libvirt_since_usec) : -ENOMEM;
+	if (r < 0)
+		return r;
 	r = read_if_any(process_fd, "limits", &limits, NULL);
 	if (r >= 0)
 		r = read_if_any(process_fd, "status", &status, NULL);
@@ -321,16 +343,6 @@ static void read_systemd(int root_fd, Examination *e)
 	e->bind_enabled = faccessat(root_fd, link, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* libvirt leaves out what is not executable. */
-static void read_hook(int root_fd, Examination *e)
-{
-	static const char hook[] = "etc/libvirt/hooks/qemu.d/gpupass";
-	struct stat st;
-
-	e->hook = fstatat(root_fd, hook, &st, 0) == 0;
-	e->hook_runs = e->hook && S_ISREG(st.st_mode) && (st.st_mode & S_IXUSR);
-}
-
 int examine_setup(const ExamineRoots *roots, Examination **ret)
 {
 	_cleanup_(examination_freep) Examination *e = calloc(1, sizeof(*e));
@@ -360,8 +372,10 @@ int examine_setup(const ExamineRoots *roots, Examination **ret)
 		r = read_boot(roots->root_fd, e);
 	if (r < 0)
 		return r;
+	r = examine_hook(roots->root_fd, e);
+	if (r < 0)
+		return r;
 	read_systemd(roots->root_fd, e);
-	read_hook(roots->root_fd, e);
 	*ret = TAKE_PTR(e);
 	return 0;
 }

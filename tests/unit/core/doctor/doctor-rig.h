@@ -112,7 +112,8 @@ static inline _unused_ void rig_init(Rig *rig)
 	};
 	rig->host->interrupts_known = rig->host->interrupts_remapped = true;
 	rig->host->systemd = rig->host->bind_enabled = true;
-	rig->host->hook = rig->host->hook_runs = true;
+	rig->host->hook = rig->host->hook_runs = rig->host->hook_known = true;
+	set(&rig->host->hook_is, "gpupass-hook");
 }
 
 static inline _unused_ void rig_done(Rig *rig)

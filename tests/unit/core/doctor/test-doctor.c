@@ -222,6 +222,27 @@ static void unread(Rig *r)
 	}
 }
 
+static void hook_is_a_script(Rig *r)
+{
+	set(&r->host->hook_is, "a script");
+}
+
+static void hook_not_readable(Rig *r)
+{
+	set(&r->host->hook_is, NULL);
+}
+
+static void hook_not_ordered(Rig *r)
+{
+	r->host->hook_known = false;
+}
+
+static void no_processes(Rig *r)
+{
+	set(&r->host->libvirt_daemon, NULL);
+	unread(r);
+}
+
 static void unread_assignment(Rig *r)
 {
 	Assignments *all = r->m.host.assignments;
@@ -293,6 +314,10 @@ static const struct {
 	{ "split-groups", no_notes, "it was not looked for", false },
 	{ "split-groups", unread_domain, "what vm7 has", false },
 	{ "fence", no_host, "within its time", false },
+	{ "fence", hook_is_a_script, "is a script", false },
+	{ "fence", hook_not_readable, "is not readable", false },
+	{ "fence", hook_not_ordered, "put there, or replaced, after it started", false },
+	{ "fence", no_processes, "/a/file", false },
 	{ "boot", no_host, "within its time", true },
 	{ "boot", unread, "/a/file", true },
 	{ "boot", unread_assignment, "what is assigned is not known", false },
