@@ -47,7 +47,7 @@ typedef enum StepChanges {
 typedef struct StepOps {
 	int (*act)(StepContext *c, Problem **ret_problem);
 	int (*undo)(StepContext *c, Problem **ret_problem); /* NULL: nothing to undo */
-	/* PROBLEM when the post-condition does not hold. NULL: the step has none. */
+	/* PROBLEM when the post-condition does not hold. NULL: the act itself observes it. */
 	int (*holds)(StepContext *c, Problem **ret_problem);
 	StepChanges changes;
 	/*
@@ -66,6 +66,8 @@ typedef struct StepOps {
 } StepOps;
 
 const StepOps *step_ops(StepKind kind);
+/* What the step's "done" rests on. For tests and readers of steps.c. */
+const char *step_evidence(StepKind kind);
 /* Adds to `left` what an optional act or undo could not do. 0 or -ENOMEM. */
 int step_note_left(StepContext *c, const Problem *problem);
 void step_context_clear(StepContext *c);

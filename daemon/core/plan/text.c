@@ -64,9 +64,17 @@ static char *reset_detail(const Plan *plan)
 	return count(n, "function");
 }
 
+/* Only what steps of this plan have changed is read again. */
 static char *verify_detail(const Plan *plan)
 {
-	return strdup(plan->live || plan->config ? "drivers and XML re-read" : "drivers re-read");
+	bool drivers = plan_has_step(plan, STEP_BIND) || plan_has_step(plan, STEP_RESTORE);
+	bool xml = plan_has_step(plan, STEP_DEFINE) || plan_has_step(plan, STEP_ATTACH) ||
+		   plan_has_step(plan, STEP_DETACH);
+
+	return strdup(drivers && xml ? "drivers and XML re-read"
+		      : drivers	     ? "drivers re-read"
+		      : xml	     ? "XML re-read"
+				     : "nothing to re-read");
 }
 
 char *plan_step_detail(const Plan *plan, StepKind step)
