@@ -251,8 +251,8 @@ void doctor_check_reset(const Doctor *d, Finding *f)
 		bool was_due = last && last->known;
 
 		if (was_due && !last->reset) {
-			finding_warn(f, bdf, "%s was not reset when that was due last: %s", bdf,
-				     last->what ? last->what : "its receipt does not say why");
+			finding_warn(f, bdf, "not reset when that was due last: %s",
+				     last->what ? last->what : bdf);
 			finding_remedy(f, "another domain gets it only when a reset works, or with "
 					  "--accept-dirty after the host was switched off: "
 					  "gpupassd(8), TURNOVER");

@@ -248,10 +248,11 @@ static int note_libvirt(int process_fd, const char *comm, const char *pid, Exami
 		r = read_if_any(process_fd, "status", &status, NULL);
 	if (r < 0)
 		return r;
-	if (!status ||
-	    (!setup_may_raise_limits(status) && (!limits || !setup_read_memlock(limits, &bytes))))
+	if (status && setup_may_raise_limits(status))
+		return 0;
+	if (!status || !limits || !setup_read_memlock(limits, &bytes))
 		return note_unread(e, "memlock", e->libvirt_daemon, -EIO);
-	if (setup_may_raise_limits(status) || bytes > INT64_MAX)
+	if (bytes > INT64_MAX)
 		return 0;
 	e->memlock_limited = true;
 	e->memlock_bytes = bytes;

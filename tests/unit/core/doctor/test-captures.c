@@ -465,6 +465,9 @@ static void what_few_hosts_have_is_captured_too(_unused_ void **state)
 	json_object_set_new(member(all, "policy"), "keep_bound", json_pack("[s]", "pair*"));
 	json_object_set_new(member(all, "policy"), "domains_from", json_string("none"));
 	json_object_set_new(all, "kept", json_pack("[o]", json_loads(kept_group, 0, NULL)));
+	json_object_set_new(all, "resets",
+			    json_pack("[{s:s, s:b, s:s}]", "bdf", "0000:41:00.0", "reset", 0,
+				      "what", "0000:41:00.0: no method"));
 	free(snapshot);
 	free(facts);
 	snapshot = json_dumps(host, 0);

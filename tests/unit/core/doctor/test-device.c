@@ -139,7 +139,7 @@ static const Case cases[] = {
 	  "reseat" },
 	/* field: host/15 */
 	{ "a reset that did not work", no_method_last_time, "reset", "reset", "warn",
-	  GPU " was not reset when that was due last: " GPU ": no method", "TURNOVER" },
+	  "not reset when that was due last: " GPU ": no method", "TURNOVER" },
 	{ "no reset of its own", no_reset_of_its_own, "reset", "reset", "fail", "0000:41:05.0",
 	  "its own port" },
 };
