@@ -277,6 +277,27 @@ static void files_that_cannot_be_understood_are_passed_over_or_told(void **state
 	assert_string_equal(e->unread[0], "modprobe etc/modprobe.d/big.conf: File too large");
 }
 
+/* Files of one fact that cannot be read leave room for those of another. */
+static void what_cannot_be_read_is_told_of_each_fact(void **state)
+{
+	Bench *b = *state;
+	_cleanup_(examination_freep) Examination *e = NULL;
+	static char big[70000];
+
+	memset(big, '#', sizeof(big));
+	tree_write(b->tree, "proc/cmdline", "quiet\n");
+	for (unsigned i = 0; i < 100; i++) {
+		_cleanup_free_ char *path = strf("root/etc/modprobe.d/%03u.conf", i);
+
+		assert_non_null(path);
+		tree_write_bytes(b->tree, path, big, sizeof(big));
+	}
+	tree_write_bytes(b->tree, "root/etc/driverctl.d/pci-" GPU, big, sizeof(big));
+	assert_int_equal(examine_setup(&b->roots, &e), 0);
+	assert_int_equal(strv_length(e->unread), 4 + 2);
+	assert_string_equal(e->unread[4], "driverctl etc/driverctl.d/pci-" GPU ": File too large");
+}
+
 /* ---- libvirt's hook ---- */
 
 #define HOOKS "root/etc/libvirt/hooks"
@@ -410,6 +431,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(what_cannot_be_read_is_told_of_each_fact),
 		TEST(what_lies_in_the_hooks_place_is_told),
 		TEST(a_hook_counts_from_the_start_of_libvirt),
 		TEST(what_cannot_be_ordered_is_not_known),
