@@ -330,6 +330,21 @@ static void choice_takes_the_own_then_the_first_free_or_says_why_not(_unused_ vo
 	}
 }
 
+static void a_holder_that_is_yet_to_let_go_is_one(_unused_ void **state)
+{
+	PlanFunction function = {
+		.iommu_group = 7,
+		.from_driver = (char *)"nvidia",
+		.to_driver = (char *)"vfio-pci",
+		.from_persistence = PERSISTENCE_ON,
+		.kept_by = 812,
+	};
+	Plan plan = { .functions = &function, .n_functions = 1 };
+	_cleanup_free_ char *detail = plan_step_detail(&plan, STEP_PREFLIGHT);
+
+	assert_string_equal(detail, "IOMMU group 7 viable; no other holders");
+}
+
 /* No step claims to have read what no step of the plan changed. */
 static void verify_names_what_it_reads(_unused_ void **state)
 {
@@ -362,6 +377,7 @@ int main(void)
 		cmocka_unit_test(writes_are_those_of_driver_move),
 		cmocka_unit_test(details_count_what_a_step_does),
 		cmocka_unit_test(verify_names_what_it_reads),
+		cmocka_unit_test(a_holder_that_is_yet_to_let_go_is_one),
 		cmocka_unit_test(prefix_leaves_out_what_is_not_known),
 		cmocka_unit_test(names_of_operations_and_steps_round_trip),
 		cmocka_unit_test(choice_takes_the_own_then_the_first_free_or_says_why_not),
