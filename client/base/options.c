@@ -116,7 +116,7 @@ static const OptionRow rows[] = {
 	{ "first", "N", "Number of the first port or device of the machine", ID_FIRST,
 	  OPTION_FIRST },
 	{ "symptom", "SYMPTOM", "no-nvlink, one-gpu, no-p2p, or slow", ID_SYMPTOM, OPTION_SYMPTOM },
-	{ "verbose", NULL, "Also print checks that passed or were skipped", ID_VERBOSE,
+	{ "verbose", NULL, "Also print checks that passed, or are not known", ID_VERBOSE,
 	  OPTION_VERBOSE },
 	{ "bundle", "FILE", "Write a capture of the host, to send; - is stdout", ID_BUNDLE,
 	  OPTION_BUNDLE },

@@ -58,12 +58,13 @@ const char *terminal_glyph(const Terminal *t, Glyph glyph)
 	static const struct {
 		const char *utf8, *ascii;
 	} glyphs[] = {
-		[GLYPH_HELD] = { "●", "*" },	[GLYPH_NOT_HELD] = { "○", "o" },
-		[GLYPH_PENDING] = { "·", "." }, [GLYPH_RUNNING] = { "→", ">" },
-		[GLYPH_DONE] = { "✔", "+" },	[GLYPH_UNCHANGED] = { "=", "=" },
-		[GLYPH_FAILED] = { "✘", "x" },	[GLYPH_UNDONE] = { "↺", "<" },
-		[GLYPH_TIMES] = { "×", "x" },	[GLYPH_ARROW] = { "→", "->" },
-		[GLYPH_FROM] = { "←", "<-" },	[GLYPH_ELLIPSIS] = { "…", "..." },
+		[GLYPH_HELD] = { "●", "*" },	   [GLYPH_NOT_HELD] = { "○", "o" },
+		[GLYPH_PENDING] = { "·", "." },	   [GLYPH_RUNNING] = { "→", ">" },
+		[GLYPH_DONE] = { "✔", "+" },	   [GLYPH_UNCHANGED] = { "=", "=" },
+		[GLYPH_NOT_DONE] = { "!", "!" },   [GLYPH_FAILED] = { "✘", "x" },
+		[GLYPH_UNDONE] = { "↺", "<" },	   [GLYPH_TIMES] = { "×", "x" },
+		[GLYPH_ARROW] = { "→", "->" },	   [GLYPH_FROM] = { "←", "<-" },
+		[GLYPH_ELLIPSIS] = { "…", "..." },
 	};
 
 	return t->utf8 ? glyphs[glyph].utf8 : glyphs[glyph].ascii;

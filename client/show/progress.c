@@ -33,6 +33,8 @@ static StepLook step_look(const Step *step)
 		return (StepLook){ GLYPH_DONE, COLOUR_GOOD, true };
 	case STEP_UNCHANGED:
 		return (StepLook){ GLYPH_UNCHANGED, COLOUR_GOOD, true };
+	case STEP_NOT_DONE:
+		return (StepLook){ GLYPH_NOT_DONE, COLOUR_MOVING, true };
 	case STEP_FAILED:
 		return (StepLook){ GLYPH_FAILED, COLOUR_BAD, true };
 	case STEP_UNDONE:

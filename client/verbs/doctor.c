@@ -44,6 +44,8 @@ static Colour status_colour(const char *status)
 		return COLOUR_BAD;
 	if (strcmp(status, "warn") == 0)
 		return COLOUR_MOVING;
+	if (strcmp(status, "unknown") == 0)
+		return COLOUR_NONE;
 	return strcmp(status, "pass") == 0 ? COLOUR_GOOD : COLOUR_DIM;
 }
 
@@ -66,20 +68,28 @@ static int print_see(Client *c, const char *anchor)
 	return 0;
 }
 
+/* What is not in order, and what is not known although something can be done about it. */
+static bool is_told(const char *status, const char *remedy)
+{
+	return is_trouble(status) || (strcmp(status, "unknown") == 0 && *remedy);
+}
+
+/* 1: it was printed. */
 static int print_check(Client *c, const json_t *check)
 {
 	_cleanup_free_ char *status = document_text(check, "status"),
 			    *id = document_text(check, "id");
 	_cleanup_free_ char *title = document_text(check, "title"),
 			    *remedy = document_text(check, "remedy");
-	_cleanup_free_ char *see = document_text(check, "see");
+	_cleanup_free_ char *see = document_text(check, "see"),
+			    *evidence = document_text(check, "evidence");
 	const Terminal *t = &c->out;
 	const json_t *line;
 	size_t i;
 
-	if (!status || !id || !title || !remedy || !see)
+	if (!status || !id || !title || !remedy || !see || !evidence)
 		return -ENOMEM;
-	if (!is_trouble(status) && !(c->options->given & OPTION_VERBOSE))
+	if (!is_told(status, remedy) && !(c->options->given & OPTION_VERBOSE))
 		return 0;
 	fprintf(t->stream, "%s%-7s%s %s%s%s (%s)\n", terminal_colour(t, status_colour(status)),
 		status, terminal_plain(t), terminal_colour(t, COLOUR_BOLD), title,
@@ -94,7 +104,11 @@ static int print_check(Client *c, const json_t *check)
 	}
 	if (*remedy)
 		print_wrapped(t, DOCTOR_INDENT, "Remedy: ", remedy);
-	return *see && is_trouble(status) ? print_see(c, see) : 0;
+	if (*see && is_told(status, remedy))
+		return print_see(c, see) < 0 ? -ENOMEM : 1;
+	if (*evidence && strcmp(status, "skipped") != 0)
+		print_wrapped(t, DOCTOR_INDENT, "By:     ", evidence);
+	return 1;
 }
 
 static int print_suspects(const Terminal *t, const json_t *suspects)
@@ -154,18 +168,21 @@ static long long count(const json_t *report, const char *status)
 	return json_integer_value(json_object_get(json_object_get(report, "counts"), status));
 }
 
-static int print_counts(Client *c, const json_t *report)
+static int print_counts(Client *c, const json_t *report, bool printed)
 {
 	bool verbose = c->options->given & OPTION_VERBOSE;
-	bool printed = verbose || count(report, "fail") + count(report, "warn") > 0 ||
-		       json_is_object(json_object_get(report, "symptom"));
+	long long unknown = count(report, "unknown"), skipped = count(report, "skipped");
+	_cleanup_free_ char *not_known =
+		unknown > 0 ? strf(", %lld not known", unknown) : strdup("");
+	_cleanup_free_ char *left_out = skipped > 0 ? strf(", %lld skipped", skipped) : strdup("");
 	_cleanup_free_ char *line =
-		strf("%zu checks: %lld failed, %lld with a warning, %lld passed, %lld skipped.%s",
+		strf("%zu checks: %lld failed, %lld with a warning, %lld passed%s%s.%s",
 		     json_array_size(json_object_get(report, "checks")), count(report, "fail"),
-		     count(report, "warn"), count(report, "pass"), count(report, "skipped"),
-		     count(report, "skipped") > 0 && !verbose ? " Why: --verbose" : "");
+		     count(report, "warn"), count(report, "pass"), not_known ? not_known : "",
+		     left_out ? left_out : "",
+		     unknown + skipped > 0 && !verbose ? " Why: --verbose" : "");
 
-	if (!line)
+	if (!line || !not_known || !left_out)
 		return -ENOMEM;
 	if (printed)
 		fputc('\n', c->out.stream);
@@ -177,6 +194,7 @@ static int print_report(Client *c, const json_t *report)
 {
 	const json_t *checks = json_object_get(report, "checks"), *check;
 	const json_t *symptom = json_object_get(report, "symptom");
+	bool printed = json_is_object(symptom);
 	size_t i;
 	int r = 0;
 
@@ -184,12 +202,13 @@ static int print_report(Client *c, const json_t *report)
 		r = print_check(c, check);
 		if (r < 0)
 			return r;
+		printed |= r > 0;
 	}
 	if (json_is_object(symptom))
 		r = print_symptom(c, symptom);
 	if (r < 0)
 		return r;
-	return c->options->legend ? print_counts(c, report) : 0;
+	return c->options->legend ? print_counts(c, report, printed) : 0;
 }
 
 int doctor_check(Client *c, size_t n_arguments)

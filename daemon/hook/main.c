@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/domain/xml-types.h"
+#include "gpupass/dbus.h"
 #include "hook/decide.h"
 #include "hook/note.h"
 #include "util/arguments.h"
@@ -28,8 +29,7 @@ typedef struct Command {
 
 static const char usage[] =
 	"Usage: gpupass-hook [OPTION]... DOMAIN OPERATION SUBOPERATION EXTRA\n"
-	"\n"
-	"Run by libvirt as hooks/qemu.d/gpupass, with the domain's XML on standard input. Refuses\n"
+	"\n" GPUPASS_HOOK_SAYS ", with the domain's XML on standard input. Refuses\n"
 	"that a domain starts with a group of GPUs that it may not have. See gpupass-hook(8).\n"
 	"\n"
 	"      --state-dir=DIR    has fence.json (default " GPUPASS_STATE_DIR ")\n"

@@ -30,6 +30,8 @@ typedef struct Look {
 	DoctorNotes split_notes;
 	char *fence_fault;
 	DoctorNotes evidence_notes;
+	LastReset *resets; /* of all GPUs; NULL: nobody keeps receipts */
+	size_t n_resets;
 	Tenants *tenants; /* NULL: nobody keeps marks */
 	DoctorNotes tenant_notes;
 	char **texts; /* of those */
@@ -53,6 +55,7 @@ static void look_clear(Look *l)
 	free(l->fence_fault);
 	free(l->evidence_notes.items);
 	free(l->tenant_notes.items);
+	last_resets_free(l->resets, l->n_resets);
 	tenants_free(l->tenants);
 	strv_free(l->texts);
 	strv_free(l->busy);
@@ -387,6 +390,23 @@ static int look_for_tenants(Look *l)
 	return r;
 }
 
+static int look_at_resets(Look *l)
+{
+	const GpuSet *gpus = l->inventory->gpus;
+	int r;
+
+	if (!l->place->receipts)
+		return 0;
+	l->resets = calloc(gpus->n_gpus + 1, sizeof(LastReset));
+	if (!l->resets)
+		return -ENOMEM;
+	for (; l->n_resets < gpus->n_gpus; l->n_resets++)
+		l->resets[l->n_resets].bdf = gpus->gpus[l->n_resets].lead->bdf;
+	r = receipt_store_last(l->place->receipts, l->resets, l->n_resets);
+	/* What cannot be read leaves them not known. */
+	return r == -ENOMEM ? r : 0;
+}
+
 static char *make_capture(const Look *l, const DoctorFacts *facts)
 {
 	_cleanup_free_ char *report = doctor_report(facts);
@@ -418,6 +438,8 @@ static char *make_report(const Look *l)
 		.host_error = l->host_error,
 		.health = l->health,
 		.n_health = l->n_health,
+		.resets = l->resets,
+		.n_resets = l->n_resets,
 		.busy = l->busy,
 		.quarantined = l->quarantined,
 		.clears = l->clears,
@@ -470,6 +492,8 @@ int doctor_look(const JobPlace *place, const DoctorRequest *request, char **ret_
 		r = look_for_stale_evidence(&l);
 	if (r == 0)
 		r = look_for_tenants(&l);
+	if (r == 0)
+		r = look_at_resets(&l);
 	if (r == 0) {
 		*ret_report = make_report(&l);
 		r = *ret_report ? 0 : -ENOMEM;

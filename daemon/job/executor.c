@@ -82,6 +82,21 @@ static int call_libvirt(Run *run, int (*call)(StepContext *c, Problem **ret_prob
 	return r;
 }
 
+/*
+ * What libvirt did is seen in the domain's XML, and not in what its call returned: "done" rests on
+ * that. A mover has looked at its functions itself, and a record is on disk when it is stored. The
+ * step verify looks at all of them once more.
+ */
+static int act_and_look(Run *run, StepKind kind, Problem **ret_problem)
+{
+	const StepOps *ops = step_ops(kind);
+	bool of_libvirt =
+		ops->changes == STEP_CHANGES_DEFINITION || ops->changes == STEP_CHANGES_GUEST;
+	int r = call_libvirt(run, ops->act, ret_problem);
+
+	return r == 0 && of_libvirt ? call_libvirt(run, ops->holds, ret_problem) : r;
+}
+
 /* Whatever an optional act or undo returns, we report it and go on. */
 static int go_on(Run *run, int r, Problem **problem)
 {
@@ -102,14 +117,19 @@ static int act(Run *run, size_t i, Problem **ret_problem)
 		return r;
 	free(run->context.detail);
 	run->context.detail = plan_step_detail(run->context.plan, kind);
+	run->context.not_done = false;
 	tell(run, i, STEP_RUNNING, 0);
 	run->done = i + 1;
-	r = as_problem(call_libvirt(run, step_ops(kind)->act, ret_problem), kind, ret_problem);
+	r = as_problem(act_and_look(run, kind, ret_problem), kind, ret_problem);
 	tell_note(run);
 	/* For a person to read. Recovery looks at the machine, and needs only the intents. */
 	if (run->log)
 		note_journal(run, journal_outcome(run->log, i, r == 0));
-	tell(run, i, r == 0 ? STEP_DONE : STEP_FAILED, since);
+	tell(run, i,
+	     r != 0		     ? STEP_FAILED
+	     : run->context.not_done ? STEP_NOT_DONE
+				     : STEP_DONE,
+	     since);
 	return r != 0 && step_ops(kind)->act_optional ? go_on(run, r, ret_problem) : r;
 }
 

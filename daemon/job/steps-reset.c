@@ -228,6 +228,48 @@ static int turn_marks(const Turnover *t, const Receipt *receipt, Problem **ret_p
 	return r;
 }
 
+/* ---- what was not reset ---- */
+
+/* The plan has warned of what it knew cannot be reset. An undo was not planned. */
+static bool was_foreseen(const Turnover *t, const ReceiptBoard *board)
+{
+	const PlanBoard *planned = plan_board(t->context->plan, &board->bdf);
+
+	return !t->undo && planned && !planned->reset;
+}
+
+/* A board that has no method is no failure, but the step is not done, and a warning names it. */
+static int tell_unreset(const Turnover *t)
+{
+	StepContext *c = t->context;
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < t->n_boards; i++) {
+		const ReceiptBoard *board = &t->boards[i];
+
+		if (board->reset)
+			continue;
+		n++;
+		if (!was_foreseen(t, board))
+			r = strv_appendf(&c->left,
+					 "%s was not reset: the kernel has no method for it; %s",
+					 BDF_TEXT(&board->bdf),
+					 t->leaves ? "another domain gets it only with "
+						     "--accept-dirty: gpupassd(8), TURNOVER"
+						   : "the domain has what its last tenant left in "
+						     "it (--accept-dirty)");
+	}
+	if (r < 0 || n == 0 || t->undo)
+		return r;
+	c->not_done = true;
+	free(c->detail);
+	c->detail = n == t->n_boards
+			    ? strdup("not reset: no method")
+			    : strf("%zu of %zu boards not reset: no method", n, t->n_boards);
+	return c->detail ? 0 : -ENOMEM;
+}
+
 /* ---- the step ---- */
 
 /* The reset is that of all boards, or of none. */
@@ -294,7 +336,7 @@ static int conclude(Turnover *t, Problem **ret_problem)
 		return refuse(t, ret_problem);
 	if (r == PROBLEM)
 		*ret_problem = TAKE_PTR(unwritten);
-	return r;
+	return r == 0 ? tell_unreset(t) : r;
 }
 
 static int turn_over(Turnover *t, Problem **ret_problem)

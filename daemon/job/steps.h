@@ -16,7 +16,8 @@ typedef struct StepContext {
 	const Prepared *prepared;
 	const Plan *plan;
 	uint64_t timeout_usec;
-	char *detail;	      /* of the step that just ran; owned */
+	char *detail;	      /* of the step that just ran; owned, and the act may replace it */
+	bool not_done;	      /* the act did not do all of it, which is no failure: see detail */
 	JobNote note;	      /* from the act that just ran, for the log; owned */
 	char *defined_xml;    /* the definition as libvirt normalised ours; owned */
 	bool not_defined;     /* libvirt refused our definition before it wrote it */
@@ -46,7 +47,7 @@ typedef enum StepChanges {
 typedef struct StepOps {
 	int (*act)(StepContext *c, Problem **ret_problem);
 	int (*undo)(StepContext *c, Problem **ret_problem); /* NULL: nothing to undo */
-	/* PROBLEM when the post-condition does not hold. NULL: the step has none. */
+	/* PROBLEM when the post-condition does not hold. NULL: the act itself observes it. */
 	int (*holds)(StepContext *c, Problem **ret_problem);
 	StepChanges changes;
 	/*
@@ -65,6 +66,8 @@ typedef struct StepOps {
 } StepOps;
 
 const StepOps *step_ops(StepKind kind);
+/* What the step's "done" rests on. For tests and readers of steps.c. */
+const char *step_evidence(StepKind kind);
 /* Adds to `left` what an optional act or undo could not do. 0 or -ENOMEM. */
 int step_note_left(StepContext *c, const Problem *problem);
 void step_context_clear(StepContext *c);

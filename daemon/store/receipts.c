@@ -9,6 +9,9 @@
 #include "util/file.h"
 #include "util/text.h"
 
+/* Of the largest group, with room. */
+#define RECEIPT_MAX_BYTES (256 * 1024)
+
 int receipt_store_open(const char *state_directory, ReceiptStore *ret)
 {
 	_cleanup_free_ char *directory = strf("%s/receipts", state_directory);
@@ -66,4 +69,33 @@ int receipt_store_add(const ReceiptStore *store, const Receipt *receipt)
 		return r;
 	remove_oldest(store);
 	return 0;
+}
+
+static bool all_known(const LastReset *boards, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!boards[i].known)
+			return false;
+	return true;
+}
+
+int receipt_store_last(const ReceiptStore *store, LastReset *boards, size_t n)
+{
+	_cleanup_strv_ char **names = NULL;
+	int r = dir_list(store->dir_fd, ".json", &names);
+	size_t all = strv_length(names);
+
+	for (size_t i = 0; r >= 0 && i < all && i < RECEIPTS_LOOKED_AT && !all_known(boards, n);
+	     i++) {
+		_cleanup_free_ char *text = NULL;
+		size_t size = 0;
+
+		r = file_read_state_at(store->dir_fd, names[all - 1 - i], RECEIPT_MAX_BYTES, &text,
+				       &size);
+		if (r >= 0)
+			r = receipt_read_last(text, size, boards, n);
+		if (r != -ENOMEM)
+			r = 0;
+	}
+	return r;
 }

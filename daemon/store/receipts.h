@@ -5,6 +5,7 @@
 #include "core/facts/receipt.h"
 
 #define RECEIPTS_KEPT 1000
+#define RECEIPTS_LOOKED_AT 100
 
 typedef struct ReceiptStore {
 	int dir_fd; /* owned */
@@ -19,3 +20,9 @@ char *receipt_file_name(const Receipt *receipt);
 
 /* 0: the receipt is on disk. An old receipt that cannot be removed is no error. */
 int receipt_store_add(const ReceiptStore *store, const Receipt *receipt);
+
+/*
+ * What the newest receipts say of these boards. Looks at the last RECEIPTS_LOOKED_AT; one that
+ * cannot be read or understood is left out. -errno: the directory cannot be read.
+ */
+int receipt_store_last(const ReceiptStore *store, LastReset *boards, size_t n);

@@ -31,6 +31,9 @@
 #define GPUPASS_ACTION_READ "org.gpupass1.read"	    /* Plan, GetDrift, Doctor, Inspect */
 #define GPUPASS_ACTION_AUDIT "org.gpupass1.audit"   /* GetAudit, GetHolders */
 
+/* In the help of gpupass-hook: by this doctor tells its file from another in its place. */
+#define GPUPASS_HOOK_SAYS "Run by libvirt as hooks/qemu.d/gpupass"
+
 /* Option keys of the a{sv} arguments. An unknown key is refused with InvalidArgument. */
 #define GPUPASS_OPTION_LIVE "live"	     /* b: the running domain */
 #define GPUPASS_OPTION_CONFIG "config"	     /* b: the definition */

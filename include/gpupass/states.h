@@ -68,6 +68,7 @@ typedef enum JobState {
 	X(STEP_RUNNING, "running")                                                                 \
 	X(STEP_DONE, "done")                                                                       \
 	X(STEP_UNCHANGED, "unchanged") /* held already */                                          \
+	X(STEP_NOT_DONE, "not-done")   /* not all of it, which is no failure: see its detail */    \
 	X(STEP_FAILED, "failed")                                                                   \
 	X(STEP_UNDONE, "undone")                                                                   \
 	X(STEP_UNDO_FAILED, "undo-failed")

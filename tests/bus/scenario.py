@@ -303,7 +303,8 @@ PLAN = {
 
 def check(number, status, **members):
     base = {"id": number, "title": "Title of " + number, "status": status, "what": [],
-            "remedy": None, "objects": [], "see": "what-doctor-finds"}
+            "remedy": None, "objects": [], "see": "what-doctor-finds",
+            "evidence": "what the kernel says, read by the scan"}
     base.update(members)
     return base
 
@@ -317,7 +318,7 @@ DOCTOR = {
         "hints": [{"cause": "fewer links than the board has are active",
                    "remedy": "reseat the bridge with the host switched off"}],
     },
-    "counts": {"fail": 1, "warn": 1, "pass": 1, "skipped": 1},
+    "counts": {"fail": 1, "warn": 1, "pass": 1, "unknown": 2, "skipped": 1},
     "checks": [
         check("iommu", "pass", what=["the kernel has IOMMU groups"]),
         check("holders", "warn", remedy="stop it before assign", see="holders", what=[
@@ -327,7 +328,10 @@ DOCTOR = {
             "0000:41:00.0 has x8 of x16 lanes", "0000:61:00.0 has x8 of x16 lanes"],
               remedy="reseat the board and its riser, and clean the contacts; then look at the "
                      "slot, and at the next one"),
-        check("aer", "skipped", what=["the kernel counts none: no AER, or not in its care"]),
+        check("aer", "unknown", what=["0000:41:00.0: the kernel counts no errors"]),
+        check("fence", "unknown", what=["libvirtd (pid 812) started before the hook was put there"],
+              remedy="restart libvirtd", see="the-fence"),
+        check("boot-unit", "skipped", what=["systemd does not run this host"]),
     ],
 }
 

@@ -198,6 +198,7 @@ static void the_setup_is_read(const char *text)
 	setup_interrupt_is_remapped(text);
 	setup_read_aer(text, &number);
 	setup_read_memlock(text, &number);
+	setup_read_start(text, &number);
 	setup_may_raise_limits(text);
 	EXPECT(setup_compare_versions(text, text) == 0);
 	EXPECT((setup_compare_versions(text, "1.2") < 0) ==

@@ -273,6 +273,25 @@ static int set_notes(json_t *root, const char *key, const DoctorNotes *notes)
 	return r | json_object_set_new(root, key, TAKE_PTR(array));
 }
 
+static int set_resets(json_t *root, const DoctorFacts *facts)
+{
+	_cleanup_json_ json_t *array = json_array();
+	int r = 0;
+
+	for (size_t i = 0; i < facts->n_resets; i++) {
+		const LastReset *last = &facts->resets[i];
+		json_t *object = last->known ? json_object() : NULL;
+
+		if (!last->known)
+			continue;
+		r |= json_set_bdf(object, "bdf", &last->bdf);
+		r |= json_object_set_new(object, "reset", json_boolean(last->reset));
+		r |= json_set_text_if_any(object, "what", last->what);
+		r |= json_array_append_new(array, object);
+	}
+	return facts->resets ? r | json_object_set_new(root, "resets", TAKE_PTR(array)) : r;
+}
+
 /* What the daemon knows by itself: jobs, quarantines, and what its other looks found. */
 static int set_findings(json_t *root, const DoctorFacts *facts)
 {
@@ -281,6 +300,7 @@ static int set_findings(json_t *root, const DoctorFacts *facts)
 	r |= json_set_plain_list(root, "quarantined", facts->quarantined);
 	r |= json_set_plain_list(root, "clears", facts->clears);
 	r |= json_set_plain_list(root, "open_jobs", facts->open_jobs);
+	r |= set_resets(root, facts);
 	r |= set_notes(root, "drift", facts->drift);
 	r |= set_notes(root, "stale_evidence", facts->evidence);
 	r |= set_notes(root, "tenants", facts->tenants);

@@ -4,15 +4,18 @@
 
 #include "core/doctor/finding.h"
 
-/* Facts that a check needs. If one is missing, the check is skipped and says why. */
+/*
+ * What a check needs. Without what it is about, it is skipped. Without facts, it is unknown, and
+ * says what is missing.
+ */
 typedef enum DoctorNeeds {
-	NEEDS_HOST = 1 << 0,	   /* the examination */
-	NEEDS_INSPECTION = 1 << 1, /* an inspection of the groups' functions */
+	NEEDS_HOST = 1 << 0,	   /* facts: the examination */
+	NEEDS_INSPECTION = 1 << 1, /* facts: an inspection of the groups' functions */
 	NEEDS_GPUS = 1 << 2,	   /* at least one GPU that is in a group */
 	NEEDS_IOMMU = 1 << 3,
-	NEEDS_LIBVIRT = 1 << 4,
-	NEEDS_DOMAIN = 1 << 5, /* without a domain the check is not in the report at all */
-	NEEDS_GROUP = 1 << 6,  /* and the domain has a group */
+	NEEDS_LIBVIRT = 1 << 4, /* facts: the domains */
+	NEEDS_DOMAIN = 1 << 5,	/* without a domain the check is not in the report at all */
+	NEEDS_GROUP = 1 << 6,	/* and the domain has a group */
 } DoctorNeeds;
 
 struct DoctorCheck {
@@ -20,6 +23,8 @@ struct DoctorCheck {
 	unsigned needs;
 	void (*run)(const Doctor *d, Finding *finding);
 	const char *see; /* a heading of docs/TROUBLESHOOTING.md */
+	/* What a pass rests on: what is observed, and by whom. doctor.c demands it of each row. */
+	const char *evidence;
 };
 
 /* host.c */

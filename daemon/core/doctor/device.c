@@ -16,8 +16,6 @@ static const FunctionFacts *doctor_function(const Doctor *d, const Bdf *bdf)
 /* If a GPU cannot be read, that is the finding, and no reason to skip the check. */
 void doctor_check_answers(const Doctor *d, Finding *f)
 {
-	size_t read = 0;
-
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const Bdf *bdf = &d->gpus[i]->lead->bdf;
 		const FunctionFacts *facts = doctor_function(d, bdf);
@@ -38,17 +36,14 @@ void doctor_check_answers(const Doctor *d, Finding *f)
 				     BDF_TEXT(bdf));
 			finding_remedy(f,
 				       "power-cycle the host; see dmesg for Xid or AER messages");
-		} else if (health && health->error == 0 && health->config.read) {
-			read++;
+		} else if (!health || health->error != 0 || !health->config.read) {
+			finding_unknown(f, BDF_TEXT(bdf),
+					"%s sleeps or could not be read; this check wakes none",
+					BDF_TEXT(bdf));
 		}
 	}
-	if (read == d->n_gpus)
+	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "all of them answer");
-	else if (read > 0)
-		finding_pass(f, "%zu of %zu answer; the others sleep or could not be read", read,
-			     d->n_gpus);
-	else if (f->status == FINDING_SKIPPED)
-		finding_skip(f, "all of them sleep or could not be read; this check wakes none");
 }
 
 void doctor_check_power(const Doctor *d, Finding *f)
@@ -68,24 +63,25 @@ void doctor_check_power(const Doctor *d, Finding *f)
 				     "the kernel could not set the power state of %s",
 				     BDF_TEXT(&lead->bdf));
 			finding_remedy(f, "see dmesg; power-cycle the host");
-		} else if (lead->power_state) {
+		} else if (lead->power_state && !str_equal(lead->power_state, "unknown")) {
 			finding_pass(f, "%s: %s", BDF_TEXT(&lead->bdf), lead->power_state);
+		} else {
+			finding_unknown(f, BDF_TEXT(&lead->bdf),
+					"%s: the kernel does not report its power state",
+					BDF_TEXT(&lead->bdf));
 		}
 	}
-	if (f->status == FINDING_SKIPPED && !f->what)
-		finding_skip(f, "this kernel does not report power states");
 }
 
-static bool has_link(const GpuHealth *health)
+/* False: the finding says so. */
+static bool has_link(const GpuHealth *health, const Bdf *bdf, Finding *f)
 {
-	return health && health->config.width > 0 && health->config.width_max > 0 &&
-	       health->config.speed_max > 0;
-}
-
-static void skip_links(Finding *f)
-{
-	if (f->status == FINDING_SKIPPED && !f->what)
-		finding_skip(f, "no link could be read: the GPUs sleep, or report none");
+	if (health && health->config.width > 0 && health->config.width_max > 0 &&
+	    health->config.speed_max > 0)
+		return true;
+	finding_unknown(f, BDF_TEXT(bdf), "%s: no link was read: the GPU sleeps, or reports none",
+			BDF_TEXT(bdf));
+	return false;
 }
 
 void doctor_check_link_width(const Doctor *d, Finding *f)
@@ -95,7 +91,7 @@ void doctor_check_link_width(const Doctor *d, Finding *f)
 		const Bdf *bdf = &d->gpus[i]->lead->bdf;
 		unsigned expected;
 
-		if (!has_link(health))
+		if (!has_link(health, bdf, f))
 			continue;
 		expected = gpu_health_width_expected(health);
 		if (health->config.width < expected) {
@@ -112,7 +108,6 @@ void doctor_check_link_width(const Doctor *d, Finding *f)
 			finding_pass(f, "%s: x%u", BDF_TEXT(bdf), health->config.width);
 		}
 	}
-	skip_links(f);
 }
 
 static bool is_service(const Holder *holder)
@@ -122,16 +117,24 @@ static bool is_service(const Holder *holder)
 				   str_starts_with(holder->command, "dcgm"));
 }
 
-/* A process has the GPU's device file open, and it is not a service that only monitors GPUs. */
-static bool is_used(const Doctor *d, const Bdf *bdf)
+/* Who has the GPU open. A service that only monitors GPUs does not count. */
+typedef enum GpuUser { USED_BY_NOBODY, USED_BY_HOST, USED_BY_GUEST, USED_NOT_KNOWN } GpuUser;
+
+static GpuUser used_by(const Doctor *d, const Bdf *bdf)
 {
 	const Inspection *inspection = d->facts->inspection;
+	GpuUser user = doctor_function(d, bdf) ? USED_BY_NOBODY : USED_NOT_KNOWN;
 
-	for (size_t i = 0; inspection && i < inspection->n_holders; i++)
-		if (bdf_equal(&inspection->holders[i].bdf, bdf) && !inspection->holders[i].vfio &&
-		    !is_service(&inspection->holders[i]))
-			return true;
-	return false;
+	for (size_t i = 0; inspection && i < inspection->n_holders; i++) {
+		const Holder *holder = &inspection->holders[i];
+
+		if (!bdf_equal(&holder->bdf, bdf) || is_service(holder))
+			continue;
+		if (!holder->vfio)
+			return USED_BY_HOST;
+		user = USED_BY_GUEST;
+	}
+	return user;
 }
 
 /*
@@ -143,15 +146,16 @@ void doctor_check_link_speed(const Doctor *d, Finding *f)
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const GpuHealth *health = doctor_health(d, d->gpus[i]);
 		const Bdf *bdf = &d->gpus[i]->lead->bdf;
+		GpuUser user = used_by(d, bdf);
 		unsigned expected;
 
-		if (!has_link(health))
+		if (!has_link(health, bdf, f))
 			continue;
 		expected = gpu_health_speed_expected(health);
 		if (health->config.speed >= expected) {
 			finding_pass(f, "%s: %s", BDF_TEXT(bdf),
 				     pcie_speed_text(health->config.speed));
-		} else if (is_used(d, bdf)) {
+		} else if (user == USED_BY_HOST) {
 			finding_warn(f, BDF_TEXT(bdf),
 				     "%s is in use, and its link runs at %s of %s", BDF_TEXT(bdf),
 				     pcie_speed_text(health->config.speed),
@@ -159,26 +163,35 @@ void doctor_check_link_speed(const Doctor *d, Finding *f)
 			finding_remedy(
 				f, "look again under load; if it stays, try another slot or riser, "
 				   "or the slot's speed in the firmware setup");
+		} else if (user != USED_BY_NOBODY) {
+			finding_unknown(f, BDF_TEXT(bdf),
+					"%s: %s of %s, which is normal for an idle GPU; whether it "
+					"is idle %s",
+					BDF_TEXT(bdf), pcie_speed_text(health->config.speed),
+					pcie_speed_text(expected),
+					user == USED_BY_GUEST ? "only its guest can tell"
+							      : "is not known");
 		} else {
 			finding_pass(f, "%s: %s of %s, which is normal for an idle GPU",
 				     BDF_TEXT(bdf), pcie_speed_text(health->config.speed),
 				     pcie_speed_text(expected));
 		}
 	}
-	skip_links(f);
 }
 
 void doctor_check_aer(const Doctor *d, Finding *f)
 {
-	size_t counted = 0;
-
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const GpuHealth *health = doctor_health(d, d->gpus[i]);
 		const char *bdf = BDF_TEXT(&d->gpus[i]->lead->bdf);
 
-		if (!health || !health->aer)
+		if (!health || !health->aer) {
+			finding_unknown(f, bdf,
+					"%s: the kernel counts no errors: there is no AER, or the "
+					"firmware handles it",
+					bdf);
 			continue;
-		counted++;
+		}
 		if (health->fatal > 0)
 			finding_fail(f, bdf, "%s: %" PRIu64 " fatal errors since boot", bdf,
 				     health->fatal);
@@ -189,13 +202,11 @@ void doctor_check_aer(const Doctor *d, Finding *f)
 			finding_warn(f, bdf, "%s: %" PRIu64 " corrected errors since boot", bdf,
 				     health->correctable);
 	}
-	finding_remedy(f,
-		       "see dmesg for AER messages; reseat the board, try another slot or riser");
-	if (counted == 0)
-		finding_skip(f, "the kernel counts no errors: there is no AER, or the firmware "
-				"handles it");
-	else if (f->status == FINDING_SKIPPED)
-		finding_pass(f, "none that matter since boot, on %zu GPUs", counted);
+	if (f->status >= FINDING_WARN)
+		finding_remedy(f, "see dmesg for AER messages; reseat the board, try another slot "
+				  "or riser");
+	if (f->status == FINDING_SKIPPED)
+		finding_pass(f, "none that matter since boot, on %zu GPUs", d->n_gpus);
 }
 
 /*
@@ -225,18 +236,37 @@ static const PciFunction *board_beside(const Doctor *d, const Bdf *bdf)
 	return NULL;
 }
 
+/*
+ * What the kernel lists may fail, and whether vfio can reset a slot is seen only when it does: the
+ * last reset tells.
+ */
 void doctor_check_reset(const Doctor *d, Finding *f)
 {
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const PciFunction *lead = d->gpus[i]->lead;
 		const PciFunction *beside = board_beside(d, &lead->bdf);
 		const char *bdf = BDF_TEXT(&lead->bdf);
+		const LastReset *last =
+			last_resets_find(d->facts->resets, d->facts->n_resets, &lead->bdf);
+		bool was_due = last && last->known;
 
+		if (was_due && !last->reset) {
+			finding_warn(f, bdf, "not reset when that was due last: %s",
+				     last->what ? last->what : bdf);
+			finding_remedy(f, "another domain gets it only when a reset works, or with "
+					  "--accept-dirty after the host was switched off: "
+					  "gpupassd(8), TURNOVER");
+		}
 		if (!resets_with_bus(lead)) {
 			finding_pass(f, "%s: %s", bdf, lead->reset_methods);
-		} else if (!beside) {
-			finding_pass(f, "%s: with its whole slot", bdf);
-		} else {
+		} else if (!beside && was_due && last->reset) {
+			finding_pass(f, "%s: with its whole slot, as last time", bdf);
+		} else if (!beside && !was_due) {
+			finding_unknown(f, bdf,
+					"%s: with its whole slot, if it can be: it was not "
+					"tried yet",
+					bdf);
+		} else if (beside) {
 			finding_fail(
 				f, bdf,
 				"%s can only be reset with its whole bus, which %s is on, too: "
@@ -362,6 +392,7 @@ void doctor_check_driver(const Doctor *d, Finding *f)
 			if (facts)
 				doctor_check_function_driver(d, facts, f);
 		}
+	doctor_need_inspection(d, f);
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "they are those of the host or of gpupass");
 }
@@ -418,6 +449,9 @@ void doctor_check_holders(const Doctor *d, Finding *f)
 		finding_remedy(f, "stop it before assign; the driver waits for it without a limit");
 	}
 	doctor_tell_unseen(inspection, f);
+	doctor_need_inspection(d, f);
+	/* Without them, a guest that they do not have is not told from the others. */
+	doctor_need_domains(d, f);
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "only guests hold GPUs");
 }

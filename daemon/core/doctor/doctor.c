@@ -11,89 +11,127 @@
 
 #define SEE_TABLE "what-doctor-finds"
 
+/* A row without its evidence is an error, whatever the compiler is told to warn of. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wmissing-field-initializers"
 /* In the order of the report: a check comes after those that it depends on. */
 static const DoctorCheck checks[] = {
-	{ "iommu", "IOMMU", 0, doctor_check_iommu, SEE_TABLE },
-	{ "noiommu", "No-IOMMU mode of vfio", NEEDS_INSPECTION, doctor_check_noiommu, SEE_TABLE },
+	{ "iommu", "IOMMU", 0, doctor_check_iommu, SEE_TABLE,
+	  "IOMMU groups in sysfs, listed by the scan" },
+	{ "noiommu", "No-IOMMU mode of vfio", NEEDS_INSPECTION, doctor_check_noiommu, SEE_TABLE,
+	  "vfio's parameter in sysfs, read by the inspector" },
 	{ "interrupt-remapping", "Interrupt remapping", NEEDS_IOMMU | NEEDS_INSPECTION,
-	  doctor_check_interrupt_remapping, SEE_TABLE },
+	  doctor_check_interrupt_remapping, SEE_TABLE,
+	  "/proc/interrupts and vfio's parameter, read by the inspector" },
 	{ "acs", "ACS on the way to the GPUs", NEEDS_IOMMU | NEEDS_GPUS, doctor_check_acs,
-	  "iommu-groups" },
-	{ "acs-override", "ACS override", NEEDS_HOST, doctor_check_acs_override, "iommu-groups" },
+	  "iommu-groups", "the ACS registers of every port above a GPU, read by the config part" },
+	{ "acs-override", "ACS override", NEEDS_HOST, doctor_check_acs_override, "iommu-groups",
+	  "the kernel command line, read by the examiner" },
 	{ "iommu-group", "IOMMU groups", NEEDS_IOMMU | NEEDS_GPUS, doctor_check_iommu_group,
-	  "iommu-groups" },
+	  "iommu-groups", "IOMMU group and driver of every function in sysfs, read by the scan" },
 	{ "reserved-regions", "Memory that the firmware reserves",
 	  NEEDS_IOMMU | NEEDS_INSPECTION | NEEDS_GPUS, doctor_check_reserved_regions,
-	  "reserved-memory" },
-	{ "vfio", "vfio-pci", NEEDS_INSPECTION, doctor_check_vfio, "vfiomissing" },
+	  "reserved-memory", "reserved_regions of the IOMMU groups, read by the inspector" },
+	{ "vfio", "vfio-pci", NEEDS_INSPECTION, doctor_check_vfio, "vfiomissing",
+	  "PCI drivers in sysfs and the kernel's list of modules, read by the inspector" },
 	{ "vfio-ids", "Boards taken by vfio-pci ids=", NEEDS_HOST | NEEDS_GPUS,
-	  doctor_check_vfio_ids, SEE_TABLE },
+	  doctor_check_vfio_ids, SEE_TABLE,
+	  "the kernel command line and modprobe.d, read by the examiner" },
 	{ "initramfs", "GPU drivers in the initramfs", NEEDS_HOST, doctor_check_initramfs,
-	  "after-a-reboot" },
+	  "after-a-reboot",
+	  "files of the boot image, unpacked by gpupass-initramfs; assignments on disk" },
 	{ "driver-version", "Version of the nvidia driver", NEEDS_HOST, doctor_check_driver_version,
-	  SEE_TABLE },
+	  SEE_TABLE, "the loaded driver's own version, read by the examiner; a table of versions" },
 	{ "nvidia-drm", "GPUs that nvidia_drm keeps", NEEDS_INSPECTION | NEEDS_GPUS,
-	  doctor_check_nvidia_drm, "hostinuse" },
-	{ "services", "Services that hold GPUs", NEEDS_HOST, doctor_check_services, "holders" },
+	  doctor_check_nvidia_drm, "hostinuse",
+	  "nvidia_drm's parameter and the driver's version, read by the inspector" },
+	{ "services", "Services that hold GPUs", NEEDS_HOST, doctor_check_services, "holders",
+	  "every process and its control group, read by the examiner" },
 	{ "holders", "Processes that hold GPUs", NEEDS_INSPECTION | NEEDS_GPUS,
-	  doctor_check_holders, "holders" },
+	  doctor_check_holders, "holders",
+	  "files and mappings of every process, read by the inspector; guests, from libvirt" },
 	{ "driver", "Drivers and overrides", NEEDS_INSPECTION | NEEDS_GPUS, doctor_check_driver,
-	  "driverconflict" },
+	  "driverconflict",
+	  "driver and driver_override of every function in sysfs, read by the inspector" },
 	{ "driverctl", "driverctl", NEEDS_HOST | NEEDS_GPUS, doctor_check_driverctl,
-	  "driverconflict" },
+	  "driverconflict", "/etc/driverctl.d, read by the examiner" },
 	{ "host-hooks", "Other hooks of libvirt", NEEDS_HOST, doctor_check_host_hooks,
-	  "other-hooks" },
+	  "other-hooks", "the texts of the scripts, read by the examiner" },
 	{ "managed", "Hostdevs with managed='yes'", NEEDS_LIBVIRT | NEEDS_GPUS,
-	  doctor_check_managed, SEE_TABLE },
+	  doctor_check_managed, SEE_TABLE, "the XML of every domain, from libvirt" },
 	{ "qemu-arguments", "GPUs by QEMU arguments", NEEDS_LIBVIRT | NEEDS_GPUS,
-	  doctor_check_arguments, SEE_TABLE },
-	{ "boot-vga", "Boot display", NEEDS_GPUS, doctor_check_boot_vga, "boot-display" },
+	  doctor_check_arguments, SEE_TABLE, "the XML of every domain, from libvirt" },
+	{ "boot-vga", "Boot display", NEEDS_GPUS, doctor_check_boot_vga, "boot-display",
+	  "boot_vga and driver in sysfs, read by the scan" },
 	{ "framebuffer", "Firmware framebuffer", NEEDS_INSPECTION | NEEDS_GPUS,
-	  doctor_check_framebuffer, "boot-display" },
+	  doctor_check_framebuffer, "boot-display", "/proc/iomem, read by the inspector" },
 	{ "bars", "Addresses of BARs", NEEDS_INSPECTION | NEEDS_GPUS, doctor_check_bars,
-	  "bars-without-an-address" },
+	  "bars-without-an-address", "resource in sysfs, read by the inspector" },
 	{ "virtual-functions", "Virtual functions", NEEDS_GPUS, doctor_check_virtual_functions,
-	  "hostinuse" },
-	{ "answers", "GPUs answer", NEEDS_GPUS, doctor_check_answers, SEE_TABLE },
-	{ "power", "Power states", NEEDS_GPUS, doctor_check_power, SEE_TABLE },
-	{ "link-width", "Lanes of the PCIe links", NEEDS_GPUS, doctor_check_link_width, SEE_TABLE },
-	{ "link-speed", "Speed of the PCIe links", NEEDS_GPUS, doctor_check_link_speed, SEE_TABLE },
-	{ "aer", "PCIe errors", NEEDS_GPUS, doctor_check_aer, SEE_TABLE },
-	{ "reset", "Ways to reset the GPUs", NEEDS_GPUS, doctor_check_reset, "resetfailed" },
-	{ "memlock", "Locked memory", NEEDS_HOST, doctor_check_memlock, SEE_TABLE },
-	{ "libvirt", "libvirt", 0, doctor_check_libvirt, "libvirtunavailable" },
-	{ "groups", "Groups", 0, doctor_check_groups, "states-that-need-a-hand" },
-	{ "drift", "Drift from the assignments", 0, doctor_check_drift, SEE_TABLE },
-	{ "evidence", "Evidence of NVLinks", 0, doctor_check_evidence, SEE_TABLE },
-	{ "tenants", "Boards since their last tenants", 0, doctor_check_tenants, "resetfailed" },
-	{ "split-groups", "Split groups", NEEDS_LIBVIRT, doctor_check_split, "splitgroup" },
-	{ "fence", "The fence at libvirt", NEEDS_HOST, doctor_check_fence, "the-fence" },
-	{ "quarantine", "Quarantines", 0, doctor_check_quarantine, "lifting-a-quarantine" },
-	{ "jobs", "Interrupted jobs", 0, doctor_check_jobs, SEE_TABLE },
+	  "hostinuse", "the virtual functions in sysfs, listed by the scan" },
+	{ "answers", "GPUs answer", NEEDS_GPUS, doctor_check_answers, SEE_TABLE,
+	  "config space of every GPU that is awake, read by the config part" },
+	{ "power", "Power states", NEEDS_GPUS, doctor_check_power, SEE_TABLE,
+	  "power_state in sysfs, read by the scan" },
+	{ "link-width", "Lanes of the PCIe links", NEEDS_GPUS, doctor_check_link_width, SEE_TABLE,
+	  "link registers of every GPU and port above, read by the config part" },
+	{ "link-speed", "Speed of the PCIe links", NEEDS_GPUS, doctor_check_link_speed, SEE_TABLE,
+	  "the same registers; who has the GPU open, from the inspector" },
+	{ "aer", "PCIe errors", NEEDS_GPUS, doctor_check_aer, SEE_TABLE,
+	  "the kernel's error counters in sysfs, read by the config part" },
+	{ "reset", "Ways to reset the GPUs", NEEDS_GPUS, doctor_check_reset, "resetfailed",
+	  "reset_method in sysfs, read by the scan; the receipts of the boards' last resets" },
+	{ "memlock", "Locked memory", NEEDS_HOST, doctor_check_memlock, SEE_TABLE,
+	  "limits and capabilities of libvirt's process, read by the examiner" },
+	{ "libvirt", "libvirt", 0, doctor_check_libvirt, "libvirtunavailable",
+	  "libvirt's answers: every domain's XML, its version" },
+	{ "groups", "Groups", 0, doctor_check_groups, "states-that-need-a-hand",
+	  "drivers, read by the scan; domains, from libvirt; assignments on disk" },
+	{ "drift", "Drift from the assignments", 0, doctor_check_drift, SEE_TABLE,
+	  "drivers, read by the inspector; domains, from libvirt; assignments on disk" },
+	{ "evidence", "Evidence of NVLinks", 0, doctor_check_evidence, SEE_TABLE,
+	  "ids, UUIDs and serial numbers of the boards, and of the stored observations" },
+	{ "tenants", "Boards since their last tenants", 0, doctor_check_tenants, "resetfailed",
+	  "the marks on disk; domains, from libvirt" },
+	{ "split-groups", "Split groups", NEEDS_LIBVIRT, doctor_check_split, "splitgroup",
+	  "the XML of every domain, from libvirt" },
+	{ "fence", "The fence at libvirt", NEEDS_HOST, doctor_check_fence, "the-fence",
+	  "hook and libvirt's start, read by the examiner; fence.json, read again" },
+	{ "quarantine", "Quarantines", 0, doctor_check_quarantine, "lifting-a-quarantine",
+	  "the quarantines that the daemon holds" },
+	{ "jobs", "Interrupted jobs", 0, doctor_check_jobs, SEE_TABLE,
+	  "the journals that the daemon read at its start" },
 	{ "boot", "What became of assignments at boot", NEEDS_HOST, doctor_check_boot_report,
-	  "after-a-reboot" },
-	{ "boot-unit", "Binding at boot", NEEDS_HOST, doctor_check_boot_unit, "after-a-reboot" },
-	{ "domain-group", "The domain's group", NEEDS_DOMAIN, doctor_check_domain_group,
-	  SEE_TABLE },
+	  "after-a-reboot", "gpupass-bind's report, read by the examiner; drivers, by the scan" },
+	{ "boot-unit", "Binding at boot", NEEDS_HOST, doctor_check_boot_unit, "after-a-reboot",
+	  "the unit's link in /etc/systemd/system, read by the examiner" },
+	{ "domain-group", "The domain's group", NEEDS_DOMAIN, doctor_check_domain_group, SEE_TABLE,
+	  "the domain's XML, from libvirt; the assignments on disk" },
 	{ "domain-hostdevs", "Hostdevs of the domain", NEEDS_DOMAIN | NEEDS_GROUP | NEEDS_LIBVIRT,
-	  doctor_check_domain_hostdevs, SEE_TABLE },
-	{ "domain-machine", "Machine type", NEEDS_DOMAIN, doctor_check_domain_machine, SEE_TABLE },
-	{ "domain-acpi", "Hotplug", NEEDS_DOMAIN, doctor_check_domain_acpi, "unsupporteddomain" },
+	  doctor_check_domain_hostdevs, SEE_TABLE,
+	  "the hostdevs in the definition and in the running guest, from libvirt" },
+	{ "domain-machine", "Machine type", NEEDS_DOMAIN, doctor_check_domain_machine, SEE_TABLE,
+	  "the domain's XML, from libvirt" },
+	{ "domain-acpi", "Hotplug", NEEDS_DOMAIN, doctor_check_domain_acpi, "unsupporteddomain",
+	  "the domain's XML, from libvirt" },
 	{ "domain-window", "Address space for BARs", NEEDS_DOMAIN | NEEDS_GROUP,
-	  doctor_check_domain_window, SEE_TABLE },
-	{ "domain-hugepages", "Huge pages", NEEDS_DOMAIN, doctor_check_domain_hugepages,
-	  SEE_TABLE },
+	  doctor_check_domain_window, SEE_TABLE,
+	  "the domain's XML, from libvirt; BARs and address bits, read by the scan" },
+	{ "domain-hugepages", "Huge pages", NEEDS_DOMAIN, doctor_check_domain_hugepages, SEE_TABLE,
+	  "the domain's XML, from libvirt; free huge pages in sysfs, read by the scan" },
 	{ "domain-memlock", "Memory that is locked", NEEDS_DOMAIN, doctor_check_domain_memlock,
-	  SEE_TABLE },
+	  SEE_TABLE, "the domain's XML, from libvirt; the host's memory, read by the scan" },
 	{ "domain-numa", "NUMA placement", NEEDS_DOMAIN | NEEDS_GROUP, doctor_check_domain_numa,
-	  SEE_TABLE },
-	{ "domain-clique", "GPUDirect clique", NEEDS_DOMAIN, doctor_check_domain_clique,
-	  SEE_TABLE },
+	  SEE_TABLE, "the domain's XML, from libvirt; NUMA nodes in sysfs, read by the scan" },
+	{ "domain-clique", "GPUDirect clique", NEEDS_DOMAIN, doctor_check_domain_clique, SEE_TABLE,
+	  "the domain's XML, from libvirt" },
 	{ "domain-security", "Encrypted memory", NEEDS_DOMAIN, doctor_check_domain_security,
-	  "encrypted-guests" },
+	  "encrypted-guests", "the domain's XML, from libvirt" },
 	{ "domain-applied", "What --fit=apply and --numa=apply write", NEEDS_DOMAIN | NEEDS_GROUP,
-	  doctor_check_domain_applied, SEE_TABLE },
+	  doctor_check_domain_applied, SEE_TABLE,
+	  "the definition's XML, from libvirt; what the assignment asked for, on disk" },
 };
+#pragma GCC diagnostic pop
 
 const char *doctor_check_id(size_t index)
 {
@@ -174,7 +212,7 @@ static int doctor_find_obstacles(Doctor *d)
 							       d->facts->machine, &d->obstacles);
 }
 
-/* False: the check cannot run; the finding says why. */
+/* False: the check cannot run, and the finding says why. */
 static bool doctor_has_facts(const Doctor *d, Finding *f)
 {
 	const DoctorFacts *facts = d->facts;
@@ -187,13 +225,15 @@ static bool doctor_has_facts(const Doctor *d, Finding *f)
 	else if ((needs & NEEDS_GPUS) && d->n_gpus == 0)
 		finding_skip(f, "there is no GPU in a group");
 	else if ((needs & NEEDS_HOST) && !facts->host)
-		finding_skip(f, "the host's setup could not be read: %s",
-			     error_text(facts->host_error));
+		finding_unknown(f, NULL, "the host's setup could not be read: %s",
+				error_text(facts->host_error));
 	else if ((needs & NEEDS_INSPECTION) && !facts->inspection)
-		finding_skip(f, "the GPUs could not be inspected: %s",
-			     error_text(facts->inspection_error));
-	else if ((needs & NEEDS_LIBVIRT) && !facts->uses)
+		finding_unknown(f, NULL, "the GPUs could not be inspected: %s",
+				error_text(facts->inspection_error));
+	else if ((needs & NEEDS_LIBVIRT) && !facts->uses && facts->policy->domains == DOMAINS_NONE)
 		finding_skip(f, "%s", domain_source_silence(facts->policy->domains));
+	else if ((needs & NEEDS_LIBVIRT) && !facts->uses)
+		doctor_need_domains(d, f);
 	else
 		return true;
 	return false;
@@ -203,11 +243,12 @@ static bool doctor_has_facts(const Doctor *d, Finding *f)
 
 static json_t *finding_json(const Finding *f)
 {
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s}", "id", f->check->id, "title",
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s, s:s}", "id", f->check->id, "title",
 			 f->check->title, "status", finding_status_to_string(f->status), "what",
 			 json_strv(f->what), "remedy",
 			 json_string_or_null(f->status > FINDING_PASS ? f->remedy : NULL),
-			 "objects", json_strv(f->objects), "see", f->check->see);
+			 "objects", json_strv(f->objects), "see", f->check->see, "evidence",
+			 f->check->evidence);
 }
 
 static json_t *group_names_json(const Doctor *d)

@@ -2,7 +2,7 @@
 /*
  * What is wrong with this host, or with one domain and its group: a table of checks over facts that
  * the caller has gathered. A check changes nothing; it reports what it finds and names a remedy. If
- * its facts could not be gathered, a check is skipped and says why; it never passes.
+ * a fact could not be gathered, a check is "unknown" and says what is missing; it never passes.
  */
 #pragma once
 
@@ -11,8 +11,9 @@
 /*
  * Runs every check and returns the report, schema org.gpupass1.doctor/1; NULL when memory is out:
  *   { "schema", "domain": {"name", "uuid", "group"} or null, "symptom": {…} or null,
- *     "counts": {"pass", "warn", "fail", "skipped"},
- *     "checks": [ {"id", "title", "status", "what": […], "remedy", "objects": […], "see"} ] }
+ *     "counts": {"pass", "warn", "fail", "unknown", "skipped"},
+ *     "checks": [ {"id", "title", "status", "what": […], "remedy", "objects": […], "see",
+ *                  "evidence"} ] }
  */
 char *doctor_report(const DoctorFacts *facts);
 

@@ -28,6 +28,7 @@ void doctor_check_domain_group(const Doctor *d, Finding *f)
 
 	for (size_t i = 0; i < d->n_groups; i++)
 		doctor_judge_group(d, d->groups[i], f);
+	doctor_need_domains(d, f);
 	if (d->n_groups > 0)
 		return;
 	finding_warn(f, domain->name, "%s has no group, and no GPU of any group", domain->name);
@@ -73,11 +74,11 @@ void doctor_check_domain_hostdevs(const Doctor *d, Finding *f)
 	const DomainUse *use = doctor_use(d);
 
 	if (!use) {
-		finding_skip(f, "libvirt no longer has this domain");
+		finding_unknown(f, NULL, "libvirt no longer has this domain");
 		return;
 	}
 	if (use->unread) {
-		finding_skip(f, "its XML is not known: %s", use->unread);
+		finding_unknown(f, NULL, "its XML is not known: %s", use->unread);
 		return;
 	}
 	for (size_t i = 0; i < d->n_groups; i++)
@@ -165,7 +166,7 @@ int doctor_read_domain(Doctor *d)
 void doctor_check_domain_acpi(const Doctor *d, Finding *f)
 {
 	if (!d->xml) {
-		finding_skip(f, "%s", d->xml_error);
+		finding_unknown(f, NULL, "%s", d->xml_error);
 		return;
 	}
 	if (domain_xml_sees_hotplug(d->xml)) {
@@ -200,17 +201,20 @@ static void doctor_tell_fit(const Doctor *d, const FitFinding *finding, Finding 
 		finding_remedy(f, "%s", finding->remedy);
 }
 
-/* fit_check() also reports nothing if too little is known about the host. */
+/* Where fit_check() knows too little for a finding, it says so in not_known[]. */
 static void doctor_check_fit(const Doctor *d, Finding *f, const FitId *ids, size_t n)
 {
 	if (!d->fit) {
-		finding_skip(f, "%s", d->xml_error);
+		finding_unknown(f, NULL, "%s", d->xml_error);
 		return;
 	}
 	for (size_t i = 0; i < d->fit->n_items; i++)
 		for (size_t k = 0; k < n; k++)
 			if (d->fit->items[i].id == ids[k])
 				doctor_tell_fit(d, &d->fit->items[i], f);
+	for (size_t k = 0; k < n; k++)
+		if (d->fit->not_known[ids[k]])
+			finding_unknown(f, NULL, "%s", d->fit->not_known[ids[k]]);
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "nothing is known against it");
 }
@@ -332,7 +336,11 @@ void doctor_check_domain_applied(const Doctor *d, Finding *f)
 		return;
 	}
 	if (!d->xml) {
-		finding_skip(f, "%s", d->xml_error);
+		finding_unknown(f, NULL, "%s", d->xml_error);
+		return;
+	}
+	if (!facts.host) {
+		finding_unknown(f, NULL, FIT_NO_HOST);
 		return;
 	}
 	f->error = doctor_functions(d, &functions, &facts.n_functions);

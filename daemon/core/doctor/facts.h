@@ -5,6 +5,7 @@
 #include "core/facts/examination.h"
 #include "core/facts/health.h"
 #include "core/facts/inspection.h"
+#include "core/facts/receipt.h"
 #include "core/group/group.h"
 #include "core/pci/host-facts.h"
 
@@ -63,6 +64,8 @@ typedef struct DoctorFacts {
 	int host_error;
 	const GpuHealth *health; /* of all GPUs of groups */
 	size_t n_health;
+	const LastReset *resets; /* of the GPUs; NULL: nobody keeps receipts */
+	size_t n_resets;
 	char *const *busy;	     /* groups that a job works on: their state is no fault */
 	char *const *quarantined;    /* "pair0: why" */
 	char *const *clears;	     /* their names for `gpupass clear`; NULL: the groups' */

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 DEFINE_STRING_TABLE(finding_status, FindingStatus, FINDING_STATUSES)
 
@@ -44,6 +45,15 @@ void finding_skip(Finding *f, const char *format, ...)
 
 	va_start(ap, format);
 	add_line(f, FINDING_SKIPPED, NULL, format_line(format, ap));
+	va_end(ap);
+}
+
+void finding_unknown(Finding *f, const char *object, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	add_line(f, FINDING_UNKNOWN, object, format_line(format, ap));
 	va_end(ap);
 }
 
@@ -95,6 +105,49 @@ const GpuHealth *doctor_health(const Doctor *d, const Gpu *gpu)
 	return health && health->error == 0 ? health : NULL;
 }
 
+void doctor_need_read(const Doctor *d, const char *key, Finding *f)
+{
+	size_t n = strlen(key);
+
+	for (char **line = d->facts->host ? d->facts->host->unread : NULL; line && *line; line++)
+		if (strncmp(*line, key, n) == 0 && (*line)[n] == ' ')
+			finding_unknown(f, NULL, "not read: %s", *line + n + 1);
+}
+
+void doctor_need_domains(const Doctor *d, Finding *f)
+{
+	const DomainUse *use;
+	size_t position = 0;
+
+	if (!d->facts->uses && d->facts->policy->domains != DOMAINS_NONE)
+		finding_unknown(f, NULL, "%s", domain_source_silence(d->facts->policy->domains));
+	while (d->facts->uses && (use = domain_uses_unread(d->facts->uses, &position)))
+		finding_unknown(f, use->name, "what %s has is not known: its XML: %s", use->name,
+				use->unread);
+}
+
+void doctor_need_assignments(const Doctor *d, Finding *f)
+{
+	for (size_t i = 0; i < d->facts->assignments->n_fences; i++)
+		finding_unknown(f, NULL, "what is assigned is not known: %s cannot be read",
+				str_or_empty(d->facts->assignments->fences[i].file));
+}
+
+void doctor_need_inspection(const Doctor *d, Finding *f)
+{
+	const Inspection *inspection = d->facts->inspection;
+
+	for (size_t i = 0; i < d->n_gpus; i++) {
+		const Bdf *bdf = &d->gpus[i]->lead->bdf;
+		const Group *group = group_set_find_gpu(d->facts->groups, bdf);
+
+		if (inspection && inspection_find(inspection, bdf))
+			continue;
+		finding_unknown(f, BDF_TEXT(bdf), "%s was not inspected%s", BDF_TEXT(bdf),
+				group && doctor_is_busy(d, group) ? ": a job works on it" : "");
+	}
+}
+
 const Gpu *doctor_gpu_of(const Doctor *d, const Bdf *bdf)
 {
 	for (size_t i = 0; i < d->n_gpus; i++)
@@ -119,8 +172,8 @@ void doctor_tell_obstacles(const Doctor *d, Finding *f, ObstacleKind kind, const
 			finding_fail(f, object, "%s", one->what);
 		finding_remedy(f, "%s", one->remedy);
 	}
-	if (f->status == FINDING_SKIPPED && d->obstacles.unknown[kind])
-		finding_skip(f, "%s", unknown);
+	if (d->obstacles.unknown[kind])
+		finding_unknown(f, NULL, "%s", unknown);
 	else if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "%s", none);
 }

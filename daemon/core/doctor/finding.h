@@ -9,8 +9,9 @@
 #include "util/text.h"
 
 #define FINDING_STATUSES(X)                                                                        \
-	X(FINDING_SKIPPED, "skipped")                                                              \
-	X(FINDING_PASS, "pass")                                                                    \
+	X(FINDING_SKIPPED, "skipped") /* it is about nothing that is here */                       \
+	X(FINDING_PASS, "pass")	      /* all of it was seen, and nothing is wrong */               \
+	X(FINDING_UNKNOWN, "unknown") /* a fact is missing, and nothing wrong was seen */          \
 	X(FINDING_WARN, "warn")                                                                    \
 	X(FINDING_FAIL, "fail")
 
@@ -49,17 +50,27 @@ typedef struct Doctor {
 } Doctor;
 
 /*
- * The first four add a line and raise the status to at least their own; the status never falls.
+ * The first five add a line and raise the status to at least their own; the status never falls.
  * `object` may be NULL. finding_remedy() keeps the first remedy since the status was last raised.
  */
 void finding_pass(Finding *finding, const char *format, ...) _printf_(2, 3);
 void finding_skip(Finding *finding, const char *format, ...) _printf_(2, 3);
+void finding_unknown(Finding *finding, const char *object, const char *format, ...) _printf_(3, 4);
 void finding_warn(Finding *finding, const char *object, const char *format, ...) _printf_(3, 4);
 void finding_fail(Finding *finding, const char *object, const char *format, ...) _printf_(3, 4);
 void finding_remedy(Finding *finding, const char *format, ...) _printf_(2, 3);
 
 /* NULL: the GPU's health was not read, or could not be. */
 const GpuHealth *doctor_health(const Doctor *d, const Gpu *gpu);
+/* Facts without which a check does not pass: these make it unknown, and say what is missing. */
+/* What of the host's setup could not be read: `key` as in Examination's `unread`. */
+void doctor_need_read(const Doctor *d, const char *key, Finding *f);
+/* What every domain has. */
+void doctor_need_domains(const Doctor *d, Finding *f);
+/* What is assigned and kept. */
+void doctor_need_assignments(const Doctor *d, Finding *f);
+/* A close look at each of the GPUs. */
+void doctor_need_inspection(const Doctor *d, Finding *f);
 /* The checked GPU that has this function; NULL: none. */
 const Gpu *doctor_gpu_of(const Doctor *d, const Bdf *bdf);
 /* The report is about this group: it is about the host, or the group is its domain's. */

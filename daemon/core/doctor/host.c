@@ -65,12 +65,19 @@ void doctor_check_acs(const Doctor *d, Finding *f)
 
 	for (size_t i = 0; i < d->n_gpus; i++) {
 		const GpuHealth *health = doctor_health(d, d->gpus[i]);
+		const char *bdf = BDF_TEXT(&d->gpus[i]->lead->bdf);
 
+		if (!health || health->n_ports == 0)
+			finding_unknown(f, bdf, "the ports above %s were not read", bdf);
 		for (size_t k = 0; health && k < health->n_ports; k++) {
 			const HealthPort *port = &health->ports[k];
 
-			if (!port->config.read || port->config.all_ones)
+			if (!port->config.read || port->config.all_ones) {
+				finding_unknown(f, BDF_TEXT(&port->bdf),
+						"%s, above %s, sleeps or could not be read",
+						BDF_TEXT(&port->bdf), bdf);
 				continue;
+			}
 			seen++;
 			if (!pcie_acs_is_off(&port->config))
 				continue;
@@ -82,11 +89,10 @@ void doctor_check_acs(const Doctor *d, Finding *f)
 				     port->config.acs_capability & PCIE_ACS_NEEDED);
 		}
 	}
-	finding_remedy(f, "find what turned it off after boot (a script with setpci, for example), "
-			  "remove that, and reboot");
-	if (seen == 0)
-		finding_skip(f, "the ports above the GPUs sleep or could not be read");
-	else if (f->status == FINDING_SKIPPED)
+	if (f->status == FINDING_FAIL)
+		finding_remedy(f, "find what turned it off after boot (a script with setpci, for "
+				  "example), remove that, and reboot");
+	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "on, or reflected in the IOMMU groups, at %zu ports", seen);
 }
 
@@ -95,7 +101,9 @@ void doctor_check_acs_override(const Doctor *d, Finding *f)
 	const char *word;
 
 	if (!cmdline_has(d, "pcie_acs_override", &word)) {
-		finding_pass(f, "it is not in use");
+		doctor_need_read(d, "cmdline", f);
+		if (f->status == FINDING_SKIPPED)
+			finding_pass(f, "it is not in use");
 		return;
 	}
 	finding_warn(f, NULL, "the kernel runs with %s: IOMMU groups may look separate and not be",
@@ -201,8 +209,12 @@ void doctor_check_driver_version(const Doctor *d, Finding *f)
 {
 	const char *version = d->facts->host->nvidia_version;
 
+	if (!version && strv_contains(d->facts->host->modules, "nvidia")) {
+		finding_unknown(f, NULL, "the nvidia driver does not report its version");
+		return;
+	}
 	if (!version) {
-		finding_skip(f, "the nvidia driver is not loaded, or does not report its version");
+		finding_skip(f, "the nvidia driver is not loaded");
 		return;
 	}
 	for (size_t i = 0; i < ELEMENTS(known_bad); i++) {
@@ -222,8 +234,8 @@ void doctor_check_driver_version(const Doctor *d, Finding *f)
 	if (release_wait_can_end(version) == RELEASE_YES)
 		finding_pass(f, "%s: no hang is known of it", version);
 	else
-		finding_skip(f, "%s: unknown: gpupass's table does not reach this version",
-			     version);
+		finding_unknown(f, NULL, "%s: gpupass's table does not reach this version",
+				version);
 }
 
 static bool on_nvidia(const Doctor *d)
@@ -292,6 +304,7 @@ void doctor_check_services(const Doctor *d, Finding *f)
 				   "for the remaining GPUs");
 		}
 	}
+	doctor_need_read(d, "processes", f);
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "none is in the way");
 }
@@ -312,6 +325,7 @@ void doctor_check_driverctl(const Doctor *d, Finding *f)
 		finding_remedy(f, "driverctl unset-override %s: two tools must not bind one device",
 			       address);
 	}
+	doctor_need_read(d, "driverctl", f);
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "it has no override for these GPUs");
 }
@@ -338,6 +352,10 @@ void doctor_check_memlock(const Doctor *d, Finding *f)
 {
 	const Examination *host = d->facts->host;
 
+	doctor_need_read(d, "processes", f);
+	doctor_need_read(d, "memlock", f);
+	if (f->status != FINDING_SKIPPED)
+		return;
 	if (!host->libvirt_daemon) {
 		finding_skip(f, "neither virtqemud nor libvirtd runs");
 	} else if (!host->memlock_limited) {

@@ -250,9 +250,9 @@ void doctor_check_vfio_ids(const Doctor *d, Finding *f)
 		}
 	finding_remedy(f, REMEDY);
 	check_install(host, f);
-	for (char **line = host->unread; line && *line; line++)
-		finding_skip(f, "not known: %s", *line);
-	if (f->status == FINDING_SKIPPED && !host->unread)
+	doctor_need_read(d, "cmdline", f);
+	doctor_need_read(d, "modprobe", f);
+	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "no ids= on the kernel command line, in modprobe.d or in a list of "
 				"modules takes these boards");
 }

@@ -129,6 +129,7 @@ static void initramfs_check_image(const Doctor *d, const Initramfs *image, Findi
 	for (size_t i = 0; i < all->n_kept; i++)
 		initramfs_check_wish(d, image, all->kept[i], f);
 	initramfs_check_copies(d, image, f);
+	doctor_need_assignments(d, f);
 	if (f->status != FINDING_SKIPPED)
 		return;
 	finding_pass(f, "%s has %s%s; %s", image->path,
@@ -185,20 +186,20 @@ static void initramfs_check_settings(const Doctor *d, Finding *f)
 		f->error = -ENOMEM;
 		return;
 	}
-	finding_skip(f, "its image was not read: %s",
-		     host->image ? str_or_empty(host->image->trouble) : "it was not looked for");
+	finding_unknown(f, NULL, "its image was not read: %s",
+			host->image ? str_or_empty(host->image->trouble) : "it was not looked for");
 	for (char **line = host->initramfs; line && *line; line++)
 		initramfs_check_setting(d, *line, f);
 	finding_remedy(f, "take the driver out, or put gpupass's hook in; then rebuild the "
 			  "initramfs: see gpupass-bind(8), INITRAMFS");
 	for (size_t i = 0; i < n_unknown && i < UNKNOWN_TOLD_MAX; i++)
-		finding_skip(f, "%s: gpupass does not understand this line",
-			     host->modules_unknown[i]);
+		finding_unknown(f, NULL, "%s: gpupass does not understand this line",
+				host->modules_unknown[i]);
 	if (n_unknown > UNKNOWN_TOLD_MAX)
-		finding_skip(f, "%zu more lines are not understood", n_unknown - UNKNOWN_TOLD_MAX);
-	if (f->status == FINDING_SKIPPED && !host->initramfs && !host->modules_unknown &&
-	    *looked_at)
-		finding_skip(f, "its settings ask for no driver of a GPU: %s", looked_at);
+		finding_unknown(f, NULL, "%zu more lines are not understood",
+				n_unknown - UNKNOWN_TOLD_MAX);
+	if (!host->initramfs && !host->modules_unknown && *looked_at)
+		finding_unknown(f, NULL, "its settings ask for no driver of a GPU: %s", looked_at);
 }
 
 void doctor_check_initramfs(const Doctor *d, Finding *f)

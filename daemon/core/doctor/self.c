@@ -53,6 +53,8 @@ static void doctor_check_versions(const HostFacts *machine, size_t n_domains, Fi
 			     "so that it starts domains with any GPU%s",
 			     str_or_empty(versions));
 		finding_remedy(f, "upgrade libvirt");
+	} else if (!machine || machine->libvirt_version == 0) {
+		finding_unknown(f, NULL, "it answers, but does not tell its version");
 	} else if (f->status == FINDING_SKIPPED) {
 		finding_pass(f, "it answers: %zu domains%s", n_domains, str_or_empty(versions));
 	}
@@ -97,6 +99,7 @@ void doctor_check_managed(const Doctor *d, Finding *f)
 				       "take the hostdev out (virsh edit %s) and assign the group",
 				       domain_ref_word(uses->items[i].name, uses->items[i].uuid));
 		}
+	doctor_need_domains(d, f);
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "none for these GPUs");
 }
@@ -229,6 +232,7 @@ void doctor_check_groups(const Doctor *d, Finding *f)
 		else if (!is_quarantined(d, group) && !has_note(d->facts->drift, group))
 			doctor_check_group(d, group, f);
 	}
+	doctor_need_domains(d, f);
 	if (f->status != FINDING_SKIPPED)
 		return;
 	if (busy > 0)
@@ -240,7 +244,7 @@ void doctor_check_groups(const Doctor *d, Finding *f)
 static void doctor_check_notes(const Doctor *d, const DoctorNotes *notes, Finding *f)
 {
 	if (!notes) {
-		finding_skip(f, "it was not looked for");
+		finding_unknown(f, NULL, "it was not looked for");
 		return;
 	}
 	for (size_t i = 0; i < notes->n_items; i++) {
@@ -260,6 +264,9 @@ static void doctor_check_notes(const Doctor *d, const DoctorNotes *notes, Findin
 
 void doctor_check_drift(const Doctor *d, Finding *f)
 {
+	doctor_need_inspection(d, f);
+	doctor_need_domains(d, f);
+	doctor_need_assignments(d, f);
 	doctor_check_notes(d, d->facts->drift, f);
 }
 
@@ -270,12 +277,63 @@ void doctor_check_evidence(const Doctor *d, Finding *f)
 
 void doctor_check_tenants(const Doctor *d, Finding *f)
 {
+	doctor_need_domains(d, f);
 	doctor_check_notes(d, d->facts->tenants, f);
 }
 
 void doctor_check_split(const Doctor *d, Finding *f)
 {
+	doctor_need_domains(d, f);
 	doctor_check_notes(d, d->facts->split, f);
+}
+
+#define HOOK_FILE "/etc/libvirt/hooks/qemu.d/gpupass"
+
+/* What is in the hook's place. */
+static void doctor_check_hook_file(const Examination *host, Finding *f)
+{
+	if (!host->hook_runs) {
+		finding_fail(f, NULL,
+			     HOOK_FILE
+			     " is not executable, so libvirt starts domains with any GPU");
+		finding_remedy(f, "chmod 755 " HOOK_FILE);
+	} else if (str_equal(host->hook_is, "another program")) {
+		finding_fail(f, NULL,
+			     HOOK_FILE
+			     " is not gpupass-hook, so libvirt may start domains with any "
+			     "GPU");
+		finding_remedy(
+			f, "install gpupassd's package again, which puts gpupass-hook(8) there");
+	} else if (!str_equal(host->hook_is, "gpupass-hook")) {
+		finding_unknown(f, NULL,
+				"whether " HOOK_FILE " runs gpupass-hook is not known: it "
+				"is %s",
+				host->hook_is ? host->hook_is : "not readable");
+		finding_remedy(
+			f, "install gpupassd's package again, which puts gpupass-hook(8) there");
+	}
+}
+
+/* Whether libvirt runs it: see host/device/examine-hook.c. */
+static void doctor_check_hook_runs(const Doctor *d, Finding *f)
+{
+	const Examination *host = d->facts->host;
+	const char *daemon = host->libvirt_daemon;
+
+	if (!daemon || host->hook_known)
+		return;
+	if (host->hook_late)
+		finding_warn(f, NULL,
+			     "%s runs hooks only after a restart: it started before there was one, "
+			     "so it starts domains with any GPU",
+			     daemon);
+	else
+		finding_unknown(f, NULL,
+				"whether %s runs the hook is not known: the file was put there, or "
+				"replaced, after it started",
+				daemon);
+	finding_remedy(f, "systemctl restart %.*s, which leaves running guests alone",
+		       (int)strcspn(daemon, " "), daemon);
 }
 
 void doctor_check_fence(const Doctor *d, Finding *f)
@@ -286,24 +344,25 @@ void doctor_check_fence(const Doctor *d, Finding *f)
 		finding_fail(f, NULL, "libvirt's hook refuses all GPUs: %s", d->facts->fence_fault);
 		finding_remedy(f, "gpupass rescan, which writes the fence again");
 	}
-	if (host->hook && !host->hook_runs) {
-		finding_fail(
-			f, NULL,
-			"/etc/libvirt/hooks/qemu.d/gpupass is not executable, so libvirt starts "
-			"domains with any GPU");
-		finding_remedy(f, "chmod 755 /etc/libvirt/hooks/qemu.d/gpupass");
-	} else if (!host->hook && host->libvirt_daemon) {
+	if (host->hook) {
+		doctor_check_hook_file(host, f);
+		doctor_check_hook_runs(d, f);
+	} else if (host->libvirt_daemon) {
 		finding_warn(f, NULL,
 			     "libvirt has no hook of gpupass, so it starts domains with any GPU");
-		finding_remedy(f, "install gpupass-hook(8) as /etc/libvirt/hooks/qemu.d/gpupass, "
-				  "then restart libvirt's daemon");
+		finding_remedy(f, "install gpupass-hook(8) as " HOOK_FILE ", then restart "
+				  "libvirt's daemon");
 	}
+	if (!host->libvirt_daemon)
+		doctor_need_read(d, "processes", f);
 	if (f->status != FINDING_SKIPPED)
 		return;
-	if (host->hook)
-		finding_pass(f, "libvirt has the hook");
-	else
+	if (!host->hook)
 		finding_skip(f, "neither the hook nor a daemon of libvirt is here");
+	else if (host->libvirt_daemon)
+		finding_pass(f, "libvirt has the hook, and had one when it started");
+	else
+		finding_pass(f, "the hook is there, and no daemon of libvirt runs yet");
 }
 
 void doctor_check_quarantine(const Doctor *d, Finding *f)
@@ -370,6 +429,9 @@ void doctor_check_boot_report(const Doctor *d, Finding *f)
 		finding_remedy(f, "journalctl -b -u gpupass-bind -u gpupass-bind-verify, then: "
 				  "gpupass bind GROUP");
 	}
+	doctor_need_assignments(d, f);
+	if (d->facts->assignments->n_items + d->facts->assignments->n_kept > 0)
+		doctor_need_read(d, "boot", f);
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "no function that is assigned or kept now was left out");
 }
@@ -378,6 +440,7 @@ void doctor_check_boot_unit(const Doctor *d, Finding *f)
 {
 	const Examination *host = d->facts->host;
 
+	doctor_need_assignments(d, f);
 	if (!host->systemd) {
 		finding_skip(f, "systemd does not run this host");
 	} else if (host->bind_enabled) {

@@ -22,6 +22,7 @@ static void read_image(JsonReader *reader, const char *key, void *examination)
 static const JsonMember examination_members[] = {
 	JSON_PLAIN_IF_ANY(Examination, nvidia_version),
 	JSON_PLAIN_IF_ANY(Examination, libvirt_daemon),
+	JSON_PLAIN_IF_ANY(Examination, hook_is),
 	JSON_LIST(Examination, cmdline),
 	JSON_LIST(Examination, modules),
 	JSON_LIST(Examination, modprobe),
@@ -41,6 +42,8 @@ static const JsonMember examination_members[] = {
 	JSON_BOOL(Examination, bind_enabled),
 	JSON_BOOL(Examination, hook),
 	JSON_BOOL(Examination, hook_runs),
+	JSON_BOOL_IF_ANY(Examination, hook_known),
+	JSON_BOOL_IF_ANY(Examination, hook_late),
 	JSON_BOOL(Examination, memlock_limited),
 	JSON_NUMBER(Examination, memlock_bytes, INT64_MAX),
 	JSON_OTHER("image", read_image, write_image),
@@ -64,6 +67,22 @@ int examination_from_json(const json_t *json, Examination **ret, char **ret_mess
 		return r;
 	*ret = TAKE_PTR(e);
 	return 0;
+}
+
+#define CLOCK_MARGIN_USEC UINT64_C(1000000)
+
+/*
+ * The time of a file is of the clock then, and the daemon's start is by the clock of now. They
+ * compare only if nobody set it meanwhile, which a time to come shows. It also drifts.
+ */
+void examination_order_hook(Examination *e, uint64_t oldest, uint64_t made, uint64_t now)
+{
+	uint64_t start = e->libvirt_since_usec;
+
+	if (start == 0 || oldest > now || made > now)
+		return;
+	e->hook_known = oldest > 0 && oldest + CLOCK_MARGIN_USEC < start;
+	e->hook_late = !e->hook_known && made > start + CLOCK_MARGIN_USEC;
 }
 
 Examination *examination_free(Examination *e)

@@ -17,13 +17,19 @@ typedef struct Examination {
 	/* NULL: not known */
 	char *nvidia_version; /* "595.71.05": version of the loaded driver */
 	char *libvirt_daemon; /* "virtqemud (pid 812)": who starts guests */
+	char *hook_is;	      /* our hook's file: "gpupass-hook", "a script", "another program" */
 	/* NULL: empty */
 	char **cmdline;	    /* words of the kernel command line about IOMMU, vfio and drivers */
 	char **modules;	    /* those that matter here and are loaded */
 	char **modprobe;    /* "options vfio_pci ids=…": core/facts/modprobe.h */
 	char **modprobe_at; /* "vfio_pci /etc/modprobe.d/x.conf": which files name the module */
 	char **builtin;	    /* "vfio_pci", "pci_stub": what the kernel has built in of these */
-	char **unread;	    /* "/proc/cmdline: Permission denied": why those may lack something */
+	/*
+	 * "modprobe /etc/modprobe.d/a.conf: Permission denied": what of these could not be read, so
+	 * that nothing follows from its absence. The first word is that of the fact: cmdline,
+	 * modprobe, driverctl, processes, memlock (of libvirt's process), boot.
+	 */
+	char **unread;
 	char **initramfs; /* "etc/dracut.conf:4: add_drivers: nvidia": asked for without gpupass */
 	char **initramfs_at;	/* the files that were searched for these */
 	char **modules_unknown; /* "etc/dracut.conf:2: if …": lines of them, not understood */
@@ -31,21 +37,31 @@ typedef struct Examination {
 	char **services;	/* "nvidia-persiste (pid 1312, unit nvidia-persistenced.service)" */
 	char **driverctl;	/* "0000:41:00.0 vfio-pci" */
 	char **host_hooks;	/* "/etc/libvirt/hooks/qemu names virsh at line 3": others' hooks */
-	char **boot;	      /* "0000:41:00.0 taken: nvidia was first", of gpupass-bind's report */
-	bool initramfs_hook;  /* initramfs-tools has gpupass's hook */
-	bool systemd;	      /* systemd runs this host */
-	bool bind_enabled;    /* gpupass-bind.service */
-	bool hook;	      /* libvirt has our hook */
-	bool hook_runs;	      /* and root may run it */
-	bool memlock_limited; /* the libvirt daemon has a limit that it may not raise */
-	uint64_t memlock_bytes; /* that limit; 0: not known */
-	Initramfs *image;	/* NULL: nobody looked */
+	char **boot;	     /* "0000:41:00.0 taken: nvidia was first", of gpupass-bind's report */
+	bool initramfs_hook; /* initramfs-tools has gpupass's hook */
+	bool systemd;	     /* systemd runs this host */
+	bool bind_enabled;   /* gpupass-bind.service */
+	bool hook;	     /* libvirt has our hook */
+	bool hook_runs;	     /* and root may run it */
+	/* Of when libvirt_daemon started. Neither: it cannot be told. */
+	bool hook_known;	     /* libvirt had a hook of QEMU then, ours or another */
+	bool hook_late;		     /* it had none: their folder was made later */
+	uint64_t libvirt_since_usec; /* CLOCK_REALTIME, as it is now; 0: not known. Not in JSON */
+	bool memlock_limited;	     /* the libvirt daemon has a limit that it may not raise */
+	uint64_t memlock_bytes;	     /* that limit; 0: not known */
+	Initramfs *image;	     /* NULL: nobody looked */
 } Examination;
 
 /* NULL when memory is out. A byte that is not text becomes '?'. */
 json_t *examination_to_json(const Examination *examination);
 /* Strict and complete: -EBADMSG with *ret_message otherwise. */
 int examination_from_json(const json_t *json, Examination **ret, char **ret_message);
+
+/*
+ * Fills hook_known and hook_late from libvirt_since_usec, the oldest change of a hook of QEMU, and
+ * when their folder was made; 0: not known.
+ */
+void examination_order_hook(Examination *e, uint64_t oldest, uint64_t made, uint64_t now);
 
 Examination *examination_free(Examination *examination);
 DEFINE_CLEANUP(Examination, examination_free)

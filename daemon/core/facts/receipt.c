@@ -79,3 +79,73 @@ char *receipt_to_json(const Receipt *receipt)
 		return NULL;
 	return strf("%s\n", text);
 }
+
+/* ---- read again ---- */
+
+static const json_t *board_of(const json_t *receipt, const Bdf *bdf)
+{
+	const json_t *board;
+	size_t i;
+
+	json_array_foreach (json_object_get(receipt, "boards"), i, board)
+		if (str_equal(json_string_value(json_object_get(board, "address")), BDF_TEXT(bdf)))
+			return board;
+	return NULL;
+}
+
+/* The leading function, or else the first one of the board that is at fault. -ENOMEM */
+static int read_function(const json_t *receipt, LastReset *board)
+{
+	const json_t *function;
+	size_t i;
+
+	json_array_foreach (json_object_get(receipt, "functions"), i, function) {
+		ResetReport report = { 0 };
+		int r = reset_report_from_json(function, &report);
+		bool tells = r == 0 && bdf_same_slot(&report.bdf, &board->bdf) &&
+			     (!board->what || !reset_result_is_good(report.result));
+
+		if (tells) {
+			free(board->what);
+			board->what = reset_report_text(&report);
+		}
+		reset_report_clear(&report);
+		if (r == -ENOMEM || (tells && !board->what))
+			return -ENOMEM;
+		if (tells && !reset_result_is_good(report.result))
+			break;
+	}
+	return 0;
+}
+
+int receipt_read_last(const char *text, size_t size, LastReset *boards, size_t n)
+{
+	_cleanup_json_ json_t *receipt = NULL;
+	int r = json_parse_document(text, size, GPUPASS_SCHEMA_RECEIPT, &receipt, NULL);
+
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		const json_t *board = boards[i].known ? NULL : board_of(receipt, &boards[i].bdf);
+
+		if (!board)
+			continue;
+		boards[i].known = true;
+		boards[i].reset = json_is_true(json_object_get(board, "reset"));
+		r = read_function(receipt, &boards[i]);
+	}
+	return r < 0 ? r : 0;
+}
+
+const LastReset *last_resets_find(const LastReset *items, size_t n, const Bdf *bdf)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bdf_equal(&items[i].bdf, bdf))
+			return &items[i];
+	return NULL;
+}
+
+void last_resets_free(LastReset *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(items[i].what);
+	free(items);
+}

@@ -135,6 +135,25 @@ bool setup_read_aer(const char *text, uint64_t *ret)
 	return true;
 }
 
+/* proc(5): the 22nd field. The second one, a name in parentheses, may hold anything. */
+bool setup_read_start(const char *text, uint64_t *ret)
+{
+	const char *at = strrchr(text, ')');
+	unsigned long long n;
+	char *end;
+
+	for (int field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	if (!at || !isdigit((unsigned char)at[1]))
+		return false;
+	errno = 0;
+	n = strtoull(at + 1, &end, 10);
+	if (errno != 0 || *end != ' ')
+		return false;
+	*ret = n;
+	return true;
+}
+
 /* "Max locked memory         8388608              8388608              bytes": soft, then hard. */
 bool setup_read_memlock(const char *text, uint64_t *ret)
 {

@@ -36,6 +36,8 @@ bool setup_read_aer(const char *text, uint64_t *ret);
 
 /* /proc/PID/limits: the hard limit of locked memory in bytes; UINT64_MAX: none. */
 bool setup_read_memlock(const char *text, uint64_t *ret);
+/* /proc/PID/stat: when it started, in clock ticks since the boot; false: it does not say. */
+bool setup_read_start(const char *text, uint64_t *ret);
 /* /proc/PID/status: whether the process has CAP_SYS_RESOURCE, and so may raise its limits. */
 bool setup_may_raise_limits(const char *text);
 

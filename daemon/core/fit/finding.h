@@ -56,7 +56,10 @@ typedef struct FitFinding {
 typedef struct FitReport {
 	FitFinding *items;
 	size_t n_items;
+	/* By FitId: why too little is known for a finding; NULL: enough is known. */
+	const char *not_known[FIT_ID_MAX_];
 } FitReport;
+#define FIT_NO_HOST "what this host has could not be read"
 
 /* The input. All pointers are borrowed. */
 typedef struct FitFacts {

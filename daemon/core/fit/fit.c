@@ -40,6 +40,8 @@ static int fit_check_memory(Fit *f)
 
 	if (!guest || !has)
 		return -ENOMEM;
+	if (host == 0)
+		f->report->not_known[FIT_MEMORY] = FIT_NO_HOST ": its memory";
 	if (host == 0 || d->memory_bytes <= host)
 		return 0;
 	return fit_add(f->report, FIT_MEMORY, FIT_ERROR,
@@ -117,6 +119,9 @@ static int fit_check_huge_pages(Fit *f)
 		return -ENOMEM;
 	free = free_pages(f->facts->host, page, &known);
 	need = d->memory_bytes / page + (d->memory_bytes % page > 0);
+	if (!known)
+		f->report->not_known[FIT_HUGEPAGES] =
+			FIT_NO_HOST ": how many huge pages of this size are free";
 	if (!known || free >= need)
 		return 0;
 	return fit_add(f->report, FIT_HUGEPAGES, FIT_ERROR,

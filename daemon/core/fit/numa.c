@@ -123,6 +123,11 @@ int fit_check_numa(Fit *f)
 	CpuSet nodes;
 	int r;
 
+	if (!f->facts->host || f->facts->host->n_nodes == 0)
+		f->report->not_known[FIT_NUMA_MEMORY] = FIT_NO_HOST ": its NUMA nodes";
+	else if (f->facts->host->n_nodes > 1 && !gpu_nodes(f->facts, &nodes))
+		f->report->not_known[FIT_NUMA_MEMORY] =
+			"the kernel does not say on which NUMA node its GPUs are";
 	if (!f->facts->host || f->facts->host->n_nodes < 2 || !gpu_nodes(f->facts, &nodes))
 		return 0;
 	names = nodes_text(f->facts->host, &nodes, false);

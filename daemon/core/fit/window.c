@@ -244,6 +244,9 @@ int fit_check_window(Fit *f)
 	Window window;
 	int r = 0;
 
+	if (bars > 0 && d->firmware == FIRMWARE_OTHER)
+		f->report->not_known[FIT_BAR_WINDOW] =
+			"its firmware is not one whose window for BARs is known";
 	if (bars == 0 || d->firmware == FIRMWARE_OTHER)
 		return 0;
 	if (f->facts->running && largest_bar(f->facts) > HOTPLUG_BAR_MAX)
@@ -254,6 +257,8 @@ int fit_check_window(Fit *f)
 			    "shut it down, then assign");
 	if (r == 0)
 		r = check_mapping(f, bars);
+	if (bits == 0 && d->mmio_mb == 0)
+		f->report->not_known[FIT_BAR_WINDOW] = FIT_NO_HOST ": its address bits";
 	if (r < 0 || (bits == 0 && d->mmio_mb == 0))
 		return r;
 	room = seabios_window(d, bits);

@@ -44,7 +44,9 @@ void metrics_job_ended(Metrics *m, Operation operation, JobState state, uint64_t
 
 void metrics_step(Metrics *m, StepKind kind, StepState state, uint64_t duration_usec)
 {
-	if ((size_t)kind < STEP_KIND_MAX_ && (state == STEP_DONE || state == STEP_FAILED))
+	bool ended = state == STEP_DONE || state == STEP_NOT_DONE || state == STEP_FAILED;
+
+	if ((size_t)kind < STEP_KIND_MAX_ && ended)
 		histogram_add(&m->step_durations[kind], duration_usec);
 }
 

@@ -26,25 +26,28 @@ static char *count(size_t n, const char *what)
 	return strf("%zu %s%s", n, what, n == 1 ? "" : "s");
 }
 
-/* "IOMMU groups 57,60 viable; no holders" */
+/* "IOMMU groups 57,60 viable; no holders", but for nvidia-persistenced, which is yet to let go. */
 static char *preflight_detail(const Plan *plan)
 {
 	_cleanup_strv_ char **groups = NULL;
 	_cleanup_free_ char *list = NULL;
+	bool kept = false;
 
 	if (plan->operation == OPERATION_RELEASE || plan->operation == OPERATION_UNBIND)
 		return strdup("nothing changed since it was planned");
 	for (size_t i = 0; i < plan->n_functions; i++) {
-		_cleanup_free_ char *number = strf("%d", plan->functions[i].iommu_group);
+		const PlanFunction *f = &plan->functions[i];
+		_cleanup_free_ char *number = strf("%d", f->iommu_group);
 
+		kept |= f->kept_by > 0 && plan_function_loses_persistence(f);
 		if (!number)
 			return NULL;
 		if (!strv_contains(groups, number) && strv_append(&groups, number) < 0)
 			return NULL;
 	}
 	list = strv_join(groups, ",");
-	return list ? strf("IOMMU group%s %s viable; no holders",
-			   strv_length(groups) == 1 ? "" : "s", list)
+	return list ? strf("IOMMU group%s %s viable; no %sholders",
+			   strv_length(groups) == 1 ? "" : "s", list, kept ? "other " : "")
 		    : NULL;
 }
 
@@ -64,9 +67,17 @@ static char *reset_detail(const Plan *plan)
 	return count(n, "function");
 }
 
+/* Only what steps of this plan have changed is read again. */
 static char *verify_detail(const Plan *plan)
 {
-	return strdup(plan->live || plan->config ? "drivers and XML re-read" : "drivers re-read");
+	bool drivers = plan_has_step(plan, STEP_BIND) || plan_has_step(plan, STEP_RESTORE);
+	bool xml = plan_has_step(plan, STEP_DEFINE) || plan_has_step(plan, STEP_ATTACH) ||
+		   plan_has_step(plan, STEP_DETACH);
+
+	return strdup(drivers && xml ? "drivers and XML re-read"
+		      : drivers	     ? "drivers re-read"
+		      : xml	     ? "XML re-read"
+				     : "nothing to re-read");
 }
 
 char *plan_step_detail(const Plan *plan, StepKind step)

@@ -13,12 +13,13 @@
 #include "host/device/examine-hooks.h"
 #include "host/modprobe/modprobe-files.h"
 #include "host/scan/cgroup.h"
+#include "util/clock.h"
 #include "util/file.h"
 #include "util/text.h"
 
 #define FILES_MAX 256
+#define UNREAD_MAX 4	   /* lines of a fact */
 #define BOOT_FAULT_MAX 384 /* bytes kept of what was wrong */
-/* A line has ten characters a CPU. */
 
 /* NULL, which is no error: the file is absent, too big, or unreadable. */
 static int read_if_any(int dir_fd, const char *path, char **ret, size_t *ret_size)
@@ -28,20 +29,43 @@ static int read_if_any(int dir_fd, const char *path, char **ret, size_t *ret_siz
 	return r == -ENOMEM ? r : 0;
 }
 
+/*
+ * Without a fact its check must not pass. `error` of an absent file is none, unless it is always
+ * there. `fact` NULL: no check rests on it. -ENOMEM
+ */
+static int note_unread(Examination *e, const char *fact, const char *path, int error)
+{
+	size_t n = 0;
+
+	/* The first few of each fact: hidden processes must not leave no room for another one. */
+	for (char **line = e->unread; fact && line && *line; line++)
+		n += str_starts_with(*line, fact);
+	if (error >= 0 || !fact || n >= UNREAD_MAX)
+		return 0;
+	return strv_appendf(&e->unread, "%s %s: %s", fact, path, strerror(-error));
+}
+
+static int note_unread_if_any(Examination *e, const char *fact, const char *path, int error)
+{
+	return note_unread(e, fact, path, error == -ENOENT ? 0 : error);
+}
+
 typedef int (*TextReader)(const char *name, const char *text, char ***into);
 
 static int read_file(int root_fd, const char *path, const char *name, TextReader reader,
-		     char ***into)
+		     char ***into, Examination *e, const char *fact)
 {
 	_cleanup_free_ char *text = NULL;
-	int r = read_if_any(root_fd, path, &text, NULL);
+	int r = file_read_at(root_fd, path, EXAMINE_FILE_MAX, &text, NULL);
 
-	return r < 0 || !text ? r : reader(name, text, into);
+	if (r < 0)
+		return r == -ENOMEM ? r : note_unread_if_any(e, fact, path, r);
+	return reader(name, text, into);
 }
 
 /* The files of a directory, which may be absent. */
 static int read_directory(int root_fd, const char *directory, const char *suffix, bool base_names,
-			  TextReader reader, char ***into)
+			  TextReader reader, char ***into, Examination *e, const char *fact)
 {
 	_cleanup_strv_ char **names = NULL;
 	_cleanup_close_ int fd = -1;
@@ -50,13 +74,16 @@ static int read_directory(int root_fd, const char *directory, const char *suffix
 	if (r >= 0)
 		r = dir_list(fd, suffix, &names);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
+		return r == -ENOMEM ? r : note_unread_if_any(e, fact, directory, r);
 	for (size_t i = 0; r >= 0 && names && names[i] && i < FILES_MAX; i++) {
 		_cleanup_free_ char *path = strf("%s/%s", directory, names[i]);
 
-		r = path ? read_file(root_fd, path, base_names ? names[i] : path, reader, into)
+		r = path ? read_file(root_fd, path, base_names ? names[i] : path, reader, into, e,
+				     fact)
 			 : -ENOMEM;
 	}
+	if (r >= 0 && strv_length(names) > FILES_MAX)
+		r = note_unread(e, fact, directory, -E2BIG);
 	return r;
 }
 
@@ -119,27 +146,51 @@ static int note_service(int process_fd, const char *comm, const char *pid, Exami
 }
 
 /*
+ * When a process started, by the clock of today: the kernel counts from the boot, which no set
+ * clock moves. Untouched where that is not known. -ENOMEM
+ */
+static int read_start(int process_fd, uint64_t *ret_usec)
+{
+	_cleanup_free_ char *stat = NULL;
+	uint64_t since_boot = clock_usec(CLOCK_BOOTTIME), ticks;
+	int r = read_if_any(process_fd, "stat", &stat, NULL);
+
+	if (r < 0 || !stat || !setup_read_start(stat, &ticks))
+		return r;
+	ticks = ticks * USEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	if (ticks <= since_boot)
+		*ret_usec = now_realtime() - (since_boot - ticks);
+	return 0;
+}
+
+/*
  * libvirt raises the limit of each QEMU to what the guest's memory needs, with prlimit(2). If
  * libvirt lacks the capability for that, as in a container, its own limit counts.
  */
 static int note_libvirt(int process_fd, const char *comm, const char *pid, Examination *e)
 {
 	_cleanup_free_ char *limits = NULL, *status = NULL;
+	struct stat st;
 	uint64_t bytes;
 	int r;
 
-	if (e->libvirt_daemon)
+	/* A user has one of their own for qemu:///session. */
+	if (e->libvirt_daemon || fstat(process_fd, &st) < 0 || st.st_uid != geteuid())
 		return 0;
 	e->libvirt_daemon = strf("%s (pid %s)", comm, pid);
-	if (!e->libvirt_daemon)
-		return -ENOMEM;
+	r = e->libvirt_daemon ? read_start(process_fd, &e->libvirt_since_usec) : -ENOMEM;
+	if (r < 0)
+		return r;
 	r = read_if_any(process_fd, "limits", &limits, NULL);
 	if (r >= 0)
 		r = read_if_any(process_fd, "status", &status, NULL);
-	if (r < 0 || !limits || !status)
+	if (r < 0)
 		return r;
-	if (setup_may_raise_limits(status) || !setup_read_memlock(limits, &bytes) ||
-	    bytes > INT64_MAX)
+	if (status && setup_may_raise_limits(status))
+		return 0;
+	if (!status || !limits || !setup_read_memlock(limits, &bytes))
+		return note_unread(e, "memlock", e->libvirt_daemon, -EIO);
+	if (bytes > INT64_MAX)
 		return 0;
 	e->memlock_limited = true;
 	e->memlock_bytes = bytes;
@@ -154,8 +205,10 @@ static int note_process(int proc_fd, const char *pid, Examination *e)
 
 	if (r >= 0)
 		r = file_read_line_at(fd, "comm", &comm);
+	/* It may have ended meanwhile. */
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
+		return r == -ENOMEM ? r
+				    : note_unread_if_any(e, "processes", pid, r == -ESRCH ? 0 : r);
 	if (is_service(comm) && strv_length(e->services) < SETUP_LINES_MAX)
 		return note_service(fd, comm, pid, e);
 	if (strcmp(comm, "libvirtd") == 0 || strcmp(comm, "virtqemud") == 0)
@@ -169,7 +222,7 @@ static int read_processes(int proc_fd, Examination *e)
 	int r = dir_list(proc_fd, "", &names);
 
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
+		return r == -ENOMEM ? r : note_unread(e, "processes", "/proc", r);
 	for (char **name = names; r >= 0 && name && *name; name++) {
 		unsigned long long pid;
 
@@ -187,8 +240,7 @@ static int read_cmdline(int proc_fd, Examination *e)
 	int r = file_read_at(proc_fd, "cmdline", EXAMINE_FILE_MAX, &text, NULL);
 
 	if (r < 0)
-		return r == -ENOMEM ? r
-				    : strv_appendf(&e->unread, "/proc/cmdline: %s", strerror(-r));
+		return r == -ENOMEM ? r : note_unread(e, "cmdline", "/proc/cmdline", r);
 	return setup_read_cmdline(text, &e->cmdline);
 }
 
@@ -205,10 +257,10 @@ static int read_boot(int root_fd, Examination *e)
 	_cleanup_(boot_faults_freep) BootFaults *faults = NULL;
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
-	int r = read_if_any(root_fd, "run/gpupass/boot.json", &text, &size);
+	int r = file_read_at(root_fd, "run/gpupass/boot.json", EXAMINE_FILE_MAX, &text, &size);
 
-	if (r < 0 || !text)
-		return r;
+	if (r < 0)
+		return r == -ENOMEM ? r : note_unread(e, "boot", "/run/gpupass/boot.json", r);
 	r = boot_faults_parse(text, size, &faults, NULL);
 	if (r == -EBADMSG || r == -EPROTO)
 		return strv_append(&e->boot, "/run/gpupass/boot.json cannot be understood");
@@ -228,16 +280,6 @@ static void read_systemd(int root_fd, Examination *e)
 
 	e->systemd = faccessat(root_fd, "run/systemd/system", F_OK, 0) == 0;
 	e->bind_enabled = faccessat(root_fd, link, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/* libvirt leaves out what is not executable. */
-static void read_hook(int root_fd, Examination *e)
-{
-	static const char hook[] = "etc/libvirt/hooks/qemu.d/gpupass";
-	struct stat st;
-
-	e->hook = fstatat(root_fd, hook, &st, 0) == 0;
-	e->hook_runs = e->hook && S_ISREG(st.st_mode) && (st.st_mode & S_IXUSR);
 }
 
 int examine_setup(const ExamineRoots *roots, Examination **ret)
@@ -260,15 +302,17 @@ int examine_setup(const ExamineRoots *roots, Examination **ret)
 		r = examine_module_lists(roots->root_fd, e);
 	if (r >= 0)
 		r = read_directory(roots->root_fd, "etc/driverctl.d", "", true,
-				   setup_read_driverctl, &e->driverctl);
+				   setup_read_driverctl, &e->driverctl, e, "driverctl");
 	if (r >= 0)
 		r = examine_hooks(roots->root_fd, e);
 	if (r >= 0)
 		r = read_boot(roots->root_fd, e);
 	if (r < 0)
 		return r;
+	r = examine_hook(roots->root_fd, e);
+	if (r < 0)
+		return r;
 	read_systemd(roots->root_fd, e);
-	read_hook(roots->root_fd, e);
 	*ret = TAKE_PTR(e);
 	return 0;
 }

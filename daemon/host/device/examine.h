@@ -29,6 +29,9 @@ int examine_module_lists(int root_fd, Examination *e);
  */
 int examine_setup(const ExamineRoots *roots, Examination **ret);
 
+/* Of that: libvirt's hook. After the process that starts guests is known. -ENOMEM */
+int examine_hook(int root_fd, Examination *e);
+
 /*
  * One GPU, given by its leading function, and the ports above it, root port first. -ENOENT when it
  * is not there. Reads config space only of devices in D0: the read resumes the bridges above and a

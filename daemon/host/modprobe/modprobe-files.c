@@ -42,7 +42,7 @@ static int note_unread(Examination *e, const char *path, int error)
 			  : error == -ELIBACC ? "libkmod cannot be loaded"
 					      : strerror(-error);
 
-	return error == -ENOMEM ? error : strv_appendf(&e->unread, "/%s: %s", path, why);
+	return error == -ENOMEM ? error : strv_appendf(&e->unread, "modprobe /%s: %s", path, why);
 }
 
 /* A link to /dev/null masks the files of its name. 1: it counts, 0: it does not. */

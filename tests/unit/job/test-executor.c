@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "job/steps.h"
 #include "rig/job-rig.h"
 #include "util/text.h"
 
@@ -328,9 +329,50 @@ static void a_group_whose_domain_is_gone_can_be_released(void **state)
 	assert_null(strstr(world, ".json"));
 }
 
+/* libvirt said yes, and the definition lacks a function all the same. */
+static void lose_a_function(FakeHost *fake, FakeOp op, unsigned nth)
+{
+	(void)nth;
+	if (op == FAKE_GET && fake->calls[FAKE_DEFINE] == 1)
+		fake_unplug(fake, "vm42", "0000:61:00.0");
+}
+
+static void a_step_is_done_by_what_is_seen_and_not_by_what_was_returned(void **state)
+{
+	JobRequest request = assign_request("vm42", "pair0");
+	Rig *rig = *state;
+	Outcome outcome;
+
+	rig_shut_off(rig);
+	rig->fake.hook = lose_a_function;
+	outcome = rig_run(rig, &request);
+	assert_true(strv_contains(outcome.steps, "define: failed"));
+	assert_false(strv_contains(outcome.steps, "define: done"));
+	rig_expect_failure(&outcome, GPUPASS_ERROR_ATTACH_FAILED, "0000:61:00.0 is not in the");
+}
+
+/* A step without a post-condition that others can ask for observes it in its act. */
+static void every_step_names_its_evidence(_unused_ void **state)
+{
+	static const StepKind observe_themselves[] = { STEP_PREFLIGHT, STEP_RESET, STEP_VERIFY,
+						       STEP_PERSISTENCE_OFF, STEP_PERSISTENCE_ON };
+
+	for (StepKind kind = 0; kind < STEP_KIND_MAX_; kind++) {
+		bool itself = false;
+
+		assert_false(str_is_empty(step_evidence(kind)));
+		for (size_t i = 0; i < ELEMENTS(observe_themselves); i++)
+			itself |= observe_themselves[i] == kind;
+		if (itself == (step_ops(kind)->holds != NULL))
+			fail_msg("%s", step_kind_to_string(kind));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		ON_A_RIG(a_step_is_done_by_what_is_seen_and_not_by_what_was_returned),
+		cmocka_unit_test(every_step_names_its_evidence),
 		ON_A_RIG(a_shut_off_domain_gets_the_group_in_its_definition),
 		ON_A_RIG(a_running_domain_gets_the_group_live_and_in_its_definition),
 		ON_A_RIG(functions_are_attached_in_order_and_detached_in_reverse),

@@ -470,6 +470,11 @@ static void a_board_without_a_method_is_released_dirty_and_given_on_by_a_word_on
 	assert_int_equal(outcome.state, JOB_DONE);
 	expect_note(&outcome, JOB_NOTE_NOT_RESET,
 		    "pair0 was not reset after vm42: ", "0000:61:00.0: no method");
+	/* field: host/15: no tick, and a warning that names the board. */
+	assert_true(strv_contains(outcome.steps, "reset: not-done"));
+	assert_false(strv_contains(outcome.steps, "reset: done"));
+	assert_int_equal(strv_length(outcome.left), 1);
+	assert_true(str_starts_with(outcome.left[0], "0000:61:00.0 was not reset: "));
 	outcome_clear(&outcome);
 	receipt = newest_receipt(rig, 1);
 	assert_true(json_is_false(json_object_get(receipt, "good")));

@@ -196,9 +196,10 @@ static void on_step(size_t step, StepState step_state, const char *detail, uint6
 	Listening *listening = userdata;
 	_cleanup_free_ char *expected = NULL;
 
-	/* Also while it is undone, it is that step's detail. */
+	/* Also while it is undone, it is that step's detail; what is not done says so instead. */
 	expected = plan_step_detail(listening->plan, listening->plan->steps[step]);
-	assert_string_equal(str_or_empty(detail), str_or_empty(expected));
+	if ((step_state == STEP_NOT_DONE) == str_equal(detail, expected))
+		fail_msg("%s: %s", step_state_to_string(step_state), str_or_empty(detail));
 	if (step_state == STEP_RUNNING && step + 1 == listening->rig->cancel_at)
 		assert_int_equal(cancellation_ask(listening->rig->place.cancel, RIG_CANCELLER), 1);
 	if (step_state == STEP_RUNNING)

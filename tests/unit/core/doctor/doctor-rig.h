@@ -23,7 +23,9 @@ typedef struct Rig {
 	HugePool pool;
 	GpuHealth health[GPUS];
 	char **busy, **quarantined, **open_jobs;
+	LastReset resets[GPUS];
 	bool no_inspection, no_host, no_libvirt, no_machine, with_domain, golden, bad_xml;
+	bool no_notes;
 	int inspection_error, host_error;
 	DoctorSymptom symptom;
 	DoctorNotes drift, evidence, tenants, split;
@@ -105,6 +107,7 @@ static inline _unused_ void rig_init(Rig *rig)
 		.nodes = rig->nodes,
 		.n_nodes = 1,
 		.memory_bytes = 256 * GIB,
+		.libvirt_version = LIBVIRT_VERSION(9, 0),
 	};
 	rig->m.inspection.interrupts_known = rig->m.inspection.interrupts_remapped = true;
 	rig->m.inspection.iomem_read = true;
@@ -112,7 +115,8 @@ static inline _unused_ void rig_init(Rig *rig)
 		rig->m.inspection.functions[i].resource_read =
 			rig->m.inspection.functions[i].regions_read = true;
 	rig->host->systemd = rig->host->bind_enabled = true;
-	rig->host->hook = rig->host->hook_runs = true;
+	rig->host->hook = rig->host->hook_runs = rig->host->hook_known = true;
+	set(&rig->host->hook_is, "gpupass-hook");
 }
 
 static inline _unused_ void rig_done(Rig *rig)
@@ -143,13 +147,15 @@ static inline _unused_ void rig_report(Rig *rig)
 		.host_error = rig->host_error,
 		.health = rig->health,
 		.n_health = GPUS,
+		.resets = rig->resets,
+		.n_resets = GPUS,
 		.busy = rig->busy,
 		.quarantined = rig->quarantined,
 		.open_jobs = rig->open_jobs,
-		.drift = rig->golden ? NULL : &rig->drift,
-		.evidence = rig->golden ? NULL : &rig->evidence,
-		.tenants = rig->golden ? NULL : &rig->tenants,
-		.split = rig->golden ? NULL : &rig->split,
+		.drift = rig->golden || rig->no_notes ? NULL : &rig->drift,
+		.evidence = rig->golden || rig->no_notes ? NULL : &rig->evidence,
+		.tenants = rig->golden || rig->no_notes ? NULL : &rig->tenants,
+		.split = rig->golden || rig->no_notes ? NULL : &rig->split,
 		.fence_fault = rig->fence_fault,
 		.symptom = rig->symptom,
 	};

@@ -31,6 +31,7 @@ typedef struct Replay {
 	Inspection *inspection;
 	Examination *examination;
 	GpuHealth *health;
+	LastReset *resets;
 	DoctorNotes notes[4];
 	char **lists[5];
 } Replay;
@@ -275,6 +276,23 @@ static void read_findings(Replay *r)
 	r->doctor.fence_fault = text_of(r->facts, "fence_fault");
 }
 
+static void read_resets(Replay *r)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach (member(r->facts, "resets"), i, item)
+		*GROW(r->resets, r->doctor.n_resets) = (LastReset){
+			.bdf = bdf_of(text_of(item, "bdf")),
+			.known = true,
+			.reset = json_is_true(member(item, "reset")),
+			.what = copy_of(item, "what"),
+		};
+	if (member(r->facts, "resets") && !r->resets)
+		r->resets = calloc(1, sizeof(LastReset));
+	r->doctor.resets = r->resets;
+}
+
 static bool is_set_aside(const Replay *r, const Group *group)
 {
 	size_t n = strlen(group->name);
@@ -332,6 +350,7 @@ static void replay_begin(Replay *r, const char *snapshot, const char *facts)
 	read_machine(r);
 	read_looks(r);
 	read_findings(r);
+	read_resets(r);
 	find_groups(r);
 	r->doctor.snapshot = r->host.snapshot;
 	r->doctor.gpus = r->host.set;
@@ -346,6 +365,7 @@ static void replay_end(Replay *r)
 		free(r->notes[i].items);
 	for (size_t i = 0; i < ELEMENTS(r->lists); i++)
 		strv_free(r->lists[i]);
+	last_resets_free(r->resets, r->doctor.n_resets);
 	gpu_healths_free(r->health, r->doctor.n_health);
 	host_facts_free(r->machine);
 	inspection_free(r->inspection);
@@ -464,6 +484,9 @@ static void what_few_hosts_have_is_captured_too(_unused_ void **state)
 	json_object_set_new(member(all, "machine"), "cpu_vendor", json_string("amd"));
 	json_object_set_new(member(all, "machine"), "iommu_table", json_string("there"));
 	json_object_set_new(member(all, "machine"), "virtual_machine", json_true());
+	json_object_set_new(all, "resets",
+			    json_pack("[{s:s, s:b, s:s}]", "bdf", "0000:41:00.0", "reset", 0,
+				      "what", "0000:41:00.0: no method"));
 	free(snapshot);
 	free(facts);
 	snapshot = json_dumps(host, 0);

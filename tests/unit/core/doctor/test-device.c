@@ -117,6 +117,12 @@ static void many_corrected(Rig *r)
 	r->health[0].correctable = 1000;
 }
 
+static void no_method_last_time(Rig *r)
+{
+	model_set(&model_function(&r->m, GPU)->reset_methods, "bus");
+	r->resets[0] = (LastReset){ bdf_of(GPU), true, false, (char *)GPU ": no method" };
+}
+
 static void no_reset_of_its_own(Rig *r)
 {
 	model_set(&model_function(&r->m, GPU)->reset_methods, "bus");
@@ -155,6 +161,9 @@ static const Case cases[] = {
 	{ "non-fatal errors", nonfatal_errors, "aer", "aer", "warn", "2 non-fatal", "reseat" },
 	{ "many corrected errors", many_corrected, "aer", "aer", "warn", "1000 corrected",
 	  "reseat" },
+	/* field: host/15 */
+	{ "a reset that did not work", no_method_last_time, "reset", "reset", "warn",
+	  "not reset when that was due last: " GPU ": no method", "TURNOVER" },
 	{ "no reset of its own", no_reset_of_its_own, "reset", "reset", "fail", "0000:41:05.0",
 	  "its own port" },
 };

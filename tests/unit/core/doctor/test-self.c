@@ -120,6 +120,18 @@ static void hook_idle(Rig *r)
 	r->host->hook_runs = false;
 }
 
+/* field: newcomer 5 */
+static void another_in_its_place(Rig *r)
+{
+	set(&r->host->hook_is, "another program");
+}
+
+static void hook_too_late(Rig *r)
+{
+	r->host->hook_known = false;
+	r->host->hook_late = true;
+}
+
 static void fence_damaged(Rig *r)
 {
 	r->fence_fault = "line 1: torn";
@@ -148,6 +160,10 @@ static const Case cases[] = {
 	{ "no hook", no_hook, "fence", "fence", "warn", "no hook of gpupass", "gpupass-hook(8)" },
 	{ "a hook that does not run", hook_idle, "fence", "fence", "fail", "not executable",
 	  "chmod 755" },
+	{ "another program for a hook", another_in_its_place, "fence", "fence", "fail",
+	  "is not gpupass-hook", "gpupass-hook(8)" },
+	{ "a libvirt older than the hook", hook_too_late, "fence", "fence", "warn",
+	  "virtqemud (pid 12) runs hooks only after a restart", "systemctl restart virtqemud" },
 	{ "a fence that is damaged", fence_damaged, "fence", "fence", "fail", "line 1: torn",
 	  "gpupass rescan" },
 	{ "a quarantine", quarantined, "quarantine", "quarantine", "fail", "4711",

@@ -200,6 +200,25 @@ static void limits_and_capabilities_of_a_process(void **state)
 	assert_false(setup_may_raise_limits("CapEff:\n"));
 }
 
+static void the_start_of_a_process_is_read_past_its_name(void **state)
+{
+	static const char begin[] = "812 (a) b) 1) S 1 812 812 0 -1 4194560 5 6 7 8 9 10 11 12 20 "
+				    "0 3 0 ";
+	static const char *const odd[] = { "", "4711", "x 1 ", "-1 1 ",
+					   "99999999999999999999999 1 " };
+	_cleanup_free_ char *good = strf("%s4711 1 2\n", begin);
+	uint64_t n = 0;
+
+	(void)state;
+	assert_true(setup_read_start(good, &n));
+	assert_int_equal(n, 4711);
+	for (size_t i = 0; i < ELEMENTS(odd); i++) {
+		_cleanup_free_ char *text = strf("%s%s", begin, odd[i]);
+
+		assert_false(setup_read_start(text, &n));
+	}
+}
+
 /* ---- garbage ---- */
 
 /* Every reader of lines, on a text of its own size and on every beginning of it. */
@@ -222,6 +241,7 @@ static void feed(const char *bytes, size_t size)
 	setup_interrupt_is_remapped(text);
 	setup_read_aer(text, &n);
 	setup_read_memlock(text, &n);
+	setup_read_start(text, &n);
 	setup_may_raise_limits(text);
 	setup_compare_versions(text, text);
 	setup_compare_versions(text, "595.45");
@@ -347,6 +367,7 @@ int main(void)
 		cmocka_unit_test(remapped_interrupts_are_told_by_their_chip),
 		cmocka_unit_test(aer_counters_are_their_total),
 		cmocka_unit_test(limits_and_capabilities_of_a_process),
+		cmocka_unit_test(the_start_of_a_process_is_read_past_its_name),
 		cmocka_unit_test(no_text_is_too_odd),
 		cmocka_unit_test(an_examination_survives_json),
 		cmocka_unit_test(damaged_examinations_are_refused),

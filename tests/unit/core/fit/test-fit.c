@@ -378,7 +378,7 @@ static void strict_refuses_what_matters_of_its_own_topic(_unused_ void **state)
 
 	for (size_t i = 0; i < ELEMENTS(rows); i++) {
 		FitFinding finding = { .id = rows[i].id, .severity = rows[i].severity };
-		FitReport report = { &finding, 1 };
+		FitReport report = { .items = &finding, .n_items = 1 };
 
 		if ((fit_refusal(&report, rows[i].numa, rows[i].fit) != NULL) != rows[i].refused)
 			fail_msg("row %zu", i);

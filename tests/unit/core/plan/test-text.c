@@ -154,7 +154,7 @@ static void details_count_what_a_step_does(_unused_ void **state)
 		{ OPERATION_ASSIGN, STEP_ATTACH, "2 functions" },
 		{ OPERATION_RELEASE, STEP_DETACH, "2 functions" },
 		{ OPERATION_RELEASE, STEP_RESTORE, "1 function" },
-		{ OPERATION_ASSIGN, STEP_VERIFY, "drivers and XML re-read" },
+		{ OPERATION_ASSIGN, STEP_VERIFY, "nothing to re-read" },
 		{ OPERATION_ASSIGN, STEP_RECORD, "pair0 for vm42" },
 		{ OPERATION_RELEASE, STEP_FORGET, "pair0 for vm42" },
 		{ OPERATION_ASSIGN, STEP_KIND_MAX_, NULL },
@@ -330,6 +330,45 @@ static void choice_takes_the_own_then_the_first_free_or_says_why_not(_unused_ vo
 	}
 }
 
+static void a_holder_that_is_yet_to_let_go_is_one(_unused_ void **state)
+{
+	PlanFunction function = {
+		.iommu_group = 7,
+		.from_driver = (char *)"nvidia",
+		.to_driver = (char *)"vfio-pci",
+		.from_persistence = PERSISTENCE_ON,
+		.kept_by = 812,
+	};
+	Plan plan = { .functions = &function, .n_functions = 1 };
+	_cleanup_free_ char *detail = plan_step_detail(&plan, STEP_PREFLIGHT);
+
+	assert_string_equal(detail, "IOMMU group 7 viable; no other holders");
+}
+
+/* No step claims to have read what no step of the plan changed. */
+static void verify_names_what_it_reads(_unused_ void **state)
+{
+	static const struct {
+		StepKind steps[2];
+		const char *detail;
+	} rows[] = {
+		{ { STEP_BIND, STEP_DEFINE }, "drivers and XML re-read" },
+		{ { STEP_DETACH, STEP_RESTORE }, "drivers and XML re-read" },
+		{ { STEP_RESTORE, STEP_VERIFY }, "drivers re-read" },
+		{ { STEP_ATTACH, STEP_VERIFY }, "XML re-read" },
+		{ { STEP_DEFINE, STEP_RESET }, "XML re-read" },
+		{ { STEP_RESET, STEP_VERIFY }, "nothing to re-read" },
+	};
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Plan plan = { .steps = (StepKind *)rows[i].steps, .n_steps = 2, .config = true };
+		_cleanup_free_ char *detail = plan_step_detail(&plan, STEP_VERIFY);
+
+		if (!str_equal(detail, rows[i].detail))
+			fail_msg("row %zu: %s", i, detail);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -337,6 +376,8 @@ int main(void)
 		cmocka_unit_test(json_of_nothing_to_do_says_so),
 		cmocka_unit_test(writes_are_those_of_driver_move),
 		cmocka_unit_test(details_count_what_a_step_does),
+		cmocka_unit_test(verify_names_what_it_reads),
+		cmocka_unit_test(a_holder_that_is_yet_to_let_go_is_one),
 		cmocka_unit_test(prefix_leaves_out_what_is_not_known),
 		cmocka_unit_test(names_of_operations_and_steps_round_trip),
 		cmocka_unit_test(choice_takes_the_own_then_the_first_free_or_says_why_not),

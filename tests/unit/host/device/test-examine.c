@@ -9,7 +9,9 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "gpupass/dbus.h"
 #include "host/device/examine.h"
 #include "host/launch/worker-examine.h"
 #include "host/launch/worker.h"
@@ -232,6 +234,7 @@ static void the_setup_is_read(void **state)
 	assert_string_equal(e->driverctl[0], GPU " vfio-pci");
 	assert_string_equal(e->boot[0], GPU " missing");
 	assert_true(e->systemd && e->bind_enabled);
+	assert_null(e->unread);
 }
 
 /* A tree of files, and what is found in it. field: host/10 */
@@ -364,6 +367,10 @@ static void an_empty_host_is_no_error(void **state)
 	assert_string_equal(e->unread[0], "/proc/cmdline: No such file or directory");
 	assert_null(e->nvidia_version);
 	assert_false(e->systemd || e->bind_enabled || e->memlock_limited);
+	/* These are always there, or must be: without them nothing is known. */
+	assert_int_equal(strv_length(e->unread), 2);
+	assert_string_equal(e->unread[0], "cmdline /proc/cmdline: No such file or directory");
+	assert_true(str_starts_with(e->unread[1], "boot /run/gpupass/boot.json: "));
 }
 
 /* modprobe.d of a host, and the settings that matter, with the files that name their modules. */
@@ -412,7 +419,7 @@ static const struct {
 	    { "etc/modprobe.d/zero.conf -> /dev/zero", "" } },
 	  "",
 	  "",
-	  "/etc/modprobe.d/zero.conf: File too large" },
+	  "modprobe /etc/modprobe.d/zero.conf: File too large" },
 };
 
 static void lay_out(Bench *b, const char *path, const char *text)
@@ -527,12 +534,168 @@ static void files_that_cannot_be_understood_are_passed_over_or_told(void **state
 	tree_write(b->tree, "root/run/gpupass/boot.json", "{");
 	assert_int_equal(examine_setup(&b->roots, &e), 0);
 	assert_string_equal(e->boot[0], "/run/gpupass/boot.json cannot be understood");
+	assert_int_equal(strv_length(e->unread), 1);
+	assert_string_equal(e->unread[0], "modprobe etc/modprobe.d/big.conf: File too large");
+}
+
+/* Files of one fact that cannot be read leave room for those of another. */
+static void what_cannot_be_read_is_told_of_each_fact(void **state)
+{
+	Bench *b = *state;
+	_cleanup_(examination_freep) Examination *e = NULL;
+	static char big[70000];
+
+	memset(big, '#', sizeof(big));
+	tree_write(b->tree, "proc/cmdline", "quiet\n");
+	for (unsigned i = 0; i < 100; i++) {
+		_cleanup_free_ char *path = strf("root/etc/modprobe.d/%03u.conf", i);
+
+		assert_non_null(path);
+		tree_write_bytes(b->tree, path, big, sizeof(big));
+	}
+	tree_write_bytes(b->tree, "root/etc/driverctl.d/pci-" GPU, big, sizeof(big));
+	assert_int_equal(examine_setup(&b->roots, &e), 0);
+	assert_int_equal(strv_length(e->unread), 4 + 2);
+	assert_string_equal(e->unread[4], "driverctl etc/driverctl.d/pci-" GPU ": File too large");
+}
+
+/* ---- libvirt's hook ---- */
+
+#define HOOKS "root/etc/libvirt/hooks"
+#define OURS HOOKS "/qemu.d/gpupass"
+
+static void add_hook(Bench *b, const char *path, const char *content, mode_t mode)
+{
+	_cleanup_free_ char *whole = strf("%s/%s", b->tree->path, path);
+
+	assert_non_null(whole);
+	tree_write(b->tree, path, content);
+	assert_int_equal(chmod(whole, mode), 0);
+}
+
+/* libvirtd of root, which began so many seconds ago. */
+static void began(Bench *b, int ago)
+{
+	long ticks = sysconf(_SC_CLK_TCK);
+	_cleanup_free_ char *stat =
+		strf("40 (libvirtd) S 1 40 40 0 -1 0 5 6 7 8 9 10 11 12 20 0 3 0 %lld 1 2\n",
+		     ((long long)(clock_usec(CLOCK_BOOTTIME) / USEC_PER_SEC) - ago) * ticks);
+
+	tree_write(b->tree, "proc/40/stat", stat);
+}
+
+/* field: newcomer 5 */
+static void what_lies_in_the_hooks_place_is_told(void **state)
+{
+	static const struct {
+		const char *content;
+		mode_t mode;
+		bool runs;
+		const char *is;
+	} rows[] = {
+		{ "\x7f"
+		  "ELF\1\1 " GPUPASS_HOOK_SAYS ", with …",
+		  0755, true, "gpupass-hook" },
+		{ "\x7f"
+		  "ELF\1\1 another",
+		  0755, true, "another program" },
+		{ "#!/bin/sh\nexec gpupass-hook # " GPUPASS_HOOK_SAYS "\n", 0755, true,
+		  "a script" },
+		{ GPUPASS_HOOK_SAYS, 0755, true, "another program" },
+		{ "", 0755, true, "another program" },
+		{ "\x7f"
+		  "ELF " GPUPASS_HOOK_SAYS,
+		  0644, false, NULL },
+	};
+	Bench *b = *state;
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(examination_freep) Examination *e = NULL;
+
+		add_hook(b, OURS, rows[i].content, rows[i].mode);
+		assert_int_equal(examine_setup(&b->roots, &e), 0);
+		if (!e->hook || e->hook_runs != rows[i].runs || !str_equal(e->hook_is, rows[i].is))
+			fail_msg("row %zu: %s", i, str_or_empty(e->hook_is));
+	}
+}
+
+/* field: newcomer 5 */
+static void a_hook_counts_from_the_start_of_libvirt(void **state)
+{
+	static const struct {
+		const char *name;
+		int ago; /* libvirtd's start, while the files are of now */
+		const char *other;
+		bool late;
+	} rows[] = {
+		{ "at the same moment", 0, NULL, false },
+		{ "libvirtd was there before", 10, NULL, true },
+		{ "another hook outside the folder", 10, HOOKS "/qemu", false },
+	};
+	Bench *b = *state;
+
+	tree_add_process(b->tree, 40, "libvirtd", "0::/system.slice/libvirtd.service\n");
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_(examination_freep) Examination *e = NULL;
+		bool late_shows;
+		struct statx st;
+
+		add_hook(b, OURS, "#!/bin/sh\n", 0755);
+		if (rows[i].other)
+			add_hook(b, rows[i].other, "#!/bin/sh\n", 0755);
+		began(b, rows[i].ago);
+		assert_int_equal(examine_setup(&b->roots, &e), 0);
+		assert_string_equal(e->libvirt_daemon, "libvirtd (pid 40)");
+		/* Not every file system knows when a folder was made. */
+		late_shows = statx(b->roots.root_fd, "etc", 0, STATX_BTIME, &st) == 0 &&
+			     (st.stx_mask & STATX_BTIME);
+		if (e->hook_known || e->hook_late != (rows[i].late && late_shows))
+			fail_msg("%s: %d, %d", rows[i].name, e->hook_known, e->hook_late);
+	}
+}
+
+static void what_cannot_be_ordered_is_not_known(void **state)
+{
+	enum { S = 1000000 };
+	static const struct {
+		uint64_t start, oldest, made;
+		bool known, late;
+	} rows[] = {
+		{ 100 * S, 50 * S, 40 * S, true, false },
+		{ 100 * S, 50 * S, 0, true, false },
+		/* An upgrade replaces the file; the folder was there. */
+		{ 100 * S, 150 * S, 40 * S, false, false },
+		{ 100 * S, 150 * S, 150 * S, false, true },
+		{ 100 * S, 150 * S, 0, false, false },
+		{ 100 * S, 0, 150 * S, false, true },
+		/* Too close. */
+		{ 100 * S, 99 * S, 99 * S, false, false },
+		{ 100 * S, 101 * S, 101 * S, false, false },
+		/* The clock was set back. */
+		{ 100 * S, 250 * S, 250 * S, false, false },
+		{ 100 * S, 50 * S, 250 * S, false, false },
+		/* Nothing is known of libvirt's start. */
+		{ 0, 50 * S, 40 * S, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		Examination e = { .libvirt_since_usec = rows[i].start };
+
+		examination_order_hook(&e, rows[i].oldest, rows[i].made, 200 * S);
+		if (e.hook_known != rows[i].known || e.hook_late != rows[i].late)
+			fail_msg("row %zu: %d, %d", i, e.hook_known, e.hook_late);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(what_cannot_be_read_is_told_of_each_fact),
+		TEST(what_lies_in_the_hooks_place_is_told),
+		TEST(a_hook_counts_from_the_start_of_libvirt),
+		TEST(what_cannot_be_ordered_is_not_known),
 		TEST(an_awake_gpu_is_read_with_its_port),
 		TEST(what_sleeps_is_not_read),
 		TEST(a_gpu_that_is_gone_is_told),

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whether libvirt has our hook, and whether the daemon that starts guests knows of it. libvirt
+ * (src/util/virhook.c) looks for hooks when its daemon starts and when it is told to reload:
+ * virHookInitialize() notes whether there is any executable file "qemu", or in "qemu.d" (since
+ * 6.5). Without one, virHookCall() never looks again. With one, it lists the folder at every call.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gpupass/dbus.h"
+#include "host/device/examine.h"
+#include "util/clock.h"
+#include "util/file.h"
+#include "util/text.h"
+
+#define HOOK_MAX_BYTES (16UL * 1024 * 1024)
+#define HOOKS "etc/libvirt/hooks"
+
+/* NULL: it could not be read. */
+static const char *what_is_it(const char *data, size_t size)
+{
+	static const char elf[] = { 0x7f, 'E', 'L', 'F' };
+
+	if (size >= 2 && data[0] == '#' && data[1] == '!')
+		return "a script";
+	if (size < sizeof(elf) || memcmp(data, elf, sizeof(elf)) != 0 ||
+	    !memmem(data, size, GPUPASS_HOOK_SAYS, strlen(GPUPASS_HOOK_SAYS)))
+		return "another program";
+	return "gpupass-hook";
+}
+
+static int read_hook(int root_fd, Examination *e)
+{
+	_cleanup_free_ char *data = NULL;
+	size_t size = 0;
+	struct stat st;
+	int r;
+
+	/* libvirt leaves out what is not executable. */
+	e->hook = fstatat(root_fd, HOOKS "/qemu.d/gpupass", &st, 0) == 0;
+	e->hook_runs = e->hook && S_ISREG(st.st_mode) && (st.st_mode & S_IXUSR);
+	if (!e->hook_runs)
+		return 0;
+	r = file_read_regular_at(root_fd, HOOKS "/qemu.d/gpupass", HOOK_MAX_BYTES, &data, &size);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	e->hook_is = strdup(what_is_it(data, size));
+	return e->hook_is ? 0 : -ENOMEM;
+}
+
+static uint64_t usec_of(const struct statx_timestamp *t)
+{
+	return t->tv_sec <= 0 ? 0 : (uint64_t)t->tv_sec * USEC_PER_SEC + t->tv_nsec / 1000;
+}
+
+/*
+ * The time at which a file was last changed in any way, a rename included: nobody can set it. Of a
+ * link the later one of its own and its target's. What is not executable is no hook.
+ */
+static void note_hook(int dir_fd, const char *name, uint64_t *oldest)
+{
+	struct statx own, target;
+	uint64_t changed;
+
+	if (statx(dir_fd, name, AT_SYMLINK_NOFOLLOW, STATX_CTIME, &own) < 0 ||
+	    statx(dir_fd, name, 0, STATX_TYPE | STATX_MODE | STATX_CTIME, &target) < 0 ||
+	    !S_ISREG(target.stx_mode) || !(target.stx_mode & S_IXUSR))
+		return;
+	changed = usec_of(&own.stx_ctime);
+	if (usec_of(&target.stx_ctime) > changed)
+		changed = usec_of(&target.stx_ctime);
+	if (*oldest == 0 || changed < *oldest)
+		*oldest = changed;
+}
+
+static int compare_with_start(int root_fd, Examination *e)
+{
+	_cleanup_strv_ char **names = NULL;
+	_cleanup_close_ int fd = -1;
+	uint64_t oldest = 0, made = 0;
+	struct statx st;
+	int r = dir_open_at(root_fd, HOOKS "/qemu.d", false, &fd);
+
+	if (r >= 0)
+		r = dir_list(fd, "", &names);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	for (char **name = names; name && *name; name++)
+		note_hook(fd, *name, &oldest);
+	/* A hook outside the folder may have been another one then. */
+	if (faccessat(root_fd, HOOKS "/qemu", F_OK, 0) == 0)
+		note_hook(root_fd, HOOKS "/qemu", &oldest);
+	else if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) == 0 && (st.stx_mask & STATX_BTIME))
+		made = usec_of(&st.stx_btime);
+	examination_order_hook(e, oldest, made, now_realtime());
+	return 0;
+}
+
+int examine_hook(int root_fd, Examination *e)
+{
+	int r = read_hook(root_fd, e);
+
+	return r < 0 || !e->hook_runs ? r : compare_with_start(root_fd, e);
+}
