@@ -31,7 +31,7 @@ static bool takes_function(const xmlNode *node)
 	const xmlNode *source = xml_child(node, "source");
 
 	if (!place || place->teller == ITSELF)
-		return place;
+		return place && xml_is_pci_hostdev(node);
 	return xml_attribute_is(place->teller == SOURCE ? source : xml_child(source, "address"),
 				"type", "pci");
 }
@@ -108,7 +108,8 @@ static int read_functions(const DomainXml *xml, bool devices, DomainUse *use,
 	for (const xmlNode *i = xml->root; i && r == 0; i = next_element(xml->root, i)) {
 		bool stray = is_stray_address(xml->root, i);
 
-		if (is_device(xml->root, i) != devices || (!stray && !takes_function(i)))
+		if ((!stray && !takes_function(i)) ||
+		    (!stray && is_device(xml->root, i)) != devices)
 			continue;
 		*ret_bad = i;
 		r = read_function(i, stray, use);
