@@ -50,7 +50,7 @@ static int refuse_name(Client *c, const ColumnChoice *choice, const char *name, 
 	joined = strv_join(names, ", ");
 	if (!joined)
 		return -ENOMEM;
-	if (strncmp(name, "json", length) == 0)
+	if (length == strlen("json") && strncmp(name, "json", length) == 0)
 		return client_usage(c, "-o names columns\nRemedy: for JSON use -j");
 	return client_usage(c, "there is no column '%.*s'\nRemedy: choose of: %s", (int)length,
 			    name, joined);

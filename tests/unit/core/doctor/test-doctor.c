@@ -191,7 +191,7 @@ static void no_aer(Rig *r)
 
 static void no_remapping_told(Rig *r)
 {
-	r->host->interrupts_known = false;
+	r->inspection->interrupts_known = false;
 }
 
 static void no_driver_version(Rig *r)
