@@ -94,7 +94,12 @@ static void no_inspection(Rig *r)
 
 static void not_inspected(Rig *r)
 {
-	r->m.inspection.n_functions = 0;
+	Inspection *inspection = &r->m.inspection;
+	const Bdf gpu = bdf_of(GPU);
+
+	for (size_t i = 0; i < inspection->n_functions; i++)
+		if (bdf_equal(&inspection->functions[i].bdf, &gpu))
+			inspection->functions[i].bdf = bdf_of("0000:99:00.0");
 }
 
 static void no_host(Rig *r)
