@@ -58,7 +58,8 @@ keep_record() {
 			echo "$2" >".$1.new" && sync ".$1.new" && mv ".$1.new" "$1" && sync .
 	) 2>/dev/null
 }
-drop_record() { rm -f -- "$GPUPASS_RECORDS/$1"; }
+# One that stays, as on a disk that is read-only, says nothing without a mark.
+drop_record() { rm -f -- "$GPUPASS_RECORDS/$1" 2>/dev/null || true; }
 
 # Of these lines on stdin: without a record a mark is none. Such domains are in $unproven, a line
 # "UUID RESOURCE" each.

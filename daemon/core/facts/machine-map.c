@@ -73,15 +73,24 @@ static int append(MapParse *p, const char *name)
 	return 0;
 }
 
+/* The mapping in front surely has a first device, which Proxmox VE takes if it is free. */
+static bool has_first(const MapParse *p)
+{
+	const MachineMap *map = &p->maps->items[p->current];
+
+	return map->paths && !map->doubtful;
+}
+
 static int begin_map(MapParse *p, const char *name)
 {
 	MachineMap *map = find(p->maps, name);
 
 	if (!machine_is_config_id(name))
 		return 0; /* a line that counts for nothing, wherever it stands */
-	if (!map)
+	if (map)
+		begin_again(p, map);
+	else if (p->current >= p->maps->n_items || has_first(p))
 		return append(p, name);
-	begin_again(p, map);
 	return 0;
 }
 

@@ -417,6 +417,7 @@ static void mappings_are_those_that_proxmox_reads(_unused_ void **state)
 		  "0000:41:00.0" },
 		/* Of two with one name the last counts. */
 		{ "it\n" MAP "0000:61:00.0\n\nit\n" MAP "0000:41:00.0\n", "0000:41:00.0" },
+		{ "it\nother\n" MAP "0000:41:00.0\n", "0000:41:00.0" },
 		{ "it\n" MAP "0000:61:00.0\nother\nit\n" MAP "0000:41:00.0\n",
 		  "0000:61:00.0? 0000:41:00.0?" },
 		/* What a later version may read otherwise. */
