@@ -190,8 +190,9 @@ static void initramfs_check_settings(const Doctor *d, Finding *f)
 			host->image ? str_or_empty(host->image->trouble) : "it was not looked for");
 	for (char **line = host->initramfs; line && *line; line++)
 		initramfs_check_setting(d, *line, f);
-	finding_remedy(f, "take the driver out, or put gpupass's hook in; then rebuild the "
-			  "initramfs: see gpupass-bind(8), INITRAMFS");
+	if (f->status == FINDING_WARN)
+		finding_remedy(f, "take the driver out, or put gpupass's hook in; then rebuild the "
+				  "initramfs: see gpupass-bind(8), INITRAMFS");
 	for (size_t i = 0; i < n_unknown && i < UNKNOWN_TOLD_MAX; i++)
 		finding_unknown(f, NULL, "%s: gpupass does not understand this line",
 				host->modules_unknown[i]);

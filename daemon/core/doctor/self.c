@@ -132,6 +132,7 @@ void doctor_check_arguments(const Doctor *d, Finding *f)
 		finding_remedy(f, "if they do, take them out (virsh edit %s) and assign the group",
 			       word);
 	}
+	doctor_need_domains(d, f);
 	if (f->status == FINDING_SKIPPED)
 		finding_pass(f, "none takes one of these GPUs");
 }

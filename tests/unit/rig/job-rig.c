@@ -7,9 +7,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "job/executor.h"
 #include "job/prepare.h"
@@ -18,7 +21,6 @@
 #include "util/text-diff.h"
 #include "util/text.h"
 
-#define NOBODY 65534
 #define TIMEOUT_USEC (30 * 1000000ULL)
 #define PATIENCE_MSEC 30000
 
@@ -34,7 +36,6 @@ void rig_make_directory(char path[64], const char *what)
 	assert_non_null(mkdtemp(path));
 }
 
-/* Also who is nobody, as rig_store_read_only() makes root, may keep a journal. */
 static void open_state(Rig *rig)
 {
 	_cleanup_free_ char *journal = NULL, *quarantine = NULL, *kept = NULL;
@@ -46,13 +47,8 @@ static void open_state(Rig *rig)
 	rig->journal.boot_id = strdup("this boot");
 	assert_non_null(rig->journal.boot_id);
 	assert_int_equal(quarantine_store_open(quarantine, &rig->quarantine), 0);
-	assert_int_equal(fchmod(rig->journal.dir_fd, 0777), 0);
-	assert_int_equal(fchmod(rig->quarantine.dir_fd, 0777), 0);
 	assert_int_equal(receipt_store_open(rig->state_directory, &rig->receipts), 0);
 	assert_int_equal(tenant_store_open(rig->state_directory, &rig->tenants), 0);
-	/* Also while rig_store_read_only() is somebody else. */
-	assert_int_equal(fchmod(rig->receipts.dir_fd, 0777), 0);
-	assert_int_equal(fchmod(rig->tenants.dir_fd, 0777), 0);
 	kept = strf("%s/kept", rig->state_directory);
 	assert_int_equal(kept_store_open(kept, &rig->kept), 0);
 	rig->store.kept = &rig->kept;
@@ -319,15 +315,23 @@ void rig_expect_failure(Outcome *outcome, GpupassError error, const char *words)
 	outcome_clear(outcome);
 }
 
+/* Whether root may write in spite of modes; of this thread, and of those that it starts. */
+static void override_modes(bool on)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	assert_int_equal(syscall(SYS_capget, &header, data), 0);
+	data[0].effective &= ~(1U << CAP_DAC_OVERRIDE);
+	data[0].effective |= on ? data[0].permitted & 1U << CAP_DAC_OVERRIDE : 0;
+	assert_int_equal(syscall(SYS_capset, &header, data), 0);
+}
+
 void rig_store_read_only(Rig *rig, bool read_only)
 {
 	rig->read_only = read_only;
-	/* root may write in spite of the mode. */
-	if (!read_only && getuid() == 0)
-		assert_int_equal(seteuid(0), 0);
-	assert_int_equal(fchmod(rig->store.dir_fd, read_only ? 0555 : 0755), 0);
-	if (read_only && getuid() == 0)
-		assert_int_equal(seteuid(NOBODY), 0);
+	assert_int_equal(fchmod(rig->store.dir_fd, read_only ? 0500 : 0700), 0);
+	override_modes(!read_only);
 }
 
 /* ---- arrangements ---- */

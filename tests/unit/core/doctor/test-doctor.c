@@ -196,7 +196,7 @@ static void no_aer(Rig *r)
 
 static void no_remapping_told(Rig *r)
 {
-	r->inspection->interrupts_known = false;
+	r->m.inspection.interrupts_known = false;
 }
 
 static void no_driver_version(Rig *r)
@@ -266,12 +266,13 @@ static const struct {
 } lacks[] = {
 	{ "noiommu", no_inspection, "could not be inspected: Protocol error", false },
 	{ "interrupt-remapping", no_remapping_told, "does not report", false },
-	{ "interrupt-remapping", no_inspection, "whether vfio allows unsafe interrupts", false },
+	{ "interrupt-remapping", no_inspection, "inspected", false },
 	{ "acs", asleep, "the ports above " GPU " were not read", false },
 	{ "acs", gpu_not_read, "the ports above " GPU " were not read", false },
 	{ "acs", port_asleep, PORT ", above " GPU, false },
 	{ "acs-override", no_host, "did not end within its time", false },
 	{ "acs-override", unread, "not read: /a/file: Permission denied", false },
+	{ "reserved-regions", no_inspection, "inspected", false },
 	{ "vfio", no_inspection, "inspected", false },
 	{ "vfio-ids", no_host, "within its time", false },
 	{ "vfio-ids", unread, "/a/file", false },
@@ -291,6 +292,11 @@ static const struct {
 	{ "driver", not_inspected, GPU " was not inspected", false },
 	{ "driverctl", no_host, "within its time", false },
 	{ "driverctl", unread, "/a/file", false },
+	{ "host-hooks", no_host, "within its time", false },
+	{ "qemu-arguments", no_libvirt, "libvirt does not answer", false },
+	{ "qemu-arguments", unread_domain, "what vm7 has is not known", false },
+	{ "framebuffer", no_inspection, "inspected", false },
+	{ "bars", no_inspection, "inspected", false },
 	{ "managed", no_libvirt, "libvirt does not answer", false },
 	{ "managed", unread_domain, "what vm7 has is not known", false },
 	{ "answers", asleep, GPU " sleeps or could not be read", false },
@@ -339,6 +345,7 @@ static const struct {
 	{ "domain-numa", bad_xml, "not understood", true },
 	{ "domain-numa", no_nodes, "its NUMA nodes", true },
 	{ "domain-clique", bad_xml, "not understood", true },
+	{ "domain-security", bad_xml, "not understood", true },
 	{ "domain-applied", applied, "what this host has could not be read", true },
 };
 

@@ -253,10 +253,10 @@ static const struct {
 	{ "install vfio_pci /sbin/vfio-pci-override-vga.sh", "", "", "", "warn",
 	  "modprobe runs \"/sbin/vfio-pci-override-vga.sh\"" },
 	{ "install vfio_pci /bin/false", "", "", "", "pass", "" },
-	{ "", "", "", "/etc/modprobe.d/v.conf: Permission denied", "skipped",
-	  "not known: /etc/modprobe.d/v.conf: Permission denied" },
-	{ "options vfio_pci ids=10de:2230", "", "", "/proc/cmdline: gone", "warn",
-	  "not known: /proc" },
+	{ "", "", "", "modprobe /etc/modprobe.d/v.conf: Permission denied", "unknown",
+	  "not read: /etc/modprobe.d/v.conf: Permission denied" },
+	{ "options vfio_pci ids=10de:2230", "", "", "cmdline /proc/cmdline: gone", "warn",
+	  "not read: /proc" },
 };
 
 static void ids_are_judged_by_what_they_take(void **state)
