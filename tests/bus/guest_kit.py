@@ -42,7 +42,10 @@ getsebool*) cat "/booleans/$1" 2>/dev/null || echo "$1 --> off"; exit 0 ;;
 dnf*info*) grep -qsxF "${*##* }" /repositories; exit ;;
 esac
 for word; do
-	if grep -qsxF "$word" /absent; then echo "Reading lists"; echo "E: no $word"; echo "that is all"; exit 100; fi
+	if grep -qsxF -e "$word" /absent; then
+		cat /says 2>/dev/null || printf "%s\\n" "Reading lists" "E: no $word" "that is all"
+		exit 100
+	fi
 done
 case "$*" in *-s*install*) exit ;; *nvidia-smi*|*nvidia-utils-*|*nvidia-open*) cp /new-smi /usr/bin/nvidia-smi ;; esac
 exit 0
