@@ -36,7 +36,7 @@ static char *age_text(const json_t *report)
 		    : strf("%swritten in the future by the guest's clock", whose);
 }
 
-/* "2 GPUs with 4 4 links, driver 535.183.06" */
+/* "2 GPUs, active links 4 4, driver 535.183.06: as expected" */
 static char *checked_text(const json_t *report)
 {
 	_cleanup_free_ char *driver = document_text(report, "driver");
@@ -76,13 +76,11 @@ int verify_print_guest_report(Client *c, const json_t *report)
 	detail = document_text(report, "detail");
 	if (!age || !stage || !detail)
 		return -ENOMEM;
-	if (strcmp(stage, "checked") == 0)
-		said = checked_text(report);
-	else
-		said = strf("%s%s%s", stage, *detail ? ": " : "", detail);
+	said = strcmp(stage, "checked") == 0 ? checked_text(report) : strf("%s", stage);
 	if (!said)
 		return -ENOMEM;
-	fprintf(c->out.stream, "  Guest's report (%s): %s\n", age, said);
+	fprintf(c->out.stream, "  Guest's report (%s): %s%s%s\n", age, said, *detail ? ": " : "",
+		detail);
 	return 0;
 }
 

@@ -15,6 +15,12 @@ SYSTEMS = {
     "ubuntu": 'ID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n',
     "rhel": 'ID="rocky"\nID_LIKE="rhel centos fedora"\nVERSION_ID="9.4"\n',
     "alpine": 'ID=alpine\nVERSION_ID=3.20.1\n',
+    "opensuse": 'ID="opensuse-leap"\nID_LIKE="suse opensuse"\nVERSION_ID="15.6"\n',
+}
+# What installs packages there, beside which no other does.
+INSTALLERS = {
+    "debian": ["apt-get", "dpkg-query"], "ubuntu": ["apt-get", "dpkg-query", "ubuntu-drivers"], "rhel": ["dnf"],
+    "opensuse": ["zypper"], "alpine": [],
 }
 SMI = """#!/bin/sh
 echo "nvidia-smi $*" >>/calls
@@ -25,17 +31,23 @@ case "$*" in
 esac
 [ -s /fixture/driver ]
 """
-# Installs nvidia-smi when a package that has it is asked for.
+# Installs what is asked for, and nvidia-smi with a package that has it.
 INSTALL = """#!/bin/sh
 echo "${0##*/} $*" >>/calls
 case "${0##*/} $*" in
 apt-get*indextargets*) cat /targets 2>/dev/null; exit 0 ;;
-dpkg*--print-architecture) echo amd64; exit 0 ;;
+dpkg-query*linux-image*) cat /kernels 2>/dev/null; exit 0 ;;
 dpkg-query*) echo "ii nvidia-headless-no-dkms-570-server"; exit 0 ;;
-*info*) grep -qs "${*##* }" /repositories; exit ;;
+getsebool*) cat "/booleans/$1" 2>/dev/null || echo "$1 --> off"; exit 0 ;;
+dnf*info*) grep -qsxF "${*##* }" /repositories; exit ;;
 esac
-if grep -qs "${*##* }" /absent; then echo "no package ${*##* }"; exit 100; fi
-case "$*" in *nvidia-smi*|*nvidia-utils-*|*nvidia-open*) cp /new-smi /usr/bin/nvidia-smi ;; esac
+for word; do
+	if grep -qsxF -e "$word" /absent; then
+		cat /says 2>/dev/null || printf "%s\\n" "Reading lists" "E: no $word" "that is all"
+		exit 100
+	fi
+done
+case "$*" in *-s*install*) exit ;; *nvidia-smi*|*nvidia-utils-*|*nvidia-open*) cp /new-smi /usr/bin/nvidia-smi ;; esac
 exit 0
 """
 
@@ -54,10 +66,10 @@ def into(root):
 
 
 class Guest:
-    def __init__(self, directory, system, files, domain):
+    def __init__(self, directory, system, files, domain, kernel="6.1.0-18-amd64"):
         self.root = directory
         for folder in ("bin", "usr/bin", "usr/sbin", "usr/local/bin", "etc/apt/sources.list.d", "tmp", "fixture",
-                       "var/lib", "proc/sys/kernel/random", "sys/class/dmi/id", "sys/module", "dev"):
+                       "var/lib", "proc/sys/kernel/random", "sys/class/dmi/id", "sys/fs/selinux", "sys/module", "dev"):
             os.makedirs(os.path.join(directory, folder), exist_ok=True)
         shutil.copy(shutil.which("busybox"), self.path("bin/busybox"))
         subprocess.run(into(directory) + ["/bin/busybox", "--install", "-s", "/bin"], check=True)
@@ -65,11 +77,14 @@ class Guest:
         self.boot(1)
         self.write("sys/class/dmi/id/product_uuid", domain + "\n")
         self.write("dev/null", "")
-        for name in ("apt-get", "dpkg", "dpkg-query", "ubuntu-drivers", "dnf", "systemctl"):
+        for name in ("dpkg", "chcon", "setsebool", "getsebool", "systemctl"):
             if os.path.lexists(self.path("bin/" + name)):
                 os.unlink(self.path("bin/" + name))
+        for name in INSTALLERS[system] + ["chcon", "setsebool", "getsebool", "systemctl"]:
             self.write("usr/bin/" + name, INSTALL, 0o755)
+        self.write("proc/sys/kernel/osrelease", kernel + "\n")
         self.write("new-smi", SMI, 0o755)
+        self.write("calls", "")
         for path, (mode, content) in files.items():
             self.write(path.lstrip("/"), content, mode)
 

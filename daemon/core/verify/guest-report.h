@@ -22,7 +22,7 @@
 #define GUEST_STAGES(X)                                                                            \
 	X(GUEST_STAGE_UNKNOWN, "unknown")                                                          \
 	X(GUEST_STAGE_INSTALLING, "installing")                                                    \
-	X(GUEST_STAGE_FAILED, "failed") /* no driver, and `detail` says why */                     \
+	X(GUEST_STAGE_FAILED, "failed") /* `detail` says why */                                    \
 	X(GUEST_STAGE_REBOOT, "reboot-needed")                                                     \
 	X(GUEST_STAGE_CHECKED, "checked")
 
