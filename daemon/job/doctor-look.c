@@ -444,6 +444,7 @@ static char *make_report(const Look *l)
 		.quarantined = l->quarantined,
 		.clears = l->clears,
 		.open_jobs = l->request->open_jobs,
+		.settings = l->request->settings,
 		.drift = &l->drift_notes,
 		.evidence = &l->evidence_notes,
 		.tenants = &l->tenant_notes,

@@ -13,6 +13,7 @@ typedef struct DoctorRequest {
 	const char *domain; /* NULL: the host as a whole */
 	DoctorSymptom symptom;
 	char *const *open_jobs; /* "job 7 (assign pair0)" */
+	char *const *settings;	/* faults of groups.d, as the rules' reader told of them */
 	bool capture;		/* the facts, too: core/doctor/capture.h; not of a domain */
 } DoctorRequest;
 

@@ -14,7 +14,7 @@ typedef struct DoctorTask {
 	JobPlace place;
 	Identities *known;
 	char *domain;
-	char **open_jobs;
+	char **open_jobs, **settings;
 	DoctorSymptom symptom;
 	bool capture;
 	char *report;
@@ -34,6 +34,7 @@ static DoctorTask *doctor_task_free(DoctorTask *task)
 	identities_free(task->known);
 	free(task->domain);
 	strv_free(task->open_jobs);
+	strv_free(task->settings);
 	free(task->report);
 	gpu_healths_free(task->health, task->n_health);
 	problem_free(task->problem);
@@ -49,6 +50,7 @@ static void doctor_work(void *data)
 		.domain = task->domain,
 		.symptom = task->symptom,
 		.open_jobs = task->open_jobs,
+		.settings = task->settings,
 		.capture = task->capture,
 	};
 
@@ -115,6 +117,8 @@ int manager_doctor(Manager *m, const ManagerDoctor *what, ManagerReported done, 
 	task->place.known = task->known;
 	if (r >= 0)
 		r = copy_open_jobs(m, &task->open_jobs);
+	if (r >= 0)
+		r = strv_copy(m->config_notes, &task->settings);
 	if (r >= 0)
 		r = mailbox_run(m->place.mailbox, doctor_work, doctor_done, task);
 	if (r < 0)

@@ -300,6 +300,7 @@ static int set_findings(json_t *root, const DoctorFacts *facts)
 	r |= json_set_plain_list(root, "quarantined", facts->quarantined);
 	r |= json_set_plain_list(root, "clears", facts->clears);
 	r |= json_set_plain_list(root, "open_jobs", facts->open_jobs);
+	r |= json_set_plain_list(root, "settings", facts->settings);
 	r |= set_resets(root, facts);
 	r |= set_notes(root, "drift", facts->drift);
 	r |= set_notes(root, "stale_evidence", facts->evidence);

@@ -70,6 +70,7 @@ typedef struct DoctorFacts {
 	char *const *quarantined;    /* "pair0: why" */
 	char *const *clears;	     /* their names for `gpupass clear`; NULL: the groups' */
 	char *const *open_jobs;	     /* interrupted and not recovered yet: "job 7 (assign pair0)" */
+	char *const *settings;	     /* faults of groups.d: "groups.d/x.conf:3: …" */
 	const DoctorNotes *drift;    /* NULL: not looked for */
 	const DoctorNotes *evidence; /* NULL: not looked for */
 	const DoctorNotes *tenants;  /* NULL: not looked for */

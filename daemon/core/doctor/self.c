@@ -223,6 +223,10 @@ void doctor_check_groups(const Doctor *d, Finding *f)
 	size_t busy = 0;
 
 	doctor_check_unread_assignments(d, f);
+	for (char *const *line = d->facts->settings; line && *line; line++) {
+		finding_fail(f, NULL, "%s", *line);
+		finding_remedy(f, "mend that file, then: systemctl reload gpupassd");
+	}
 	for (size_t i = 0; i < groups->n_items; i++) {
 		const Group *group = &groups->items[i];
 

@@ -22,7 +22,7 @@ typedef struct Rig {
 	HostNode nodes[2];
 	HugePool pool;
 	GpuHealth health[GPUS];
-	char **busy, **quarantined, **open_jobs;
+	char **busy, **quarantined, **open_jobs, **settings;
 	LastReset resets[GPUS];
 	bool no_inspection, no_host, no_libvirt, no_machine, with_domain, golden, bad_xml;
 	bool no_notes;
@@ -129,6 +129,7 @@ static inline _unused_ void rig_done(Rig *rig)
 	strv_free(rig->busy);
 	strv_free(rig->quarantined);
 	strv_free(rig->open_jobs);
+	strv_free(rig->settings);
 	model_done(&rig->m);
 }
 
@@ -152,6 +153,7 @@ static inline _unused_ void rig_report(Rig *rig)
 		.busy = rig->busy,
 		.quarantined = rig->quarantined,
 		.open_jobs = rig->open_jobs,
+		.settings = rig->settings,
 		.drift = rig->golden || rig->no_notes ? NULL : &rig->drift,
 		.evidence = rig->golden || rig->no_notes ? NULL : &rig->evidence,
 		.tenants = rig->golden || rig->no_notes ? NULL : &rig->tenants,

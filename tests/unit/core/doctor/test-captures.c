@@ -33,7 +33,7 @@ typedef struct Replay {
 	GpuHealth *health;
 	LastReset *resets;
 	DoctorNotes notes[4];
-	char **lists[5];
+	char **lists[6];
 } Replay;
 
 static json_t *member(const json_t *object, const char *key)
@@ -261,7 +261,8 @@ static const DoctorNotes *read_notes(Replay *r, const char *key, DoctorNotes *in
 
 static void read_findings(Replay *r)
 {
-	static const char *const keys[] = { "busy", "quarantined", "clears", "open_jobs" };
+	static const char *const keys[] = { "busy", "quarantined", "clears", "open_jobs",
+					    "settings" };
 
 	for (size_t i = 0; i < ELEMENTS(keys); i++)
 		r->lists[i] = list_of(r->facts, keys[i]);
@@ -269,6 +270,7 @@ static void read_findings(Replay *r)
 	r->doctor.quarantined = r->lists[1];
 	r->doctor.clears = r->lists[2];
 	r->doctor.open_jobs = r->lists[3];
+	r->doctor.settings = r->lists[4];
 	r->doctor.drift = read_notes(r, "drift", &r->notes[0]);
 	r->doctor.evidence = read_notes(r, "stale_evidence", &r->notes[1]);
 	r->doctor.tenants = read_notes(r, "tenants", &r->notes[2]);
@@ -316,8 +318,8 @@ static void find_groups(Replay *r)
 	if (member(policy, "domains_from"))
 		assert_int_equal(0, domain_source_from_string(text_of(policy, "domains_from"),
 							      &h->policy.domains));
-	r->lists[4] = list_of(policy, "keep_bound");
-	h->policy.keep_bound = r->lists[4];
+	r->lists[5] = list_of(policy, "keep_bound");
+	h->policy.keep_bound = r->lists[5];
 	assert_int_equal(sightings_from_json(member(r->facts, "evidence"), &h->evidence, NULL), 0);
 	host_resolve(h);
 	for (char **note = h->notes; note && *note; note++)
@@ -484,6 +486,7 @@ static void what_few_hosts_have_is_captured_too(_unused_ void **state)
 	json_object_set_new(member(all, "machine"), "cpu_vendor", json_string("amd"));
 	json_object_set_new(member(all, "machine"), "iommu_table", json_string("there"));
 	json_object_set_new(member(all, "machine"), "virtual_machine", json_true());
+	json_object_set_new(all, "settings", json_pack("[s]", "groups.d/x.conf:2: no GPU"));
 	json_object_set_new(all, "resets",
 			    json_pack("[{s:s, s:b, s:s}]", "bdf", "0000:41:00.0", "reset", 0,
 				      "what", "0000:41:00.0: no method"));

@@ -78,6 +78,12 @@ static void not_reset(Rig *r)
 	r->tenants = (DoctorNotes){ .items = &a_note, .n_items = 1 };
 }
 
+/* field: newcomer/6 */
+static void broken_declaration(Rig *r)
+{
+	add(&r->settings, "groups.d/pair7.conf:2: \"GPU=x\" names no GPU");
+}
+
 static void quarantined(Rig *r)
 {
 	add(&r->quarantined, "pair1: worker 4711 still waits");
@@ -166,6 +172,8 @@ static const Case cases[] = {
 	  "virtqemud (pid 12) runs hooks only after a restart", "systemctl restart virtqemud" },
 	{ "a fence that is damaged", fence_damaged, "fence", "fence", "fail", "line 1: torn",
 	  "gpupass rescan" },
+	{ "a file of groups.d that is not understood", broken_declaration, "groups", "groups",
+	  "fail", "groups.d/pair7.conf:2", "systemctl reload gpupassd" },
 	{ "a quarantine", quarantined, "quarantine", "quarantine", "fail", "4711",
 	  "gpupass clear pair1" },
 	{ "an interrupted job", open_job, "jobs", "jobs", "warn", "job 7", "journalctl" },
