@@ -182,7 +182,7 @@ static char *reason_text(const void *row)
 static const ColumnKind kinds[] = {
 	{ .name = "GROUP", .flags = COLUMN_COLOUR, .usual = true, .text = group_text },
 	{ .name = "GPUS", .flags = COLUMN_LINES, .usual = true, .text = gpus_text },
-	{ .name = "MODEL", .minimum = 5, .usual = true, .text = model_text_of },
+	{ .name = "MODEL", .minimum = 12, .usual = true, .text = model_text_of },
 	{ .name = "LINK", .usual = true, .text = link_text },
 	{ .name = "NUMA", .usual = true, .spare = true, .text = numa_text },
 	{ .name = "IOMMU", .usual = true, .spare = true, .text = iommu_text },

@@ -176,7 +176,7 @@ static int print_help(Client *c)
 	fprintf(c->out.stream, "gpupass [OPTION...] [VERB] [ARGUMENT...]\n\n"
 			       "Give NVLink-bridged GPUs to virtual machines.\n\nVerbs:\n");
 	for (size_t i = 0; i < ELEMENTS(verbs); i++)
-		fprintf(c->out.stream, "  %-9s %-17s %s\n", verbs[i].name, verbs[i].usage,
+		fprintf(c->out.stream, "  %-10s %-17s %s\n", verbs[i].name, verbs[i].usage,
 			verbs[i].help);
 	fprintf(c->out.stream, "\nOptions:\n");
 	options_print_help(&c->out, 0);
