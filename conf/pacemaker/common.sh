@@ -48,7 +48,7 @@ need_root() {
 }
 
 libvirt() { virsh -q -c qemu:///system "$@" </dev/null; }
-transform() { xsltproc --nonet --novalid "$@"; }
+transform() { xsltproc --nonet --novalid --maxparserdepth 1024 "$@"; }
 
 # keep_record UUID RESOURCE: durable, as the definition will be.
 keep_record() {

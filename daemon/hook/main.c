@@ -119,7 +119,7 @@ static int refuse(const Command *command, const Problem *problem)
 
 static void log_note(const Command *command, const char *note)
 {
-	_cleanup_free_ char *message = str_printable(note);
+	_cleanup_free_ char *message = str_escaped(note);
 
 	hook_note(&(HookNote){ .message = str_or_empty(message),
 			       .domain = command->domain,

@@ -270,8 +270,6 @@ static void make_private(int dir_fd)
 	struct stat st;
 	int fd;
 
-	if (fstat(dir_fd, &st) < 0 || (st.st_mode & 07777) == 0700)
-		return;
 	fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!dir)
@@ -281,7 +279,8 @@ static void make_private(int dir_fd)
 		    S_ISREG(st.st_mode) && st.st_mode & 077 &&
 		    fchmodat(dir_fd, entry->d_name, FILE_MODE_PRIVATE, 0) < 0)
 			break; /* and so it is with the others; the directory may still be ours */
-	(void)fchmod(dir_fd, 0700);
+	if (fstat(dir_fd, &st) == 0 && (st.st_mode & 07777) != 0700)
+		(void)fchmod(dir_fd, 0700);
 }
 
 int dir_open_private(const char *path, int *ret_fd)

@@ -22,6 +22,8 @@ typedef struct Argument {
 	DomainUse *use;
 	bool vfio;   /* its driver is vfio-pci */
 	bool placed; /* it names a device that can be read */
+	unsigned depth;
+	bool murky;  /* it names a folder that cannot be read, or not for sure */
 	bool handed; /* it names an open file: that comes before any address */
 } Argument;
 
@@ -45,6 +47,8 @@ static bool read_address(const char *text, Bdf *ret)
 
 	for (size_t i = colon && strchr(colon + 1, ':') ? 0 : 1; i < ELEMENTS(parts); i++) {
 		parts[i] = strtoul(text, &end, i < 3 ? 16 : 10);
+		if (i > 1)
+			parts[i] = (uint32_t)parts[i]; /* QEMU's slot and function are unsigned */
 		if (end == text || parts[i] > max[i] || *end != (i < 2 ? ':' : i < 3 ? '.' : '\0'))
 			return false;
 		text = end + 1;
@@ -64,6 +68,8 @@ static int read_folder(Argument *a, const char *path)
 	const char *from;
 	Bdf bdf;
 
+	/* Outside sysfs a user may have made a link with any name. */
+	a->murky |= !str_starts_with(path, "/sys/") || strstr(path, "/..");
 	if (strstr(path, "/.."))
 		return 0;
 	while (size > 0 && (path[size - 1] == '/' ||
@@ -72,14 +78,18 @@ static int read_folder(Argument *a, const char *path)
 	for (from = path + size; from > path && from[-1] != '/';)
 		from--;
 	size -= (size_t)(from - path);
-	if (size == 0 || size >= sizeof(name))
+	if (size == 0 || size >= sizeof(name)) {
+		a->murky = true;
 		return 0;
+	}
 	memcpy(name, from, size);
 	name[size] = '\0';
 	if (bdf_parse(name, &bdf) == 0)
 		return add_function(a, &bdf);
-	if (!domain_uuid_parse(name, uuid))
+	if (!domain_uuid_parse(name, uuid)) {
+		a->murky = true;
 		return 0;
+	}
 	a->placed = true;
 	return domain_use_add_mdev(a->use, uuid, false, false);
 }
@@ -103,9 +113,15 @@ static bool key_ends(const char *key, const char *name)
 	return strcmp(dot ? dot + 1 : key, name) == 0;
 }
 
+/* A file name in JSON within JSON: quotes have to be escaped, so few are enough. */
+#define JSON_DEPTH_MAX 8
+static int read_json(Argument *a, const char *text);
+
 static int read_pair(Argument *a, const char *key, const char *value)
 {
+	const char *inner;
 	Bdf bdf;
+	int r;
 
 	if (strcmp(key, "driver") == 0)
 		a->vfio |= str_starts_with(value, "vfio-pci");
@@ -113,10 +129,23 @@ static int read_pair(Argument *a, const char *key, const char *value)
 		a->vfio = true;
 		return read_folder(a, value);
 	}
-	if (key_ends(key, "fd"))
+	if (key_ends(key, "fd")) {
 		a->handed = true;
-	if (str_starts_with(value, "nvme://"))
-		return read_nvme(a, value + strlen("nvme://"));
+		a->vfio |= str_starts_with(key, "device.") || str_starts_with(key, "vfio-pci");
+	}
+	if (strcmp(key, "property") == 0)
+		a->vfio |= str_equal(value, "sysfsdev");
+	if (strcmp(key, "value") == 0 && strchr(value, '/'))
+		return read_folder(a, value);
+	/* Also behind another protocol: blkdebug::nvme://… */
+	if ((inner = strstr(value, "nvme://")))
+		return read_nvme(a, inner + strlen("nvme://"));
+	if ((inner = strstr(value, "json:")) && a->depth < JSON_DEPTH_MAX) {
+		a->depth++;
+		r = read_json(a, inner + strlen("json:"));
+		a->depth--;
+		return r;
+	}
 	/* "value" is that of -global driver=vfio-pci,property=host,value=01:00.0. */
 	if (!key_ends(key, "host") && !key_ends(key, "device") && strcmp(key, "value") != 0)
 		return 0;
@@ -127,7 +156,7 @@ static int close_argument(Argument *a)
 {
 	if (a->vfio && a->handed)
 		return domain_use_add_unclear(a->use, "a device vfio-pci by an open file (fd=)");
-	if (a->vfio && !a->placed)
+	if (a->vfio && (a->murky || !a->placed))
 		return domain_use_add_unclear(a->use,
 					      "a device vfio-pci whose address cannot be read");
 	return 0;
@@ -247,13 +276,17 @@ static bool is_qemu(const xmlNode *node, const char *name)
 static int read_argument(DomainUse *use, const char *text)
 {
 	Argument a = { .use = use };
-	int r;
+	int r = 0;
 
+	/* A value may begin with a dash: QEMU takes the word behind -device whatever it is. */
+	if (*text == '-')
+		r = read_options(&a, text);
 	/* An option's name and its value in one: QEMU refuses that, but a person means it. */
 	if (*text == '-')
 		text += strcspn(text, " \t\n=");
 	text += strspn(text, " \t\n=");
-	r = *text == '{' ? read_json(&a, text) : read_options(&a, text);
+	if (r == 0)
+		r = *text == '{' ? read_json(&a, text) : read_options(&a, text);
 	return r == 0 ? close_argument(&a) : r;
 }
 
@@ -263,11 +296,16 @@ static int read_commandline(const xmlNode *commandline, DomainUse *use)
 
 	for (const xmlNode *i = xml_first(commandline); r == 0 && i; i = xml_next(i)) {
 		const char *value = is_qemu(i, "arg") ? xml_attribute(i, "value") : NULL;
+		const char *name;
 
 		if (!value)
 			continue;
-		if (strcmp(value + strspn(value, "-"), "readconfig") == 0)
+		name = value + strspn(value, "-");
+		if (strcmp(name, "readconfig") == 0)
 			r = domain_use_add_unclear(use, "a file of QEMU's options (-readconfig)");
+		else if (name > value && (str_starts_with(name, "qmp") || str_equal(name, "mon") ||
+					  str_equal(name, "monitor")))
+			r = domain_use_add_unclear(use, "a monitor, by which devices are added");
 		else
 			r = read_argument(use, value);
 	}

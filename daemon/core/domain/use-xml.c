@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* domain_use_from_xml(): merges what the live XML and the definition say. */
+#include <search.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/domain/qemu-args.h"
@@ -8,28 +10,55 @@
 #include "core/domain/xml.h"
 #include "util/text.h"
 
+/* A tree: whoever writes the XML chooses how many there are. */
+typedef struct Place {
+	Bdf bdf;
+	size_t index;
+} Place;
+
+static int compare_places(const void *a, const void *b)
+{
+	return bdf_compare(&((const Place *)a)->bdf, &((const Place *)b)->bdf);
+}
+
+/* The one that is there, or a new one with this index. NULL: memory is out. */
+static const Place *find_place(void **known, const Bdf *bdf, size_t index)
+{
+	Place *place = malloc(sizeof(Place));
+	Place **found;
+
+	if (!place)
+		return NULL;
+	*place = (Place){ *bdf, index };
+	found = tsearch(place, known, compare_places);
+	if (!found || *found != place)
+		free(place);
+	return found ? *found : NULL;
+}
+
 /*
  * A function in both XMLs is one hostdev. It keeps the alias of the definition, which outlasts a
  * run.
  */
-static int domain_use_merge(DomainUse *use, const DomainHostdev *hostdev)
+static int domain_use_merge(DomainUse *use, void **known, const DomainHostdev *hostdev)
 {
-	for (size_t i = 0; i < use->n_hostdevs; i++) {
-		DomainHostdev *known = &use->hostdevs[i];
+	const Place *place = find_place(known, &hostdev->bdf, use->n_hostdevs);
+	DomainHostdev *there;
 
-		if (!bdf_equal(&known->bdf, &hostdev->bdf))
-			continue;
-		known->live |= hostdev->live;
-		if (hostdev->live) {
-			known->has_guest = hostdev->has_guest;
-			known->guest = hostdev->guest;
-		}
-		known->config |= hostdev->config;
-		known->managed |= hostdev->managed;
-		known->argument |= hostdev->argument;
-		return 0;
+	if (!place)
+		return -ENOMEM;
+	if (place->index == use->n_hostdevs)
+		return domain_use_add(use, hostdev, hostdev->alias);
+	there = &use->hostdevs[place->index];
+	there->live |= hostdev->live;
+	if (hostdev->live) {
+		there->has_guest = hostdev->has_guest;
+		there->guest = hostdev->guest;
 	}
-	return domain_use_add(use, hostdev, hostdev->alias);
+	there->config |= hostdev->config;
+	there->managed |= hostdev->managed;
+	there->argument |= hostdev->argument;
+	return 0;
 }
 
 /* `bad` is an address, or the device that should have one. */
@@ -63,13 +92,17 @@ static int refuse_address(const DomainXml *xml, const xmlNode *bad, Problem **re
 
 static int merge_part(DomainUse *use, DomainUse *part, bool live)
 {
+	void *known = NULL;
 	int r = 0;
 
+	for (size_t i = 0; r == 0 && i < use->n_hostdevs; i++)
+		r = find_place(&known, &use->hostdevs[i].bdf, i) ? 0 : -ENOMEM;
 	for (size_t i = 0; r == 0 && i < part->n_hostdevs; i++) {
 		part->hostdevs[i].live = live;
 		part->hostdevs[i].config = !live;
-		r = domain_use_merge(use, &part->hostdevs[i]);
+		r = domain_use_merge(use, &known, &part->hostdevs[i]);
 	}
+	tdestroy(known, free);
 	for (size_t i = 0; r == 0 && i < part->n_mdevs; i++)
 		r = domain_use_add_mdev(use, part->mdevs[i].uuid, live, !live);
 	return r == 0 && part->unclear ? domain_use_add_unclear(use, part->unclear) : r;
@@ -154,6 +187,7 @@ int domain_use_from_xml(const char *live, const char *config, DomainUse *ret, Pr
 		domain_use_clear(&use);
 		return r;
 	}
+	domain_use_fold_mdevs(&use);
 	*ret = use;
 	return 0;
 }

@@ -106,18 +106,8 @@ int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *ali
 
 int domain_use_add_mdev(DomainUse *use, const char *uuid, bool live, bool config)
 {
-	DomainMdev *bigger;
-	char *copy;
-
-	for (size_t i = 0; i < use->n_mdevs; i++) {
-		if (strcasecmp(use->mdevs[i].uuid, uuid) != 0)
-			continue;
-		use->mdevs[i].live |= live;
-		use->mdevs[i].config |= config;
-		return 0;
-	}
-	copy = strdup(uuid);
-	bigger = reallocarray(use->mdevs, use->n_mdevs + 1, sizeof(*bigger));
+	char *copy = strdup(uuid);
+	DomainMdev *bigger = reallocarray(use->mdevs, use->n_mdevs + 1, sizeof(*bigger));
 	if (bigger)
 		use->mdevs = bigger;
 	if (!copy || !bigger) {
@@ -126,6 +116,31 @@ int domain_use_add_mdev(DomainUse *use, const char *uuid, bool live, bool config
 	}
 	bigger[use->n_mdevs++] = (DomainMdev){ .uuid = copy, .live = live, .config = config };
 	return 0;
+}
+
+static int compare_mdevs(const void *a, const void *b)
+{
+	return strcasecmp(((const DomainMdev *)a)->uuid, ((const DomainMdev *)b)->uuid);
+}
+
+void domain_use_fold_mdevs(DomainUse *use)
+{
+	size_t n = 0;
+
+	if (use->n_mdevs > 1)
+		qsort(use->mdevs, use->n_mdevs, sizeof(DomainMdev), compare_mdevs);
+	for (size_t i = 0; i < use->n_mdevs; i++) {
+		DomainMdev *mdev = &use->mdevs[i], *last = n > 0 ? &use->mdevs[n - 1] : NULL;
+
+		if (last && compare_mdevs(last, mdev) == 0) {
+			last->live |= mdev->live;
+			last->config |= mdev->config;
+			free(mdev->uuid);
+		} else {
+			use->mdevs[n++] = *mdev;
+		}
+	}
+	use->n_mdevs = n;
 }
 
 int domain_use_add_unclear(DomainUse *use, const char *why)

@@ -72,6 +72,8 @@ bool domain_use_names(const DomainUse *use, const char *group);
 int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias);
 /* Adds the mdev, or what is said of it to the one that is there. */
 int domain_use_add_mdev(DomainUse *use, const char *uuid, bool live, bool config);
+/* In order of UUID, each once. Whoever writes the XML chooses how many there are. */
+void domain_use_fold_mdevs(DomainUse *use);
 /* Says it once, however often it is found. */
 int domain_use_add_unclear(DomainUse *use, const char *why);
 void domain_use_clear(DomainUse *use);

@@ -29,6 +29,7 @@ typedef struct Scan {
 	char *at, *end;
 	bool thin;
 	bool metadata; /* in <metadata> of the domain */
+	bool devices;  /* in its <devices> */
 	bool deep_address;
 	unsigned depth;
 	uint64_t cost;
@@ -97,9 +98,12 @@ static void scan_tag(Scan *s)
 	n = skip_attributes(s);
 	empty = s->at < s->end && s->at[-1] == '/';
 	s->depth++;
-	if (s->depth == PART_DEPTH)
+	if (s->depth == PART_DEPTH) {
 		s->metadata = is_name(name, from, "metadata");
-	s->deep_address |= s->depth > GUEST_ADDRESS_DEPTH && is_name(name, from, "address");
+		s->devices = is_name(name, from, "devices");
+	}
+	s->deep_address |=
+		!(s->devices && s->depth == GUEST_ADDRESS_DEPTH) && is_name(name, from, "address");
 	if (s->thin && s->metadata && (s->depth > THIN_DEPTH || n > THIN_ATTRIBUTES))
 		blank(from, s->at - empty);
 	else

@@ -60,6 +60,7 @@ static bool is_stray_address(const xmlNode *root, const xmlNode *node)
 	    xml_is(node->parent, XML_HOST_PARENT))
 		return false;
 	if (xml_is(node->parent, "source") && takes_function(node->parent->parent) &&
+	    xml_child(node->parent->parent, "source") == node->parent &&
 	    xml_child(node->parent, "address") == node)
 		return false;
 	type = xml_attribute(node, "type");

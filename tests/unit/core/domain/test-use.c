@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
+#include <time.h>
 
 #include "core/domain/xml.h"
 #include "rig/host-model.h"
@@ -147,6 +149,32 @@ static const Spelling spellings[] = {
 	{ .args = { "-readconfig", "/etc/gpu.cfg" }, .unclear = "-readconfig" },
 	{ .args = { OVERRIDE(PROPERTY("fd", "7")) }, .unclear = "fd=" },
 	{ .args = { OVERRIDE(PROPERTY("host", "gpu")) }, .unclear = "address" },
+	/* QEMU cuts slot and function to 32 bits, and of two the last one wins */
+	{ .args = { "-device", "vfio-pci,host=01:100000000.0" }, .has = "0000:01:00.0" },
+	{ .args = { "-device", "vfio-pci,host=06:00.0,host=01:00.4294967296" },
+	  .has = "0000:06:00.0 0000:01:00.0" },
+	/* what stands behind -device is its value, whatever it begins with */
+	{ .args = { "-device", "-x,host=01:00.0,driver=vfio-pci" }, .has = "0000:01:00.0" },
+	{ .args = { "-device", "-x,host=01:00.0,id=a", "-set", "device.a.driver=vfio-pci" },
+	  .has = "0000:01:00.0" },
+	{ .args = { "-global", "driver=vfio-pci,property=sysfsdev,value=/sys/bus/pci/devices/"
+			       "0000:01:00.0" },
+	  .has = "0000:01:00.0" },
+	/* what is readable beside it makes nothing clear */
+	{ .args = { "-device", "vfio-pci,host=06:00.0,sysfsdev=/sys/bus/pci/devices/0000:06:00.0/"
+			       "../0000:01:00.0" },
+	  .has = "0000:06:00.0",
+	  .unclear = "address" },
+	{ .args = { "-device", "vfio-pci,host=06:00.0,id=x", "-set", "device.x.fd=7" },
+	  .has = "0000:06:00.0",
+	  .unclear = "fd=" },
+	{ .args = { "-device", "vfio-pci,sysfsdev=/tmp/0000:77:00.0" },
+	  .has = "0000:77:00.0",
+	  .unclear = "address" },
+	{ .args = { "-drive", "file=blkdebug::nvme://0000:01:00.0/1" }, .has = "0000:01:00.0" },
+	{ .args = { "-drive", "file=json:{\"driver\":\"nvme\",,\"device\":\"0000:01:00.0\"}" },
+	  .has = "0000:01:00.0" },
+	{ .args = { "-qmp", "unix:/tmp/q,server" }, .unclear = "monitor" },
 	/* what takes no function */
 	{ .args = { "-device", "virtio-net-pci,host_mtu=1500,addr=01.0" } },
 	{ .args = { "-fw_cfg", "name=opt/gpu,string=0000:01:00.0", "-netdev", "tap,fd=7,id=n" } },
@@ -202,9 +230,42 @@ static void what_qemu_gets_past_libvirt_counts_in_every_spelling(_unused_ void *
 			check_spelling(&spellings[i], live);
 }
 
+/* Who may write XML must not make each look at the host take minutes. */
+static void many_arguments_cost_no_more_than_their_length(_unused_ void **state)
+{
+	static const unsigned n = 90000;
+
+	for (int mdevs = 0; mdevs < 2; mdevs++) {
+		_cleanup_(domain_use_clear) DomainUse use = { 0 };
+		_cleanup_(problem_freep) Problem *problem = NULL;
+		_cleanup_free_ char *xml = NULL;
+		clock_t begin = clock();
+		size_t size;
+		FILE *f = open_memstream(&xml, &size);
+
+		assert_non_null(f);
+		fprintf(f, "<domain xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>"
+			   "<name>vm</name><uuid>" MDEV "</uuid><devices/>"
+			   "<qemu:commandline><qemu:arg value='vfio-pci,");
+		for (unsigned k = 0; k < n; k++)
+			if (!mdevs)
+				fprintf(f, "host=%x:%02x:%02x.%u,", k >> 12, k >> 8 & 0xff,
+					k >> 3 & 0x1f, k & 7);
+			else
+				fprintf(f, "sysfsdev=/sys/%08x-1b54-4048-85b3-a6a62d165c01,", k);
+		fprintf(f, "'/></qemu:commandline></domain>");
+		assert_int_equal(fclose(f), 0);
+		assert_int_equal(domain_use_from_xml(NULL, xml, &use, &problem), 0);
+		assert_true(use.n_hostdevs + use.n_mdevs > 1000);
+		/* Of the processor: a quadratic merge takes seconds. */
+		assert_true((clock() - begin) / CLOCKS_PER_SEC < 10);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(many_arguments_cost_no_more_than_their_length),
 		cmocka_unit_test(domains_are_found_by_uuid_and_by_what_they_use),
 		cmocka_unit_test(what_qemu_gets_past_libvirt_counts_in_every_spelling),
 		cmocka_unit_test(a_copy_is_whole_and_stands_alone),
