@@ -268,7 +268,7 @@ static const char *nearest_option(const char *name, size_t length)
 		if (!rows[i].help || !rows[i].name)
 			continue;
 		distance = text_distance(wanted, rows[i].name);
-		if (distance < best) {
+		if (distance < best && distance * 2 < length) {
 			best = distance;
 			nearest = rows[i].name;
 		}

@@ -125,17 +125,18 @@ static int assign_several(Client *c, const char *domain, char *const *groups, si
 static int ask(Client *c, char *const *names, char **ret)
 {
 	_cleanup_free_ char *line = NULL;
+	char *word, *save = NULL;
 	size_t size = 0;
 
 	fprintf(c->err.stream, "Which group: ");
 	fflush(c->err.stream);
 	if (getline(&line, &size, stdin) < 0)
 		return 0;
-	line[strcspn(line, " \t\n")] = '\0';
-	if (!strv_contains(names, line))
+	word = strtok_r(line, " \t\n", &save);
+	if (!word || strtok_r(NULL, " \t\n", &save) || !strv_contains(names, word))
 		return 0;
-	*ret = TAKE_PTR(line);
-	return 1;
+	*ret = strdup(word);
+	return *ret ? 1 : -ENOMEM;
 }
 
 /*

@@ -172,8 +172,7 @@ static int print_counts(Client *c, const json_t *report, bool printed)
 {
 	bool verbose = c->options->given & OPTION_VERBOSE;
 	long long unknown = count(report, "unknown"), skipped = count(report, "skipped");
-	_cleanup_free_ char *not_known =
-		unknown > 0 ? strf(", %lld not known", unknown) : strdup("");
+	_cleanup_free_ char *not_known = unknown > 0 ? strf(", %lld unknown", unknown) : strdup("");
 	_cleanup_free_ char *left_out = skipped > 0 ? strf(", %lld skipped", skipped) : strdup("");
 	_cleanup_free_ char *line =
 		strf("%zu checks: %lld failed, %lld with a warning, %lld passed%s%s.%s",

@@ -92,7 +92,9 @@ static const char *other_word(const char *name)
 		{ "remove", "release" }, { "unassign", "release" }, { "info", "show" },
 		{ "describe", "show" },	 { "get", "show" },	    { "undeclare", "forget" },
 		{ "history", "audit" },	 { "log", "audit" },	    { "logs", "audit" },
-		{ "events", "monitor" }, { "check", "doctor" },
+		{ "events", "monitor" }, { "check", "doctor" },	    { "ls", "list" },
+		{ "scan", "rescan" },	 { "refresh", "rescan" },   { "test", "verify" },
+		{ "watch", "monitor" },
 	};
 
 	for (size_t i = 0; i < ELEMENTS(words); i++)
@@ -112,7 +114,7 @@ static int unknown_verb(Client *c, const char *name)
 	for (size_t i = 0; i < ELEMENTS(verbs); i++) {
 		size_t distance = text_distance(name, verbs[i].name);
 
-		if (distance < best && distance < strlen(verbs[i].name)) {
+		if (distance < best && distance * 2 <= strlen(name)) {
 			best = distance;
 			nearest = verbs[i].name;
 		}

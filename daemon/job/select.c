@@ -126,7 +126,8 @@ static int select_for_assign(const JobPlace *place, const JobRequest *request, P
 			ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN,
 			.reason = strf("there is no domain '%s'", request->domain),
 			.cause = strf("%s is a group: the domain is named first", request->domain),
-			.remedy = strf("gpupass assign %s %s", request->group, request->domain));
+			.remedy = strf("name them in this order: %s %s", request->group,
+				       request->domain));
 	}
 	if (r != 0)
 		return r;

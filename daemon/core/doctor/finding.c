@@ -122,7 +122,7 @@ void doctor_need_domains(const Doctor *d, Finding *f)
 	if (!d->facts->uses && d->facts->policy->domains != DOMAINS_NONE)
 		finding_unknown(f, NULL, "%s", domain_source_silence(d->facts->policy->domains));
 	while (d->facts->uses && (use = domain_uses_unread(d->facts->uses, &position)))
-		finding_unknown(f, use->name, "what %s has is not known: its XML: %s", use->name,
+		finding_unknown(f, use->name, "what %s has is not known: %s", use->name,
 				use->unread);
 }
 

@@ -170,7 +170,14 @@ void doctor_check_vfio(const Doctor *d, Finding *f)
 	const Inspection *inspection = d->facts->inspection;
 	const Examination *host = d->facts->host;
 
-	if (inspection->vfio_pci) {
+	if (inspection->vfio_pci && host && !strv_contains(host->builtin, "vfio_pci") &&
+	    modprobe_blocks(host->modprobe, "vfio_pci")) {
+		finding_warn(f, NULL,
+			     "it is loaded, but modprobe.d keeps it from being loaded at the next "
+			     "boot: no assigned board will be bound then");
+		finding_remedy(f, "take out blacklist or install of vfio-pci: grep -r vfio "
+				  "/etc/modprobe.d /usr/lib/modprobe.d");
+	} else if (inspection->vfio_pci) {
 		finding_pass(f, "loaded");
 	} else if (host && (modprobe_blocks(host->modprobe, "vfio_pci") ||
 			    kernel_words_block(host->cmdline, "vfio_pci"))) {

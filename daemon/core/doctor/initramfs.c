@@ -171,7 +171,7 @@ static void initramfs_check_setting(const Doctor *d, const char *line, Finding *
 
 	if (wish)
 		finding_warn(f, BDF_TEXT(bdf),
-			     "%s: in the initramfs this driver takes %s of %s before gpupass-bind "
+			     "/%s: in the initramfs this driver takes %s of %s before gpupass-bind "
 			     "runs",
 			     line, BDF_TEXT(bdf), wish->group_name);
 }
@@ -194,13 +194,14 @@ static void initramfs_check_settings(const Doctor *d, Finding *f)
 		finding_remedy(f, "take the driver out, or put gpupass's hook in; then rebuild the "
 				  "initramfs: see gpupass-bind(8), INITRAMFS");
 	for (size_t i = 0; i < n_unknown && i < UNKNOWN_TOLD_MAX; i++)
-		finding_unknown(f, NULL, "%s: gpupass does not understand this line",
+		finding_unknown(f, NULL, "/%s: gpupass does not understand this line",
 				host->modules_unknown[i]);
 	if (n_unknown > UNKNOWN_TOLD_MAX)
 		finding_unknown(f, NULL, "%zu more lines are not understood",
 				n_unknown - UNKNOWN_TOLD_MAX);
 	if (!host->initramfs && !host->modules_unknown && *looked_at)
-		finding_unknown(f, NULL, "its settings ask for no driver of a GPU: %s", looked_at);
+		finding_unknown(f, NULL, "no line of its settings names a driver of a GPU: %s",
+				looked_at);
 }
 
 void doctor_check_initramfs(const Doctor *d, Finding *f)

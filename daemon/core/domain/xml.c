@@ -36,8 +36,8 @@ static int uuid_copy(const char *text, char uuid[DOMAIN_UUID_LENGTH + 1])
 	return 0;
 }
 
-/* The stripped text of a child of <domain>; -ENOENT: no such child, or it is empty. */
-static int child_text(const xmlNode *root, const char *name, char **ret)
+/* The text of a child of <domain>; -ENOENT: no such child, or it is empty. A name keeps its blanks. */
+static int child_text(const xmlNode *root, const char *name, bool strip, char **ret)
 {
 	const xmlNode *child = xml_child(root, name);
 	_cleanup_xml_char_ xmlChar *content = NULL;
@@ -48,8 +48,8 @@ static int child_text(const xmlNode *root, const char *name, char **ret)
 	content = xmlNodeGetContent(child);
 	if (!content)
 		return -ENOMEM;
-	text = str_strip((char *)content);
-	if (!*text)
+	text = strip ? str_strip((char *)content) : (char *)content;
+	if (text[strspn(text, " \t\r\n")] == '\0')
 		return -ENOENT;
 	text = strdup(text);
 	if (!text)
@@ -65,12 +65,12 @@ static int read_identity(DomainXml *xml, Problem **ret_problem)
 
 	if (!xml_is(xml->root, "domain"))
 		return refuse_xml(ret_problem, "its root element is not <domain>");
-	r = child_text(xml->root, "name", &xml->name);
+	r = child_text(xml->root, "name", false, &xml->name);
 	if (r == -ENOENT)
 		return refuse_xml(ret_problem, "it has no <name>");
 	if (r < 0)
 		return r;
-	r = child_text(xml->root, "uuid", &uuid);
+	r = child_text(xml->root, "uuid", true, &uuid);
 	if (r == -ENOENT)
 		return refuse_xml(ret_problem, "it has no <uuid>");
 	if (r < 0)

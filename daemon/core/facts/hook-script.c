@@ -8,7 +8,7 @@
 #include "util/text.h"
 
 /* Between words, in shell and in the calls of other languages. */
-#define BETWEEN_WORDS " \t\r\"'`$(){}[];|&<>,="
+#define BETWEEN_WORDS " \t\r\"'`()[];|&<>,="
 #define PROGRAMS_MAX 32
 
 static const char *base_name(const char *word)

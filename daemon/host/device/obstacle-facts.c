@@ -87,7 +87,7 @@ static int read_resources(int sysfs_fd, FunctionFacts *facts, Resources *ret)
 		return -ENOMEM;
 	if (sysfs_read_text(sysfs_fd, path, text) < 0)
 		return 0;
-	facts->resource_read = true;
+	facts->resource_read = *text != '\0';
 	for (char *line = strtok_r(text, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save), one.bar++) {
 		if (sscanf(line, "0x%16llx 0x%16llx 0x%16llx", &one.first, &one.last, &flags) !=
@@ -255,7 +255,7 @@ int obstacle_facts_read(const InspectRoots *roots, Inspection *into)
 	if (r >= 0 &&
 	    file_read_at(roots->proc_fd, "iomem", PROC_MAX_BYTES, &iomem, NULL) == -ENOMEM)
 		r = -ENOMEM;
-	into->iomem_read = iomem != NULL;
+	into->iomem_read = iomem && *iomem;
 	for (size_t i = 0; r >= 0 && i < into->n_functions; i++) {
 		FunctionFacts *function = &into->functions[i];
 		Resources resources;

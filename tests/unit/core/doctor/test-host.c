@@ -144,6 +144,11 @@ static void fabric_manager(Rig *r)
 }
 
 /* field: host/08 */
+static void vfio_pci_at_this_boot_only(Rig *r)
+{
+	add(&r->host->modprobe, "blacklist vfio_pci");
+}
+
 static void foreign_hook(Rig *r)
 {
 	add(&r->host->host_hooks, "/etc/libvirt/hooks/qemu.d/vm42/prepare/begin/start.sh names "
@@ -211,6 +216,8 @@ static const Case cases[] = {
 	{ "DCGM", dcgm, "services", "services", "warn", "nvidia-dcgm.service", "systemctl stop" },
 	{ "Fabric Manager without NVSwitches", fabric_manager, "services", "services", "warn",
 	  "no NVSwitch", "fabricmanager" },
+	{ "a vfio-pci that the next boot does not load", vfio_pci_at_this_boot_only, "vfio", "vfio",
+	  "warn", "keeps it from being loaded at the next boot", "blacklist" },
 	{ "a hook that detaches", foreign_hook, "host-hooks", "host-hooks", "warn",
 	  "start.sh names virsh nodedev-detach pci_0000_41_00_0 at line 3",
 	  "libvirt waits for its hook" },

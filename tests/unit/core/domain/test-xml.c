@@ -50,7 +50,7 @@ static void parse_gives_name_and_lower_case_uuid(_unused_ void **state)
 		parse("<?xml version='1.0'?><!-- by hand --><domain><name> a &amp; b\n</name>"
 		      "<uuid>\n3F0C9A52-6C2B-4A62-9A0E-0C1D5B8F4242 </uuid></domain>");
 
-	assert_string_equal(domain_xml_name(xml), "a & b");
+	assert_string_equal(domain_xml_name(xml), " a & b\n");
 	assert_string_equal(domain_xml_uuid(xml), UUID);
 }
 

@@ -61,6 +61,8 @@ static void a_hook_is_told_by_the_words_that_move_boards(void **state)
 		{ "echo 10de 2204 > /sys/bus/pci/drivers/vfio-pci/new_id", "new_id" },
 		{ "echo $GPU > /sys/bus/pci/drivers_probe", "drivers_probe" },
 		{ "echo 1 > /sys/bus/pci/devices/0000:41:00.0/remove", "remove" },
+		{ "echo 1 > /sys/bus/pci/devices/$GPU/remove", "remove" },
+		{ "echo $GPU > /sys/bus/pci/drivers/${HOST_DRIVER}/bind", "bind" },
 		{ "echo 1 > /sys/bus/pci/rescan", "rescan" },
 		{ "/sbin/modprobe vfio_pci", "modprobe vfio_pci" },
 		{ "modprobe --remove nvidia-drm", "modprobe -r nvidia-drm" },
