@@ -36,7 +36,7 @@ static int uuid_copy(const char *text, char uuid[DOMAIN_UUID_LENGTH + 1])
 	return 0;
 }
 
-/* The text of a child of <domain>; -ENOENT: no such child, or it is empty. A name keeps its blanks. */
+/* The text of a child of <domain>; -ENOENT: no such child, or nothing but blanks in it. */
 static int child_text(const xmlNode *root, const char *name, bool strip, char **ret)
 {
 	const xmlNode *child = xml_child(root, name);
