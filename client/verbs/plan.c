@@ -85,9 +85,12 @@ static int print_functions(const Terminal *t, const json_t *plan)
 			      json_is_integer(iommu) ? json_integer_value(iommu) : -1);
 		if (!address || !from || !to || !number)
 			return -ENOMEM;
-		fprintf(t->stream, "  %s  IOMMU group %s  %s %s %s\n", address,
-			*number == '-' ? "-" : number, *from ? from : "none",
-			terminal_glyph(t, GLYPH_ARROW), *to ? to : "none");
+		fprintf(t->stream, "  %s  IOMMU group %s  ", address, *number == '-' ? "-" : number);
+		if (strcmp(from, to) == 0)
+			fprintf(t->stream, "%s, as it is\n", *to ? to : "none");
+		else
+			fprintf(t->stream, "%s %s %s\n", *from ? from : "none",
+				terminal_glyph(t, GLYPH_ARROW), *to ? to : "none");
 	}
 	return 0;
 }
