@@ -48,10 +48,10 @@ equal "the host is as before" "$before" "$(world)"
 # ---- fault 26: libvirt restarts ----
 pkill -x libvirtd
 promise "without libvirt an assign is refused by name" until_true 20 sh -c \
-	'gpupass assign vm1 2>&1 | grep -q org.gpupass1.Error.LibvirtUnavailable'
+	'gpupass assign vm1 --any 2>&1 | grep -q org.gpupass1.Error.LibvirtUnavailable'
 until_true 30 sh -c '! pgrep -x libvirtd'
 promise "and the list says so" sh -c 'gpupass list 2>&1 | grep -q "libvirt does not answer"'
 "$here/libvirt-up"
-promise "when it is back, gpupassd connects again by itself" until_true 30 gpupass assign vm1 -q
+promise "when it is back, gpupassd connects again by itself" until_true 30 gpupass assign vm1 --any -q
 promise "release" gpupass release vm1 -q
 finish

@@ -121,7 +121,15 @@ for path, block in re.findall(r"- path: (\S+)\n(?:  \w+: .*\n)*?  content: \|\n(
     with open(work + "/" + path.rsplit("/", 1)[1], "w", encoding="utf-8") as f:
         f.write(re.sub("(?m)^    ", "", block))
 END
-printf '#!/bin/sh\necho "$@" >>/apt-get.log\n' >"$work/apt-get"
+# Its sources have all that the script wants.
+cat >"$work/apt-get" <<'END'
+#!/bin/sh
+echo "$@" >>/apt-get.log
+[ "$1" = indextargets ] || exit 0
+for component in main contrib non-free non-free-firmware; do
+	echo "Debian|bookworm|stable|$component|/etc/apt/sources.list:1"
+done
+END
 printf 'ID=debian\nVERSION_ID="12"\nVERSION_CODENAME=bookworm\n' >"$work/os-release"
 in_guest --install -s /bin
 put "$work/gpupass-guest" /usr/local/sbin/gpupass-guest \
