@@ -423,12 +423,9 @@ static int settle_by_drivers(View *v)
 			unbound = gpu;
 	}
 	if (bound && unbound)
-		return group_settle(v, GROUP_DEGRADED,
-				    "%s is on %s, but %s on %s; all on one driver again: gpupass "
-				    "bind %s, or gpupass unbind %s",
+		return group_settle(v, GROUP_DEGRADED, "%s is on %s, but %s on %s",
 				    BDF_TEXT(&bound->lead->bdf), driver_name(bound->lead),
-				    BDF_TEXT(&unbound->lead->bdf), driver_name(unbound->lead),
-				    v->group->name, v->group->name);
+				    BDF_TEXT(&unbound->lead->bdf), driver_name(unbound->lead));
 	if (v->group->provenance == PROVENANCE_INFERRED && !v->policy->accept_inferred)
 		return group_settle(v, GROUP_INFERRED,
 				    "the pairing is likely, not certain; declare it: "
