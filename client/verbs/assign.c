@@ -169,7 +169,7 @@ static int choose(Client *c, const char *domain, char **ret)
 		    strv_append(&names, group->name) < 0)
 			return -ENOMEM;
 	}
-	if (strv_length(names) < 2)
+	if (!names || strv_length(names) < 2)
 		return 0;
 	list = strv_join(names, ", ");
 	if (!list)

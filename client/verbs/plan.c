@@ -85,7 +85,8 @@ static int print_functions(const Terminal *t, const json_t *plan)
 			      json_is_integer(iommu) ? json_integer_value(iommu) : -1);
 		if (!address || !from || !to || !number)
 			return -ENOMEM;
-		fprintf(t->stream, "  %s  IOMMU group %s  ", address, *number == '-' ? "-" : number);
+		fprintf(t->stream, "  %s  IOMMU group %s  ", address,
+			*number == '-' ? "-" : number);
 		if (strcmp(from, to) == 0)
 			fprintf(t->stream, "%s, as it is\n", *to ? to : "none");
 		else

@@ -145,7 +145,11 @@ static void doctor_check_group(const Doctor *d, const Group *group, Finding *f)
 	case GROUP_DEGRADED:
 		finding_fail(f, group->name, "%s is degraded: %s", group->name,
 			     str_or_empty(reason));
-		finding_remedy(f, "gpupass status %s", group->name);
+		if (group->fault)
+			finding_remedy(f, "gpupass status %s", group->name);
+		else
+			finding_remedy(f, "all on one driver again: gpupass bind %s, or unbind",
+				       group->name);
 		break;
 	case GROUP_FOREIGN:
 		finding_warn(f, group->name, "%s is in use without gpupass: %s", group->name,

@@ -79,6 +79,16 @@ static void not_reset(Rig *r)
 }
 
 /* field: newcomer/6 */
+static void on_two_drivers(Rig *r)
+{
+	for (size_t i = 0; i < r->m.inspection.n_functions; i++)
+		if (strncmp(BDF_TEXT(&r->m.inspection.functions[i].bdf), "0000:41:00", 10) == 0)
+			model_set(&r->m.inspection.functions[i].driver, "vfio-pci");
+	model_set(&model_function(&r->m, "0000:41:00.0")->driver, "vfio-pci");
+	model_set(&model_function(&r->m, "0000:41:00.1")->driver, "vfio-pci");
+}
+
+/* field: newcomer/6 */
 static void broken_declaration(Rig *r)
 {
 	add(&r->settings, "groups.d/pair7.conf:2: \"GPU=x\" names no GPU");
@@ -154,6 +164,8 @@ static const Case cases[] = {
 	{ "libvirt does not answer", no_libvirt, "libvirt", "libvirt", "fail", "domains", "virsh" },
 	{ "undeclared boards", undeclared, "groups", "groups", "warn", "pair1 is inferred",
 	  "gpupass declare" },
+	{ "boards on two drivers", on_two_drivers, "groups", "groups", "fail",
+	  "pair0 is degraded: 0000:41:00.0 is on vfio-pci", "gpupass bind pair0, or unbind" },
 	{ "a group without its boards", member_missing, "groups", "groups", "fail", "pair2",
 	  "gpupass status pair2" },
 	{ "drift", drifted, "drift", "drift", "warn", "pair0: 0000:41:00.0", "gpupass reconcile" },
