@@ -270,7 +270,8 @@ static void an_image_that_was_not_read_has_not_passed(void **state)
 		add(&rig.host->initramfs_at, "/etc/dracut.conf");
 		rig_report(&rig);
 		assert_string_equal(status_of(&rig, "initramfs"), "unknown");
-		assert_int_equal(says(find_check(&rig, "initramfs"), "names a driver of a GPU"), i < 3);
+		assert_int_equal(says(find_check(&rig, "initramfs"), "names a driver of a GPU"),
+				 i < 3);
 		assert_int_equal(says(find_check(&rig, "initramfs"), "does not understand"),
 				 i == 4);
 		assert_true(says(find_check(&rig, "initramfs"),
