@@ -86,19 +86,30 @@ static int copy_text(const char *from, char **ret)
 	return 0;
 }
 
+/* Room for one more of `n`; twice as much when it is full, since whoever writes XML has many. */
+static int make_room(void *array, size_t n, size_t *space, size_t size)
+{
+	void *items, *bigger;
+
+	if (n < *space)
+		return 0;
+	memcpy(&items, array, sizeof(items));
+	bigger = reallocarray(items, 2 * n + 1, size);
+	if (!bigger)
+		return -ENOMEM;
+	memcpy(array, &bigger, sizeof(bigger));
+	*space = 2 * n + 1;
+	return 0;
+}
+
 int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *alias)
 {
-	DomainHostdev *bigger;
 	char *copy;
 
-	if (copy_text(alias, &copy) < 0)
+	if (make_room(&use->hostdevs, use->n_hostdevs, &use->hostdevs_space, sizeof(*hostdev)) <
+		    0 ||
+	    copy_text(alias, &copy) < 0)
 		return -ENOMEM;
-	bigger = reallocarray(use->hostdevs, use->n_hostdevs + 1, sizeof(*bigger));
-	if (!bigger) {
-		free(copy);
-		return -ENOMEM;
-	}
-	use->hostdevs = bigger;
 	use->hostdevs[use->n_hostdevs] = *hostdev;
 	use->hostdevs[use->n_hostdevs++].alias = copy;
 	return 0;
@@ -106,15 +117,14 @@ int domain_use_add(DomainUse *use, const DomainHostdev *hostdev, const char *ali
 
 int domain_use_add_mdev(DomainUse *use, const char *uuid, bool live, bool config)
 {
-	char *copy = strdup(uuid);
-	DomainMdev *bigger = reallocarray(use->mdevs, use->n_mdevs + 1, sizeof(*bigger));
-	if (bigger)
-		use->mdevs = bigger;
-	if (!copy || !bigger) {
-		free(copy);
+	char *copy;
+
+	if (make_room(&use->mdevs, use->n_mdevs, &use->mdevs_space, sizeof(DomainMdev)) < 0)
 		return -ENOMEM;
-	}
-	bigger[use->n_mdevs++] = (DomainMdev){ .uuid = copy, .live = live, .config = config };
+	copy = strdup(uuid);
+	if (!copy)
+		return -ENOMEM;
+	use->mdevs[use->n_mdevs++] = (DomainMdev){ .uuid = copy, .live = live, .config = config };
 	return 0;
 }
 

@@ -44,6 +44,7 @@ typedef struct DomainUse {
 	size_t n_hostdevs;
 	DomainMdev *mdevs;
 	size_t n_mdevs;
+	size_t hostdevs_space, mdevs_space; /* of their arrays, if not less */
 } DomainUse;
 
 typedef struct DomainUses {
