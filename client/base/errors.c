@@ -156,7 +156,7 @@ Failure *failure_from_errno(int error, const char *what)
 	case ENOMEDIUM:
 		name = BUS_ERROR "FileNotFound";
 		code = GPUPASS_EXIT_NO_DAEMON;
-		remedy = "is D-Bus running? then start gpupassd with: systemctl start gpupassd";
+		remedy = "start D-Bus: systemctl start dbus.socket; then: systemctl start gpupassd";
 		break;
 	case ETIMEDOUT:
 	case ECONNRESET:

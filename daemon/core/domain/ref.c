@@ -39,8 +39,22 @@ static const DomainUse *find_named(const DomainUses *uses, const char *name,
 	return NULL;
 }
 
+/* A letter more, less or another one; or the beginning of a name. */
+static int differs_much(const char *name, const char *text)
+{
+	size_t n = strlen(name), m = strlen(text), longer = n > m ? n : m, shorter = n > m ? m : n,
+	       begin = 0, end = 0;
+
+	while (begin < shorter && name[begin] == text[begin])
+		begin++;
+	while (end < shorter - begin && name[n - 1 - end] == text[m - 1 - end])
+		end++;
+	return m < 2 || (begin < m && (longer - shorter > 1 || begin + end + 1 < longer));
+}
+
 /* NULL: there is nothing to say, or no memory. */
-static char *missing_cause(const char *text, const DomainUse *namesake, const DomainUse *similar)
+static char *missing_cause(const char *text, const DomainUse *namesake, const DomainUse *similar,
+			   const DomainUse *near)
 {
 	if (namesake)
 		return strdup(
@@ -48,6 +62,8 @@ static char *missing_cause(const char *text, const DomainUse *namesake, const Do
 			"taken for a UUID");
 	if (similar)
 		return strf("names are case-sensitive; there is '%s'", similar->name);
+	if (near)
+		return strf("there is '%s'", near->name);
 	if (text[strspn(text, "0123456789")] == '\0')
 		return strdup(
 			"a number is taken for a name, because libvirt's ids change with every "
@@ -61,11 +77,12 @@ int domain_ref_missing(const char *text, const DomainUses *uses, Problem **ret_p
 	bool is_uuid = domain_uuid_parse(text, uuid);
 	const DomainUse *namesake = is_uuid ? find_named(uses, text, strcmp) : NULL;
 	const DomainUse *similar = is_uuid ? NULL : find_named(uses, text, strcasecmp);
+	const DomainUse *near = is_uuid ? NULL : find_named(uses, text, differs_much);
 
 	return problem_refuse(
 		ret_problem, GPUPASS_ERROR_NO_SUCH_DOMAIN,
 		.reason = strf("there is no domain '%s'", text),
-		.cause = missing_cause(text, namesake, similar),
+		.cause = missing_cause(text, namesake, similar, near),
 		.remedy = namesake ? strf("if that domain is meant, give its own UUID: %s",
 					  namesake->uuid)
 				   : strdup("see `virsh list --all` for the domains of this host"));

@@ -84,6 +84,14 @@ static void a_missing_domain_is_named_with_what_may_have_been_meant(void **state
 	} rows[] = {
 		{ "nosuch", NULL, "virsh list --all" },
 		{ "VM42", "there is 'vm42'", "virsh list --all" },
+		/* field: newcomer/8 */
+		{ "vm4", "there is 'vm42'", "virsh list --all" },
+		{ "vm421", "there is 'vm42'", "virsh list --all" },
+		{ "vx42", "there is 'vm42'", "virsh list --all" },
+		{ "mv42", NULL, "virsh list --all" },
+		{ "vm", "there is 'vm42'", "virsh list --all" },
+		{ "v", NULL, "virsh list --all" },
+		{ "vm4242", NULL, "virsh list --all" },
 		{ "7", "a number is taken for a name", "virsh list --all" },
 		{ VM42, "is only ever taken for a UUID", "55555555-5555-4555-8555-555555555555" },
 		{ "3f0c9a526c2b4a629a0e0c1d5b8f4242", NULL, "virsh list --all" },
