@@ -268,9 +268,28 @@ static void many_arguments_cost_no_more_than_their_number(_unused_ void **state)
 		assert_true(seconds_of(64000, mdevs) < 24 * seconds_of(8000, mdevs) + 0.1);
 }
 
+/* field: domains/07. gpupass-hook(8) says that nobody looks at it. */
+static void a_render_node_takes_no_function(_unused_ void **state)
+{
+	_cleanup_(domain_use_clear) DomainUse use = { 0 };
+	_cleanup_(problem_freep) Problem *problem = NULL;
+
+	assert_int_equal(
+		domain_use_from_xml(NULL,
+				    "<domain type='kvm'><name>vm</name><uuid>" MDEV
+				    "</uuid><devices><graphics type='egl-headless'><gl rendernode="
+				    "'/dev/dri/by-path/pci-0000:41:00.0-render'/></graphics>"
+				    "</devices></domain>",
+				    &use, &problem),
+		0);
+	assert_int_equal(use.n_hostdevs + use.n_mdevs, 0);
+	assert_null(use.unclear);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_render_node_takes_no_function),
 		cmocka_unit_test(many_arguments_cost_no_more_than_their_number),
 		cmocka_unit_test(domains_are_found_by_uuid_and_by_what_they_use),
 		cmocka_unit_test(what_qemu_gets_past_libvirt_counts_in_every_spelling),
