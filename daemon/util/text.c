@@ -41,6 +41,20 @@ bool str_starts_with(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+bool str_ends_with(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), size = strlen(suffix);
+
+	return n >= size && strcmp(s + n - size, suffix) == 0;
+}
+
+const char *str_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 char *str_printable(const char *s)
 {
 	char *copy = strdup(s);

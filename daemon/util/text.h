@@ -17,6 +17,9 @@ bool str_equal(const char *a, const char *b);
 const char *str_or_empty(const char *s);
 bool str_is_empty(const char *s);
 bool str_starts_with(const char *s, const char *prefix);
+bool str_ends_with(const char *s, const char *suffix);
+/* What follows the last slash of a path, within it; the whole, if it has none. */
+const char *str_base_name(const char *path);
 /*
  * A copy in which '?' replaces every byte that is not printable ASCII: for names of files and texts
  * about them, in messages and on the bus. NULL when out of memory.

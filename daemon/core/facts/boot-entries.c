@@ -20,17 +20,10 @@ void boot_entry_clear(BootEntry *entry)
 	*entry = (BootEntry){ 0 };
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Microcode has an image of its own on Arch: "intel-ucode.img". It has no drivers. */
 static int keep_initrd(BootEntry *entry, const char *path)
 {
-	const char *base = base_name(path);
+	const char *base = str_base_name(path);
 
 	if (*path != '/' || strstr(base, "ucode") || str_starts_with(base, "microcode") ||
 	    strv_length(entry->initrds) >= BOOT_INITRDS_MAX)
@@ -166,7 +159,7 @@ bool boot_entry_is_of(const BootEntry *entry, const char *release, const char *p
 			return true;
 		at += n + (at[n] == '/');
 	}
-	return arch && strcmp(base_name(entry->kernel), arch) == 0;
+	return arch && strcmp(str_base_name(entry->kernel), arch) == 0;
 }
 
 /* UTF-16 with a NUL. systemd-boot's names of entries are ASCII. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/facts/kernel-words.h"
 #include "core/facts/setup-files.h"
 #include "util/text.h"
 
@@ -11,24 +12,10 @@
 #define BETWEEN_WORDS " \t\r\"'`()[];|&<>,="
 #define PROGRAMS_MAX 32
 
-static const char *base_name(const char *word)
-{
-	const char *slash = strrchr(word, '/');
-
-	return slash ? slash + 1 : word;
-}
-
-static bool ends_with(const char *word, const char *end)
-{
-	size_t n = strlen(word), m = strlen(end);
-
-	return n >= m && strcmp(word + n - m, end) == 0;
-}
-
 /* libvirt waits for its hook, and would have to answer that hook. */
 static char *of_libvirt(char *const *words, size_t i)
 {
-	const char *name = base_name(words[i]);
+	const char *name = str_base_name(words[i]);
 
 	if (str_starts_with(name, "libvirt.open"))
 		return strdup("libvirt.open");
@@ -44,15 +31,6 @@ static char *of_libvirt(char *const *words, size_t i)
 	return strdup("virsh");
 }
 
-/* Dash and underscore are one in a module's name. */
-static bool begins_as(const char *word, const char *module)
-{
-	for (; *module; word++, module++)
-		if (*word != *module && !(*module == '_' && *word == '-'))
-			return false;
-	return true;
-}
-
 /* Drivers of boards, and of the functions beside them. */
 static bool is_driver(const char *word)
 {
@@ -60,7 +38,7 @@ static bool is_driver(const char *word)
 					     "snd_hda_intel" };
 
 	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (begins_as(base_name(word), names[i]))
+		if (kernel_word_begins(str_base_name(word), names[i]))
 			return true;
 	return false;
 }
@@ -68,7 +46,7 @@ static bool is_driver(const char *word)
 static char *of_modules(char *const *words, size_t i)
 {
 	static const char *const loaders[] = { "modprobe", "rmmod", "insmod" };
-	const char *name = base_name(words[i]);
+	const char *name = str_base_name(words[i]);
 	bool removes = false, known = false;
 
 	for (size_t k = 0; k < ELEMENTS(loaders); k++)
@@ -90,19 +68,20 @@ static char *of_sysfs(const char *word)
 	if (strstr(word, "/platform/"))
 		return NULL;
 	for (size_t i = 0; i < ELEMENTS(files); i++)
-		if (ends_with(word, files[i]))
-			return strdup(base_name(word));
-	if (ends_with(word, "/bind") && strstr(word, "driver"))
+		if (str_ends_with(word, files[i]))
+			return strdup(str_base_name(word));
+	if (str_ends_with(word, "/bind") && strstr(word, "driver"))
 		return strdup("bind");
-	if (strstr(word, "bus/pci/") && (ends_with(word, "/remove") || ends_with(word, "/rescan")))
-		return strdup(base_name(word));
+	if (strstr(word, "bus/pci/") &&
+	    (str_ends_with(word, "/remove") || str_ends_with(word, "/rescan")))
+		return strdup(str_base_name(word));
 	return NULL;
 }
 
 static char *of_tools(const char *word)
 {
 	static const char *const tools[] = { "driverctl", "dpdk-devbind", "vfio-pci-bind" };
-	const char *name = base_name(word);
+	const char *name = str_base_name(word);
 
 	for (size_t i = 0; i < ELEMENTS(tools); i++)
 		if (str_starts_with(name, tools[i]))

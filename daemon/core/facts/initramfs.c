@@ -92,20 +92,6 @@ static int initramfs_keep(char ***list, const char *s)
 
 /* ---- names ---- */
 
-static const char *base_name(const char *name)
-{
-	const char *slash = strrchr(name, '/');
-
-	return slash ? slash + 1 : name;
-}
-
-static bool ends_with(const char *s, const char *suffix)
-{
-	size_t n = strlen(s), size = strlen(suffix);
-
-	return n >= size && strcmp(s + n - size, suffix) == 0;
-}
-
 /* Length of "nvidia-drm" in "nvidia_drm.ko.zst"; 0: not a module. */
 static size_t module_size(const char *base)
 {
@@ -149,17 +135,17 @@ static int note_maker(Initramfs *image, const char *name, const char *base)
 
 static bool is_assignment(const char *name)
 {
-	return strstr(name, "gpupass/assignments.d/") && ends_with(name, ".json");
+	return strstr(name, "gpupass/assignments.d/") && str_ends_with(name, ".json");
 }
 
 static bool is_kept(const char *name)
 {
-	return strstr(name, "gpupass/kept.d/") && ends_with(name, ".json");
+	return strstr(name, "gpupass/kept.d/") && str_ends_with(name, ".json");
 }
 
 static bool is_modprobe(const char *name)
 {
-	return strstr(name, "modprobe.d/") && ends_with(name, ".conf");
+	return strstr(name, "modprobe.d/") && str_ends_with(name, ".conf");
 }
 
 /* In the order of modprobe.d(5). The name is below the image's root, or has "./" or "/" before. */
@@ -168,7 +154,7 @@ static bool find_folder(const char *name, unsigned *ret)
 	static const char *const folders[] = { "etc/modprobe.d/", "run/modprobe.d/",
 					       "usr/local/lib/modprobe.d/", "usr/lib/modprobe.d/",
 					       "lib/modprobe.d/" };
-	size_t size = strlen(name) - strlen(base_name(name));
+	size_t size = strlen(name) - strlen(str_base_name(name));
 
 	for (unsigned i = 0; i < ELEMENTS(folders); i++) {
 		size_t n = strlen(folders[i]);
@@ -185,7 +171,7 @@ static InitramfsConf *find_conf(const Initramfs *image, const char *name, unsign
 {
 	for (size_t i = 0; i < image->n_confs; i++)
 		if (image->confs[i].folder == folder &&
-		    strcmp(image->confs[i].name, base_name(name)) == 0)
+		    strcmp(image->confs[i].name, str_base_name(name)) == 0)
 			return &image->confs[i];
 	return NULL;
 }
@@ -205,7 +191,7 @@ static int note_conf(Initramfs *image, const char *name, const char *text)
 			return -ENOMEM;
 		image->confs = p;
 		conf = &p[image->n_confs];
-		*conf = (InitramfsConf){ .name = strdup(base_name(name)), .folder = folder };
+		*conf = (InitramfsConf){ .name = strdup(str_base_name(name)), .folder = folder };
 		if (!conf->name)
 			return -ENOMEM;
 		image->n_confs++;
@@ -245,14 +231,15 @@ char *initramfs_modprobe_text(Initramfs *image)
 
 int initramfs_note_name(Initramfs *image, const char *name)
 {
-	const char *base = base_name(name);
+	const char *base = str_base_name(name);
 	int r;
 
-	if (ends_with(name, "gpupass/gpupass-bind"))
+	if (str_ends_with(name, "gpupass/gpupass-bind"))
 		image->bind = true;
 	/* The udev rule, initramfs-tools' script, or dracut's hook: each of them suffices. */
-	if (strcmp(base, "60-gpupass.rules") == 0 || ends_with(name, "scripts/init-top/gpupass") ||
-	    (strstr(name, "/hooks/") && ends_with(base, "gpupass-bind.sh")))
+	if (strcmp(base, "60-gpupass.rules") == 0 ||
+	    str_ends_with(name, "scripts/init-top/gpupass") ||
+	    (strstr(name, "/hooks/") && str_ends_with(base, "gpupass-bind.sh")))
 		image->trigger = true;
 	if (module_size(base) == strlen("vfio-pci") &&
 	    same_module(base, "vfio-pci", strlen("vfio-pci")))
@@ -352,7 +339,7 @@ bool initramfs_loads_taker(const char *name, uint32_t class_code)
 	const char *end;
 	size_t n;
 
-	name = base_name(name);
+	name = str_base_name(name);
 	end = strstr(name, ".ko");
 	n = end ? (size_t)(end - name) : strcspn(name, "?");
 	if (n == 0 || n > MODULE_NAME_MAX)

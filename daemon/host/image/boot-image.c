@@ -291,8 +291,7 @@ static int look_at_name(Finder *f, const char *kernel)
 /* "linux-zen" of "/boot/vmlinuz-linux-zen", which GRUB or syslinux has booted; NULL: none has. */
 static const char *booted_name(const Finder *f)
 {
-	const char *kernel = f->booted.kernel, *slash = kernel ? strrchr(kernel, '/') : NULL;
-	const char *base = slash ? slash + 1 : str_or_empty(kernel);
+	const char *base = str_base_name(str_or_empty(f->booted.kernel));
 
 	return str_starts_with(base, "vmlinuz-") ? base + strlen("vmlinuz-") : NULL;
 }

@@ -36,6 +36,23 @@ static void a_prefix_is_compared_to_its_end(_unused_ void **state)
 	assert_false(str_starts_with("", "x"));
 }
 
+static void a_suffix_is_compared_from_its_start(_unused_ void **state)
+{
+	assert_true(str_ends_with("a.ko", ".ko"));
+	assert_true(str_ends_with(".ko", ".ko"));
+	assert_true(str_ends_with("x", ""));
+	assert_false(str_ends_with("ko", ".ko"));
+	assert_false(str_ends_with("a.ko.xz", ".ko"));
+}
+
+static void a_base_name_follows_the_last_slash(_unused_ void **state)
+{
+	assert_string_equal(str_base_name("/boot/vmlinuz"), "vmlinuz");
+	assert_string_equal(str_base_name("vmlinuz"), "vmlinuz");
+	assert_string_equal(str_base_name("/boot/"), "");
+	assert_string_equal(str_base_name(""), "");
+}
+
 static void blanks_are_cut_off_both_ends_only(_unused_ void **state)
 {
 	static const struct {
@@ -223,6 +240,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strings_are_equal_by_content_and_null_only_to_null),
 		cmocka_unit_test(a_prefix_is_compared_to_its_end),
+		cmocka_unit_test(a_suffix_is_compared_from_its_start),
+		cmocka_unit_test(a_base_name_follows_the_last_slash),
 		cmocka_unit_test(blanks_are_cut_off_both_ends_only),
 		cmocka_unit_test(numbers_are_whole_strings_within_bounds),
 		cmocka_unit_test(lists_grow_and_keep_their_order),
