@@ -10,7 +10,7 @@
 
 #include "core/facts/boot-faults.h"
 #include "core/facts/setup-files.h"
-#include "host/device/examine-hooks.h"
+#include "host/device/examine-other-hooks.h"
 #include "host/modprobe/modprobe-files.h"
 #include "host/scan/cgroup.h"
 #include "util/clock.h"
@@ -304,7 +304,7 @@ int examine_setup(const ExamineRoots *roots, Examination **ret)
 		r = read_directory(roots->root_fd, "etc/driverctl.d", "", true,
 				   setup_read_driverctl, &e->driverctl, e, "driverctl");
 	if (r >= 0)
-		r = examine_hooks(roots->root_fd, e);
+		r = examine_other_hooks(roots->root_fd, e);
 	if (r >= 0)
 		r = read_boot(roots->root_fd, e);
 	if (r < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "host/device/examine-hooks.h"
+#include "host/device/examine-other-hooks.h"
 
 #include <errno.h>
 #include <string.h>
@@ -94,7 +94,7 @@ static int read_programs(Walk *w)
 	return r;
 }
 
-int examine_hooks(int root_fd, Examination *e)
+int examine_other_hooks(int root_fd, Examination *e)
 {
 	Walk w = { .root_fd = root_fd, .e = e };
 	int r = walk(&w, HOOKS, 1);
