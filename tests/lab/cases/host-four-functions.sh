@@ -6,7 +6,6 @@
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
-host_is_as_promised
 up
 declare_pair0
 doctor_finds_the_hosts_faults

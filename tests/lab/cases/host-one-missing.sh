@@ -6,7 +6,6 @@
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
-host_is_as_promised
 install_gpupass
 "$here/libvirt-up"
 printf '[Group]\nName=pair0\nGpu=01:00.0\nGpu=02:00.0\n' >/etc/gpupass/groups.d/pair0.conf

@@ -7,7 +7,6 @@
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
-host_is_as_promised
 up
 "$here/define-vm" vm42 --no-guest
 refused "four H200 NVL could be a quad or two pairs: not assigned without a declaration" \

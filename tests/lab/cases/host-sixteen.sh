@@ -10,7 +10,6 @@
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
-host_is_as_promised
 up
 functions=() on_vfio=()
 for ((i = 0; i < 8; i++)); do

@@ -4,7 +4,6 @@
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
-host_is_as_promised
 up
 gpupass topology >"$work/topology"
 promise "two GPUs below one switch, inferred as a pair, are shown by their link" \

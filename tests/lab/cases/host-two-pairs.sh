@@ -9,7 +9,6 @@
 # shellcheck source=tests/lab/lib/case.sh
 . "$(dirname "$0")/../lib/case.sh"
 
-host_is_as_promised
 up
 for vm in vm1 vm2 vm3; do "$here/define-vm" "$vm" --no-guest; done
 gpupass list >"$work/list"

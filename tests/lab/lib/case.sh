@@ -195,15 +195,6 @@ stop_gpupassd() {
 # knob BDF NAME VALUE: see tests/lab/README.md.
 knob() { echo "$3" >"/sys/kernel/gpupass-lab/$1/$2"; }
 
-# The host itself: the functions that its file promises, before anything has touched them. A host is
-# looked at in the case that boots it anyway.
-host_is_as_promised() {
-	local host
-	host=$(sed -n 's/^# host: *//p' "$0" | head -n 1)
-	"$here/selftest" --inside "$host" | tee "$work/selftest"
-	! grep -q '^FAIL' "$work/selftest" || failures=$((failures + 1))
-}
-
 # mover_of BDF: the pid of the mover that is at work on it, which has its lock.
 mover_of() {
 	local inode

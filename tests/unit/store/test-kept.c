@@ -78,50 +78,6 @@ static void save(KeptStore *store, Assignment *kept)
 	assignment_free(kept);
 }
 
-static void a_document_reads_as_it_was_written(void **state _unused_)
-{
-	_cleanup_(assignment_freep) Assignment *kept =
-		kept_of("pair0", KEPT_ASKED, "00-04-4b-ff-fe-12-34-56", A, B);
-	_cleanup_(assignment_freep) Assignment *back = NULL;
-	_cleanup_free_ char *text = kept_to_json(kept), *again = NULL, *why = NULL;
-
-	assert_int_equal(kept_from_json(text, strlen(text), &back, &why), 0);
-	again = kept_to_json(back);
-	assert_string_equal(text, again);
-	assert_true(kept_covers(back, kept));
-}
-
-static void what_is_no_such_document_is_refused(void **state _unused_)
-{
-#define HEAD "{\"schema\": \"org.gpupass1.kept/1\", \"group\": \"pair0\", "
-#define TAIL "\"created_usec\": 1, \"created_by\": 0, \"functions\": "
-#define FUNCTION                                                                                   \
-	"{\"bdf\": \"" A "\", \"vendor\": \"10de\", \"device\": \"2230\", "                        \
-	"\"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1\"}"
-	static const struct {
-		const char *text;
-		int error;
-	} rows[] = {
-		{ "", -EBADMSG },
-		{ "{\"schema\": \"org.gpupass1.kept/2\"}", -EPROTO },
-		{ HEAD "\"kept\": \"asked\", " TAIL "[]}", -EBADMSG },
-		{ HEAD "\"kept\": \"no\", " TAIL "[" FUNCTION "]}", -EBADMSG },
-		{ HEAD "\"kept\": \"asked\", \"new\": 1, " TAIL "[" FUNCTION "]}", -EBADMSG },
-		{ HEAD "\"kept\": \"asked\", " TAIL "[" FUNCTION ", " FUNCTION "]}", -EBADMSG },
-	};
-
-	for (size_t i = 0; i < ELEMENTS(rows); i++) {
-		Assignment *kept = NULL;
-		char *why = NULL;
-
-		print_message("row %zu\n", i);
-		assert_int_equal(kept_from_json(rows[i].text, strlen(rows[i].text), &kept, &why),
-				 rows[i].error);
-		assert_null(kept);
-		free(why);
-	}
-}
-
 static void a_saved_group_replaces_all_that_have_one_of_its_functions(void **state)
 {
 	KeptStore store = store_in(state);
@@ -203,8 +159,6 @@ static void a_serial_number_that_is_not_known_now_is_kept(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_document_reads_as_it_was_written),
-		cmocka_unit_test(what_is_no_such_document_is_refused),
 		WITH_DIR(a_saved_group_replaces_all_that_have_one_of_its_functions),
 		WITH_DIR(a_removal_is_by_functions_and_twice_is_harmless),
 		WITH_DIR(what_another_version_wrote_is_left_alone),

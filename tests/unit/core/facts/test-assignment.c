@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include "core/facts/assignment.h"
-#include "rig/garbage.h"
 #include "rig/host-model.h"
 
 #define UUID "0e1c2d3a-4b5c-6d7e-8f90-a1b2c3d4e5f6"
@@ -77,17 +76,6 @@ static bool parser(const char *text, size_t size)
 	_cleanup_free_ char *message = NULL;
 
 	return assignment_from_json(text, size, &assignment, &message) == 0;
-}
-
-static void an_assignment_round_trips(_unused_ void **state)
-{
-	_cleanup_(assignment_freep) Assignment *a = example(), *b = NULL;
-	_cleanup_free_ char *text = assignment_to_json(a);
-
-	assert_non_null(text);
-	assert_int_equal(text[strlen(text) - 1], '\n');
-	assert_int_equal(assignment_from_json(text, strlen(text), &b, NULL), 0);
-	assert_same(a, b);
 }
 
 /* What needs no word of the second version stays readable to who knows only the first. */
@@ -227,15 +215,6 @@ static void more_functions_than_a_group_can_have_are_refused(_unused_ void **sta
 	assert_false(parser(text, strlen(text)));
 }
 
-static void torn_and_flipped_files_never_crash(_unused_ void **state)
-{
-	_cleanup_(assignment_freep) Assignment *a = example();
-	_cleanup_free_ char *text = assignment_to_json(a);
-
-	garbage_truncations_are_refused(text, parser);
-	garbage_changed_bytes_are_survived(text, parser);
-}
-
 static void assignments_are_found_by_domain_group_and_function(_unused_ void **state)
 {
 	static const char *const functions[] = { "0000:41:00.0", "0000:41:00.1", NULL };
@@ -263,14 +242,12 @@ static void assignments_are_found_by_domain_group_and_function(_unused_ void **s
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_assignment_round_trips),
 		cmocka_unit_test(what_is_to_be_applied_is_the_second_versions),
 		cmocka_unit_test(a_further_group_of_a_domain_is_the_third_versions),
 		cmocka_unit_test(only_a_record_with_persistence_mode_is_of_the_second_version),
 		cmocka_unit_test(a_copy_is_the_same_and_stands_alone),
 		cmocka_unit_test(bad_assignments_are_refused_with_the_place),
 		cmocka_unit_test(more_functions_than_a_group_can_have_are_refused),
-		cmocka_unit_test(torn_and_flipped_files_never_crash),
 		cmocka_unit_test(assignments_are_found_by_domain_group_and_function),
 	};
 

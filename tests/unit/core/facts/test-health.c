@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "core/facts/health.h"
-#include "rig/garbage.h"
-#include "util/json.h"
 #include "util/text.h"
 
 #define CAP 0x60
@@ -195,72 +193,6 @@ static void what_nobody_looked_at_is_unknown(void **state)
 	assert_non_null(strstr(reason, "not looked at"));
 }
 
-static char *example(void)
-{
-	HealthPort port = { .bdf = { .bus = 0x40, .device = 1 }, .config = a_link(16) };
-	GpuHealth health = {
-		.bdf = { .bus = 0x41 },
-		.power_state = (char *)"D0",
-		.config = a_link(8),
-		.aer = true,
-		.correctable = 3,
-		.nonfatal = 2,
-		.fatal = 1,
-		.ports = &port,
-		.n_ports = 1,
-	};
-	_cleanup_json_ json_t *json = gpu_health_to_json(&health);
-
-	assert_non_null(json);
-	return json_dumps(json, JSON_COMPACT);
-}
-
-static int parse(const char *text, size_t size, GpuHealth *ret)
-{
-	_cleanup_json_ json_t *json = json_loadb(text, size, 0, NULL);
-
-	return json ? gpu_health_from_json(json, ret, NULL) : -EBADMSG;
-}
-
-static bool take(const char *text, size_t size)
-{
-	GpuHealth health = { 0 };
-
-	if (parse(text, size, &health) < 0)
-		return false;
-	gpu_health_clear(&health);
-	return true;
-}
-
-static void health_survives_json(void **state)
-{
-	_cleanup_free_ char *text = example();
-	GpuHealth h = { 0 };
-
-	(void)state;
-	assert_int_equal(parse(text, strlen(text), &h), 0);
-	assert_int_equal(h.bdf.bus, 0x41);
-	assert_string_equal(h.power_state, "D0");
-	assert_int_equal(h.config.width, 8);
-	assert_true(h.aer && h.config.read);
-	assert_int_equal(h.correctable, 3);
-	assert_int_equal(h.nonfatal, 2);
-	assert_int_equal(h.fatal, 1);
-	assert_int_equal(h.n_ports, 1);
-	assert_int_equal(h.ports[0].bdf.bus, 0x40);
-	assert_int_equal(h.ports[0].config.width, 16);
-	gpu_health_clear(&h);
-}
-
-static void damaged_health_is_refused(void **state)
-{
-	_cleanup_free_ char *text = example();
-
-	(void)state;
-	garbage_truncations_are_refused(text, take);
-	garbage_changed_bytes_are_survived(text, take);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,8 +202,6 @@ int main(void)
 		cmocka_unit_test(no_config_space_is_too_odd),
 		cmocka_unit_test(verdicts),
 		cmocka_unit_test(what_nobody_looked_at_is_unknown),
-		cmocka_unit_test(health_survives_json),
-		cmocka_unit_test(damaged_health_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

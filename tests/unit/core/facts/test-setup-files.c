@@ -11,8 +11,6 @@
 #include "core/facts/examination.h"
 #include "core/facts/hook-script.h"
 #include "core/facts/setup-files.h"
-#include "rig/garbage.h"
-#include "util/json.h"
 #include "util/text.h"
 
 /* The lines joined by '|'. */
@@ -284,79 +282,6 @@ static void no_text_is_too_odd(void **state)
 
 /* ---- the examination as JSON ---- */
 
-static Examination *example(void)
-{
-	Examination *e = calloc(1, sizeof(*e));
-
-	assert_non_null(e);
-	e->nvidia_version = strdup("595.58.03");
-	assert_int_equal(strv_append(&e->modprobe, "options vfio_pci \xff\x01"), 0);
-	assert_int_equal(strv_append(&e->boot, "0000:41:00.0 taken"), 0);
-	e->systemd = e->memlock_limited = true;
-	e->memlock_bytes = 65536;
-	return e;
-}
-
-static void an_examination_survives_json(void **state)
-{
-	_cleanup_(examination_freep) Examination *e = example(), *back = NULL;
-	_cleanup_json_ json_t *json = examination_to_json(e);
-
-	(void)state;
-	assert_non_null(json);
-	assert_int_equal(examination_from_json(json, &back, NULL), 0);
-	assert_string_equal(back->nvidia_version, "595.58.03");
-	assert_null(back->libvirt_daemon);
-	assert_string_equal(back->modprobe[0], "options vfio_pci ??");
-	assert_string_equal(back->boot[0], "0000:41:00.0 taken");
-	assert_true(back->systemd);
-	assert_false(back->bind_enabled);
-	assert_int_equal(back->memlock_bytes, 65536);
-}
-
-static bool take_examination(const char *text, size_t size)
-{
-	_cleanup_json_ json_t *json = json_loadb(text, size, 0, NULL);
-	_cleanup_(examination_freep) Examination *e = NULL;
-
-	return json && examination_from_json(json, &e, NULL) >= 0;
-}
-
-static void damaged_examinations_are_refused(void **state)
-{
-	_cleanup_(examination_freep) Examination *e = example();
-	_cleanup_json_ json_t *json = examination_to_json(e);
-	_cleanup_free_ char *text = json_dumps(json, JSON_COMPACT);
-
-	(void)state;
-	assert_true(take_examination(text, strlen(text)));
-	garbage_truncations_are_refused(text, take_examination);
-	garbage_changed_bytes_are_survived(text, take_examination);
-}
-
-/* An omitted fact must not read as "all is well". */
-static void an_examination_that_leaves_something_out_is_refused(void **state)
-{
-	_cleanup_(examination_freep) Examination *e = example();
-	_cleanup_json_ json_t *json = examination_to_json(e);
-	const char *key;
-	json_t *value;
-	void *next;
-
-	(void)state;
-	json_object_foreach_safe(json, next, key, value)
-	{
-		_cleanup_json_ json_t *less = json_copy(json);
-		Examination *back = NULL;
-
-		if (strcmp(key, "nvidia_version") == 0)
-			continue;
-		json_object_del(less, key);
-		if (examination_from_json(less, &back, NULL) != -EBADMSG)
-			fail_msg("without %s it is taken", key);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,9 +296,6 @@ int main(void)
 		cmocka_unit_test(limits_and_capabilities_of_a_process),
 		cmocka_unit_test(the_start_of_a_process_is_read_past_its_name),
 		cmocka_unit_test(no_text_is_too_odd),
-		cmocka_unit_test(an_examination_survives_json),
-		cmocka_unit_test(damaged_examinations_are_refused),
-		cmocka_unit_test(an_examination_that_leaves_something_out_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

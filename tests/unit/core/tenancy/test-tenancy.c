@@ -341,33 +341,6 @@ static const char text[] = "{\"schema\": \"org.gpupass1.tenant/1\", \"address\":
 			   " \"subsystem_vendor\": \"10de\", \"subsystem_device\": \"1459\","
 			   " \"state\": \"dirty\", \"since_usec\": 7, \"why\": \"so\"}";
 
-static void a_mark_comes_back_as_it_was(_unused_ void **state)
-{
-	TenantMark mark = {
-		.bdf = bdf_of("0000:41:00.0"),
-		.vendor = 0x10de,
-		.device = 0x2230,
-		.subsystem_vendor = 0x10de,
-		.subsystem_device = 0x1459,
-		.uuid = (char *)"GPU-1",
-		.serial_number = (char *)"00-01",
-		.state = TENANT_CLEAN,
-		.domain_uuid = (char *)X,
-		.domain_name = (char *)"vm42",
-		.since_usec = 77,
-		.why = (char *)"reset",
-		.no_method = true,
-	};
-	_cleanup_free_ char *json = tenant_mark_to_json(&mark), *again = NULL;
-	_cleanup_(tenant_mark_freep) TenantMark *back = NULL;
-
-	assert_non_null(json);
-	assert_int_equal(tenant_mark_from_json(json, strlen(json), &back, NULL), 0);
-	again = tenant_mark_to_json(back);
-	assert_string_equal(json, again);
-	assert_true(tenant_marks_match(&mark, back));
-}
-
 /* Whoever chooses a domain's name cannot make its mark unreadable by it. */
 static void a_name_of_any_length_leaves_the_mark_readable(_unused_ void **state)
 {
@@ -425,7 +398,6 @@ int main(void)
 		cmocka_unit_test(nobody_suits_a_tenant_that_is_not_known),
 		cmocka_unit_test(what_a_mark_says_already_is_no_news),
 		cmocka_unit_test(every_unusable_mark_is_told),
-		cmocka_unit_test(a_mark_comes_back_as_it_was),
 		cmocka_unit_test(a_name_of_any_length_leaves_the_mark_readable),
 		cmocka_unit_test(only_a_whole_mark_of_this_version_is_believed),
 	};
