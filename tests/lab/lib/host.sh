@@ -51,8 +51,8 @@ take_addr() {
 	next_addr[$1]=$((addr + 1))
 }
 
-# add_bridge BUS ID DEVICE [FUNCTION]
-add_bridge() { children[$1]+=" $(printf '%02x%x' "$3" "${4-0}"):$2"; }
+# add_bridge BUS ID DEVICE
+add_bridge() { children[$1]+=" $(printf '%02x' "$3"):$2"; }
 
 # Firmware numbers buses depth first, by device number; the kernel leaves them so.
 number_buses() {
@@ -64,13 +64,13 @@ number_buses() {
 	done
 }
 
-# Where a thing that says "in = NAME" goes: the QEMU bus of that port, bridge or expander.
+# Where a thing that says "in = NAME" goes: the QEMU bus of that port or expander.
 bus_named() {
 	local kind
-	for kind in port bridge expander; do
+	for kind in port expander; do
 		case " ${names[$kind]-} " in *" $1 "*) echo "$kind-$1" && return ;; esac
 	done
-	host_fail "there is no port, bridge or expander called '$1'"
+	host_fail "there is no port or expander called '$1'"
 }
 
 add_nodes() {
@@ -97,21 +97,14 @@ add_expanders() {
 	done
 }
 
-# A root port: a device of its own, or one function of a device ("addr = DEVICE.FUNCTION").
+# A root port, a device of its own.
 add_port() {
-	local n=$1 bus=pcie.0 in at multi='' acs=off
+	local n=$1 bus=pcie.0 in
 	in=$(get port "$n" in)
 	[ -z "$in" ] || bus=$(bus_named "$in")
-	at=$(get port "$n" addr)
-	if [ -z "$at" ]; then
-		take_addr "$bus"
-		at=$addr.0
-	else
-		multi=,multifunction=on
-	fi
-	[ "$(get port "$n" acs on)" = on ] || acs=on
-	host_qemu+=(-device "pcie-root-port,id=port-$n,bus=$bus,addr=$(printf %x.%x "${at%.*}" "${at#*.}")$multi,chassis=$chassis,slot=$(get port "$n" slot "$chassis"),x-speed=16,x-width=16,disable-acs=$acs")
-	add_bridge "$bus" "port-$n" "${at%.*}" "${at#*.}"
+	take_addr "$bus"
+	host_qemu+=(-device "pcie-root-port,id=port-$n,bus=$bus,addr=$(printf %x "$addr"),chassis=$chassis,slot=$(get port "$n" slot "$chassis"),x-speed=16,x-width=16")
+	add_bridge "$bus" "port-$n" "$addr"
 }
 
 add_switch_port() {
@@ -138,11 +131,6 @@ add_ports() {
 	for n in ${names[port]-}; do
 		chassis=$((chassis + 1))
 		[ -z "$(get port "$n" switch)" ] || add_switch_port "$n"
-	done
-	for n in ${names[bridge]-}; do
-		bus=$(bus_named "$(get bridge "$n" in)")
-		host_qemu+=(-device "pcie-pci-bridge,id=bridge-$n,bus=$bus")
-		add_bridge "$bus" "bridge-$n" 0
 	done
 }
 
@@ -220,49 +208,30 @@ add_vfs() {
 }
 
 add_gpu() {
-	local g=$1 bus addr i spec multi=''
+	local g=$1 bus i spec multi=''
 	bus=$(bus_named "$(get gpu "$g" in)")
-	addr=0
-	[ "${bus%%-*}" != bridge ] || take_addr "$bus"
 	[ -z "$(get gpu "$g" function.1)" ] || multi=,multifunction=on
 	for i in 0 1 2 3 4 5 6 7; do
 		spec=$(get gpu "$g" "function.$i")
 		[ -n "$spec" ] || continue
-		host_qemu+=(-device "$(qemu_device "$spec"),bus=$bus,addr=$(printf %x.%x "$addr" "$i")$multi")
-		function_line "$g" "$spec" "$(bdf_of "$bus" "$addr" "$i")"
-		host_drivers+=("$(bdf_of "$bus" "$addr" "$i") $(word driver "$spec" none)")
+		host_qemu+=(-device "$(qemu_device "$spec"),bus=$bus,addr=0.$i$multi")
+		function_line "$g" "$spec" "$(bdf_of "$bus" 0 "$i")"
+		host_drivers+=("$(bdf_of "$bus" 0 "$i") $(word driver "$spec" none)")
 		add_vfs "$g" "$bus" "$spec"
 	done
 }
 
-# Any other emulated device, under its own identity.
-add_device() {
-	local d=$1 bus addr=0
-	bus=$(bus_named "$(get device "$d" in)")
-	[ "${bus%%-*}" != bridge ] || take_addr "$bus"
-	host_qemu+=(-device "$(get device "$d" qemu),bus=$bus,addr=$(printf %x "$addr")")
-	host_drivers+=("$(bdf_of "$bus" "$addr" 0) $(get device "$d" driver none)")
-}
-
 read_host() {
-	local n iommu
+	local n
 	host_file=$1
 	parse_host "$host_file"
 	host_qemu=(-m "$(get host host memory 2048)" -smp 1)
-	host_kernel_args=$(get host host kernel-arguments)
+	host_kernel_args="intel_iommu=on iommu=pt $(get host host kernel-arguments)"
 	for n in $(get host host qemu-devices); do host_qemu+=(-device "$n"); done
-	iommu=$(get host host iommu on)
-	case $iommu in
-	on)
-		host_qemu+=(-device "intel-iommu,intremap=on,caching-mode=on,device-iotlb=on,aw-bits=48")
-		host_kernel_args="intel_iommu=on iommu=pt $host_kernel_args"
-		;;
-	off) ;;
-	*) host_fail "iommu = on or off" ;;
-	esac
+	host_qemu+=(-device "intel-iommu,intremap=on,caching-mode=on,device-iotlb=on,aw-bits=48")
 	# On-board graphics, so that no GPU is the boot VGA. Native hotplug names slots by their
 	# number.
-	[ "$(get host host display on)" = off ] || host_qemu+=(-device "VGA,bus=pcie.0,addr=1d,romfile=,vgamem_mb=1")
+	host_qemu+=(-device "VGA,bus=pcie.0,addr=1d,romfile=,vgamem_mb=1")
 	host_qemu+=(-global "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off")
 	add_nodes
 	add_expanders
@@ -270,5 +239,4 @@ read_host() {
 	number_all
 	add_acs
 	for n in ${names[gpu]-}; do add_gpu "$n"; done
-	for n in ${names[device]-}; do add_device "$n"; done
 }

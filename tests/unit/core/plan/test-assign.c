@@ -143,6 +143,7 @@ static void assign_plans_what_is_lacking_and_no_more(_unused_ void **state)
 		{ "cold", cold, "preflight, " BIND "define, verify, record", false, true, NULL },
 		{ "cold, i440fx", cold_i440fx, "preflight, " BIND "define, verify, record", false,
 		  true, "i440fx" },
+		/* fault 9 */
 		{ "cold, bound", cold_bound, "preflight, define, verify, record", false, true,
 		  NULL },
 		{ "running", up, "preflight, " BIND "attach, define, verify, record", true, true,
