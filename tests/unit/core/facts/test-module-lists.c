@@ -141,29 +141,6 @@ static void only_plain_assignments_are_understood(void **state)
 		read_shell(&shell_rows[i], shell_rows[i].text);
 }
 
-static void no_text_is_too_odd(void **state)
-{
-	static const char bytes[] = "\n \"'\\(){$`#;+=\xff";
-
-	(void)state;
-	for (size_t i = 0; i < ELEMENTS(shell_rows); i++) {
-		size_t size = strlen(shell_rows[i].text);
-
-		for (size_t k = 0; k < size; k++) {
-			/* Its own size, so that a sanitizer sees who reads behind the end. */
-			_cleanup_free_ char *copy = strdup(shell_rows[i].text);
-
-			assert_non_null(copy);
-			for (size_t b = 0; bytes[b]; b++) {
-				copy[k] = bytes[b];
-				read_shell(NULL, copy);
-			}
-			copy[k] = '\0';
-			read_shell(NULL, copy);
-		}
-	}
-}
-
 static void no_list_grows_without_a_limit(void **state)
 {
 	_cleanup_free_ char *text = calloc(1, 9 * 1000 + 1);
@@ -184,7 +161,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_is_a_module_and_its_options),
 		cmocka_unit_test(only_plain_assignments_are_understood),
-		cmocka_unit_test(no_text_is_too_odd),
 		cmocka_unit_test(no_list_grows_without_a_limit),
 	};
 

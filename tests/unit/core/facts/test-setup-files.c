@@ -221,65 +221,6 @@ static void the_start_of_a_process_is_read_past_its_name(void **state)
 
 /* ---- garbage ---- */
 
-/* Every reader of lines, on a text of its own size and on every beginning of it. */
-static void feed(const char *bytes, size_t size)
-{
-	char *text = malloc(size + 1);
-	char **lines = NULL, *version = NULL;
-	uint64_t n;
-
-	assert_non_null(text);
-	memcpy(text, bytes, size);
-	text[size] = '\0';
-	assert_int_equal(setup_read_driverctl(text, text, &lines), 0);
-	strv_free(lines);
-	lines = NULL;
-	assert_int_equal(setup_read_cmdline(text, &lines), 0);
-	strv_free(lines);
-	assert_int_equal(setup_read_nvidia_version(text, &version), 0);
-	free(version);
-	setup_interrupt_is_remapped(text);
-	setup_read_aer(text, &n);
-	setup_read_memlock(text, &n);
-	setup_read_start(text, &n);
-	setup_may_raise_limits(text);
-	setup_compare_versions(text, text);
-	setup_compare_versions(text, "595.45");
-	free(text);
-}
-
-static void no_text_is_too_odd(void **state)
-{
-	static const char *const seeds[] = {
-		"vfio-pci.ids=\"10de:2204\" \"intel_iommu=on\" -- quiet\n",
-		"TOTAL_ERR_COR 12\n",
-		"Max locked memory  4096  8388608  bytes\n",
-		"CapEff:\t000001ffffffffff\n",
-		"NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu\n",
-		"pci-0000:41:00.0",
-		" 24: 0 IR-PCI-MSI-0000:00:1f.2",
-		"595.45.04",
-	};
-	static const char bytes[] = { '\n', ' ', '#', '-', ':', '9', '\xff', '"', '\t', 'I' };
-
-	(void)state;
-	for (size_t s = 0; s < ELEMENTS(seeds); s++) {
-		size_t size = strlen(seeds[s]);
-		_cleanup_free_ char *copy = strdup(seeds[s]);
-
-		assert_non_null(copy);
-		for (size_t i = 0; i <= size; i++)
-			feed(copy, i);
-		for (size_t i = 0; i < size; i++) {
-			for (size_t k = 0; k < sizeof(bytes); k++) {
-				copy[i] = bytes[k];
-				feed(copy, size);
-			}
-			copy[i] = seeds[s][i];
-		}
-	}
-}
-
 /* ---- the examination as JSON ---- */
 
 int main(void)
@@ -295,7 +236,6 @@ int main(void)
 		cmocka_unit_test(aer_counters_are_their_total),
 		cmocka_unit_test(limits_and_capabilities_of_a_process),
 		cmocka_unit_test(the_start_of_a_process_is_read_past_its_name),
-		cmocka_unit_test(no_text_is_too_odd),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -228,23 +228,6 @@ static void more_declarations_than_any_host_needs_are_refused(_unused_ void **st
 	host_done(&h);
 }
 
-static void every_beginning_of_a_file_is_survived(_unused_ void **state)
-{
-	static const char text[] = "# x\n" PAIR0 "[Group]\nName=b ; c\nGpu=slot:1\nGpu=slot:2\n";
-
-	for (size_t n = 0; n <= strlen(text); n++)
-		for (int c = 0; c < 256; c += 5) {
-			_cleanup_(declarations_freep) Declarations *d = calloc(1, sizeof(*d));
-			_cleanup_(problem_freep) Problem *problem = NULL;
-			_cleanup_free_ char *part = strf("%.*s%c", (int)n, text, c);
-			int r = declarations_parse(d, "a.conf", part, &problem);
-
-			assert_true(r == 0 || r == PROBLEM);
-			assert_true((r == PROBLEM) == (problem != NULL));
-			assert_true(r == 0 || d->n_items == 0);
-		}
-}
-
 static void the_text_of_a_declaration_reads_back(_unused_ void **state)
 {
 	char *members[] = { (char *)"0000:41:00.0", (char *)"slot:3", NULL };
@@ -331,7 +314,6 @@ int main(void)
 		cmocka_unit_test(mistakes_are_named_by_file_line_and_remedy),
 		cmocka_unit_test(what_one_file_declares_no_other_may),
 		cmocka_unit_test(more_declarations_than_any_host_needs_are_refused),
-		cmocka_unit_test(every_beginning_of_a_file_is_survived),
 		cmocka_unit_test(the_text_of_a_declaration_reads_back),
 		cmocka_unit_test(nothing_gets_into_a_file_that_reads_as_another_line),
 		cmocka_unit_test(selectors_find_their_gpu_or_say_why_not),
