@@ -36,15 +36,13 @@ static const char usage[] =
 	"\n"
 	"      --sysfs=DIR     sysfs (default /sys)\n"
 	"      --proc=DIR      procfs (default /proc)\n"
-	"      --root=DIR      examine, machines: where etc, run and usr are (default /)\n"
+	"      --root=DIR      examine, machines, persistence: where etc, run and usr are (default /)\n"
 	"      --without-image examine: the host, without its initramfs\n"
 	"      --capabilities  inspect: read config space, too\n"
 	"      --glance        inspect: the functions, and not who holds them\n"
 	"      --awake         config, --capabilities: of what is in D0 only\n"
 	"      --mmio          probe: read link registers (Hopper) instead of NVML\n"
 	"      --nvml=LIBRARY  NVML's library (default libnvidia-ml.so.1)\n"
-	"      --persistenced=SOCKET\n"
-	"                      nvidia-persistenced's (default /run/nvidia-persistenced/socket)\n"
 	"      --slot          reset: all functions of its slot, through vfio\n"
 	"      --set=on|off    persistence: of one GPU, set it, and read it again\n"
 	"  -h, --help          show this help\n"
@@ -228,7 +226,6 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 		{ "glance", .flag = &command.glance },
 		{ "mmio", .flag = &command.mmio },
 		{ "nvml", .text = &command.nvml },
-		{ "persistenced", .text = &command.persistenced },
 		{ "slot", .flag = &command.slot },
 		{ "set", .text = &command.set_to },
 	};

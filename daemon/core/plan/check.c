@@ -348,7 +348,7 @@ static int check_holders(const Check *c)
 		return r;
 	return refuse_lines(c, GPUPASS_ERROR_HOST_IN_USE, "processes of the host use it", lines,
 			    "stop them; DCGM is a service to be stopped (nvidia-dcgm), and so is "
-			    "nvidia-persistenced where it does not let go when asked");
+			    "nvidia-persistenced where it does not let go when nvidia-smi asks it");
 }
 
 /* No holder shows until NVML has opened a GPU; see claim() in job/probe.c. */

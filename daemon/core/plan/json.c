@@ -128,10 +128,7 @@ static int add_reset(json_t *writes, const PlanFunction *function)
 static int add_persistence_off(json_t *writes, const PlanFunction *function)
 {
 	return plan_function_loses_persistence(function)
-		       ? add_write(writes, "off",
-				   function->kept_by > 0
-					   ? "nvidia-persistenced: persistence mode of %s"
-					   : "NVML: persistence mode of %s",
+		       ? add_write(writes, "off", "nvidia-smi: persistence mode of %s",
 				   BDF_TEXT(&function->bdf))
 		       : 0;
 }

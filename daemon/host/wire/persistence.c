@@ -44,8 +44,8 @@ static int gpu_from_json(const json_t *json, const Bdf *asked, GpuPersistence *r
 
 	if (r < 0)
 		return r;
-	if (!bdf_equal(&ret->bdf, asked) || (ret->mode == PERSISTENCE_UNKNOWN && !ret->why) ||
-	    (ret->kept_by != 0 && ret->mode != PERSISTENCE_ON) ||
+	if (!bdf_equal(&ret->bdf, asked) ||
+	    (ret->mode == PERSISTENCE_UNKNOWN && (!ret->why || ret->kept_by != 0)) ||
 	    (ret->why && strlen(ret->why) > REASON_MAX))
 		return -EBADMSG;
 	return 0;

@@ -195,6 +195,12 @@ stop_gpupassd() {
 # knob BDF NAME VALUE: see tests/lab/README.md.
 knob() { echo "$3" >"/sys/kernel/gpupass-lab/$1/$2"; }
 
+# A stand-in, which turns off the mode of labpci's GPUs, or has nvidia-persistenced's let go.
+install_nvidia_smi() {
+	install -m 755 "$repo/tests/nvml/nvidia-smi" /usr/bin/nvidia-smi &&
+		echo /sys/kernel/gpupass-lab >/usr/bin/nvidia-smi.modes
+}
+
 # The host itself: the functions that its file promises, before anything has touched them. A host is
 # looked at in the case that boots it anyway.
 host_is_as_promised() {
