@@ -24,9 +24,6 @@ static int arguments(const WorkerConfig *config, const Bdf *gpus, size_t n, cons
 		r = strv_append(&argv, BDF_TEXT(&gpus[i]));
 	if (r >= 0 && config->nvml)
 		r = strv_appendf(&argv, "--nvml=%s", config->nvml);
-	/* A part looks at the host that it is on. */
-	if (r >= 0 && !config->parts_dir && config->root_dir)
-		r = strv_appendf(&argv, "--root=%s", config->root_dir);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(argv);
