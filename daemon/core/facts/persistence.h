@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "core/base/json-fields.h"
+#include "core/base/bdf.h"
 #include "core/facts/mig.h"
 #include "gpupass/string-table.h"
 
@@ -43,10 +43,3 @@ const GpuPersistence *persistence_find(const GpuPersistence *list, size_t n, con
 void gpu_persistence_clear(GpuPersistence *gpu);
 /* Clears all, and frees the list, which may be NULL. */
 void persistence_list_free(GpuPersistence *list, size_t n);
-
-/*
- * Like the writers and readers of core/base/json-fields.h. They write "on" and "off" only, and
- * nothing for unknown.
- */
-int json_set_persistence_if_known(json_t *object, const char *key, PersistenceMode mode);
-void json_read_persistence_if_any(JsonReader *reader, const char *key, PersistenceMode *ret);
