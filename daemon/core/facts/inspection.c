@@ -25,6 +25,20 @@ const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bd
 	return NULL;
 }
 
+bool function_facts_driver_is_usual(const FunctionFacts *facts)
+{
+	static const char *const drivers[] = {
+		"nvidia", "nouveau", "NovaCore", "snd_hda_intel", "xhci_hcd", "nvidia-gpu",
+	};
+
+	if (!facts->driver || function_facts_on_vfio(facts))
+		return true;
+	for (size_t i = 0; i < ELEMENTS(drivers); i++)
+		if (str_equal(facts->driver, drivers[i]))
+			return true;
+	return false;
+}
+
 bool inspection_excuse(Inspection *inspection, const Bdf *bdf, pid_t pid)
 {
 	bool found = false;

@@ -129,6 +129,12 @@ typedef struct Inspection {
 const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bdf);
 
 /*
+ * It has none, vfio's, or one that the functions of a GPU usually have on a host. Somebody chose
+ * any other driver on purpose.
+ */
+bool function_facts_driver_is_usual(const FunctionFacts *facts);
+
+/*
  * This process will let go of this function when it is asked to: it is no reason to refuse. false:
  * it does not hold it, as far as it can be looked into.
  */
