@@ -25,10 +25,9 @@ static const char help[] =
 	"     --worker=PROGRAM   Instead of the installed gpupass-worker\n"
 	"     --initramfs=PROGRAM  Instead of the installed gpupass-initramfs\n"
 	"     --nvml=LIBRARY     Instead of libnvidia-ml.so.1\n"
-	"     --persistenced=SOCKET  Instead of nvidia-persistenced's\n"
 	"     --sysfs=DIR        Instead of /sys\n"
 	"     --proc=DIR         Instead of /proc\n"
-	"     --root=DIR         Instead of /, for what doctor looks at\n"
+	"     --root=DIR         Instead of /, for what doctor looks at, nvidia-smi and nvidia-persistenced\n"
 	"\n"
 	"See gpupassd(8).\n";
 
@@ -59,7 +58,6 @@ bool options_parse(int argc, char **argv, Options *ret, int *ret_status)
 		{ "worker", .text = &o.worker.program },
 		{ "initramfs", .text = &o.worker.initramfs },
 		{ "nvml", .text = &o.worker.nvml },
-		{ "persistenced", .text = &o.worker.persistenced },
 		{ "sysfs", .text = &o.worker.sysfs_dir },
 		{ "proc", .text = &o.worker.proc_dir },
 		{ "root", .text = &o.worker.root_dir },
@@ -76,8 +74,7 @@ bool options_parse(int argc, char **argv, Options *ret, int *ret_status)
 		      strcmp(o.worker.initramfs, installed.initramfs) != 0 ||
 		      strcmp(o.worker.sysfs_dir, installed.sysfs_dir) != 0 ||
 		      strcmp(o.worker.proc_dir, installed.proc_dir) != 0 ||
-		      strcmp(o.worker.root_dir, installed.root_dir) != 0 || o.worker.nvml ||
-		      o.worker.persistenced;
+		      strcmp(o.worker.root_dir, installed.root_dir) != 0 || o.worker.nvml;
 	*ret = o;
 	return true;
 }

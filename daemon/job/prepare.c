@@ -117,6 +117,19 @@ static InspectConfig most_config(const JobRequest *request)
 	return request->wakes_nothing ? INSPECT_CONFIG_AWAKE : INSPECT_CONFIG_ALL;
 }
 
+/* What nvidia-persistenced has open has the mode on, whatever NVML says. */
+static void note_kept(Prepared *p)
+{
+	for (size_t i = 0; i < p->n_persistence; i++) {
+		GpuPersistence *gpu = &p->persistence[i];
+
+		if (inspection_excuse(p->inspection, &gpu->bdf, gpu->kept_by))
+			gpu->mode = PERSISTENCE_ON;
+		else
+			gpu->kept_by = 0;
+	}
+}
+
 static int inspect_group(const JobPlace *place, const JobRequest *request, const Bdf *functions,
 			 size_t n, Prepared *p, Problem **ret_problem)
 {
@@ -126,8 +139,8 @@ static int inspect_group(const JobPlace *place, const JobRequest *request, const
 
 	if (r >= 0)
 		trail_note_holders(place->trail, p->inspection);
-	for (size_t i = 0; r >= 0 && i < p->n_persistence; i++)
-		inspection_excuse(p->inspection, &p->persistence[i].bdf, p->persistence[i].kept_by);
+	if (r >= 0)
+		note_kept(p);
 	if (r != -ETIMEDOUT)
 		return r;
 	return problem_refuse(

@@ -292,14 +292,6 @@ static int ask(const JobPlace *place, Probe *probe, bool mmio, uint64_t timeout_
 	return take_answer(probe, &answer, into);
 }
 
-static bool is_in(const Evidence *evidence, const Bdf *bdf)
-{
-	for (size_t i = 0; i < evidence->n_items; i++)
-		if (bdf_equal(&evidence->items[i].bdf, bdf))
-			return true;
-	return false;
-}
-
 /* Record that the board was there: a board that comes later may have got its bridge. */
 static int add_present(const Probe *probe, Evidence *into)
 {
@@ -318,7 +310,7 @@ static int add_present(const Probe *probe, Evidence *into)
 			.subsystem_device = gpu->lead->subsystem_device,
 		};
 
-		if (is_candidate(gpu) && !is_in(into, &gpu->lead->bdf))
+		if (is_candidate(gpu) && !evidence_knows(into, &gpu->lead->bdf))
 			r = evidence_add(into, &s);
 	}
 	return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Persistence mode of GPUs that leave the nvidia driver with the mode on, or come back to that
- * driver. The plan lists these GPUs. We believe what NVML reports after each change.
+ * driver. The plan lists these GPUs. nvidia-smi turns it off, NVML on. We believe what NVML reports
+ * after each change.
  *
  * After a boot we set nothing: the driver starts without the mode (host/device/nvml.h: "not
  * persistent across reboots"), as it would have without the job. An operator who wants the mode at
@@ -29,8 +30,11 @@ static void modes_clear(Modes *modes)
 
 typedef bool (*Which)(const PlanFunction *function);
 
-/* Except those whose worker never came back: their group is quarantined. */
-static int modes_make(const StepContext *c, Which which, bool on, Modes *ret)
+/*
+ * Except those whose worker never came back: their group is quarantined. And except those that
+ * nvidia-persistenced has `now`, as before; NULL: nobody looked.
+ */
+static int modes_make(const StepContext *c, Which which, bool on, Inspection *now, Modes *ret)
 {
 	size_t n = c->plan->n_functions;
 	Modes modes = {
@@ -46,7 +50,8 @@ static int modes_make(const StepContext *c, Which which, bool on, Modes *ret)
 	for (size_t i = 0; i < n; i++) {
 		const PlanFunction *f = &c->plan->functions[i];
 
-		if (which(f) && !bdf_in(&f->bdf, c->stuck_functions, c->n_stuck))
+		if (which(f) && !bdf_in(&f->bdf, c->stuck_functions, c->n_stuck) &&
+		    !(now && inspection_excuse(now, &f->bdf, f->kept_by)))
 			modes.gpus[modes.n++] = f->bdf;
 	}
 	*ret = modes;
@@ -85,13 +90,14 @@ static int refuse(const Modes *modes, char *const *wrong, char *const *causes,
 				  : "persistence mode of %s could not be turned off",
 			       which),
 		.cause = strv_join(causes, "\n"),
-		.remedy = strf(on ? "see whether nvidia-smi works, then: nvidia-smi -i %s -pm 1"
-				  : "see whether nvidia-smi works; to go on without it: "
-				    "nvidia-smi -i %s -pm 0",
-			       ids));
+		.remedy =
+			strf(on ? "see whether nvidia-smi works, then: nvidia-smi -i %s -pm 1"
+				: "install nvidia-smi if it is missing, or see why it fails, then "
+				  "try again: nvidia-smi -i %s -pm 0",
+			     ids));
 }
 
-/* What nvidia-persistenced did not do, where NVML did: "0000:41:00.0: …", a line each. */
+/* How nvidia-smi failed, where NVML says that the mode is off: "0000:41:00.0: …", a line each. */
 static int collect_notes(const Modes *modes, char ***into)
 {
 	int r = 0;
@@ -105,14 +111,14 @@ static int collect_notes(const Modes *modes, char ***into)
 	return r;
 }
 
-/* `into_notes` may be NULL. */
-static int set_modes(StepContext *c, Which which, bool on, char ***into_notes,
+/* `now` and `into_notes` may be NULL. */
+static int set_modes(StepContext *c, Which which, bool on, Inspection *now, char ***into_notes,
 		     Problem **ret_problem)
 {
 	_cleanup_strv_ char **wrong = NULL, **causes = NULL;
 	_cleanup_(modes_clear) Modes modes = { 0 };
 	Host *host = c->place->host;
-	int r = modes_make(c, which, on, &modes);
+	int r = modes_make(c, which, on, now, &modes);
 
 	if (r >= 0 && modes.n > 0)
 		r = host->ops->set_persistence(host, modes.gpus, modes.n, on, c->timeout_usec,
@@ -147,7 +153,7 @@ static void explain(char *const *notes, Problem *problem)
 static int turn_off(StepContext *c, Problem **ret_problem)
 {
 	_cleanup_strv_ char **notes = NULL;
-	int r = set_modes(c, plan_function_loses_persistence, false, &notes, ret_problem);
+	int r = set_modes(c, plan_function_loses_persistence, false, NULL, &notes, ret_problem);
 
 	if (r == 0)
 		r = step_check_released(c, ret_problem);
@@ -156,17 +162,26 @@ static int turn_off(StepContext *c, Problem **ret_problem)
 	return r;
 }
 
+/* NVML sets the mode also of a GPU that nvidia-persistenced has: see whether it has let go. */
 static int turn_on_again(StepContext *c, Problem **ret_problem)
 {
-	return c->rebooted ? 0
-			   : set_modes(c, plan_function_loses_persistence, true, NULL, ret_problem);
+	_cleanup_(inspection_freep) Inspection *now = NULL;
+	bool kept = false;
+
+	if (c->rebooted)
+		return 0;
+	for (size_t i = 0; i < c->plan->n_functions; i++)
+		kept |= c->plan->functions[i].kept_by > 0;
+	if (kept && step_inspect(c, &now) < 0)
+		now = NULL;
+	return set_modes(c, plan_function_loses_persistence, true, now, NULL, ret_problem);
 }
 
 static int restore(StepContext *c, Problem **ret_problem)
 {
-	return c->rebooted
-		       ? 0
-		       : set_modes(c, plan_function_regains_persistence, true, NULL, ret_problem);
+	return c->rebooted ? 0
+			   : set_modes(c, plan_function_regains_persistence, true, NULL, NULL,
+				       ret_problem);
 }
 
 /*
@@ -175,9 +190,9 @@ static int restore(StepContext *c, Problem **ret_problem)
 static int take_back(StepContext *c, _unused_ Problem **ret_problem)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
-	int r = c->rebooted
-			? 0
-			: set_modes(c, plan_function_regains_persistence, false, NULL, &problem);
+	int r = c->rebooted ? 0
+			    : set_modes(c, plan_function_regains_persistence, false, NULL, NULL,
+					&problem);
 
 	return r == PROBLEM ? 0 : r;
 }

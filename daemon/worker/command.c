@@ -36,15 +36,13 @@ static const char usage[] =
 	"\n"
 	"      --sysfs=DIR     sysfs (default /sys)\n"
 	"      --proc=DIR      procfs (default /proc)\n"
-	"      --root=DIR      examine, machines: where etc, run and usr are (default /)\n"
+	"      --root=DIR      examine, machines, persistence: where etc, run and usr are (default /)\n"
 	"      --without-image examine: the host, without its initramfs\n"
 	"      --capabilities  inspect: read config space, too\n"
 	"      --glance        inspect: the functions, and not who holds them\n"
 	"      --awake         config, --capabilities: of what is in D0 only\n"
 	"      --mmio          probe: read link registers (Hopper) instead of NVML\n"
 	"      --nvml=LIBRARY  NVML's library (default libnvidia-ml.so.1)\n"
-	"      --persistenced=SOCKET\n"
-	"                      nvidia-persistenced's (default /run/nvidia-persistenced/socket)\n"
 	"      --slot          reset: all functions of its slot, through vfio\n"
 	"      --set=on|off    persistence: of one GPU, set it, and read it again\n"
 	"  -h, --help          show this help\n"
@@ -62,14 +60,10 @@ static const char *none_if_dash(const char *argument)
 	return strcmp(argument, "-") == 0 ? NULL : argument;
 }
 
-static int parse_move(char **arguments, size_t n, WorkerCommand *command)
+static int parse_move(char **arguments, _unused_ size_t n, WorkerCommand *command)
 {
 	DriverTarget *target = &command->target;
 
-	if (command->capabilities)
-		return complain("--capabilities is for inspect", NULL);
-	if (n != 3)
-		return complain("move takes a function, a driver and an override", NULL);
 	if (bdf_parse(arguments[0], &target->bdf) < 0)
 		return complain("not a PCI address", arguments[0]);
 	target->driver = none_if_dash(arguments[1]);
@@ -78,26 +72,18 @@ static int parse_move(char **arguments, size_t n, WorkerCommand *command)
 	target->driver_override = none_if_dash(arguments[2]);
 	if (target->driver_override && !driver_override_valid(target->driver_override))
 		return complain("not a driver_override", arguments[2]);
-	command->verb = WORKER_MOVE;
 	return GPUPASS_EXIT_DONE;
 }
 
-static int parse_reset(char **arguments, size_t n, WorkerCommand *command)
+static int parse_reset(char **arguments, _unused_ size_t n, WorkerCommand *command)
 {
-	if (command->capabilities)
-		return complain("--capabilities is for inspect", NULL);
-	if (n != 1)
-		return complain("reset takes a function", NULL);
 	if (bdf_parse(arguments[0], &command->target.bdf) < 0)
 		return complain("not a PCI address", arguments[0]);
-	command->verb = WORKER_RESET;
 	return GPUPASS_EXIT_DONE;
 }
 
-static int parse_functions(char **arguments, size_t n, WorkerVerb verb, WorkerCommand *command)
+static int parse_functions(char **arguments, size_t n, WorkerCommand *command)
 {
-	if (n > FUNCTIONS_MAX)
-		return complain("too many functions", NULL);
 	command->functions = calloc(n + 1, sizeof(Bdf));
 	if (!command->functions)
 		return GPUPASS_EXIT_FAILED;
@@ -108,107 +94,72 @@ static int parse_functions(char **arguments, size_t n, WorkerVerb verb, WorkerCo
 			return complain("named twice", arguments[i]);
 	}
 	command->n_functions = n;
-	command->verb = verb;
 	return GPUPASS_EXIT_DONE;
 }
 
-static int parse_examine(char **arguments, size_t n, WorkerCommand *command)
-{
-	if (command->capabilities)
-		return complain("--capabilities is for inspect", NULL);
-	if (n == 0 && !command->without_image)
-		return complain("examine takes a GPU, or --without-image", NULL);
-	return parse_functions(arguments, n, WORKER_EXAMINE, command);
-}
+static const struct Verb {
+	const char *name;
+	WorkerVerb verb;
+	size_t least, most; /* operands */
+	int (*parse)(char **arguments, size_t n, WorkerCommand *command);
+} verbs[] = {
+	{ "move", WORKER_MOVE, 3, 3, parse_move },
+	{ "reset", WORKER_RESET, 1, 1, parse_reset },
+	{ "inspect", WORKER_INSPECT, 0, FUNCTIONS_MAX, parse_functions },
+	{ "config", WORKER_CONFIG, 0, FUNCTIONS_MAX, parse_functions },
+	{ "examine", WORKER_EXAMINE, 0, FUNCTIONS_MAX, parse_functions },
+	{ "probe", WORKER_PROBE, 1, FUNCTIONS_MAX, parse_functions },
+	{ "persistence", WORKER_PERSISTENCE, 1, FUNCTIONS_MAX, parse_functions },
+	{ "memory", WORKER_MEMORY, 1, FUNCTIONS_MAX, parse_functions },
+	{ "machines", WORKER_MACHINES, 0, 0, parse_functions },
+	{ "uevents", WORKER_UEVENTS, 0, 0, parse_functions },
+};
 
-static int parse_probe(char **arguments, size_t n, WorkerCommand *command)
+/*
+ * An option that does not go with the verb, or is missing; NULL: none. A worker that sets a mode
+ * has only one function, so that its command line identifies it.
+ */
+static const char *misplaced(const WorkerCommand *c)
 {
-	if (command->capabilities)
-		return complain("--capabilities is for inspect", NULL);
-	if (n == 0)
-		return complain("probe takes functions", NULL);
-	return parse_functions(arguments, n, WORKER_PROBE, command);
-}
-
-static int parse_memory(char **arguments, size_t n, WorkerCommand *command)
-{
-	if (command->capabilities)
-		return complain("--capabilities is for inspect", NULL);
-	if (n == 0)
-		return complain("memory takes functions", NULL);
-	return parse_functions(arguments, n, WORKER_MEMORY, command);
-}
-
-static int parse_config(char **arguments, size_t n, WorkerCommand *command)
-{
-	if (command->capabilities)
-		return complain("--capabilities is for inspect", NULL);
-	return parse_functions(arguments, n, WORKER_CONFIG, command);
-}
-
-/* A worker that sets a mode has only one function, so that its command line identifies it. */
-static int parse_persistence(char **arguments, size_t n, WorkerCommand *command)
-{
-	if (command->capabilities)
-		return complain("--capabilities is for inspect", NULL);
-	if (n == 0)
-		return complain("persistence takes functions", NULL);
-	if (command->set_to && n != 1)
-		return complain("--set takes one function", NULL);
-	if (command->set_to && (persistence_mode_from_string(command->set_to, &command->set) < 0 ||
-				command->set == PERSISTENCE_UNKNOWN))
-		return complain("--set is on or off", command->set_to);
-	return parse_functions(arguments, n, WORKER_PERSISTENCE, command);
-}
-
-static int parse_alone(const char *verb, size_t n, WorkerVerb is, WorkerCommand *command)
-{
-	if (n != 0)
-		return complain("it takes nothing", verb);
-	command->verb = is;
-	return GPUPASS_EXIT_DONE;
+	if ((c->capabilities || c->glance) && c->verb != WORKER_INSPECT)
+		return "--capabilities and --glance are for inspect";
+	if (c->awake && !c->capabilities && c->verb != WORKER_CONFIG)
+		return "--awake is for config and --capabilities";
+	if (c->without_image != (c->verb == WORKER_EXAMINE && c->n_functions == 0))
+		return "examine takes a GPU, or --without-image, which is for it alone";
+	if (c->slot && c->verb != WORKER_RESET)
+		return "--slot is for reset";
+	if (c->mmio && c->verb != WORKER_PROBE)
+		return "--mmio is for probe";
+	if (!c->set_to)
+		return NULL;
+	if (c->verb != WORKER_PERSISTENCE || c->n_functions != 1)
+		return "--set is for persistence, of one function";
+	return c->set == PERSISTENCE_UNKNOWN ? "--set is on or off" : NULL;
 }
 
 static int parse_verb(char **arguments, size_t n, WorkerCommand *command)
 {
+	const struct Verb *verb = verbs;
+	const char *wrong;
+	int status;
+
 	if (n == 0)
 		return complain("nothing to do", NULL);
-	if (command->awake && !command->capabilities && strcmp(arguments[0], "config") != 0)
-		return complain("--awake is for config and --capabilities", NULL);
-	if (command->without_image && (strcmp(arguments[0], "examine") != 0 || n != 1))
-		return complain("--without-image is for examine, of the host", NULL);
-	if (command->glance && strcmp(arguments[0], "inspect") != 0)
-		return complain("--glance is for inspect", NULL);
-	if (command->slot && strcmp(arguments[0], "reset") != 0)
-		return complain("--slot is for reset", NULL);
-	if (command->set_to && strcmp(arguments[0], "persistence") != 0)
-		return complain("--set is for persistence", NULL);
-	if (strcmp(arguments[0], "probe") == 0)
-		return parse_probe(arguments + 1, n - 1, command);
-	if (command->mmio)
-		return complain("--mmio is for probe", NULL);
-	if (strcmp(arguments[0], "move") == 0)
-		return parse_move(arguments + 1, n - 1, command);
-	if (strcmp(arguments[0], "inspect") == 0)
-		return parse_functions(arguments + 1, n - 1, WORKER_INSPECT, command);
-	if (strcmp(arguments[0], "examine") == 0)
-		return parse_examine(arguments + 1, n - 1, command);
-	if (strcmp(arguments[0], "config") == 0)
-		return parse_config(arguments + 1, n - 1, command);
-	if (strcmp(arguments[0], "reset") == 0)
-		return parse_reset(arguments + 1, n - 1, command);
-	if (strcmp(arguments[0], "persistence") == 0)
-		return parse_persistence(arguments + 1, n - 1, command);
-	if (strcmp(arguments[0], "memory") == 0)
-		return parse_memory(arguments + 1, n - 1, command);
-	if (strcmp(arguments[0], "uevents") == 0)
-		return parse_alone(arguments[0], n - 1, WORKER_UEVENTS, command);
-	if (strcmp(arguments[0], "machines") == 0)
-		return parse_alone(arguments[0], n - 1, WORKER_MACHINES, command);
-	return complain(
-		"neither move, reset, inspect, config, examine, probe, persistence, memory, "
-		"machines nor uevents",
-		arguments[0]);
+	while (verb < verbs + ELEMENTS(verbs) && strcmp(verb->name, arguments[0]) != 0)
+		verb++;
+	if (verb == verbs + ELEMENTS(verbs))
+		return complain("no such verb", arguments[0]);
+	if (n - 1 < verb->least || n - 1 > verb->most)
+		return complain("wrong number of operands", verb->name);
+	command->verb = verb->verb;
+	status = verb->parse(arguments + 1, n - 1, command);
+	if (status != GPUPASS_EXIT_DONE)
+		return status;
+	if (command->set_to)
+		(void)persistence_mode_from_string(command->set_to, &command->set);
+	wrong = misplaced(command);
+	return wrong ? complain(wrong, NULL) : GPUPASS_EXIT_DONE;
 }
 
 bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_status)
@@ -228,7 +179,6 @@ bool worker_command_parse(int argc, char **argv, WorkerCommand *ret, int *ret_st
 		{ "glance", .flag = &command.glance },
 		{ "mmio", .flag = &command.mmio },
 		{ "nvml", .text = &command.nvml },
-		{ "persistenced", .text = &command.persistenced },
 		{ "slot", .flag = &command.slot },
 		{ "set", .text = &command.set_to },
 	};

@@ -21,12 +21,11 @@ typedef enum WorkerVerb {
 typedef struct WorkerCommand {
 	const char *sysfs_dir;
 	const char *proc_dir;
-	const char *root_dir; /* examine, machines: where etc, run and usr are */
+	const char *root_dir; /* examine, machines, persistence: where etc, run and usr are */
 	WorkerVerb verb;
-	DriverTarget target;	  /* move; reset: only its bdf */
-	const char *nvml;	  /* NVML's library; NULL: where the loader finds it */
-	const char *persistenced; /* nvidia-persistenced's socket; NULL: where it is on a host */
-	Bdf *functions; /* inspect, probe, memory; examine: none, or a GPU and its ports */
+	DriverTarget target; /* move; reset: only its bdf */
+	const char *nvml;    /* NVML's library; NULL: where the loader finds it */
+	Bdf *functions;	     /* inspect, probe, memory; examine: none, or a GPU and its ports */
 	size_t n_functions;
 	bool without_image; /* examine: the host, but not its initramfs */
 	bool capabilities;  /* inspect */

@@ -83,7 +83,7 @@ static const Part parts[] = {
 static bool is_of_this_host(const WorkerCommand *c)
 {
 	return strcmp(c->sysfs_dir, "/sys") == 0 && strcmp(c->proc_dir, "/proc") == 0 &&
-	       strcmp(c->root_dir, "/") == 0 && !c->nvml && !c->persistenced;
+	       strcmp(c->root_dir, "/") == 0 && !c->nvml;
 }
 
 static const Part *find_part(const char *name)

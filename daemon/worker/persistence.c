@@ -2,70 +2,61 @@
 #include "worker/persistence.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "host/device/nvml.h"
-#include "host/device/persistenced.h"
 #include "host/wire/persistence.h"
-#include "util/clock.h"
+#include "util/text.h"
+#include "worker/nvidia-smi.h"
+
+/* NVPD_SOCKET_PATH of nvpd_defs.h (NVIDIA/nvidia-persistenced), past /var. */
+#define PERSISTENCED_SOCKET "/run/nvidia-persistenced/socket"
+
+/* "" for this host. NULL: another tree than /sys is a test's, and has only what it names. */
+static const char *root_of(const WorkerCommand *command)
+{
+	if (strcmp(command->root_dir, "/") != 0)
+		return command->root_dir;
+	return strcmp(command->sysfs_dir, "/sys") == 0 ? "" : NULL;
+}
 
 /*
- * All questions to nvidia-persistenced together take no longer than this, and neither does the one
- * that makes it let go: it closes the device file, which shuts the GPU down. Less than a worker has
- * (host/host.c), so that what NVML says is still told.
+ * nvidia-persistenced: the process that called listen() there. The kernel says so, and what it says
+ * of itself does not count. 0: nobody listens, or it takes no connection, and is a holder like any
+ * other then.
  */
-#define ASK_USEC (4 * USEC_PER_SEC)
-#define RELEASE_USEC (10 * USEC_PER_SEC)
-
-/* NULL: there is none. Another tree than /sys is a test's, and has only what it names. */
-static const char *socket_of(const WorkerCommand *command)
+static pid_t persistenced_pid(const char *root)
 {
-	if (command->persistenced)
-		return command->persistenced;
-	return strcmp(command->sysfs_dir, "/sys") == 0 ? PERSISTENCED_SOCKET : NULL;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct ucred peer = { 0 };
+	socklen_t size = sizeof(peer);
+	int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s" PERSISTENCED_SOCKET,
+			 str_or_empty(root));
+
+	if (!root || fd < 0 || n < 0 || (size_t)n >= sizeof(address.sun_path) ||
+	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return 0;
+	return peer.pid;
 }
 
-/* Once it does not answer sensibly, it is not asked any more. */
-static int note_keepers(const WorkerCommand *command, GpuPersistence *gpus)
-{
-	uint64_t begin = now_monotonic();
-	const char *path = socket_of(command);
-	int r = 0;
-
-	for (size_t i = 0; path && r >= 0 && i < command->n_functions; i++) {
-		uint64_t spent = now_monotonic() - begin;
-		_cleanup_free_ char *why = NULL;
-		pid_t keeper = 0;
-
-		if (spent >= ASK_USEC)
-			break;
-		r = persistenced_keeper(path, ASK_USEC - spent, &gpus[i].bdf, &keeper, &why);
-		if (why) {
-			/* What NVML said of a mode that is not known is better known. */
-			if (!gpus[i].why)
-				gpus[i].why = TAKE_PTR(why);
-			break;
-		}
-		/* Without NVML the mode could not be turned on again. */
-		if (r < 0 || keeper == 0 || gpus[i].mode == PERSISTENCE_UNKNOWN)
-			continue;
-		gpus[i].mode = PERSISTENCE_ON;
-		gpus[i].kept_by = keeper;
-	}
-	return r;
-}
-
-static int ask(const Nvml *nvml, const WorkerCommand *command, GpuPersistence *gpus)
+/* `set`: unknown, to read it only. */
+static int ask(const Nvml *nvml, const WorkerCommand *command, PersistenceMode set,
+	       GpuPersistence *gpus)
 {
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < command->n_functions; i++) {
 		const Bdf *bdf = &command->functions[i];
 
-		r = command->set == PERSISTENCE_UNKNOWN
+		r = set == PERSISTENCE_UNKNOWN
 			    ? nvml_persistence(nvml, bdf, &gpus[i])
-			    : nvml_set_persistence(nvml, bdf, command->set == PERSISTENCE_ON,
-						   &gpus[i]);
+			    : nvml_set_persistence(nvml, bdf, set == PERSISTENCE_ON, &gpus[i]);
 	}
 	return r;
 }
@@ -84,13 +75,13 @@ static int tell_all(const WorkerCommand *command, const char *why, GpuPersistenc
 	return 0;
 }
 
-static int ask_nvml(const WorkerCommand *command, GpuPersistence *gpus)
+static int ask_nvml(const WorkerCommand *command, PersistenceMode set, GpuPersistence *gpus)
 {
 	_cleanup_free_ char *why = NULL;
 	Nvml *nvml = NULL;
 	int r = nvml_open(command->nvml, &nvml, &why);
 
-	r = r < 0 ? tell_all(command, why, gpus) : ask(nvml, command, gpus);
+	r = r < 0 ? tell_all(command, why, gpus) : ask(nvml, command, set, gpus);
 	/*
 	 * Closes NVML before the answer is written, because the reader may unbind the GPUs at once.
 	 */
@@ -98,45 +89,41 @@ static int ask_nvml(const WorkerCommand *command, GpuPersistence *gpus)
 	return r;
 }
 
-/* Beside nvidia-persistenced NVML's mode stays as it is: it was not what kept the GPU. */
-static int set_on(const WorkerCommand *command, const char *path, GpuPersistence *gpu)
+/*
+ * nvidia-smi, and then NVML if the mode is still on: NVML has set it where a GPU came back beside
+ * nvidia-persistenced, or after that was started.
+ */
+static int turn_off(const WorkerCommand *command, GpuPersistence *gpu)
 {
 	_cleanup_free_ char *why = NULL;
-	pid_t keeper = 0;
-	int r = 0;
+	int r = nvidia_smi_persistence_off(root_of(command), &command->functions[0], &why);
 
-	if (path)
-		r = persistenced_keeper(path, ASK_USEC, &command->functions[0], &keeper, &why);
-	if (r < 0 || keeper == 0)
-		return r < 0 ? r : ask_nvml(command, gpu);
-	*gpu = (GpuPersistence){
-		.bdf = command->functions[0],
-		.mode = PERSISTENCE_ON,
-		.kept_by = keeper,
-	};
-	return 0;
+	if (r < 0 && r != -ENOENT)
+		return r;
+	r = ask_nvml(command, r < 0 ? PERSISTENCE_UNKNOWN : PERSISTENCE_OFF, gpu);
+	if (r >= 0 && why) {
+		free(gpu->why);
+		gpu->why = TAKE_PTR(why);
+	}
+	return r;
 }
 
-/*
- * Off: nvidia-persistenced lets go first, since NVML's call does not make it (dra-driver-nvidia-gpu
- * issue 1037). On is NVML's: nvidia-persistenced fails from the second GPU on when all have been
- * away (the same issue).
- */
+/* On is NVML's: nvidia-persistenced fails from the second GPU on when all have been away. */
 static int work(const WorkerCommand *command, GpuPersistence *gpus)
 {
-	const char *path = socket_of(command);
-	_cleanup_free_ char *why = NULL;
-	int r = 0;
+	pid_t pid;
+	int r;
 
-	if (command->set == PERSISTENCE_ON)
-		return set_on(command, path, gpus);
-	if (command->set == PERSISTENCE_OFF && path)
-		r = persistenced_release(path, RELEASE_USEC, &command->functions[0], &why);
-	if (r >= 0)
-		r = ask_nvml(command, gpus);
-	if (r >= 0 && why && !gpus[0].why)
-		gpus[0].why = TAKE_PTR(why);
-	return r < 0 || command->set != PERSISTENCE_UNKNOWN ? r : note_keepers(command, gpus);
+	if (command->set == PERSISTENCE_OFF)
+		return turn_off(command, gpus);
+	r = ask_nvml(command, command->set, gpus);
+	if (r < 0 || command->set == PERSISTENCE_ON)
+		return r;
+	/* Without NVML the mode could not be turned on again. */
+	pid = persistenced_pid(root_of(command));
+	for (size_t i = 0; i < command->n_functions; i++)
+		gpus[i].kept_by = gpus[i].mode == PERSISTENCE_UNKNOWN ? 0 : pid;
+	return 0;
 }
 
 char *persistence_command(const WorkerCommand *command)

@@ -112,6 +112,22 @@ class Host:
     def new_bus(self):
         return PrivateBus(self.directory)
 
+    def modes(self, **modes):
+        """What NVML reads and sets, and nvidia-smi turns off: b41="1". Returns how to read one."""
+        directory = os.path.join(self.directory, "modes")
+        for bus, mode in modes.items():
+            os.makedirs(os.path.join(directory, f"0000:{bus[1:]}:00.0"))
+            self.write(f"modes/0000:{bus[1:]}:00.0/persistence", mode)
+        self.play("persistence " + directory)
+        os.makedirs(os.path.join(self.root, "usr/bin"))
+        self.smi = shutil.copy(os.path.join(HERE, "../nvml/nvidia-smi"), os.path.join(self.root, "usr/bin"))
+        self.write("root/usr/bin/nvidia-smi.modes", directory)
+
+        def mode(bus):
+            with open(os.path.join(directory, f"0000:{bus}:00.0", "persistence"), encoding="ascii") as f:
+                return f.read().strip()
+        return mode
+
     def command(self):
         return [self.daemon]
 
@@ -137,7 +153,6 @@ class Host:
                  "--worker=" + self.worker, "--nvml=" + self.nvml,
                  "--initramfs=" + os.path.join(os.path.dirname(self.daemon), "..", "initramfs",
                                                "gpupass-initramfs"),
-                 "--persistenced=" + os.path.join(self.directory, "persistenced"),
                  "--sysfs=" + os.path.join(self.tree, "sys"),
                  "--proc=" + os.path.join(self.tree, "proc"), "--root=" + self.root] + self.domains_by,
                 env=dict(self.daemon_environment(), NOTIFY_SOCKET=notified.getsockname()),

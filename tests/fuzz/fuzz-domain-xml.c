@@ -260,9 +260,10 @@ static DomainXml *cleaned(const char *text, const Scene *scene)
 
 static void the_whole_group_is_there(const DomainXml *xml, const Scene *scene)
 {
+	_cleanup_strv_ char **groups = NULL;
 	DomainUse use = { 0 };
 
-	EXPECT(xml_names_group(xml, scene->group));
+	EXPECT(domain_xml_groups(xml, &groups) == 0 && strv_contains(groups, scene->group));
 	if (domain_xml_hostdevs(xml, &use.hostdevs, &use.n_hostdevs) < 0)
 		return; /* another hostdev cannot be read */
 	for (size_t i = 0; i < scene->n_functions; i++) {

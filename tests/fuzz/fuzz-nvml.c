@@ -11,7 +11,6 @@
 #include "core/pci/pcie-config.h"
 #include "fuzz.h"
 #include "host/device/nvml.h"
-#include "host/device/persistenced.h"
 #include "host/wire/probe.h"
 #include "util/text.h"
 
@@ -242,27 +241,8 @@ static void registers_are_decoded(const char *bytes, size_t size)
 	sighting_clear(&seen);
 }
 
-/* What nvidia-persistenced answers: a mode, a reason, or nothing. */
-static void persistenced_answers(const char *bytes, size_t size)
-{
-	const PersistencedCall calls[] = { PERSISTENCED_GET, PERSISTENCED_SET };
-
-	for (size_t i = 0; i < ELEMENTS(calls); i++) {
-		PersistenceMode mode = PERSISTENCE_UNKNOWN;
-		_cleanup_free_ char *why = NULL;
-		int r = persistenced_reply_parse((const uint8_t *)bytes, size, 1, calls[i], &mode,
-						 &why);
-
-		EXPECT((r == 0) == (mode != PERSISTENCE_UNKNOWN));
-		EXPECT((r == -ENOTSUP) == (why != NULL));
-		if (why)
-			expect_plain(why);
-	}
-}
-
 void fuzz_one(const char *bytes, size_t size, _unused_ const char *text)
 {
 	nvml_is_asked(bytes, size);
 	registers_are_decoded(bytes, size);
-	persistenced_answers(bytes, size);
 }

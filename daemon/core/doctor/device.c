@@ -342,20 +342,6 @@ void doctor_check_virtual_functions(const Doctor *d, Finding *f)
 		finding_pass(f, "none are enabled");
 }
 
-/* The same list as in core/plan/check.c: drivers that a host uses for the functions of a GPU. */
-static bool driver_expected(const FunctionFacts *facts)
-{
-	static const char *const drivers[] = { "nvidia",	"nouveau",  "NovaCore",
-					       "snd_hda_intel", "xhci_hcd", "nvidia-gpu" };
-
-	if (!facts->driver || function_facts_on_vfio(facts))
-		return true;
-	for (size_t i = 0; i < ELEMENTS(drivers); i++)
-		if (str_equal(facts->driver, drivers[i]))
-			return true;
-	return false;
-}
-
 static void doctor_check_function_driver(const Doctor *d, const FunctionFacts *facts, Finding *f)
 {
 	_cleanup_free_ char *stub = NULL;
@@ -375,7 +361,7 @@ static void doctor_check_function_driver(const Doctor *d, const FunctionFacts *f
 		finding_warn(f, bdf, "%s is on pci-stub: %s takes it at boot; assign is refused",
 			     bdf, stub);
 		finding_remedy(f, "take that ids= out, and reboot");
-	} else if (!driver_expected(facts)) {
+	} else if (!function_facts_driver_is_usual(facts)) {
 		finding_warn(f, bdf, "%s is on a driver nobody expected there: %s", bdf,
 			     facts->driver);
 		finding_remedy(f, "find out why, and unbind it from that driver");

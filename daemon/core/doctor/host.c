@@ -299,8 +299,8 @@ void doctor_check_services(const Doctor *d, Finding *f)
 			finding_remedy(f, "systemctl disable --now nvidia-fabricmanager");
 		} else if (held && is_persistenced(*line)) {
 			finding_pass(f,
-				     "%s keeps GPUs initialised; assign asks it to let go of those "
-				     "that leave nvidia",
+				     "%s keeps GPUs initialised; assign makes it let go of those "
+				     "that leave nvidia, by nvidia-smi",
 				     *line);
 		} else if (!fabric && held) {
 			finding_warn(f, NULL,

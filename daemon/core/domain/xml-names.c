@@ -58,11 +58,6 @@ static xmlNode *find_named(const DomainXml *xml, const char *group)
 	return NULL;
 }
 
-bool xml_names_group(const DomainXml *xml, const char *group)
-{
-	return find_named(xml, group) != NULL;
-}
-
 bool xml_names_only(const DomainXml *xml, const char *group)
 {
 	const xmlNode *first = next_named(xml, NULL);

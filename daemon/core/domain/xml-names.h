@@ -19,7 +19,6 @@
 /* Our element; NULL: there is none. */
 xmlNode *xml_assignment(const DomainXml *xml);
 
-bool xml_names_group(const DomainXml *xml, const char *group);
 /* The element names no group but this one. */
 bool xml_names_only(const DomainXml *xml, const char *group);
 /* Adds the group, and the element where it is missing. */

@@ -10,15 +10,6 @@
 DEFINE_STRING_TABLE(drift_kind, DriftKind, DRIFT_KINDS)
 DEFINE_STRING_TABLE(drift_repair, DriftRepair, DRIFT_REPAIRS)
 
-bool drift_repairs_group(const Drift *drift, const char *group)
-{
-	for (size_t i = 0; i < drift->n_items; i++)
-		if (drift->items[i].repair != DRIFT_REPAIR_NONE &&
-		    str_equal(drift->items[i].group, group))
-			return true;
-	return false;
-}
-
 bool drift_has(const Drift *drift, const DriftFinding *finding)
 {
 	for (size_t i = 0; drift && i < drift->n_items; i++) {

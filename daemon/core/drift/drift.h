@@ -85,8 +85,6 @@ typedef struct DriftFacts {
 
 int drift_find(const DriftFacts *facts, Drift **ret);
 
-/* Reconcile mends at least one finding of this group. */
-bool drift_repairs_group(const Drift *drift, const char *group);
 /* `drift` has the same finding: kind, group, domain and text. */
 bool drift_has(const Drift *drift, const DriftFinding *finding);
 

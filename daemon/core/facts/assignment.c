@@ -74,15 +74,19 @@ static int write_persistence(json_t *o, const char *key, const void *function)
 	const AssignedFunction *f = function;
 
 	return f->original_persistence == PERSISTENCE_ON
-		       ? json_set_persistence_if_known(o, key, f->original_persistence)
+		       ? json_object_set_new(o, key, json_string("on"))
 		       : 0;
 }
 
 static void read_persistence(JsonReader *reader, const char *key, void *function)
 {
+	_cleanup_free_ char *text = NULL;
 	AssignedFunction *f = function;
 
-	json_read_persistence_if_any(reader, key, &f->original_persistence);
+	json_read_text_if_any(reader, key, &text);
+	if (text && (persistence_mode_from_string(text, &f->original_persistence) < 0 ||
+		     f->original_persistence == PERSISTENCE_UNKNOWN))
+		json_reader_fail(reader, key, "is neither on nor off");
 }
 
 static const JsonMember function_members[] = {
@@ -179,17 +183,22 @@ static int refuse(char *why, char **ret_message)
 	return -EBADMSG;
 }
 
-/* Checks what the tables cannot: no address may be there twice. */
-static int assignment_check(const Assignment *a, char **ret_message)
+int assignment_check_functions(const Assignment *a, char **ret_message)
 {
-	if (!assignment_uuid_valid(a->domain_uuid))
-		return refuse(strdup("domain_uuid is not a UUID in lower case"), ret_message);
 	if (a->n_functions == 0)
 		return refuse(strdup("functions is empty"), ret_message);
 	for (size_t i = 0; i < a->n_functions; i++)
 		if (assignment_function(a, &a->functions[i].bdf) != &a->functions[i])
 			return refuse(strf("functions[%zu].bdf is there twice", i), ret_message);
 	return 0;
+}
+
+/* Checks what the tables cannot. */
+static int assignment_check(const Assignment *a, char **ret_message)
+{
+	if (!assignment_uuid_valid(a->domain_uuid))
+		return refuse(strdup("domain_uuid is not a UUID in lower case"), ret_message);
+	return assignment_check_functions(a, ret_message);
 }
 
 /* If the text says that it is of none of the versions, the error is about the first. */

@@ -105,6 +105,8 @@ const Assignment *assignments_find_group(const Assignments *all, const char *gro
 /* The assignment that names this function; NULL: none. */
 const Assignment *assignments_find_function(const Assignments *all, const Bdf *bdf);
 const AssignedFunction *assignment_function(const Assignment *assignment, const Bdf *bdf);
+/* -EBADMSG: there is none, or an address is there twice. */
+int assignment_check_functions(const Assignment *assignment, char **ret_message);
 
 /*
  * JSON text, and back. Parsing is strict: -EBADMSG or -EPROTO (another version) with *ret_message.

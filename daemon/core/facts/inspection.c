@@ -25,14 +25,35 @@ const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bd
 	return NULL;
 }
 
-void inspection_excuse(Inspection *inspection, const Bdf *bdf, pid_t pid)
+bool function_facts_driver_is_usual(const FunctionFacts *facts)
 {
+	static const char *const drivers[] = {
+		"nvidia", "nouveau", "NovaCore", "snd_hda_intel", "xhci_hcd", "nvidia-gpu",
+	};
+
+	if (!facts->driver || function_facts_on_vfio(facts))
+		return true;
+	for (size_t i = 0; i < ELEMENTS(drivers); i++)
+		if (str_equal(facts->driver, drivers[i]))
+			return true;
+	return false;
+}
+
+bool inspection_excuse(Inspection *inspection, const Bdf *bdf, pid_t pid)
+{
+	bool found = false;
+
 	for (size_t i = 0; pid > 0 && i < inspection->n_holders; i++) {
 		Holder *holder = &inspection->holders[i];
 
-		holder->lets_go |=
-			!holder->vfio && holder->pid == pid && bdf_equal(&holder->bdf, bdf);
+		if (holder->vfio || holder->pid != pid || !bdf_equal(&holder->bdf, bdf))
+			continue;
+		holder->lets_go = true;
+		found = true;
 	}
+	for (size_t i = 0; pid > 0 && i < inspection->n_unseen; i++)
+		found |= inspection->unseen[i].pid == pid;
+	return found;
 }
 
 char *holder_text(const Holder *holder)

@@ -128,8 +128,17 @@ typedef struct Inspection {
 
 const FunctionFacts *inspection_find(const Inspection *inspection, const Bdf *bdf);
 
-/* This process will let go of this function when it is asked to: it is no reason to refuse. */
-void inspection_excuse(Inspection *inspection, const Bdf *bdf, pid_t pid);
+/*
+ * It has none, vfio's, or one that the functions of a GPU usually have on a host. Somebody chose
+ * any other driver on purpose.
+ */
+bool function_facts_driver_is_usual(const FunctionFacts *facts);
+
+/*
+ * This process will let go of this function when it is asked to: it is no reason to refuse. false:
+ * it does not hold it, as far as it can be looked into.
+ */
+bool inspection_excuse(Inspection *inspection, const Bdf *bdf, pid_t pid);
 
 /* "0000:41:00.0: /dev/nvidia0 by python3 (pid 812, unit a.service)"; NULL when memory is out. */
 char *holder_text(const Holder *holder);

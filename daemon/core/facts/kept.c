@@ -37,33 +37,17 @@ char *kept_to_json(const Assignment *kept)
 	return text ? strf("%s\n", text) : NULL;
 }
 
-static int refuse(char *why, char **ret_message)
-{
-	if (ret_message)
-		*ret_message = TAKE_PTR(why);
-	free(why);
-	return -EBADMSG;
-}
-
-/* Checks what the table cannot. */
-static int kept_check(const Assignment *kept, char **ret_message)
-{
-	if (kept->n_functions == 0)
-		return refuse(strdup("functions is empty"), ret_message);
-	for (size_t i = 0; i < kept->n_functions; i++)
-		if (assignment_function(kept, &kept->functions[i].bdf) != &kept->functions[i])
-			return refuse(strf("functions[%zu].bdf is there twice", i), ret_message);
-	return 0;
-}
-
 int kept_from_json(const char *text, size_t size, Assignment **ret, char **ret_message)
 {
 	_cleanup_(assignment_freep) Assignment *kept = NULL;
 	_cleanup_json_ json_t *root = NULL;
 	int r;
 
-	if (size > TEXT_MAX)
-		return refuse(strf("it is larger than %u bytes", TEXT_MAX), ret_message);
+	if (size > TEXT_MAX) {
+		if (ret_message)
+			*ret_message = strf("it is larger than %u bytes", TEXT_MAX);
+		return -EBADMSG;
+	}
 	r = json_parse_document(text, size, GPUPASS_SCHEMA_KEPT, &root, ret_message);
 	if (r < 0)
 		return r;
@@ -72,7 +56,7 @@ int kept_from_json(const char *text, size_t size, Assignment **ret, char **ret_m
 		return -ENOMEM;
 	r = json_struct_read(kept_members, root, NULL, kept, ret_message);
 	if (r >= 0)
-		r = kept_check(kept, ret_message);
+		r = assignment_check_functions(kept, ret_message);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(kept);

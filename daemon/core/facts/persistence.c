@@ -25,24 +25,3 @@ void persistence_list_free(GpuPersistence *list, size_t n)
 		gpu_persistence_clear(&list[i]);
 	free(list);
 }
-
-int json_set_persistence_if_known(json_t *object, const char *key, PersistenceMode mode)
-{
-	if (mode == PERSISTENCE_UNKNOWN)
-		return 0;
-	return json_object_set_new(object, key, json_string(persistence_mode_to_string(mode)));
-}
-
-void json_read_persistence_if_any(JsonReader *reader, const char *key, PersistenceMode *ret)
-{
-	_cleanup_free_ char *text = NULL;
-	PersistenceMode mode;
-
-	json_read_text_if_any(reader, key, &text);
-	if (!text)
-		return;
-	if (persistence_mode_from_string(text, &mode) < 0 || mode == PERSISTENCE_UNKNOWN)
-		json_reader_fail(reader, key, "is neither on nor off");
-	else
-		*ret = mode;
-}

@@ -4,13 +4,13 @@
  * while nobody has it open. NVML sets it. The GPU loses it when it leaves the driver
  * (nv_pci_remove(): rm_disable_gpu_state_persistence()) and at boot. nvidia-persistenced does not
  * set the mode: it holds the device file open. Such a GPU has the mode on as far as plans go, and
- * its keeper lets go of it when asked (host/device/persistenced.h).
+ * its keeper lets go of it when nvidia-smi turns it off (worker/nvidia-smi.h).
  */
 #pragma once
 
 #include <sys/types.h>
 
-#include "core/base/json-fields.h"
+#include "core/base/bdf.h"
 #include "core/facts/mig.h"
 #include "gpupass/string-table.h"
 
@@ -34,8 +34,8 @@ typedef struct GpuPersistence {
 	Bdf bdf;
 	PersistenceMode mode;
 	MigMode mig, mig_pending; /* now, and after the board's next reset */
-	char *why;     /* why it is unknown, or not what it was set to; or why its keeper is */
-	pid_t kept_by; /* nvidia-persistenced's process, which has it open; 0: it does not */
+	char *why;		  /* why it is unknown, or not what it was set to */
+	pid_t kept_by; /* nvidia-persistenced, until an inspection has seen that it has it not */
 } GpuPersistence;
 
 /* NULL: none of them. `list` may be NULL. */
@@ -43,10 +43,3 @@ const GpuPersistence *persistence_find(const GpuPersistence *list, size_t n, con
 void gpu_persistence_clear(GpuPersistence *gpu);
 /* Clears all, and frees the list, which may be NULL. */
 void persistence_list_free(GpuPersistence *list, size_t n);
-
-/*
- * Like the writers and readers of core/base/json-fields.h. They write "on" and "off" only, and
- * nothing for unknown.
- */
-int json_set_persistence_if_known(json_t *object, const char *key, PersistenceMode mode);
-void json_read_persistence_if_any(JsonReader *reader, const char *key, PersistenceMode *ret);

@@ -24,14 +24,6 @@ bool mark_counts(const GroupSet *groups, const DomainUse *use, const char *group
 	return false;
 }
 
-bool mark_counts_at_all(const GroupSet *groups, const DomainUse *use)
-{
-	for (char **group = use->gpupass_groups; group && *group; group++)
-		if (mark_counts(groups, use, *group))
-			return true;
-	return false;
-}
-
 bool mark_is_ours(const DomainUse *use, const PciFunction *const *functions, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

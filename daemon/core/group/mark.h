@@ -15,7 +15,5 @@
  * record is only reported.
  */
 bool mark_counts(const GroupSet *groups, const DomainUse *use, const char *group);
-/* It counts for one of the groups that it names. */
-bool mark_counts_at_all(const GroupSet *groups, const DomainUse *use);
 /* gpupass put these functions there: all of them have an alias of ours. */
 bool mark_is_ours(const DomainUse *use, const PciFunction *const *functions, size_t n);

@@ -3,14 +3,6 @@
 
 #include "util/text.h"
 
-static unsigned links_to(const Sighting *s, const Bdf *peer)
-{
-	for (size_t i = 0; i < s->n_peers; i++)
-		if (bdf_equal(&s->peers[i].bdf, peer))
-			return s->peers[i].links;
-	return 0;
-}
-
 /* One look at one guest. */
 static bool same_look(const Sighting *a, const Sighting *b)
 {
@@ -47,7 +39,7 @@ static unsigned fewest_links(const Group *group, const Evidence *evidence)
 		const Sighting *s = evidence_find_guest(evidence, &group->gpus[i]->lead->bdf);
 
 		for (size_t k = 0; k < group->n_gpus; k++) {
-			unsigned n = links_to(s, &group->gpus[k]->lead->bdf);
+			unsigned n = sighting_links_to(s, &group->gpus[k]->lead->bdf);
 
 			if (k != i && n < fewest)
 				fewest = n;

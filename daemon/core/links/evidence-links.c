@@ -55,14 +55,6 @@ static bool is_changed(const Sighting *s, const Gpu *gpu)
 	       differ(s->serial_number, gpu->serial_number);
 }
 
-static bool knows_address(const Evidence *evidence, const Bdf *bdf)
-{
-	for (size_t i = 0; i < evidence->n_items; i++)
-		if (bdf_equal(&evidence->items[i].bdf, bdf))
-			return true;
-	return false;
-}
-
 /*
  * A board like this one that came after the look: who installed it may have moved a bridge. A board
  * that was there, but could not be looked at, is known as present.
@@ -74,7 +66,7 @@ static const Gpu *newcomer(const Evidence *evidence, const Gpu *gpu, const GpuSe
 
 		if (gpu->board && other->board &&
 		    strcmp(other->board->name, gpu->board->name) == 0 &&
-		    !knows_address(evidence, &other->lead->bdf))
+		    !evidence_knows(evidence, &other->lead->bdf))
 			return other;
 	}
 	return NULL;
@@ -132,14 +124,6 @@ typedef struct Maker {
 	const GpuSet *set;
 	bool *stale; /* by index of sighting */
 } Maker;
-
-static unsigned links_to(const Sighting *s, const Bdf *peer)
-{
-	for (size_t i = 0; i < s->n_peers; i++)
-		if (bdf_equal(&s->peers[i].bdf, peer))
-			return s->peers[i].links;
-	return 0;
-}
 
 static Provenance provenance_of(const Maker *m, const Sighting *s)
 {
@@ -229,7 +213,7 @@ static bool could_be_linked(const Maker *m, const Sighting *a, const Sighting *b
 
 static int add_pair(Maker *m, const Sighting *a, const Sighting *b)
 {
-	unsigned ab = links_to(a, &b->bdf), ba = links_to(b, &a->bdf);
+	unsigned ab = sighting_links_to(a, &b->bdf), ba = sighting_links_to(b, &a->bdf);
 	bool ordered = bdf_compare(&a->bdf, &b->bdf) < 0;
 	Link link = {
 		.a = ordered ? a->bdf : b->bdf,

@@ -83,6 +83,19 @@ const Sighting *evidence_find_guest(const Evidence *evidence, const Bdf *bdf)
 	return evidence_find(evidence, bdf, true);
 }
 
+bool evidence_knows(const Evidence *evidence, const Bdf *bdf)
+{
+	return evidence_find(evidence, bdf, false) || evidence_find(evidence, bdf, true);
+}
+
+unsigned sighting_links_to(const Sighting *s, const Bdf *peer)
+{
+	for (size_t i = 0; i < s->n_peers; i++)
+		if (bdf_equal(&s->peers[i].bdf, peer))
+			return s->peers[i].links;
+	return 0;
+}
+
 static int add_copy(Evidence *into, const Sighting *from)
 {
 	Sighting copy = { 0 };

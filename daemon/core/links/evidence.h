@@ -80,6 +80,10 @@ int sighting_copy(const Sighting *from, Sighting *ret);
 /* The sighting of the board through NVML or registers, or through a guest; NULL: none. */
 const Sighting *evidence_find_host(const Evidence *evidence, const Bdf *bdf);
 const Sighting *evidence_find_guest(const Evidence *evidence, const Bdf *bdf);
+/* By any look, or as present. */
+bool evidence_knows(const Evidence *evidence, const Bdf *bdf);
+/* 0: it does not see that peer. */
+unsigned sighting_links_to(const Sighting *sighting, const Bdf *peer);
 
 /*
  * A new look replaces an older one at the same board: the host's look the host's, a guest's look a

@@ -2,7 +2,6 @@
 #include "core/pci/gpu.h"
 
 #include <stdlib.h>
-#include <strings.h>
 
 #include "util/text.h"
 
@@ -105,14 +104,6 @@ Gpu *gpu_set_find(const GpuSet *set, const Bdf *bdf)
 			if (bdf_equal(&gpu->functions[k]->bdf, bdf))
 				return gpu;
 	}
-	return NULL;
-}
-
-Gpu *gpu_set_find_uuid(const GpuSet *set, const char *uuid)
-{
-	for (size_t i = 0; uuid && i < set->n_gpus; i++)
-		if (set->gpus[i].uuid && strcasecmp(set->gpus[i].uuid, uuid) == 0)
-			return &set->gpus[i];
 	return NULL;
 }
 

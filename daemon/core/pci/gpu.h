@@ -33,7 +33,6 @@ DEFINE_CLEANUP(GpuSet, gpu_set_free)
 
 /* By any function's address; NULL when absent. */
 Gpu *gpu_set_find(const GpuSet *set, const Bdf *bdf);
-Gpu *gpu_set_find_uuid(const GpuSet *set, const char *uuid);
 
 /* Catalogue name, or "10de:2684" for boards that are not in it. */
 char *gpu_model(const Gpu *gpu);

@@ -203,24 +203,6 @@ static int check_use(const Check *c, const PciFunction *function, const Function
 	return 0;
 }
 
-/*
- * The drivers that the functions of a GPU usually have on a host. Somebody chose any other driver
- * on purpose.
- */
-static bool driver_expected(const FunctionFacts *facts)
-{
-	static const char *const drivers[] = {
-		"nvidia", "nouveau", "NovaCore", "snd_hda_intel", "xhci_hcd", "nvidia-gpu",
-	};
-
-	if (!facts->driver || function_facts_on_vfio(facts))
-		return true;
-	for (size_t i = 0; i < ELEMENTS(drivers); i++)
-		if (str_equal(facts->driver, drivers[i]))
-			return true;
-	return false;
-}
-
 static int refuse_driver(const Check *c, const PciFunction *function, const char *what,
 			 const char *name, const char *remedy)
 {
@@ -240,7 +222,7 @@ static int check_driver(const Check *c, const PciFunction *function, const Funct
 				     "take ids= of pci-stub off the kernel command line "
 				     "(pci-stub.ids=) or out of modprobe.d, and reboot; gpupass "
 				     "doctor says which of them it is");
-	if (!driver_expected(facts))
+	if (!function_facts_driver_is_usual(facts))
 		return refuse_driver(c, function,
 				     "is on a driver nobody expected there:", facts->driver,
 				     "find out why, and unbind it from that driver");
@@ -348,7 +330,7 @@ static int check_holders(const Check *c)
 		return r;
 	return refuse_lines(c, GPUPASS_ERROR_HOST_IN_USE, "processes of the host use it", lines,
 			    "stop them; DCGM is a service to be stopped (nvidia-dcgm), and so is "
-			    "nvidia-persistenced where it does not let go when asked");
+			    "nvidia-persistenced where it does not let go when nvidia-smi asks it");
 }
 
 /* No holder shows until NVML has opened a GPU; see claim() in job/probe.c. */

@@ -18,13 +18,11 @@ static int plan_json_set(json_t *object, const char *key, json_t *value)
 
 static json_t *driver_to_json(const char *driver, const char *override, PersistenceMode persistence)
 {
-	_cleanup_json_ json_t *o = json_object();
+	const char *mode =
+		persistence == PERSISTENCE_UNKNOWN ? NULL : persistence_mode_to_string(persistence);
 
-	if (!o || plan_json_set(o, "driver", json_string_or_null(driver)) < 0 ||
-	    plan_json_set(o, "override", json_string_or_null(override)) < 0 ||
-	    json_set_persistence_if_known(o, "persistence", persistence) < 0)
-		return NULL;
-	return TAKE_PTR(o);
+	return json_pack("{s:s?, s:s?, s:s*}", "driver", driver, "override", override,
+			 "persistence", mode);
 }
 
 static json_t *function_to_json(const PlanFunction *function)
@@ -128,10 +126,7 @@ static int add_reset(json_t *writes, const PlanFunction *function)
 static int add_persistence_off(json_t *writes, const PlanFunction *function)
 {
 	return plan_function_loses_persistence(function)
-		       ? add_write(writes, "off",
-				   function->kept_by > 0
-					   ? "nvidia-persistenced: persistence mode of %s"
-					   : "NVML: persistence mode of %s",
+		       ? add_write(writes, "off", "nvidia-smi: persistence mode of %s",
 				   BDF_TEXT(&function->bdf))
 		       : 0;
 }

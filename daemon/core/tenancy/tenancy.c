@@ -192,12 +192,6 @@ Tenancy tenancy_of(const TenancyFacts *facts, const Gpu *gpu)
 											     : seen;
 }
 
-bool tenancy_suits(const Tenancy *tenancy, const char *domain_uuid)
-{
-	return tenancy->state != TENANT_DIRTY ||
-	       (tenancy->domain_uuid && str_equal(tenancy->domain_uuid, domain_uuid));
-}
-
 bool tenancy_is_news(const Tenancy *tenancy)
 {
 	return tenancy->source == TENANCY_SEEN || tenancy->source == TENANCY_RECORD;

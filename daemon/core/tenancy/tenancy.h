@@ -99,9 +99,6 @@ typedef struct Tenancy {
 
 Tenancy tenancy_of(const TenancyFacts *facts, const Gpu *gpu);
 
-/* The domain may have the board as it is: no other tenant's data can be on it. */
-bool tenancy_suits(const Tenancy *tenancy, const char *domain_uuid);
-
 /* The stored mark does not say this yet, and must. */
 bool tenancy_is_news(const Tenancy *tenancy);
 /* The mark that must be stored then. */

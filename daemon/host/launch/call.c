@@ -18,6 +18,8 @@ int worker_arguments_begin(const WorkerConfig *config, const char *verb, char **
 	if (r >= 0)
 		r = strv_appendf(&argv, "--proc=%s", config->proc_dir);
 	if (r >= 0)
+		r = strv_appendf(&argv, "--root=%s", config->root_dir ? config->root_dir : "/");
+	if (r >= 0)
 		r = strv_append(&argv, verb);
 	if (r < 0)
 		return r;

@@ -199,6 +199,7 @@ static int make_room(Child *child, size_t limit)
 	p = realloc(child->output, bigger);
 	if (!p)
 		return -ENOMEM;
+	p[child->size] = '\0';
 	child->output = p;
 	child->capacity = bigger;
 	return 0;

@@ -20,6 +20,5 @@ typedef struct WorkerConfig {
 	struct ReadyParts
 		*ready;	  /* parts that wait for a request (ready.h); NULL: none; borrowed */
 	const char *nvml; /* path of NVML's library; NULL: where the loader finds it */
-	const char *persistenced; /* nvidia-persistenced's socket; NULL: where it is on a host */
 	struct WorkerChildren *children; /* worker-find.h; NULL: looked for in /proc each time */
 } WorkerConfig;

@@ -271,8 +271,7 @@ static int hand_out(Launch *launch, char *line)
 static void scatter(Launch *launch)
 {
 	Child *mover = &launch->children->items[launch->n];
-	/* What was read of nothing is not ended by a NUL. */
-	char *line = mover->size > 0 ? mover->output : NULL, *end;
+	char *line = mover->output, *end;
 	int r = mover->error;
 
 	if (r >= 0 && line && strlen(line) != mover->size)

@@ -10,8 +10,11 @@
 #include "host/launch/config.h"
 #include "host/launch/part.h"
 
-/* Of `argv` of a child: the program, --sysfs and --proc. A part gets what follows. */
-#define LAUNCH_CHILD_WORDS 3U
+/*
+ * Of `argv` of a child: the program, --sysfs, --proc and --root. A part, which looks at the host
+ * that it is on, gets what follows.
+ */
+#define LAUNCH_CHILD_WORDS 4U
 
 /*
  * One question to one part, which answers with one document, or to a child. Started ones are

@@ -10,24 +10,10 @@
 
 #define EXAMINE_OUTPUT_MAX 1048576U
 
-static int arguments_begin(const WorkerConfig *config, const char *verb, char ***ret)
-{
-	_cleanup_strv_ char **argv = NULL;
-	int r = worker_arguments_begin(config, verb, &argv);
-
-	/* A part looks at the host that it is on. */
-	if (r >= 0 && !config->parts_dir)
-		r = strv_appendf(&argv, "--root=%s", config->root_dir ? config->root_dir : "/");
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(argv);
-	return 0;
-}
-
 static int start(const WorkerConfig *config, const PciFunction *lead, Children *children, size_t i)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r = arguments_begin(config, "examine", &argv);
+	int r = worker_arguments_begin(config, "examine", &argv);
 
 	if (r >= 0)
 		r = strv_append(&argv, BDF_TEXT(&lead->bdf));
@@ -46,7 +32,7 @@ static int parse_host(const Child *child, Examination **ret)
 static int start_setup(const WorkerConfig *config, Children *children)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r = arguments_begin(config, "examine", &argv);
+	int r = worker_arguments_begin(config, "examine", &argv);
 
 	if (r >= 0)
 		r = strv_append(&argv, "--without-image");
@@ -61,7 +47,7 @@ static int start_image(const WorkerConfig *config, const char *known_image, Chil
 	int r;
 
 	other.program = config->initramfs;
-	r = arguments_begin(&other, "image", &argv);
+	r = worker_arguments_begin(&other, "image", &argv);
 	if (r >= 0 && known_image)
 		r = strv_appendf(&argv, "--known-image=%s", known_image);
 	return r < 0 ? r : launch_one(config, PART_INITRAMFS, children, 1, argv);

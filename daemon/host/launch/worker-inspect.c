@@ -82,18 +82,20 @@ static int merge(const Children *children, const Bdf *functions, size_t n, Inspe
 	return 0;
 }
 
-/* Two parts, side by side. */
-static int ask_parts(const WorkerConfig *config, const Look *look, uint64_t timeout_usec,
-		     Inspection **ret)
+/* Two parts, side by side; or one child for both. */
+static int ask(const WorkerConfig *config, const Look *look, uint64_t timeout_usec,
+	       Inspection **ret)
 {
-	size_t parts = look->config_space == INSPECT_CONFIG_NOT ? 1 : 2;
+	bool by_parts = config->parts_dir;
+	size_t n = by_parts && look->config_space != INSPECT_CONFIG_NOT ? 2 : 1;
 	_cleanup_(children_freep) Children *children = NULL;
-	int r = children_new(parts, OUTPUT_MAX, &children);
+	int r = children_new(n, OUTPUT_MAX, &children);
 
-	for (size_t i = 0; r >= 0 && i < parts; i++) {
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		Question question = !by_parts ? ALL_AT_ONCE : i == 0 ? HOLDERS : CONFIG_SPACE;
 		_cleanup_strv_ char **argv = NULL;
 
-		r = arguments(config, i == 0 ? HOLDERS : CONFIG_SPACE, look, &argv);
+		r = arguments(config, question, look, &argv);
 		if (r >= 0)
 			r = launch_one(config, i == 0 ? PART_INSPECTOR : PART_CONFIG, children, i,
 				       argv);
@@ -102,30 +104,6 @@ static int ask_parts(const WorkerConfig *config, const Look *look, uint64_t time
 		return r;
 	launch_wait(config, children, timeout_usec);
 	return merge(children, look->functions, look->n, ret);
-}
-
-static int ask_child(const WorkerConfig *config, const Look *look, uint64_t timeout_usec,
-		     Inspection **ret)
-{
-	_cleanup_(children_freep) Children *children = NULL;
-	_cleanup_strv_ char **argv = NULL;
-	int r = arguments(config, ALL_AT_ONCE, look, &argv);
-
-	if (r >= 0)
-		r = children_new(1, OUTPUT_MAX, &children);
-	if (r >= 0)
-		r = children_start(children, 0, argv);
-	if (r < 0)
-		return r;
-	launch_wait(config, children, timeout_usec);
-	return merge(children, look->functions, look->n, ret);
-}
-
-static int ask(const WorkerConfig *config, const Look *look, uint64_t timeout_usec,
-	       Inspection **ret)
-{
-	return config->parts_dir ? ask_parts(config, look, timeout_usec, ret)
-				 : ask_child(config, look, timeout_usec, ret);
 }
 
 int worker_inspect(const WorkerConfig *config, const Bdf *functions, size_t n,

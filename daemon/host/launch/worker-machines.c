@@ -13,9 +13,6 @@ int worker_machines(const WorkerConfig *config, uint64_t timeout_usec, Machines 
 	_cleanup_strv_ char **argv = NULL;
 	int r = worker_arguments_begin(config, "machines", &argv);
 
-	/* A part looks at the host that it is on. */
-	if (r >= 0 && !config->parts_dir)
-		r = strv_appendf(&argv, "--root=%s", config->root_dir ? config->root_dir : "/");
 	if (r >= 0)
 		r = worker_run_one(config, PART_EXAMINER, argv, OUTPUT_MAX, timeout_usec,
 				   &children);

@@ -24,8 +24,6 @@ static int arguments(const WorkerConfig *config, const Bdf *gpus, size_t n, cons
 		r = strv_append(&argv, BDF_TEXT(&gpus[i]));
 	if (r >= 0 && config->nvml)
 		r = strv_appendf(&argv, "--nvml=%s", config->nvml);
-	if (r >= 0 && config->persistenced)
-		r = strv_appendf(&argv, "--persistenced=%s", config->persistenced);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(argv);
@@ -52,7 +50,7 @@ static char *why_no_answer(int error, uint64_t timeout_usec, pid_t pid)
 	}
 }
 
-static int fill_unknown(const Bdf *gpus, size_t n, const char *why, GpuPersistence *ret)
+int persistence_unasked(const Bdf *gpus, size_t n, const char *why, GpuPersistence *ret)
 {
 	for (size_t i = 0; i < n; i++) {
 		ret[i] = (GpuPersistence){ .bdf = gpus[i], .why = why ? strdup(why) : NULL };
@@ -101,7 +99,7 @@ int worker_persistence(const WorkerConfig *config, const Bdf *gpus, size_t n, ui
 	if (r >= 0 || r == -ENOMEM)
 		return r;
 	why = why_no_answer(r, timeout_usec, pid);
-	return fill_unknown(gpus, n, why, ret);
+	return persistence_unasked(gpus, n, why, ret);
 }
 
 /* ---- setting ---- */
@@ -168,18 +166,13 @@ void persistence_outcome_clear(PersistenceOutcome *outcome)
 	*outcome = (PersistenceOutcome){ 0 };
 }
 
-int persistence_unasked(const Bdf *gpus, size_t n, const char *why, GpuPersistence *ret)
-{
-	return fill_unknown(gpus, n, why, ret);
-}
-
 int persistence_unset(const Bdf *gpus, size_t n, const char *why, PersistenceOutcome *ret_outcomes)
 {
 	for (size_t i = 0; i < n; i++) {
 		int r;
 
 		ret_outcomes[i] = (PersistenceOutcome){ 0 };
-		r = fill_unknown(&gpus[i], 1, why, &ret_outcomes[i].gpu);
+		r = persistence_unasked(&gpus[i], 1, why, &ret_outcomes[i].gpu);
 		if (r >= 0)
 			continue;
 		while (i > 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Persistence modes of GPUs on the nvidia driver, from workers (host/launch/worker.h):
- *   gpupass-worker [--sysfs=DIR] [--proc=DIR] [--nvml=LIBRARY] [--persistenced=SOCKET]
+ *   gpupass-worker [--sysfs=DIR] [--proc=DIR] [--nvml=LIBRARY] [--root=DIR]
  *           persistence [--set=on|off] BDF…
  * The answer is the document of host/wire/persistence.h. NVML has the GPUs open meanwhile, so no
  * other job may unbind one. The driver initialises a GPU that nobody else has open, which takes a

@@ -13,17 +13,10 @@ static int arguments(const WorkerConfig *config, const Bdf *functions, size_t n,
 		     char ***ret)
 {
 	_cleanup_strv_ char **argv = NULL;
-	int r;
+	int r = worker_arguments_begin(config, "probe", &argv);
 
-	r = strv_append(&argv, config->program);
-	if (r >= 0)
-		r = strv_appendf(&argv, "--sysfs=%s", config->sysfs_dir);
-	if (r >= 0)
-		r = strv_appendf(&argv, "--proc=%s", config->proc_dir);
 	if (r >= 0 && config->nvml)
 		r = strv_appendf(&argv, "--nvml=%s", config->nvml);
-	if (r >= 0)
-		r = strv_append(&argv, "probe");
 	if (r >= 0 && mmio)
 		r = strv_append(&argv, "--mmio");
 	for (size_t i = 0; r >= 0 && i < n; i++)

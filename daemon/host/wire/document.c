@@ -44,6 +44,23 @@ static int parse_document(const char *text, size_t size, const char *verb, json_
 	return 0;
 }
 
+/* The same, if it is no error that the worker met; that error otherwise. */
+static int parse_answer(const char *text, size_t size, const char *verb, json_t **ret)
+{
+	_cleanup_json_ json_t *root = NULL;
+	unsigned long long error;
+	int r = parse_document(text, size, verb, &root);
+
+	if (r < 0)
+		return r;
+	if (json_get_unsigned(root, "error", ERRNO_MAX, &error) < 0)
+		return -EBADMSG;
+	if (error != 0)
+		return -(int)error;
+	*ret = TAKE_PTR(root);
+	return 0;
+}
+
 int worker_move_document_parse(const char *text, size_t size, const Bdf *bdf, DriverResult *ret)
 {
 	static const char *const keys[] = { "schema", "verb",	 "bdf",	   "error",
@@ -104,16 +121,10 @@ int worker_inspect_document_parse(const char *text, size_t size, const Bdf *func
 {
 	_cleanup_(inspection_freep) Inspection *inspection = NULL;
 	_cleanup_json_ json_t *root = NULL;
-	unsigned long long error;
-	int r;
+	int r = parse_answer(text, size, "inspect", &root);
 
-	r = parse_document(text, size, "inspect", &root);
 	if (r < 0)
 		return r;
-	if (json_get_unsigned(root, "error", ERRNO_MAX, &error) < 0)
-		return -EBADMSG;
-	if (error != 0)
-		return -(int)error;
 	r = inspection_from_json(json_object_get(root, "inspection"), &inspection, NULL);
 	if (r < 0)
 		return r == -ENOMEM ? r : -EBADMSG;
@@ -137,26 +148,10 @@ char *worker_examine_document(int error, const Examination *host, const GpuHealt
 	return r < 0 ? NULL : json_dumps(root, JSON_COMPACT);
 }
 
-static int parse_examine(const char *text, size_t size, json_t **ret)
-{
-	_cleanup_json_ json_t *root = NULL;
-	unsigned long long error;
-	int r = parse_document(text, size, "examine", &root);
-
-	if (r < 0)
-		return r;
-	if (json_get_unsigned(root, "error", ERRNO_MAX, &error) < 0)
-		return -EBADMSG;
-	if (error != 0)
-		return -(int)error;
-	*ret = TAKE_PTR(root);
-	return 0;
-}
-
 int worker_examine_host_parse(const char *text, size_t size, Examination **ret)
 {
 	_cleanup_json_ json_t *root = NULL;
-	int r = parse_examine(text, size, &root);
+	int r = parse_answer(text, size, "examine", &root);
 
 	return r < 0 ? r : examination_from_json(json_object_get(root, "host"), ret, NULL);
 }
@@ -165,7 +160,7 @@ int worker_examine_gpu_parse(const char *text, size_t size, const Bdf *gpu, GpuH
 {
 	_cleanup_json_ json_t *root = NULL;
 	GpuHealth health = { 0 };
-	int r = parse_examine(text, size, &root);
+	int r = parse_answer(text, size, "examine", &root);
 
 	if (r >= 0)
 		r = gpu_health_from_json(json_object_get(root, "gpu"), &health, NULL);

@@ -5,7 +5,6 @@
 
 #include "core/base/json-struct.h"
 #include "gpupass/dbus.h"
-#include "util/json.h"
 
 #define MACHINES_MAX 10000
 
@@ -48,27 +47,18 @@ char *machines_document(const Machines *machines, int error)
 		.machines = machines ? machines->items : NULL,
 		.n_machines = machines ? machines->n_items : 0,
 	};
-	_cleanup_json_ json_t *root = json_struct_write(answer_members, &answer);
 
-	return root ? json_dumps(root, JSON_COMPACT) : NULL;
+	return json_struct_text(answer_members, &answer);
 }
 
 int machines_document_parse(const char *text, size_t size, Machines **ret)
 {
 	_cleanup_(machines_freep) Machines *machines = calloc(1, sizeof(Machines));
-	_cleanup_json_ json_t *root = NULL;
 	Answer answer = { 0 };
-	int r;
+	int r = machines ? json_struct_parse(answer_members, text, size, &answer) : -ENOMEM;
 
-	if (!machines)
-		return -ENOMEM;
-	r = json_parse_document(text, size, GPUPASS_SCHEMA_MACHINES, &root, NULL);
-	if (r >= 0)
-		r = json_struct_read(answer_members, root, NULL, &answer, NULL);
 	if (r < 0)
-		json_struct_clear(answer_members, &answer);
-	if (r < 0)
-		return r == -ENOMEM ? r : -EBADMSG;
+		return r;
 	machines->items = answer.machines;
 	machines->n_items = answer.n_machines;
 	if (answer.error < 0)

@@ -5,8 +5,8 @@
  *     "gpus": [ { "address", "mode", "mig", "mig_pending", "reason", "kept_by" } ] }
  * One object for each GPU of the question, in that order. "mode" is on or off, or absent if it is
  * not known; "reason" then says why. After a mode was set, "reason" may say why it is another one,
- * or why nvidia-persistenced has not let go. "kept_by", only with on, is its process, if it is what
- * keeps the GPU.
+ * or how nvidia-smi failed. "kept_by", only where the mode is known, is nvidia-persistenced's
+ * process, which may have the GPU open.
  */
 #pragma once
 

@@ -79,6 +79,7 @@ equal "then the groups are as the bridges are" "0000:41:00.0,0000:61:00.0" \
 # Persistence mode: the driver forgets it with the GPU.
 mode() { cat "/sys/kernel/gpupass-lab/0000:$1:00.0/persistence"; }
 echo "persistence /sys/kernel/gpupass-lab" >>"$nvml.scenario"
+install_nvidia_smi
 knob 0000:41:00.0 persistence 1
 promise "the plan shows that it is turned off" sh -c \
 	'gpupass plan vm42 pair0 | grep -q "persistence mode of 0000:41:00.0 .* off"'
@@ -100,8 +101,9 @@ keep() {
 	local bus files=()
 	for bus in 41 61 a1; do files+=("0000:$bus:00.0=$(gpu_file "0000:$bus:00.0")"); done
 	mkdir -p /run/nvidia-persistenced
+	rm -f /run/nvidia-persistenced/socket
 	: >"$work/keeper"
-	/run/lab/fake-persistenced /run/nvidia-persistenced/socket "$1" "${files[@]}" >>"$work/keeper" &
+	/usr/bin/nvidia-smi keep /run/nvidia-persistenced/socket "$1" "${files[@]}" >>"$work/keeper" &
 	keeper=$!
 	until_true 10 grep -q ready "$work/keeper"
 }
@@ -113,11 +115,11 @@ end_keeper() {
 knob 0000:41:00.0 persistence 0
 keep refuse
 refused "where it does not let go it is a holder, with what it said" 9 HostInUse \
-	"0000:41:00.0: nvidia-persistenced says: it does not permit that" gpupass assign vm42 pair0
+	"0000:41:00.0: nvidia-smi failed with exit status 4: Unable" gpupass assign vm42 pair0
 end_keeper
 keep none
 promise "the plan shows whom it asks" sh -c 'gpupass plan vm42 pair0 |
-	grep -q "nvidia-persistenced: persistence mode of 0000:41:00.0 .* off"'
+	grep -q "nvidia-smi: persistence mode of 0000:41:00.0 .* off"'
 promise "assign, beside nvidia-persistenced" gpupass assign vm42 pair0
 equal "it let go of the pair" "off 0000:41:00.0 off 0000:61:00.0" "$(grep off "$work/keeper" | sort | xargs)"
 equal "and has the other one still" 1 "$(cat /sys/kernel/gpupass-lab/0000:a1:00.0/opens)"

@@ -45,8 +45,9 @@ keep_all() {
 		echo "gpu $gpu 223510de 145a10de - - -"
 	done >"$nvml.scenario"
 	echo "persistence /sys/kernel/gpupass-lab" >>"$nvml.scenario"
+	install_nvidia_smi || return
 	mkdir -p /run/nvidia-persistenced
-	/run/lab/fake-persistenced /run/nvidia-persistenced/socket none "${files[@]}" >"$work/keeper" &
+	/usr/bin/nvidia-smi keep /run/nvidia-persistenced/socket none "${files[@]}" >"$work/keeper" &
 	until_true 10 grep -q ready "$work/keeper"
 }
 

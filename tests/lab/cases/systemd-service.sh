@@ -196,10 +196,11 @@ nvml=/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1
 cp /run/lab/libnvidia-ml.so.1 "$nvml"
 printf 'gpu 0000:0%d:00.0 220410de 145910de - - -\n' 1 2 >"$nvml.scenario"
 echo "persistence /sys/kernel/gpupass-lab" >>"$nvml.scenario"
+install_nvidia_smi
 mkdir -p /run/nvidia-persistenced
 minor=$(sed -n 's/^Device Minor:[[:space:]]*//p' /proc/driver/nvidia/gpus/0000:01:00.0/information)
 other=$(sed -n 's/^Device Minor:[[:space:]]*//p' /proc/driver/nvidia/gpus/0000:03:00.0/information)
-/run/lab/fake-persistenced /run/nvidia-persistenced/socket none "0000:01:00.0=/dev/nvidia$minor" \
+/usr/bin/nvidia-smi keep /run/nvidia-persistenced/socket none "0000:01:00.0=/dev/nvidia$minor" \
 	"0000:03:00.0=/dev/nvidia$other" >"$work/keeper" 2>&1 &
 keeper=$!
 promise "nvidia-persistenced keeps two GPUs" until_true 10 grep -q ready "$work/keeper"
@@ -208,7 +209,7 @@ equal "and of no other" "ready
 off 0000:01:00.0" "$(cat "$work/keeper")"
 promise "release" gpupass release vm42
 kill "$keeper"
-rm "$nvml" "$nvml.scenario"
+rm "$nvml" "$nvml.scenario" /usr/bin/nvidia-smi*
 
 # ---- each part taken over ----
 # promise C6

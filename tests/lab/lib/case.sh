@@ -195,6 +195,12 @@ stop_gpupassd() {
 # knob BDF NAME VALUE: see tests/lab/README.md.
 knob() { echo "$3" >"/sys/kernel/gpupass-lab/$1/$2"; }
 
+# A stand-in, which turns off the mode of labpci's GPUs, or has nvidia-persistenced's let go.
+install_nvidia_smi() {
+	install -m 755 "$repo/tests/nvml/nvidia-smi" /usr/bin/nvidia-smi &&
+		echo /sys/kernel/gpupass-lab >/usr/bin/nvidia-smi.modes
+}
+
 # mover_of BDF: the pid of the mover that is at work on it, which has its lock.
 mover_of() {
 	local inode

@@ -165,7 +165,6 @@ make_initrd() {
 	gcc -O2 -Wall -I"$repo/include" -I"$repo/daemon" -o "$root/lab/intruder" "$tools/intruder.c" \
 		"$repo/daemon/worker/read-only.c"
 	gcc -O1 -shared -fPIC -o "$root/lab/libnvidia-ml.so.1" "$repo/tests/nvml/fake-nvml.c"
-	gcc -O2 -Wall -o "$root/lab/fake-persistenced" "$repo/tests/persistenced/fake-persistenced.c"
 	add_modules "$tree" "$version" "$root/lab" root virtio_pci 9pnet_virtio 9p overlay
 	add_modules "$tree" "$version" "$root/lab" disk virtio_blk ext4
 	add_modules "$tree" "$version" "$root/lab" identity labpci
@@ -283,8 +282,7 @@ prepare() {
 		make_tree "$lab_version" "$kernel" "$modules")
 	# shellcheck disable=SC2034 # boot's
 	lab_initrd=$(made "$build/initrd-${modules##*/modules-}-$(hash_of "$lab"/pid1/* "$lab"/tools/* "$repo"/daemon/worker/read-only.? \
-		"$repo/tests/nvml/fake-nvml.c" "$repo/tests/persistenced/fake-persistenced.c" \
-		"$lab/lib/prepare.sh" "$busybox")" \
+		"$repo/tests/nvml/fake-nvml.c" "$lab/lib/prepare.sh" "$busybox")" \
 		make_initrd "$lab_version" "$lab_tree" "$lab/pid1" "$lab/tools")/initrd
 	# shellcheck disable=SC2034 # boot's
 	lab_guest_initrd=$(made "$build/guest-$(hash_of "$lab"/guest/* "$busybox")" \

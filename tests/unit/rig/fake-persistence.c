@@ -29,6 +29,16 @@ static size_t open_gpu(FakeHost *fake, const Bdf *gpu)
 	return i;
 }
 
+/* Who asks learns of nvidia-persistenced, if it runs, and of NVML's mode, which it does not set. */
+static void name_keeper(const FakeHost *fake, size_t i, GpuPersistence *ret)
+{
+	if (ret->mode == PERSISTENCE_ON && fake->kept[i])
+		ret->mode = PERSISTENCE_OFF;
+	for (size_t k = 0; ret->mode != PERSISTENCE_UNKNOWN && k < fake->snapshot->n_functions; k++)
+		if (fake->kept[k])
+			ret->kept_by = FAKE_KEEPER_PID;
+}
+
 static void fill(const FakeHost *fake, size_t i, const char *fault, GpuPersistence *ret)
 {
 	bool known = str_equal(fake->snapshot->functions[i]->driver, "nvidia") && !fake->gone[i];
@@ -38,8 +48,6 @@ static void fill(const FakeHost *fake, size_t i, const char *fault, GpuPersisten
 		fake_set_text(&ret->why, fault ? fault : "Not Found (NVML error 6)");
 	else
 		ret->mode = fake->persistence[i] ? PERSISTENCE_ON : PERSISTENCE_OFF;
-	if (ret->mode == PERSISTENCE_ON && fake->kept[i])
-		ret->kept_by = FAKE_KEEPER_PID;
 }
 
 static const char *fault_of(FakeHost *fake, const Bdf *gpu, bool applies)
@@ -66,9 +74,12 @@ int fake_persistence(Host *host, const Bdf *gpus, size_t n, GpuPersistence *ret)
 
 	if (fault)
 		return fake_leave(fake, fault->error);
-	for (size_t i = 0; i < n; i++)
-		fill(fake, open_gpu(fake, &gpus[i]),
-		     fault_of(fake, &gpus[i], fake->nvml_fault.reads), &ret[i]);
+	for (size_t i = 0; i < n; i++) {
+		size_t at = open_gpu(fake, &gpus[i]);
+
+		fill(fake, at, fault_of(fake, &gpus[i], fake->nvml_fault.reads), &ret[i]);
+		name_keeper(fake, at, &ret[i]);
+	}
 	return fake_leave(fake, 0);
 }
 

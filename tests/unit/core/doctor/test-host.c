@@ -400,7 +400,7 @@ static void nvidia_persistenced_is_no_fault(void **state)
 	rig_report(&rig);
 	found = spoken(&rig);
 	assert_string_equal(found, "");
-	assert_true(says(find_check(&rig, "services"), "asks it to let go"));
+	assert_true(says(find_check(&rig, "services"), "makes it let go"));
 	rig_done(&rig);
 }
 

@@ -108,12 +108,32 @@ static void facts_are_found_by_address(_unused_ void **state)
 	assert_null(inspection_find(a, &absent));
 }
 
+/* fault P10 */
+/* By the process and the function alike; and who cannot be looked into may hold it. */
+static void who_is_to_let_go_is_excused_of_what_it_holds(_unused_ void **state)
+{
+	_cleanup_(inspection_freep) Inspection *a = example();
+	Bdf display = bdf_of("0000:41:00.0"), audio = bdf_of("0000:41:00.1");
+
+	a->holders[0].vfio = false;
+	assert_false(inspection_excuse(a, &display, 0));
+	assert_false(inspection_excuse(a, &display, 4713));
+	assert_false(inspection_excuse(a, &audio, 4711));
+	assert_false(a->holders[0].lets_go);
+	assert_true(inspection_excuse(a, &display, 4711));
+	assert_true(a->holders[0].lets_go);
+	assert_true(inspection_excuse(a, &audio, 4712));
+	a->holders[0].vfio = true;
+	assert_false(inspection_excuse(a, &display, 4711));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_cannot_hide_behind_its_name),
 		cmocka_unit_test(another_version_is_refused_as_such),
 		cmocka_unit_test(facts_are_found_by_address),
+		cmocka_unit_test(who_is_to_let_go_is_excused_of_what_it_holds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

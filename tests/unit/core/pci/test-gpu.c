@@ -65,7 +65,6 @@ static void a_host_without_gpus_has_an_empty_set(_unused_ void **state)
 	host_init(&h);
 	host_seal(&h);
 	assert_int_equal(h.set->n_gpus, 0);
-	assert_null(gpu_set_find_uuid(h.set, "GPU-1"));
 	host_done(&h);
 }
 
@@ -115,21 +114,6 @@ static void one_model_means_equal_ids_and_subsystem(_unused_ void **state)
 	host_done(&h);
 }
 
-static void gpus_are_found_by_uuid_in_either_case(_unused_ void **state)
-{
-	HostModel h;
-
-	host_init(&h);
-	host_gpu(&h, "0000:41:00", 0x2204, NULL);
-	host_gpu(&h, "0000:61:00", 0x2204, NULL);
-	host_seal(&h);
-	h.set->gpus[1].uuid = strdup("GPU-ab");
-	assert_ptr_equal(gpu_set_find_uuid(h.set, "GPU-AB"), &h.set->gpus[1]);
-	assert_null(gpu_set_find_uuid(h.set, "GPU-a"));
-	assert_null(gpu_set_find_uuid(h.set, NULL));
-	host_done(&h);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,7 +124,6 @@ int main(void)
 		cmocka_unit_test(nvswitches_are_counted),
 		cmocka_unit_test(a_model_has_its_catalogue_name_or_its_ids),
 		cmocka_unit_test(one_model_means_equal_ids_and_subsystem),
-		cmocka_unit_test(gpus_are_found_by_uuid_in_either_case),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

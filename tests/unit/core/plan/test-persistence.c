@@ -275,7 +275,8 @@ static void a_release_turns_on_what_it_brings_back(_unused_ void **state)
 static void check_writes(PlanModel *m, const char *bdf, const char *value, bool before_unbind)
 {
 	_cleanup_free_ char *text = plan_to_json(m->plan);
-	_cleanup_free_ char *path = strf("NVML: persistence mode of %s", bdf);
+	_cleanup_free_ char *path =
+		strf("%s: persistence mode of %s", before_unbind ? "nvidia-smi" : "NVML", bdf);
 	_cleanup_json_ json_t *json = json_loads(text, 0, NULL);
 	const json_t *writes = json_object_get(json, "writes");
 	size_t at = SIZE_MAX, first = SIZE_MAX, last = 0;

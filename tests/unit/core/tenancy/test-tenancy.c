@@ -265,19 +265,8 @@ static void every_doubt_is_dirty(_unused_ void **state)
 			fail_msg("%s: %s of %s, by %d", rows[i].name,
 				 tenant_state_to_string(t.state), str_or_empty(t.domain_uuid),
 				 t.source);
-		if (tenancy_suits(&t, X) !=
-		    (t.state != TENANT_DIRTY || str_equal(t.domain_uuid, X)))
-			fail_msg("%s: whom it suits", rows[i].name);
 		scene_done(&s);
 	}
-}
-
-static void nobody_suits_a_tenant_that_is_not_known(_unused_ void **state)
-{
-	const Tenancy unknown = { .state = TENANT_DIRTY };
-
-	assert_false(tenancy_suits(&unknown, NULL));
-	assert_false(tenancy_suits(&unknown, X));
 }
 
 static void what_a_mark_says_already_is_no_news(_unused_ void **state)
@@ -395,7 +384,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_doubt_is_dirty),
-		cmocka_unit_test(nobody_suits_a_tenant_that_is_not_known),
 		cmocka_unit_test(what_a_mark_says_already_is_no_news),
 		cmocka_unit_test(every_unusable_mark_is_told),
 		cmocka_unit_test(a_name_of_any_length_leaves_the_mark_readable),

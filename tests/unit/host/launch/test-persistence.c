@@ -11,6 +11,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "host/device/nvml.h"
@@ -211,6 +214,115 @@ static void a_worker_without_nvml_says_why_of_each(_unused_ void **state)
 	}
 }
 
+/* ---- nvidia-smi, which turns the mode off ---- */
+
+#define ITS_FILE "/" A "/persistence"
+
+/* faults P4, P10 */
+/* Whatever it says: what is told is what NVML reads, and NVML sets what is still on. */
+static void what_nvidia_smi_did_is_what_is_read_afterwards(void **state)
+{
+	static const struct {
+		const char *script; /* NULL: there is none */
+		mode_t mode;
+		const char *scenario;
+		PersistenceMode is;
+		const char *why;
+		char left;
+	} rows[] = {
+		{ "[ \"$*\" = \"-i " A
+		  " -pm 0\" ] && [ \"$LC_ALL\" = C ] && [ -z \"$HOME\" ] || exit 3\n"
+		  "echo 0 >${0%/usr/*}" ITS_FILE,
+		  0755, "persistence set 4\n", PERSISTENCE_OFF, NULL, '0' },
+		{ NULL, 0, "", PERSISTENCE_ON, "/usr/bin/nvidia-smi is not there", '1' },
+		{ "echo 0 >${0%/usr/*}" ITS_FILE, 0777, "", PERSISTENCE_ON,
+		  "others than root may write to it", '1' },
+		{ "echo No way; exit 4", 0755, "persistence set 4\n", PERSISTENCE_ON,
+		  "nvidia-smi failed with exit status 4: No way", '1' },
+		/* It does not turn off what nvidia-persistenced does not know. */
+		{ "echo No way; exit 4", 0755, "", PERSISTENCE_OFF, "No way", '0' },
+		{ "printf '\\033[31m\\377\\n' >&2; exit 1", 0755, "", PERSISTENCE_OFF,
+		  "failed with exit status 1: ?[31m?", '0' },
+		{ "while :; do echo x; done", 0755, "", PERSISTENCE_OFF,
+		  "printed more than 4096 bytes: x", '0' },
+		{ "kill -9 $$", 0755, "", PERSISTENCE_OFF, "was ended by signal 9", '0' },
+		/* It says that it has. */
+		{ "exit 0", 0755, "persistence deaf\n", PERSISTENCE_ON,
+		  "NVML reports success, but the mode has not changed", '1' },
+		{ "exit 0", 0755, "", PERSISTENCE_OFF, NULL, '0' },
+		{ "exec sleep 1000", 0755, "persistence set 4\n", PERSISTENCE_ON,
+		  "nvidia-smi did not end within 20 s", '1' },
+	};
+	const TempDir *dir = *state;
+	Bdf a = bdf(A);
+
+	for (size_t i = 0; i < ELEMENTS(rows); i++) {
+		_cleanup_free_ char *library = NULL, *text = NULL;
+		_cleanup_(persistence_outcome_clear) PersistenceOutcome set = { 0 };
+		WorkerConfig config = worker_with(dir, rows[i].scenario, &library);
+
+		config.root_dir = dir->path;
+		put_mode(dir, A, "1\n");
+		unlinkat(dir->fd, "usr/bin/nvidia-smi", 0);
+		text = strf("#!/bin/sh\n%s\n", str_or_empty(rows[i].script));
+		if (rows[i].script) {
+			temp_dir_write(dir, "usr/bin/nvidia-smi", text);
+			assert_int_equal(fchmodat(dir->fd, "usr/bin/nvidia-smi", rows[i].mode, 0),
+					 0);
+		}
+		assert_int_equal(worker_set_persistence(&config, &a, 1, false, LONG, &set), 0);
+		if (set.still_running || set.gpu.mode != rows[i].is ||
+		    !set.gpu.why != !rows[i].why ||
+		    (set.gpu.why && !strstr(set.gpu.why, rows[i].why)))
+			fail_msg("row %zu: %s, %s", i, persistence_mode_to_string(set.gpu.mode),
+				 str_or_empty(set.gpu.why));
+		check_mode(dir, A, rows[i].left);
+	}
+}
+
+/* ---- nvidia-persistenced ---- */
+
+static int listen_there(const TempDir *dir)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/run/nvidia-persistenced/socket",
+		 dir->path);
+	temp_dir_write(dir, "run/nvidia-persistenced/socket", "");
+	unlink(address.sun_path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 8), 0);
+	return fd;
+}
+
+/* fault P9 */
+/* Who listens, and not who says so; of a GPU without NVML it would not be turned on again. */
+static void nvidia_persistenced_is_who_listens_on_its_socket(void **state)
+{
+	const Bdf gpus[] = { bdf(A), bdf("0000:a1:00.0") };
+	_cleanup_free_ char *library = NULL;
+	WorkerConfig config = worker_with(*state, "", &library);
+	GpuPersistence read[2] = { 0 };
+	int fd = -1;
+
+	config.root_dir = ((const TempDir *)*state)->path;
+	put_mode(*state, A, "0\n");
+	/* None; it listens; a socket that it has left behind. */
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(worker_persistence(&config, gpus, 2, LONG, read), 0);
+		assert_int_equal(read[0].mode, PERSISTENCE_OFF);
+		assert_int_equal(read[0].kept_by, i == 1 ? getpid() : 0);
+		assert_int_equal(read[1].kept_by, 0);
+		for (size_t k = 0; k < 2; k++)
+			gpu_persistence_clear(&read[k]);
+		if (i == 0)
+			fd = listen_there(*state);
+		else
+			fd = close_fd(fd);
+	}
+}
+
 static void end_worker(pid_t pid)
 {
 	kill(pid, SIGKILL);
@@ -379,6 +491,10 @@ static void a_document_is_about_what_was_asked_or_none(_unused_ void **state)
 		{ DOCUMENT("{\"address\":\"" A "\",\"mode\":\"on\",\"reason\":\"no\"}," WHY(B)),
 		  true },
 		{ DOCUMENT(MODE(B, "on") "," MODE(A, "off")), false },
+		{ DOCUMENT("{\"address\":\"" A "\",\"mode\":\"off\",\"kept_by\":7}," WHY(B)),
+		  true },
+		{ DOCUMENT("{\"address\":\"" A "\",\"reason\":\"no\",\"kept_by\":7}," WHY(B)),
+		  false },
 		{ DOCUMENT(MODE(A, "on")), false },
 		{ DOCUMENT(MODE(A, "on") "," MODE(A, "on")), false },
 		{ DOCUMENT(MODE(A, "on") "," MODE(B, "off") "," MODE(B, "off")), false },
@@ -423,6 +539,8 @@ int main(void)
 		WITH_DIR(a_mode_is_set_and_read_again),
 		WITH_DIR(a_worker_reads_all_and_sets_each),
 		cmocka_unit_test(a_worker_without_nvml_says_why_of_each),
+		WITH_DIR(what_nvidia_smi_did_is_what_is_read_afterwards),
+		WITH_DIR(nvidia_persistenced_is_who_listens_on_its_socket),
 		WITH_DIR(a_worker_that_hangs_while_it_sets_is_left_and_found),
 		WITH_DIR(a_worker_that_hangs_while_it_reads_costs_its_deadline),
 		cmocka_unit_test(answers_that_make_no_sense_are_unknown_modes),
