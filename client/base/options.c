@@ -53,7 +53,6 @@ typedef enum OptionId {
 	ID_SORT,
 	ID_WATCH,
 	ID_DEFINITIONS,
-	ID_HOSTS_FILE,
 	ID_ANY,
 } OptionId;
 
@@ -68,7 +67,7 @@ typedef struct OptionRow {
 static const OptionRow rows[] = {
 	{ "json", "MODE", "Print JSON: pretty, short, or off", ID_JSON, 0 },
 	{ NULL, NULL, "Print JSON: pretty on a terminal, otherwise short", 'j', 0 },
-	{ "host", "HOST[,HOST...]", "Talk to gpupassd on other hosts, over ssh", 'H', 0 },
+	{ "host", "HOST", "Talk to gpupassd on another host, over ssh", 'H', 0 },
 	{ "quiet", NULL, "No progress and no notes", 'q', 0 },
 	{ "color", "WHEN", "Colour: auto, always, or never", ID_COLOUR, 0 },
 	{ "no-legend", NULL, "No column headings, legend, or hints", ID_NO_LEGEND, 0 },
@@ -83,15 +82,13 @@ static const OptionRow rows[] = {
 	{ "sort", "[-]COL", "Sort by this column; with -, the other way round", ID_SORT,
 	  OPTION_SORT },
 	{ "watch", NULL, "Print it again whenever it changes", ID_WATCH, OPTION_WATCH },
-	{ "hosts-file", "FILE", "Ask the hosts in this file, one a line; - is stdin", ID_HOSTS_FILE,
-	  OPTION_HOSTS_FILE },
 	{ "live", NULL, "Change the running domain", ID_LIVE, OPTION_LIVE },
 	{ "config", NULL, "Change the domain's definition", ID_CONFIG, OPTION_CONFIG },
 	{ "model", "MODEL", "Take only a group of this board", ID_MODEL, OPTION_MODEL },
 	{ "any", NULL, "Take any of several free groups", ID_ANY, OPTION_ANY },
 	{ "dry-run", NULL, "Print the plan, change nothing", ID_DRY_RUN, OPTION_DRY_RUN },
 	{ "no-block", NULL, "Do not wait for the job", ID_NO_BLOCK, OPTION_NO_BLOCK },
-	{ "timeout", "TIME", "How long a device, guest or host may take: 30, 2min", ID_TIMEOUT,
+	{ "timeout", "TIME", "How long a device or guest may take: 30, 2min", ID_TIMEOUT,
 	  OPTION_TIMEOUT },
 	{ "allow-boot-vga", NULL, "Also take the host's boot display", ID_ALLOW_BOOT_VGA,
 	  OPTION_ALLOW_BOOT_VGA },
@@ -286,11 +283,23 @@ static bool is_ambiguous(const char *name, size_t length)
 	return n > 1;
 }
 
+/* Options that went, and what does it instead. */
+static const struct {
+	const char *name, *instead;
+} gone[] = {
+	{ "hosts-file", "ask several hosts with clush, as FLEET.md shows" },
+};
+
 static int refuse_long_option(const char *word, char **ret_why)
 {
 	int length = (int)strcspn(word, "=");
 	const char *nearest;
 
+	for (size_t i = 0; i < ELEMENTS(gone); i++)
+		if (strlen(gone[i].name) == (size_t)length &&
+		    strncmp(gone[i].name, word, (size_t)length) == 0)
+			return refuse(ret_why, strf("--%s is gone\nRemedy: %s", gone[i].name,
+						    gone[i].instead));
 	if (is_ambiguous(word, (size_t)length))
 		return refuse(ret_why, strf("--%.*s can mean several options", length, word));
 	nearest = nearest_option(word, (size_t)length);
@@ -353,8 +362,6 @@ static const char **text_option(Options *o, int id)
 		return &o->sort;
 	case ID_DEFINITIONS:
 		return &o->definitions;
-	case ID_HOSTS_FILE:
-		return &o->hosts_file;
 	default:
 		return NULL;
 	}

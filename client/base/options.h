@@ -48,16 +48,14 @@ typedef enum VerbOption {
 	OPTION_WATCH = 1ULL << 34,
 	OPTION_WORKLOAD = 1ULL << 35,
 	OPTION_FIRST = 1ULL << 36,
-	OPTION_HOSTS_FILE = 1ULL << 37,
-	OPTION_ANY = 1ULL << 38,
-	OPTION_NO_BRIDGE_SEEN = 1ULL << 39,
+	OPTION_ANY = 1ULL << 37,
+	OPTION_NO_BRIDGE_SEEN = 1ULL << 38,
 } VerbOption;
 
 typedef struct Options {
 	JsonMode json;
 	ColourWhen colour;
-	const char *host;	/* several have commas between them */
-	const char *hosts_file; /* instead of them */
+	const char *host;
 	bool session;
 	bool legend;
 	bool pager;

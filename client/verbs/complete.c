@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/host-name.h"
 #include "base/text.h"
-#include "hosts/names.h"
 #include "verbs/list.h"
 
 /* A key that was pressed gets an answer, or none. */
@@ -59,8 +59,6 @@ static void take_value(TypedLine *line, const char *value)
 {
 	if (line->option.letter == 'H')
 		line->host = value;
-	line->hosts |= line->option.verb_option == OPTION_HOSTS_FILE ||
-		       (line->option.letter == 'H' && strchr(value, ','));
 	line->option = (OptionInfo){ 0 };
 }
 
@@ -127,7 +125,6 @@ static const ValueRow values[] = {
 	{ .option = "json", .words = "pretty short off" },
 	{ .option = "color", .words = "auto always never" },
 	{ .option = "host", .shell = "hosts" },
-	{ .option = "hosts-file", .shell = "files" },
 	{ .option = "numa", .words = "advise apply strict" },
 	{ .option = "fit", .words = "advise apply strict" },
 	{ .option = "format", .verb = "topology", .words = "matrix tree svg dot" },
@@ -197,8 +194,6 @@ static int complete_columns(WordPrinter *p, const TypedLine *line, const char *t
 	print_columns(p, kinds, n);
 	if (several && kept == 0)
 		words_print(p, "all", "");
-	if (line->hosts)
-		words_print(p, "host", "");
 	p->prefix = "";
 	return 0;
 }
@@ -217,11 +212,7 @@ static int complete_value(WordPrinter *p, const TypedLine *line, const OptionInf
 		    (row->verb && (!line->verb || strcmp(row->verb, line->verb->name) != 0)))
 			continue;
 		if (row->shell) {
-			/* Hosts that are there already stay before the next one: "a,b". */
-			const char *comma = option->letter == 'H' ? strrchr(typed, ',') : NULL;
-
-			fprintf(f, "%s=%s%.*s\n", row->shell, p->prefix,
-				comma ? (int)(comma + 1 - typed) : 0, typed);
+			fprintf(f, "%s=%s\n", row->shell, p->prefix);
 			return 0;
 		}
 		fputs("words\n", f);
@@ -350,7 +341,6 @@ int verb_complete(Client *c, char *const *arguments, size_t n_arguments)
 	Options options = *c->options;
 	WordPrinter printer = { .client = c, .prefix = "", .definitions = options.definitions };
 	const Options *saved = c->options;
-	_cleanup_free_ char *host = NULL;
 	TypedLine line;
 	int r;
 
@@ -358,11 +348,9 @@ int verb_complete(Client *c, char *const *arguments, size_t n_arguments)
 	/* Names as they are, not as they are printed. */
 	options.json = JSON_SHORT;
 	options.ask_password = false;
-	/* Of several hosts the first: they may have the same groups. */
-	host = line.host ? strndup(line.host, strcspn(line.host, ",")) : NULL;
-	if (host && !host_name_is_valid(host))
+	if (line.host && !host_name_is_valid(line.host))
 		return GPUPASS_EXIT_DONE;
-	options.host = host;
+	options.host = line.host;
 	c->options = &options;
 	/* Without a terminal and a window ssh asks nobody, where a password would be needed. */
 	if (line.host && (setsid() < 0 || setenv("SSH_ASKPASS_REQUIRE", "never", 1) < 0))

@@ -12,7 +12,6 @@ typedef struct TypedLine {
 	bool release;	     /* --release */
 	bool arguments_only; /* behind "--" */
 	const char *host;
-	bool hosts;	   /* there are several, as far as can be seen */
 	OptionInfo option; /* whose value the last word is; without name and letter: it is none's */
 	const char *word;  /* the last one */
 } TypedLine;

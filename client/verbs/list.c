@@ -269,49 +269,6 @@ static int print_hints(Client *c, const World *w)
 	return 0;
 }
 
-static json_t *row_json(const Row *row)
-{
-	_cleanup_(json_decrefp) json_t *cells = json_array();
-
-	for (size_t i = 0; i < ELEMENTS(kinds); i++) {
-		_cleanup_free_ char *text = kinds[i].text(row);
-
-		if (!text || json_array_append_new(cells, json_string(text)) < 0)
-			return NULL;
-	}
-	return json_pack("{s:o, s:i, s:o}", "cells", TAKE_PTR(cells), "colour",
-			 (int)row_colour(row), "held",
-			 row->group ? json_boolean(group_is_held(row->group)) : json_null());
-}
-
-static json_t *hints_json(const World *w)
-{
-	_cleanup_strv_ char **hints = NULL;
-
-	for (size_t i = 0; i < w->n_groups; i++) {
-		_cleanup_free_ char *hint = NULL;
-
-		if (group_hint(&w->groups[i], &hint) < 0 || (hint && strv_append(&hints, hint) < 0))
-			return NULL;
-	}
-	return json_strings(hints);
-}
-
-json_t *list_rows_json(const World *w)
-{
-	_cleanup_(json_decrefp) json_t *array = json_array();
-	_cleanup_free_ Row *rows = NULL;
-	size_t n;
-
-	if (make_rows(w, &rows, &n) < 0)
-		return NULL;
-	for (size_t i = 0; i < n; i++)
-		if (json_array_append_new(array, row_json(&rows[i])) < 0)
-			return NULL;
-	return json_pack("{s:o, s:o, s:o}", "rows", TAKE_PTR(array), "hints", hints_json(w),
-			 "notes", json_strings(w->manager.notes));
-}
-
 json_t *list_json(const World *w)
 {
 	_cleanup_(json_decrefp) json_t *single = json_array();
