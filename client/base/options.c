@@ -12,7 +12,6 @@ typedef enum OptionId {
 	ID_COLOUR,
 	ID_SESSION,
 	ID_NO_LEGEND,
-	ID_NO_PAGER,
 	ID_NO_ASK_PASSWORD,
 	ID_VERSION,
 	ID_LIVE,
@@ -51,7 +50,6 @@ typedef enum OptionId {
 	ID_DISTRIBUTION,
 	ID_FIRST,
 	ID_SORT,
-	ID_WATCH,
 	ID_DEFINITIONS,
 	ID_ANY,
 } OptionId;
@@ -71,7 +69,6 @@ static const OptionRow rows[] = {
 	{ "quiet", NULL, "No progress and no notes", 'q', 0 },
 	{ "color", "WHEN", "Colour: auto, always, or never", ID_COLOUR, 0 },
 	{ "no-legend", NULL, "No column headings, legend, or hints", ID_NO_LEGEND, 0 },
-	{ "no-pager", NULL, "Do not show long output in a pager", ID_NO_PAGER, 0 },
 	{ "no-ask-password", NULL, "Fail instead of asking for a password", ID_NO_ASK_PASSWORD, 0 },
 	{ "version", NULL, "Print the version", ID_VERSION, 0 },
 	{ "help", NULL, "Print this help", 'h', 0 },
@@ -81,7 +78,6 @@ static const OptionRow rows[] = {
 	  OPTION_COLUMNS },
 	{ "sort", "[-]COL", "Sort by this column; with -, the other way round", ID_SORT,
 	  OPTION_SORT },
-	{ "watch", NULL, "Print it again whenever it changes", ID_WATCH, OPTION_WATCH },
 	{ "live", NULL, "Change the running domain", ID_LIVE, OPTION_LIVE },
 	{ "config", NULL, "Change the domain's definition", ID_CONFIG, OPTION_CONFIG },
 	{ "model", "MODEL", "Take only a group of this board", ID_MODEL, OPTION_MODEL },
@@ -288,6 +284,8 @@ static const struct {
 	const char *name, *instead;
 } gone[] = {
 	{ "hosts-file", "ask several hosts with clush, as FLEET.md shows" },
+	{ "no-pager", "leave it out: nothing is paged but by: gpupass list | less" },
+	{ "watch", "watch gpupass list; for events: gpupass monitor" },
 };
 
 static int refuse_long_option(const char *word, char **ret_why)
@@ -430,9 +428,6 @@ static int take_option(int id, const char *argument, Options *o, char **ret_why)
 		return parse_mode(argument, "numa", &o->numa, ret_why);
 	case ID_FIT:
 		return parse_mode(argument, "fit", &o->fit, ret_why);
-	case ID_NO_PAGER:
-		o->pager = false;
-		break;
 	default: /* flags, kept in o->given */
 		break;
 	}
@@ -468,7 +463,7 @@ static size_t fill_getopt(struct option *to)
 
 int options_parse(int argc, char *argv[], Options *ret, char **ret_why)
 {
-	Options o = { .legend = true, .ask_password = true, .pager = true };
+	Options o = { .legend = true, .ask_password = true };
 	struct option table[ELEMENTS(rows) + 1];
 	int id, r, at = -1;
 

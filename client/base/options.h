@@ -45,11 +45,10 @@ typedef enum VerbOption {
 	OPTION_DISTRIBUTION = 1ULL << 31,
 	OPTION_COLUMNS = 1ULL << 32,
 	OPTION_SORT = 1ULL << 33,
-	OPTION_WATCH = 1ULL << 34,
-	OPTION_WORKLOAD = 1ULL << 35,
-	OPTION_FIRST = 1ULL << 36,
-	OPTION_ANY = 1ULL << 37,
-	OPTION_NO_BRIDGE_SEEN = 1ULL << 38,
+	OPTION_WORKLOAD = 1ULL << 34,
+	OPTION_FIRST = 1ULL << 35,
+	OPTION_ANY = 1ULL << 36,
+	OPTION_NO_BRIDGE_SEEN = 1ULL << 37,
 } VerbOption;
 
 typedef struct Options {
@@ -58,7 +57,6 @@ typedef struct Options {
 	const char *host;
 	bool session;
 	bool legend;
-	bool pager;
 	bool ask_password;
 	bool quiet;
 	bool help;

@@ -9,7 +9,6 @@
 #define MATCH_OBJECTS                                                                              \
 	MATCH_DAEMON "interface='org.freedesktop.DBus.ObjectManager',path='" GPUPASS_PATH_ROOT "'"
 #define MATCH_GROUPS MATCH_CHANGES "path_namespace='" GPUPASS_PATH_GROUPS "'"
-#define MATCH_GPUS MATCH_CHANGES "path_namespace='" GPUPASS_PATH_GPUS "'"
 #define MATCH_MANAGER                                                                              \
 	MATCH_DAEMON "interface='" GPUPASS_IFACE_MANAGER "',path='" GPUPASS_PATH_ROOT "'"
 
@@ -58,15 +57,6 @@ static int on_interrupt(_unused_ sd_event_source *s, _unused_ const struct signa
 	return 0;
 }
 
-static int on_window(_unused_ sd_event_source *s, _unused_ const struct signalfd_siginfo *si,
-		     void *userdata)
-{
-	Listener *l = userdata;
-
-	l->resized = true;
-	return 0;
-}
-
 static int add_match(Listener *l, const char *match, sd_bus_message_handler_t handler)
 {
 	int r = sd_bus_add_match(l->client->bus, &l->slots[l->n_slots], match, handler, l);
@@ -82,8 +72,6 @@ static int subscribe(Listener *l)
 
 	if (r >= 0)
 		r = add_match(l, MATCH_OBJECTS, on_objects);
-	if (r >= 0 && l->hooks->gpus)
-		r = add_match(l, MATCH_GPUS, on_objects);
 	if (r >= 0 && l->hooks->manager)
 		r = add_match(l, MATCH_MANAGER, on_manager);
 	if (r >= 0)
@@ -99,8 +87,6 @@ static int start_events(Listener *l)
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGINT);
 	sigaddset(&mask, SIGTERM);
-	if (l->hooks->window)
-		sigaddset(&mask, SIGWINCH);
 	if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0)
 		return -errno;
 	r = sd_event_new(&l->event);
@@ -108,8 +94,6 @@ static int start_events(Listener *l)
 		r = sd_event_add_signal(l->event, &l->sigint, SIGINT, on_interrupt, l);
 	if (r >= 0)
 		r = sd_event_add_signal(l->event, &l->sigterm, SIGTERM, on_interrupt, l);
-	if (r >= 0 && l->hooks->window)
-		r = sd_event_add_signal(l->event, &l->sigwinch, SIGWINCH, on_window, l);
 	if (r >= 0)
 		r = sd_bus_attach_event(l->client->bus, l->event, SD_EVENT_PRIORITY_NORMAL);
 	if (r >= 0)
@@ -156,6 +140,5 @@ void listener_clear(Listener *l)
 		sd_bus_detach_event(l->client->bus);
 	sd_event_source_unref(l->sigint);
 	sd_event_source_unref(l->sigterm);
-	sd_event_source_unref(l->sigwinch);
 	sd_event_unref(l->event);
 }

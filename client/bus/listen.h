@@ -15,8 +15,6 @@ typedef struct ListenerHooks {
 	int (*manager)(sd_bus_message *message, void *userdata);
 	/* The daemon came, or went. NULL: only the flag says so. Returns -errno. */
 	int (*daemon)(bool there, void *userdata);
-	bool gpus;   /* GPUs count as changes, too */
-	bool window; /* as does a new size of the terminal */
 } ListenerHooks;
 
 typedef struct Listener {
@@ -24,13 +22,12 @@ typedef struct Listener {
 	const ListenerHooks *hooks;
 	void *userdata;
 	sd_event *event;
-	sd_event_source *sigint, *sigterm, *sigwinch;
-	sd_bus_slot *slots[5];
+	sd_event_source *sigint, *sigterm;
+	sd_bus_slot *slots[4];
 	size_t n_slots;
 	Silence silence;
 	bool there;   /* the daemon is on the bus */
 	bool changed; /* objects may be others than at the last look; the caller clears it */
-	bool resized; /* the same */
 	bool over;    /* SIGINT or SIGTERM */
 	int error;
 } Listener;

@@ -54,7 +54,7 @@ static bool is_trouble(const char *status)
 	return strcmp(status, "fail") == 0 || strcmp(status, "warn") == 0;
 }
 
-/* A heading of the installed file: with spaces a pager finds it, whatever the case. */
+/* A heading of the installed file: with spaces less finds it, whatever the case. */
 static int print_see(Client *c, const char *anchor)
 {
 	_cleanup_free_ char *line = strf("%s/TROUBLESHOOTING.md, \"%s\"", c->doc_directory, anchor);

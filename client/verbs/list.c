@@ -287,7 +287,7 @@ int list_print_json(Client *c, const World *w)
 	return json_print(c, list_json(w));
 }
 
-int list_print(Client *c, const World *w, const ColumnChoice *choice)
+static int print_list(Client *c, const World *w, const ColumnChoice *choice)
 {
 	int r = 0;
 
@@ -297,35 +297,27 @@ int list_print(Client *c, const World *w, const ColumnChoice *choice)
 	} else {
 		r = print_table(c, w, choice);
 	}
-	return r >= 0 && c->options->legend ? print_hints(c, w) : r;
-}
-
-static int print_once(Client *c, const ColumnChoice *choice)
-{
-	_cleanup_(world_clear) World w = { 0 };
-	int r = world_load(c, &w);
-
-	if (r < 0)
-		return r;
-	if (c->options->json != JSON_OFF)
-		return list_print_json(c, &w);
-	r = list_print(c, &w, choice);
-	print_notes(c, &w);
+	if (r >= 0 && c->options->legend)
+		r = print_hints(c, w);
+	print_notes(c, w);
 	return r;
 }
 
 int verb_list(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
 {
 	_cleanup_(column_choice_clear) ColumnChoice choice = { 0 };
-	bool watch = c->options->given & OPTION_WATCH;
+	_cleanup_(world_clear) World w = { 0 };
 	int r;
 
-	if (watch && c->options->json != JSON_OFF)
-		return client_usage(c, "--watch prints tables, no JSON\n"
-				       "Remedy: follow changes in JSON with: gpupass monitor -j");
 	r = columns_choose(c, kinds, ELEMENTS(kinds), &choice);
 	if (r >= 0)
-		r = watch ? list_watch(c, &choice) : print_once(c, &choice);
+		r = world_load(c, &w);
+	if (r < 0)
+		return r;
+	if (c->options->json != JSON_OFF)
+		r = list_print_json(c, &w);
+	else
+		r = print_list(c, &w, &choice);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }
 

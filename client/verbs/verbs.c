@@ -18,7 +18,7 @@
 	 OPTION_NUMA | OPTION_FIT | OPTION_ACCEPT_DIRTY)
 
 static const Verb verbs[] = {
-	{ "list", "", 0, 0, OPTION_COLUMNS | OPTION_SORT | OPTION_WATCH, verb_list,
+	{ "list", "", 0, 0, OPTION_COLUMNS | OPTION_SORT, verb_list,
 	  "List groups, and GPUs in no group" },
 	{ "status", "[GROUP|DOMAIN]", 0, 1, 0, verb_status,
 	  "State of gpupassd, of a group, or of a domain" },
@@ -194,23 +194,6 @@ int verb_help(Client *c, char *const *arguments, size_t n_arguments)
 	return verb ? print_verb_help(c, verb) : unknown_verb(c, arguments[0]);
 }
 
-/* Verbs that print what there is, and end; not those that show progress, or go on. */
-static bool is_paged(const Client *c, const Verb *verb)
-{
-	static VerbRun *const always[] = { verb_list,	  verb_status, verb_show,
-					   verb_topology, verb_plan,   verb_doctor,
-					   verb_audit,	  verb_jobs,   verb_help };
-	const uint64_t goes_on = OPTION_WATCH | OPTION_FOLLOW | OPTION_VERIFY | OPTION_BUNDLE;
-	const Options *o = c->options;
-
-	if (!o->pager || o->json == JSON_SHORT || (o->given & goes_on))
-		return false;
-	for (size_t i = 0; i < ELEMENTS(always); i++)
-		if (verb->run == always[i])
-			return true;
-	return o->help || (o->given & OPTION_DRY_RUN);
-}
-
 /* Before ssh is started: a word that is the name of a host, and nothing else. */
 static int check_host(Client *c)
 {
@@ -250,8 +233,6 @@ int verbs_dispatch(Client *c)
 	verb = find_verb(name);
 	if (!verb)
 		return unknown_verb(c, name);
-	if (is_paged(c, verb))
-		pager_begin(&c->pager, &c->out, &c->err);
 	if (o->help)
 		return o->n_arguments == 0 ? print_help(c) : print_verb_help(c, verb);
 	r = check_verb(c, verb, n);

@@ -28,8 +28,8 @@
 	# What reads the config that `gpupass export` has for OpenStack: of nova alone, since
 	# tests/bus/nova_kit.py stands in for all that it depends on.
 	deps_nova_alone="python3-nova python3-os-traits python3-os-resource-classes python3-microversion-parse"
-	# Shells whose completions are tested, and the pager that must not be a way to a shell.
-	deps_shells="zsh fish less"
+	# Shells whose completions are tested.
+	deps_shells="zsh fish"
 	deps_checks="git clang-format shellcheck python3 python3-jsonschema groff-base"
 	# Without a symbolizer a sanitizer finds none of the functions that are to be suppressed.
 	deps_clang="clang llvm lld"

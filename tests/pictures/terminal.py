@@ -20,7 +20,7 @@ import xml.sax.saxutils
 import pyte
 
 TIMEOUT = 120
-# More than any output has: nothing scrolls, and no pager starts.
+# More than any output has: nothing scrolls.
 ROWS = 1000
 CELL_W, CELL_H, FONT, MARGIN = 8.4, 18, 14, 14
 
