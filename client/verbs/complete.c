@@ -127,7 +127,7 @@ static const ValueRow values[] = {
 	{ .option = "host", .shell = "hosts" },
 	{ .option = "numa", .words = "advise apply strict" },
 	{ .option = "fit", .words = "advise apply strict" },
-	{ .option = "format", .verb = "topology", .words = "matrix tree svg dot" },
+	{ .option = "format", .verb = "topology", .words = "matrix tree svg" },
 	{ .option = "format", .verb = "metrics", .words = "openmetrics prometheus" },
 	{ .option = "format",
 	  .verb = "export",

@@ -10,7 +10,6 @@
 #include "base/options.h"
 #include "base/text.h"
 #include "fuzz.h"
-#include "topology/dot.h"
 #include "topology/matrix.h"
 #include "topology/model.h"
 #include "topology/svg.h"
@@ -40,8 +39,6 @@ static char *draw(const Topology *t, int which)
 	if (which == 0)
 		EXPECT(topology_print_svg(f, t) == 0);
 	else if (which == 1)
-		topology_print_dot(f, t);
-	else if (which == 2)
 		EXPECT(topology_print_matrix(&terminal, t, true) == 0);
 	else
 		EXPECT(topology_print_tree(&terminal, t, true) == 0);
@@ -51,7 +48,7 @@ static char *draw(const Topology *t, int which)
 
 static void a_picture_is_drawn(const Topology *t)
 {
-	for (int which = 0; which < 5; which++) {
+	for (int which = 0; which < 4; which++) {
 		_cleanup_free_ char *text = draw(t, which);
 
 		EXPECT(text);
