@@ -25,23 +25,16 @@
 
 /* ---- what is typed ---- */
 
-bool typed_find_option(const char *name, size_t length, char letter, OptionInfo *ret)
+/* By name, where `length` bytes of it count, or by letter; NULL: there is none. */
+static const OptionRow *find_option(const char *name, size_t length, char letter)
 {
-	for (size_t i = 0; options_info(i, ret); i++)
-		if ((letter && ret->letter == letter) ||
-		    (name && ret->name && strncmp(ret->name, name, length) == 0 &&
-		     ret->name[length] == '\0'))
-			return true;
-	return false;
-}
+	const OptionRow *row;
 
-static const Verb *find_verb(const char *name)
-{
-	const Verb *verb;
-
-	for (size_t i = 0; (verb = verb_at(i)); i++)
-		if (strcmp(verb->name, name) == 0)
-			return verb;
+	for (size_t i = 0; (row = option_at(i)); i++)
+		if ((letter && row->letter == letter) ||
+		    (name && row->name && strncmp(row->name, name, length) == 0 &&
+		     row->name[length] == '\0'))
+			return row;
 	return NULL;
 }
 
@@ -51,26 +44,26 @@ static void read_argument(TypedLine *line, const char *word)
 		line->n_arguments++;
 		return;
 	}
-	line->verb = find_verb(word);
+	line->verb = verb_find(word);
 	line->unknown = !line->verb;
 }
 
 static void take_value(TypedLine *line, const char *value)
 {
-	if (line->option.letter == 'H')
+	if (line->option->letter == 'H')
 		line->host = value;
-	line->option = (OptionInfo){ 0 };
+	line->option = NULL;
 }
 
 static void read_long(TypedLine *line, const char *word)
 {
 	size_t length = strcspn(word, "=");
-	OptionInfo option;
+	const OptionRow *option = find_option(word, length, '\0');
 
-	if (!typed_find_option(word, length, '\0', &option))
+	if (!option)
 		return;
-	line->release |= option.verb_option == OPTION_RELEASE;
-	if (!option.takes_value)
+	line->release |= option->verb_option == OPTION_RELEASE;
+	if (!option->argument)
 		return;
 	line->option = option;
 	if (word[length] == '=')
@@ -79,25 +72,26 @@ static void read_long(TypedLine *line, const char *word)
 
 static void read_letters(TypedLine *line, const char *letters)
 {
-	OptionInfo option;
+	for (; *letters; letters++) {
+		const OptionRow *option = find_option(NULL, 0, *letters);
 
-	for (; *letters; letters++)
-		if (typed_find_option(NULL, 0, *letters, &option) && option.takes_value) {
+		if (option && option->argument) {
 			line->option = option;
 			if (letters[1])
 				take_value(line, letters + 1);
 			return;
 		}
+	}
 }
 
-void typed_line_read(char *const *words, size_t n_words, TypedLine *ret)
+static void read_line(char *const *words, size_t n_words, TypedLine *ret)
 {
 	TypedLine line = { .word = n_words > 0 ? words[n_words - 1] : "" };
 
 	for (size_t i = 1; i + 1 < n_words; i++) {
 		const char *word = words[i];
 
-		if (line.option.help)
+		if (line.option)
 			take_value(&line, word);
 		else if (line.arguments_only || word[0] != '-' || !word[1])
 			read_argument(&line, word);
@@ -122,20 +116,14 @@ typedef struct ValueRow {
 } ValueRow;
 
 static const ValueRow values[] = {
-	{ .option = "json", .words = "pretty short off" },
-	{ .option = "color", .words = "auto always never" },
 	{ .option = "host", .shell = "hosts" },
-	{ .option = "numa", .words = "advise apply strict" },
-	{ .option = "fit", .words = "advise apply strict" },
-	{ .option = "format", .verb = "topology", .words = "matrix tree svg" },
-	{ .option = "format", .verb = "metrics", .words = "openmetrics prometheus" },
+	{ .option = "format", .verb = "topology", .words = "matrix, tree, svg" },
+	{ .option = "format", .verb = "metrics", .words = "openmetrics, prometheus" },
 	{ .option = "format",
 	  .verb = "export",
-	  .words = "cloud-init libvirt qemu cloud-hypervisor esxi kubevirt nova proxmox" },
-	{ .option = "distribution", .words = "auto debian ubuntu rhel" },
+	  .words = "cloud-init, libvirt, qemu, cloud-hypervisor, esxi, kubevirt, nova, proxmox" },
 	{ .option = "first", .words = "" },
 	{ .option = "textfile", .shell = "files" },
-	{ .option = "symptom", .words = "no-nvlink one-gpu no-p2p slow" },
 	{ .option = "model", .kinds = "MODEL" },
 	{ .option = "group", .kinds = "GROUP" },
 	{ .option = "domain", .kinds = "DOMAIN" },
@@ -158,7 +146,7 @@ static int unknown(Client *c)
 static void print_list(const WordPrinter *p, const char *list)
 {
 	for (const char *s = list; *s; s += strcspn(s, " "), s += *s == ' ') {
-		_cleanup_free_ char *word = strndup(s, strcspn(s, " "));
+		_cleanup_free_ char *word = strndup(s, strcspn(s, ", "));
 
 		if (word)
 			words_print(p, word, "");
@@ -198,13 +186,18 @@ static int complete_columns(WordPrinter *p, const TypedLine *line, const char *t
 	return 0;
 }
 
-static int complete_value(WordPrinter *p, const TypedLine *line, const OptionInfo *option,
+static int complete_value(WordPrinter *p, const TypedLine *line, const OptionRow *option,
 			  const char *typed)
 {
 	FILE *f = p->client->out.stream;
 
 	if (option->verb_option == OPTION_COLUMNS || option->verb_option == OPTION_SORT)
 		return complete_columns(p, line, typed, option->verb_option == OPTION_COLUMNS);
+	if (option->words) {
+		fputs("words\n", f);
+		print_list(p, option->words);
+		return 0;
+	}
 	for (size_t i = 0; i < ELEMENTS(values); i++) {
 		const ValueRow *row = &values[i];
 
@@ -238,21 +231,21 @@ static int complete_verb(const WordPrinter *p)
 
 static int complete_option(const WordPrinter *p, const TypedLine *line)
 {
-	OptionInfo option;
+	const OptionRow *option;
 
 	fputs("words\n", p->client->out.stream);
-	for (size_t i = 0; options_info(i, &option); i++) {
+	for (size_t i = 0; (option = option_at(i)); i++) {
 		_cleanup_free_ char *name = NULL;
 
-		if (option.verb_option &&
-		    (!line->verb || !(line->verb->options & option.verb_option)))
+		if (option->verb_option &&
+		    (!line->verb || !(line->verb->options & option->verb_option)))
 			continue;
-		name = option.name ? strf("--%s%s", option.name, option.takes_value ? "=" : "")
-				   : NULL;
+		name = option->name ? strf("--%s%s", option->name, option->argument ? "=" : "")
+				    : NULL;
 		if (name)
-			words_print(p, name, option.help);
-		if (option.letter)
-			words_print(p, (char[]){ '-', option.letter, '\0' }, option.help);
+			words_print(p, name, option->help);
+		if (option->letter)
+			words_print(p, (char[]){ '-', option->letter, '\0' }, option->help);
 	}
 	return 0;
 }
@@ -304,31 +297,32 @@ static int complete(WordPrinter *p, const TypedLine *line)
 {
 	const char *word = line->word;
 	size_t length = strcspn(word, "=");
+	bool dashed = !line->arguments_only && word[0] == '-', is_long = dashed && word[1] == '-';
+	const OptionRow *option = NULL;
 	_cleanup_free_ char *prefix = NULL;
-	OptionInfo option;
 
-	if (line->option.help)
-		return complete_value(p, line, &line->option, word);
-	if (!line->arguments_only && str_starts_with(word, "--") && word[length] == '=') {
-		if (!typed_find_option(word + 2, length - 2, '\0', &option))
+	if (line->option)
+		return complete_value(p, line, line->option, word);
+	if (is_long && word[length] == '=') {
+		option = find_option(word + 2, length++ - 2, '\0');
+		if (!option)
 			return unknown(p->client);
-		prefix = strf("%.*s=", (int)length, word);
-		word += length + 1;
-	} else if (!line->arguments_only && word[0] == '-' && word[1] && word[1] != '-' &&
-		   word[2] && typed_find_option(NULL, 0, word[1], &option) && option.takes_value) {
-		prefix = strndup(word, 2);
-		word += 2;
-	} else if (!line->arguments_only && word[0] == '-') {
-		return complete_option(p, line);
-	} else if (line->unknown) {
-		return 0;
-	} else {
-		return line->verb ? complete_argument(p, line) : complete_verb(p);
+	} else if (dashed && !is_long && word[1] && word[2]) {
+		option = find_option(NULL, 0, word[1]);
+		length = 2;
 	}
-	if (!prefix)
-		return -ENOMEM;
-	p->prefix = prefix;
-	return complete_value(p, line, &option, word);
+	if (option && option->argument) {
+		prefix = strndup(word, length);
+		if (!prefix)
+			return -ENOMEM;
+		p->prefix = prefix;
+		return complete_value(p, line, option, word + length);
+	}
+	if (dashed)
+		return complete_option(p, line);
+	if (line->unknown)
+		return 0;
+	return line->verb ? complete_argument(p, line) : complete_verb(p);
 }
 
 static void give_up(_unused_ int signal_number)
@@ -344,7 +338,7 @@ int verb_complete(Client *c, char *const *arguments, size_t n_arguments)
 	TypedLine line;
 	int r;
 
-	typed_line_read(arguments, n_arguments, &line);
+	read_line(arguments, n_arguments, &line);
 	/* Names as they are, not as they are printed. */
 	options.json = JSON_SHORT;
 	options.ask_password = false;

@@ -72,7 +72,7 @@ const Verb *verb_at(size_t i)
 	return i < ELEMENTS(verbs) ? &verbs[i] : NULL;
 }
 
-static const Verb *find_verb(const char *name)
+const Verb *verb_find(const char *name)
 {
 	for (size_t i = 0; i < ELEMENTS(verbs); i++)
 		if (strcmp(verbs[i].name, name) == 0)
@@ -190,7 +190,7 @@ int verb_help(Client *c, char *const *arguments, size_t n_arguments)
 
 	if (n_arguments == 0)
 		return print_help(c);
-	verb = find_verb(arguments[0]);
+	verb = verb_find(arguments[0]);
 	return verb ? print_verb_help(c, verb) : unknown_verb(c, arguments[0]);
 }
 
@@ -230,7 +230,7 @@ int verbs_dispatch(Client *c)
 	r = check_arguments(c, o->arguments, o->n_arguments);
 	if (r < 0)
 		return r;
-	verb = find_verb(name);
+	verb = verb_find(name);
 	if (!verb)
 		return unknown_verb(c, name);
 	if (o->help)

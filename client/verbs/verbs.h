@@ -30,6 +30,8 @@ typedef struct Verb {
 
 /* NULL behind the last. */
 const Verb *verb_at(size_t i);
+/* NULL: there is none of that name. */
+const Verb *verb_find(const char *name);
 
 /* Finds the verb that the command line names, checks what it was given, and runs it. */
 int verbs_dispatch(Client *c);
