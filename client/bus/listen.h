@@ -5,12 +5,11 @@
  */
 #pragma once
 
-#include <systemd/sd-event.h>
-
-#include "bus/bus.h"
-#include "bus/silence.h"
+#include "bus/loop.h"
 
 typedef struct ListenerHooks {
+	/* Matches of signals of gpupassd's, each of which may mean a change; NULL ends the list. */
+	const char *const *changes;
 	/* A signal of the manager's, such as JobNew. NULL: not listened to. Returns -errno. */
 	int (*manager)(sd_bus_message *message, void *userdata);
 	/* The daemon came, or went. NULL: only the flag says so. Returns -errno. */
@@ -21,14 +20,11 @@ typedef struct Listener {
 	Client *client;
 	const ListenerHooks *hooks;
 	void *userdata;
-	sd_event *event;
-	sd_event_source *sigint, *sigterm;
+	Loop loop;
 	sd_bus_slot *slots[4];
 	size_t n_slots;
-	Silence silence;
 	bool there;   /* the daemon is on the bus */
-	bool changed; /* objects may be others than at the last look; the caller clears it */
-	bool over;    /* SIGINT or SIGTERM */
+	bool changed; /* since the caller looked last, and cleared it */
 	int error;
 } Listener;
 
