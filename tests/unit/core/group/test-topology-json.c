@@ -24,9 +24,9 @@ static void the_document_is_the_one_written_down(_unused_ void **state)
 
 	assert_true(fd >= 0);
 	for (size_t i = 0; i < ELEMENTS(scenes); i++)
-		if (str_equal(scenes[i].name, "eight"))
+		if (str_equal(scenes[i].name, "pair"))
 			json = scene_document(&scenes[i]);
-	assert_int_equal(file_read_at(fd, "eight.json", DOCUMENT_MAX, &expected, NULL), 0);
+	assert_int_equal(file_read_at(fd, "pair.json", DOCUMENT_MAX, &expected, NULL), 0);
 	diff = text_diff(expected, json);
 	assert_string_equal(diff, "");
 }
