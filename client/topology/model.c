@@ -94,7 +94,8 @@ bool topology_group_single(const TopologyGroup *group)
 	return strcmp(group->link, "-") == 0;
 }
 
-const TopologyGroup *topology_link(const Topology *t, size_t a, size_t b)
+/* The group whose links join the two; NULL: none is known to. */
+static const TopologyGroup *link_of(const Topology *t, size_t a, size_t b)
 {
 	const TopologyGroup *group = topology_group(t, &t->gpus[a]);
 
@@ -105,7 +106,7 @@ const TopologyGroup *topology_link(const Topology *t, size_t a, size_t b)
 
 const char *topology_cell(const Topology *t, size_t a, size_t b)
 {
-	const TopologyGroup *group = topology_link(t, a, b);
+	const TopologyGroup *group = link_of(t, a, b);
 	const char *distance = t->distances[a * t->n_gpus + b];
 
 	if (a == b)

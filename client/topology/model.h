@@ -78,8 +78,6 @@ const TopologyNode *topology_node(const Topology *t, int node);
 const TopologyBridge *topology_bridge(const Topology *t, const char *address);
 /* NULL: in none. */
 const TopologyGroup *topology_group(const Topology *t, const TopologyGpu *gpu);
-/* The group whose links join the two; NULL: none is known to. */
-const TopologyGroup *topology_link(const Topology *t, size_t a, size_t b);
 /* Links of this group are known, or at least likely. */
 bool topology_group_linked(const TopologyGroup *group);
 /* One GPU, which is meant to be alone. */
