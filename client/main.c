@@ -47,21 +47,6 @@ static int report(Client *c, int error)
 	return (int)c->failure->code;
 }
 
-static PagerEnvironment pager_environment(void)
-{
-	const char *pager = getenv("SYSTEMD_PAGER");
-
-	return (PagerEnvironment){
-		.pager = pager ? pager : getenv("PAGER"),
-		.less = getenv("SYSTEMD_LESS"),
-		.charset = getenv("SYSTEMD_LESSCHARSET"),
-		.secure = getenv("SYSTEMD_PAGERSECURE"),
-		.sudo_uid = getenv("SUDO_UID"),
-		.term = getenv("TERM"),
-		.all = environ,
-	};
-}
-
 static void exit_with(union sigval code)
 {
 	_exit(code.sival_int);
@@ -88,9 +73,7 @@ int main(int argc, char *argv[])
 	const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
 	Environment environment = { .no_colour = no_colour && *no_colour,
 				    .dumb = term && strcmp(term, "dumb") == 0 };
-	PagerEnvironment pager = pager_environment();
 	Client c = { .options = &options,
-		     .pager = { .environment = &pager },
 		     .libexec_directory = GPUPASS_LIBEXEC_DIR,
 		     .doc_directory = GPUPASS_DOC_DIR };
 	int r;
@@ -101,14 +84,9 @@ int main(int argc, char *argv[])
 	/* Only the terminal's characters: numbers and times always have one form. */
 	setlocale(LC_CTYPE, "");
 	r = run(&c, argc, argv, &options, &environment);
-	/*
-	 * Somebody may look at the output for hours, and needs no connection for that. Over ssh
-	 * sd-bus ends ssh, and waits for it: where that went wrong, not before all is said.
-	 */
+	/* Over ssh sd-bus ends ssh, and waits for it: after a failure, not before all is said. */
 	if (r >= 0 || !options.host)
 		c.bus = sd_bus_flush_close_unref(c.bus);
-	if (pager_end(&c.pager) < 0 && r >= 0)
-		r = -ENOMEM;
 	if (r < 0)
 		r = report(&c, r);
 	/* Output that was not written is lost: a full disk must not look like success. */

@@ -11,14 +11,12 @@
 
 #include "base/errors.h"
 #include "base/options.h"
-#include "base/pager.h"
 #include "base/terminal.h"
 
 typedef struct Client {
 	const Options *options;
 	sd_bus *bus; /* NULL until bus_connect() */
 	Terminal out, err;
-	Pager pager;
 	Failure *failure;
 	const char *libexec_directory, *doc_directory;
 	bool leave_stopped; /* no call starts the daemon; from then on */

@@ -155,11 +155,6 @@ static void free_keys(SortKey *keys, size_t n)
 	free(keys);
 }
 
-static char *text_of(const ColumnRows *rows, const void *row, const ColumnKind *kind)
-{
-	return rows->cell ? rows->cell(row, kind) : kind->text(row);
-}
-
 /* *ret: the rows, in order; the caller frees it with free_keys(). */
 static int sort_rows(const ColumnChoice *choice, const ColumnRows *rows, SortKey **ret)
 {
@@ -176,7 +171,7 @@ static int sort_rows(const ColumnChoice *choice, const ColumnRows *rows, SortKey
 			continue;
 		if (choice->sort->number)
 			key->number = choice->sort->number(key->row);
-		key->text = text_of(rows, key->row, choice->sort);
+		key->text = choice->sort->text(key->row);
 		if (!key->text) {
 			free_keys(keys, rows->n_rows);
 			return -ENOMEM;
@@ -209,7 +204,7 @@ static char *cell_text(const Grid *g, size_t column, const void *row)
 {
 	const ColumnKind *kind = g->choice->chosen[column];
 	const Terminal *t = &g->client->out;
-	_cleanup_free_ char *text = text_of(g->rows, row, kind), *cut = NULL;
+	_cleanup_free_ char *text = kind->text(row), *cut = NULL;
 
 	if (!text)
 		return NULL;
@@ -231,22 +226,15 @@ static char *cell_text(const Grid *g, size_t column, const void *row)
 static int add_row(const Grid *g, Table *table, const void *row)
 {
 	_cleanup_strv_ char **cells = calloc(g->choice->n_chosen + 1, sizeof(char *));
-	const char *said = g->rows->said ? g->rows->said(row) : NULL;
-	TableRow *made;
-	int r;
 
 	if (!cells)
 		return -ENOMEM;
-	/* What is said in their place makes no column wider, but goes on behind the first one. */
-	for (size_t i = 0; i < (said ? 1 : g->choice->n_chosen); i++) {
+	for (size_t i = 0; i < g->choice->n_chosen; i++) {
 		cells[i] = cell_text(g, i, row);
 		if (!cells[i])
 			return -ENOMEM;
 	}
-	r = table_row(table, (const char *const *)cells, g->rows->colour(row), NULL, &made);
-	if (r >= 0 && said)
-		table_row_say(made, said);
-	return r;
+	return table_row(table, (const char *const *)cells, g->rows->colour(row), NULL, NULL);
 }
 
 static int make_table(const Grid *g, Table **ret)

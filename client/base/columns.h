@@ -39,10 +39,6 @@ typedef struct ColumnRows {
 	Colour (*colour)(const void *row);
 	/* A sign before the first cell of a row, one column wide; NULL: rows have none. */
 	const char *(*mark)(const Terminal *t, const void *row);
-	/* NULL: a cell is what its kind's text() says. New; NULL: out of memory. */
-	char *(*cell)(const void *row, const ColumnKind *kind);
-	/* In a table, a text in the place of cells, with that of the first one; NULL: none. */
-	const char *(*said)(const void *row);
 } ColumnRows;
 
 int columns_print(Client *c, const ColumnChoice *choice, const ColumnRows *rows);

@@ -45,22 +45,18 @@ typedef enum VerbOption {
 	OPTION_DISTRIBUTION = 1ULL << 31,
 	OPTION_COLUMNS = 1ULL << 32,
 	OPTION_SORT = 1ULL << 33,
-	OPTION_WATCH = 1ULL << 34,
-	OPTION_WORKLOAD = 1ULL << 35,
-	OPTION_FIRST = 1ULL << 36,
-	OPTION_HOSTS_FILE = 1ULL << 37,
-	OPTION_ANY = 1ULL << 38,
-	OPTION_NO_BRIDGE_SEEN = 1ULL << 39,
+	OPTION_WORKLOAD = 1ULL << 34,
+	OPTION_FIRST = 1ULL << 35,
+	OPTION_ANY = 1ULL << 36,
+	OPTION_NO_BRIDGE_SEEN = 1ULL << 37,
 } VerbOption;
 
 typedef struct Options {
 	JsonMode json;
 	ColourWhen colour;
-	const char *host;	/* several have commas between them */
-	const char *hosts_file; /* instead of them */
+	const char *host;
 	bool session;
 	bool legend;
-	bool pager;
 	bool ask_password;
 	bool quiet;
 	bool help;
@@ -70,7 +66,7 @@ typedef struct Options {
 	char typed[32];	    /* and how it was written */
 	const char *model;
 	const char *symptom;
-	const char *numa, *fit; /* advise, apply or strict */
+	const char *numa, *fit;
 	uint64_t timeout_usec;
 	const char *since, *until, *group, *domain, *user, *job, *expect, *trail, *bundle;
 	const char *textfile;
@@ -82,6 +78,22 @@ typedef struct Options {
 	size_t n_arguments;
 } Options;
 
+/* An option as the help and completion need it, and how its value is read. */
+typedef struct OptionRow OptionRow;
+struct OptionRow {
+	const char *name;     /* NULL: has only a letter */
+	const char *argument; /* NULL: takes no value */
+	const char *words;    /* "a, b, c": the values that there are; NULL: its verbs know */
+	const char *help;
+	char letter;	      /* 0: has none */
+	uint64_t verb_option; /* VerbOption; 0: for every verb */
+	int (*read)(const OptionRow *row, const char *value, Options *o, char **ret_why);
+	size_t at; /* where in Options */
+};
+
+/* The i-th that is shown in a help; NULL behind the last. */
+const OptionRow *option_at(size_t i);
+
 /* -EINVAL with what is wrong, and perhaps a second line with a remedy, in *ret_why. */
 int options_parse(int argc, char *argv[], Options *ret, char **ret_why);
 
@@ -89,13 +101,3 @@ int options_parse(int argc, char *argv[], Options *ret, char **ret_why);
 const char *option_name(uint64_t option);
 /* Lines of help for the options in the mask; for mask 0 those that every verb takes. */
 void options_print_help(const Terminal *t, uint64_t mask);
-
-/* An option as completion needs it: the i-th that is shown in a help; NULL behind the last. */
-typedef struct OptionInfo {
-	const char *name; /* NULL: has only a letter */
-	char letter;	  /* 0: has none */
-	bool takes_value;
-	const char *help;
-	uint64_t verb_option; /* VerbOption; 0: for every verb */
-} OptionInfo;
-bool options_info(size_t i, OptionInfo *ret);

@@ -94,11 +94,6 @@ int table_row(Table *table, const char *const *cells, Colour colour, TableRow *p
 	return 0;
 }
 
-void table_row_say(TableRow *row, const char *text)
-{
-	scols_line_set_userdata((struct libscols_line *)row, (void *)text);
-}
-
 static size_t widest_line(char *text)
 {
 	size_t widest = 0;
@@ -146,53 +141,9 @@ static void print_trimmed(FILE *stream, char *text)
 	}
 }
 
-static const char *said(const Table *table, size_t row)
-{
-	struct libscols_line *line = scols_table_get_line(table->scols, row);
-
-	return line ? scols_line_get_userdata(line) : NULL;
-}
-
-/* Rows with their cells; headings with the first. Columns are as wide as in the whole table. */
-static int print_rows(const Table *table, size_t first, size_t last, bool only_headings)
-{
-	_cleanup_free_ char *text = NULL;
-
-	if (scols_table_print_range_to_string(
-		    table->scols, scols_table_get_line(table->scols, first),
-		    scols_table_get_line(table->scols, last), &text) < 0 ||
-	    !text)
-		return -ENOMEM;
-	if (only_headings)
-		text[strcspn(text, "\n")] = '\0';
-	print_trimmed(table->terminal->stream, text);
-	return 0;
-}
-
-static int print_in_parts(const Table *table, size_t n)
-{
-	const Terminal *t = table->terminal;
-	int r = 0;
-
-	if (said(table, 0) && !scols_table_is_noheadings(table->scols))
-		r = print_rows(table, 0, 0, true);
-	for (size_t i = 0, end; r >= 0 && i < n; i = end) {
-		const char *text = said(table, i);
-
-		for (end = i + 1; !text && end < n && !said(table, end);)
-			end++;
-		if (text)
-			terminal_prose(t, 0, 4, text);
-		else
-			r = print_rows(table, i, end - 1, false);
-	}
-	return r;
-}
-
 int table_print(Table *table)
 {
 	const Terminal *t = table->terminal;
-	size_t n = scols_table_get_nlines(table->scols);
 	_cleanup_free_ char *text = NULL;
 
 	/* We measure the terminal ourselves, so that one width serves the whole output. */
@@ -200,9 +151,6 @@ int table_print(Table *table)
 				  t->width > 0 ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
 	if (t->width > 0)
 		scols_table_set_termwidth(table->scols, t->width);
-	for (size_t i = 0; i < n; i++)
-		if (said(table, i))
-			return print_in_parts(table, n);
 	if (scols_print_table_to_string(table->scols, &text) < 0 || !text)
 		return -ENOMEM;
 	print_trimmed(t->stream, text);

@@ -29,11 +29,6 @@ int table_new(const Terminal *terminal, const Column *columns, size_t n_columns,
  */
 int table_row(Table *table, const char *const *cells, Colour colour, TableRow *parent,
 	      TableRow **ret_row);
-/*
- * This text, which is borrowed and may have colours, is printed in the place of the row's cells,
- * over all columns. On a terminal it goes on in the next line.
- */
-void table_row_say(TableRow *row, const char *text);
 /* Columns that the whole table takes when nothing is cut. */
 int table_width(Table *table, size_t *ret);
 int table_print(Table *table);

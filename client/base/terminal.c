@@ -10,29 +10,21 @@
 
 /* The size of a terminal that does not report one: a serial console, an editor's shell. */
 #define WIDTH_DEFAULT 80
-#define HEIGHT_DEFAULT 24
 #define LABEL_WIDTH 12
 /* On a line with less room text is left as it is. */
 #define PROSE_MIN 20
 
-void terminal_measure(Terminal *t)
-{
-	struct winsize size = { 0 };
-
-	if (!t->tty)
-		return;
-	ioctl(fileno(t->stream), TIOCGWINSZ, &size);
-	t->width = size.ws_col > 0 ? size.ws_col : WIDTH_DEFAULT;
-	t->height = size.ws_row > 0 ? size.ws_row : HEIGHT_DEFAULT;
-}
-
 Terminal terminal_open(FILE *stream, ColourWhen when)
 {
 	Terminal t = { .stream = stream, .tty = isatty(fileno(stream)) == 1 };
+	struct winsize size = { 0 };
 
 	t.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	t.colour = when == COLOUR_ALWAYS || (when == COLOUR_AUTO && t.tty);
-	terminal_measure(&t);
+	if (!t.tty)
+		return t;
+	ioctl(fileno(stream), TIOCGWINSZ, &size);
+	t.width = size.ws_col > 0 ? size.ws_col : WIDTH_DEFAULT;
 	return t;
 }
 

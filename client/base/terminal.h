@@ -42,13 +42,10 @@ typedef struct Terminal {
 	bool dumb; /* what was printed cannot be drawn over */
 	bool colour;
 	bool utf8;
-	size_t width;  /* columns; 0 when it is not a terminal, where nothing is cut */
-	size_t height; /* rows; 0 when it is not a terminal */
+	size_t width; /* columns; 0 when it is not a terminal, where nothing is cut */
 } Terminal;
 
 Terminal terminal_open(FILE *stream, ColourWhen when);
-/* Asks for the size again, after SIGWINCH. */
-void terminal_measure(Terminal *t);
 
 /* Escape sequence that starts the colour; "" where there is none. */
 const char *terminal_colour(const Terminal *t, Colour colour);

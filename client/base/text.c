@@ -178,33 +178,6 @@ size_t text_width(const char *s)
 	return width;
 }
 
-/* Length of the escape sequence, such as a colour, that the text begins with; 0: none. */
-static size_t escape_length(const char *s)
-{
-	size_t n = 2;
-
-	if (s[0] != '\033' || s[1] != '[')
-		return 0;
-	while (s[n] >= 0x20 && s[n] < 0x40)
-		n++;
-	return s[n] ? n + 1 : n;
-}
-
-size_t text_rows(const char *line, size_t columns)
-{
-	size_t length = strcspn(line, "\n"), width = 0;
-
-	for (size_t i = 0; i < length;) {
-		size_t escape = escape_length(line + i);
-		size_t plain = escape > 0 ? 0 : 1 + strcspn(line + i + 1, "\033\n");
-		_cleanup_free_ char *text = strndup(line + i, plain);
-
-		width += text ? text_width(text) : plain;
-		i += escape + plain;
-	}
-	return columns == 0 || width <= columns ? 1 : (width + columns - 1) / columns;
-}
-
 char *text_cut(const char *s, size_t width, const char *ellipsis)
 {
 	size_t room, used = 0, end = 0, n;

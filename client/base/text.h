@@ -44,11 +44,6 @@ char *text_in_locale(const char *s);
 bool text_utf8_valid(const char *s);
 /* Columns on a terminal, in the current locale. */
 size_t text_width(const char *s);
-/*
- * Rows that a line takes on a terminal of so many columns: at least one, more where it is wrapped.
- * Escape sequences take no room. The line ends at a line feed or at the end of the text.
- */
-size_t text_rows(const char *line, size_t columns);
 /* A copy cut to `width` columns, ending in `ellipsis` where something was cut. */
 char *text_cut(const char *s, size_t width, const char *ellipsis);
 

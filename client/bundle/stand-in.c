@@ -80,105 +80,29 @@ static int escape(const char *word, char **ret)
  * Words of the texts themselves: of another one, such a name could not be told there. What the
  * documents have for keys, states and drivers comes beside them (stand_ins_spare()).
  */
-static const char *const ordinary[] = {
-#define X(enumerator, name) name,
-	GPUPASS_GROUP_STATES(X) GPUPASS_PROVENANCES(X) GPUPASS_JOB_STATES(X) GPUPASS_STEP_STATES(X)
-		GPUPASS_OPERATIONS(X) GPUPASS_HEALTHS(X) GPUPASS_VERDICTS(X)
+static const char ordinary[] =
+#define X(enumerator, name) " " name
+	GPUPASS_GROUP_STATES(X) GPUPASS_PROVENANCES(X) GPUPASS_JOB_STATES(X) GPUPASS_STEP_STATES(
+		X) GPUPASS_OPERATIONS(X) GPUPASS_HEALTHS(X) GPUPASS_VERDICTS(X)
 #undef X
-			"a",
-	"all",
-	"an",
-	"and",
-	"are",
-	"as",
-	"at",
-	"be",
-	"board",
-	"boards",
-	"boot",
-	"bridge",
-	"bus",
-	"by",
-	"can",
-	"cannot",
-	"daemon",
-	"device",
-	"devices",
-	"domain",
-	"domains",
-	"driver",
-	"fail",
-	"file",
-	"for",
-	"from",
-	"function",
-	"functions",
-	"gpu",
-	"gpupass",
-	"gpupassd",
-	"gpus",
-	"group",
-	"groups",
-	"has",
-	"have",
-	"host",
-	"hostdev",
-	"hostdevs",
-	"i40e",
-	"in",
-	"iommu",
-	"is",
-	"it",
-	"job",
-	"kernel",
-	"kvm",
-	"libvirt",
-	"libvirtd",
-	"link",
-	"links",
-	"linux",
-	"memory",
-	"module",
-	"name",
-	"no",
-	"not",
-	"nouveau",
-	"nvidia",
-	"nvlink",
-	"of",
-	"off",
-	"on",
-	"or",
-	"pass",
-	"pci",
-	"pci-stub",
-	"pcie",
-	"pcieport",
-	"process",
-	"qemu",
-	"reset",
-	"root",
-	"see",
-	"service",
-	"shut",
-	"snd_hda_intel",
-	"starts",
-	"systemd",
-	"that",
-	"the",
-	"to",
-	"unit",
-	"user",
-	"vfio",
-	"vfio-pci",
-	"virsh",
-	"vm",
-	"warn",
-	"was",
-	"which",
-	"with",
-	"xhci_hcd",
-};
+		" a all an and are as at be board boards boot bridge bus by can cannot daemon device"
+		" devices domain domains driver fail file for from function functions gpu gpupass"
+		" gpupassd gpus group groups has have host hostdev hostdevs i40e in iommu is it job"
+		" kernel kvm libvirt libvirtd link links linux memory module name no not nouveau nvidia"
+		" nvlink of off on or pass pci pci-stub pcie pcieport process qemu reset root see"
+		" service shut snd_hda_intel starts systemd that the to unit user vfio vfio-pci virsh vm"
+		" warn was which with xhci_hcd"
+		" ";
+
+static bool is_ordinary(const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *at = ordinary; (at = strstr(at, word)); at++)
+		if (at > ordinary && at[-1] == ' ' && at[n] == ' ' && !strchr(word, ' '))
+			return true;
+	return false;
+}
 
 /* "7", "10de": of an address, an id, a count. */
 static bool is_number(const char *word)
@@ -208,8 +132,7 @@ static int set_ordinary(const StandIns *s, Secret *secret)
 	if (lower(secret->word, &word) < 0)
 		return -ENOMEM;
 	secret->ordinary = (secret->kind != SECRET_SERIAL || strlen(word) <= 4) && is_number(word);
-	for (size_t i = 0; i < ELEMENTS(ordinary) && secret->kind != SECRET_SERIAL; i++)
-		secret->ordinary |= strcmp(ordinary[i], word) == 0;
+	secret->ordinary |= secret->kind != SECRET_SERIAL && is_ordinary(word);
 	secret->ordinary |= json_object_get(s->spared, word) != NULL;
 	return 0;
 }

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bus/listen.h"
 
-#include <signal.h>
-
-#define MATCH_DAEMON "type='signal',sender='" GPUPASS_BUS_NAME "',"
-#define MATCH_CHANGES                                                                              \
-	MATCH_DAEMON "interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',"
-#define MATCH_OBJECTS                                                                              \
-	MATCH_DAEMON "interface='org.freedesktop.DBus.ObjectManager',path='" GPUPASS_PATH_ROOT "'"
-#define MATCH_GROUPS MATCH_CHANGES "path_namespace='" GPUPASS_PATH_GROUPS "'"
-#define MATCH_GPUS MATCH_CHANGES "path_namespace='" GPUPASS_PATH_GPUS "'"
 #define MATCH_MANAGER                                                                              \
-	MATCH_DAEMON "interface='" GPUPASS_IFACE_MANAGER "',path='" GPUPASS_PATH_ROOT "'"
+	"type='signal',sender='" GPUPASS_BUS_NAME "',interface='" GPUPASS_IFACE_MANAGER            \
+	"',path='" GPUPASS_PATH_ROOT "'"
 
 static int on_manager(sd_bus_message *message, void *userdata, _unused_ sd_bus_error *ret_error)
 {
@@ -23,8 +15,8 @@ static int on_manager(sd_bus_message *message, void *userdata, _unused_ sd_bus_e
 	return 0;
 }
 
-static int on_objects(_unused_ sd_bus_message *message, void *userdata,
-		      _unused_ sd_bus_error *ret_error)
+static int on_change(_unused_ sd_bus_message *message, void *userdata,
+		     _unused_ sd_bus_error *ret_error)
 {
 	Listener *l = userdata;
 
@@ -49,24 +41,6 @@ static int on_owner(sd_bus_message *message, void *userdata, _unused_ sd_bus_err
 	return 0;
 }
 
-static int on_interrupt(_unused_ sd_event_source *s, _unused_ const struct signalfd_siginfo *si,
-			void *userdata)
-{
-	Listener *l = userdata;
-
-	l->over = true;
-	return 0;
-}
-
-static int on_window(_unused_ sd_event_source *s, _unused_ const struct signalfd_siginfo *si,
-		     void *userdata)
-{
-	Listener *l = userdata;
-
-	l->resized = true;
-	return 0;
-}
-
 static int add_match(Listener *l, const char *match, sd_bus_message_handler_t handler)
 {
 	int r = sd_bus_add_match(l->client->bus, &l->slots[l->n_slots], match, handler, l);
@@ -78,43 +52,13 @@ static int add_match(Listener *l, const char *match, sd_bus_message_handler_t ha
 
 static int subscribe(Listener *l)
 {
-	int r = add_match(l, MATCH_GROUPS, on_objects);
+	int r = 0;
 
-	if (r >= 0)
-		r = add_match(l, MATCH_OBJECTS, on_objects);
-	if (r >= 0 && l->hooks->gpus)
-		r = add_match(l, MATCH_GPUS, on_objects);
+	for (size_t i = 0; r >= 0 && l->hooks->changes[i]; i++)
+		r = add_match(l, l->hooks->changes[i], on_change);
 	if (r >= 0 && l->hooks->manager)
 		r = add_match(l, MATCH_MANAGER, on_manager);
-	if (r >= 0)
-		r = add_match(l, BUS_MATCH_OWNER, on_owner);
-	return r;
-}
-
-static int start_events(Listener *l)
-{
-	sigset_t mask;
-	int r;
-
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGTERM);
-	if (l->hooks->window)
-		sigaddset(&mask, SIGWINCH);
-	if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0)
-		return -errno;
-	r = sd_event_new(&l->event);
-	if (r >= 0)
-		r = sd_event_add_signal(l->event, &l->sigint, SIGINT, on_interrupt, l);
-	if (r >= 0)
-		r = sd_event_add_signal(l->event, &l->sigterm, SIGTERM, on_interrupt, l);
-	if (r >= 0 && l->hooks->window)
-		r = sd_event_add_signal(l->event, &l->sigwinch, SIGWINCH, on_window, l);
-	if (r >= 0)
-		r = sd_bus_attach_event(l->client->bus, l->event, SD_EVENT_PRIORITY_NORMAL);
-	if (r >= 0)
-		r = silence_watch(&l->silence, l->client, l->event);
-	return r;
+	return r < 0 ? r : add_match(l, BUS_MATCH_OWNER, on_owner);
 }
 
 int listener_start(Listener *l, Client *c, const ListenerHooks *hooks, void *userdata)
@@ -130,19 +74,19 @@ int listener_start(Listener *l, Client *c, const ListenerHooks *hooks, void *use
 		return r;
 	r = subscribe(l);
 	if (r >= 0)
-		r = start_events(l);
+		r = loop_start(&l->loop, c);
 	return r < 0 ? bus_fail(c, NULL, r) : 0;
 }
 
 int listener_wait(Listener *l, uint64_t timeout_usec)
 {
-	int r = sd_event_run(l->event, timeout_usec);
+	int r = sd_event_run(l->loop.event, timeout_usec);
 
 	if (r < 0)
 		return bus_fail(l->client, NULL, r);
 	if (sd_bus_is_open(l->client->bus) <= 0)
 		return bus_fail(l->client, NULL, -ENOTCONN);
-	if (l->silence.lasts)
+	if (l->loop.silent)
 		return bus_fail(l->client, NULL, -ETIMEDOUT);
 	return l->error < 0 ? l->error : r;
 }
@@ -151,11 +95,5 @@ void listener_clear(Listener *l)
 {
 	for (size_t i = 0; i < l->n_slots; i++)
 		sd_bus_slot_unref(l->slots[i]);
-	silence_clear(&l->silence);
-	if (l->event)
-		sd_bus_detach_event(l->client->bus);
-	sd_event_source_unref(l->sigint);
-	sd_event_source_unref(l->sigterm);
-	sd_event_source_unref(l->sigwinch);
-	sd_event_unref(l->event);
+	loop_clear(&l->loop);
 }

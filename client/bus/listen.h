@@ -5,33 +5,26 @@
  */
 #pragma once
 
-#include <systemd/sd-event.h>
-
-#include "bus/bus.h"
-#include "bus/silence.h"
+#include "bus/loop.h"
 
 typedef struct ListenerHooks {
+	/* Matches of signals of gpupassd's, each of which may mean a change; NULL ends the list. */
+	const char *const *changes;
 	/* A signal of the manager's, such as JobNew. NULL: not listened to. Returns -errno. */
 	int (*manager)(sd_bus_message *message, void *userdata);
 	/* The daemon came, or went. NULL: only the flag says so. Returns -errno. */
 	int (*daemon)(bool there, void *userdata);
-	bool gpus;   /* GPUs count as changes, too */
-	bool window; /* as does a new size of the terminal */
 } ListenerHooks;
 
 typedef struct Listener {
 	Client *client;
 	const ListenerHooks *hooks;
 	void *userdata;
-	sd_event *event;
-	sd_event_source *sigint, *sigterm, *sigwinch;
-	sd_bus_slot *slots[5];
+	Loop loop;
+	sd_bus_slot *slots[4];
 	size_t n_slots;
-	Silence silence;
 	bool there;   /* the daemon is on the bus */
-	bool changed; /* objects may be others than at the last look; the caller clears it */
-	bool resized; /* the same */
-	bool over;    /* SIGINT or SIGTERM */
+	bool changed; /* since the caller looked last, and cleared it */
 	int error;
 } Listener;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "export/cloud-init.h"
+#include "export/engines.h"
 
 #include <errno.h>
 #include <string.h>

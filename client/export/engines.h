@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Groups in the words of other engines. Each is a file of its own, and prints comments that say
- * what the engine cannot express, or what must be filled in by hand. -ENOMEM.
+ * What a guest is told, and groups in the words of other engines. Each is a file of its own, and
+ * prints comments that say what the engine cannot express, or what must be filled in by hand.
+ * -ENOMEM.
  */
 #pragma once
 
@@ -9,6 +10,11 @@
 
 #include "export/export.h"
 
+/*
+ * User-data for cloud-init: a script that installs the driver and checks the links, what the script
+ * should find, and a unit that checks at each boot
+ */
+int export_cloud_init(FILE *to, const Export *e);
 /* <devices> with a root port a GPU and a hostdev a function, as gpupassd itself writes them */
 int export_libvirt(FILE *to, const Export *e);
 /* A shell script that starts QEMU with them */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "export/cloud-init.h"
 #include "export/engines.h"
 
 static const ExportFormat formats[] = {
@@ -22,24 +21,12 @@ static const ExportFormat formats[] = {
 	{ "proxmox", SUBJECT_MACHINE_GROUP, 0, 15, export_proxmox },
 };
 
-static const char *const usages[] = {
-	[SUBJECT_DOMAIN] = "DOMAIN",
-	[SUBJECT_GROUPS] = "[GROUP]",
-	[SUBJECT_HOST] = "",
-	[SUBJECT_MACHINE_GROUP] = "VMID GROUP",
-};
-
 const ExportFormat *export_format_find(const char *name)
 {
 	for (size_t i = 0; i < ELEMENTS(formats); i++)
 		if (strcmp(formats[i].name, name) == 0)
 			return &formats[i];
 	return NULL;
-}
-
-const char *export_format_usage(const ExportFormat *format)
-{
-	return usages[format->subject];
 }
 
 char *export_format_names(void)

@@ -24,7 +24,5 @@ typedef struct ExportFormat {
 
 /* NULL: there is no such format. */
 const ExportFormat *export_format_find(const char *name);
-/* "DOMAIN", "[GROUP]", … */
-const char *export_format_usage(const ExportFormat *format);
 /* "cloud-init, …": all of them. NULL when memory is out. */
 char *export_format_names(void);

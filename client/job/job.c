@@ -83,9 +83,9 @@ static int tell_interrupted(Client *c, const Watch *w, const Report *report)
 
 static int tell_lost(Client *c, const Watch *w)
 {
-	const char *cause = w->daemon_lost     ? "gpupassd left the bus"
-			    : w->silence.lasts ? "the host has fallen silent"
-					       : "the connection to the bus was lost";
+	const char *cause = w->daemon_lost   ? "gpupassd left the bus"
+			    : w->loop.silent ? "the host has fallen silent"
+					     : "the connection to the bus was lost";
 	const char *state = w->daemon_lost ? "not known; the job may be half done"
 					   : "the job goes on in gpupassd";
 	_cleanup_free_ char *message = NULL;
@@ -173,7 +173,7 @@ static int watch_and_tell(Client *c, Watch *w, Progress *p, const Report *report
 	if (r < 0)
 		return r;
 	if (!watch_job_is_over(w))
-		return w->interrupted ? tell_interrupted(c, w, report) : tell_lost(c, w);
+		return w->loop.interrupted ? tell_interrupted(c, w, report) : tell_lost(c, w);
 	return strcmp(w->job.state, "done") == 0 ? report->done(c, p, &w->job)
 						 : report->otherwise(c, p, &w->job);
 }

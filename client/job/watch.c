@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "job/watch.h"
 
-#include <signal.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -107,38 +106,6 @@ static int on_owner(sd_bus_message *m, void *userdata, _unused_ sd_bus_error *re
 	return 0;
 }
 
-static int on_signal(_unused_ sd_event_source *s, _unused_ const struct signalfd_siginfo *si,
-		     void *userdata)
-{
-	Watch *w = userdata;
-
-	w->interrupted = true;
-	return 0;
-}
-
-static int watch_events(Watch *w)
-{
-	sigset_t mask;
-	int r;
-
-	r = sd_event_new(&w->event);
-	if (r < 0)
-		return r;
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGINT);
-	sigaddset(&mask, SIGTERM);
-	if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0)
-		return -errno;
-	r = sd_event_add_signal(w->event, &w->sigint, SIGINT, on_signal, w);
-	if (r >= 0)
-		r = sd_event_add_signal(w->event, &w->sigterm, SIGTERM, on_signal, w);
-	if (r >= 0)
-		r = sd_bus_attach_event(w->client->bus, w->event, SD_EVENT_PRIORITY_NORMAL);
-	if (r >= 0)
-		r = silence_watch(&w->silence, w->client, w->event);
-	return r;
-}
-
 /*
  * Nothing waits for the bus to say yes: it takes messages in their order, so that it listens for us
  * before it passes the call on. Where it says no, sd-bus closes the connection.
@@ -172,7 +139,7 @@ int watch_start(Watch *w, Client *c, sd_bus_message *call)
 	w->client = c;
 	r = watch_subscribe(w);
 	if (r >= 0)
-		r = watch_events(w);
+		r = loop_start(&w->loop, c);
 	if (r >= 0)
 		r = sd_bus_call_async(c->bus, &w->slots[w->n_slots], call, on_reply, w,
 				      BUS_TIMEOUT_ACT_USEC);
@@ -211,12 +178,12 @@ bool watch_job_is_over(const Watch *w)
 
 static bool is_lost(const Watch *w)
 {
-	return w->daemon_lost || w->silence.lasts || sd_bus_is_open(w->client->bus) <= 0;
+	return w->daemon_lost || w->loop.silent || sd_bus_is_open(w->client->bus) <= 0;
 }
 
 static bool watch_is_over(const Watch *w)
 {
-	return w->interrupted || watch_job_is_over(w) || is_lost(w);
+	return w->loop.interrupted || watch_job_is_over(w) || is_lost(w);
 }
 
 int watch_next(Watch *w)
@@ -226,7 +193,7 @@ int watch_next(Watch *w)
 	while (!w->dirty) {
 		if (watch_is_over(w))
 			return 0;
-		r = sd_event_run(w->event, UINT64_MAX);
+		r = sd_event_run(w->loop.event, UINT64_MAX);
 		if (r < 0)
 			return bus_fail(w->client, NULL, r);
 		if (w->error < 0)
@@ -248,12 +215,7 @@ void watch_clear(Watch *w)
 {
 	for (size_t i = 0; i < w->n_slots; i++)
 		sd_bus_slot_unref(w->slots[i]);
-	silence_clear(&w->silence);
-	if (w->event && w->client)
-		sd_bus_detach_event(w->client->bus);
-	sd_event_source_unref(w->sigint);
-	sd_event_source_unref(w->sigterm);
-	sd_event_unref(w->event);
+	loop_clear(&w->loop);
 	job_clear(&w->job);
 	free(w->path);
 	*w = (Watch){ 0 };

@@ -2,25 +2,20 @@
 /* The event loop behind job_run(): one job, from its call to its end. */
 #pragma once
 
-#include <systemd/sd-event.h>
-
-#include "bus/silence.h"
+#include "bus/loop.h"
 #include "model/model.h"
 
 typedef struct Watch {
 	Client *client;
-	sd_event *event;
-	sd_event_source *sigint, *sigterm;
+	Loop loop;
 	sd_bus_slot *slots[4];
 	size_t n_slots;
-	Silence silence;
 	char *path; /* of the job; NULL until the call is answered */
 	Job job;
 	bool known;	  /* `job` was read */
 	bool dirty;	  /* something about it changed */
 	bool stale;	  /* it must be read again */
 	bool removed;	  /* JobRemoved came for it: it is over, whatever it says */
-	bool interrupted; /* SIGINT or SIGTERM */
 	bool daemon_lost; /* gpupassd left the bus */
 	int error;	  /* a callback failed; client->failure may say more */
 } Watch;

@@ -225,11 +225,6 @@ json_t *json_groups(const World *w)
 	return JSON_ARRAY(w->groups, w->n_groups, json_group(item));
 }
 
-json_t *json_gpus(const World *w)
-{
-	return JSON_ARRAY(w->gpus, w->n_gpus, json_gpu(w, item));
-}
-
 json_t *json_jobs(const World *w)
 {
 	return JSON_ARRAY(w->jobs, w->n_jobs, json_job(item));

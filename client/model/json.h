@@ -20,5 +20,4 @@ json_t *json_assignment(const Assignment *assignment);
 json_t *json_job(const Job *job);
 
 json_t *json_groups(const World *w);
-json_t *json_gpus(const World *w);
 json_t *json_jobs(const World *w);

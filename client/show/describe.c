@@ -36,11 +36,6 @@ Colour group_colour(const Group *group)
 	return COLOUR_MOVING;
 }
 
-bool group_is_held(const Group *group)
-{
-	return *group->domain_name || *group->domain_uuid;
-}
-
 const char *group_bullet(const Terminal *t, const Group *group)
 {
 	return terminal_glyph(t,
@@ -108,7 +103,8 @@ const char *or_dash(const char *s)
 	return *s ? s : "-";
 }
 
-char *clause(const char *sentence)
+/* A sentence without its full stop, to be continued. */
+static char *clause(const char *sentence)
 {
 	size_t n = strlen(sentence);
 

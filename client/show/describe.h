@@ -5,8 +5,6 @@
 #include "model/model.h"
 
 Colour group_colour(const Group *group);
-/* A group that a domain has. */
-bool group_is_held(const Group *group);
 /* "● " or "○ " */
 const char *group_bullet(const Terminal *t, const Group *group);
 /* "2× RTX A6000, NV4" */
@@ -22,8 +20,6 @@ const char *gpu_exclusion(const Gpu *gpu);
 const char *job_shown_state(const Job *job);
 /* "-" for "". */
 const char *or_dash(const char *s);
-/* A sentence without its full stop, to be continued. */
-char *clause(const char *sentence);
 
 /* "declare it with: gpupass declare …"; *ret NULL where a declaration would not help. */
 int group_remedy(const Group *group, char **ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "topology/layout-links.h"
+#include "topology/layout-parts.h"
 
 #include <string.h>
 

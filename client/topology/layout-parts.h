@@ -20,7 +20,7 @@ typedef struct LayoutPanel {
 	int node; /* -1: not known */
 	int x, y, w, h;
 	size_t n_columns, n_rows;
-	size_t band, first_column; /* column: over all panels of the band */
+	size_t band;
 } LayoutPanel;
 
 /* A row of cards, over all panels of one band. */
@@ -81,3 +81,18 @@ typedef struct Layout {
 	size_t n_trunks;
 	int width, height; /* of title and panels, without a bottom margin */
 } Layout;
+
+/*
+ * layout-place.c: panels, rows and columns, and x of panels and cards. -ENOMEM. Then, with the
+ * rows' lanes, y of panels, rows and cards.
+ */
+int layout_place(Layout *layout);
+void layout_heights(Layout *layout);
+
+/*
+ * layout-links.c: rails and lanes of each row, and trunks, which need x of all cards. -ENOMEM.
+ * Then, when y of all cards is known, y of rails and trunks, and bars and wires.
+ */
+int layout_rails(Layout *layout);
+void layout_rail_heights(Layout *layout);
+int layout_bars(Layout *layout);

@@ -2,8 +2,6 @@
 #include "topology/layout.h"
 
 #include "base/text.h"
-#include "topology/layout-links.h"
-#include "topology/layout-place.h"
 
 Layout *layout_free(Layout *l)
 {

@@ -15,6 +15,17 @@ static const Column behind[] = {
 	{ "GROUP", COLUMN_COLOUR },
 };
 
+Colour topology_colour(const TopologyGpu *gpu)
+{
+	static const Colour colours[LOOK_MAX_] = {
+		[LOOK_HELD] = COLOUR_GOOD,     [LOOK_MOVING] = COLOUR_MOVING,
+		[LOOK_UNSURE] = COLOUR_MOVING, [LOOK_BAD] = COLOUR_BAD,
+		[LOOK_CLOSED] = COLOUR_BAD,
+	};
+
+	return colours[gpu->look];
+}
+
 static int add_row(Table *table, const Topology *t, char *const *labels, size_t row)
 {
 	const TopologyGpu *gpu = &t->gpus[row];
@@ -22,7 +33,6 @@ static int add_row(Table *table, const Topology *t, char *const *labels, size_t 
 	const TopologyNode *node = topology_node(t, gpu->numa_node);
 	_cleanup_free_ char *numa = NULL, *iommu = NULL;
 	_cleanup_free_ const char **cells = NULL;
-	bool bad = gpu->look == LOOK_BAD || gpu->look == LOOK_CLOSED;
 	size_t n = 0;
 
 	numa = gpu->numa_node < 0 ? strdup("-") : strf("%d", gpu->numa_node);
@@ -38,12 +48,7 @@ static int add_row(Table *table, const Topology *t, char *const *labels, size_t 
 	cells[n++] = numa;
 	cells[n++] = iommu;
 	cells[n++] = group ? group->name : "-";
-	return table_row(table, cells,
-			 bad							? COLOUR_BAD
-			 : gpu->look == LOOK_HELD				? COLOUR_GOOD
-			 : gpu->look == LOOK_UNSURE || gpu->look == LOOK_MOVING ? COLOUR_MOVING
-										: COLOUR_NONE,
-			 NULL, NULL);
+	return table_row(table, cells, topology_colour(gpu), NULL, NULL);
 }
 
 static int make_labels(size_t n, char ***ret)

@@ -5,4 +5,6 @@
 #include "base/terminal.h"
 #include "topology/model.h"
 
+/* Of its state, here and in the tree. */
+Colour topology_colour(const TopologyGpu *gpu);
 int topology_print_matrix(const Terminal *t, const Topology *topology, bool legend);

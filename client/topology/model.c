@@ -36,7 +36,6 @@ static void bridge_clear(TopologyBridge *bridge)
 	free(bridge->kind);
 	free(bridge->vendor);
 	free(bridge->device);
-	free(bridge->driver);
 }
 
 Topology *topology_free(Topology *t)
@@ -95,7 +94,8 @@ bool topology_group_single(const TopologyGroup *group)
 	return strcmp(group->link, "-") == 0;
 }
 
-const TopologyGroup *topology_link(const Topology *t, size_t a, size_t b)
+/* The group whose links join the two; NULL: none is known to. */
+static const TopologyGroup *link_of(const Topology *t, size_t a, size_t b)
 {
 	const TopologyGroup *group = topology_group(t, &t->gpus[a]);
 
@@ -106,7 +106,7 @@ const TopologyGroup *topology_link(const Topology *t, size_t a, size_t b)
 
 const char *topology_cell(const Topology *t, size_t a, size_t b)
 {
-	const TopologyGroup *group = topology_link(t, a, b);
+	const TopologyGroup *group = link_of(t, a, b);
 	const char *distance = t->distances[a * t->n_gpus + b];
 
 	if (a == b)
@@ -116,37 +116,11 @@ const char *topology_cell(const Topology *t, size_t a, size_t b)
 	return distance ? distance : "-";
 }
 
-ssize_t topology_domain(const Topology *t, const char *domain)
-{
-	for (size_t i = 0; t->domains && t->domains[i]; i++)
-		if (strcmp(t->domains[i], domain) == 0)
-			return (ssize_t)i;
-	return -1;
-}
-
 char *topology_link_text(const TopologyGroup *group)
 {
 	if (group->links > 0 && group->links < group->links_expected)
 		return strf("%s of %u", group->link, group->links_expected);
 	return strdup(*group->link ? group->link : "?");
-}
-
-char *topology_node_text(const Topology *t, int node, const char *separator)
-{
-	const TopologyNode *n = topology_node(t, node);
-	_cleanup_free_ char *size = NULL;
-	bool cpus = n && *n->cpus;
-
-	if (!n)
-		return strdup("");
-	if (n->memory_bytes >> 30 > 0)
-		size = strf("%llu GiB", (unsigned long long)(n->memory_bytes >> 30));
-	else
-		size = strdup("");
-	if (!size)
-		return NULL;
-	return strf("%s%s%s%s", cpus ? "CPUs " : "", cpus ? n->cpus : "",
-		    cpus && *size ? separator : "", size);
 }
 
 /* ---- order ---- */

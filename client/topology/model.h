@@ -31,8 +31,7 @@ typedef struct TopologyNode {
 } TopologyNode;
 
 typedef struct TopologyBridge {
-	char *address, *kind, *vendor, *device, *driver;
-	int iommu_group; /* -1: none */
+	char *address, *kind, *vendor, *device;
 } TopologyBridge;
 
 typedef struct TopologyGroup {
@@ -79,20 +78,14 @@ const TopologyNode *topology_node(const Topology *t, int node);
 const TopologyBridge *topology_bridge(const Topology *t, const char *address);
 /* NULL: in none. */
 const TopologyGroup *topology_group(const Topology *t, const TopologyGpu *gpu);
-/* The group whose links join the two; NULL: none is known to. */
-const TopologyGroup *topology_link(const Topology *t, size_t a, size_t b);
 /* Links of this group are known, or at least likely. */
 bool topology_group_linked(const TopologyGroup *group);
 /* One GPU, which is meant to be alone. */
 bool topology_group_single(const TopologyGroup *group);
 /* "X", "NV4?", "NODE"; "-" when not told. */
 const char *topology_cell(const Topology *t, size_t a, size_t b);
-/* Place in t->domains; -1: not there. */
-ssize_t topology_domain(const Topology *t, const char *domain);
 /* "NV2 of 4": what is up where the board has more. Caller frees. */
 char *topology_link_text(const TopologyGroup *group);
-/* "0-31,64-95" and "256 GiB" of a node, for headings; NULL when out of memory. */
-char *topology_node_text(const Topology *t, int node, const char *separator);
 
 /* The GPUs in the order of the tree: by NUMA node, then by the bridges above. Caller frees. */
 size_t *topology_tree_order(const Topology *t);

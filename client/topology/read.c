@@ -124,8 +124,6 @@ static void read_bridges(Reader *r, Topology *t, const json_t *document)
 			.kind = text_of(r, item, "kind"),
 			.vendor = text_of(r, item, "vendor_id"),
 			.device = text_of(r, item, "device_id"),
-			.driver = text_of(r, item, "driver"),
-			.iommu_group = int_of(item, "iommu_group"),
 		};
 	}
 }

@@ -34,12 +34,13 @@ const char *svg_class(const Topology *t, TopologyLook look, const char *domain)
 		[LOOK_HELD] = NULL,   [LOOK_MOVING] = "moving", [LOOK_UNSURE] = "unsure",
 		[LOOK_BAD] = "bad",   [LOOK_CLOSED] = "closed",
 	};
-	ssize_t index;
+	size_t index = 0;
 
 	if (classes[look])
 		return classes[look];
-	index = topology_domain(t, domain);
-	return accents[index < 0 ? 0 : index % SVG_DOMAIN_COLOURS].class;
+	while (t->domains && t->domains[index] && strcmp(t->domains[index], domain) != 0)
+		index++;
+	return accents[index % SVG_DOMAIN_COLOURS].class;
 }
 
 static const struct {

@@ -87,6 +87,25 @@ static void print_title(Svg *s)
 	svg_text(s, &(SvgText){ LAYOUT_MARGIN, 72, 14, width, SVG_PLAIN, "dim", NULL }, parts);
 }
 
+/* Processors and memory, for its heading. */
+static char *node_text(const Topology *t, int node)
+{
+	const TopologyNode *n = topology_node(t, node);
+	_cleanup_free_ char *size = NULL;
+	bool cpus = n && *n->cpus;
+
+	if (!n)
+		return strdup("");
+	if (n->memory_bytes >> 30 > 0)
+		size = strf("%llu GiB", (unsigned long long)(n->memory_bytes >> 30));
+	else
+		size = strdup("");
+	if (!size)
+		return NULL;
+	return strf("%s%s%s%s", cpus ? "CPUs " : "", cpus ? n->cpus : "",
+		    cpus && *size ? "  ·  " : "", size);
+}
+
 /* ---- panels ---- */
 
 static void print_panel(Svg *s, const LayoutPanel *panel)
@@ -99,7 +118,7 @@ static void print_panel(Svg *s, const LayoutPanel *panel)
 	else
 		name = made(s,
 			    strdup(s->topology->n_nodes > 0 ? "NUMA node not known" : "No NUMA"));
-	facts = made(s, topology_node_text(s->topology, panel->node, "  ·  "));
+	facts = made(s, node_text(s->topology, panel->node));
 	if (!name || !facts)
 		return;
 	fprintf(s->f,

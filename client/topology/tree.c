@@ -5,6 +5,7 @@
 
 #include "base/table.h"
 #include "base/text.h"
+#include "topology/matrix.h"
 
 static const Column columns[] = {
 	{ "DEVICE", COLUMN_TREE },  { "MODEL", 0 }, { "DRIVER", 0 }, { "IOMMU", 0 },
@@ -250,28 +251,6 @@ static char *state_text(const Tree *tree, const TopologyGpu *gpu)
 	return full ? text_cut(full, tree->state_width, ellipsis) : NULL;
 }
 
-static Colour colour_of(const TopologyGpu *gpu)
-{
-	if (!gpu)
-		return COLOUR_NONE;
-	switch (gpu->look) {
-	case LOOK_HELD:
-		return COLOUR_GOOD;
-	case LOOK_BAD:
-	case LOOK_CLOSED:
-		return COLOUR_BAD;
-	case LOOK_MOVING:
-	case LOOK_UNSURE:
-		return COLOUR_MOVING;
-	case LOOK_NONE:
-	case LOOK_FREE:
-	case LOOK_BOUND:
-	case LOOK_MAX_:
-		break;
-	}
-	return COLOUR_NONE;
-}
-
 static int add_line(const Tree *tree, Table *table, size_t i, TableRow *parent, TableRow **ret)
 {
 	const Line *line = &tree->lines[i];
@@ -291,7 +270,7 @@ static int add_line(const Tree *tree, Table *table, size_t i, TableRow *parent, 
 	if (r < 0 || !device || !model || !state || !iommu)
 		return -ENOMEM;
 	return table_row(table, (const char *const[]){ device, model, driver, iommu, state, link },
-			 colour_of(line->gpu), parent, ret);
+			 line->gpu ? topology_colour(line->gpu) : COLOUR_NONE, parent, ret);
 }
 
 static int make_table(const Tree *tree, const Terminal *t, bool headings, Table **ret)

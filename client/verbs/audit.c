@@ -117,7 +117,8 @@ static int append_filter(Client *c, sd_bus_message *call, const AuditFilter *fil
 	return r < 0 ? bus_build_failed(c, r) : 0;
 }
 
-int audit_page(Client *c, const AuditFilter *filter, uint64_t after, json_t **ret)
+/* Reads one page behind `after`: a document org.gpupass1.audit-page/1. */
+static int get_page(Client *c, const AuditFilter *filter, uint64_t after, json_t **ret)
 {
 	_cleanup_message_ sd_bus_message *call = NULL;
 	int r = bus_new_manager_call(c, "GetAudit", &call);
@@ -139,7 +140,7 @@ int audit_records(Client *c, const AuditFilter *filter, uint64_t after, json_t *
 	while (more) {
 		_cleanup_(json_decrefp) json_t *page = NULL;
 		json_int_t last;
-		int r = audit_page(c, filter, after, &page);
+		int r = get_page(c, filter, after, &page);
 
 		if (r < 0)
 			return r;

@@ -13,8 +13,6 @@ typedef struct AuditFilter {
 	uint64_t user, job; /* job 0: any */
 } AuditFilter;
 
-/* Reads one page behind `after`: a document org.gpupass1.audit-page/1. */
-int audit_page(Client *c, const AuditFilter *filter, uint64_t after, json_t **ret);
 /* All pages behind `after` as one. *ret_last: the last sequence number that was looked at. */
 int audit_records(Client *c, const AuditFilter *filter, uint64_t after, json_t **ret,
 		  uint64_t *ret_last);

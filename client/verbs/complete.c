@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/host-name.h"
 #include "base/text.h"
-#include "hosts/names.h"
 #include "verbs/list.h"
 
 /* A key that was pressed gets an answer, or none. */
@@ -25,23 +25,16 @@
 
 /* ---- what is typed ---- */
 
-bool typed_find_option(const char *name, size_t length, char letter, OptionInfo *ret)
+/* By name, where `length` bytes of it count, or by letter; NULL: there is none. */
+static const OptionRow *find_option(const char *name, size_t length, char letter)
 {
-	for (size_t i = 0; options_info(i, ret); i++)
-		if ((letter && ret->letter == letter) ||
-		    (name && ret->name && strncmp(ret->name, name, length) == 0 &&
-		     ret->name[length] == '\0'))
-			return true;
-	return false;
-}
+	const OptionRow *row;
 
-static const Verb *find_verb(const char *name)
-{
-	const Verb *verb;
-
-	for (size_t i = 0; (verb = verb_at(i)); i++)
-		if (strcmp(verb->name, name) == 0)
-			return verb;
+	for (size_t i = 0; (row = option_at(i)); i++)
+		if ((letter && row->letter == letter) ||
+		    (name && row->name && strncmp(row->name, name, length) == 0 &&
+		     row->name[length] == '\0'))
+			return row;
 	return NULL;
 }
 
@@ -51,28 +44,26 @@ static void read_argument(TypedLine *line, const char *word)
 		line->n_arguments++;
 		return;
 	}
-	line->verb = find_verb(word);
+	line->verb = verb_find(word);
 	line->unknown = !line->verb;
 }
 
 static void take_value(TypedLine *line, const char *value)
 {
-	if (line->option.letter == 'H')
+	if (line->option->letter == 'H')
 		line->host = value;
-	line->hosts |= line->option.verb_option == OPTION_HOSTS_FILE ||
-		       (line->option.letter == 'H' && strchr(value, ','));
-	line->option = (OptionInfo){ 0 };
+	line->option = NULL;
 }
 
 static void read_long(TypedLine *line, const char *word)
 {
 	size_t length = strcspn(word, "=");
-	OptionInfo option;
+	const OptionRow *option = find_option(word, length, '\0');
 
-	if (!typed_find_option(word, length, '\0', &option))
+	if (!option)
 		return;
-	line->release |= option.verb_option == OPTION_RELEASE;
-	if (!option.takes_value)
+	line->release |= option->verb_option == OPTION_RELEASE;
+	if (!option->argument)
 		return;
 	line->option = option;
 	if (word[length] == '=')
@@ -81,25 +72,26 @@ static void read_long(TypedLine *line, const char *word)
 
 static void read_letters(TypedLine *line, const char *letters)
 {
-	OptionInfo option;
+	for (; *letters; letters++) {
+		const OptionRow *option = find_option(NULL, 0, *letters);
 
-	for (; *letters; letters++)
-		if (typed_find_option(NULL, 0, *letters, &option) && option.takes_value) {
+		if (option && option->argument) {
 			line->option = option;
 			if (letters[1])
 				take_value(line, letters + 1);
 			return;
 		}
+	}
 }
 
-void typed_line_read(char *const *words, size_t n_words, TypedLine *ret)
+static void read_line(char *const *words, size_t n_words, TypedLine *ret)
 {
 	TypedLine line = { .word = n_words > 0 ? words[n_words - 1] : "" };
 
 	for (size_t i = 1; i + 1 < n_words; i++) {
 		const char *word = words[i];
 
-		if (line.option.help)
+		if (line.option)
 			take_value(&line, word);
 		else if (line.arguments_only || word[0] != '-' || !word[1])
 			read_argument(&line, word);
@@ -124,21 +116,14 @@ typedef struct ValueRow {
 } ValueRow;
 
 static const ValueRow values[] = {
-	{ .option = "json", .words = "pretty short off" },
-	{ .option = "color", .words = "auto always never" },
 	{ .option = "host", .shell = "hosts" },
-	{ .option = "hosts-file", .shell = "files" },
-	{ .option = "numa", .words = "advise apply strict" },
-	{ .option = "fit", .words = "advise apply strict" },
-	{ .option = "format", .verb = "topology", .words = "matrix tree svg dot" },
-	{ .option = "format", .verb = "metrics", .words = "openmetrics prometheus" },
+	{ .option = "format", .verb = "topology", .words = "matrix, tree, svg" },
+	{ .option = "format", .verb = "metrics", .words = "openmetrics, prometheus" },
 	{ .option = "format",
 	  .verb = "export",
-	  .words = "cloud-init libvirt qemu cloud-hypervisor esxi kubevirt nova proxmox" },
-	{ .option = "distribution", .words = "auto debian ubuntu rhel" },
+	  .words = "cloud-init, libvirt, qemu, cloud-hypervisor, esxi, kubevirt, nova, proxmox" },
 	{ .option = "first", .words = "" },
 	{ .option = "textfile", .shell = "files" },
-	{ .option = "symptom", .words = "no-nvlink one-gpu no-p2p slow" },
 	{ .option = "model", .kinds = "MODEL" },
 	{ .option = "group", .kinds = "GROUP" },
 	{ .option = "domain", .kinds = "DOMAIN" },
@@ -161,7 +146,7 @@ static int unknown(Client *c)
 static void print_list(const WordPrinter *p, const char *list)
 {
 	for (const char *s = list; *s; s += strcspn(s, " "), s += *s == ' ') {
-		_cleanup_free_ char *word = strndup(s, strcspn(s, " "));
+		_cleanup_free_ char *word = strndup(s, strcspn(s, ", "));
 
 		if (word)
 			words_print(p, word, "");
@@ -197,19 +182,22 @@ static int complete_columns(WordPrinter *p, const TypedLine *line, const char *t
 	print_columns(p, kinds, n);
 	if (several && kept == 0)
 		words_print(p, "all", "");
-	if (line->hosts)
-		words_print(p, "host", "");
 	p->prefix = "";
 	return 0;
 }
 
-static int complete_value(WordPrinter *p, const TypedLine *line, const OptionInfo *option,
+static int complete_value(WordPrinter *p, const TypedLine *line, const OptionRow *option,
 			  const char *typed)
 {
 	FILE *f = p->client->out.stream;
 
 	if (option->verb_option == OPTION_COLUMNS || option->verb_option == OPTION_SORT)
 		return complete_columns(p, line, typed, option->verb_option == OPTION_COLUMNS);
+	if (option->words) {
+		fputs("words\n", f);
+		print_list(p, option->words);
+		return 0;
+	}
 	for (size_t i = 0; i < ELEMENTS(values); i++) {
 		const ValueRow *row = &values[i];
 
@@ -217,11 +205,7 @@ static int complete_value(WordPrinter *p, const TypedLine *line, const OptionInf
 		    (row->verb && (!line->verb || strcmp(row->verb, line->verb->name) != 0)))
 			continue;
 		if (row->shell) {
-			/* Hosts that are there already stay before the next one: "a,b". */
-			const char *comma = option->letter == 'H' ? strrchr(typed, ',') : NULL;
-
-			fprintf(f, "%s=%s%.*s\n", row->shell, p->prefix,
-				comma ? (int)(comma + 1 - typed) : 0, typed);
+			fprintf(f, "%s=%s\n", row->shell, p->prefix);
 			return 0;
 		}
 		fputs("words\n", f);
@@ -247,21 +231,21 @@ static int complete_verb(const WordPrinter *p)
 
 static int complete_option(const WordPrinter *p, const TypedLine *line)
 {
-	OptionInfo option;
+	const OptionRow *option;
 
 	fputs("words\n", p->client->out.stream);
-	for (size_t i = 0; options_info(i, &option); i++) {
+	for (size_t i = 0; (option = option_at(i)); i++) {
 		_cleanup_free_ char *name = NULL;
 
-		if (option.verb_option &&
-		    (!line->verb || !(line->verb->options & option.verb_option)))
+		if (option->verb_option &&
+		    (!line->verb || !(line->verb->options & option->verb_option)))
 			continue;
-		name = option.name ? strf("--%s%s", option.name, option.takes_value ? "=" : "")
-				   : NULL;
+		name = option->name ? strf("--%s%s", option->name, option->argument ? "=" : "")
+				    : NULL;
 		if (name)
-			words_print(p, name, option.help);
-		if (option.letter)
-			words_print(p, (char[]){ '-', option.letter, '\0' }, option.help);
+			words_print(p, name, option->help);
+		if (option->letter)
+			words_print(p, (char[]){ '-', option->letter, '\0' }, option->help);
 	}
 	return 0;
 }
@@ -313,31 +297,32 @@ static int complete(WordPrinter *p, const TypedLine *line)
 {
 	const char *word = line->word;
 	size_t length = strcspn(word, "=");
+	bool dashed = !line->arguments_only && word[0] == '-', is_long = dashed && word[1] == '-';
+	const OptionRow *option = NULL;
 	_cleanup_free_ char *prefix = NULL;
-	OptionInfo option;
 
-	if (line->option.help)
-		return complete_value(p, line, &line->option, word);
-	if (!line->arguments_only && str_starts_with(word, "--") && word[length] == '=') {
-		if (!typed_find_option(word + 2, length - 2, '\0', &option))
+	if (line->option)
+		return complete_value(p, line, line->option, word);
+	if (is_long && word[length] == '=') {
+		option = find_option(word + 2, length++ - 2, '\0');
+		if (!option)
 			return unknown(p->client);
-		prefix = strf("%.*s=", (int)length, word);
-		word += length + 1;
-	} else if (!line->arguments_only && word[0] == '-' && word[1] && word[1] != '-' &&
-		   word[2] && typed_find_option(NULL, 0, word[1], &option) && option.takes_value) {
-		prefix = strndup(word, 2);
-		word += 2;
-	} else if (!line->arguments_only && word[0] == '-') {
-		return complete_option(p, line);
-	} else if (line->unknown) {
-		return 0;
-	} else {
-		return line->verb ? complete_argument(p, line) : complete_verb(p);
+	} else if (dashed && !is_long && word[1] && word[2]) {
+		option = find_option(NULL, 0, word[1]);
+		length = 2;
 	}
-	if (!prefix)
-		return -ENOMEM;
-	p->prefix = prefix;
-	return complete_value(p, line, &option, word);
+	if (option && option->argument) {
+		prefix = strndup(word, length);
+		if (!prefix)
+			return -ENOMEM;
+		p->prefix = prefix;
+		return complete_value(p, line, option, word + length);
+	}
+	if (dashed)
+		return complete_option(p, line);
+	if (line->unknown)
+		return 0;
+	return line->verb ? complete_argument(p, line) : complete_verb(p);
 }
 
 static void give_up(_unused_ int signal_number)
@@ -350,19 +335,16 @@ int verb_complete(Client *c, char *const *arguments, size_t n_arguments)
 	Options options = *c->options;
 	WordPrinter printer = { .client = c, .prefix = "", .definitions = options.definitions };
 	const Options *saved = c->options;
-	_cleanup_free_ char *host = NULL;
 	TypedLine line;
 	int r;
 
-	typed_line_read(arguments, n_arguments, &line);
+	read_line(arguments, n_arguments, &line);
 	/* Names as they are, not as they are printed. */
 	options.json = JSON_SHORT;
 	options.ask_password = false;
-	/* Of several hosts the first: they may have the same groups. */
-	host = line.host ? strndup(line.host, strcspn(line.host, ",")) : NULL;
-	if (host && !host_name_is_valid(host))
+	if (line.host && !host_name_is_valid(line.host))
 		return GPUPASS_EXIT_DONE;
-	options.host = host;
+	options.host = line.host;
 	c->options = &options;
 	/* Without a terminal and a window ssh asks nobody, where a password would be needed. */
 	if (line.host && (setsid() < 0 || setenv("SSH_ASKPASS_REQUIRE", "never", 1) < 0))

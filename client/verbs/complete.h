@@ -12,14 +12,9 @@ typedef struct TypedLine {
 	bool release;	     /* --release */
 	bool arguments_only; /* behind "--" */
 	const char *host;
-	bool hosts;	   /* there are several, as far as can be seen */
-	OptionInfo option; /* whose value the last word is; without name and letter: it is none's */
-	const char *word;  /* the last one */
+	const OptionRow *option; /* whose value the last word is; NULL: it is none's */
+	const char *word;	 /* the last one */
 } TypedLine;
-
-void typed_line_read(char *const *words, size_t n_words, TypedLine *ret);
-/* By name, where `length` bytes of it count, or by letter. */
-bool typed_find_option(const char *name, size_t length, char letter, OptionInfo *ret);
 
 /* complete-words.c: prints words of a kind, each with `prefix` before it. */
 typedef struct WordPrinter {

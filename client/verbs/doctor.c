@@ -54,7 +54,7 @@ static bool is_trouble(const char *status)
 	return strcmp(status, "fail") == 0 || strcmp(status, "warn") == 0;
 }
 
-/* A heading of the installed file: with spaces a pager finds it, whatever the case. */
+/* A heading of the installed file: with spaces less finds it, whatever the case. */
 static int print_see(Client *c, const char *anchor)
 {
 	_cleanup_free_ char *line = strf("%s/TROUBLESHOOTING.md, \"%s\"", c->doc_directory, anchor);
@@ -210,7 +210,7 @@ static int print_report(Client *c, const json_t *report)
 	return c->options->legend ? print_counts(c, report, printed) : 0;
 }
 
-int doctor_check(Client *c, size_t n_arguments)
+static int check_symptom(Client *c, size_t n_arguments)
 {
 	if ((c->options->given & OPTION_SYMPTOM) && n_arguments == 0)
 		return client_usage(c,
@@ -228,7 +228,7 @@ int verb_doctor(Client *c, char *const *arguments, size_t n_arguments)
 
 	if (c->options->given & OPTION_BUNDLE)
 		return doctor_bundle(c, c->options->bundle, n_arguments);
-	r = doctor_check(c, n_arguments);
+	r = check_symptom(c, n_arguments);
 	if (r < 0)
 		return r;
 	r = request_report(c, n_arguments > 0 ? arguments[0] : "", &report);

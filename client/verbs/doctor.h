@@ -5,5 +5,3 @@
 
 /* Writes a capture of the host to `path`, "-" for standard output. As a VerbRun. */
 int doctor_bundle(Client *c, const char *path, size_t n_arguments);
-/* What must be right in the command line. */
-int doctor_check(Client *c, size_t n_arguments);

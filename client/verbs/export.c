@@ -51,22 +51,22 @@ static int check_arguments(Client *c, const ExportFormat *format, char *const *a
 {
 	static const struct {
 		size_t min, max;
-	} counts[] = {
-		[SUBJECT_DOMAIN] = { 1, 1 },
-		[SUBJECT_GROUPS] = { 0, 1 },
-		[SUBJECT_HOST] = { 0, 0 },
-		[SUBJECT_MACHINE_GROUP] = { 2, 2 },
+		const char *usage;
+	} subjects[] = {
+		[SUBJECT_DOMAIN] = { 1, 1, " DOMAIN" },
+		[SUBJECT_GROUPS] = { 0, 1, " [GROUP]" },
+		[SUBJECT_HOST] = { 0, 0, "" },
+		[SUBJECT_MACHINE_GROUP] = { 2, 2, " VMID GROUP" },
 	};
-	size_t min = counts[format->subject].min, max = counts[format->subject].max;
-	const char *usage = export_format_usage(format);
+	size_t min = subjects[format->subject].min, max = subjects[format->subject].max;
 
 	if (n < min || n > max)
 		return client_usage(
 			c,
 			"--format=%s: too %s arguments\nRemedy: write it as: gpupass export "
-			"--format=%s%s%s",
-			format->name, n < min ? "few" : "many", format->name, *usage ? " " : "",
-			usage);
+			"--format=%s%s",
+			format->name, n < min ? "few" : "many", format->name,
+			subjects[format->subject].usage);
 	if (format->subject == SUBJECT_MACHINE_GROUP &&
 	    !read_number(arguments[0], MACHINE_MIN, MACHINE_MAX, &e->machine))
 		return client_usage(c, "'%s' is no VMID: they are numbers from %d to %d",
@@ -76,18 +76,12 @@ static int check_arguments(Client *c, const ExportFormat *format, char *const *a
 
 static int read_distribution(Client *c, const ExportFormat *format, Export *e)
 {
-	static const char *const names[] = { "auto", "debian", "ubuntu", "rhel" };
 	const char *given = c->options->distribution;
 
 	if (given && format->subject != SUBJECT_DOMAIN)
 		return client_usage(c, "--distribution is no option of --format=%s", format->name);
-	e->guest.distribution = given ? given : names[0];
-	for (size_t i = 0; i < ELEMENTS(names); i++)
-		if (strcmp(e->guest.distribution, names[i]) == 0)
-			return 0;
-	return client_usage(
-		c, "--distribution=%s: not known\nRemedy: one of auto, debian, ubuntu, rhel",
-		given);
+	e->guest.distribution = given ? given : "auto";
+	return 0;
 }
 
 static int read_first(Client *c, const ExportFormat *format, Export *e)

@@ -269,49 +269,6 @@ static int print_hints(Client *c, const World *w)
 	return 0;
 }
 
-static json_t *row_json(const Row *row)
-{
-	_cleanup_(json_decrefp) json_t *cells = json_array();
-
-	for (size_t i = 0; i < ELEMENTS(kinds); i++) {
-		_cleanup_free_ char *text = kinds[i].text(row);
-
-		if (!text || json_array_append_new(cells, json_string(text)) < 0)
-			return NULL;
-	}
-	return json_pack("{s:o, s:i, s:o}", "cells", TAKE_PTR(cells), "colour",
-			 (int)row_colour(row), "held",
-			 row->group ? json_boolean(group_is_held(row->group)) : json_null());
-}
-
-static json_t *hints_json(const World *w)
-{
-	_cleanup_strv_ char **hints = NULL;
-
-	for (size_t i = 0; i < w->n_groups; i++) {
-		_cleanup_free_ char *hint = NULL;
-
-		if (group_hint(&w->groups[i], &hint) < 0 || (hint && strv_append(&hints, hint) < 0))
-			return NULL;
-	}
-	return json_strings(hints);
-}
-
-json_t *list_rows_json(const World *w)
-{
-	_cleanup_(json_decrefp) json_t *array = json_array();
-	_cleanup_free_ Row *rows = NULL;
-	size_t n;
-
-	if (make_rows(w, &rows, &n) < 0)
-		return NULL;
-	for (size_t i = 0; i < n; i++)
-		if (json_array_append_new(array, row_json(&rows[i])) < 0)
-			return NULL;
-	return json_pack("{s:o, s:o, s:o}", "rows", TAKE_PTR(array), "hints", hints_json(w),
-			 "notes", json_strings(w->manager.notes));
-}
-
 json_t *list_json(const World *w)
 {
 	_cleanup_(json_decrefp) json_t *single = json_array();
@@ -330,7 +287,7 @@ int list_print_json(Client *c, const World *w)
 	return json_print(c, list_json(w));
 }
 
-int list_print(Client *c, const World *w, const ColumnChoice *choice)
+static int print_list(Client *c, const World *w, const ColumnChoice *choice)
 {
 	int r = 0;
 
@@ -340,35 +297,27 @@ int list_print(Client *c, const World *w, const ColumnChoice *choice)
 	} else {
 		r = print_table(c, w, choice);
 	}
-	return r >= 0 && c->options->legend ? print_hints(c, w) : r;
-}
-
-static int print_once(Client *c, const ColumnChoice *choice)
-{
-	_cleanup_(world_clear) World w = { 0 };
-	int r = world_load(c, &w);
-
-	if (r < 0)
-		return r;
-	if (c->options->json != JSON_OFF)
-		return list_print_json(c, &w);
-	r = list_print(c, &w, choice);
-	print_notes(c, &w);
+	if (r >= 0 && c->options->legend)
+		r = print_hints(c, w);
+	print_notes(c, w);
 	return r;
 }
 
 int verb_list(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
 {
 	_cleanup_(column_choice_clear) ColumnChoice choice = { 0 };
-	bool watch = c->options->given & OPTION_WATCH;
+	_cleanup_(world_clear) World w = { 0 };
 	int r;
 
-	if (watch && c->options->json != JSON_OFF)
-		return client_usage(c, "--watch prints tables, no JSON\n"
-				       "Remedy: follow changes in JSON with: gpupass monitor -j");
 	r = columns_choose(c, kinds, ELEMENTS(kinds), &choice);
 	if (r >= 0)
-		r = watch ? list_watch(c, &choice) : print_once(c, &choice);
+		r = world_load(c, &w);
+	if (r < 0)
+		return r;
+	if (c->options->json != JSON_OFF)
+		r = list_print_json(c, &w);
+	else
+		r = print_list(c, &w, &choice);
 	return r < 0 ? r : GPUPASS_EXIT_DONE;
 }
 

@@ -13,17 +13,6 @@
 json_t *list_json(const World *w);
 int list_print_json(Client *c, const World *w);
 
-/* The table, and what to do about groups that need an operator. */
-int list_print(Client *c, const World *w, const ColumnChoice *choice);
-/* list-watch.c: prints it again whenever it changes, until interrupted. */
-int list_watch(Client *c, const ColumnChoice *choice);
-
-/*
- * For the table of several hosts: rows, each with its cells in the order of list_columns(), its
- * colour, and whether a domain has it (null: it is a GPU); hints; notes. NULL: out of memory.
- */
-json_t *list_rows_json(const World *w);
-
 /* What -o knows, for completion. */
 const ColumnKind *list_columns(size_t *ret_n);
 const ColumnKind *jobs_columns(size_t *ret_n);

@@ -9,6 +9,13 @@
 #include "model/json.h"
 #include "verbs/verbs.h"
 
+#define MATCH_DAEMON "type='signal',sender='" GPUPASS_BUS_NAME "',"
+#define MATCH_GROUPS                                                                               \
+	MATCH_DAEMON "interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',"     \
+		     "path_namespace='" GPUPASS_PATH_GROUPS "'"
+#define MATCH_OBJECTS                                                                              \
+	MATCH_DAEMON "interface='org.freedesktop.DBus.ObjectManager',path='" GPUPASS_PATH_ROOT "'"
+
 /* A job that the daemon had when the state was told last: its signals may still be on their way. */
 typedef struct KnownJob {
 	uint32_t id;
@@ -332,10 +339,10 @@ static int run(Monitor *m)
 	uint64_t timeout = UINT64_MAX;
 	int r = 0;
 
-	while (r >= 0 && !l->over) {
+	while (r >= 0 && !l->loop.interrupted) {
 		r = listener_wait(l, timeout);
 		timeout = UINT64_MAX;
-		if (r < 0 || !l->changed || !l->there || l->over)
+		if (r < 0 || !l->changed || !l->there || l->loop.interrupted)
 			continue;
 		r = look(m);
 		if (r == 0)
@@ -354,7 +361,8 @@ static void monitor_clear(Monitor *m)
 
 int verb_monitor(Client *c, _unused_ char *const *arguments, _unused_ size_t n_arguments)
 {
-	static const ListenerHooks hooks = { .manager = on_manager, .daemon = on_daemon };
+	static const char *const changes[] = { MATCH_GROUPS, MATCH_OBJECTS, NULL };
+	static const ListenerHooks hooks = { changes, on_manager, on_daemon };
 	_cleanup_(monitor_clear) Monitor m = { .client = c };
 	int r = listener_start(&m.listener, c, &hooks, &m);
 

@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "bus/document.h"
-#include "topology/dot.h"
 #include "topology/matrix.h"
 #include "topology/svg.h"
 #include "topology/tree.h"
@@ -14,12 +13,11 @@ typedef enum TopologyFormat {
 	TOPOLOGY_MATRIX,
 	TOPOLOGY_TREE,
 	TOPOLOGY_SVG,
-	TOPOLOGY_DOT,
 } TopologyFormat;
 
 static int read_format(Client *c, TopologyFormat *ret)
 {
-	static const char *const names[] = { "matrix", "tree", "svg", "dot" };
+	static const char *const names[] = { "matrix", "tree", "svg" };
 	const char *format = c->options->format;
 
 	*ret = TOPOLOGY_MATRIX;
@@ -30,8 +28,10 @@ static int read_format(Client *c, TopologyFormat *ret)
 			*ret = (TopologyFormat)i;
 			return 0;
 		}
-	return client_usage(c, "--format=%s: no such format\nRemedy: one of matrix, tree, svg, dot",
-			    format);
+	return client_usage(
+		c,
+		"--format=%s: no such format\nRemedy: one of matrix, tree, svg; with -j the whole model",
+		format);
 }
 
 static int draw(Client *c, const Topology *t, TopologyFormat format)
@@ -43,9 +43,6 @@ static int draw(Client *c, const Topology *t, TopologyFormat format)
 		return topology_print_tree(&c->out, t, c->options->legend);
 	case TOPOLOGY_SVG:
 		return topology_print_svg(c->out.stream, t);
-	case TOPOLOGY_DOT:
-		topology_print_dot(c->out.stream, t);
-		return 0;
 	}
 	return topology_print_matrix(&c->out, t, c->options->legend);
 }

@@ -4,27 +4,26 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/host-name.h"
 #include "base/text.h"
 #include "verbs/hookscript.h"
 
 /* Longer arguments name nothing that exists: libvirt and the daemon have shorter limits. */
 #define ARGUMENT_MAX 4096
+#define HOST_SHOWN_MAX 64
 
-/* Of verbs that take several hosts. */
-#define HOSTS_OPTIONS (OPTION_HOSTS_FILE | OPTION_TIMEOUT)
 #define JOB_OPTIONS (OPTION_NO_BLOCK | OPTION_TIMEOUT)
 #define ASSIGN_OPTIONS                                                                             \
 	(OPTION_LIVE | OPTION_CONFIG | OPTION_MODEL | OPTION_TIMEOUT | OPTION_ALLOW_BOOT_VGA |     \
 	 OPTION_NUMA | OPTION_FIT | OPTION_ACCEPT_DIRTY)
 
 static const Verb verbs[] = {
-	{ "list", "", 0, 0, OPTION_COLUMNS | OPTION_SORT | OPTION_WATCH | HOSTS_OPTIONS, verb_list,
+	{ "list", "", 0, 0, OPTION_COLUMNS | OPTION_SORT, verb_list,
 	  "List groups, and GPUs in no group" },
-	{ "status", "[GROUP|DOMAIN]", 0, 1, HOSTS_OPTIONS, verb_status,
+	{ "status", "[GROUP|DOMAIN]", 0, 1, 0, verb_status,
 	  "State of gpupassd, of a group, or of a domain" },
 	{ "show", "GROUP|GPU", 1, 1, 0, verb_show, "Everything known about a group or a GPU" },
-	{ "topology", "", 0, 0, OPTION_FORMAT | HOSTS_OPTIONS, verb_topology,
-	  "How GPUs reach each other" },
+	{ "topology", "", 0, 0, OPTION_FORMAT, verb_topology, "How GPUs reach each other" },
 	{ "plan", "DOMAIN [GROUP]", 1, 2,
 	  ASSIGN_OPTIONS | OPTION_KEEP_VFIO | OPTION_RELEASE | OPTION_DETAILED_EXITCODE, verb_plan,
 	  "Show what assign would do, write by write" },
@@ -46,8 +45,7 @@ static const Verb verbs[] = {
 	{ "clear", "GROUP", 1, 1, 0, verb_clear, "Lift a quarantine whose cause is gone" },
 	{ "reconcile", "[GROUP]", 0, 1, JOB_OPTIONS | OPTION_DRY_RUN | OPTION_DETAILED_EXITCODE,
 	  verb_reconcile, "Find what drifted from the assignments, mend it" },
-	{ "doctor", "[DOMAIN]", 0, 1,
-	  OPTION_SYMPTOM | OPTION_VERBOSE | OPTION_BUNDLE | HOSTS_OPTIONS, verb_doctor,
+	{ "doctor", "[DOMAIN]", 0, 1, OPTION_SYMPTOM | OPTION_VERBOSE | OPTION_BUNDLE, verb_doctor,
 	  "Find out what is wrong, and what to do" },
 	{ "probe", "", 0, 0, JOB_OPTIONS | OPTION_MMIO, verb_probe,
 	  "Observe through NVML which GPUs are linked" },
@@ -74,7 +72,7 @@ const Verb *verb_at(size_t i)
 	return i < ELEMENTS(verbs) ? &verbs[i] : NULL;
 }
 
-static const Verb *find_verb(const char *name)
+const Verb *verb_find(const char *name)
 {
 	for (size_t i = 0; i < ELEMENTS(verbs); i++)
 		if (strcmp(verbs[i].name, name) == 0)
@@ -192,43 +190,26 @@ int verb_help(Client *c, char *const *arguments, size_t n_arguments)
 
 	if (n_arguments == 0)
 		return print_help(c);
-	verb = find_verb(arguments[0]);
+	verb = verb_find(arguments[0]);
 	return verb ? print_verb_help(c, verb) : unknown_verb(c, arguments[0]);
 }
 
-/* Verbs that print what there is, and end; not those that show progress, or go on. */
-static bool is_paged(const Client *c, const Verb *verb)
+/* Before ssh is started: a word that is the name of a host, and nothing else. */
+static int check_host(Client *c)
 {
-	static VerbRun *const always[] = { verb_list,	  verb_status, verb_show,
-					   verb_topology, verb_plan,   verb_doctor,
-					   verb_audit,	  verb_jobs,   verb_help };
-	const uint64_t goes_on = OPTION_WATCH | OPTION_FOLLOW | OPTION_VERIFY | OPTION_BUNDLE;
-	const Options *o = c->options;
+	const char *host = c->options->host;
+	_cleanup_free_ char *clean = NULL;
 
-	if (!o->pager || o->json == JSON_SHORT || (o->given & goes_on))
-		return false;
-	for (size_t i = 0; i < ELEMENTS(always); i++)
-		if (verb->run == always[i])
-			return true;
-	return o->help || (o->given & OPTION_DRY_RUN);
-}
-
-/* The limit is of each of several hosts; one is waited for as ever. */
-static int run_verb(Client *c, const Verb *verb, char *const *arguments, size_t n)
-{
-	_cleanup_strv_ char **hosts = NULL;
-	int r = hosts_named(c, &hosts);
-
-	if (r < 0)
-		return r;
-	if (hosts)
-		return hosts_run(c, verb, arguments, n, hosts);
-	if ((verb->options & OPTION_HOSTS_FILE) && (c->options->given & OPTION_TIMEOUT))
-		return client_usage(c,
-				    "--timeout of %s limits each of several hosts\nRemedy: name "
-				    "them with -H HOST,HOST or --hosts-file=FILE",
-				    verb->name);
-	return verb->run(c, arguments, n);
+	if (!host || host_name_is_valid(host))
+		return 0;
+	if (strchr(host, ','))
+		return client_usage(c, "-H takes one host\n"
+				       "Remedy: ask several with clush, as FLEET.md shows");
+	clean = text_printable(host);
+	return client_usage(c,
+			    "-H: '%.*s' is no name of a host\n"
+			    "Remedy: write it as [USER@]HOST[:PORT]",
+			    HOST_SHOWN_MAX, clean ? clean : "");
 }
 
 int verbs_dispatch(Client *c)
@@ -249,15 +230,13 @@ int verbs_dispatch(Client *c)
 	r = check_arguments(c, o->arguments, o->n_arguments);
 	if (r < 0)
 		return r;
-	verb = find_verb(name);
+	verb = verb_find(name);
 	if (!verb)
 		return unknown_verb(c, name);
-	if (is_paged(c, verb))
-		pager_begin(&c->pager, &c->out, &c->err);
 	if (o->help)
 		return o->n_arguments == 0 ? print_help(c) : print_verb_help(c, verb);
 	r = check_verb(c, verb, n);
-	if (r < 0)
-		return r;
-	return run_verb(c, verb, o->arguments + 1, n);
+	if (r >= 0)
+		r = check_host(c);
+	return r < 0 ? r : verb->run(c, o->arguments + 1, n);
 }

@@ -30,15 +30,8 @@ typedef struct Verb {
 
 /* NULL behind the last. */
 const Verb *verb_at(size_t i);
-
-/*
- * hosts.c. *ret: the hosts, where the command line names several or a file of them; or NULL.
- * Refuses names that are none.
- */
-int hosts_named(Client *c, char ***ret);
-/* Asks each in a process of its own, and prints what they answer, in the order of the names. */
-int hosts_run(Client *c, const Verb *verb, char *const *arguments, size_t n_arguments,
-	      char *const *hosts);
+/* NULL: there is none of that name. */
+const Verb *verb_find(const char *name);
 
 /* Finds the verb that the command line names, checks what it was given, and runs it. */
 int verbs_dispatch(Client *c);

@@ -96,4 +96,3 @@
 #define GPUPASS_SCHEMA_JOB "org.gpupass1.job/1"
 #define GPUPASS_SCHEMA_JOBS "org.gpupass1.jobs/1"
 #define GPUPASS_SCHEMA_ERROR "org.gpupass1.error/1"
-#define GPUPASS_SCHEMA_HOSTS "org.gpupass1.hosts/1" /* of several hosts, by their names */

@@ -23,7 +23,6 @@ typedef enum GpupassExit {
 	GPUPASS_EXIT_BUSY = 9,	   /* busy, or in conflict with somebody else's */
 	GPUPASS_EXIT_PENDING = 10, /* --detailed-exitcode: changes are pending */
 	GPUPASS_EXIT_ROLLBACK_INCOMPLETE = 11,
-	GPUPASS_EXIT_HOSTS = 12, /* some of several hosts did not answer */
 } GpupassExit;
 
 /* X(enumerator, D-Bus name without the prefix, exit code) */

@@ -19,7 +19,7 @@
 	deps_packages="git build-essential debhelper dpkg-dev fakeroot kmod systemd udev"
 	deps_package_checks="lintian rpm rpmlint"
 	deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils
-		libxml2-utils polkitd python3-dbusmock python3-jsonschema python3-pyte valgrind"
+		libxml2-utils polkitd python3-dbusmock python3-jsonschema python3-pyte valgrind clustershell jq"
 	# What reads gpupass' metrics, and what sos collects.
 	deps_test_unpacked="prometheus prometheus-node-exporter python3-prometheus-client sosreport"
 	# What takes the user-data of `gpupass export`, and the guest in which its script runs.
@@ -28,8 +28,8 @@
 	# What reads the config that `gpupass export` has for OpenStack: of nova alone, since
 	# tests/bus/nova_kit.py stands in for all that it depends on.
 	deps_nova_alone="python3-nova python3-os-traits python3-os-resource-classes python3-microversion-parse"
-	# Shells whose completions are tested, and the pager that must not be a way to a shell.
-	deps_shells="zsh fish less"
+	# Shells whose completions are tested.
+	deps_shells="zsh fish"
 	deps_checks="git clang-format shellcheck python3 python3-jsonschema groff-base"
 	# Without a symbolizer a sanitizer finds none of the functions that are to be suppressed.
 	deps_clang="clang llvm lld"

@@ -20,20 +20,15 @@ import xml.sax.saxutils
 import pyte
 
 TIMEOUT = 120
-# More than any output has: nothing scrolls, and no pager starts.
+# More than any output has: nothing scrolls.
 ROWS = 1000
 CELL_W, CELL_H, FONT, MARGIN = 8.4, 18, 14, 14
 
 # Of each theme, these colours in this order.
 NAMES = ("page", "fg", "dim", "red", "green", "yellow", "blue", "magenta", "cyan")
 PALETTES = {
-    # For documentation.
     "light": "#f6f8fa #1f2328 #656d76 #cf222e #116329 #7d4e00 #0550ae #8250df #1b7c83".split(),
     "dark": "#0d1117 #e6edf3 #8b949e #ff7b72 #56d364 #e3b341 #79c0ff #d2a8ff #56d4dd".split(),
-    # As terminals come: the colours of xterm, and those that GNOME has on white.
-    "xterm-light": "#ffffff #000000 #7f7f7f #cd0000 #00cd00 #cdcd00 #0000ee #cd00cd #00cdcd".split(),
-    "xterm-dark": "#000000 #e5e5e5 #7f7f7f #cd0000 #00cd00 #cdcd00 #0000ee #cd00cd #00cdcd".split(),
-    "tango-light": "#ffffff #171421 #8b8a8e #c01c28 #26a269 #a2734c #12488b #a347ba #2aa1b3".split(),
 }
 
 
@@ -53,13 +48,12 @@ class Terminal:
         self.columns = columns
         self.screen = Screen(columns, ROWS)
         self.stream = pyte.ByteStream(self.screen)
-        self.written = b""
 
     def type(self, text):
         """What a person types after the prompt of root's shell."""
         self.stream.feed(b"# \033[1m" + text.encode() + b"\033[0m\r\n")
 
-    def run(self, command, environment, while_running=None):
+    def run(self, command, environment):
         """Runs it with all three streams on this terminal; its exit status."""
         leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, self.columns, 0, 0))
@@ -74,10 +68,7 @@ class Terminal:
                     data = os.read(leader, 65536)
                 except OSError:  # EIO: the other end is closed
                     break
-                self.written += data
                 self.stream.feed(data)
-                if while_running and while_running(self):
-                    while_running = None
             os.close(leader)
             return process.wait(max(1, deadline - time.monotonic()))
 
@@ -105,8 +96,8 @@ class Terminal:
             for word in re.finditer(r"\S(?:.*?\S)??(?=\s\s|\s*$)", text):
                 yield x + word.start(), word.group(), look
 
-    def svg(self, theme=None, title=""):
-        """theme: of PALETTES; None: light or dark, as the viewer prefers."""
+    def svg(self, title):
+        """Light or dark, as the viewer prefers."""
         rows = self.used()
         width = int(self.columns * CELL_W + 2 * MARGIN)
         height = len(rows) * CELL_H + 2 * MARGIN
@@ -114,9 +105,7 @@ class Terminal:
                f'viewBox="0 0 {width} {height}" role="img">', f"<title>{xml.sax.saxutils.escape(title)}</title>",
                "<style>", "text{font-family:ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;"
                f"font-size:{FONT}px;white-space:pre}}", ".bold{font-weight:bold}"]
-        out += styles(theme or "light")
-        if not theme:
-            out += ["@media (prefers-color-scheme:dark){", *styles("dark"), "}"]
+        out += [styles("light"), "@media (prefers-color-scheme:dark){", styles("dark"), "}"]
         out += ["</style>", f'<rect class="page" width="{width}" height="{height}" rx="8"/>']
         for y, row in enumerate(rows):
             for x, text, (colour, bold) in self.runs(row):
@@ -125,7 +114,7 @@ class Terminal:
 
 
 def styles(theme):
-    return ["".join(f".{name}{{fill:{colour}}}" for name, colour in zip(NAMES, PALETTES[theme]))]
+    return "".join(f".{name}{{fill:{colour}}}" for name, colour in zip(NAMES, PALETTES[theme]))
 
 
 def text_element(x, y, text, colour, bold):
@@ -145,13 +134,3 @@ def without_times(svg):
     svg = re.sub(rf'x="[\d.]+" (y="\d+" )textLength="[\d.]+" ([^>]*>)(?:{DURATION})<', r"\1\2DURATION<", svg)
     svg = re.sub(rf'textLength="[\d.]+"( [^>]*>[^<]*)(?<![\d.])(?:{DURATION})', r"\1DURATION", svg)
     return re.sub(MOMENT, "MOMENT", svg)
-
-
-def contrast(one, other):
-    """Of two colours, #rrggbb, as WCAG 2.1 has it: 1 to 21."""
-    def luminance(colour):
-        parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
-        red, green, blue = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-    low, high = sorted((luminance(one), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
