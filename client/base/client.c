@@ -45,7 +45,7 @@ int client_usage(Client *c, const char *format, ...)
 	failure = failure_vnew(GPUPASS_ERROR_INVALID_ARGUMENT, format, ap);
 	va_end(ap);
 	if (failure)
-		failure->local = true;
+		failure->plain = true;
 	return client_fail(c, failure);
 }
 

@@ -15,7 +15,8 @@
 	"gpupass and gpupassd are of different versions; install one version of both, then: "      \
 	"systemctl restart gpupassd"
 
-/* Errors of the bus and of its libraries, with the text that an operator needs. */
+/* Errors of the bus and of its libraries, with the text that an operator needs. Without state and
+ * remedy the reason says it all, and the bus's own words are not told. */
 typedef struct BusError {
 	const char *name;
 	GpupassExit code;
@@ -41,8 +42,11 @@ static const BusError bus_errors[] = {
 	  "not known; a job may be running", "see: systemctl status gpupassd; then: gpupass jobs" },
 	{ BUS_ERROR "Disconnected", GPUPASS_EXIT_NO_DAEMON, "the connection to the bus was lost",
 	  "not known; a job may be running", "look at it with: gpupass jobs" },
-	{ BUS_ERROR "AccessDenied", GPUPASS_EXIT_NOT_PERMITTED, "not permitted",
-	  "nothing was changed", "run it as root" },
+	/* By the bus's policy: the daemon's own refusals have more lines. */
+	{ BUS_ERROR "AccessDenied", GPUPASS_EXIT_NOT_PERMITTED,
+	  "only root and members of the group " GPUPASS_GROUP " may use it: "
+	  "usermod -aG " GPUPASS_GROUP " USER, then a new login",
+	  NULL, NULL },
 	{ BUS_ERROR "InteractiveAuthorizationRequired", GPUPASS_EXIT_NOT_PERMITTED,
 	  "not permitted without a password", "nothing was changed",
 	  "run it as root, or without --no-ask-password" },
@@ -132,15 +136,21 @@ static char *bus_error_text(const BusError *b, const char *message)
 Failure *failure_from_bus(const char *name, const char *message)
 {
 	_cleanup_free_ char *text = NULL;
-	const BusError *b;
+	const BusError *b = find_bus_error(name);
+	Failure *failure;
+	bool plain = false;
 
-	b = find_bus_error(name);
 	/* A text of several lines comes from the daemon, and says more than the table. */
-	if (b && !(message && strchr(message, '\n')))
-		text = bus_error_text(b, message);
-	else
+	if (b && !(message && strchr(message, '\n'))) {
+		plain = !b->state && !b->remedy;
+		text = bus_error_text(b, plain ? NULL : message);
+	} else {
 		text = strdup(str_is_empty(message) ? "gpupassd gave no reason" : message);
-	return failure_new(name, error_exit_code(name), text);
+	}
+	failure = failure_new(name, error_exit_code(name), text);
+	if (failure)
+		failure->plain = plain;
+	return failure;
 }
 
 Failure *failure_from_errno(int error, const char *what)
@@ -228,8 +238,7 @@ void failure_print(const Failure *failure, const Terminal *t)
 			print_part(t, line);
 		first = false;
 	}
-	/* A mistake in the command line needs no error name that could be looked up. */
-	if (name && !failure->local)
+	if (name && !failure->plain)
 		fprintf(t->stream, "  Error:  %s\n", name);
 }
 

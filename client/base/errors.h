@@ -17,7 +17,7 @@ typedef struct Failure {
 	char *name;    /* D-Bus error name */
 	char *message; /* as it came; cleaned when printed for people */
 	GpupassExit code;
-	bool local; /* a mistake in the command line; never left this program */
+	bool plain; /* no name to look up is printed, as of a mistake in the command line */
 } Failure;
 
 /* The exit code of a D-Bus error name; GPUPASS_EXIT_FAILED for names unknown here. */

@@ -2,7 +2,6 @@
 #include "bus/bus.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "bus/face.h"
 #include "bus/methods-read.h"
@@ -10,13 +9,6 @@
 #include "bus/subject.h"
 #include "gpupass/dbus.h"
 #include "util/log.h"
-
-/*
- * Each of these is a thread, and most start a worker. All users share one limit, and root has the
- * same again: it takes four users to leave none for a fifth, and no number of users blocks root.
- */
-#define PENDING_MAX 16
-#define PENDING_USER_MAX 4
 
 /* ---- from the manager's picture to what is shown ---- */
 
@@ -82,40 +74,61 @@ static void show(Face *f, Collection *c, int (*collect)(const Face *, ShownObjec
 
 	if (r >= 0)
 		collection_replace(c, &set);
-	else
+	if (r >= 0 && f->told)
+		backlog_told(f->backlog);
+	else if (r < 0)
 		log_error("out of memory: %s shows an old picture", c->prefix);
 	collection_free_set(c, &set);
+}
+
+/* What is other than `before`. */
+static void tell_manager(Face *f, const ManagerView *before)
+{
+	char *names[8] = { NULL };
+	size_t n = 0;
+
+	for (size_t i = 0; i < n_manager_fields && n < ELEMENTS(names) - 1; i++)
+		if (manager_fields[i].changes &&
+		    !field_equal(&manager_fields[i], before, &f->shown))
+			names[n++] = (char *)manager_fields[i].name;
+	if (n == 0 || !f->told)
+		return;
+	sd_bus_emit_properties_changed_strv(f->bus, GPUPASS_PATH_ROOT, GPUPASS_IFACE_MANAGER,
+					    names);
+	backlog_told(f->backlog);
 }
 
 static void show_manager(Face *f)
 {
 	ManagerView before = f->shown, now = { 0 };
-	char *names[8] = { NULL };
-	size_t n = 0;
 
 	if (manager_view_fill(f->manager, &now) < 0) {
 		fields_clear(manager_fields, n_manager_fields, &now);
 		return;
 	}
-	for (size_t i = 0; i < n_manager_fields && n < ELEMENTS(names) - 1; i++)
-		if (manager_fields[i].changes && !field_equal(&manager_fields[i], &before, &now))
-			names[n++] = (char *)manager_fields[i].name;
 	f->shown = now;
-	if (n > 0 && !f->unheard)
-		sd_bus_emit_properties_changed_strv(f->bus, GPUPASS_PATH_ROOT,
-						    GPUPASS_IFACE_MANAGER, names);
+	tell_manager(f, &before);
 	fields_clear(manager_fields, n_manager_fields, &before);
 }
 
-/* ---- the manager's listener ---- */
-
-/* Until the name is ours nobody can know us, and what changes is told to nobody. */
-static void set_unheard(Face *f, bool unheard)
+/* Whether it is told what changes from now on, and what changed while it was not. */
+static void set_told(Face *f, bool told, bool catch_up)
 {
-	f->unheard = unheard;
-	f->groups.unheard = f->gpus.unheard = unheard;
-	f->assignments.unheard = f->jobs.unheard = unheard;
+	f->told = told;
+	collection_set_told(&f->groups, told, catch_up);
+	collection_set_told(&f->gpus, told, catch_up);
+	collection_set_told(&f->assignments, told, catch_up);
+	collection_set_told(&f->jobs, told, catch_up);
+	if (catch_up)
+		tell_manager(f, &(ManagerView){ 0 });
 }
+
+static void on_backlog(bool much, void *userdata)
+{
+	set_told(userdata, !much, !much);
+}
+
+/* ---- the manager's listener ---- */
 
 static void on_objects_changed(void *userdata)
 {
@@ -245,16 +258,12 @@ int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char
 		return -ENOMEM;
 	f->bus = bus;
 	f->manager = manager;
-	f->reads = f->acts = f->looks = (Quota){
-		.all_max = PENDING_MAX,
-		.user_max = PENDING_USER_MAX,
-		.own_uid = geteuid(),
-	};
-	r = intake_new(bus, resolver, &f->intake);
+	f->refusals.trail = manager_trail(manager);
+	r = callers_new(bus, resolver, &f->callers);
 	if (r >= 0)
-		r = refusals_new(bus, f->intake, manager_trail(manager), &f->refusals);
+		r = backlog_new(bus, on_backlog, f, &f->backlog);
 	if (r >= 0)
-		r = polkit_new(bus, f->intake, f->refusals, manager_trail(manager), &f->polkit);
+		r = polkit_new(bus, f->callers, &f->refusals, &f->polkit);
 	if (r >= 0)
 		r = manager_view_fill(manager, &f->shown);
 	if (r >= 0)
@@ -263,7 +272,7 @@ int face_new(sd_bus *bus, Manager *manager, CallerResolver *resolver, const char
 		r = register_all(f);
 	if (r < 0)
 		return r;
-	set_unheard(f, true);
+	set_told(f, false, false);
 	manager_set_listener(manager, &(ManagerListener){
 					      .objects_changed = on_objects_changed,
 					      .job_new = on_job_new,
@@ -302,7 +311,7 @@ int face_publish(Face *f, FacePublished published, void *userdata)
 {
 	f->published = published;
 	f->published_userdata = userdata;
-	set_unheard(f, false);
+	set_told(f, true, false);
 	/*
 	 * Neither queue for the name nor replace its owner: a second instance must end (fault 42).
 	 */
@@ -313,16 +322,16 @@ Face *face_free(Face *f)
 {
 	if (!f)
 		return NULL;
-	collection_free_set(&f->groups, &f->groups.shown);
-	collection_free_set(&f->gpus, &f->gpus.shown);
-	collection_free_set(&f->assignments, &f->assignments.shown);
-	collection_free_set(&f->jobs, &f->jobs.shown);
+	collection_clear(&f->groups);
+	collection_clear(&f->gpus);
+	collection_clear(&f->assignments);
+	collection_clear(&f->jobs);
 	fields_clear(manager_fields, n_manager_fields, &f->shown);
-	lookups_free(f->lookups);
+	lookups_forget(f);
 	sd_bus_slot_unref(f->name);
 	polkit_free(f->polkit);
-	refusals_free(f->refusals);
-	intake_free(f->intake);
+	backlog_free(f->backlog);
+	callers_free(f->callers);
 	pci_names_free(f->names);
 	free(f);
 	return NULL;

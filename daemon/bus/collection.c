@@ -124,7 +124,27 @@ void collection_replace(Collection *c, ShownObjects *set)
 
 	c->shown = *set;
 	*set = (ShownObjects){ 0 };
-	if (!c->unheard)
+	if (c->untold && !c->has_before) {
+		c->has_before = true;
+		c->before = before;
+		return;
+	}
+	if (!c->untold)
 		emit_changes(c, &before);
 	collection_free_set(c, &before);
+}
+
+void collection_set_told(Collection *c, bool told, bool catch_up)
+{
+	c->untold = !told;
+	if (c->has_before && catch_up)
+		emit_changes(c, &c->before);
+	collection_free_set(c, &c->before);
+	c->has_before = false;
+}
+
+void collection_clear(Collection *c)
+{
+	collection_free_set(c, &c->shown);
+	collection_free_set(c, &c->before);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * All objects of one kind on the bus. What is shown is a set of views; replacing the set emits
- * InterfacesAdded, InterfacesRemoved and PropertiesChanged for exactly what differs, unless nobody
- * can listen yet.
+ * InterfacesAdded, InterfacesRemoved and PropertiesChanged for exactly what differs, while that is
+ * told.
  */
 #pragma once
 
@@ -26,7 +26,9 @@ typedef struct Collection {
 	size_t n_fields;
 	size_t view_size;
 	ShownObjects shown;
-	bool unheard; /* nobody is told what changes */
+	bool untold;	     /* nobody is told what changes */
+	bool has_before;     /* and something has: */
+	ShownObjects before; /* what was shown then */
 } Collection;
 
 /* Registers vtable and enumerator below collection->prefix. The collection must stay in place. */
@@ -41,5 +43,10 @@ void *collection_append(const Collection *collection, ShownObjects *set, char *p
 /* Shows this set from now on; takes it. */
 void collection_replace(Collection *collection, ShownObjects *set);
 
+/* told false: nobody is told what changes, until true. catch_up: also of what changed meanwhile. */
+void collection_set_told(Collection *collection, bool told, bool catch_up);
+
 void *collection_find(const Collection *collection, const char *path);
+/* Frees what it shows. */
+void collection_clear(Collection *collection);
 void collection_free_set(const Collection *collection, ShownObjects *set);

@@ -5,28 +5,22 @@
 
 #include "util/text.h"
 
-/* Where somebody else has that name by now, or nobody, uid alone is known. */
-static void add(Trail *trail, Intake *intake, sd_bus_message *call, AuditRecord *record)
-{
-	record->verb = audit_text(sd_bus_message_get_member(call));
-	trail_add(trail, record, intake_identity(intake, call));
-}
-
-void decision_record(Trail *trail, Intake *intake, const Decision *decision, AuditVerdict verdict,
+void decision_record(Trail *trail, const Decision *decision, AuditVerdict verdict,
 		     const char *error, const char *reason)
 {
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 
 	record.kind = AUDIT_CALL;
 	record.verdict = verdict;
-	record.uid = decision->uid;
+	record.uid = decision->caller.uid;
+	record.verb = audit_text(sd_bus_message_get_member(decision->call));
 	record.job = decision->job;
 	record.group = audit_text(decision->group);
 	record.domain = audit_text(decision->domain);
 	record.domain_uuid = audit_text(decision->domain_uuid);
 	record.error = audit_text(error);
 	record.reason = audit_text(reason);
-	add(trail, intake, decision->call, &record);
+	trail_add(trail, &record, decision->caller.identity);
 }
 
 /* Such calls have one name first, which is a group's, or the new one's, or a job's number. */
@@ -42,18 +36,19 @@ static char *group_of(sd_bus_message *call)
 	return audit_text(name);
 }
 
-void decision_record_result(Trail *trail, Intake *intake, sd_bus_message *call, uid_t uid,
-			    uint32_t job, const char *error, const char *message)
+void decision_record_result(Trail *trail, sd_bus_message *call, const Caller *caller, uint32_t job,
+			    const char *error, const char *message)
 {
 	_cleanup_free_ char *line = message ? strndup(message, strcspn(message, "\n")) : NULL;
 	AuditRecord record = AUDIT_RECORD_EMPTY;
 
 	record.kind = AUDIT_RESULT;
 	record.verdict = error ? AUDIT_FAILED : AUDIT_DONE;
-	record.uid = uid;
+	record.uid = caller->uid;
+	record.verb = audit_text(sd_bus_message_get_member(call));
 	record.job = job;
 	record.group = group_of(call);
 	record.error = audit_text(error);
 	record.reason = audit_text(line);
-	add(trail, intake, call, &record);
+	trail_add(trail, &record, caller->identity);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #pragma once
 
+#include "bus/backlog.h"
 #include "bus/collection.h"
-#include "bus/intake.h"
 #include "bus/polkit.h"
-#include "bus/quota.h"
 #include "bus/refusals.h"
 #include "bus/views.h"
 
@@ -17,17 +16,16 @@ struct Face {
 	Manager *manager;
 	PciNames *names;
 	Collection groups, gpus, assignments, jobs;
-	bool unheard;
+	bool told;	   /* what changes; until the name is ours nobody can know us */
 	ManagerView shown; /* the manager object's own properties */
-	Intake *intake;
-	Refusals *refusals;
+	Backlog *backlog;
+	Callers *callers;
+	Refusals refusals;
 	Polkit *polkit;
-	Lookup *lookups;   /* that have ended, and whose calls come again */
-	Quota looks;	   /* lookups under way */
-	sd_bus_slot *name; /* asked for */
+	Lookup *lookups;
+	struct Pending *pending; /* answers owed */
+	sd_bus_slot *name;	 /* asked for */
 	/* FacePublished, of bus.h */
 	void (*published)(int result, void *userdata);
 	void *published_userdata;
-	Quota reads,
-		acts; /* answers owed: of dry runs and close looks, of what changes something */
 };

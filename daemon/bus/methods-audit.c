@@ -89,7 +89,7 @@ static int begin(Face *f, sd_bus_message *m, Pending **ret, sd_bus_error *error)
 
 	if (r <= 0)
 		return r;
-	r = pending_new(f, m, true, ret, error);
+	r = pending_new(f, m, ret, error);
 	return r < 0 ? r : 1;
 }
 
@@ -126,7 +126,7 @@ int method_get_holders(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	if (r <= 0)
 		return r < 0 ? r : 1;
 	/* A look at what a job has in hand may leave its worker behind: see Inspect. */
-	all = quota_is_privileged(&f->reads, pending->uid);
+	all = caller_is_privileged(pending->caller.uid);
 	r = manager_get_holders(f->manager, all, answer, pending);
 	if (r < 0)
 		return r;

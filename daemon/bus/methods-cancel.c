@@ -46,7 +46,7 @@ static int may_cancel(Face *f, sd_bus_message *m, uint32_t id, sd_bus_error *err
 		question.group = named(job->group);
 	}
 	polkit_forget_other(f->polkit, m, &question);
-	if (job && quota_is_privileged(&f->acts, job->caller_uid)) {
+	if (job && caller_is_privileged(job->caller_uid)) {
 		PolkitQuestion of_root = question;
 		int r;
 
@@ -62,7 +62,7 @@ int method_cancel(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
 	_cleanup_(problem_freep) Problem *problem = NULL;
 	_cleanup_free_ char *path = NULL;
-	uid_t uid = (uid_t)-1;
+	const Caller *caller;
 	Face *f = userdata;
 	uint32_t id;
 	int r;
@@ -78,12 +78,10 @@ int method_cancel(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	r = may_cancel(f, m, id, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = intake_uid(f->intake, m, &uid);
-	if (r < 0)
-		return r;
-	r = manager_cancel_job(f->manager, id, uid, &problem);
+	caller = callers_current(f->callers);
+	r = manager_cancel_job(f->manager, id, caller->uid, &problem);
 	if (r == PROBLEM) {
-		decision_record_result(manager_trail(f->manager), f->intake, m, uid, id,
+		decision_record_result(manager_trail(f->manager), m, caller, id,
 				       problem_dbus_name(problem->error), problem->reason);
 		return set_problem(error, problem, "cannot cancel it");
 	}

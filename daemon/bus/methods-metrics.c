@@ -7,13 +7,12 @@
 int method_get_metrics(sd_bus_message *m, void *userdata, sd_bus_error *error)
 {
 	Face *f = userdata;
-	const RefusalCounts refused = refusals_counts(f->refusals);
 	_cleanup_free_ char *text = NULL;
 	int r;
 
 	r = options_read(m, NULL, 0, NULL, error);
 	if (r < 0)
 		return r;
-	text = manager_metrics(f->manager, refused.denied, refused.limited);
+	text = manager_metrics(f->manager, f->refusals.denied, f->refusals.limited);
 	return text ? sd_bus_reply_method_return(m, "s", text) : -ENOMEM;
 }

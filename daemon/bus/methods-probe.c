@@ -21,7 +21,7 @@ int method_probe(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		r = check_timeout(&options, error);
 	if (r < 0)
 		return r;
-	request = request_from(userdata, m, OPERATION_PROBE, &options);
+	request = request_from(userdata, OPERATION_PROBE, &options);
 	request.mmio = options.mmio;
 	return start_job(userdata, m, GPUPASS_ACTION_PROBE, &request, error);
 }

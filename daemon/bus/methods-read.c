@@ -80,7 +80,7 @@ static int read_plan(Face *f, sd_bus_message *m, RequestOptions *options, JobReq
 		r = check_name(str_or_empty(options->model), "model", true, error);
 	if (r < 0)
 		return r;
-	*ret = request_from(f, m, operation, options);
+	*ret = request_from(f, operation, options);
 	ret->group = *group ? (char *)group : NULL;
 	if (operation == OPERATION_RELEASE)
 		ret->target = (char *)domain;
@@ -103,7 +103,7 @@ int method_plan(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	r = begin_read(f, m, &pending, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	request.wakes_nothing = !quota_is_privileged(&f->reads, pending->uid);
+	request.wakes_nothing = !caller_is_privileged(pending->caller.uid);
 	r = manager_plan(f->manager, &request, plan_ready, pending);
 	if (r < 0)
 		return r;
@@ -130,7 +130,7 @@ int method_rescan(sd_bus_message *m, void *userdata, sd_bus_error *error)
 	r = authorize(f, m, GPUPASS_ACTION_MANAGE, NULL, NULL, NULL, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = pending_new(f, m, true, &pending, error);
+	r = pending_new(f, m, &pending, error);
 	if (r >= 0)
 		r = manager_refresh(f->manager, rescanned, pending);
 	if (r < 0)
@@ -303,7 +303,7 @@ static int check_not_in_hand(const Face *f, uid_t uid, const char *address, sd_b
 	bool quarantined;
 	Bdf lead;
 
-	if (quota_is_privileged(&f->reads, uid) || !inventory || bdf_parse(address, &lead) < 0)
+	if (caller_is_privileged(uid) || !inventory || bdf_parse(address, &lead) < 0)
 		return 0;
 	group = group_set_find_gpu(inventory->groups, &lead);
 	quarantined = group && group->state == GROUP_QUARANTINED;
@@ -336,7 +336,7 @@ static int method_inspect(sd_bus_message *m, void *userdata, sd_bus_error *error
 	if (!view)
 		return sd_bus_error_set(error, problem_dbus_name(GPUPASS_ERROR_NO_SUCH_GPU),
 					"this GPU is gone");
-	r = check_not_in_hand(f, pending->uid, view->address, error);
+	r = check_not_in_hand(f, pending->caller.uid, view->address, error);
 	if (r < 0)
 		return r;
 	/* The leading function first, then those that share its slot. */

@@ -6,8 +6,8 @@
  * A handler has no effect before authorize() returns 1: until then it may be entered again.
  * Validation bounds the size of the call, because we keep the message while polkit decides.
  * Validation looks at the call alone, never at the machine, so its errors do not reveal whether a
- * domain exists. Anybody may read what is already in the picture; a method that starts a thread
- * asks polkit.
+ * domain exists. Whoever the bus lets in may read what is already in the picture; a method that
+ * starts a thread asks polkit.
  */
 #include "bus/methods.h"
 
@@ -102,7 +102,7 @@ static int method_assign(sd_bus_message *m, void *userdata, sd_bus_error *error)
 		r = check_timeout(&options, error);
 	if (r < 0)
 		return r;
-	request = request_from(userdata, m, OPERATION_ASSIGN, &options);
+	request = request_from(userdata, OPERATION_ASSIGN, &options);
 	r = check_fit(&options, &request, error);
 	if (r < 0)
 		return r;
@@ -144,7 +144,7 @@ static int start_on_one_name(sd_bus_message *m, Face *f, const OneName *job, sd_
 		r = check_name(str_or_empty(options.domain), "domain", true, error);
 	if (r < 0)
 		return r;
-	request = request_from(f, m, job->operation, &options);
+	request = request_from(f, job->operation, &options);
 	request.domain = str_is_empty(options.domain) ? NULL : options.domain;
 	request.group = str_is_empty(options.group) ? NULL : options.group;
 	*(char **)((char *)&request + job->member) = (char *)name;
@@ -210,7 +210,7 @@ static void declared(const char *error_name, const char *message, void *userdata
 	_cleanup_(pending_freep) Pending *pending = userdata;
 	Face *f = pending->face;
 
-	decision_record_result(manager_trail(f->manager), f->intake, pending->call, pending->uid, 0,
+	decision_record_result(manager_trail(f->manager), pending->call, &pending->caller, 0,
 			       error_name, message);
 	if (error_name)
 		pending_reply_error(pending, error_name, message);
@@ -250,7 +250,7 @@ static int method_declare(sd_bus_message *m, void *userdata, sd_bus_error *error
 	r = authorize(f, m, GPUPASS_ACTION_MANAGE, NULL, name, NULL, error);
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	r = pending_new(f, m, false, &pending, error);
+	r = pending_new(f, m, &pending, error);
 	if (r < 0)
 		return r;
 	pending->path = group_path(name);
@@ -280,7 +280,7 @@ static int begin_on_one_name(sd_bus_message *m, Face *f, const char *what, const
 	if (r <= 0)
 		return r;
 	*ret_name = name;
-	r = pending_new(f, m, false, ret_pending, error);
+	r = pending_new(f, m, ret_pending, error);
 	return r < 0 ? r : 1;
 }
 

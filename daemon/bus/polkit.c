@@ -4,9 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "bus/quota.h"
 #include "gpupass/dbus.h"
 #include "util/printable.h"
 #include "util/text.h"
@@ -17,9 +15,10 @@
 #define ERROR_CANCELLED "org.freedesktop.PolicyKit1.Error.Cancelled"
 #define ALLOW_USER_INTERACTION 1U
 
-#define CHECKS_MAX 64
-#define CHECKS_USER_MAX 8
+/* Of one user at a time. */
+#define CHECKS_MAX 8
 #define SECONDS 10
+#define UNKNOWN "the caller has left the bus, or the bus did not say who it is"
 /* Time to type a password; shorter than the time that gpupass waits for the answer. */
 #define SECONDS_INTERACTIVE 240
 
@@ -29,7 +28,7 @@ struct Check {
 	Polkit *polkit;
 	sd_bus_message *call;
 	const char *action;
-	uid_t uid;
+	Caller caller;
 	uint64_t number;      /* its name for polkit, so that we can cancel it */
 	bool interactive;     /* polkit may ask for a password */
 	char *domain_uuid;    /* the domain in question; NULL: none */
@@ -41,11 +40,9 @@ struct Check {
 
 struct Polkit {
 	sd_bus *bus;
-	Intake *intake;
-	Trail *trail; /* NULL: none is kept */
+	Callers *callers;
 	Check *checks;
-	Refusals *refusals; /* borrowed, as intake is */
-	Quota quota;
+	Refusals *refusals; /* borrowed, as callers is */
 	uint64_t last_number;
 };
 
@@ -57,11 +54,11 @@ static Check *check_free(Check *check)
 		if (*i != check)
 			continue;
 		*i = check->next;
-		quota_give(&check->polkit->quota, check->uid);
 		break;
 	}
 	sd_bus_slot_unref(check->answer);
 	sd_bus_message_unref(check->call);
+	caller_clear(&check->caller);
 	free(check->domain_uuid);
 	free(check->domain);
 	free(check->group);
@@ -115,11 +112,12 @@ static int access_denied(const Polkit *polkit, const Decision *decision, const c
 }
 
 /* A release names a domain or a group. */
-static Decision decision_on(const PolkitQuestion *question, sd_bus_message *call, uid_t uid)
+static Decision decision_on(const PolkitQuestion *question, sd_bus_message *call,
+			    const Caller *caller)
 {
 	return (Decision){
 		.call = call,
-		.uid = uid,
+		.caller = *caller,
 		.action = question->action,
 		.group = question->group,
 		.domain = question->domain ? question->domain : question->target,
@@ -132,7 +130,7 @@ static Decision decision_of(const Check *check)
 {
 	return (Decision){
 		.call = check->call,
-		.uid = check->uid,
+		.caller = check->caller,
 		.action = check->action,
 		.group = check->group,
 		.domain = check->domain,
@@ -192,7 +190,7 @@ static int read_answer(const Check *check, sd_bus_message *answer, sd_bus_error 
 static int dispatch_again(Check *check)
 {
 	check->granted = true;
-	return intake_let_in_again(check->polkit->intake, check->call);
+	return callers_dispatch_again(check->polkit->callers, check->call);
 }
 
 static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_error *ret_error)
@@ -214,42 +212,15 @@ static int on_answer(sd_bus_message *answer, void *userdata, _unused_ sd_bus_err
 	return 1;
 }
 
-/* The caller has left: there is nobody to answer. A call that polkit has granted is already on its
- * way to the handler, which denies it. */
-static void on_caller_left(const char *name, void *userdata)
-{
-	const Polkit *polkit = userdata;
-	Check *next;
-
-	for (Check *check = polkit->checks; check; check = next) {
-		Decision decision = decision_of(check);
-
-		next = check->next;
-		if (check->granted || !str_equal(sd_bus_message_get_sender(check->call), name))
-			continue;
-		refusals_left(polkit->refusals, &decision);
-		call_off(check);
-		check_free(check);
-	}
-}
-
-int polkit_new(sd_bus *bus, Intake *intake, Refusals *refusals, Trail *trail, Polkit **ret)
+int polkit_new(sd_bus *bus, Callers *callers, Refusals *refusals, Polkit **ret)
 {
 	Polkit *polkit = calloc(1, sizeof(Polkit));
 
 	if (!polkit)
 		return -ENOMEM;
 	polkit->bus = bus;
-	polkit->intake = intake;
+	polkit->callers = callers;
 	polkit->refusals = refusals;
-	polkit->trail = trail;
-	/* We never ask about root, so it needs no share of its own. */
-	polkit->quota = (Quota){
-		.all_max = CHECKS_MAX,
-		.user_max = CHECKS_USER_MAX,
-		.own_uid = geteuid(),
-	};
-	intake_on_left(intake, on_caller_left, polkit);
 	*ret = polkit;
 	return 0;
 }
@@ -334,7 +305,7 @@ static int keep(const char *text, char **ret)
 
 static int keep_question(Check *check, const PolkitQuestion *question)
 {
-	const Decision decision = decision_on(question, check->call, check->uid);
+	const Decision decision = decision_on(question, check->call, &check->caller);
 	int r = keep(decision.domain_uuid, &check->domain_uuid);
 
 	if (r >= 0)
@@ -342,8 +313,16 @@ static int keep_question(Check *check, const PolkitQuestion *question)
 	return r < 0 ? r : keep(decision.group, &check->group);
 }
 
-static int check_begin(Polkit *polkit, sd_bus_message *call, uid_t uid,
-		       const PolkitQuestion *question)
+static size_t checks_of(const Polkit *polkit, uid_t uid)
+{
+	size_t n = 0;
+
+	for (const Check *check = polkit->checks; check; check = check->next)
+		n += check->caller.uid == uid;
+	return n;
+}
+
+static int check_begin(Polkit *polkit, sd_bus_message *call, const PolkitQuestion *question)
 {
 	_cleanup_(check_freep) Check *check = calloc(1, sizeof(Check));
 	int r;
@@ -354,14 +333,11 @@ static int check_begin(Polkit *polkit, sd_bus_message *call, uid_t uid,
 		.polkit = polkit,
 		.call = sd_bus_message_ref(call),
 		.action = question->action,
-		.uid = uid,
+		.caller = caller_copy(callers_current(polkit->callers)),
 		.job = question->job,
 		.number = ++polkit->last_number,
 		.interactive = sd_bus_message_get_allow_interactive_authorization(call) > 0,
 	};
-	r = quota_take(&polkit->quota, uid);
-	if (r < 0)
-		return r;
 	check->next = polkit->checks;
 	polkit->checks = check;
 	r = keep_question(check, question);
@@ -393,7 +369,7 @@ void polkit_forget_other(const Polkit *polkit, const sd_bus_message *m,
 			 const PolkitQuestion *question)
 {
 	Check *check = find_granted(polkit, m);
-	const Decision asked = decision_on(question, NULL, 0);
+	const Decision asked = decision_on(question, NULL, &(Caller){ 0 });
 
 	if (check && (strcmp(check->action, question->action) != 0 || check->job != asked.job ||
 		      !str_equal(check->domain, asked.domain) ||
@@ -402,11 +378,9 @@ void polkit_forget_other(const Polkit *polkit, const sd_bus_message *m,
 		check_free(check);
 }
 
-bool polkit_trusts(const Polkit *polkit, sd_bus_message *m)
+bool polkit_trusts(const Polkit *polkit)
 {
-	uid_t uid = (uid_t)-1;
-
-	return intake_uid(polkit->intake, m, &uid) >= 0 && quota_is_privileged(&polkit->quota, uid);
+	return caller_is_privileged(callers_current(polkit->callers)->uid);
 }
 
 /* A look is no decision; a denied one is. */
@@ -414,7 +388,7 @@ static int allow(const Polkit *polkit, const Decision *decision)
 {
 	if (strcmp(decision->action, GPUPASS_ACTION_READ) != 0 &&
 	    strcmp(decision->action, GPUPASS_ACTION_AUDIT) != 0)
-		decision_record(polkit->trail, polkit->intake, decision, AUDIT_ALLOWED, NULL, NULL);
+		decision_record(polkit->refusals->trail, decision, AUDIT_ALLOWED, NULL, NULL);
 	return 1;
 }
 
@@ -422,37 +396,37 @@ int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *qu
 		     sd_bus_error *error)
 {
 	_cleanup_(check_freep) Check *granted = find_granted(polkit, m);
-	uid_t uid = (uid_t)-1;
-	int r = intake_uid(polkit->intake, m, &uid);
-	Decision decision = decision_on(question, m, uid);
+	const Caller *caller = callers_current(polkit->callers);
+	Decision decision = decision_on(question, m, caller);
 
 	/* On each pass: a caller who has left since may not act. */
-	if (r < 0)
-		return access_denied(polkit, &decision, "the caller has left the bus", error);
+	if (caller->uid == CALLER_UNKNOWN && granted)
+		decision.caller = granted->caller;
+	if (caller->uid == CALLER_UNKNOWN)
+		return access_denied(polkit, &decision, UNKNOWN, error);
 	if (granted)
-		return strcmp(granted->action, question->action) == 0 && granted->uid == uid
+		return strcmp(granted->action, question->action) == 0 &&
+				       granted->caller.uid == caller->uid
 			       ? allow(polkit, &decision)
 			       : access_denied(polkit, &decision, "polkit was asked something else",
 					       error);
-	if (quota_is_privileged(&polkit->quota, uid))
+	if (caller_is_privileged(caller->uid))
 		return allow(polkit, &decision);
-	r = check_begin(polkit, m, uid, question);
-	if (r != -EDQUOT && r != -EAGAIN)
-		return r;
+	if (checks_of(polkit, caller->uid) < CHECKS_MAX)
+		return check_begin(polkit, m, question);
 	decision.action = "questions to polkit";
-	return refusals_over_quota(polkit->refusals, &decision, &polkit->quota, r, error);
+	return refusals_over_limit(polkit->refusals, &decision, CHECKS_MAX, error);
 }
 
 int polkit_require_root(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *question,
 			sd_bus_error *error)
 {
-	uid_t uid = (uid_t)-1;
-	int r = intake_uid(polkit->intake, m, &uid);
-	const Decision decision = decision_on(question, m, uid);
+	const Caller *caller = callers_current(polkit->callers);
+	const Decision decision = decision_on(question, m, caller);
 
-	if (r < 0)
-		return access_denied(polkit, &decision, "the caller has left the bus", error);
-	return quota_is_privileged(&polkit->quota, uid)
+	if (caller->uid == CALLER_UNKNOWN)
+		return access_denied(polkit, &decision, UNKNOWN, error);
+	return caller_is_privileged(caller->uid)
 		       ? 0
 		       : access_denied(polkit, &decision, "that is for root alone", error);
 }

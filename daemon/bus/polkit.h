@@ -9,10 +9,8 @@
 #include <stdbool.h>
 #include <systemd/sd-bus.h>
 
-#include "bus/intake.h"
 #include "bus/refusals.h"
 #include "gpupass/cleanup.h"
-#include "store/trail.h"
 
 typedef struct Polkit Polkit;
 
@@ -24,8 +22,8 @@ typedef struct PolkitQuestion {
 	uint32_t job;			     /* to be cancelled; 0: the call is about no job */
 } PolkitQuestion;
 
-/* All borrowed. trail: NULL if none is kept. */
-int polkit_new(sd_bus *bus, Intake *intake, Refusals *refusals, Trail *trail, Polkit **ret);
+/* All borrowed. */
+int polkit_new(sd_bus *bus, Callers *callers, Refusals *refusals, Polkit **ret);
 
 /*
  * A method's handler calls this after validation, and before it does anything. 1: the caller may.
@@ -37,7 +35,7 @@ int polkit_authorize(Polkit *polkit, sd_bus_message *m, const PolkitQuestion *qu
 		     sd_bus_error *error);
 
 /* true: the caller is root or the daemon's own user, and we do not ask polkit. */
-bool polkit_trusts(const Polkit *polkit, sd_bus_message *m);
+bool polkit_trusts(const Polkit *polkit);
 /*
  * true: polkit said yes to this message, which is now dispatched again. *ret_domain_uuid: the
  * domain that polkit permitted; the caller can no longer choose another. Valid until

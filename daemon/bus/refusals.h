@@ -1,41 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Logs what polkit or a limit refused, and records it in the audit trail. Any user can cause any
- * number of refusals. So a burst gets one line and one record at its start, and one of each at its
- * end with the number of refusals.
+ * Logs what polkit or a limit refused, and records it in the audit trail. So that a loop pushes
+ * nothing else out of either, only the first refusals of a user are told in full; of the others the
+ * number is, now and then.
  */
 #pragma once
 
-#include <sys/types.h>
-#include <systemd/sd-bus.h>
-
 #include "bus/decision.h"
-#include "bus/quota.h"
-#include "gpupass/cleanup.h"
 
-typedef struct Refusals Refusals;
-
-/* All borrowed; the bus's event loop is used. trail: NULL if none is kept. */
-int refusals_new(sd_bus *bus, Intake *intake, Trail *trail, Refusals **ret);
+typedef struct Refusals {
+	Trail *trail; /* NULL: none is kept */
+	/* Since a time, of the users whose uids share a place. */
+	struct Burst {
+		uint64_t n, begin_usec;
+	} bursts[64];
+	/* Since the start, each call: by polkit, and by a limit on what is under way. */
+	uint64_t denied, limited;
+} Refusals;
 
 /* polkit denied the action, a GPUPASS_ACTION_…; `why` is for the log. */
 void refusals_denied(Refusals *refusals, const Decision *decision, const char *error,
 		     const char *why);
-/* The same, because the caller left the bus before polkit answered. */
-void refusals_left(Refusals *refusals, const Decision *decision);
 /* The user has reached a limit on the decision's action, a constant: "looks and dry runs". */
 void refusals_limited(Refusals *refusals, const Decision *decision);
-/* The same, with *error for the caller. r: the error of quota_take(). */
-int refusals_over_quota(Refusals *refusals, const Decision *decision, const Quota *quota, int r,
+/* The same, with *error for the caller: the user has max such calls under way. */
+int refusals_over_limit(Refusals *refusals, const Decision *decision, size_t max,
 			sd_bus_error *error);
-
-typedef struct RefusalCounts {
-	uint64_t denied;  /* by polkit */
-	uint64_t limited; /* by a quota, or as a flood */
-} RefusalCounts;
-/* Since the start; each call counts, and not each burst. */
-RefusalCounts refusals_counts(const Refusals *refusals);
-
-/* Also logs the bursts that have not ended yet. */
-Refusals *refusals_free(Refusals *refusals);
-DEFINE_CLEANUP(Refusals, refusals_free)

@@ -9,6 +9,7 @@
 
 #define NAME_ARGUMENT_MAX 255
 #define TIMEOUT_USEC_MAX (3600 * 1000000ULL)
+#define PENDING_MAX 16
 
 void request_options_clear(RequestOptions *options)
 {
@@ -106,13 +107,10 @@ int authorize(Face *face, sd_bus_message *m, const char *action, const char *dom
 	return polkit_authorize(face->polkit, m, &question, error);
 }
 
-JobRequest request_from(Face *face, sd_bus_message *m, Operation operation,
-			const RequestOptions *options)
+JobRequest request_from(const Face *face, Operation operation, const RequestOptions *options)
 {
-	uid_t uid = (uid_t)-1;
+	const Caller *caller = callers_current(face->callers);
 
-	/* For the job's record, and for the limits of this user. */
-	(void)intake_uid(face->intake, m, &uid);
 	return (JobRequest){
 		.operation = operation,
 		.model = options->model,
@@ -125,8 +123,8 @@ JobRequest request_from(Face *face, sd_bus_message *m, Operation operation,
 		.accept_dirty = options->accept_dirty,
 		.workload = options->workload,
 		.timeout_usec = options->timeout_usec,
-		.caller_uid = uid,
-		.caller = intake_identity(face->intake, m),
+		.caller_uid = caller->uid,
+		.caller = caller->identity,
 	};
 }
 
@@ -134,36 +132,42 @@ Pending *pending_free(Pending *pending)
 {
 	if (!pending)
 		return NULL;
-	quota_give(pending->quota, pending->uid);
+	for (Pending **i = &pending->face->pending; *i; i = &(*i)->next) {
+		if (*i != pending)
+			continue;
+		*i = pending->next;
+		break;
+	}
 	sd_bus_message_unref(pending->call);
+	caller_clear(&pending->caller);
 	free(pending->path);
 	free(pending);
 	return NULL;
 }
 
-int pending_new(Face *f, sd_bus_message *m, bool reads, Pending **ret, sd_bus_error *error)
+int pending_new(Face *f, sd_bus_message *m, Pending **ret, sd_bus_error *error)
 {
-	Quota *quota = reads ? &f->reads : &f->acts;
-	_cleanup_free_ Pending *pending = calloc(1, sizeof(Pending));
-	uid_t uid = (uid_t)-1;
-	int r;
+	const Caller *caller = callers_current(f->callers);
+	Pending *pending;
+	size_t n = 0;
 
+	for (const Pending *i = f->pending; i; i = i->next)
+		n += i->caller.uid == caller->uid;
+	if (n >= PENDING_MAX)
+		return refusals_over_limit(
+			&f->refusals,
+			&(Decision){ .call = m, .caller = *caller, .action = "looks and changes" },
+			PENDING_MAX, error);
+	pending = calloc(1, sizeof(Pending));
 	if (!pending)
 		return -ENOMEM;
-	r = intake_uid(f->intake, m, &uid);
-	if (r < 0)
-		return r;
-	r = quota_take(quota, uid);
-	if (r < 0)
-		return refusals_over_quota(
-			f->refusals,
-			&(Decision){ .call = m,
-				     .uid = uid,
-				     .action = reads ? "looks and dry runs" : "changes" },
-			quota, r, error);
-	*pending =
-		(Pending){ .face = f, .call = sd_bus_message_ref(m), .quota = quota, .uid = uid };
-	*ret = TAKE_PTR(pending);
+	*pending = (Pending){
+		.next = f->pending,
+		.face = f,
+		.call = sd_bus_message_ref(m),
+		.caller = caller_copy(caller),
+	};
+	f->pending = *ret = pending;
 	return 0;
 }
 
@@ -176,7 +180,7 @@ int begin_read(Face *f, sd_bus_message *m, Pending **ret, sd_bus_error *error)
 
 	if (r <= 0)
 		return r;
-	r = pending_new(f, m, true, ret, error);
+	r = pending_new(f, m, ret, error);
 	return r < 0 ? r : 1;
 }
 

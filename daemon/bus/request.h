@@ -19,8 +19,7 @@ void request_options_clear(RequestOptions *options);
 	}
 
 /* Makes a job's request from the options; its strings are borrowed from them. */
-JobRequest request_from(Face *face, sd_bus_message *m, Operation operation,
-			const RequestOptions *options);
+JobRequest request_from(const Face *face, Operation operation, const RequestOptions *options);
 
 /*
  * Asks whether the caller may do what the action covers; see polkit_authorize(). domain, group,
@@ -38,20 +37,20 @@ int invalid_argument(sd_bus_error *error, const char *what, const char *remedy);
 /* Sets *error to the problem; returns < 0. */
 int set_problem(sd_bus_error *error, const Problem *problem, const char *prefix);
 
-/* A call that we answer later. */
+/* A call that we answer later. Each is a thread, and most start a worker. */
 typedef struct Pending {
+	struct Pending *next;
 	Face *face;
 	sd_bus_message *call;
-	char *path;   /* the object that the answer names; NULL: none */
-	Quota *quota; /* the quota that it counts against, for this user */
-	uid_t uid;
+	char *path; /* the object that the answer names; NULL: none */
+	Caller caller;
 } Pending;
 
-/* reads: the call changes nothing, and counts against the quota of such calls. */
-int pending_new(Face *face, sd_bus_message *m, bool reads, Pending **ret, sd_bus_error *error);
+/* For a caller that may; LimitsExceeded: too many answers are owed to this user. */
+int pending_new(Face *face, sd_bus_message *m, Pending **ret, sd_bus_error *error);
 /*
- * For a handler that only looks, after validation: checks that the caller may read and is within
- * quota. 1: go on. 0: polkit decides first, and then the handler is entered again.
+ * For a handler that only looks, after validation: checks that the caller may read and has
+ * not too much under way. 1: go on. 0: polkit decides first, and then the handler is entered again.
  */
 int begin_read(Face *face, sd_bus_message *m, Pending **ret, sd_bus_error *error);
 void pending_reply_error(Pending *pending, const char *name, const char *message);

@@ -18,11 +18,11 @@ int start_job(Face *f, sd_bus_message *m, const char *action, const JobRequest *
 		return r < 0 ? r : 1;
 	r = manager_start_job(f->manager, &permitted, &id, &problem);
 	if (r == PROBLEM && problem->error == GPUPASS_ERROR_LIMITS_EXCEEDED)
-		refusals_limited(f->refusals, &(Decision){ .call = m,
-							   .uid = request->caller_uid,
-							   .action = "jobs",
-							   .group = request->group,
-							   .domain = request->domain });
+		refusals_limited(&f->refusals, &(Decision){ .call = m,
+							    .caller = *callers_current(f->callers),
+							    .action = "jobs",
+							    .group = request->group,
+							    .domain = request->domain });
 	if (r == PROBLEM)
 		return set_problem(error, problem, NULL);
 	if (r < 0)

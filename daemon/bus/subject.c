@@ -5,11 +5,15 @@
 
 #include "util/text.h"
 
+/* Of one user at a time: each is a thread. */
+#define LOOKUPS_MAX 4
+
 struct Lookup {
 	Lookup *next;
 	Face *face;
 	sd_bus_message *call;
 	uid_t uid;
+	bool ended;
 	Subject found;
 };
 
@@ -33,7 +37,12 @@ static Lookup *lookup_free(Lookup *lookup)
 {
 	if (!lookup)
 		return NULL;
-	quota_give(&lookup->face->looks, lookup->uid);
+	for (Lookup **i = &lookup->face->lookups; *i; i = &(*i)->next) {
+		if (*i != lookup)
+			continue;
+		*i = lookup->next;
+		break;
+	}
 	sd_bus_message_unref(lookup->call);
 	subject_clear(&lookup->found);
 	free(lookup);
@@ -41,43 +50,33 @@ static Lookup *lookup_free(Lookup *lookup)
 }
 DEFINE_CLEANUP(Lookup, lookup_free)
 
-Lookup *lookups_free(Lookup *lookups)
+void lookups_forget(Face *f)
 {
-	while (lookups) {
-		Lookup *next = lookups->next;
+	Lookup *next;
 
-		lookup_free(lookups);
-		lookups = next;
+	for (Lookup *lookup = f->lookups; lookup; lookup = next) {
+		next = lookup->next;
+		if (lookup->ended)
+			lookup_free(lookup);
 	}
+}
+
+/* The ended lookup of this call; NULL: there is none. */
+static Lookup *lookup_find(const Face *f, const sd_bus_message *m)
+{
+	for (Lookup *lookup = f->lookups; lookup; lookup = lookup->next)
+		if (lookup->ended && lookup->call == m)
+			return lookup;
 	return NULL;
 }
 
-/* Takes the lookup of this call off the list of ended ones; NULL: there is none. */
-static Lookup *lookup_take(Face *f, const sd_bus_message *m)
+static size_t lookups_of(const Face *f, uid_t uid)
 {
-	for (Lookup **i = &f->lookups; *i; i = &(*i)->next) {
-		Lookup *lookup = *i;
+	size_t n = 0;
 
-		if (lookup->call != m)
-			continue;
-		*i = lookup->next;
-		return lookup;
-	}
-	return NULL;
-}
-
-/* Has the handler entered again, which finds the lookup in the list. Takes the lookup. */
-static int dispatch_again(Lookup **lookup)
-{
-	Face *f = (*lookup)->face;
-	int r;
-
-	r = intake_let_in_again(f->intake, (*lookup)->call);
-	if (r < 0)
-		return r;
-	(*lookup)->next = f->lookups;
-	f->lookups = TAKE_PTR(*lookup);
-	return 0;
+	for (const Lookup *lookup = f->lookups; lookup; lookup = lookup->next)
+		n += lookup->uid == uid;
+	return n;
 }
 
 static void on_found(const DomainId *id, void *userdata)
@@ -90,34 +89,40 @@ static void on_found(const DomainId *id, void *userdata)
 		if (r >= 0)
 			r = copy(id->uuid, &lookup->found.domain_uuid);
 	}
+	/* The handler is entered again, and finds it. */
 	if (r >= 0)
-		r = dispatch_again(&lookup);
-	if (r < 0)
+		r = callers_dispatch_again(lookup->face->callers, lookup->call);
+	if (r < 0) {
 		sd_bus_reply_method_errno(lookup->call, r, NULL);
+		return;
+	}
+	lookup->ended = true;
+	TAKE_PTR(lookup);
 }
 
 static int lookup_begin(Face *f, sd_bus_message *m, const char *word, sd_bus_error *error)
 {
+	const Caller *caller = callers_current(f->callers);
 	_cleanup_(lookup_freep) Lookup *lookup = NULL;
-	uid_t uid = (uid_t)-1;
-	int r = intake_uid(f->intake, m, &uid);
+	int r;
 
-	if (r < 0)
-		return r;
-	r = quota_take(&f->looks, uid);
-	if (r < 0)
-		return refusals_over_quota(f->refusals,
+	if (lookups_of(f, caller->uid) >= LOOKUPS_MAX)
+		return refusals_over_limit(&f->refusals,
 					   &(Decision){ .call = m,
-							.uid = uid,
+							.caller = *caller,
 							.action = "questions to libvirt",
 							.domain = word },
-					   &f->looks, r, error);
+					   LOOKUPS_MAX, error);
 	lookup = calloc(1, sizeof(Lookup));
-	if (!lookup) {
-		quota_give(&f->looks, uid);
+	if (!lookup)
 		return -ENOMEM;
-	}
-	*lookup = (Lookup){ .face = f, .call = sd_bus_message_ref(m), .uid = uid };
+	*lookup = (Lookup){
+		.next = f->lookups,
+		.face = f,
+		.call = sd_bus_message_ref(m),
+		.uid = caller->uid,
+	};
+	f->lookups = lookup;
 	r = manager_find_domain(f->manager, word, on_found, lookup);
 	if (r < 0)
 		return r;
@@ -150,7 +155,7 @@ static int find(Face *f, sd_bus_message *m, const JobRequest *request, Subject *
 
 	if (polkit_granted(f->polkit, m, &uuid))
 		return copy(uuid, &ret->domain_uuid) < 0 ? -ENOMEM : 1;
-	lookup = lookup_take(f, m);
+	lookup = lookup_find(f, m);
 	if (lookup) {
 		*ret = lookup->found;
 		lookup->found = (Subject){ 0 };
@@ -169,7 +174,7 @@ static const char *named(const char *text)
 int authorize_job(Face *f, sd_bus_message *m, const char *action, JobRequest *request,
 		  Subject *subject, sd_bus_error *error)
 {
-	bool looks = (request->domain || request->target) && !polkit_trusts(f->polkit, m);
+	bool looks = (request->domain || request->target) && !polkit_trusts(f->polkit);
 	PolkitQuestion question = {
 		.action = action,
 		.domain = named(request->domain),

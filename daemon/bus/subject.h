@@ -27,5 +27,5 @@ void subject_clear(Subject *subject);
 int authorize_job(Face *face, sd_bus_message *m, const char *action, JobRequest *request,
 		  Subject *subject, sd_bus_error *error);
 
-/* Forgets the results for calls that did not come again. */
-Lookup *lookups_free(Lookup *lookups);
+/* Forgets the results for calls that have not come again. */
+void lookups_forget(Face *face);

@@ -48,8 +48,7 @@ typedef struct Daemon {
 
 /* loop.c: the loop, its signals, and the mailbox; then the bus on it. */
 int daemon_set_up_loop(Daemon *d);
-/* address: NULL if none is known. */
-int daemon_open_bus(Daemon *d, const char *address, bool session);
+int daemon_open_bus(Daemon *d, bool session);
 /* Adds the sources that say when to look again. */
 int daemon_start_looking(Daemon *d, bool real_sysfs);
 

@@ -68,27 +68,10 @@ int daemon_set_up_loop(Daemon *d)
 	return r;
 }
 
-/* Like sd_bus_open_system(), but without file descriptors. We must decline them before the
- * start: the bus daemon then refuses messages with descriptors, and no caller can fill our table
- * of them. */
-static int connect_bus(Daemon *d, const char *address)
+int daemon_open_bus(Daemon *d, bool session)
 {
-	int r = sd_bus_new(&d->bus);
-
-	if (r >= 0)
-		r = sd_bus_set_description(d->bus, "gpupassd");
-	if (r >= 0)
-		r = sd_bus_set_address(d->bus, address);
-	if (r >= 0)
-		r = sd_bus_set_bus_client(d->bus, true);
-	if (r >= 0)
-		r = sd_bus_negotiate_fds(d->bus, false);
-	return r < 0 ? r : sd_bus_start(d->bus);
-}
-
-int daemon_open_bus(Daemon *d, const char *address, bool session)
-{
-	int r = address ? connect_bus(d, address) : -ENOMEDIUM;
+	int r = session ? sd_bus_open_user_with_description(&d->bus, "gpupassd")
+			: sd_bus_open_system_with_description(&d->bus, "gpupassd");
 
 	if (r >= 0)
 		r = sd_bus_set_exit_on_disconnect(d->bus, true);

@@ -54,16 +54,6 @@ static int check_config(const Options *options)
 	return notes ? GPUPASS_EXIT_UNCONFIGURED : GPUPASS_EXIT_DONE;
 }
 
-/* The address that sd_bus_open_system() would use; that function would accept file descriptors.
- * NULL: none is set. */
-static const char *bus_address(bool session)
-{
-	const char *address =
-		secure_getenv(session ? "DBUS_SESSION_BUS_ADDRESS" : "DBUS_SYSTEM_BUS_ADDRESS");
-
-	return address || session ? address : "unix:path=/run/dbus/system_bus_socket";
-}
-
 /* ---- life ---- */
 
 static int start_log(void)
@@ -105,7 +95,7 @@ static int run(const Options *options, Config *config)
 	if (r >= 0)
 		r = start_log();
 	if (r >= 0)
-		r = daemon_open_bus(d, bus_address(options->session), options->session);
+		r = daemon_open_bus(d, options->session);
 	if (r >= 0)
 		r = daemon_open_state(d, options);
 	if (r >= 0)

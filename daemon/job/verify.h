@@ -13,12 +13,12 @@
 #include "job/request.h"
 
 /*
- * The number of verifications at a time: of all users together, and as many again of root. libvirtd
- * serves five calls of a connection at once, and a call to a guest agent takes seconds. The fifth
- * is left for calls that ask no guest.
+ * The number of verifications at a time: of all together, and of one user or root. libvirtd serves
+ * five calls of a connection at once, and a call to a guest agent takes seconds. The fifth is left
+ * for calls that ask no guest.
  */
-#define VERIFICATIONS_MAX 2
-#define VERIFICATIONS_USER_MAX 1
+#define VERIFICATIONS_MAX 4
+#define VERIFICATIONS_USER_MAX 2
 
 typedef struct Verification {
 	Prepared *found; /* domain, group and all facts */

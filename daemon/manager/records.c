@@ -2,7 +2,6 @@
 #include "manager/records.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "job/steps.h"
 #include "manager/state.h"
@@ -94,24 +93,18 @@ GroupState job_record_moving_state(const JobRecord *job)
 	return shows;
 }
 
-/* Root, and the user that the daemon runs as: their jobs are counted apart from those of other
- * users. */
-static bool is_privileged(uint32_t uid)
-{
-	return uid == 0 || uid == geteuid();
-}
-
 /* Forgets the oldest ended jobs beyond the history, of root or of users. */
 static void trim_history_of(Manager *m, bool privileged)
 {
 	size_t ended = 0;
 
 	for (size_t i = 0; i < m->n_jobs; i++)
-		ended += m->jobs[i]->ended && is_privileged(m->jobs[i]->caller_uid) == privileged;
+		ended += m->jobs[i]->ended &&
+			 caller_is_privileged(m->jobs[i]->caller_uid) == privileged;
 	for (size_t i = 0; i < m->n_jobs && ended > JOBS_HISTORY_MAX;) {
 		JobRecord *job = m->jobs[i];
 
-		if (!job->ended || is_privileged(job->caller_uid) != privileged) {
+		if (!job->ended || caller_is_privileged(job->caller_uid) != privileged) {
 			i++;
 			continue;
 		}
@@ -218,58 +211,33 @@ int job_record_new(uint32_t id, const JobRequest *request, JobRecord **ret)
 	return 0;
 }
 
-/* The number of running jobs: of root, or of all users. */
-typedef struct Running {
-	size_t jobs, jobs_of_user;
-	size_t verifications, verifications_of_user;
-} Running;
-
-static Running count_beside(const Manager *m, uint32_t uid)
+int records_check_limits(const Manager *m, const JobRequest *request, Problem **ret_problem)
 {
-	Running running = { 0 };
+	size_t jobs = 0, verifications = 0, all_verifications = 0;
+	char *reason = NULL;
 
 	for (size_t i = 0; i < m->n_jobs; i++) {
 		const JobRecord *job = m->jobs[i];
+		bool of_caller = job->caller_uid == request->caller_uid;
 		bool verifies = job->operation == OPERATION_VERIFY;
 
-		if (job->ended || is_privileged(job->caller_uid) != is_privileged(uid))
+		if (job->ended)
 			continue;
-		running.jobs++;
-		running.verifications += verifies;
-		running.jobs_of_user += job->caller_uid == uid;
-		running.verifications_of_user += job->caller_uid == uid && verifies;
+		jobs += of_caller;
+		verifications += of_caller && verifies;
+		all_verifications += verifies;
 	}
-	return running;
-}
-
-/* Takes the reason. */
-static int refuse_more(char *reason, Problem **ret_problem)
-{
+	if (jobs >= JOBS_RUNNING_MAX)
+		reason = strf("%d jobs of user %u are running already", JOBS_RUNNING_MAX,
+			      request->caller_uid);
+	else if (request->operation == OPERATION_VERIFY &&
+		 (verifications >= VERIFICATIONS_USER_MAX ||
+		  all_verifications >= VERIFICATIONS_MAX))
+		reason = strf("%zu guests are being asked already", all_verifications);
+	else
+		return 0;
 	return problem_refuse(ret_problem, GPUPASS_ERROR_LIMITS_EXCEEDED, .reason = reason,
 			      .remedy = strdup("wait for some to end: gpupass jobs"));
-}
-
-int records_check_limits(const Manager *m, const JobRequest *request, Problem **ret_problem)
-{
-	uint32_t uid = request->caller_uid;
-	Running running = count_beside(m, uid);
-	bool verifies = request->operation == OPERATION_VERIFY, user = !is_privileged(uid);
-
-	if (user && running.jobs_of_user >= JOBS_RUNNING_USER_MAX)
-		return refuse_more(
-			strf("%d jobs of user %u are running already", JOBS_RUNNING_USER_MAX, uid),
-			ret_problem);
-	if (running.jobs >= JOBS_RUNNING_MAX)
-		return refuse_more(strf("%d jobs are running already", JOBS_RUNNING_MAX),
-				   ret_problem);
-	if (verifies && user && running.verifications_of_user >= VERIFICATIONS_USER_MAX)
-		return refuse_more(strf("%d guest is being asked for user %u already",
-					VERIFICATIONS_USER_MAX, uid),
-				   ret_problem);
-	if (verifies && running.verifications >= VERIFICATIONS_MAX)
-		return refuse_more(strf("%d guests are being asked already", VERIFICATIONS_MAX),
-				   ret_problem);
-	return 0;
 }
 
 int records_reserve(Manager *m)

@@ -4,10 +4,8 @@
 
 #include "manager/types.h"
 
-/* Running jobs of all users together, and as many again of root, which users cannot take up. */
-#define JOBS_RUNNING_MAX 64
-/* Of them, of one user. polkit may permit several users, and none of them may block the others. */
-#define JOBS_RUNNING_USER_MAX 16
+/* Running jobs of one user, or of root: none of them takes a place from another. */
+#define JOBS_RUNNING_MAX 32
 /* Ended jobs that stay readable: of all users together, and as many again of root. */
 #define JOBS_HISTORY_MAX 32
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/scan/cgroup.h"
 #include "host/scan/process.h"
@@ -28,6 +29,11 @@ struct CallerIdentity {
 	int pid;
 	char *unit, *command;
 };
+
+bool caller_is_privileged(uid_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
 
 CallerIdentity *caller_identity_new(uid_t uid, pid_t pid)
 {

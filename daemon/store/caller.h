@@ -9,9 +9,13 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "core/audit/record.h"
+
+/* Root, and the user that the daemon runs as: neither needs polkit's permission. */
+bool caller_is_privileged(uid_t uid);
 
 /* Counted references; from any thread. */
 typedef struct CallerIdentity CallerIdentity;

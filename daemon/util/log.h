@@ -38,7 +38,6 @@
 #define LOG_ID_NOT_ADOPTED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f23"
 #define LOG_ID_CONFIG_ERROR "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f04"
 #define LOG_ID_DENIED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f05"
-#define LOG_ID_FLOOD "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f31"
 #define LOG_ID_LIMITED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f06"
 #define LOG_ID_FENCED "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f41"
 #define LOG_ID_FOREIGN "3f0d5b1c6a0e4f0ba3d05b8f5c1c6f42"

@@ -2,13 +2,12 @@
 /*
  * Sends a method of the daemon many times at once, without waiting, and counts the answers:
  *
- *   flood COUNT assign|bind|plan|inspect|rescan|declare|cancel
+ *   flood COUNT assign|huge|plan|rescan
  *
  * Prints "NAME COUNT" for each kind of answer, "ok" for those without an error. Ends when all have
  * been answered, or with 1 after a minute.
  */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 #define KINDS_MAX 16
 #define NAME_MAX_BYTES 128
 #define PATIENCE_SECONDS 60
+#define HUGE_BYTES (30U * 1024 * 1024)
 
 typedef struct Answers {
 	char names[KINDS_MAX][NAME_MAX_BYTES];
@@ -51,16 +51,28 @@ static int on_answer(sd_bus_message *answer, void *userdata,
 	return 0;
 }
 
-static int new_call(sd_bus *bus, const char *kind, unsigned i, sd_bus_message **ret)
+static int append_huge(sd_bus_message *m)
+{
+	char *text = calloc(1, HUGE_BYTES + 1);
+	int r;
+
+	if (!text)
+		return -ENOMEM;
+	memset(text, 'x', HUGE_BYTES);
+	r = sd_bus_message_append(m, "s", text);
+	free(text);
+	return r;
+}
+
+static int new_call(sd_bus *bus, const char *kind, sd_bus_message **ret)
 {
 	static const char *const members[][2] = {
-		{ "assign", "Assign" }, { "bind", "Bind" },	  { "plan", "Plan" },
-		{ "rescan", "Rescan" }, { "declare", "Declare" }, { "inspect", "Inspect" },
-		{ "cancel", "Cancel" },
+		{ "assign", "Assign" },
+		{ "huge", "Bind" },
+		{ "plan", "Plan" },
+		{ "rescan", "Rescan" },
 	};
-	bool inspect = strcmp(kind, "inspect") == 0;
 	const char *member = NULL;
-	char name[32];
 	int r;
 
 	for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++)
@@ -68,21 +80,14 @@ static int new_call(sd_bus *bus, const char *kind, unsigned i, sd_bus_message **
 			member = members[k][1];
 	if (!member)
 		return -EINVAL;
-	r = sd_bus_message_new_method_call(
-		bus, ret, GPUPASS_BUS_NAME,
-		inspect ? GPUPASS_PATH_GPUS "/0000_41_00_0" : GPUPASS_PATH_ROOT,
-		inspect ? GPUPASS_IFACE_GPU : GPUPASS_IFACE_MANAGER, member);
+	r = sd_bus_message_new_method_call(bus, ret, GPUPASS_BUS_NAME, GPUPASS_PATH_ROOT,
+					   GPUPASS_IFACE_MANAGER, member);
 	if (r < 0)
 		return r;
-	snprintf(name, sizeof(name), "flood%u", i);
-	if (strcmp(kind, "assign") == 0 || strcmp(kind, "plan") == 0)
+	if (strcmp(kind, "huge") == 0)
+		r = append_huge(*ret);
+	else if (strcmp(kind, "rescan") != 0)
 		r = sd_bus_message_append(*ret, "ss", "vm42", "pair0");
-	else if (strcmp(kind, "bind") == 0)
-		r = sd_bus_message_append(*ret, "s", "pair0");
-	else if (strcmp(kind, "declare") == 0)
-		r = sd_bus_message_append(*ret, "sas", name, 2, "0000:01:00.0", "0000:02:00.0");
-	else if (strcmp(kind, "cancel") == 0)
-		r = sd_bus_message_append(*ret, "u", 1);
 	return r < 0 ? r : sd_bus_message_append(*ret, "a{sv}", 0);
 }
 
@@ -90,7 +95,7 @@ static int send_all(sd_bus *bus, const char *kind, unsigned count, Answers *answ
 {
 	for (unsigned i = 0; i < count; i++) {
 		sd_bus_message *call = NULL;
-		int r = new_call(bus, kind, i, &call);
+		int r = new_call(bus, kind, &call);
 
 		if (r >= 0)
 			r = sd_bus_call_async(bus, NULL, call, on_answer, answers,

@@ -20,8 +20,8 @@
 	deps_package_checks="lintian rpm rpmlint"
 	deps_test="git libcmocka-dev dbus dbus-daemon python3 systemd libvirt-daemon libvirt-clients pciutils
 		libxml2-utils polkitd python3-dbusmock python3-jsonschema python3-pyte valgrind clustershell jq"
-	# What reads gpupass' metrics, and what sos collects.
-	deps_test_unpacked="prometheus prometheus-node-exporter python3-prometheus-client sosreport"
+	# What reads gpupass' metrics, what sos collects, and the other bus.
+	deps_test_unpacked="prometheus prometheus-node-exporter python3-prometheus-client sosreport dbus-broker"
 	# What takes the user-data of `gpupass export`, and the guest in which its script runs.
 	deps_guest="busybox-static python3-yaml gpg gpg-agent"
 	deps_guest_unpacked="cloud-init"

@@ -22,7 +22,7 @@
 	X(AUDIT_START, "start") /* of gpupassd */                                                  \
 	X(AUDIT_STOP, "stop")                                                                      \
 	X(AUDIT_CALL, "call")		/* whether a caller may */                                 \
-	X(AUDIT_BURST, "burst")		/* the end of refusals like an earlier one */              \
+	X(AUDIT_BURST, "burst")		/* how many refusals of a user there were */              \
 	X(AUDIT_RESULT, "result")	/* of a call that starts no job */                         \
 	X(AUDIT_JOB_BEGUN, "job-begun") /* before its first step */                                \
 	X(AUDIT_JOB_ENDED, "job-ended")                                                            \

@@ -46,15 +46,21 @@ promise "holders of other users are seen" until_true 10 sh -c 'gpupass show 01:0
 promise "and stay on record" until_true 10 sh -c 'gpupass audit --holders | grep -q sleep'
 pkill -P "$holder" -x sleep
 
+# promise U5
+runuser -u nobody -- gpupass list >"$work/out" 2>"$work/err"
+equal "who is not in the group is told so, in one line" "4 1 1" \
+	"$? $(wc -l <"$work/err") $(grep -c "usermod -aG gpupass" "$work/err")"
+# Her session begins now, and so with the group.
+usermod -aG gpupass nobody
 runuser -u nobody -- gpupass list >"$work/list" 2>&1
-promise "anybody may look" grep -q pair0 "$work/list"
+promise "a member may look" grep -q pair0 "$work/list"
 runuser -u nobody -- gpupass assign vm42 >"$work/out" 2>"$work/err"
 equal "acting without privilege is refused with exit code 4" 4 $?
 # /proc shows a caller's unit to a daemon without capabilities only where its unit does not hide it.
 unit=$(sed 's,.*/,,' /proc/self/cgroup | head -n 1)
 equal "the refusal is on record with who called, and in which unit" "$(id -u nobody) $unit" \
 	"$(gpupass audit -j | jq -r '[.records[] | select(.verdict == "denied")][-1] | "\(.uid) \(.unit)"')"
-# faults 45, 46
+# fault 45
 # promises U1, O5
 polkit_decides
 

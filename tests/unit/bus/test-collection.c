@@ -370,13 +370,13 @@ static void what_comes_and_goes_is_told(void **state)
 	expect_signals(pair, "InterfacesRemoved " PREFIX "/b; InterfacesRemoved " PREFIX "/c");
 }
 
-/* Before the bus name is taken, when nobody can know whom to listen to. */
-static void what_changes_unheard_is_shown_and_told_to_nobody(void **state)
+/* Before the bus name is taken nobody can know whom to listen to. */
+static void what_changes_untold_is_shown_and_told_later_or_never(void **state)
 {
 	Pair *pair = *state;
 	ShownObjects set = { 0 };
 
-	pair->things.unheard = true;
+	collection_set_told(&pair->things, false, false);
 	append(pair, &set, "a");
 	append(pair, &set, "b");
 	collection_replace(&pair->things, &set);
@@ -385,9 +385,18 @@ static void what_changes_unheard_is_shown_and_told_to_nobody(void **state)
 	expect_signals(pair, "");
 	assert_non_null(collection_find(&pair->things, PREFIX "/a"));
 	assert_null(collection_find(&pair->things, PREFIX "/b"));
-	pair->things.unheard = false;
+	collection_set_told(&pair->things, true, false);
+	expect_signals(pair, "");
+	collection_set_told(&pair->things, false, false);
+	turn_on(append(pair, &set, "c"));
 	collection_replace(&pair->things, &set);
-	expect_signals(pair, "InterfacesRemoved " PREFIX "/a");
+	append(pair, &set, "c");
+	collection_replace(&pair->things, &set);
+	expect_signals(pair, "");
+	collection_set_told(&pair->things, true, true);
+	expect_signals(pair, "InterfacesRemoved " PREFIX "/a; InterfacesAdded " PREFIX "/c");
+	collection_replace(&pair->things, &set);
+	expect_signals(pair, "InterfacesRemoved " PREFIX "/c");
 }
 
 static void of_what_stays_exactly_the_changes_are_told(void **state)
@@ -492,7 +501,7 @@ int main(void)
 		cmocka_unit_test(a_field_differs_when_its_value_does_and_no_other_field),
 		cmocka_unit_test(empty_views_are_equal_and_can_be_cleared),
 		ON_A_BUS(what_comes_and_goes_is_told),
-		ON_A_BUS(what_changes_unheard_is_shown_and_told_to_nobody),
+		ON_A_BUS(what_changes_untold_is_shown_and_told_later_or_never),
 		ON_A_BUS(of_what_stays_exactly_the_changes_are_told),
 		ON_A_BUS(all_changes_of_an_object_come_in_one_signal),
 		ON_A_BUS(every_property_can_be_read),
